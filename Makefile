@@ -12,7 +12,7 @@ RELEASE := deploy/release
 GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -timeout 20m -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # The packages whose tests take longest are listed first: tests run in the order of the list, and a long one that begins
 # last would run alone. Go drops the second mention of a package.
-LONGEST := ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard
+LONGEST := ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard ./server/transport ./server ./server/host ./test/conform ./server/executor
 # The client in Python, and the Python that tests it: that of Debian, with its packages.
 PYTHON ?= /usr/bin/python3
 # How long each fuzz target runs with `make fuzz`.
@@ -37,7 +37,7 @@ PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside share consoles pair trace ydb release packages python
+.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk idle joins start beside share consoles pair trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -45,9 +45,23 @@ list: ## list the targets
 run: ## one host with its embedded default
 	$(GO) run ./cmd/signalbox serve
 
-test: ## the tests of all packages, within ten minutes; those that take real clusters apart are `make survival`
-	$(GOTEST) $$($(GO) list $(LONGEST) ./... | grep -vE '/test/(survival|chaos)$$')
+# Long random runs of a machine or a codec, and counts of allocations, in one goroutine: `make worlds` has them. No race
+# can be in them, and the detector makes them ten times as long.
+ALONE := AgreesWithIts(Twin|Model)|AreAsTheirModelSays|TheTwinForetells|Allocates|DamagedPayloads|UnknownTrailing|QuotasCountWhat|DocsListEveryMessage|PlacesComeToRest|TestInvariants|MistakesInNumbers
+
+# Long tests of hosts as processes, in other packages than those of `make survival`. They mostly wait: `make worlds` has
+# them beside the worlds.
+WAITING := HostsComeAndGoAsTyped|GoDriverConformsAsThePageSays|RecipeOfRolloutsWorksAsTyped|ThoughTheirProcessesAreKilled|APausedServerEndsTheCommandBeforeItsLease
+
+test: ## the tests of all packages, within ten minutes; those that take real clusters apart are `make survival`, long ones `make worlds`
+	$(GOTEST) -skip '$(ALONE)|$(WAITING)' $$($(GO) list $(LONGEST) ./... | grep -vE '/test/(survival|chaos|simulation)$$')
 	cd $(LIGHT) && $(GOTEST) ./...
+
+worlds: ## worlds in virtual time, long random runs of machines and codecs, judged by models, and long tests that wait
+	@$(GOTEST) -run '$(WAITING)' ./docs ./shard/raftlog ./cmd/signalbox & waiting=$$!; \
+	$(GOTEST) ./test/simulation && \
+	$(GOTEST) -run '$(ALONE)' $$(grep -rlE '^func Test.*($(ALONE))|^func TestInvariants' --include=*_test.go client cmd gateway/http loadgen protocol server shard test | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
+	code=$$?; wait $$waiting && exit $$code
 
 survival: ## real hosts that are killed, stopped, cut off, filled, upgraded and set back, and what their clients notice
 	$(GOTEST) ./test/survival ./test/chaos
@@ -68,8 +82,16 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 patches: ## the sample changes of CONTRIBUTING.md, compiled
 	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
 
-race: ## tests under the race detector, the long ones shortened; not those whose hosts are processes, which are built without
-	.ci/race env $(GOTEST) -race -short $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival)$$')
+# Packages of rules and forms, which start no goroutine, nor do their tests, and tests of pages.
+PURE := shard/(governor|hosts|plan|rights|rollout|slots)|protocol/(concern|field|host|rights|rollout|process)|gateway/operation|internal/shape|server/(concern|overview|settings)|cmd/signalbox/(hosts|overview|rollout)|test/(history|keptlog|snippets|twin)|deploy
+
+# Tests that are long under the race detector: in one goroutine, in worlds like those of other tests, or in processes.
+LONE := MessageSurvivesTheWire|RecordsSurviveTheWire|SchemaIs|SchemaNames|ExamplesOfRecords|RecordsOfOtherVersions|FrozenLevels|RegenerationKeeps|MistakesInRenewals|MoreLinksThanItMay|GiveTheMemoryOfABurst|LimitOfNodes|LimitOfLinks|OwnersAreThoseOfTheNaiveList
+WORLDS := HostsComeAndGo$$|AreMadeAnewInTheMiddle|ExpelledWhileItIsCutOff|IsRestoredInTheMiddle|QuotasAreUsedUp
+UNRACED := $(ALONE)|$(WAITING)|$(LONE)|$(WORLDS)|LenientVectors|EverythingComesInTheOrderOfItsConnection|ConnectionsOfOneAddressShareAlike|LostAnswersOfNodesAreNoMistake|SessionsThatSlowClientsGaveUpEnd|FleetsOfPartsComeToRest
+
+race: ## tests under the race detector, the long ones shortened; not those whose hosts are processes, which are built without, and not those of UNRACED
+	.ci/race env $(GOTEST) -race -short -skip '$(UNRACED)' $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival|$(PURE))$$')
 	cd $(LIGHT) && "$(CURDIR)/.ci/race" env $(GOTEST) -race -short ./...
 
 release: ## archives, packages, images, a chart, bills of materials and checksums, into dist
@@ -101,7 +123,7 @@ fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)
 
 fuzz-short:
-	@GO="$(GO)" .ci/fuzz 30000x
+	@GO="$(GO)" .ci/fuzz 10000x
 
 bench: ## the benchmarks, in a form that benchstat reads
 	$(GO) test -run '^$$' -bench . -benchmem -count 3 ./...
@@ -130,6 +152,11 @@ soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 soak-members: ## the same of worlds whose hosts come and go, after one that grows to 30 hosts
 	$(GO) test ./test/simulation -run TestAClusterGrowsToThirtyHosts -wide -count 1 -timeout 0 -v
 	$(GO) test ./test/simulation -run TestSoak -members -soak $(DURATION) -timeout 0 -v
+
+soak-spread: ## the same of worlds whose shards are on a part of the hosts, of those that lose their majority, and of up to 30 hosts
+	$(GO) test ./test/simulation -run TestSoak -spread -soak $(DURATION) -timeout 0 -v
+	$(GO) test ./test/simulation -run TestSoak -spread -losses -soak $(DURATION) -timeout 0 -v
+	$(GO) test ./test/simulation -run TestSoak -wide -soak $(DURATION) -timeout 0 -v
 
 soak-restores: ## the same of worlds whose cluster is saved and restored
 	$(GO) test ./test/simulation -run TestSoak -restores -soak $(DURATION) -timeout 0 -v

@@ -67,8 +67,10 @@ type fakeHost struct {
 	down    bool // refuses connections
 	mute    bool // takes connections, and says nothing
 	hang    bool // neither takes connections nor refuses them
-	conns   map[*fakeConn]struct{}
-	dials   int
+	// expelled: the host has left the cluster, by the routing.
+	expelled bool
+	conns    map[*fakeConn]struct{}
+	dials    int
 }
 
 // fault is what happens to a request instead of what should.
@@ -283,8 +285,14 @@ func (f *fakeCluster) routing() *protocol.RoutingAnswer {
 	a := &protocol.RoutingAnswer{Version: f.version, MetaShardID: 0}
 	var all protocol.HostIDs
 	for _, h := range f.hosts {
-		a.Hosts.Append(protocol.Host{ID: h.id, Name: []byte(h.address), Address: []byte(f.advertise(h)),
-			State: protocol.HostOnline})
+		state := protocol.HostOnline
+		if h.expelled {
+			state = protocol.HostExpelled
+		}
+		a.Hosts.Append(protocol.Host{ID: h.id, Name: []byte(h.address), Address: []byte(f.advertise(h)), State: state})
+		if h.expelled {
+			continue
+		}
 		all.Append(protocol.HostID(h.id))
 	}
 	a.Shards.Append(protocol.Shard{ID: 0, LeaderHostID: f.hosts[f.meta].id, ReplicaHostIDs: all})

@@ -228,6 +228,52 @@ func TestAClientThatAsksForNothingHearsOfHostsThatCome(t *testing.T) {
 	})
 }
 
+// TestAHostThatHasLeftIsForgotten: it is in no list any more, also where a host names it as a leader of long ago. An
+// address that the client was given is tried on, since another host may answer there.
+func TestAHostThatHasLeftIsForgotten(t *testing.T) {
+	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, given *client.Client) {
+		c, err := client.Open(t.Context(), fake.hosts[0].address, client.WithDialer(fake.dial))
+		check(t, err)
+		defer c.Close()
+		lists := func(c *client.Client, want ...uint64) {
+			t.Helper()
+			list, err := c.Status(t.Context())
+			check(t, err)
+			var ids []uint64
+			for _, h := range list {
+				ids = append(ids, h.ID)
+			}
+			if slices.Sort(ids); !slices.Equal(ids, want) {
+				t.Errorf("the client lists hosts %v, not %v", ids, want)
+			}
+		}
+		lists(given, 1, 2, 3)
+		lists(c, 1, 2, 3)
+		sem := session(t, c).Semaphore(name)
+		check(t, sem.Create(t.Context(), 1, nil))
+		fake.take(2)
+		fake.do(func() { fake.hosts[2].expelled = true; fake.version++ })
+		time.Sleep(time.Second)
+		lists(given, 0, 1, 2)
+		lists(c, 1, 2)
+		fake.do(func() { fake.hosts = fake.hosts[:2]; fake.version++ }) // no record of the host is kept for ever
+		named := false
+		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+			if r.Kind != protocol.KindAcquire || named {
+				return fault{}
+			}
+			named = true
+			return fault{refuse: &protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
+				ShardID: 1, LeaderHostID: 3, RoutingVersion: 1,
+			}}}
+		})
+		acquire(t, sem)
+		if lists(c, 1, 2); !named {
+			t.Error("no host has named the leader of long ago")
+		}
+	})
+}
+
 // TestAClientThatIsAloneAsksSeldom: where no host is there it is not busy with that.
 func TestAClientThatIsAloneAsksSeldom(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -56,10 +57,7 @@ func ListConsistency(mode Consistency) ListOption {
 
 // Semaphores lists the semaphores of the node.
 func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[*SemaphoreInfo, error] {
-	var config listConfig
-	for _, o := range options {
-		o(&config)
-	}
+	config := option.Apply(&listConfig{}, options)
 	begin := func(id uint64) (shard uint64) {
 		if config.after != "" {
 			shard, _ = n.client.cluster.ShardAt(protocol.SemaphoreSlot(id, []byte(config.after)))
@@ -95,8 +93,8 @@ type SessionInfo struct {
 	Description string
 	// Attached: some connection holds the session.
 	Attached bool
-	// Owned and Waiting are the numbers of semaphores that the session owns a part of, and waits for, over the shards
-	// of the host that answered.
+	// Owned and Waiting are the numbers of semaphores that the session owns a part of, and waits for, in all shards
+	// whose hosts could be asked.
 	Owned   int
 	Waiting int
 	// Since is when the session was made, by the wall clock of a host; the zero time if the host does not know. Client
@@ -116,10 +114,7 @@ func sessionInfo(s *protocol.Session) *SessionInfo {
 
 // Sessions lists the sessions of the node.
 func (n *Node) Sessions(ctx context.Context, options ...ListOption) iter.Seq2[*SessionInfo, error] {
-	var config listConfig
-	for _, o := range options {
-		o(&config)
-	}
+	config := option.Apply(&listConfig{}, options)
 	begin := func(uint64) (shard uint64) {
 		if config.session != 0 {
 			shard, _ = n.client.cluster.ShardAt(protocol.SessionSlot(config.session))
@@ -198,10 +193,7 @@ func HoldingsConsistency(mode Consistency) HoldingsOption {
 // Holdings lists everything that a session owns and waits for.
 func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...HoldingsOption) iter.Seq2[*Holding, error] {
 	all := shardLists(c, 0, func(shard uint64) list[Holding] {
-		m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
-		for _, o := range options {
-			o(m)
-		}
+		m := option.Apply(&protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}, options)
 		read := func(a *protocol.Answer) (page []*Holding, more bool) {
 			for h := range a.SessionHoldings.Holdings.All() {
 				page = append(page, holding(h))

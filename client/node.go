@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 )
@@ -164,10 +165,7 @@ func (c *Client) AlterNode(
 	if err := cmp.Or(checkPath(path), config.validate()); err != nil {
 		return nil, failedNode("alter node", path, err)
 	}
-	var g alterConfig
-	for _, o := range options {
-		o(&g)
-	}
+	g := option.Apply(&alterConfig{}, options)
 	var n *NodeInfo
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
 	ctx, op := c.begin(ctx, OpAlterNode, path, "")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -209,10 +210,7 @@ func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ..
 // Delete deletes a semaphore. ErrPreconditionFailed says that the semaphore is in use; with Force it is deleted all
 // the same.
 func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption) error {
-	var c deleteConfig
-	for _, o := range options {
-		o(&c)
-	}
+	c := option.Apply(&deleteConfig{}, options)
 	return n.semaphore(ctx, OpDelete, name, func(ctx context.Context, id uint64) error {
 		return n.send(ctx, id, name, &protocol.SemaphoreDelete{
 			NodeID: id, Name: protocol.View(name), Force: c.force,

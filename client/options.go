@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -43,9 +44,7 @@ func newConfig(options []Option) (config, error) {
 		connections: 1,
 		log:         slog.New(slog.DiscardHandler),
 	}
-	for _, o := range options {
-		o(&c)
-	}
+	option.Apply(&c, options)
 	c.name = c.name[:min(len(c.name), protocol.MaxClientNameBytes)]
 	switch {
 	case c.connections < 1:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/option"
 )
 
 // Semaphore is a semaphore as one session uses it. A Semaphore is a name: making one asks no host, and it needs no
@@ -198,10 +199,7 @@ func Force() DeleteOption {
 
 // Delete deletes the semaphore; ErrPreconditionFailed says that the semaphore is in use.
 func (s *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
-	var c deleteConfig
-	for _, o := range options {
-		o(&c)
-	}
+	c := option.Apply(&deleteConfig{}, options)
 	return s.do(ctx, OpDelete, func(ctx context.Context, in *incarnation.Incarnation) error {
 		return in.Delete(ctx, s.name, c.force)
 	})

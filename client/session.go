@@ -216,8 +216,7 @@ func (s *Session) renew(wait time.Duration) {
 		if err == nil {
 			return
 		}
-		var end *SessionEnd
-		if errors.As(err, &end) && end.Reason != EndNodeDropped {
+		if end, ok := errors.AsType[*SessionEnd](err); ok && end.Reason != EndNodeDropped {
 			continue // the new incarnation was over before it began
 		}
 		s.mu.Lock()

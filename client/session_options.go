@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -48,9 +49,7 @@ func Renew() SessionOption {
 
 func newSessionConfig(options []SessionOption) (sessionConfig, error) {
 	c := sessionConfig{timeout: DefaultSessionTimeout}
-	for _, o := range options {
-		o(&c)
-	}
+	option.Apply(&c, options)
 	const most = protocol.MaxSessionTimeoutMillis * time.Millisecond
 	switch {
 	case c.timeout < 0 || c.timeout > most:

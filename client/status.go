@@ -2,9 +2,7 @@ package client
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
@@ -95,20 +93,7 @@ func (c *Client) Status(ctx context.Context) ([]HostStatus, error) {
 	if err := c.cluster.Refresh(ctx); err != nil {
 		return nil, failed("status", "", err)
 	}
-	hosts := c.cluster.Hosts()
-	list := make([]HostStatus, len(hosts))
-	var all sync.WaitGroup
-	for i, h := range hosts {
-		all.Go(func() { list[i] = statusOf(ctx, h) })
-	}
-	all.Wait()
-	// A host that was given by another name than its own turns out to be in the list already.
-	seen := make(map[uint64]bool)
-	return slices.DeleteFunc(list, func(s HostStatus) bool {
-		again := s.ID != 0 && seen[s.ID]
-		seen[s.ID] = true
-		return again
-	}), nil
+	return cluster.AskEach(c.cluster, func(h *cluster.Host) HostStatus { return statusOf(ctx, h) }), nil
 }
 
 func statusOf(ctx context.Context, h *cluster.Host) HostStatus {

@@ -146,7 +146,7 @@ func (s *storm) differences(t *testing.T, c *client.Client) (found []string) {
 
 // storms is how many are played in bubbles of time; shortStorms, where time is short: each takes seconds under the race
 // detector.
-const storms, shortStorms = 15, 5
+const storms, shortStorms = 15, 2
 
 // playStorm plays one storm for each seed in bubbles of time, and one on real processes.
 func playStorm(t *testing.T, f func(t *testing.T, seed uint64, st stage, c *client.Client)) {

@@ -1,6 +1,9 @@
 package client
 
-import "github.com/signalbox/signalbox/client/internal/failure"
+import (
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/option"
+)
 
 // UpdateOption guards an update, or a resize.
 type UpdateOption func(*updateConfig)
@@ -40,9 +43,5 @@ func newResizeConfig(limit uint64, options []UpdateOption) (updateConfig, error)
 }
 
 func newUpdateConfig(options []UpdateOption) updateConfig {
-	var c updateConfig
-	for _, o := range options {
-		o(&c)
-	}
-	return c
+	return *option.Apply(&updateConfig{}, options)
 }

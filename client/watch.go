@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
@@ -26,9 +27,7 @@ func OwnersOnly() WatchOption {
 func (c *Client) watch(ctx context.Context, node uint64, name string, options []WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		key := watchConfig{Node: node, Name: name, Data: true, Owners: true}
-		for _, o := range options {
-			o(&key)
-		}
+		option.Apply(&key, options)
 		var before *view.View
 		for v, err := range c.watches.Views(ctx, key) {
 			if err != nil {

@@ -121,6 +121,24 @@ func (c Config) complete() (Config, error) {
 	return c, c.validate()
 }
 
+// watchedBy returns the usual values of a workload whose few callers have many watchers, each of the callers a share.
+func watchedBy(watchers int) func(*Config) {
+	return func(c *Config) {
+		orElse(&c.Callers, 1)
+		orElse(&c.Watchers, watchers)
+		orElse(&c.Connections, min(c.Watchers, 10))
+	}
+}
+
+// share is how many of the watchers caller i has.
+func (c *Config) share(i int) int {
+	n := c.Watchers / c.Callers
+	if i < c.Watchers%c.Callers {
+		n++
+	}
+	return n
+}
+
 // orElse replaces a zero value by a default.
 func orElse[T comparable](value *T, otherwise T) {
 	var zero T

@@ -26,20 +26,9 @@ type cast struct {
 	prepared, completed func(epoch uint64)
 }
 
-// castSizes deals members out to callers, and returns the number of members of every caller's process.
-func castSizes(members, callers int) []int {
-	sizes := make([]int, callers)
-	for i := range sizes {
-		sizes[i] = max(members/callers, 1)
-		if i < members%callers && members > callers {
-			sizes[i]++
-		}
-	}
-	return sizes
-}
-
-// newCast makes the process of a caller, and has the members join.
-func newCast(ctx context.Context, r *run, caller, size int, c *cast) error {
+// newCast makes the process of a caller, and has the share of the caller join: one member at the least.
+func newCast(ctx context.Context, r *run, caller int, c *cast) error {
+	size := max(r.config.share(caller), 1)
 	c.run, c.members = r, make([]*process.Member, size)
 	name := r.name("process", caller)
 	join := func(ctx context.Context, i int, options ...process.JoinOption) error {
@@ -125,12 +114,8 @@ var processBroadcastKind = &kind{
 		Checks:    "that each member replies once, to the request that was sent",
 		Settings:  []string{"watchers", "payload"},
 	},
-	make: func() workload { return &processBroadcast{} },
-	defaults: func(c *Config) {
-		orElse(&c.Callers, 1)
-		orElse(&c.Watchers, 100)
-		orElse(&c.Connections, min(c.Watchers, 10))
-	},
+	make:     func() workload { return &processBroadcast{} },
+	defaults: watchedBy(100),
 }
 
 // processBroadcast is exchanges in a single lasting round.
@@ -143,10 +128,10 @@ type processBroadcast struct {
 // prepare makes a process for every caller, with a round that lasts until the end of the run.
 func (pb *processBroadcast) prepare(ctx context.Context, r *run) error {
 	pb.run = r
-	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {
+	for i := range r.config.Callers {
 		c := &cast{prepared: ignore, completed: ignore, began: untilOver}
 		pb.casts = append(pb.casts, c)
-		if err := newCast(ctx, r, i, size, c); err != nil {
+		if err := newCast(ctx, r, i, c); err != nil {
 			return err
 		}
 		if err := pb.caller(i)(ctx); err != nil { // the round begins with the first call
@@ -186,12 +171,8 @@ var processEpochKind = &kind{
 		Checks:    "that epochs grow, that every member is prepared for each",
 		Settings:  []string{"watchers"},
 	},
-	make: func() workload { return &processEpochs{} },
-	defaults: func(c *Config) {
-		orElse(&c.Callers, 1)
-		orElse(&c.Watchers, 100)
-		orElse(&c.Connections, min(c.Watchers, 10))
-	},
+	make:     func() workload { return &processEpochs{} },
+	defaults: watchedBy(100),
 }
 
 var processRoundsKind = &kind{
@@ -235,11 +216,11 @@ type epochCaller struct {
 // prepare makes a process for every caller, and waits for the first epoch, or for the end of the first round.
 func (pe *processEpochs) prepare(ctx context.Context, r *run) error {
 	pe.run = r
-	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {
+	for i := range r.config.Callers {
 		c := &epochCaller{complete: pe.complete, done: make(chan uint64, 16), payload: marked(r.config.Payload, 1)}
 		c.cast.began, c.cast.prepared, c.cast.completed = c.begin, c.count, c.end
 		pe.callers = append(pe.callers, c)
-		if err := newCast(ctx, r, i, size, &c.cast); err != nil {
+		if err := newCast(ctx, r, i, &c.cast); err != nil {
 			return err
 		}
 		if err := c.await(ctx); err != nil {

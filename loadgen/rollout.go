@@ -21,12 +21,8 @@ var rolloutTargetsKind = &kind{
 		Checks:    "that no instance is sent an older target or misses one, that each is sent what was published",
 		Settings:  []string{"watchers", "payload"},
 	},
-	make: func() workload { return &rolloutTargets{} },
-	defaults: func(c *Config) {
-		orElse(&c.Callers, 1)
-		orElse(&c.Watchers, 1000)
-		orElse(&c.Connections, min(c.Watchers, 10))
-	},
+	make:     func() workload { return &rolloutTargets{} },
+	defaults: watchedBy(1000),
 }
 
 // onlyLocation is the single location of a rollout.

@@ -30,10 +30,7 @@ type series struct {
 // to all callers.
 func (s *series) start(r *run, kind string, i int) {
 	s.name, s.round, s.data, s.converge = r.name(kind, i), newRound(), marked(r.config.Payload, 0), newHistogram()
-	s.followers = r.config.Watchers / r.config.Callers
-	if i < r.config.Watchers%r.config.Callers {
-		s.followers++
-	}
+	s.followers = r.config.share(i)
 	s.round.begin(first, s.followers)
 }
 

@@ -19,12 +19,8 @@ var watchKind = &kind{
 		Checks:    "that no watcher goes back or misses an update, that all end with the last one",
 		Settings:  []string{"watchers", "free", "shared-watches", "payload"},
 	},
-	make: func() workload { return &watch{} },
-	defaults: func(c *Config) {
-		orElse(&c.Callers, 1)
-		orElse(&c.Watchers, 1000)
-		orElse(&c.Connections, min(c.Watchers, 10))
-	},
+	make:     func() workload { return &watch{} },
+	defaults: watchedBy(1000),
 }
 
 // watch: an update has its number as data, and watchers report the number to the round of the updater. If an update

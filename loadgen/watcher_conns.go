@@ -37,7 +37,7 @@ func (w *watcherConns) open(ctx context.Context, r *run) error {
 	w.streams = make([]*streams, r.config.Connections)
 	r.atEnd(w.close)
 	err := each(ctx, len(w.streams), func(ctx context.Context, i int) (err error) {
-		w.streams[i], err = openStreams(ctx, &r.config, r.addresses[i%len(r.addresses)], w.ended)
+		w.streams[i], err = openStreams(ctx, &r.config, r.addresses[i%len(r.addresses)], r.fail)
 		return err
 	})
 	if err == nil {
@@ -45,9 +45,6 @@ func (w *watcherConns) open(ctx context.Context, r *run) error {
 	}
 	return err
 }
-
-// ended fails the run for a broken-off watch: the views of the watch are missing.
-func (w *watcherConns) ended(err error) { w.run.fail(err) }
 
 // keep pings over all connections, evenly spread over time.
 func (w *watcherConns) keep() {

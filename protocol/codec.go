@@ -70,7 +70,7 @@ func (c *codec) written() []byte {
 // startReading makes the codec read b, which must not change until the message has been dealt with.
 func (c *codec) startReading(b []byte) {
 	c.writing = false
-	c.in.reset(b)
+	c.in = view{bytes: b}
 	c.left = 0
 	c.opened = false
 	c.now = 0

@@ -146,7 +146,7 @@ func (c *codec) failKind() {
 // close skips the unknown fields at the end, checks that nothing follows the message, and returns the error of the
 // whole message.
 func (c *codec) close(kind Kind, id uint64) error {
-	if c.err == nil {
+	if c.err == nil && c.left > 0 {
 		c.skip(c.left)
 	}
 	if c.err == nil && c.in.rest() > 0 {

@@ -134,7 +134,7 @@ func (c *codec) bytes(field string, v *[]byte, most uint64) {
 	}
 	*v = nil
 	if c.next() {
-		*v = c.readBytes(field, most)
+		*v = c.readString(field, "bytes", most)
 	}
 }
 

@@ -3,8 +3,6 @@ package protocol
 import (
 	"strconv"
 	"time"
-
-	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // Result is the outcome that every answer begins with, and some pushes. The zero value is success.
@@ -62,19 +60,26 @@ func (r *Result) Err() error {
 // maxWaitMillis keeps an absurd wait of a peer from overflowing a time.Duration.
 const maxWaitMillis = 24 * 60 * 60 * 1000
 
-// result is the two fields that hold a Result: its status, which is all of a success, and a record with
-// the details of a failure.
+// result is the two fields that hold a Result: its status, which is all of a success, and a record with the details of
+// a failure. Nearly every answer is a success, whose fields are written and read at once.
 func (c *codec) result(r *Result) {
 	if c.writing && *r == (Result{}) {
-		// Nearly every answer is a success: its two fields are a zero and an empty array.
-		c.out.B = append(c.out.B, 0, msgpcode.FixedArrayLow)
+		c.out.B = append(c.out.B, success...)
 		c.wrote(false)
 		c.wrote(false)
+		return
+	}
+	if !c.writing && c.left >= len(success) && c.in.skipPrefix(success) {
+		c.left -= len(success)
+		*r = Result{}
 		return
 	}
 	enum(c, "status", &r.Status)
 	c.record("detail", r.detail)
 }
+
+// success is the status and the record of a success: a zero and an empty array.
+const success = "\x00\x90"
 
 func (r *Result) detail(c *codec) {
 	c.textCopy("message", &r.Message, MaxMessageBytes)

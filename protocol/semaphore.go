@@ -29,6 +29,15 @@ type Mutation struct {
 	Acknowledged uint64
 }
 
+// Numbers returns the mutation itself: who sends a MutationMessage numbers the message there.
+func (m *Mutation) Numbers() *Mutation { return m }
+
+// MutationMessage is a request that begins with a Mutation.
+type MutationMessage interface {
+	RequestMessage
+	Numbers() *Mutation
+}
+
 // SemaphoreCreate creates a persistent semaphore.
 type SemaphoreCreate struct {
 	Mutation

@@ -40,23 +40,10 @@ func (c *codec) skipOne() (inside int, ok bool) {
 	case msgpcode.IsFixedMap(code):
 		return 2 * int(code&msgpcode.FixedMapMask), true
 	}
+	if n := bytesBehind[code]; n > 0 {
+		return 0, c.skipBytes(n)
+	}
 	switch code {
-	case msgpcode.Uint8, msgpcode.Int8:
-		return 0, c.skipBytes(1)
-	case msgpcode.Uint16, msgpcode.Int16, msgpcode.FixExt1:
-		return 0, c.skipBytes(2)
-	case msgpcode.FixExt2:
-		return 0, c.skipBytes(3)
-	case msgpcode.Uint32, msgpcode.Int32, msgpcode.Float:
-		return 0, c.skipBytes(4)
-	case msgpcode.FixExt4:
-		return 0, c.skipBytes(5)
-	case msgpcode.Uint64, msgpcode.Int64, msgpcode.Double:
-		return 0, c.skipBytes(8)
-	case msgpcode.FixExt8:
-		return 0, c.skipBytes(9)
-	case msgpcode.FixExt16:
-		return 0, c.skipBytes(17)
 	case msgpcode.Str8, msgpcode.Bin8:
 		return 0, c.skipCounted(1, 0)
 	case msgpcode.Str16, msgpcode.Bin16:
@@ -82,6 +69,14 @@ func (c *codec) skipOne() (inside int, ok bool) {
 	}
 	c.fail("", "the code 0xc1, which msgpack does not use")
 	return 0, false
+}
+
+// bytesBehind are how many bytes follow the code of a value of a fixed size.
+var bytesBehind = map[byte]int{
+	msgpcode.Uint8: 1, msgpcode.Uint16: 2, msgpcode.Uint32: 4, msgpcode.Uint64: 8,
+	msgpcode.Int8: 1, msgpcode.Int16: 2, msgpcode.Int32: 4, msgpcode.Int64: 8,
+	msgpcode.Float: 4, msgpcode.Double: 8,
+	msgpcode.FixExt1: 2, msgpcode.FixExt2: 3, msgpcode.FixExt4: 5, msgpcode.FixExt8: 9, msgpcode.FixExt16: 17,
 }
 
 // skipBytes moves on by n bytes.

@@ -70,10 +70,6 @@ func (c *codec) readText(field string, most uint64) []byte {
 	return b
 }
 
-func (c *codec) readBytes(field string, most uint64) []byte {
-	return c.readString(field, "bytes", most)
-}
-
 // readString reads a byte string of either msgpack family, str or bin: not every language distinguishes the two.
 func (c *codec) readString(field, want string, most uint64) []byte {
 	code, ok := c.in.peek()
@@ -146,10 +142,6 @@ type view struct {
 	off   int
 }
 
-func (v *view) reset(b []byte) {
-	v.bytes, v.off = b, 0
-}
-
 // rest returns how many bytes are still unread.
 func (v *view) rest() int {
 	return len(v.bytes) - v.off
@@ -161,6 +153,15 @@ func (v *view) peek() (code byte, ok bool) {
 		return 0, false
 	}
 	return v.bytes[v.off], true
+}
+
+// skipPrefix moves on behind the bytes of prefix, if they come next.
+func (v *view) skipPrefix(prefix string) bool {
+	if v.rest() < len(prefix) || string(v.bytes[v.off:v.off+len(prefix)]) != prefix {
+		return false
+	}
+	v.off += len(prefix)
+	return true
 }
 
 // take returns the next n bytes. The caller has checked that the view has n bytes. The capacity of the slice ends with

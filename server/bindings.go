@@ -44,6 +44,18 @@ func (c *conn) acting(id shard.SessionID) *binding {
 	return nil
 }
 
+// bindingOf is binding for a request. The request is held back if its session is being stopped over this connection.
+func (c *conn) bindingOf(r *protocol.Request, id shard.SessionID) (b *binding, held bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b = c.acting(id)
+	if b == nil || b.stop == nil {
+		return b, false
+	}
+	b.stop.held = append(b.stop.held, heldRequest{id: r.ID, kind: r.Kind})
+	return b, true
+}
+
 // Acts implements replica.Conn.
 func (c *conn) Acts(id shard.SessionID) bool { return c.binding(id) != nil }
 

@@ -38,6 +38,7 @@ func TestAShardServesAgainWhenItsLeadersCeaseToChange(t *testing.T) {
 				time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
 			}
 			c.Heal()
+			time.Sleep(2 * time.Second) // one that was cut off may still stand for election
 			if err := c.WaitReady(20 * time.Second); err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // concerns answers with the concerns of this host. A concern about an object is left out if the client may not see
@@ -44,13 +45,27 @@ func (h *Host) Concerns() []kind.Concern {
 	return list
 }
 
+// isTakenAway reports whether operators have drained or expelled this host, as far as the host knows. Such a host need
+// not be ready: further concerns name the drain or the expulsion.
+func (h *Host) isTakenAway() bool {
+	t, ok := h.Topology()
+	if !ok {
+		return false
+	}
+	own := t.Records.Host(h.config.ID)
+	return own != nil && (own.Target.Reason == hosts.ReasonDrained || !own.Living())
+}
+
 // gather adds the observations of this host.
 func (h *Host) gather(l *concern.List) {
 	own := concern.Own{}
 	if h.config.Own != nil {
 		own = h.config.Own()
 	}
-	own.Name, own.NotReady, own.Refusal = h.config.Name, h.Ready(), h.refusal()
+	own.Name, own.Refusal = h.config.Name, h.refusal()
+	if !h.isTakenAway() {
+		own.NotReady = h.Ready()
+	}
 	if load := h.load.Load(); load != nil {
 		own.CommitP99, own.Requests = load.CommitP99, load.Requests
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,13 +142,16 @@ func TestALossReachesTheHomeOfASession(t *testing.T) {
 	})
 }
 
-// withoutLosses are the calls of a host that leaves out how many losses its guests have had: a mistake.
-type withoutLosses struct{ executor.Calls }
+// without are the calls of a host that leaves out some members of what hosts ask and say about sessions: a mistake.
+type without struct {
+	executor.Calls
+	leavesOut func(member string) bool
+}
 
-func (w withoutLosses) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
+func (w without) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	var asked map[string]map[string]json.RawMessage
-	if json.Unmarshal(request, &asked) == nil && asked["home"]["losses"] != nil {
-		delete(asked["home"], "losses")
+	if json.Unmarshal(request, &asked) == nil && asked["home"] != nil {
+		maps.DeleteFunc(asked["home"], func(member string, _ json.RawMessage) bool { return w.leavesOut(member) })
 		request, _ = json.Marshal(asked)
 	}
 	return w.Calls.Call(ctx, to, request)
@@ -162,9 +166,11 @@ func TestALossWhoseNoticeDiedWithItsLeaderIsFound(t *testing.T) {
 		change func(*server.Config)
 		found  bool
 	}{
-		"elsewhere":         {3, func(*server.Config) {}, true},
-		"at the home":       {1, func(*server.Config) {}, true},
-		"count is left out": {3, func(c *server.Config) { c.Calls = withoutLosses{c.Calls} }, false},
+		"elsewhere":   {3, func(*server.Config) {}, true},
+		"at the home": {1, func(*server.Config) {}, true},
+		"count is left out": {3, func(c *server.Config) {
+			c.Calls = without{c.Calls, func(member string) bool { return member == "losses" }}
+		}, false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -242,21 +248,76 @@ func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
 	})
 }
 
-// TestAnEndThatNoHostReportedIsFound: the leader of the home is killed, and the next leader does not know which hosts
-// have asked about sessions. The hosts ask again, so the lock of a session that ends then is free within half a minute.
+// TestAnEndThatNoHostReportedIsFound: the leader of the home is killed before a session ends, and the next leader does
+// not know which hosts have asked about sessions; or it is killed between the end and the notice. The hosts ask again,
+// so the lock of the session is free within half a minute.
 func TestAnEndThatNoHostReportedIsFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := startApart(t)
-		home, _, waiter, waiting := a.contended()
-		a.elect(0, 3)
-		a.Crash(1, false)
-		if err := a.WaitReady(time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		operator := speak(t, a.Cluster, a.Leader(1))
-		operator.must(operator.ask(&protocol.SessionDestroy{SessionID: home.id}))
-		waiter.s.awaitFor(waiting, protocol.KindGranted, 31*time.Second)
-	})
+	for name, between := range map[string]bool{"killed before the end": false, "killed before the notice": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := startApart(t)
+				home, _, waiter, waiting := a.contended()
+				a.elect(0, 3)
+				end := func() {
+					operator := speak(t, a.Cluster, a.Leader(1))
+					operator.must(operator.ask(&protocol.SessionDestroy{SessionID: home.id}))
+				}
+				if between {
+					a.Net().Cut(1, 2)
+					end()
+					time.Sleep(time.Second)
+				}
+				a.Crash(1, false)
+				a.Heal()
+				if err := a.WaitReady(time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				if waiter.s.has(waiting, protocol.KindGranted) {
+					t.Error("there was a notice, or the question about the session was not needed")
+				}
+				if !between {
+					end()
+				}
+				waiter.s.awaitFor(waiting, protocol.KindGranted, 31*time.Second)
+			})
+		})
+	}
+}
+
+// TestAnEndWithoutANoticeIsFoundByASweep: no host hears of the end of a session, and the leader of the home lives on.
+// The next sweep finds the end; without sweeps, which is the planted mistake, the lock keeps its dead owner.
+func TestAnEndWithoutANoticeIsFoundByASweep(t *testing.T) {
+	for name, sweeps := range map[string]bool{"found": true, "no sweeps": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ended atomic.Bool
+				a := startApart(t, func(c *server.Config) {
+					c.Calls = without{c.Calls, func(member string) bool {
+						return member == "ended" || member == "asked" && ended.Load() && !sweeps
+					}}
+				})
+				home, _, waiter, waiting := a.contended()
+				time.Sleep(time.Second) // the questions of the first sight are answered
+				ended.Store(true)
+				home.s.must(home.s.ask(&protocol.SessionStop{SessionID: home.id}))
+				granted := func(within time.Duration) bool {
+					for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(time.Second) {
+						waiter.s.answered(waiter.s.say(&protocol.Ping{}), time.Second)
+						if waiter.s.has(waiting, protocol.KindGranted) {
+							return true
+						}
+					}
+					return false
+				}
+				if granted(time.Second) {
+					t.Error("there was a notice")
+				}
+				if granted(sweepEvery+5*time.Second) != sweeps {
+					t.Errorf("the lock is free: %v", !sweeps)
+				}
+			})
+		})
+	}
 }
 
 // TestAHostThatCannotReachTheHomesLeaderAsksAnother: a session is bound by the word of another copy of its home.
@@ -268,6 +329,39 @@ func TestAHostThatCannotReachTheHomesLeaderAsksAnother(t *testing.T) {
 		s := speak(t, a.Cluster, 2)
 		s.must(s.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("key")}))
 	})
+}
+
+// sweepEvery is how often a leader asks about all its guests.
+const sweepEvery = 30 * time.Second
+
+// TestAnEndIsFoundWhereTheHomesLeaderCannotBeAsked: the lock of a dead session is free though the host with the lock
+// and the leader of the session's home do not reach each other, whether or not the host has a copy of the home.
+func TestAnEndIsFoundWhereTheHomesLeaderCannotBeAsked(t *testing.T) {
+	for name, apart := range map[string]bool{"no copy": true, "a copy that hears nothing": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := startApart(t, func(c *server.Config) { c.Apart = apart })
+				home, there := a.guest()
+				name := a.lock("lock")
+				there.acquire(name, protocol.Exclusive, 0, true)
+				a.Net().Cut(1, 2)
+				a.Net().Cut(2, 1)
+				home.s.must(home.s.ask(&protocol.SessionStop{SessionID: home.id}))
+				for end := time.Now().Add(2 * sweepEvery); ; time.Sleep(time.Second) {
+					d := speak(t, a.Cluster, 2).ask(&protocol.SemaphoreDescribe{NodeID: a.node, Name: []byte(name)})
+					if d.Result.Status == protocol.StatusNotFound {
+						break
+					}
+					if time.Now().After(end) {
+						t.Fatalf("the lock has its owner still: %v", d.Result.Status)
+					}
+				}
+				if l := a.Leader(1); l != 1 {
+					t.Errorf("host %d leads the home meanwhile", l)
+				}
+			})
+		})
+	}
 }
 
 // TestTheSessionsOfAConnectionShareSlots: 500 of them in each slot of a shard, and those of another connection begin

@@ -107,12 +107,16 @@ func (h *Host) Close() {
 	h.set.Close()
 }
 
-// Ready returns why this host cannot serve everything yet, nil if it can.
-func (h *Host) Ready() error {
-	if err := h.set.Ready(); err != nil {
-		return err
+// Ready returns why this host cannot serve yet, nil if it can.
+func (h *Host) Ready() error { return h.Readiness().Lacks }
+
+// Readiness returns whether this host can serve.
+func (h *Host) Readiness() replica.Readiness {
+	is := h.set.Readiness()
+	if is.Lacks == nil {
+		is.Lacks = h.governing.attendance.ready()
 	}
-	return h.governing.attendance.ready()
+	return is
 }
 
 // Leave hands the leadership of every shard to another host if possible, notifies the clients of the stop, and has

@@ -58,18 +58,6 @@ func (c *conn) stopping(b *binding) (over func(ended bool)) {
 	}
 }
 
-// bindingOf is binding for a request. The request is held back if its session is being stopped over this connection.
-func (c *conn) bindingOf(r *protocol.Request, id shard.SessionID) (b *binding, held bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	b = c.acting(id)
-	if b == nil || b.stop == nil {
-		return b, false
-	}
-	b.stop.held = append(b.stop.held, heldRequest{id: r.ID, kind: r.Kind})
-	return b, true
-}
-
 func (c *conn) sessionDestroy(r *protocol.Request) {
 	id := shard.SessionID(r.SessionDestroy.SessionID)
 	rp := c.host.set.Of(id.Slot())

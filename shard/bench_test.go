@@ -32,10 +32,12 @@ func newBed(sessions int) *bed {
 }
 
 // newestBed is a bed of a shard that is at the newest level.
-func newestBed(sessions int) *bed {
+func newestBed(sessions int) *bed { return bedAt(level.Newest, sessions) }
+
+func bedAt(l level.Level, sessions int) *bed {
 	b := newBed(sessions)
-	b.apply(&Command{Kind: CmdLevel, Count: uint64(level.Newest)})
-	b.at = level.Newest
+	b.apply(&Command{Kind: CmdLevel, Count: uint64(l)})
+	b.at = l
 	return b
 }
 

@@ -54,15 +54,7 @@ func (m *Machine) Describe(r Ref, o DescribeOptions, d *Description) bool {
 
 // linkAfter returns the first link of an object behind the order id.
 func (m *Machine) linkAfter(root handle, after OrderID) handle {
-	found := handle(0)
-	for h := root; h != 0; {
-		if m.links.at(h).order > after {
-			found, h = h, m.links.byObject.at(h).left
-		} else {
-			h = m.links.byObject.at(h).right
-		}
-	}
-	return found
+	return m.links.byObject.search(root, func(h handle) bool { return m.links.at(h).order > after })
 }
 
 func (m *Machine) viewLink(l *link) LinkView {

@@ -22,8 +22,8 @@
 // The files follow the way of a command. DESIGN.md has the rules.
 //
 // Into the log and out of it: command.go has the kinds of commands and their flags, command_field.go and command_gen.go
-// their fields, level.go the feature level of each; encode.go and decode.go write and read a batch; asked.go hashes the
-// request of a number; log.go is the interface of the log, membership.go the members of the Raft group behind it.
+// their fields, level.go the feature level of each; encode.go and decode.go write and read a batch; log.go is
+// the interface of the log, membership.go the members of the Raft group behind it.
 //
 // Through the machine: machine.go applies a batch; kind.go has one row for each kind of objects, and runs the command
 // of the row; effect.go collects what happened; limits.go bounds a command's work, and pending.go continues where a
@@ -32,8 +32,8 @@
 // from a backup, renew.go the state of a shard that lost its majority.
 //
 // Sessions and answers: session.go; number_space.go gives streams of a gateway their numbers; answer.go keeps the
-// result of each mutation until its session acknowledges it, answer_body.go the longer ones, answer_record.go their
-// place in a snapshot.
+// result of each mutation, with a hash of the request, until its session acknowledges it, answer_body.go the longer
+// ones, answer_record.go their place in a snapshot.
 //
 // Objects of any kind: node.go, object.go, and link.go for one session's part in an object; view.go and part.go for
 // what of an object is described by itself; quota.go limits, and usage.go counts.

@@ -51,6 +51,19 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// search returns the first handle of a tree that is behind a place, or zero. behind is true for all handles from the
+// first one on.
+func (f *forest) search(root handle, behind func(h handle) bool) (found handle) {
+	for h := root; h != 0; {
+		if behind(h) {
+			found, h = h, f.at(h).left
+		} else {
+			h = f.at(h).right
+		}
+	}
+	return found
+}
+
 // insert puts h into the tree, at the place by the order.
 func (f *forest) insert(root *handle, h handle, o ordering) {
 	n := f.newTree(h)

@@ -76,6 +76,7 @@ var (
 	numberOfOneRequest      = rule("number-of-one-request")
 	pendingTakesBackNothing = rule("pending-takes-back-nothing")
 	orderClasses            = rule("order-classes")
+	gatheredOpens           = rule("gathered-opens")
 
 	pendingRecorded = level.Of(level.Record, "State.Pending")
 	bodiesRecorded  = level.Of(level.Record, "AnswerState.Body")

@@ -64,15 +64,10 @@ func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o
 
 // nameAfter returns the first object of a tree of names that is behind after and not before prefix.
 func (m *Machine) nameAfter(root handle, prefix, after string) handle {
-	found := handle(0)
-	for h := root; h != 0; {
-		if name := protocol.Text(m.objects.bytes(m.objects.at(h))); name > after && name >= prefix {
-			found, h = h, m.objects.byName.at(h).left
-		} else {
-			h = m.objects.byName.at(h).right
-		}
-	}
-	return found
+	return m.objects.byName.search(root, func(h handle) bool {
+		name := protocol.Text(m.objects.bytes(m.objects.at(h)))
+		return name > after && name >= prefix
+	})
 }
 
 // SessionView is a session for readers.
@@ -132,14 +127,7 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 	if known == nil {
 		return dst, after, false
 	}
-	h := handle(0)
-	for at := known.ids; at != 0; {
-		if m.sessions.at(at).id > after {
-			h, at = at, m.sessions.byID.at(at).left
-		} else {
-			at = m.sessions.byID.at(at).right
-		}
-	}
+	h := m.sessions.byID.search(known.ids, func(h handle) bool { return m.sessions.at(h).id > after })
 	limit = pageLimit(limit)
 	for looked := 0; h != 0; h = m.sessions.byID.next(h) {
 		if limit == 0 || looked == MaxPage {
@@ -193,15 +181,9 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 }
 
 // linkBehind returns the first link of a session behind an order id, or zero.
-func (m *Machine) linkBehind(session handle, after OrderID) (h handle) {
-	for at := m.sessions.at(session).links; at != 0; {
-		if m.links.at(at).order > after {
-			h, at = at, m.links.bySession.at(at).left
-		} else {
-			at = m.links.bySession.at(at).right
-		}
-	}
-	return h
+func (m *Machine) linkBehind(session handle, after OrderID) handle {
+	root := m.sessions.at(session).links
+	return m.links.bySession.search(root, func(h handle) bool { return m.links.at(h).order > after })
 }
 
 // Linked reports whether a session owns a part of an object, waits for the object, or takes part in it.

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"errors"
 	"io"
 )
@@ -21,17 +22,11 @@ const (
 	OutcomeUnknown Outcome = 3
 )
 
+var outcomeNames = [256]string{OutcomeApplied: "applied", OutcomeDropped: "dropped", OutcomeUnknown: "unknown"}
+
 // String returns the outcome for logs and tests.
 func (o Outcome) String() string {
-	switch o {
-	case OutcomeApplied:
-		return "applied"
-	case OutcomeDropped:
-		return "dropped"
-	case OutcomeUnknown:
-		return "unknown"
-	}
-	return "outcome-invalid"
+	return cmp.Or(outcomeNames[o], "outcome-invalid")
 }
 
 var (

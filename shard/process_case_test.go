@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
@@ -313,5 +314,53 @@ func TestAnInboxIsSentAsFarAsItIsAcknowledged(t *testing.T) {
 	}
 	if _, _, a := r.m.Inbox(1, []byte("p"), r.ids[0], r.members[1], 0, 1, nil); a.Status != protocol.StatusNotFound {
 		t.Errorf("the inbox of another session's member: %v", a)
+	}
+}
+
+// TestAnEpochOpensWithTheLastMemberThatItNeeds: where the delay is the shortest, and from the level of the rule on.
+// Members beyond it, and all members of a process with a longer delay, wait for it.
+func TestAnEpochOpensWithTheLastMemberThatItNeeds(t *testing.T) {
+	gathers := processSpec
+	gathers.MinMembers = 3
+	waits := gathers
+	waits.OpenDelay, waits.MaxOpenDelay = 2*time.Millisecond, 2*time.Millisecond
+	for name, c := range map[string]struct {
+		spec  processkind.Spec
+		below bool // the level of the rule
+		opens bool
+	}{
+		"the shortest delay":                 {spec: gathers, opens: true},
+		"the shortest delay, below the rule": {spec: gathers, below: true},
+		"a longer delay":                     {spec: waits},
+		"one member is enough":               {spec: processSpec},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &round{bed: newestBed(4), t: t, members: make([]OrderID, 4)}
+			if c.below {
+				r.bed = bedAt(gatheredOpens-1, 4)
+			}
+			r.do(Command{Kind: CmdLead, Term: 1})
+			for i := range 3 {
+				r.join(i, processkind.Arrival{Create: i == 0, Spec: r.specOf(i, c.spec)})
+				if is := r.epoch() != 0; is != (c.opens && i == 2) {
+					t.Errorf("after %d members an epoch is open: %v", i+1, is)
+				}
+			}
+			notified := len(r.effects(EffectInbox))
+			if want := 3; c.opens != (notified == want) {
+				t.Errorf("%d members have something to handle", notified)
+			}
+			r.pass(3)
+			first := r.epoch()
+			if first == 0 {
+				t.Error("no epoch is open after the delay")
+			}
+			if r.join(3, processkind.Arrival{}); r.epoch() != first {
+				t.Error("a member beyond those that are needed opens an epoch at once")
+			}
+			if r.pass(3); r.epoch() == first {
+				t.Error("no epoch has opened for a new member")
+			}
+		})
 	}
 }

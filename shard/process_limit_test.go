@@ -50,6 +50,17 @@ var heavyProcesses = []heavyProcess{
 			return r.dueIn(1100)
 		},
 	}, {
+		name: "the joining of the last member of a full process", inbox: processkind.MaxMembers,
+		spec: func(s *processkind.Spec) { s.MinMembers = processkind.MaxMembers },
+		make: func(r *round) Command {
+			last := len(r.members) - 1
+			r.as(last, Command{Kind: CmdProcessLeave, Name: []byte("p"), Order: r.members[last]})
+			return r.bed.next(last, Command{
+				Kind: CmdProcessJoin, Name: []byte("p"),
+				Body: process.Append(nil, &processkind.Arrival{Joining: processkind.Joining{Name: "m"}}),
+			})
+		},
+	}, {
 		name: "the deletion", lost: MaxWork,
 		make: func(r *round) Command {
 			return Command{Kind: CmdProcessDelete, Node: 1, Name: []byte("p"), Flags: FlagForce}

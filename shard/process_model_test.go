@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/level"
 	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
@@ -173,7 +174,11 @@ func (mo *processModel) join(name string, id SessionID, arrival processkind.Arri
 		if m := mp.member(id); m != nil {
 			return mp.rules.Join(at, m.member, arrival.Joining)
 		}
-		return mo.admit(at, mp, id, arrival.Joining)
+		a := mo.admit(at, mp, id, arrival.Joining)
+		if a.Status == protocol.StatusSuccess && level.Newest >= gatheredOpens {
+			mp.rules.Gathered(at)
+		}
+		return a
 	})
 }
 

@@ -84,6 +84,9 @@ func (r *processRun) spec() processkind.Spec {
 		MaxPayload: 400, KeepResults: 2, ReplyTimeout: pick(r.Rand, 0, 5*time.Second, 15*time.Second),
 		OnTimeout: pick(r.Rand, processkind.TimeoutWait, processkind.TimeoutKick, processkind.TimeoutFail),
 	}
+	if s.MinMembers == 2 && s.ReplyTimeout == 0 {
+		s.OpenDelay = time.Millisecond // an epoch opens with the second member
+	}
 	if r.IntN(20) == 0 {
 		s.KeepResults = 0 // which is none
 	}

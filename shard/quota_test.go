@@ -22,7 +22,7 @@ func TestMistakesInQuotasAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"a removal is not counted", twin.CountsTimedOutWaiters, 16, "takes"},
 		{"a release is refused", twin.RefusesReleases, 16, "QUOTA_EXCEEDED"},
-		{"a limit holds below its level", twin.LimitsBelowLevel, 16, "QUOTA_EXCEEDED"},
+		{"a limit holds below its level", twin.LimitsBelowLevel, 2, "QUOTA_EXCEEDED"},
 		{"what shrinks is refused", twin.ChargesShrinking, 16, "QUOTA_EXCEEDED"},
 	})
 }

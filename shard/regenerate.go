@@ -45,6 +45,8 @@ type Regeneration struct {
 	Slots []SlotSet
 	// Jump is by how much order ids, revisions and the counters of objects grow.
 	Jump Jump
+	// Counted are the highest counters of shards without a machine, zeros if there are no such shards.
+	Counted Counters
 	// Keep reports whether the node of an id exists. The objects of missing nodes are left out.
 	Keep func(NodeID) bool
 }
@@ -61,7 +63,7 @@ type renewal struct {
 // are, and must not change meanwhile. All new machines begin with the highest counters and the latest time of any old
 // machine, so that the old placement of the objects does not matter. The new machines have no sessions and no links.
 func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
-	next, err := r.Jump.over(Counters{}, from...)
+	next, err := r.Jump.over(r.Counted, from...)
 	if err != nil {
 		return nil, err
 	}

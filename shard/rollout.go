@@ -59,16 +59,16 @@ func init() {
 			kind: CmdRolloutDelete, name: "rollout-delete", timed: true,
 			mutation: mutation{run: runRolloutDelete, anonymous: true, frees: true, mostBody: mostRefusal},
 		},
-		forAnyone(CmdRolloutPublish, "rollout-publish", (*rolloutWork).publish),
-		forSessions(CmdRolloutSource, "rollout-source", (*rolloutWork).source),
-		forSessions(CmdRolloutOffer, "rollout-offer", (*rolloutWork).offer),
-		forSessions(CmdRolloutJoin, "rollout-join", (*rolloutWork).join),
+		forAnyone(CmdRolloutPublish, "rollout-publish", parsed("a publication", (*rolloutWork).publish)),
+		forSessions(CmdRolloutSource, "rollout-source", parsed("a role of a source", (*rolloutWork).source)),
+		forSessions(CmdRolloutOffer, "rollout-offer", parsed("a offering", (*rolloutWork).offer)),
+		forSessions(CmdRolloutJoin, "rollout-join", parsed("a joining", (*rolloutWork).join)),
 		freeing(forSessions(CmdRolloutLeave, "rollout-leave", (*rolloutWork).leave)),
 		forSessions(CmdRolloutRole, "rollout-role", (*rolloutWork).setRole),
 		forSessions(CmdRolloutReport, "rollout-report", (*rolloutWork).report),
 		forSessions(CmdRolloutAsk, "rollout-ask", (*rolloutWork).ask),
-		forAnyone(CmdRolloutAct, "rollout-act", (*rolloutWork).act),
-		forAnyone(CmdRolloutGate, "rollout-gate", (*rolloutWork).judge),
+		forAnyone(CmdRolloutAct, "rollout-act", parsed("a act", (*rolloutWork).act)),
+		forAnyone(CmdRolloutGate, "rollout-gate", parsed("a verdict", (*rolloutWork).judge)),
 	})
 }
 

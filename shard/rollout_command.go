@@ -91,40 +91,38 @@ func badForm(err error) rollout.Answer {
 	return rollout.Answer{Status: protocol.StatusBadRequest, Text: err.Error()}
 }
 
-func (w *rolloutWork) publish(c *Command) rollout.Answer {
-	p, err := rollout.Parse[rolloutkind.Publication](c.Body, "a publication")
-	if err != nil {
-		return badForm(err)
+// parsed is a command that gets its body as a value. what names the body in the refusal of other bytes.
+func parsed[T any, P interface {
+	*T
+	field.Value
+}](what string, does func(*rolloutWork, *Command, T) rollout.Answer) func(*rolloutWork, *Command) rollout.Answer {
+	return func(w *rolloutWork, c *Command) rollout.Answer {
+		v, err := rollout.Parse[T, P](c.Body, what)
+		if err != nil {
+			return badForm(err)
+		}
+		return does(w, c, v)
 	}
+}
+
+func (w *rolloutWork) publish(c *Command, p rolloutkind.Publication) rollout.Answer {
 	p.Payload = c.Data
 	a := w.staged.Publish(w.at, p)
 	a.Number = a.Seq
 	return a
 }
 
-func (w *rolloutWork) act(c *Command) rollout.Answer {
-	act, err := rollout.Parse[rolloutkind.Act](c.Body, "a act")
-	if err != nil {
-		return badForm(err)
-	}
+func (w *rolloutWork) act(_ *Command, act rolloutkind.Act) rollout.Answer {
 	a := w.staged.Act(w.at, act)
 	a.Number = a.Generation
 	return a
 }
 
-func (w *rolloutWork) judge(c *Command) rollout.Answer {
-	g, err := rollout.Parse[rolloutkind.Judgement](c.Body, "a verdict")
-	if err != nil {
-		return badForm(err)
-	}
+func (w *rolloutWork) judge(_ *Command, g rolloutkind.Judgement) rollout.Answer {
 	return w.staged.Judge(w.at, g)
 }
 
-func (w *rolloutWork) offer(c *Command) rollout.Answer {
-	o, err := rollout.Parse[rolloutkind.Offering](c.Body, "a offering")
-	if err != nil {
-		return badForm(err)
-	}
+func (w *rolloutWork) offer(c *Command, o rolloutkind.Offering) rollout.Answer {
 	source := uint64(0)
 	if h := w.m.linkOf(w.object, w.session); h != 0 {
 		source = uint64(w.m.links.at(h).order)

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
@@ -106,12 +108,7 @@ func (ro *rollouts) linked(m *Machine, object handle) error {
 }
 
 func (st *stagedRollout) hasSource(id uint64) bool {
-	for _, s := range st.Sources() {
-		if s.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(st.Sources(), func(s rollout.Source) bool { return s.ID == id })
 }
 
 // restoreTracks makes the tracks again, except for changes that follow from instances.

@@ -56,11 +56,7 @@ func (w *rolloutWork) withNewLink(part handle, c *Command, a rollout.Answer) rol
 	return a
 }
 
-func (w *rolloutWork) join(c *Command) rollout.Answer {
-	j, err := rollout.Parse[rolloutkind.Instance](c.Body, "a joining")
-	if err != nil {
-		return badForm(err)
-	}
+func (w *rolloutWork) join(c *Command, j rolloutkind.Instance) rollout.Answer {
 	part, a := w.partOrNew()
 	if a.Status != protocol.StatusSuccess {
 		return a
@@ -96,11 +92,7 @@ func (w *rolloutWork) unlist(part handle, location uint64) {
 	}
 }
 
-func (w *rolloutWork) source(c *Command) rollout.Answer {
-	s, err := rollout.Parse[rolloutkind.SourceRole](c.Body, "a role of a source")
-	if err != nil {
-		return badForm(err)
-	}
+func (w *rolloutWork) source(c *Command, s rolloutkind.SourceRole) rollout.Answer {
 	if s.Off {
 		return w.endSource()
 	}

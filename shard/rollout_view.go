@@ -151,13 +151,7 @@ func (ro *rollouts) nextRow(m *Machine, object handle, v view, after uint64) (ro
 
 // instanceAfter returns the first part of a location behind the number of a row.
 func (ro *rollouts) instanceAfter(root handle, after uint64) handle {
-	found := handle(0)
-	for h := root; h != 0; {
-		if rollout.InstanceRow(ro.parts.at(h).instance.ID) > after {
-			found, h = h, ro.byLocation.at(h).left
-		} else {
-			h = ro.byLocation.at(h).right
-		}
-	}
-	return found
+	return ro.byLocation.search(root, func(h handle) bool {
+		return rollout.InstanceRow(ro.parts.at(h).instance.ID) > after
+	})
 }

@@ -22,6 +22,7 @@ const (
 	OpTransfer    client.OperationKind = "transfer_shard"
 	OpRecover     client.OperationKind = "recover_shard"
 	OpCancel      client.OperationKind = "cancel_step"
+	OpRetry       client.OperationKind = "retry_step"
 	OpPolicy      client.OperationKind = "set_policy"
 	OpAudit       client.OperationKind = "read_audit"
 	OpCreateToken client.OperationKind = "create_join_token"

@@ -140,7 +140,7 @@ func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Sect
 		return nil, section.Close()
 	}
 	// Without a BACKUP_END the host keeps the state until a minute has passed without a request.
-	_, _ = from.Send(forgotten{}, &protocol.BackupEnd{StateID: state})
+	_, _ = from.Send(conn.Unheard{}, &protocol.BackupEnd{StateID: state})
 	return lost, broken
 }
 
@@ -171,12 +171,3 @@ func (s *saver) report() {
 		s.progress(s.done)
 	}
 }
-
-// forgotten handles an answer that makes no difference.
-type forgotten struct{}
-
-// Answered implements conn.Handler.
-func (forgotten) Answered(*conn.Conn, *protocol.Answer) {}
-
-// Lost implements conn.Handler.
-func (forgotten) Lost(*conn.Conn, error) {}

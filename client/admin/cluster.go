@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/protocol/host"
@@ -106,9 +107,7 @@ func Relaxed() DescribeOption {
 // Describe returns everything that is known of the hosts of the cluster.
 func (a *Admin) Describe(ctx context.Context, options ...DescribeOption) (*Cluster, error) {
 	m, to := &protocol.ClusterDescribe{}, cluster.Target(cluster.MetaLeader)
-	for _, o := range options {
-		o(m)
-	}
+	option.Apply(m, options)
 	if m.Consistency == protocol.ConsistencyRelaxed {
 		to = cluster.AnyHost
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -79,19 +78,7 @@ func (a *Admin) concerns(ctx context.Context) (*Concerns, error) {
 	if err := of.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	hosts := of.Hosts()
-	all := make([]hostAnswer, len(hosts))
-	var asking sync.WaitGroup
-	for i, h := range hosts {
-		asking.Go(func() { all[i] = askConcerns(ctx, h) })
-	}
-	asking.Wait()
-	known := make(map[uint64]bool)
-	all = slices.DeleteFunc(all, func(t hostAnswer) bool {
-		again := t.id != 0 && known[t.id]
-		known[t.id] = true
-		return again
-	})
+	all := cluster.AskEach(of, func(h *cluster.Host) hostAnswer { return askConcerns(ctx, h) })
 	heard := func(t hostAnswer) bool { return t.err == nil || errors.Is(t.err, client.ErrUnsupported) }
 	if len(all) > 0 && !slices.ContainsFunc(all, heard) {
 		return nil, all[0].err
@@ -120,7 +107,7 @@ func askConcerns(ctx context.Context, h *cluster.Host) (t hostAnswer) {
 		t.err = err
 		return t
 	}
-	t.id, t.generation = h.ID(), to.Welcome().Generation
+	t.id, t.generation = to.Welcome().HostID, to.Welcome().Generation
 	began := time.Now()
 	t.err = to.RoundTrip(ctx, &protocol.Concerns{}, func(a *protocol.Answer) {
 		m := &a.Concerns

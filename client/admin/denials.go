@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/protocol"
@@ -17,43 +16,44 @@ type Denial = rights.Denial
 // 1,000 since its start. Silent are the addresses of hosts that did not answer.
 func (a *Admin) Denials(ctx context.Context, most int) (list []Denial, silent []string, err error) {
 	err = a.door.Do(ctx, string(OpDenials), "", func(ctx context.Context) error {
-		var all sync.WaitGroup
-		var mu sync.Mutex // guards list, silent and the first error
-		var first error
-		if err := a.door.Client().Cluster.Refresh(ctx); err != nil {
+		of := a.door.Client().Cluster
+		if err := of.Refresh(ctx); err != nil {
 			return err
 		}
-		hosts := a.door.Client().Cluster.Hosts()
-		for _, h := range hosts {
-			all.Go(func() {
-				of, err := denialsOf(ctx, h, most)
-				mu.Lock()
-				defer mu.Unlock()
-				if list = append(list, of...); err != nil {
-					silent, first = append(silent, h.Address()), err
-				}
-			})
+		answered, last := false, error(nil)
+		for _, d := range cluster.AskEach(of, func(h *cluster.Host) hostDenials { return denialsOf(ctx, h, most) }) {
+			if list = append(list, d.list...); d.err != nil {
+				silent, last = append(silent, d.address), d.err
+			}
+			answered = answered || d.err == nil
 		}
-		all.Wait()
-		if len(silent) == len(hosts) {
-			return first
+		if answered {
+			return nil
 		}
-		return nil
+		return last
 	})
 	slices.SortStableFunc(list, func(a, b Denial) int { return b.At.Compare(a.At) })
 	return list, silent, failed(OpDenials, "", err)
 }
 
-func denialsOf(ctx context.Context, h *cluster.Host, most int) (list []Denial, err error) {
+// hostDenials is what one host has refused.
+type hostDenials struct {
+	list    []Denial
+	address string
+	err     error
+}
+
+func denialsOf(ctx context.Context, h *cluster.Host, most int) hostDenials {
+	d := hostDenials{address: h.Address()}
 	to, err := h.Conn(ctx, 0)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = to.RoundTrip(ctx, &protocol.AccessDenials{Limit: uint64(max(most, 1))}, func(a *protocol.Answer) {
+			d.list = a.AccessDenials.Denials
+			for i := range d.list {
+				d.list[i].Host = string(a.AccessDenials.HostName)
+			}
+		})
 	}
-	err = to.RoundTrip(ctx, &protocol.AccessDenials{Limit: uint64(max(most, 1))}, func(a *protocol.Answer) {
-		list = a.AccessDenials.Denials
-		for i := range list {
-			list[i].Host = string(a.AccessDenials.HostName)
-		}
-	})
-	return list, err
+	d.err = err
+	return d
 }

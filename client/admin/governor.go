@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -72,18 +73,20 @@ func (a *Admin) Why(ctx context.Context) (w *Why, err error) {
 // is begun.
 func (a *Admin) CancelStep(ctx context.Context, id uint64, hold time.Duration, by By) (changed bool, err error) {
 	m := &protocol.StepCancel{Operation: by.operation(), StepID: id, HoldMillis: uint64(hold.Milliseconds())}
-	return a.cancel(ctx, number(id), m)
+	return a.cancel(ctx, OpCancel, number(id), m)
 }
 
 // EndDelay has the governor try again at once after a failure. The subject is the subject of a reason.
 func (a *Admin) EndDelay(ctx context.Context, subject string, by By) error {
 	m := &protocol.StepCancel{Operation: by.operation(), Subject: protocol.View(subject)}
-	_, err := a.cancel(ctx, subject, m)
+	_, err := a.cancel(ctx, OpRetry, subject, m)
 	return err
 }
 
-func (a *Admin) cancel(ctx context.Context, name string, m *protocol.StepCancel) (changed bool, err error) {
-	err = a.change(ctx, OpCancel, name, m, &m.Operation, func(a *protocol.Answer) uint64 {
+func (a *Admin) cancel(
+	ctx context.Context, kind client.OperationKind, name string, m *protocol.StepCancel,
+) (changed bool, err error) {
+	err = a.change(ctx, kind, name, m, &m.Operation, func(a *protocol.Answer) uint64 {
 		changed = !a.StepCancel.Existed
 		return a.StepCancel.Since
 	})
@@ -100,6 +103,9 @@ func (a *Admin) SetPolicy(ctx context.Context, change func(*Policy), by By) (*Po
 		}
 		to := c.Policy
 		change(&to)
+		if low := min(to.Voters, to.Replicas, to.Copies); low < 0 {
+			return nil, fmt.Errorf("set policy: %w: a number of %d; the least is 0", client.ErrBadRequest, low)
+		}
 		m := &protocol.Policy{Operation: by.operation(), From: c.Policy, To: to}
 		err = a.change(ctx, OpPolicy, "", m, &m.Operation, func(a *protocol.Answer) uint64 { return a.Policy.Since })
 		if !errors.Is(err, client.ErrFenced) || ctx.Err() != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/process"
 )
 
@@ -109,9 +110,7 @@ func Relaxed() ReadOption {
 // says that no assignment was kept. Parts may be on their way already to the owners in the next assignment.
 func Current(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) (*Assignment, error) {
 	mode := client.Strict
-	for _, o := range options {
-		o(&mode)
-	}
+	option.Apply(&mode, options)
 	a, err := current(ctx, process.Of(c, path, name), mode)
 	if errors.Is(err, process.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) {
 		return &Assignment{}, nil // the assignment has had no member

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/client/process"
 )
@@ -77,9 +78,7 @@ func Join(
 		parts: parts, divide: Balance, backoff: retry.Backoff{First: time.Second, Most: 30 * time.Second},
 		spec: process.Spec{KeepResults: keepAssignments},
 	}}
-	for _, o := range options {
-		o(&m.config)
-	}
+	option.Apply(&m.config, options)
 	m.desk = desk{work: work, backoff: m.config.backoff, jobs: make(map[string]*job)}
 	joined, err := process.Join(ctx, s, name, m.handler(),
 		append(m.config.member, process.Encoding(process.JSON), process.Create(m.config.spec))...)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/client/process"
@@ -125,10 +124,7 @@ func (d *desk) run(j *job) {
 		pause := d.backoff.Pause(j.ended)
 		j.ended, j.err = j.ended+1, err
 		d.mu.Unlock()
-		select {
-		case <-time.After(pause):
-		case <-j.ctx.Done():
-		}
+		_ = retry.Wait(j.ctx, pause) // the loop looks at the context
 	}
 	j.stop(nil)
 	d.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/process"
 )
 
@@ -23,7 +24,8 @@ const MaxParties = 2000
 // leaving goes on by itself.
 const farewell = time.Second
 
-// A round begins as soon as enough parties have come: the wait for further changes takes only a millisecond.
+// A round begins with the last party: with the shortest delay the last member of the least number opens the epoch.
+// Other changes wait for a millisecond.
 const (
 	openDelay     = time.Millisecond
 	mostOpenDelay = 100 * time.Millisecond
@@ -50,11 +52,7 @@ func As(name string) Option {
 
 // New returns the barrier of a name in the session's node, for a number of parties: 1 to MaxParties.
 func New(s *client.Session, name string, parties int, options ...Option) *Barrier {
-	b := &Barrier{session: s, process: process.In(s, name), name: name, parties: parties}
-	for _, o := range options {
-		o(b)
-	}
-	return b
+	return option.Apply(&Barrier{session: s, process: process.In(s, name), name: name, parties: parties}, options)
 }
 
 // Enter waits until as many parties have entered as the barrier is for. If the context or the session ends first, the
@@ -75,7 +73,7 @@ func (b *Barrier) enter(ctx context.Context) (*Entry, error) {
 		return nil, fmt.Errorf("%w: a barrier is for 1 to %d parties, not for %d", client.ErrBadRequest, MaxParties,
 			b.parties)
 	}
-	p := &party{barrier: b, decided: make(chan struct{})}
+	p := &party{barrier: b, decided: make(chan struct{}), checked: make(chan struct{})}
 	options := append(slices.Clone(b.member), process.Encoding(process.JSON), process.Create(process.Spec{
 		OpenDelay: openDelay, MaxOpenDelay: mostOpenDelay, MinMembers: b.parties,
 	}))

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/client/process"
 )
 
@@ -23,6 +23,7 @@ type party struct {
 	barrier *Barrier
 	last    decision      // of the latest round; of the handler alone
 	decided chan struct{} // closed when the party is let in or refused
+	checked chan struct{} // closed when the number of parties is known to be right or wrong
 
 	mu     sync.Mutex      // guards the fields below
 	over   bool            // the party has given up or has left
@@ -37,8 +38,14 @@ func (p *party) handler() process.Handler {
 
 // prepare fails for a party that is over, so that no round begins that would count the party: a session that was
 // renewed joins again, also if the party was inside by the incarnation before. The coordinator reads the members while
-// members prepare: a member that leaves afterwards ends the round.
+// members prepare: a member that leaves afterwards ends the round. The check of the number of parties comes first: a
+// party for another number lets no party in.
 func (p *party) prepare(ctx context.Context, r *process.Round) error {
+	select {
+	case <-p.checked:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.entry != nil && p.entry.self != r.Self() {
@@ -68,12 +75,8 @@ func (p *party) coordinate(ctx context.Context, r *process.Round) (any, error) {
 // complete takes over the decision of a round. A party that leaves at once need not confirm the completion to hosts: so
 // a party has a moment to leave, and the log one batch less. The next round begins no earlier anyway.
 func (p *party) complete(ctx context.Context, r *process.Round, result *process.Result) {
-	if !p.decide(r, result) {
-		return
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(openDelay):
+	if p.decide(r, result) {
+		_ = retry.Wait(ctx, openDelay)
 	}
 }
 
@@ -114,7 +117,12 @@ func (p *party) await(ctx context.Context, m *process.Member) (*Entry, error) {
 	p.mu.Lock()
 	p.member = m
 	p.mu.Unlock()
-	if err := p.barrier.checkParties(ctx); err != nil {
+	err := p.barrier.checkParties(ctx)
+	if err != nil {
+		p.finish()
+	}
+	close(p.checked)
+	if err != nil {
 		return nil, err
 	}
 	select {

@@ -24,6 +24,9 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 			Name: "one that has given up is counted", File: "barrier.go",
 			Is:      "\t\t_ = m.Leave(bye) // the leaving goes on by itself\n",
 			Becomes: "\t\t_ = bye\n", Noticed: "TestATimeoutLeavesNothingBehind",
+		}, {
+			Name: "one that is for another number of parties lets others in", File: "party.go",
+			Is: "\tcase <-p.checked:\n", Becomes: "\tdefault:\n", Noticed: "TestAnotherNumberOfPartiesIsRefused",
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/option"
 )
 
 // limit is the limit of the semaphores: a semaphore that has an owner has no second owner.
@@ -32,10 +33,7 @@ func IfRevision(revision uint64) PutOption {
 // client.ErrUnavailable says that the outcome is not known. Put does not try again then, because another program may
 // have put another value meanwhile.
 func Put(ctx context.Context, c *client.Client, path, name string, value []byte, options ...PutOption) error {
-	var p putConfig
-	for _, o := range options {
-		o(&p)
-	}
+	p := option.Apply(&putConfig{}, options)
 	return failed("put", name, p.put(ctx, c.Node(path), name, value))
 }
 

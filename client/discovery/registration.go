@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/object"
 )
 
 // Registration is an endpoint that is published, from Register until Close or the end of the session. It is safe for
@@ -80,10 +81,8 @@ func (r *Registration) update(ctx context.Context, endpoint Endpoint) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
-	defer stop()
+	ctx, cancel := object.Within(ctx, r.ctx)
+	defer cancel()
 	select {
 	case r.publishing <- struct{}{}:
 	case <-ctx.Done():

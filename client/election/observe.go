@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 )
 
 // Leader is the candidate that leads. The Fence is 0 if no candidate leads.
@@ -98,9 +99,7 @@ func Current(
 // read reads the election at this moment.
 func read(ctx context.Context, c *client.Client, path, name string, options []ReadOption) (r reading, err error) {
 	config := readConfig{consistency: client.Strict}
-	for _, o := range options {
-		o(&config)
-	}
+	option.Apply(&config, options)
 	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(config.consistency))
 	if errors.Is(err, client.ErrNotFound) {
 		// An election that has had no candidate is no error, a node that does not exist is an error.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/lock"
 )
 
@@ -40,9 +41,7 @@ func Run(
 	fn func(ctx context.Context, term Term) error, options ...Option,
 ) error {
 	c := &candidate{session: s, name: name, data: data, fn: fn}
-	for _, o := range options {
-		o(&c.config)
-	}
+	option.Apply(&c.config, options)
 	for {
 		over, err := c.contend(ctx)
 		switch {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/lock"
 )
 
@@ -58,9 +59,7 @@ func Data(data []byte) Option {
 
 func newConfig(limit uint64, options []Option) (config, error) {
 	c := config{sessions: DefaultSessions, timeout: client.DefaultSessionTimeout}
-	for _, o := range options {
-		o(&c)
-	}
+	option.Apply(&c, options)
 	switch {
 	case limit == 0:
 		return c, fmt.Errorf("%w: a limit of 0 lets nothing run", client.ErrBadRequest)

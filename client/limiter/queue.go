@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/client/lock"
 )
 
@@ -118,10 +118,7 @@ func (l *Limiter) attempt(a *attempt) {
 			return
 		}
 		l.makeIdle(session)
-		select {
-		case <-time.After(retryPause):
-		case <-a.ctx.Done():
-		}
+		_ = retry.Wait(a.ctx, retryPause) // the next try fails where the context has ended
 	}
 }
 

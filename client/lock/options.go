@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 )
 
 // Option sets how a lock is obtained.
@@ -49,10 +50,7 @@ func Slots(limit, count uint64) Option {
 }
 
 func newAsk(options []Option) (*ask, error) {
-	a := &ask{}
-	for _, o := range options {
-		o(a)
-	}
+	a := option.Apply(&ask{}, options)
 	switch {
 	case a.bound && a.wait <= 0:
 		return nil, fmt.Errorf("%w: Wait needs a time above 0; TryDo does not wait", client.ErrBadRequest)

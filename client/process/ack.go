@@ -106,10 +106,9 @@ func (p *part) ackAlone() {
 
 // sendAck sends an acknowledgement, and then a second if more was handled meanwhile. The lock is not held.
 func (p *part) sendAck() {
-	_ = p.mutate(p.ctx, OpAck, 0, func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.InboxAck{NodeID: k.Node, Name: k.Name, MemberID: by.MemberID, Ack: by.Ack}
-		return m, &m.Mutation
-	}, nil, false) // after an error the timer sends again
+	_ = p.command(p.ctx, OpAck, 0, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.InboxAck{NodeID: k.Node, Name: k.Name, MemberID: by.MemberID, Ack: by.Ack}
+	}) // after an error the timer sends again
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.acks.alone = false

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
@@ -65,10 +66,7 @@ func (r *Round) Start(ctx context.Context, v any, options ...SendOption) (x *Exc
 }
 
 func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchange, error) {
-	var c sendConfig
-	for _, o := range options {
-		o(&c)
-	}
+	c := option.Apply(&sendConfig{}, options)
 	payload, err := encode(r.part.member.config.codec, v)
 	if err != nil {
 		return nil, err
@@ -79,7 +77,7 @@ func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchan
 	ctx, cancel := object.Within(ctx, r.ctx)
 	defer cancel()
 	m := &protocol.ProcessSend{Payload: payload, TimeoutMillis: field.MillisOf(c.timeout)}
-	receivers, err := r.address(ctx, m, &c)
+	receivers, err := r.address(ctx, m, c)
 	if err == nil && receivers == 0 && r.ctx.Err() == nil {
 		x := &Exchange{round: r, done: make(chan struct{}), outcome: kind.OutcomeAll}
 		close(x.done)
@@ -152,7 +150,7 @@ func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exc
 		case !errors.Is(err, client.ErrPreconditionFailed):
 			return nil, err
 		}
-		if err := pause(ctx, retry.Requests.Pause(tries)); err != nil {
+		if err := retry.Wait(ctx, retry.Requests.Pause(tries)); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
@@ -189,8 +190,8 @@ func (m *Member) join(ctx context.Context) error {
 }
 
 func (m *Member) joinBy(ctx context.Context, in *incarnation.Incarnation) (id uint64, err error) {
-	err = object.Mutate(ctx, in, m.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.ProcessJoin{
+	err = object.Mutate(ctx, in, m.Name(), func(k object.Key) protocol.MutationMessage {
+		return &protocol.ProcessJoin{
 			NodeID: k.Node, Name: k.Name, Arrival: kind.Arrival{
 				Joining: kind.Joining{
 					Name: m.config.name, Attributes: m.config.attributes, Candidate: !m.config.observer,
@@ -198,7 +199,6 @@ func (m *Member) joinBy(ctx context.Context, in *incarnation.Incarnation) (id ui
 				Create: m.config.create, Spec: m.config.spec,
 			},
 		}
-		return r, &r.Mutation
 	}, func(a *protocol.Answer) { id = a.ProcessJoin.MemberID })
 	return id, err
 }
@@ -279,7 +279,7 @@ func (m *Member) joinAgain() {
 		m.mu.Lock()
 		m.err = err
 		m.mu.Unlock()
-		_ = pause(m.ctx, again.Pause(failures))
+		_ = retry.Wait(m.ctx, again.Pause(failures))
 	}
 }
 

@@ -46,12 +46,11 @@ func (p *Process) put(
 	if err := checkSpec(spec); err != nil {
 		return false, failed(OpPut, p.Name(), err)
 	}
-	err = p.change(ctx, OpPut, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.ProcessPut{
+	err = p.change(ctx, OpPut, func(k object.Key) protocol.MutationMessage {
+		return &protocol.ProcessPut{
 			NodeID: k.Node, Name: k.Name,
 			Put: kind.Put{Mode: mode, ExpectedRevision: expected, Spec: *spec, By: by},
 		}
-		return m, &m.Mutation
 	}, func(a *protocol.Answer) { created = a.ProcessPut.Created })
 	return created, err
 }
@@ -67,9 +66,8 @@ func checkSpec(spec *Spec) error {
 // Delete deletes the process. client.ErrPreconditionFailed says that the process has members; with force the process
 // is deleted nevertheless, and the members end with ErrRemoved.
 func (p *Process) Delete(ctx context.Context, force bool) error {
-	return p.change(ctx, OpDelete, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.ProcessDelete{NodeID: k.Node, Name: k.Name, Force: force}
-		return m, &m.Mutation
+	return p.change(ctx, OpDelete, func(k object.Key) protocol.MutationMessage {
+		return &protocol.ProcessDelete{NodeID: k.Node, Name: k.Name, Force: force}
 	}, nil)
 }
 
@@ -85,8 +83,7 @@ func (p *Process) Restart(ctx context.Context, by By) error {
 }
 
 func (p *Process) act(ctx context.Context, act kind.Act) error {
-	return p.change(ctx, OpAct, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.ProcessAct{NodeID: k.Node, Name: k.Name, Act: act}
-		return m, &m.Mutation
+	return p.change(ctx, OpAct, func(k object.Key) protocol.MutationMessage {
+		return &protocol.ProcessAct{NodeID: k.Node, Name: k.Name, Act: act}
 	}, nil)
 }

@@ -3,6 +3,8 @@ package process
 import (
 	"os"
 	"time"
+
+	"github.com/signalbox/signalbox/client/internal/option"
 )
 
 // JoinOption sets how a member takes part.
@@ -19,9 +21,7 @@ type joinConfig struct {
 
 func newJoinConfig(h *Handler, options []JoinOption) joinConfig {
 	c := joinConfig{create: true, codec: MsgPack}
-	for _, o := range options {
-		o(&c)
-	}
+	option.Apply(&c, options)
 	c.observer = c.observer || h.Coordinate == nil
 	if c.name == "" {
 		c.name = hostname()

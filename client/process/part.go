@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
@@ -115,7 +114,7 @@ func (m *Membership) Err() error {
 }
 
 // mutation makes a command of the member, with the member's part in the command.
-type mutation func(object.Key, protocol.Part) (protocol.RequestMessage, *protocol.Mutation)
+type mutation func(object.Key, protocol.Part) protocol.MutationMessage
 
 // mutate carries out a command of the member, beside other commands, and has handled items acknowledged along with it.
 func (p *part) mutate(
@@ -129,8 +128,8 @@ func (p *part) mutate(
 			if in != p.in {
 				return context.Cause(p.in.Context())
 			}
-			m, numbers := message(object.KeyOf(in, name), protocol.Part{MemberID: p.id, Epoch: epoch, Ack: ack})
-			return in.MutateBeside(ctx, name, m, numbers, read, impatient)
+			m := message(object.KeyOf(in, name), protocol.Part{MemberID: p.id, Epoch: epoch, Ack: ack})
+			return in.MutateBeside(ctx, name, m, read, impatient)
 		})
 	if err != nil {
 		p.ackLost(ack)
@@ -138,67 +137,61 @@ func (p *part) mutate(
 	return err
 }
 
+// command carries out a command whose answer has nothing to read.
+func (p *part) command(ctx context.Context, operation client.OperationKind, epoch uint64, message mutation) error {
+	return p.mutate(ctx, operation, epoch, message, nil, false)
+}
+
 // send sends a request, and connects the exchange with its end.
 func (p *part) send(ctx context.Context, r *Round, m *protocol.ProcessSend, x *Exchange) error {
 	return p.mutate(ctx, OpSend, r.epoch,
-		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
+		func(k object.Key, by protocol.Part) protocol.MutationMessage {
 			m.Mutation, m.NodeID, m.Name, m.Part = protocol.Mutation{}, k.Node, k.Name, by // this may be another try
-			return m, &m.Mutation
+			return m
 		}, func(a *protocol.Answer) { p.register(a.ProcessSend.Exchange, x) }, true)
 }
 
 // reply replies to a request.
 func (p *part) reply(ctx context.Context, q *Request, failed bool, data []byte) error {
-	return p.mutate(ctx, OpReply, q.round.epoch,
-		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-			m := &protocol.ProcessReply{
-				NodeID: k.Node, Name: k.Name, Part: by, Exchange: q.exchange, Failed: failed, Data: data,
-			}
-			return m, &m.Mutation
-		}, nil, false)
+	return p.command(ctx, OpReply, q.round.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.ProcessReply{
+			NodeID: k.Node, Name: k.Name, Part: by, Exchange: q.exchange, Failed: failed, Data: data,
+		}
+	})
 }
 
 // prepared confirms that the member is prepared for a round.
 func (p *part) prepared(ctx context.Context, r *Round) error {
-	return p.mutate(ctx, OpPrepared, r.epoch,
-		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-			m := &protocol.ProcessPrepared{NodeID: k.Node, Name: k.Name, Part: by}
-			return m, &m.Mutation
-		}, nil, false)
+	return p.command(ctx, OpPrepared, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.ProcessPrepared{NodeID: k.Node, Name: k.Name, Part: by}
+	})
 }
 
 // complete completes a round.
 func (p *part) complete(ctx context.Context, r *Round, result []byte) error {
-	return p.mutate(ctx, OpComplete, r.epoch,
-		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-			m := &protocol.ProcessComplete{NodeID: k.Node, Name: k.Name, Part: by, Result: result}
-			return m, &m.Mutation
-		}, nil, false)
+	return p.command(ctx, OpComplete, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.ProcessComplete{NodeID: k.Node, Name: k.Name, Part: by, Result: result}
+	})
 }
 
 // completed confirms that the member has handled the completion of a round.
 func (p *part) completed(ctx context.Context, r *Round) error {
-	return p.mutate(ctx, OpCompleted, r.epoch,
-		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-			m := &protocol.ProcessCompleted{NodeID: k.Node, Name: k.Name, Part: by}
-			return m, &m.Mutation
-		}, nil, false)
+	return p.command(ctx, OpCompleted, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.ProcessCompleted{NodeID: k.Node, Name: k.Name, Part: by}
+	})
 }
 
 // fail gives a round up.
 func (p *part) fail(ctx context.Context, r *Round, why error) error {
-	return p.mutate(ctx, OpFail, r.epoch,
-		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-			m := &protocol.ProcessFail{NodeID: k.Node, Name: k.Name, Part: by, Text: failureText(why)}
-			return m, &m.Mutation
-		}, nil, false)
+	return p.command(ctx, OpFail, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.ProcessFail{NodeID: k.Node, Name: k.Name, Part: by, Text: failureText(why)}
+	})
 }
 
 // leave ends the membership at hosts.
 func (p *part) leave(ctx context.Context) error {
-	return p.member.object.Change(ctx, OpLeave, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.ProcessLeave{NodeID: k.Node, Name: k.Name, MemberID: p.id}
-		return m, &m.Mutation
+	return p.member.object.Change(ctx, OpLeave, func(k object.Key) protocol.MutationMessage {
+		return &protocol.ProcessLeave{NodeID: k.Node, Name: k.Name, MemberID: p.id}
 	}, nil)
 }
 
@@ -218,16 +211,4 @@ func (p *part) post(send func(ctx context.Context) error) {
 		defer func() { <-p.posts.places }()
 		_ = send(p.in.Context()) // a refused command comes too late; the inbox says what goes on
 	})
-}
-
-// pause waits for a time.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -92,14 +92,20 @@ type seat struct {
 	current *Session      // nil if no handle is attached
 }
 
-// takeTurn waits until no other attach, detach or stop of the session is under way. The caller calls endTurn.
-func (c *Client) takeTurn(ctx context.Context, id uint64) (*seat, error) {
-	c.mu.Lock()
+// seatOf returns the seat of a session. The lock is held.
+func (c *Client) seatOf(id uint64) *seat {
 	at := c.seats[id]
 	if at == nil {
 		at = &seat{turn: make(chan struct{}, 1)}
 		c.seats[id] = at
 	}
+	return at
+}
+
+// takeTurn waits until no other attach, detach or stop of the session is under way. The caller calls endTurn.
+func (c *Client) takeTurn(ctx context.Context, id uint64) (*seat, error) {
+	c.mu.Lock()
+	at := c.seatOf(id)
 	at.users++
 	c.mu.Unlock()
 	select {
@@ -134,11 +140,7 @@ func (c *Client) dropSeat(id uint64, at *seat) {
 func (c *Client) sit(s *Session) (before *Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.seats[s.id]
-	if at == nil {
-		at = &seat{turn: make(chan struct{}, 1)}
-		c.seats[s.id] = at
-	}
+	at := c.seatOf(s.id)
 	before, at.current = at.current, s
 	return before
 }

@@ -69,20 +69,11 @@ func (s *Session) leaveNow(why error, ask func() protocol.RequestMessage) error 
 		for to := range bound {
 			// The answers are not waited for: the session's time runs at its home, and a binding that is left does no
 			// harm.
-			_, _ = to.Send(unheeded{}, &protocol.SessionDetach{SessionID: s.id})
+			_, _ = to.Send(conn.Unheard{}, &protocol.SessionDetach{SessionID: s.id})
 		}
 	}
 	return untilAnswered(ctx, s.home, ask)
 }
-
-// unheeded is a request whose answer is not waited for.
-type unheeded struct{}
-
-// Answered implements conn.Handler.
-func (unheeded) Answered(*conn.Conn, *protocol.Answer) {}
-
-// Lost implements conn.Handler.
-func (unheeded) Lost(*conn.Conn, error) {}
 
 // untilAnswered sends a request over one connection until the host has answered it for good, or the connection is lost.
 func untilAnswered(ctx context.Context, to *conn.Conn, ask func() protocol.RequestMessage) error {

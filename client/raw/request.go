@@ -263,14 +263,19 @@ func (r *request) fail(why error) {
 
 // drop ends the request for a caller that wants no further message.
 func (r *request) drop() {
-	s := r.session
-	s.mu.Lock()
-	_, open := s.requests[r]
-	delete(s.requests, r)
-	s.mu.Unlock()
-	if open {
+	if r.close() {
 		r.forget()
 	}
+}
+
+// close says that the request waits for no message any more. It returns false if the request did not before.
+func (r *request) close() bool {
+	s := r.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, open := s.requests[r]
+	delete(s.requests, r)
+	return open
 }
 
 // forget lets further messages of the host about the request be dropped.
@@ -286,12 +291,7 @@ func (r *request) forget() {
 
 // end hands on the last message of the request.
 func (r *request) end(a *protocol.Answer, err error) {
-	s := r.session
-	s.mu.Lock()
-	_, open := s.requests[r]
-	delete(s.requests, r)
-	s.mu.Unlock()
-	if open {
+	if r.close() {
 		r.reply(a, err)
 	}
 }

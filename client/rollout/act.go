@@ -9,9 +9,8 @@ import (
 
 // Act carries out an act. The methods below do the same, one method for each verb.
 func (r *Rollout) Act(ctx context.Context, act Act) error {
-	return r.change(ctx, OpAct, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutAct{NodeID: k.Node, Name: k.Name, Act: act}
-		return m, &m.Mutation
+	return r.change(ctx, OpAct, func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutAct{NodeID: k.Node, Name: k.Name, Act: act}
 	}, nil)
 }
 

@@ -9,15 +9,16 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/option"
+	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
 )
 
 // Judge passes a verdict on a target at a gate. client.ErrFenced says that the location has another target by now.
 func (r *Rollout) Judge(ctx context.Context, j Judgement) error {
 	j.Verdict.Text = cut(j.Verdict.Text)
-	return r.change(ctx, OpGate, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutGate{NodeID: k.Node, Name: k.Name, Judgement: j}
-		return m, &m.Mutation
+	return r.change(ctx, OpGate, func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutGate{NodeID: k.Node, Name: k.Name, Judgement: j}
 	}, nil)
 }
 
@@ -48,10 +49,9 @@ func Gate(
 	ctx context.Context, s *client.Session, name, location, gate string,
 	check func(ctx context.Context, v Version) Verdict, options ...GateOption,
 ) error {
-	c := &checker{rollout: In(s, name), judgement: Judgement{Location: location, Gate: gate}, check: check}
-	for _, o := range options {
-		o(c)
-	}
+	c := option.Apply(&checker{
+		rollout: In(s, name), judgement: Judgement{Location: location, Gate: gate}, check: check,
+	}, options)
 	ctx, cancel := object.Within(ctx, s.Context())
 	defer cancel()
 	err := c.exists(ctx)
@@ -135,10 +135,7 @@ func (c *checker) judge(ctx context.Context, f *object.Follower, t *Target) erro
 		case isFinal(whole, err):
 			return err
 		}
-		select {
-		case <-time.After(again.Pause(failures)):
-		case <-ctx.Done():
-		}
+		_ = retry.Wait(ctx, again.Pause(failures)) // the loop looks at the context
 	}
 	return nil
 }

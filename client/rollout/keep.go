@@ -85,10 +85,8 @@ func (m *Member) sendWanted(ctx context.Context, in *incarnation.Incarnation) er
 func (m *Member) send(
 	ctx context.Context, operation client.OperationKind, f func(context.Context, *incarnation.Incarnation) error,
 ) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })
-	defer stop()
+	ctx, cancel := object.Within(ctx, m.ctx)
+	defer cancel()
 	select {
 	case m.sending <- struct{}{}:
 	case <-ctx.Done():
@@ -123,7 +121,10 @@ func (m *Member) joinAnd(
 		err := m.join(ctx, in)
 		for tries := 0; before != nil && errors.Is(err, client.ErrAlreadyExists) && tries < ownNameTries; tries++ {
 			// The session before this session has ended, and its instance goes within a moment.
-			if err := pause(ctx, in.Context(), retry.Requests.Pause(tries)); err != nil {
+			waiting, stop := object.Within(ctx, in.Context())
+			err = retry.Wait(waiting, retry.Requests.Pause(tries))
+			stop()
+			if err != nil {
 				return err
 			}
 			err = m.join(ctx, in)
@@ -136,20 +137,6 @@ func (m *Member) joinAnd(
 		}
 	}
 	return f(ctx, in)
-}
-
-// pause returns after a time, or with the cause of the context that ended before.
-func pause(ctx, other context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-other.Done():
-		return context.Cause(other)
-	}
 }
 
 // lost notes that the incarnation has not joined. It returns false if the member knew so already.
@@ -173,9 +160,8 @@ func (m *Member) raiseDoubt() {
 
 // join joins by an incarnation.
 func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
-	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.RolloutJoin{NodeID: k.Node, Name: k.Name, Instance: m.instance}
-		return r, &r.Mutation
+	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutJoin{NodeID: k.Node, Name: k.Name, Instance: m.instance}
 	}, nil)
 	if err != nil {
 		return err
@@ -228,9 +214,8 @@ func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) er
 	if known {
 		return nil
 	}
-	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.RolloutReport{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
-		return r, &r.Mutation
+	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutReport{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
 	}, nil)
 	if err == nil || errors.Is(err, client.ErrBadRequest) || errors.Is(err, client.ErrFenced) {
 		m.mu.Lock()
@@ -252,9 +237,8 @@ func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) erro
 	if known {
 		return nil
 	}
-	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.RolloutRole{NodeID: k.Node, Name: k.Name, Leader: leader}
-		return r, &r.Mutation
+	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutRole{NodeID: k.Node, Name: k.Name, Leader: leader}
 	}, nil)
 	if err == nil {
 		m.mu.Lock()
@@ -264,9 +248,8 @@ func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) erro
 	return err
 }
 
-func leaveMessage(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-	r := &protocol.RolloutLeave{NodeID: k.Node, Name: k.Name}
-	return r, &r.Mutation
+func leaveMessage(k object.Key) protocol.MutationMessage {
+	return &protocol.RolloutLeave{NodeID: k.Node, Name: k.Name}
 }
 
 func reportMessage(r *Report) protocol.InstanceReport {

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
@@ -84,9 +85,7 @@ func Join(
 		config:  joinConfig{backoff: retry.Backoff{First: time.Second, Most: 30 * time.Second}},
 		sending: make(chan struct{}, 1), doubt: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	for _, o := range options {
-		o(&m.config)
-	}
+	option.Apply(&m.config, options)
 	m.first = m.config.manual
 	m.ctx, m.end = context.WithCancelCause(context.Background())
 	if err := m.sync(ctx, OpJoin); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
@@ -53,17 +54,13 @@ func Publish(
 // Publish adds a version, and returns the seq of the version. The seq is larger than the seq of every version before.
 // The payload is up to 64 KiB that mean nothing to the rollout; this client does not keep the payload.
 func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...PublishOption) (seq uint64, err error) {
-	var p publication
-	for _, o := range options {
-		o(&p)
-	}
+	p := option.Apply(&publication{}, options)
 	if p.Publication.Fence, err = p.fence(); err != nil {
 		return 0, failed(OpPublish, r.Name(), err)
 	}
 	p.Payload = payload
-	err = r.change(ctx, OpPublish, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutPublish{NodeID: k.Node, Name: k.Name, Publication: p.Publication}
-		return m, &m.Mutation
+	err = r.change(ctx, OpPublish, func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutPublish{NodeID: k.Node, Name: k.Name, Publication: p.Publication}
 	}, func(a *protocol.Answer) { seq = a.RolloutPublish.Seq })
 	return seq, err
 }

@@ -49,12 +49,11 @@ func (r *Rollout) put(
 	if spec.Negative() {
 		return 0, false, failed(OpPut, r.Name(), failure.BadRequest("a time or a number of the spec is negative"))
 	}
-	err = r.change(ctx, OpPut, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutPut{
+	err = r.change(ctx, OpPut, func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutPut{
 			NodeID: k.Node, Name: k.Name,
 			Put: kind.Put{Mode: mode, ExpectedRevision: expected, Spec: *spec, By: by},
 		}
-		return m, &m.Mutation
 	}, func(a *protocol.Answer) { revision, created = a.RolloutPut.Revision, a.RolloutPut.Created })
 	return revision, created, err
 }
@@ -62,8 +61,7 @@ func (r *Rollout) put(
 // Delete deletes the rollout. client.ErrPreconditionFailed says that instances have joined; with force the rollout is
 // deleted nevertheless, and the instances are notified.
 func (r *Rollout) Delete(ctx context.Context, force bool) error {
-	return r.change(ctx, OpDelete, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutDelete{NodeID: k.Node, Name: k.Name, Force: force}
-		return m, &m.Mutation
+	return r.change(ctx, OpDelete, func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutDelete{NodeID: k.Node, Name: k.Name, Force: force}
 	}, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
@@ -49,10 +50,7 @@ func Source(
 	ctx context.Context, s *client.Session, name string, generate func(ctx context.Context) (Version, error),
 	options ...SourceOption,
 ) error {
-	src := &source{rollout: In(s, name), generate: generate}
-	for _, o := range options {
-		o(src)
-	}
+	src := option.Apply(&source{rollout: In(s, name), generate: generate}, options)
 	whole := ctx
 	ctx, cancel := object.Within(ctx, s.Context())
 	defer cancel()
@@ -121,11 +119,10 @@ func (s *source) takeRole(ctx context.Context) error {
 }
 
 func (s *source) roleMessage(off bool) object.Mutation {
-	return func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutSource{
+	return func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutSource{
 			NodeID: k.Node, Name: k.Name, SourceRole: kind.SourceRole{Off: off, Name: s.name},
 		}
-		return m, &m.Mutation
 	}
 }
 
@@ -177,9 +174,9 @@ func (s *source) offer(ctx context.Context, offer *protocol.RolloutOffer) error 
 				return client.ErrFenced // another incarnation was asked
 			}
 			return object.Mutate(ctx, in, s.rollout.Name(),
-				func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+				func(k object.Key) protocol.MutationMessage {
 					offer.NodeID, offer.Name = k.Node, k.Name
-					return offer, &offer.Mutation
+					return offer
 				}, nil)
 		})
 }

@@ -31,10 +31,8 @@ func (m *Member) Targets(ctx context.Context) iter.Seq2[*Target, error] {
 
 // loopOver yields targets until yield returns false, and then returns nil, or until loopOver fails.
 func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })
-	defer stop()
+	ctx, cancel := object.Within(ctx, m.ctx)
+	defer cancel()
 	f := m.rollout.follow(ctx, "location/"+m.instance.Location)
 	defer f.Stop()
 	if err := m.startLoop(f); err != nil {
@@ -214,9 +212,8 @@ func (m *Member) askFor(
 ) (t *Target, next time.Duration, err error) {
 	for range askTries {
 		gone := false
-		ask := func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-			r := &protocol.RolloutAsk{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
-			return r, &r.Mutation
+		ask := func(k object.Key) protocol.MutationMessage {
+			return &protocol.RolloutAsk{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
 		}
 		err = object.Mutate(ctx, in, m.rollout.Name(), ask, func(a *protocol.Answer) {
 			t, next = targetOf(&a.RolloutAsk.Target), conn.Millis(a.RolloutAsk.NextInMillis)

@@ -90,6 +90,7 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 	if d := x.describe(node, "object"); !d.Ephemeral || d.Limit != client.All || d.Count != client.All {
 		t.Errorf("an ephemeral one: %+v", d)
 	}
+	x.fails(cli.ExitState, "is ephemeral: it ends when", "semaphore", "delete", node, "object", "--force", "--yes")
 	waiter := acquire()
 	waiter.remarks("waiting")
 	waiter.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))

@@ -49,6 +49,71 @@ func TestADrainThatIsBoundedEnds(t *testing.T) {
 	}
 }
 
+// TestNoTimeIsNoBound: a hook with a wrong setting must not end as if it had waited.
+func TestNoTimeIsNoBound(t *testing.T) {
+	t.Parallel()
+	for _, within := range []string{"0s", "-1s"} {
+		code, _, said := command(nil, "host", "drain", "a", "--within", within, "--endpoints", "127.0.0.1:1")
+		if code != cli.ExitUsage || !strings.Contains(said, "--within "+within+" is no time to wait") {
+			t.Errorf("--within %s: code %d, %s", within, code, said)
+		}
+	}
+}
+
+// TestAnActThatTakesItsTimeIsDoneWhenItIsDone: until then the command says that it is under way, and says the same to
+// those that order it again.
+func TestAnActThatTakesItsTimeIsDoneWhenItIsDone(t *testing.T) {
+	var hosts []*hostProcess
+	for _, p := range newCluster(t, "a", "b", "c") {
+		hosts = append(hosts, p.serve(t))
+	}
+	for _, s := range hosts {
+		s.awaitReady()
+	}
+	x := newTool(t, hosts[0].place.Client)
+	x.await("all vote", func() bool {
+		return strings.Contains(x.run("shard", "list").out, "3 of 3")
+	})
+	if r := x.run("host", "drain", "c", "--wait"); r.code != cli.ExitDone ||
+		!strings.Contains(r.err, "host c is drained\n") {
+		t.Fatalf("%+v", r)
+	}
+	if r := x.run("host", "drain", "c"); r.code != cli.ExitDone ||
+		!strings.Contains(r.err, "host c was drained already\n") {
+		t.Errorf("%+v", r)
+	}
+	for range 2 { // no host is expelled before the grace of its clients is over
+		if r := x.run("host", "expel", "c", "--yes"); r.code != cli.ExitDone ||
+			!strings.Contains(r.err, "host c is being expelled: signalbox host list shows when it is EXPELLED") {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestARecoveryLooksBeforeItAsks: whether the shard is there, and whether it is one of those that can be recovered.
+func TestARecoveryLooksBeforeItAsks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.serve(t).awaitReady()
+	x := newTool(t, p.Client)
+	x.await("the hosts have records", func() bool { return x.run("host", "list").code == cli.ExitDone })
+	if r := x.run("cluster", "steps", "--retry-now", "shard/1"); !strings.Contains(r.err, "retry step shard/1: ") {
+		t.Errorf("a step that does not wait: %+v", r)
+	}
+	if r := x.run("shard", "recover", "77"); r.code != cli.ExitNotFound || !strings.Contains(r.err, "no shard 77") {
+		t.Errorf("of no shard: %+v", r)
+	}
+	if r := x.run("shard", "recover", "1"); r.code != cli.ExitUsage || !strings.Contains(r.err, "shard 1 anew") {
+		t.Errorf("of a shard: %+v", r)
+	}
+	for _, other := range []string{"0", "meta", "x"} {
+		if r := x.run("shard", "recover", other); r.code != cli.ExitUsage ||
+			!strings.Contains(r.err, other+" is not the number of a data shard") {
+			t.Errorf("of %s: %+v", other, r)
+		}
+	}
+}
+
 // TestThePolicyIsWhatItsFlagsSay: flags change the policy, the rest of the policy stays, and without flags it is shown.
 func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 	t.Parallel()
@@ -72,6 +137,9 @@ func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 		return x.run("cluster", "policy", "--replicas", "3").code == cli.ExitDone
 	})
 	says("replicas 3", "copies 3")
+	if r := x.run("cluster", "policy", "--copies", "-2"); !strings.Contains(r.err, "a number of -2; the least is 0") {
+		t.Errorf("fewer than no copies: %+v", r)
+	}
 	r := x.run("cluster", "policy", "--replicas", "1")
 	if r.code != cli.ExitUsage || !strings.Contains(r.err, "--yes") {
 		t.Errorf("one replica without --yes: %+v", r)

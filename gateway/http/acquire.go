@@ -32,7 +32,7 @@ type keptSession struct {
 
 type acquireRequest struct {
 	operation.Named
-	Count     uint64         `about:"how much of the limit; 1 where it is not given"`
+	Count     uint64         `about:"how much of the limit; where it is not given 1, and all of an ephemeral semaphore"`
 	Limit     uint64         `about:"creates the semaphore with this limit where there is none"`
 	Ephemeral bool           `about:"it comes with its first owner and goes with its last"`
 	Data      []byte         `about:"for others to read: an address, for example"`
@@ -209,9 +209,21 @@ func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 		wait = uint64(ar.Wait.Milliseconds())
 	}
 	return &protocol.Acquire{
-		Mutation: m, Name: []byte(ar.Name), Count: max(ar.Count, 1), TimeoutMillis: wait, Data: ar.Data,
+		Mutation: m, Name: []byte(ar.Name), Count: ar.count(), TimeoutMillis: wait, Data: ar.Data,
 		Ephemeral: ar.Ephemeral,
 	}
+}
+
+// count is how much of the semaphore the request is for. A request that names no count is for a lock: the limit of an
+// ephemeral semaphore is client.All, so a count of 1 would let in every session that asks.
+func (ar *acquireRequest) count() uint64 {
+	switch {
+	case ar.Count != 0:
+		return ar.Count
+	case ar.Ephemeral:
+		return client.All
+	}
+	return 1
 }
 
 // checkNode checks, once, that the session belongs to the node: no node gets another node's id while it has sessions.

@@ -91,6 +91,33 @@ func TestALockOverHTTP(t *testing.T) {
 	}
 }
 
+// TestAnEphemeralSemaphoreIsOwnedAlone by an acquire that names no count, as by a lock of a client. Who wants to share
+// it names a count.
+func TestAnEphemeralSemaphoreIsOwnedAlone(t *testing.T) {
+	st := newStage(t, nil)
+	st.node("/a")
+	one, two := st.start("/a", time.Hour/2), st.start("/a", time.Hour/2)
+	const lock = `{"node":"/a","name":"job","ephemeral":true,"poll_ms":0}`
+	const shared = `{"node":"/a","name":"read","ephemeral":true,"count":1,"poll_ms":0}`
+	for _, c := range []struct {
+		by            *own
+		body, outcome string
+	}{{one, lock, "acquired"}, {two, lock, "waiting"}, {one, shared, "acquired"}, {two, shared, "acquired"}} {
+		if outcome, _ := c.by.got(c.by.by("", "/v1/acquire", c.body)); outcome != c.outcome {
+			t.Errorf("%s: %s, want %s", c.body, outcome, c.outcome)
+		}
+	}
+	if _, ok, err := st.begin("beside").Ephemeral("job").TryRLock(t.Context()); ok || err != nil {
+		t.Errorf("a client shares the lock: %t %v", ok, err)
+	}
+	if r := one.by("", "/v1/release", `{"node":"/a","name":"job"}`); !strings.Contains(r.text, "true") {
+		t.Errorf("%d %s", r.code, r.text)
+	}
+	if outcome, _ := two.got(two.by("", "/v1/acquire", lock)); outcome != "acquired" {
+		t.Errorf("after the release the second has %s", outcome)
+	}
+}
+
 // TestNumbersMakeChangesOnce: without one the gateway finds a number above those that were used.
 func TestNumbersMakeChangesOnce(t *testing.T) {
 	st := newStage(t, nil)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -93,9 +95,30 @@ type transferRequest struct {
 
 // recoverRequest makes a shard anew whose majority is lost for good.
 type recoverRequest struct {
-	Shard uint64 `need:"true" about:"a data shard" arg:"SHARD"`
+	Shard uint64 `need:"true" about:"a data shard" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
 	Empty bool   `about:"begin without content where no host is left that has anything of the shard"`
 	act
+}
+
+// recoverQuestion says what the recovery of a shard expels and gives up.
+func recoverQuestion(c *admin.Cluster, id uint64) (string, error) {
+	at := slices.IndexFunc(c.Shards, func(s admin.Shard) bool { return s.ID == id })
+	if at < 0 {
+		return "", fmt.Errorf("%w: there is no shard %d; signalbox shard list shows them", client.ErrNotFound, id)
+	}
+	var lost []string
+	for _, p := range c.Shards[at].Replicas {
+		h := c.Host(p.Host)
+		if h == nil || h.Alive || h.Target.State == admin.Expelled || p.Role != admin.Voter {
+			continue
+		}
+		lost = append(lost, h.Name)
+	}
+	if len(lost) == 0 || !c.Observed {
+		return fmt.Sprintf("this makes shard %d anew, and gives up what only lost hosts had", id), nil
+	}
+	return fmt.Sprintf("this expels host %s, which shard %d has lost, and gives up what only lost hosts had",
+		strings.Join(lost, " and host "), id), nil
 }
 
 // stepRequest ends a step of the governor, and holds other steps about the subject back for a while.
@@ -259,9 +282,12 @@ shard is recovered with the whole cluster: signalbox cluster recover.`,
 				Example: `  signalbox shard recover 7 --reason "hosts d and e burnt"
   signalbox shard recover 7 --empty`,
 				Done: "shard SHARD begins anew",
-				Confirm: confirm(func(_ context.Context, _ *client.Client, q *recoverRequest) (string, error) {
-					return fmt.Sprintf("this expels the hosts that shard %d has lost, and gives up what only they had",
-						q.Shard), nil
+				Confirm: confirm(func(ctx context.Context, c *client.Client, q *recoverRequest) (string, error) {
+					cluster, err := admin.Of(c).Describe(ctx)
+					if err != nil {
+						return "", err
+					}
+					return recoverQuestion(cluster, q.Shard)
 				}),
 			}),
 		govern("/step/cancel", protocol.KindStepCancel, "Ends an open step of the governor",

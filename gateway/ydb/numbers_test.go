@@ -71,7 +71,19 @@ func (r *reattached) attach() *caller {
 	}
 	r.address = r.addresses[r.attaches%len(r.addresses)]
 	r.attaches++
-	c := r.rig.session(start{session: r.session, key: "key", sequence: count, timeout: 5 * time.Minute})
+	shows := start{session: r.session, key: "key", sequence: count, timeout: 5 * time.Minute}
+	c, refusal := r.tries(shows)
+	for i := 0; c == nil && count < r.shown && i < 200; i++ {
+		// The leader of before has not heard of the new one yet, and knows of the higher count.
+		if refusal.GetFailure().GetStatus() != Ydb.StatusIds_BAD_SESSION {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+		c, refusal = r.tries(shows)
+	}
+	if c == nil {
+		r.t.Fatalf("not started: %v", refusal)
+	}
 	r.counts, r.shown, r.session = r.counts[1:], count, c.id
 	return c
 }

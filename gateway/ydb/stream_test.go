@@ -109,14 +109,25 @@ func (c *caller) begin(s start) {
 // session starts or attaches a session.
 func (r *rig) session(s start) *caller {
 	r.t.Helper()
-	c := r.call()
+	c, refusal := r.tries(s)
+	if c == nil {
+		r.t.Fatalf("not started: %v", refusal)
+	}
+	return c
+}
+
+// tries is session, for what may be refused: caller is nil then.
+func (r *rig) tries(s start) (c *caller, refusal *response) {
+	r.t.Helper()
+	c = r.call()
 	c.begin(s)
-	started := c.next().GetSessionStarted()
+	m := c.next()
+	started := m.GetSessionStarted()
 	if started == nil || s.session != 0 && started.SessionId != s.session {
-		r.t.Fatalf("not started: %v", started)
+		return nil, m
 	}
 	c.id = started.SessionId
-	return c
+	return c, nil
 }
 
 // received is what came: a message that is no ping, or the end of the stream.

@@ -90,7 +90,7 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 	case t == durationType:
 		var millis int64
 		if json.Unmarshal(text, &millis) != nil || millis < 0 || millis > int64(maxDuration/time.Millisecond) {
-			return wrong("a number of milliseconds")
+			return wrong("a number of milliseconds from 0")
 		}
 		into.SetInt(millis * int64(time.Millisecond))
 		return nil
@@ -136,7 +136,7 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 	case reflect.Uint64:
 		n, err := strconv.ParseUint(strings.Trim(string(text), `"`), 10, 64)
 		if err != nil {
-			return wrong("a whole number, or one in a string")
+			return wrong("a whole number from 0, or one in a string")
 		}
 		into.SetUint(n)
 		return nil

@@ -58,6 +58,9 @@ func New(k Kind, about About, text string) Concern {
 
 // fill replaces the placeholders in a text of the table, such as {node}, by the parts of About.
 func (c *Concern) fill(text string) string {
+	if len(c.Shards) == 1 {
+		text = strings.Replace(text, ofShards, "shard {shards}", 1)
+	}
 	return strings.NewReplacer("{node}", c.Node, "{name}", c.Name, "{host}", c.Host, "{shards}", c.shardNames()).
 		Replace(text)
 }

@@ -41,6 +41,11 @@ func TestWhatAConcernIsAboutStandsInItsTexts(t *testing.T) {
 		!strings.Contains(c.Do, "signalbox cluster recover") {
 		t.Errorf("%+v", c)
 	}
+	for id, want := range map[string]string{"0": "shard meta", "5": "shard 5"} {
+		if c := New(NoMajority, About{Shards: []string{id}}, ""); c.Subject != want {
+			t.Errorf("a single shard is %q", c.Subject)
+		}
+	}
 	for _, row := range Kinds {
 		c := New(row.Kind, About{Node: "/n", Name: "x", Host: "h", Shards: []string{"1"}}, "")
 		if strings.ContainsAny(c.Subject+c.Do, "{}") {

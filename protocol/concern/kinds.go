@@ -16,6 +16,7 @@ const (
 	LearnerDown   Kind = "learner-down"
 	CopyMissing   Kind = "copy-missing"
 	CopyBehind    Kind = "copy-behind"
+	Quiet         Kind = "quiet"
 	OneHost       Kind = "one-host"
 	TwoHosts      Kind = "two-hosts"
 	LevelHeld     Kind = "level-held"
@@ -118,7 +119,10 @@ var Kinds = []Row{
 		"signalbox cluster why says what that waits for"},
 	{CopyBehind, Warning, Shards, "a copy has been behind the leader for over a minute", ofShards,
 		"the disk of {host}, or the network to it, is too slow for what is written"},
-	{TwoHosts, Warning, Hosts, "there are two hosts: one votes, one learns", "the cluster", grow},
+	{Quiet, Warning, Shards, "a shard was made anew and grants nothing yet", ofShards,
+		"wait: who owned something there needs the time to notice that it is lost"},
+	{TwoHosts, Warning, Hosts, "there are two hosts: while one that votes is away, changes are refused", "the cluster",
+		grow},
 	{Silent, Warning, Hosts, "a host that is to be online is not heard", ofHost, replacement},
 	{Failed, Warning, Hosts, "a host was silent for so long that it is taken for failed", ofHost, replacement},
 	{Stopped, Warning, Hosts, "a host was stopped and is expected back", ofHost,

@@ -20,7 +20,7 @@ type Level uint8
 const First Level = 1
 
 // latest is the newest level of this source.
-const latest = "11"
+const latest = "12"
 
 // newest is Newest as a text, which the linker can replace: with -ldflags "-X MODULE/protocol/level.newest=N" for a
 // lower level the program is, in the sight of a cluster, a program whose newest level is N. The tests of rolling

@@ -192,4 +192,8 @@ var rows = []struct {
 		"weights-and-tiers",
 	}},
 	{11, MessageField, []string{"ClusterHost.weight", "GovernorPolicy.tier", "HOST_OPERATE.weight"}},
+	{12, Rule, []string{
+		// In a process with the shortest delay an epoch opens with the last member of the least number.
+		"gathered-opens",
+	}},
 }

@@ -12,7 +12,7 @@ import (
 type Spec struct {
 	// OpenDelay is for how long no member has come or gone before the next epoch opens, so that many members that start
 	// at a time cause one epoch; MaxOpenDelay is how long an epoch waits for such a pause at the most. 0 stands for
-	// 100 ms and 2 s.
+	// 100 ms and 2 s. With a millisecond the last of the MinMembers opens the epoch, where more than one is wanted.
 	OpenDelay    time.Duration
 	MaxOpenDelay time.Duration
 	// MinMembers is how many members an epoch has at the least; 0 stands for one.

@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"errors"
+
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -15,8 +17,16 @@ type Machines struct {
 	Objects, Left int
 }
 
-// Regenerate makes the machines of a new cluster from the states. The states do not change.
+// Regenerate makes the machines of a new cluster from the states. The states do not change. Missing shards begin
+// without content, above all numbers that they can have given.
 func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
+	counted, err := s.counted()
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Data) == 0 {
+		return nil, errors.New("backup: nothing is left of any data shard")
+	}
 	next, err := s.Meta.Regenerate(r)
 	if err != nil {
 		return nil, err
@@ -31,7 +41,8 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 		_, is := next.NodeByID(id)
 		return is
 	}
-	m.Data, err = shard.Regenerate(old, shard.Regeneration{Slots: slotsOf(next.Routing()), Jump: r.Jump, Keep: keep})
+	m.Data, err = shard.Regenerate(old, shard.Regeneration{Slots: slotsOf(next.Routing()), Jump: r.Jump,
+		Counted: counted, Keep: keep})
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,17 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol/backupfile"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
+
+// countedLevel is the level from which leaders report the counters of their shards to the meta shard.
+var countedLevel = level.Of(level.MetaCommand, "shards-counted")
 
 // States are the machines of all shards of a cluster, as they were at some time. Nothing changes States.
 type States struct {
@@ -26,8 +32,18 @@ func NewStates(h backupfile.Header) *States {
 		Data: make(map[meta.ShardID]*shard.Machine)}
 }
 
-// Load reads all of a file. If a section cannot be restored, the error names the section.
+// Load reads all of a file, which must have the states of all shards. If a section cannot be restored, the error names
+// the section.
 func Load(r io.Reader) (*States, error) {
+	s, err := LoadPart(r)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.check()
+}
+
+// LoadPart reads all of a file that may lack shards: the file of a host with replicas of some shards only.
+func LoadPart(r io.Reader) (*States, error) {
 	b, err := backupfile.NewReader(r)
 	if err != nil {
 		return nil, err
@@ -36,7 +52,7 @@ func Load(r io.Reader) (*States, error) {
 	for {
 		section, err := b.Next()
 		if errors.Is(err, io.EOF) {
-			return s, s.check()
+			return s, nil
 		}
 		if err == nil {
 			err = s.restore(section, b)
@@ -53,7 +69,7 @@ func (s *States) restore(section backupfile.Section, r io.Reader) error {
 	if _, twice := s.Sections[id]; twice {
 		return fmt.Errorf("backup: %s: %w: it is there twice", section, backupfile.ErrDamaged)
 	}
-	err := s.Machine(id).Restore(r)
+	err := s.machine(id).Restore(r)
 	switch {
 	case errors.Is(err, backupfile.ErrGivenUp):
 		s.forget(id)
@@ -74,11 +90,14 @@ func (s *States) forget(id meta.ShardID) {
 	}
 }
 
-// restorer is a machine that restores itself from a state.
-type restorer interface{ Restore(r io.Reader) error }
+// machine is a machine of a shard, of data or the meta shard, that saves its state and restores itself from one.
+type machine interface {
+	shard.Saver
+	Restore(r io.Reader) error
+}
 
-// Machine returns the machine of a shard, and makes a missing machine.
-func (s *States) Machine(id meta.ShardID) restorer {
+// machine returns the machine of a shard, and makes a missing machine.
+func (s *States) machine(id meta.ShardID) machine {
 	if id == 0 {
 		if s.Meta == nil {
 			s.Meta = meta.New()
@@ -97,9 +116,18 @@ func (s *States) check() error {
 		return fmt.Errorf("backup: %w: there is no section of the meta shard", backupfile.ErrIncomplete)
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		return fmt.Errorf("backup: %w: there is no section of shard %d", backupfile.ErrIncomplete, missing[0])
+		return fmt.Errorf("backup: %w: there is no section of %s", backupfile.ErrIncomplete, Names(missing))
 	}
 	return nil
+}
+
+// Names names shards for people.
+func Names(shards []meta.ShardID) string {
+	var list []string
+	for _, id := range shards {
+		list = append(list, fmt.Sprintf("shard %d", id))
+	}
+	return strings.Join(list, ", ")
 }
 
 // Missing returns the data shards of the meta shard's routing without states.
@@ -110,6 +138,48 @@ func (s *States) Missing() (list []meta.ShardID) {
 		}
 	}
 	return list
+}
+
+// Holders are the names of the hosts with a replica of a shard, by the records of the meta shard.
+func (s *States) Holders(id meta.ShardID) (names []string) {
+	t, founded := s.Meta.Topology()
+	if !founded {
+		return nil
+	}
+	on := t.Records.Shard(hosts.ShardID(id))
+	if on == nil {
+		return nil
+	}
+	for i := range on.Replicas {
+		h := t.Records.Host(on.Replicas[i].Host)
+		if on.Replicas[i].Member() && h != nil && h.Living() {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+// counted returns the highest counters of missing shards that the meta shard knows of. A shard without a replica left
+// may have given higher numbers than all other shards.
+func (s *States) counted() (highest shard.Counters, err error) {
+	missing := s.Missing()
+	if len(missing) == 0 {
+		return highest, nil
+	}
+	t, founded := s.Meta.Topology()
+	if !founded || s.Meta.Level() < countedLevel {
+		return highest, fmt.Errorf("backup: nothing is left of %s, and below feature level %d no other shard knows "+
+			"which numbers have been given", Names(missing), countedLevel)
+	}
+	for _, id := range missing {
+		if on := t.Records.Shard(hosts.ShardID(id)); on != nil {
+			c := &on.Counted
+			highest.LastOrder = max(highest.LastOrder, c.LastOrder)
+			highest.LastRevision = max(highest.LastRevision, c.LastRevision)
+			highest.LastSession = max(highest.LastSession, c.LastSession)
+		}
+	}
+	return highest, nil
 }
 
 // Shards are the data shards with states, by id.
@@ -130,16 +200,10 @@ func (s *States) Save(w io.Writer) error {
 }
 
 func (s *States) saveSection(w *backupfile.Writer, id meta.ShardID) error {
-	var snapshot shard.Snapshot
-	var err error
-	switch {
-	case id != 0:
-		snapshot, err = s.Data[id].PrepareSnapshot()
-	case s.Meta == nil:
+	if id == 0 && s.Meta == nil {
 		return nil
-	default:
-		snapshot, err = s.Meta.PrepareSnapshot()
 	}
+	snapshot, err := s.machine(id).PrepareSnapshot()
 	if err != nil {
 		return err
 	}
@@ -155,7 +219,7 @@ func (s *States) saveSection(w *backupfile.Writer, id meta.ShardID) error {
 
 // Choose chooses, among states of one cluster from several hosts, the most advanced state of every shard: the state
 // with the highest last term, and among equal terms the highest last index. The chosen state has everything ever
-// committed in the shard, as far as the states of the given hosts have it.
+// committed in the shard, as far as the states of the given hosts have it. Shards may be missing: see Missing.
 func Choose(all []*States) (*States, error) {
 	best := NewStates(all[0].Header)
 	for _, s := range all {
@@ -180,7 +244,10 @@ func Choose(all []*States) (*States, error) {
 			}
 		}
 	}
-	return best, best.check()
+	if best.Meta == nil {
+		return nil, errors.New("backup: none of the states is of the meta shard, without which there is no cluster")
+	}
+	return best, nil
 }
 
 // after reports whether a state is more advanced than another state of the shard.

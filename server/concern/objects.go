@@ -8,6 +8,7 @@ import (
 	"time"
 
 	kind "github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/process"
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
@@ -63,6 +64,7 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 	}
 	o := objects{l, r.Machine, nodes, who}
 	now := r.EstimatedTime()
+	l.addQuiet(r.ID, r.Machine.Group(), now)
 	s.rollouts.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
 		var still []shard.RolloutView
 		next, over = r.Machine.WalkRollouts(at, now, func(v *shard.RolloutView) {
@@ -95,6 +97,15 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 		}
 		return next, shard.MaxPage, over
 	})
+}
+
+// addQuiet adds that a shard which was made anew grants nothing yet.
+func (l *List) addQuiet(id uint64, g shard.Group, now uint64) {
+	if now < g.QuietUntil {
+		left := field.Duration(g.QuietUntil - now).Round(time.Second)
+		l.Add(kind.New(kind.Quiet, kind.About{Shards: shards(id)},
+			fmt.Sprintf("it lost its majority and was made anew: nothing is granted for %v more", left)))
+	}
 }
 
 // Forget drops the walks through a shard that the host does not lead. If the host leads the shard again later, no

@@ -9,6 +9,7 @@ import (
 
 	kind "github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // TestWhatAHostSaysOfItself: each kind comes with its cause, and goes with it.
@@ -66,6 +67,24 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 		if got := look(); got != "[]" {
 			t.Errorf("%s after: %s", want, got)
 		}
+	}
+}
+
+// TestAShardThatGrantsNothingYetIsAConcern, for as long as it grants nothing.
+func TestAShardThatGrantsNothingYetIsAConcern(t *testing.T) {
+	at, now := time.UnixMilli(1_700_000_000_000), uint64(1000)
+	b := New(func(l *List) { l.addQuiet(3, shard.Group{Number: 1, Began: 1000, QuietUntil: 91_000}, now) })
+	for _, want := range []string{"[shard 3: 1m30s]", "[shard 3: 30s]", "[]"} {
+		at = at.Add(every)
+		var said []string
+		for _, c := range b.Read(at) {
+			_, after, _ := strings.Cut(c.Text, "nothing is granted for ")
+			said = append(said, "shard "+strings.Join(c.Shards, " ")+": "+strings.TrimSuffix(after, " more"))
+		}
+		if got := fmt.Sprint(said); got != want {
+			t.Errorf("after %d ms: %s, want %s", now, got, want)
+		}
+		now += 60_000
 	}
 }
 

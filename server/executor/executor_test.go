@@ -52,6 +52,21 @@ func TestAReplicaThatDoesNotStartIsLoggedNowAndThen(t *testing.T) {
 	})
 }
 
+// TestAGovernorWhoseMachineIsEmptiedGoesOn: the records are away for a moment, as where the replica of the meta shard
+// at the host that governs is made anew.
+func TestAGovernorWhoseMachineIsEmptiedGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.converge()
+		governs := f.leader(hosts.Meta)
+		governs.emptied.Store(true)
+		time.Sleep(3 * time.Second)
+		governs.emptied.Store(false)
+		f.join("d", "")
+		f.converge()
+	})
+}
+
 // TestDrainedHostHandsAllOver: its votes and leaderships go to others, and come back with it.
 func TestDrainedHostHandsAllOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -28,6 +28,7 @@ type machine struct {
 	wiped       bool
 	full        atomic.Bool // its disk is
 	refuses     atomic.Bool // the replicas that it is to start
+	emptied     atomic.Bool // its machine of the meta shard is, and begins anew
 	quits       bool        // it stops in order and does not boot again by itself
 
 	mu       sync.Mutex
@@ -63,7 +64,7 @@ func (m *machine) start() {
 	m.running, m.quits, m.meta = true, false, nil
 	m.held = make(map[hosts.ShardID]Held)
 	m.agent = NewAgent(m.id, m.incarnation, m, m.full.Load)
-	m.executor = New(Config{Self: m.id, Meta: m, Calls: m, Agent: m.agent, Log: slog.New(&m.fleet.warned)})
+	m.executor = New(Config{Self: m.id, Meta: records{m}, Calls: m, Agent: m.agent, Log: slog.New(&m.fleet.warned)})
 	ctx, cancel := context.WithCancel(m.fleet.ctx)
 	m.cancel = cancel
 	agent, executor := m.agent, m.executor
@@ -285,6 +286,17 @@ func (m *machine) State() State {
 	defer meta.mu.Unlock()
 	return State{Records: meta.records.Clone(), Plan: meta.plan.Clone(), Now: max(meta.now, m.fleet.now()),
 		Term: meta.term, Began: meta.base, Groups: true, Grace: 10_000}
+}
+
+// records is a machine as its executor reads it.
+type records struct{ *machine }
+
+// State implements Meta.
+func (r records) State() State {
+	if r.emptied.Load() {
+		return State{}
+	}
+	return r.machine.State()
 }
 
 // Propose implements Meta.

@@ -18,6 +18,8 @@ type track struct {
 	since time.Time // from when on the host led in the term
 	// notes are indexes of the log, each with the last time when the log was applied no farther, the oldest first.
 	notes []note
+	// below has the replicas with an index below all notes, and since when the index has been below.
+	below map[uint64]time.Time
 }
 
 type note struct {
@@ -76,6 +78,25 @@ func (t *track) behind(index uint64, now time.Time) time.Duration {
 		}
 	}
 	return unknownBehind
+}
+
+// lag is behind for a replica. Notes reach back for seconds on a busy log, so lag adds the time that a replica has been
+// below all notes.
+func (t *track) lag(replica, index uint64, now time.Time) time.Duration {
+	d := t.behind(index, now)
+	if d != unknownBehind {
+		delete(t.below, replica)
+		return d
+	}
+	since, known := t.below[replica]
+	if !known {
+		if t.below == nil {
+			t.below = make(map[uint64]time.Time)
+		}
+		since = now
+		t.below[replica] = since
+	}
+	return d + now.Sub(since)
 }
 
 // report is the host's observations now.
@@ -196,7 +217,7 @@ func (a *Agent) ledShard(h Held, term uint64, m *shard.Membership) *protocol.Led
 		p := progress[member.Replica]
 		shown := protocol.ShardMember{ReplicaID: member.Replica, HostID: uint64(member.Host),
 			Incarnation: member.Incarnation[:], Voter: member.Voter, Index: p.Index,
-			BehindMillis: millis(t.behind(p.Index, now)), Tried: p.Tried, SilentMillis: p.SilentMillis,
+			BehindMillis: millis(t.lag(member.Replica, p.Index, now)), Tried: p.Tried, SilentMillis: p.SilentMillis,
 			SnapshotPercent: p.Percent, SnapshotRate: p.Rate}
 		if member.Replica == h.Replica {
 			shown.Index, shown.BehindMillis, shown.Tried = h.Log.Applied(), 0, true

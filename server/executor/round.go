@@ -16,6 +16,9 @@ import (
 // decisions are complete.
 func (t *term) round(ctx context.Context) bool {
 	s := t.e.config.Meta.State()
+	if s.Records == nil {
+		return false // the replica of the meta shard has just been emptied: the term is about to end
+	}
 	t.follow(ctx, s.Records, len(s.Plan.Steps()) > 0)
 	if !t.heard() {
 		return false

@@ -13,7 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestLagIsHowLongAgoALeaderHadNoMore: by what was noted; what is below all notes lags for an unknown time.
+// TestLagIsHowLongAgoALeaderHadNoMore: by what was noted; what is below all notes lags for an unknown time, and for
+// longer the longer it is.
 func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 	start := time.Now()
 	k := &track{}
@@ -33,6 +34,16 @@ func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 	}
 	for i := range 3 * samples {
 		k.note(uint64(1000+i), now)
+	}
+	for _, s := range []struct {
+		index uint64
+		after time.Duration
+		want  time.Duration
+	}{{300, 0, unknownBehind}, {500, time.Hour, unknownBehind + time.Hour}, {2000, 2 * time.Hour, 0},
+		{300, 3 * time.Hour, unknownBehind}} {
+		if got := k.lag(7, s.index, now.Add(s.after)); got != s.want {
+			t.Errorf("a replica at %d lags for %v after %v, want %v", s.index, got, s.after, s.want)
+		}
 	}
 	if len(k.notes) > samples {
 		t.Errorf("%d notes are kept", len(k.notes))

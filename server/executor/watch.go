@@ -151,7 +151,11 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
 	question := &protocol.ShardReport{Term: t.number, GovernorHostID: uint64(t.e.config.Self)}
-	if h := t.e.config.Meta.State().Records.Host(host); h != nil {
+	records := t.e.config.Meta.State().Records
+	if records == nil { // as in round
+		return nil, context.Canceled
+	}
+	if h := records.Host(host); h != nil {
 		question.Target, question.TargetEpoch = h.Target.Variant, h.Target.Epoch
 		question.Current, question.CurrentEpoch = h.Current.Variant, h.Current.Epoch
 	}

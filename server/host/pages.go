@@ -38,9 +38,11 @@ func (h *Host) Checks() []admin.Check {
 	if running != nil {
 		return []admin.Check{{Name: "running", Err: running}}
 	}
+	is := h.readiness(core)
 	return []admin.Check{
 		{Name: "running"},
-		{Name: "cluster", Err: h.lacks(core)},
+		{Name: "cluster", Err: is.Lacks},
+		{Name: "shards", Err: is.Away, Advisory: true},
 		{Name: "disk", Err: h.disk.Guard(), Advisory: true},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
@@ -277,15 +278,15 @@ func (h *Host) differInSecret(other rafttransport.Host) {
 	}
 }
 
-// lacks returns why a running host does not serve, nil if the host does. A missing secret of the cluster is added.
-func (h *Host) lacks(core *server.Host) error {
-	err := core.Ready()
-	if err == nil {
+// readiness returns whether a running host serves. A missing secret of the cluster is added to what it lacks.
+func (h *Host) readiness(core *server.Host) replica.Readiness {
+	is := core.Readiness()
+	if is.Lacks == nil {
 		h.oneSecret.Store(nil)
 	} else if text := h.oneSecret.Load(); text != nil {
-		err = fmt.Errorf("%w: %s", err, *text)
+		is.Lacks = fmt.Errorf("%w: %s", is.Lacks, *text)
 	}
-	return err
+	return is
 }
 
 // raftCertificateExpires returns when the certificate for other hosts expires, the zero time if the host has no

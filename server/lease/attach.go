@@ -228,6 +228,18 @@ func (t *Table) Holder(id shard.SessionID) *Holder {
 	return s.group.holder
 }
 
+// Attached returns the attached sessions.
+func (t *Table) Attached() (list []shard.SessionID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, g := range t.groups {
+		for _, s := range g.sessions.items {
+			list = append(list, s.id)
+		}
+	}
+	return list
+}
+
 // Detached reports whether the session is known to be detached, and for how long the session has been so.
 func (t *Table) Detached(id shard.SessionID, now time.Time) (since time.Duration, detached bool) {
 	t.mu.Lock()

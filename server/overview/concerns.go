@@ -96,13 +96,26 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Concern {
 // ofOffline is about a host that is not to be online.
 func (c *Cluster) ofOffline(h *hosts.Host) *kind.Concern {
 	switch {
+	case h.Target.Reason == hosts.ReasonDrained && !h.Reached():
+		return concern(kind.Drained, h, "host %s is being drained", h.Name)
 	case h.Target.Reason == hosts.ReasonDrained:
 		return concern(kind.Drained, h, "host %s is drained", h.Name)
+	case h.Target.Reason.Failed() && c.full(h):
+		x := concern(kind.Failed, h, "host %s takes no more of any log: its disk is nearly full", h.Name)
+		x.Do = kind.DiskFull.Row().Do
+		return x
 	case h.Target.Reason.Failed():
 		return c.replaceable(concern(kind.Failed, h, "host %s is taken for failed: %s", h.Name, cmp.Or(h.Target.Text,
 			h.Target.Reason.String())), h)
 	}
 	return concern(kind.Stopped, h, "host %s is stopped", h.Name)
+}
+
+// full reports whether the disk of a host is nearly full.
+func (c *Cluster) full(h *hosts.Host) bool {
+	return c.Seen != nil && slices.ContainsFunc(c.Seen.Hosts, func(seen governor.HostSeen) bool {
+		return seen.Host == h.ID && seen.Full
+	})
 }
 
 // ofOnline is about a host that is to be online.
@@ -151,15 +164,21 @@ func (c *Cluster) ofShards() (list []kind.Concern) {
 			list = addShard(list, x, r.Shard)
 		}
 	}
+	for i := range list {
+		if x := &list[i]; len(x.Shards) == 1 {
+			x.Do = strings.ReplaceAll(x.Do, "SHARD", x.Shards[0])
+		}
+	}
 	return list
 }
 
-// addShard adds a concern about a shard. If the list has a concern of equal kind, text and host, the shard joins this
-// concern instead.
+// addShard adds a concern about a shard. If the list has a concern that is equal but for its shards, the shard joins
+// this concern instead.
 func addShard(list []kind.Concern, x *kind.Concern, id hosts.ShardID) []kind.Concern {
 	shards := []string{strconv.FormatUint(uint64(id), 10)}
 	i := slices.IndexFunc(list, func(other kind.Concern) bool {
-		return other.Kind == x.Kind && other.Text == x.Text && other.Host == x.Host
+		return other.Kind == x.Kind && other.Text == x.Text && other.Host == x.Host &&
+			other.WaitsFor == x.WaitsFor && other.Do == x.Do
 	})
 	if i >= 0 {
 		shards = append(list[i].Shards, shards...)
@@ -170,7 +189,7 @@ func addShard(list []kind.Concern, x *kind.Concern, id hosts.ShardID) []kind.Con
 	about.Shards = shards
 	before := list[i]
 	list[i] = kind.New(x.Kind, about, x.Text)
-	list[i].WaitsFor, list[i].Since = x.WaitsFor, before.Since
+	list[i].WaitsFor, list[i].Do, list[i].Since = x.WaitsFor, x.Do, before.Since
 	return list
 }
 
@@ -178,9 +197,7 @@ func addShard(list []kind.Concern, x *kind.Concern, id hosts.ShardID) []kind.Con
 func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Concern {
 	switch {
 	case r.Tolerated < 0:
-		x := concern(kind.NoMajority, nil, "%d of %d voters are alive", r.Live, r.Voters)
-		x.WaitsFor = strings.Join(c.silentVoters(r.Shard), ", ")
-		return x
+		return c.withoutMajority(r)
 	case c.LeaderOf(r.Shard) == 0:
 		return concern(kind.NoLeader, nil, "no leader is known")
 	case r.Voters < r.Wanted:
@@ -192,14 +209,32 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Concern {
 	return c.ofDomains(r)
 }
 
-// silentVoters names the voters of a shard that are not heard.
-func (c *Cluster) silentVoters(id hosts.ShardID) (names []string) {
+// withoutMajority is about a shard that has lost its majority. What to do depends on the voters that are not heard: a
+// host that is being expelled does not come back.
+func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Concern {
+	x := concern(kind.NoMajority, nil, "%d of %d voters are alive", r.Live, r.Voters)
+	var all, away, gone []string
 	for _, h := range c.Records.Hosts() {
-		if on := c.Records.Shard(id).On(h.ID); on != nil && on.Role == hosts.RoleVoter && !c.Seen.Alive(h.ID) {
-			names = append(names, h.Name)
+		switch on := c.Records.Shard(r.Shard).On(h.ID); {
+		case on == nil || on.Role != hosts.RoleVoter || c.Seen.Alive(h.ID):
+			continue
+		case h.Living():
+			away = append(away, h.Name)
+		default:
+			gone = append(gone, h.Name)
 		}
+		all = append(all, h.Name)
 	}
-	return names
+	x.WaitsFor = strings.Join(all, ", ")
+	if len(gone) == 0 || r.Shard == hosts.Meta {
+		return x
+	}
+	x.Do = strings.Join(gone, ", ") + " will not come back, but is expelled since a recovery of another shard: "
+	if r.Live+len(away) >= hosts.Majority(r.Voters) {
+		x.Do += "start " + strings.Join(away, ", ") + " with the data directory of its own; if that is lost for good: "
+	}
+	x.Do += "signalbox shard recover SHARD for this shard, too"
+	return x
 }
 
 // ofCopies returns the concerns about missing copies, silent learners, and copies far behind the leader.
@@ -264,14 +299,26 @@ func (c *Cluster) ofSize() *kind.Concern {
 	case 1:
 		return concern(kind.OneHost, nil, "one host: while it is away, no client is served")
 	case 2:
-		voter, learner := living[0], living[1]
-		if on := c.Records.Shard(hosts.Meta).On(voter.ID); on == nil || on.Role != hosts.RoleVoter {
-			voter, learner = learner, voter
-		}
-		return concern(kind.TwoHosts, nil, "two hosts: %s votes and %s learns; while %s is away, changes are refused",
-			voter.Name, learner.Name, voter.Name)
+		return concern(kind.TwoHosts, nil, "two hosts: %s", c.votesOf(living))
 	}
 	return nil
+}
+
+// votesOf says which of two hosts vote, in any shard, and what is lost with one of the two.
+func (c *Cluster) votesOf(two []*hosts.Host) string {
+	var voters []string
+	for _, h := range two {
+		if slices.ContainsFunc(c.Records.Shards(), func(s *hosts.Shard) bool {
+			on := s.On(h.ID)
+			return on != nil && on.Role == hosts.RoleVoter
+		}) {
+			voters = append(voters, h.Name)
+		}
+	}
+	if len(voters) == 1 {
+		return fmt.Sprintf("only %s votes; while %[1]s is away, changes are refused", voters[0])
+	}
+	return fmt.Sprintf("%s and %s vote; while one of them is away, changes are refused", two[0].Name, two[1].Name)
 }
 
 // ofVersions is about hosts of different versions.

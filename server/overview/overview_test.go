@@ -73,6 +73,16 @@ func (b *bed) roles(letters string) {
 	}
 }
 
+// votes makes hosts the only members of a shard, and the replicas voters.
+func (b *bed) votes(id hosts.ShardID, on ...shard.HostID) {
+	b.Helper()
+	var members []hosts.Member
+	for _, h := range on {
+		members = append(members, hosts.Member{Replica: b.Records.Shard(id).On(h).ID, Role: hosts.RoleVoter})
+	}
+	b.do(b.Records.Known(b.at("the governor"), 7, id, 2, members))
+}
+
 // silent lets hosts be unheard for so long.
 func (b *bed) silent(millis uint64, ids ...shard.HostID) {
 	for i := range b.Seen.Hosts {
@@ -109,7 +119,11 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 		"one host": {"a", func(b *bed) { b.roles("v") },
 			"note one-host  [] one host: while it is away, no client is served", "host join-token"},
 		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
-			"warning two-hosts  [] two hosts: b votes and a learns; while b is away, changes are refused",
+			"warning two-hosts  [] two hosts: only b votes; while b is away, changes are refused",
+			"until there are three"},
+		"two hosts vote": {"a b", func(b *bed) { b.roles("vv") },
+			"warning tolerance  [0 1] 2 of 2 voters are alive: when one more fails, changes are refused\n" +
+				"warning two-hosts  [] two hosts: a and b vote; while one of them is away, changes are refused",
 			"until there are three"},
 		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
 			"warning tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
@@ -123,6 +137,13 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 		}, "warning tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
 			"warning failed b [] host b is taken for failed: not heard for 5.2 s, since 30.999s",
 			"--replace b"},
+		"it is taken for failed, as its disk is full": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.Seen.Hosts[1].Full = true
+			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonStuck, "it answers"))
+			b.Now += 31_000
+		}, "warning failed b [] host b takes no more of any log: its disk is nearly full, since 30.999s",
+			"make room on the disk, never in the data directory itself"},
 		"a majority is gone": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
@@ -130,11 +151,38 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 		}, "failure quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
 			"warning silent b [] host b is not heard, since 4s\nwarning silent c [] host c is not heard, since 4s",
 			"start the hosts that are away"},
+		"two shards wait for other hosts": {"a b c d", func(b *bed) {
+			b.roles("vvvl")
+			b.votes(1, 1, 2, 4)
+			b.silent(4000, 2, 3, 4)
+		}, "failure quorum  [0] 1 of 3 voters are alive, waits for b, c\n" +
+			"failure quorum  [1] 1 of 3 voters are alive, waits for b, d\n" +
+			"warning learner-down d [0] host d learns, and is not heard, waits for d\n" +
+			"warning silent b [] host b is not heard, since 4s\nwarning silent c [] host c is not heard, since 4s\n" +
+			"warning silent d [] host d is not heard, since 4s", "start the hosts that are away"},
+		"a shard waits for a host that is being expelled": {"a b c d e", func(b *bed) {
+			b.roles("vllvv")
+			b.votes(1, 1, 2, 3)
+			b.silent(4000, 2, 3)
+			b.do(b.Records.Expel(b.at("ann"), "c", true, 1))
+			b.Now += 5000
+		}, "failure quorum  [1] 1 of 3 voters are alive, waits for b, c\n" +
+			"warning learner-down b [0] host b learns, and is not heard, waits for b\n" +
+			"warning silent b [] host b is not heard, since 4s\n" +
+			"note expelling c [] host c is being expelled, since 4.999s",
+			"c will not come back, but is expelled since a recovery of another shard: start b with the data " +
+				"directory of its own; if that is lost for good: signalbox shard recover 1 for this shard, too\n"},
 		"a shard has no leader": {"a b c", func(b *bed) { b.roles("vvv"); b.Seen.Shards[1].Leader = 0 },
 			"failure leader  [1] no leader is known", "look at the logs"},
 		"a host is drained": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
+			b.Now += 90_000
+		}, "note drained d [] host d is being drained, since 1m29.999s", "signalbox host undrain d"},
+		"a host has been drained": {"a b c d", func(b *bed) {
+			b.roles("vvvl")
+			b.do(b.Records.Drain(b.at("ann"), "d"))
+			b.do(b.Records.Reach(b.at("the governor"), 7, 4, protocol.HostOffline, b.Records.Named("d").Target.Epoch))
 			b.Now += 90_000
 		}, "note drained d [] host d is drained, since 1m29.999s", "signalbox host undrain d"},
 		"a host is stopped": {"a b c d", func(b *bed) {
@@ -294,6 +342,21 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	shards = a.Shards
 	if a.Observed || shards[1].Leader != 3 || shards[1].Redundancy.Voters != 0 {
 		t.Errorf("not observed: %+v, %+v", a, shards[1])
+	}
+}
+
+// TestAShardWithoutAMajorityHasNoLeader: its last leader may be dead, and is in the last report still.
+func TestAShardWithoutAMajorityHasNoLeader(t *testing.T) {
+	b := newBed(t, "a", "b", "c")
+	b.roles("vvv")
+	b.Seen.Shards[1].Leader = 2
+	b.silent(4000, 2)
+	if s := b.Shards()[1]; s.Leader != 2 {
+		t.Errorf("with a majority: %+v", s)
+	}
+	b.silent(4000, 3)
+	if s := b.Shards()[1]; s.Leader != 0 || s.Tolerated >= 0 {
+		t.Errorf("without a majority: %+v", s)
 	}
 }
 

@@ -15,7 +15,10 @@ func (c *Cluster) Shards() []host.Shard {
 	}
 	list := []host.Shard{}
 	for _, s := range c.Records.Shards() {
-		x := host.Shard{ID: uint64(s.ID), Change: s.Change, Leader: c.LeaderOf(s.ID), Redundancy: redundancies[s.ID]}
+		x := host.Shard{ID: uint64(s.ID), Change: s.Change, Redundancy: redundancies[s.ID]}
+		if x.Tolerated >= 0 { // the last leader of a shard without a majority leads no more
+			x.Leader = c.LeaderOf(s.ID)
+		}
 		if c.Now < s.WishUntil {
 			x.Wish, x.WishFor = uint64(s.Wish), left(c.Now, s.WishUntil)
 		}

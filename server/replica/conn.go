@@ -41,14 +41,3 @@ type Conn interface {
 	// Pending is how many bytes were flushed and are not sent yet.
 	Pending() int
 }
-
-// flushes are connections with appended bytes. A connection is flushed once, however many bytes there are.
-type flushes map[Conn]struct{}
-
-func (f flushes) add(c Conn) { f[c] = struct{}{} }
-
-func (f flushes) flush() {
-	for c := range f {
-		c.Flush(false)
-	}
-}

@@ -120,15 +120,10 @@ func (t *leaderTasks) reportCleared(now time.Time) {
 		return
 	}
 	d.reported = now
-	t.lookForDropped()
-	t.r.set.Meta.forward(cleared...)
-}
-
-// lookForDropped has the leader ask the meta shard once more for the nodes that this shard is to clear.
-func (t *leaderTasks) lookForDropped() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.drops.looked = false
+	d.looked = false // the leader asks the meta shard once more for the nodes that this shard is to clear
+	t.mu.Unlock()
+	t.r.set.Meta.forward(cleared...)
 }
 
 // cleared returns the reports on cleared nodes, up to max.

@@ -87,7 +87,7 @@ func (e *end) Follower(id shard.HostID) (index uint64, near bool) {
 // Progress is how far the other replicas are. The list is empty if this host does not lead.
 func (e *end) Progress() []shard.Progress {
 	if on := e.on.Load(); on != nil {
-		if l, knows := on.Log.(executor.Log); knows {
+		if l, knows := on.Log.(interface{ Progress() []shard.Progress }); knows {
 			return l.Progress()
 		}
 	}
@@ -115,7 +115,7 @@ type seat struct {
 	data *Replica
 }
 
-// seats returns the seats of all shards, the meta shard first.
+// seats returns the seats of all shards, each at the place of its shard's id.
 func (s *Set) seats() []seat {
 	all := []seat{{MetaShard, &s.Meta.end, s.Meta, s.Meta.empty, s.Meta.gone, nil}}
 	for _, r := range s.Replicas {
@@ -192,10 +192,8 @@ func (s *Set) seat(id hosts.ShardID) (seat, error) {
 	case s.config.Gained == nil:
 		return seat{}, errNoReplicas
 	}
-	for _, at := range s.seats() {
-		if at.id == uint64(id) {
-			return at, nil
-		}
+	if all := s.seats(); uint64(id) < uint64(len(all)) {
+		return all[id], nil
 	}
 	return seat{}, fmt.Errorf("server: shard %d: %w", id, shard.ErrNotMember)
 }

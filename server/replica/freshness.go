@@ -72,12 +72,17 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 
 // confirmed is confirm for a caller that can wait.
 func (f *freshness) confirmed(limit time.Duration) bool {
-	done := make(chan bool, 1)
-	f.confirm(func(ok, _ bool) { done <- ok })
+	return within(limit, func(done func(bool)) { f.confirm(func(ok, _ bool) { done(ok) }) })
+}
+
+// within waits for an answer, and returns false if the answer does not come in time.
+func within(limit time.Duration, ask func(done func(ok bool))) bool {
+	answer := make(chan bool, 1)
+	ask(func(ok bool) { answer <- ok })
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case ok := <-done:
+	case ok := <-answer:
 		return ok
 	case <-timer.C:
 		return false

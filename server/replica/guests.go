@@ -17,16 +17,19 @@ func (r *Replica) Here() bool {
 	return r.Holds() && (!r.set.config.Apart || r.Leads())
 }
 
-// Liveness implements shard.Directory. Where this host has a copy of the session's home, the copy answers: a copy that
-// lags may answer that the session is unknown, but never calls a living session dead. Elsewhere the answer is that the
-// session is unknown, and the home is asked: see Set.over.
-func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
+// Liveness implements shard.Directory. A copy of the session's home at this host answers: a copy that lags may answer
+// that the session is unknown, but never calls a living session dead. Without a copy, or with a copy that is cut off,
+// the host asks another host too: see Set.over.
+func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
 	home := s.Of(id.Slot())
-	if !home.Here() {
-		s.homes.ask(home, id)
-		return shard.Unknown
+	here := home.Here()
+	if here {
+		is = home.Machine.Liveness(id)
 	}
-	return home.Machine.Liveness(id)
+	if is != shard.Dead && (!here || home.cutOff.Load()) {
+		s.homes.ask(home, id)
+	}
+	return is
 }
 
 // guests are the sessions of a home that other hosts have asked about, by host.
@@ -99,12 +102,16 @@ func (s *Set) over(id shard.SessionID, why protocol.EndReason) {
 	}
 }
 
+// boundSessions returns the sessions of this home that are bound to connections of this host.
+func (r *Replica) boundSessions() []shard.SessionID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.bound))
+}
+
 // endBound reports the ends of bound sessions that came while another host spoke for the shard.
 func (r *Replica) endBound() {
-	r.mu.Lock()
-	bound := slices.Collect(maps.Keys(r.bound))
-	r.mu.Unlock()
-	for _, id := range bound {
+	for _, id := range r.boundSessions() {
 		if r.Machine.Liveness(id) == shard.Dead {
 			r.unbindAll(id, protocol.EndUnknown)
 		}
@@ -128,10 +135,7 @@ func (r *Replica) unbindAll(id shard.SessionID, why protocol.EndReason) {
 
 // askBound asks about the sessions that are bound to connections of this host.
 func (r *Replica) askBound() {
-	r.mu.Lock()
-	bound := slices.Collect(maps.Keys(r.bound))
-	r.mu.Unlock()
-	for _, id := range bound {
+	for _, id := range r.boundSessions() {
 		r.set.homes.ask(r, id)
 	}
 }

@@ -129,3 +129,16 @@ func TestWhoAsksAboutAnEndTakesNoNewsFromOthers(t *testing.T) {
 		t.Errorf("the hosts that are to hear are %v", hosts)
 	}
 }
+
+// TestAQuestionAboutASessionThatNeverWasLeavesNothing: clients make ids up, and only the end of a session takes away
+// the notes about the session.
+func TestAQuestionAboutASessionThatNeverWasLeavesNothing(t *testing.T) {
+	s := standalone(t, 1)
+	r := s.Replicas[0]
+	until(t, "a session that never was is not called dead", s, func() {}, func() bool {
+		return s.lookUp(t.Context(), 2, &askedSession{ID: laterSession(r)}).Liveness == shard.Dead
+	})
+	if noted := r.guests.all(); len(noted) != 0 {
+		t.Errorf("%d sessions that never were are noted", len(noted))
+	}
+}

@@ -65,7 +65,7 @@ func (s *Set) AnswerHome(ctx context.Context, from shard.HostID, request []byte)
 // comes first: an end either finds the note, or has removed the session before the look.
 func (s *Set) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
 	home := s.Of(id.Slot())
-	if !home.Here() {
+	if !home.Holds() {
 		return shard.Unknown
 	}
 	home.guests.note(id, from)
@@ -79,10 +79,14 @@ func (s *Set) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
 // lookUp answers a question about one session. If the session is not known, the answer is behind a barrier.
 func (s *Set) lookUp(ctx context.Context, from shard.HostID, q *askedSession) HomeSession {
 	s.vouch(q.ID, from)
+	home := s.Of(q.ID.Slot())
 	found := make(chan HomeSession, 1)
-	s.Of(q.ID.Slot()).find(q.ID, q.Key, func(one HomeSession) { found <- one })
+	home.find(q.ID, q.Key, func(one HomeSession) { found <- one })
 	select {
 	case one := <-found:
+		if one.Liveness == shard.Dead {
+			home.guests.forget(q.ID, from) // a session that never was has no end
+		}
 		return one
 	case <-ctx.Done():
 		return HomeSession{}

@@ -18,8 +18,8 @@ import (
 // home, at the first sight of a guest, after a change of that leader, and with every sweep. The asked host notes who
 // asked, and notifies that host when the session ends. So news is fast, and lost news costs a sweep at most.
 //
-// Nothing is decided by silence: a guest is forgotten only after a copy of its home has called the session dead, which
-// no later state of the home takes back.
+// Silence decides nothing: a guest is forgotten only after a copy of its home has called the session dead, and no later
+// state of the home revives the session.
 
 const (
 	// homeCallWithin is how long a call about sessions may take.
@@ -38,6 +38,8 @@ const (
 	maxLost, maxLostKept = 64, maxHomeItems
 	// maxShown bounds the sessions that one call shows.
 	maxShown = 256
+	// homeMisses is how many calls in a row the leader of a home leaves unanswered before another host is asked.
+	homeMisses = 2
 )
 
 // homes is a host's part in the sessions whose home is at other hosts.
@@ -178,30 +180,34 @@ func (h *homes) run(now time.Time) (waits bool) {
 			case !r.Here():
 				r.askBound()
 				h.doubt(r)
+				continue
 			case r.Machine.Group().Number != 0:
 				r.endBound() // sessions that only lost replicas knew are dead after a time, without an event
+			}
+			if r.Leads() {
+				r.cutOff.Store(false)
+			} else if r.Known().Leader != 0 {
+				r.Confirm(func(ok, _ bool) { r.cutOff.Store(!ok) })
 			}
 		}
 	}
 	waits = h.askLeaders(now)
+	h.notifyLed()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	leaders := make(map[shard.HostID][]*Replica)
+	leaders, answerers := make(map[shard.HostID][]*Replica), make(map[shard.HostID][]*Replica)
 	for _, r := range h.set.Replicas {
-		if r.Leads() { // since the questions and the losses were noted
-			for i := range h.lost[r] {
-				r.notifyLoss(&h.lost[r][i], func(c Conn) { c.Flush(false) })
-			}
-			delete(h.asks, r)
-			delete(h.lost, r)
-		}
 		if len(h.asks[r])+len(h.lost[r]) == 0 {
 			continue
 		}
 		waits = true
-		if l := r.Known().Leader; l != 0 {
+		if l := r.Known().Leader; l != 0 && l != h.set.config.Self.ID {
 			leaders[l] = append(leaders[l], r)
 			h.peer(l)
+		}
+		if to := h.answerer(r); to != 0 {
+			answerers[to] = append(answerers[to], r)
+			h.peer(to)
 		}
 	}
 	for id, p := range h.peers {
@@ -211,14 +217,32 @@ func (h *homes) run(now time.Time) (waits bool) {
 		if p.busy || h.closed || now.Before(p.next) {
 			continue
 		}
-		if c := h.take(p, leaders[id]); !c.empty() {
+		if c := h.take(p, answerers[id], leaders[id]); !c.empty() {
 			p.busy = true
 			h.calls.Go(func() { h.exchange(id, c) })
-		} else if len(leaders[id]) == 0 {
+		} else if len(leaders[id])+len(answerers[id]) == 0 {
 			delete(h.peers, id)
 		}
 	}
 	return waits
+}
+
+// notifyLed sends the losses of sessions whose home this host leads since the losses were noted: the clients are here.
+// Questions about sessions of such a home are dropped.
+func (h *homes) notifyLed() {
+	for _, r := range h.set.Replicas {
+		if !r.Leads() {
+			continue
+		}
+		h.mu.Lock()
+		lost := h.lost[r]
+		delete(h.asks, r)
+		delete(h.lost, r)
+		h.mu.Unlock()
+		for i := range lost {
+			r.notifyLoss(&lost[i], func(c Conn) { c.Flush(false) })
+		}
+	}
 }
 
 // doubt notes that the leader of a shard may be another one than this host knows.
@@ -270,12 +294,28 @@ func (h *homes) askLeaders(now time.Time) (waits bool) {
 	return len(asked) > 0
 }
 
-// take takes what one call may say to a host. The lock is held.
-func (h *homes) take(p *homePeer, leads []*Replica) (c homeCall) {
+// answerer returns the host to ask about the sessions of a home, or 0: the leader, or while the leader does not answer
+// a further host with a copy. A copy that calls a session dead is right. The lock is held.
+func (h *homes) answerer(r *Replica) shard.HostID {
+	list := r.answerers()
+	for _, id := range list {
+		if p := h.peers[id]; p == nil || p.failed < homeMisses {
+			return id
+		}
+	}
+	if len(list) == 0 {
+		return 0
+	}
+	return list[0]
+}
+
+// take returns the content of one call to a host that is asked about sessions of some homes, and leads some homes. The
+// lock is held.
+func (h *homes) take(p *homePeer, answers, leads []*Replica) (c homeCall) {
 	n := min(len(p.ended), maxHomeItems)
 	c.Ended, p.ended = p.ended[:n:n], p.ended[n:]
 	var asked []shard.SessionID
-	for _, r := range leads {
+	for _, r := range answers {
 		for id := range h.asks[r] {
 			if len(asked) == maxHomeItems {
 				break
@@ -283,6 +323,8 @@ func (h *homes) take(p *homePeer, leads []*Replica) (c homeCall) {
 			asked = append(asked, id)
 			delete(h.asks[r], id)
 		}
+	}
+	for _, r := range leads {
 		n := min(len(h.lost[r]), maxLost-len(c.Lost))
 		c.Lost = append(c.Lost, h.lost[r][:n]...)
 		h.lost[r] = slices.Delete(h.lost[r], 0, n)

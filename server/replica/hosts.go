@@ -7,7 +7,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -114,9 +113,6 @@ func (m *Meta) Topology() (t meta.Topology, now uint64, ok bool) {
 	}
 	return t, ahead.Now, true
 }
-
-// Log is this host's end of the log of the shard.
-func (m *Meta) Log() shard.Log { return m.log }
 
 // logAudited logs an applied change at the host of the leader.
 func (m *Meta) logAudited(e *hosts.Entry) {

@@ -91,9 +91,7 @@ func (t *leaderTasks) end() {
 
 // recheck asks for another check of everything here that may be dead.
 func (t *leaderTasks) recheck() {
-	t.mu.Lock()
-	t.again = true
-	t.mu.Unlock()
+	t.recheckLater()
 	t.r.set.Wake()
 }
 

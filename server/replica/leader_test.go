@@ -58,9 +58,9 @@ func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)
 	if err := s.Open(); err != nil {
 		tb.Fatal(err)
 	}
-	for late := time.Now().Add(patience); s.Ready() != nil; time.Sleep(time.Millisecond) { // no event shows it
+	for late := time.Now().Add(patience); s.Readiness().Lacks != nil; time.Sleep(time.Millisecond) { // without an event
 		if time.Now().After(late) {
-			tb.Fatalf("not within %v: the host is ready: %v", patience, s.Ready())
+			tb.Fatalf("not within %v: the host is ready: %v", patience, s.Readiness().Lacks)
 		}
 	}
 	return s

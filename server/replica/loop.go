@@ -139,30 +139,60 @@ var (
 	ErrNotReady = errors.New("not ready")
 )
 
-// Ready returns the reason why this host cannot serve everything yet, or nil if it can.
-func (s *Set) Ready() error {
+// Readiness is whether a host can serve.
+type Readiness struct {
+	// Lacks is the reason why the host cannot serve, nil if the host can.
+	Lacks error
+	// Away names a shard that the host has served since its start and cannot serve now, though the meta shard answers.
+	// The shard may have lost its majority. Clients may come all the same, for the other shards.
+	Away error
+}
+
+// Readiness returns whether this host can serve.
+func (s *Set) Readiness() (is Readiness) {
 	if s.foreign.Load() {
-		return errForeign
+		return Readiness{Lacks: errForeign}
 	}
 	if missing := s.missing(); missing != "" {
-		return fmt.Errorf("server: this host waits to be given replicas of the shards %s: %w", missing, ErrNotReady)
+		return Readiness{Lacks: fmt.Errorf("server: this host waits to be given replicas of the shards %s: %w",
+			missing, ErrNotReady)}
 	}
 	if !s.joined() {
-		return errNotJoined
+		return Readiness{Lacks: errNotJoined}
 	}
-	now := s.Now()
+	known, here := s.Meta.confirmed(readyWait), true
+	late := time.Now().Add(readyWait)
 	for _, r := range s.Replicas {
-		l := r.Known()
+		here = here && r.Holds()
+		err := r.lacks(time.Until(late))
 		switch {
-		case l.Leader == 0:
-			return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
-		case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Level() < s.Meta.Machine.Level()):
-			return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
-		// No read needed a proof for a while.
-		case r.Holds() && r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait):
-			return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
-				r.ID, ErrNotReady)
+		case err == nil:
+			r.served.Store(true)
+		case !r.served.Load() || !known:
+			return Readiness{Lacks: err}
+		case is.Away == nil:
+			is.Away = err
 		}
+	}
+	if !here && !known {
+		is.Lacks = fmt.Errorf("server: this host has not made sure lately where the shards are without a copy here: %w",
+			ErrNotReady)
+	}
+	return is
+}
+
+// lacks returns why this host cannot serve the shard, nil if the host can. A barrier may take up to the limit.
+func (r *Replica) lacks(limit time.Duration) error {
+	s, l := r.set, r.Known()
+	switch {
+	case l.Leader == 0:
+		return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
+	case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Level() < s.Meta.Machine.Level()):
+		return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
+	// No read needed a proof for a while.
+	case r.Holds() && r.fresh.age(s.Now()) > staleAfter && !r.fresh.confirmed(limit):
+		return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
+			r.ID, ErrNotReady)
 	}
 	return nil
 }

@@ -321,6 +321,11 @@ func (m *Meta) Confirm(done func(ok bool)) {
 	}
 }
 
+// confirmed reports whether this copy was up to date lately, for a caller that can wait.
+func (m *Meta) confirmed(limit time.Duration) bool {
+	return m.SureFor(m.set.Now()) <= staleAfter || within(limit, m.Confirm)
+}
+
 // upkeep is the work of the host for the meta shard, in every upkeep: the leader gives the cluster its slot table,
 // and every host puts itself on record.
 func (m *Meta) upkeep() {
@@ -395,19 +400,14 @@ const heardMillis = 2000
 // lead, and for a host without a replica of the meta shard.
 func (m *Meta) Hears(id shard.HostID) bool {
 	t, ok := m.Machine.Topology()
-	on := m.end.on.Load()
-	if !ok || on == nil {
-		return false
-	}
-	log, observes := on.Log.(interface{ Progress() []shard.Progress })
-	if !observes {
+	if !ok {
 		return false
 	}
 	own := func(replica uint64) bool {
 		r := t.Records.Shard(hosts.Meta).Replica(replica)
 		return r != nil && r.Host == id
 	}
-	return slices.ContainsFunc(log.Progress(), func(p shard.Progress) bool {
+	return slices.ContainsFunc(m.end.Progress(), func(p shard.Progress) bool {
 		return p.SilentMillis < heardMillis && own(p.Replica)
 	})
 }

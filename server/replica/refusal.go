@@ -82,6 +82,9 @@ func unmet(c *shard.Command) string {
 		}
 		return "the semaphore is ephemeral: it has no limit of its own"
 	case shard.CmdSemaphoreDelete:
+		if c.Flags&shard.FlagForce != 0 {
+			return "the semaphore is ephemeral: it ends when its last owner has released it, or has ended"
+		}
 		return "the semaphore is ephemeral, or it has owners or waiters and is deleted only by force"
 	case shard.CmdAcquire:
 		return "the semaphore is persistent and was asked for as an ephemeral one, or the other way round, or the " +

@@ -3,8 +3,6 @@ package replica
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -101,10 +99,11 @@ func (s *Set) hearGroups(records *hosts.Records) {
 		if !r.Leads() {
 			continue
 		}
-		r.mu.Lock()
-		bound := slices.Collect(maps.Keys(r.bound))
-		r.mu.Unlock()
-		for _, id := range bound {
+		reachable := make(map[shard.SessionID]struct{})
+		for _, id := range append(r.boundSessions(), r.Leases.Attached()...) {
+			reachable[id] = struct{}{}
+		}
+		for id := range reachable {
 			r.pushLook(id, func(c Conn) { c.Flush(false) })
 		}
 	}

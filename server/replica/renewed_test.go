@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -165,13 +166,19 @@ func (c *lookConn) Push(_ uint64, m protocol.PushMessage) {
 }
 
 // TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew: not before the new group has reported its members, once for each
-// group, and not because of a group that had begun before this host looked first.
+// group, and not because of a group that had begun before this host looked first. Sessions may be attached or bound.
 func TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew(t *testing.T) {
 	s := standaloneWith(t, 2, level.Newest, func(*Config) {})
 	home := s.Replicas[0]
-	id := startedSession(t, home)
+	bound, attached := startedSession(t, home), startedSession(t, home)
 	c := &lookConn{}
-	home.bound[id] = []Conn{c}
+	home.bound[bound] = []Conn{c}
+	now := s.Now()
+	holder := lease.NewHolder(now)
+	holder.Owner = c
+	if v := home.Leases.Start(attached, 1, time.Minute, holder, 1, now); v != lease.Attached {
+		t.Fatal(v)
+	}
 	at := hosts.At{Now: 1000, Term: 7, Level: level.Newest}
 	do := func(a hosts.Answer) {
 		t.Helper()
@@ -191,8 +198,16 @@ func TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew(t *testing.T) {
 	looks := func(when string, want int) {
 		t.Helper()
 		s.hearGroups(records)
-		if len(c.looks) != want || slices.ContainsFunc(c.looks, func(of uint64) bool { return of != uint64(id) }) {
-			t.Errorf("%s: clients have looked for the sessions %x, want %d looks for %x", when, c.looks, want, id)
+		for _, id := range []shard.SessionID{bound, attached} {
+			n := 0
+			for _, of := range c.looks {
+				if of == uint64(id) {
+					n++
+				}
+			}
+			if n != want {
+				t.Errorf("%s: clients have looked for the sessions %x, want %d looks for %x", when, c.looks, want, id)
+			}
 		}
 	}
 	begun := func() {

@@ -52,6 +52,8 @@ type Replica struct {
 	pushes
 
 	watching atomic.Int64 // the number of one-shot watches
+	served   atomic.Bool  // this host could serve the shard once since the start of the host
+	cutOff   atomic.Bool  // the copy does not lead, and the latest barrier of homes.run failed
 
 	mu      sync.Mutex // guards the fields below
 	waiters waiters
@@ -352,10 +354,10 @@ func (r *Replica) Restore(from io.Reader) error {
 	}
 	r.noteLevel()
 	r.forgetWatches()
-	r.redirectWaiters(protocol.Result{Status: protocol.StatusUnavailable,
-		Message: "this host's copy of the shard was replaced"})
-	r.Inboxes.End(protocol.Result{Status: protocol.StatusUnavailable,
-		Message: "this host's copy of the shard was replaced"})
+	replaced := protocol.Result{Status: protocol.StatusUnavailable,
+		Message: "this host's copy of the shard was replaced"}
+	r.redirectWaiters(replaced)
+	r.Inboxes.End(replaced)
 	r.reportMissedEnds()
 	r.Hub.Restored(time.Now())
 	for _, x := range r.set.Replicas {

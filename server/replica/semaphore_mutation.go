@@ -50,10 +50,8 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdSemaphoreDelete, Flags: flagIf(m.Force, shard.FlagForce),
 			}
 		},
-		answer: func(r *Replica, _ *shard.Command, _ *shard.Effect) protocol.AnswerMessage {
-			return &r.deleted
-		},
-		frees: true,
+		answer: always(&protocol.SemaphoreDeleteAnswer{}),
+		frees:  true,
 	},
 	protocol.KindAcquire: {
 		waits: queues,
@@ -93,7 +91,6 @@ type semaphoreAnswers struct {
 	created  protocol.SemaphoreCreateAnswer
 	updated  protocol.SemaphoreUpdateAnswer
 	resized  protocol.SemaphoreResizeAnswer
-	deleted  protocol.SemaphoreDeleteAnswer
 	acquired protocol.AcquireAnswer
 	released protocol.ReleaseAnswer
 }

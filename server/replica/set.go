@@ -169,12 +169,8 @@ func (s *Set) Close() {
 
 // Holds reports whether the host has a replica of a shard.
 func (s *Set) Holds(id uint64) bool {
-	for _, at := range s.seats() {
-		if at.id == id {
-			return at.end.on.Load() != nil
-		}
-	}
-	return false
+	all := s.seats()
+	return id < uint64(len(all)) && all[id].end.on.Load() != nil
 }
 
 // missing lists the shards of which the host should have a replica, and has none.

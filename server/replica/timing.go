@@ -129,9 +129,7 @@ func (t *timing) narrow(m *meta.Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	narrower := len(t.narrower) > 0
-	for id, b := range t.narrower {
-		t.nodes[id] = b
-	}
+	maps.Copy(t.nodes, t.narrower)
 	clear(t.narrower)
 	for id := range t.gone {
 		if page, _ := m.Dropping(id-1, 1); len(page) == 0 || page[0].ID != id {
@@ -154,14 +152,7 @@ func (t *timing) narrow(m *meta.Machine) {
 func (t *timing) changing() []shard.NodeID {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if len(t.changes) == 0 {
-		return nil
-	}
-	ids := make([]shard.NodeID, 0, len(t.changes))
-	for id := range t.changes {
-		ids = append(ids, id)
-	}
-	return ids
+	return slices.Collect(maps.Keys(t.changes))
 }
 
 // grace is how long the sessions of the node may stay silent on top of their timeout when a leader changes.

@@ -74,12 +74,14 @@ func (r *Replica) redirectWaiters(result protocol.Result) {
 	r.timers.init()
 	r.mu.Unlock()
 	push := protocol.Aborted{Result: result}
-	answered := flushes{}
+	answered := make(map[Conn]struct{}) // a connection is flushed once, however many waits it has
 	for _, w := range all.byNumber {
 		w.conn.Push(w.request, &push)
-		answered.add(w.conn)
+		answered[w.conn] = struct{}{}
 	}
-	answered.flush()
+	for c := range answered {
+		c.Flush(false)
+	}
 }
 
 // forgetWaits drops the waits of a session through one connection.

@@ -155,18 +155,17 @@ func (m *maker) importLog(ctx context.Context, dir string) error {
 	if !founded {
 		return errors.New("the new cluster has no host")
 	}
-	states := map[uint64]raftlog.State{uint64(hosts.Meta): {Machine: made.Meta}}
+	self := m.birth.Founders[0]
+	state := func(id hosts.ShardID, machine shard.Saver) raftlog.State {
+		return raftlog.State{Replica: t.Records.Shard(id).On(self.ID).ID, Machine: machine}
+	}
+	states := map[uint64]raftlog.State{uint64(hosts.Meta): state(hosts.Meta, made.Meta)}
 	for i, id := range made.Meta.Routing().Shards {
-		states[uint64(id)] = raftlog.State{Machine: made.Data[i]}
+		states[uint64(id)] = state(hosts.ShardID(id), made.Data[i])
 	}
 	id := m.directory.Identity()
 	next := id
 	next.Birth = m.birth
-	self := m.birth.Founders[0]
-	for key, s := range states {
-		s.Replica = t.Records.Shard(hosts.ShardID(key)).On(self.ID).ID
-		states[key] = s
-	}
 	return raftlog.Import(ctx, raftlog.Config{
 		Host: self.ID, Incarnation: id.Incarnation, DataDir: filepath.Clean(dir), Deployment: next.Deployment(),
 		Founders: map[shard.HostID]hosts.Incarnation{self.ID: id.Incarnation}, Logger: quiet,

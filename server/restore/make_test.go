@@ -17,6 +17,8 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/restore"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -113,6 +115,40 @@ func TestAClusterIsMadeWithOtherShards(t *testing.T) {
 				t.Errorf("counters begin at %d, %d, %d", order, revision, session)
 			}
 		})
+	}
+}
+
+// TestAShardThatNothingIsLeftOfBeginsEmpty: the other shards have what they had, and all begin above the numbers that
+// the leader of the lost shard has reported, which may be above those of all others.
+func TestAShardThatNothingIsLeftOfBeginsEmpty(t *testing.T) {
+	_, s := made(t, saved(t), restore.Options{})
+	lost := s.Data[2].Usage(0).Objects
+	var done meta.Effects
+	for _, c := range []meta.Command{{Kind: meta.CmdLead, Term: 1}, {Kind: meta.CmdShardsCounted, Level: level.Newest,
+		Request: &meta.ShardsCounted{Term: 1, List: []hosts.Count{{Shard: 2,
+			Counters: shard.Counters{LastOrder: 1 << 55, LastRevision: 1 << 54, LastSession: 1 << 50}}}}}} {
+		s.Meta.Apply(&meta.Batch{Stamp: clock.Stamp{Term: 1}, Commands: []meta.Command{c}}, &done)
+	}
+	delete(s.Data, 2)
+	delete(s.Sections, 2)
+	if missing := s.Missing(); len(missing) != 1 || strings.Join(s.Holders(2), ",") != "b" {
+		t.Fatalf("%v is missing, and is on %v", missing, s.Holders(2))
+	}
+	m, read := made(t, s, restore.Options{})
+	if len(read.Shards()) != 2 || read.Data[2].Usage(0).Objects != 0 || m.Objects != semaphores-int(lost) || lost == 0 {
+		t.Errorf("%+v, %d were in the lost shard", m, lost)
+	}
+	if order, revision, session := least(read); order <= 1<<55 || revision <= 1<<54 || session <= 1<<50 {
+		t.Errorf("counters begin at %d, %d, %d", order, revision, session)
+	}
+	clear(s.Data)
+	if _, err := restore.Make(t.Context(), restore.Options{Dir: t.TempDir(), HostName: "b"}, s); err == nil {
+		t.Error("a cluster is made of no data shard at all")
+	}
+	early := saved(t)
+	delete(early.Data, 2)
+	if _, err := restore.Make(t.Context(), restore.Options{Dir: t.TempDir(), HostName: "b"}, early); err == nil {
+		t.Error("a shard begins empty whose numbers nothing knows")
 	}
 }
 

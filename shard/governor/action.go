@@ -59,9 +59,7 @@ func (a *Action) code(c *form.Coder) {
 }
 
 func appendAction(dst []byte, a Action) []byte {
-	c := form.Writer(dst)
-	a.code(c)
-	return c.Data()
+	return form.Save(dst, a.code)
 }
 
 func readAction(src []byte) (a Action, err error) {

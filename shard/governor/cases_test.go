@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -250,6 +249,14 @@ var cases = []struct {
 		0 lagging: shard 1: removing d, replica 1025
 		0 clear: shard 1: deleting replica 1025 on d
 		0 copies: shard 1: adding d as a learner, replica 1026`},
+	{"a learner whose snapshot takes longer than that", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.learner("d", "")
+		seen := s.Seen.shard(1).replica(1025)
+		seen.BehindFor, seen.Percent = lostMillis, 80
+		return s
+	}, `
+		then: snapshot`},
 }
 
 // addShards adds data shards like shard 1.
@@ -625,7 +632,7 @@ func TestNumberOfVotersFollowsThePolicyAndTheHosts(t *testing.T) {
 	for _, x := range []struct{ voters, hosts, want int }{
 		{0, 1, 1}, {0, 2, 1}, {0, 3, 3}, {0, 4, 3}, {0, 5, 5}, {0, 9, 5}, {1, 9, 1}, {3, 9, 3}, {5, 4, 3}, {3, 2, 1},
 	} {
-		if got := WantedVoters(host.Policy{Voters: x.voters}, x.hosts); got != x.want {
+		if got := hosts.WantedVoters(x.voters, x.hosts); got != x.want {
 			t.Errorf("policy %d, %d hosts: %d voters", x.voters, x.hosts, got)
 		}
 	}

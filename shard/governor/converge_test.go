@@ -167,7 +167,7 @@ func (s *simulation) wellPlaced(id hosts.ShardID, online map[shard.HostID]bool, 
 	votes := func(id shard.HostID) bool {
 		return inTier == 0 || strings.Contains(s.records.Host(id).Domain.String(), policy.Tier)
 	}
-	wanted := WantedVoters(policy, cmp.Or(inTier, living))
+	wanted := hosts.WantedVoters(policy.Voters, cmp.Or(inTier, living))
 	voters, able := e.voters(), 0
 	on := map[shard.HostID]hosts.Role{}
 	for _, m := range e.members {

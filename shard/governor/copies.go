@@ -50,7 +50,7 @@ func mayClear(v View, s *hosts.Shard, id shard.HostID) bool {
 // replica the host cannot be online; the data shards follow once the host is online. A host fills one replica at a
 // time, and all hosts together fill no more than the policy allows.
 func ruleCopies(v View) (f finding) {
-	policy, all := v.State.Policy(), groups(v)
+	all := groups(v)
 	filling := fillings(all)
 	for _, h := range v.State.Hosts() {
 		if !h.Wanted() || failure(v, h) != 0 {
@@ -71,16 +71,7 @@ func ruleCopies(v View) (f finding) {
 					*g.reason(CodeFull, h.Name+" gets no replica: its disk is nearly full"))
 				continue
 			}
-			if len(filling) >= policy.Copies || filling[h.Name] != "" {
-				f.Reasons = append(f.Reasons, *g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name,
-					waitedFor(filling, h.Name))))
-				continue
-			}
-			id := v.State.NextReplica()
-			if p != nil {
-				id = p.ID
-			}
-			f.propose(v, KindAdd, Action{Shard: g.shard.ID, Replica: id, Host: h.ID, Change: g.shard.Change})
+			f.place(g, h, filling)
 		}
 	}
 	return f
@@ -91,8 +82,7 @@ func ruleCopies(v View) (f finding) {
 func fillings(all []*group) map[string]string {
 	list := make(map[string]string)
 	for _, g := range all {
-		for i := range g.learners {
-			m := &g.learners[i]
+		for _, m := range g.learners {
 			if m.host != nil && m.host.Wanted() && !m.caughtUp() && !g.v.Seen.full(m.Host) {
 				list[m.name()] = fmt.Sprintf("shard %d of %s", g.shard.ID, m.name())
 			}
@@ -120,15 +110,16 @@ func waitedFor(filling map[string]string, host string) string {
 	return first
 }
 
-// ruleLagging removes learners that do not catch up: their hosts begin with new learners.
+// ruleLagging removes learners that do not catch up: the hosts begin with new learners. A learner on a full disk waits
+// for room if every host has all shards; otherwise another host may have room.
 func ruleLagging(v View) (f finding) {
 	for _, g := range groups(v) {
 		if g.unusable() != nil {
 			continue
 		}
-		for i := range g.learners {
-			m := &g.learners[i]
-			if m.live && !m.gone() && m.host.Online() && m.seen != nil && m.seen.BehindFor >= lostMillis {
+		for _, m := range g.learners {
+			if m.live && !m.gone() && m.host.Online() && m.seen != nil && m.seen.Percent == 0 &&
+				m.seen.BehindFor >= lostMillis && (g.spread || !v.Seen.full(m.Host)) {
 				f.remove(g, m)
 			}
 		}
@@ -140,16 +131,16 @@ func ruleLagging(v View) (f finding) {
 // has reported reasons of a host as a whole.
 func ruleFilling(v View) (f finding) {
 	for _, g := range groups(v) {
-		for i := range g.voters {
-			if m := &g.voters[i]; m.live && !m.gone() && m.host.Online() && !m.caughtUp() && !v.Seen.full(m.Host) {
+		for _, m := range g.voters {
+			if m.live && !m.gone() && m.host.Online() && !m.caughtUp() && !v.Seen.full(m.Host) {
 				f.Reasons = append(f.Reasons, *g.behind(m))
 			}
 		}
 		if len(g.voters) < g.wanted {
 			continue // ruleFew has reported the learners
 		}
-		for i := range g.learners {
-			r := g.waiting(&g.learners[i])
+		for _, m := range g.learners {
+			r := g.waiting(m)
 			if r != nil && (r.Code == CodeSnapshot || r.Code == CodeBehind || r.Code == CodeFresh) {
 				f.Reasons = append(f.Reasons, *r)
 			}

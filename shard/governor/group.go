@@ -2,6 +2,7 @@ package governor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
@@ -17,8 +18,8 @@ type group struct {
 	v        View
 	shard    *hosts.Shard
 	seen     *ShardSeen // all zero without a report
-	voters   []member
-	learners []member
+	voters   []*member
+	learners []*member
 	wanted   int // how many are to vote
 
 	// spread is set for a shard with replicas on a part of the hosts. Then stay are the members that keep their places,
@@ -57,7 +58,7 @@ func newGroup(v View, s *hosts.Shard) *group {
 	}
 	for i := range s.Replicas {
 		p := &s.Replicas[i]
-		m := member{Replica: p, host: v.State.Host(p.Host), seen: g.seen.replica(p.ID)}
+		m := &member{Replica: p, host: v.State.Host(p.Host), seen: g.seen.replica(p.ID)}
 		m.live = m.host != nil && v.Seen.live(p.Host)
 		switch p.Role {
 		case hosts.RoleVoter:
@@ -67,17 +68,6 @@ func newGroup(v View, s *hosts.Shard) *group {
 		}
 	}
 	return g
-}
-
-// living returns how many hosts belong to the cluster, online or not.
-func living(r *hosts.Records) int {
-	n := 0
-	for _, h := range r.Hosts() {
-		if h.Living() {
-			n++
-		}
-	}
-	return n
 }
 
 // gone reports whether the replica's host does not belong to the cluster.
@@ -104,21 +94,22 @@ func (m *member) caughtUp() bool { return m.seen != nil && m.seen.BehindFor <= b
 
 // voter returns the voter on a host, or nil.
 func (g *group) voter(host shard.HostID) *member {
-	for i := range g.voters {
-		if g.voters[i].Host == host {
-			return &g.voters[i]
+	for _, m := range g.voters {
+		if m.Host == host {
+			return m
 		}
 	}
 	return nil
 }
 
+// members are the voters, and then the learners.
+func (g *group) members() []*member { return slices.Concat(g.voters, g.learners) }
+
 // member returns the member of an id, or nil.
 func (g *group) member(id uint64) *member {
-	for _, list := range [][]member{g.voters, g.learners} {
-		for i := range list {
-			if list[i].ID == id {
-				return &list[i]
-			}
+	for _, m := range g.members() {
+		if m.ID == id {
+			return m
 		}
 	}
 	return nil
@@ -127,8 +118,8 @@ func (g *group) member(id uint64) *member {
 // liveVoters returns how many voters are alive, without one replica.
 func (g *group) liveVoters(except uint64) int {
 	n := 0
-	for i := range g.voters {
-		if g.voters[i].live && g.voters[i].ID != except {
+	for _, m := range g.voters {
+		if m.live && m.ID != except {
 			n++
 		}
 	}
@@ -138,8 +129,8 @@ func (g *group) liveVoters(except uint64) int {
 // unheard returns a voter that may be alive or dead, or nil. A new governor has heard of no voter yet, and must not
 // take a dead voter for a live voter.
 func (g *group) unheard() *member {
-	for i := range g.voters {
-		if m := &g.voters[i]; m.host != nil && g.v.Seen.unheard(m.Host) {
+	for _, m := range g.voters {
+		if m.host != nil && g.v.Seen.unheard(m.Host) {
 			return m
 		}
 	}
@@ -228,9 +219,9 @@ func (g *group) behind(m *member) *plan.Reason {
 // spares returns the learners that can vote, and are not to go.
 func (g *group) spares() []*member {
 	var list []*member
-	for i := range g.learners {
-		if !g.learners[i].out && g.waiting(&g.learners[i]) == nil {
-			list = append(list, &g.learners[i])
+	for _, m := range g.learners {
+		if !m.out && g.waiting(m) == nil {
+			list = append(list, m)
 		}
 	}
 	return list
@@ -240,8 +231,7 @@ func (g *group) spares() []*member {
 // online. Voters that may get leaderships come first, then the voter with the longest log.
 func (g *group) successor(from shard.HostID) *member {
 	var best *member
-	for i := range g.voters {
-		m := &g.voters[i]
+	for _, m := range g.voters {
 		if m.Host == from || !m.live || m.gone() || !m.host.Online() {
 			continue
 		}
@@ -307,14 +297,10 @@ func (g *group) distance(with, without *member) int { return apart(g.votersWith(
 
 // votersWith returns the voters, and a member beside them unless the member is nil.
 func (g *group) votersWith(with *member) []*member {
-	list := make([]*member, 0, len(g.voters)+1)
-	for i := range g.voters {
-		list = append(list, &g.voters[i])
+	if with == nil {
+		return g.voters
 	}
-	if with != nil {
-		list = append(list, with)
-	}
-	return list
+	return append(slices.Clone(g.voters), with)
 }
 
 // apart returns how far apart members are, as if the member without had left; it may be nil.
@@ -328,7 +314,3 @@ func apart(list []*member, without *member) (sum int) {
 	}
 	return sum
 }
-
-// WantedVoters is how many replicas of a shard should vote by a policy, with so many hosts that belong to the cluster:
-// an odd number.
-func WantedVoters(p host.Policy, n int) int { return hosts.WantedVoters(p.Voters, n) }

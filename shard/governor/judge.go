@@ -134,8 +134,8 @@ func (g *group) needsOwnVote(m *member) bool {
 // removed voter cannot be had back.
 func (g *group) unsure(without *member) *plan.Reason {
 	lately, silent := 0, (*member)(nil)
-	for i := range g.voters {
-		switch m := &g.voters[i]; {
+	for _, m := range g.voters {
+		switch {
 		case m.ID == without.ID || !m.live:
 		case g.v.Seen.silentFor(m.Host) < latelyMillis:
 			lately++

@@ -3,6 +3,7 @@ package governor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol/field"
@@ -78,8 +79,8 @@ func ruleLeaders(v View) (f finding) {
 func leaderCounts(all []*group) (counts map[shard.HostID]int, order []shard.HostID) {
 	counts = make(map[shard.HostID]int)
 	for _, g := range all {
-		for i := range g.voters {
-			if m := &g.voters[i]; g.mayLead(m) {
+		for _, m := range g.voters {
+			if g.mayLead(m) {
 				counts[m.Host] += 0
 			}
 		}
@@ -89,10 +90,9 @@ func leaderCounts(all []*group) (counts map[shard.HostID]int, order []shard.Host
 			counts[g.seen.Leader]++
 		}
 	}
-	for id := range counts {
-		order = append(order, id)
-	}
-	slices.SortFunc(order, func(a, b shard.HostID) int { return cmp.Or(counts[a]-counts[b], cmp.Compare(a, b)) })
+	order = slices.SortedFunc(maps.Keys(counts), func(a, b shard.HostID) int {
+		return cmp.Or(counts[a]-counts[b], cmp.Compare(a, b))
+	})
 	return counts, order
 }
 

@@ -32,13 +32,9 @@ func decidePlaces(v View, all []*group) {
 			continue
 		}
 		g.load = load
-		for _, list := range [][]member{g.voters, g.learners} {
-			for i := range list {
-				if m := &list[i]; g.holds(m) {
-					g.stay = append(g.stay, m)
-				} else {
-					m.out = true
-				}
+		for _, m := range g.members() {
+			if m.out = !g.holds(m); !m.out {
+				g.stay = append(g.stay, m)
 			}
 		}
 		g.stay = append(g.stay, coming(v, g)...)
@@ -47,13 +43,22 @@ func decidePlaces(v View, all []*group) {
 		}
 	}
 	for _, g := range all {
-		for g.spread && len(g.stay) > g.most() {
+		for g.spread && len(g.stay) > max(g.most(), g.places()) {
 			m := g.worst(g.stay)
 			m.out = true
 			load[m.Host] -= unit(m.host)
 			g.stay = slices.DeleteFunc(g.stay, func(other *member) bool { return other == m })
 		}
 	}
+}
+
+// places is how many replicas a shard on a part of the hosts is to have: as many as are to vote, and two in a cluster
+// of two hosts. Until a third host comes, the learner is the only further copy.
+func (g *group) places() int {
+	if g.wanted == 1 && g.v.State.Policy().Replicas > 1 && g.v.State.Living() > 1 {
+		return 2
+	}
+	return g.wanted
 }
 
 // coming returns the replicas that open steps add to a group.
@@ -76,13 +81,14 @@ func (g *group) at(h *hosts.Host, replica uint64) *member {
 }
 
 // holds reports whether a member keeps its place in the group while nothing better is known. A voter on a stopped host
-// keeps its place until the host is overdue; a host that is drained, or of the weight 0, has no place.
+// keeps its place until the host is overdue; a host that is drained, or of the weight 0, has no place. A learner on a
+// cordoned host would never vote, and other hosts may have room.
 func (g *group) holds(m *member) bool {
 	switch over, _ := g.overdue(m); {
 	case m.gone() || over || m.host.Target.Reason == hosts.ReasonDrained || m.host.Weight() == 0:
 		return false
 	}
-	return m.Role == hosts.RoleVoter || m.host.Wanted()
+	return m.Role == hosts.RoleVoter || m.host.Wanted() && !m.host.Cordoned
 }
 
 // unable returns why a host takes no replica of a data shard, or an empty text.
@@ -172,12 +178,12 @@ func rulePlaces(v View) (f finding) {
 		if !g.spread || g.unusable() != nil {
 			continue
 		}
-		for i := range g.learners {
-			if m := &g.learners[i]; m.out && (m.live || m.gone() || !m.host.Wanted()) {
+		for _, m := range g.learners {
+			if m.out && (m.live || m.gone() || !m.host.Wanted()) {
 				f.remove(g, m)
 			}
 		}
-		if len(g.stay) >= g.wanted {
+		if len(g.stay) >= g.places() {
 			continue
 		}
 		if to := g.bestPlace(able, near); to != nil {
@@ -225,8 +231,8 @@ func (g *group) noPlace() *plan.Reason {
 	if len(why) == 0 {
 		why = []string{"there is no further host"}
 	}
-	return g.reason(CodeNoPlace, fmt.Sprintf("%d of %d replicas, and no host takes another: %s", len(g.stay), g.wanted,
-		strings.Join(why, ", ")))
+	return g.reason(CodeNoPlace, fmt.Sprintf("%d of %d replicas, and no host takes another: %s", len(g.stay),
+		g.places(), strings.Join(why, ", ")))
 }
 
 // ruleSpread moves replicas: where a host farther from the others takes the place of one, and from hosts with a high

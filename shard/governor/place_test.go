@@ -51,6 +51,33 @@ var placeCases = []struct {
 		0 leaving: host c becomes OFFLINE
 		0 clear: shard 1: deleting replica 3 on c
 		then: away`},
+	{"the host that is to take the replica of a drained one is cordoned while it is filled", func(t *testing.T) *scene {
+		s := parts(t, 3, []string{"a", "b", "c"}, "d", "e")
+		s.done(s.State.Drain(s.at(), "c"))
+		a := Action{Shard: 1, Host: s.id("d"), Replica: s.State.NextReplica(), Change: s.State.Shard(1).Change}
+		model(s.at(), s.State, s.Seen, KindAdd, &a)
+		s.done(s.State.Cordon(s.at(), "d", true))
+		return s
+	}, `
+		0 leaving: shard 0: making e a voter
+		0 places: shard 1: removing d, replica 1026
+		0 clear: shard 1: deleting replica 1026 on d
+		0 places: shard 1: adding e as a learner, replica 1027
+		0 leaving: shard 1: making e a voter
+		0 leaving: shard 1: removing c, replica 3
+		0 leaving: host c becomes OFFLINE
+		0 clear: shard 1: deleting replica 3 on c
+		then: away cordoned few-voters no-spare`},
+	{"rest: three replicas are wanted of two hosts", func(t *testing.T) *scene {
+		s := parts(t, 3, []string{"a"}, "b")
+		a := Action{Shard: 1, Host: s.id("b"), Replica: s.State.NextReplica(), Change: s.State.Shard(1).Change}
+		model(s.at(), s.State, s.Seen, KindAdd, &a)
+		return s
+	}, ``},
+	{"three replicas are wanted of two hosts, and one has none", func(t *testing.T) *scene {
+		return parts(t, 3, []string{"a"}, "b")
+	}, `
+		0 places: shard 1: adding b as a learner, replica 1025`},
 	{"40: one replica, and a drain", func(t *testing.T) *scene {
 		s := parts(t, 1, []string{"a"}, "b", "c")
 		s.done(s.State.Drain(s.at(), "a"))

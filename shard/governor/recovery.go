@@ -28,7 +28,7 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	if n.Against = g.notLost(); n.Against != "" {
 		return n
 	}
-	for _, m := range append(g.votersWith(nil), g.lostLearners()...) {
+	for _, m := range slices.Concat(g.voters, g.lostLearners()) {
 		if m.host != nil && m.host.Living() && !m.live {
 			n.Lost = append(n.Lost, m.Host)
 		}
@@ -55,8 +55,8 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 // votes: a promotion that only the log knows of may have given the learners votes, and then the group waits for hosts
 // that do not come back.
 func (g *group) lostLearners() (list []*member) {
-	for i := range g.learners {
-		if m := &g.learners[i]; m.host != nil && m.host.Living() && g.silent(m) {
+	for _, m := range g.learners {
+		if m.host != nil && m.host.Living() && g.silent(m) {
 			list = append(list, m)
 		}
 	}
@@ -69,9 +69,9 @@ func (g *group) lostLearners() (list []*member) {
 // notLost returns why the majority of a group is not lost, as far as the governor knows, or an empty text.
 func (g *group) notLost() string {
 	left := 0
-	for i := range g.voters {
-		switch m := &g.voters[i]; {
-		case m.live && !m.gone():
+	for _, m := range g.voters {
+		switch {
+		case m.live: // an expelled host, too: until it ends it may vote
 			left++
 		case m.host == nil || !m.host.Living():
 		case !g.silent(m):
@@ -96,24 +96,21 @@ func (g *group) silent(m *member) bool {
 // The text says why the choice cannot be made yet. A learner may have what no voter has that is left.
 func (g *group) survivor() (best *member, why string) {
 	var farthest Unled
-	for _, list := range [][]member{g.voters, g.learners} {
-		for i := range list {
-			m := &list[i]
-			if m.gone() || !m.live && g.silent(m) {
-				continue
-			}
-			at := slices.IndexFunc(g.seen.Unled, func(u Unled) bool { return u.ID == m.ID })
-			if !m.live || at < 0 {
-				return nil, fmt.Sprintf("host %s has not said yet how far its replica of shard %d is; try again",
-					m.name(), g.shard.ID)
-			}
-			u := g.seen.Unled[at]
-			if u.Index == 0 {
-				continue // there is nothing of the shard
-			}
-			if best == nil || u.Term > farthest.Term || u.Term == farthest.Term && u.Index > farthest.Index {
-				best, farthest = m, u
-			}
+	for _, m := range g.members() {
+		if m.gone() || !m.live && g.silent(m) {
+			continue
+		}
+		at := slices.IndexFunc(g.seen.Unled, func(u Unled) bool { return u.ID == m.ID })
+		if !m.live || at < 0 {
+			return nil, fmt.Sprintf("host %s has not said yet how far its replica of shard %d is; try again",
+				m.name(), g.shard.ID)
+		}
+		u := g.seen.Unled[at]
+		if u.Index == 0 {
+			continue // there is nothing of the shard
+		}
+		if best == nil || u.Term > farthest.Term || u.Term == farthest.Term && u.Index > farthest.Index {
+			best, farthest = m, u
 		}
 	}
 	return best, ""
@@ -145,8 +142,8 @@ func (g *group) withoutMajority() *plan.Reason {
 	}
 	var names []string
 	var dead []*member
-	for i := range g.voters {
-		if m := &g.voters[i]; !m.live {
+	for _, m := range g.voters {
+		if !m.live {
 			names, dead = append(names, m.name()), append(dead, m)
 		}
 	}

@@ -52,9 +52,13 @@ func TestTheSurvivorGoesOn(t *testing.T) {
 // those that are heard.
 func TestAShardIsNotRecoveredWhileAHostMayComeBack(t *testing.T) {
 	for words, change := range map[string]func(s *scene){
-		"host c may come back":           func(s *scene) { s.Seen.host(3).SilentFor = 4_900 },
-		"host b may come back":           func(s *scene) { s.Seen.host(2).Tried = false },
-		"2 of 3 voters of shard 1":       func(s *scene) { s.Seen.host(2).SilentFor = 100 },
+		"host c may come back":     func(s *scene) { s.Seen.host(3).SilentFor = 4_900 },
+		"host b may come back":     func(s *scene) { s.Seen.host(2).Tried = false },
+		"2 of 3 voters of shard 1": func(s *scene) { s.Seen.host(2).SilentFor = 100 },
+		"2 of 3 voters of shard 1 are": func(s *scene) {
+			s.done(s.State.Expel(s.at(), "b", true, 1000))
+			s.Seen.host(2).SilentFor = 100
+		},
 		"a has not said yet how far":     func(s *scene) { s.Seen.shard(1).Unled = nil },
 		"a has a replica of shard 1, wh": nil,
 	} {

@@ -41,8 +41,8 @@ func Redundancies(v View) []Redundancy {
 		need := hosts.Majority(len(g.voters))
 		r := Redundancy{g.shard.ID, host.Redundancy{Wanted: g.wanted, Voters: len(g.voters)}}
 		there, idle := make(map[host.Label]int), 0
-		for i := range g.voters {
-			if m := &g.voters[i]; m.host != nil && v.Seen.mayLive(m.Host) {
+		for _, m := range g.voters {
+			if m.host != nil && v.Seen.mayLive(m.Host) {
 				r.Live++
 				if !TakesPart(v, m.host) {
 					idle++

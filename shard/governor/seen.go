@@ -83,33 +83,25 @@ const (
 )
 
 func (s *Seen) host(id shard.HostID) *HostSeen {
-	if i := int(id) - 1; i >= 0 && i < len(s.Hosts) && s.Hosts[i].Host == id {
-		return &s.Hosts[i] // as long as no host has left
-	}
-	for i := range s.Hosts {
-		if s.Hosts[i].Host == id {
-			return &s.Hosts[i]
-		}
-	}
-	return nil
+	return find(s.Hosts, int(id)-1, func(h *HostSeen) bool { return h.Host == id }) // until a host has left
 }
 
 func (s *Seen) shard(id hosts.ShardID) *ShardSeen {
-	if i := int(id); i >= 0 && i < len(s.Shards) && s.Shards[i].Shard == id {
-		return &s.Shards[i] // shards are reported by id as a rule
-	}
-	for i := range s.Shards {
-		if s.Shards[i].Shard == id {
-			return &s.Shards[i]
-		}
-	}
-	return nil
+	return find(s.Shards, int(id), func(seen *ShardSeen) bool { return seen.Shard == id }) // reported by id as a rule
 }
 
 func (s *ShardSeen) replica(id uint64) *ReplicaSeen {
-	for i := range s.Replicas {
-		if s.Replicas[i].ID == id {
-			return &s.Replicas[i]
+	return find(s.Replicas, 0, func(p *ReplicaSeen) bool { return p.ID == id })
+}
+
+// find returns the entry that is looked for, which mostly has the likely place, or nil.
+func find[T any](list []T, likely int, is func(*T) bool) *T {
+	if likely >= 0 && likely < len(list) && is(&list[likely]) {
+		return &list[likely]
+	}
+	for i := range list {
+		if is(&list[i]) {
+			return &list[i]
 		}
 	}
 	return nil

@@ -71,8 +71,8 @@ func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 // reports whether the exchange is under way; without a learner that can vote there is no exchange.
 func (f *finding) replace(g *group, m *member) bool {
 	stay := 0
-	for i := range g.voters {
-		if g.voters[i].stays() {
+	for _, m := range g.voters {
+		if m.stays() {
 			stay++
 		}
 	}
@@ -93,8 +93,8 @@ func (f *finding) keepsVote(g *group, m *member) {
 	r := g.reason(CodeNoSpare, m.name()+" keeps its vote while it is away, as no learner can have it", m)
 	r.Since = m.host.Target.Since
 	f.Reasons = append(f.Reasons, *r)
-	for i := range g.learners {
-		if w := g.waiting(&g.learners[i]); w != nil {
+	for _, m := range g.learners {
+		if w := g.waiting(m); w != nil {
 			f.Reasons = append(f.Reasons, *w)
 		}
 	}
@@ -118,8 +118,8 @@ func (f *finding) promote(g *group, m *member) bool {
 // member's own vote, a dead voter goes first.
 func (f *finding) remove(g *group, m *member) bool {
 	if g.needsOwnVote(m) {
-		for i := range g.voters {
-			if dead := &g.voters[i]; !dead.live && !g.v.Seen.unheard(dead.Host) {
+		for _, dead := range g.voters {
+			if !dead.live && !g.v.Seen.unheard(dead.Host) {
 				m = dead
 			}
 		}
@@ -141,8 +141,7 @@ func ruleDead(v View) (f finding) {
 			f.Reasons = append(f.Reasons, *r)
 			continue
 		}
-		for i := range g.voters {
-			m := &g.voters[i]
+		for _, m := range g.voters {
 			switch {
 			case m.gone() && m.live:
 				f.replace(g, m)
@@ -152,8 +151,8 @@ func ruleDead(v View) (f finding) {
 				f.replaceDead(g, m)
 			}
 		}
-		for i := range g.learners {
-			if m := &g.learners[i]; m.gone() {
+		for _, m := range g.learners {
+			if m.gone() {
 				f.remove(g, m)
 			}
 		}
@@ -193,8 +192,8 @@ func ruleFew(v View) (f finding) {
 			f.promote(g, g.farthest(spares))
 			continue
 		}
-		for i := range g.learners {
-			if r := g.waiting(&g.learners[i]); r != nil {
+		for _, m := range g.learners {
+			if r := g.waiting(m); r != nil {
 				f.Reasons = append(f.Reasons, *r)
 			}
 		}
@@ -223,7 +222,7 @@ func (g *group) most() int {
 	if g.spread {
 		limit = policy.Replicas
 	}
-	if g.wanted == 1 && limit != 1 && living(g.v.State) > 1 {
+	if g.wanted == 1 && limit != 1 && g.v.State.Living() > 1 {
 		return max(1, min(len(g.voters), 2))
 	}
 	return g.wanted
@@ -243,9 +242,9 @@ func ruleExcess(v View) (f finding) {
 // excess returns the voter to go of too many. In a shard with replicas on a part of the hosts the voter is one whose
 // place another member has.
 func (g *group) excess() *member {
-	list := g.votersWith(nil)
+	list := g.voters
 	if g.spread {
-		list = slices.DeleteFunc(list, func(m *member) bool { return !m.out })
+		list = slices.DeleteFunc(slices.Clone(list), func(m *member) bool { return !m.out })
 	}
 	return g.worst(list)
 }
@@ -280,17 +279,18 @@ func rank(is bool) int {
 }
 
 // ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter, or if the
-// excess voter is one of the meta shard outside of its tier. A learner
-// of a shard with replicas on a part of the hosts becomes a voter in any case, as the learner has the place of a voter.
+// excess voter votes in the meta shard and stands outside of the tier. A learner of a shard with replicas on a part of
+// the hosts becomes a voter if a voter has lost the place in the group.
 func ruleDomains(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) != g.wanted || g.unusable() != nil || g.liveVoters(0) < len(g.voters) {
 			continue
 		}
-		if spare := g.farthest(g.spares()); g.spread && spare != nil {
-			f.promote(g, spare)
-		}
 		if g.spread {
+			spare := g.farthest(g.spares())
+			if spare != nil && slices.ContainsFunc(g.voters, func(m *member) bool { return m.out }) {
+				f.promote(g, spare)
+			}
 			continue
 		}
 		var best *member

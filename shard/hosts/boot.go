@@ -231,7 +231,7 @@ func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.Ho
 // forgetExpelled forgets the expelled hosts with the lowest ids, if there are too many. The latest expelled host
 // stays, so that a change of the list never removes the host that was changed last.
 func (r *Records) forgetExpelled(latest shard.HostID) {
-	over := len(r.hosts) - r.living() - MaxExpelled
+	over := len(r.hosts) - r.Living() - MaxExpelled
 	for i := 0; i < len(r.hosts) && over > 0; {
 		if r.hosts[i].Current.Variant != protocol.HostExpelled || r.hosts[i].ID == latest {
 			i++

@@ -194,7 +194,7 @@ func (r *Records) checkJoin(at At, next, old *Host) Answer {
 		r.checkAddresses(&next.Addresses, old)); err != nil {
 		return forbid("%v", err)
 	}
-	if most := r.mostHosts(); r.living()-count(old != nil) >= most {
+	if most := r.mostHosts(); r.Living()-count(old != nil) >= most {
 		return forbid("the cluster has its limit of %d hosts", most)
 	}
 	return Answer{}

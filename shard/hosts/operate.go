@@ -234,9 +234,9 @@ func (r *Records) SetPolicy(at At, from, to host.Policy) Answer {
 		return Answer{Existed: true}
 	case r.policy != from:
 		return refuse(protocol.StatusFenced, "the policy was changed meanwhile")
-	case to.Replicas == 0 && r.living() > MaxHosts:
+	case to.Replicas == 0 && r.Living() > MaxHosts:
 		return forbid("a replica of every shard on every host: that is for up to %d hosts, and there are %d", MaxHosts,
-			r.living())
+			r.Living())
 	case to.Tier != "" && to.Tier != from.Tier && r.voting(to.Tier) == 0:
 		return forbid("no host has the label %s", to.Tier)
 	}

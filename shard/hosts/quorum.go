@@ -91,9 +91,9 @@ func (r *Records) unplaced(s *Shard, h *Host, voters, others, spares int) string
 // Wanted is how many replicas of a shard are to vote.
 func (r *Records) Wanted(id ShardID) int {
 	if r.Spread() && id != Meta {
-		return WantedVoters(r.policy.Replicas, r.living())
+		return WantedVoters(r.policy.Replicas, r.Living())
 	}
-	n := r.living()
+	n := r.Living()
 	if id == Meta && r.policy.Tier != "" {
 		n = cmp.Or(r.voting(r.policy.Tier), n)
 	}
@@ -154,10 +154,5 @@ func count(is bool) int {
 
 // isLast reports whether the host is the last host of the cluster.
 func (r *Records) isLast(id shard.HostID) bool {
-	for _, h := range r.hosts {
-		if h.Living() && h.ID != id {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.hosts, func(h *Host) bool { return h.Living() && h.ID != id })
 }

@@ -171,13 +171,10 @@ func (r *Records) find(ref string) (*Host, Answer) {
 	return nil, refuse(protocol.StatusNotFound, "there is no host %q", form.Cut(ref, MaxName))
 }
 
-// living returns how many hosts are not expelled.
-func (r *Records) living() int {
-	n := 0
+// Living returns how many hosts are not expelled.
+func (r *Records) Living() (n int) {
 	for _, h := range r.hosts {
-		if h.Living() {
-			n++
-		}
+		n += count(h.Living())
 	}
 	return n
 }

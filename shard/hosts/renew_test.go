@@ -29,7 +29,7 @@ func TestRenewedRecordsAreSound(t *testing.T) {
 		if r.Records, err = Load(next.Save(nil)); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if next.living() != 1 || next.Revision() <= before.Revision() || next.NextReplica() <= before.NextReplica() ||
+		if next.Living() != 1 || next.Revision() <= before.Revision() || next.NextReplica() <= before.NextReplica() ||
 			next.LastAudit() <= before.LastAudit() || len(next.Shards()) != 4 {
 			t.Fatalf("seed %d: %+v", seed, next)
 		}

@@ -90,12 +90,9 @@ func (s *Shard) On(host shard.HostID) *Replica {
 }
 
 // Voters returns how many replicas vote.
-func (s *Shard) Voters() int {
-	n := 0
+func (s *Shard) Voters() (n int) {
 	for i := range s.Replicas {
-		if s.Replicas[i].Role == RoleVoter {
-			n++
-		}
+		n += count(s.Replicas[i].Role == RoleVoter)
 	}
 	return n
 }

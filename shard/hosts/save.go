@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -27,23 +26,13 @@ const (
 
 // Save appends the records. Equal records have equal bytes.
 func (r *Records) Save(dst []byte) []byte {
-	c := form.Writer(dst)
-	r.code(c)
-	return c.Data()
+	return form.Save(dst, r.code)
 }
 
 // Load makes records from saved bytes.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
-	if err := form.Newer(src, formWeights); err != nil {
-		return nil, fmt.Errorf("hosts: load: %w", err)
-	}
-	c := form.Reader(src)
-	r.code(c)
-	if c.Sound() {
-		r.check(c)
-	}
-	if err := c.Finish("hosts: load"); err != nil {
+	if err := form.Load(src, formWeights, "hosts: load", r.code, r.check); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -57,7 +46,7 @@ func (r *Records) code(c *form.Coder) {
 	c.Form(uint64(number))
 	c.Text(&r.cluster, maxClusterID)
 	c.Number(&r.generation.Number)
-	fixed(c, r.generation.Draw[:])
+	c.Fixed(r.generation.Draw[:])
 	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
 	c.Fields(r.policy.Fields)
 	if number >= formSpread {
@@ -67,30 +56,17 @@ func (r *Records) code(c *form.Coder) {
 	if number >= formWeights {
 		c.Fields(r.policy.TierFields)
 	}
-	form.List(c, &r.hosts, maxRecords, func(h **Host) {
-		if *h == nil {
-			*h = &Host{}
-		}
-		(*h).code(c)
+	form.Pointers(c, &r.hosts, maxRecords, func(h *Host, c *form.Coder) {
+		h.code(c)
 		if number >= formWeights {
-			c.Number(&(*h).Weighs)
+			c.Number(&h.Weighs)
 		}
 	})
-	form.List(c, &r.shards, MaxShards, func(s **Shard) {
-		if *s == nil {
-			*s = &Shard{}
-		}
-		(*s).code(c, number)
-	})
+	form.Pointers(c, &r.shards, MaxShards, func(s *Shard, c *form.Coder) { s.code(c, number) })
 	if c.Sound() { // bytes that are cut short leave records without shards
 		c.Must(number < formGroups || r.form() == number, "a lower form has all of the records")
 	}
-	form.List(c, &r.tokens, MaxTokens, func(t **Token) {
-		if *t == nil {
-			*t = &Token{}
-		}
-		(*t).code(c)
-	})
+	form.Pointers(c, &r.tokens, MaxTokens, (*Token).code)
 	form.List(c, &r.audit, MaxAudit, func(e *Entry) { e.code(c) })
 }
 
@@ -110,9 +86,6 @@ func (r *Records) form() byte {
 	return formNumber
 }
 
-// fixed codes bytes of a fixed length.
-func fixed(c *form.Coder, p []byte) { c.Fixed(p) }
-
 func (h *Host) code(c *form.Coder) {
 	feature := uint64(h.Level)
 	c.Numbers((*uint64)(&h.ID), &h.Start.Number, &h.Start.Draw, &feature, &h.Failures, &h.ReturnAfter,
@@ -123,7 +96,7 @@ func (h *Host) code(c *form.Coder) {
 		h.Level = level.Level(feature)
 	}
 	c.Text(&h.Name, MaxName)
-	fixed(c, h.Incarnation[:])
+	c.Fixed(h.Incarnation[:])
 	c.Fields(h.Domain.Fields)
 	c.Text(&h.Addresses.Raft, MaxAddress)
 	c.Text(&h.Addresses.Client, MaxAddress)
@@ -157,8 +130,8 @@ func (s *Shard) code(c *form.Coder, number byte) {
 
 func (t *Token) code(c *form.Coder) {
 	c.Text(&t.ID, MaxTokenID)
-	fixed(c, t.Hash[:])
-	fixed(c, t.Used[:])
+	c.Fixed(t.Hash[:])
+	c.Fixed(t.Used[:])
 	c.Numbers(&t.Until, &t.Created)
 	c.Text(&t.By, MaxText)
 }
@@ -192,7 +165,7 @@ func (r *Records) check(c *form.Coder) {
 		c.Must(h.Incarnation == Incarnation{} || !incarnations[h.Incarnation], "two hosts have one incarnation")
 		incarnations[h.Incarnation] = true
 	}
-	c.Must(r.living() <= r.mostHosts(), "there are %d hosts", r.living())
+	c.Must(r.Living() <= r.mostHosts(), "there are %d hosts", r.Living())
 	c.Must(len(r.shards) > 0 && r.shards[0].ID == Meta, "there is no meta shard")
 	for i, s := range r.shards {
 		c.Must(i == 0 || s.ID > r.shards[i-1].ID, "shard %d is out of order", s.ID)

@@ -27,15 +27,12 @@ const (
 	NodeIsDead Liveness = 2
 )
 
+var livenessNames = [...]string{NodeLater: "later", NodeIsAlive: "alive", NodeIsDead: "dead"}
+
 // String returns the verdict for logs and tests.
 func (l Liveness) String() string {
-	switch l {
-	case NodeLater:
-		return "later"
-	case NodeIsAlive:
-		return "alive"
-	case NodeIsDead:
-		return "dead"
+	if int(l) < len(livenessNames) {
+		return livenessNames[l]
 	}
 	return "liveness-invalid"
 }

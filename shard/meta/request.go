@@ -108,12 +108,6 @@ func (c *Command) code(f *form.Coder) {
 	c.Request.code(f)
 }
 
-// octet codes a small number. Every value can be read, because the rules judge the value.
-func octet[T ~uint8](c *form.Coder, p *T) { form.Small(c, p) }
-
-// fixed codes bytes of a fixed length.
-func fixed(c *form.Coder, p []byte) { c.Fixed(p) }
-
 func (o *Origin) check() error {
 	if !form.FitText(hosts.MaxText, o.By, o.Why) {
 		return fmt.Errorf("who asks and why are texts of at most %d bytes", hosts.MaxText)

@@ -129,7 +129,7 @@ func (*AccessTokenCreate) kind() CommandKind { return CmdAccessTokenCreate }
 func (atc *AccessTokenCreate) code(c *form.Coder) {
 	c.Number((*uint64)(&atc.Checked))
 	c.Text(&atc.Name, anyLength)
-	fixed(c, atc.Hash[:])
+	c.Fixed(atc.Hash[:])
 	c.Number(&atc.Expires)
 	form.List(c, &atc.Grants, anyLength, func(g *kind.Grant) { c.Fields(g.Fields) })
 }

@@ -32,10 +32,9 @@ type BackupNote struct {
 func (*BackupNote) kind() CommandKind { return CmdBackupNote }
 
 func (bn *BackupNote) code(c *form.Coder) {
-	c.Number((*uint64)(&bn.Host))
-	fixed(c, bn.Incarnation[:])
+	codeIdentity(c, &bn.Host, &bn.Incarnation)
 	c.Number((*uint64)(&bn.Shard))
-	octet(c, &bn.Phase)
+	form.Small(c, &bn.Phase)
 	c.Number(&bn.Bytes)
 }
 
@@ -65,8 +64,7 @@ type ActNote struct {
 func (*ActNote) kind() CommandKind { return CmdActNote }
 
 func (an *ActNote) code(c *form.Coder) {
-	c.Number((*uint64)(&an.Host))
-	fixed(c, an.Incarnation[:])
+	codeIdentity(c, &an.Host, &an.Incarnation)
 	c.Text(&an.What, anyLength)
 }
 

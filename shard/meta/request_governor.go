@@ -27,7 +27,7 @@ func (*HostFailed) kind() CommandKind { return CmdHostFailed }
 
 func (hf *HostFailed) code(c *form.Coder) {
 	c.Numbers(&hf.Term, (*uint64)(&hf.Host), &hf.Epoch)
-	octet(c, &hf.Reason)
+	form.Small(c, &hf.Reason)
 	c.Text(&hf.Text, anyLength)
 }
 
@@ -47,7 +47,7 @@ func (*HostReach) kind() CommandKind { return CmdHostReach }
 
 func (r *HostReach) code(c *form.Coder) {
 	c.Numbers(&r.Term, (*uint64)(&r.Host), &r.Epoch)
-	octet(c, &r.Variant)
+	form.Small(c, &r.Variant)
 }
 
 func (r *HostReach) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -68,7 +68,7 @@ func (r *ReplicasKnown) code(c *form.Coder) {
 	c.Numbers(&r.Term, (*uint64)(&r.Shard), &r.Change)
 	form.List(c, &r.Members, anyLength, func(m *hosts.Member) {
 		c.Number(&m.Replica)
-		octet(c, &m.Role)
+		form.Small(c, &m.Role)
 	})
 }
 
@@ -106,7 +106,7 @@ func (*ReplicaCleared) kind() CommandKind { return CmdReplicaCleared }
 
 func (r *ReplicaCleared) code(c *form.Coder) {
 	c.Numbers((*uint64)(&r.Shard), &r.Replica)
-	fixed(c, r.Incarnation[:])
+	c.Fixed(r.Incarnation[:])
 }
 
 func (r *ReplicaCleared) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -171,7 +171,7 @@ func (r *StepReport) code(c *form.Coder) {
 	if c.Reading() {
 		r.Act.Phase, r.Act.Failures, r.Phase = plan.Phase(phase), uint32(failures), plan.Phase(to)
 	}
-	octet(c, &r.Report)
+	form.Small(c, &r.Report)
 	c.Text(&r.Text, anyLength)
 }
 

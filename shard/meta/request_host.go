@@ -28,10 +28,10 @@ func (*HostsFound) kind() CommandKind { return CmdHostsFound }
 
 func (hf *HostsFound) code(c *form.Coder) {
 	c.Number(&hf.Generation.Number)
-	fixed(c, hf.Generation.Draw[:])
+	c.Fixed(hf.Generation.Draw[:])
 	form.List(c, &hf.Founders, anyLength, func(f *Founder) {
 		c.Number((*uint64)(&f.ID))
-		fixed(c, f.Incarnation[:])
+		c.Fixed(f.Incarnation[:])
 	})
 }
 
@@ -88,11 +88,11 @@ func (*HostJoin) kind() CommandKind { return CmdHostJoin }
 func (hj *HostJoin) code(c *form.Coder) {
 	c.Text(&hj.Cluster, anyLength)
 	c.Text(&hj.Name, anyLength)
-	fixed(c, hj.Incarnation[:])
+	c.Fixed(hj.Incarnation[:])
 	codeAddresses(c, &hj.Addresses)
 	c.Fields(hj.Domain.Fields)
 	c.Text(&hj.Version, anyLength)
-	octet(c, &hj.Level)
+	form.Small(c, &hj.Level)
 	c.Text(&hj.Replace, anyLength)
 	c.Text(&hj.Token, anyLength)
 	c.Flag(&hj.Trusted)
@@ -121,7 +121,7 @@ func (hb *HostBoot) code(c *form.Coder) {
 	codeStart(c, &hb.Start)
 	codeAddresses(c, &hb.Addresses)
 	c.Text(&hb.Version, anyLength)
-	octet(c, &hb.Level)
+	form.Small(c, &hb.Level)
 	c.Fields(hb.Domain.Fields)
 }
 
@@ -187,7 +187,7 @@ func (r *HostRename) apply(m *Machine, at hosts.At) hosts.Answer {
 
 func codeIdentity(c *form.Coder, id *shard.HostID, i *hosts.Incarnation) {
 	c.Number((*uint64)(id))
-	fixed(c, i[:])
+	c.Fixed(i[:])
 }
 
 func codeStart(c *form.Coder, s *hosts.Start) { c.Numbers(&s.Number, &s.Draw) }

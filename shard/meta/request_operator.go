@@ -195,7 +195,7 @@ func (*TokenCreate) kind() CommandKind { return CmdTokenCreate }
 
 func (tc *TokenCreate) code(c *form.Coder) {
 	c.Text(&tc.ID, anyLength)
-	fixed(c, tc.Hash[:])
+	c.Fixed(tc.Hash[:])
 	c.Number(&tc.Millis)
 }
 

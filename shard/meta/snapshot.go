@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -127,44 +128,26 @@ func (f *frozen) save(b *blockWriter) error {
 	head := append([]byte(nil), snapshotMagic...)
 	head = binary.LittleEndian.AppendUint32(head, snapshotFormat)
 	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
-	if _, err := b.w.Write(head); err != nil {
-		return err
-	}
+	_, b.err = b.w.Write(head)
 
 	b.open(blockCounters)
 	b.buf = f.appendCounters(b.buf)
-	if err := b.close(); err != nil {
-		return err
-	}
+	b.close()
 	b.open(blockRouting)
 	b.buf = appended(b.buf, f.routing.fields)
-	if err := b.close(); err != nil {
-		return err
-	}
-	if err := saveRecords(b, blockHosts, f.hosts, (*Host).fields); err != nil {
-		return err
-	}
-	if err := saveRecords(b, blockNodes, f.nodes, func(n *Node, c *coder) { n.fields(c, f.level) }); err != nil {
-		return err
-	}
-	if err := saveRecords(b, blockDropping, f.dropping, (*Dropped).fields); err != nil {
-		return err
-	}
-	answer := func(a *Answer, c *coder) { _ = a.fields(c, f.level) }
-	if err := saveRecords(b, blockAnswers, f.answers, answer); err != nil {
-		return err
-	}
-	if err := f.topology.save(b); err != nil {
-		return err
-	}
+	b.close()
+	saveRecords(b, blockHosts, f.hosts, (*Host).fields)
+	saveRecords(b, blockNodes, f.nodes, func(n *Node, c *coder) { n.fields(c, f.level) })
+	saveRecords(b, blockDropping, f.dropping, (*Dropped).fields)
+	saveRecords(b, blockAnswers, f.answers, func(a *Answer, c *coder) { _ = a.fields(c, f.level) })
+	f.topology.save(b)
 	if f.rights.Revision() > 0 {
-		if err := savePieces(b, blockRights, f.rights.Save(nil)); err != nil {
-			return err
-		}
+		savePieces(b, blockRights, f.rights.Save(nil))
 	}
 	b.open(blockEnd)
 	b.buf = f.appendCounts(b.buf)
-	return b.close()
+	b.close()
+	return b.err
 }
 
 func (f *frozen) appendCounters(dst []byte) []byte {
@@ -195,18 +178,15 @@ func (f *frozen) appendCounts(dst []byte) []byte {
 	return dst
 }
 
-func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *coder)) error {
-	for len(list) > 0 {
+func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *coder)) {
+	for len(list) > 0 && b.err == nil {
 		b.open(kind)
 		for len(list) > 0 && len(b.buf) < blockTarget {
 			b.buf = appended(b.buf, func(c *coder) { fields(list[0], c) })
 			list = list[1:]
 		}
-		if err := b.close(); err != nil {
-			return err
-		}
+		b.close()
 	}
-	return nil
 }
 
 // blockWriter writes one block at a time: the content of buf between open and close.
@@ -214,22 +194,25 @@ type blockWriter struct {
 	w    io.Writer
 	stop <-chan struct{}
 	buf  []byte
+	err  error // the first one; nothing is written after it
 }
 
 func (b *blockWriter) open(kind blockKind) {
 	b.buf = append(b.buf[:0], byte(kind), 0, 0, 0, 0)
 }
 
-func (b *blockWriter) close() error {
+func (b *blockWriter) close() {
 	select {
 	case <-b.stop:
-		return shard.ErrSnapshotStopped
+		b.err = cmp.Or(b.err, shard.ErrSnapshotStopped)
 	default:
+	}
+	if b.err != nil {
+		return
 	}
 	size := len(b.buf) - blockHeadBytes
 	assert(size <= maxBlock, "a block that is written can be read")
 	binary.LittleEndian.PutUint32(b.buf[1:], uint32(size))
 	b.buf = binary.LittleEndian.AppendUint32(b.buf, crc32.Checksum(b.buf, castagnoli))
-	_, err := b.w.Write(b.buf)
-	return err
+	_, b.err = b.w.Write(b.buf)
 }

@@ -224,8 +224,8 @@ func TestBlocksInTheWrongOrderAreRefused(t *testing.T) {
 		b := &blockWriter{w: io.Discard}
 		b.open(kind)
 		b.buf = append(b.buf, payload...)
-		if err := b.close(); err != nil {
-			t.Fatal(err)
+		if b.close(); b.err != nil {
+			t.Fatal(b.err)
 		}
 		return b.buf
 	}

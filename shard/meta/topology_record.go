@@ -16,31 +16,24 @@ import (
 // maxPieces is how many bytes the form of the records or of the plan may take: a reader holds it in memory.
 const maxPieces = 64 << 20
 
-func (t *topology) save(b *blockWriter) error {
+func (t *topology) save(b *blockWriter) {
 	if t == nil {
-		return nil
+		return
 	}
-	if err := savePieces(b, blockTopology, t.records.Save(nil)); err != nil {
-		return err
-	}
-	if err := savePieces(b, blockPlan, t.plan.Append(nil)); err != nil {
-		return err
-	}
-	return saveRecords(b, blockSeen, t.seen.entries, (*HostSeen).fields)
+	savePieces(b, blockTopology, t.records.Save(nil))
+	savePieces(b, blockPlan, t.plan.Append(nil))
+	saveRecords(b, blockSeen, t.seen.entries, (*HostSeen).fields)
 }
 
-func savePieces(b *blockWriter, kind blockKind, src []byte) error {
+func savePieces(b *blockWriter, kind blockKind, src []byte) {
 	assert(len(src) > 0 && len(src) <= maxPieces, "a form that is written can be read")
-	for len(src) > 0 {
+	for len(src) > 0 && b.err == nil {
 		n := min(len(src), blockTarget)
 		b.open(kind)
 		b.buf = append(b.buf, src[:n]...)
-		if err := b.close(); err != nil {
-			return err
-		}
+		b.close()
 		src = src[n:]
 	}
-	return nil
 }
 
 // appendCounts counts the parts that save writes, all 0 before the hosts are founded.

@@ -63,6 +63,16 @@ func (p *Process) turn(at At) {
 	}
 }
 
+// Gathered opens the next epoch at once if the newest member makes up the least number of members, and the delay is the
+// shortest. A process with so short a delay waits for members, as barriers do, and not for a pause in their coming: the
+// delay would be one more batch of the log.
+func (p *Process) Gathered(at At) {
+	if n := len(p.members); n > 1 && n == p.spec.MinMembers && field.MillisOf(p.spec.OpenDelay) == 1 {
+		p.turn(at)
+		p.due, at.Out.Changed = p.nextDue(), true
+	}
+}
+
 // unchanged reports whether the members are the members of the epoch.
 func (p *Process) unchanged() bool {
 	return slices.EqualFunc(p.members, p.view, func(m *Member, id uint64) bool { return m.ID == id })

@@ -2,6 +2,7 @@ package process
 
 import (
 	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
@@ -193,6 +194,21 @@ func (m *model) due() {
 	if m.opens == 0 || m.now < m.opens {
 		return
 	}
+	m.turn()
+}
+
+// gathered opens the next epoch with the joining of the last member that is needed, where the delay is a millisecond.
+func (m *model) gathered() {
+	need := m.spec.MinMembers
+	if m.planted == bugGathered {
+		need++
+	}
+	if m.spec.OpenDelay == time.Millisecond && len(m.members) > 1 && len(m.members) == need {
+		m.turn()
+	}
+}
+
+func (m *model) turn() {
 	m.changed, m.opens = 0, 0
 	var ids []uint64
 	candidate := uint64(0)

@@ -34,6 +34,7 @@ const (
 	bugYoungest          // the candidate that joined last coordinates
 	bugAck               // a member that is prepared gets prepare again
 	bugResults           // one result too few is kept
+	bugGathered          // a process with the shortest delay waits for one member more than it needs
 	bugs
 )
 
@@ -67,6 +68,7 @@ var planted = [bugs]struct {
 	bugYoungest:      {seed: 1},
 	bugAck:           {seed: 1},
 	bugResults:       {seed: 3},
+	bugGathered:      {seed: 7},
 }
 
 func TestPlantedBugsAreNoticed(t *testing.T) {

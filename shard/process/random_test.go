@@ -65,12 +65,14 @@ type random struct {
 	last       string
 	epochs     []uint64
 	frozen     frozenBed
+	gathers    bool // the delay is the shortest, and an epoch opens with the last member that it needs
 }
 
 // playRandomly plays a run. With alone set the model is judged by the invariants, and not compared with the process.
 func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) error {
 	ra := &random{
 		Rand: rand.New(rand.NewPCG(seed, 18)), judge: newJudge(), tally: tally, alone: alone, epochs: []uint64{0},
+		gathers: seed%8 == 7,
 	}
 	spec := ra.spec()
 	var a Answer
@@ -102,6 +104,10 @@ func (ra *random) spec() kind.Spec {
 	s.ReplyTimeout = pick[time.Duration](ra, 0, 30, 60, 200) * time.Millisecond
 	s.OnTimeout = pick(ra, kind.TimeoutWait, kind.TimeoutKick, kind.TimeoutFail)
 	s.KeepResults = pick(ra, 1, 2, 16)
+	if ra.gathers {
+		s.OpenDelay, s.MinMembers = time.Millisecond, s.MinMembers%3+1 // mostly two
+		s.MaxOpenDelay = max(s.MaxOpenDelay, s.OpenDelay)
+	}
 	return s
 }
 
@@ -265,15 +271,28 @@ func (ra *random) joinOne() error {
 		j.Name = "other"
 	}
 	m := ra.sessions[name]
-	if m == nil {
+	isNew := m == nil
+	if isNew {
 		ra.order++
 		ra.modelOrder = ra.order
 		m = &Member{ID: ra.order}
 		ra.sessions[name] = m
 	}
-	return ra.give(step{verb: "join", member: m.ID},
+	err := ra.give(step{verb: "join", member: m.ID},
 		func(at At) Answer { return ra.Process.Join(at, m, j) },
 		func() protocol.Status { return ra.model.join(m.ID, j) })
+	if err != nil || !isNew || !ra.gathers {
+		return err
+	}
+	return ra.give(step{verb: "gathered"},
+		func(at At) Answer {
+			ra.Process.Gathered(at)
+			return Answer{}
+		},
+		func() protocol.Status {
+			ra.model.gathered()
+			return protocol.StatusSuccess
+		})
 }
 
 func (ra *random) leaveOne() error {

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"fmt"
 	"slices"
 
 	kind "github.com/signalbox/signalbox/protocol/process"
@@ -19,24 +18,14 @@ var (
 
 // Save appends the process, without its members. Equal processes have equal bytes.
 func (p *Process) Save(dst []byte) []byte {
-	c := form.Writer(dst)
-	p.code(c)
-	return c.Data()
+	return form.Save(dst, p.code)
 }
 
 // Load makes a process from saved bytes. The process has no members yet: the caller puts each former member back with
 // Attach, and then calls Attached, before any command.
 func Load(src []byte) (*Process, error) {
-	if err := form.Newer(src, formNumber); err != nil {
-		return nil, fmt.Errorf("process: load: %w", err)
-	}
 	p := &Process{}
-	c := form.Reader(src)
-	p.code(c)
-	if c.Sound() {
-		p.check(c)
-	}
-	if err := c.Finish("process: load"); err != nil {
+	if err := form.Load(src, formNumber, "process: load", p.code, p.check); err != nil {
 		return nil, err
 	}
 	p.count()
@@ -52,19 +41,8 @@ func (p *Process) code(c *form.Coder) {
 	form.Enum(c, &p.state, kind.Phases)
 	c.Flag(&p.late)
 	form.List(c, &p.view, kind.MaxMembers, func(id *uint64) { c.Number(id) })
-	form.List(c, &p.exchanges, MaxExchanges, func(e **Exchange) {
-		if *e == nil {
-			*e = &Exchange{}
-		}
-		(*e).code(c)
-	})
-	form.List(c, &p.results, kind.MaxKeep, func(r **Result) {
-		if *r == nil {
-			*r = &Result{}
-		}
-		c.Numbers(&(*r).Epoch, &(*r).At, &(*r).Wall)
-		c.Bytes(&(*r).Payload, kind.MaxPayload)
-	})
+	form.Pointers(c, &p.exchanges, MaxExchanges, (*Exchange).code)
+	form.Pointers(c, &p.results, kind.MaxKeep, (*Result).code)
 	form.List(c, &p.audit, MaxAudit, func(a *Audit) { a.code(c) })
 }
 
@@ -73,6 +51,11 @@ func (a *Audit) code(c *form.Coder) {
 	c.Numbers(&a.Number, &a.At, &a.Wall, &a.Epoch, &a.Member)
 	c.Text(&a.Name, kind.MaxText)
 	c.Fields(a.By.Fields)
+}
+
+func (r *Result) code(c *form.Coder) {
+	c.Numbers(&r.Epoch, &r.At, &r.Wall)
+	c.Bytes(&r.Payload, kind.MaxPayload)
 }
 
 func (e *Exchange) code(c *form.Coder) {
@@ -97,23 +80,13 @@ func (e *Exchange) code(c *form.Coder) {
 
 // Save appends the member, without its ID. Equal members have equal bytes.
 func (m *Member) Save(dst []byte) []byte {
-	c := form.Writer(dst)
-	m.code(c)
-	return c.Data()
+	return form.Save(dst, m.code)
 }
 
 // Load replaces the member by a saved member; ID and Ref stay.
 func (m *Member) Load(src []byte) error {
-	if err := form.Newer(src, formNumber); err != nil {
-		return fmt.Errorf("process: load member: %w", err)
-	}
 	loaded := Member{ID: m.ID, Ref: m.Ref}
-	c := form.Reader(src)
-	loaded.code(c)
-	if c.Sound() {
-		loaded.check(c)
-	}
-	if err := c.Finish("process: load member"); err != nil {
+	if err := form.Load(src, formNumber, "process: load member", loaded.code, loaded.check); err != nil {
 		return err
 	}
 	*m = loaded

@@ -2,7 +2,6 @@ package process
 
 import (
 	"fmt"
-	"strings"
 
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/internal/form"
@@ -86,16 +85,7 @@ func (re *Reason) What() string {
 	return re.Code
 }
 
-func (re *Reason) names() string {
-	var names []string
-	for _, m := range re.Members {
-		names = append(names, m.String())
-	}
-	if more := re.Waiting - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
-}
+func (re *Reason) names() string { return form.Named(re.Members, re.Waiting) }
 
 func (p *Process) named(id uint64) Named {
 	m := p.Member(id)

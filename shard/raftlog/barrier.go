@@ -3,8 +3,8 @@ package raftlog
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lni/dragonboat/v4"
@@ -29,7 +29,6 @@ type barriers struct {
 	pause   time.Duration // after a round that failed
 	stop    <-chan struct{}
 	wake    chan struct{} // holds a token while barriers may be waiting
-	rounds  atomic.Uint64 // begun so far
 	elected announcement  // a leader has become known
 
 	mu      sync.Mutex
@@ -69,15 +68,8 @@ func (b *barriers) add(done func(error)) error {
 		return shard.ErrLogBusy
 	}
 	b.waiting = append(b.waiting, barrier{done: done, deadline: time.Now().Add(b.timeout)})
-	b.signal()
+	signal(b.wake)
 	return nil
-}
-
-func (b *barriers) signal() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
 }
 
 // run runs one round after the other until the log is closed, and answers what then waits with
@@ -101,7 +93,6 @@ func (b *barriers) run() {
 		if now := b.elected.wait(); now != elected {
 			elected, limit = now, b.limit
 		}
-		b.rounds.Add(1)
 		err := b.ask(min(limit, untilFirst(taken)), elected)
 		if err == nil {
 			answer(taken, nil)
@@ -124,13 +115,8 @@ func answer(barriers []barrier, err error) {
 
 // untilFirst is after which time the first of some barriers is to be answered, whatever its round says.
 func untilFirst(taken []barrier) time.Duration {
-	first := taken[0].deadline
-	for _, one := range taken[1:] {
-		if one.deadline.Before(first) {
-			first = one.deadline
-		}
-	}
-	return max(time.Until(first), 0)
+	first := slices.MinFunc(taken, func(a, b barrier) int { return a.deadline.Compare(b.deadline) })
+	return max(time.Until(first.deadline), 0)
 }
 
 // drain returns all waiting barriers. The next ones wait in the memory that it is given.
@@ -156,7 +142,7 @@ func (b *barriers) requeue(taken []barrier) (expired []barrier) {
 		}
 	}
 	if len(b.waiting) > 0 {
-		b.signal()
+		signal(b.wake)
 	}
 	return expired
 }
@@ -177,12 +163,6 @@ func (b *barriers) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-}
-
-func (b *barriers) len() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.waiting)
 }
 
 var (

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 // A snapshot is a file of the engine: length of the head (8 bytes), head, zeros up to a KiB; blocks of 2 MiB, each with
@@ -172,15 +173,10 @@ func isFlagFile(path string) bool {
 	return flagNames[filepath.Base(path)] && dir != ".generating" && dir != ".receiving"
 }
 
-// verifyFlagFile compares a flag file with its checksum. An ErrDamaged names the file.
-func verifyFlagFile(disk vfs.FS, path string) error {
-	_, err := readFlagFile(disk, path)
-	return err
-}
-
-// readFlagFile returns the content behind the checksum of a flag file, after a comparison with the checksum.
+// readFlagFile returns the content behind the checksum of a flag file, after a comparison with the checksum. An
+// ErrDamaged names the file.
 func readFlagFile(disk vfs.FS, path string) ([]byte, error) {
-	text, err := readFile(disk, path)
+	text, err := wal.ReadFile(disk, path, nil)
 	if err != nil {
 		return nil, err
 	}

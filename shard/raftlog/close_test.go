@@ -100,7 +100,7 @@ func TestASnapshotThatCannotBeSavedIsGivenUp(t *testing.T) {
 	one.openWith(machine)
 	machine.awaitLeader(t, anyLeader)
 	want := one.mustPropose(0, 15)
-	eventually(t, "the failure", func() bool { return one.host.Status()[0].SnapshotFailures > 0 })
+	eventually(t, "the failure", func() bool { return machine.unsaved.Load() > 0 })
 	machine.failSave.Store(false)
 	want = append(want, one.proposeUntilSaved(1, len(want))...)
 	one.close()

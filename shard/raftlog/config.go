@@ -223,27 +223,20 @@ func (c Config) withDefaults() Config {
 	if c.Founders == nil {
 		c.Founders = map[shard.HostID]hosts.Incarnation{c.Host: c.Incarnation}
 	}
-	setDefault(&c.Tick, DefaultTick)
-	setDefault(&c.ElectionTicks, ElectionTicks(c.Tick))
-	setDefault(&c.HeartbeatTicks, DefaultHeartbeatTicks)
-	setDefault(&c.ProposalTimeout, DefaultProposalTimeout)
-	setDefault(&c.BarrierTimeout, DefaultBarrierTimeout)
-	setDefault(&c.MaxInFlight, DefaultMaxInFlight)
-	setDefault(&c.MaxInFlightBytes, DefaultMaxInFlightBytes)
-	setDefault(&c.SnapshotEntries, DefaultSnapshotEntries)
-	setDefault(&c.KeepEntries, DefaultKeepEntries)
-	setDefault(&c.SnapshotBytes, DefaultSnapshotBytes)
-	setDefault(&c.KeepBytes, DefaultKeepBytes)
-	setDefault(&c.Workers, DefaultWorkers)
+	c.Tick = cmp.Or(c.Tick, DefaultTick)
+	c.ElectionTicks = cmp.Or(c.ElectionTicks, ElectionTicks(c.Tick))
+	c.HeartbeatTicks = cmp.Or(c.HeartbeatTicks, DefaultHeartbeatTicks)
+	c.ProposalTimeout = cmp.Or(c.ProposalTimeout, DefaultProposalTimeout)
+	c.BarrierTimeout = cmp.Or(c.BarrierTimeout, DefaultBarrierTimeout)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, DefaultMaxInFlight)
+	c.MaxInFlightBytes = cmp.Or(c.MaxInFlightBytes, DefaultMaxInFlightBytes)
+	c.SnapshotEntries = cmp.Or(c.SnapshotEntries, DefaultSnapshotEntries)
+	c.KeepEntries = cmp.Or(c.KeepEntries, DefaultKeepEntries)
+	c.SnapshotBytes = cmp.Or(c.SnapshotBytes, DefaultSnapshotBytes)
+	c.KeepBytes = cmp.Or(c.KeepBytes, DefaultKeepBytes)
+	c.Workers = cmp.Or(c.Workers, DefaultWorkers)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // founderIDs returns the founders' ids, smallest first.

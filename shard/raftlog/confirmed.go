@@ -112,7 +112,7 @@ func (h *Host) Positions() (list []transport.Position) {
 	newest := make(map[uint64]transport.Position)
 	for _, p := range h.store.Load().Positions() {
 		if p.Replica >= newest[p.Shard].Replica {
-			newest[p.Shard] = transport.Position{Shard: p.Shard, Replica: p.Replica, Term: p.Term, Last: p.Last}
+			newest[p.Shard] = p
 		}
 	}
 	for shardID, record := range h.replicas.every() {

@@ -57,8 +57,7 @@ func TestOnlyWhatIsOnTheDiskAndCommittedCounts(t *testing.T) {
 func TestWhatAHostHasConfirmedOutlivesIt(t *testing.T) {
 	all, leader := openThree(t, nil)
 	leader.mustPropose(0, 10)
-	rest := others(all, leader)
-	last := leader.host.Status()[0].LastIndex
+	var rest []*member
 	knows := func(m *member, of shard.HostID) (index uint64) {
 		for _, c := range m.host.Confirmed() {
 			if c.Host == of {
@@ -67,11 +66,14 @@ func TestWhatAHostHasConfirmedOutlivesIt(t *testing.T) {
 		}
 		return index
 	}
-	for _, m := range rest {
-		eventually(t, "the leader knows of it, and it of the leader", func() bool {
-			return knows(leader, m.config.Host) >= last && knows(m, leader.config.Host) >= last
+	eventually(t, "the leader knows of the others, and they of the leader", func() bool {
+		leader = leaderOf(t, all) // another one may lead by now
+		rest = others(all, leader)
+		last := leader.host.Status()[0].LastIndex
+		return !slices.ContainsFunc(rest, func(m *member) bool {
+			return knows(leader, m.config.Host) < last || knows(m, leader.config.Host) < last
 		})
-	}
+	})
 	kept := leader.host.Confirmed()
 	for _, m := range rest {
 		if err := leader.host.Behind(m.config.Host)(m.host.Positions()); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 const (
@@ -38,11 +39,16 @@ type directoryRecord struct {
 	Workers     int                                `json:"workers"`
 }
 
-func recordOf(c Config, hostname string) directoryRecord {
+// recordOf returns the record of a host's directory on this machine.
+func recordOf(c Config) (directoryRecord, error) {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return directoryRecord{}, fmt.Errorf("raftlog: the machine's host name: %w", err)
+	}
 	return directoryRecord{
 		Format: recordFormat, Host: c.Host, Incarnation: c.Incarnation, Deployment: c.Deployment,
 		Hostname: hostname, Founders: c.Founders, Workers: c.Workers,
-	}
+	}, nil
 }
 
 // directoryLock is the process's lock on a data directory. The engine's own lock does not exclude a second host of the
@@ -90,7 +96,7 @@ func lockDirectory(dir string) (io.Closer, error) {
 func makeDirectory(disk vfs.FS, dir string) error {
 	above := filepath.Dir(dir)
 	if _, err := disk.Stat(dir); err == nil {
-		_ = syncDirectory(disk, above) // the maker may have been killed; a foreign directory may refuse
+		_ = wal.SyncDirectory(disk, above) // the maker may have been killed; a foreign directory may refuse
 		return nil
 	}
 	if above != dir {
@@ -101,18 +107,18 @@ func makeDirectory(disk vfs.FS, dir string) error {
 	if err := disk.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
-	return syncDirectory(disk, above)
+	return wal.SyncDirectory(disk, above)
 }
 
 func (d *directoryLock) release() { d.file.Close() }
 
 // checkDirectory compares the record with the config, and reports whether the directory has a record.
 func checkDirectory(c Config, disk vfs.FS) (used bool, err error) {
-	hostname, err := os.Hostname()
+	want, err := recordOf(c)
 	if err != nil {
-		return false, fmt.Errorf("raftlog: the machine's host name: %w", err)
+		return false, err
 	}
-	text, err := readFile(disk, filepath.Join(c.DataDir, recordFile))
+	text, err := wal.ReadFile(disk, filepath.Join(c.DataDir, recordFile), nil)
 	if errors.Is(err, fs.ErrNotExist) && c.Used {
 		return false, missingFile(filepath.Join(c.DataDir, recordFile))
 	}
@@ -126,7 +132,7 @@ func checkDirectory(c Config, disk vfs.FS) (used bool, err error) {
 	if err := json.Unmarshal(text, &found); err != nil {
 		return false, fmt.Errorf("%w: %s: %w", ErrFormat, filepath.Join(c.DataDir, recordFile), err)
 	}
-	return true, found.compare(recordOf(c, hostname), c.DataDir)
+	return true, found.compare(want, c.DataDir)
 }
 
 // engineDirectory is the directory of the engine below a data directory: the log and the snapshots.
@@ -185,11 +191,11 @@ func (d *directoryLock) record(c Config, disk vfs.FS) error {
 	if _, err := disk.Stat(path); err == nil {
 		return nil
 	}
-	hostname, err := os.Hostname()
+	record, err := recordOf(c)
 	if err != nil {
-		return fmt.Errorf("raftlog: the machine's host name: %w", err)
+		return err
 	}
-	text, err := json.MarshalIndent(recordOf(c, hostname), "", "\t")
+	text, err := json.MarshalIndent(record, "", "\t")
 	if err != nil {
 		return fmt.Errorf("raftlog: encode the record of the data directory: %w", err)
 	}

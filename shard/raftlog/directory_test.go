@@ -67,11 +67,10 @@ func isFile(path string) bool {
 // TestADirectoryOfAnEarlierLogIsRefusedAndLeftAlone: the error says what it is and what to do.
 func TestADirectoryOfAnEarlierLogIsRefusedAndLeftAlone(t *testing.T) {
 	one := newCluster(t, 1, nil)[0]
-	hostname, err := os.Hostname()
+	record, err := recordOf(one.config.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := recordOf(one.config.withDefaults(), hostname)
 	for format := oldestFormat; format < recordFormat; format++ {
 		record.Format = format
 		text, err := json.Marshal(record)

@@ -48,7 +48,7 @@ func (e *events) MembershipChanged(info raftio.NodeInfo) {
 	e.mu.Lock()
 	e.changed[info.ShardID] = true
 	e.mu.Unlock()
-	e.signal()
+	signal(e.wake)
 }
 
 // notify queues a change of leadership for the state machine of a log.
@@ -56,14 +56,7 @@ func (e *events) notify(l *Log, leadership shard.Leadership) {
 	e.mu.Lock()
 	e.queue = append(e.queue, event{log: l, leadership: leadership})
 	e.mu.Unlock()
-	e.signal()
-}
-
-func (e *events) signal() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
+	signal(e.wake)
 }
 
 // run delivers the events until stop is closed.

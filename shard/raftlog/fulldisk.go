@@ -37,10 +37,7 @@ const (
 // full reports whether the disk of this host is nearly full.
 func (h *Host) full() bool { return h.config.Full != nil && h.config.Full() != nil }
 
-// fits reports whether the disk has room for so many bytes, besides what is left for the log.
-func (h *Host) fits(bytes uint64) bool { return h.room(bytes) == nil }
-
-// room returns why the disk has no room for so many more bytes of an optional file.
+// room returns why the disk has no room for so many more bytes of an optional file, besides what is left for the log.
 func (h *Host) room(bytes uint64) error {
 	if h.config.Room == nil {
 		return nil
@@ -78,7 +75,7 @@ func (l *Log) takes(snapshot uint64) bool {
 	if need == 0 && !full {
 		return true
 	}
-	fits := l.host.fits(need)
+	fits := l.host.room(need) == nil
 	switch {
 	case fits:
 		l.missingRoom.Store(nil)

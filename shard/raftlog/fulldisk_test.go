@@ -89,7 +89,7 @@ func TestAFollowerWithAFullDiskTakesNothingAndCatchesUp(t *testing.T) {
 				t.Errorf("with a full disk %d batches are applied, want 3", len(got))
 			}
 			eventually(t, "the log is dropped that the full host lacks", func() bool {
-				return change == nil || leader.host.Status()[0].FirstIndex > full.host.Status()[0].LastIndex+1
+				return change == nil || leader.firstIndex() > full.host.Status()[0].LastIndex+1
 			})
 			d.of(full).full.Store(false)
 			full.machine.awaitBatches(t, want)

@@ -82,7 +82,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 		return nil, fmt.Errorf("raftlog: remove what an earlier process has left: %w", err)
 	}
 	if err := verifyFiles(disk.FS, c.DataDir); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("raftlog: look through the data directory: %w", err)
 	}
 	if h.replicas, err = loadReplicas(disk.FS, c.DataDir, lock.used); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (h *Host) exportEach(ctx context.Context, scratch string, states map[uint64
 		if _, err := h.Start(shardID, exported{states[shardID].Machine}); err != nil {
 			return err
 		}
-		if _, err := h.export(ctx, shardID, dir, 1); err != nil {
+		if err := h.export(ctx, shardID, dir, 1); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (h *Host) exportEach(ctx context.Context, scratch string, states map[uint64
 // export makes the engine export a snapshot of a shard that has applied an entry, and returns the last applied entry.
 // An export needs no leader. The engine refuses while it saves a snapshot of its own, or has only just started. After
 // an error the directory stays until the host is closed.
-func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uint64) (uint64, error) {
+func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uint64) error {
 	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
 	if l := h.log(shardID); l != nil {
 		l.machine.hurried.Add(1)
@@ -101,7 +101,7 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 	}
 	for {
 		if err := h.room(0); err != nil { // no attempt would succeed
-			return 0, err
+			return err
 		}
 		if h.hasMembers(shardID) {
 			attempt, cancel := context.WithTimeout(ctx, snapshotTimeout) // the engine needs a deadline
@@ -109,18 +109,18 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 			cancel()
 			switch {
 			case err == nil && index >= entry:
-				return index, nil
+				return nil
 			case errors.Is(err, dragonboat.ErrCanceled), errors.Is(err, dragonboat.ErrTimeout):
 				// The engine has not given the snapshot up, and would end the process if the directory disappeared.
-				return 0, fmt.Errorf("export shard %d: %w", shardID, cmp.Or(ctx.Err(), err))
+				return fmt.Errorf("export shard %d: %w", shardID, cmp.Or(ctx.Err(), err))
 			}
 			if err := clearDirectory(h.config.disk(), dir); err != nil {
-				return 0, err
+				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("export shard %d: %w", shardID, ctx.Err())
+			return fmt.Errorf("export shard %d: %w", shardID, ctx.Err())
 		case <-time.After(exportPause):
 		}
 	}

@@ -15,22 +15,10 @@ import (
 
 // Inspection is the result of Inspect for a data directory.
 type Inspection struct {
-	// Hostname is the name of the machine that the directory was filled on.
-	Hostname string
 	// Replicas are the contents of the log, by shard; empty for a damaged log.
-	Replicas []ReplicaContent
+	Replicas []logdb.ReplicaReport
 	// Problems are the reasons why a host would refuse to open the directory, or end when the host starts a replica.
 	Problems []Problem
-}
-
-// ReplicaContent is the content of the log for a replica.
-type ReplicaContent struct {
-	Shard        uint64
-	Replica      uint64
-	Term, Commit uint64
-	// First and Last are the entries after the snapshot; without any entry Last is less than First.
-	First, Last uint64
-	Snapshot    uint64 // the last entry of the newest snapshot, 0 for no snapshot
 }
 
 // Problem is a damaged or missing file, or a file of another version.
@@ -57,7 +45,6 @@ func Inspect(dir string) (*Inspection, error) {
 		i.add(path, fmt.Errorf("%w: %w", ErrFormat, err))
 		return i, nil
 	}
-	i.Hostname = record.Hostname
 	if err := record.checkFormat(dir); err != nil {
 		i.add(path, err)
 		return i, nil
@@ -94,11 +81,8 @@ func (i *Inspection) readLog(dir string) error {
 			i.add(d.File, damageOf(d))
 		}
 	}
+	i.Replicas = found.Replicas
 	for _, r := range found.Replicas {
-		i.Replicas = append(i.Replicas, ReplicaContent{
-			Shard: r.Shard, Replica: r.Replica, Term: r.Term, Commit: r.Commit,
-			First: r.First, Last: r.Last, Snapshot: r.Snapshot,
-		})
 		path, there, err := namedSnapshot(vfs.Default, dir, &r)
 		if err != nil {
 			return err

@@ -188,7 +188,12 @@ func TestABarrierWaitsForApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The round has begun, and has nothing to wait for but Apply.
-	eventually(t, "the round", func() bool { return one.host.Status()[0].BarrierRounds > 0 })
+	eventually(t, "the round", func() bool {
+		b := one.log.(*Log).barriers
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.waiting) == 0
+	})
 	close(release)
 	if err := <-answer; err != nil {
 		t.Error(err)

@@ -35,9 +35,8 @@ type machine struct {
 	mu       sync.Mutex
 	prepared *preparedSnapshot // prepared and not discarded yet
 
-	saveFailures atomic.Uint64
-	hurried      atomic.Int32 // waiters for a snapshot, which is saved without pauses meanwhile
-	restored     atomic.Bool  // the target is not older than the newest snapshot
+	hurried  atomic.Int32 // waiters for a snapshot, which is saved without pauses meanwhile
+	restored atomic.Bool  // the target is not older than the newest snapshot
 
 	closed chan struct{} // closed when the engine makes no more calls
 }
@@ -141,7 +140,6 @@ func (m *machine) SaveSnapshot(
 	case errors.Is(err, shard.ErrSnapshotStopped):
 		return statemachine.ErrSnapshotStopped
 	}
-	m.saveFailures.Add(1)
 	m.logger.Error("a snapshot could not be saved; the log grows until one can", "shard", m.shardID, "error", err)
 	return statemachine.ErrSnapshotAborted
 }

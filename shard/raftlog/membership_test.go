@@ -116,8 +116,9 @@ func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 // TestARemovedReplicaSaysSo: its log knows the leader of before for ever.
 func TestARemovedReplicaSaysSo(t *testing.T) {
 	all, leader := openThree(t, nil)
-	leader.mustPropose(0, 5)
+	want := leader.mustPropose(0, 5)
 	away := others(all, leader)[0]
+	away.machine.awaitBatches(t, want) // the leader sends nothing more to a replica that is behind, after its removal
 	replica, _ := away.host.Replica(testShard)
 	removeReplica(t, all, replica)
 	eventually(t, "the replica is removed", away.log.(*Log).Removed)

@@ -37,7 +37,8 @@ type recorder struct {
 	saving    chan struct{} // closed when such a Save waits, or such a one writes
 	endless   bool          // Save writes until it is refused
 	failSave  atomic.Bool
-	hold      *heldApply // guarded by mu: the next Apply waits for its release
+	unsaved   atomic.Int32 // how many snapshots failSave has refused
+	hold      *heldApply   // guarded by mu: the next Apply waits for its release
 }
 
 type heldApply struct {
@@ -161,6 +162,7 @@ func (s *recorderSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 		}
 	}
 	if s.r.failSave.Load() {
+		s.r.unsaved.Add(1)
 		return errors.New("no space left on device")
 	}
 	var all bytes.Buffer

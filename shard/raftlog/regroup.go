@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/lni/dragonboat/v4/config"
@@ -81,11 +80,11 @@ func (h *Host) copyReplica(shardID uint64, dir string) (c Config, last logdb.Las
 	if err != nil {
 		return c, last, err
 	}
-	hostname, err := os.Hostname()
+	record, err := recordOf(c)
 	if err != nil {
 		return c, last, err
 	}
-	engineDir, replica := recordOf(c, hostname).engineDirectory(dir), h.replica(shardID).Replica
+	engineDir, replica := record.engineDirectory(dir), h.replica(shardID).Replica
 	if err := h.copySnapshot(shardID, replica, engineDir); err != nil {
 		return c, last, err
 	}

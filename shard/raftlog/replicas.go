@@ -14,6 +14,7 @@ import (
 
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 // replicaRecord names the host's replica of a shard. A founder without a record has the replica of the shard's birth:
@@ -45,7 +46,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // loadReplicas reads the records of a directory. A new directory gets an empty file.
 func loadReplicas(disk vfs.FS, dir string, used bool) (*replicas, error) {
 	r := &replicas{disk: disk, path: filepath.Join(dir, replicasFile), byShard: make(map[uint64]replicaRecord)}
-	text, err := readFile(disk, r.path)
+	text, err := wal.ReadFile(disk, r.path, nil)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && used:
 		return nil, missingFile(r.path)
@@ -79,14 +80,6 @@ func (r *replicas) write(byShard map[uint64]replicaRecord) error {
 	return nil
 }
 
-// of returns the record of a shard.
-func (r *replicas) of(shardID uint64) (replicaRecord, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	record, found := r.byShard[shardID]
-	return record, found
-}
-
 // every returns the records of all shards with a record.
 func (r *replicas) every() map[uint64]replicaRecord {
 	r.mu.Lock()
@@ -109,7 +102,7 @@ func (r *replicas) set(shardID uint64, record replicaRecord) error {
 
 // replica returns the record of the host's replica of a shard; the id is zero for no replica.
 func (h *Host) replica(shardID uint64) replicaRecord {
-	if record, found := h.replicas.of(shardID); found {
+	if record, found := h.replicas.every()[shardID]; found {
 		return record
 	}
 	if _, founder := h.config.Founders[h.config.Host]; founder {

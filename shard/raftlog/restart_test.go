@@ -139,7 +139,7 @@ func TestASnapshotOfManyChunksArrivesWhole(t *testing.T) {
 		}
 		want = append(want, batch)
 	}
-	eventually(t, "the log is shorter", func() bool { return leader.host.Status()[0].FirstIndex > last+1 })
+	eventually(t, "the log is shorter", func() bool { return leader.firstIndex() > last+1 })
 	away.open()
 	away.machine.await(t, "all batches", func() bool { return len(away.machine.batches) == len(want) })
 	for i, batch := range away.machine.applied() {

@@ -5,25 +5,14 @@ import "github.com/signalbox/signalbox/shard"
 // ShardStatus is the state of a shard's replica on the host.
 type ShardStatus struct {
 	ShardID uint64
-	Replica uint64 // the id of this host's replica
 	shard.Leadership
 
 	// AppliedIndex is the index of the last applied batch, or of the snapshot that restored the state machine.
 	AppliedIndex uint64
-	// FirstIndex and LastIndex are the ends of the log on the host's disk.
-	FirstIndex, LastIndex uint64
+	// LastIndex is the end of the log on the host's disk.
+	LastIndex uint64
 	// SnapshotIndex is the index of the newest snapshot on the host's disk; zero for no snapshot.
 	SnapshotIndex uint64
-	// SnapshotFailures counts snapshots that could not be saved since the replica was started.
-	SnapshotFailures uint64
-
-	// Proposals and ProposalBytes are the batches with an unknown outcome.
-	Proposals     int
-	ProposalBytes int64
-	// Barriers is how many barriers wait for a round; BarrierRounds is how many rounds have begun since the replica was
-	// started.
-	Barriers      int
-	BarrierRounds uint64
 }
 
 // Lag is how many entries of the log the state machine has not applied. The log's own entries, one for each election,
@@ -40,21 +29,11 @@ func (h *Host) Status() []ShardStatus {
 }
 
 func (l *Log) status() ShardStatus {
-	s := ShardStatus{
-		ShardID:          l.shardID,
-		Replica:          l.replica.Replica,
-		Leadership:       l.Leadership(),
-		AppliedIndex:     l.machine.applied.Load(),
-		SnapshotFailures: l.machine.saveFailures.Load(),
-		Proposals:        int(l.proposals.count.Load()),
-		ProposalBytes:    l.proposals.bytes.Load(),
-		Barriers:         l.barriers.len(),
-		BarrierRounds:    l.barriers.rounds.Load(),
-	}
+	s := ShardStatus{ShardID: l.shardID, Leadership: l.Leadership(), AppliedIndex: l.machine.applied.Load()}
 	if reader, err := l.host.engine.GetLogReader(l.shardID); err == nil {
-		first, last := reader.GetRange()
+		_, last := reader.GetRange()
 		// Applied entries were saved before; the engine's reader sees an entry a moment after the saving.
-		s.FirstIndex, s.LastIndex = first, max(last, s.AppliedIndex)
+		s.LastIndex = max(last, s.AppliedIndex)
 	}
 	s.SnapshotIndex, _ = l.newestSnapshot()
 	if l.machine.restored.Load() {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 )
 
-// Remnant is the progress of a host with a shard.
+// Remnant is the progress of a host with a shard. Hosts with the same last entry have equal remnants.
 type Remnant struct {
 	Shard uint64
 	// Term and Index are the term and the index of the host's last entry. Of two hosts of one shard, the host with the
@@ -36,11 +36,11 @@ func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 		return nil, fmt.Errorf("raftlog: read what is left in %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	config, err := copyDirectory(dir, filepath.Join(scratch, "copy"))
+	config, engineDir, err := copyDirectory(dir, filepath.Join(scratch, "copy"))
 	config.Logger = logger
 	var last []logdb.LastEntry
 	if err == nil {
-		last, err = commitAll(config)
+		last, err = commitAll(config, engineDir)
 	}
 	if err == nil {
 		list, err = applyAll(ctx, config, scratch, last, machine)
@@ -51,18 +51,19 @@ func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 	return list, nil
 }
 
-// copyDirectory copies a data directory that no process uses, and returns the config for opening the copy.
-func copyDirectory(dir, copied string) (c Config, err error) {
+// copyDirectory copies a data directory that no process uses, and returns the config for opening the copy, and the
+// engine's directory in the copy.
+func copyDirectory(dir, copied string) (c Config, engineDir string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
-	if err != nil {
-		return c, err
-	}
 	var record directoryRecord
-	if err := json.Unmarshal(text, &record); err != nil {
-		return c, err
+	if err == nil {
+		err = json.Unmarshal(text, &record)
 	}
-	if err := record.checkFormat(dir); err != nil {
-		return c, err
+	if err == nil {
+		err = record.checkFormat(dir)
+	}
+	if err != nil {
+		return c, "", err
 	}
 	c = Config{
 		Host: record.Host, Incarnation: record.Incarnation, DataDir: dir, Used: true, Founders: record.Founders,
@@ -70,24 +71,16 @@ func copyDirectory(dir, copied string) (c Config, err error) {
 	}.withDefaults()
 	lock, err := claimDirectory(c, systemDisk())
 	if err != nil {
-		return c, err
+		return c, "", err
 	}
 	defer lock.release()
 	c.DataDir = copied
-	return c, os.CopyFS(copied, os.DirFS(dir))
+	return c, record.engineDirectory(copied), os.CopyFS(copied, os.DirFS(dir))
 }
 
 // commitAll makes all entries in the log of a copy committed.
-func commitAll(c Config) (list []logdb.LastEntry, err error) {
-	text, err := os.ReadFile(filepath.Join(c.DataDir, recordFile))
-	var record directoryRecord
-	if err == nil {
-		err = json.Unmarshal(text, &record)
-	}
-	if err != nil {
-		return nil, err
-	}
-	db, err := systemDisk().store(c).Open(record.engineDirectory(c.DataDir))
+func commitAll(c Config, engineDir string) (list []logdb.LastEntry, err error) {
+	db, err := systemDisk().store(c).Open(engineDir)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +112,7 @@ func (h *Host) applyEach(ctx context.Context, scratch string, list []logdb.LastE
 		if err := clearDirectory(h.config.disk(), dir); err != nil {
 			return nil, err
 		}
-		if _, err := h.export(ctx, r.Shard, dir, r.Index); err != nil {
+		if err := h.export(ctx, r.Shard, dir, r.Index); err != nil {
 			return nil, err
 		}
 		read = append(read, remnant(r))

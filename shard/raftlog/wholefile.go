@@ -2,10 +2,10 @@ package raftlog
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 
 	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 // wholeNames are files that the engine makes in a new directory. A power failure that leaves half of a file would make
@@ -53,20 +53,6 @@ func (w *wholeFile) Close() error {
 	return w.fs.Rename(w.name+wholeSuffix, w.name)
 }
 
-func readFile(fs vfs.FS, name string) ([]byte, error) {
-	file, err := fs.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	text := make([]byte, info.Size())
-	_, err = io.ReadFull(file, text)
-	return text, errors.Join(err, file.Close())
-}
-
 // writeDurably writes a file so that a power failure leaves either all of the file or nothing.
 func writeDurably(fs vfs.FS, name string, text []byte) error {
 	file, err := createWhole(fs, name)
@@ -77,14 +63,5 @@ func writeDurably(fs vfs.FS, name string, text []byte) error {
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return syncDirectory(fs, filepath.Dir(name))
-}
-
-// syncDirectory makes the names in a directory durable.
-func syncDirectory(fs vfs.FS, dir string) error {
-	directory, err := fs.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
+	return wal.SyncDirectory(fs, filepath.Dir(name))
 }

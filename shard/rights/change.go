@@ -32,12 +32,7 @@ func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 	if err != nil {
 		return b, err
 	}
-	if found {
-		c.roles = slices.Clone(b.roles)
-		c.roles[i] = next
-	} else {
-		c.roles = slices.Insert(slices.Clone(b.roles), i, next)
-	}
+	c.roles = place(b.roles, i, found, next)
 	return c, nil
 }
 
@@ -58,10 +53,7 @@ func (b *Book) DeleteRole(name string) (*Book, error) {
 			}
 		}
 	}
-	c, err := b.change(-sizeOf(b.roles[i]))
-	if err != nil {
-		return b, err
-	}
+	c := b.changed(-sizeOf(b.roles[i]))
 	c.roles = slices.Delete(slices.Clone(b.roles), i, i+1)
 	return c, nil
 }
@@ -195,7 +187,7 @@ func (b *Book) Revoke(p Principal, g *Grant, wall uint64, by string) (*Book, err
 	case len(next.Grants) == 0:
 		next.Grants = nil
 		if p.Kind == CommonName || p.Kind == AltName {
-			return b.remove(r)
+			return b.remove(r), nil
 		}
 	}
 	return b.put(&next)
@@ -216,7 +208,7 @@ func (b *Book) RevokeToken(name string) (*Book, error) {
 	if r == nil {
 		return b, nil
 	}
-	return b.remove(r)
+	return b.remove(r), nil
 }
 
 // put returns the book with a record, new or in the place of the old record.
@@ -239,7 +231,7 @@ func (b *Book) put(r *Record) (*Book, error) {
 }
 
 // place returns a copy of a list with an entry at a place, new or in the place of the old entry.
-func place(list []*Record, at int, found bool, r *Record) []*Record {
+func place[T any](list []T, at int, found bool, r T) []T {
 	list = slices.Clone(list)
 	if found {
 		list[at] = r
@@ -249,29 +241,31 @@ func place(list []*Record, at int, found bool, r *Record) []*Record {
 }
 
 // remove returns the book without a record.
-func (b *Book) remove(r *Record) (*Book, error) {
-	c, err := b.change(-r.size())
-	if err != nil {
-		return b, err
-	}
+func (b *Book) remove(r *Record) *Book {
+	c := b.changed(-r.size())
 	i, _ := b.index(r.Principal)
 	c.records = slices.Delete(slices.Clone(b.records), i, i+1)
 	if r.Kind == Token {
 		i, _ = b.hashIndex(r.Hash)
 		c.tokens = slices.Delete(slices.Clone(b.tokens), i, i+1)
 	}
-	return c, nil
+	return c
 }
 
-// change begins the next book, which has so many bytes more.
+// change is changed where the book may have no room for the bytes.
 func (b *Book) change(bytes int) (*Book, error) {
 	if bytes > 0 && b.bytes+bytes > MaxBytes {
 		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take %d MiB, which is as much as "+
 			"they "+
 			"may", MaxBytes>>20)
 	}
+	return b.changed(bytes), nil
+}
+
+// changed returns a copy of the book, with the next revision and so many bytes more, for the caller to change.
+func (b *Book) changed(bytes int) *Book {
 	c := *b
 	c.revision++
 	c.bytes += bytes
-	return &c, nil
+	return &c
 }

@@ -18,20 +18,13 @@ const maxRecords = MaxTokens + MaxCertificates + 1
 
 // Save appends the book. Equal books have equal bytes.
 func (b *Book) Save(dst []byte) []byte {
-	c := form.Writer(dst)
-	b.code(c)
-	return c.Data()
+	return form.Save(dst, b.code)
 }
 
 // Load makes a book from saved bytes.
 func Load(src []byte) (*Book, error) {
 	b := &Book{}
-	if err := form.Newer(src, formNumber); err != nil {
-		return nil, fmt.Errorf("rights: load: %w", err)
-	}
-	c := form.Reader(src)
-	b.code(c)
-	if err := c.Finish("rights: load"); err != nil {
+	if err := form.Load(src, formNumber, "rights: load", b.code, nil); err != nil {
 		return nil, err
 	}
 	if err := b.complete(); err != nil {
@@ -43,18 +36,8 @@ func Load(src []byte) (*Book, error) {
 func (b *Book) code(c *form.Coder) {
 	c.Form(formNumber)
 	c.Number(&b.revision)
-	form.List(c, &b.roles, MaxRoles, func(r **Role) {
-		if *r == nil {
-			*r = &Role{}
-		}
-		c.Fields((*r).Fields)
-	})
-	form.List(c, &b.records, maxRecords, func(r **Record) {
-		if *r == nil {
-			*r = &Record{}
-		}
-		(*r).code(c)
-	})
+	form.Pointers(c, &b.roles, MaxRoles, func(r *Role, c *form.Coder) { c.Fields(r.Fields) })
+	form.Pointers(c, &b.records, maxRecords, (*Record).code)
 }
 
 func (r *Record) code(c *form.Coder) {

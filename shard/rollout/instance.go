@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -295,10 +296,8 @@ func signalOf(re *kind.Reelect, report *Report) signal {
 	if report.Status != kind.Failed {
 		return signalNone
 	}
-	for _, code := range re.Codes {
-		if code == report.Code {
-			return signalCode
-		}
+	if slices.Contains(re.Codes, report.Code) {
+		return signalCode
 	}
 	if report.Attempts > uint64(re.Attempts) {
 		return signalTries

@@ -75,27 +75,23 @@ func (r *Rollout) checkLocation(c *form.Coder, l *Location) {
 
 // Save appends the instance, without its ID. Equal instances have equal bytes.
 func (i *Instance) Save(dst []byte) []byte {
-	c := form.Writer(dst)
-	i.code(c)
-	return c.Data()
+	return form.Save(dst, i.code)
 }
 
 // Load replaces the instance by a saved instance; the ID stays.
 func (i *Instance) Load(src []byte) error {
-	if err := form.Newer(src, formNumber); err != nil {
-		return fmt.Errorf("rollout: load instance: %w", err)
-	}
-	c := form.Reader(src)
 	loaded := Instance{ID: i.ID}
-	loaded.code(c)
-	c.Must(loaded.Name != "" && loaded.location != 0 && loaded.Sent >= loaded.Generation, "the instance is none")
-	c.Must(loaded.Status == kind.Failed || loaded.Code == "" && loaded.signal == signalNone,
-		"the instance has a code and has not failed")
-	if err := c.Finish("rollout: load instance"); err != nil {
+	if err := form.Load(src, formNumber, "rollout: load instance", loaded.code, loaded.check); err != nil {
 		return err
 	}
 	*i = loaded
 	return nil
+}
+
+func (i *Instance) check(c *form.Coder) {
+	c.Must(i.Name != "" && i.location != 0 && i.Sent >= i.Generation, "the instance is none")
+	c.Must(i.Status == kind.Failed || i.Code == "" && i.signal == signalNone,
+		"the instance has a code and has not failed")
 }
 
 // Attach puts back an instance that had joined when the rollout was saved. The order does not matter.

@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	"fmt"
-
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -18,24 +16,14 @@ var (
 
 // Save appends the rollout, without its instances. Equal rollouts have equal bytes.
 func (r *Rollout) Save(dst []byte) []byte {
-	c := form.Writer(dst)
-	r.code(c)
-	return c.Data()
+	return form.Save(dst, r.code)
 }
 
 // Load makes a rollout from saved bytes. The rollout has no instances yet: the caller puts each former instance back
 // with Attach, before any command.
 func Load(src []byte) (*Rollout, error) {
 	r := &Rollout{byName: make(map[string]*Instance)}
-	if err := form.Newer(src, formNumber); err != nil {
-		return nil, fmt.Errorf("rollout: load: %w", err)
-	}
-	c := form.Reader(src)
-	r.code(c)
-	if c.Sound() {
-		r.check(c)
-	}
-	if err := c.Finish("rollout: load"); err != nil {
+	if err := form.Load(src, formNumber, "rollout: load", r.code, r.check); err != nil {
 		return nil, err
 	}
 	r.resize()
@@ -56,18 +44,8 @@ func (r *Rollout) code(c *form.Coder) {
 		c.Text(&s.Name, kind.MaxText)
 	})
 	form.List(c, &r.audit, MaxAudit, func(a *Audit) { a.code(c) })
-	form.List(c, &r.versions, kind.MaxKeep+3*kind.MaxLocations, func(v **Version) {
-		if *v == nil {
-			*v = &Version{}
-		}
-		(*v).code(c)
-	})
-	form.List(c, &r.locations, kind.MaxLocations, func(l **Location) {
-		if *l == nil {
-			*l = &Location{}
-		}
-		(*l).code(c)
-	})
+	form.Pointers(c, &r.versions, kind.MaxKeep+3*kind.MaxLocations, (*Version).code)
+	form.Pointers(c, &r.locations, kind.MaxLocations, (*Location).code)
 }
 
 func (s *Stop) code(c *form.Coder) {

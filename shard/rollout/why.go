@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Reason is a reason why a rollout does not move.
@@ -85,18 +85,11 @@ func (re Reason) String() string {
 		}
 		return s
 	case kind.ReasonLeaders:
-		var names []string
-		for _, la := range re.Named {
-			names = append(names, la.String())
-		}
 		s := fmt.Sprintf("%s waits for %d of %d leaders", re.Location, re.Waiting, re.Of)
-		if len(names) == 0 {
+		if len(re.Named) == 0 {
 			return s
 		}
-		if more := re.Waiting - len(names); more > 0 {
-			names = append(names, fmt.Sprintf("%d more", more))
-		}
-		return s + ": " + strings.Join(names, ", ")
+		return s + ": " + form.Named(re.Named, re.Waiting)
 	case kind.ReasonNoInstances:
 		return fmt.Sprintf("no instance has joined in %s", re.Location)
 	case kind.ReasonNoLeaders:

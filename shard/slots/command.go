@@ -65,9 +65,7 @@ type Command struct {
 
 // Append appends the form of the command.
 func (co *Command) Append(dst []byte) []byte {
-	c := form.Writer(dst)
-	co.code(c)
-	return c.Data()
+	return form.Save(dst, co.code)
 }
 
 // Parse reads the form of a command. Each command has exactly one form.

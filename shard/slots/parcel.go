@@ -44,9 +44,7 @@ type Parcel struct {
 func (p *Parcel) digest() uint64 {
 	copied := *p
 	copied.Digest = 0
-	c := form.Writer(nil)
-	copied.code(c)
-	return xxhash.Sum64(c.Data())
+	return xxhash.Sum64(form.Save(nil, copied.code))
 }
 
 // The reasons why a parcel is not accepted, whatever the bytes mean.

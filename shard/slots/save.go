@@ -1,31 +1,17 @@
 package slots
 
-import (
-	"fmt"
-
-	"github.com/signalbox/signalbox/shard/internal/form"
-)
+import "github.com/signalbox/signalbox/shard/internal/form"
 
 // Save appends the slots. Equal slots have equal bytes. The level is not saved: a snapshot has the level of its
 // shard.
 func (s *Slots) Save(dst []byte) []byte {
-	c := form.Writer(dst)
-	s.code(c)
-	return c.Data()
+	return form.Save(dst, s.code)
 }
 
 // Load replaces the slots by saved ones.
 func (s *Slots) Load(src []byte) error {
-	if err := form.Newer(src, formNumber); err != nil {
-		return fmt.Errorf("slots: load: %w", err)
-	}
 	loaded := Slots{shard: s.shard, level: s.level}
-	c := form.Reader(src)
-	loaded.code(c)
-	if c.Sound() {
-		loaded.check(c)
-	}
-	if err := c.Finish("slots: load"); err != nil {
+	if err := form.Load(src, formNumber, "slots: load", loaded.code, loaded.check); err != nil {
 		return err
 	}
 	*s = loaded

@@ -74,11 +74,14 @@ func (t *Table) Save(dst []byte) []byte {
 
 // LoadTable makes a table from saved bytes.
 func LoadTable(src []byte) (*Table, error) {
-	if err := form.Newer(src, formNumber); err != nil {
-		return nil, fmt.Errorf("slots: load a table: %w", err)
-	}
 	t := &Table{}
-	c := form.Reader(src)
+	if err := form.Load(src, formNumber, "slots: load a table", t.load, nil); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Table) load(c *form.Coder) {
 	c.Form(formNumber)
 	for first := uint64(0); first < Count && c.Sound(); {
 		var length uint64
@@ -94,8 +97,4 @@ func LoadTable(src []byte) (*Table, error) {
 			}
 		}
 	}
-	if err := c.Finish("slots: load a table"); err != nil {
-		return nil, err
-	}
-	return t, nil
 }

@@ -54,7 +54,7 @@ var mistakes = []clienttest.Bug{
 		Is: "\treturn s.file.SyncData()\n", Becomes: "\treturn nil\n",
 	}, {
 		Name: "a segment's name is not synced", File: "wal/maker.go", Noticed: atSegments,
-		Is:      "\tif err := l.options.Disk.syncDirectory(l.options.Dir); err != nil {",
+		Is:      "\tif err := SyncDirectory(l.options.Disk, l.options.Dir); err != nil {",
 		Becomes: "\tif err := error(nil); err != nil {",
 	}, {
 		Name: "a segment has its name before its header is durable", File: "wal/maker.go", Noticed: atSegments,
@@ -75,10 +75,10 @@ var mistakes = []clienttest.Bug{
 		Is: "\terr := w.File.Sync()\n", Becomes: "\tvar err error\n",
 	}, {
 		Name: "the name of a record is not synced", File: "wholefile.go", Noticed: changes,
-		Is: "\treturn syncDirectory(fs, filepath.Dir(name))", Becomes: "\treturn nil",
+		Is: "\treturn wal.SyncDirectory(fs, filepath.Dir(name))", Becomes: "\t_ = wal.SyncDirectory\n\treturn nil",
 	}, {
 		Name: "the data directory's name is not synced", File: "directory.go", Noticed: alone,
-		Is:      "\t\treturn err\n\t}\n\treturn syncDirectory(disk, above)",
+		Is:      "\t\treturn err\n\t}\n\treturn wal.SyncDirectory(disk, above)",
 		Becomes: "\t\treturn err\n\t}\n\treturn nil",
 	}, {
 		Name: "a replica that joins is not on record", File: "join.go", Noticed: changes,

@@ -95,7 +95,7 @@ func (h *History) unanswered(x *Hold) (from, until Time) {
 				from, until = max(r.From, x.From), max(until, f.To+recoveryTime)
 			}
 		}
-		if until > 0 {
+		if until > from {
 			return from, until
 		}
 	}

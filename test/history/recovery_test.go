@@ -39,6 +39,10 @@ func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
 		slowly(1)(h)
 		h.Holds[0].To, h.Holds[1].To = history.Time(4*time.Second), history.Time(4*time.Second)
 	}
+	after := func(h *history.History) {
+		slowly(1)(h)
+		h.Holds = []history.Hold{hold(away, 2, history.Time(5*time.Second), history.Time(6*time.Second))}
+	}
 	used := func(h *history.History) {
 		h.Numbered = []history.Numbered{{Semaphore: lock, Session: home, Number: 1, Kind: history.Acquire, Order: 7,
 			From: 10, At: 11, To: 40}}
@@ -59,6 +63,7 @@ func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
 		{"two own at once, and one of them could not ask in time", recovery(slot, 20, 30), "", slowly(1)},
 		{"two own at once, and another client could not ask", recovery(slot, 20, 30), "holders", slowly(2)},
 		{"two own at once, long after one could not ask", recovery(slot, 20, 30), "holders", late},
+		{"one owns after its client could not ask", recovery(slot, 20, history.Time(9*time.Second)), "", after},
 		{"what was acquired under a number is gone", recovery(slot, 20, 30), "", used},
 		{"what was acquired in another shard is gone", recovery(slot+1, 20, 30), "numbers", used},
 	} {

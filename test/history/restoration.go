@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Restoration is what is known of a cluster that was replaced by another one, which was made of its backup. The hosts
@@ -67,6 +69,23 @@ func (h *History) split() (before, after *History) {
 		r.splitOperation(h.Operations[i], old, before, after)
 	}
 	return before, after
+}
+
+// absences are the last views that watchers had of the old cluster, of semaphores that were not there. There is nothing
+// to see of the new one, then, as long as there is no such semaphore.
+func (h *History) absences() (views []View) {
+	last := make(map[int]View)
+	for _, v := range h.Views {
+		if v.At < h.Restored.Up {
+			last[v.Watcher] = v
+		}
+	}
+	for _, w := range slices.Sorted(maps.Keys(last)) {
+		if v := last[w]; !v.State.Exists {
+			views = append(views, v)
+		}
+	}
+	return views
 }
 
 func (r *Restoration) splitSessions(list []Session, before, after *History) {

@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,32 @@ func TestWhatARestoreMayDoIsNoFinding(t *testing.T) {
 	}
 	if again, err := history.Load(&file); err != nil || again.Restored == nil || again.Restored.Up != 40 {
 		t.Errorf("%v: %+v", err, again)
+	}
+}
+
+// TestAWatcherOfWhatIsNotThereSeesNothingOfARestore: there is no such semaphore before, in the backup, and after.
+func TestAWatcherOfWhatIsNotThereSeesNothingOfARestore(t *testing.T) {
+	gone := history.Semaphore{Node: lock.Node, Name: "gone"}
+	h := restoredHistory()
+	h.Restored.Saved = append(h.Restored.Saved, history.Final{Semaphore: gone})
+	h.Views = slices.Insert(h.Views, 1,
+		history.View{Watcher: 2, Semaphore: gone, At: 7, State: history.State{Exists: true, Limit: 1, Revision: 6}},
+		history.View{Watcher: 2, Semaphore: gone, At: 8, State: history.State{Revision: 8}})
+	h.Operations = append(h.Operations,
+		history.Operation{Kind: history.Create, Semaphore: gone, Limit: 1, Called: 6, Returned: 7,
+			Outcome: history.Done},
+		history.Operation{Kind: history.Delete, Semaphore: gone, Called: 7, Returned: 8, Outcome: history.Done})
+	h.Finals = append(h.Finals, history.Final{Semaphore: gone, At: 70, Watchers: []int{2}})
+	if found, _ := history.Check(h); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+
+	// What a watcher saw of the old cluster is no excuse where there is something to see of the new one.
+	h.Finals[1].State = history.State{Exists: true, Limit: 1, Revision: 950}
+	if found, _ := history.Check(h); !slices.ContainsFunc(found, func(f history.Finding) bool {
+		return f.Rule == "watches"
+	}) {
+		t.Errorf("no finding of watches in %v", found)
 	}
 }
 

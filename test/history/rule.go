@@ -1,6 +1,9 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Rule is something that must hold in every history.
 type Rule struct {
@@ -56,6 +59,7 @@ func Check(h *History) (found []Finding, undecided []Semaphore) {
 		found = append(found, Finding{"restored", text})
 	}
 	before, after := h.split()
+	after.Views = slices.Concat(h.absences(), after.Views)
 	for name, part := range map[string]*History{"before the restore": before, "after the restore": after} {
 		more, open := check(part)
 		for _, f := range more {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/workload"
@@ -184,7 +183,7 @@ func (w *world) shardUnrest(n int, living []shard.HostID, records *hosts.Records
 	}
 	slices.Sort(on)
 	policy := records.Policy()
-	least := governor.WantedVoters(policy, len(living))
+	least := hosts.WantedVoters(policy.Voters, len(living))
 	most := least
 	if len(living) == 2 {
 		most = 2 // three voters do not become one by themselves

@@ -77,8 +77,8 @@ func (w wiring) shell(lines ...string) {
 	}
 }
 
-// start starts a host in each of the networks, and waits until all are ready.
-func (w wiring) start(names ...string) (hosts []*host) {
+// start starts a host in each of the networks, with so many data shards, and waits until all are ready.
+func (w wiring) start(shards string, names ...string) (hosts []*host) {
 	w.shell("mount -t tmpfs none /run", "mkdir /run/netns", "ip link set lo up",
 		"ip link add hosts type bridge", "ip link set hosts up",
 		"ip link add clients type bridge", "ip link set clients up", "ip addr add 10.78.0.254/24 dev clients")
@@ -105,7 +105,7 @@ func (w wiring) start(names ...string) (hosts []*host) {
 			Program: process.Program{Path: enter, Env: []string{"PATH=" + os.Getenv("PATH")}},
 			Name:    name, Dir: filepath.Join(dir, name),
 			Client: address(7420), Admin: address(7422), HTTP: address(7424),
-			Args: []string{"--name", name, "--host", strings.Join(list, ","), "--shards", "2", "--insecure=all",
+			Args: []string{"--name", name, "--host", strings.Join(list, ","), "--shards", shards, "--insecure=all",
 				"--raft-listen", fmt.Sprintf("10.77.0.%d:7421", i+1)},
 		}}
 		hosts = append(hosts, at.serve(w.t))
@@ -116,15 +116,20 @@ func (w wiring) start(names ...string) (hosts []*host) {
 	return hosts
 }
 
-// cut has all packets between a host and the others lost, until heal: those of clients arrive.
-func (w wiring) cut(hosts []*host, at *host) (heal func()) {
-	var isolated, joined []string
-	for _, h := range hosts {
+// cut has all packets between some places and the others lost, until heal: those of clients arrive.
+func (w wiring) cut(all []*host, apart ...*place) (heal func()) {
+	isolated := []string{"ip link add apart type bridge", "ip link set apart up"}
+	joined := []string{"ip link del apart"}
+	for _, h := range all {
 		isolated = append(isolated, "ip link set clients-"+h.Place.Name+" type bridge_slave isolated on")
 		joined = append(joined, "ip link set clients-"+h.Place.Name+" type bridge_slave isolated off")
 	}
-	w.shell(append(isolated, "ip link set hosts-"+at.Place.Name+" nomaster")...)
-	return func() { w.shell(append(joined, "ip link set hosts-"+at.Place.Name+" master hosts")...) }
+	for _, p := range apart {
+		isolated = append(isolated, "ip link set hosts-"+p.Name+" master apart")
+		joined = append(joined, "ip link set hosts-"+p.Name+" master hosts")
+	}
+	w.shell(isolated...)
+	return func() { w.shell(joined...) }
 }
 
 // TestALeaderThatOnlyClientsReach answers whatever it is asked, and leads or follows again soon after the hosts reach
@@ -134,7 +139,7 @@ func TestALeaderThatOnlyClientsReach(t *testing.T) {
 		return
 	}
 	w := wiring{t}
-	hosts := w.start("a", "b", "c")
+	hosts := w.start("2", "a", "b", "c")
 	newNode(t, hosts, "/cut", protocol.NodeConfig{})
 	c, err := start(addresses(hosts), "/cut", time.Minute, newRecord(t))
 	if err != nil {
@@ -148,7 +153,7 @@ func TestALeaderThatOnlyClientsReach(t *testing.T) {
 		at := hosts[w.leading(hosts)]
 		asked := newQuestions(t, at, c)
 		asked.await("an answer to each") // what is in flight when the host is cut off is asked for too
-		heal := w.cut(hosts, at)
+		heal := w.cut(hosts, &place{at.Place})
 		time.Sleep(*cutTime)
 		asked.await("an answer to each while the host is cut off")
 		heal()

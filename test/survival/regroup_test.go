@@ -24,19 +24,26 @@ type losing struct {
 	node uint64
 }
 
-// lockOf returns the name of a lock that a data shard has, or that is in no shard of a list.
-func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
+// shardOf returns the data shard that has a slot, of so many since the birth of a cluster.
+func shardOf(shards int, slot shard.Slot) uint64 {
 	var ids []meta.ShardID
 	for i := range shards {
 		ids = append(ids, meta.ShardID(i+1))
 	}
+	for _, r := range meta.BirthRanges(ids) {
+		if r.First <= slot && slot <= r.Last {
+			return uint64(r.Shard)
+		}
+	}
+	return 0
+}
+
+// lockOf returns the name of a lock that is in a shard that fits.
+func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
 	for n := 0; ; n++ {
 		name := fmt.Sprint("lock-of-shard-", n)
-		slot := shard.SlotOf(shard.NodeID(l.node), []byte(name))
-		for _, r := range meta.BirthRanges(ids) {
-			if r.First <= slot && slot <= r.Last && fits(uint64(r.Shard)) {
-				return name
-			}
+		if fits(shardOf(shards, shard.SlotOf(shard.NodeID(l.node), []byte(name)))) {
+			return name
 		}
 	}
 }

@@ -46,6 +46,7 @@ type Config struct {
 // Cluster is the client's knowledge of the hosts and of the routing.
 type Cluster struct {
 	config               Config
+	given                []string // the addresses given to New
 	scope                *scope.Scope
 	dialer               *conn.Dialer
 	routes               atomic.Pointer[routes]
@@ -56,9 +57,10 @@ type Cluster struct {
 	// numbers are the numbers of changes of nodes.
 	numbers numbers
 
-	mu         sync.Mutex // guards the fields below; a host's lock is taken under mu
-	id         string     // empty until a host was met
-	hosts      []*Host    // all with an id, and the addresses given to New and not met
+	mu         sync.Mutex      // guards the fields below; a host's lock is taken under mu
+	id         string          // empty until a host was met
+	hosts      []*Host         // all with an id, and the addresses given to New and not met
+	expelled   map[uint64]bool // ids, by the routing
 	refreshing chan struct{}
 	refreshed  scope.Instant
 	failure    error // of the latest refresh
@@ -70,8 +72,8 @@ type Cluster struct {
 // New returns a cluster of which some addresses are known.
 func New(config Config, addresses []string) *Cluster {
 	c := &Cluster{
-		config: config, scope: config.Scope, dialer: conn.NewDialer(config.Config), home: rand.Uint32(),
-		refreshed: longAgo, terms: make(map[uint64]uint64),
+		config: config, given: addresses, scope: config.Scope, dialer: conn.NewDialer(config.Config),
+		home: rand.Uint32(), refreshed: longAgo, terms: make(map[uint64]uint64),
 	}
 	c.leaders.init()
 	c.connections.init()
@@ -144,6 +146,26 @@ func (c *Cluster) Hosts() []*Host {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.hosts)
+}
+
+// AskEach asks all known hosts at the same time, each once. A host that was given by another name than its own turns
+// out meanwhile to be in the list already: the answer of its first place counts.
+func AskEach[T any](c *Cluster, ask func(*Host) T) (answers []T) {
+	hosts := c.Hosts()
+	of := make([]T, len(hosts))
+	var all sync.WaitGroup
+	for i, h := range hosts {
+		all.Go(func() { of[i] = ask(h) })
+	}
+	all.Wait()
+	seen := make(map[*Host]bool)
+	for i, h := range hosts {
+		if is := h.self(); !seen[is] {
+			seen[is] = true
+			answers = append(answers, of[i])
+		}
+	}
+	return answers
 }
 
 // host returns the host of an id, and notes an address of the host. A new address is tried first, unless the host is
@@ -236,6 +258,11 @@ func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 		c.refreshSoon(from)
 	}
 	c.mu.Lock()
+	if !c.belongs(m) {
+		c.mu.Unlock()
+		c.refreshSoon(from)
+		return
+	}
 	leader := c.host(m.LeaderHostID, m.LeaderAddress)
 	c.mu.Unlock()
 	for {
@@ -245,6 +272,13 @@ func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 			return
 		}
 	}
+}
+
+// belongs reports whether a leader can be a host of the cluster. A host without a replica of a shard may name a leader
+// that was expelled long ago. The lock is held.
+func (c *Cluster) belongs(m *protocol.Moved) bool {
+	known := slices.ContainsFunc(c.hosts, func(h *Host) bool { return h.id == m.LeaderHostID })
+	return !c.expelled[m.LeaderHostID] && (known || m.LeaderAddress != "")
 }
 
 // place notes the new place of a slot, and returns false if the client knows a higher generation.

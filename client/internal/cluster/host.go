@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,6 +43,13 @@ func (h *Host) ID() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.id
+}
+
+// self returns the host that the host turned out to be, or the host.
+func (h *Host) self() *Host {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return cmp.Or(h.mergedTo, h)
 }
 
 // Address returns the address that worked last.

@@ -33,11 +33,7 @@ func (c *Cluster) connected() bool {
 func (c *Cluster) untilConnected() {
 	ctx := c.scope.Context()
 	for failures := 0; ; failures++ {
-		wait := time.NewTimer(reconnecting.Pause(failures))
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
+		if retry.Wait(ctx, reconnecting.Pause(failures)) != nil {
 			return
 		}
 		c.mu.Lock()

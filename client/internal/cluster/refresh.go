@@ -118,11 +118,15 @@ func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 		return
 	}
 	hosts := make(map[uint64]*Host, a.Hosts.Len())
+	c.expelled = make(map[uint64]bool)
 	for h := range a.Hosts.All() {
-		if h.State != protocol.HostExpelled {
+		if h.State == protocol.HostExpelled {
+			c.expelled[h.ID] = true
+		} else {
 			hosts[h.ID] = c.host(h.ID, string(h.Address))
 		}
 	}
+	c.forgetExpelled()
 	next := &routes{version: a.Version, meta: a.MetaShardID, slots: new([protocol.Slots]uint16),
 		moved: maps.Clone(old.moved)}
 	*next.slots = *noRoutes.slots
@@ -133,8 +137,8 @@ func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 				route.replicas = append(route.replicas, h)
 			}
 		}
-		if route.leader == nil {
-			route.leader = old.shard(s.ID).leaderOf()
+		if last := old.shard(s.ID).leaderOf(); route.leader == nil && slices.Contains(c.hosts, last) {
+			route.leader = last
 		}
 		next.shards = append(next.shards, route)
 	}
@@ -150,4 +154,20 @@ func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 		}
 	}
 	c.routes.Store(next)
+}
+
+// forgetExpelled drops expelled hosts without a connection. An address given to New stays, since another host may
+// answer at the address. The lock is held.
+func (c *Cluster) forgetExpelled() {
+	var given []*Host
+	c.hosts = slices.DeleteFunc(c.hosts, func(h *Host) bool {
+		gone := c.expelled[h.id] && h.Up() == nil
+		for _, address := range c.given {
+			if gone && h.Address() == address {
+				given = append(given, newHost(c, 0, address))
+			}
+		}
+		return gone
+	})
+	c.hosts = append(c.hosts, given...)
 }

@@ -87,15 +87,15 @@ func OnBehalf(ctx context.Context, address string) context.Context {
 // the address. The lock is held.
 func (c *Conn) introduce(address string) {
 	if c.welcome.requests.Allows(protocol.KindOnBehalf) {
-		_, _ = c.post(unheard{}, &protocol.OnBehalf{RequestID: c.lastID + 2, Address: protocol.View(address)})
+		_, _ = c.post(Unheard{}, &protocol.OnBehalf{RequestID: c.lastID + 2, Address: protocol.View(address)})
 	}
 }
 
-// unheard is the handler of a request whose answer says nothing.
-type unheard struct{}
+// Unheard is the handler of a request whose answer makes no difference.
+type Unheard struct{}
 
 // Answered implements Handler.
-func (unheard) Answered(*Conn, *protocol.Answer) {}
+func (Unheard) Answered(*Conn, *protocol.Answer) {}
 
 // Lost implements Handler.
-func (unheard) Lost(*Conn, error) {}
+func (Unheard) Lost(*Conn, error) {}

@@ -67,7 +67,7 @@ func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn,
 	defer cancel()
 	bare, err := d.config.Dial(ctx, address)
 	if err != nil {
-		return nil, causeOr(ctx, err)
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	taken()
 	// Every step of the handshake ends with the context.
@@ -78,17 +78,9 @@ func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn,
 	}
 	if err != nil {
 		_ = bare.Close() // the connection is given up
-		return nil, causeOr(ctx, err)
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	return c, nil
-}
-
-// causeOr returns why the context ended, if it did.
-func causeOr(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
 }
 
 // greet sends HELLO over a connection and reads the WELCOME.

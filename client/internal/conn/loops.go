@@ -82,8 +82,8 @@ func (c *Conn) readNext() error {
 	c.brought++
 	a, err := c.decoder.Decode(payload)
 	if err != nil {
-		var bad *protocol.DecodeError
-		if errors.As(err, &bad) && bad.UnknownKind && !(bad.Kind.IsAnswer() && c.awaits(bad.ID)) {
+		bad, ok := errors.AsType[*protocol.DecodeError](err)
+		if ok && bad.UnknownKind && !(bad.Kind.IsAnswer() && c.awaits(bad.ID)) {
 			return nil // a push of a later version of the protocol
 		}
 		return err

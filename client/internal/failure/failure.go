@@ -87,32 +87,23 @@ func (e *Entry) Is(target error) bool {
 
 // IsTransport reports whether a request may be sent again over another connection because of the error.
 func IsTransport(err error) bool {
-	if err == nil {
-		return false // at once, because errors.As allocates
-	}
-	var t *Transport
-	return errors.As(err, &t)
+	_, ok := errors.AsType[*Transport](err)
+	return ok
 }
 
-// answer returns the host's answer in an error, nil if the error has no answer.
+// noAnswer is what an error says that has no host's answer. It is never written.
+var noAnswer protocol.Error
+
+// answer returns the host's answer in an error, noAnswer if the error has no answer.
 func answer(err error) *protocol.Error {
-	var e *protocol.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*protocol.Error](err); ok {
 		return e
 	}
-	return nil
+	return &noAnswer
 }
 
 // Status returns the status in an error: the status of success if the error is no host's answer.
-func Status(err error) protocol.Status {
-	if err == nil {
-		return protocol.StatusSuccess
-	}
-	if e := answer(err); e != nil {
-		return e.Status
-	}
-	return protocol.StatusSuccess
-}
+func Status(err error) protocol.Status { return answer(err).Status }
 
 // Refusal returns the status of a host's answer, and the status of success for a lost connection, whatever the cause
 // of the loss.
@@ -124,66 +115,43 @@ func Refusal(err error) protocol.Status {
 }
 
 // Wait returns how long the host asks to wait.
-func Wait(err error) time.Duration {
-	if e := answer(err); e != nil {
-		return e.Wait
-	}
-	return 0
-}
+func Wait(err error) time.Duration { return answer(err).Wait }
 
 // Since returns the number that a host gave for numbered requests, 0 for no number.
-func Since(err error) uint64 {
-	if err == nil {
-		return 0
-	}
-	if e := answer(err); e != nil {
-		return e.Since
-	}
-	return 0
-}
+func Since(err error) uint64 { return answer(err).Since }
 
 // MovedTo returns the host to go to instead, as a host has said.
-func MovedTo(err error) *protocol.Moved {
-	if e := answer(err); e != nil {
-		return &e.Moved
-	}
-	return &protocol.Moved{}
-}
+func MovedTo(err error) *protocol.Moved { return &answer(err).Moved }
 
 // Message returns the message of a host for people.
-func Message(err error) string {
-	if e := answer(err); e != nil {
-		return e.Message
-	}
-	return ""
-}
+func Message(err error) string { return answer(err).Message }
 
 // BadRequest is a refusal by the client itself.
 func BadRequest(message string) error {
 	return &protocol.Error{Status: protocol.StatusBadRequest, Message: message}
 }
 
+// overtaking says what an acquire was overtaken by, for the reasons of which there is an error.
+var overtaking = map[protocol.AbortReason]error{
+	protocol.AbortReplaced:    ErrReplaced,
+	protocol.AbortReleased:    ErrReleased,
+	protocol.AbortResized:     ErrResized,
+	protocol.AbortDeleted:     ErrDeleted,
+	protocol.AbortNodeDropped: ErrNodeNotFound,
+}
+
 // Aborted is the outcome of an acquire that was overtaken.
 func Aborted(reason protocol.AbortReason) error {
 	abort := &protocol.Error{Status: protocol.StatusAborted, Reason: reason}
-	switch reason {
-	case protocol.AbortReplaced:
-		return fmt.Errorf("%w: %w", abort, ErrReplaced)
-	case protocol.AbortReleased:
-		return fmt.Errorf("%w: %w", abort, ErrReleased)
-	case protocol.AbortResized:
-		return fmt.Errorf("%w: %w", abort, ErrResized)
-	case protocol.AbortDeleted:
-		return fmt.Errorf("%w: %w", abort, ErrDeleted)
-	case protocol.AbortNodeDropped:
-		return fmt.Errorf("%w: %w", abort, ErrNodeNotFound)
+	if by := overtaking[reason]; by != nil {
+		return fmt.Errorf("%w: %w", abort, by)
 	}
 	return abort
 }
 
 // Overtaken adds the reason to a host's answer that the acquire was overtaken.
 func Overtaken(err error) error {
-	if e := answer(err); e != nil && e.Status == protocol.StatusAborted {
+	if e := answer(err); e.Status == protocol.StatusAborted {
 		return Aborted(e.Reason)
 	}
 	return err

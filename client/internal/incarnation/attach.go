@@ -13,13 +13,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-var (
-	errGone = errors.New("the connection is lost")
-	errSlow = errors.New("the host is slow to answer")
-)
+var errSlow = errors.New("the host is slow to answer")
 
 // ErrGone is why a session is detached if the connection was lost before the session was used.
-var ErrGone = errGone
+var ErrGone = errors.New("the connection is lost")
 
 // tryTimeout bounds one try to attach or to bind, so that a host that does not answer leaves time for other hosts.
 func (in *Incarnation) tryTimeout() time.Duration { return max(in.timeout/8, minTryTimeout) }
@@ -195,7 +192,7 @@ func (in *Incarnation) bind(ctx context.Context, to *conn.Conn) error {
 		b = &binding{done: make(chan struct{})}
 		if !to.AddSession(in.id, in) {
 			in.mu.Unlock()
-			return &failure.Transport{Address: to.Address(), Err: errGone}
+			return &failure.Transport{Address: to.Address(), Err: ErrGone}
 		}
 		if in.bound == nil {
 			in.bound = make(map[*conn.Conn]*binding)

@@ -8,77 +8,58 @@ import (
 
 // Create creates a semaphore.
 func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, data []byte) error {
-	return in.change(ctx, name, func(m *mutation) {
-		c := &protocol.SemaphoreCreate{
-			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Limit: limit, Data: data,
-		}
-		m.message, m.numbers = c, &c.Mutation
-	})
+	return in.Mutate(ctx, name, &protocol.SemaphoreCreate{
+		NodeID: in.nodeID, Name: protocol.View(name), Limit: limit, Data: data,
+	}, nil)
 }
 
 // Update replaces the data of a semaphore. An order id or a revision other than 0 guards the update.
 func (in *Incarnation) Update(ctx context.Context, name string, data []byte, order, revision uint64) error {
-	return in.change(ctx, name, func(m *mutation) {
-		u := &protocol.SemaphoreUpdate{
-			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Data: data, OrderID: order,
-			ExpectedRevision: revision,
-		}
-		m.message, m.numbers = u, &u.Mutation
-	})
+	return in.Mutate(ctx, name, &protocol.SemaphoreUpdate{
+		NodeID: in.nodeID, Name: protocol.View(name), Data: data, OrderID: order, ExpectedRevision: revision,
+	}, nil)
 }
 
 // Resize gives a semaphore a new limit. A revision other than 0 guards the change.
 func (in *Incarnation) Resize(ctx context.Context, name string, limit, revision uint64) error {
-	return in.change(ctx, name, func(m *mutation) {
-		r := &protocol.SemaphoreResize{
-			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Limit: limit, ExpectedRevision: revision,
-		}
-		m.message, m.numbers = r, &r.Mutation
-	})
+	return in.Mutate(ctx, name, &protocol.SemaphoreResize{
+		NodeID: in.nodeID, Name: protocol.View(name), Limit: limit, ExpectedRevision: revision,
+	}, nil)
 }
 
 // Delete deletes a semaphore, with force even a semaphore in use.
 func (in *Incarnation) Delete(ctx context.Context, name string, force bool) error {
-	return in.change(ctx, name, func(m *mutation) {
-		d := &protocol.SemaphoreDelete{NodeID: in.nodeID, Name: protocol.View(m.queue.name), Force: force}
-		m.message, m.numbers = d, &d.Mutation
-	})
+	m := &protocol.SemaphoreDelete{NodeID: in.nodeID, Name: protocol.View(name), Force: force}
+	return in.Mutate(ctx, name, m, nil)
 }
 
-// Mutate carries out a change of an object of any kind, once. numbers are the numbers within the message. read copies
-// the wanted parts out of the answer of a success, on the goroutine that reads the connection; read is not called
-// after Mutate has returned.
+// Mutate carries out a change of an object of any kind, once, which needs no undoing: a change that is given up has
+// taken effect or not. read copies the wanted parts out of the answer of a success, on the goroutine that reads the
+// connection; read is not called after Mutate has returned.
 func (in *Incarnation) Mutate(
-	ctx context.Context, name string, message protocol.RequestMessage, numbers *protocol.Mutation,
-	read func(a *protocol.Answer),
+	ctx context.Context, name string, message protocol.MutationMessage, read func(a *protocol.Answer),
 ) error {
-	return in.change(ctx, name, func(m *mutation) { m.message, m.numbers, m.read = message, numbers, read })
+	q, err := in.begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	return in.mutateIn(ctx, q, message, read, false)
 }
 
 // MutateBeside is Mutate for a change that may be under way beside other changes of the object, in any order. An
 // impatient change is refused by a host that is overloaded, and is not sent again.
 func (in *Incarnation) MutateBeside(
-	ctx context.Context, name string, message protocol.RequestMessage, numbers *protocol.Mutation,
-	read func(a *protocol.Answer), impatient bool,
+	ctx context.Context, name string, message protocol.MutationMessage, read func(a *protocol.Answer), impatient bool,
 ) error {
-	return in.changeIn(ctx, &keyQueue{name: name, busy: true}, func(m *mutation) {
-		m.message, m.numbers, m.read, m.impatient = message, numbers, read, impatient
-	})
+	return in.mutateIn(ctx, &keyQueue{name: name, busy: true}, message, read, impatient)
 }
 
-// change sends a mutation that needs no undoing: a change that is given up has taken effect or not.
-func (in *Incarnation) change(ctx context.Context, name string, use func(m *mutation)) error {
-	q, err := in.begin(ctx, name)
-	if err != nil {
-		return err
-	}
-	return in.changeIn(ctx, q, use)
-}
-
-// changeIn is change for a mutation that has its place in a queue.
-func (in *Incarnation) changeIn(ctx context.Context, q *keyQueue, use func(m *mutation)) error {
+// mutateIn is Mutate for a change that has its place in a queue.
+func (in *Incarnation) mutateIn(
+	ctx context.Context, q *keyQueue, message protocol.MutationMessage, read func(a *protocol.Answer), impatient bool,
+) error {
 	m := in.mutation(q)
-	use(m)
+	m.message, m.numbers, m.read, m.impatient = message, message.Numbers(), read, impatient
 	err := m.sendUntilAnswered(ctx)
 	if err == nil {
 		in.finish(q)

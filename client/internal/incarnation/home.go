@@ -122,21 +122,16 @@ func (in *Incarnation) unknownAt(from *conn.Conn, r *retry.Retries) bool {
 	return true
 }
 
-// Ended implements conn.Session.
-func (in *Incarnation) Ended(reason protocol.EndReason) {
-	switch reason {
-	case protocol.EndStopped:
-		in.End(Closed, "")
-	case protocol.EndExpired:
-		in.End(Expired, "")
-	case protocol.EndDestroyed:
-		in.End(Destroyed, "")
-	case protocol.EndNodeDropped:
-		in.End(NodeDropped, "")
-	default:
-		in.End(Unknown, "")
-	}
+// endings are the reasons of a host for the end of a session.
+var endings = map[protocol.EndReason]Reason{
+	protocol.EndStopped:     Closed,
+	protocol.EndExpired:     Expired,
+	protocol.EndDestroyed:   Destroyed,
+	protocol.EndNodeDropped: NodeDropped,
 }
+
+// Ended implements conn.Session. A reason of a later version of the protocol is not known.
+func (in *Incarnation) Ended(reason protocol.EndReason) { in.End(endings[reason], "") }
 
 // HoldingLost implements conn.Session: the session owns a semaphore no more. A loss without a name says that notices
 // may have been missed: the leases are verified.

@@ -2,7 +2,6 @@ package incarnation
 
 import (
 	"context"
-	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
@@ -107,7 +106,7 @@ func (i *Inbox) openUntilDone() {
 		i.opening = i.needed()
 		opening, short := i.opening, i.short
 		in.mu.Unlock()
-		if !opening || short > 1 && !in.sleep(retry.Requests.Pause(short-2)) {
+		if !opening || short > 1 && retry.Wait(in.ctx, retry.Requests.Pause(short-2)) != nil {
 			return
 		}
 		err := in.repeat(in.ctx, i.open)
@@ -123,18 +122,6 @@ func (i *Inbox) openUntilDone() {
 		case in.ctx.Err() != nil || !in.pauseAfter(&r, err, nil, nil):
 			return
 		}
-	}
-}
-
-// sleep waits for a time. It returns false if the incarnation has ended.
-func (in *Incarnation) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-in.ctx.Done():
-		return false
 	}
 }
 

@@ -22,7 +22,7 @@ func (in *Incarnation) Stop(ctx context.Context) error {
 		left := in.base().Add(in.timeout + in.grace).Sub(in.group.scope.Now())
 		in.mu.Unlock()
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, max(left, 0), errGone)
+		ctx, cancel = context.WithTimeoutCause(ctx, max(left, 0), ErrGone)
 		defer cancel()
 	}
 	in.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -61,9 +62,7 @@ func List[T any](
 		}()
 		for _, s := range node.Client().Cluster.DataShards() {
 			q := protocol.ListRequest{NodeID: id, ShardID: s}
-			for _, o := range options {
-				o(&q)
-			}
+			option.Apply(&q, options)
 			lists = append(lists, newShardList(shard(q).all(ctx, node.Client().Cluster)))
 		}
 		merge(lists, name)(yield)

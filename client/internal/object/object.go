@@ -45,8 +45,8 @@ func KeyOf(in *incarnation.Incarnation, name string) Key {
 	return Key{in.NodeID(), protocol.View(name)}
 }
 
-// Mutation makes a request that changes the object, and returns the numbers within the request.
-type Mutation func(Key) (protocol.RequestMessage, *protocol.Mutation)
+// Mutation makes a request that changes the object.
+type Mutation func(Key) protocol.MutationMessage
 
 // Change carries out a change: by the session, if there is one. read copies the wanted parts out of the answer.
 func (o *Object) Change(
@@ -60,8 +60,7 @@ func (o *Object) Change(
 	}
 	return o.Node.Do(ctx, string(operation), o.Name, func(ctx context.Context, node uint64) error {
 		k := Key{node, protocol.View(o.Name)}
-		m, _ := message(k)
-		return o.Node.Client().Cluster.DoOnce(ctx, cluster.LeaderAt(k.Slot()), m, read)
+		return o.Node.Client().Cluster.DoOnce(ctx, cluster.LeaderAt(k.Slot()), message(k), read)
 	})
 }
 
@@ -69,8 +68,7 @@ func (o *Object) Change(
 func Mutate(
 	ctx context.Context, in *incarnation.Incarnation, name string, message Mutation, read func(a *protocol.Answer),
 ) error {
-	m, numbers := message(KeyOf(in, name))
-	return in.Mutate(ctx, name, m, numbers, read)
+	return in.Mutate(ctx, name, message(KeyOf(in, name)), read)
 }
 
 // Alter changes a spec by the function change, and once more if another operator was faster. read returns the spec in

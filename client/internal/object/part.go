@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -21,11 +22,7 @@ func WithReasons() ReadOption { return func(q *protocol.PartRequest) { q.Why = t
 
 // Request asks for a part of an object. Part fills in the object.
 func Request(part string, options []ReadOption) protocol.PartRequest {
-	q := protocol.PartRequest{Part: protocol.View(part)}
-	for _, o := range options {
-		o(&q)
-	}
-	return q
+	return *option.Apply(&protocol.PartRequest{Part: protocol.View(part)}, options)
 }
 
 // Part reads a part of an object, page by page. Request asks for the next page, and is a part of Message.

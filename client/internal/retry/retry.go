@@ -34,6 +34,18 @@ func (b Backoff) Pause(failures int) time.Duration {
 	return rand.N(min(b.First<<min(failures, 10), b.Most)) + 1
 }
 
+// Wait waits for a time. It returns the cause of a context that ends before.
+func Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // Retries decides about a request that was not carried out, from try to try. The zero value is ready.
 type Retries struct {
 	// Leaders, if set, is closed when the leader of a shard has become known, since before the try that failed: a

@@ -53,13 +53,15 @@ func open(f *cli.Frame, name string) (io.ReadCloser, error) {
 }
 
 // load reads all of a backup.
-func load(f *cli.Frame, name string) (*backup.States, error) {
+func load(f *cli.Frame, name string) (*backup.States, error) { return loadBy(f, name, backup.Load) }
+
+func loadBy(f *cli.Frame, name string, read func(io.Reader) (*backup.States, error)) (*backup.States, error) {
 	file, err := open(f, name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	s, err := backup.Load(file)
+	s, err := read(file)
 	if err != nil {
 		return nil, cli.Errorf(cli.ExitData, "%s: %w", cli.Safe(name), err)
 	}

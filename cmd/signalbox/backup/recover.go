@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/restore"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // recoverFlags are those of signalbox cluster recover.
@@ -21,6 +23,7 @@ type recoverFlags struct {
 	newHostFlags
 	from   []string
 	export string
+	empty  bool
 	yes    bool
 	left   []remnantObject // the rest of the cluster, after read
 }
@@ -40,6 +43,12 @@ hosts that are on this machine, and files that --export has made of others. For 
 shard the state that is furthest is taken. What a survivor has is read and never
 changed.
 
+Where shards are on some of the hosts (signalbox cluster policy --replicas), name the
+directories of so many hosts that each shard is in one of them. It is refused
+otherwise, and says which shards are missing, and which hosts have them on record.
+Where nothing is left of a shard, --empty begins it without content: what it had is
+lost, and its names are free. Something of at least one data shard has to be left.
+
 What was acknowledged and had reached any of the survivors is there. What only lost
 hosts had is lost. It says how many entries each survivor lacks of the furthest, and
 when its log was written last: one that was away is as old as that, and what it has of
@@ -50,8 +59,8 @@ sessions; all fencing tokens are above those of before. Hosts of the old cluster
 refused by it and end with exit code 65: give them empty directories and let them join
 it.
 
-Exit codes: 0 made; 65 a directory or a file cannot be read or used; 64 the command
-line is wrong, or there is no terminal to ask at.`,
+Exit codes: 0 made; 65 a directory or a file cannot be read or used, or a shard is
+missing; 64 the command line is wrong, or there is no terminal to ask at.`,
 		Example: `  # where one host is left
   signalbox cluster recover --from /var/lib/signalbox --data-dir /var/lib/signalbox-new --name c
 
@@ -64,6 +73,7 @@ line is wrong, or there is no terminal to ask at.`,
 	r.add(c)
 	c.Flags().StringSliceVar(&r.from, "from", nil, "`DIR|FILE,...` what is left: data directories of stopped hosts, and files of --export")
 	c.Flags().StringVar(&r.export, "export", "", "write what is left into `FILE`, and make no cluster")
+	c.Flags().BoolVar(&r.empty, "empty", false, "begin the shards without content that nothing is left of")
 	c.Flags().BoolVarP(&r.yes, "yes", "y", false, "do it without asking for the id of the cluster")
 	return c
 }
@@ -87,7 +97,17 @@ func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	if r.export != "" {
 		return r.write(f, best)
 	}
-	if err := r.confirm(f, best.Header.Cluster); err != nil {
+	missing := best.Missing()
+	for _, id := range missing {
+		holders := cmp.Or(strings.Join(best.Holders(id), ", "), "no host")
+		f.Say("signalbox: shard %d: nothing of it is there; on record it is on %s", id, holders)
+	}
+	if len(missing) > 0 && !r.empty {
+		return cli.Errorf(cli.ExitData, "nothing that --from names has a copy of %s: name the data directories of "+
+			"more hosts, or files that --export has made of them; where none is left, --empty begins these shards "+
+			"without content", backup.Names(missing))
+	}
+	if err := r.confirm(f, best.Header.Cluster, missing); err != nil {
 		return err
 	}
 	return makeCluster(ctx, f, best, r.left, restore.Options{
@@ -107,7 +127,7 @@ func (r *recoverFlags) read(ctx context.Context, f *cli.Frame) (*backup.States, 
 		all = append(all, s)
 	}
 	if len(all) == 1 && r.export != "" {
-		return all[0], nil // a missing shard may be in the file of a further survivor
+		return all[0], nil // the meta shard may be in the file of a further survivor
 	}
 	best, err := backup.Choose(all)
 	if err != nil {
@@ -128,7 +148,7 @@ func (r *recoverFlags) readOne(ctx context.Context, f *cli.Frame, from string) (
 		return nil, err
 	}
 	if !info.IsDir() {
-		return load(f, from)
+		return loadBy(f, from, backup.LoadPart)
 	}
 	above := filepath.Dir(filepath.Clean(from))
 	if r.dir != "" {
@@ -163,13 +183,16 @@ type Export struct {
 }
 
 // confirm has the id of the cluster typed.
-func (r *recoverFlags) confirm(f *cli.Frame, cluster string) error {
+func (r *recoverFlags) confirm(f *cli.Frame, cluster string, missing []meta.ShardID) error {
 	if r.yes {
 		return nil
 	}
-	what := fmt.Sprintf("what only lost hosts of cluster %s had is lost for good, and its hosts are refused from "+
-		"now on",
-		cluster)
+	all := ""
+	if len(missing) > 0 {
+		all = " with all of " + backup.Names(missing) + ","
+	}
+	what := fmt.Sprintf("what only lost hosts of cluster %s had is lost for good,%s and its hosts are refused from "+
+		"now on", cluster, all)
 	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
 		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, since there is no terminal to ask at: --yes does it "+
 			"without asking", what)

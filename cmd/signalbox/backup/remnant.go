@@ -14,7 +14,8 @@ type remnantObject struct {
 	HostName string
 	// Written is the time of the last write to the log, by the clock of the machine.
 	Written string
-	Shards  []remnantShardObject
+	// Shards are the shards that the survivor has.
+	Shards []remnantShardObject
 }
 
 // remnantShardObject is how far a survivor has a shard, as JSON.
@@ -37,7 +38,11 @@ func remnantsOf(from []string, all []*backup.States, best *backup.States) (list 
 		o := remnantObject{From: from[i], HostName: s.Header.Host, Written: s.Header.Begun.UTC().Format(time.RFC3339),
 			Shards: []remnantShardObject{}}
 		for _, id := range append([]meta.ShardID{0}, best.Shards()...) {
-			at, furthest := s.Sections[id], best.Sections[id]
+			at, there := s.Sections[id]
+			if !there {
+				continue // the shard is not on the host
+			}
+			furthest := best.Sections[id]
 			x := remnantShardObject{Shard: uint64(id), Term: at.Term, Index: at.Index}
 			if x.Taken = at == furthest && !taken[id]; x.Taken {
 				taken[id] = true

@@ -19,9 +19,11 @@ type hostAct struct {
 	wait  bool
 	// within bounds all of the act, with the waiting; 0 for the bounds of --timeout and --wait.
 	within time.Duration
-	// done is the word for the change, and waited the state for --wait, 0 for none.
-	done   string
-	waited admin.State
+	// done is the word for the change, and waited the state for --wait, 0 for none. An act that takes time is done when
+	// the host has the state.
+	done      string
+	waited    admin.State
+	takesTime bool
 }
 
 // add adds the flags, and --wait where the act leads to a state.
@@ -38,7 +40,10 @@ func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 func (a *hostAct) run(c *cobra.Command, host string,
 	act func(ctx context.Context, on *admin.Admin, by admin.By) (changed bool, err error),
 ) error {
-	if a.within > 0 {
+	if within := c.Flag("within"); within != nil && within.Changed {
+		if a.within <= 0 {
+			return cli.Misuse(c, "--within %v is no time to wait: give a duration above 0", a.within)
+		}
 		a.wait = true
 		bounded, cancel := context.WithTimeoutCause(c.Context(), a.within, cli.Errorf(cli.ExitUnavailable,
 			"host %s is not %s after %v; what has begun goes on", cli.Safe(host), a.done, a.within))
@@ -72,10 +77,26 @@ func (a *hostAct) run(c *cobra.Command, host string,
 			if err := a.await(ctx, on, id); err != nil {
 				return err
 			}
+		} else if a.takesTime && !a.isDone(within, on, host) {
+			return a.Done(changed, "host %s is being %s: signalbox host list shows when it is %v, and --wait waits "+
+				"for that", cli.Safe(host), a.done, a.waited)
 		}
 		return a.ReportAct("host "+host, a.done, changed, nil)
 	})
 }
+
+// isDone reports whether the host is known to have come to the state.
+func (a *hostAct) isDone(ctx context.Context, on *admin.Admin, host string) bool {
+	cluster, err := on.Describe(ctx)
+	if err != nil {
+		return false
+	}
+	h, err := memberOf(cluster, host)
+	return err == nil && a.reached(h)
+}
+
+// reached reports whether a host has come to the state.
+func (a *hostAct) reached(h *admin.Host) bool { return h.Current.State == a.waited && h.AtTarget() }
 
 // await waits until the host has come to the state, and says what is waited for whenever that changes.
 func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
@@ -86,7 +107,7 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 			return err
 		}
 		h := cluster.Host(id)
-		if h == nil || h.Current.State == a.waited && h.AtTarget() {
+		if h == nil || a.reached(h) {
 			return nil
 		}
 		if h.Target.State != a.waited {
@@ -121,7 +142,7 @@ func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct,
 }
 
 func newHostDrain(f *cli.Frame) *cobra.Command {
-	a := &hostAct{done: "drained", waited: admin.Offline}
+	a := &hostAct{done: "drained", waited: admin.Offline, takesTime: true}
 	c := simpleAct(f, "drain", &cobra.Command{
 		Short: "Have a host hand over all it does, before it is stopped",
 		Long: `Gives a host the target OFFLINE: it hands over the leaderships that it has, and its
@@ -170,7 +191,7 @@ func newHostUndrain(f *cli.Frame) *cobra.Command {
 }
 
 func newHostExpel(f *cli.Frame) *cobra.Command {
-	a := &hostAct{Frame: f, done: "expelled", waited: admin.Expelled}
+	a := &hostAct{Frame: f, done: "expelled", waited: admin.Expelled, takesTime: true}
 	var force bool
 	c := &cobra.Command{
 		Use:   "expel HOST",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 func newClusterPolicy(f *cli.Frame) *cobra.Command {
@@ -29,7 +31,8 @@ command asks, unless there is --yes.
 
 With --tier only hosts that have a label vote in the meta shard, which has the
 nodes, the hosts and the policy: a few hosts that are kept for it, say. Beside it,
-signalbox host alter HOST --weight 0 keeps data shards away from them.`,
+signalbox host alter HOST --weight 0 keeps data shards away from them. Label three
+hosts at least: of fewer the meta shard bears no loss, and the command says so.`,
 		Example: `  signalbox cluster policy
 
   # across sites
@@ -63,6 +66,15 @@ signalbox host alter HOST --weight 0 keeps data shards away from them.`,
 				if err != nil {
 					return err
 				}
+				if c.Flag("tier").Changed && p.Tier != "" {
+					cluster, err := on.Describe(ctx)
+					if err != nil {
+						return err
+					}
+					if warning := thinTier(cluster, p.Tier); warning != "" {
+						f.Say("signalbox: %s", warning)
+					}
+				}
 				return showPolicy(f, p)
 			})
 		},
@@ -75,6 +87,25 @@ signalbox host alter HOST --weight 0 keeps data shards away from them.`,
 
 func oneReplica(context.Context, *client.Client) (string, error) {
 	return "this leaves each data shard on one host, and a shard is lost with its host", nil
+}
+
+// leastTier is the least number of hosts of a tier of which one may be lost.
+const leastTier = 3
+
+// thinTier returns a warning if a tier has too few hosts for the loss of one, or an empty text.
+func thinTier(c *admin.Cluster, tier string) string {
+	n := 0
+	key, value, _ := strings.Cut(tier, "=")
+	for i := range c.Hosts {
+		if h := &c.Hosts[i]; h.Target.State != admin.Expelled && h.Domain.Value(key) == value {
+			n++
+		}
+	}
+	if n >= leastTier {
+		return ""
+	}
+	return fmt.Sprintf("the tier has only %s: the meta shard will have as many votes, and bear no loss",
+		operation.Plural(n, "host"))
 }
 
 // replicas is a number of replicas as a flag.

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
 		{ID: 2, Name: "b", Shards: shards(2, 5, 100, 5)},
 		{ID: 3, Name: "c", Shards: shards(0, 5, 40, 2)},
 	}
-	s := newStatusReport(hosts)
+	s := newStatusReport(hosts, nil)
 	want := shardReport{LeaderName: "b", Lag: 60,
 		ShardStatus: client.ShardStatus{ID: 1, Leader: 2, Term: 5, AppliedIndex: 100, Sessions: 5}}
 	if len(s.Shards) != 1 || s.Shards[0] != want || len(s.Hosts[0].Leads) != 0 || len(s.Hosts[1].Leads) != 1 ||
@@ -102,13 +103,63 @@ func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
 	}
 	hosts[0].Meta = client.ShardStatus{Leader: 1, Term: 2, AppliedIndex: 7}
 	hosts[2].Meta = client.ShardStatus{Leader: 2, Term: 3, AppliedIndex: 6}
-	if s := newStatusReport(hosts); s.Meta == nil || *s.Meta != (shardReport{LeaderName: "b",
+	if s := newStatusReport(hosts, nil); s.Meta == nil || *s.Meta != (shardReport{LeaderName: "b",
 		ShardStatus: client.ShardStatus{Leader: 2, Term: 3, AppliedIndex: 7}}) {
 		t.Errorf("the meta shard: %+v", s.Meta)
 	}
 	hosts[1].Shards = shards(0, 6, 100, 5)
-	if s := newStatusReport(hosts); len(s.leaderless()) != 1 {
+	if s := newStatusReport(hosts, nil); len(s.leaderless()) != 1 {
 		t.Errorf("a term without a leader: %+v", s)
+	}
+}
+
+// TestWhoHasNoCopyDoesNotSayWhoLeads: of a shard with replicas on part of the hosts. A host without a copy and a
+// learner name the last leader for ever, and a host without a copy is behind nothing.
+func TestWhoHasNoCopyDoesNotSayWhoLeads(t *testing.T) {
+	records := &admin.Cluster{Shards: []admin.Shard{{ID: 1, Replicas: []admin.Replica{{Host: 1, Role: admin.Voter},
+		{Host: 2, Role: admin.Voter}, {Host: 3, Role: admin.Voter}, {Host: 4, Role: admin.Learner},
+		{Host: 5, Role: admin.Removed}}}}}
+	said := func(leader, applied uint64) []client.ShardStatus {
+		return []client.ShardStatus{{ID: 1, Leader: leader, Term: 5, AppliedIndex: applied}}
+	}
+	away := errors.New("gone")
+	for name, c := range map[string]struct {
+		a, b, c, d, e client.HostStatus
+		leader, lag   uint64
+	}{
+		"at rest": {a: client.HostStatus{Shards: said(2, 90)}, b: client.HostStatus{Shards: said(2, 100)},
+			c: client.HostStatus{Shards: said(2, 100)}, d: client.HostStatus{Shards: said(2, 99)},
+			e: client.HostStatus{Shards: said(2, 40)}, leader: 2, lag: 10},
+		"the majority is lost": {a: client.HostStatus{Shards: said(0, 100)}, b: client.HostStatus{Err: away},
+			c: client.HostStatus{Err: away}, d: client.HostStatus{Shards: said(2, 100)},
+			e: client.HostStatus{Shards: said(2, 0)}},
+		"all voters are lost": {a: client.HostStatus{Err: away}, b: client.HostStatus{Err: away},
+			c: client.HostStatus{Err: away}, d: client.HostStatus{Shards: said(2, 100)},
+			e: client.HostStatus{Shards: said(2, 0)}},
+		"all copies are lost": {a: client.HostStatus{Err: away}, b: client.HostStatus{Err: away},
+			c: client.HostStatus{Err: away}, d: client.HostStatus{Err: away}, e: client.HostStatus{Shards: said(2, 0)}},
+		"the leader does not answer, and a voter hears it": {a: client.HostStatus{Shards: said(2, 100)},
+			b: client.HostStatus{Err: away}, c: client.HostStatus{Shards: said(2, 100)},
+			d: client.HostStatus{Err: away}, e: client.HostStatus{Err: away}, leader: 2},
+		"the host that is named leads no more": {a: client.HostStatus{Shards: said(2, 100)},
+			b: client.HostStatus{Shards: said(0, 100)}, c: client.HostStatus{Err: away},
+			d: client.HostStatus{Err: away}, e: client.HostStatus{Err: away}},
+	} {
+		hosts := []client.HostStatus{c.a, c.b, c.c, c.d, c.e}
+		for i := range hosts {
+			hosts[i].ID = uint64(i + 1)
+		}
+		s := newStatusReport(hosts, records)
+		if len(s.Shards) != 1 || s.Shards[0].Leader != c.leader || s.Shards[0].Lag != c.lag ||
+			(len(s.leaderless()) == 1) != (c.leader == 0) {
+			t.Errorf("%s: %+v", name, s.Shards)
+		}
+		if len(s.Hosts[4].Shards) != 0 {
+			t.Errorf("%s: a host without a copy shows %+v", name, s.Hosts[4].Shards)
+		}
+		if hosts[4].Err == nil && len(hosts[4].Shards) != 1 {
+			t.Errorf("%s: the report itself has changed", name)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func askGovernor(ctx context.Context, box *client.Client, hosts []client.HostStatus) *admin.Cluster {
 	ctx, cancel := concerns.Patience(ctx)
 	defer cancel()
-	if s := newStatusReport(hosts); s.Meta != nil && s.Meta.Leader != 0 {
+	if s := newStatusReport(hosts, nil); s.Meta != nil && s.Meta.Leader != 0 {
 		for try := 1; ; try++ {
 			c, err := admin.Of(box).Describe(ctx)
 			if err != nil {

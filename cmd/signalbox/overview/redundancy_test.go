@@ -21,13 +21,13 @@ func members(live int) *admin.Cluster {
 func TestStatusShowsWhatMayFail(t *testing.T) {
 	hosts := []client.HostStatus{{ID: 1, Name: "a", Meta: client.ShardStatus{Leader: 1, Term: 2},
 		Shards: []client.ShardStatus{{ID: 1, Leader: 1, Term: 3}}}}
-	s := newStatusReport(hosts)
+	s := newStatusReport(hosts, nil)
 	s.addCluster(members(2))
 	if s.Tolerated == nil || *s.Tolerated != 0 || s.Meta.Redundancy.Tolerated != 1 ||
 		s.Shards[0].Redundancy.Live != 2 {
 		t.Errorf("%+v", s)
 	}
-	s = newStatusReport(hosts)
+	s = newStatusReport(hosts, nil)
 	s.addCluster(&admin.Cluster{Shards: members(3).Shards})
 	if s.Tolerated != nil || s.Meta.Redundancy != nil || s.Shards[0].Redundancy != nil {
 		t.Errorf("where nothing is observed: %+v", s)

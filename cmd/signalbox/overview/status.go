@@ -29,16 +29,16 @@ their leaders. It needs any token that is let in.
 
 FRESH says that a host made sure lately that it still leads what it believes to
 lead, and nothing of one that leads nothing. LAG is by how many entries of its log
-a shard is behind on the host that is most behind; -o wide shows every shard on
-every host. What is not as it should be with the hosts stands last, with what to do
-about it.
+a shard is behind on the host that is most behind; -o wide shows every copy of every
+shard. What is not as it should be with the hosts stands last, with what to do about
+it.
 
 Exit codes: 69 a shard has no leader, or no host could be asked; 0 otherwise, even if
 a host does not answer. signalbox help exit-codes has the others; signalbox check
 looks more closely.`,
 		Example: `  signalbox status
 
-  # every shard on every host
+  # every copy of every shard
   signalbox status -o wide
 
   # the names of hosts that do not answer
@@ -48,8 +48,9 @@ looks more closely.`,
 			if err != nil {
 				return err
 			}
-			s := newStatusReport(hosts)
-			s.addCluster(askGovernor(ctx, box, hosts))
+			whole := askGovernor(ctx, box, hosts)
+			s := newStatusReport(hosts, whole)
+			s.addCluster(whole)
 			if list, err := concerns.Read(ctx, box); err == nil {
 				s.Concerns, s.Unasked = list.Items, list.Unanswered
 			}
@@ -116,8 +117,9 @@ type shardReport struct {
 	Redundancy *admin.Redundancy // nil if unknown
 }
 
-// newStatusReport merges the reports of hosts.
-func newStatusReport(hosts []client.HostStatus) *Status {
+// newStatusReport merges the reports of hosts. The records of the cluster, nil if unknown, say which host has a copy of
+// which shard: a host without a copy knows the last leader that the host heard of, for ever.
+func newStatusReport(hosts []client.HostStatus, records *admin.Cluster) *Status {
 	s, names := &Status{}, make(map[uint64]string)
 	var whole shardReport
 	for i := range hosts {
@@ -131,14 +133,19 @@ func newStatusReport(hosts []client.HostStatus) *Status {
 			if s.shard(x.ID) == nil {
 				s.Shards = append(s.Shards, shardReport{ShardStatus: client.ShardStatus{ID: x.ID}})
 			}
-			s.shard(x.ID).addReport(&x, h.ID)
+			if c := copyOn(records, &x, h.ID); c.there {
+				s.shard(x.ID).addReport(c.judged(x, hosts), h.ID)
+			}
 		}
-		whole.addReport(&h.Meta, h.ID)
+		if c := copyOn(records, &h.Meta, h.ID); c.there {
+			whole.addReport(c.judged(h.Meta, hosts), h.ID)
+		}
+		if h.Meta.Term > 0 {
+			s.Meta = &whole
+		}
 	}
 	slices.SortFunc(s.Shards, func(a, b shardReport) int { return cmp.Compare(a.ID, b.ID) })
-	if whole.Term > 0 {
-		whole.LeaderName, s.Meta = leaderName(names, whole.Leader), &whole
-	}
+	whole.LeaderName = leaderName(names, whole.Leader)
 	for i := range hosts {
 		h := &hosts[i]
 		if h.ID == 0 && h.Err != nil {
@@ -146,9 +153,12 @@ func newStatusReport(hosts []client.HostStatus) *Status {
 			continue
 		}
 		o := hostReport{HostStatus: gateway.NewHostStatus(h)}
-		for j := range h.Shards {
-			x := s.shard(h.Shards[j].ID)
-			x.LeaderName, x.Lag = leaderName(names, x.Leader), max(x.Lag, s.lag(&h.Shards[j]))
+		o.Shards = slices.DeleteFunc(slices.Clone(h.Shards), func(x client.ShardStatus) bool {
+			return !copyOn(records, &x, h.ID).there
+		})
+		for j := range o.Shards {
+			x := s.shard(o.Shards[j].ID)
+			x.LeaderName, x.Lag = leaderName(names, x.Leader), max(x.Lag, s.lag(&o.Shards[j]))
 			if x.Leader == h.ID {
 				o.Leads = append(o.Leads, x.ID)
 			}
@@ -181,8 +191,8 @@ func leaderName(names map[uint64]string, id uint64) string {
 	return cmp.Or(names[id], "host "+strconv.FormatUint(id, 10))
 }
 
-// addReport adds the report of a host on the shard. The leader of the highest term leads, and the leader's report on
-// the content counts. Unknown values are zero in a report.
+// addReport adds the report of a host with a copy of the shard. The leader of the highest term leads, and the leader's
+// report on the content counts. Unknown values are zero in a report.
 func (s *shardReport) addReport(said *client.ShardStatus, from uint64) {
 	leader, term, applied := s.Leader, s.Term, max(s.AppliedIndex, said.AppliedIndex)
 	switch {

@@ -19,8 +19,9 @@ func newCreate(f *cli.Frame) *cobra.Command {
 what they do not say, or to have it said in one place.
 
 When members join or leave, the next epoch opens after --open-delay without a change, so
-that many who start at once cause one epoch. What becomes of a member that is not
-prepared, or does not reply, within --reply-timeout, --on-timeout says:
+that many who start at once cause one epoch. With 1ms it opens at once with the member
+that makes up --min-members. What becomes of a member that is not prepared, or does not
+reply, within --reply-timeout, --on-timeout says:
 
   wait   it is waited for, and named by signalbox process why
   kick   it is put out, which causes another epoch

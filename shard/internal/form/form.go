@@ -65,12 +65,24 @@ func (c *Coder) Form(number uint64) {
 	c.Must(v == number, "the form is %d", v)
 }
 
-// Newer returns ErrNewer for bytes of a later form than the number.
-func Newer(src []byte, number byte) error {
-	if len(src) > 0 && src[0] > number {
-		return ErrNewer
+// Save appends fields.
+func Save(dst []byte, fields func(*Coder)) []byte {
+	c := Writer(dst)
+	fields(c)
+	return c.Data()
+}
+
+// Load reads fields that Save appended, which must be all of src and begin with a form up to the newest. A check, which
+// may be nil, compares the fields with one another. The operation begins the text of an error.
+func Load(src []byte, newest byte, operation string, fields, check func(*Coder)) error {
+	if len(src) > 0 && src[0] > newest {
+		return fmt.Errorf("%s: %w", operation, ErrNewer)
 	}
-	return nil
+	c := Reader(src)
+	if fields(c); c.Sound() && check != nil {
+		check(c)
+	}
+	return c.Finish(operation)
 }
 
 // Number codes a number.
@@ -197,6 +209,16 @@ func List[T any](c *Coder, p *[]T, limit int, entry func(*T)) {
 	}
 }
 
+// Pointers is List for entries that are kept by pointers.
+func Pointers[T any](c *Coder, p *[]*T, limit int, entry func(*T, *Coder)) {
+	List(c, p, limit, func(e **T) {
+		if *e == nil {
+			*e = new(T)
+		}
+		entry(*e, c)
+	})
+}
+
 // Finish returns what went wrong with reading. The operation begins the text of the error.
 func (c *Coder) Finish(operation string) error {
 	c.Must(len(c.data) == 0 || c.bad != "", "%d bytes stand behind the last field", len(c.data))
@@ -214,6 +236,18 @@ func FitText(limit int, list ...string) bool {
 		}
 	}
 	return true
+}
+
+// Named names some of several for people, and says how many more there are.
+func Named[T fmt.Stringer](some []T, of int) string {
+	var names []string
+	for _, n := range some {
+		names = append(names, n.String())
+	}
+	if more := of - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Cut shortens a text to so many bytes, at the end of a character.

@@ -76,8 +76,10 @@ func TestEveryValueHasOneForm(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if Newer([]byte{4}, 3) != ErrNewer || Newer([]byte{3}, 3) != nil || Newer(nil, 3) != nil {
-		t.Error("later forms are not told from earlier ones")
+	for src, want := range map[string]error{"\x04": ErrNewer, "\x03": nil, "": Err} {
+		if err := Load([]byte(src), 3, "load", func(c *Coder) { c.Form(3) }, nil); !errors.Is(err, want) {
+			t.Errorf("%q: %v", src, err)
+		}
 	}
 }
 

@@ -6,12 +6,15 @@ import (
 	"testing"
 
 	pb "github.com/lni/dragonboat/v4/raftpb"
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/internal/freeing"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 func benchmarkStore(b *testing.B) *DB {
 	b.Helper()
-	db, err := (&Factory{Disk: wal.SystemDisk()}).Open(b.TempDir())
+	db, err := (&Factory{Disk: wal.Disk{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open}}).Open(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}

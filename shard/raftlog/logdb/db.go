@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -140,13 +141,13 @@ func (db *DB) need(segment uint64, bytes int64) {
 	}
 }
 
-func (db *DB) all() (all []*replica) {
+// all returns the replicas, by shard and id.
+func (db *DB) all() []*replica {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
-	for _, r := range db.replicas {
-		all = append(all, r)
-	}
-	return all
+	return slices.SortedFunc(maps.Values(db.replicas), func(a, b *replica) int {
+		return cmp.Or(cmp.Compare(a.key.Shard, b.key.Shard), cmp.Compare(a.key.Replica, b.key.Replica))
+	})
 }
 
 // SegmentBytes is the size of the log file that is written at the moment.
@@ -180,9 +181,6 @@ func (db *DB) ListNodeInfo() ([]raftio.NodeInfo, error) {
 		}
 		r.mu.Unlock()
 	}
-	slices.SortFunc(infos, func(a, b raftio.NodeInfo) int {
-		return slices.Compare([]uint64{a.ShardID, a.ReplicaID}, []uint64{b.ShardID, b.ReplicaID})
-	})
 	return infos, nil
 }
 

@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -130,7 +132,7 @@ func (f *flipped) records(t *testing.T) (list []wal.Place, files map[uint64]stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := wal.Inspect(memoryDisk(fs), filepath.Join(testDir, logDir),
+	_, err = wal.Inspect(memoryDisk(fs), filepath.Join(testDir, logDir),
 		func(at wal.Place, _ wal.Key, _ wal.Kind, _ []byte) error {
 			list = append(list, at)
 			return nil
@@ -139,9 +141,12 @@ func (f *flipped) records(t *testing.T) (list []wal.Place, files map[uint64]stri
 		t.Fatal(err)
 	}
 	files = make(map[uint64]string)
-	for _, s := range found.Segments[:len(found.Segments)-1] {
-		files[s.Number] = s.File
+	for name := range f.files(t) {
+		if number, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".wal"), 10, 64); err == nil {
+			files[number] = name
+		}
 	}
+	delete(files, slices.Max(slices.Collect(maps.Keys(files))))
 	list = slices.DeleteFunc(list, func(at wal.Place) bool { return files[at.Segment] == "" })
 	return list, files
 }

@@ -2,8 +2,8 @@ package logdb
 
 import (
 	"path/filepath"
-	"slices"
 
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
@@ -17,7 +17,7 @@ type Report struct {
 // ReplicaReport is the content of the log for a replica.
 type ReplicaReport struct {
 	wal.Key
-	Term, Vote, Commit uint64
+	Term, Commit uint64
 	// First and Last are the contiguous entries after the snapshot; without entries Last is less than First.
 	First, Last uint64
 	// Snapshot is the last entry in the newest snapshot, 0 without a snapshot, and SnapshotFile the file of the
@@ -26,14 +26,9 @@ type ReplicaReport struct {
 	SnapshotFile string
 }
 
-// Position is the progress of a replica: its term, and its last entry or the last entry in its snapshot.
-type Position struct {
-	wal.Key
-	Term, Last uint64
-}
-
-// Positions returns the progress of each replica, in no order. The entries are appended, and may not be durable yet.
-func (db *DB) Positions() (list []Position) {
+// Positions returns the progress of each replica, in no order: its term, and its last entry or the last entry in its
+// snapshot. The entries are appended, and may not be durable yet.
+func (db *DB) Positions() (list []hosts.Position) {
 	for _, r := range db.all() {
 		list = append(list, r.position())
 	}
@@ -65,14 +60,11 @@ func Inspect(disk wal.FS, dir string) (*Report, error) {
 }
 
 // Replicas returns the content of the store for each replica, by shard. It must not be called while the engine uses the
-// store. The log may rewrite parts meanwhile.
+// store. The log may rewrite records meanwhile.
 func (db *DB) Replicas() (reports []ReplicaReport) {
 	for _, r := range db.all() {
 		reports = append(reports, r.report())
 	}
-	slices.SortFunc(reports, func(a, b ReplicaReport) int {
-		return slices.Compare([]uint64{a.Shard, a.Replica}, []uint64{b.Shard, b.Replica})
-	})
 	return reports
 }
 
@@ -85,7 +77,7 @@ func (r *replica) report() ReplicaReport {
 	}
 	r.mu.Unlock()
 	if state, err := r.raftState(report.Snapshot); err == nil {
-		report.Term, report.Vote, report.Commit = state.State.Term, state.State.Vote, state.State.Commit
+		report.Term, report.Commit = state.State.Term, state.State.Commit
 	}
 	return report
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lni/dragonboat/v4/raftio"
 	pb "github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
@@ -127,10 +128,10 @@ func (r *replica) do(c read, at wal.Place, recent kept) error {
 }
 
 // position returns the term of the replica and its last entry.
-func (r *replica) position() (p Position) {
+func (r *replica) position() hosts.Position {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Position{Key: r.key, Term: r.state.Term, Last: r.last.Load()}
+	return hosts.Position{Shard: r.key.Shard, Replica: r.key.Replica, Term: r.state.Term, Last: r.last.Load()}
 }
 
 // put adds entries. The lock is held.
@@ -214,7 +215,7 @@ func (r *replica) load(found run) ([]pb.Entry, error) {
 	data := r.db.recent.record(found.recent)
 	if data == nil {
 		var err error
-		if data, err = r.db.log.Read(found.place, nil); err != nil {
+		if data, err = r.db.log.Read(found.place); err != nil {
 			return nil, err
 		}
 	}

@@ -39,10 +39,8 @@ func (e *engineEnd) redial(ctx context.Context, to Target, every time.Duration, 
 		if err == nil || isLasting(err) || enough() {
 			return d, err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, every) {
 			return nil, err
-		case <-time.After(every):
 		}
 	}
 }

@@ -32,22 +32,15 @@ func ParseTarget(text string) (t Target, err error) {
 	return t, t.Incarnation.UnmarshalText([]byte(incarnation))
 }
 
+const decimal, hexadecimal = "0123456789", "0123456789abcdef"
+
 // cutTarget splits a target without allocating anything: the engine has each message checked.
 func cutTarget(text string) (id, incarnation string, ok bool) {
 	id, incarnation, ok = strings.Cut(text, ".")
 	const digits = 2 * len(hosts.Incarnation{})
-	if !ok || len(id) < 2 || id[0] != 'h' || id[1] == '0' || len(incarnation) != digits {
+	if !ok || len(id) < 2 || id[0] != 'h' || id[1] == '0' || len(incarnation) != digits ||
+		strings.Trim(id[1:], decimal) != "" || strings.Trim(incarnation, hexadecimal) != "" {
 		return "", "", false
-	}
-	for _, c := range []byte(id[1:]) {
-		if c < '0' || c > '9' {
-			return "", "", false
-		}
-	}
-	for _, c := range []byte(incarnation) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return "", "", false
-		}
 	}
 	return id[1:], incarnation, true
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,24 +143,19 @@ func (t *Transport) Identity() Identity {
 }
 
 // Identify sets the identity of a host that has got an id. An engine must not be there yet.
-func (t *Transport) Identify(self Identity) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.engine != nil {
-		panic("transport: a host is given another identity while its engine runs")
-	}
-	t.self = self
-	t.changes++
-}
+func (t *Transport) Identify(self Identity) { t.change("identity", func() { t.self = self }) }
 
 // SetSecret sets the secret of the cluster at a host that has joined. An engine must not be there yet.
-func (t *Transport) SetSecret(secret []byte) {
+func (t *Transport) SetSecret(secret []byte) { t.change("secret", func() { t.secret = secret }) }
+
+// change changes what a host proves to other hosts, before its engine runs.
+func (t *Transport) change(what string, set func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.engine != nil {
-		panic("transport: a host is given another secret while its engine runs")
+		panic("transport: a host is given another " + what + " while its engine runs")
 	}
-	t.secret = secret
+	set()
 	t.changes++
 }
 
@@ -195,11 +192,7 @@ func (t *Transport) SetHosts(hosts []Host) {
 func (t *Transport) Hosts() []Host {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make([]Host, 0, len(t.book))
-	for _, h := range t.book {
-		all = append(all, h)
-	}
-	return all
+	return slices.Collect(maps.Values(t.book))
 }
 
 // lookUp returns an entry of the address book.

@@ -5,7 +5,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/internal/freeing"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
+
+// systemDisk is the disk of the operating system, written past the cache where the file system allows.
+func systemDisk() Disk { return Disk{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open} }
 
 // nothingNeeded is an owner that needs no record once it is in the log.
 type nothingNeeded struct{}
@@ -15,7 +22,7 @@ func (nothingNeeded) Rewrite(uint64) error                  { return nil }
 
 func benchmarkLog(b *testing.B) *Log {
 	b.Helper()
-	log, err := Open(Options{Dir: b.TempDir(), Disk: SystemDisk()})
+	log, err := Open(Options{Dir: b.TempDir(), Disk: systemDisk()})
 	if err == nil {
 		err = log.Start(nothingNeeded{})
 	}
@@ -81,7 +88,7 @@ func BenchmarkAppend(b *testing.B) {
 
 // TestASaveAllocatesNothing: what is saved goes into memory that is there already.
 func TestASaveAllocatesNothing(t *testing.T) {
-	log, err := Open(Options{Dir: t.TempDir(), Disk: SystemDisk()})
+	log, err := Open(Options{Dir: t.TempDir(), Disk: systemDisk()})
 	if err == nil {
 		err = log.Start(nothingNeeded{})
 	}

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/lni/vfs"
-	"github.com/signalbox/signalbox/internal/freeing"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
@@ -33,12 +32,9 @@ type Disk struct {
 	OpenData func(name string) (direct.File, error)
 }
 
-// SystemDisk is the disk of the operating system, written past the cache where the file system allows.
-func SystemDisk() Disk { return Disk{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open} }
-
-// syncDirectory makes the names in a directory durable.
-func (d Disk) syncDirectory(dir string) error {
-	directory, err := d.OpenDir(dir)
+// SyncDirectory makes the names in a directory durable.
+func SyncDirectory(disk FS, dir string) error {
+	directory, err := disk.OpenDir(dir)
 	if err != nil {
 		return err
 	}
@@ -48,8 +44,8 @@ func (d Disk) syncDirectory(dir string) error {
 // NoRoom reports whether an error says that a disk, or the quota of a user, is full.
 func NoRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// readFile reads a file into memory. The caller's memory is used again where it is large enough.
-func readFile(disk FS, name string, memory []byte) (data []byte, err error) {
+// ReadFile reads a file into memory. The caller's memory is used again where it is large enough.
+func ReadFile(disk FS, name string, memory []byte) (data []byte, err error) {
 	file, err := disk.Open(name)
 	if err != nil {
 		return nil, err

@@ -4,27 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"slices"
 )
 
 // Report is the result of Inspect for a directory.
 type Report struct {
-	Segments []SegmentReport
 	// Damage is the list of damages, in the order of the segments. Each is a DamageError.
 	Damage []error
-	// Partial are files that are not yet segments, or no longer. Start removes such files.
-	Partial []string
-}
-
-// SegmentReport is the result of Inspect for a segment.
-type SegmentReport struct {
-	File    string
-	Number  uint64
-	Bytes   int64 // of the file
-	Records int
-	End     int64 // of the whole records
-	Sealed  bool
 }
 
 // Visit is called with each whole record, oldest first. It must not keep data.
@@ -42,16 +27,6 @@ func Inspect(disk FS, dir string, visit Visit) (*Report, error) {
 		return nil, fmt.Errorf("wal: inspect the log: %w", err)
 	}
 	_ = r.damage(checkGaps(dir, numbers))
-	names, err := disk.List(dir)
-	if err != nil {
-		return nil, fmt.Errorf("wal: inspect the log: %w", err)
-	}
-	for _, name := range names {
-		if isPartial(name) {
-			r.Partial = append(r.Partial, filepath.Join(dir, filepath.Base(name)))
-		}
-	}
-	slices.Sort(r.Partial)
 	if err := r.readAll(disk, dir, numbers, visit); err != nil {
 		return nil, fmt.Errorf("wal: inspect the log: %w", err)
 	}
@@ -82,13 +57,10 @@ func (r *Report) readAll(disk FS, dir string, numbers []uint64, visit Visit) err
 			continue
 		}
 		memory = m.data[:0]
-		c, err := m.read(func(at Place, h head, data []byte) error { return visit(at, h.key, h.kind, data) })
+		c, err := m.read(visit)
 		if err := r.damage(err); err != nil {
 			return err
 		}
-		r.Segments = append(r.Segments, SegmentReport{
-			File: m.path, Number: number, Bytes: int64(len(m.data)), Records: c.records, End: c.end, Sealed: c.sealed,
-		})
 		if last != nil {
 			r.compare(dir, last, m, before, c)
 		}

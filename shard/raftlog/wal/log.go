@@ -94,13 +94,12 @@ type Log struct {
 	reusable bool          // a segment is ready for another use
 	pause    time.Duration // between two steps of filling a segment
 
-	make      chan struct{}   // a next segment is wanted
-	reclaim   chan struct{}   // segments may have become unneeded
-	reclaims  []chan struct{} // to be closed after the next look at the segments; guarded by mu
-	making    worker
-	removing  worker
-	closeOnce sync.Once
-	closeErr  error
+	make     chan struct{}   // a next segment is wanted
+	reclaim  chan struct{}   // segments may have become unneeded
+	reclaims []chan struct{} // to be closed after the next look at the segments; guarded by mu
+	making   worker
+	removing worker
+	closing  func() error // close, once
 }
 
 // worker is a goroutine of a log.
@@ -147,7 +146,7 @@ func Open(options Options) (*Log, error) {
 		options: options.withDefaults(), pause: fillPause,
 		make: make(chan struct{}, 1), reclaim: make(chan struct{}, 1),
 	}
-	l.changed.L = &l.mu
+	l.changed.L, l.closing = &l.mu, sync.OnceValue(l.close)
 	if err := l.options.Disk.MkdirAll(options.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("wal: make the directory: %w", err)
 	}
@@ -241,6 +240,9 @@ func (l *Log) fail(err error) {
 // the run before.
 func (l *Log) insist(do func() error) error {
 	err := do()
+	if err == nil {
+		return nil
+	}
 	for until := time.Now().Add(roomPatience); NoRoom(err) && time.Now().Before(until); {
 		l.options.Full(err, false)
 		time.Sleep(roomPause)
@@ -269,17 +271,13 @@ func (l *Log) need(segment uint64, bytes int64) {
 // segment returns a segment by its number. The lock is held.
 func (l *Log) segment(number uint64) *segment { return l.segments[number-l.segments[0].number] }
 
-// Read returns the data of a record, in the memory of b where b is large enough. The segment must be needed until Read
-// returns.
-func (l *Log) Read(at Place, b []byte) ([]byte, error) {
+// Read returns the data of a record. The segment must be needed until Read returns.
+func (l *Log) Read(at Place) ([]byte, error) {
 	s, err := l.readable(at)
 	if err != nil {
 		return nil, err
 	}
-	if cap(b) < int(at.Bytes) {
-		b = make([]byte, at.Bytes)
-	}
-	b = b[:at.Bytes]
+	b := make([]byte, at.Bytes)
 	if err := readAt(s.reader, b, int64(at.Offset)); err != nil {
 		return nil, fmt.Errorf("wal: read %s: %w", s.path, err)
 	}
@@ -344,8 +342,7 @@ func (l *Log) Size() Size {
 
 // Close makes all records durable, and marks the end. It returns the kept error of the log, if any.
 func (l *Log) Close() error {
-	l.closeOnce.Do(func() { l.closeErr = l.close() })
-	return l.closeErr
+	return l.closing()
 }
 
 func (l *Log) close() error {

@@ -43,7 +43,7 @@ func TestARecordIsReadAtItsPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := v.log.Read(at, nil)
+		got, err := v.log.Read(at)
 		if err != nil || string(got) != text {
 			t.Errorf("of %d bytes %d are read: %v", size, len(got), err)
 		}
@@ -237,7 +237,7 @@ func TestAClosedLogRefusesCalls(t *testing.T) {
 }
 
 func TestTheSystemsDiskWorksToo(t *testing.T) {
-	options := Options{Dir: t.TempDir() + "/log", Disk: SystemDisk(), SegmentBytes: 1 << 20}
+	options := Options{Dir: t.TempDir() + "/log", Disk: systemDisk(), SegmentBytes: 1 << 20}
 	v := mustOpen(t, options)
 	for i := range 400 {
 		v.set(t, Key{1, uint64(i % 5)}, textOfNumber(i, 9000))

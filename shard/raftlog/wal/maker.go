@@ -120,7 +120,7 @@ func (l *Log) name(s *segment, partial string) error {
 	if err := l.options.Disk.Rename(partial, s.path); err != nil {
 		return err
 	}
-	if err := l.options.Disk.syncDirectory(l.options.Dir); err != nil {
+	if err := SyncDirectory(l.options.Disk, l.options.Dir); err != nil {
 		return fmt.Errorf("%w: %w", errSync, err)
 	}
 	return nil

@@ -88,7 +88,7 @@ func (v *values) Rewrite(segment uint64) error {
 		if at.Segment > segment {
 			continue
 		}
-		data, err := v.log.Read(at, nil)
+		data, err := v.log.Read(at)
 		if err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func (l *Log) removeFile(oldest *segment) bool {
 		l.mu.Lock()
 		return false
 	}
-	err = disk.syncDirectory(l.options.Dir)
+	err = SyncDirectory(disk, l.options.Dir)
 	l.mu.Lock()
 	if err != nil {
 		l.fail(fmt.Errorf("wal: remove %s: %w: %w", oldest.path, errSync, err))

@@ -231,13 +231,14 @@ func TestWhatAKilledProcessWasMakingIsRemoved(t *testing.T) {
 		put(t, fs, filepath.Join(testDir, name), []byte("something"))
 	}
 	report, err := Inspect(fs, testDir, visitNone)
-	if err != nil || len(report.Partial) != 2 || len(report.Damage) != 0 {
+	if err != nil || len(report.Damage) != 0 {
 		t.Errorf("Inspect reports %+v, %v", report, err)
 	}
 	if got, err := openCopy(t, fs); err != nil || got != want {
 		t.Errorf("it opens with %v", err)
 	}
-	if names, _ := fs.List(testDir); slices.ContainsFunc(names, isPartial) {
+	partial := func(name string) bool { return strings.HasSuffix(name, ".partial") }
+	if names, _ := fs.List(testDir); slices.ContainsFunc(names, partial) {
 		t.Errorf("the directory has %v", names)
 	}
 }
@@ -273,7 +274,7 @@ func TestASegmentStaysUntilItsRecordIsCounted(t *testing.T) {
 		v.mu.Lock()
 		place := v.places[Key{7, 7}]
 		v.mu.Unlock()
-		if data, err := v.log.Read(place, nil); err != nil || string(data) != "slow" {
+		if data, err := v.log.Read(place); err != nil || string(data) != "slow" {
 			t.Errorf("the record reads %q, %v", data, err)
 		}
 		if place == at {

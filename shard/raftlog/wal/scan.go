@@ -12,7 +12,7 @@ type image struct {
 
 // readImage reads a segment, and checks its header. memory is used where it is large enough.
 func readImage(disk FS, path string, number uint64, memory []byte) (*image, error) {
-	data, err := readFile(disk, path, memory)
+	data, err := ReadFile(disk, path, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (c content) empty() bool { return c.records == 0 && c.stale == 0 }
 // read visits the owner's records of a segment. The first record that is not whole ends the records. That place is the
 // end of the writes, or was torn by a power failure, unless a later head says that everything up to there was durable:
 // then the file was damaged.
-func (i *image) read(visit func(at Place, h head, data []byte) error) (c content, err error) {
+func (i *image) read(visit Visit) (c content, err error) {
 	c = content{end: firstRecord, first: i.first}
 	for {
 		h, data, ok := recordAt(i.data[min(c.end, int64(len(i.data))):], c.end, i.seed)
@@ -56,7 +56,7 @@ func (i *image) read(visit func(at Place, h head, data []byte) error) (c content
 			c.first = max(c.first, binary.LittleEndian.Uint64(data))
 		case h.kind <= MaxKind:
 			at := Place{Segment: i.number, Offset: uint32(c.end), Bytes: uint32(h.bytes())}
-			if err := visit(at, h, data); err != nil {
+			if err := visit(at, h.key, h.kind, data); err != nil {
 				return c, err
 			}
 		}

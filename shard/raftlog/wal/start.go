@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
@@ -64,7 +63,7 @@ func (l *Log) prepareDirectory() error {
 			return err
 		}
 	}
-	return errors.Join(l.options.Disk.syncDirectory(dir), l.options.Disk.syncDirectory(filepath.Dir(dir)))
+	return errors.Join(SyncDirectory(l.options.Disk, dir), SyncDirectory(l.options.Disk, filepath.Dir(dir)))
 }
 
 // begin makes the first segment.
@@ -110,9 +109,7 @@ func (l *Log) replay(numbers []uint64) (t tail, err error) {
 		}
 		l.id = m.log
 		l.segments = append(l.segments, newSegment(l.options.Dir, m.header))
-		c, err := m.read(func(at Place, h head, data []byte) error {
-			return l.owner.Replay(at, h.key, h.kind, data)
-		})
+		c, err := m.read(l.owner.Replay)
 		if err != nil {
 			return t, err
 		}
@@ -198,6 +195,3 @@ func (l *Log) syncSealed() error {
 	}
 	return errors.Join(file.SyncData(), file.Close())
 }
-
-// isPartial reports whether a file was not a segment when the log was closed or killed.
-func isPartial(name string) bool { return strings.HasSuffix(name, ".partial") }

@@ -97,7 +97,7 @@ class SessionInfo:
     timeout: float
     description: str
     attached: bool
-    #: Of how many semaphores it owns a part, and for how many it waits, over the shards that the host holds.
+    #: Of how many semaphores it owns a part, and for how many it waits, in all shards whose hosts could be asked.
     owned: int
     waiting: int
     since: datetime | None

@@ -1,0 +1,126 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	sdk "github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// shardsOfFive is how many data shards the cluster of that test has.
+const shardsOfFive = 4
+
+// clientOf returns a client that is given some hosts alone, with a session whose home is a shard that is to be lost.
+func (l *losing) clientOf(r *record, hosts []string) *client {
+	l.t.Helper()
+	for {
+		c, err := start(hosts, "/lost", 15*time.Second, r)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if slices.Contains(l.lost, shardOf(shardsOfFive, shard.SessionID(c.id).Slot())) {
+			return c
+		}
+		c.disconnect()
+	}
+}
+
+// TestHostsThatWereLostComeBackTogether: two hosts of five are cut off and taken for lost, and a shard of theirs is
+// made anew. The two are a majority of the group of before, reach each other and a client, and grant on. What they
+// grant has a fence below those of the new group, so that a store refuses it; as soon as the two reach other hosts,
+// they are refused.
+func TestHostsThatWereLostComeBackTogether(t *testing.T) {
+	t.Parallel()
+	if !inOwnNetwork(t) {
+		return
+	}
+	w := wiring{t}
+	hosts := w.start(fmt.Sprint(shardsOfFive), "a", "b", "c", "d", "e")
+	l := &losing{spread: &spread{t: t, hosts: hosts}}
+	for _, h := range hosts {
+		l.places = append(l.places, &place{h.Place})
+	}
+	l.counter = newCounter(t, l.places)
+	l.operator = admin.Of(l.counter.box)
+	policy := func(p *admin.Policy) {
+		p.Replicas, p.OfflineAfter, p.ReplaceAfter = 3, time.Second, time.Hour
+	}
+	if _, err := l.operator.SetPolicy(t.Context(), policy, admin.By{}); err != nil {
+		t.Fatal(err)
+	}
+	newNode(t, hosts, "/lost", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 1000,
+		AttachConsistency: protocol.ConsistencyRelaxed})
+	n, err := l.counter.box.DescribeNode(t.Context(), "/lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.node = n.ID
+	hosts[0].await("each shard has three replicas, and no host more than its part", func() bool {
+		return l.even(shardsOfFive, 1)
+	})
+	pair := l.pair()
+	lock := l.lockOf(shardsOfFive, func(id uint64) bool { return slices.Contains(l.lost, id) })
+	// A session of two seconds may end while the shards of the lost hosts are put in order: then the next one asks.
+	fence := func() (number uint64) {
+		t.Helper()
+		hosts[0].await("a fence", func() bool {
+			s, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(2*time.Second))
+			if err != nil {
+				return false
+			}
+			defer s.Close(t.Context())
+			lease, err := s.Ephemeral(lock).Acquire(t.Context(), sdk.Timeout(patience))
+			if err == nil {
+				number = lease.Fence()
+			}
+			return err == nil
+		})
+		return number
+	}
+	before := fence()
+	r := newRecord(t)
+	loner := l.clientOf(r, addresses([]*host{hosts[pair[0]], hosts[pair[1]]}))
+	defer loner.disconnect()
+	lost := []*host{hosts[pair[0]], hosts[pair[1]]}
+	heal := w.cut(hosts, &place{lost[0].Place}, &place{lost[1].Place})
+	for _, id := range l.lost {
+		hosts[0].await("the shard is made anew", func() bool {
+			_, err := l.operator.Recover(t.Context(), id, false, admin.By{Reason: "they burnt"})
+			return err == nil
+		})
+	}
+	renewed := fence()
+	old, err := loner.acquire(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the fence was %d before the loss, and is %d after it; hosts %s and %s gave %d then",
+		before, renewed, lost[0].Place.Name, lost[1].Place.Name, old)
+	if old <= before || old >= renewed {
+		t.Errorf("the hosts that were lost gave fence %d then", old)
+	}
+
+	// They are started again, and then they reach the others.
+	for i, h := range lost {
+		h.Kill()
+		lost[i] = l.places[pair[i]].serve(t)
+	}
+	if again := fence(); again <= renewed {
+		t.Errorf("fence %d comes after %d", again, renewed)
+	}
+	heal()
+	for _, h := range lost {
+		h.awaitRefused("was expelled")
+	}
+	r.stop()
+	if again := fence(); again <= renewed {
+		t.Errorf("fence %d comes after %d, with all hosts in reach", again, renewed)
+	}
+}
