@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type client struct {
 	lease       time.Time            // until when the client may believe
 	why         string               // the session ended, empty while it may live
 	stopped     chan struct{}
+	confined    bool // to its hosts, wherever others send it
 }
 
 // start starts a session, on any host.
@@ -133,7 +135,7 @@ func (c *client) to(what string) (*connection, error) {
 	c.mu.Lock()
 	address := c.where[what]
 	now := time.Now()
-	if address == "" || now.Before(c.avoided[address]) {
+	if address == "" || now.Before(c.avoided[address]) || c.confined && !slices.Contains(c.hosts, address) {
 		var good []string
 		for _, a := range c.hosts {
 			if !now.Before(c.avoided[a]) {
@@ -164,6 +166,18 @@ func (c *client) to(what string) (*connection, error) {
 	}
 	c.connections[address] = l
 	return l, nil
+}
+
+// confine lets the client reach none but the hosts that it was given, from now on.
+func (c *client) confine() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.confined = true
+	for address, l := range c.connections {
+		if !slices.Contains(c.hosts, address) {
+			l.close()
+		}
+	}
 }
 
 func (c *client) closeConnections() {

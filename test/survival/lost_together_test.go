@@ -17,7 +17,7 @@ import (
 // shardsOfFive is how many data shards the cluster of that test has.
 const shardsOfFive = 4
 
-// clientOf returns a client that is given some hosts alone, with a session whose home is a shard that is to be lost.
+// clientOf returns a client that reaches some hosts alone, with a session whose home is a shard that is to be lost.
 func (l *losing) clientOf(r *record, hosts []string) *client {
 	l.t.Helper()
 	for {
@@ -26,6 +26,7 @@ func (l *losing) clientOf(r *record, hosts []string) *client {
 			l.t.Fatal(err)
 		}
 		if slices.Contains(l.lost, shardOf(shardsOfFive, shard.SessionID(c.id).Slot())) {
+			c.confine()
 			return c
 		}
 		c.disconnect()
