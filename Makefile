@@ -74,7 +74,7 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 		echo "vet, staticcheck in $$module"; \
 		(cd $$module && $(GO) vet ./... && "$(CURDIR)/bin/staticcheck" ./...) || exit 1; \
 	done
-	cd $(HEAVY) && $(GO) test ./...
+	cd $(HEAVY) && $(GOTEST) ./...
 	cd $(GATEWAY) && $(GOTEST) ./...
 	$(MAKE) race
 	$(MAKE) fuzz-short
@@ -135,10 +135,10 @@ engine: ## after a change of the engine's version: what is set in it from outsid
 	$(GO) test ./shard/raftlog -run 'TestTheEngine|TestABatchTakesLittleMemory' -count 1 -v
 
 console: ## the console in a real browser: Chromium, such as of the package chromium
-	$(GO) test ./gateway/http/console -run TestInABrowser -count 1 -timeout 10m -v -args -browser
+	$(GOTEST) ./gateway/http/console -run TestInABrowser -count 1 -timeout 10m -v -args -browser
 
 generated: ## a client of the HTTP API that is generated from its OpenAPI document: node and npm, and packages that are downloaded
-	$(GO) test ./gateway/http -run TestAGeneratedClientWorks -count 1 -v -args -generated
+	$(GOTEST) ./gateway/http -run TestAGeneratedClientWorks -count 1 -v -args -generated
 
 screenshots: ## what every page of the console looks like, into bin/screenshots, and three of them into docs
 	mkdir -p bin/screenshots
@@ -162,8 +162,8 @@ soak-restores: ## the same of worlds whose cluster is saved and restored
 	$(GO) test ./test/simulation -run TestSoak -restores -soak $(DURATION) -timeout 0 -v
 
 soak-engine: ## directed faults of the production log, worlds on it for DURATION (default 10m), and worlds of whole hosts on it for as long
-	$(GO) test ./test/engine -run '^(TestDirectedFaults|TestSoak)$$' -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
-	$(GO) test ./test/simulation -run '^TestSoak$$' -engine -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
+	$(GOTEST) ./test/engine -run '^(TestDirectedFaults|TestSoak)$$' -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
+	$(GOTEST) ./test/simulation -run '^TestSoak$$' -engine -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 
 chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python has that client take part; HOSTS=9 has each shard on three of nine
 	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -hosts $(HOSTS) -drivers "$(DRIVERS)" -count 1 -timeout 0 -v

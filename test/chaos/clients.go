@@ -171,6 +171,7 @@ func (r *remoteClient) pause() (resume func()) {
 func (t *trial) addClient(number int, a Assignment) error {
 	random := t.act.random(100 + number)
 	a.Client, a.Epoch, a.Seed, a.Node, a.Grace = number, t.epoch, random.Uint64(), t.node, t.grace
+	a.Gathers = t.act.gathers()
 	a.Routes, a.FirstWatcher = t.network.routes[number], (number+1)*1000
 	for range 3 {
 		a.Watched = append(a.Watched, workload.Pick(random, targets...).Name)

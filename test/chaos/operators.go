@@ -20,7 +20,8 @@ const (
 func (t *trial) newOperators() []workload.Operator {
 	desk := func(part int) workload.Desk {
 		return workload.Desk{
-			Client: t.direct, Record: t.record, Node: t.node, Pace: poolPace, Random: t.act.random(part),
+			Client: t.direct, Record: t.record, Node: t.node, Pace: poolPace, Gathers: t.act.gathers(),
+			Random: t.act.random(part),
 		}
 	}
 	return []workload.Operator{

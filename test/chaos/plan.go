@@ -256,6 +256,9 @@ func drawFaultOf(random *rand.Rand, at time.Duration, kinds []Kind) Fault {
 	return f
 }
 
+// gathers reports whether one of the processes has epochs that open with the last member that they need.
+func (a Act) gathers() bool { return a.Number%2 == 1 }
+
 // random returns what one part of the act draws from, by its number.
 func (a Act) random(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(a.Seed, uint64(a.Number)<<20+uint64(part)))

@@ -33,6 +33,8 @@ type Assignment struct {
 	Grace       time.Duration     `json:"grace"` // of the node
 	// WorkerPools: the client works with the rollouts and processes of the node besides.
 	WorkerPools bool `json:"worker_pools"`
+	// Gathers: epochs of a process open with the last member that they need.
+	Gathers bool `json:"gathers"`
 	// FirstWatcher is the number of the first watcher.
 	FirstWatcher int `json:"first_watcher"`
 	// Profile, if it is set, is another than that of all programs, for a client behind a driver.
@@ -76,6 +78,7 @@ func startWorkers(a Assignment, to workload.Collector) *workers {
 func newWorkerPool(a Assignment, r *recorder, part int) *workload.WorkerPool {
 	return &workload.WorkerPool{
 		Recorder: r, Node: a.Node, Number: a.Client, Timeout: a.Timeouts[0], Think: poolThink, Pace: poolPace,
+		Gathers: a.Gathers,
 		Random: func(worker int) *rand.Rand {
 			return rand.New(rand.NewPCG(a.Seed, uint64(part+a.Client*1000+a.Incarnation*100+worker)))
 		},

@@ -7,10 +7,18 @@ import (
 
 // Epochs checks that epochs follow each other: nothing of an epoch is accepted that was sent when a later one had
 // opened, and what is accepted comes from a member of the epoch. So no two coordinators are heard at the same time.
+// None begins with fewer members than it needs.
 func Epochs(h *History) []string {
 	var found findings
 	views, prepared := viewsOf(h), preparedOf(h)
 	opened := openedOf(views)
+	for _, f := range h.Processes {
+		for _, c := range opened[f.Process] {
+			if c.Size < f.Least {
+				found.add(f.Process, "epoch %d opened with %d members, and needs %d", c.Epoch, c.Size, f.Least)
+			}
+		}
+	}
 	for _, a := range acceptedOf(h) {
 		for _, next := range opened[a.process] {
 			if next.Epoch > a.epoch && next.Began < a.called {

@@ -270,6 +270,14 @@ func TestRulesOfProcesses(t *testing.T) {
 		{"a round is completed after the next epoch has opened", "epochs", func(h *history.History) {
 			h.Changes[3].Called = secondOpened + 5
 		}},
+		{"an epoch opens with too few members", "epochs", func(h *history.History) {
+			h.Processes[0].Least = 2
+			for i := range h.Calls {
+				if c := &h.Calls[i]; c.Kind == history.CallPrepare && c.Epoch == firstEpoch {
+					c.Size = 1
+				}
+			}
+		}},
 		{"who is not of the epoch sends in it", "epochs", func(h *history.History) { h.Exchanges[0].Member = 3 }},
 		{"another than the coordinator completes a round", "epochs", func(h *history.History) {
 			h.Changes[3].Member = newer

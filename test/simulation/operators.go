@@ -20,7 +20,8 @@ func (w *world) startOperators(ctx context.Context) {
 		}
 		desk := workload.Desk{
 			Client: workload.Open(context.Background(), w.cluster.Addresses(), client.WithDialer(w.cluster.Dial)),
-			Record: w.record, Node: path, Pace: pace, Random: w.random(700 + i),
+			Record: w.record, Node: path, Pace: pace, Gathers: w.plan.Gathers,
+			Random: w.random(700 + i),
 		}
 		var o workload.Operator = &workload.RolloutOperator{Desk: desk}
 		if i == 1 {

@@ -49,6 +49,8 @@ type Plan struct {
 	Rollouts time.Duration
 	// Processes is the pace of coordination processes that clients work with; 0 for none.
 	Processes time.Duration
+	// Gathers: epochs of one of the processes open with the last member that they need.
+	Gathers bool
 	// Operator: there is an operator, who ends sessions, alters nodes and drops them.
 	Operator bool
 	// Recovery is how long after the end of all faults the final state is recorded.
@@ -131,7 +133,7 @@ func Draw(seed uint64) Plan {
 		case 0:
 			p.Rollouts = objects
 		case 1:
-			p.Processes = objects
+			p.Processes, p.Gathers = objects, seed%8 == 7
 		}
 	}
 	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and

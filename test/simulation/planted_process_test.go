@@ -75,6 +75,32 @@ func observersByChance() *simulation.Bug {
 	})()
 }
 
+// gathering makes a world with processes, of which one has epochs that open with the last member that they need.
+func gathering(p *simulation.Plan) {
+	processes(p)
+	p.Gathers = true
+}
+
+// fewAreEnough has epochs open with a single member, however many they need.
+func fewAreEnough() *simulation.Bug {
+	return withLog(func(l *faultyLog) {
+		l.alter = func(c *shard.Command) {
+			switch c.Kind {
+			case shard.CmdProcessPut:
+				if p, err := process.Parse[kind.Put](c.Body, "a spec"); err == nil {
+					p.Spec.MinMembers = 1
+					c.Body = process.Append(nil, &p)
+				}
+			case shard.CmdProcessJoin:
+				if a, err := process.Parse[kind.Arrival](c.Body, "a joining"); err == nil {
+					a.Spec.MinMembers = 1
+					c.Body = process.Append(nil, &a)
+				}
+			}
+		}
+	})
+}
+
 // previousData gives one of so many commands of a kind what the one before had.
 func previousData(of shard.CommandKind, one int) func() *simulation.Bug {
 	return func() *simulation.Bug {

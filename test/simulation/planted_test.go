@@ -125,6 +125,8 @@ var planted = []struct {
 	}, shape: rolloutsElsewhere, rule: "converged"},
 
 	{name: "an acknowledgement opens an epoch", seed: 1, make: restartsByAcks, shape: processes, rule: "causes"},
+	{name: "an epoch opens with fewer members than it needs", seed: 1, make: fewAreEnough, shape: gathering,
+		rule: "epochs"},
 	{name: "a kick is a restart", seed: 1, make: kicksRestart, shape: processes, rule: "rounds"},
 	{name: "a candidate is none", seed: 1, make: observersByChance, shape: processes, rule: "handlers"},
 	{name: "a reply is that of another request", seed: 1, make: previousData(shard.CmdProcessReply, 5),

@@ -69,8 +69,9 @@ func (p *process) workerPool(pace time.Duration, part, step int) *workload.Worke
 	}
 	return &workload.WorkerPool{
 		Recorder: p.workers.Recorder, Node: path, Number: p.id, Timeout: p.plan.Timeouts[0], Pace: pace,
-		Think:  min(max(p.plan.Think, leastPoolThink), pace*time.Second),
-		Random: func(worker int) *rand.Rand { return p.world.random(part + step*worker) },
+		Gathers: p.world.plan.Gathers,
+		Think:   min(max(p.plan.Think, leastPoolThink), pace*time.Second),
+		Random:  func(worker int) *rand.Rand { return p.world.random(part + step*worker) },
 	}
 }
 

@@ -25,12 +25,13 @@ type Operator interface {
 
 // Desk is what an Operator works with.
 type Desk struct {
-	Client *client.Client
-	Record *history.Recorder
-	Node   string
-	Pace   time.Duration // that of what the workers do
-	Random *rand.Rand
-	acts   int
+	Client  *client.Client
+	Record  *history.Recorder
+	Node    string
+	Pace    time.Duration // that of what the workers do
+	Gathers bool          // of Processes
+	Random  *rand.Rand
+	acts    int
 }
 
 // operatorTimeout is that of an operator's requests, operatorSession that of its sessions.

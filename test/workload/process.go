@@ -17,13 +17,16 @@ const (
 var processNames = []string{waiting, kicking}
 
 // Processes returns the specs of the processes of a test, by their names. A test in which less happens has a larger
-// pace than 1, and longer times.
-func Processes(pace time.Duration) map[string]process.Spec {
+// pace than 1, and longer times. If one gathers, its epochs open with the last member that they need.
+func Processes(pace time.Duration, gathers bool) map[string]process.Spec {
 	spec := process.Spec{
 		OpenDelay: 100 * pace * time.Millisecond, MaxOpenDelay: pace * time.Second, KeepResults: resultsKept,
 	}
 	strict := spec
 	strict.MinMembers, strict.ReplyTimeout, strict.OnTimeout = 2, 4*pace*time.Second, process.TimeoutKick
+	if gathers {
+		strict.OpenDelay = time.Millisecond
+	}
 	return map[string]process.Spec{waiting: spec, kicking: strict}
 }
 

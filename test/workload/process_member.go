@@ -77,7 +77,7 @@ type part struct {
 
 func (p *part) options() []process.JoinOption {
 	options := []process.JoinOption{
-		process.As(fmt.Sprintf("%d-%d", p.Number, p.number)), process.Create(Processes(p.Pace)[p.name]),
+		process.As(fmt.Sprintf("%d-%d", p.Number, p.number)), process.Create(Processes(p.Pace, p.Gathers)[p.name]),
 	}
 	if p.observer {
 		options = append(options, process.Observer())

@@ -17,7 +17,7 @@ var _ Operator = (*ProcessOperator)(nil)
 
 // Make implements Operator.
 func (o *ProcessOperator) Make(ctx context.Context) bool {
-	specs := Processes(o.Pace)
+	specs := Processes(o.Pace, o.Gathers)
 	for _, name := range processNames {
 		if !o.made(ctx, func(ctx context.Context) error {
 			return process.Of(o.Client, o.Node, name).Create(ctx, specs[name], process.By{Reason: "made"})
@@ -39,7 +39,7 @@ func (o *ProcessOperator) Operate(ctx context.Context) {
 		case 0:
 			o.kick(ctx, name)
 		case 1:
-			spec := Processes(o.Pace)[name]
+			spec := Processes(o.Pace, o.Gathers)[name]
 			spec.OnTimeout = Pick(o.Random, process.TimeoutWait, process.TimeoutKick, process.TimeoutFail)
 			spec.ReplyTimeout = Pick(o.Random, 0, 4*o.Pace*time.Second)
 			o.alter(ctx, name, spec)
@@ -95,7 +95,7 @@ func (o *ProcessOperator) Finish(ctx context.Context) bool {
 	if !o.Make(ctx) {
 		return false
 	}
-	specs := Processes(o.Pace)
+	specs := Processes(o.Pace, o.Gathers)
 	for _, name := range processNames {
 		if !untilDone(ctx,
 			func() bool { return o.alter(ctx, name, specs[name]) },
@@ -133,7 +133,7 @@ func (o *ProcessOperator) read(ctx context.Context, name string) (f history.Proc
 	}
 	f = history.ProcessFinal{
 		Process: history.Process{Node: o.Node, Name: name}, Epoch: s.Epoch, State: s.Phase.String(),
-		Coordinator: s.Coordinator, Kept: resultsKept, Least: s.Spec.MinMembers,
+		Coordinator: s.Coordinator, Kept: resultsKept, Least: Processes(o.Pace, o.Gathers)[name].MinMembers,
 	}
 	for _, m := range s.Members {
 		f.Members = append(f.Members, history.FinalMember{Member: m.ID, Session: m.SessionID, Completed: m.Completed})

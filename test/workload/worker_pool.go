@@ -22,6 +22,7 @@ type WorkerPool struct {
 	Timeout  time.Duration // of sessions
 	Think    time.Duration // the mean pause between two things that a worker does
 	Pace     time.Duration // that of Rollouts or Processes
+	Gathers  bool          // of Processes
 	// Random returns what the worker of an index draws from.
 	Random func(worker int) *rand.Rand
 
