@@ -136,7 +136,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	if newest != 2 {
 		t.Errorf("%d newest snapshots: %+v", newest, o.Snapshots)
 	}
-	found := make(map[string]inspect.Contents)
+	found := make(map[string]datadir.Node)
 	for _, n := range o.Nodes {
 		found[n.Path] = n
 	}

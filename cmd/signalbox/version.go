@@ -45,10 +45,8 @@ and signalbox status has those of hosts.`,
 
 // buildSetting is a note of the Go tool in the program under a key, empty without a note.
 func buildSetting(info *debug.BuildInfo, key string) string {
-	for _, s := range info.Settings {
-		if s.Key == key {
-			return s.Value
-		}
+	if s := cli.Find(info.Settings, func(s *debug.BuildSetting) bool { return s.Key == key }); s != nil {
+		return s.Value
 	}
 	return ""
 }

@@ -19,18 +19,6 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// question reads RIGHT PATH [OBJECT].
-func question(args []string) (right, path, object string, err error) {
-	if _, known := rights.ParseRight(args[0]); !known {
-		return "", "", "", cli.Errorf(cli.ExitUsage, "%s is no right; there are %s", cli.Safe(args[0]),
-			strings.Join(rights.All.Names(), ", "))
-	}
-	if len(args) > 2 {
-		object = args[2]
-	}
-	return args[0], args[1], object, nil
-}
-
 // Verdict says whether a principal may do something, and why.
 type Verdict struct {
 	Allowed bool
@@ -45,9 +33,10 @@ func newCan(f *cli.Frame) *cobra.Command {
 with code 77 where it has not.`,
 		Example: `  signalbox access can token:ci acquire /prod/jobs nightly`,
 		RunE: func(c *cobra.Command, args []string) error {
-			right, path, object, err := question(args[1:])
-			if err != nil {
-				return err
+			right, path, object := args[1], args[2], append(args, "")[3]
+			if _, known := rights.ParseRight(right); !known {
+				return cli.Errorf(cli.ExitUsage, "%s is no right; there are %s", cli.Safe(right),
+					strings.Join(rights.All.Names(), ", "))
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				d, err := admin.Of(box).Can(ctx, args[0], right, path, object)
@@ -86,15 +75,14 @@ the newest first. A host keeps the last 1,000 since its start, in memory.`,
 			if err != nil {
 				return err
 			}
-			rows := f.Rows("AT", "HOST", "WHO", "ADDRESS", "REQUEST", "NEEDS", "PATH", "OBJECT")
-			for _, d := range list[:min(limit, len(list))] {
-				rows.Add(d, d.At, d.Host, d.Who, d.Address, d.Request,
-					strings.Join(d.Rights.Names(), " or "), d.Path, d.Object)
-			}
 			for _, address := range silent {
 				f.Say("%s did not answer: its refusals are missing", address)
 			}
-			return rows.End()
+			rows := f.Rows("AT", "HOST", "WHO", "ADDRESS", "REQUEST", "NEEDS", "PATH", "OBJECT")
+			return cli.List(rows, list[:min(limit, len(list))], func(d admin.Denial) []any {
+				return []any{d.At, d.Host, d.Who, d.Address, d.Request, strings.Join(d.Rights.Names(), " or "), d.Path,
+					d.Object}
+			})
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", 100, "how many, `NUMBER`")

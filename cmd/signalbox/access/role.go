@@ -32,10 +32,7 @@ func parsePlace(text, form string) (what, path, object string, err error) {
 	if len(parts) < 2 || parts[0] == "" {
 		return "", "", "", cli.Errorf(cli.ExitUsage, "%s: write it %s", cli.Safe(text), form)
 	}
-	if len(parts) == 3 {
-		object = parts[2]
-	}
-	return parts[0], parts[1], object, cli.CheckPlace(parts[1])
+	return parts[0], parts[1], append(parts, "")[2], cli.CheckPlace(parts[1])
 }
 
 func newRoleSet(f *cli.Frame) *cobra.Command {

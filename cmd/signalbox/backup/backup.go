@@ -52,10 +52,8 @@ func open(f *cli.Frame, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// load reads all of a backup.
-func load(f *cli.Frame, name string) (*backup.States, error) { return loadBy(f, name, backup.Load) }
-
-func loadBy(f *cli.Frame, name string, read func(io.Reader) (*backup.States, error)) (*backup.States, error) {
+// load reads all of a backup, or the part of a cluster.
+func load(f *cli.Frame, name string, read func(io.Reader) (*backup.States, error)) (*backup.States, error) {
 	file, err := open(f, name)
 	if err != nil {
 		return nil, err
@@ -105,7 +103,6 @@ func newObject(s *backup.States) Object {
 	o := Object{
 		Cluster: h.Cluster, ClusterName: h.ClusterName, Generation: generationText(identity.Generation(h.Generation)),
 		Begun: h.Begun.UTC().Format(time.RFC3339), Level: int(h.Level), Version: h.Version, Host: h.Host,
-		Shards: []sectionObject{}, Nodes: []savedNode{},
 	}
 	at := s.Sections[0]
 	o.Shards = append(o.Shards, sectionObject{Term: at.Term, Index: at.Index})
@@ -165,7 +162,7 @@ a restore would. What is damaged is named.
 Exit codes: 0 it is sound; 65 it is not; 66 there is no such file.`,
 		Example: `  signalbox backup verify signalbox.backup`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := load(f, args[0])
+			s, err := load(f, args[0], backup.Load)
 			if err != nil {
 				return err
 			}
@@ -195,7 +192,7 @@ Exit codes: 65 the backup is damaged; 66 there is no such file, node or semaphor
 			return cli.Arguments("FILE|-")(c, args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := load(f, args[0])
+			s, err := load(f, args[0], backup.Load)
 			if err != nil {
 				return err
 			}
@@ -226,10 +223,10 @@ func showSaved(f *cli.Frame, s *backup.States, path, name string) error {
 func showBackup(f *cli.Frame, o Object) error {
 	fields := cli.Fields("cluster", o.Cluster, "generation", o.Generation, "begun", o.Begun, "level", o.Level,
 		"version", o.Version, "from", cmp.Or(o.Host, "the leaders of the cluster"))
-	shards := cli.Cells(o.Shards, func(s sectionObject) []any {
+	shards := cli.Map(o.Shards, func(s sectionObject) []any {
 		return []any{s.Shard, s.Term, s.Index, s.Objects, cli.ByteText(int64(s.Bytes))}
 	})
-	nodes := cli.Cells(o.Nodes, func(n savedNode) []any {
+	nodes := cli.Map(o.Nodes, func(n savedNode) []any {
 		return []any{n.Path, n.Semaphores, n.Rollouts, n.Processes, cli.ByteText(int64(n.Bytes))}
 	})
 	return f.Show(o, fields, cli.Section("shards", []string{"SHARD#", "TERM#", "INDEX#", "OBJECTS#", "SIZE#"}, shards),
@@ -295,7 +292,7 @@ is no terminal to ask at.`,
 			if err := host.check(); err != nil {
 				return err
 			}
-			s, err := load(f, args[0])
+			s, err := load(f, args[0], backup.Load)
 			if err != nil {
 				return err
 			}

@@ -44,13 +44,10 @@ func (s *steady) wait(bytes int) error {
 	if s.due.Before(now) {
 		s.due = now
 	}
-	timer := time.NewTimer(s.due.Sub(now))
-	defer timer.Stop()
+	pause := s.due.Sub(now)
 	s.due = s.due.Add(time.Duration(bytes) * time.Second / time.Duration(s.rate))
-	select {
-	case <-timer.C:
-		return nil
-	case <-s.ctx.Done():
+	if !cli.SleepFor(s.ctx, pause) {
 		return context.Cause(s.ctx)
 	}
+	return nil
 }

@@ -148,7 +148,7 @@ func (r *recoverFlags) readOne(ctx context.Context, f *cli.Frame, from string) (
 		return nil, err
 	}
 	if !info.IsDir() {
-		return loadBy(f, from, backup.LoadPart)
+		return load(f, from, backup.LoadPart)
 	}
 	above := filepath.Dir(filepath.Clean(from))
 	if r.dir != "" {

@@ -35,8 +35,7 @@ type remnantShardObject struct {
 func remnantsOf(from []string, all []*backup.States, best *backup.States) (list []remnantObject) {
 	taken := make(map[meta.ShardID]bool)
 	for i, s := range all {
-		o := remnantObject{From: from[i], HostName: s.Header.Host, Written: s.Header.Begun.UTC().Format(time.RFC3339),
-			Shards: []remnantShardObject{}}
+		o := remnantObject{From: from[i], HostName: s.Header.Host, Written: s.Header.Begun.UTC().Format(time.RFC3339)}
 		for _, id := range append([]meta.ShardID{0}, best.Shards()...) {
 			at, there := s.Sections[id]
 			if !there {
@@ -44,9 +43,8 @@ func remnantsOf(from []string, all []*backup.States, best *backup.States) (list 
 			}
 			furthest := best.Sections[id]
 			x := remnantShardObject{Shard: uint64(id), Term: at.Term, Index: at.Index}
-			if x.Taken = at == furthest && !taken[id]; x.Taken {
-				taken[id] = true
-			}
+			x.Taken = at == furthest && !taken[id]
+			taken[id] = taken[id] || x.Taken
 			x.Lacks = furthest.Index - min(at.Index, furthest.Index)
 			x.Replaced = at.Term < furthest.Term && x.Lacks == 0
 			o.Shards = append(o.Shards, x)

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,11 +32,8 @@ func rightsOf(s *backup.States) restoredRights {
 }
 
 // principals are the principals with rights, as the command that lists principals shows principals.
-func (r *restoredRights) principals() (list []admin.Principal) {
-	for _, p := range r.book.Records() {
-		list = append(list, p.View())
-	}
-	return list
+func (r *restoredRights) principals() []admin.Principal {
+	return cli.Map(r.book.Records(), (*rights.Record).View)
 }
 
 // list says all that comes back with the backup.
@@ -43,24 +41,15 @@ func (r *restoredRights) list(f *cli.Frame) {
 	f.Say("signalbox: these rights were in force at %s and come back, also what was revoked since:",
 		r.saved.Format(time.RFC3339))
 	for _, p := range r.principals() {
-		grants := []string{}
-		for i := range p.Grants {
-			grants = append(grants, operation.GrantText(&p.Grants[i]))
-		}
-		line := p.Name + "  " + strings.Join(grants, " ")
-		if len(grants) == 0 {
-			line = p.Name + "  nothing"
-		}
+		grants := cli.Map(p.Grants, func(g admin.Grant) string { return operation.GrantText(&g) })
+		line := p.Name + "  " + cmp.Or(strings.Join(grants, " "), "nothing")
 		if !p.Expires.IsZero() {
 			line += "  until " + cli.Cell(p.Expires)
 		}
 		f.Say("  %s", line)
 	}
 	for _, role := range r.book.Roles() {
-		var rules []string
-		for _, rule := range role.Rules {
-			rules = append(rules, operation.RuleText(&rule))
-		}
+		rules := cli.Map(role.Rules, func(r admin.Rule) string { return operation.RuleText(&r) })
 		f.Say("  role %s  %s", role.Name, strings.Join(rules, " "))
 	}
 	if !r.book.Decided() {

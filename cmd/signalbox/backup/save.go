@@ -73,11 +73,7 @@ right.`,
 				giveWay()
 			}
 			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
-				timeout, err := k.Timeout()
-				if err != nil {
-					return err
-				}
-				source := source{admin.Of(box), timeout, uint64(s.rate), f.Say}
+				source := source{admin.Of(box), k.Timeout, uint64(s.rate), f.Say}
 				if s.every > 0 || c.Flags().Changed("keep") {
 					return s.series(ctx, args[0], &source)
 				}

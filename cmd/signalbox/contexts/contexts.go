@@ -3,6 +3,7 @@
 package contexts
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -80,7 +81,7 @@ variable of the environment, the context, or the default. With NAME it is as if
 					return err
 				}
 			}
-			k, err := f.Connection()
+			k, err := f.Settings()
 			if err != nil {
 				return err
 			}
@@ -93,6 +94,19 @@ variable of the environment, the context, or the default. With NAME it is as if
 	}
 }
 
+// change changes the file of contexts, and says what was done.
+func change(f *cli.Frame, how func(*cli.Contexts) (done string, err error)) error {
+	var done string
+	err := f.ChangeContexts(func(contexts *cli.Contexts) (err error) {
+		done, err = how(contexts)
+		return err
+	})
+	if err == nil {
+		f.Say("%s", done)
+	}
+	return err
+}
+
 func newUse(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "use NAME",
@@ -100,16 +114,11 @@ func newUse(f *cli.Frame) *cobra.Command {
 		Long:    `Makes a context the one that counts where nothing else is said.`,
 		Example: `  signalbox context use prod`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := f.ChangeContexts(func(contexts *cli.Contexts) error {
+			return change(f, func(contexts *cli.Contexts) (string, error) {
 				contexts.Current = args[0]
 				_, err := contexts.Get(args[0])
-				return err
+				return fmt.Sprintf("the context is %s now", cli.Safe(args[0])), err
 			})
-			if err != nil {
-				return err
-			}
-			f.Say("the context is %s now", cli.Safe(args[0]))
-			return nil
 		},
 	}
 }
@@ -136,17 +145,11 @@ The context is not tried: signalbox status --context NAME does so.`,
 			if err != nil {
 				return err
 			}
-			var current string
-			err = f.ChangeContexts(func(contexts *cli.Contexts) error {
+			return change(f, func(contexts *cli.Contexts) (string, error) {
 				err := contexts.Set(args[0], given)
-				current = contexts.Current
-				return err
+				return fmt.Sprintf("context %s is set; the current one is %s", cli.Safe(args[0]),
+					cli.Safe(contexts.Current)), err
 			})
-			if err != nil {
-				return err
-			}
-			f.Say("context %s is set; the current one is %s", cli.Safe(args[0]), cli.Safe(current))
-			return nil
 		},
 	}
 }
@@ -158,25 +161,18 @@ func newDelete(f *cli.Frame) *cobra.Command {
 		Long:    `Takes a context out of the file. Nothing happens to the cluster.`,
 		Example: `  signalbox context delete test`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			var current string
-			err := f.ChangeContexts(func(contexts *cli.Contexts) error {
+			return change(f, func(contexts *cli.Contexts) (string, error) {
 				_, err := contexts.Get(args[0])
 				delete(contexts.Contexts, args[0])
 				if contexts.Current == args[0] {
 					contexts.Current = ""
 				}
-				current = contexts.Current
-				return err
+				done := fmt.Sprintf("context %s is deleted", cli.Safe(args[0]))
+				if contexts.Current == "" {
+					done += "; there is no current one now"
+				}
+				return done, err
 			})
-			if err != nil {
-				return err
-			}
-			if current == "" {
-				f.Say("context %s is deleted; there is no current one now", cli.Safe(args[0]))
-				return nil
-			}
-			f.Say("context %s is deleted", cli.Safe(args[0]))
-			return nil
 		},
 	}
 }

@@ -51,16 +51,8 @@ is off the list, and on it again when the cluster is back.`,
   wait $server; kill $registered`,
 		RunE: func(c *cobra.Command, args []string) error {
 			endpoint := discovery.Endpoint{Address: args[2], Metadata: metadata}
-			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
-				s, err := session.Open(ctx, k, box, args[0], c.CommandPath()+" "+args[1], client.Renew())
-				if err != nil {
-					return err
-				}
-				defer cli.CleanUp(ctx, f, "end the session", s.Close)
-				within, cancel, err := k.Within(ctx)
-				if err != nil {
-					return err
-				}
+			return session.Stay(f, c, args, func(ctx context.Context, k *cli.Connection, s *client.Session) error {
+				within, cancel := k.Within(ctx)
 				r, err := discovery.Register(within, s, args[1], endpoint)
 				err = cli.EndedBy(within, err)
 				cancel()
@@ -68,7 +60,7 @@ is off the list, and on it again when the cluster is back.`,
 					return err
 				}
 				return keepRegistered(ctx, f, s, r, args[1], endpoint)
-			})
+			}, client.Renew())
 		},
 	}
 	session.Add(c)

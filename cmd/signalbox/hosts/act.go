@@ -37,9 +37,7 @@ func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 }
 
 // run carries an act out.
-func (a *hostAct) run(c *cobra.Command, host string,
-	act func(ctx context.Context, on *admin.Admin, by admin.By) (changed bool, err error),
-) error {
+func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 	if within := c.Flag("within"); within != nil && within.Changed {
 		if a.within <= 0 {
 			return cli.Misuse(c, "--within %v is no time to wait: give a duration above 0", a.within)
@@ -51,25 +49,18 @@ func (a *hostAct) run(c *cobra.Command, host string,
 		c.SetContext(bounded)
 	}
 	return a.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
-		within, cancel, err := k.Within(ctx)
-		if err != nil {
-			return err
-		}
+		within, cancel := k.Within(ctx)
 		defer cancel()
 		on := admin.Of(box)
 		var id uint64
 		if a.wait { // by its id, since a new host may have the name by then
-			cluster, err := on.Describe(within)
+			h, err := findHost(within, on, host)
 			if err != nil {
 				return cli.EndedBy(within, err)
 			}
-			h, err := memberOf(cluster, host)
-			if err != nil {
-				return err
-			}
 			id = h.ID
 		}
-		changed, err := act(within, on, admin.By(a.flags.By(a.Frame)))
+		changed, err := act(on, within, host, admin.By(a.flags.By(a.Frame)))
 		if err != nil {
 			return cli.EndedBy(within, err)
 		}
@@ -87,11 +78,7 @@ func (a *hostAct) run(c *cobra.Command, host string,
 
 // isDone reports whether the host is known to have come to the state.
 func (a *hostAct) isDone(ctx context.Context, on *admin.Admin, host string) bool {
-	cluster, err := on.Describe(ctx)
-	if err != nil {
-		return false
-	}
-	h, err := memberOf(cluster, host)
+	h, err := findHost(ctx, on, host)
 	return err == nil && a.reached(h)
 }
 
@@ -127,17 +114,14 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 	}
 }
 
-// simpleAct is an act with nothing but a host, an author and a reason.
-func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct,
-	act func(on *admin.Admin, ctx context.Context, host string, by admin.By) (bool, error),
-) *cobra.Command {
+// actOfHost is an act with a host, an author and a reason.
+type actOfHost = func(on *admin.Admin, ctx context.Context, host string, by admin.By) (changed bool, err error)
+
+// simpleAct makes a command of an act.
+func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct, act actOfHost) *cobra.Command {
 	a.Frame = f
 	c.Use = use + " HOST"
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.run(c, args[0], func(ctx context.Context, on *admin.Admin, by admin.By) (bool, error) {
-			return act(on, ctx, args[0], by)
-		})
-	}
+	c.RunE = func(c *cobra.Command, args []string) error { return a.run(c, args[0], act) }
 	return a.add(c)
 }
 
@@ -191,10 +175,8 @@ func newHostUndrain(f *cli.Frame) *cobra.Command {
 }
 
 func newHostExpel(f *cli.Frame) *cobra.Command {
-	a := &hostAct{Frame: f, done: "expelled", waited: admin.Expelled, takesTime: true}
 	var force bool
-	c := &cobra.Command{
-		Use:   "expel HOST",
+	c := simpleAct(f, "expel", &cobra.Command{
 		Short: "Have a host leave the cluster for ever",
 		Long: `Removes the replicas of a host everywhere, and gives it the state EXPELLED, which is
 final: with its data directory it is never let in again. Its name can be another
@@ -208,28 +190,26 @@ then its vote may be needed, to remove it among others.`,
 
   # a machine that is gone and has no successor
   signalbox host expel b --yes`,
-		RunE: func(c *cobra.Command, args []string) error {
-			describe := func(ctx context.Context, box *client.Client) (string, error) {
-				cluster, err := admin.Of(box).Describe(ctx)
-				if err != nil {
-					return "", err
-				}
-				h, err := memberOf(cluster, args[0])
-				if err != nil {
-					return "", err
-				}
-				return fmt.Sprintf("this makes host %s, which is %v, leave the cluster for ever", h.Name,
-					h.Current.State), nil
+	}, &hostAct{done: "expelled", waited: admin.Expelled, takesTime: true},
+		func(on *admin.Admin, ctx context.Context, host string, by admin.By) (bool, error) {
+			return on.Expel(ctx, host, force, by)
+		})
+	confirmed := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		describe := func(ctx context.Context, box *client.Client) (string, error) {
+			h, err := findHost(ctx, admin.Of(box), args[0])
+			if err != nil {
+				return "", err
 			}
-			if err := f.Confirmed(c, describe); err != nil {
-				return err
-			}
-			return a.run(c, args[0], func(ctx context.Context, on *admin.Admin, by admin.By) (bool, error) {
-				return on.Expel(ctx, args[0], force, by)
-			})
-		},
+			return fmt.Sprintf("this makes host %s, which is %v, leave the cluster for ever", h.Name,
+				h.Current.State), nil
+		}
+		if err := f.Confirmed(c, describe); err != nil {
+			return err
+		}
+		return confirmed(c, args)
 	}
 	c.Flags().BoolVar(&force, "force", false, "expel it though it is online")
 	cli.AddYes(c)
-	return a.add(c)
+	return c
 }

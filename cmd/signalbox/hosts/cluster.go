@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -70,21 +71,18 @@ func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.Concern) error {
 	return f.Show(c, fields, concerns.Section(found))
 }
 
-// stepCells are the open steps as a table has them.
-func stepCells(steps []admin.Step) (rows [][]any) {
-	for _, s := range steps {
-		text := s.LastError
-		if s.Wait > 0 {
-			text = fmt.Sprintf("%s; again in %v", text, s.Wait.Round(100*time.Millisecond))
-		}
-		rows = append(rows, []any{s.ID, s.Text, s.Age.Round(100 * time.Millisecond), s.Failures, text})
+// stepCells are an open step in a table.
+func stepCells(s admin.Step) []any {
+	text := s.LastError
+	if s.Wait > 0 {
+		text = fmt.Sprintf("%s; again in %v", text, s.Wait.Round(100*time.Millisecond))
 	}
-	return rows
+	return []any{s.ID, s.Text, s.Age.Round(100 * time.Millisecond), s.Failures, text}
 }
 
 // reasonSection is a table of reasons for which the governor waits.
 func reasonSection(title string, reasons []admin.Reason) operation.Section {
-	rows := cli.Cells(reasons, func(r admin.Reason) []any {
+	rows := cli.Map(reasons, func(r admin.Reason) []any {
 		return []any{r.Text, r.Rule, durationCell(r.Since), durationCell(r.Left)}
 	})
 	return cli.Section(title, []string{"REASON", "RULE", "SINCE", "UNTIL"}, rows)
@@ -152,10 +150,7 @@ func askWhy(ctx context.Context, f *cli.Frame, box *client.Client) error {
 	asking, cancel := concerns.Patience(ctx)
 	defer cancel()
 	why, failed := admin.Of(box).Why(asking)
-	if err := showWhy(f, operation.WhyReport{Why: why, Concerns: list}); err != nil {
-		return err
-	}
-	return failed
+	return cmp.Or(showWhy(f, operation.WhyReport{Why: why, Concerns: list}), failed)
 }
 
 func showWhy(f *cli.Frame, why operation.WhyReport) error {
@@ -169,7 +164,8 @@ func showWhy(f *cli.Frame, why operation.WhyReport) error {
 		text = "it waits"
 	}
 	return f.Show(why, cli.Fields("governor", text), concerns.Section(why.Items),
-		concerns.UnansweredSection(why.Unanswered), cli.Section("Open steps", stepTitles, stepCells(why.Steps)),
+		concerns.UnansweredSection(why.Unanswered),
+		cli.Section("Open steps", stepTitles, cli.Map(why.Steps, stepCells)),
 		reasonSection("What it waits for", why.Reasons))
 }
 
@@ -222,20 +218,13 @@ once; the SUBJECT is that of cluster why -o json.`,
 				changed, err := on.CancelStep(ctx, cancel, hold, by)
 				return f.ReportAct(fmt.Sprintf("step %d", cancel), "over", changed, err)
 			case subject != "":
-				if err := on.EndDelay(ctx, subject, by); err != nil {
-					return err
-				}
-				return f.ReportAct(subject, "tried again", true, nil)
+				return f.ReportAct(subject, "tried again", true, on.EndDelay(ctx, subject, by))
 			}
 			why, err := on.Why(ctx)
 			if err != nil {
 				return err
 			}
-			rows := f.Rows(stepTitles...)
-			for i, cells := range stepCells(why.Steps) {
-				rows.Add(&why.Steps[i], cells...)
-			}
-			return rows.End()
+			return cli.List(f.Rows(stepTitles...), why.Steps, stepCells)
 		}),
 	}
 	c.Flags().Uint64Var(&cancel, "cancel", 0, "end the step of this id, `NUMBER`")

@@ -180,6 +180,15 @@ func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
 	return nil, cli.Errorf(cli.ExitNotFound, "there is no host %s; signalbox host list shows them", cli.Safe(name))
 }
 
+// findHost asks for the host that a user names.
+func findHost(ctx context.Context, on *admin.Admin, name string) (*admin.Host, error) {
+	cluster, err := on.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return memberOf(cluster, name)
+}
+
 func newHostShow(f *cli.Frame) *cobra.Command {
 	return clusterReader(f, &cobra.Command{
 		Use:   "show HOST",
@@ -213,7 +222,7 @@ func showHost(f *cli.Frame, v *HostView) error {
 		"version", v.Version,
 		"feature level", v.Level, "incarnation", v.Incarnation, "starts", v.Starts, "raft address", v.RaftAddress,
 		"client address", v.ClientAddress, "admin address", v.AdminAddress)
-	rows := cli.Cells(v.Replicas, func(p replicaView) []any {
+	rows := cli.Map(v.Replicas, func(p replicaView) []any {
 		return []any{shardName(p.Shard), p.ID, strings.ToLower(p.Role.String()), p.Leads, behindText(&p.Replica)}
 	})
 	return f.Show(v, fields, cli.Section("Replicas", []string{"SHARD", "REPLICA#", "ROLE", "LEADS", "BEHIND"}, rows))

@@ -66,11 +66,10 @@ short by so many voters of those that the policy asks for, no leader, or no majo
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
 		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#",
 			"+DOMAINS THAT MAY FAIL")
-		for i := range cluster.Shards {
-			s := &cluster.Shards[i]
+		return cli.List(rows, cluster.Shards, func(s admin.Shard) []any {
 			state, alive, tolerates := "", "", ""
 			if cluster.Observed {
-				state = stateText(s)
+				state = stateText(&s)
 				alive, tolerates = fmt.Sprintf("%d of %d", s.Live, s.Voters), strconv.Itoa(max(0, s.Tolerated))
 			}
 			var domains []string
@@ -79,11 +78,9 @@ short by so many voters of those that the policy asks for, no leader, or no majo
 					domains = append(domains, d.Label)
 				}
 			}
-			rows.Add(s, shardName(s.ID), hostName(cluster, s.Leader),
-				rolesText(cluster, s, admin.Voter), rolesText(cluster, s, admin.Learner), state, alive,
-				tolerates, strings.Join(domains, " "))
-		}
-		return rows.End()
+			return []any{shardName(s.ID), hostName(cluster, s.Leader), rolesText(cluster, &s, admin.Voter),
+				rolesText(cluster, &s, admin.Learner), state, alive, tolerates, strings.Join(domains, " ")}
+		})
 	})
 }
 

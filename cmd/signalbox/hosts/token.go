@@ -74,14 +74,11 @@ func listJoinTokens(ctx context.Context, f *cli.Frame, on *admin.Admin) error {
 	if err != nil {
 		return err
 	}
-	rows := f.Rows("ID", "GOOD FOR", "MADE BY", "USED BY")
-	for _, t := range tokens {
+	return cli.List(f.Rows("ID", "GOOD FOR", "MADE BY", "USED BY"), tokens, func(t admin.JoinToken) []any {
 		left := "over"
 		if t.Left > 0 {
 			left = fmt.Sprint(t.Left.Round(time.Second))
 		}
-		rows.Add(t, t.ID, left,
-			t.By, shortIncarnation(t.Used))
-	}
-	return rows.End()
+		return []any{t.ID, left, t.By, shortIncarnation(t.Used)}
+	})
 }

@@ -95,16 +95,14 @@ type waitedFor struct{ key, text string }
 // say says what the governor waits for, as far as the last look did not find it.
 func (w *waiting) say(why *admin.Why) {
 	var list []waitedFor
-	for i := range why.Steps {
-		s := &why.Steps[i]
+	for _, s := range why.Steps {
 		text := "under way: " + s.Text
 		if s.LastError != "" {
 			text += ": " + s.LastError
 		}
 		list = append(list, waitedFor{fmt.Sprint("step/", s.ID, "/", s.Failures), text + times(s.Age, s.Wait)})
 	}
-	for i := range why.Reasons {
-		r := &why.Reasons[i]
+	for _, r := range why.Reasons {
 		if r.Code == admin.CodeOccupied || r.Rule == admin.RuleLeaders {
 			continue // the step in the way is said, and leaderships do not count
 		}

@@ -65,7 +65,7 @@ type Object struct {
 	LogFiles  int
 	Replicas  []replicaObject
 	Snapshots []snapshotObject
-	Nodes     []Contents
+	Nodes     []datadir.Node
 	Problems  []inspectedObject
 }
 
@@ -97,16 +97,6 @@ type snapshotObject struct {
 	Saved  string
 	Path   string
 	Newest bool
-}
-
-// Contents is what the snapshots have of a node.
-type Contents struct {
-	ID         uint64
-	Path       string
-	Sessions   int
-	Semaphores int
-	Owners     int
-	Waiters    int
 }
 
 // inspectedObject is a file that is damaged or missing.
@@ -150,12 +140,10 @@ func newObject(d *datadir.Directory) Object {
 		ClusterName: id.ClusterName, Shards: id.Shards, Format: identity.Format, CreatedBy: id.CreatedBy,
 		Created: id.Created.UTC().Format(time.RFC3339), Started: id.Started, Machine: d.Machine,
 		Incarnation: id.Incarnation.String(), Starts: id.Starts, LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
-		Hosts: []memberObject{}, Replicas: []replicaObject{}, Snapshots: []snapshotObject{},
-		Nodes: []Contents{}, Problems: []inspectedObject{},
 	}
-	for _, h := range id.Founders {
-		o.Hosts = append(o.Hosts, memberObject{uint64(h.ID), h.Name, h.Raft, h.Incarnation.String()})
-	}
+	o.Hosts = cli.Map(id.Founders, func(h identity.Founder) memberObject {
+		return memberObject{uint64(h.ID), h.Name, h.Raft, h.Incarnation.String()}
+	})
 	for _, s := range d.Snapshots {
 		newest, _ := d.Newest(s.Shard)
 		o.Snapshots = append(o.Snapshots, snapshotObject{
@@ -207,10 +195,7 @@ func readContents(f *cli.Frame, d *datadir.Directory, o *Object) {
 		}
 	}
 	bar.End()
-	for i := range content.Nodes {
-		n := &content.Nodes[i]
-		o.Nodes = append(o.Nodes, Contents{uint64(n.ID), n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters})
-	}
+	o.Nodes = content.Nodes
 }
 
 func showDirectory(f *cli.Frame, o *Object) error {
@@ -227,13 +212,11 @@ func showDirectory(f *cli.Frame, o *Object) error {
 	if o.Cluster == "" {
 		host, name, shards = o.HostName, "none: the host is not born yet", "none"
 	}
-	inUse := o.InUse
-	inUse = cmp.Or(inUse, "no")
 	fields := cli.Fields("path", o.Path, "host", host, "incarnation", o.Incarnation, "starts", o.Starts,
 		"cluster", name, "shards", shards, "format", o.Format, "created", o.Created+" by version "+o.CreatedBy,
-		"machine", o.Machine, "in use", inUse, "log", log, "snapshots", len(o.Snapshots))
-	hosts := cli.Cells(o.Hosts, func(h memberObject) []any { return []any{h.ID, h.Name, h.Raft, h.Incarnation} })
-	replicas := cli.Cells(o.Replicas, func(r replicaObject) []any {
+		"machine", o.Machine, "in use", cmp.Or(o.InUse, "no"), "log", log, "snapshots", len(o.Snapshots))
+	hosts := cli.Map(o.Hosts, func(h memberObject) []any { return []any{h.ID, h.Name, h.Raft, h.Incarnation} })
+	replicas := cli.Map(o.Replicas, func(r replicaObject) []any {
 		entries := "none"
 		if r.LastEntry >= r.FirstEntry {
 			entries = fmt.Sprintf("%d to %d", r.FirstEntry, r.LastEntry)
@@ -246,10 +229,10 @@ func showDirectory(f *cli.Frame, o *Object) error {
 			snapshots = append(snapshots, []any{s.Shard, s.Index, cli.ByteText(s.Bytes), s.Saved, s.Path})
 		}
 	}
-	nodes := cli.Cells(o.Nodes, func(n Contents) []any {
+	nodes := cli.Map(o.Nodes, func(n datadir.Node) []any {
 		return []any{n.ID, n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters}
 	})
-	problems := cli.Cells(o.Problems, func(p inspectedObject) []any { return []any{p.Path, p.Problem} })
+	problems := cli.Map(o.Problems, func(p inspectedObject) []any { return []any{p.Path, p.Problem} })
 	return f.Show(o, fields,
 		cli.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS", "+INCARNATION"},
 			hosts),

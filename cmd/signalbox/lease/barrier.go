@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/barrier"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
@@ -23,7 +24,6 @@ const (
 // barrierCommand is a run of barrier.
 type barrierCommand struct {
 	leaseRunner
-	name    string
 	parties int
 	wait    time.Duration
 	bounded bool
@@ -74,8 +74,7 @@ COMMAND; 64 the command line is wrong. signalbox help exit-codes has the others.
 			if b.bounded = c.Flags().Changed("wait"); b.wait < 0 {
 				return cli.Misuse(c, "--wait %v is below zero", b.wait)
 			}
-			b.name = args[1]
-			return b.pass()
+			return b.serve("barrier", b.pass)
 		},
 	}
 	c.Flags().IntVar(&b.parties, "parties", 0, "how many are to come: `NUMBER`")
@@ -85,19 +84,12 @@ COMMAND; 64 the command line is wrong. signalbox help exit-codes has the others.
 }
 
 // pass waits for all parties, runs the command, and waits for all parties again.
-func (b *barrierCommand) pass() error {
-	ctx, stop := b.WatchSignals()
-	defer stop()
-	defer b.close()
-	s, err := b.open(ctx, "barrier")
-	if err != nil {
-		return cli.OrInterrupted(ctx, err)
-	}
+func (b *barrierCommand) pass(ctx context.Context, s *client.Session) error {
 	entry, err := b.enter(ctx, barrier.New(s, b.name, b.parties, barrier.As(b.data)))
 	if err != nil {
 		return cli.OrInterrupted(ctx, err)
 	}
-	task := child.Task{Purpose: entry.Context(), KillAfter: b.killAfter, OnChange: b.reportChange}
+	task := child.Task{Purpose: entry.Context(), KillAfter: b.killAfter, OnChange: b.onChange()}
 	out, err := task.Run(b.Cmd(
 		runner.NodeVariable+"="+b.path,
 		barrierVariable+"="+b.name,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,6 @@ const (
 // electCommand is one run of elect.
 type electCommand struct {
 	leaseRunner
-	name    string
 	once    bool
 	observe bool
 	follow  bool
@@ -84,8 +84,7 @@ signalbox help exit-codes has the others.`,
 			if err := e.prepare(c, args); err != nil {
 				return err
 			}
-			e.name = args[1]
-			return e.elect()
+			return e.serve("elect", e.elect, client.Renew())
 		},
 	}
 	c.Flags().BoolVar(&e.once, "once", false, "end with COMMAND, or when the lead is lost, instead of contending again")
@@ -97,14 +96,7 @@ signalbox help exit-codes has the others.`,
 }
 
 // elect contends until a signal ends it.
-func (e *electCommand) elect() error {
-	ctx, stop := e.WatchSignals()
-	defer stop()
-	defer e.close()
-	s, err := e.open(ctx, "elect", client.Renew())
-	if err != nil {
-		return cli.OrInterrupted(ctx, err)
-	}
+func (e *electCommand) elect(ctx context.Context, s *client.Session) error {
 	for {
 		ran, over, err := e.term(ctx, s)
 		if over {
@@ -114,9 +106,7 @@ func (e *electCommand) elect() error {
 		if ran < electSoon {
 			rest = electLongRest
 		}
-		select {
-		case <-time.After(rest):
-		case <-ctx.Done():
+		if !cli.SleepFor(ctx, rest) {
 			return context.Cause(ctx)
 		}
 	}
@@ -186,13 +176,10 @@ func (e *electCommand) failed(ctx context.Context, s *client.Session, err error)
 	if s.Context().Err() != nil {
 		return true, context.Cause(s.Context())
 	}
-	for _, final := range []error{
-		client.ErrBadRequest, client.ErrUnauthorized, client.ErrPreconditionFailed, client.ErrUnsupported,
-		client.ErrInternal,
-	} {
-		if errors.Is(err, final) {
-			return true, err
-		}
+	final := []error{client.ErrBadRequest, client.ErrUnauthorized, client.ErrPreconditionFailed, client.ErrUnsupported,
+		client.ErrInternal}
+	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
+		return true, err
 	}
 	e.Note("cannot contend, and will try again: %s", cli.Explain(err))
 	return false, nil

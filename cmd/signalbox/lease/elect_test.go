@@ -48,7 +48,7 @@ func TestTheTimeInTheQueueIsNoPartOfATerm(t *testing.T) {
 	f := cli.NewFrame(cli.Streams{Out: io.Discard, Err: io.Discard})
 	e := &electCommand{leaseRunner: leaseRunner{
 		Runner: runner.Runner{Frame: f, Argv: []string{"true"}, Program: "/bin/true"},
-		path:   "/jobs", timeout: client.DefaultSessionTimeout}, name: "boss"}
+		path:   "/jobs", name: "boss", timeout: client.DefaultSessionTimeout}}
 	own, err := box.Session(t.Context(), "/jobs")
 	if err != nil {
 		t.Fatal(err)

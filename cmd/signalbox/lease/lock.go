@@ -16,7 +16,6 @@ import (
 // lockCommand is one run of lock.
 type lockCommand struct {
 	leaseRunner
-	name   string
 	count  cli.Amount
 	limit  cli.Amount
 	shared bool
@@ -97,8 +96,7 @@ wrong. signalbox help exit-codes has the others.`,
 			if err := l.check(); err != nil {
 				return cli.Errorf(cli.ExitUsage, "%w; %s --help tells more", err, c.CommandPath())
 			}
-			l.name = args[1]
-			return l.lock()
+			return l.serve("lock", l.lock)
 		},
 	}
 	c.Flags().Var(&l.limit, "limit",
@@ -125,14 +123,7 @@ func (l *lockCommand) check() error {
 }
 
 // lock runs the command.
-func (l *lockCommand) lock() error {
-	ctx, stop := l.WatchSignals()
-	defer stop()
-	defer l.close()
-	s, err := l.open(ctx, "lock")
-	if err != nil {
-		return cli.OrInterrupted(ctx, err)
-	}
+func (l *lockCommand) lock(ctx context.Context, s *client.Session) error {
 	lease, err := l.acquire(ctx, s)
 	if err != nil {
 		return cli.OrInterrupted(ctx, l.explain(err))

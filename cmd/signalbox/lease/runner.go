@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,9 +42,7 @@ type leaseRunner struct {
 	data      string
 	existing  bool
 
-	// Set for the run.
-	path string
-	box  *client.Client
+	path, name string // set for the run
 }
 
 // addFlags adds the flags of both commands.
@@ -76,59 +75,46 @@ func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 			"give up to %v, or a longer session timeout",
 			r.killAfter, r.timeout, most)
 	}
-	if r.data == "" {
-		r.data = whoAmI()
-	}
-	r.path = args[0]
+	r.data = cmp.Or(r.data, whoAmI())
+	r.path, r.name = args[0], args[1]
 	return r.FindProgram()
 }
 
 func whoAmI() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s, process %d", cmp.Or(host, "unknown"), os.Getpid())
 }
 
-// open connects to the cluster and starts a session, in a node that is created if it does not exist.
-func (r *leaseRunner) open(ctx context.Context, kind string, options ...client.SessionOption) (*client.Session, error) {
-	connection, err := r.Connection()
-	if err != nil {
-		return nil, err
-	}
-	stays := ctx
-	ctx, cancel, err := connection.Within(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer cancel()
-	if r.box, err = connection.Open(ctx); err != nil {
-		return nil, err
-	}
-	go cli.ReportOutages(stays, r.box, r.Note)
+// serve calls do with a new session.
+func (r *leaseRunner) serve(kind string, do func(context.Context, *client.Session) error,
+	options ...client.SessionOption) error {
+	return r.Connected(func(ctx, opening context.Context, _ *cli.Connection, box *client.Client) error {
+		s, err := r.open(opening, box, kind, options...)
+		if err != nil {
+			return cli.OrInterrupted(ctx, err)
+		}
+		return do(ctx, s)
+	})
+}
+
+// open starts a session, in a node that is created if it does not exist.
+func (r *leaseRunner) open(ctx context.Context, box *client.Client, kind string,
+	options ...client.SessionOption) (*client.Session, error) {
 	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(r.Program))
 	options = append(options, client.SessionTimeout(r.timeout), client.Description(description))
-	s, err := r.box.Session(ctx, r.path, options...)
+	s, err := box.Session(ctx, r.path, options...)
 	if err == nil || r.existing || !errors.Is(err, client.ErrNotFound) {
 		return s, cli.EndedBy(ctx, err)
 	}
-	node, err := r.box.CreateNode(ctx, r.path, client.NodeConfig{})
+	node, err := box.CreateNode(ctx, r.path, client.NodeConfig{})
 	if err != nil {
 		return nil, fmt.Errorf("the node %s does not exist, and it cannot be created here: %w", cli.Safe(r.path), err)
 	}
 	if !node.Existed {
 		r.Note("created the node %s", cli.Safe(r.path))
 	}
-	s, err = r.box.Session(ctx, r.path, options...)
+	s, err = box.Session(ctx, r.path, options...)
 	return s, cli.EndedBy(ctx, err)
-}
-
-// close closes the connections, and ends a session first.
-func (r *leaseRunner) close() {
-	if r.box != nil {
-		_ = r.box.Close() // a session without an end here ends by its timeout
-	}
 }
 
 // run runs the command under a lease, and gives the lease back.
@@ -140,7 +126,7 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 		fmt.Sprintf("%s=%d", sessionVariable, lease.Session()),
 		fmt.Sprintf("%s=%v", countVariable, cli.Amount(lease.Count())),
 	)
-	out, err := child.Leash{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter, OnChange: r.reportChange}.Run(cmd,
+	out, err := child.Leash{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter, OnChange: r.onChange()}.Run(cmd,
 		r.Signals)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
@@ -148,17 +134,10 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 	return out, r.NotRun(err)
 }
 
-// reportChange says what has happened to the command.
-func (r *leaseRunner) reportChange(c child.Change) {
-	switch c {
-	case child.Suspended:
-		r.Note("the command is stopped, and so is this process: continue both within %v, or the lease is lost and "+
-			"the command is killed", r.timeout)
-	case child.Stopped:
-		r.Note("the command is stopped, and the lease is kept; kill -CONT %d continues it", os.Getpid())
-	case child.Continued:
-		r.Note("the command goes on")
-	}
+// onChange returns a function that says what has happened to the command.
+func (r *leaseRunner) onChange() func(child.Change) {
+	suspended := ": continue both within %v, or the lease is lost and the command is killed"
+	return r.OnChange(fmt.Sprintf(suspended, r.timeout), ", and the lease is kept")
 }
 
 // lossOf says how a command ended after the loss of its lease.

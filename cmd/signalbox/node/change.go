@@ -34,14 +34,11 @@ If the path exists the command ends with code 73 and changes nothing; with
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				n, err := box.CreateNode(ctx, args[0], config)
-				if err != nil {
-					return err
-				}
-				if n.Existed && !ifAbsent {
+				if err == nil && n.Existed && !ifAbsent {
 					return cli.Errorf(cli.ExitExists, "create node %s: it is there already, and was not changed; "+
 						"--if-absent lets that be no error, signalbox node alter changes it", n.Path)
 				}
-				return printNode(f, n)
+				return printNode(f, n, err)
 			})
 		},
 	}
@@ -78,10 +75,7 @@ version; the command ends with code 79 then.`,
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				n, err := box.AlterNode(ctx, args[0], config, guards...)
-				if err != nil {
-					return err
-				}
-				return printNode(f, n)
+				return printNode(f, n, err)
 			})
 		},
 	}

@@ -35,8 +35,11 @@ func orDefault[T comparable](value, fallback T) string {
 	return fmt.Sprint(value)
 }
 
-// printNode prints a node.
-func printNode(f *cli.Frame, n *client.NodeInfo) error {
+// printNode prints a node that was read or changed, and passes an error on.
+func printNode(f *cli.Frame, n *client.NodeInfo, err error) error {
+	if err != nil {
+		return err
+	}
 	return f.Show(n, cli.Fields("path", n.Path, "id", n.ID, "config version", n.ConfigVersion,
 		"self-check period", orDefault(n.Config.SelfCheckPeriod, defaultSelfCheck),
 		"session grace period", orDefault(n.Config.SessionGracePeriod, defaultGrace),
@@ -116,10 +119,7 @@ have, its config, and the version of the config, which grows with every change.`
   signalbox node describe /prod/jobs -o json | jq -r .config_version`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			n, err := box.DescribeNode(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return printNode(f, n)
+			return printNode(f, n, err)
 		}),
 	}
 }

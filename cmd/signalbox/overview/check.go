@@ -43,11 +43,6 @@ type Finding struct {
 // findings gathers what is found, in order.
 type findings struct{ list []Finding }
 
-// well adds a finding about a part of the cluster that is well.
-func (f *findings) well(subject, format string, a ...any) {
-	f.list = append(f.list, Finding{Level: levelOK, Subject: subject, Found: fmt.Sprintf(format, a...)})
-}
-
 // add adds a finding, with advice where the part is not well.
 func (f *findings) add(l level, subject, advice, format string, a ...any) {
 	if l == levelOK {
@@ -112,9 +107,7 @@ func (c *checkCommand) check() error {
 	base, stop := cli.UntilInterrupted(context.Background())
 	defer stop()
 	var x findings
-	if err := c.within(base, connection, func(ctx context.Context) { checkCluster(ctx, connection, &x) }); err != nil {
-		return err
-	}
+	checkCluster(base, connection, &x)
 	if c.disk != "" && !cli.WasInterrupted(base) {
 		checkDisk(base, c.Frame, c.disk, &x)
 	}
@@ -122,17 +115,6 @@ func (c *checkCommand) check() error {
 		return context.Cause(base)
 	}
 	return c.show(&x)
-}
-
-// within does something in the time that a command has.
-func (c *checkCommand) within(ctx context.Context, connection *cli.Connection, do func(context.Context)) error {
-	ctx, cancel, err := connection.Within(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	do(ctx)
-	return nil
 }
 
 // show prints the findings.
@@ -166,6 +148,8 @@ func (c *checkCommand) show(x *findings) error {
 
 // checkCluster asks the hosts what is not well.
 func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) {
+	ctx, cancel := connection.Within(ctx)
+	defer cancel()
 	box, err := connection.Open(ctx)
 	var list *admin.Concerns
 	if err == nil {
@@ -186,7 +170,7 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 // judgeConcerns adds the concerns of hosts, and a finding for each group of concerns without an entry.
 func judgeConcerns(list *admin.Concerns, x *findings) {
 	if n := len(list.Unanswered); n == 0 {
-		x.well("answers", "all hosts answer: %d", list.Asked)
+		x.add(levelOK, "answers", "", "all hosts answer: %d", list.Asked)
 	} else {
 		l := levelWarn
 		if 2*n >= list.Asked {
@@ -205,7 +189,7 @@ func judgeConcerns(list *admin.Concerns, x *findings) {
 		if since := concerns.Ago(c.Since); since != "" {
 			text += ", for " + since
 		}
-		x.add(levelOf(c.Severity), c.Subject, cli.Safe(c.Do), "%s", text)
+		x.add(levelOf[c.Severity], c.Subject, cli.Safe(c.Do), "%s", text)
 	}
 	// What is stuck among the objects of a shard is known to its leader alone.
 	unled := slices.ContainsFunc(list.Items, func(c admin.Concern) bool {
@@ -218,19 +202,12 @@ func judgeConcerns(list *admin.Concerns, x *findings) {
 		case unled && (g == concern.Rollouts || g == concern.Rounds || g == concern.Locks):
 			x.add(levelWarn, string(g), "", "not known while a shard has no leader")
 		case len(list.Unanswered) > 0:
-			x.well(string(g), "nothing to look at, by those that answer")
+			x.add(levelOK, string(g), "", "nothing to look at, by those that answer")
 		default:
-			x.well(string(g), "nothing to look at")
+			x.add(levelOK, string(g), "", "nothing to look at")
 		}
 	}
 }
 
-func levelOf(s admin.Severity) level {
-	switch s {
-	case admin.Failure:
-		return levelFail
-	case admin.Warning:
-		return levelWarn
-	}
-	return levelOK
-}
+// levelOf is how bad a concern is, levelOK for a note.
+var levelOf = map[admin.Severity]level{admin.Failure: levelFail, admin.Warning: levelWarn}

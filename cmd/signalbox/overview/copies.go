@@ -1,10 +1,9 @@
 package overview
 
 import (
-	"slices"
-
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
 // copyOfShard says whether a host has a copy of a shard, and whether the copy votes.
@@ -50,8 +49,8 @@ func reportOf(h *client.HostStatus, shard uint64) (x client.ShardStatus) {
 	if shard == h.Meta.ID {
 		return h.Meta
 	}
-	if i := slices.IndexFunc(h.Shards, func(x client.ShardStatus) bool { return x.ID == shard }); i >= 0 {
-		x = h.Shards[i]
+	if x := cli.Find(h.Shards, func(x *client.ShardStatus) bool { return x.ID == shard }); x != nil {
+		return *x
 	}
 	return x
 }

@@ -37,10 +37,7 @@ const governorTries = 3
 
 // addCluster adds what is known of the hosts as a whole.
 func (s *Status) addCluster(c *admin.Cluster) {
-	if s.whole = c; c == nil {
-		return
-	}
-	if !c.Observed {
+	if s.whole = c; c == nil || !c.Observed {
 		return
 	}
 	for i := range c.Shards {

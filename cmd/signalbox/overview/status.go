@@ -170,12 +170,7 @@ func newStatusReport(hosts []client.HostStatus, records *admin.Cluster) *Status 
 
 // shard is the report on a shard, nil where no host knows the shard.
 func (s *Status) shard(id uint64) *shardReport {
-	for i := range s.Shards {
-		if s.Shards[i].ID == id {
-			return &s.Shards[i]
-		}
-	}
-	return nil
+	return cli.Find(s.Shards, func(x *shardReport) bool { return x.ID == id })
 }
 
 // lag is how many entries of a shard a host is behind. A host knows nothing of entries that have not arrived.
@@ -293,10 +288,7 @@ func hostCells(s *Status) (rows [][]any) {
 			})
 			continue
 		}
-		var leads []string
-		for _, x := range h.Leads {
-			leads = append(leads, strconv.FormatUint(x, 10))
-		}
+		leads := cli.Map(h.Leads, func(id uint64) string { return strconv.FormatUint(id, 10) })
 		var fresh any = h.Fresh
 		if len(leads) == 0 {
 			fresh = "" // there is nothing to be sure of
@@ -309,10 +301,8 @@ func hostCells(s *Status) (rows [][]any) {
 
 // nameAt is the name on record of a host without an answer, empty for an unknown address.
 func (s *Status) nameAt(address string) string {
-	for _, u := range s.Unasked {
-		if u.Address == address {
-			return u.Host
-		}
+	if u := cli.Find(s.Unasked, func(u *admin.Unanswered) bool { return u.Address == address }); u != nil {
+		return u.Host
 	}
 	return ""
 }
@@ -329,13 +319,11 @@ func silentCells(s *Status) (rows [][]any) {
 	return rows
 }
 
-func shardCells(s *Status) (rows [][]any) {
-	for i := range s.Shards {
-		x := &s.Shards[i]
-		rows = append(rows, []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.AppliedIndex, x.Lag, x.Sessions,
-			x.Semaphores, x.Waiters, x.Rollouts, x.Processes})
-	}
-	return rows
+func shardCells(s *Status) [][]any {
+	return cli.Map(s.Shards, func(x shardReport) []any {
+		return []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.AppliedIndex, x.Lag, x.Sessions, x.Semaphores,
+			x.Waiters, x.Rollouts, x.Processes}
+	})
 }
 
 func copyCells(s *Status) (rows [][]any) {

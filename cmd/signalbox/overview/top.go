@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ signalbox help exit-codes has the others.`,
 // findPages asks the cluster for the admin pages of its hosts, if a cluster is named and no page: the default page may
 // be one of another cluster.
 func (t *topCommand) findPages(c *cobra.Command) error {
-	k, err := t.Connection()
+	k, err := t.Settings()
 	if err != nil || c.Flags().Changed("admin") || !k.NamesCluster() {
 		return err
 	}
@@ -120,9 +121,7 @@ func (t *topCommand) run(c *cobra.Command) error {
 	screen := screen.New(t.Frame, t.once || t.JSON())
 	defer screen.Restore()
 	for {
-		select {
-		case <-time.After(t.interval):
-		case <-ctx.Done():
+		if !cli.SleepFor(ctx, t.interval) {
 			return nil
 		}
 		now, err := t.read(ctx)
@@ -147,10 +146,8 @@ func (t *topCommand) read(ctx context.Context) ([]pages.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(t.interval, time.Second))
 	defer cancel()
 	hosts := pages.Read(ctx, t.admin)
-	for i := range hosts {
-		if hosts[i].Err == nil {
-			return hosts, nil
-		}
+	if slices.ContainsFunc(hosts, func(r pages.Reading) bool { return r.Err == nil }) {
+		return hosts, nil
 	}
 	return nil, cli.Errorf(cli.ExitUnavailable, "the admin pages of %s cannot be read: %w; --admin names those of a "+
 		"host that can be reached from here", hosts[0].Address, hosts[0].Err)

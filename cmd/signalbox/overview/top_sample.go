@@ -69,10 +69,9 @@ type semaphoreSample struct {
 // newSample compares two readings. A host of a single reading counts as far as possible.
 func newSample(before, now []pages.Reading, rows int) Sample {
 	l := Sample{
-		At: time.Now().UTC(), Requests: []requestSample{}, Hosts: []hostSample{}, Semaphores: []semaphoreSample{},
-		StillRollouts: stillRollouts(now, rows), StillProcesses: stillProcesses(now, rows),
+		At: time.Now().UTC(), StillRollouts: stillRollouts(now, rows), StillProcesses: stillProcesses(now, rows),
 	}
-	kinds := make(map[string]*requestSum)
+	kinds := make(map[string]requestSum)
 	var waits pages.Times
 	for i := range now {
 		h := &now[i]
@@ -116,14 +115,11 @@ func newSample(before, now []pages.Reading, rows int) Sample {
 
 // earlier finds the earlier reading of a host, or returns an empty reading.
 func earlier(before []pages.Reading, h *pages.Reading) *pages.Reading {
-	for i := range before {
-		b := &before[i]
+	is := &h.Status.Host
+	return cmp.Or(cli.Find(before, func(b *pages.Reading) bool {
 		// A restarted host counts from its start.
-		if b.Err == nil && b.Status.Host.ID == h.Status.Host.ID && b.Status.Host.Started.Equal(h.Status.Host.Started) {
-			return b
-		}
-	}
-	return &pages.Reading{}
+		return b.Err == nil && b.Status.Host.ID == is.ID && b.Status.Host.Started.Equal(is.Started)
+	}), &pages.Reading{})
 }
 
 // requestSum is one kind of request over all hosts.
@@ -132,20 +128,16 @@ type requestSum struct {
 	times         pages.Times
 }
 
-func sumRequests(kinds map[string]*requestSum, h, was *pages.Reading) {
+func sumRequests(kinds map[string]requestSum, h, was *pages.Reading) {
 	for _, s := range h.Metrics["signalbox_requests_total"] {
 		kind := s.Labels["kind"]
-		x := kinds[kind]
-		if x == nil {
-			x = &requestSum{}
-			kinds[kind] = x
-		}
-		label := []string{"kind", kind}
+		x, label := kinds[kind], []string{"kind", kind}
 		x.count += s.Value - was.Metrics.Sum("signalbox_requests_total", label...)
 		x.failed += h.Metrics.Sum("signalbox_requests_failed_total",
 			label...) - was.Metrics.Sum("signalbox_requests_failed_total", label...)
 		x.times = x.times.Plus(h.Metrics.Times("signalbox_request_seconds",
 			label...).Since(was.Metrics.Times("signalbox_request_seconds", label...)))
+		kinds[kind] = x
 	}
 }
 
@@ -237,13 +229,8 @@ func (s *Sample) text() string {
 			line(cli.Safe(h.Name), "no answer")
 			continue
 		}
-		ready := "yes"
-		if !h.Ready {
-			ready = "no"
-		}
-		line(cli.Safe(h.Name), ready, h.Leads, perSecond(h.Requests), h.Connections, h.Sessions, h.Watches,
-			h.SlowWatches,
-			perSecond(h.Commit.PerSecond), millisText(h.Commit.MostMS))
+		line(cli.Safe(h.Name), cli.Cell(h.Ready), h.Leads, perSecond(h.Requests), h.Connections, h.Sessions,
+			h.Watches, h.SlowWatches, perSecond(h.Commit.PerSecond), millisText(h.Commit.MostMS))
 	}
 	w.Flush()
 	s.writeSemaphores(line)

@@ -87,18 +87,13 @@ func newFace(frame *cli.Frame, of *operation.Operation, as *operation.Face) *fac
 
 // member finds the field with a name in JSON, nil where the request has no such field.
 func (f *face) member(name string) *requestField {
-	if at := slices.IndexFunc(f.members, func(m requestField) bool { return m.Name == name }); at >= 0 {
-		return &f.members[at]
-	}
-	return nil
+	return cli.Find(f.members, func(m *requestField) bool { return m.Name == name })
 }
 
 // tagged finds the field with a word in a tag, or else with the word for a name in JSON.
 func (f *face) tagged(tag, word string) *requestField {
-	if at := slices.IndexFunc(f.members, func(m requestField) bool { return m.tags.Get(tag) == word }); at >= 0 {
-		return &f.members[at]
-	}
-	found := f.member(strings.ReplaceAll(strings.ToLower(word), "-", "_"))
+	found := cmp.Or(cli.Find(f.members, func(m *requestField) bool { return m.tags.Get(tag) == word }),
+		f.member(strings.ReplaceAll(strings.ToLower(word), "-", "_")))
 	if found == nil {
 		panic(fmt.Sprintf("%s: the request has no field for %s", f.Use, word)) // tests make all commands
 	}
@@ -217,9 +212,7 @@ func (f *face) setArgument(word, text string) (err error) {
 			}
 			return err
 		}
-		if *p, err = strconv.ParseUint(text, 10, 64); err != nil || *p == 0 {
-			return cli.Errorf(cli.ExitUsage, "%s is not %s", cli.Safe(text), m.tags.Get("form"))
-		}
+		*p, err = cli.Number(text, m.tags.Get("form"))
 	}
 	return err
 }
@@ -274,16 +267,12 @@ func (f *face) rows(args []string) *cli.Rows {
 
 // table prints the items of an answer.
 func (f *face) table(args []string, answer any) error {
-	rows := f.rows(args)
-	for _, item := range f.Table.Items(answer) {
-		rows.Add(item, f.Table.Cells(item)...)
-	}
 	if f.Table.Notes != nil {
 		for _, note := range f.Table.Notes(answer) {
 			f.Say("%s", note)
 		}
 	}
-	return rows.End()
+	return cli.List(f.rows(args), f.Table.Items(answer), f.Table.Cells)
 }
 
 // show prints an answer that is no list.

@@ -63,10 +63,7 @@ func findMember(ctx context.Context, p *process.Process, text string) (*process.
 	case 1:
 		return named[0], nil
 	}
-	var ids []string
-	for _, m := range named {
-		ids = append(ids, strconv.FormatUint(m.ID, 10))
-	}
+	ids := cli.Map(named, func(m *process.MemberState) string { return strconv.FormatUint(m.ID, 10) })
 	return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("several members are called %s: give the id of one, %s",
 		cli.Safe(text), strings.Join(ids, " or ")))
 }

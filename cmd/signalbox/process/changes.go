@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
@@ -103,12 +104,7 @@ func (c *changes) round(before, now *view) {
 
 // result returns the result of an epoch, nil for an epoch without a result.
 func (v *view) result(epoch uint64) *process.Result {
-	for i := range v.Results {
-		if v.Results[i].Epoch == epoch {
-			return &v.Results[i]
-		}
-	}
-	return nil
+	return cli.Find(v.Results, func(r *process.Result) bool { return r.Epoch == epoch })
 }
 
 // changes gathers lines.

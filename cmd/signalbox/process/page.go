@@ -98,11 +98,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 			b.WriteString(screen.Wrapped(cli.Safe(line), columns) + "\n")
 		}
 	}
-	var reasons []string
-	for i := range v.Reasons {
-		reasons = append(reasons, stopText(v.Ages, &v.Reasons[i]))
-	}
-	paragraph(reasons)
+	paragraph(cli.Map(v.Reasons, func(r process.StopReason) string { return stopText(v.Ages, &r) }))
 	paragraph(v.lastResults())
 	if a := &v.LastAct; a.At.Happened {
 		paragraph([]string{fmt.Sprintf("last act, %s ago: %s", v.Ago(a.At), actLine(a))})
@@ -144,12 +140,7 @@ func (v *view) epochText() string {
 
 // member returns a member, nil for a member that has gone.
 func (v *view) member(id uint64) *process.MemberState {
-	for i := range v.Members {
-		if v.Members[i].ID == id {
-			return &v.Members[i]
-		}
-	}
-	return nil
+	return cli.Find(v.Members, func(m *process.MemberState) bool { return m.ID == id })
 }
 
 // memberText is a member as people read it.

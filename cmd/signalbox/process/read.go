@@ -26,10 +26,9 @@ the round is complete and all have handled that.`,
   signalbox process why /prod counter -o json | jq -r 'select(.blocked) | .text'`,
 	}, process.Of, func(ctx context.Context, p *process.Process, _ []string) error {
 		reasons, err := p.Why(ctx)
-		if err != nil {
-			return err
-		}
-		return cli.Why(f, p.Name(), reasons, func(r *process.StopReason) string { return stopText(screen.Ages{}, r) })
+		return cli.Why(f, p.Name(), reasons, err, func(r *process.StopReason) string {
+			return stopText(screen.Ages{}, r)
+		})
 	})
 }
 
@@ -51,11 +50,8 @@ signalbox session show shows the session of one.`,
 		if err != nil {
 			return err
 		}
-		o, rows := &view{State: s}, memberRows(f)
-		for i := range s.Members {
-			rows.Add(&s.Members[i], o.cells(&s.Members[i])...)
-		}
-		return rows.End()
+		o := &view{State: s}
+		return cli.List(memberRows(f), s.Members, func(m process.MemberState) []any { return o.cells(&m) })
 	})
 }
 
@@ -123,10 +119,8 @@ func printResult(f *cli.Frame, results []process.Result, epoch string) error {
 		return cli.Errorf(cli.ExitUsage, "%s is neither the number of an epoch nor the word %s", cli.Safe(epoch),
 			lastEpoch)
 	}
-	for i := range results {
-		if results[i].Epoch == number {
-			return f.Raw(results[i].Bytes())
-		}
+	if r := cli.Find(results, func(r *process.Result) bool { return r.Epoch == number }); r != nil {
+		return f.Raw(r.Bytes())
 	}
 	return cli.Errorf(cli.ExitNotFound, "there is no result of epoch %s; signalbox process results shows those that "+
 		"there are", epoch)

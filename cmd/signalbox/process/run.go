@@ -2,8 +2,8 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -108,11 +108,8 @@ process deleted, this program ends with code 80.
 			if !c.Flags().Changed("observer") {
 				w.observer = w.on.coordinate == ""
 			}
-			if w.member == "" {
-				var err error
-				if w.member, err = runner.NameOfMachine(c, "--name"); err != nil {
-					return err
-				}
+			if err := runner.OrMachine(c, "name", &w.member); err != nil {
+				return err
 			}
 			return w.Serve(c, w.takePart)
 		},
@@ -133,10 +130,7 @@ process deleted, this program ends with code 80.
 
 // takePart is a member until the context ends.
 func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Connection) error {
-	within, cancel, err := k.Within(ctx)
-	if err != nil {
-		return err
-	}
+	within, cancel := k.Within(ctx)
 	c.serving, c.joined = ctx, make(chan struct{})
 	options := []process.JoinOption{process.As(c.member), process.Attributes([]byte(c.attributes)),
 		process.Encoding(process.Raw)}
@@ -180,20 +174,16 @@ func (c *runCommand) prepare(ctx context.Context, r *process.Round) error {
 	}
 	c.Note("epoch %d opens with %s, coordinated by %s", r.Epoch(), operation.Plural(r.Size(), "member"),
 		cli.Safe(c.nameOf(ctx, r, r.Coordinator())))
-	out, err := c.runFor(ctx, r, c.on.prepare, nil, c.Out, "")
-	if err == nil {
-		err = out.Err()
-	}
-	return c.orStopping(ctx, err)
+	return c.orStopping(ctx, c.runFor(ctx, r, c.on.prepare, nil, c.Out, ""))
 }
 
 // request runs the command for a request.
 func (c *runCommand) request(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
 	reply := &runner.LimitedBuffer{}
-	out, err := c.runFor(ctx, r, c.on.request, q.Bytes(), reply, c.nameOf(ctx, r, q.From))
+	err := c.runFor(ctx, r, c.on.request, q.Bytes(), reply, c.nameOf(ctx, r, q.From))
 	switch {
-	case err != nil || out.Err() != nil:
-		return nil, c.orStopping(ctx, errors.Join(err, out.Err()))
+	case err != nil:
+		return nil, c.orStopping(ctx, err)
 	case reply.Over:
 		return nil, fmt.Errorf("the command printed more than %d bytes", protocol.MaxProcessPayloadBytes)
 	}
@@ -203,20 +193,18 @@ func (c *runCommand) request(ctx context.Context, r *process.Round, q *process.R
 // complete runs the command for a round that is complete.
 func (c *runCommand) complete(ctx context.Context, r *process.Round, result *process.Result) {
 	c.Note("epoch %d is complete, with a result of %s", r.Epoch(), operation.Plural(len(result.Bytes()), "byte"))
-	out, err := c.runFor(ctx, r, c.on.complete, result.Bytes(), c.Out, "")
-	c.noteFailure("--on-complete", err, out)
+	c.noteFailure("--on-complete", c.runFor(ctx, r, c.on.complete, result.Bytes(), c.Out, ""))
 }
 
 // cancel runs the command for a round that is over and not complete.
 func (c *runCommand) cancel(r *process.Round) {
 	c.Note("epoch %d is over, and not complete", r.Epoch())
-	out, err := c.runFor(c.serving, r, c.on.cancel, nil, c.Out, "")
-	c.noteFailure("--on-cancel", err, out)
+	c.noteFailure("--on-cancel", c.runFor(c.serving, r, c.on.cancel, nil, c.Out, ""))
 }
 
 // noteFailure says that a command failed, where no member gets the failure as an answer.
-func (c *runCommand) noteFailure(flag string, err error, out runner.Ending) {
-	if err = errors.Join(err, out.Err()); err != nil && !c.Stopping() {
+func (c *runCommand) noteFailure(flag string, err error) {
+	if err != nil && !c.Stopping() {
 		c.Note("%s: %v", flag, err)
 	}
 }
@@ -231,14 +219,16 @@ func (c *runCommand) orStopping(ctx context.Context, err error) error {
 	return err
 }
 
-// runFor runs a command line for a round, unless the line is empty; from is the member that asks.
+// runFor runs a command line for a round, unless the line is empty; from is the member that asks. A failure of the
+// command is an error.
 func (c *runCommand) runFor(
 	ctx context.Context, r *process.Round, line string, payload []byte, out io.Writer, from string,
-) (runner.Ending, error) {
+) error {
 	if line == "" {
-		return runner.Ending{}, nil
+		return nil
 	}
-	return c.RunTask(c.task(ctx), c.shell(line, c.variables(ctx, r, from)), payload, out)
+	end, err := c.RunTask(c.task(ctx), c.shell(line, c.variables(ctx, r, from)), payload, out)
+	return cmp.Or(err, end.Err())
 }
 
 // task is how commands run: beside each other, since requests come while a command coordinates.

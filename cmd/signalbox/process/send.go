@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ type sendCommand struct {
 	to      []string
 	wait    time.Duration
 
-	path, name string
-	payload    []byte
+	name    string
+	payload []byte
 }
 
 func newSend(f *cli.Frame) *cobra.Command {
@@ -59,18 +60,9 @@ with code 79. What was sent is never sent twice.
 			if w.payload, err = f.Data(args[2]); err != nil {
 				return err
 			}
-			if w.member == "" {
-				w.member = cli.UserAtMachine(f)
-			}
-			w.path, w.name = args[0], args[1]
-			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
-				s, err := w.session.Open(ctx, k, box, w.path, c.CommandPath()+" "+w.name)
-				if err != nil {
-					return err
-				}
-				defer cli.CleanUp(ctx, f, "end the session", s.Close)
-				return w.send(ctx, s)
-			})
+			w.member = cmp.Or(w.member, cli.UserAtMachine(f))
+			w.name = args[1]
+			return w.session.Stay(f, c, args, w.send)
 		},
 	}
 	c.Flags().StringSliceVar(&w.to, "to", []string{toAll}, "the `MEMBERS` that it is for, by name or id, or all; may be repeated")
@@ -81,7 +73,7 @@ with code 79. What was sent is never sent twice.
 }
 
 // send joins, sends the request and prints the replies.
-func (se *sendCommand) send(ctx context.Context, s *client.Session) error {
+func (se *sendCommand) send(ctx context.Context, _ *cli.Connection, s *client.Session) error {
 	within, cancel := context.WithTimeoutCause(ctx, se.wait, cli.Errorf(cli.ExitNotAcquired,
 		"within %v there was no round in which all are prepared; signalbox process why says why", se.wait))
 	defer cancel()
@@ -187,10 +179,7 @@ func (s *sendCommand) explain(peers []*process.Peer, err error) error {
 	cancelled, isCancelled := errors.AsType[*process.Cancelled](err)
 	switch {
 	case isLate:
-		var names []string
-		for _, id := range late.Missed {
-			names = append(names, cli.Safe(peerName(peers, id)))
-		}
+		names := cli.Map(late.Missed, func(id uint64) string { return cli.Safe(peerName(peers, id)) })
 		if more := late.Missing - len(names); more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}

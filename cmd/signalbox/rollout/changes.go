@@ -82,10 +82,8 @@ func (c *changes) location(of *view, before, now *rollout.LocationState) {
 
 // verdictBefore is the verdict of a gate; a gate of a new target has none.
 func verdictBefore(l *rollout.LocationState, name string, another bool) rollout.Result {
-	for _, g := range l.Gates {
-		if g.Name == name && !another {
-			return g.Verdict.Result
-		}
+	if g := cli.Find(l.Gates, func(g *rollout.GateState) bool { return g.Name == name }); g != nil && !another {
+		return g.Verdict.Result
 	}
 	return rollout.GatePending
 }

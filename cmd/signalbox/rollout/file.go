@@ -86,15 +86,11 @@ func (s *specFile) spec() (rollout.Spec, error) {
 		times = append(times, l.Delay)
 		numbers = append(numbers, l.Require, l.MaxFailing)
 	}
-	for _, d := range times {
-		if d < 0 {
-			err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a time is %v, which is below zero", d))
-		}
+	if d := cli.Find(times, func(d *time.Duration) bool { return *d < 0 }); d != nil {
+		err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a time is %v, which is below zero", *d))
 	}
-	for _, n := range numbers {
-		if n < 0 {
-			err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a number is %d, which is below zero", n))
-		}
+	if n := cli.Find(numbers, func(n *int) bool { return *n < 0 }); n != nil {
+		err = cmp.Or(err, cli.Errorf(cli.ExitUsage, "a number is %d, which is below zero", *n))
 	}
 	return spec, err
 }

@@ -68,11 +68,8 @@ command ends with code 73, if there is no such location with code 79.
 			if err := w.Prepare(c, args); err != nil {
 				return err
 			}
-			if w.instance.Name == "" {
-				var err error
-				if w.instance.Name, err = runner.NameOfMachine(c, "--instance"); err != nil {
-					return err
-				}
+			if err := runner.OrMachine(c, "instance", &w.instance.Name); err != nil {
+				return err
 			}
 			w.instance.Attributes = []byte(w.attributes)
 			return w.Serve(c, w.follow)
@@ -88,10 +85,7 @@ command ends with code 73, if there is no such location with code 79.
 
 // follow takes part until the context ends.
 func (c *followCommand) follow(ctx context.Context, s *client.Session, k *cli.Connection) error {
-	within, cancel, err := k.Within(ctx)
-	if err != nil {
-		return err
-	}
+	within, cancel := k.Within(ctx)
 	m, err := rollout.Join(within, s, c.Name, c.instance)
 	if err == nil && c.leader {
 		err = m.Lead(within)

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,6 @@ type gateCommand struct {
 	judgement rollout.Judgement // the part that all judgements share
 	atOnce    bool
 	again     time.Duration
-	text      string
-	author    string
 }
 
 // byHand are the flags that pass a verdict without a command.
@@ -67,9 +66,7 @@ run. Where the location has another target by now the command ends with code 79.
 			if g.judgement.Location == "" || g.judgement.Gate == "" {
 				return cli.Misuse(c, "--location or --gate is missing")
 			}
-			if g.judgement.By = g.author; g.author == "" {
-				g.judgement.By = cli.UserAtMachine(f)
-			}
+			g.judgement.By = cmp.Or(g.judgement.By, cli.UserAtMachine(f))
 			given := false
 			for _, way := range byHand {
 				if c.Flags().Changed(way.flag) {
@@ -82,7 +79,7 @@ run. Where the location has another target by now the command ends with code 79.
 			if given {
 				return g.judge(c, args)
 			}
-			if g.text != "" {
+			if g.judgement.Verdict.Text != "" {
 				return cli.Misuse(c, "--text goes with --pass, --fail or --inconclusive")
 			}
 			if g.again <= 0 {
@@ -101,16 +98,15 @@ run. Where the location has another target by now the command ends with code 79.
 	for _, way := range byHand {
 		c.Flags().Uint64Var(&g.judgement.Seq, way.flag, 0, way.usage)
 	}
-	c.Flags().StringVar(&g.text, "text", "", "with a verdict by hand: what was found, `TEXT` that the rollout keeps")
-	c.Flags().StringVar(&g.author, "author", "", "who checks, `TEXT` that the rollout keeps; USER@MACHINE where it is not given")
-	_ = c.RegisterFlagCompletionFunc("gate", f.PartsOfRollout(func(s *rollout.State, add func(string) bool) {
+	c.Flags().StringVar(&g.judgement.Verdict.Text, "text", "", "with a verdict by hand: what was found, `TEXT` that the rollout keeps")
+	c.Flags().StringVar(&g.judgement.By, "author", "", "who checks, `TEXT` that the rollout keeps; USER@MACHINE where it is not given")
+	_ = c.RegisterFlagCompletionFunc("gate", f.PartsOfRollout(func(s *rollout.State) (gates []string) {
 		for _, l := range s.Locations {
-			for _, gate := range l.Location.Gates {
-				if g.judgement.Location == "" || g.judgement.Location == l.Name {
-					add(gate)
-				}
+			if g.judgement.Location == "" || g.judgement.Location == l.Name {
+				gates = append(gates, l.Location.Gates...)
 			}
 		}
+		return gates
 	}))
 	g.AddFlags(c)
 	return c
@@ -121,7 +117,6 @@ func (g *gateCommand) judge(c *cobra.Command, args []string) error {
 	if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {
 		return err
 	}
-	g.judgement.Verdict.Text = g.text
 	return g.Ask(c, func(ctx context.Context, box *client.Client) error {
 		j := g.judgement
 		err := rollout.Of(box, args[0], args[1]).Judge(ctx, j)
@@ -185,9 +180,7 @@ func (g *gateCommand) check(ctx context.Context, s *client.Session, v rollout.Ve
 		if err := r.Judge(ctx, j); err != nil && ctx.Err() == nil {
 			g.Note("pass the verdict: %s", cli.Explain(err))
 		}
-		select {
-		case <-time.After(g.again):
-		case <-ctx.Done():
+		if !cli.SleepFor(ctx, g.again) {
 			return rollout.Verdict{}, nil
 		}
 	}

@@ -104,10 +104,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 	}
 	fmt.Fprintf(&b, "rollout %s in %s   %s   %s\n", f.Paint(cli.Bold, cli.Safe(v.name)), cli.Safe(v.path),
 		f.Paint(phaseColours[v.Phase], v.Phase.String()), newest)
-	var notes []string
-	for i := range v.Reasons {
-		notes = append(notes, reasonText(v.Ages, &v.Reasons[i]))
-	}
+	notes := cli.Map(v.Reasons, func(r rollout.StopReason) string { return reasonText(v.Ages, &r) })
 	if v.Declined != "" {
 		notes = append(notes, "the source had no version: "+v.Declined)
 	}
@@ -158,11 +155,9 @@ func (v *view) next(location string) string {
 
 // gatesText are gates with their verdicts.
 func gatesText(gates []rollout.GateState) string {
-	var texts []string
-	for _, g := range gates {
-		texts = append(texts, fmt.Sprintf("%s %v", g.Name, g.Verdict.Result))
-	}
-	return strings.Join(texts, ", ")
+	return strings.Join(cli.Map(gates, func(g rollout.GateState) string {
+		return fmt.Sprintf("%s %v", g.Name, g.Verdict.Result)
+	}), ", ")
 }
 
 // reasonText is a reason as people read it.

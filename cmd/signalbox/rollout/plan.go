@@ -55,11 +55,9 @@ the act. Nothing is changed.`,
 				if len(steps) == 0 {
 					f.Say("no location would get another version")
 				}
-				rows := f.Rows("IN#", "LOCATION", "VERSION#", "CAUSE")
-				for _, s := range steps {
-					rows.Add(s, operation.ShortTime(s.After), s.Location, s.Seq, s.Cause)
-				}
-				return rows.End()
+				return cli.List(f.Rows("IN#", "LOCATION", "VERSION#", "CAUSE"), steps, func(s rollout.Step) []any {
+					return []any{operation.ShortTime(s.After), s.Location, s.Seq, s.Cause}
+				})
 			})
 		},
 	}

@@ -3,8 +3,6 @@ package rollout
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -27,10 +25,9 @@ paused it. It prints nothing where every location has the newest version.`,
   signalbox rollout why /prod dns -o json | jq -r 'select(.blocked) | .text'`,
 	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, _ []string) error {
 		reasons, err := r.Why(ctx)
-		if err != nil {
-			return err
-		}
-		return cli.Why(f, r.Name(), reasons, func(r *rollout.StopReason) string { return reasonText(screen.Ages{}, r) })
+		return cli.Why(f, r.Name(), reasons, err, func(r *rollout.StopReason) string {
+			return reasonText(screen.Ages{}, r)
+		})
 	})
 }
 
@@ -159,10 +156,5 @@ more ends the command with code 66.`,
 
 // versionNumber reads the number of a version.
 func versionNumber(text string) (uint64, error) {
-	seq, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || seq == 0 {
-		return 0, cli.ExitWith(cli.ExitUsage, fmt.Errorf("%s is not the number of a version, as signalbox rollout "+
-			"versions shows it", cli.Safe(text)))
-	}
-	return seq, nil
+	return cli.Number(text, "the number of a version, as signalbox rollout versions shows it")
 }

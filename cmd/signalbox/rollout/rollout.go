@@ -16,7 +16,7 @@ import (
 
 // Command returns the commands about staged rollouts.
 func Command(f *cli.Frame) *cobra.Command {
-	c := cli.Group(&cobra.Command{
+	return f.Command(cli.Group(&cobra.Command{
 		Use:   "rollout",
 		Short: "Versions that reach locations in an order: create, publish, status, promote and more",
 		Long: `A rollout hands versions out to instances, location after location: SAS at once, MAN
@@ -26,11 +26,9 @@ the delay. Gates must be passed, versions that instances cannot use are given up
 operators can pause, promote, abort and go back at any time.
 
 Instances are programs that use package client/rollout, or signalbox rollout follow.`,
-	})
-	c.AddCommand(newCreate(f), newAlter(f), newPrintSpec(f), newStatus(f), newWhy(f),
+	}, newCreate(f), newAlter(f), newPrintSpec(f), newStatus(f), newWhy(f),
 		newHistory(f), newInstances(f), newPayload(f), newPlan(f), newPublish(f),
-		newFollow(f), newGate(f), newSource(f))
-	return f.Command(c)
+		newFollow(f), newGate(f), newSource(f)))
 }
 
 // The variables in the environment of a command of a rollout, beside the variable of the node.

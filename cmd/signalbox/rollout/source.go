@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ There can be several sources: the next one is asked when the one before is gone.
 			if err := w.Prepare(c, args); err != nil {
 				return err
 			}
-			if w.source == "" {
-				w.source = cli.UserAtMachine(f)
-			}
+			w.source = cmp.Or(w.source, cli.UserAtMachine(f))
 			return w.Serve(c, w.answer)
 		},
 	}

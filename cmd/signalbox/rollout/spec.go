@@ -138,13 +138,10 @@ func (s *specFile) each(flag string, numbers map[string]int, set func(*fileLocat
 
 // find returns the location that a flag names.
 func (s *specFile) find(flag, name string) (*fileLocation, error) {
-	var names []string
-	for i := range s.Locations {
-		if s.Locations[i].Name == name {
-			return &s.Locations[i], nil
-		}
-		names = append(names, s.Locations[i].Name)
+	if l := cli.Find(s.Locations, func(l *fileLocation) bool { return l.Name == name }); l != nil {
+		return l, nil
 	}
+	names := cli.Map(s.Locations, func(l fileLocation) string { return l.Name })
 	return nil, cli.Errorf(cli.ExitUsage, "%s %s: there is no such location; there are %s", flag, cli.Safe(name),
 		cli.Safe(strings.Join(names, ", ")))
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -51,10 +52,8 @@ var object = screen.Kind[*rollout.State, *view]{
 
 // SameAs reports whether nothing but ages is other.
 func (v *view) SameAs(other *view) bool {
-	same := v.Revision == other.Revision && v.Exists == other.Exists && v.Phase == other.Phase &&
-		len(v.Reasons) == len(other.Reasons)
-	for i := 0; same && i < len(v.Reasons); i++ {
-		same = v.Reasons[i].Code == other.Reasons[i].Code && v.Reasons[i].Location == other.Reasons[i].Location
-	}
-	return same
+	return v.Revision == other.Revision && v.Exists == other.Exists && v.Phase == other.Phase &&
+		slices.EqualFunc(v.Reasons, other.Reasons, func(r, other rollout.StopReason) bool {
+			return r.Code == other.Code && r.Location == other.Location
+		})
 }

@@ -84,18 +84,14 @@ first it ends with code 75; if what it held is lost, with code 80.
 			if err != nil {
 				return err
 			}
-			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
-				s, err := flags.session.Open(ctx, k, box, args[0], c.CommandPath()+" "+args[1])
-				if err != nil {
-					return err
-				}
-				defer cli.CleanUp(ctx, f, "end the session", s.Close)
+			do := func(ctx context.Context, k *cli.Connection, s *client.Session) error {
 				lease, err := flags.acquire(ctx, f, c, k, s, args[1], options)
 				if err != nil {
 					return err
 				}
 				return hold(ctx, f, args[0], lease)
-			})
+			}
+			return flags.session.Stay(f, c, args, do)
 		},
 	}
 	flags.session.Add(c)
@@ -153,10 +149,7 @@ func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Comma
 		lease, err := x.Acquire(ctx, options...)
 		return lease, acquireHint(err)
 	}
-	within, cancel, err := k.Within(ctx)
-	if err != nil {
-		return nil, err
-	}
+	within, cancel := k.Within(ctx)
 	defer cancel()
 	lease, ok, err := x.TryAcquire(within, options...)
 	if err == nil && !ok {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +59,7 @@ func printSession(f *cli.Frame, d *heldSession) error {
 	fields := cli.Fields("session", d.ID, "node", d.Node, "node id", d.NodeID, "description", d.Description,
 		"attached", d.Attached, "timeout", d.Timeout, "owns", d.Owned, "waits for", d.Waiting, "since", d.Since,
 		"from", d.Client.Address, "client", operation.ClientText(d.Client))
-	rows := cli.Cells(d.Holdings, func(h *client.Holding) []any {
+	rows := cli.Map(d.Holdings, func(h *client.Holding) []any {
 		return []any{h.Name, h.Kind, h.Role, h.OrderID, cli.Amount(h.Count), h.Since}
 	})
 	return f.Show(d, fields,
@@ -186,10 +185,5 @@ func few(names []string) string {
 
 // sessionID reads the id of a session.
 func sessionID(text string) (uint64, error) {
-	id, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || id == 0 {
-		return 0, cli.Errorf(cli.ExitUsage,
-			"%s is not the id of a session; it is a number, as signalbox session list shows it", cli.Safe(text))
-	}
-	return id, nil
+	return cli.Number(text, "the id of a session; it is a number, as signalbox session list shows it")
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -228,12 +229,7 @@ func (d *demo) start() error {
 
 // awaitReady waits until all hosts are ready. The result is false after an interrupt.
 func (d *demo) awaitReady(interrupted context.Context) bool {
-	for _, h := range d.running {
-		if h.WaitReady(interrupted) != nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(d.running, func(h *host.Host) bool { return h.WaitReady(interrupted) != nil })
 }
 
 // stop closes the hosts after their start, all at once. Nothing is handed over, because all hosts end. The log lines of

@@ -121,23 +121,19 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	defer signal.Stop(signals)
 
 	prepareProcess(log)
-	type started struct {
-		*host.Host
-		err error
-	}
 	began := time.Now()
-	starting := make(chan started, 1)
-	go func() {
-		h, err := startHost(s.Version, given, log, lines)
-		starting <- started{h, err}
-	}()
 	var h *host.Host
+	started := make(chan error, 1)
+	go func() {
+		var err error
+		h, err = startHost(s.Version, given, log, lines)
+		started <- err
+	}()
 	select {
-	case done := <-starting:
-		if done.err != nil {
-			return done.err
+	case err := <-started:
+		if err != nil {
+			return err
 		}
-		h = done.Host
 	case got := <-signals:
 		// No client has a confirmation yet, so there is nothing to hand over.
 		log.Info("stopped before the host had started", "signal", got.String())

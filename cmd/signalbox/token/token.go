@@ -13,16 +13,13 @@ import (
 
 // Command returns the commands about access tokens.
 func Command(s cli.Streams) *cobra.Command {
-	token := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Make access tokens",
 		Long: `A host that was started with --token-file lets in only clients with a token of that
 file, and each of them does only what its token allows. The file has hashes of
 tokens, never the tokens themselves. It is read again when it changes.`,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	token.AddCommand(newTokenNew(s))
-	return token
+	}, newTokenNew(s))
 }
 
 func newTokenNew(s cli.Streams) *cobra.Command {
@@ -57,10 +54,7 @@ and /prod/jobs, and not /production. / covers all.`,
   signalbox token new --name ci --role write --path /ci | tail -n 1 >> tokens.yaml`,
 		RunE: func(*cobra.Command, []string) error {
 			token := access.NewToken()
-			given := make([]access.Role, 0, len(roles))
-			for _, r := range roles {
-				given = append(given, access.Role(strings.ToLower(r)))
-			}
+			given := cli.Map(roles, func(r string) access.Role { return access.Role(strings.ToLower(r)) })
 			entry := access.NewEntry(name, token, given, paths)
 			if err := entry.Check(); err != nil {
 				return cli.Errorf(cli.ExitUsage, "no token was made:\n  - %w", err)

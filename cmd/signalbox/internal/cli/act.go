@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 
@@ -21,23 +22,13 @@ type ActBy struct{ Author, Reason string }
 
 // By returns the author and the reason of an act.
 func (a *ActFlags) By(f *Frame) ActBy {
-	if a.author != "" {
-		return ActBy{a.author, a.reason}
-	}
-	return ActBy{UserAtMachine(f), a.reason}
+	return ActBy{cmp.Or(a.author, UserAtMachine(f)), a.reason}
 }
 
 // UserAtMachine is the name of the user at this machine, for users that give no name.
 func UserAtMachine(f *Frame) string {
-	user := f.Variable("USER")
-	if user == "" {
-		user = "user " + strconv.Itoa(os.Getuid())
-	}
-	machine, err := os.Hostname()
-	if err != nil {
-		machine = "unknown"
-	}
-	return user + "@" + machine
+	machine, _ := os.Hostname()
+	return cmp.Or(f.Variable("USER"), "user "+strconv.Itoa(os.Getuid())) + "@" + cmp.Or(machine, "unknown")
 }
 
 // ReportAct says what became of an act.

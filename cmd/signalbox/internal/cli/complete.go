@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,16 +46,12 @@ func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
 	case "HOST", "OLD", "NEW":
 		return f.CompleteBy(hosts)
 	case "LOCATION":
-		return f.PartsOfRollout(func(s *rollout.State, add func(string) bool) {
-			for _, l := range s.Locations {
-				add(l.Name)
-			}
+		return f.PartsOfRollout(func(s *rollout.State) []string {
+			return Map(s.Locations, func(l rollout.LocationState) string { return l.Name })
 		})
 	case "VERSION":
-		return f.PartsOfRollout(func(s *rollout.State, add func(string) bool) {
-			for _, v := range s.Versions {
-				add(strconv.FormatUint(v.Seq, 10))
-			}
+		return f.PartsOfRollout(func(s *rollout.State) []string {
+			return Map(s.Versions, func(v rollout.Version) string { return strconv.FormatUint(v.Seq, 10) })
 		})
 	case "MEMBER", "MEMBERS":
 		return f.CompleteBy(members)
@@ -112,45 +110,35 @@ func processes(ctx context.Context, box *client.Client, args []string, begun str
 }
 
 func members(ctx context.Context, box *client.Client, args []string, _ string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if len(args) < 2 {
-			return
-		}
-		list, _ := process.Of(box, args[0], args[1]).Members(ctx)
-		for i := 0; i < len(list) && yield(list[i].Name); i++ {
-		}
+	var list []process.MemberState
+	if len(args) > 1 {
+		list, _ = process.Of(box, args[0], args[1]).Members(ctx)
 	}
+	return slices.Values(Map(list, func(m process.MemberState) string { return m.Name }))
 }
 
 func hosts(ctx context.Context, box *client.Client, _ []string, _ string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		cluster, err := admin.Of(box).Describe(ctx, admin.Relaxed())
-		if err != nil {
-			return
-		}
+	var found []string
+	if cluster, err := admin.Of(box).Describe(ctx, admin.Relaxed()); err == nil {
 		for i := range cluster.Hosts {
-			if h := &cluster.Hosts[i]; h.Target.State != admin.Expelled && !yield(h.Name) {
-				return
+			if h := &cluster.Hosts[i]; h.Target.State != admin.Expelled {
+				found = append(found, h.Name)
 			}
 		}
 	}
+	return slices.Values(found)
 }
 
 // PartsOfRollout completes a part of the rollout that the first two arguments name.
-func (f *Frame) PartsOfRollout(each func(s *rollout.State, add func(string) bool)) Completion {
+func (f *Frame) PartsOfRollout(parts func(*rollout.State) []string) Completion {
 	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, _ string) iter.Seq[string] {
-		return func(yield func(string) bool) {
-			if len(args) < 2 {
-				return
-			}
+		var found []string
+		if len(args) > 1 {
 			if s, err := rollout.Of(box, args[0], args[1]).Describe(ctx); err == nil {
-				more := true
-				each(s, func(text string) bool {
-					more = more && yield(text)
-					return more
-				})
+				found = parts(s)
 			}
 		}
+		return slices.Values(found)
 	})
 }
 
@@ -164,11 +152,7 @@ func (f *Frame) CompleteBy(list possible) Completion {
 		if err != nil {
 			return nil, none
 		}
-		ctx := c.Context()
-		if ctx == nil {
-			ctx = context.Background()
-		}
-		ctx, cancel := context.WithTimeout(ctx, completeWithin)
+		ctx, cancel := context.WithTimeout(cmp.Or(c.Context(), context.Background()), completeWithin)
 		defer cancel()
 		box, err := k.Open(ctx)
 		if err != nil {

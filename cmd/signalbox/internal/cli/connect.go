@@ -38,23 +38,14 @@ func Patience(ctx context.Context, part time.Duration) (context.Context, context
 }
 
 // Within bounds a context by the timeout.
-func (c *Connection) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	timeout, err := c.Timeout()
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &tooSlow{timeout})
-	return ctx, cancel, nil
+func (c *Connection) Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.Timeout, &tooSlow{c.Timeout})
 }
 
 // Open connects to the cluster. The context bounds the connecting; the client is to be closed.
 func (c *Connection) Open(ctx context.Context) (*client.Client, error) {
-	options := []client.Option{client.WithName("signalbox")}
-	timeout, err := c.Timeout()
-	if err != nil {
-		return nil, err
-	}
-	options = append(options, client.WithDialTimeout(min(timeout, client.DefaultDialTimeout)))
+	options := []client.Option{client.WithName("signalbox"),
+		client.WithDialTimeout(min(c.Timeout, client.DefaultDialTimeout))}
 	source, err := c.tokenSource()
 	if err != nil {
 		return nil, err
@@ -121,7 +112,7 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 func (c *Connection) tokenSource() (func(context.Context) (string, error), error) {
 	file := c.given[settingTokenFile]
 	if c.token != "" {
-		if file.From == variableOf(settingTokenFile) {
+		if file.From == tokenFileVariable {
 			return nil, Errorf(ExitUsage, "%s and %s are both set; unset one of them", TokenVariable, file.From)
 		}
 		return func(context.Context) (string, error) { return c.token, nil }, nil
@@ -188,15 +179,6 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 		return &pair, err
 	}
 	return config, nil
-}
-
-func variableOf(name string) string {
-	for _, s := range settings {
-		if s.name == name {
-			return s.variable
-		}
-	}
-	return ""
 }
 
 // outageInterval is how often a command that stays makes sure that a host answers, and the longest wait for the answer.

@@ -15,6 +15,8 @@ import (
 type Connection struct {
 	// Context is the name of the context in force, empty for none.
 	Context string
+	// Timeout is how long to wait for the cluster to answer, set by Frame.Connection.
+	Timeout time.Duration
 	given   map[string]Given
 	token   string // of the environment
 	say     func(format string, args ...any)
@@ -29,9 +31,17 @@ const (
 	fromDefault = "default"
 )
 
-// Connection finds out how the cluster is reached: by a flag, or else a variable, or else the context, or else the
+// Connection finds out how the cluster is reached, and checks the timeout.
+func (f *Frame) Connection() (k *Connection, err error) {
+	if k, err = f.Settings(); err == nil {
+		k.Timeout, err = k.timeout()
+	}
+	return k, err
+}
+
+// Settings finds out the settings of the connection: by a flag, or else a variable, or else the context, or else the
 // default.
-func (f *Frame) Connection() (*Connection, error) {
+func (f *Frame) Settings() (*Connection, error) {
 	contexts, err := f.LoadContexts()
 	if err != nil {
 		return nil, err
@@ -144,8 +154,8 @@ func (c *Connection) Endpoints() string { return c.given[settingEndpoints].Text 
 // NamesCluster reports whether a flag, a variable or a context gave the endpoints.
 func (c *Connection) NamesCluster() bool { return c.given[settingEndpoints].From != fromDefault }
 
-// Timeout is how long to wait for the cluster to answer.
-func (c *Connection) Timeout() (time.Duration, error) {
+// timeout reads the setting.
+func (c *Connection) timeout() (time.Duration, error) {
 	given := c.given[settingTimeout]
 	d, err := time.ParseDuration(given.Text)
 	if err != nil || d <= 0 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +70,8 @@ func (s Streams) LoadContexts() (*Contexts, error) {
 		for key := range c.Contexts[name] {
 			if !slices.ContainsFunc(settings, func(s setting) bool { return s.name == key }) {
 				return nil, Errorf(ExitUsage, "read the contexts: %s: context %s has %q, which is no setting; there "+
-					"are %s", c.path, Safe(name), key, strings.Join(settingNames(), ", "))
+					"are %s", c.path, Safe(name), key,
+					strings.Join(Map(settings, func(s setting) string { return s.name }), ", "))
 			}
 		}
 	}
@@ -121,10 +123,8 @@ func (c *Contexts) Set(name string, given Context) error {
 		return Errorf(ExitUsage, "nothing is said of context %s; --endpoints HOST:PORT and the other flags of "+
 			"signalbox help connection do", name)
 	}
-	context := maps.Clone(c.Contexts[name])
-	if context == nil {
-		context = make(Context)
-	}
+	context := make(Context)
+	maps.Copy(context, c.Contexts[name])
 	for key, text := range given {
 		context[key] = text
 		if text == "" {
@@ -162,11 +162,9 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 			k.given[s.name] = Given{given[s.name], fromFlag}
 		}
 	}
-	if _, err := k.Timeout(); err != nil {
-		return nil, err
-	}
-	_, err := k.tlsWanted()
-	return given, err
+	_, err := k.timeout()
+	_, wrong := k.tlsWanted()
+	return given, cmp.Or(err, wrong)
 }
 
 // ChangeContexts reads the contexts, changes the contexts, and writes the file, for its user alone to read. A process
@@ -243,12 +241,4 @@ func readSmall(path string, limit int64) ([]byte, error) {
 		err = fmt.Errorf("%s: it is longer than %d bytes", path, limit)
 	}
 	return data, err
-}
-
-func settingNames() []string {
-	var names []string
-	for _, s := range settings {
-		names = append(names, s.name)
-	}
-	return names
 }

@@ -102,14 +102,11 @@ func TestAnErrorSaysOneThingOnce(t *testing.T) {
 }
 
 func TestAnErrorSaysWhyItsContextEnded(t *testing.T) {
-	k := &Connection{given: map[string]Given{settingTimeout: {"1ms", fromFlag}}}
-	ctx, cancel, err := k.Within(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := &Connection{Timeout: time.Millisecond}
+	ctx, cancel := k.Within(t.Context())
 	defer cancel()
 	<-ctx.Done()
-	err = EndedBy(ctx, fmt.Errorf("list: %w", context.DeadlineExceeded))
+	err := EndedBy(ctx, fmt.Errorf("list: %w", context.DeadlineExceeded))
 	if ExitCode(err) != ExitUnavailable || !strings.Contains(err.Error(),
 		"no answer within 1ms; --timeout lets it take longer") {
 		t.Errorf("%d, %v", ExitCode(err), err)

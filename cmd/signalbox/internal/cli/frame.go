@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,16 +52,9 @@ func (f *Frame) AddBefore(root *cobra.Command) { root.Flags().AddFlagSet(f.flags
 
 // chooseFormat reads --output and its variable.
 func (f *Frame) chooseFormat() error {
-	f.format = formatTable
-	for _, given := range []string{f.output, f.Variable(OutputVariable)} {
-		if given == "" {
-			continue
-		}
-		if !slices.Contains(formats, given) {
-			return Errorf(ExitUsage, "there is no output %s; give %s", Safe(given), strings.Join(formats, ", "))
-		}
-		f.format = given
-		return nil
+	f.format = cmp.Or(f.output, f.Variable(OutputVariable), formatTable)
+	if !slices.Contains(formats, f.format) {
+		return Errorf(ExitUsage, "there is no output %s; give %s", Safe(f.format), strings.Join(formats, ", "))
 	}
 	return nil
 }
@@ -73,10 +67,7 @@ const slowAfter = time.Second
 // signal ends the work; the error then names the cause.
 func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.Client) error) error {
 	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
-		within, cancel, err := k.Within(ctx)
-		if err != nil {
-			return err
-		}
+		within, cancel := k.Within(ctx)
 		defer cancel()
 		defer time.AfterFunc(slowAfter, func() {
 			if end, bounded := within.Deadline(); bounded && within.Err() == nil {
@@ -107,10 +98,7 @@ func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connectio
 	}
 	ctx, stop := UntilInterrupted(c.Context())
 	defer stop()
-	opening, cancel, err := k.Within(ctx)
-	if err != nil {
-		return err
-	}
+	opening, cancel := k.Within(ctx)
 	box, err := k.Open(opening)
 	cancel()
 	if err != nil {
@@ -199,15 +187,13 @@ func Reader[H any](f *Frame, c *cobra.Command, of func(c *client.Client, path, n
 	return c
 }
 
-// Why says why an object does not move: a line for each reason, with the words of text.
-func Why[R any](f *Frame, name string, reasons []R, text func(*R) string) error {
-	for i := range reasons {
-		if err := f.Line(&reasons[i], "%s", Safe(text(&reasons[i]))); err != nil {
-			return err
-		}
+// Why says why an object does not move: a line for each reason, with the words of text, or the error.
+func Why[R any](f *Frame, name string, reasons []R, err error, text func(*R) string) error {
+	for i := 0; i < len(reasons) && err == nil; i++ {
+		err = f.Line(&reasons[i], "%s", Safe(text(&reasons[i])))
 	}
-	if len(reasons) == 0 {
+	if err == nil && len(reasons) == 0 {
 		f.Say("nothing holds %s up", Safe(name))
 	}
-	return nil
+	return err
 }

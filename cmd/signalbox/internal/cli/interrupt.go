@@ -86,8 +86,7 @@ func SleepFor(ctx context.Context, d time.Duration) bool {
 
 // OrInterrupted returns the signal that ended the context, or else the error.
 func OrInterrupted(ctx context.Context, err error) error {
-	var by *Interrupted
-	if errors.As(context.Cause(ctx), &by) {
+	if by, ok := errors.AsType[*Interrupted](context.Cause(ctx)); ok {
 		return by
 	}
 	return err

@@ -224,6 +224,14 @@ func AddAll[T any](rows *Rows, list iter.Seq2[T, error], add func(T)) error {
 	return rows.End()
 }
 
+// List adds a row of cells for each item and ends the rows.
+func List[T any](rows *Rows, items []T, cells func(T) []any) error {
+	for _, item := range items {
+		rows.Add(item, cells(item)...)
+	}
+	return rows.End()
+}
+
 // Fields are the properties of a thing: names, each with a cell behind it.
 func Fields(pairs ...any) (fields []operation.Field) {
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -237,12 +245,22 @@ func Section(title string, titles []string, rows [][]any) operation.Section {
 	return operation.Section{Title: title, Titles: titles, Rows: rows}
 }
 
-// Cells are the rows of a table, a row for each item.
-func Cells[T any](items []T, of func(T) []any) (rows [][]any) {
+// Map returns the results of a function for all items, such as the rows of a table.
+func Map[T, R any](items []T, of func(T) R) (results []R) {
 	for _, item := range items {
-		rows = append(rows, of(item))
+		results = append(results, of(item))
 	}
-	return rows
+	return results
+}
+
+// Find returns the first item that the function accepts, nil without an item.
+func Find[T any](items []T, is func(*T) bool) *T {
+	for i := range items {
+		if is(&items[i]) {
+			return &items[i]
+		}
+	}
+	return nil
 }
 
 // Show writes a thing: the object as a line of JSON, or a line for each of the fields, and below the tables with a row.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -36,20 +37,27 @@ func (s *SessionFlags) Open(ctx context.Context, k *Connection, box *client.Clie
 			"session cannot be kept alive", s.timeout, client.MinSessionTimeout)
 	}
 	if s.description == "" {
-		machine, err := os.Hostname()
-		if err != nil {
-			machine = "an unknown machine"
-		}
-		s.description = fmt.Sprintf("%s, process %d on %s", command, os.Getpid(), machine)
+		machine, _ := os.Hostname()
+		s.description = fmt.Sprintf("%s, process %d on %s", command, os.Getpid(), cmp.Or(machine, "an unknown machine"))
 	}
-	within, cancel, err := k.Within(ctx)
-	if err != nil {
-		return nil, err
-	}
+	within, cancel := k.Within(ctx)
 	defer cancel()
 	options = append(options, client.SessionTimeout(s.timeout), client.Description(s.description))
 	session, err := box.Session(within, path, options...)
 	return session, EndedBy(within, err)
+}
+
+// Stay is what a command does that stays with a session in the node PATH, the first of the arguments.
+func (s *SessionFlags) Stay(f *Frame, c *cobra.Command, args []string,
+	do func(context.Context, *Connection, *client.Session) error, options ...client.SessionOption) error {
+	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
+		session, err := s.Open(ctx, k, box, args[0], c.CommandPath()+" "+args[1], options...)
+		if err != nil {
+			return err
+		}
+		defer CleanUp(ctx, f, "end the session", session.Close)
+		return do(ctx, k, session)
+	})
 }
 
 // CleanUp ends a hold of the command, also after the end of its context, and prints a line about a failure.

@@ -22,13 +22,15 @@ const (
 	settingTLSKey     = "tls-key"
 	settingServerName = "tls-server-name"
 	settingTimeout    = "timeout"
+
+	tokenFileVariable = "SIGNALBOX_CLIENT_TOKEN_FILE"
 )
 
 // settings are all settings of a context, in the order in which commands show settings.
 var settings = []setting{
 	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...",
 		"addresses of some hosts of the cluster; the others are found through them", "127.0.0.1:7420"},
-	{settingTokenFile, "SIGNALBOX_CLIENT_TOKEN_FILE", "FILE",
+	{settingTokenFile, tokenFileVariable, "FILE",
 		"a file with the token that lets in, read anew for each connection", ""},
 	{settingTLS, "SIGNALBOX_CLIENT_TLS", "BOOL", "speak TLS; so it is too if another TLS setting is given", ""},
 	{settingTLSCA, "SIGNALBOX_CLIENT_TLS_CA", "FILE",
@@ -60,11 +62,8 @@ const (
 
 // Variables returns all variables of the environment that client commands read.
 func Variables() []string {
-	names := []string{TokenVariable, ContextVariable, ContextsVariable, OutputVariable, JSONVariable}
-	for _, s := range settings {
-		names = append(names, s.variable)
-	}
-	return names
+	return append(Map(settings, func(s setting) string { return s.variable }),
+		TokenVariable, ContextVariable, ContextsVariable, OutputVariable, JSONVariable)
 }
 
 // addSettings adds a flag for each setting.

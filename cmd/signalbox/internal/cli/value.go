@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -29,6 +30,15 @@ func (s *SizeFlag) String() string {
 
 // Type is the word for the value in the help.
 func (*SizeFlag) Type() string { return "SIZE" }
+
+// Number reads a number above zero, such as an id. The form is the hint for the user.
+func Number(text, form string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		return 0, Errorf(ExitUsage, "%s is not %s", Safe(text), form)
+	}
+	return n, nil
+}
 
 // OneOf returns the value that a word stands for.
 func OneOf[T any](flag, word string, known map[string]T, choice string) (T, error) {

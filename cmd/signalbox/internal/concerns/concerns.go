@@ -44,7 +44,7 @@ func passes(c admin.Concern) bool { return c.Kind == concern.NoLeader }
 func Section(list []admin.Concern) operation.Section {
 	return cli.Section("What is not well",
 		[]string{"HOW BAD", "WHAT", "SINCE", "WAITS FOR", "WHAT IS SO", "WHAT TO DO"},
-		cli.Cells(list, func(c admin.Concern) []any {
+		cli.Map(list, func(c admin.Concern) []any {
 			return []any{c.Severity, c.Subject, Ago(c.Since), c.WaitsFor, Text(&c), c.Do}
 		}))
 }
@@ -68,7 +68,7 @@ func Ago(since time.Time) string {
 // UnansweredSection is a table of the hosts without a list of concerns.
 func UnansweredSection(list []admin.Unanswered) operation.Section {
 	return cli.Section("Have not said what they see", []string{"HOST", "ADDRESS", "REASON"},
-		cli.Cells(list, func(u admin.Unanswered) []any { return []any{u.Host, u.Address, u.Reason} }))
+		cli.Map(list, func(u admin.Unanswered) []any { return []any{u.Host, u.Address, u.Reason} }))
 }
 
 // Unanswered are hosts as a sentence has these.
@@ -76,11 +76,9 @@ type Unanswered []admin.Unanswered
 
 // String names the hosts, with why each has said nothing.
 func (u Unanswered) String() string {
-	var texts []string
-	for _, one := range u {
-		texts = append(texts, strings.TrimSpace(one.Host+" "+one.Address)+" ("+one.Reason+")")
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(cli.Map(u, func(one admin.Unanswered) string {
+		return strings.TrimSpace(one.Host+" "+one.Address) + " (" + one.Reason + ")"
+	}), "; ")
 }
 
 // Patience returns a context with half of the time that is left, so that half remains for the next step.

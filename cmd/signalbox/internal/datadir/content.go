@@ -19,16 +19,12 @@ const metaShard = 0
 type Content struct {
 	// Nodes are the nodes of the meta shard, and nodes that only data shards know, by path and id.
 	Nodes []Node
-	// Hosts are the hosts of the cluster.
-	Hosts []meta.Host
 }
 
 // Node is a node with the counts of the data shards.
 type Node struct {
 	ID   shard.NodeID
 	Path string // empty where the meta shard does not know the node
-	// Dropping marks a node that was dropped and has remains that are being removed.
-	Dropping bool
 
 	Sessions, Semaphores, Owners, Waiters int
 }
@@ -49,7 +45,6 @@ func (d *Directory) readMeta(s Snapshot, c *Content, watch Watch) error {
 	if err := d.restore(s, m.Restore, watch); err != nil {
 		return err
 	}
-	c.Hosts = m.Hosts()
 	for after, more := "", true; more; {
 		var page []meta.Node
 		page, more = m.Nodes("", after, shard.MaxPage)
@@ -68,8 +63,7 @@ func (d *Directory) readData(s Snapshot, c *Content, watch Watch) error {
 	}
 	state := m.State()
 	for _, n := range state.Nodes {
-		known := c.node(n.ID)
-		known.Dropping = known.Dropping || n.Dropping
+		c.node(n.ID)
 	}
 	for i := range state.Sessions {
 		if state.Sessions[i].Home {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -122,7 +123,7 @@ func (d *Directory) scan() error {
 		}
 		return nil
 	})
-	sortSnapshots(d.Snapshots)
+	slices.SortFunc(d.Snapshots, compareSnapshots)
 	return err
 }
 

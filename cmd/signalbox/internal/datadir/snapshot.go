@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -41,11 +40,8 @@ func snapshotOf(f File, saved time.Time) (Snapshot, bool) {
 	return Snapshot{f, shard, index, saved}, err == nil && err2 == nil
 }
 
-func sortSnapshots(list []Snapshot) {
-	slices.SortFunc(list, func(a, b Snapshot) int {
-		return cmp.Or(cmp.Compare(a.Shard, b.Shard),
-			cmp.Compare(a.Index, b.Index))
-	})
+func compareSnapshots(a, b Snapshot) int {
+	return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Index, b.Index))
 }
 
 // The file of the engine around what a machine has saved: a header, blocks with checksums, a tail; and at the

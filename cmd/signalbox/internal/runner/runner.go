@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
@@ -129,10 +130,44 @@ func (r *Runner) WatchSignals() (ctx context.Context, stop func()) {
 	}
 }
 
+// Connected connects to the cluster, and calls do with a context that ends at the first signal as in WatchSignals. The
+// context opening ends with the time of --timeout, for do to open a session.
+func (r *Runner) Connected(do func(ctx, opening context.Context, k *cli.Connection, box *client.Client) error) error {
+	ctx, stop := r.WatchSignals()
+	defer stop()
+	k, err := r.Connection()
+	if err != nil {
+		return cli.OrInterrupted(ctx, err)
+	}
+	opening, cancel := k.Within(ctx)
+	defer cancel()
+	box, err := k.Open(opening)
+	if err != nil {
+		return cli.OrInterrupted(ctx, err)
+	}
+	defer box.Close() // which ends a session first, or leaves the end to the timeout
+	go cli.ReportOutages(ctx, box, r.Note)
+	return do(ctx, opening, k, box)
+}
+
 // Note says something for people.
 func (r *Runner) Note(format string, a ...any) {
 	if !r.quiet {
 		r.Say("signalbox: "+format, a...)
+	}
+}
+
+// OnChange returns a function that says what has happened to the command, and what follows from a stop.
+func (r *Runner) OnChange(suspended, stopped string) func(child.Change) {
+	return func(c child.Change) {
+		switch c {
+		case child.Suspended:
+			r.Note("the command is stopped, and so is this process%s", suspended)
+		case child.Stopped:
+			r.Note("the command is stopped%s; kill -CONT %d continues it", stopped, os.Getpid())
+		case child.Continued:
+			r.Note("the command goes on")
+		}
 	}
 }
 

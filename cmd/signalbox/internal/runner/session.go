@@ -83,37 +83,23 @@ func (r *SessionRunner) Check(c *cobra.Command, args []string) error {
 func (r *SessionRunner) Serve(
 	c *cobra.Command, do func(context.Context, *client.Session, *cli.Connection) error,
 ) error {
-	ctx, stop := r.WatchSignals()
-	defer stop()
-	k, err := r.Connection()
-	if err != nil {
-		return err
-	}
-	opening, cancel, err := k.Within(ctx)
-	if err != nil {
-		return err
-	}
-	box, err := k.Open(opening)
-	cancel()
-	if err != nil {
-		return cli.OrInterrupted(ctx, err)
-	}
-	defer box.Close()
-	go cli.ReportOutages(ctx, box, r.Note)
-	s, err := r.session.Open(ctx, k, box, r.path, c.CommandPath()+" "+r.Name, client.Renew())
-	if err != nil {
-		return cli.OrInterrupted(ctx, err)
-	}
-	defer cli.CleanUp(ctx, r.Frame, "end the session", s.Close)
-	serving, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	go r.passSignals(serving)
-	r.ctx, r.end = ctx, func() { end(context.Cause(ctx)) }
-	defer context.AfterFunc(ctx, r.endIdle)()
-	if err := do(serving, s, k); !cli.WasInterrupted(ctx) {
-		return err
-	}
-	return nil
+	return r.Connected(func(ctx, _ context.Context, k *cli.Connection, box *client.Client) error {
+		s, err := r.session.Open(ctx, k, box, r.path, c.CommandPath()+" "+r.Name, client.Renew())
+		if err != nil {
+			return cli.OrInterrupted(ctx, err)
+		}
+		defer cli.CleanUp(ctx, r.Frame, "end the session", s.Close)
+		serving, end := context.WithCancelCause(context.WithoutCancel(ctx))
+		defer end(nil)
+		r.running = make(map[chan os.Signal]bool)
+		go r.passSignals(serving)
+		r.ctx, r.end = ctx, func() { end(context.Cause(ctx)) }
+		defer context.AfterFunc(ctx, r.endIdle)()
+		if err := do(serving, s, k); !cli.WasInterrupted(ctx) {
+			return err
+		}
+		return nil
+	})
 }
 
 // passSignals passes the signals of the program on to all running commands.
@@ -154,9 +140,6 @@ func (r *SessionRunner) begin() chan os.Signal {
 	if r.ctx.Err() != nil {
 		return nil
 	}
-	if r.running == nil {
-		r.running = make(map[chan os.Signal]bool)
-	}
 	signals := make(chan os.Signal, cap(r.Signals))
 	r.running[signals] = true
 	return signals
@@ -193,7 +176,7 @@ func (e *Ending) Err() error {
 func (r *SessionRunner) Run(
 	purpose context.Context, payload []byte, out io.Writer, variables map[string]string,
 ) (Ending, error) {
-	task := child.Task{Purpose: purpose, KillAfter: r.KillAfter, OnChange: r.reportChange}
+	task := child.Task{Purpose: purpose, KillAfter: r.KillAfter, OnChange: r.OnChange("", "")}
 	return r.RunTask(task, r.Cmd(r.Variables(variables)...), payload, out)
 }
 
@@ -228,25 +211,15 @@ func (r *SessionRunner) Variables(variables map[string]string) []string {
 	return lines
 }
 
-// reportChange says what has happened to the command.
-func (r *SessionRunner) reportChange(c child.Change) {
-	switch c {
-	case child.Suspended:
-		r.Note("the command is stopped, and so is this process")
-	case child.Stopped:
-		r.Note("the command is stopped; kill -CONT %d continues it", os.Getpid())
-	case child.Continued:
-		r.Note("the command goes on")
+// OrMachine sets the name of a flag to the name of this machine, unless the user has given a name.
+func OrMachine(c *cobra.Command, flag string, name *string) (err error) {
+	if *name != "" {
+		return nil
 	}
-}
-
-// NameOfMachine is the name of this machine, for commands whose user gives no name by the flag.
-func NameOfMachine(c *cobra.Command, flag string) (string, error) {
-	machine, err := os.Hostname()
-	if err != nil {
-		return "", cli.Misuse(c, "this machine has no name (%w): give %s", err, flag)
+	if *name, err = os.Hostname(); err != nil {
+		return cli.Misuse(c, "this machine has no name (%w): give --%s", err, flag)
 	}
-	return machine, nil
+	return nil
 }
 
 // lastLine keeps the last line of its input, without empty lines.

@@ -1,10 +1,10 @@
 package screen
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,11 +120,8 @@ func (w *watch[S, O]) lines(ctx context.Context, _ *cli.Connection, box *client.
 		case w.frame.JSON():
 			err = w.frame.Object(now)
 		default:
-			var b bytes.Buffer
-			for _, line := range now.Changes(before) {
-				b.WriteString(line + "\n")
-			}
-			err = w.frame.Write(b.Bytes())
+			lines := append(now.Changes(before), "")
+			err = w.frame.Write([]byte(strings.Join(lines, "\n")))
 		}
 		if err != nil {
 			return err
