@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,25 +44,14 @@ func (r *restoredRights) list(f *cli.Frame) {
 	f.Say("signalbox: these rights were in force at %s and come back, also what was revoked since:",
 		r.saved.Format(time.RFC3339))
 	for _, p := range r.principals() {
-		grants := []string{}
-		for i := range p.Grants {
-			grants = append(grants, operation.GrantText(&p.Grants[i]))
-		}
-		line := p.Name + "  " + strings.Join(grants, " ")
-		if len(grants) == 0 {
-			line = p.Name + "  nothing"
-		}
+		line := p.Name + "  " + cmp.Or(operation.GrantTexts(p.Grants), "nothing")
 		if !p.Expires.IsZero() {
 			line += "  until " + cli.Cell(p.Expires)
 		}
 		f.Say("  %s", line)
 	}
 	for _, role := range r.book.Roles() {
-		var rules []string
-		for _, rule := range role.Rules {
-			rules = append(rules, operation.RuleText(&rule))
-		}
-		f.Say("  role %s  %s", role.Name, strings.Join(rules, " "))
+		f.Say("  role %s  %s", role.Name, operation.RuleTexts(role.Rules))
 	}
 	if !r.book.Decided() {
 		f.Say("  anonymous  everything, on hosts without a file of tokens")
