@@ -117,8 +117,7 @@ func ownSessionRoutes() []route {
 }
 
 func startSession(ctx context.Context, c *call, q *startRequest) (s startedSession, err error) {
-	s.Timeout = q.Timeout
-	s.Timeout = cmp.Or(s.Timeout, defaultTimeout)
+	s.Timeout = cmp.Or(q.Timeout, defaultTimeout)
 	if s.Timeout < minTimeout {
 		return s, refuse(protocol.StatusBadRequest, "the timeout is below "+minTimeout.String())
 	}

@@ -62,9 +62,9 @@ func backup(c *call, _ *operation.None) error {
 	w := &backupWriter{w: c.w, control: control}
 	_, err := admin.Of(c.caller.Client).Backup(ctx, w, nil)
 	switch {
-	case err == nil:
-		return w.finish()
-	case !w.begun:
+	case err == nil && !w.begun:
+		return refuse(protocol.StatusInternal, io.ErrUnexpectedEOF.Error())
+	case err == nil, !w.begun:
 		return err
 	}
 	c.gateway.log.Warn("a backup over HTTP was broken off", "error", err)
@@ -89,11 +89,4 @@ func (b *backupWriter) Write(part []byte) (int, error) {
 	}
 	_ = b.control.SetWriteDeadline(time.Now().Add(backupWrite))
 	return b.w.Write(part)
-}
-
-func (b *backupWriter) finish() error {
-	if !b.begun {
-		return refuse(protocol.StatusInternal, io.ErrUnexpectedEOF.Error())
-	}
-	return nil
 }

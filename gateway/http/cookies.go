@@ -23,13 +23,13 @@ const (
 // host.
 type cookies struct {
 	mu    sync.Mutex
-	known map[string]signIn
+	known map[string]shownToken
 }
 
-// signIn is a token shown by a browser.
-type signIn struct {
-	token string
-	ends  time.Time
+// shownToken is a token shown by a browser.
+type shownToken struct {
+	text string
+	ends time.Time
 }
 
 // add keeps a token, and returns the value of the cookie for the token.
@@ -37,7 +37,7 @@ func (c *cookies) add(token string, now time.Time) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil {
-		c.known = make(map[string]signIn)
+		c.known = make(map[string]shownToken)
 	}
 	var oldest string
 	for value, s := range c.known {
@@ -51,7 +51,7 @@ func (c *cookies) add(token string, now time.Time) string {
 		delete(c.known, oldest)
 	}
 	value := rand.Text() + rand.Text()
-	c.known[value] = signIn{token, now.Add(cookieAge)}
+	c.known[value] = shownToken{token, now.Add(cookieAge)}
 	return value
 }
 
@@ -64,7 +64,7 @@ func (c *cookies) token(value string, now time.Time) (token string, ok bool) {
 		delete(c.known, value)
 		return "", false
 	}
-	return s.token, true
+	return s.text, true
 }
 
 func (c *cookies) remove(value string) {
@@ -123,13 +123,14 @@ type signedIn struct {
 	ReadsOnly bool `about:"a browser may change nothing without a token"`
 }
 
-func (g *Gateway) signedIn(r *http.Request) signedIn {
-	_, known, err := g.token(r)
+func isSignedIn(_ context.Context, c *call, _ *operation.None) (signedIn, error) {
+	_, known, err := c.gateway.token(c.r)
 	known = known && err == nil
-	return signedIn{known, !known && !g.config.Actions}
+	return signedIn{known, !known && !c.gateway.config.Actions}, nil
 }
 
-func (g *Gateway) signIn(ctx context.Context, c *call, q *signInRequest) (operation.Done, error) {
+func signIn(ctx context.Context, c *call, q *signInRequest) (operation.Done, error) {
+	g := c.gateway
 	who, err := g.callers.acquire(ctx, strings.TrimSpace(q.Token))
 	if err != nil {
 		return operation.Done{}, err
@@ -139,7 +140,9 @@ func (g *Gateway) signIn(ctx context.Context, c *call, q *signInRequest) (operat
 	return operation.Done{Changed: true}, nil
 }
 
-func (g *Gateway) signOut(c *call) operation.Done { return operation.Done{Changed: g.forget(c.w, c.r)} }
+func signOut(_ context.Context, c *call, _ *operation.None) (operation.Done, error) {
+	return operation.Done{Changed: c.gateway.forget(c.w, c.r)}, nil
+}
 
 // forget ends the sign-in of a request's cookie, if the request has a cookie.
 func (g *Gateway) forget(w http.ResponseWriter, r *http.Request) bool {

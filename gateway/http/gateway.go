@@ -66,15 +66,13 @@ type Gateway struct {
 // New makes a gateway. Close ends the gateway.
 func New(config Config) *Gateway {
 	g := &Gateway{
-		config: config, log: config.Log, routes: table(), mux: http.NewServeMux(),
+		config: config, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), routes: table(),
+		mux: http.NewServeMux(), callers: callers{open: config.Open}, measured: make(chan struct{}, 1),
 		calls:   places{limit: maxCalls, ofAddress: maxCallsOfAddress},
 		streams: places{limit: maxStreams, ofAddress: maxStreamsOfAddress},
 		stays:   newStays(maxStays),
 	}
-	g.log = cmp.Or(g.log, slog.New(slog.DiscardHandler))
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.callers.open = config.Open
-	g.measured = make(chan struct{}, 1)
 	g.working.Go(g.keepWhole)
 	if config.Note != nil {
 		g.acts.queue = make(chan Act, actsAtOnce)

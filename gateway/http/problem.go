@@ -89,25 +89,23 @@ func titleOf(status protocol.Status) string {
 // problemOf makes a problem of an error of the SDK.
 func problemOf(err error) *problem {
 	var own *problem
-	var answer *protocol.Error
 	var bad operation.BadRequest
+	answer := &protocol.Error{Status: protocol.StatusInternal}
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &bad):
-		return refuse(protocol.StatusBadRequest, operation.Plain(err))
-	case errors.Is(err, client.ErrUnavailable) && !errors.As(err, &answer):
-		return refuse(protocol.StatusUnavailable, operation.Plain(err))
+		answer.Status = protocol.StatusBadRequest
 	case errors.As(err, &answer):
-		p := refuse(answer.Status, operation.Plain(err))
-		p.Wait = answer.Wait
-		return p
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, client.ErrClosed):
-		return refuse(protocol.StatusUnavailable, operation.Plain(err))
+	case errors.Is(err, client.ErrUnavailable), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, context.Canceled), errors.Is(err, client.ErrClosed):
+		answer.Status = protocol.StatusUnavailable
 	case errors.Is(err, client.ErrNotFound):
-		return refuse(protocol.StatusNotFound, operation.Plain(err))
+		answer.Status = protocol.StatusNotFound
 	}
-	return refuse(protocol.StatusInternal, operation.Plain(err))
+	p := refuse(answer.Status, operation.Plain(err))
+	p.Wait = answer.Wait
+	return p
 }
 
 // readProblem is problemOf for a request without a change, so a caller may always send the request again.

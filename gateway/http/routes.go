@@ -2,7 +2,6 @@ package http
 
 import (
 	"cmp"
-	"context"
 	"io/fs"
 	"net/http"
 	"path"
@@ -42,18 +41,10 @@ func eventRoutes() []route {
 
 // signInRoutes are for browsers, which show a cookie in place of the token.
 func signInRoutes() []route {
-	in := post("/sign-in", groupConsole, "none", "Has the browser show a cookie in place of a token",
-		func(ctx context.Context, c *call, q *signInRequest) (operation.Done, error) {
-			return c.gateway.signIn(ctx, c, q)
-		})
-	out := post("/sign-out", groupConsole, "none", "Ends that",
-		func(_ context.Context, c *call, _ *operation.None) (operation.Done, error) {
-			return c.gateway.signOut(c), nil
-		})
+	in := post("/sign-in", groupConsole, "none", "Has the browser show a cookie in place of a token", signIn)
+	out := post("/sign-out", groupConsole, "none", "Ends that", signOut)
 	is := get("/sign-in", groupConsole, "none", "Says whether there is a cookie, and if a browser may change anything",
-		func(_ context.Context, c *call, _ *operation.None) (signedIn, error) {
-			return c.gateway.signedIn(c.r), nil
-		})
+		isSignedIn)
 	is.follow = nil // a stream of the caller has no cookie
 	return []route{in, out, is}
 }

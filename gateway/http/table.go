@@ -124,20 +124,27 @@ func routesOf(all []operation.Operation) (list []route) {
 // answered completes a route that answers at once.
 func (r route) answered() route {
 	r.follow = polling(r.ask)
-	r.serve = func(c *call) error {
-		request, err := c.read(r.request)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := c.within(c.r.Context())
-		defer cancel()
-		answer, err := r.ask(ctx, c, request)
-		if err != nil {
-			return err
-		}
-		return c.answer(answer)
-	}
+	r.serve = r.serving(func(c *call) (context.Context, context.CancelFunc) { return c.within(c.r.Context()) })
 	return r
+}
+
+// serving serves a route that answers at once, with the context that bounds its work.
+func (r *route) serving(bound func(*call) (context.Context, context.CancelFunc)) func(*call) error {
+	request, ask := r.request, r.ask
+	return func(c *call) error {
+		asked, err := c.read(request)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := bound(c)
+		defer cancel()
+		answer, err := ask(ctx, c, asked)
+		if err != nil {
+			return err
+		}
+		c.text, err = shape.Encode(answer)
+		return err
+	}
 }
 
 // within returns the context for the work of a request, which ends when the request has tried for long enough.
@@ -161,18 +168,10 @@ func (tooLong) Is(target error) bool { return target == context.DeadlineExceeded
 // after. The function bounds both.
 func waiting[Q, A any](path, group, does string, f func(context.Context, *call, *Q) (A, error)) route {
 	r := post(path, group, "acquire", does, f)
-	r.serve = func(c *call) error {
-		request, err := c.read(r.request)
-		if err != nil {
-			return err
-		}
+	r.serve = r.serving(func(c *call) (context.Context, context.CancelFunc) {
 		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(maxWait + answerTimeout))
-		answer, err := r.ask(c.r.Context(), c, request)
-		if err != nil {
-			return err
-		}
-		return c.answer(answer)
-	}
+		return context.WithCancel(c.r.Context())
+	})
 	return r
 }
 
@@ -189,12 +188,6 @@ func stream[Q any](method, path, group, right, does, contentType string, f func(
 			return f(c, request.(*Q))
 		},
 	}
-}
-
-// answer makes an answer of a value.
-func (c *call) answer(v any) (err error) {
-	c.text, err = shape.Encode(v)
-	return err
 }
 
 // smallBody is the room given to a body at first.

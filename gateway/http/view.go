@@ -205,10 +205,7 @@ func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values)
 // publishLate shows a problem in a view without an answer in time. A route that is followed without polling waits for
 // the shard without an error, and a reader must not take the wait for an empty answer.
 func (v *view) publishLate() {
-	v.mu.Lock()
-	read := v.text != nil
-	v.mu.Unlock()
-	if !read {
+	if _, text, _ := v.newest(mark{}); text == nil {
 		v.publish(0, failure{readProblem(errTooLong)})
 	}
 }

@@ -118,7 +118,7 @@ have: ROLE:PATH, and the beginning of names of objects behind it where there is 
 				Long:    `Lists the roles that were made, beside those that there always are, with their rules.`,
 				Example: `  signalbox access role list`,
 				Table: table(func(r admin.AccessRole) []any {
-					return []any{r.Name, rulesText(r.Rules)}
+					return []any{r.Name, RuleTexts(r.Rules)}
 				}, "ROLE", "RULES"),
 			}),
 		read("/access/who-can", protocol.KindAccessAsk, "Lists who may do something, and by which rule",
@@ -206,11 +206,7 @@ func principalsWith(prefix string) *Table {
 		return slices.DeleteFunc(p.Items, func(of admin.Principal) bool { return !strings.HasPrefix(of.Name, prefix) })
 	}
 	cells := func(p admin.Principal) []any {
-		var grants []string
-		for i := range p.Grants {
-			grants = append(grants, GrantText(&p.Grants[i]))
-		}
-		return []any{p.Name, strings.Join(grants, " "), p.Expires, p.Created, p.By}
+		return []any{p.Name, GrantTexts(p.Grants), p.Expires, p.Created, p.By}
 	}
 	table := tableOf(named, cells, "PRINCIPAL", "ROLES", "EXPIRES", "+CREATED", "+BY")
 	return noting(table, func(p principals) []string {
@@ -221,20 +217,27 @@ func principalsWith(prefix string) *Table {
 	})
 }
 
+// GrantTexts are grants in a table.
+func GrantTexts(grants []admin.Grant) string { return joined(grants, GrantText) }
+
+// RuleTexts are rules in a table.
+func RuleTexts(rules []admin.Rule) string { return joined(rules, RuleText) }
+
+// joined writes the items of a list with spaces between.
+func joined[T any](items []T, text func(*T) string) string {
+	var texts []string
+	for i := range items {
+		texts = append(texts, text(&items[i]))
+	}
+	return strings.Join(texts, " ")
+}
+
 // GrantText is a grant as flags write a grant.
 func GrantText(g *admin.Grant) string { return placeText(g.Role, g.Path, g.Object) }
 
 // RuleText is a rule as flags write a rule.
 func RuleText(r *admin.Rule) string {
 	return placeText(strings.Join(r.Rights.Names(), ","), r.Path, r.Object)
-}
-
-func rulesText(rules []admin.Rule) string {
-	var texts []string
-	for i := range rules {
-		texts = append(texts, RuleText(&rules[i]))
-	}
-	return strings.Join(texts, " ")
 }
 
 func placeText(what, path, object string) string {

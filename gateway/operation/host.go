@@ -109,10 +109,9 @@ func recoverQuestion(c *admin.Cluster, id uint64) (string, error) {
 	var lost []string
 	for _, p := range c.Shards[at].Replicas {
 		h := c.Host(p.Host)
-		if h == nil || h.Alive || h.Target.State == admin.Expelled || p.Role != admin.Voter {
-			continue
+		if h != nil && !h.Alive && h.Target.State != admin.Expelled && p.Role == admin.Voter {
+			lost = append(lost, h.Name)
 		}
-		lost = append(lost, h.Name)
 	}
 	if len(lost) == 0 || !c.Observed {
 		return fmt.Sprintf("this makes shard %d anew, and gives up what only lost hosts had", id), nil
@@ -140,14 +139,6 @@ type policyRequest struct {
 	Tier         *string        `about:"a label of hosts such as role=control: only hosts that have it vote in the meta shard; empty for all"`
 	Yes          bool           `about:"needed for 1 replica: a shard is then lost with its host"`
 	act
-}
-
-// check refuses what loses data with one host, unless the request says so.
-func (pr *policyRequest) check() error {
-	if pr.Replicas != nil && *pr.Replicas == 1 && !pr.Yes {
-		return BadRequest("with 1 replica a shard is lost with its host: say yes beside it")
-	}
-	return nil
 }
 
 // change puts the given members into a policy.
@@ -193,11 +184,7 @@ func cluster() []Operation {
 		read("/cluster", protocol.KindClusterDescribe,
 			"Describes hosts, shards, redundancy, and what is not as it should be",
 			func(ctx context.Context, c *client.Client, q *clusterRequest) (*admin.Cluster, error) {
-				var options []admin.DescribeOption
-				if q.Relaxed {
-					options = append(options, admin.Relaxed())
-				}
-				return admin.Of(c).Describe(ctx, options...)
+				return admin.Of(c).Describe(ctx, given(q.Relaxed, admin.Relaxed())...)
 			}),
 		read("/concerns", protocol.KindConcerns, "Lists what is not well, as all hosts together see it",
 			func(ctx context.Context, c *client.Client, _ *None) (*admin.Concerns, error) {
@@ -300,8 +287,8 @@ shard is recovered with the whole cluster: signalbox cluster recover.`,
 			}),
 		change("/policy/set", protocol.KindPolicy, "Changes what is given of the policy of the governor",
 			func(ctx context.Context, c *client.Client, q *policyRequest) (*admin.Policy, error) {
-				if err := q.check(); err != nil {
-					return nil, err
+				if q.Replicas != nil && *q.Replicas == 1 && !q.Yes {
+					return nil, BadRequest("with 1 replica a shard is lost with its host: say yes beside it")
 				}
 				return admin.Of(c).SetPolicy(ctx, q.change, q.by())
 			}),
@@ -325,7 +312,7 @@ func history() []Operation {
 		read("/denials", protocol.KindAccessDenials,
 			"Lists the latest requests that hosts have refused for want of a right",
 			func(ctx context.Context, c *client.Client, q *denialsRequest) (d denials, err error) {
-				d.Items, d.Silent, err = admin.Of(c).Denials(ctx, boundedLimit(q.Limit))
+				d.Items, d.Silent, err = admin.Of(c).Denials(ctx, bounded(q.Limit, usualHistory, maxHistory))
 				return d, err
 			}),
 	)
@@ -337,9 +324,9 @@ func audit() Operation {
 	o := read("/audit", protocol.KindAuditRead, "Lists changes of the cluster, the oldest first",
 		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
 			if q.From == 0 {
-				return listed(admin.Of(c).LatestAudit(ctx, boundedLimit(q.Limit)))
+				return listed(admin.Of(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory)))
 			}
-			return collect(admin.Of(c).Audit(ctx, q.From), boundedLimit(q.Limit), nil)
+			return collect(admin.Of(c).Audit(ctx, q.From), bounded(q.Limit, usualHistory, maxHistory), nil)
 		},
 		Face{
 			Use: "cluster audit [--from] [--limit]", Short: "What was changed among the hosts, by whom and why",
@@ -356,7 +343,7 @@ whom and why. The cluster keeps the last 10,000.`,
 	o.All = func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error] {
 		q := request.(*auditRequest)
 		if q.From > 0 && q.Limit <= 0 {
-			return Changed(admin.Of(c).Audit(ctx, q.From), func(e admin.Entry) any { return e })
+			return Changed(admin.Of(c).Audit(ctx, q.From), anyOf)
 		}
 		return func(yield func(any, error) bool) {
 			answer, err := listed(ctx, c, q)
@@ -364,22 +351,15 @@ whom and why. The cluster keeps the last 10,000.`,
 				yield(nil, err)
 				return
 			}
-			for _, e := range answer.(List[admin.Entry]).Items {
-				if !yield(e, nil) {
-					return
-				}
-			}
+			Changed(ready(answer.(List[admin.Entry]).Items), anyOf)(yield)
 		}
 	}
 	return o
 }
 
-// maxHistory is how many entries of a history are returned at once.
-const maxHistory = 1000
-
-func boundedLimit(limit int) int {
-	if limit <= 0 {
-		return 100
-	}
-	return min(limit, maxHistory)
-}
+// usualHistory is how many entries of a history are returned without a limit in the request, and maxHistory is the
+// highest limit.
+const (
+	usualHistory = 100
+	maxHistory   = 1000
+)

@@ -38,11 +38,14 @@ type Paged struct {
 }
 
 // Size is how many items the page has at the most.
-func (p *Page) Size() int {
-	if p.Limit <= 0 {
-		return defaultPage
+func (p *Page) Size() int { return bounded(p.Limit, defaultPage, maxPage) }
+
+// bounded is the limit of a list: the usual limit unless the request says a limit, and never more than most.
+func bounded(limit, usual, most int) int {
+	if limit <= 0 {
+		return usual
 	}
-	return min(p.Limit, maxPage)
+	return min(limit, most)
 }
 
 func (p *Page) page() *Page { return p }
@@ -100,7 +103,7 @@ func pages[Q, T any](
 		return collect(each(ctx, c, q, behind), p.Size(), at)
 	}, faces...)
 	o.All = func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error] {
-		return Changed(each(ctx, c, request.(*Q), place{}), func(item T) any { return item })
+		return Changed(each(ctx, c, request.(*Q), place{}), anyOf)
 	}
 	return o
 }
@@ -169,6 +172,30 @@ func Changed[S, T any](loop iter.Seq2[S, error], change func(S) T) iter.Seq2[T, 
 				return
 			}
 			if !yield(change(item), nil) {
+				return
+			}
+		}
+	}
+}
+
+func anyOf[T any](item T) any { return item }
+
+// kept leaves items out of a loop.
+func kept[T any](loop iter.Seq2[T, error], keep func(T) bool) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range loop {
+			if (err != nil || keep(item)) && !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ready makes a loop of items that are there.
+func ready[T any](items []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, item := range items {
+			if !yield(item, nil) {
 				return
 			}
 		}

@@ -156,8 +156,10 @@ func names() []Operation {
 			"Lists the names under which endpoints and config are, of a node or of all",
 			func(ctx context.Context, c *client.Client, q *lookupsRequest, node, after string,
 			) iter.Seq2[*lookup, error] {
-				return lookupsOf(c.Node(node).Semaphores(ctx, client.Prefix(q.Prefix), client.WithData(),
-					client.After(after)), string(q.What))
+				all := c.Node(node).Semaphores(ctx, client.Prefix(q.Prefix), client.WithData(), client.After(after))
+				return kept(Changed(all, lookupOf), func(l *lookup) bool {
+					return l.What != "" && (q.What == "" || l.What == string(q.What))
+				})
 			},
 			func(l *lookup) string { return l.Name },
 			Face{
@@ -197,7 +199,7 @@ func lookupKind(s *client.SemaphoreInfo) string {
 	return ""
 }
 
-// lookupOf returns the lookup of a semaphore, nil for a lock.
+// lookupOf returns the lookup of a semaphore, without a kind for a lock.
 func lookupOf(s *client.SemaphoreInfo) *lookup {
 	l := &lookup{Name: s.Name, What: lookupKind(s), Revision: s.Revision}
 	switch l.What {
@@ -205,47 +207,16 @@ func lookupOf(s *client.SemaphoreInfo) *lookup {
 		l.Endpoints = s.OwnerCount
 	case lookupConfig:
 		l.Data = s.Data
-	default:
-		return nil
 	}
 	return l
 }
 
-// lookupsOf picks the semaphores that have endpoints or config, or only one of the two.
-func lookupsOf(all iter.Seq2[*client.SemaphoreInfo, error], what string) iter.Seq2[*lookup, error] {
-	return func(yield func(*lookup, error) bool) {
-		for s, err := range all {
-			var found *lookup
-			if err == nil {
-				found = lookupOf(s)
-			}
-			if err == nil && (found == nil || what != "" && found.What != what) {
-				continue
-			}
-			if !yield(found, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // search looks through all names that the caller may see.
 func search(ctx context.Context, c *client.Client, q *searchRequest) (List[match], error) {
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultMatches
-	}
 	wanted := strings.ToLower(q.Text)
-	return collect(func(yield func(match, error) bool) {
-		for m, err := range allNames(ctx, c) {
-			if err == nil && !strings.Contains(strings.ToLower(m.Name), wanted) {
-				continue
-			}
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
-	}, min(limit, maxMatches), nil)
+	return collect(kept(allNames(ctx, c), func(m match) bool {
+		return strings.Contains(strings.ToLower(m.Name), wanted)
+	}), bounded(q.Limit, defaultMatches, maxMatches), nil)
 }
 
 // allNames are all that a search goes through. What a node has that is dropped meanwhile is left out.

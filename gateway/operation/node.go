@@ -28,13 +28,7 @@ func nodes() []Operation {
 	return group("Nodes",
 		pages("/nodes", protocol.KindNodeList, "Lists nodes by their paths",
 			func(ctx context.Context, c *client.Client, q *Paged, behind place) iter.Seq2[*client.NodeInfo, error] {
-				return func(yield func(*client.NodeInfo, error) bool) {
-					for n, err := range c.ListNodes(ctx, q.Prefix) {
-						if (err != nil || n.Path > behind.node) && !yield(n, err) {
-							return
-						}
-					}
-				}
+				return kept(c.ListNodes(ctx, q.Prefix), func(n *client.NodeInfo) bool { return n.Path > behind.node })
 			},
 			func(n *client.NodeInfo) place { return place{node: n.Path} }),
 		read("/node", protocol.KindNodeDescribe, "Describes a node",
@@ -47,11 +41,7 @@ func nodes() []Operation {
 			}),
 		change("/node/alter", protocol.KindNodeAlter, "Changes what is given of a node's config",
 			func(ctx context.Context, c *client.Client, q *alterRequest) (*client.NodeInfo, error) {
-				var options []client.AlterOption
-				if q.IfVersion > 0 {
-					options = append(options, client.IfVersion(q.IfVersion))
-				}
-				return c.AlterNode(ctx, q.Node, q.Config, options...)
+				return c.AlterNode(ctx, q.Node, q.Config, given(q.IfVersion > 0, client.IfVersion(q.IfVersion))...)
 			}),
 		apply("/node/drop", protocol.KindNodeDrop, "Drops a node with all that is in it",
 			func(ctx context.Context, c *client.Client, q *AtNode) error { return c.DropNode(ctx, q.Node) },

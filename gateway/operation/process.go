@@ -14,24 +14,21 @@ import (
 // processPutRequest makes a process, or replaces the spec of a process.
 type processPutRequest struct {
 	Named
-	Spec   process.Spec
-	Author string
-	Reason string
+	Spec process.Spec
+	process.By
 }
 
 // kickRequest removes a member by id. The command finds the id of a name first, so the command has code of its own.
 type kickRequest struct {
 	Named
 	Member uint64 `need:"true" about:"the id of the member"`
-	Author string
-	Reason string
+	process.By
 }
 
 // restartRequest ends the round of a process. Members stay, and the next epoch has the same members.
 type restartRequest struct {
 	Named
-	Author string
-	Reason string
+	process.By
 }
 
 // process is the handle of the process that a request names.
@@ -90,16 +87,16 @@ that is kept first, with who, when and why.`,
 			}),
 		apply("/process/put", protocol.KindProcessPut, "Makes a process, or gives it another spec",
 			func(ctx context.Context, c *client.Client, q *processPutRequest) error {
-				_, err := q.process(c).Put(ctx, q.Spec, process.By{Author: q.Author, Reason: q.Reason})
+				_, err := q.process(c).Put(ctx, q.Spec, q.By)
 				return err
 			}),
 		apply("/process/kick", protocol.KindProcessAct, "Removes a member from a process",
 			func(ctx context.Context, c *client.Client, q *kickRequest) error {
-				return q.process(c).Kick(ctx, q.Member, process.By{Author: q.Author, Reason: q.Reason})
+				return q.process(c).Kick(ctx, q.Member, q.By)
 			}),
 		apply("/process/restart", protocol.KindProcessAct, "Ends the round of a process, and opens another epoch",
 			func(ctx context.Context, c *client.Client, q *restartRequest) error {
-				return q.process(c).Restart(ctx, process.By{Author: q.Author, Reason: q.Reason})
+				return q.process(c).Restart(ctx, q.By)
 			},
 			Face{
 				Use: "process restart PATH NAME", Short: "End the round, and open another epoch",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -17,9 +18,8 @@ import (
 // so there is no face.
 type rolloutPutRequest struct {
 	Named
-	Spec   rollout.Spec
-	Author string
-	Reason string
+	Spec rollout.Spec
+	rollout.By
 }
 
 // locationRequest asks for the instances of a location.
@@ -48,8 +48,7 @@ type actRequest struct {
 	Locations []string     `flag:"location" about:"none: all" help:"the 'LOCATION' that it is for; may be repeated"`
 	Seq       uint64       `arg:"VERSION" flag:"to" about:"the version that it is about" help:"the 'VERSION', a number that signalbox rollout versions shows" form:"the number of a version, as signalbox rollout versions shows it"`
 	Fast      bool         `about:"a roll-back reaches all locations at once" help:"go back everywhere at once, without order and delays"`
-	Author    string
-	Reason    string
+	rollout.By
 }
 
 // judgeRequest is the verdict of a check at a gate.
@@ -69,10 +68,9 @@ type publishRequest struct {
 	Named
 	Payload []byte
 	Label   string
-	Author  string
-	Reason  string
-	Expect  *uint64 `about:"only if the newest version has this seq, 0 for none"`
-	Fence   uint64  `about:"the fencing token of the publisher: only if no newer one has published"`
+	rollout.By
+	Expect *uint64 `about:"only if the newest version has this seq, 0 for none"`
+	Fence  uint64  `about:"the fencing token of the publisher: only if no newer one has published"`
 }
 
 // Published is the number of a version that was published.
@@ -148,14 +146,13 @@ by whom and why, and where it was given up. signalbox rollout payload prints one
 			}),
 		apply("/rollout/put", protocol.KindRolloutPut, "Makes a rollout, or gives it another spec",
 			func(ctx context.Context, c *client.Client, q *rolloutPutRequest) error {
-				_, err := q.rollout(c).Put(ctx, q.Spec, rollout.By{Author: q.Author, Reason: q.Reason})
+				_, err := q.rollout(c).Put(ctx, q.Spec, q.By)
 				return err
 			}),
 		apply("/rollout/act", protocol.KindRolloutAct, "Pauses, resumes, promotes, aborts or rolls back, and so on",
 			func(ctx context.Context, c *client.Client, q *actRequest) error {
 				return q.rollout(c).Act(ctx, rollout.Act{
-					Verb: q.Verb, Locations: q.Locations, Seq: q.Seq, Fast: q.Fast,
-					By: rollout.By{Author: q.Author, Reason: q.Reason},
+					Verb: q.Verb, Locations: q.Locations, Seq: q.Seq, Fast: q.Fast, By: q.By,
 				})
 			}, rolloutActs...),
 		apply("/rollout/judge", protocol.KindRolloutGate,
@@ -226,23 +223,14 @@ func instances(
 	if err != nil {
 		return l, err
 	}
-	var found []*rollout.InstanceState
-	for i, err := range q.rollout(c).Instances(ctx, q.Location) {
-		if err != nil {
-			return l, err
-		}
-		if strings.HasPrefix(i.Name, q.Prefix) && i.Name > behind.name {
-			found = append(found, i)
-		}
+	found, err := collect(kept(q.rollout(c).Instances(ctx, q.Location), func(i *rollout.InstanceState) bool {
+		return strings.HasPrefix(i.Name, q.Prefix) && i.Name > behind.name
+	}), math.MaxInt, nil)
+	if err != nil {
+		return l, err
 	}
-	slices.SortFunc(found, func(a, b *rollout.InstanceState) int { return strings.Compare(a.Name, b.Name) })
-	return collect(func(yield func(*rollout.InstanceState, error) bool) {
-		for _, i := range found {
-			if !yield(i, nil) {
-				return
-			}
-		}
-	}, q.Size(), func(i *rollout.InstanceState) place { return place{name: i.Name} })
+	slices.SortFunc(found.Items, func(a, b *rollout.InstanceState) int { return strings.Compare(a.Name, b.Name) })
+	return collect(ready(found.Items), q.Size(), func(i *rollout.InstanceState) place { return place{name: i.Name} })
 }
 
 // pastTargets lists the targets of locations in their order, the oldest that is kept of each first.

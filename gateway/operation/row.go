@@ -80,6 +80,14 @@ func govern[Q any](
 	}, faces...)
 }
 
+// given is a list of one option where it is wanted, and of none otherwise.
+func given[T any](wanted bool, option T) []T {
+	if wanted {
+		return []T{option}
+	}
+	return nil
+}
+
 // follow has an operation publish the states of a watch of the client: shown makes an answer of a state, with the
 // revision.
 func follow[Q, T any](

@@ -63,10 +63,7 @@ func ownersOf(v *client.View) OwnersView {
 
 // Guarded are the options of a change that is for one revision only, none for revision 0.
 func Guarded(revision uint64) []client.UpdateOption {
-	if revision == 0 {
-		return nil
-	}
-	return []client.UpdateOption{client.IfRevision(revision)}
+	return given(revision != 0, client.IfRevision(revision))
 }
 
 // semaphores are the operations on semaphores without a session.
@@ -75,10 +72,7 @@ func semaphores() []Operation {
 		overNodes("/semaphores", protocol.KindSemaphoreList, "Lists the semaphores of a node, or of all",
 			func(ctx context.Context, c *client.Client, q *semaphoresRequest, node, after string,
 			) iter.Seq2[*client.SemaphoreInfo, error] {
-				options := []client.ListOption{client.Prefix(q.Prefix), client.After(after)}
-				if q.Data {
-					options = append(options, client.WithData())
-				}
+				options := append(given(q.Data, client.WithData()), client.Prefix(q.Prefix), client.After(after))
 				return c.Node(node).Semaphores(ctx, options...)
 			},
 			func(s *client.SemaphoreInfo) string { return s.Name },
@@ -202,11 +196,7 @@ acquire go on under the new one.`,
 			}),
 		apply("/semaphore/delete", protocol.KindSemaphoreDelete, "Deletes a semaphore",
 			func(ctx context.Context, c *client.Client, q *deleteRequest) error {
-				var options []client.DeleteOption
-				if q.Force {
-					options = append(options, client.Force())
-				}
-				return c.Node(q.Node).Delete(ctx, q.Name, options...)
+				return c.Node(q.Node).Delete(ctx, q.Name, given(q.Force, client.Force())...)
 			},
 			Face{
 				Use: "semaphore delete PATH NAME [--force]", Short: "Delete a semaphore",
@@ -276,33 +266,21 @@ type locksRequest struct {
 	Idle   bool   `about:"those too that are not waited for"`
 }
 
-// options are for the listing: only data distinguishes a piece of config from an idle lock.
-func (lr *locksRequest) options() (options []client.ListOption) {
-	if lr.Idle {
-		options = append(options, client.WithData())
-	}
-	return options
-}
-
 // lists reports whether a semaphore is in the list. Config and endpoints are locks only if sessions use them as locks.
 func (lr *locksRequest) lists(s *client.SemaphoreInfo) bool {
-	switch {
-	case s.WaiterCount > 0:
-		return true
-	case lookupKind(s) == lookupConfig:
-		return lr.Idle && s.OwnerCount > 0
-	}
-	return lr.Idle && lookupKind(s) == ""
+	kind := lookupKind(s)
+	return s.WaiterCount > 0 || lr.Idle && (kind == "" || kind == lookupConfig && s.OwnerCount > 0)
 }
 
 // locks lists semaphores that sessions wait for.
 func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*contention], err error) {
 	limit := (&Page{Limit: q.Limit}).Size()
+	data := given(q.Idle, client.WithData()) // only data distinguishes a piece of config from an idle lock
 	for node, err := range c.ListNodes(ctx, q.Prefix) {
 		if err != nil {
 			return l, err
 		}
-		for info, err := range c.Node(node.Path).Semaphores(ctx, q.options()...) {
+		for info, err := range c.Node(node.Path).Semaphores(ctx, data...) {
 			if err != nil {
 				return l, err
 			}

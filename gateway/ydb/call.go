@@ -45,8 +45,7 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 			host = p.Addr.String()
 		}
 		c.address = host
-		ip := net.ParseIP(host)
-		c.local = ip != nil && ip.IsLoopback()
+		c.local = net.ParseIP(host).IsLoopback()
 	}
 	return c, g.maySend(&c, c.ticket)
 }

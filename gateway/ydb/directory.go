@@ -26,9 +26,9 @@ type place struct {
 }
 
 // at calls f with the place at a path of the caller's database.
-func (g *Gateway) at(ctx context.Context, path string, f func(p *place) error) error {
-	return g.withCluster(ctx, func(c call, t *ticket) error {
-		p := &place{path: pathOf(path)}
+func (g *Gateway) at(ctx context.Context, r pathRequest, f func(p *place) error) error {
+	return g.withCluster(ctx, r.GetOperationParams(), func(ctx context.Context, c call, t *ticket) error {
+		p := &place{path: pathOf(r.GetPath())}
 		p.root = p.path == pathOf(c.database)
 		switch {
 		case !p.root && !c.below(p.path):
@@ -118,10 +118,8 @@ func entryOf(p string, is Ydb_Scheme.Entry_Type) *Ydb_Scheme.Entry {
 func (g *Gateway) DescribePath(
 	ctx context.Context, r *Ydb_Scheme.DescribePathRequest,
 ) (*Ydb_Scheme.DescribePathResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
 	result := &Ydb_Scheme.DescribePathResult{}
-	err := g.at(ctx, r.Path, func(p *place) (err error) {
+	err := g.at(ctx, r, func(p *place) (err error) {
 		result.Self, err = p.entry()
 		return err
 	})
@@ -132,10 +130,8 @@ func (g *Gateway) DescribePath(
 func (g *Gateway) ListDirectory(
 	ctx context.Context, r *Ydb_Scheme.ListDirectoryRequest,
 ) (*Ydb_Scheme.ListDirectoryResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
 	result := &Ydb_Scheme.ListDirectoryResult{}
-	err := g.at(ctx, r.Path, func(p *place) (err error) {
+	err := g.at(ctx, r, func(p *place) (err error) {
 		result.Self, err = p.entry()
 		result.Children = p.children
 		return err
@@ -147,9 +143,7 @@ func (g *Gateway) ListDirectory(
 func (g *Gateway) MakeDirectory(
 	ctx context.Context, r *Ydb_Scheme.MakeDirectoryRequest,
 ) (*Ydb_Scheme.MakeDirectoryResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
-	err := g.at(ctx, r.Path, (*place).notANode)
+	err := g.at(ctx, r, (*place).notANode)
 	return &Ydb_Scheme.MakeDirectoryResponse{Operation: operation(nil, err)}, nil
 }
 
@@ -157,9 +151,7 @@ func (g *Gateway) MakeDirectory(
 func (g *Gateway) RemoveDirectory(
 	ctx context.Context, r *Ydb_Scheme.RemoveDirectoryRequest,
 ) (*Ydb_Scheme.RemoveDirectoryResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
-	err := g.at(ctx, r.Path, func(p *place) error {
+	err := g.at(ctx, r, func(p *place) error {
 		switch {
 		case p.root:
 			return &failed{Ydb.StatusIds_SCHEME_ERROR, "the root of a database cannot be removed"}

@@ -13,7 +13,7 @@ func (g *Gateway) WhoAmI(
 	ctx context.Context, _ *Ydb_Discovery.WhoAmIRequest,
 ) (*Ydb_Discovery.WhoAmIResponse, error) {
 	result := &Ydb_Discovery.WhoAmIResult{}
-	err := g.withCluster(ctx, func(_ call, t *ticket) (err error) {
+	err := g.withCluster(ctx, nil, func(ctx context.Context, _ call, t *ticket) (err error) {
 		result.User, err = t.raw.KnownAs(ctx)
 		return err
 	})

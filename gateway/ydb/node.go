@@ -7,6 +7,7 @@ import (
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Scheme"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -15,8 +16,18 @@ import (
 // alterTries is how often a change of a config is begun anew because of a concurrent change.
 const alterTries = 10
 
-// withCluster calls f with the client of the caller's ticket.
-func (g *Gateway) withCluster(ctx context.Context, f func(c call, t *ticket) error) error {
+// pathRequest is a request about a path.
+type pathRequest interface {
+	GetOperationParams() *Ydb_Operations.OperationParams
+	GetPath() string
+}
+
+// withCluster calls f with the client of the caller's ticket, and bounds the call by the params of its operation.
+func (g *Gateway) withCluster(
+	ctx context.Context, p *Ydb_Operations.OperationParams, f func(ctx context.Context, c call, t *ticket) error,
+) error {
+	ctx, cancel := withTimeout(ctx, p)
+	defer cancel()
 	c, err := g.callOf(ctx)
 	if err != nil {
 		return err
@@ -26,18 +37,20 @@ func (g *Gateway) withCluster(ctx context.Context, f func(c call, t *ticket) err
 		return err
 	}
 	defer g.tickets.leave(c.ticket, t)
-	return f(c, t)
+	return f(ctx, c, t)
 }
 
 // onNode is withCluster for a call about a node; f gets the path of the node in the cluster's form. A missing node,
 // or a node outside of the database, is an error of the scheme.
-func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket, path string) error) error {
-	return g.withCluster(ctx, func(c call, t *ticket) error {
-		path := pathOf(path)
+func (g *Gateway) onNode(
+	ctx context.Context, r pathRequest, f func(ctx context.Context, t *ticket, path string) error,
+) error {
+	return g.withCluster(ctx, r.GetOperationParams(), func(ctx context.Context, c call, t *ticket) error {
+		path := pathOf(r.GetPath())
 		if !c.below(path) {
 			return &failed{Ydb.StatusIds_SCHEME_ERROR, "the path is not below the database " + c.database}
 		}
-		err := f(t, path)
+		err := f(ctx, t, path)
 		if errors.Is(err, protocol.ErrNotFound) {
 			return &failed{Ydb.StatusIds_SCHEME_ERROR, "path does not exist: " + path}
 		}
@@ -49,9 +62,7 @@ func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket, pat
 func (g *Gateway) CreateNode(
 	ctx context.Context, r *Ydb_Coordination.CreateNodeRequest,
 ) (*Ydb_Coordination.CreateNodeResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
-	err := g.withCluster(ctx, func(c call, t *ticket) error {
+	err := g.withCluster(ctx, r.GetOperationParams(), func(ctx context.Context, c call, t *ticket) error {
 		path := pathOf(r.Path)
 		switch {
 		case r.GetConfig().GetPath() != "":
@@ -84,9 +95,7 @@ func isName(path string) bool {
 func (g *Gateway) AlterNode(
 	ctx context.Context, r *Ydb_Coordination.AlterNodeRequest,
 ) (*Ydb_Coordination.AlterNodeResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
+	err := g.onNode(ctx, r, func(ctx context.Context, t *ticket, path string) error {
 		if r.GetConfig().GetPath() != "" {
 			return &failed{Ydb.StatusIds_BAD_REQUEST, "config.path is not for requests"}
 		}
@@ -111,9 +120,7 @@ func (g *Gateway) AlterNode(
 func (g *Gateway) DropNode(
 	ctx context.Context, r *Ydb_Coordination.DropNodeRequest,
 ) (*Ydb_Coordination.DropNodeResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
+	err := g.onNode(ctx, r, func(ctx context.Context, t *ticket, path string) error {
 		n, err := describe(ctx, t, path)
 		if err != nil {
 			return err
@@ -127,10 +134,8 @@ func (g *Gateway) DropNode(
 func (g *Gateway) DescribeNode(
 	ctx context.Context, r *Ydb_Coordination.DescribeNodeRequest,
 ) (*Ydb_Coordination.DescribeNodeResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
 	result := &Ydb_Coordination.DescribeNodeResult{}
-	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
+	err := g.onNode(ctx, r, func(ctx context.Context, t *ticket, path string) error {
 		n, err := describe(ctx, t, path)
 		if err != nil {
 			return err

@@ -34,9 +34,7 @@ var roles = map[string][]string{
 func (g *Gateway) ModifyPermissions(
 	ctx context.Context, r *Ydb_Scheme.ModifyPermissionsRequest,
 ) (*Ydb_Scheme.ModifyPermissionsResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
+	err := g.onNode(ctx, r, func(ctx context.Context, t *ticket, path string) error {
 		if r.GetInterruptInheritance() {
 			return &failed{Ydb.StatusIds_UNSUPPORTED, "rights of the paths above always hold"}
 		}
@@ -116,11 +114,8 @@ func (p *permissions) clear(ctx context.Context, subject string, but []string) e
 		return err
 	}
 	for _, of := range all {
-		if subject != "" && of.Name != subject {
-			continue
-		}
 		for _, g := range of.Grants {
-			if g.Path != p.path || slices.Contains(but, g.Role) {
+			if subject != "" && of.Name != subject || g.Path != p.path || slices.Contains(but, g.Role) {
 				continue
 			}
 			if _, err := p.admin.Revoke(ctx, of.Name, &g, by); err != nil {

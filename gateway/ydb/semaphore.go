@@ -102,6 +102,18 @@ func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, do
 	})
 }
 
+// change sends a mutation of a semaphore, and answers with the result of the answer or of a mistake.
+func (s *stream) change(
+	name string, m protocol.RequestMessage, number *protocol.Mutation,
+	result func(a *protocol.Answer, err error) *response,
+) {
+	if err := nameless(name); err != nil {
+		s.send(result(nil, err))
+		return
+	}
+	s.mutate(m, number, func(a *protocol.Answer) { s.send(result(a, a.Result.Err())) })
+}
+
 // nameless returns the mistake in the name of a semaphore.
 func nameless(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
@@ -152,72 +164,49 @@ func (s *stream) acquire(m *Ydb_Coordination.SessionRequest_AcquireSemaphore) {
 }
 
 func (s *stream) release(m *Ydb_Coordination.SessionRequest_ReleaseSemaphore) {
-	result := func(released bool, err error) {
-		code, issues := statusOf(err)
-		s.send(&response{Response: &Ydb_Coordination.SessionResponse_ReleaseSemaphoreResult_{
-			ReleaseSemaphoreResult: &Ydb_Coordination.SessionResponse_ReleaseSemaphoreResult{
-				ReqId: m.ReqId, Status: code, Issues: issues, Released: released,
-			},
-		}})
-	}
-	if err := nameless(m.Name); err != nil {
-		result(false, err)
-		return
-	}
 	r := &protocol.Release{Name: []byte(m.Name)}
-	s.mutate(r, &r.Mutation, func(a *protocol.Answer) {
-		err := a.Result.Err()
-		result(err == nil && a.Release.Released, err)
+	s.change(m.Name, r, &r.Mutation, func(a *protocol.Answer, err error) *response {
+		code, issues := statusOf(err)
+		return &response{Response: &Ydb_Coordination.SessionResponse_ReleaseSemaphoreResult_{
+			ReleaseSemaphoreResult: &Ydb_Coordination.SessionResponse_ReleaseSemaphoreResult{
+				ReqId: m.ReqId, Status: code, Issues: issues, Released: err == nil && a.Release.Released,
+			},
+		}}
 	})
 }
 
 func (s *stream) create(m *Ydb_Coordination.SessionRequest_CreateSemaphore) {
-	result := func(err error) {
+	c := &protocol.SemaphoreCreate{Name: []byte(m.Name), Limit: m.Limit, Data: m.Data}
+	s.change(m.Name, c, &c.Mutation, func(_ *protocol.Answer, err error) *response {
 		code, issues := statusOf(err)
-		s.send(&response{Response: &Ydb_Coordination.SessionResponse_CreateSemaphoreResult_{
+		return &response{Response: &Ydb_Coordination.SessionResponse_CreateSemaphoreResult_{
 			CreateSemaphoreResult: &Ydb_Coordination.SessionResponse_CreateSemaphoreResult{
 				ReqId: m.ReqId, Status: code, Issues: issues,
 			},
-		}})
-	}
-	if err := nameless(m.Name); err != nil {
-		result(err)
-		return
-	}
-	c := &protocol.SemaphoreCreate{Name: []byte(m.Name), Limit: m.Limit, Data: m.Data}
-	s.mutate(c, &c.Mutation, func(a *protocol.Answer) { result(a.Result.Err()) })
+		}}
+	})
 }
 
 func (s *stream) update(m *Ydb_Coordination.SessionRequest_UpdateSemaphore) {
-	result := func(err error) {
+	u := &protocol.SemaphoreUpdate{Name: []byte(m.Name), Data: m.Data}
+	s.change(m.Name, u, &u.Mutation, func(_ *protocol.Answer, err error) *response {
 		code, issues := statusOf(err)
-		s.send(&response{Response: &Ydb_Coordination.SessionResponse_UpdateSemaphoreResult_{
+		return &response{Response: &Ydb_Coordination.SessionResponse_UpdateSemaphoreResult_{
 			UpdateSemaphoreResult: &Ydb_Coordination.SessionResponse_UpdateSemaphoreResult{
 				ReqId: m.ReqId, Status: code, Issues: issues,
 			},
-		}})
-	}
-	if err := nameless(m.Name); err != nil {
-		result(err)
-		return
-	}
-	u := &protocol.SemaphoreUpdate{Name: []byte(m.Name), Data: m.Data}
-	s.mutate(u, &u.Mutation, func(a *protocol.Answer) { result(a.Result.Err()) })
+		}}
+	})
 }
 
 func (s *stream) remove(m *Ydb_Coordination.SessionRequest_DeleteSemaphore) {
-	result := func(err error) {
+	d := &protocol.SemaphoreDelete{Name: []byte(m.Name), Force: m.Force}
+	s.change(m.Name, d, &d.Mutation, func(_ *protocol.Answer, err error) *response {
 		code, issues := statusOf(err)
-		s.send(&response{Response: &Ydb_Coordination.SessionResponse_DeleteSemaphoreResult_{
+		return &response{Response: &Ydb_Coordination.SessionResponse_DeleteSemaphoreResult_{
 			DeleteSemaphoreResult: &Ydb_Coordination.SessionResponse_DeleteSemaphoreResult{
 				ReqId: m.ReqId, Status: code, Issues: issues,
 			},
-		}})
-	}
-	if err := nameless(m.Name); err != nil {
-		result(err)
-		return
-	}
-	d := &protocol.SemaphoreDelete{Name: []byte(m.Name), Force: m.Force}
-	s.mutate(d, &d.Mutation, func(a *protocol.Answer) { result(a.Result.Err()) })
+		}}
+	})
 }

@@ -1,6 +1,7 @@
 package ydb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -63,9 +64,7 @@ func statusOf(err error) (Ydb.StatusIds_StatusCode, []*Ydb_Issue.IssueMessage) {
 	case errors.Is(err, protocol.ErrUnavailable), errors.Is(err, context.Canceled):
 		code = Ydb.StatusIds_UNAVAILABLE
 	case errors.As(err, &answer):
-		if known, ok := statuses[answer.Status]; ok {
-			code = known
-		}
+		code = cmp.Or(statuses[answer.Status], code)
 	}
 	issue := &Ydb_Issue.IssueMessage{Message: err.Error(), Severity: 1}
 	if code == Ydb.StatusIds_UNAUTHORIZED {

@@ -68,15 +68,16 @@ func (t *tickets) use(ctx context.Context, token string) (*ticket, error) {
 		}
 		close(of.opened)
 	}
+	var err error
 	select {
 	case <-of.opened:
+		err = of.err
 	case <-ctx.Done():
-		t.leave(token, of)
-		return nil, context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
-	if of.err != nil {
+	if err != nil {
 		t.leave(token, of)
-		return nil, of.err
+		return nil, err
 	}
 	return of, nil
 }
@@ -93,13 +94,10 @@ func (t *tickets) leave(token string, of *ticket) {
 	}
 	of.idle = time.AfterFunc(ticketIdle, func() {
 		t.mu.Lock()
-		unused := of.users == 0
-		if unused {
+		defer t.mu.Unlock()
+		if of.users == 0 {
 			t.drop(token, of)
-		}
-		t.mu.Unlock()
-		if unused {
-			_ = of.client.Close()
+			go func() { _ = of.client.Close() }()
 		}
 	})
 }

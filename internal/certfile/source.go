@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -78,7 +79,7 @@ func (s *Source) Config() *tls.Config {
 // reload is called with mu held.
 func (s *Source) reload() {
 	found := s.look()
-	if sameFiles(found, s.seen) {
+	if slices.EqualFunc(found, s.seen, sameFile) {
 		return
 	}
 	// Also where it is broken: it is read again, and reported again, when it has changed again.
@@ -118,26 +119,17 @@ func (s *Source) load() (*tls.Config, error) {
 func (s *Source) look() []os.FileInfo {
 	var found []os.FileInfo
 	for _, name := range []string{s.files.Certificate, s.files.Key, s.files.Authorities} {
-		info, err := os.Stat(name)
-		if err != nil {
-			info = nil
-		}
+		info, _ := os.Stat(name)
 		found = append(found, info)
 	}
 	return found
 }
 
-func sameFiles(a, b []os.FileInfo) bool {
-	for i := range a {
-		if (a[i] == nil) != (b[i] == nil) {
-			return false
-		}
-		if a[i] != nil && !(os.SameFile(a[i], b[i]) && a[i].Size() == b[i].Size() &&
-			a[i].ModTime().Equal(b[i].ModTime())) {
-			return false
-		}
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	return true
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // Names reports whether a certificate has a name, as an alternative name or as the common one; none has the empty one.

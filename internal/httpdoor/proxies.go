@@ -3,6 +3,7 @@ package httpdoor
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -11,12 +12,7 @@ type Proxies []netip.Prefix
 
 // Trusts reports whether an address belongs to a trusted proxy.
 func (p Proxies) Trusts(address netip.Addr) bool {
-	for _, prefix := range p {
-		if prefix.Contains(address.Unmap()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(proxy netip.Prefix) bool { return proxy.Contains(address.Unmap()) })
 }
 
 // Client returns the address of the sender of a request: the address of the connection's remote end, or the address
@@ -26,26 +22,21 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 // neither believed.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	client := Address(r.RemoteAddr)
-	if len(p) == 0 || !p.Trusts(client) {
-		return client
-	}
 	plain, structured := r.Header.Values("X-Forwarded-For"), r.Header.Values("Forwarded")
-	if len(plain) > 0 && len(structured) > 0 {
+	if !p.Trusts(client) || len(plain) > 0 && len(structured) > 0 {
 		return client
 	}
 	names := strings.Split(strings.Join(append(plain, structured...), ","), ",")
-	for i := len(names) - 1; i >= 0; i-- {
-		name := names[i]
+	for _, name := range slices.Backward(names) {
 		if len(structured) > 0 {
 			name = forwardedFor(name)
 		}
 		address := Address(strings.TrimSpace(name))
 		if !address.IsValid() {
-			return client
+			break
 		}
-		client = address
-		if !p.Trusts(client) {
-			return client
+		if client = address; !p.Trusts(client) {
+			break
 		}
 	}
 	return client

@@ -4,6 +4,7 @@ package httpname
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -18,16 +19,10 @@ func (n Names) Allow(host string) bool {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ".")
-	if host == "" || strings.EqualFold(host, "localhost") {
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || strings.EqualFold(host, "localhost") {
 		return true
 	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	for _, name := range n {
-		if strings.EqualFold(host, strings.TrimSuffix(name, ".")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n, func(name string) bool {
+		return strings.EqualFold(host, strings.TrimSuffix(name, "."))
+	})
 }

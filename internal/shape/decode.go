@@ -86,7 +86,7 @@ func pathName(path string) string {
 
 func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 	wrong := func(want string) error { return fmt.Errorf("%s is not %s: %w", path, want, errShape) }
-	switch t := into.Type(); {
+	switch t, kind := into.Type(), into.Kind(); {
 	case t == durationType:
 		var millis int64
 		if json.Unmarshal(text, &millis) != nil || millis < 0 || millis > int64(maxDuration/time.Millisecond) {
@@ -94,24 +94,17 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 		}
 		into.SetInt(millis * int64(time.Millisecond))
 		return nil
-	case t == timeType:
-		if json.Unmarshal(text, into.Addr().Interface()) != nil {
-			return wrong("a time by RFC 3339")
-		}
-		return nil
-	case t == bytesType:
-		var data string
-		if json.Unmarshal(text, &data) != nil {
-			return wrong("a text")
-		}
-		into.SetBytes([]byte(data))
-		return nil
-	case t == errorType:
+	case t == timeType: // as the standard library reads it
+	case t == bytesType, t == errorType:
 		var said string
 		if json.Unmarshal(text, &said) != nil {
 			return wrong("a text")
 		}
-		into.Set(reflect.ValueOf(errors.New(said)))
+		if t == bytesType {
+			into.SetBytes([]byte(said))
+		} else {
+			into.Set(reflect.ValueOf(errors.New(said)))
+		}
 		return nil
 	case worded(t):
 		return decodeWord(text, into, path)
@@ -124,23 +117,21 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		return nil
-	}
-	switch into.Kind() {
-	case reflect.Pointer:
+	case kind == reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
 		return decodeValue(text, into.Elem(), path)
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		return decodeObject(text, into, path+".")
-	case reflect.Slice:
+	case kind == reflect.Slice:
 		return decodeList(text, into, path)
-	case reflect.Uint64:
+	case kind == reflect.Uint64:
 		n, err := strconv.ParseUint(strings.Trim(string(text), `"`), 10, 64)
 		if err != nil {
 			return wrong("a whole number from 0, or one in a string")
 		}
 		into.SetUint(n)
 		return nil
-	case reflect.Int64:
+	case kind == reflect.Int64:
 		n, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
 		if err != nil {
 			return wrong("a whole number, or one in a string")
@@ -149,7 +140,7 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 		return nil
 	}
 	if json.Unmarshal(text, into.Addr().Interface()) != nil {
-		return wrong("a " + kindName(into.Kind()))
+		return wrong("a " + formOf(into.Type()))
 	}
 	return nil
 }
@@ -157,11 +148,14 @@ func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
 // maxDuration bounds durations in requests: a year.
 const maxDuration = 366 * 24 * time.Hour
 
-func kindName(k reflect.Kind) string {
-	switch k {
-	case reflect.String:
+// formOf is the form of a type in JSON, for people.
+func formOf(t reflect.Type) string {
+	switch {
+	case t == timeType:
+		return "time by RFC 3339"
+	case t.Kind() == reflect.String:
 		return "text"
-	case reflect.Bool:
+	case t.Kind() == reflect.Bool:
 		return "boolean"
 	}
 	return "number"
@@ -189,11 +183,7 @@ const mostWords = 64
 func wordsOf(t reflect.Type) (words []string, values []int) {
 	v := reflect.New(t).Elem()
 	for n := range mostWords {
-		if t.Kind() == reflect.Uint8 {
-			v.SetUint(uint64(n))
-		} else {
-			v.SetInt(int64(n))
-		}
+		v.Set(reflect.ValueOf(n).Convert(t))
 		word := wordOf(v)
 		if word != "" && !strings.ContainsAny(word, "0123456789") {
 			words, values = append(words, word), append(values, n)
@@ -206,15 +196,8 @@ func decodeWord(text json.RawMessage, into reflect.Value, path string) error {
 	words, values := wordsOf(into.Type())
 	var word string
 	_ = json.Unmarshal(text, &word)
-	for i := range words {
-		if words[i] != word {
-			continue
-		}
-		if into.Kind() == reflect.Uint8 {
-			into.SetUint(uint64(values[i]))
-		} else {
-			into.SetInt(int64(values[i]))
-		}
+	if i := slices.Index(words, word); i >= 0 {
+		into.Set(reflect.ValueOf(values[i]).Convert(into.Type()))
 		return nil
 	}
 	return fmt.Errorf("%s is not one of %s: %w", path, strings.Join(words, ", "), errShape)

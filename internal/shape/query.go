@@ -14,7 +14,7 @@ func DecodeQuery(query map[string][]string, into any) error {
 		return err
 	}
 	known := Fields(of)
-	members := make(map[string]json.RawMessage)
+	members := make(map[string]any)
 	for name, texts := range query {
 		at := slices.IndexFunc(known, func(f Field) bool { return f.Name == name })
 		if at < 0 { // bytes in base 64 are for bodies
@@ -33,21 +33,16 @@ func DecodeQuery(query map[string][]string, into any) error {
 	return Decode(text, into)
 }
 
-// inJSON writes the texts of a parameter as a request in JSON would have them.
-func inJSON(t reflect.Type, texts []string, list bool) json.RawMessage {
-	if list {
-		text, _ := json.Marshal(texts)
-		return text
-	}
-	text := texts[0]
+// inJSON is the value of a parameter as a request in JSON would have it.
+func inJSON(t reflect.Type, texts []string, list bool) any {
+	plain := t == durationType || !isText(t) && (t.Kind() == reflect.Bool || t.Kind() == reflect.Int)
 	switch {
-	case t.Kind() == reflect.Bool && text == "":
-		return json.RawMessage("true")
-	case t == durationType || !isText(t) && (t.Kind() == reflect.Bool || t.Kind() == reflect.Int):
-		if json.Valid([]byte(text)) {
-			return json.RawMessage(text)
-		}
+	case list:
+		return texts
+	case t.Kind() == reflect.Bool && texts[0] == "":
+		return true
+	case plain && json.Valid([]byte(texts[0])):
+		return json.RawMessage(texts[0])
 	}
-	quoted, _ := json.Marshal(text)
-	return quoted
+	return texts[0]
 }

@@ -26,7 +26,7 @@ func (s Schemas) of(t reflect.Type, answer bool) Schema {
 		return Schema{"type": "string", "format": "date-time"}
 	case t == durationType:
 		return Schema{"type": "integer", "format": "int64", "description": "milliseconds"}
-	case t == bytesType, t == errorType, t.Implements(textType):
+	case t == bytesType, t == errorType, t.Implements(textType), t.Kind() == reflect.String:
 		return Schema{"type": "string"}
 	case worded(t):
 		words, _ := wordsOf(t)
@@ -49,8 +49,6 @@ func (s Schemas) of(t reflect.Type, answer bool) Schema {
 		return Schema{"type": "string", "pattern": "^[0-9]+$"}
 	case reflect.Int64:
 		return Schema{"type": "string", "pattern": "^-?[0-9]+$"}
-	case reflect.String:
-		return Schema{"type": "string"}
 	case reflect.Float64:
 		return Schema{"type": "number"}
 	}

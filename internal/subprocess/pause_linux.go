@@ -13,17 +13,15 @@ func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for {
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
 		// The system reports the stop when the last thread has stopped.
-		err := unix.Waitid(unix.P_PID, p.PID(), nil, unix.WSTOPPED|unix.WNOWAIT, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("process: wait until %s is paused: %w", p.Name, err)
-		}
-		return nil
+		err = unix.Waitid(unix.P_PID, p.PID(), nil, unix.WSTOPPED|unix.WNOWAIT, nil)
 	}
+	if err != nil {
+		return fmt.Errorf("process: wait until %s is paused: %w", p.Name, err)
+	}
+	return nil
 }
 
 // Resume lets a paused process go on.

@@ -41,16 +41,14 @@ func (r *restoredRights) list(f *cli.Frame) {
 	f.Say("signalbox: these rights were in force at %s and come back, also what was revoked since:",
 		r.saved.Format(time.RFC3339))
 	for _, p := range r.principals() {
-		grants := cli.Map(p.Grants, func(g admin.Grant) string { return operation.GrantText(&g) })
-		line := p.Name + "  " + cmp.Or(strings.Join(grants, " "), "nothing")
+		line := p.Name + "  " + cmp.Or(operation.GrantTexts(p.Grants), "nothing")
 		if !p.Expires.IsZero() {
 			line += "  until " + cli.Cell(p.Expires)
 		}
 		f.Say("  %s", line)
 	}
 	for _, role := range r.book.Roles() {
-		rules := cli.Map(role.Rules, func(r admin.Rule) string { return operation.RuleText(&r) })
-		f.Say("  role %s  %s", role.Name, strings.Join(rules, " "))
+		f.Say("  role %s  %s", role.Name, operation.RuleTexts(role.Rules))
 	}
 	if !r.book.Decided() {
 		f.Say("  anonymous  everything, on hosts without a file of tokens")

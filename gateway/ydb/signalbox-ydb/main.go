@@ -73,13 +73,11 @@ func parse(args []string) (o options, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf("%q is no flag", f.Arg(0))
-	}
-	if o.processors < 0 {
-		return o, errors.New("--processors is 0 or more")
-	}
 	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("%q is no flag", f.Arg(0))
+	case o.processors < 0:
+		return o, errors.New("--processors is 0 or more")
 	case (o.certificate == "") != (o.key == ""):
 		return o, errors.New("--tls-cert and --tls-key go together")
 	case o.clientCA != "" && o.certificate == "":
@@ -90,8 +88,7 @@ func parse(args []string) (o options, err error) {
 		return o, errors.New("--cluster-ca, --cluster-cert and --cluster-key need --cluster-tls on")
 	case o.queuedMiB < 1 || o.queuedMiB > 1<<20:
 		return o, errors.New("--max-queued-mib is 1 to 1048576")
-	}
-	if o.publish != "" && o.advertise != "" {
+	case o.publish != "" && o.advertise != "":
 		return o, errors.New("--publish and --advertise exclude each other: discovery names those of one list")
 	}
 	return o, nil
