@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"slices"
@@ -141,10 +142,7 @@ func (c *Config) share(i int) int {
 
 // orElse replaces a zero value by a default.
 func orElse[T comparable](value *T, otherwise T) {
-	var zero T
-	if *value == zero {
-		*value = otherwise
-	}
+	*value = cmp.Or(*value, otherwise)
 }
 
 // validate returns a mistake in a config with defaults. Mistakes are found before anything is started or opened.
@@ -162,10 +160,8 @@ func (c *Config) validate() error {
 	}
 	switch {
 	case c.Duration <= 0 || c.Warmup < 0 || c.Hold < 0 || c.SessionTimeout < 0:
-		const format = "loadgen: a duration of %v, a warm-up of %v, %v to hold, a session timeout of %v: " +
-			"they must not be negative"
-		return fmt.Errorf(format,
-			c.Duration, c.Warmup, c.Hold, c.SessionTimeout)
+		return fmt.Errorf("loadgen: a duration of %v, a warm-up of %v, %v to hold, a session timeout of %v: "+
+			"they must not be negative", c.Duration, c.Warmup, c.Hold, c.SessionTimeout)
 	case c.Rate < 0:
 		return fmt.Errorf("loadgen: %g operations a second: a rate must not be negative", c.Rate)
 	case c.Rate > 0 && kinds[c.Workload].idles:
@@ -177,9 +173,8 @@ func (c *Config) validate() error {
 	case c.Dialer != nil && c.Endpoints == "":
 		return fmt.Errorf("loadgen: a dialer without endpoints: hosts that are started are dialed by TCP")
 	case c.Workload == discoveryKind.Name && (c.Callers > c.Workers || c.Workers >= 1<<workerBits):
-		const format = "loadgen: %d callers for %d workers: there must be a worker for each, and fewer than %d in all"
-		return fmt.Errorf(format,
-			c.Callers, c.Workers, 1<<workerBits)
+		return fmt.Errorf("loadgen: %d callers for %d workers: there must be a worker for each, and fewer than %d in "+
+			"all", c.Callers, c.Workers, 1<<workerBits)
 	case c.Node != "" && !strings.HasPrefix(c.Node, "/"):
 		return fmt.Errorf("loadgen: the path of the node is %q: paths begin with /", c.Node)
 	}

@@ -131,12 +131,6 @@ func (w *worker) register(ctx context.Context, name string) (err error) {
 	return err
 }
 
-func (w *worker) withdraw(ctx context.Context) error {
-	err := w.registration.Close(ctx)
-	w.registration = nil
-	return err
-}
-
 // follow opens all watches, and waits until every consumer has the whole list.
 func (d *discoveries) follow(ctx context.Context) error {
 	current := make(chan struct{}, d.run.config.Watchers)
@@ -202,7 +196,8 @@ func (d *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer)
 	if y.registration == nil {
 		err = y.register(ctx, d.name)
 	} else {
-		err = y.withdraw(ctx)
+		err = y.registration.Close(ctx)
+		y.registration = nil
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -44,10 +45,7 @@ type contention struct {
 // prepare starts a session for every caller, and creates the semaphore.
 func (c *contention) prepare(ctx context.Context, r *run) (err error) {
 	c.run, c.stages = r, newStages(r.config.Callers, "acquire", "release")
-	limit := max(c.limit, 1)
-	if c.limit == 0 {
-		limit = r.config.Limit
-	}
+	limit := cmp.Or(c.limit, r.config.Limit)
 	c.holders.name, c.holders.limit = r.name(c.kind, 0), int64(limit)
 	if c.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
 		return err

@@ -42,17 +42,14 @@ type part struct {
 }
 
 func (m *mixed) prepare(ctx context.Context, r *run) error {
-	for _, name := range slices.Sorted(maps.Keys(r.config.Weights)) {
+	names := slices.Sorted(maps.Keys(r.config.Weights))
+	for _, name := range names {
 		p := part{workload: kinds[name].make(), name: name, weight: r.config.Weights[name]}
 		m.parts = append(m.parts, p)
 		m.total += p.weight
 		if err := p.prepare(ctx, r); err != nil {
 			return err
 		}
-	}
-	names := make([]string, len(m.parts))
-	for i, p := range m.parts {
-		names[i] = p.name
 	}
 	m.stages = newStages(r.config.Callers, names...)
 	return nil

@@ -85,10 +85,6 @@ type recorder struct {
 	_        [64]byte // keeps neighbours in separate cache lines
 }
 
-func newRecorder() *recorder {
-	return &recorder{done: newHistogram(), failures: newFailures()}
-}
-
 // record counts an operation.
 func (r *recorder) record(took time.Duration, err error) {
 	r.mu.Lock()
@@ -106,7 +102,7 @@ type recorders []*recorder
 func newRecorders(callers int) recorders {
 	all := make(recorders, min(max(callers, 1), maxRecorders))
 	for i := range all {
-		all[i] = newRecorder()
+		all[i] = &recorder{done: newHistogram(), failures: newFailures()}
 	}
 	return all
 }

@@ -30,7 +30,7 @@ func (o openedOver) Opened(peer transport.Conn) transport.Events {
 func connectOverTCP(tb testing.TB, h *Host) (*conn, net.Conn) {
 	tb.Helper()
 	opened := openedOver{h, make(chan *conn, 1)}
-	listener, err := transport.ListenGnet("127.0.0.1:0", opened, transport.GnetOptions{Loops: 1})
+	listener, err := transport.ListenGnet("127.0.0.1:0", opened, transport.NetOptions{Loops: 1})
 	if err != nil {
 		tb.Fatal(err)
 	}

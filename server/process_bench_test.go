@@ -165,7 +165,7 @@ func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	for h.replicas[0].Level() < level.Newest {
 		time.Sleep(time.Millisecond)
 	}
-	listener, err := transport.ListenGnet("127.0.0.1:0", h, transport.GnetOptions{})
+	listener, err := transport.ListenGnet("127.0.0.1:0", h, transport.NetOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

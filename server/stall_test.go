@@ -30,7 +30,7 @@ func (d *doorkeeper) Authenticate(token []byte) (server.Rights, string, bool) {
 func TestSessionsLiveThroughAStandstillOfTheirEventLoop(t *testing.T) {
 	keeper := &doorkeeper{stopped: make(chan struct{}), door: make(chan struct{})}
 	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = keeper }))
-	listener, err := transport.ListenGnet("127.0.0.1:0", c.Host(1), transport.GnetOptions{Loops: 1})
+	listener, err := transport.ListenGnet("127.0.0.1:0", c.Host(1), transport.NetOptions{Loops: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,95 +12,75 @@ import (
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-22s %s\n", name, fmt.Sprintf(format, args...))
+	// line writes a line where there is something to show.
+	line := func(shown bool, name, format string, args ...any) {
+		if shown {
+			fmt.Fprintf(&b, "%-22s %s\n", name, fmt.Sprintf(format, args...))
+		}
 	}
-	line("workload", "%s", r.Workload)
-	if r.Command != "" {
-		line("command", "%s", r.Command)
-	}
-	if !r.Started.IsZero() {
-		line("started", "%s", r.Started.Format(time.RFC3339))
-	}
-	line("hosts", "%d", r.Hosts)
-	line("callers", "%d over %s", r.Callers, count(r.Connections, "connection"))
-	if r.Rate > 0 {
-		line("rate", "%s operations a second were due", Number(r.Rate))
-	}
-	line("time", "%.1f s", r.Seconds)
-	if r.LatencyUS != nil || len(r.Errors) > 0 {
-		line("operations", "%s, %s a second", Number(float64(r.Operations)), Number(r.PerSecond))
-	}
+	line(true, "workload", "%s", r.Workload)
+	line(r.Command != "", "command", "%s", r.Command)
+	line(!r.Started.IsZero(), "started", "%s", r.Started.Format(time.RFC3339))
+	line(true, "hosts", "%d", r.Hosts)
+	line(true, "callers", "%d over %s", r.Callers, count(r.Connections, "connection"))
+	line(r.Rate > 0, "rate", "%s operations a second were due", Number(r.Rate))
+	line(true, "time", "%.1f s", r.Seconds)
+	line(r.LatencyUS != nil || len(r.Errors) > 0, "operations", "%s, %s a second", Number(float64(r.Operations)),
+		Number(r.PerSecond))
 	for _, name := range slices.Sorted(maps.Keys(r.Parts)) {
-		line("  "+name, "%s", Number(float64(r.Parts[name])))
+		line(true, "  "+name, "%s", Number(float64(r.Parts[name])))
 	}
-	if q := r.LatencyUS; q != nil {
-		line("latency", "%s", q.text(1))
-	}
+	line(r.LatencyUS != nil, "latency", "%s", at(r.LatencyUS).text(1))
 	for _, name := range slices.Sorted(maps.Keys(r.StagesUS)) {
-		line("  of "+name, "%s", r.StagesUS[name].text(1))
+		line(true, "  of "+name, "%s", r.StagesUS[name].text(1))
 	}
 	r.writeEvents(line)
 	r.writeUsage(line)
 	for _, status := range slices.Sorted(maps.Keys(r.Errors)) {
-		line("error "+status, "%s, such as: %s", Number(float64(r.Errors[status])), r.ErrorExamples[status])
+		line(true, "error "+status, "%s, such as: %s", Number(float64(r.Errors[status])), r.ErrorExamples[status])
 	}
-	if len(r.Errors) == 0 {
-		line("errors", "none")
-	}
+	line(len(r.Errors) == 0, "errors", "none")
 	for _, v := range r.Violations {
-		line("CHECK FAILED", "%s", v)
+		line(true, "CHECK FAILED", "%s", v)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (r *Report) writeEvents(line func(name, format string, args ...any)) {
-	if r.Workers > 0 {
-		line("workers", "%d", r.Workers)
-	}
-	if r.Watchers > 0 {
-		line("watchers", "%d", r.Watchers)
-	}
-	if r.Updates != nil {
-		line("changes", "%s, %s a second", Number(float64(*r.Updates)), Number(PerSecond(*r.Updates, r.Seconds)))
-	}
-	if r.Events != nil {
-		line("events", "%s, %s a second", Number(float64(*r.Events)), Number(*r.EventsPerSecond))
-	}
-	if r.Merged != nil {
-		line("merged", "%s", Number(float64(*r.Merged)))
-	}
-	if r.ConvergeMS != nil {
-		line("all have seen it after", "%s", r.ConvergeMS.text(1000))
-	}
-	if r.BytesPerChangeAndConsumer != nil {
-		line("bytes", "%.0f for each change and consumer", *r.BytesPerChangeAndConsumer)
-	}
+func (r *Report) writeEvents(line func(shown bool, name, format string, args ...any)) {
+	line(r.Workers > 0, "workers", "%d", r.Workers)
+	line(r.Watchers > 0, "watchers", "%d", r.Watchers)
+	line(r.Updates != nil, "changes", "%s, %s a second", Number(float64(at(r.Updates))),
+		Number(PerSecond(at(r.Updates), r.Seconds)))
+	line(r.Events != nil, "events", "%s, %s a second", Number(float64(at(r.Events))), Number(at(r.EventsPerSecond)))
+	line(r.Merged != nil, "merged", "%s", Number(float64(at(r.Merged))))
+	line(r.ConvergeMS != nil, "all have seen it after", "%s", at(r.ConvergeMS).text(1000))
+	line(r.BytesPerChangeAndConsumer != nil, "bytes", "%.0f for each change and consumer",
+		at(r.BytesPerChangeAndConsumer))
 }
 
-func (r *Report) writeUsage(line func(name, format string, args ...any)) {
-	if r.Sessions > 0 {
-		line("sessions", "%d", r.Sessions)
+func (r *Report) writeUsage(line func(shown bool, name, format string, args ...any)) {
+	const cpu = "%.2f s, %.1f %% of a core"
+	line(r.Sessions > 0, "sessions", "%d", r.Sessions)
+	server, own := at(r.ServerCPUSeconds), at(r.LoadCPUSeconds)
+	line(r.ServerCPUSeconds != nil, "server CPU", cpu, server, 100*server/max(r.Seconds, 1e-9))
+	line(r.LoadCPUSeconds != nil, "load generator CPU", cpu, own, 100*own/max(r.Seconds, 1e-9))
+	line(r.ServerRSSBytes != nil, "server memory", "%s, of it heap %s", Size(float64(at(r.ServerRSSBytes))),
+		Size(float64(at(r.ServerHeapBytes))))
+	line(r.BytesPerSession != nil, "memory per session", "%s of heap, %s in all", Size(at(r.BytesPerSession)),
+		Size(at(r.RSSBytesPerSession)))
+}
+
+// at is a measured value, zero for a value that was not measured.
+func at[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	if r.ServerCPUSeconds != nil {
-		line("server CPU", "%.2f s, %.1f %% of a core",
-			*r.ServerCPUSeconds, 100*(*r.ServerCPUSeconds)/max(r.Seconds, 1e-9))
-	}
-	if r.LoadCPUSeconds != nil {
-		line("load generator CPU", "%.2f s, %.1f %% of a core",
-			*r.LoadCPUSeconds, 100*(*r.LoadCPUSeconds)/max(r.Seconds, 1e-9))
-	}
-	if r.ServerRSSBytes != nil {
-		line("server memory", "%s, of it heap %s", Size(float64(*r.ServerRSSBytes)), Size(float64(*r.ServerHeapBytes)))
-	}
-	if r.BytesPerSession != nil {
-		line("memory per session", "%s of heap, %s in all", Size(*r.BytesPerSession), Size(*r.RSSBytesPerSession))
-	}
+	return v
 }
 
 // text writes the points in a fitting unit; micros is how many microseconds the points' unit has.
-func (q *Quantiles) text(micros float64) string {
+func (q Quantiles) text(micros float64) string {
 	var parts []string
 	for _, p := range []struct {
 		name string

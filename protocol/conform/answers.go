@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -17,8 +18,8 @@ func (p *play) respond(r *request) outcome {
 		return p.welcome(r)
 	case "ROUTING":
 		return done(p.routing())
-	case "PING", "HOST_STATUS", "WATCH_STOP":
-		return m.plain(r)
+	case "WATCH_STOP":
+		return r.conn.stopWatch(r.uint("watch_id"))
 	case "NODE_CREATE", "NODE_DESCRIBE", "NODE_ALTER", "NODE_DROP":
 		return m.changeNode(r)
 	case "SESSION_START", "SESSION_ATTACH", "SESSION_BIND", "SESSION_STOP", "SESSION_DESTROY", "SESSION_DESCRIBE",
@@ -30,7 +31,7 @@ func (p *play) respond(r *request) outcome {
 		return m.describe(r)
 	case "WATCH":
 		return m.watch(p, r)
-	case "NODE_LIST", "SESSION_LIST", "SEMAPHORE_LIST":
+	case "PING", "HOST_STATUS", "NODE_LIST", "SESSION_LIST", "SEMAPHORE_LIST":
 		return done(nil)
 	}
 	if p.announced[r.kind.Kind] {
@@ -39,13 +40,11 @@ func (p *play) respond(r *request) outcome {
 	return refused("UNSUPPORTED", nil)
 }
 
-func (m *model) plain(r *request) outcome {
-	if r.kind.Name == "WATCH_STOP" {
-		if !r.conn.taken[r.uint("watch_id")] {
-			return refused("NOT_FOUND", nil)
-		}
-		delete(r.conn.taken, r.uint("watch_id"))
+func (c *conn) stopWatch(id uint64) outcome {
+	if !c.taken[id] {
+		return refused("NOT_FOUND", nil)
 	}
+	delete(c.taken, id)
 	return done(nil)
 }
 
@@ -84,12 +83,7 @@ func (p *play) leads(host uint64) bool {
 	if p.script.Home > 0 {
 		return host == p.script.Home
 	}
-	for shard, leader := range p.leaders {
-		if shard > 0 && leader == host {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.leaders[1:], host)
 }
 
 // shardOf is the shard of a slot: each has as many slots as the next.

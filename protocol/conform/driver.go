@@ -155,22 +155,8 @@ func wide(v any) any {
 
 // lacks is the first ability in the needs of a script without a counterpart in the driver, else empty.
 func (d *driver) lacks(needs []string) string {
-	for _, what := range needs {
-		if !slices.Contains(d.can, what) {
-			return what
-		}
-	}
-	return ""
-}
-
-// pause stops the process of the driver, or resumes the process.
-func (p *play) pause(on bool) error {
-	if on {
-		p.note("the driver's process is stopped")
-		return p.driver.process.Pause()
-	}
-	p.note("the driver's process goes on")
-	return p.driver.process.Resume()
+	needs = slices.DeleteFunc(slices.Clone(needs), func(what string) bool { return slices.Contains(d.can, what) })
+	return append(needs, "")[0]
 }
 
 // end kills the driver, also a stopped process.

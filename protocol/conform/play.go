@@ -53,11 +53,10 @@ func newPlay(script *Script, o Options) (*play, error) {
 	copied := *script // a step may change the token
 	p := &play{
 		script: &copied, slack: o.Slack, verbose: o.Verbose, began: time.Now(), changed: make(chan struct{}),
-		version: 1, inFlight: script.InFlight,
+		version: 1, inFlight: cmp.Or(script.InFlight, 1000),
 		announced: make(map[uint64]bool), model: newModel(), must: newInvariants(),
 		commands: make(map[string]*command), named: make(map[string]*request), moments: make(map[string]time.Time),
 	}
-	p.inFlight = cmp.Or(p.inFlight, 1000)
 	for _, name := range script.Kinds {
 		p.announced[theSchema().byName[name].Kind] = true
 	}

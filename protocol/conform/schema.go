@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -61,8 +60,7 @@ var theSchema = sync.OnceValue(func() *schema {
 		byName: make(map[string]*message), byKind: make(map[uint64]*message),
 		numbers: map[string]map[string]uint64{"Status": {}}, retries: make(map[uint64]string),
 	}
-	decoder := json.NewDecoder(bytes.NewReader(protocol.Schema))
-	if err := decoder.Decode(s); err != nil {
+	if err := json.Unmarshal(protocol.Schema, s); err != nil {
 		panic("conform: the schema: " + err.Error()) // the file is part of the program, and read by tests
 	}
 	for _, m := range s.Messages {
@@ -85,20 +83,11 @@ var theSchema = sync.OnceValue(func() *schema {
 	return s
 })
 
-// request returns the kind of request of that name.
-func (s *schema) request(name string) (*message, error) {
+// kind returns the kind of a message, by its sort and name.
+func (s *schema) kind(sort, name string) (*message, error) {
 	m := s.byName[name]
-	if m == nil || m.Sort != "request" {
-		return nil, fmt.Errorf("no request is called %q", name)
-	}
-	return m, nil
-}
-
-// push returns the kind of push of that name.
-func (s *schema) push(name string) (*message, error) {
-	m := s.byName[name]
-	if m == nil || m.Sort != "push" {
-		return nil, fmt.Errorf("no push is called %q", name)
+	if m == nil || m.Sort != sort {
+		return nil, fmt.Errorf("no %s is called %q", sort, name)
 	}
 	return m, nil
 }

@@ -140,12 +140,12 @@ func (s *step) validate() error {
 		err = errors.New("a command needs an id")
 	case s.On != "", s.Comes != "", s.Never != "", s.Count != "":
 		var m *message
-		if m, err = kinds.request(s.On + s.Comes + s.Never + s.Count); err == nil {
+		if m, err = kinds.kind("request", s.On+s.Comes+s.Never+s.Count); err == nil {
 			err = kinds.check(m.Fields, s.Where)
 		}
 	case s.Push != "":
 		var m *message
-		if m, err = kinds.push(s.Push); err == nil {
+		if m, err = kinds.kind("push", s.Push); err == nil {
 			fields := append([]field{{Name: "status"}, {Name: "detail"}}, m.Fields...)
 			err = kinds.check(fields, s.Fields)
 		}
@@ -204,7 +204,7 @@ func parse(text []byte) ([]*Script, error) {
 			return nil, fmt.Errorf("the script %q needs a name, about, see and steps", s.Name)
 		}
 		for _, name := range s.Kinds {
-			if _, err := theSchema().request(name); err != nil {
+			if _, err := theSchema().kind("request", name); err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Name, err)
 			}
 		}

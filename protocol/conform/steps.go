@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -67,7 +68,7 @@ func (p *play) set(s *step) error {
 		}
 		p.faults = append(p.faults, f)
 	case s.Off != "":
-		p.faults = removeFaults(p.faults, s.Off)
+		p.faults = slices.DeleteFunc(p.faults, func(f *fault) bool { return s.Off == "*" || s.Off == f.On })
 	case s.Cut != nil:
 		for _, h := range p.hosts {
 			if *s.Cut == 0 || *s.Cut == h.id {
@@ -95,16 +96,6 @@ func (p *play) set(s *step) error {
 		p.script.Token = *s.Token
 	}
 	return nil
-}
-
-func removeFaults(faults []*fault, kind string) []*fault {
-	var left []*fault
-	for _, f := range faults {
-		if kind != "*" && f.On != kind {
-			left = append(left, f)
-		}
-	}
-	return left
 }
 
 // bounds are the moments of the earliest and latest arrival. Where the bounds count from a request in the future,
@@ -185,17 +176,7 @@ var synonyms = map[string][]string{
 }
 
 func oneOf(word string, list []string) bool {
-	for _, w := range list {
-		if w == word {
-			return true
-		}
-		for _, other := range synonyms[w] {
-			if other == word {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(w string) bool { return w == word || slices.Contains(synonyms[w], word) })
 }
 
 // event waits for an unused event.
@@ -344,11 +325,13 @@ func (p *play) say(s *step) error {
 
 // stopFor stops the process of the driver for some time.
 func (p *play) stopFor(d time.Duration) error {
-	if err := p.pause(true); err != nil {
+	p.note("the driver's process is stopped")
+	if err := p.driver.process.Pause(); err != nil {
 		return err
 	}
 	p.awaitLocked(time.Now().Add(d), func() bool { return false })
-	return p.pause(false)
+	p.note("the driver's process goes on")
+	return p.driver.process.Resume()
 }
 
 func (p *play) closes(s *step) error {

@@ -45,19 +45,15 @@ func (p *play) expand(v any) any {
 
 func (p *play) variable(name string) any {
 	of, fieldName, _ := strings.Cut(name, ".")
+	var sources []object
 	if r := p.named[of]; r != nil {
-		if fieldName == "id" {
-			return r.id
-		}
-		if v, ok := r.values[fieldName]; ok {
-			return v
-		}
-		if v, ok := r.answer[fieldName]; ok {
-			return v
-		}
+		sources = []object{{"id": r.id}, r.values, r.answer}
 	}
-	if c := p.commands[of]; c != nil && c.reply != nil {
-		if v, ok := c.reply[fieldName]; ok {
+	if c := p.commands[of]; c != nil {
+		sources = append(sources, c.reply)
+	}
+	for _, source := range sources {
+		if v, ok := source[fieldName]; ok {
 			return v
 		}
 	}
@@ -107,18 +103,11 @@ func (p *play) compare(bounds object, got any) string {
 	for bound, value := range bounds {
 		w, err := theSchema().numberOf("", value)
 		g, err2 := theSchema().numberOf("", got)
-		holds := err == nil && err2 == nil
-		switch bound {
-		case "above":
-			holds = holds && g > w
-		case "below":
-			holds = holds && g < w
-		case "not":
-			holds = holds && g != w
-		default:
+		holds, known := map[string]bool{"above": g > w, "below": g < w, "not": g != w}[bound]
+		if !known {
 			return fmt.Sprintf("%s, want %s", show(got), show(bounds))
 		}
-		if !holds {
+		if err != nil || err2 != nil || !holds {
 			return fmt.Sprintf("%s, want %s %s", show(got), bound, show(value))
 		}
 	}
@@ -127,9 +116,9 @@ func (p *play) compare(bounds object, got any) string {
 
 // same compares two values: numbers by value in all notations, and a missing value like an empty one.
 func same(a, b any) bool {
-	if x, ok := a.(bool); ok || isBool(b) {
-		y, _ := b.(bool)
-		return x == y
+	switched, isA := a.(bool)
+	if other, isB := b.(bool); isA || isB {
+		return switched == other
 	}
 	x, errX := theSchema().numberOf("", a)
 	y, errY := theSchema().numberOf("", b)
@@ -139,9 +128,4 @@ func same(a, b any) bool {
 	s, _ := a.(string)
 	t, _ := b.(string)
 	return s == t
-}
-
-func isBool(v any) bool {
-	_, ok := v.(bool)
-	return ok
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,20 +29,17 @@ type File struct {
 	watching  sync.WaitGroup
 
 	// Used by the watching goroutine, and before the goroutine begins.
-	read, seen fileState
+	read, seen fs.FileInfo
 }
 
 var _ server.Access = (*File)(nil)
 
-// fileState is the state of the file at a poll; without info the file was missing.
-type fileState struct{ info fs.FileInfo }
-
-func (s fileState) same(other fileState) bool {
-	if s.info == nil || other.info == nil {
-		return s.info == other.info
+// same reports whether the state of the file was equal at two polls; a state is nil for a missing file.
+func same(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	return os.SameFile(s.info, other.info) && s.info.Size() == other.info.Size() &&
-		s.info.ModTime().Equal(other.info.ModTime())
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // Open reads a file of tokens and follows its changes until Close. Mistakes in the file at the beginning are an
@@ -101,9 +99,9 @@ func (f *File) Authenticate(token []byte) (server.Rights, string, bool) {
 // poll reads the file when it has changed, and has not changed since the poll before.
 func (f *File) poll() {
 	now := f.state()
-	unchanged := now.same(f.seen)
+	unchanged := same(now, f.seen)
 	f.seen = now
-	if !unchanged || now.same(f.read) {
+	if !unchanged || same(now, f.read) {
 		return
 	}
 	f.read = now
@@ -118,12 +116,9 @@ func (f *File) poll() {
 		removed)
 }
 
-func (f *File) state() fileState {
-	info, err := os.Stat(f.path)
-	if err != nil {
-		return fileState{}
-	}
-	return fileState{info}
+func (f *File) state() fs.FileInfo {
+	info, _ := os.Stat(f.path) // nil after an error
+	return info
 }
 
 func (f *File) load() (tokens, error) {
@@ -145,13 +140,10 @@ func (f *File) load() (tokens, error) {
 // replace makes the tokens of the file the valid tokens. Grants of remaining tokens are kept, so open connections get
 // the changes.
 func (f *File) replace(found tokens) (added, removed int) {
-	old := f.grants.Load()
+	old := cmp.Or(f.grants.Load(), new(map[hash]*grant))
 	grants := make(map[hash]*grant, len(found))
 	for h, holding := range found {
-		var g *grant
-		if old != nil {
-			g = (*old)[h]
-		}
+		g := (*old)[h]
 		if g == nil || g.name != holding.name {
 			g = &grant{name: holding.name}
 			added++
@@ -164,9 +156,6 @@ func (f *File) replace(found tokens) (added, removed int) {
 		grants[h] = g
 	}
 	f.grants.Store(&grants)
-	if old == nil {
-		return added, 0
-	}
 	for h, g := range *old {
 		if grants[h] != g {
 			g.set.Store(nil)

@@ -95,8 +95,5 @@ func writeJSON(w http.ResponseWriter, code int, shown any, err error) {
 		writeText(w, http.StatusInternalServerError, err.Error()+"\n")
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	_, _ = w.Write(append(text, '\n'))
+	write(w, code, "application/json", append(text, '\n'))
 }

@@ -71,11 +71,13 @@ const (
 
 const textPlain = "text/plain; charset=utf-8"
 
-func writeText(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", textPlain)
+func writeText(w http.ResponseWriter, code int, text string) { write(w, code, textPlain, []byte(text)) }
+
+func write(w http.ResponseWriter, code int, kind string, page []byte) {
+	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text))
+	_, _ = w.Write(page)
 }
 
 func (p *pages) index(w http.ResponseWriter, _ *http.Request) {

@@ -38,16 +38,16 @@ func (p *Plan) compare(theirs *Plan) string {
 			differences = append(differences, fmt.Sprintf("%s is %q here and %q there", setting, ours, theirs))
 		}
 	}
-	differ("--host", p.list(), theirs.list())
+	differ("--host", FormatPlaces(p.Hosts), FormatPlaces(theirs.Hosts))
 	differ("--cluster", p.Cluster, theirs.Cluster)
 	differ("--shards", fmt.Sprint(p.Shards), fmt.Sprint(theirs.Shards))
 	return strings.Join(differences, "; ")
 }
 
-// list shows the hosts in the notation of the settings.
-func (p *Plan) list() string {
+// FormatPlaces shows hosts in the notation of the settings.
+func FormatPlaces(hosts []Place) string {
 	var items []string
-	for _, h := range p.Hosts {
+	for _, h := range hosts {
 		items = append(items, h.Name+"="+h.Raft)
 	}
 	return strings.Join(items, ",")

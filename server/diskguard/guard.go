@@ -141,10 +141,7 @@ func (g *Guard) refuse(space Space, low uint64) {
 
 // mark is how much must be free in all cases.
 func (g *Guard) mark(total uint64) uint64 {
-	if g.config.Low != 0 {
-		return g.config.Low
-	}
-	return DefaultLow(total)
+	return cmp.Or(g.config.Low, DefaultLow(total))
 }
 
 // resume is how much must be free for changes to be taken again: more than the low mark, so that a disk

@@ -12,11 +12,8 @@ import (
 // snapshot, which lets the log before the snapshot go.
 type reserve struct{ path string }
 
-// held is the size of the file, 0 for a missing file.
+// held is the size of the file, 0 for a missing file and for an empty path.
 func (r reserve) held() uint64 {
-	if r.path == "" {
-		return 0
-	}
 	info, err := os.Stat(r.path)
 	if err != nil {
 		return 0

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -106,7 +107,7 @@ func (h *Host) listenPlain() error {
 	if !s.ServesPlain() {
 		return nil
 	}
-	l, err := transport.ListenGnet(s.Listen, h, transport.GnetOptions{
+	l, err := transport.ListenGnet(s.Listen, h, transport.NetOptions{
 		MaxConnections: s.Connections, Stats: &h.stats, Logger: h.log,
 	})
 	if err == nil {
@@ -146,11 +147,8 @@ func (h *Host) listenRaft() (err error) {
 // advertised returns the addresses for clients and other hosts. A port chosen by the system is known only now.
 func (h *Host) advertised() (client, admin string) {
 	s := &h.settings
-	client, listens := s.ClientAdvertise, h.addresses.TLS
-	if listens == "" {
-		listens = h.addresses.Client
-	}
-	return withPort(client, listens), withPort(s.AdminAdvertise(), h.addresses.Admin)
+	listens := cmp.Or(h.addresses.TLS, h.addresses.Client)
+	return withPort(s.ClientAdvertise, listens), withPort(s.AdminAdvertise(), h.addresses.Admin)
 }
 
 // withPort returns the address, with the port of the listener in the place of port 0.

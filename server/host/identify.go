@@ -155,9 +155,5 @@ func initialize(d *identity.Directory, s *settings.Settings, version string) err
 
 // plan is the plan on which hosts that are born together must agree.
 func plan(s *settings.Settings) birth.Plan {
-	p := birth.Plan{Cluster: s.Cluster, Shards: cmp.Or(s.Shards, settings.DefaultShards)}
-	for _, first := range s.Hosts {
-		p.Hosts = append(p.Hosts, birth.Place{Name: first.Name, Raft: first.Raft})
-	}
-	return p
+	return birth.Plan{Cluster: s.Cluster, Shards: cmp.Or(s.Shards, settings.DefaultShards), Hosts: s.Hosts}
 }

@@ -24,21 +24,31 @@ type Known struct {
 
 // ReadBook returns the hosts of the cluster as last written down; the first hosts if nothing was written yet.
 func (d *Directory) ReadBook() (book []Known, err error) {
-	err = readRecord(d.path, BookName, &book)
+	there, err := d.recall(BookName, &book, "the host then looks for the hosts that the cluster began with, and "+
+		"learns of the others from them")
+	if err != nil || there {
+		return book, err
+	}
+	id := d.Identity()
+	for _, f := range id.First() {
+		book = append(book, Known{Founder: f})
+	}
+	return book, nil
+}
+
+// recall reads a record that a host can do without, and reports whether the record is there. without says what happens
+// to a host without the record.
+func (d *Directory) recall(name string, into any, without string) (there bool, err error) {
+	err = readRecord(d.path, name, into)
 	switch {
 	case err == nil:
-		return book, nil
+		return true, nil
 	case errors.Is(err, fs.ErrNotExist):
-		id := d.Identity()
-		for _, f := range id.First() {
-			book = append(book, Known{Founder: f})
-		}
-		return book, nil
+		return false, nil
 	case errors.Is(err, ErrDamaged):
-		err = fmt.Errorf("%w; put the file back from a backup. Without one, take it away: the host then looks for the "+
-			"hosts that the cluster began with, and learns of the others from them", err)
+		err = fmt.Errorf("%w; put the file back from a backup. Without one, take it away: %s", err, without)
 	}
-	return nil, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, BookName), err)
+	return false, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, name), err)
 }
 
 // WriteBook writes down the hosts of the cluster.

@@ -175,16 +175,7 @@ func (d *Directory) Redraw() error {
 }
 
 // Bear puts the host into the newborn cluster, as the founder with the host's name and incarnation.
-func (d *Directory) Bear(birth Birth) error {
-	return d.change(func(id *Identity) error {
-		self := birth.Founder(id.HostName)
-		if id.Born() || self == nil || self.Incarnation != id.Incarnation {
-			return errors.New("it is no place for a host of cluster " + birth.Cluster)
-		}
-		id.HostID, id.Birth = self.ID, birth
-		return nil
-	})
-}
+func (d *Directory) Bear(birth Birth) error { return d.bear(birth, Generation{}, false) }
 
 // BearAlone makes a cluster of this host, which is in no cluster. A promise to other hosts does not bind the host,
 // because BearAlone draws a new incarnation first.
@@ -199,13 +190,15 @@ func (d *Directory) BearAlone(cluster string, shards int, raft string) error {
 }
 
 // Restore makes the host, which is in no cluster, the first host of a restored cluster. The log is there already.
-func (d *Directory) Restore(birth Birth, g Generation) error {
+func (d *Directory) Restore(birth Birth, g Generation) error { return d.bear(birth, g, true) }
+
+func (d *Directory) bear(birth Birth, g Generation, restored bool) error {
 	return d.change(func(id *Identity) error {
 		self := birth.Founder(id.HostName)
-		if id.Born() || self == nil || self.Incarnation != id.Incarnation || g == (Generation{}) {
+		if id.Born() || self == nil || self.Incarnation != id.Incarnation || restored != (g != Generation{}) {
 			return errors.New("it is no place for a host of cluster " + birth.Cluster)
 		}
-		id.HostID, id.Birth, id.Generation, id.Started = self.ID, birth, g, true
+		id.HostID, id.Birth, id.Generation, id.Started = self.ID, birth, g, restored
 		return nil
 	})
 }

@@ -3,9 +3,7 @@ package identity
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -34,16 +32,11 @@ type peer struct {
 // OpenPeers reads the directory's memory of other hosts: an empty memory if the file does not exist yet.
 func (d *Directory) OpenPeers() (*Peers, error) {
 	p := &Peers{dir: d.path, seen: make(map[hosts.Incarnation]peer)}
-	err := readRecord(d.path, PeersName, &p.seen)
-	switch {
-	case err == nil || errors.Is(err, fs.ErrNotExist):
-		return p, nil
-	case errors.Is(err, ErrDamaged):
-		err = fmt.Errorf("%w; put the file back from a backup. Without one, take it away: until the other hosts "+
-			"have been "+
-			"started again, this one does not notice then that one of them runs on an older copy of its directory", err)
+	if _, err := d.recall(PeersName, &p.seen, "until the other hosts have been started again, this one does not "+
+		"notice then that one of them runs on an older copy of its directory"); err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, PeersName), err)
+	return p, nil
 }
 
 // Newest is the newest start seen of an incarnation, zero for an unseen incarnation.

@@ -36,9 +36,9 @@ func (h *Histogram) Write(w io.Writer) {
 	if total == 0 {
 		return
 	}
-	comma := ""
+	comma, braces := "", ""
 	if h.labels != "" {
-		comma = ","
+		comma, braces = ",", "{"+h.labels+"}"
 	}
 	sum := uint64(0)
 	for i := range histogramBuckets {
@@ -47,10 +47,6 @@ func (h *Histogram) Write(w io.Writer) {
 		fmt.Fprintf(w, "%s_bucket{%s%sle=%q} %d\n", h.name, h.labels, comma, le, sum)
 	}
 	fmt.Fprintf(w, "%s_bucket{%s%sle=\"+Inf\"} %d\n", h.name, h.labels, comma, total)
-	braces := ""
-	if h.labels != "" {
-		braces = "{" + h.labels + "}"
-	}
 	fmt.Fprintf(w, "%s_sum%s %g\n", h.name, braces, float64(h.nanos.Load())/1e9)
 	fmt.Fprintf(w, "%s_count%s %d\n", h.name, braces, total)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -30,11 +29,7 @@ func (c *checker) readFile(path, where string) map[string]given {
 	root, err := parseFile(path)
 	switch {
 	case err != nil:
-		// The message shows the path already.
-		if at, ok := errors.AsType[*fs.PathError](err); ok {
-			err = at.Err
-		}
-		note(0, fileSetting, err.Error(), "give the path of a readable YAML file")
+		note(0, fileSetting, withoutPath(err), "give the path of a readable YAML file")
 		return nil
 	case root == nil:
 		return nil
@@ -81,10 +76,10 @@ func parseFile(path string) (*yaml.Node, error) {
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
-	if err := decoder.Decode(&document); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, nil
-		}
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {

@@ -52,9 +52,9 @@ func AddFlags(set *pflag.FlagSet) *Flags {
 func (r *row) bare() string {
 	var s Settings
 	switch r.field(&s).(type) {
-	case switchValue:
+	case form[bool]:
 		return "true"
-	case partsValue:
+	case form[Parts]:
 		return PartsAll.String()
 	}
 	return ""

@@ -7,27 +7,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/shard"
 )
 
 // FirstHost is a host at the birth of the cluster.
-type FirstHost struct {
-	Name string `yaml:"name"`
-	// Raft is the address of the host for other hosts.
-	Raft string `yaml:"raft"`
-}
+type FirstHost = birth.Place
 
 // ParseHosts reads NAME=ADDRESS, with commas between them, and returns the hosts sorted by name.
 func ParseHosts(text string) ([]FirstHost, error) {
 	var hosts []FirstHost
-	for item := range strings.SplitSeq(text, ",") {
-		item = strings.TrimSpace(item)
-		if item == "" {
-			continue
-		}
-		name, address, ok := strings.Cut(item, "=")
+	for _, item := range items([]string{text}) {
+		name, address, _ := strings.Cut(item, "=")
 		name, address = strings.TrimSpace(name), strings.TrimSpace(address)
-		if !ok || name == "" || address == "" {
+		if name == "" || address == "" {
 			return nil, bad(fmt.Sprintf("%q is no host with its address", item),
 				"write each host as NAME=ADDRESS, such as a=10.0.0.1:7421")
 		}
@@ -38,22 +31,11 @@ func ParseHosts(text string) ([]FirstHost, error) {
 }
 
 // FormatHosts is the reverse of ParseHosts.
-func FormatHosts(hosts []FirstHost) string {
-	var items []string
-	for _, h := range hosts {
-		items = append(items, h.Name+"="+h.Raft)
-	}
-	return strings.Join(items, ",")
-}
+func FormatHosts(hosts []FirstHost) string { return birth.FormatPlaces(hosts) }
 
 // HostID is the id of this host: the place of its name among the sorted names, from 1 on; zero for an unlisted name.
 func (s *Settings) HostID() shard.HostID {
-	for i, h := range s.Hosts {
-		if h.Name == s.Name {
-			return shard.HostID(i + 1)
-		}
-	}
-	return 0
+	return shard.HostID(1 + slices.IndexFunc(s.Hosts, func(h FirstHost) bool { return h.Name == s.Name }))
 }
 
 // addressOf returns the address of a host in the list, empty for an unlisted host.
@@ -160,10 +142,7 @@ func names(hosts []FirstHost) string {
 // isName reports whether a text can name a host or a cluster. Names stand in lists, addresses and labels of metrics,
 // so characters with a meaning there are not allowed.
 func isName(s string, most int) bool {
-	if s == "" || len(s) > most {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool {
+	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
 	})
 }

@@ -1,7 +1,7 @@
 package settings
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -35,64 +35,37 @@ const (
 	MaxAddress = protocol.MaxAddressBytes
 	// MaxFile is the largest file of settings, in bytes.
 	MaxFile = 1 << 20
-
-	minDataLimit        = 1 << 10
-	maxDataLimit        = protocol.MaxDataBytes
-	maxConnections      = 10_000_000
-	maxRequestsInFlight = 1 << 20
-	maxWatches          = 1 << 20
-	minPendingLimit     = 64 << 20
-	maxPendingLimit     = 1 << 40
-	minPartialLimit     = 8 << 20
-	maxPartialLimit     = 1 << 40
-	minWatchMemory      = 1 << 20
-	maxWatchMemory      = 1 << 40
-	minShardObjects     = 1
-	maxShardObjects     = 1_000_000_000
-	minShardBytes       = 1 << 20
-	maxShardBytes       = 1 << 40
-	minPingInterval     = time.Second
-	maxPingInterval     = 10 * time.Minute
-	minRaftTick         = time.Millisecond
-	// With a longer tick an election takes longer than sessions last.
-	maxRaftTick = 250 * time.Millisecond
-	// Below the least values a shard does little else than saving. Above the largest values the log fills the disk,
-	// and a restart has all of the log to apply.
-	minRaftSnapshotBatches = 100
-	maxRaftSnapshotBatches = 1_000_000
-	minRaftSnapshotBytes   = 1 << 20
-	maxRaftSnapshotBytes   = 64 << 30
 )
 
 func (c *checker) checkLimits() {
 	s := c.settings
-	c.checkRange("data-limit", int64(s.DataLimit), minDataLimit, maxDataLimit, inBytes)
+	inRange(c, "data-limit", s.DataLimit, 1<<10, protocol.MaxDataBytes)
 	if s.Connections != 0 {
-		c.checkRange("connections", int64(s.Connections), 1, maxConnections, decimal)
+		inRange(c, "connections", s.Connections, 1, 10_000_000)
 	}
-	c.checkRange("requests-in-flight", int64(s.RequestsInFlight), 1, maxRequestsInFlight, decimal)
-	c.checkRange("watches", int64(s.Watches), 1, maxWatches, decimal)
-	c.checkRange("pending-limit", int64(s.PendingLimit), minPendingLimit, maxPendingLimit, inBytes)
-	c.checkRange("shard-objects", int64(s.ShardObjects), minShardObjects, maxShardObjects, decimal)
-	c.checkRange("shard-bytes", int64(s.ShardBytes), minShardBytes, maxShardBytes, inBytes)
-	c.checkRange("watch-memory", int64(s.WatchMemory), minWatchMemory, maxWatchMemory, inBytes)
-	c.checkRange("partial-limit", int64(s.PartialLimit), minPartialLimit, maxPartialLimit, inBytes)
-	c.checkRange("ping-interval", int64(s.PingInterval), int64(minPingInterval), int64(maxPingInterval), span)
-	c.checkRange("raft-tick", int64(s.RaftTick), int64(minRaftTick), int64(maxRaftTick), span)
+	inRange(c, "requests-in-flight", s.RequestsInFlight, 1, 1<<20)
+	inRange(c, "watches", s.Watches, 1, 1<<20)
+	inRange(c, "pending-limit", s.PendingLimit, 64<<20, 1<<40)
+	inRange(c, "shard-objects", s.ShardObjects, 1, 1_000_000_000)
+	inRange(c, "shard-bytes", s.ShardBytes, 1<<20, 1<<40)
+	inRange(c, "watch-memory", s.WatchMemory, 1<<20, 1<<40)
+	inRange(c, "partial-limit", s.PartialLimit, 8<<20, 1<<40)
+	inRange(c, "ping-interval", s.PingInterval, time.Second, 10*time.Minute)
+	// With a longer tick an election takes longer than sessions last.
+	inRange(c, "raft-tick", s.RaftTick, time.Millisecond, 250*time.Millisecond)
 	if s.RaftTick%time.Millisecond != 0 && !c.rejected("raft-tick") {
 		c.reject("raft-tick", "it is not a whole number of milliseconds", "round it, such as 20ms")
 	}
-	c.checkRange("raft-snapshot-batches", int64(s.RaftSnapshotBatches), minRaftSnapshotBatches, maxRaftSnapshotBatches,
-		decimal)
-	c.checkRange("raft-snapshot-bytes", int64(s.RaftSnapshotBytes), minRaftSnapshotBytes, maxRaftSnapshotBytes, inBytes)
+	// Below the least values a shard does little else than saving. Above the largest values the log fills the disk,
+	// and a restart has all of the log to apply.
+	inRange(c, "raft-snapshot-batches", s.RaftSnapshotBatches, 100, 1_000_000)
+	inRange(c, "raft-snapshot-bytes", s.RaftSnapshotBytes, 1<<20, 64<<30)
 }
 
-func (c *checker) checkRange(setting string, v, least, most int64, show func(int64) string) {
+// inRange rejects a value out of its bounds.
+func inRange[T int | Size | time.Duration](c *checker, setting string, v, least, most T) {
 	if !c.rejected(setting) && (v < least || v > most) {
-		c.reject(setting, c.subject(setting, show(v))+" is out of bounds", "give "+show(least)+" to "+show(most))
+		c.reject(setting, c.subject(setting, fmt.Sprint(v))+" is out of bounds",
+			fmt.Sprintf("give %v to %v", least, most))
 	}
 }
-
-func inBytes(v int64) string { return Size(v).String() }
-func decimal(v int64) string { return strconv.FormatInt(v, 10) }
-func span(v int64) string    { return time.Duration(v).String() }

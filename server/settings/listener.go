@@ -15,28 +15,21 @@ func (c *checker) checkListeners() {
 		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"raft-listen", s.RaftListen},
 		{"admin-listen", s.AdminListen}, {"http-listen", s.HTTPListen},
 	} {
+		listed := l.setting == "raft-listen" && s.raftFromList() // checked as a part of the list
 		switch {
 		case c.rejected(l.setting):
 			continue
-		case l.setting == "raft-listen":
-			if s.raftFromList() {
-				break // checked as a part of the list
-			}
-			if l.address == Off && !s.alone {
+		case l.address == Off && !listed:
+			if l.setting == "raft-listen" && !s.alone {
 				c.reject(l.setting, "a host that has others in its list cannot do without",
 					"give an address, such as "+DefaultRaftListen)
 			}
-			if l.address == Off {
-				continue
-			}
-			fallthrough
-		case l.address != Off:
+			continue
+		case !listed:
 			if problem, remedy := checkAddress(l.address, s.AnyPort && l.setting != "raft-listen"); problem != "" {
 				c.reject(l.setting, c.subject(l.setting, l.address)+" "+problem, remedy)
 				continue
 			}
-		default:
-			continue
 		}
 		for _, other := range all {
 			if clash(other.address, l.address) && l.setting == "http-listen" && s.httpByDefault {
@@ -63,20 +56,10 @@ func (c *checker) checkListeners() {
 	if s.HTTPCA != "" && !s.ServesHTTP() {
 		c.reject("http-ca", "there is no listener for it", "give --http-listen ADDRESS as well")
 	}
-	c.checkClientAdvertise()
+	if !c.rejected("client-advertise", "listen", "tls-listen") {
+		c.checkAdvertised("client-advertise", s.ClientAdvertise, "clients reach it by", s.AnyPort)
+	}
 	c.checkRaftAdvertise()
-}
-
-func (c *checker) checkClientAdvertise() {
-	s := c.settings
-	if c.rejected("client-advertise", "listen", "tls-listen") {
-		return
-	}
-	if problem, remedy := checkAddress(s.ClientAdvertise, s.AnyPort); problem != "" {
-		c.reject("client-advertise", c.subject("client-advertise", s.ClientAdvertise)+" "+problem, remedy)
-		return
-	}
-	c.checkReachable("client-advertise", s.ClientAdvertise, "clients reach it by")
 }
 
 func (c *checker) checkRaftAdvertise() {
@@ -84,32 +67,27 @@ func (c *checker) checkRaftAdvertise() {
 	if c.rejected("raft-advertise", "raft-listen", "hosts", "name") {
 		return
 	}
-	switch {
-	case !listens(s.RaftListen) && s.RaftAdvertise != "":
-		c.reject("raft-advertise", "no other host can reach it there, because it listens for none",
-			"give --raft-listen ADDRESS as well, or leave --raft-advertise out")
-		return
-	case !listens(s.RaftListen):
-		return
-	case s.alone:
-		if problem, remedy := checkAddress(s.RaftAdvertise, false); problem != "" {
-			c.reject("raft-advertise", c.subject("raft-advertise", s.RaftAdvertise)+" "+problem, remedy)
-			return
+	switch listed := addressOf(s.Hosts, s.Name); {
+	case !s.ServesHosts():
+		if s.RaftAdvertise != "" {
+			c.reject("raft-advertise", "no other host can reach it there, because it listens for none",
+				"give --raft-listen ADDRESS as well, or leave --raft-advertise out")
 		}
-		c.checkReachable("raft-advertise", s.RaftAdvertise, "other hosts would reach it by")
-		return
-	}
-	if listed := addressOf(s.Hosts, s.Name); s.RaftAdvertise != listed {
+	case s.alone:
+		c.checkAdvertised("raft-advertise", s.RaftAdvertise, "other hosts would reach it by", false)
+	case s.RaftAdvertise != listed:
 		c.reject("raft-advertise", c.subject("raft-advertise",
 			s.RaftAdvertise)+" is not "+listed+", which the list of hosts has for "+s.Name,
 			"give the same address in both, or only the list")
 	}
 }
 
-// checkReachable rejects an advertised address that is useless on other machines.
-func (c *checker) checkReachable(setting, address, purpose string) {
+// checkAdvertised rejects an advertised address that is wrong, or useless on other machines.
+func (c *checker) checkAdvertised(setting, address, purpose string, anyPort bool) {
 	host, port, _ := net.SplitHostPort(address)
-	if isWildcard(host) {
+	if problem, remedy := checkAddress(address, anyPort); problem != "" {
+		c.reject(setting, c.subject(setting, address)+" "+problem, remedy)
+	} else if isWildcard(host) {
 		c.reject(setting,
 			c.subject(setting, address)+" stands for all addresses of this machine, and nobody else can use it",
 			"give the address that "+purpose+", such as --"+setting+" "+DefaultName+".example.com:"+port)
@@ -148,25 +126,14 @@ func checkAddress(address string, anyPort bool) (problem, remedy string) {
 
 // isWildcard reports whether the host part of an address stands for all addresses of a machine.
 func isWildcard(host string) bool {
-	if host == "" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsUnspecified()
+	return host == "" || net.ParseIP(host).IsUnspecified()
 }
 
 // isLoopback reports whether an address can be reached from this machine only. A name other than localhost does not
 // count, because the name would have to be resolved first.
 func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	host := hostOf(address)
+	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // clash reports whether two listeners cannot both have their addresses.

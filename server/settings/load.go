@@ -199,11 +199,8 @@ func (s *Settings) AdminAdvertise() string {
 		return ""
 	}
 	host, port, err := net.SplitHostPort(s.AdminListen)
-	if err != nil || !isWildcard(host) {
-		return s.AdminListen
-	}
-	client, _, err := net.SplitHostPort(s.ClientAdvertise)
-	if err != nil {
+	client, _, wrong := net.SplitHostPort(s.ClientAdvertise)
+	if err != nil || wrong != nil || !isWildcard(host) {
 		return s.AdminListen
 	}
 	return net.JoinHostPort(client, port)

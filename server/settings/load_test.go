@@ -125,7 +125,8 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 		},
 		"members have the ids": {
 			"--name b --host b=127.0.0.1:2 --host a=127.0.0.1:1",
-			func(s Settings) any { return s.Hosts }, []FirstHost{{"a", "127.0.0.1:1"}, {"b", "127.0.0.1:2"}},
+			func(s Settings) any { return s.Hosts },
+			[]FirstHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}},
 		},
 		"a list of one host names it": {
 			"--host a=127.0.0.1:1", func(s Settings) any { return s.Name }, "a",
@@ -208,7 +209,7 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 }
 
 func TestTheListOfHostsCanBeWrittenInSeveralWays(t *testing.T) {
-	want := []FirstHost{{"a", "127.0.0.1:1"}, {"b", "127.0.0.1:2"}}
+	want := []FirstHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}}
 	for _, file := range []string{
 		"name: a\nhosts: a=127.0.0.1:1,b=127.0.0.1:2\n",
 		"name: a\nhosts: [b=127.0.0.1:2, a=127.0.0.1:1]\n",

@@ -2,7 +2,7 @@ package settings
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // Mistake is a setting to change before a host can start.
@@ -25,17 +25,14 @@ type Mistakes []Mistake
 
 // Error lists all mistakes, every mistake on its own line.
 func (m Mistakes) Error() string {
-	var b strings.Builder
-	if len(m) == 1 {
-		b.WriteString("one setting must be changed:")
-	} else {
-		fmt.Fprintf(&b, "%d settings must be changed:", len(m))
+	text := "one setting must be changed:"
+	if len(m) != 1 {
+		text = fmt.Sprintf("%d settings must be changed:", len(m))
 	}
 	for _, mistake := range m {
-		b.WriteString("\n  - ")
-		b.WriteString(mistake.String())
+		text += "\n  - " + mistake.String()
 	}
-	return b.String()
+	return text
 }
 
 // checker gathers mistakes while settings are read and checked.
@@ -53,6 +50,9 @@ func (c *checker) reject(setting, problem, remedy string) {
 	c.mistakes = append(c.mistakes, Mistake{Setting: setting, Where: where, Problem: problem, Remedy: remedy})
 }
 
+// text is a setting in the form for the docs, empty for an unset setting.
+func (c *checker) text(setting string) string { return rowOf(setting).field(c.settings).text() }
+
 // subject stands for the value of a setting in a sentence: the message shows a given value already.
 func (c *checker) subject(setting, value string) string {
 	if _, known := c.settings.origins[setting]; known {
@@ -64,14 +64,7 @@ func (c *checker) subject(setting, value string) string {
 // rejected reports whether a setting has a known mistake: then its value is not the intended value, and no other
 // check uses the value.
 func (c *checker) rejected(settings ...string) bool {
-	for _, m := range c.mistakes {
-		for _, s := range settings {
-			if m.Setting == s {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.mistakes, func(m Mistake) bool { return slices.Contains(settings, m.Setting) })
 }
 
 // err returns the gathered mistakes, in the order of the table; nil without mistakes.
@@ -79,18 +72,7 @@ func (c *checker) err() error {
 	if len(c.mistakes) == 0 {
 		return nil
 	}
-	var sorted Mistakes
-	unknown := c.mistakes // mistakes about no setting stay in front
-	for _, r := range table {
-		var rest Mistakes
-		for _, m := range unknown {
-			if m.Setting == r.name {
-				sorted = append(sorted, m)
-			} else {
-				rest = append(rest, m)
-			}
-		}
-		unknown = rest
-	}
-	return append(unknown, sorted...)
+	// Mistakes about no setting stay in front.
+	slices.SortStableFunc(c.mistakes, func(a, b Mistake) int { return placeOf(a.Setting) - placeOf(b.Setting) })
+	return c.mistakes
 }

@@ -72,40 +72,29 @@ func (p Parts) String() string {
 }
 
 func (c *checker) checkClientTLS() {
-	s := c.settings
 	if c.rejected("tls-listen") {
 		return
 	}
-	if s.ServesTLS() {
-		for _, f := range []struct{ setting, path string }{{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}} {
-			if f.path == "" {
-				c.reject(f.setting, "tls-listen needs it", "give --"+f.setting+" FILE, or leave --tls-listen out")
+	if c.settings.ServesTLS() {
+		for _, setting := range []string{"tls-cert", "tls-key"} {
+			if c.text(setting) == "" {
+				c.reject(setting, "tls-listen needs it", "give --"+setting+" FILE, or leave --tls-listen out")
 			}
 		}
 		return
 	}
-	for _, f := range []struct{ setting, path string }{
-		{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}, {"tls-client-ca", s.TLSClientCA},
-	} {
-		if f.path != "" {
-			c.reject(f.setting, "there is no listener for it",
-				"give --tls-listen ADDRESS as well, such as 0.0.0.0:7423")
+	for _, setting := range []string{"tls-cert", "tls-key", "tls-client-ca"} {
+		if c.text(setting) != "" {
+			c.reject(setting, "there is no listener for it", "give --tls-listen ADDRESS as well, such as 0.0.0.0:7423")
 		}
 	}
 }
 
 func (c *checker) checkRaftTLS() {
-	s := c.settings
-	files := []struct{ setting, path string }{
-		{"raft-tls-cert", s.RaftTLSCert}, {"raft-tls-key", s.RaftTLSKey}, {"raft-tls-ca", s.RaftTLSCA},
-	}
-	if !s.protectsRaft() {
-		return
-	}
-	for _, f := range files {
-		if f.path == "" {
-			c.reject(f.setting, "hosts prove who they are to each other with all three files or with none",
-				"give --"+f.setting+" FILE as well")
+	for _, setting := range []string{"raft-tls-cert", "raft-tls-key", "raft-tls-ca"} {
+		if c.settings.protectsRaft() && c.text(setting) == "" {
+			c.reject(setting, "hosts prove who they are to each other with all three files or with none",
+				"give --"+setting+" FILE as well")
 		}
 	}
 }
@@ -169,30 +158,31 @@ func (c *checker) checkExposure() {
 // checkFiles checks that the named files can be read, so all missing files are reported together. The content of a
 // file is checked by the package that reads the file.
 func (c *checker) checkFiles() {
-	s := c.settings
-	for _, f := range []struct{ setting, path string }{
-		{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}, {"tls-client-ca", s.TLSClientCA}, {"token-file", s.TokenFile},
-		{"http-ca", s.HTTPCA},
-		{"raft-tls-cert", s.RaftTLSCert}, {"raft-tls-key", s.RaftTLSKey}, {"raft-tls-ca", s.RaftTLSCA},
-		{"raft-secret-file", s.RaftSecretFile},
+	for _, setting := range []string{
+		"tls-cert", "tls-key", "tls-client-ca", "token-file", "http-ca", "raft-tls-cert", "raft-tls-key", "raft-tls-ca",
+		"raft-secret-file",
 	} {
-		if f.path == "" || c.rejected(f.setting) {
-			continue
-		}
-		if problem := unreadable(f.path); problem != "" {
-			c.reject(f.setting, problem, "give the path of a file that this process may read")
+		if path := c.text(setting); path != "" && !c.rejected(setting) {
+			if problem := unreadable(path); problem != "" {
+				c.reject(setting, problem, "give the path of a file that this process may read")
+			}
 		}
 	}
+}
+
+// withoutPath is the text of an error without the path of the file, which the message shows already.
+func withoutPath(err error) string {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	return err.Error()
 }
 
 // unreadable returns why a file cannot be read, empty for a readable file.
 func unreadable(path string) string {
 	file, err := os.Open(path)
 	if err != nil {
-		if at, ok := errors.AsType[*fs.PathError](err); ok {
-			err = at.Err
-		}
-		return err.Error()
+		return withoutPath(err)
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.IsDir() {

@@ -1,11 +1,13 @@
 package settings
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 )
 
-// row is a setting: its name in all sources, its purpose, and the field of Settings that the setting fills.
+// row is a setting: its name in all sources, and its purpose. The setting fills the field of Settings with the name.
 type row struct {
 	// name is the key in the file. The flag and the variable are made of it.
 	name string
@@ -20,7 +22,21 @@ type row struct {
 	otherwise string
 	// clusterWide: equal on all hosts of a cluster.
 	clusterWide bool
-	field       func(*Settings) value
+	// own makes the value of a setting with a form of its own; nil where the type of the field decides.
+	own func(*Settings) value
+}
+
+// field is the value of the setting in some settings: of the field that has the name of the setting as its tag.
+func (r *row) field(s *Settings) value {
+	if r.own != nil {
+		return r.own(s)
+	}
+	for field, v := range reflect.ValueOf(s).Elem().Fields() {
+		if field.Tag.Get("yaml") == r.name {
+			return valueOf(v.Addr().Interface())
+		}
+	}
+	panic("settings: no field is named " + r.name)
 }
 
 // group is a heading under which settings stand together in the help and in the docs.
@@ -39,12 +55,7 @@ const (
 var groups = []group{groupHost, groupClients, groupRaft, groupAdmin, groupLimits, groupLog, groupSafety}
 
 // flagName is the name of the flag, without the dashes.
-func (r *row) flagName() string {
-	if r.flag != "" {
-		return r.flag
-	}
-	return r.name
-}
+func (r *row) flagName() string { return cmp.Or(r.flag, r.name) }
 
 // variable is the name in the environment.
 func (r *row) variable() string { return variableOf(r.name) }
@@ -68,24 +79,15 @@ func (r *row) fallback() string {
 	return r.field(&s).text()
 }
 
-// rowOf returns the row of a setting. The row must exist.
-func rowOf(name string) *row {
-	for i := range table {
-		if table[i].name == name {
-			return &table[i]
-		}
-	}
-	panic("settings: no setting is named " + name)
+// placeOf is the place of a setting in the table, -1 for an unknown setting.
+func placeOf(name string) int {
+	return slices.IndexFunc(table, func(r row) bool { return r.name == name })
 }
 
-func hasRow(name string) bool {
-	for i := range table {
-		if table[i].name == name {
-			return true
-		}
-	}
-	return false
-}
+// rowOf returns the row of a setting. The row must exist.
+func rowOf(name string) *row { return &table[placeOf(name)] }
+
+func hasRow(name string) bool { return placeOf(name) >= 0 }
 
 // suggest returns the likely meaning of an unknown name.
 func suggest(name string) string {

@@ -159,11 +159,6 @@ const (
 
 	DefaultRequestsInFlight = 16_384
 	DefaultWatches          = 65_536
-	DefaultPendingLimit     = 512 << 20
-	DefaultPartialLimit     = 64 << 20
-	DefaultWatchMemory      = 512 << 20
-	DefaultShardObjects     = shard.DefaultShardObjects
-	DefaultShardBytes       = shard.DefaultShardBytes
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 50 * time.Millisecond
 
@@ -192,11 +187,11 @@ func Defaults() Settings {
 		DataLimit:           protocol.DefaultDataBytes,
 		RequestsInFlight:    DefaultRequestsInFlight,
 		Watches:             DefaultWatches,
-		PendingLimit:        DefaultPendingLimit,
-		PartialLimit:        DefaultPartialLimit,
-		WatchMemory:         DefaultWatchMemory,
-		ShardObjects:        DefaultShardObjects,
-		ShardBytes:          DefaultShardBytes,
+		PendingLimit:        512 << 20,
+		PartialLimit:        64 << 20,
+		WatchMemory:         512 << 20,
+		ShardObjects:        shard.DefaultShardObjects,
+		ShardBytes:          shard.DefaultShardBytes,
 		PingInterval:        DefaultPingInterval,
 		RaftTick:            DefaultRaftTick,
 		LogFormat:           FormatText,

@@ -21,6 +21,54 @@ type value interface {
 	text() string
 }
 
+// form is a value of one type: the field, and how its text is read and shown.
+type form[T any] struct {
+	field *T
+	read  func(texts []string) (T, error)
+	show  func(T) string
+}
+
+func (f form[T]) parse(texts []string) error {
+	v, err := f.read(texts)
+	if err == nil {
+		*f.field = v
+	}
+	return err
+}
+
+func (f form[T]) text() string { return f.show(*f.field) }
+
+// valueOf is the value of a field, by the type of the field. Rows whose type has several forms make their own value.
+func valueOf(field any) value {
+	switch f := field.(type) {
+	case *string:
+		return form[string]{f, readText, shown[string]}
+	case *bool:
+		return form[bool]{f, single(strconv.ParseBool, "it is neither true nor false", "give true or false"),
+			strconv.FormatBool}
+	case *int:
+		return form[int]{f, single(strconv.Atoi, "it is not a whole number", "give one, such as 4"), shown[int]}
+	case *Size:
+		return form[Size]{f, single(ParseSize, "it is not a number of bytes",
+			"write it like 65536, 64KiB or 2GiB"), shown[Size]}
+	case *time.Duration:
+		return form[time.Duration]{f, single(time.ParseDuration, "it is not a length of time",
+			"write it like 20ms, 10s or 2m"), time.Duration.String}
+	case *slog.Level:
+		return form[slog.Level]{f, readLevel, func(l slog.Level) string { return strings.ToLower(l.String()) }}
+	case *Parts:
+		return form[Parts]{f, readParts, Parts.String}
+	case *[]FirstHost:
+		return form[[]FirstHost]{f, func(texts []string) ([]FirstHost, error) { return ParseHosts(joined(texts)) },
+			FormatHosts}
+	case *[]netip.Prefix:
+		return form[[]netip.Prefix]{f, readNetworks, func(list []netip.Prefix) string {
+			return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
+		}}
+	}
+	panic(fmt.Sprintf("settings: no value is a %T", field))
+}
+
 // badValue is an error of parse: the fault, and the way out.
 type badValue struct{ problem, remedy string }
 
@@ -31,218 +79,106 @@ func bad(problem, remedy string) error { return &badValue{problem, remedy} }
 // last is the text that counts, if a setting other than a list was given more than once.
 func last(texts []string) string { return strings.TrimSpace(texts[len(texts)-1]) }
 
-type textValue struct{ field *string }
-
-func (v textValue) parse(texts []string) error {
-	*v.field = last(texts)
-	return nil
+// single reads the text that counts by a function whose errors are not for operators.
+func single[T any](read func(string) (T, error), problem, remedy string) func([]string) (T, error) {
+	return func(texts []string) (T, error) {
+		v, err := read(last(texts))
+		if err != nil {
+			err = bad(problem, remedy)
+		}
+		return v, err
+	}
 }
 
-func (v textValue) text() string { return *v.field }
+func readText(texts []string) (string, error) { return last(texts), nil }
 
-// listenerValue is an address to listen at. An empty given address says that no listener is wanted.
-type listenerValue struct{ textValue }
-
-func (v listenerValue) parse(texts []string) error {
-	*v.field = cmp.Or(last(texts), Off)
-	return nil
+// shown is a value in the form for the docs, empty for zero.
+func shown[T comparable](v T) string {
+	if v == *new(T) {
+		return ""
+	}
+	return fmt.Sprint(v)
 }
 
-type wordValue struct {
-	field   *string
-	allowed []string
+func joined(texts []string) string { return strings.Join(texts, ",") }
+
+// items are the elements of a list, which commas separate in every text.
+func items(texts []string) (list []string) {
+	for item := range strings.SplitSeq(joined(texts), ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
-func (v wordValue) parse(texts []string) error {
+// readListener reads an address to listen at. An empty given address says that no listener is wanted.
+func readListener(texts []string) (string, error) { return cmp.Or(last(texts), Off), nil }
+
+func readLogFormat(texts []string) (string, error) {
 	word := strings.ToLower(last(texts))
-	if !slices.Contains(v.allowed, word) {
-		return bad("there is no such choice", "give "+strings.Join(v.allowed, " or "))
+	if word != FormatText && word != FormatJSON {
+		return "", bad("there is no such choice", "give "+FormatText+" or "+FormatJSON)
 	}
-	*v.field = word
-	return nil
+	return word, nil
 }
 
-func (v wordValue) text() string { return *v.field }
+func readLevel(texts []string) (slog.Level, error) {
+	level, known := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "warning": slog.LevelWarn,
+		"error": slog.LevelError,
+	}[strings.ToLower(last(texts))]
+	if !known {
+		return level, bad("there is no such level", "give debug, info, warn or error")
+	}
+	return level, nil
+}
 
-type switchValue struct{ field *bool }
-
-func (v switchValue) parse(texts []string) error {
-	on, err := strconv.ParseBool(last(texts))
+func readParts(texts []string) (Parts, error) {
+	parts, err := ParseParts(joined(texts))
 	if err != nil {
-		return bad("it is neither true nor false", "give true or false")
+		err = bad(err.Error(), "give clients, raft, admin, http or all, with commas between them")
 	}
-	*v.field = on
-	return nil
+	return parts, err
 }
 
-func (v switchValue) text() string { return strconv.FormatBool(*v.field) }
-
-type countValue struct{ field *int }
-
-func (v countValue) parse(texts []string) error {
-	n, err := strconv.Atoi(last(texts))
-	if err != nil {
-		return bad("it is not a whole number", "give one, such as 4")
-	}
-	*v.field = n
-	return nil
-}
-
-func (v countValue) text() string {
-	if *v.field == 0 {
-		return ""
-	}
-	return strconv.Itoa(*v.field)
-}
-
-type sizeValue struct{ field *Size }
-
-func (v sizeValue) parse(texts []string) error {
-	size, err := ParseSize(last(texts))
-	if err != nil {
-		return bad("it is not a number of bytes", "write it like 65536, 64KiB or 2GiB")
-	}
-	*v.field = size
-	return nil
-}
-
-func (v sizeValue) text() string {
-	if *v.field == 0 {
-		return ""
-	}
-	return v.field.String()
-}
-
-type durationValue struct{ field *time.Duration }
-
-func (v durationValue) parse(texts []string) error {
-	d, err := time.ParseDuration(last(texts))
-	if err != nil {
-		return bad("it is not a length of time", "write it like 20ms, 10s or 2m")
-	}
-	*v.field = d
-	return nil
-}
-
-func (v durationValue) text() string { return v.field.String() }
-
-type levelValue struct{ field *slog.Level }
-
-func (v levelValue) parse(texts []string) error {
-	switch strings.ToLower(last(texts)) {
-	case "debug":
-		*v.field = slog.LevelDebug
-	case "info":
-		*v.field = slog.LevelInfo
-	case "warn", "warning":
-		*v.field = slog.LevelWarn
-	case "error":
-		*v.field = slog.LevelError
-	default:
-		return bad("there is no such level", "give debug, info, warn or error")
-	}
-	return nil
-}
-
-func (v levelValue) text() string { return strings.ToLower(v.field.String()) }
-
-type partsValue struct{ field *Parts }
-
-func (v partsValue) parse(texts []string) error {
-	parts, err := ParseParts(strings.Join(texts, ","))
-	if err != nil {
-		return bad(err.Error(), "give clients, raft, admin, http or all, with commas between them")
-	}
-	*v.field = parts
-	return nil
-}
-
-func (v partsValue) text() string { return v.field.String() }
-
-type hostsValue struct{ field *[]FirstHost }
-
-func (v hostsValue) parse(texts []string) error {
-	hosts, err := ParseHosts(strings.Join(texts, ","))
-	if err != nil {
-		var b *badValue
-		if errors.As(err, &b) {
-			return b
-		}
-		return fmt.Errorf("the list of hosts: %w", err)
-	}
-	*v.field = hosts
-	return nil
-}
-
-func (v hostsValue) text() string { return FormatHosts(*v.field) }
-
-// namesValue is a list of host names, without ports.
-type namesValue struct{ field *[]string }
-
-func (v namesValue) parse(texts []string) error {
-	var names []string
-	for _, name := range strings.Split(strings.Join(texts, ","), ",") {
-		if name = strings.ToLower(strings.TrimSpace(name)); name == "" {
-			continue
-		}
+// readNames reads a list of host names, without ports.
+func readNames(texts []string) ([]string, error) {
+	names := items([]string{strings.ToLower(joined(texts))})
+	for _, name := range names {
 		if strings.ContainsAny(name, ":/ *[]") {
-			return bad(strconv.Quote(name)+" is not the name of a host",
+			return nil, bad(strconv.Quote(name)+" is not the name of a host",
 				"give names without ports, such as box.example.com")
 		}
-		names = append(names, name)
 	}
-	*v.field = names
-	return nil
+	return names, nil
 }
 
-func (v namesValue) text() string { return strings.Join(*v.field, ",") }
-
-// networksValue is a list of networks. A single address is the smallest network.
-type networksValue struct{ field *[]netip.Prefix }
-
-func (v networksValue) parse(texts []string) error {
-	var networks []netip.Prefix
-	for text := range strings.SplitSeq(strings.Join(texts, ","), ",") {
-		if text = strings.TrimSpace(text); text == "" {
-			continue
-		}
+// readNetworks reads a list of networks. A single address is the smallest network.
+func readNetworks(texts []string) (networks []netip.Prefix, _ error) {
+	for _, text := range items(texts) {
 		network, err := netip.ParsePrefix(text)
 		if address, single := netip.ParseAddr(text); single == nil {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
-			return bad(strconv.Quote(text)+" is neither an address nor a network",
+			return nil, bad(strconv.Quote(text)+" is neither an address nor a network",
 				"write them like 10.0.0.7, 10.0.0.0/8 or 2001:db8::/48")
 		}
 		networks = append(networks, network.Masked())
 	}
-	*v.field = networks
-	return nil
+	return networks, nil
 }
 
-func (v networksValue) text() string {
-	texts := make([]string, len(*v.field))
-	for i, network := range *v.field {
-		texts[i] = network.String()
-	}
-	return strings.Join(texts, ",")
-}
-
-// addressesValue is a list of addresses.
-type addressesValue struct{ field *[]string }
-
-func (v addressesValue) parse(texts []string) error {
-	var addresses []string
-	for address := range strings.SplitSeq(strings.Join(texts, ","), ",") {
-		if address = strings.TrimSpace(address); address != "" && !slices.Contains(addresses, address) {
+// readAddresses reads a list of addresses, each address once.
+func readAddresses(texts []string) (addresses []string, _ error) {
+	for _, address := range items(texts) {
+		if !slices.Contains(addresses, address) {
 			addresses = append(addresses, address)
 		}
 	}
-	*v.field = addresses
-	return nil
+	return addresses, nil
 }
-
-func (v addressesValue) text() string { return strings.Join(*v.field, ",") }
 
 // Size is a number of bytes. As text it is a number with or without a unit: 65536, 64KiB, 2GiB.
 type Size uint64

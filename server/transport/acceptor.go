@@ -40,14 +40,10 @@ func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*ac
 	if err != nil {
 		return nil, fmt.Errorf("transport: listen on %s: %w", addr, err)
 	}
-	if limit <= 0 {
-		limit = connectionLimit(fileLimit())
+	a := &acceptor{
+		socket: socket, limit: int64(positive(limit, connectionLimit(fileLimit()))), stats: cmp.Or(stats, new(Stats)),
+		logger: cmp.Or(logger, slog.Default()),
 	}
-	if stats == nil {
-		stats = new(Stats)
-	}
-	logger = cmp.Or(logger, slog.Default())
-	a := &acceptor{socket: socket, limit: int64(limit), stats: stats, logger: logger}
 	a.closing, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }

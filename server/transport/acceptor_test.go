@@ -25,7 +25,7 @@ func (e *lineEcho) Closed(error) {}
 func listenWith(name string, h Handler, limit int, stats *Stats) (Listener, error) {
 	switch name {
 	case "gnet":
-		return ListenGnet("127.0.0.1:0", h, GnetOptions{MaxConnections: limit, Stats: stats, Logger: quiet})
+		return ListenGnet("127.0.0.1:0", h, NetOptions{MaxConnections: limit, Stats: stats, Logger: quiet})
 	case "net":
 		return ListenNet("127.0.0.1:0", h, NetOptions{MaxConnections: limit, Stats: stats, Logger: quiet})
 	default:

@@ -181,10 +181,10 @@ var benchListeners = []struct {
 	listen func(h Handler) (Listener, error)
 }{
 	{"gnet1", func(h Handler) (Listener, error) {
-		return ListenGnet("127.0.0.1:0", h, GnetOptions{Loops: 1, Logger: quiet})
+		return ListenGnet("127.0.0.1:0", h, NetOptions{Loops: 1, Logger: quiet})
 	}},
 	{"gnet2", func(h Handler) (Listener, error) {
-		return ListenGnet("127.0.0.1:0", h, GnetOptions{Loops: 2, Logger: quiet})
+		return ListenGnet("127.0.0.1:0", h, NetOptions{Loops: 2, Logger: quiet})
 	}},
 	{"net", func(h Handler) (Listener, error) {
 		return ListenNet("127.0.0.1:0", h, NetOptions{Logger: quiet})

@@ -127,7 +127,7 @@ func TestListenerCloseWithSilentAndStuckPeers(t *testing.T) {
 func TestATakenPortIsAnErrorThatNamesIt(t *testing.T) {
 	nobody := handlerFunc(func(Conn) Events { return nil })
 	for name, listen := range map[string]func(addr string) (Listener, error){
-		"gnet": func(addr string) (Listener, error) { return ListenGnet(addr, nobody, GnetOptions{}) },
+		"gnet": func(addr string) (Listener, error) { return ListenGnet(addr, nobody, NetOptions{}) },
 		"net":  func(addr string) (Listener, error) { return ListenNet(addr, nobody, NetOptions{}) },
 		"tls": func(addr string) (Listener, error) {
 			return ListenTLS(addr, nobody, TLSOptions{Config: localhost.serverConfig()})

@@ -38,7 +38,7 @@ var setups = []setup{
 	{
 		name: "gnet",
 		listen: func(h Handler) (Listener, error) {
-			return ListenGnet("127.0.0.1:0", h, GnetOptions{Loops: 2, Logger: quiet})
+			return ListenGnet("127.0.0.1:0", h, NetOptions{Loops: 2, Logger: quiet})
 		},
 		dial:  dialTCP,
 		reset: resetTCP,

@@ -14,7 +14,7 @@ import (
 func gnetFixture(t *testing.T) *fixture {
 	one := setups[0]
 	one.listen = func(h Handler) (Listener, error) {
-		return ListenGnet("127.0.0.1:0", h, GnetOptions{Loops: 1, Logger: quiet})
+		return ListenGnet("127.0.0.1:0", h, NetOptions{Loops: 1, Logger: quiet})
 	}
 	f := &fixture{T: t, setup: one}
 	t.Cleanup(f.shut)

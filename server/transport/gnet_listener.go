@@ -13,20 +13,6 @@ import (
 	"github.com/panjf2000/gnet/v2"
 )
 
-// GnetOptions sets a listener of ListenGnet up. The zero value is good.
-type GnetOptions struct {
-	// Loops is the number of event loops; 0 means a loop for every two processors. A loop is a goroutine that reads,
-	// calls Events and writes for its share of the connections.
-	Loops int
-	// MaxConnections is the limit of open connections; a connection above the limit is closed at once, without a call
-	// of the Handler. 0 derives the limit from the process's limit of file descriptors (see RaiseFileLimit).
-	MaxConnections int
-	// Stats counts the connections; nil: the connections are not counted.
-	Stats *Stats
-	// Logger logs refused connections and errors; nil is the default logger.
-	Logger *slog.Logger
-}
-
 // gnetListener runs connections on gnet's event loops. The listener accepts connections itself, because gnet's own
 // accept loop brings the engine down on the first unknown error, such as EMFILE.
 type gnetListener struct {
@@ -46,18 +32,14 @@ type gnetListener struct {
 
 // ListenGnet listens on addr, "host:port", for plain TCP connections and serves them on event loops. When ListenGnet
 // returns, the listener works and Addr has the actual port.
-func ListenGnet(addr string, handler Handler, options GnetOptions) (Listener, error) {
+func ListenGnet(addr string, handler Handler, options NetOptions) (Listener, error) {
 	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)
 	if err != nil {
 		return nil, err
 	}
 	l := &gnetListener{handler: handler, acceptor: a, logger: a.logger, loops: make(map[gnet.EventLoop]*gnetLoop)}
-	loops := options.Loops
-	if loops <= 0 {
-		loops = defaultLoops()
-	}
 	l.engine, err = gnet.NewClient(l,
-		gnet.WithNumEventLoop(loops),
+		gnet.WithNumEventLoop(positive(options.Loops, halfOfProcessors())),
 		gnet.WithLogger(gnetLogger{a.logger}),
 		// The net package has switched Nagle's algorithm off already.
 		gnet.WithTCPNoDelay(gnet.TCPDelay),

@@ -4,7 +4,6 @@ package transport
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -46,11 +45,6 @@ func newGnetLoop(events gnet.EventLoop) *gnetLoop {
 	l.rounder = time.AfterFunc(time.Hour, l.roundDue)
 	l.rounder.Stop()
 	return l
-}
-
-// defaultLoops leaves half of the processors to the goroutines of the server's work.
-func defaultLoops() int {
-	return max(runtime.GOMAXPROCS(0)/2, 1)
 }
 
 // flush has c flushed on the loop. All goroutines may call flush, when c's outbox has asked for a sender.

@@ -1,6 +1,10 @@
 package transport
 
-import "time"
+import (
+	"cmp"
+	"runtime"
+	"time"
+)
 
 const (
 	// HandshakeTimeout is how long a TLS handshake may take unless TLSOptions say otherwise.
@@ -63,6 +67,12 @@ const (
 	drainCheckInterval = 5 * time.Millisecond
 	drainChecks        = 1024
 )
+
+// positive is a value of an option, or the default for a value that is not positive.
+func positive[T int | time.Duration](value, otherwise T) T { return cmp.Or(max(value, 0), otherwise) }
+
+// halfOfProcessors leaves half of the processors to the goroutines of the server's work.
+func halfOfProcessors() int { return max(runtime.GOMAXPROCS(0)/2, 1) }
 
 // connectionLimit is the number of connections of a listener without a limit in its options: the limit of file
 // descriptors less a quarter, at most 4,096. The quarter is reserved for files and for the connections of the rest of

@@ -6,8 +6,11 @@ import (
 	"sync"
 )
 
-// NetOptions sets a listener of ListenNet up. The zero value is good.
+// NetOptions sets a listener of ListenNet or ListenGnet up. The zero value is good.
 type NetOptions struct {
+	// Loops is the number of event loops of ListenGnet; 0 means a loop for every two processors. A loop is a goroutine
+	// that reads, calls Events and writes for its share of the connections.
+	Loops int
 	// MaxConnections is the limit of open connections; a connection above the limit is closed at once, without a call
 	// of the Handler. 0 derives the limit from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int

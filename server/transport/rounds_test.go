@@ -28,7 +28,7 @@ func TestAnEventLoopTellsThatItStoodStill(t *testing.T) {
 	l, err := ListenGnet("127.0.0.1:0", handlerFunc(func(c Conn) Events {
 		conns <- c
 		return h
-	}), GnetOptions{Loops: 1})
+	}), NetOptions{Loops: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

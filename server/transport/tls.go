@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"time"
 )
 
@@ -82,20 +81,10 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 
 // withDefaults replaces zero values, for a listener of the given number of connections.
 func (o TLSOptions) withDefaults(connections int) TLSOptions {
-	if o.HandshakeTimeout <= 0 {
-		o.HandshakeTimeout = HandshakeTimeout
-	}
-	if o.Handshakes <= 0 {
-		o.Handshakes = max(runtime.GOMAXPROCS(0)/2, 1)
-	}
-	if o.HalfOpen <= 0 {
-		o.HalfOpen = max(min(HalfOpen, connections/2), 1)
-	}
-	if o.silence <= 0 {
-		o.silence = halfOpenSilence
-	}
-	if o.HalfOpenPerAddress <= 0 {
-		o.HalfOpenPerAddress = max(o.HalfOpen/(HalfOpen/HalfOpenPerAddress), 1)
-	}
+	o.HandshakeTimeout = positive(o.HandshakeTimeout, HandshakeTimeout)
+	o.Handshakes = positive(o.Handshakes, halfOfProcessors())
+	o.HalfOpen = positive(o.HalfOpen, max(min(HalfOpen, connections/2), 1))
+	o.silence = positive(o.silence, halfOpenSilence)
+	o.HalfOpenPerAddress = positive(o.HalfOpenPerAddress, max(o.HalfOpen/(HalfOpen/HalfOpenPerAddress), 1))
 	return o
 }

@@ -78,7 +78,7 @@ func Serve(ctx context.Context, at Place, file string, listens func()) error {
 		return err
 	}
 	defer core.Close()
-	listener, err := transport.ListenGnet(at.Client, handler{core, r}, transport.GnetOptions{
+	listener, err := transport.ListenGnet(at.Client, handler{core, r}, transport.NetOptions{
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
