@@ -36,15 +36,10 @@ func (c *conn) permits(k protocol.Kind, path, object string) bool {
 	return need != protocol.RightNone && c.rights.Valid() && c.rights.Allows(path, object, need)
 }
 
-// lacking says for people which right a client lacks. It names the client by the name of the token, never by the
-// token itself, and notes the refusal.
-func (c *conn) lacking(k protocol.Kind, path, object string) string {
-	return c.lackingFrom(c.from(), k, path, object)
-}
-
-// lackingFrom is lacking for a request that came from an address and whose dispatch is over.
-func (c *conn) lackingFrom(from string, k protocol.Kind, path, object string) string {
-	c.deniedFrom(from, k, path, object)
+// lacking says for people which right the client of a request from an address lacks. It names the client by the name of
+// the token, never by the token itself, and notes the refusal.
+func (c *conn) lacking(from string, k protocol.Kind, path, object string) string {
+	c.denied(from, k, path, object)
 	need, who := k.Right()&protocol.RightAll, "a client without a token"
 	if c.name != "" {
 		who = fmt.Sprintf("the token of %q", c.name)
@@ -77,7 +72,7 @@ func (c *conn) authorize(r *protocol.Request, path, object string) bool {
 	if c.permits(r.Kind, path, object) {
 		return true
 	}
-	c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, path, object))
+	c.failure(r, protocol.StatusUnauthorized, c.lacking(c.from(), r.Kind, path, object))
 	return false
 }
 
@@ -95,7 +90,7 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 		return c.authorize(r, "", "") // the client may not do so in a single node
 	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path, ""):
 		if ok || !c.host.unfilled(id) {
-			c.denied(r.Kind, node.Path, name)
+			c.denied(c.from(), r.Kind, node.Path, name)
 		}
 		c.refuseNode(r, id)
 		return false
@@ -108,16 +103,12 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 // again.
 func (c *conn) refuseNode(r *protocol.Request, id shard.NodeID) {
 	request, kind := r.ID, r.Kind
-	c.host.meta.Confirm(func(sure bool) {
+	c.confirmMeta(r, func() {
 		result := protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode}
-		switch _, known := c.host.meta.Machine.NodeByID(id); {
-		case !sure:
-			result = protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway}
-		case known && c.sees(id):
+		if _, known := c.host.meta.Machine.NodeByID(id); known && c.sees(id) {
 			result = metaUnfilled
 		}
 		c.Fail(request, kind, &result)
-		c.flush()
 	})
 }
 

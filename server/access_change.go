@@ -13,7 +13,7 @@ import (
 // client may make the change; the command names the rights behind the decision.
 func (c *conn) accessChange(r *protocol.Request) {
 	m := &r.AccessChange
-	if !c.authorize(r, "", "") || !c.leadsMeta(r) {
+	if !c.leadsMeta(r) {
 		return
 	}
 	book := c.host.meta.Rights()
@@ -22,7 +22,7 @@ func (c *conn) accessChange(r *protocol.Request) {
 	switch {
 	case errors.As(err, &refused):
 		if refused.Status == protocol.StatusUnauthorized {
-			c.denied(r.Kind, "", "")
+			c.denied(c.from(), r.Kind, "", "")
 		}
 		c.failure(r, refused.Status, refused.Text)
 		return

@@ -65,13 +65,11 @@ func (a *attendance) run(ctx context.Context) {
 			a.host.log.Debug("what this host says of itself is not on record yet", "err", err)
 			rest = bootEvery
 		}
-		timer := time.NewTimer(rest)
 		select {
 		case <-ctx.Done():
 		case <-a.wakes:
-		case <-timer.C:
+		case <-time.After(rest):
 		}
-		timer.Stop()
 	}
 }
 
@@ -101,7 +99,7 @@ func (a *attendance) compare() {
 	}
 	a.compared = true
 	if err := goesWith(h.config.ID, h.meta.Machine.Hosts()); err != nil {
-		a.halt(err)
+		_ = h.set.Halt(err)
 	}
 }
 
@@ -116,14 +114,6 @@ func goesWith(self shard.HostID, list []meta.Host) error {
 		}
 	}
 	return nil
-}
-
-// halt ends what cannot go on.
-func (a *attendance) halt(err error) {
-	a.host.log.Error("this host cannot go on", "error", err)
-	if a.host.config.Halt != nil {
-		a.host.config.Halt(err)
-	}
 }
 
 // founded reports whether the hosts of the cluster have records. One without a replica of the meta shard has joined, or
@@ -189,8 +179,7 @@ func (a *attendance) boot(ctx context.Context) error {
 		return nil
 	case protocol.StatusNotFound, protocol.StatusPreconditionFailed, protocol.StatusBadRequest:
 		err = fmt.Errorf("%w: %s", ErrRefused, r.Message)
-		a.halt(err)
-		return err
+		return h.set.Halt(err)
 	default:
 		return fmt.Errorf("server: the start of this host is not on record: %v: %s", r.Status, r.Message)
 	}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -41,9 +43,7 @@ const reviewStep = 1000
 func (h *Host) reviewConns(now time.Time) {
 	h.mu.Lock()
 	if len(h.silent) == 0 {
-		for c := range h.conns {
-			h.silent = append(h.silent, c)
-		}
+		h.silent = slices.AppendSeq(h.silent, maps.Keys(h.conns))
 	}
 	n := min(len(h.silent), reviewStep)
 	look := h.silent[len(h.silent)-n:]

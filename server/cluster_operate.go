@@ -9,7 +9,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
-	"github.com/signalbox/signalbox/server/overview"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -20,8 +19,8 @@ import (
 // Operators' acts on the hosts of the cluster. Each act is a command of the meta shard, proposed by its leader; the
 // governor then brings about the new state.
 
-// everywhere is the path of rights without a limit to a path.
-const everywhere = "/"
+// everywhere is the path of rights without a limit to a path, somewhere stands for a right in at least one node.
+const everywhere, somewhere = "/", ""
 
 // operate proposes an operator's request, and answers with the message that done makes from the result.
 func (c *conn) operate(
@@ -134,7 +133,7 @@ func (c *conn) shardTransfer(r *protocol.Request) {
 // against the recovery goes into the command, because a repeated order must get the answer of the first.
 func (c *conn) shardRecover(r *protocol.Request) {
 	m := &r.ShardRecover
-	if !c.authorize(r, everywhere, "") || !c.leadsMeta(r) {
+	if !c.leadsMeta(r) {
 		return
 	}
 	id, empty, origin, number := hosts.ShardID(m.ShardID), m.Empty, c.origin(&m.Operation), m.Operation.Numbered
@@ -178,14 +177,10 @@ func (c *conn) policy(r *protocol.Request) {
 	})
 }
 
-// questions returns the governor that answers questions about changes among the hosts, nil on a host without a
-// governor.
-func (h *Host) questions() overview.Governor { return h.governor }
-
 // view returns the governor's view, if this host governs.
 func (h *Host) view() (governor.View, error) {
-	if g := h.questions(); g != nil {
-		return g.View()
+	if h.governor != nil {
+		return h.governor.View()
 	}
 	return governor.View{}, errNotGoverning
 }

@@ -36,14 +36,7 @@ func (c *conn) leadsMeta(r *protocol.Request) bool {
 	if l.Leader == h.config.ID {
 		return true
 	}
-	result := protocol.Result{Status: protocol.StatusUnavailable,
-		Message: "the meta shard has no leader at the moment", WaitMillis: 20}
-	if l.Leader != 0 {
-		result = protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
-			ShardID: replica.MetaShard, LeaderHostID: uint64(l.Leader), LeaderAddress: h.meta.AddressOf(l.Leader),
-			RoutingVersion: h.meta.RoutingVersion(),
-		}}
-	}
+	result := h.set.MovedTo(replica.MetaShard, l.Leader)
 	c.Fail(r.ID, r.Kind, &result)
 	return false
 }
@@ -90,7 +83,7 @@ func (c *conn) knowsTopology(r *protocol.Request) bool {
 }
 
 func (c *conn) clusterDescribe(r *protocol.Request) {
-	if !c.authorize(r, "", "") || !c.knowsTopology(r) {
+	if !c.knowsTopology(r) {
 		return
 	}
 	h, id, kind := c.host, r.ID, r.Kind
@@ -145,12 +138,10 @@ func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
 	if id == hosts.Meta {
 		return h.meta.Leader().Leader
 	}
-	for _, r := range h.replicas {
-		if r.ID == uint64(id) {
-			return r.Known().Leader
-		}
+	if uint64(id) > uint64(len(h.replicas)) {
+		return 0
 	}
-	return 0
+	return h.replicas[id-1].Known().Leader
 }
 
 func (c *conn) clusterPlan(r *protocol.Request) {
@@ -165,12 +156,12 @@ func (c *conn) clusterWhy(r *protocol.Request) {
 func (c *conn) askGovernor(
 	r *protocol.Request, answer func(g overview.Governor) (protocol.AnswerMessage, error),
 ) {
-	if !c.authorize(r, "", "") || !c.knowsTopology(r) || !c.leadsMeta(r) {
+	if !c.knowsTopology(r) || !c.leadsMeta(r) {
 		return
 	}
 	h := c.host
 	c.question(r.ID, r.Kind, func() (protocol.AnswerMessage, error) {
-		switch g := h.questions(); {
+		switch g := h.governor; {
 		case !h.meta.Machine.Founded():
 			return nil, errNotFounded
 		case g == nil:
@@ -183,7 +174,7 @@ func (c *conn) askGovernor(
 
 func (c *conn) auditRead(r *protocol.Request) {
 	m := &r.AuditRead
-	if !c.authorize(r, everywhere, "") || !c.knowsTopology(r) {
+	if !c.knowsTopology(r) {
 		return
 	}
 	id, kind, from, limit := r.ID, r.Kind, m.From, itemLimit(m.Limit)

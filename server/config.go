@@ -123,33 +123,24 @@ const (
 // withDefaults checks the config and fills in the defaults.
 func (c Config) withDefaults() (Config, error) {
 	var bad []error
-	if c.ID == 0 {
-		bad = append(bad, errors.New("the host has no id"))
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			bad = append(bad, fmt.Errorf(format, args...))
+		}
 	}
-	if c.Name == "" || len(c.Name) > protocol.MaxHostNameBytes {
-		bad = append(bad, fmt.Errorf("the host's name %q must have 1 to %d bytes", c.Name, protocol.MaxHostNameBytes))
-	}
-	if c.Incarnation == (hosts.Incarnation{}) || c.Start.Number == 0 {
-		bad = append(bad, errors.New("the host has no incarnation, or its start no number"))
-	}
-	if c.Shards < 1 || c.Shards > MaxShards {
-		bad = append(bad, fmt.Errorf("%d data shards: there may be 1 to %d", c.Shards, MaxShards))
-	}
-	if c.Logs == nil {
-		bad = append(bad, errors.New("no logs to open"))
-	}
-	limits := protocol.FrameLimits(protocol.DefaultDataBytes)
-	if c.Limits.DataBytes != 0 {
-		limits = protocol.FrameLimits(c.Limits.DataBytes)
-	}
-	limits.RequestsInFlight, limits.Watches = c.Limits.RequestsInFlight, c.Limits.Watches
-	limits.RequestsInFlight = cmp.Or(limits.RequestsInFlight, DefaultRequestsInFlight)
-	limits.Watches = cmp.Or(limits.Watches, DefaultWatches)
+	refuse(c.ID == 0, "the host has no id")
+	refuse(c.Name == "" || len(c.Name) > protocol.MaxHostNameBytes, "the host's name %q must have 1 to %d bytes",
+		c.Name, protocol.MaxHostNameBytes)
+	refuse(c.Incarnation == (hosts.Incarnation{}) || c.Start.Number == 0,
+		"the host has no incarnation, or its start no number")
+	refuse(c.Shards < 1 || c.Shards > MaxShards, "%d data shards: there may be 1 to %d", c.Shards, MaxShards)
+	refuse(c.Logs == nil, "no logs to open")
+	limits := protocol.FrameLimits(cmp.Or(c.Limits.DataBytes, protocol.DefaultDataBytes))
+	limits.RequestsInFlight = cmp.Or(c.Limits.RequestsInFlight, DefaultRequestsInFlight)
+	limits.Watches = cmp.Or(c.Limits.Watches, DefaultWatches)
 	c.Limits = limits
-	if limits.DataBytes > protocol.MaxDataBytes {
-		bad = append(bad, fmt.Errorf("data of %d bytes: at most %d are possible", limits.DataBytes,
-			protocol.MaxDataBytes))
-	}
+	refuse(limits.DataBytes > protocol.MaxDataBytes, "data of %d bytes: at most %d are possible", limits.DataBytes,
+		protocol.MaxDataBytes)
 	c.PendingBytes = cmp.Or(c.PendingBytes, DefaultPendingBytes)
 	c.PartialBytes = cmp.Or(c.PartialBytes, DefaultPartialBytes)
 	c.WatchBytes = cmp.Or(c.WatchBytes, DefaultWatchBytes)

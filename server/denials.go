@@ -53,12 +53,9 @@ func (d *denials) latest() (list []denial, total uint64) {
 	return list, d.total
 }
 
-// denied notes a refusal. The path is empty if the node is not known, or must stay hidden. The object may be part of
-// the request.
-func (c *conn) denied(k protocol.Kind, path, object string) { c.deniedFrom(c.from(), k, path, object) }
-
-// deniedFrom is denied for a request that came from an address and whose dispatch is over.
-func (c *conn) deniedFrom(from string, k protocol.Kind, path, object string) {
+// denied notes the refusal of a request from an address. The path is empty if the node is not known, or must stay
+// hidden. The object may be part of the request.
+func (c *conn) denied(from string, k protocol.Kind, path, object string) {
 	c.host.denials.note(denial{at: c.host.wall(), who: c.who(), address: clipAddress(from), kind: k,
 		path: path, object: strings.Clone(object)})
 }
@@ -74,9 +71,6 @@ func (c *conn) deniedEntry() {
 
 // accessDenials answers with the latest refusals of this host, in nodes with rights that the client may give.
 func (c *conn) accessDenials(r *protocol.Request) {
-	if !c.authorize(r, "", "") {
-		return
-	}
 	limit := itemLimit(r.AccessDenials.Limit)
 	list, total := c.host.denials.latest()
 	a, size := protocol.AccessDenialsAnswer{HostName: []byte(c.host.config.Name), Total: total}, 0

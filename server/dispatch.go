@@ -26,7 +26,7 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		return true
 	}
 	if r.Kind.Right() == protocol.RightNone {
-		c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, "", ""))
+		c.failure(r, protocol.StatusUnauthorized, c.lacking(c.from(), r.Kind, "", ""))
 		return true
 	}
 	if c.refuseLagging(r) {
@@ -70,14 +70,14 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindPing:              func(c *conn, r *protocol.Request) { c.ping(r.ID) },
 	protocol.KindOnBehalf:          (*conn).onBehalf,
 	protocol.KindRouting:           func(c *conn, r *protocol.Request) { c.routing(r.ID, &r.Routing) },
-	protocol.KindHostStatus:        (*conn).hostStatus,
-	protocol.KindHostLoad:          (*conn).hostLoad,
-	protocol.KindConcerns:          (*conn).concerns,
+	protocol.KindHostStatus:        withRight(somewhere, (*conn).hostStatus),
+	protocol.KindHostLoad:          withRight(somewhere, (*conn).hostLoad),
+	protocol.KindConcerns:          withRight(somewhere, (*conn).concerns),
 	protocol.KindNodeCreate:        (*conn).nodeCreate,
 	protocol.KindNodeDescribe:      (*conn).nodeDescribe,
 	protocol.KindNodeAlter:         (*conn).nodeAlter,
 	protocol.KindNodeDrop:          (*conn).nodeDrop,
-	protocol.KindNodeList:          (*conn).nodeList,
+	protocol.KindNodeList:          withRight(somewhere, (*conn).nodeList),
 	protocol.KindSessionStart:      (*conn).sessionStart,
 	protocol.KindSessionAttach:     (*conn).sessionAttach,
 	protocol.KindSessionBind:       (*conn).sessionBind,
@@ -94,27 +94,36 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindRolloutDescribe:   (*conn).rolloutDescribe,
 	protocol.KindRolloutList:       (*conn).rolloutList,
 	protocol.KindRolloutPlan:       (*conn).rolloutPlan,
-	protocol.KindAccessChange:      (*conn).accessChange,
-	protocol.KindAccessList:        (*conn).accessList,
+	protocol.KindAccessChange:      withRight(somewhere, (*conn).accessChange),
+	protocol.KindAccessList:        withRight(somewhere, (*conn).accessList),
 	protocol.KindAccessAsk:         (*conn).accessAsk,
-	protocol.KindAccessDenials:     (*conn).accessDenials,
-	protocol.KindBackupDescribe:    (*conn).backupDescribe,
-	protocol.KindBackupBegin:       (*conn).backupBegin,
-	protocol.KindBackupRead:        (*conn).backupRead,
-	protocol.KindBackupEnd:         (*conn).backupEnd,
+	protocol.KindAccessDenials:     withRight(somewhere, (*conn).accessDenials),
+	protocol.KindBackupDescribe:    withRight(everywhere, (*conn).backupDescribe),
+	protocol.KindBackupBegin:       withRight(everywhere, (*conn).backupBegin),
+	protocol.KindBackupRead:        withRight(everywhere, (*conn).backupRead),
+	protocol.KindBackupEnd:         withRight(everywhere, (*conn).backupEnd),
 	protocol.KindProcessDescribe:   (*conn).processDescribe,
 	protocol.KindProcessList:       (*conn).processList,
 	protocol.KindInboxOpen:         (*conn).inboxOpen,
 	protocol.KindHostOperate:       (*conn).hostOperate,
 	protocol.KindShardTransfer:     (*conn).shardTransfer,
-	protocol.KindShardRecover:      (*conn).shardRecover,
-	protocol.KindClusterDescribe:   (*conn).clusterDescribe,
-	protocol.KindClusterPlan:       (*conn).clusterPlan,
-	protocol.KindClusterWhy:        (*conn).clusterWhy,
+	protocol.KindShardRecover:      withRight(everywhere, (*conn).shardRecover),
+	protocol.KindClusterDescribe:   withRight(somewhere, (*conn).clusterDescribe),
+	protocol.KindClusterPlan:       withRight(somewhere, (*conn).clusterPlan),
+	protocol.KindClusterWhy:        withRight(somewhere, (*conn).clusterWhy),
 	protocol.KindStepCancel:        (*conn).stepCancel,
 	protocol.KindPolicy:            (*conn).policy,
-	protocol.KindAuditRead:         (*conn).auditRead,
+	protocol.KindAuditRead:         withRight(everywhere, (*conn).auditRead),
 	protocol.KindToken:             (*conn).joinToken,
+}
+
+// withRight lets a handler have the requests of clients with the right to them in the node of the path as a whole.
+func withRight(path string, handle func(*conn, *protocol.Request)) func(*conn, *protocol.Request) {
+	return func(c *conn, r *protocol.Request) {
+		if c.authorize(r, path, "") {
+			handle(c, r)
+		}
+	}
 }
 
 // failure answers a request that the host refuses, with a message for people.

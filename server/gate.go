@@ -195,7 +195,7 @@ func (c *conn) refuseLagging(r *protocol.Request) bool {
 		return false
 	}
 	if !all { // while all may do everything the host has only just started
-		c.denied(r.Kind, "", "")
+		c.denied(c.from(), r.Kind, "", "")
 	}
 	c.Fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging,
 		WaitMillis: lagWait})

@@ -52,21 +52,13 @@ func (g governorMeta) Propose(ctx context.Context, c executor.Command) error {
 		return err
 	}
 	e, err := g.set.Meta.Do(ctx, r, g.set.Origin("governor", ""))
-	if err != nil {
-		return err
+	if err == nil && e.Status != protocol.StatusSuccess {
+		err = fmt.Errorf("%w: %v: %s", errNotCarriedOut, e.Status, e.Message)
 	}
-	return refusalOf(&e)
+	return err
 }
 
 var errNotCarriedOut = errors.New("server: the meta shard has not carried a command out")
-
-// refusalOf returns why a command was refused, nil for a success.
-func refusalOf(e *meta.Effect) error {
-	if e.Status == protocol.StatusSuccess {
-		return nil
-	}
-	return fmt.Errorf("%w: %v: %s", errNotCarriedOut, e.Status, e.Message)
-}
 
 // reports are the progress reports of an executor on a step.
 var reports = map[executor.Verb]meta.Report{

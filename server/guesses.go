@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/replica"
-	"github.com/signalbox/signalbox/shard"
 )
 
 const (
@@ -95,11 +93,6 @@ func (g *guessers) failed(c *conn, now time.Time) {
 	defer g.mu.Unlock()
 	c.guesses.failed(now)
 	g.of(c.source.Address(), now).failed(now)
-}
-
-// tryKey compares a key with the key of the session, and answers the request if the keys differ.
-func (c *conn) tryKey(home *replica.Replica, id shard.SessionID, key []byte, request uint64, k protocol.Kind) bool {
-	return c.tried(func() bool { return home.Machine.KeyMatches(id, key) }, request, k)
 }
 
 // tried answers the request unless matches says that the key of the request is the key of the session.

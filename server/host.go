@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,7 +46,7 @@ type Host struct {
 
 	leaving atomic.Bool // this host is about to stop
 
-	governor overview.Governor // answers questions about changes among the hosts
+	governor overview.Governor // answers questions about changes among the hosts; nil if this host has none
 	asking   chan struct{}     // has a place for each open question about the cluster
 	saved    savedStates
 	saving   chan struct{}        // has a place for each state under way for a backup
@@ -160,12 +162,6 @@ func (h *Host) Opened(peer transport.Conn) transport.Events {
 	return c
 }
 
-func (h *Host) remove(c *conn) {
-	h.mu.Lock()
-	delete(h.conns, c)
-	h.mu.Unlock()
-}
-
 func (h *Host) connections() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,10 +171,7 @@ func (h *Host) connections() int {
 // eachConn calls fn for every present connection, without a lock.
 func (h *Host) eachConn(fn func(*conn)) {
 	h.mu.Lock()
-	all := make([]*conn, 0, len(h.conns))
-	for c := range h.conns {
-		all = append(all, c)
-	}
+	all := slices.AppendSeq(make([]*conn, 0, len(h.conns)), maps.Keys(h.conns))
 	h.mu.Unlock()
 	for _, c := range all {
 		fn(c)

@@ -25,33 +25,14 @@ func endsPage(bytes, i, n int, more bool) bool {
 }
 
 func (c *conn) semaphoreList(r *protocol.Request) {
-	m := r.SemaphoreList
-	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id, nil) {
-		return
-	}
-	rp := c.shardToList(r, m.ShardID)
-	if rp == nil {
-		return
-	}
-	prefix, after, request := string(m.Prefix), string(m.After), r.ID
-	c.read(r, rp, c.host.consistency(m.Consistency, id), func() {
-		page, last, more := rp.Machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
-		var a protocol.SemaphoreListAnswer
-		for i := range page {
-			if c.seesObject(id, page[i].Name) {
-				a.Semaphores.Append(semaphoreInfo(&page[i], m.IncludeData))
-			}
-			if a.Semaphores.Size() >= protocol.PageBytes && i < len(page)-1 {
-				last, more = page[i].Name, true
-				break
-			}
-		}
-		if more {
-			a.Next = []byte(last)
-		}
-		c.Answer(request, &a)
-	})
+	m, name := r.SemaphoreList, func(v *shard.SemaphoreView) string { return v.Name }
+	list(c, r, shard.KindSemaphore, &protocol.ListRequest{NodeID: m.NodeID, ShardID: m.ShardID, Prefix: m.Prefix,
+		After: m.After, Limit: m.Limit, Consistency: m.Consistency}, (*shard.Machine).ListSemaphores, name,
+		func(*replica.Replica) listPage[shard.SemaphoreView] {
+			a := &protocol.SemaphoreListAnswer{}
+			add := func(v shard.SemaphoreView) { a.Semaphores.Append(semaphoreInfo(&v, m.IncludeData)) }
+			return listPage[shard.SemaphoreView]{a, &a.Next, add, a.Semaphores.Size}
+		})
 }
 
 // semaphoreInfo returns a semaphore as clients see it. The texts are shared with the view.
@@ -198,9 +179,6 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 }
 
 func (c *conn) hostStatus(r *protocol.Request) {
-	if !c.authorize(r, "", "") {
-		return
-	}
 	h := c.host
 	now := h.now()
 	a := protocol.HostStatusAnswer{

@@ -95,9 +95,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	h.writeQuotas(w)
 	h.writeCluster(w)
 	h.writeConcerns(w)
-	newSemaphoreWriter(h, w).write()
-	(&rolloutWriter{newStillWriter(h, w)}).write()
-	(&processWriter{newStillWriter(h, w)}).write()
+	(&semaphoreWriter{newObjectWriter(h, w)}).write()
+	(&rolloutWriter{newObjectWriter(h, w)}).write()
+	(&processWriter{newObjectWriter(h, w)}).write()
 }
 
 // label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value with unprintable

@@ -13,7 +13,7 @@ import (
 const processStill = 1000
 
 // processWriter writes the counts and states of processes, and the rounds that stand still.
-type processWriter struct{ stillWriter }
+type processWriter struct{ objectWriter }
 
 func (pw *processWriter) write() {
 	for _, r := range pw.host.replicas {

@@ -10,7 +10,7 @@ import (
 )
 
 // rolloutWriter writes the counts and states of rollouts, and where a rollout stands still.
-type rolloutWriter struct{ stillWriter }
+type rolloutWriter struct{ objectWriter }
 
 func (rw *rolloutWriter) write() {
 	for _, r := range rw.host.replicas {

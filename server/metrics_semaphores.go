@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
@@ -10,30 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-const (
-	// maxSemaphoreSeries bounds how many series of single semaphores and owners are written.
-	maxSemaphoreSeries = 1000
-	// maxSemaphoreChecks bounds how many semaphores are read for the series.
-	maxSemaphoreChecks = 20_000
-	// semaphorePage is how many semaphores are read in one go: changes wait meanwhile.
-	semaphorePage = 500
-)
+// semaphorePage is how many semaphores are read in one go: changes wait meanwhile.
+const semaphorePage = 500
 
 // semaphoreWriter writes the series of single semaphores: how much of each semaphore is taken and how many acquires
 // wait, in DETAILED mode also how much each owner has.
 //
 // A node whose config does not say is AGGREGATED, as everywhere. But without a config that asks for counts ephemeral
 // semaphores are left out: their names come and go, and a time series database keeps every name for good.
-type semaphoreWriter struct {
-	host   *Host
-	to     io.Writer
-	series int // how many more series there may be
-	checks int // how many more semaphores may be read
-}
-
-func newSemaphoreWriter(h *Host, to io.Writer) *semaphoreWriter {
-	return &semaphoreWriter{host: h, to: to, series: maxSemaphoreSeries, checks: maxSemaphoreChecks}
-}
+type semaphoreWriter struct{ objectWriter }
 
 // write goes through all nodes. Nodes whose config asks for counts come first, so that the rest does not take their
 // place.
@@ -45,7 +29,7 @@ func (sw *semaphoreWriter) write() {
 			for i := range page {
 				after = page[i].Path
 				if asks(&page[i]) == asked {
-					sw.node(&page[i])
+					sw.inNode(&page[i])
 				}
 			}
 		}
@@ -57,7 +41,7 @@ func asks(n *meta.Node) bool { return n.Config.RateLimiterCountersMode != protoc
 
 func (sw *semaphoreWriter) full() bool { return sw.series <= 0 || sw.checks <= 0 }
 
-func (sw *semaphoreWriter) node(n *meta.Node) {
+func (sw *semaphoreWriter) inNode(n *meta.Node) {
 	for _, r := range sw.host.replicas {
 		if !r.Leads() {
 			continue

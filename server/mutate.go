@@ -134,17 +134,14 @@ func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	}
 	command = command.Clone()
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
-	h.meta.Confirm(func(sure bool) {
+	c.confirmMeta(r, func() {
 		rp := h.set.Of(shard.SlotOf(command.Node, command.Name))
 		switch {
-		case !sure:
-			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		case h.meta.Machine.NodeAlive(command.Node) != meta.NodeIsAlive:
 			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode})
 		case c.submit(o, rp, &command):
 			rp.Pipeline.Flush()
 		}
-		c.flush()
 	})
 }
 

@@ -108,13 +108,13 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 // created. If the node does not exist nodeExists refuses.
 func (c *conn) nodeExists(r *protocol.Request, path string) {
 	id, kind, from := r.ID, r.Kind, c.from()
-	c.host.findNode(path, func(n meta.Node, ok, sure bool) {
+	c.host.findNode(path, 0, func(n meta.Node, ok, sure bool) {
 		switch {
 		case ok:
 			c.dropAct(id)
 			c.Answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
 		case sure:
-			message := c.lackingFrom(from, kind, path, "")
+			message := c.lacking(from, kind, path, "")
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: message})
 		default:
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
@@ -153,7 +153,7 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 		return
 	}
 	id, kind := r.ID, r.Kind
-	done := func(n meta.Node, ok, sure bool) {
+	c.host.findNode(path, node, func(n meta.Node, ok, sure bool) {
 		switch {
 		case ok && (node == 0 || n.ID == node):
 			c.Answer(id, &protocol.NodeDescribeAnswer{Node: wireNode(&n)})
@@ -163,53 +163,32 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		}
 		c.flush()
-	}
-	if path != "" {
-		c.host.findNode(path, done)
-		return
-	}
-	c.host.findNodeByID(node, done)
+	})
 }
 
-// findNodeByID is findNode for an id. A dropped node is known not to come back.
-func (h *Host) findNodeByID(id shard.NodeID, done func(n meta.Node, ok, sure bool)) {
-	if n, ok := h.meta.Machine.NodeByID(id); ok || !h.unfilled(id) {
+// findNode finds a node by its path, or else by its id: at once if the node is known here, else behind a barrier. sure
+// reports whether a node that was not found does not exist. A dropped node is known not to come back.
+func (h *Host) findNode(path string, id shard.NodeID, done func(n meta.Node, ok, sure bool)) {
+	look := func() (meta.Node, bool) {
+		if path != "" {
+			return h.meta.Machine.Node(path)
+		}
+		return h.meta.Machine.NodeByID(id)
+	}
+	if n, ok := look(); ok || path == "" && !h.unfilled(id) {
 		done(n, ok, true)
 		return
 	}
 	h.meta.Confirm(func(sure bool) {
-		n, ok := h.meta.Machine.NodeByID(id)
-		done(n, ok, sure)
-	})
-}
-
-// findNode finds a path, at once if the path is known here, else behind a barrier. sure reports whether a node that
-// was not found does not exist.
-func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
-	if n, ok := h.meta.Machine.Node(path); ok {
-		done(n, true, true)
-		return
-	}
-	h.meta.Confirm(func(sure bool) {
-		n, ok := h.meta.Machine.Node(path)
+		n, ok := look()
 		done(n, ok, sure)
 	})
 }
 
 func (c *conn) nodeList(r *protocol.Request) {
 	m := &r.NodeList
-	prefix := meta.ParsePrefix(string(m.Prefix))
-	if !c.authorize(r, "", "") {
-		return
-	}
-	id, after, limit := r.ID, string(m.After), itemLimit(m.Limit)
-	kind := r.Kind
-	c.host.meta.Confirm(func(ok bool) {
-		if !ok {
-			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
-			c.flush()
-			return
-		}
+	prefix, id, after, limit := meta.ParsePrefix(string(m.Prefix)), r.ID, string(m.After), itemLimit(m.Limit)
+	c.confirmMeta(r, func() {
 		var answer protocol.NodeListAnswer
 		page, more := c.host.meta.Machine.Nodes(prefix, after, limit)
 		for i := range page {
@@ -223,7 +202,6 @@ func (c *conn) nodeList(r *protocol.Request) {
 			}
 		}
 		c.Answer(id, &answer)
-		c.flush()
 	})
 }
 

@@ -65,20 +65,18 @@ func headOf(page *shard.PartPage, o shard.PartOptions) []byte {
 	return page.Head
 }
 
-// listPage is a page of a list: n objects, how far the list was read, and how each object is added to the answer.
-type listPage struct {
-	n    int
-	last string // the last name looked at
-	more bool
-	// add appends an object to the answer, and returns the length of the answer by then.
-	add    func(i int) (name []byte, bytes int)
+// listPage is the answer to a list of objects, page by page.
+type listPage[V any] struct {
 	answer protocol.AnswerMessage
 	next   *[]byte // of the answer
+	add    func(V)
+	size   func() int // of the objects in the answer
 }
 
-// listObjects lists objects when the replica is as fresh as requested.
-func (c *conn) listObjects(r *protocol.Request, k shard.ObjectKind, q *protocol.ListRequest,
-	list func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage) {
+// list lists objects when the replica is as fresh as requested.
+func list[V any](c *conn, r *protocol.Request, k shard.ObjectKind, q *protocol.ListRequest,
+	read func(m *shard.Machine, n shard.NodeID, prefix, after string, limit int, dst []V) ([]V, string, bool),
+	name func(*V) string, begin func(rp *replica.Replica) listPage[V]) {
 	id := shard.NodeID(q.NodeID)
 	if !c.authorizeIn(r, id, nil) || !c.knowsKind(r, k) {
 		return
@@ -89,17 +87,21 @@ func (c *conn) listObjects(r *protocol.Request, k shard.ObjectKind, q *protocol.
 	}
 	prefix, after, limit, request := string(q.Prefix), string(q.After), itemLimit(q.Limit), r.ID
 	c.read(r, rp, c.host.consistency(q.Consistency, id), func() {
-		p := list(rp, id, prefix, after, limit)
-		for i := range p.n {
-			name, bytes := p.add(i)
-			if bytes >= protocol.PageBytes && i < p.n-1 {
-				p.last, p.more = string(name), true
+		items, last, more := read(rp.Machine, id, prefix, after, limit, nil)
+		page := begin(rp)
+		for i := range items {
+			v := &items[i]
+			if c.seesObject(id, name(v)) {
+				page.add(*v)
+			}
+			if page.size() >= protocol.PageBytes && i < len(items)-1 {
+				last, more = name(v), true
 				break
 			}
 		}
-		if p.more {
-			*p.next = []byte(p.last)
+		if more {
+			*page.next = []byte(last)
 		}
-		c.Answer(request, p.answer)
+		c.Answer(request, page.answer)
 	})
 }

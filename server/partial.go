@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -45,17 +43,7 @@ func (h *Host) relievePartial() {
 		return
 	}
 	defer p.relieving.Unlock()
-	type holding struct {
-		conn  *conn
-		bytes int64
-	}
-	var all []holding
-	h.eachConn(func(c *conn) {
-		if n := c.partial.Load(); n > 0 {
-			all = append(all, holding{c, n})
-		}
-	})
-	slices.SortFunc(all, func(a, b holding) int { return cmp.Compare(b.bytes, a.bytes) })
+	all, _ := h.fullest(func(c *conn) int64 { return c.partial.Load() })
 	for _, x := range all {
 		if p.held.Load() <= p.limit/4*3 {
 			break

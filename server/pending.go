@@ -40,30 +40,36 @@ func (h *Host) relievePending() {
 	}
 	defer p.counting.Unlock()
 	p.added.Store(0) // first: later bytes are counted twice rather than not at all
-	type slow struct {
-		conn    *conn
-		pending int64
-	}
-	var all []slow
-	sum := int64(0)
-	h.eachConn(func(c *conn) {
-		if n := int64(c.peer.Pending()); n > 0 {
-			all = append(all, slow{c, n})
-			sum += n
-		}
-	})
+	all, sum := h.fullest(func(c *conn) int64 { return int64(c.peer.Pending()) })
 	over := sum > p.limit/8*7
 	if over {
-		slices.SortFunc(all, func(a, b slow) int { return cmp.Compare(b.pending, a.pending) })
 		for _, x := range all {
 			if sum <= p.limit/4*3 {
 				break
 			}
 			x.conn.cutOff(cutSlow, protocol.StatusOverloaded,
 				"too much waits to be read by all clients of this host, and most of it by this one")
-			sum -= x.pending
+			sum -= x.bytes
 		}
 	}
 	p.over.Store(over)
 	p.counted.Store(sum)
+}
+
+// holding is how many bytes a connection makes the host hold.
+type holding struct {
+	conn  *conn
+	bytes int64
+}
+
+// fullest returns the connections that make the host hold bytes, those with most of them first, and the sum.
+func (h *Host) fullest(bytes func(*conn) int64) (all []holding, sum int64) {
+	h.eachConn(func(c *conn) {
+		if n := bytes(c); n > 0 {
+			all = append(all, holding{c, n})
+			sum += n
+		}
+	})
+	slices.SortFunc(all, func(a, b holding) int { return cmp.Compare(b.bytes, a.bytes) })
+	return all, sum
 }

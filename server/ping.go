@@ -61,11 +61,10 @@ func (c *conn) confirmAll(homes []*replica.Replica, done func(led bool)) {
 		return
 	}
 	homes[0].Confirm(func(_, led bool) {
-		switch {
-		case !led:
-			done(false)
-		default:
+		if led {
 			c.confirmAll(homes[1:], done)
+		} else {
+			done(false)
 		}
 	})
 }

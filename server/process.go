@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -30,21 +31,12 @@ func processPage(page *shard.ProcessDescription, o shard.PartOptions) *protocol.
 }
 
 func (c *conn) processList(r *protocol.Request) {
-	c.listObjects(r, shard.KindProcess, &r.ProcessList.ListRequest, func(
-		rp *replica.Replica, n shard.NodeID, prefix, after string, limit int,
-	) listPage {
-		page, last, more := rp.Machine.ListProcesses(n, prefix, after, limit, nil)
-		a := protocol.ProcessListAnswer{NowMillis: max(rp.EstimatedTime(), rp.Machine.Time())}
-		return listPage{
-			n: len(page), last: last, more: more, answer: &a, next: &a.Next,
-			add: func(i int) ([]byte, int) {
-				if c.seesObject(n, page[i].Name) {
-					a.Processes.Append(page[i])
-				}
-				return []byte(page[i].Name), a.Processes.Size()
-			},
-		}
-	})
+	name := func(v *kind.SummaryRow) string { return v.Name }
+	list(c, r, shard.KindProcess, &r.ProcessList.ListRequest, (*shard.Machine).ListProcesses, name,
+		func(rp *replica.Replica) listPage[kind.SummaryRow] {
+			a := &protocol.ProcessListAnswer{NowMillis: max(rp.EstimatedTime(), rp.Machine.Time())}
+			return listPage[kind.SummaryRow]{a, &a.Next, a.Processes.Append, a.Processes.Size}
+		})
 }
 
 // inboxOpen has the inbox of a member pushed over the connection, if this host leads the shard of the process.
@@ -70,17 +62,7 @@ func (c *conn) inboxOpen(r *protocol.Request) {
 		return
 	}
 	// This copy may not have come as far as the joining.
-	request, kind, open := r.ID, r.Kind, *m
+	request, open := r.ID, *m
 	open.Name = slices.Clone(m.Name)
-	rp.Confirm(func(ok, led bool) {
-		switch {
-		case !ok:
-			c.Fail(request, kind, &notUpToDate)
-		case !led:
-			c.moved(request, kind, rp)
-		default:
-			rp.OpenInbox(c, request, &open, true)
-		}
-		c.flush()
-	})
+	c.confirmLed(r.ID, r.Kind, rp, func() { rp.OpenInbox(c, request, &open, true) })
 }

@@ -34,6 +34,21 @@ func (c *conn) read(r *protocol.Request, rp *replica.Replica, consistency protoc
 	})
 }
 
+// confirmLed goes on when this host has made sure that it leads a shard, or answers a request if it cannot.
+func (c *conn) confirmLed(id uint64, k protocol.Kind, rp *replica.Replica, goOn func()) {
+	rp.Confirm(func(ok, led bool) {
+		switch {
+		case !ok:
+			c.Fail(id, k, &notUpToDate)
+		case !led:
+			c.moved(id, k, rp)
+		default:
+			goOn()
+		}
+		c.flush()
+	})
+}
+
 // isAhead refuses a read if the client knows a higher generation of the slot than this host. Slots do not move yet, so
 // a host knows the generation 0 only.
 func (c *conn) isAhead(r *protocol.Request, generation uint64) bool {

@@ -51,21 +51,12 @@ func rolloutPage(page *shard.RolloutDescription, o shard.PartOptions) *protocol.
 }
 
 func (c *conn) rolloutList(r *protocol.Request) {
-	c.listObjects(r, shard.KindRollout, &r.RolloutList.ListRequest, func(
-		rp *replica.Replica, n shard.NodeID, prefix, after string, limit int,
-	) listPage {
-		page, last, more := rp.Machine.ListRollouts(n, prefix, after, limit, nil)
-		var a protocol.RolloutListAnswer
-		return listPage{
-			n: len(page), last: last, more: more, answer: &a, next: &a.Next,
-			add: func(i int) ([]byte, int) {
-				if c.seesObject(n, page[i].Name) {
-					a.Rollouts.Append(page[i])
-				}
-				return protocol.View(page[i].Name), a.Rollouts.Size()
-			},
-		}
-	})
+	name := func(v *kind.Summary) string { return v.Name }
+	list(c, r, shard.KindRollout, &r.RolloutList.ListRequest, (*shard.Machine).ListRollouts, name,
+		func(*replica.Replica) listPage[kind.Summary] {
+			a := &protocol.RolloutListAnswer{}
+			return listPage[kind.Summary]{a, &a.Next, a.Rollouts.Append, a.Rollouts.Size}
+		})
 }
 
 // noSuchRollout is the answer about a missing rollout.

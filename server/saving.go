@@ -46,9 +46,6 @@ type saving struct {
 }
 
 func (c *conn) backupDescribe(r *protocol.Request) {
-	if !c.authorize(r, "/", "") {
-		return
-	}
 	id := r.ID
 	c.confirmMeta(r, func() {
 		m := c.host.meta.Machine
@@ -65,9 +62,6 @@ func (c *conn) backupDescribe(r *protocol.Request) {
 // backupBegin fixes the state of a shard behind a barrier, so that the state has everything that was acknowledged
 // before.
 func (c *conn) backupBegin(r *protocol.Request) {
-	if !c.authorize(r, "/", "") {
-		return
-	}
 	s := &saving{
 		c: c, shard: r.BackupBegin.ShardID, kind: r.Kind, request: r.ID, by: c.origin(&protocol.Operation{}).By,
 		asked: make(chan uint64, 1), stop: make(chan struct{}), pace: pace.New(c.host.metrics.Commands, nil),
@@ -95,17 +89,7 @@ func (s *saving) begin(r *protocol.Request, rp *replica.Replica) {
 		return
 	}
 	s.machine, s.progress = rp.Machine, func() (uint64, uint64) { return rp.Leader().Term, rp.AppliedIndex() }
-	rp.Confirm(func(ok, led bool) {
-		switch {
-		case !ok:
-			c.Fail(s.request, s.kind, &notUpToDate)
-		case !led:
-			c.moved(s.request, s.kind, rp)
-		default:
-			s.start()
-		}
-		c.flush()
-	})
+	c.confirmLed(r.ID, r.Kind, rp, s.start)
 }
 
 // start has the state fixed and saved by a goroutine of its own.
@@ -214,8 +198,6 @@ func (s *saving) Write(p []byte) (n int, err error) {
 
 // hand sends the piece, once the client asks for it.
 func (s *saving) hand(done bool) error {
-	patience := time.NewTimer(savingPatience)
-	defer patience.Stop()
 	select {
 	case id := <-s.asked:
 		s.c.Answer(id, &protocol.BackupReadAnswer{Piece: s.piece, Done: done})
@@ -223,16 +205,13 @@ func (s *saving) hand(done bool) error {
 		s.bytes += uint64(len(s.piece))
 		s.piece = s.piece[:0]
 		return nil
-	case <-patience.C:
+	case <-time.After(savingPatience):
 	case <-s.stop:
 	}
 	return shard.ErrSnapshotStopped
 }
 
 func (c *conn) backupRead(r *protocol.Request) {
-	if !c.authorize(r, "/", "") {
-		return
-	}
 	c.mu.Lock()
 	s := c.savings[r.BackupRead.StateID]
 	taken := false
@@ -253,9 +232,6 @@ func (c *conn) backupRead(r *protocol.Request) {
 }
 
 func (c *conn) backupEnd(r *protocol.Request) {
-	if !c.authorize(r, "/", "") {
-		return
-	}
 	c.mu.Lock()
 	if s := c.savings[r.BackupEnd.StateID]; s != nil {
 		c.endSavings(s)

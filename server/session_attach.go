@@ -59,7 +59,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	}
 	a.node = node
 	switch {
-	case !c.tryKey(rp, id, a.key, r.ID, r.Kind):
+	case !c.tried(func() bool { return rp.Machine.KeyMatches(id, a.key) }, r.ID, r.Kind):
 	case (a.change || a.numbers) && rp.Leases.Late(id, a.sequence):
 		// The request was overtaken. It must not undo the changes of a later attach, nor draw numbers above the later
 		// attach's.

@@ -48,7 +48,7 @@ func (b *bind) found(n shard.NodeID, key bool) {
 		b.fail(protocol.StatusUnavailable, metaUnfilled.Message)
 	case !c.permitsIn(k, n, ""):
 		node, _ := c.host.meta.Machine.NodeByID(n)
-		b.fail(protocol.StatusUnauthorized, c.lackingFrom(b.from, k, node.Path, ""))
+		b.fail(protocol.StatusUnauthorized, c.lacking(b.from, k, node.Path, ""))
 	case !c.tried(func() bool { return key }, b.request, k):
 	case !b.home.Bind(b.id, n, false, c) ||
 		!c.AnswerBound(b.id, b.request, &protocol.SessionBindAnswer{NodeID: uint64(n)}):

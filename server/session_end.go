@@ -152,6 +152,8 @@ func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
 			r.Pipeline.Remove(c.source)
 		}
 	}
-	h.remove(c)
+	h.mu.Lock()
+	delete(h.conns, c)
+	h.mu.Unlock()
 	h.set.Wake()
 }

@@ -15,7 +15,7 @@ import (
 
 // sessionStart makes a session at a shard that this host leads.
 func (c *conn) sessionStart(r *protocol.Request) {
-	h, m := c.host, &r.SessionStart
+	m := &r.SessionStart
 	path, ok := c.path(r, m.Path)
 	if !ok {
 		return
@@ -28,16 +28,12 @@ func (c *conn) sessionStart(r *protocol.Request) {
 		},
 	}
 	// Behind a barrier, even if the node is known here: another host may have answered its drop a moment ago.
-	h.meta.Confirm(func(sure bool) {
-		switch n, ok := h.meta.Machine.Node(path); {
-		case !sure:
-			c.Fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
-		case ok:
+	c.confirmMeta(r, func() {
+		if n, ok := c.host.meta.Machine.Node(path); ok {
 			start.in(n)
-		default:
+		} else {
 			c.Fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no node " + path})
 		}
-		c.flush()
 	})
 }
 

@@ -52,10 +52,8 @@ func (h *Host) Status() Status {
 
 // ShardClock returns the time of a data shard by this host's replica, zero for an unknown shard.
 func (h *Host) ShardClock(id uint64) clock.Clock {
-	for _, r := range h.replicas {
-		if r.ID == id {
-			return r.Machine.Clock()
-		}
+	if id == 0 || id > uint64(len(h.replicas)) {
+		return clock.Clock{}
 	}
-	return clock.Clock{}
+	return h.replicas[id-1].Machine.Clock()
 }

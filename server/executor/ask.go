@@ -101,15 +101,6 @@ func (e *Executor) Why() ([]plan.Reason, error) {
 	return governor.Why(e.planner, v), nil
 }
 
-// Redundancies are how much each shard can lose and go on.
-func (e *Executor) Redundancies() ([]governor.Redundancy, error) {
-	v, err := e.View()
-	if err != nil {
-		return nil, err
-	}
-	return governor.Redundancies(v), nil
-}
-
 func (e *Executor) describe(v governor.View, pr *plan.Proposal[governor.Action]) string {
 	i := slices.IndexFunc(e.planner.Types, func(t plan.Type[*hosts.Records, *governor.Seen, governor.Action]) bool {
 		return t.Kind == pr.Kind

@@ -52,10 +52,8 @@ func (a *Agent) own(e *protocol.StepEffect, do func() error) error {
 
 // leading returns the log of a shard if this host leads the shard, else nil.
 func (a *Agent) leading(id hosts.ShardID) Log {
-	for _, h := range a.replicas.Held() {
-		if h.Shard == id && h.Log.Leadership().Leader == a.host {
-			return h.Log
-		}
+	if h := a.held(id); h != nil && h.Log.Leadership().Leader == a.host {
+		return h.Log
 	}
 	return nil
 }

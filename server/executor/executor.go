@@ -57,12 +57,10 @@ func (e *Executor) Wake() {
 
 // rest waits for so long, or until Wake.
 func (e *Executor) rest(ctx context.Context, most time.Duration) {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-e.wake:
-	case <-timer.C:
+	case <-time.After(most):
 	}
 }
 

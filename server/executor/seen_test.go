@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -193,7 +194,8 @@ func TestQuestionsAreAnsweredByTheGovernor(t *testing.T) {
 				t.Errorf("%s governs: %t; it answers %v", other.name, other == m, err)
 			}
 		}
-		list, err := m.executor.Redundancies()
+		v, err := m.executor.View()
+		list := governor.Redundancies(v)
 		if err != nil || len(list) != 3 || list[1].Live != 3 || list[1].Tolerated != 1 {
 			t.Errorf("%+v, %v", list, err)
 		}

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -142,9 +143,5 @@ func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 func (t *term) forgetActs(p *plan.Plan[governor.Action]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id, a := range t.acts {
-		if p.Step(id) == nil && !a.running {
-			delete(t.acts, id)
-		}
-	}
+	maps.DeleteFunc(t.acts, func(id plan.ID, a *act) bool { return p.Step(id) == nil && !a.running })
 }

@@ -125,12 +125,10 @@ func (t *term) read(ctx context.Context, w *watch) error {
 // rest waits until the next question is due: reportEvery after the last question, or busyEvery if a report is wanted
 // sooner.
 func (w *watch) rest(ctx context.Context, t *term) {
-	least := time.NewTimer(busyEvery)
-	defer least.Stop()
 	select {
 	case <-ctx.Done():
 		return
-	case <-least.C:
+	case <-time.After(busyEvery):
 	}
 	t.mu.Lock()
 	busy := w.busy
@@ -138,12 +136,10 @@ func (w *watch) rest(ctx context.Context, t *term) {
 	if busy {
 		return
 	}
-	most := time.NewTimer(reportEvery - busyEvery)
-	defer most.Stop()
 	select {
 	case <-ctx.Done():
 	case <-w.poke:
-	case <-most.C:
+	case <-time.After(reportEvery - busyEvery):
 	}
 }
 

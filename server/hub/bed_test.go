@@ -218,10 +218,10 @@ func (b *bed) quiet(h *Hub) {
 	defer h.mu.Unlock()
 	k := &h.worker
 	c := h.Counters()
-	if c.Topics+c.Watches+c.Slow+c.Ahead != 0 || len(h.objects)+len(h.subscribers)+len(h.resting.items) != 0 ||
-		len(k.queue)+len(k.ahead.items)+k.waiting.Len()+len(k.inflight)+k.inflightBytes != 0 || h.running {
+	if c.Topics+c.Watches+c.Slow+c.Ahead != 0 || len(h.objects)+len(h.subscribers)+len(h.resting.Items) != 0 ||
+		len(k.queue)+len(k.ahead.Items)+k.waiting.Len()+len(k.inflight)+k.inflightBytes != 0 || h.running {
 		b.Errorf("something is left: %s",
 			fmt.Sprintf("%+v, %d objects, %d subscribers, %d resting, %d queued, %d in flight, running %v",
-				c, len(h.objects), len(h.subscribers), len(h.resting.items), len(k.queue), len(k.inflight), h.running))
+				c, len(h.objects), len(h.subscribers), len(h.resting.Items), len(k.queue), len(k.inflight), h.running))
 	}
 }

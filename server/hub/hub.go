@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/signalbox/signalbox/internal/heap"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -51,8 +52,8 @@ type Hub struct {
 	objects     map[shard.ObjectName]*object // changed by the worker only
 	subscribers map[Sink]*subscriber
 	tasks       []task
-	ready       []*object        // changed, and due
-	resting     ordered[*object] // changed, but others were sent a moment ago
+	ready       []*object                     // changed, and due
+	resting     heap.Heap[*object, restOrder] // changed, but others were sent a moment ago
 	timer       *time.Timer
 	timerAt     time.Time      // when the timer fires; zero while the timer is not set
 	checkAt     time.Time      // when the worker is to check how far snapshots got; zero if no check is due
@@ -71,10 +72,6 @@ func New(m Machine, o Options) *Hub {
 	h := &Hub{
 		machine: m, options: o.withDefaults(),
 		objects: make(map[shard.ObjectName]*object), subscribers: make(map[Sink]*subscriber),
-		resting: ordered[*object]{
-			before: func(a, b *object) bool { return a.next.Before(b.next) },
-			place:  func(x *object) *int { return &x.rests },
-		},
 	}
 	h.stopped.L = &h.mu
 	h.worker.init(h)
@@ -120,7 +117,7 @@ func (h *Hub) Restored(now time.Time) {
 	h.revision = 0
 	for _, x := range h.objects {
 		if x.stage == objectResting {
-			h.resting.remove(x)
+			h.resting.Remove(x.rests)
 			h.makeReady(x)
 		}
 		x.next, x.replaced = now, true
@@ -161,36 +158,32 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 // Stop ends a watch and reports whether the watch was open. Nothing is appended for the watch after Stop has
 // returned.
 func (h *Hub) Stop(sink Sink, id uint64) bool {
+	if sub := h.known(sink); sub != nil {
+		if w := sub.stop(id); w != nil {
+			h.enqueue(task{kind: taskStop, watch: w})
+			return true
+		}
+	}
+	return false
+}
+
+// known returns the subscriber of a connection, nil for a connection without one.
+func (h *Hub) known(sink Sink) *subscriber {
 	h.mu.Lock()
-	sub := h.subscribers[sink]
-	h.mu.Unlock()
-	if sub == nil {
-		return false
-	}
-	w := sub.stop(id)
-	if w == nil {
-		return false
-	}
-	h.enqueue(task{kind: taskStop, watch: w})
-	return true
+	defer h.mu.Unlock()
+	return h.subscribers[sink]
 }
 
 // Gone is called when a connection is gone, and its Append returns false.
 func (h *Hub) Gone(sink Sink) {
-	h.mu.Lock()
-	sub := h.subscribers[sink]
-	h.mu.Unlock()
-	if sub != nil {
+	if sub := h.known(sink); sub != nil {
 		h.removeSubscriber(sub)
 	}
 }
 
 // Drained is called when a connection takes frames again.
 func (h *Hub) Drained(sink Sink) {
-	h.mu.Lock()
-	sub := h.subscribers[sink]
-	h.mu.Unlock()
-	if sub != nil {
+	if sub := h.known(sink); sub != nil {
 		h.enqueue(task{kind: taskDrain, subscriber: sub})
 	}
 }
@@ -198,24 +191,22 @@ func (h *Hub) Drained(sink Sink) {
 // End ends all watches that are open now, by a WatchEnd with the result.
 func (h *Hub) End(result protocol.Result) {
 	if h.Len() > 0 {
-		h.enqueue(task{kind: taskEnd, result: &result})
+		h.enqueue(task{kind: taskEnd, may: func(shard.ObjectName) bool { return false }, result: &result})
 	}
 }
 
 // EndNode ends the watches of a node, as End does.
 func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 	if h.Len() > 0 {
-		h.enqueue(task{kind: taskEndNode, ref: shard.Ref{Node: node}, result: &result})
+		may := func(of shard.ObjectName) bool { return of.Node != node }
+		h.enqueue(task{kind: taskEnd, may: may, result: &result})
 	}
 }
 
 // EndUnless ends, as End does, the watches of a connection on objects for which may returns false. The worker calls
 // may.
 func (h *Hub) EndUnless(sink Sink, may func(shard.ObjectName) bool, result protocol.Result) {
-	h.mu.Lock()
-	sub := h.subscribers[sink]
-	h.mu.Unlock()
-	if sub != nil {
+	if sub := h.known(sink); sub != nil {
 		h.enqueue(task{kind: taskEndUnless, subscriber: sub, may: may, result: &result})
 	}
 }

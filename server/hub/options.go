@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -35,18 +36,12 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.SlowBytes <= 0 {
-		o.SlowBytes = DefaultSlowBytes
-	}
-	if o.PageBytes <= 0 || o.PageBytes > protocol.PageBytes {
-		o.PageBytes = protocol.PageBytes
-	}
+	o.SlowBytes = cmp.Or(max(o.SlowBytes, 0), DefaultSlowBytes)
+	o.PageBytes = min(cmp.Or(max(o.PageBytes, 0), protocol.PageBytes), protocol.PageBytes)
 	if o.Halt == nil {
 		o.Halt = func(err error) { panic(err) }
 	}
-	if o.InflightBytes <= 0 {
-		o.InflightBytes = DefaultInflightBytes
-	}
+	o.InflightBytes = cmp.Or(max(o.InflightBytes, 0), DefaultInflightBytes)
 	return o
 }
 

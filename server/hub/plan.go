@@ -116,7 +116,7 @@ func (wo *worker) planWatch(w *watch) {
 func (wo *worker) planUpdate(w *watch, n *update) {
 	switch n.kind {
 	case updateAhead:
-		wo.ahead.add(w)
+		wo.ahead.Push(w)
 		wo.hub.counters.ahead.Add(1)
 		return
 	case updateFrame:
@@ -166,7 +166,8 @@ func (wo *worker) planLate(sub *subscriber) {
 // removeAhead takes a watch out of the list of watches with a revision above the replica's.
 func (wo *worker) removeAhead(w *watch) {
 	if w.waits > 0 {
-		wo.ahead.remove(w)
+		wo.ahead.Remove(w.waits - 1)
+		w.waits = 0
 		wo.hub.counters.ahead.Add(-1)
 	}
 }

@@ -16,7 +16,7 @@ func (h *Hub) mark(x *object, flags shard.EffectFlags, now time.Time) {
 	}
 	if now.Before(x.next) {
 		x.stage = objectResting
-		h.resting.add(x)
+		h.resting.Push(x)
 		h.arm()
 		return
 	}
@@ -31,8 +31,8 @@ func (h *Hub) makeReady(x *object) {
 // arm sets the timer for the earliest of the rests and the check.
 func (h *Hub) arm() {
 	due := h.checkAt
-	if len(h.resting.items) > 0 {
-		if next := h.resting.first().next; due.IsZero() || next.Before(due) {
+	if len(h.resting.Items) > 0 {
+		if next := h.resting.First().next; due.IsZero() || next.Before(due) {
 			due = next
 		}
 	}
@@ -53,9 +53,9 @@ func (h *Hub) onTimer() {
 	defer h.mu.Unlock()
 	h.timerAt = time.Time{}
 	now := time.Now()
-	for len(h.resting.items) > 0 && !h.resting.first().next.After(now) {
-		x := h.resting.first()
-		h.resting.remove(x)
+	for len(h.resting.Items) > 0 && !h.resting.First().next.After(now) {
+		x := h.resting.First()
+		h.resting.Remove(x.rests)
 		h.makeReady(x)
 	}
 	if !h.checkAt.IsZero() && !h.checkAt.After(now) {

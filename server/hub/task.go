@@ -17,8 +17,7 @@ const (
 	taskStop                      // watch
 	taskGone                      // subscriber
 	taskDrain                     // subscriber
-	taskEnd                       // result
-	taskEndNode                   // ref.Node, result
+	taskEnd                       // may, result
 	taskEndAhead                  // at, result
 	taskEndUnless                 // subscriber, may, result
 )
@@ -58,13 +57,8 @@ func (wo *worker) do(e *task) {
 		wo.resume = append(wo.resume, e.subscriber)
 	case taskEnd:
 		last := wo.watchEnd(e.result)
-		for _, x := range wo.hub.objects {
-			wo.endObject(x, last)
-		}
-	case taskEndNode:
-		last := wo.watchEnd(e.result)
-		for _, x := range wo.hub.objects {
-			if x.name.Node == e.ref.Node {
+		for name, x := range wo.hub.objects {
+			if !e.may(name) {
 				wo.endObject(x, last)
 			}
 		}
@@ -95,7 +89,7 @@ func (wo *worker) endObject(x *object, last *protocol.SharedPush) {
 func (wo *worker) endAhead(e *task) {
 	last := wo.watchEnd(e.result)
 	var all []*watch
-	for _, w := range wo.ahead.items {
+	for _, w := range wo.ahead.Items {
 		if w.opened.Before(e.at) {
 			all = append(all, w)
 		}

@@ -37,6 +37,12 @@ type object struct {
 	views     map[part]*topic // of other kinds; nil if no view was watched
 }
 
+// restOrder orders objects by the ends of their rests.
+type restOrder struct{}
+
+func (restOrder) Before(a, b *object) bool { return a.next.Before(b.next) }
+func (restOrder) Placed(x *object, at int) { x.rests = at }
+
 // part is how the topics of one name differ.
 type part struct {
 	kind shard.ObjectKind

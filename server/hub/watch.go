@@ -32,10 +32,16 @@ type watch struct {
 	reading *snapshot // the snapshot that is being sent
 	page    int       // the next page of the snapshot
 
-	waits  int           // place in worker.ahead
+	waits  int           // place in worker.ahead, counted from 1; 0: not there
 	held   *list.Element // in the list where the watch waits for its connection, or for other snapshots
 	heldIn *list.List
 }
+
+// aheadOrder orders watches by their revisions.
+type aheadOrder struct{}
+
+func (aheadOrder) Before(a, b *watch) bool { return a.revision < b.revision }
+func (aheadOrder) Placed(w *watch, at int) { w.waits = at + 1 }
 
 // wants is what a watch asks for besides the existence of the object.
 type wants uint8

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/bytebufferpool"
 
+	"github.com/signalbox/signalbox/internal/heap"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -23,11 +24,11 @@ type worker struct {
 
 	tasks    []task
 	ready    []*object
-	queue    []*watch        // to be planned
-	resume   []*subscriber   // connections whose held watches are to be planned
-	ahead    ordered[*watch] // watches with a revision above the replica's, lowest first
-	waiting  list.List       // watches whose snapshot waits until other snapshots have arrived
-	cached   []*topic        // topics with a snapshot
+	queue    []*watch                      // to be planned
+	resume   []*subscriber                 // connections whose held watches are to be planned
+	ahead    heap.Heap[*watch, aheadOrder] // watches with a revision above the replica's, lowest first
+	waiting  list.List                     // watches whose snapshot waits until other snapshots have arrived
+	cached   []*topic                      // topics with a snapshot
 	checking bool
 
 	// Of the planning since the last delivery.
@@ -60,10 +61,6 @@ type worker struct {
 
 func (wo *worker) init(h *Hub) {
 	wo.hub, wo.encoder = h, protocol.NewEncoder()
-	wo.ahead = ordered[*watch]{
-		before: func(a, b *watch) bool { return a.revision < b.revision },
-		place:  func(w *watch) *int { return &w.waits },
-	}
 	wo.write = wo.writePlan
 	wo.owners.worker, wo.rows.worker = wo, wo
 	wo.resync = wo.encoder.SharedPush(&protocol.WatchResync{})
@@ -153,14 +150,14 @@ func (wo *worker) rearm() {
 // takeReached takes the watches whose revision the replica has reached. Hub.mu is held.
 func (wo *worker) takeReached() {
 	h := wo.hub
-	for len(wo.ahead.items) > 0 && wo.ahead.first().revision <= h.revision {
-		w := wo.ahead.first()
+	for len(wo.ahead.Items) > 0 && wo.ahead.First().revision <= h.revision {
+		w := wo.ahead.First()
 		wo.removeAhead(w)
 		wo.queue = append(wo.queue, w)
 	}
 	h.awaited = 0
-	if len(wo.ahead.items) > 0 {
-		h.awaited = wo.ahead.first().revision
+	if len(wo.ahead.Items) > 0 {
+		h.awaited = wo.ahead.First().revision
 	}
 }
 

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -42,18 +43,9 @@ type worker struct {
 }
 
 // Note notes that the inbox of a member has something new, has room, or is gone. Deliver does the rest.
-func (t *Table) Note(session shard.SessionID, id shard.OrderID) {
-	if t.Len() == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if o := t.members[link{session, id}]; o != nil {
-		t.note(o)
-	}
-}
+func (t *Table) Note(session shard.SessionID, id shard.OrderID) { t.Lost(session, id, "") }
 
-// Lost is Note for a member that has lost the inbox, with the reason.
+// Lost is Note for a member that has lost the inbox, with the reason if it is known.
 func (t *Table) Lost(session shard.SessionID, id shard.OrderID, why string) {
 	if t.Len() == 0 {
 		return
@@ -61,7 +53,7 @@ func (t *Table) Lost(session shard.SessionID, id shard.OrderID, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if o := t.members[link{session, id}]; o != nil {
-		o.why = why
+		o.why = cmp.Or(why, o.why)
 		t.note(o)
 	}
 }
@@ -124,11 +116,8 @@ func (t *Table) Deliver() {
 		}
 	}
 	go func() {
-		for {
+		for more := true; more; more = t.more() {
 			t.deliverRound()
-			if !t.more() {
-				return
-			}
 		}
 	}()
 }
@@ -222,9 +211,7 @@ func (t *Table) deliver(o *opening) {
 func (t *Table) ending(o *opening, refused *process.Answer) *protocol.Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if o.why == "" {
-		o.why = refused.Text
-	}
+	o.why = cmp.Or(o.why, refused.Text)
 	return &protocol.Result{Status: refused.Status, Message: o.why}
 }
 

@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -102,15 +104,9 @@ type opening struct {
 
 // New returns an empty table.
 func New(c Config) *Table {
-	if c.AheadBytes == 0 {
-		c.AheadBytes = defaultAhead
-	}
-	if c.PushBytes == 0 {
-		c.PushBytes = protocol.PageBytes
-	}
-	if c.SlowBytes == 0 {
-		c.SlowBytes = defaultSlow
-	}
+	c.AheadBytes = cmp.Or(c.AheadBytes, defaultAhead)
+	c.PushBytes = cmp.Or(c.PushBytes, protocol.PageBytes)
+	c.SlowBytes = cmp.Or(c.SlowBytes, defaultSlow)
 	t := &Table{
 		config: c, members: make(map[link]*opening), sessions: make(map[shard.SessionID][]*opening),
 		late: make(map[Sink][]*opening),
@@ -266,10 +262,7 @@ func (t *Table) Gone(sink Sink) {
 // End ends all openings, and pushes why.
 func (t *Table) End(why protocol.Result) {
 	t.mu.Lock()
-	all := make([]*opening, 0, len(t.members))
-	for _, o := range t.members {
-		all = append(all, o)
-	}
+	all := slices.Collect(maps.Values(t.members))
 	t.mu.Unlock()
 	reached := make(map[Sink]struct{})
 	for _, o := range all {

@@ -89,11 +89,11 @@ func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.T
 	s.millis, s.since, s.left = millisOf(timeout), max(s.since, instantOf(now)), 0
 	switch s.state {
 	case attached:
-		s.group.sessions.fix(int(s.place))
+		s.group.sessions.Fix(int(s.place))
 		t.watch(s.group, s)
 	case detached:
 		s.at = s.deadline()
-		t.timers.fix(int(s.place))
+		t.timers.Fix(int(s.place))
 	}
 }
 
@@ -156,12 +156,12 @@ func (t *Table) detachAll(h *Holder, now time.Time) {
 		return
 	}
 	gone := max(instantOf(now), h.lastHeard())
-	for _, s := range g.sessions.items {
+	for _, s := range g.sessions.Items {
 		s.group, s.since = nil, max(s.since, gone)
 		t.setDetached(s, s.deadline())
 	}
-	t.attached -= len(g.sessions.items)
-	g.sessions.items = nil
+	t.attached -= len(g.sessions.Items)
+	g.sessions.Items = nil
 	t.dissolveIfEmpty(g)
 }
 
@@ -169,7 +169,7 @@ func (t *Table) detachAll(h *Holder, now time.Time) {
 func (t *Table) setDetached(s *session, at instant) {
 	t.become(s, detached)
 	s.at = at
-	t.timers.push(s)
+	t.timers.Push(s)
 }
 
 // Verdict is the result of an attach.
@@ -233,7 +233,7 @@ func (t *Table) Attached() (list []shard.SessionID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, g := range t.groups {
-		for _, s := range g.sessions.items {
+		for _, s := range g.sessions.Items {
 			list = append(list, s.id)
 		}
 	}

@@ -34,10 +34,10 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 	limit += len(dst)
 	for looks := 0; len(dst) < limit && looks < maxChecks; looks++ {
 		switch {
-		case len(t.timers.items) > 0 && t.timers.first().at <= at:
-			dst = t.checkSession(t.timers.first(), at, dst)
-		case len(t.watched.items) > 0 && t.watched.first().at <= at:
-			dst = t.checkHolder(t.watched.first(), at, limit, dst)
+		case len(t.timers.Items) > 0 && t.timers.First().at <= at:
+			dst = t.checkSession(t.timers.First(), at, dst)
+		case len(t.watched.Items) > 0 && t.watched.First().at <= at:
+			dst = t.checkHolder(t.watched.First(), at, limit, dst)
 		default:
 			return dst, t.term
 		}
@@ -49,7 +49,7 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 func (t *Table) checkSession(s *session, now instant, dst []Expiry) []Expiry {
 	if at := s.deadline(); s.state == detached && at > now {
 		s.at = at
-		t.timers.fix(int(s.place))
+		t.timers.Fix(int(s.place))
 		return dst
 	}
 	t.unplace(s)
@@ -80,7 +80,7 @@ func (t *Table) checkHolder(g *group, now instant, limit int, dst []Expiry) []Ex
 	clear(due)
 	t.scratch = due[:0]
 	g.at = next
-	t.watched.fix(g.place)
+	t.watched.Fix(g.place)
 	t.dissolveIfEmpty(g)
 	return dst
 }
@@ -125,7 +125,7 @@ func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doub
 		if s.doubt {
 			t.become(s, doubtful)
 			s.at = again
-			t.timers.push(s)
+			t.timers.Push(s)
 			continue
 		}
 		t.expiring--
@@ -142,11 +142,11 @@ func (t *Table) Next(now time.Time) time.Duration {
 		return wait
 	}
 	at := instantOf(now)
-	if len(t.timers.items) > 0 {
-		wait = min(wait, time.Duration(t.timers.first().at-at))
+	if len(t.timers.Items) > 0 {
+		wait = min(wait, time.Duration(t.timers.First().at-at))
 	}
-	if len(t.watched.items) > 0 {
-		if next := t.watched.first().at; next != never {
+	if len(t.watched.Items) > 0 {
+		if next := t.watched.First().at; next != never {
 			wait = min(wait, time.Duration(next-at))
 		}
 	}

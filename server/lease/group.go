@@ -1,28 +1,31 @@
 package lease
 
-import "github.com/signalbox/signalbox/shard"
+import (
+	"github.com/signalbox/signalbox/internal/heap"
+	"github.com/signalbox/signalbox/shard"
+)
 
 // group is the sessions of one table that are attached over one holder. The sessions share a timer: however many
 // sessions there are, while the holder is heard a single session causes no work.
 type group struct {
 	holder   *Holder
-	sessions heap[*session, silenceOrder] // the smallest timeout first
-	at       instant                      // when to check the holder next; never after the first deadline
-	place    int                          // in the table's watched
+	sessions heap.Heap[*session, silenceOrder] // the smallest timeout first
+	at       instant                           // when to check the holder next; never after the first deadline
+	place    int                               // in the table's watched
 }
 
 // silenceOrder orders sessions of one holder by how long the holder may be silent. Timeout 0 sets no limit to
 // silence, so it is the last, as 0 - 1 is.
 type silenceOrder struct{}
 
-func (silenceOrder) before(a, b *session) bool { return a.millis-1 < b.millis-1 }
-func (silenceOrder) placed(s *session, at int) { s.place = uint32(at) }
+func (silenceOrder) Before(a, b *session) bool { return a.millis-1 < b.millis-1 }
+func (silenceOrder) Placed(s *session, at int) { s.place = uint32(at) }
 
 // groupOrder orders groups by when to check them.
 type groupOrder struct{}
 
-func (groupOrder) before(a, b *group) bool { return a.at < b.at }
-func (groupOrder) placed(g *group, at int) { g.place = at }
+func (groupOrder) Before(a, b *group) bool { return a.at < b.at }
+func (groupOrder) Placed(g *group, at int) { g.place = at }
 
 // silent appends up to limit sessions that are due if the holder was last heard at heard, and returns when to check
 // again if the holder stays silent.
@@ -31,10 +34,10 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 	limit += len(due)
 	var visit func(place int)
 	visit = func(place int) {
-		if place >= len(g.sessions.items) {
+		if place >= len(g.sessions.Items) {
 			return
 		}
-		s := g.sessions.items[place]
+		s := g.sessions.Items[place]
 		at := s.silentAt(heard)
 		switch {
 		case len(due) == limit:
@@ -64,7 +67,7 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 func (t *Table) attach(s *session, g *group) {
 	t.become(s, attached)
 	s.group = g
-	g.sessions.push(s)
+	g.sessions.Push(s)
 	t.attached++
 	t.watch(g, s)
 }
@@ -73,7 +76,7 @@ func (t *Table) attach(s *session, g *group) {
 func (t *Table) watch(g *group, s *session) {
 	if at := s.silentAt(g.holder.lastHeard()); at < g.at {
 		g.at = at
-		t.watched.fix(g.place)
+		t.watched.Fix(g.place)
 	}
 }
 
@@ -83,7 +86,7 @@ func (t *Table) groupOf(h *Holder) *group {
 	if g == nil && h.addTable(t) {
 		g = &group{holder: h, at: never}
 		t.groups[h] = g
-		t.watched.push(g)
+		t.watched.Push(g)
 	}
 	return g
 }
@@ -93,11 +96,11 @@ func (t *Table) unplace(s *session) *group {
 	g := s.group
 	switch s.state {
 	case attached:
-		g.sessions.remove(int(s.place))
+		g.sessions.Remove(int(s.place))
 		s.group = nil
 		t.attached--
 	case detached, doubtful:
-		t.timers.remove(int(s.place))
+		t.timers.Remove(int(s.place))
 	}
 	return g
 }
@@ -117,8 +120,8 @@ func (t *Table) lose(s *session) (from *Holder) {
 
 // dissolveIfEmpty removes a group without sessions. Debts must have been made before.
 func (t *Table) dissolveIfEmpty(g *group) {
-	if len(g.sessions.items) == 0 {
-		t.watched.remove(g.place)
+	if len(g.sessions.Items) == 0 {
+		t.watched.Remove(g.place)
 		delete(t.groups, g.holder)
 		g.holder.removeTable(t)
 	}
@@ -126,8 +129,8 @@ func (t *Table) dissolveIfEmpty(g *group) {
 
 // ids returns the sessions of the group.
 func (g *group) ids() []shard.SessionID {
-	ids := make([]shard.SessionID, len(g.sessions.items))
-	for i, s := range g.sessions.items {
+	ids := make([]shard.SessionID, len(g.sessions.Items))
+	for i, s := range g.sessions.Items {
 		ids[i] = s.id
 	}
 	return ids

@@ -87,8 +87,8 @@ func millisOf(timeout time.Duration) uint32 {
 // timerOrder orders sessions by when to check them.
 type timerOrder struct{}
 
-func (timerOrder) before(a, b *session) bool { return a.at < b.at }
-func (timerOrder) placed(s *session, at int) { s.place = uint32(at) }
+func (timerOrder) Before(a, b *session) bool { return a.at < b.at }
+func (timerOrder) Placed(s *session, at int) { s.place = uint32(at) }
 
 const chunkSize = 256
 

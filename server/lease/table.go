@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/internal/heap"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -28,8 +29,8 @@ type Table struct {
 	detector  *StallDetector
 	sessions  sessionStore
 	groups    map[*Holder]*group
-	timers    heap[*session, timerOrder] // the detached and the doubtful sessions
-	watched   heap[*group, groupOrder]   // every group
+	timers    heap.Heap[*session, timerOrder] // the detached and the doubtful sessions
+	watched   heap.Heap[*group, groupOrder]   // every group
 	scratch   []*session
 
 	attached, expiring int
@@ -123,7 +124,7 @@ func (t *Table) Unlead() []Lost {
 	lost := make([]Lost, 0, len(t.groups))
 	for h, g := range t.groups {
 		lost = append(lost, Lost{Holder: h, Sessions: g.ids()})
-		h.debt.Add(int64(len(g.sessions.items)))
+		h.debt.Add(int64(len(g.sessions.Items)))
 		h.removeTable(t)
 	}
 	t.clear()
@@ -133,7 +134,7 @@ func (t *Table) Unlead() []Lost {
 func (t *Table) clear() {
 	t.sessions = newSessionStore()
 	t.groups = make(map[*Holder]*group)
-	t.timers, t.watched, t.scratch = heap[*session, timerOrder]{}, heap[*group, groupOrder]{}, nil
+	t.timers, t.watched, t.scratch = heap.Heap[*session, timerOrder]{}, heap.Heap[*group, groupOrder]{}, nil
 	t.attached, t.expiring = 0, 0
 }
 

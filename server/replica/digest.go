@@ -107,7 +107,7 @@ func (d *digests) finish(number, sum uint64) {
 	d.mu.Unlock()
 	switch {
 	case err != nil:
-		_ = d.set.halt(err)
+		_ = d.set.Halt(err)
 	case asked:
 		d.propose(number, sum)
 	}
@@ -149,12 +149,6 @@ func (t *leaderTasks) checkDigest(now time.Time) {
 	t.r.propose(&shard.Command{Kind: shard.CmdDigestTake, Count: number}, nil, nil)
 }
 
-func (r *Replica) initDigests() {
-	r.digests.init(r.set, r.ID, func(number, sum uint64) {
-		r.propose(&shard.Command{Kind: shard.CmdDigestCompare, Count: number, Sum: sum}, nil, nil)
-	})
-}
-
 // takeDigest begins a digest of the state after the batch.
 func (r *Replica) takeDigest(number uint64) {
 	d := r.Machine.BeginDigest()
@@ -169,12 +163,6 @@ func (m *Meta) checkDigest() {
 	if number, due := m.digests.due(m.set.Now()); due {
 		m.request(meta.Command{Kind: meta.CmdDigestTake, Digest: number})
 	}
-}
-
-func (m *Meta) initDigests() {
-	m.digests.init(m.set, MetaShard, func(number, sum uint64) {
-		m.request(meta.Command{Kind: meta.CmdDigestCompare, Digest: number, Sum: sum})
-	})
 }
 
 // takeDigest begins a digest of the state after the batch.

@@ -265,7 +265,7 @@ func (r *Replica) emptyLeft(now time.Time) {
 	}
 	r.left.Store(0)
 	if err := r.empty(); err != nil {
-		_ = r.set.halt(r.broken(err))
+		_ = r.set.Halt(r.broken(err))
 	}
 }
 

@@ -79,12 +79,10 @@ func (f *freshness) confirmed(limit time.Duration) bool {
 func within(limit time.Duration, ask func(done func(ok bool))) bool {
 	answer := make(chan bool, 1)
 	ask(func(ok bool) { answer <- ok })
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case ok := <-answer:
 		return ok
-	case <-timer.C:
+	case <-time.After(limit):
 		return false
 	}
 }

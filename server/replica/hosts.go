@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -21,15 +23,11 @@ var ErrUnknown = errors.New("server: what became of a command of the meta shard 
 // allKnown reports whether all hosts of the cluster are on record. In a founded cluster the hosts with records are
 // all hosts.
 func (m *Meta) allKnown() bool {
-	if m.Machine.Founded() {
-		return true
+	unknown := func(id shard.HostID) bool {
+		_, known := m.Machine.Host(id)
+		return !known
 	}
-	for _, id := range m.set.config.Hosts {
-		if _, known := m.Machine.Host(id); !known {
-			return false
-		}
-	}
-	return true
+	return m.Machine.Founded() || !slices.ContainsFunc(m.set.config.Hosts, unknown)
 }
 
 // mayFound reports whether the hosts can be given their records.

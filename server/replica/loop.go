@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -85,15 +86,8 @@ func (s *Set) rest(idle time.Duration) time.Duration {
 
 // calm reports whether nothing on this host has a deadline, as far as a look without a search shows.
 func (s *Set) calm() bool {
-	if s.upkeepDue.Load() {
-		return false
-	}
-	for _, r := range s.Replicas {
-		if !r.calm() {
-			return false
-		}
-	}
-	return true
+	busy := func(r *Replica) bool { return !r.calm() }
+	return !s.upkeepDue.Load() && !slices.ContainsFunc(s.Replicas, busy)
 }
 
 func (r *Replica) calm() bool {
@@ -115,7 +109,7 @@ func (r *Replica) calm() bool {
 func (t *leaderTasks) idle() bool {
 	r := t.r
 	r.mu.Lock()
-	timers := len(r.timers.heap)
+	timers := len(r.timers.heap.Items)
 	r.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -69,7 +69,9 @@ func (s *Set) newMetaReplica() *Meta {
 	m.log = &m.end
 	m.incarnation.Store(1)
 	m.rights.Store(m.Machine.Rights())
-	m.initDigests()
+	m.digests.init(s, MetaShard, func(number, sum uint64) {
+		m.request(meta.Command{Kind: meta.CmdDigestCompare, Digest: number, Sum: sum})
+	})
 	return m
 }
 
@@ -181,7 +183,7 @@ func (m *Meta) recordOutcome(sequence uint64, e *meta.Effect) {
 func (m *Meta) Apply(entries []shard.Entry) error {
 	for i := range entries {
 		if err := meta.DecodeBatch(entries[i].Data, &m.batch, m.Machine.Level()); err != nil {
-			return m.set.halt(fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err))
+			return m.set.Halt(fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err))
 		}
 		m.effects.Reset()
 		m.Machine.Apply(&m.batch, &m.effects)
@@ -189,7 +191,7 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 		m.rights.Store(m.Machine.Rights())
 		for j := range m.effects.List {
 			if err := m.handle(&m.effects.List[j]); err != nil {
-				return m.set.halt(err)
+				return m.set.Halt(err)
 			}
 		}
 		m.appliedVersion.Store(m.Machine.Version())
@@ -256,7 +258,7 @@ func (m *Meta) PrepareSnapshot() (shard.Snapshot, error) { return m.Machine.Prep
 func (m *Meta) Restore(r io.Reader) error {
 	if err := m.Machine.Restore(r); err != nil {
 		if errors.Is(err, shard.ErrNewerFormat) {
-			_ = m.set.halt(fmt.Errorf("server: %w", err))
+			_ = m.set.Halt(fmt.Errorf("server: %w", err))
 		}
 		return err
 	}

@@ -13,8 +13,9 @@ type mutation struct {
 	// command returns the command for a request, and separately the fields of all mutations, the node and the name.
 	// The part of the command in the form of its kind is written to body, whose memory is used again.
 	command func(r *protocol.Request, body *[]byte) (m *protocol.Mutation, node uint64, name []byte, c shard.Command)
-	// answer makes the answer to a successful request, in memory of the replica that is used again.
-	answer func(r *Replica, c *shard.Command, e *shard.Effect) protocol.AnswerMessage
+	// fill gives the answer to a successful request its content, in memory of the replica that is used again. Nil: the
+	// answer has no content.
+	fill func(r *Replica, c *shard.Command, e *shard.Effect)
 	// mayChangeNothing: such requests often repeat known facts, and then need not go into the log.
 	mayChangeNothing bool
 	// waits says by which forecast the command, once applied, only waits for other commands.
@@ -33,11 +34,12 @@ var mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
 	return all
 }()
 
-// answers are reused for every answer, because an encoder takes pointers.
-type answers struct {
-	semaphoreAnswers
-	rolloutAnswers
-	processAnswers
+// initAnswers finds the places of answers to mutations in the one answer that is used again.
+func (r *Replica) initAnswers() {
+	for k := range r.answers {
+		r.answer.Kind = protocol.Kind(k).Answer()
+		r.answers[k] = r.answer.Message()
+	}
 }
 
 // IsMutation reports whether requests of the kind change an object.

@@ -16,11 +16,10 @@ var processMutations = map[protocol.Kind]mutation{
 			*body = process.Append((*body)[:0], &m.Put)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessPut, Body: *body}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.processPut = protocol.ProcessPutAnswer{
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
+			r.answer.ProcessPut = protocol.ProcessPutAnswer{
 				Revision: uint64(e.Revision), Created: e.Flags&shard.FlagCreated != 0,
 			}
-			return &r.processPut
 		},
 	},
 	protocol.KindProcessDelete: {
@@ -30,8 +29,7 @@ var processMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdProcessDelete, Flags: flagIf(m.Force, shard.FlagForce),
 			}
 		},
-		answer: always(&protocol.ProcessDeleteAnswer{}),
-		frees:  true,
+		frees: true,
 	},
 	protocol.KindProcessAct: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -39,7 +37,6 @@ var processMutations = map[protocol.Kind]mutation{
 			*body = process.Append((*body)[:0], &m.Act)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessAct, Body: *body}
 		},
-		answer: always(&protocol.ProcessActAnswer{}),
 	},
 	protocol.KindProcessJoin: {
 		waits: gathers,
@@ -49,10 +46,7 @@ var processMutations = map[protocol.Kind]mutation{
 			*body = process.Append((*body)[:0], &m.Arrival)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessJoin, Body: *body}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.processJoined.MemberID = uint64(e.Order)
-			return &r.processJoined
-		},
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.ProcessJoin.MemberID = uint64(e.Order) },
 	},
 	protocol.KindProcessLeave: {
 		waits: gathers,
@@ -62,16 +56,14 @@ var processMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdProcessLeave, Order: shard.OrderID(m.MemberID),
 			}
 		},
-		answer: always(&protocol.ProcessLeaveAnswer{}),
-		frees:  true,
+		frees: true,
 	},
 	protocol.KindProcessPrepared: {
 		waits: gathers,
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessPrepared
-			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessPrepared, &m.Part)
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessPrepared, &m.Part, nil)
 		},
-		answer: always(&protocol.ProcessPreparedAnswer{}),
 	},
 	protocol.KindProcessSend: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -81,68 +73,49 @@ var processMutations = map[protocol.Kind]mutation{
 				to.To = append(to.To, uint64(id))
 			}
 			*body = process.AppendReceivers((*body)[:0], to)
-			c := partCommand(shard.CmdProcessSend, &m.Part)
-			c.Timeout, c.Body, c.Data = m.TimeoutMillis, *body, m.Payload
+			c := partCommand(shard.CmdProcessSend, &m.Part, m.Payload)
+			c.Timeout, c.Body = m.TimeoutMillis, *body
 			return &m.Mutation, m.NodeID, m.Name, c
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.processSent.Exchange = uint64(e.Order)
-			return &r.processSent
-		},
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.ProcessSend.Exchange = uint64(e.Order) },
 	},
 	protocol.KindProcessReply: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessReply
-			c := partCommand(shard.CmdProcessReply, &m.Part)
-			c.Timeout, c.Flags, c.Data = m.Exchange, flagIf(m.Failed, shard.FlagFailed), m.Data
+			c := partCommand(shard.CmdProcessReply, &m.Part, m.Data)
+			c.Timeout, c.Flags = m.Exchange, flagIf(m.Failed, shard.FlagFailed)
 			return &m.Mutation, m.NodeID, m.Name, c
 		},
-		answer: always(&protocol.ProcessReplyAnswer{}),
 	},
 	protocol.KindProcessComplete: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessComplete
-			c := partCommand(shard.CmdProcessComplete, &m.Part)
-			c.Data = m.Result
-			return &m.Mutation, m.NodeID, m.Name, c
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessComplete, &m.Part, m.Result)
 		},
-		answer: always(&protocol.ProcessCompleteAnswer{}),
 	},
 	protocol.KindProcessCompleted: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessCompleted
-			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessCompleted, &m.Part)
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessCompleted, &m.Part, nil)
 		},
-		answer: always(&protocol.ProcessCompletedAnswer{}),
 	},
 	protocol.KindProcessFail: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessFail
-			c := partCommand(shard.CmdProcessFail, &m.Part)
-			c.Data = m.Text
-			return &m.Mutation, m.NodeID, m.Name, c
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessFail, &m.Part, m.Text)
 		},
-		answer: always(&protocol.ProcessFailAnswer{}),
 	},
 	protocol.KindInboxAck: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.InboxAck
 			part := protocol.Part{MemberID: m.MemberID, Ack: m.Ack}
-			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdInboxAck, &part)
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdInboxAck, &part, nil)
 		},
-		answer: always(&protocol.InboxAckAnswer{}),
-		frees:  true,
+		frees: true,
 	},
 }
 
-// processAnswers are the answers to mutations of processes, if they have content.
-type processAnswers struct {
-	processPut    protocol.ProcessPutAnswer
-	processJoined protocol.ProcessJoinAnswer
-	processSent   protocol.ProcessSendAnswer
-}
-
 // partCommand is the command of a member in a round.
-func partCommand(k shard.CommandKind, p *protocol.Part) shard.Command {
-	return shard.Command{Kind: k, Order: shard.OrderID(p.MemberID), Term: p.Epoch, Count: p.Ack}
+func partCommand(k shard.CommandKind, p *protocol.Part, data []byte) shard.Command {
+	return shard.Command{Kind: k, Order: shard.OrderID(p.MemberID), Term: p.Epoch, Count: p.Ack, Data: data}
 }

@@ -48,7 +48,9 @@ type Replica struct {
 	dirty   []Conn
 	one     [1]shard.Effect
 	awake   uint64 // the last alarm that the loop was woken for
-	answers
+	// answer is reused for every answer, because an encoder takes pointers.
+	answer  protocol.Answer
+	answers [protocol.MaxRequestKind + 1]protocol.AnswerMessage // the places in answer, by the kind of request
 	pushes
 
 	watching atomic.Int64 // the number of one-shot watches
@@ -83,13 +85,14 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.leadership.Store(&shard.Leadership{})
 	r.log = &r.end
 	r.Leases, _ = lease.NewTable(lease.Config{
-		Grace: s.timing.grace, StallAfter: stallAfter, Halt: func(err error) { _ = s.halt(r.broken(err)) },
+		Grace: s.timing.grace, StallAfter: stallAfter, Halt: func(err error) { _ = s.Halt(r.broken(err)) },
 	})
 	r.fresh = newFreshness(r)
 	r.Hub = hub.New(m, hub.Options{
-		Budget: s.config.Watches, Halt: func(err error) { _ = s.halt(r.broken(err)) },
+		Budget: s.config.Watches, Halt: func(err error) { _ = s.Halt(r.broken(err)) },
 	})
 	r.Inboxes = inbox.New(inbox.Config{Machine: m})
+	r.initAnswers()
 	r.waiters.init()
 	r.timers.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
@@ -98,7 +101,9 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	})
 	r.Pipeline.Open(r.log)
 	r.leader.init(r)
-	r.initDigests()
+	r.digests.init(s, id, func(number, sum uint64) {
+		r.propose(&shard.Command{Kind: shard.CmdDigestCompare, Count: number, Sum: sum}, nil, nil)
+	})
 	r.noteLevel()
 	return r
 }
@@ -133,7 +138,7 @@ func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.conf
 func (r *Replica) Apply(entries []shard.Entry) error {
 	for i := range entries {
 		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.Level()); err != nil {
-			return r.set.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
+			return r.set.Halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
 		}
 		var ops []pipeline.Op
 		began := r.set.Now()
@@ -141,7 +146,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 			var proposed time.Time
 			var err error
 			if ops, proposed, err = r.Pipeline.Land(r.batch.Sequence, len(r.batch.Commands)); err != nil {
-				return r.set.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
+				return r.set.Halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
 			}
 			if ops != nil {
 				r.set.metrics.Commit.Observe(int64(began.Sub(proposed)))
@@ -151,7 +156,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 		r.applied.Store(entries[i].Index)
 		r.set.metrics.Applied(len(r.batch.Commands), int64(r.set.Now().Sub(began)))
 		if err := r.complete(ops); err != nil {
-			return r.set.halt(err)
+			return r.set.Halt(err)
 		}
 		r.effects.Reset() // at once: the memory of a burst is not kept until the next batch
 		if ops != nil {
@@ -285,7 +290,10 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 		r.Mark(c)
 		return
 	}
-	answer := mutations[o.Kind].answer(r, command, e)
+	answer := r.answers[o.Kind]
+	if fill := mutations[o.Kind].fill; fill != nil {
+		fill(r, command, e)
+	}
 	if e.Flags&shard.FlagQueued == 0 {
 		c.Answer(o.Request, answer)
 	} else if c.AnswerBound(command.Session, o.Request, answer) {
@@ -348,7 +356,7 @@ func (r *Replica) PrepareSnapshot() (shard.Snapshot, error) { return r.Machine.P
 func (r *Replica) Restore(from io.Reader) error {
 	if err := r.Machine.Restore(from); err != nil {
 		if errors.Is(err, shard.ErrNewerFormat) {
-			_ = r.set.halt(fmt.Errorf("server: shard %d: %w", r.ID, err))
+			_ = r.set.Halt(fmt.Errorf("server: shard %d: %w", r.ID, err))
 		}
 		return err
 	}

@@ -36,7 +36,7 @@ func (r *Replica) Unchanged(c *shard.Command) protocol.AnswerMessage {
 	case !same:
 		return nil
 	case c.Kind == shard.CmdRolloutReport:
-		return &reported
+		return &r.answer.RolloutReport // without content, and never written to
 	}
 	return &protocol.RolloutAskAnswer{
 		Target: protocol.RolloutTarget{

@@ -15,11 +15,10 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			*body = rollout.Append((*body)[:0], &m.Put)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutPut, Body: *body}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.put = protocol.RolloutPutAnswer{
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
+			r.answer.RolloutPut = protocol.RolloutPutAnswer{
 				Revision: uint64(e.Revision), Created: e.Flags&shard.FlagCreated != 0,
 			}
-			return &r.put
 		},
 	},
 	protocol.KindRolloutDelete: {
@@ -29,8 +28,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdRolloutDelete, Flags: flagIf(m.Force, shard.FlagForce),
 			}
 		},
-		answer: always(&protocol.RolloutDeleteAnswer{}),
-		frees:  true,
+		frees: true,
 	},
 	protocol.KindRolloutPublish: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -40,10 +38,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdRolloutPublish, Body: *body, Data: m.Payload,
 			}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.published.Seq = uint64(e.Order)
-			return &r.published
-		},
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutPublish.Seq = uint64(e.Order) },
 	},
 	protocol.KindRolloutSource: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -51,10 +46,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			*body = rollout.Append((*body)[:0], &m.SourceRole)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutSource, Body: *body}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.source.SourceID = uint64(e.Order)
-			return &r.source
-		},
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutSource.SourceID = uint64(e.Order) },
 	},
 	protocol.KindRolloutOffer: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -64,10 +56,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdRolloutOffer, Body: *body, Data: m.Payload,
 			}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.offered.Seq = uint64(e.Order)
-			return &r.offered
-		},
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutOffer.Seq = uint64(e.Order) },
 	},
 	protocol.KindRolloutJoin: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -75,18 +64,14 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			*body = rollout.Append((*body)[:0], &m.Instance)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutJoin, Body: *body}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.joined.InstanceID = uint64(e.Order)
-			return &r.joined
-		},
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutJoin.InstanceID = uint64(e.Order) },
 	},
 	protocol.KindRolloutLeave: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutLeave
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutLeave}
 		},
-		answer: always(&protocol.RolloutLeaveAnswer{}),
-		frees:  true,
+		frees: true,
 	},
 	protocol.KindRolloutRole: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -97,14 +82,12 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			}
 			return &m.Mutation, m.NodeID, m.Name, c
 		},
-		answer: always(&protocol.RolloutRoleAnswer{}),
 	},
 	protocol.KindRolloutReport: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutReport
 			return &m.Mutation, m.NodeID, m.Name, reportCommand(shard.CmdRolloutReport, &m.Report, body)
 		},
-		answer:           always(&reported),
 		mayChangeNothing: true,
 	},
 	protocol.KindRolloutAsk: {
@@ -112,9 +95,8 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			m := &r.RolloutAsk
 			return &m.Mutation, m.NodeID, m.Name, reportCommand(shard.CmdRolloutAsk, &m.Report, body)
 		},
-		answer: func(r *Replica, c *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.asked = r.askAnswer(c, e)
-			return &r.asked
+		fill: func(r *Replica, c *shard.Command, e *shard.Effect) {
+			r.answer.RolloutAsk = r.askAnswer(c, e)
 		},
 		mayChangeNothing: true,
 	},
@@ -124,10 +106,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			*body = rollout.Append((*body)[:0], &m.Act)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutAct, Body: *body}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.acted.Generation = uint64(e.Order)
-			return &r.acted
-		},
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutAct.Generation = uint64(e.Order) },
 	},
 	protocol.KindRolloutGate: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -135,27 +114,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			*body = rollout.Append((*body)[:0], &m.Judgement)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutGate, Body: *body}
 		},
-		answer: always(&protocol.RolloutGateAnswer{}),
 	},
-}
-
-// rolloutAnswers are the answers to mutations of rollouts, if they have content.
-type rolloutAnswers struct {
-	put       protocol.RolloutPutAnswer
-	published protocol.RolloutPublishAnswer
-	source    protocol.RolloutSourceAnswer
-	offered   protocol.RolloutOfferAnswer
-	joined    protocol.RolloutJoinAnswer
-	asked     protocol.RolloutAskAnswer
-	acted     protocol.RolloutActAnswer
-}
-
-// reported has no content, and so is never written to.
-var reported protocol.RolloutReportAnswer
-
-// always is the answer of requests whose answer has no content.
-func always(m protocol.AnswerMessage) func(*Replica, *shard.Command, *shard.Effect) protocol.AnswerMessage {
-	return func(*Replica, *shard.Command, *shard.Effect) protocol.AnswerMessage { return m }
 }
 
 func reportCommand(k shard.CommandKind, m *protocol.InstanceReport, body *[]byte) shard.Command {

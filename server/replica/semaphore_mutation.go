@@ -13,9 +13,8 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdSemaphoreCreate, Count: m.Limit,
 				Data: m.Data}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.created.Revision = uint64(e.Revision)
-			return &r.created
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
+			r.answer.SemaphoreCreate.Revision = uint64(e.Revision)
 		},
 	},
 	protocol.KindSemaphoreUpdate: {
@@ -26,9 +25,8 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 				Revision: shard.Revision(m.ExpectedRevision),
 			}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.updated.Revision = uint64(e.Revision)
-			return &r.updated
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
+			r.answer.SemaphoreUpdate.Revision = uint64(e.Revision)
 		},
 	},
 	protocol.KindSemaphoreResize: {
@@ -38,9 +36,8 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdSemaphoreResize, Count: m.Limit, Revision: shard.Revision(m.ExpectedRevision),
 			}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.resized.Revision = uint64(e.Revision)
-			return &r.resized
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
+			r.answer.SemaphoreResize.Revision = uint64(e.Revision)
 		},
 	},
 	protocol.KindSemaphoreDelete: {
@@ -50,8 +47,7 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdSemaphoreDelete, Flags: flagIf(m.Force, shard.FlagForce),
 			}
 		},
-		answer: always(&protocol.SemaphoreDeleteAnswer{}),
-		frees:  true,
+		frees: true,
 	},
 	protocol.KindAcquire: {
 		waits: queues,
@@ -62,15 +58,14 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 				Flags: flagIf(m.Ephemeral, shard.FlagEphemeral),
 			}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
+			r.answer.Acquire = protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
 			switch {
 			case e.Flags&shard.FlagQueued != 0:
-				r.acquired.Outcome = protocol.Queued
+				r.answer.Acquire.Outcome = protocol.Queued
 			case e.Flags&shard.FlagAcquired != 0:
-				r.acquired.Outcome = protocol.Acquired
+				r.answer.Acquire.Outcome = protocol.Acquired
 			}
-			return &r.acquired
 		},
 	},
 	protocol.KindRelease: {
@@ -78,19 +73,9 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 			m := &r.Release
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRelease, Order: shard.OrderID(m.OrderID)}
 		},
-		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
-			r.released.Released = e.Flags&shard.FlagReleased != 0
-			return &r.released
+		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
+			r.answer.Release.Released = e.Flags&shard.FlagReleased != 0
 		},
 		frees: true,
 	},
-}
-
-// semaphoreAnswers are the answers to mutations of semaphores.
-type semaphoreAnswers struct {
-	created  protocol.SemaphoreCreateAnswer
-	updated  protocol.SemaphoreUpdateAnswer
-	resized  protocol.SemaphoreResizeAnswer
-	acquired protocol.AcquireAnswer
-	released protocol.ReleaseAnswer
 }

@@ -120,20 +120,13 @@ func dataShards(n int) []meta.ShardID {
 
 // Open restores the replicas and starts the loop. When Open returns the replicas take part in their shards.
 func (s *Set) Open() error {
-	if err := s.openLogs(); err != nil {
-		s.closeLogs()
-		return err
-	}
-	s.loop.Go(s.run)
-	return nil
-}
-
-func (s *Set) openLogs() error {
 	for _, at := range s.seats() {
 		if err := s.open(at); err != nil {
+			s.closeLogs()
 			return err
 		}
 	}
+	s.loop.Go(s.run)
 	return nil
 }
 
@@ -222,20 +215,25 @@ func (s *Set) SomeLed() *Replica {
 }
 
 // Moved is for messages to clients: the leader of the shard, as far as this host knows.
-func (s *Set) Moved(r *Replica) protocol.Result {
-	l := r.Known()
-	if l.Leader == 0 || l.Leader == s.config.Self.ID {
-		return protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard has no leader at the moment",
-			WaitMillis: 20}
+func (s *Set) Moved(r *Replica) protocol.Result { return s.MovedTo(r.ID, r.Known().Leader) }
+
+// MovedTo is Moved for any shard, with the leader that the message is about.
+func (s *Set) MovedTo(id uint64, leader shard.HostID) protocol.Result {
+	if leader == 0 || leader == s.config.Self.ID {
+		message := "the shard has no leader at the moment"
+		if id == MetaShard {
+			message = "the meta shard has no leader at the moment"
+		}
+		return protocol.Result{Status: protocol.StatusUnavailable, Message: message, WaitMillis: 20}
 	}
 	return protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
-		ShardID: r.ID, LeaderHostID: uint64(l.Leader), LeaderAddress: s.Meta.AddressOf(l.Leader),
+		ShardID: id, LeaderHostID: uint64(leader), LeaderAddress: s.Meta.AddressOf(leader),
 		RoutingVersion: s.Meta.RoutingVersion(),
 	}}
 }
 
-// halt stops a host that cannot go on with a shard: its replica would differ from the rest.
-func (s *Set) halt(err error) error {
+// Halt stops a host that cannot go on with a shard: its replica would differ from the rest.
+func (s *Set) Halt(err error) error {
 	s.log.Error("this host cannot go on", "error", err)
 	if s.config.Halt != nil {
 		s.config.Halt(err)

@@ -1,9 +1,9 @@
 package replica
 
 import (
-	"container/heap"
 	"time"
 
+	"github.com/signalbox/signalbox/internal/heap"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -11,7 +11,7 @@ import (
 // chained. Order ids of two shards may be equal, and slots move between shards; but a session never has two links of
 // one order id.
 type waiterTimers struct {
-	heap    timerHeap
+	heap    heap.Heap[*waiterTimer, timerOrder]
 	byOrder map[waiterKey]*waiterTimer
 	first   map[shard.SessionID]*waiterTimer
 }
@@ -31,7 +31,7 @@ type waiterTimer struct {
 }
 
 func (wt *waiterTimers) init() {
-	wt.heap = nil
+	wt.heap.Items = nil
 	wt.byOrder = make(map[waiterKey]*waiterTimer)
 	wt.first = make(map[shard.SessionID]*waiterTimer)
 }
@@ -44,13 +44,13 @@ func (wt *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
 		w.next.prev = w
 	}
 	wt.byOrder[keyOf(&ref)], wt.first[ref.Session] = w, w
-	heap.Push(&wt.heap, w)
+	wt.heap.Push(w)
 }
 
 func (wt *waiterTimers) remove(key waiterKey) {
 	if w := wt.byOrder[key]; w != nil {
 		wt.unlink(w)
-		heap.Remove(&wt.heap, w.place)
+		wt.heap.Remove(w.place)
 	}
 }
 
@@ -80,34 +80,20 @@ func (wt *waiterTimers) unlink(w *waiterTimer) {
 // due takes up to max waiters whose time is up.
 func (wt *waiterTimers) due(now time.Time, max int) []shard.WaiterRef {
 	var out []shard.WaiterRef
-	for len(wt.heap) > 0 && len(out) < max && !wt.heap[0].at.After(now) {
-		w := heap.Pop(&wt.heap).(*waiterTimer)
+	for len(wt.heap.Items) > 0 && len(out) < max && !wt.heap.First().at.After(now) {
+		w := wt.heap.First()
 		wt.unlink(w)
+		wt.heap.Remove(w.place)
 		out = append(out, w.ref)
 	}
 	return out
 }
 
-type timerHeap []*waiterTimer
+// timerOrder orders timers by their deadlines.
+type timerOrder struct{}
 
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
-}
-func (h *timerHeap) Push(x any) {
-	w := x.(*waiterTimer)
-	w.place = len(*h)
-	*h = append(*h, w)
-}
-func (h *timerHeap) Pop() any {
-	old := *h
-	w := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return w
-}
+func (timerOrder) Before(a, b *waiterTimer) bool { return a.at.Before(b.at) }
+func (timerOrder) Placed(w *waiterTimer, at int) { w.place = at }
 
 // restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters
 // come and go meanwhile. A waiter that is gone before its timer starts is missing in a second walk, and the walk

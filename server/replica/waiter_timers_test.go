@@ -81,9 +81,9 @@ func (q *lockQueue) wantTimers(when string, want int) {
 			chained++
 		}
 	}
-	if len(timers.heap) != want || len(timers.byOrder) != want || chained != want {
+	if len(timers.heap.Items) != want || len(timers.byOrder) != want || chained != want {
 		q.t.Fatalf("%s: %d timers, %d by order and %d by session; want %d",
-			when, len(timers.heap), len(timers.byOrder), chained, want)
+			when, len(timers.heap.Items), len(timers.byOrder), chained, want)
 	}
 }
 
@@ -198,9 +198,9 @@ func TestTimersAreThoseThatWereStartedAndNotStopped(t *testing.T) {
 				chained++
 			}
 		}
-		if len(timers.heap) != len(naive) || len(timers.byOrder) != len(naive) || chained != len(naive) {
+		if len(timers.heap.Items) != len(naive) || len(timers.byOrder) != len(naive) || chained != len(naive) {
 			t.Fatalf("step %d: %d timers, %d by order and %d by session; want %d",
-				step, len(timers.heap), len(timers.byOrder), chained, len(naive))
+				step, len(timers.heap.Items), len(timers.byOrder), chained, len(naive))
 		}
 	}
 }
