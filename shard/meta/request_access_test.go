@@ -51,7 +51,7 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 	set := c.Rights().Set(ci)
 	if !set.Allows("/prod/jobs", "x", protocol.RightWrite) || !set.Allows("/prod/x", "d-1", protocol.RightOperate) ||
 		set.Allows("/prod/x", "e", protocol.RightOperate) {
-		t.Errorf("ci has %v", set.Rules())
+		t.Errorf("ci has %v", set)
 	}
 	c.refused(protocol.StatusPreconditionFailed, "token:ci has the role deploy on /prod: revoke it first",
 		&AccessRoleDelete{Name: "deploy"})
