@@ -174,6 +174,6 @@ func (m *Machine) changeRights(at hosts.At, checked Checked, what string,
 		return hosts.Answer{Existed: true}
 	}
 	m.rights = next
-	m.topology.records.NoteAccess(at, what)
+	m.topology.records.Note(at, hosts.EventAccess, what)
 	return hosts.Answer{}
 }

@@ -170,7 +170,7 @@ func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 		return hosts.Answer{Existed: true}
 	}
 	tt.rights = next
-	tt.records.NoteAccess(at, what)
+	tt.records.Note(at, hosts.EventAccess, what)
 	return hosts.Answer{}
 }
 

@@ -50,7 +50,7 @@ func (bn *BackupNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	default:
 		return refusal(protocol.StatusBadRequest, "a state is not saved up to phase %d", bn.Phase)
 	}
-	return m.topology.records.NoteBackup(at, bn.Host, bn.Incarnation, what)
+	return m.topology.records.NoteOf(at, hosts.EventBackup, bn.Host, bn.Incarnation, what)
 }
 
 // ActNote notes a change in the history that a client made through a host, with a reason. ActNote is for changes
@@ -73,5 +73,5 @@ func (an *ActNote) apply(m *Machine, at hosts.At) hosts.Answer {
 		return refusal(protocol.StatusBadRequest, "a change is noted by what it was and why, of at most %d bytes each",
 			hosts.MaxText)
 	}
-	return m.topology.records.NoteAct(at, an.Host, an.Incarnation, an.What)
+	return m.topology.records.NoteOf(at, hosts.EventAct, an.Host, an.Incarnation, an.What)
 }

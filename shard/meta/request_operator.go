@@ -223,7 +223,7 @@ func (sc *StepCancel) code(c *form.Coder) { c.Numbers((*uint64)(&sc.Step), &sc.H
 func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
 	switch out := m.topology.plan.Cancel(at.Now, sc.Step, at.Why, sc.Hold); out {
 	case plan.Applied:
-		m.topology.records.NoteStep(at, fmt.Sprintf("step %d was cancelled", sc.Step))
+		m.topology.records.Note(at, hosts.EventStep, fmt.Sprintf("step %d was cancelled", sc.Step))
 		return hosts.Answer{}
 	case plan.Over:
 		return hosts.Answer{Existed: true}
@@ -241,6 +241,6 @@ func (sf *StepForget) apply(m *Machine, at hosts.At) hosts.Answer {
 	if m.topology.plan.Forget(sf.Subject) != plan.Applied {
 		return refusal(protocol.StatusNotFound, "%q does not wait", form.Cut(string(sf.Subject), plan.MaxSubject))
 	}
-	m.topology.records.NoteStep(at, fmt.Sprintf("%s waits no longer", sf.Subject))
+	m.topology.records.Note(at, hosts.EventStep, fmt.Sprintf("%s waits no longer", sf.Subject))
 	return hosts.Answer{}
 }
