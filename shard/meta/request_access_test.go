@@ -175,7 +175,7 @@ func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 }
 
 func (*topologyTwin) asksForRights(r Request) bool {
-	return r.kind() >= CmdAccessGrant && r.kind() <= CmdAccessTokenRevoke
+	return kindOf(r) >= CmdAccessGrant && kindOf(r) <= CmdAccessTokenRevoke
 }
 
 // access makes a request about rights.

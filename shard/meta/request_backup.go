@@ -29,11 +29,8 @@ type BackupNote struct {
 	Bytes       uint64 // handed over so far
 }
 
-func (*BackupNote) kind() CommandKind { return CmdBackupNote }
-
 func (bn *BackupNote) code(c *form.Coder) {
-	codeIdentity(c, &bn.Host, &bn.Incarnation)
-	c.Number((*uint64)(&bn.Shard))
+	codeAll(c, &bn.Host, &bn.Incarnation, &bn.Shard)
 	form.Small(c, &bn.Phase)
 	c.Number(&bn.Bytes)
 }
@@ -61,12 +58,7 @@ type ActNote struct {
 	What        string
 }
 
-func (*ActNote) kind() CommandKind { return CmdActNote }
-
-func (an *ActNote) code(c *form.Coder) {
-	codeIdentity(c, &an.Host, &an.Incarnation)
-	c.Text(&an.What, anyLength)
-}
+func (an *ActNote) code(c *form.Coder) { codeAll(c, &an.Host, &an.Incarnation, &an.What) }
 
 func (an *ActNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	if an.What == "" || !form.FitText(hosts.MaxText, an.What, at.Why) || at.Why == "" {
