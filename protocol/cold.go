@@ -30,13 +30,7 @@ func values[T any, P interface {
 }
 
 // Size returns how many bytes a value takes as an item of a list, for lists that are cut into pages.
-func Size(v field.Value) int {
-	c := listCodecs.Get().(*codec)
-	defer listCodecs.Put(c)
-	c.startWriting(nil)
-	c.value("", v)
-	return len(c.written())
-}
+func Size(v field.Value) int { return len(AppendRecord(nil, v)) }
 
 // Text implements field.Coder, as do the methods that follow.
 func (c *cold) Text(name string, v *string, most int) {
@@ -83,23 +77,18 @@ func (c *cold) Small(name string, v, _ uint8) uint8 {
 }
 
 func (c *cold) Words(name string, v *[]string, most, each int) {
-	c.items(name, len(*v), most, func(n int) { *v = make([]string, n) }, func(w *codec, i int) {
+	c.items(name, len(*v), most, func(n int) { *v = field.Made[string](n) }, func(w *codec, i int) {
 		b := View((*v)[i])
 		w.text("", &b, uint64(each))
 		if !w.writing {
 			(*v)[i] = string(b)
 		}
 	})
-	if !c.writing && len(*v) == 0 {
-		*v = nil
-	}
 }
 
 func (c *cold) Numbers(name string, v *[]uint64, most int) {
-	c.items(name, len(*v), most, func(n int) { *v = make([]uint64, n) }, func(w *codec, i int) { w.uint("", &(*v)[i]) })
-	if !c.writing && len(*v) == 0 {
-		*v = nil
-	}
+	size := func(n int) { *v = field.Made[uint64](n) }
+	c.items(name, len(*v), most, size, func(w *codec, i int) { w.uint("", &(*v)[i]) })
 }
 
 func (c *cold) Record(name string, fields func(field.Coder)) {

@@ -157,19 +157,14 @@ func ReadKinds(announced *Kinds) KindSet {
 }
 
 // RequestKinds are the known requests of the second block that clients may send, for the Welcome of a host.
-func RequestKinds() (known Kinds) {
-	for k := minRequest2; k <= maxRequest2; k++ {
-		if k.IsKnown() && !k.BetweenHosts() {
-			known.Append(KindNumber(k))
-		}
-	}
-	return known
-}
+func RequestKinds() Kinds { return secondBlock(minRequest2, maxRequest2) }
 
 // PushKinds are the known pushes of the second block, for the Hello of a client.
-func PushKinds() (known Kinds) {
-	for k := minPush2; k <= maxPush2; k++ {
-		if k.IsKnown() {
+func PushKinds() Kinds { return secondBlock(minPush2, maxPush2) }
+
+func secondBlock(first, last Kind) (known Kinds) {
+	for k := first; k <= last; k++ {
+		if k.IsKnown() && !k.BetweenHosts() {
 			known.Append(KindNumber(k))
 		}
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,10 +155,7 @@ func (c *Concerns) merge(all []hostAnswer) {
 		}
 	}
 	slices.SortStableFunc(c.Items, func(a, b Concern) int {
-		if order := concern.Compare(a, b); order != 0 {
-			return order
-		}
-		return a.Since.Compare(b.Since)
+		return cmp.Or(concern.Compare(a, b), a.Since.Compare(b.Since))
 	})
 	c.Items = slices.CompactFunc(c.Items, func(a, b Concern) bool { return a.Key() == b.Key() })
 	slices.SortFunc(c.Unanswered, func(a, b Unanswered) int { return strings.Compare(a.Address, b.Address) })

@@ -47,10 +47,7 @@ func (r *Registration) publishAgain() error {
 		r.mu.Lock()
 		r.err = err
 		r.mu.Unlock()
-		select {
-		case <-time.After(republish.Pause(failures)):
-		case <-r.ctx.Done():
-		}
+		_ = retry.Wait(r.ctx, republish.Pause(failures)) // the loop looks at the context
 	}
 }
 

@@ -108,14 +108,7 @@ func (f *Failure) Error() string { return fmt.Sprintf("member %d: %s", f.From, f
 
 // failed puts the operation and the subject in front of an error.
 func failed(operation client.OperationKind, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) &&
-		!errors.Is(err, ErrNotFound) && !errors.Is(err, ErrRemoved) {
-		err = fmt.Errorf("%w: %w", ErrNotFound, err)
-	}
-	return failure.Of("process", strings.TrimPrefix(string(operation), "process_"), strconv.Quote(name), err)
+	return failure.OfObject("process", string(operation), name, err, ErrNotFound, ErrRemoved)
 }
 
 // isFinal reports whether another try to join is of no use.

@@ -1,7 +1,7 @@
 package process
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +24,7 @@ type Exchange struct {
 
 	// The lock of the part guards these fields until done is closed.
 	outcome kind.Outcome
-	replies Replies
-	missing int
-	missed  []uint64
+	got     Partial
 }
 
 // Send sends a request to one member and waits for the reply. The reply's Err is the error too. client.ErrNotFound
@@ -140,7 +138,7 @@ func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exc
 		return nil, context.Cause(ctx)
 	}
 	for tries := 0; ; tries++ {
-		x := &Exchange{round: r, done: make(chan struct{})}
+		x := &Exchange{round: r, done: make(chan struct{}), got: Partial{Epoch: r.epoch}}
 		err := r.part.send(ctx, r, m, x)
 		switch {
 		case err == nil:
@@ -190,59 +188,47 @@ func (e *Exchange) result(ctx context.Context) (Replies, error) {
 		}
 		r.part.mu.Lock()
 		defer r.part.mu.Unlock()
-		return e.replies, &Cancelled{Partial: e.partial(), Cause: over}
+		return e.got.Replies, &Cancelled{Partial: e.got, Cause: over}
 	}
 	switch e.outcome {
 	case kind.OutcomeLate:
-		return e.replies, &Late{e.partial()}
+		return e.got.Replies, &Late{e.got}
 	case kind.OutcomeCancelled:
-		cause := context.Cause(r.ctx)
-		if cause == nil {
-			cause = ErrCancelled
-		}
-		return e.replies, &Cancelled{Partial: e.partial(), Cause: cause}
+		return e.got.Replies, &Cancelled{Partial: e.got, Cause: cmp.Or(context.Cause(r.ctx), ErrCancelled)}
 	}
-	if len(e.replies.Failures()) > 0 {
-		return e.replies, &Failed{Epoch: r.epoch, Replies: e.replies}
+	if len(e.got.Replies.Failures()) > 0 {
+		return e.got.Replies, &Failed{Epoch: r.epoch, Replies: e.got.Replies}
 	}
-	return e.replies, nil
-}
-
-func (e *Exchange) partial() Partial {
-	return Partial{Epoch: e.round.epoch, Replies: e.replies, Missing: e.missing, Missed: e.missed}
+	return e.got.Replies, nil
 }
 
 // ending is the end of an exchange, as far as it has arrived.
 type ending struct {
 	exchange *Exchange // nil until the exchange is known
-	epoch    uint64
 	outcome  kind.Outcome
-	replies  Replies
-	missing  int
-	missed   []uint64
+	got      Partial
 	last     bool // all parts have arrived
 }
 
 // add adds a part of the end.
 func (e *ending) add(m *protocol.Item, codec Codec) {
-	e.epoch, e.outcome = m.Epoch, m.Outcome
+	e.got.Epoch, e.outcome = m.Epoch, m.Outcome
 	for reply := range m.Replies.All() {
-		reply.Data = bytes.Clone(reply.Data)
-		e.replies = append(e.replies, replyOf(&reply, codec))
+		e.got.Replies = append(e.got.Replies, replyOf(&reply, codec))
 	}
 	if m.Last {
-		e.last, e.missing = true, int(m.Missing)
+		e.last, e.got.Missing = true, int(m.Missing)
 		for id := range m.Missed.All() {
-			e.missed = append(e.missed, uint64(id))
+			e.got.Missed = append(e.got.Missed, uint64(id))
 		}
 	}
 }
 
 // end gives an exchange the parts of its end that have arrived. The lock of the part is held.
 func (e *ending) end(x *Exchange) {
-	x.replies = e.replies
+	x.got.Replies = e.got.Replies
 	if e.last {
-		x.outcome, x.missing, x.missed = e.outcome, e.missing, e.missed
+		x.outcome, x.got = e.outcome, e.got
 		close(x.done)
 	}
 }

@@ -70,7 +70,7 @@ func (p *part) endRounds(epoch uint64) {
 		r.end(ErrCancelled)
 	}
 	for id, e := range p.endings {
-		if e.exchange == nil && e.epoch <= epoch {
+		if e.exchange == nil && e.got.Epoch <= epoch {
 			delete(p.endings, id)
 		}
 	}

@@ -2,8 +2,10 @@ package rollout
 
 import (
 	"context"
+	"errors"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
@@ -64,4 +66,27 @@ func endsParts(before, now *view.View) bool {
 		return !now.Exists
 	}
 	return now.IsAnother(before) || now.IsWhole(before) || now.Exists != before.Exists
+}
+
+// Errors that this package reports, to be tested for with errors.Is. Refusals of a host are errors of package client.
+var (
+	// ErrNotFound: no rollout has the name, or the rollout does not have the given location, gate or version. The
+	// error is client.ErrNotFound too.
+	ErrNotFound = errors.New("there is no such rollout, or no such part of it")
+	// ErrLeft: the member, or the source, has ended its part.
+	ErrLeft = errors.New("it takes part no more")
+	// ErrSuperseded: the location has another target, or no target.
+	ErrSuperseded = errors.New("the target has been superseded")
+)
+
+// failed puts the operation and the subject in front of an error.
+func failed(operation client.OperationKind, name string, err error) error {
+	return failure.OfObject("rollout", string(operation), name, err, ErrNotFound)
+}
+
+// isFinal reports whether no other program can mend an error, or the context has ended.
+func isFinal(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) ||
+		errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrUnsupported) ||
+		errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrClosed))
 }

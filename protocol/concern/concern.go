@@ -101,15 +101,7 @@ func (c *Concern) Fields(to field.Coder) {
 	to.Text("name", &c.Name, maxName)
 	to.Text("host", &c.Host, MaxText)
 	to.Words("shards", &c.Shards, maxShards, maxDigits)
-	since := uint64(0)
-	if !c.Since.IsZero() {
-		since = uint64(max(c.Since.UnixMilli(), 0))
-	}
-	if to.Number("since_ms", &since); to.Reading() {
-		if c.Since = (time.Time{}); since != 0 {
-			c.Since = time.UnixMilli(int64(since))
-		}
-	}
+	field.Time(to, "since_ms", &c.Since)
 	to.Text("waits_for", &c.WaitsFor, MaxText)
 	to.Text("do", &c.Do, maxDo)
 	to.Text("text", &c.Text, MaxText)

@@ -8,6 +8,7 @@ package field
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,15 +81,13 @@ func Enum[E ~uint8](c Coder, name string, v *E, end E) {
 	}
 }
 
+// Made returns a list of zero values, nil for none.
+func Made[T any](n int) []T { return slices.Grow([]T(nil), n)[:n] }
+
 // List is a list of at most so many values. A log refuses a longer list. The wire reads a longer list up to a bound and
 // leaves the refusal to the Check of the value, whose text names the limit.
 func List[T any](c Coder, name string, list *[]T, most int, item func(*T, Coder)) {
-	c.Items(name, len(*list), most, func(n int) {
-		*list = nil
-		if n > 0 {
-			*list = make([]T, n)
-		}
-	}, func(c Coder, i int) { item(&(*list)[i], c) })
+	c.Items(name, len(*list), most, func(n int) { *list = Made[T](n) }, func(c Coder, i int) { item(&(*list)[i], c) })
 }
 
 // Word returns the word of a number of an enum. A number without a word shows the kind of the enum and the number.

@@ -102,20 +102,16 @@ func CheckWord(what, s string, least, most int) error {
 	if len(s) < least || len(s) > most {
 		return fmt.Errorf("%s is %d bytes long; %d to %d are allowed", what, len(s), least, most)
 	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return fmt.Errorf("%s has the byte %#02x; only printable ASCII without spaces is allowed", what, s[i])
-		}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
+		return fmt.Errorf("%s has the byte %#02x; only printable ASCII without spaces is allowed", what, s[i])
 	}
 	return nil
 }
 
 // Value returns the value of a key, "" for none.
 func (d Domain) Value(key string) string {
-	for _, l := range d {
-		if l.Key == key {
-			return l.Value
-		}
+	if i := slices.IndexFunc(d, func(l Label) bool { return l.Key == key }); i >= 0 {
+		return d[i].Value
 	}
 	return ""
 }

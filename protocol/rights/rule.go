@@ -176,10 +176,8 @@ func checkWord(what, s string, most int) error {
 	if s == "" || len(s) > most {
 		return fmt.Errorf("%s has %d bytes; 1 to %d are allowed", what, len(s), most)
 	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return fmt.Errorf("%s has the byte %#02x; only printable ASCII without spaces is allowed", what, s[i])
-		}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }); i >= 0 {
+		return fmt.Errorf("%s has the byte %#02x; only printable ASCII without spaces is allowed", what, s[i])
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/field"
@@ -206,15 +207,8 @@ func (l *Location) check(index int) string {
 // fitWord reports whether a name of the spec is fit for lists and for views: the name of a view has the name of a
 // location behind a slash.
 func fitWord(s string) bool {
-	if s == "" || len(s) > MaxWord {
-		return false
-	}
-	for _, b := range []byte(s) {
-		if b <= ' ' || b > '~' || b == '/' || b == ',' {
-			return false
-		}
-	}
-	return true
+	unfit := func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ',' }
+	return s != "" && len(s) <= MaxWord && !strings.ContainsFunc(s, unfit)
 }
 
 // Equal reports whether two specs say the same. An empty list says the same as no list.

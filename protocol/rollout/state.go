@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/field"
@@ -45,10 +46,8 @@ func (s *State) Fields(c field.Coder) {
 
 // Location returns the location of a name, nil if the rollout has no such location.
 func (s *State) Location(name string) *LocationState {
-	for i := range s.Locations {
-		if s.Locations[i].Name == name {
-			return &s.Locations[i]
-		}
+	if i := slices.IndexFunc(s.Locations, func(l LocationState) bool { return l.Name == name }); i >= 0 {
+		return &s.Locations[i]
 	}
 	return nil
 }

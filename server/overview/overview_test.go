@@ -275,9 +275,11 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.roles("vvv")
 			at := b.at("ann")
 			at.Wall = uint64(b.Wall.Add(-72 * time.Hour).UnixMilli())
-			b.do(b.Records.NoteBackup(at, 1, hosts.Incarnation{1}, "the state of shard 1 was saved, 9 bytes"))
+			b.do(b.Records.NoteOf(at, hosts.EventBackup, 1, hosts.Incarnation{1},
+				"the state of shard 1 was saved, 9 bytes"))
 			at.Wall = uint64(b.Wall.UnixMilli())
-			b.do(b.Records.NoteBackup(at, 1, hosts.Incarnation{1}, "the state of shard 1 is being saved"))
+			b.do(b.Records.NoteOf(at, hosts.EventBackup, 1, hosts.Incarnation{1},
+				"the state of shard 1 is being saved"))
 		}, "warning backup-late  [] the last backup was saved at 2001-09-06 01:46:40 UTC, since 24h0m0s",
 			"look at what"},
 		"where nothing is observed only records count": {"a b c", func(b *bed) {

@@ -62,16 +62,14 @@ func ruleCopies(v View) (f finding) {
 				g.unusable() != nil {
 				continue
 			}
-			if h.Cordoned && g.shard.ID != hosts.Meta {
-				f.Reasons = append(f.Reasons, *g.reason(CodeCordoned, h.Name+" gets no replica, as it is cordoned"))
-				continue
+			switch {
+			case h.Cordoned && g.shard.ID != hosts.Meta:
+				f.because(g.reason(CodeCordoned, h.Name+" gets no replica, as it is cordoned"))
+			case v.Seen.full(h.ID):
+				f.because(g.reason(CodeFull, h.Name+" gets no replica: its disk is nearly full"))
+			default:
+				f.place(g, h, filling)
 			}
-			if v.Seen.full(h.ID) {
-				f.Reasons = append(f.Reasons,
-					*g.reason(CodeFull, h.Name+" gets no replica: its disk is nearly full"))
-				continue
-			}
-			f.place(g, h, filling)
 		}
 	}
 	return f
@@ -133,7 +131,7 @@ func ruleFilling(v View) (f finding) {
 	for _, g := range groups(v) {
 		for _, m := range g.voters {
 			if m.live && !m.gone() && m.host.Online() && !m.caughtUp() && !v.Seen.full(m.Host) {
-				f.Reasons = append(f.Reasons, *g.behind(m))
+				f.because(g.behind(m))
 			}
 		}
 		if len(g.voters) < g.wanted {
@@ -142,7 +140,7 @@ func ruleFilling(v View) (f finding) {
 		for _, m := range g.learners {
 			r := g.waiting(m)
 			if r != nil && (r.Code == CodeSnapshot || r.Code == CodeBehind || r.Code == CodeFresh) {
-				f.Reasons = append(f.Reasons, *r)
+				f.because(r)
 			}
 		}
 	}

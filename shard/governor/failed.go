@@ -87,7 +87,7 @@ func ruleOnline(v View) (f finding) {
 			continue
 		}
 		if r := notFresh(v, h); r != nil {
-			f.Reasons = append(f.Reasons, *r)
+			f.because(r)
 			continue
 		}
 		f.propose(v, KindReach, Action{Host: h.ID, Variant: protocol.HostOnline, Epoch: h.Target.Epoch})

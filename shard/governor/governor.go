@@ -40,13 +40,20 @@ const (
 // finding is the result of a rule, in the making.
 type finding plan.Finding[Action]
 
+// because notes a reason, if there is one.
+func (f *finding) because(r *plan.Reason) {
+	if r != nil {
+		f.Reasons = append(f.Reasons, *r)
+	}
+}
+
 // propose adds a step if the step is allowed, and otherwise the reason against the step. It reports whether the step
 // was added.
 func (f *finding) propose(v View, kind plan.Kind, a Action) bool { return f.add(v, proposal(kind, a)) }
 
 func (f *finding) add(v View, pr plan.Proposal[Action]) bool {
 	if r := forbidden(v, pr.Kind, &pr.Payload); r != nil {
-		f.Reasons = append(f.Reasons, *r)
+		f.because(r)
 		return false
 	}
 	f.Steps = append(f.Steps, pr)

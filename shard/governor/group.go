@@ -94,10 +94,13 @@ func (m *member) caughtUp() bool { return m.seen != nil && m.seen.BehindFor <= b
 
 // voter returns the voter on a host, or nil.
 func (g *group) voter(host shard.HostID) *member {
-	for _, m := range g.voters {
-		if m.Host == host {
-			return m
-		}
+	return first(g.voters, func(m *member) bool { return m.Host == host })
+}
+
+// first returns the first member that is looked for, or nil.
+func first(list []*member, is func(*member) bool) *member {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i]
 	}
 	return nil
 }
@@ -107,12 +110,7 @@ func (g *group) members() []*member { return slices.Concat(g.voters, g.learners)
 
 // member returns the member of an id, or nil.
 func (g *group) member(id uint64) *member {
-	for _, m := range g.members() {
-		if m.ID == id {
-			return m
-		}
-	}
-	return nil
+	return first(g.members(), func(m *member) bool { return m.ID == id })
 }
 
 // liveVoters returns how many voters are alive, without one replica.
@@ -129,12 +127,7 @@ func (g *group) liveVoters(except uint64) int {
 // unheard returns a voter that may be alive or dead, or nil. A new governor has heard of no voter yet, and must not
 // take a dead voter for a live voter.
 func (g *group) unheard() *member {
-	for _, m := range g.voters {
-		if m.host != nil && g.v.Seen.unheard(m.Host) {
-			return m
-		}
-	}
-	return nil
+	return first(g.voters, func(m *member) bool { return m.host != nil && g.v.Seen.unheard(m.Host) })
 }
 
 // quorum reports whether enough voters are alive to decide anything.
@@ -218,13 +211,7 @@ func (g *group) behind(m *member) *plan.Reason {
 
 // spares returns the learners that can vote, and are not to go.
 func (g *group) spares() []*member {
-	var list []*member
-	for _, m := range g.learners {
-		if !m.out && g.waiting(m) == nil {
-			list = append(list, m)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(g.learners), func(m *member) bool { return m.out || g.waiting(m) != nil })
 }
 
 // successor returns the voter to lead in the place of a host, or nil. The successor must be alive, staying and

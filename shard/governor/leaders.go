@@ -36,7 +36,7 @@ func ruleWish(v View) (f finding) {
 		if m := g.voter(to); m == nil || !g.ready(m) {
 			r := g.reason(CodeNoSuccessor, nameOf(v.State, to)+" cannot lead it now, as was asked for")
 			r.Until = g.shard.WishUntil
-			f.Reasons = append(f.Reasons, *r)
+			f.because(r)
 			continue
 		}
 		f.propose(v, KindTransfer, Action{Shard: g.shard.ID, From: g.seen.Leader, Host: to})
@@ -64,7 +64,7 @@ func ruleLeaders(v View) (f finding) {
 				fmt.Sprintf("%s leads %d shards and %s leads %d; the leadership of this one rests",
 					nameOf(v.State, g.seen.Leader), from, to.name(), counts[to.Host]))
 			r.Until = v.Now + wait
-			f.Reasons = append(f.Reasons, *r)
+			f.because(r)
 			continue
 		}
 		pr := proposal(KindTransfer, Action{Shard: g.shard.ID, From: g.seen.Leader, Host: to.Host})

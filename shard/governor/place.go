@@ -111,13 +111,10 @@ func unable(v View, h *hosts.Host) string {
 }
 
 // takers returns the hosts that take replicas of data shards.
-func takers(v View) (list []*hosts.Host) {
-	for _, h := range v.State.Hosts() {
-		if h.Living() && unable(v, h) == "" {
-			list = append(list, h)
-		}
-	}
-	return list
+func takers(v View) []*hosts.Host {
+	return slices.DeleteFunc(slices.Clone(v.State.Hosts()), func(h *hosts.Host) bool {
+		return !h.Living() || unable(v, h) != ""
+	})
 }
 
 // open reports whether a host has no replica of the group, and none that is still to be deleted.
@@ -155,8 +152,7 @@ func (p peers) common(g *group, h *hosts.Host, without *member) (n int) {
 // at a time, and all hosts together fill no more than the policy allows.
 func (f *finding) place(g *group, h *hosts.Host, filling map[string]string) {
 	if len(filling) >= g.v.State.Policy().Copies || filling[h.Name] != "" {
-		f.Reasons = append(f.Reasons, *g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name,
-			waitedFor(filling, h.Name))))
+		f.because(g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name, waitedFor(filling, h.Name))))
 		return
 	}
 	id := g.v.State.NextReplica()
@@ -189,7 +185,7 @@ func rulePlaces(v View) (f finding) {
 		if to := g.bestPlace(able, near); to != nil {
 			f.place(g, to, filling)
 		} else {
-			f.Reasons = append(f.Reasons, *g.noPlace())
+			f.because(g.noPlace())
 		}
 	}
 	return f

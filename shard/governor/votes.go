@@ -60,8 +60,7 @@ func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 		return true
 	}
 	if live, all := g.liveVoters(m.ID), len(g.voters); must && live < hosts.Majority(all) {
-		f.Reasons = append(f.Reasons, *g.reason(CodeQuorum,
-			fmt.Sprintf("without %s that would leave %d of %d voters", m.name(), live, all)))
+		f.because(g.reason(CodeQuorum, fmt.Sprintf("without %s that would leave %d of %d voters", m.name(), live, all)))
 		return true
 	}
 	return must && g.spread // the replica moves to another host first
@@ -92,11 +91,9 @@ func (f *finding) replace(g *group, m *member) bool {
 func (f *finding) keepsVote(g *group, m *member) {
 	r := g.reason(CodeNoSpare, m.name()+" keeps its vote while it is away, as no learner can have it", m)
 	r.Since = m.host.Target.Since
-	f.Reasons = append(f.Reasons, *r)
+	f.because(r)
 	for _, m := range g.learners {
-		if w := g.waiting(m); w != nil {
-			f.Reasons = append(f.Reasons, *w)
-		}
+		f.because(g.waiting(m))
 	}
 }
 
@@ -104,7 +101,7 @@ func (f *finding) keepsVote(g *group, m *member) {
 func (f *finding) handOver(g *group, m *member) bool {
 	to := g.successor(m.Host)
 	if to == nil {
-		f.Reasons = append(f.Reasons, *g.reason(CodeNoSuccessor, "no voter can lead in the place of "+m.name()))
+		f.because(g.reason(CodeNoSuccessor, "no voter can lead in the place of "+m.name()))
 		return false
 	}
 	return f.propose(g.v, KindTransfer, Action{Shard: g.shard.ID, From: m.Host, Host: to.Host})
@@ -138,7 +135,7 @@ func ruleDead(v View) (f finding) {
 			if lost := g.withoutMajority(); lost != nil {
 				r = lost
 			}
-			f.Reasons = append(f.Reasons, *r)
+			f.because(r)
 			continue
 		}
 		for _, m := range g.voters {
@@ -169,7 +166,7 @@ func (f *finding) replaceDead(g *group, m *member) {
 	case !over:
 		r := g.reason(CodeDeadVoter, m.name()+" is away and is replaced, where another can vote", m)
 		r.Since, r.Until = m.host.Target.Since, until
-		f.Reasons = append(f.Reasons, *r)
+		f.because(r)
 	// Without a spare a group of an odd number keeps the voter. Of an even number the voter goes all the same, as one
 	// fewer must live to decide.
 	case len(g.voters)%2 == 1 && len(g.spares()) == 0:
@@ -193,26 +190,20 @@ func ruleFew(v View) (f finding) {
 			continue
 		}
 		for _, m := range g.learners {
-			if r := g.waiting(m); r != nil {
-				f.Reasons = append(f.Reasons, *r)
-			}
+			f.because(g.waiting(m))
 		}
-		f.Reasons = append(f.Reasons, *g.reason(CodeFew, fmt.Sprintf("%d of %d voters, and %d learners that can vote",
-			n,
-			g.wanted, len(spares))))
+		f.because(g.reason(CodeFew, fmt.Sprintf("%d of %d voters, and %d learners that can vote", n, g.wanted,
+			len(spares))))
 	}
 	return f
 }
 
 // farthest returns the member farthest from the voters; of equals, the member with the lowest id.
 func (g *group) farthest(list []*member) *member {
-	var best *member
-	for _, m := range list {
-		if best == nil || g.distance(m, nil) > g.distance(best, nil) {
-			best = m
-		}
+	if len(list) == 0 {
+		return nil
 	}
-	return best
+	return slices.MaxFunc(list, func(a, b *member) int { return g.distance(a, nil) - g.distance(b, nil) })
 }
 
 // most is how many may vote. By itself a cluster of several hosts does not come down to one vote.

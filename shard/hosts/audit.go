@@ -84,30 +84,14 @@ func (r *Records) note(at At, event Event, h *Host, format string, args ...any) 
 	r.audit = append(r.audit, e)
 }
 
-// NoteStep notes an operator's act on a step of the plan.
-func (r *Records) NoteStep(at At, what string) {
+// Note notes a change beside hosts: EventStep or EventAccess.
+func (r *Records) Note(at At, event Event, what string) {
 	r.revision++
-	r.note(at, EventStep, nil, "%s", what)
+	r.note(at, event, nil, "%s", what)
 }
 
-// NoteAccess notes a change of rights.
-func (r *Records) NoteAccess(at At, what string) {
-	r.revision++
-	r.note(at, EventAccess, nil, "%s", what)
-}
-
-// NoteBackup notes the progress of a client that saves the state of a shard from a host.
-func (r *Records) NoteBackup(at At, from shard.HostID, i Incarnation, what string) Answer {
-	return r.noteOf(at, EventBackup, from, i, what)
-}
-
-// NoteAct notes a change that a client has made through a host.
-func (r *Records) NoteAct(at At, through shard.HostID, i Incarnation, what string) Answer {
-	return r.noteOf(at, EventAct, through, i, what)
-}
-
-// noteOf notes a client's act by the report of a host.
-func (r *Records) noteOf(at At, event Event, from shard.HostID, i Incarnation, what string) Answer {
+// NoteOf notes a client's act by the report of a host: EventBackup or EventAct.
+func (r *Records) NoteOf(at At, event Event, from shard.HostID, i Incarnation, what string) Answer {
 	h := r.Host(from)
 	if h == nil || h.Incarnation != i {
 		return refuse(protocol.StatusNotFound, "there is no host %d with incarnation %v", from, i)

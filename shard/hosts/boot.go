@@ -74,8 +74,7 @@ func (r *Records) Boot(at At, b Boot) Answer {
 		r.put(&next)
 		return Answer{Host: h.ID}
 	}
-	r.aim(at, &next, protocol.HostOnline, ReasonStarted, fmt.Sprintf("start %d", b.Start.Number))
-	return Answer{Host: h.ID}
+	return r.aim(at, &next, protocol.HostOnline, ReasonStarted, fmt.Sprintf("start %d", b.Start.Number))
 }
 
 // isLeaving reports whether a host that reports a start has the target Expelled and still has a replica. A host whose
@@ -114,8 +113,7 @@ func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) An
 		return forbid("host %s has failed %d times in a row: it returns in %d ms", h.Name, h.Failures,
 			h.ReturnAfter-at.Now)
 	}
-	r.aim(at, h, protocol.HostOnline, ReasonReturned, "")
-	return Answer{Host: id}
+	return r.aim(at, h, protocol.HostOnline, ReasonReturned, "")
 }
 
 // Shutdown records that the process of a host is about to stop.
@@ -127,8 +125,7 @@ func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, start Start) A
 	if start.IsCopy(h.Start) || !h.Wanted() && !h.Target.Reason.Failed() {
 		return Answer{Host: id, Existed: true}
 	}
-	r.aim(at, h, protocol.HostOffline, ReasonShutdown, "")
-	return Answer{Host: id}
+	return r.aim(at, h, protocol.HostOffline, ReasonShutdown, "")
 }
 
 // Rename gives a host new addresses while it runs.
@@ -151,9 +148,7 @@ func (r *Records) Rename(at At, id shard.HostID, i Incarnation, start Start, add
 	}
 	next := *h
 	next.Addresses = addresses
-	r.put(&next)
-	r.note(at, EventAlter, &next, "at %s for hosts, %s for clients", addresses.Raft, addresses.Client)
-	return Answer{Host: id}
+	return r.alter(at, &next, "at %s for hosts, %s for clients", addresses.Raft, addresses.Client)
 }
 
 // checkAddresses checks that no living host except one has the addresses.
@@ -187,8 +182,7 @@ func (r *Records) Failed(at At, term uint64, id shard.HostID, epoch uint64, why 
 	}
 	next.ReturnAfter = clock.Moment(at.Now) + returnDelay(next.Failures)
 	next.Failures++
-	r.aim(at, &next, protocol.HostOffline, why, text)
-	return Answer{Host: id}
+	return r.aim(at, &next, protocol.HostOffline, why, text)
 }
 
 // returnDelay is how long a host that failed so many times before does not return.

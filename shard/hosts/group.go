@@ -123,10 +123,8 @@ func (s *Shard) Founder() *Replica {
 	if s.Group == 0 || s.Change != 0 {
 		return nil
 	}
-	for i := range s.Replicas {
-		if p := &s.Replicas[i]; p.Role == RoleVoter {
-			return p
-		}
+	if i := slices.IndexFunc(s.Replicas, func(p Replica) bool { return p.Role == RoleVoter }); i >= 0 {
+		return &s.Replicas[i]
 	}
 	return nil
 }

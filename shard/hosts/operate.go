@@ -24,8 +24,7 @@ func (r *Records) Drain(at At, ref string) Answer {
 	if why := r.without(h, absenceDrained); h.Wanted() && why != "" {
 		return forbid("host %s cannot be drained: %s", h.Name, why)
 	}
-	r.aim(at, h, protocol.HostOffline, ReasonDrained, at.Why)
-	return Answer{Host: h.ID}
+	return r.aim(at, h, protocol.HostOffline, ReasonDrained, at.Why)
 }
 
 // Undrain takes a drain back.
@@ -40,8 +39,7 @@ func (r *Records) Undrain(at At, ref string) Answer {
 		return forbid("host %s is not drained, but offline: %s; it is online again when it starts", h.Name,
 			h.Target.Reason)
 	}
-	r.aim(at, h, protocol.HostOnline, ReasonUndrained, at.Why)
-	return Answer{Host: h.ID}
+	return r.aim(at, h, protocol.HostOnline, ReasonUndrained, at.Why)
 }
 
 // Cordon says whether a host gets no more replicas, votes and leaderships than it has.
@@ -55,13 +53,10 @@ func (r *Records) Cordon(at At, ref string, cordoned bool) Answer {
 	}
 	next := *h
 	next.Cordoned = cordoned
-	r.put(&next)
-	word := "uncordoned"
 	if cordoned {
-		word = "cordoned"
+		return r.alter(at, &next, "cordoned")
 	}
-	r.note(at, EventAlter, &next, "%s", word)
-	return Answer{Host: h.ID}
+	return r.alter(at, &next, "uncordoned")
 }
 
 // Alter changes the failure domain of a host.
@@ -81,9 +76,7 @@ func (r *Records) Alter(at At, ref string, d Domain) Answer {
 	}
 	next := *h
 	next.Domain = d
-	r.put(&next)
-	r.note(at, EventAlter, &next, "failure domain %q", d.String())
-	return Answer{Host: h.ID}
+	return r.alter(at, &next, "failure domain %q", d.String())
 }
 
 // Weigh gives a host a weight.
@@ -100,9 +93,7 @@ func (r *Records) Weigh(at At, ref string, weight uint64) Answer {
 	}
 	next := *h
 	next.Weighs = weight + 1
-	r.put(&next)
-	r.note(at, EventAlter, &next, "weight %d", weight)
-	return Answer{Host: h.ID}
+	return r.alter(at, &next, "weight %d", weight)
 }
 
 // operated finds the living host of an operator's command.

@@ -140,20 +140,17 @@ func (r *Records) hostIndex(id shard.HostID) (int, bool) {
 
 // Named returns the living host of a name, or nil.
 func (r *Records) Named(name string) *Host {
-	for _, h := range r.hosts {
-		if h.Name == name && h.Living() {
-			return h
-		}
-	}
-	return nil
+	return r.first(func(h *Host) bool { return h.Name == name && h.Living() })
 }
 
 // Incarnated returns the host of an incarnation, expelled or not, or nil.
 func (r *Records) Incarnated(i Incarnation) *Host {
-	for _, h := range r.hosts {
-		if h.Incarnation == i && i != (Incarnation{}) {
-			return h
-		}
+	return r.first(func(h *Host) bool { return h.Incarnation == i && i != (Incarnation{}) })
+}
+
+func (r *Records) first(is func(*Host) bool) *Host {
+	if i := slices.IndexFunc(r.hosts, is); i >= 0 {
+		return r.hosts[i]
 	}
 	return nil
 }
@@ -193,7 +190,7 @@ func (r *Records) put(h *Host) {
 }
 
 // aim gives a host a new target. A target of Online begins a new epoch.
-func (r *Records) aim(at At, h *Host, variant protocol.HostState, why Reason, text string) {
+func (r *Records) aim(at At, h *Host, variant protocol.HostState, why Reason, text string) Answer {
 	next := *h
 	epoch := h.Target.Epoch
 	if variant == protocol.HostOnline {
@@ -203,4 +200,12 @@ func (r *Records) aim(at At, h *Host, variant protocol.HostState, why Reason, te
 		Since: clock.Moment(at.Now), Wall: at.Wall}
 	r.put(&next)
 	r.note(at, EventTarget, &next, "%s, %s", variant, why)
+	return Answer{Host: h.ID}
+}
+
+// alter puts the changed record of a host in the place of the one before.
+func (r *Records) alter(at At, next *Host, format string, args ...any) Answer {
+	r.put(next)
+	r.note(at, EventAlter, next, format, args...)
+	return Answer{Host: next.ID}
 }

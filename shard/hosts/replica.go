@@ -68,10 +68,8 @@ type Shard struct {
 
 // Replica returns the replica of an id, or nil.
 func (s *Shard) Replica(id uint64) *Replica {
-	for i := range s.Replicas {
-		if s.Replicas[i].ID == id {
-			return &s.Replicas[i]
-		}
+	if i := slices.IndexFunc(s.Replicas, func(p Replica) bool { return p.ID == id }); i >= 0 {
+		return &s.Replicas[i]
 	}
 	return nil
 }

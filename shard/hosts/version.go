@@ -17,23 +17,20 @@ func parseRelease(version string) (release, bool) {
 		return release{}, false
 	}
 	major, err := strconv.Atoi(parts[0])
-	if err != nil {
-		return release{}, false
-	}
-	minor, err := strconv.Atoi(parts[1])
-	return release{major, minor}, err == nil
+	minor, bad := strconv.Atoi(parts[1])
+	return release{major, minor}, err == nil && bad == nil
 }
 
 // checkVersion checks that, with a host of the version, the cluster has no more than two minor versions, and that the
-// two follow one another. It ignores the records except: the host itself, or the host whose place it takes.
-func (r *Records) checkVersion(version string, except ...*Host) error {
+// two follow one another. It ignores the record except: of the host itself, or of the host whose place it takes.
+func (r *Records) checkVersion(version string, except *Host) error {
 	own, ok := parseRelease(version)
 	if !ok {
 		return nil
 	}
 	for _, h := range r.hosts {
 		other, known := parseRelease(h.Version)
-		if !known || !h.Living() || contains(except, h) {
+		if !known || !h.Living() || h == except {
 			continue
 		}
 		if own.major != other.major || own.minor-other.minor > 1 || other.minor-own.minor > 1 {
@@ -42,15 +39,6 @@ func (r *Records) checkVersion(version string, except ...*Host) error {
 		}
 	}
 	return nil
-}
-
-func contains(list []*Host, h *Host) bool {
-	for _, other := range list {
-		if other == h {
-			return true
-		}
-	}
-	return false
 }
 
 // checkLevel checks that a host can follow the cluster.

@@ -1,8 +1,6 @@
 package meta
 
 import (
-	"strconv"
-
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -189,8 +187,5 @@ var commandNames = [...]string{
 
 // String returns the name of the kind in logs and errors.
 func (k CommandKind) String() string {
-	if int(k) < len(commandNames) && commandNames[k] != "" {
-		return commandNames[k]
-	}
-	return "command-" + strconv.Itoa(int(k))
+	return nameOf(k, "command", commandNames[:])
 }

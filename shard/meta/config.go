@@ -48,23 +48,16 @@ func (c Config) Merge(change Config) Config {
 // askedAfter is the value of Asked after a change. A field that the change sets without an asked value loses its old
 // asked value.
 func (c Config) askedAfter(change Config) protocol.AskedConfig {
-	a, next := c.Asked, change.Asked
-	after := func(before, asked, set uint64) uint64 {
-		if asked != 0 || set != 0 {
-			return asked
+	before, after := askedFields(&c.Asked), askedFields(&change.Asked)
+	for i, set := range []uint64{
+		change.SelfCheckPeriodMillis, change.SessionGracePeriodMillis, uint64(change.ReadConsistency),
+		uint64(change.AttachConsistency), uint64(change.RateLimiterCountersMode),
+	} {
+		if *after[i] == 0 && set == 0 {
+			*after[i] = *before[i]
 		}
-		return before
 	}
-	return protocol.AskedConfig{
-		SelfCheckPeriodMillis: after(a.SelfCheckPeriodMillis, next.SelfCheckPeriodMillis,
-			change.SelfCheckPeriodMillis),
-		SessionGracePeriodMillis: after(a.SessionGracePeriodMillis, next.SessionGracePeriodMillis,
-			change.SessionGracePeriodMillis),
-		ReadConsistency:   after(a.ReadConsistency, next.ReadConsistency, uint64(change.ReadConsistency)),
-		AttachConsistency: after(a.AttachConsistency, next.AttachConsistency, uint64(change.AttachConsistency)),
-		RateLimiterCountersMode: after(a.RateLimiterCountersMode, next.RateLimiterCountersMode,
-			uint64(change.RateLimiterCountersMode)),
-	}
+	return change.Asked
 }
 
 // Validate checks the effective config. An error is an ErrConfig that names the field and the rule.

@@ -61,39 +61,26 @@ func (m *Machine) Dropping(after shard.NodeID, limit int) (page []Dropped, more 
 }
 
 func (m *Machine) nodeCleared(c *Command) {
-	if c.Node == 0 || c.Shard == 0 {
+	n, d := m.byID.get(c.Node), m.dropping.get(c.Node)
+	switch {
+	case c.Node == 0 || c.Shard == 0:
 		m.refuse(protocol.StatusBadRequest, "a node id and a data shard id are needed")
-		return
-	}
-	if !slices.Contains(m.routing.Shards, c.Shard) {
+	case !slices.Contains(m.routing.Shards, c.Shard):
 		m.refuse(protocol.StatusPreconditionFailed, "shard %d is not a data shard of this cluster", c.Shard)
-		return
-	}
-	if c.Node > m.lastNode {
+	case c.Node > m.lastNode:
 		m.refuse(protocol.StatusNotFound, "there has been no node with id %d", c.Node)
-		return
-	}
-	if n := m.byID.get(c.Node); n != nil {
+	case n != nil:
 		m.refuse(protocol.StatusPreconditionFailed, "the node with id %d (%s) lives", n.ID, shown(n.Path))
-		return
-	}
-	d := m.dropping.get(c.Node)
-	if d == nil {
+	case d == nil || !d.Waits(c.Shard):
 		m.accept(0)
-		return
-	}
-	i, ok := slices.BinarySearch(d.Pending, c.Shard)
-	if !ok {
-		m.accept(0)
-		return
-	}
-	m.change(0)
-	if len(d.Pending) == 1 {
+	case len(d.Pending) == 1:
+		m.change(0)
 		m.dropping.remove(d.ID)
-		return
+	default:
+		m.change(0)
+		pending := slices.DeleteFunc(slices.Clone(d.Pending), func(id ShardID) bool { return id == c.Shard })
+		m.dropping.put(&Dropped{ID: d.ID, Version: d.Version, Pending: pending})
 	}
-	pending := slices.Concat(d.Pending[:i], d.Pending[i+1:])
-	m.dropping.put(&Dropped{ID: d.ID, Version: d.Version, Pending: pending})
 }
 
 // Waits reports whether the data shard has yet to clear the node.

@@ -87,8 +87,13 @@ var effectNames = [...]string{
 
 // String returns the name of the kind in logs and tests.
 func (k EffectKind) String() string {
-	if int(k) < len(effectNames) && effectNames[k] != "" {
-		return effectNames[k]
+	return nameOf(k, "effect", effectNames[:])
+}
+
+// nameOf returns a name of the list, or the number for a kind that has none.
+func nameOf[K ~uint8](k K, what string, names []string) string {
+	if int(k) < len(names) && names[k] != "" {
+		return names[k]
 	}
-	return "effect-" + strconv.Itoa(int(k))
+	return what + "-" + strconv.Itoa(int(k))
 }

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
@@ -59,11 +60,9 @@ func checkWord(what, s string, least, most int) error {
 	if len(s) < least || len(s) > most {
 		return fmt.Errorf("%s is %d bytes long; %d to %d are allowed", what, len(s), least, most)
 	}
-	for i := range len(s) {
-		if !graphic(s[i]) {
-			return fmt.Errorf("%s (%s) has the byte %#02x; only printable ASCII without spaces is allowed",
-				what, quoted(s), s[i])
-		}
+	if i := strings.IndexFunc(s, notGraphic); i >= 0 {
+		return fmt.Errorf("%s (%s) has the byte %#02x; only printable ASCII without spaces is allowed",
+			what, quoted(s), s[i])
 	}
 	return nil
 }
@@ -116,12 +115,9 @@ func (m *Machine) hostRegister(c *Command) {
 
 func (m *Machine) hostSeen(c *Command) {
 	id := c.Host.ID
-	if id == 0 || c.Expected == 0 {
+	switch h, known := m.host(id); {
+	case id == 0 || c.Expected == 0:
 		m.refuse(protocol.StatusBadRequest, "a host id and a version are needed")
-		return
-	}
-	h, known := m.host(id)
-	switch {
 	case !known || m.topology != nil && h.Current == protocol.HostExpelled:
 		m.refuse(protocol.StatusNotFound, "there is no host with id %d", id)
 	case c.Expected > m.version:

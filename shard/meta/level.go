@@ -74,9 +74,7 @@ func (c Config) level() level.Level {
 
 // Level returns the feature level of the cluster.
 func (m *Machine) Level() level.Level {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.level
+	return look(m, func(c *content) level.Level { return c.level })
 }
 
 // LevelHolders returns the highest level that all hosts on record can follow, and the hosts that can follow no higher

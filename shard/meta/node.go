@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"cmp"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -25,31 +27,25 @@ func (n Node) Confirmed() bool {
 
 func (m *Machine) nodeCreate(c *Command) {
 	path, err := ParsePath(c.Path)
-	if err != nil {
+	err = cmp.Or(err, c.Config.Validate())
+	switch n := m.byPath.get(path); {
+	case err != nil:
 		m.refuse(protocol.StatusBadRequest, "%v", err)
-		return
-	}
-	if err := c.Config.Validate(); err != nil {
-		m.refuse(protocol.StatusBadRequest, "%v", err)
-		return
-	}
-	if n := m.byPath.get(path); n != nil {
+	case n != nil:
 		m.accept(FlagExisted).Node = *n
-		return
-	}
-	if len(m.byPath.entries) >= MaxNodes {
+	case len(m.byPath.entries) >= MaxNodes:
 		m.refuse(protocol.StatusPreconditionFailed,
 			"the cluster has its limit of %d nodes; drop some that are not needed", MaxNodes)
-		return
+	default:
+		m.lastNode++
+		n = &Node{
+			ID: m.lastNode, Path: path, Config: c.Config, Version: 1,
+			Timing: confirmedTiming(1, c.Config.Effective()), Timed: m.version + 1,
+		}
+		m.putNode(n)
+		m.change(0).Node = *n
+		m.emit(EffectNodeChanged).Node = *n
 	}
-	m.lastNode++
-	n := &Node{
-		ID: m.lastNode, Path: path, Config: c.Config, Version: 1,
-		Timing: confirmedTiming(1, c.Config.Effective()), Timed: m.version + 1,
-	}
-	m.putNode(n)
-	m.change(0).Node = *n
-	m.emit(EffectNodeChanged).Node = *n
 }
 
 func (m *Machine) nodeAlter(c *Command) {
@@ -104,12 +100,9 @@ func (m *Machine) nodeDrop(c *Command) {
 }
 
 func (m *Machine) graceConfirmed(c *Command) {
-	if c.Node == 0 || c.Expected == 0 {
+	switch n := m.byID.get(c.Node); {
+	case c.Node == 0 || c.Expected == 0:
 		m.refuse(protocol.StatusBadRequest, "a node id and a config version are needed")
-		return
-	}
-	n := m.byID.get(c.Node)
-	switch {
 	case n == nil:
 		m.refuse(protocol.StatusNotFound, "there is no node with id %d", c.Node)
 	case c.Expected > n.Version:

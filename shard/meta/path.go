@@ -63,10 +63,8 @@ func checkPart(part string) error {
 	if len(part) > MaxPart {
 		return fmt.Errorf("is %d bytes long; at most %d are allowed", len(part), MaxPart)
 	}
-	for i := range len(part) {
-		if !graphic(part[i]) {
-			return fmt.Errorf("has the byte %#02x; only printable ASCII without spaces is allowed", part[i])
-		}
+	if i := strings.IndexFunc(part, notGraphic); i >= 0 {
+		return fmt.Errorf("has the byte %#02x; only printable ASCII without spaces is allowed", part[i])
 	}
 	if strings.Trim(part, ".") == "" {
 		return errors.New("is nothing but dots")
@@ -74,8 +72,8 @@ func checkPart(part string) error {
 	return nil
 }
 
-// graphic reports whether the byte is printable ASCII other than space.
-func graphic(b byte) bool { return '!' <= b && b <= '~' }
+// notGraphic reports whether the letter is none of printable ASCII, or a space.
+func notGraphic(r rune) bool { return r < '!' || r > '~' }
 
 // quoted shows text of a request: escaped, and no more of it than a message needs.
 func quoted(s string) string {

@@ -9,31 +9,21 @@ import (
 
 // Version returns the number of commands that changed something so far. Two replicas of one version have equal
 // states.
-func (m *Machine) Version() uint64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.version
-}
+func (m *Machine) Version() uint64 { return look(m, func(c *content) uint64 { return c.version }) }
 
 // Node returns the node of the path. The path must have the form of ParsePath.
 func (m *Machine) Node(path string) (Node, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return value(m.byPath.get(path))
+	return value(look(m, func(c *content) *Node { return c.byPath.get(path) }))
 }
 
 // NodeByID returns the node of the id.
 func (m *Machine) NodeByID(id shard.NodeID) (Node, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return value(m.byID.get(id))
+	return value(look(m, func(c *content) *Node { return c.byID.get(id) }))
 }
 
 // NodeCount returns the number of nodes.
 func (m *Machine) NodeCount() int {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return len(m.byPath.entries)
+	return look(m, func(c *content) int { return len(c.byPath.entries) })
 }
 
 // Nodes returns the nodes whose paths begin with prefix and come after the path after, by path, at most limit and at
@@ -63,17 +53,16 @@ func (m *Machine) Host(id shard.HostID) (Host, bool) {
 }
 
 // Hosts returns all hosts by id, with the expelled hosts.
-func (m *Machine) Hosts() []Host {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.hostList()
-}
+func (m *Machine) Hosts() []Host { return look(m, (*content).hostList) }
 
 // Routing returns the slot table.
-func (m *Machine) Routing() Routing {
+func (m *Machine) Routing() Routing { return look(m, func(c *content) Routing { return c.routing }) }
+
+// look returns what at finds in the content, between two commands.
+func look[T any](m *Machine, at func(*content) T) T {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.routing
+	return at(&m.content)
 }
 
 // pageLimit bounds how long a read holds the lock.

@@ -27,12 +27,17 @@ func (c *Config) fields(f *coder, at level.Level) {
 	}
 }
 
-// codeAsked codes the count of the numbers, 0 for an empty AskedConfig, and the numbers.
-func codeAsked(c *coder, a *protocol.AskedConfig) {
-	all := []*uint64{
+// askedFields are the numbers, in the order of their form.
+func askedFields(a *protocol.AskedConfig) [5]*uint64 {
+	return [...]*uint64{
 		&a.SelfCheckPeriodMillis, &a.SessionGracePeriodMillis, &a.ReadConsistency, &a.AttachConsistency,
 		&a.RateLimiterCountersMode,
 	}
+}
+
+// codeAsked codes the count of the numbers, 0 for an empty AskedConfig, and the numbers.
+func codeAsked(c *coder, a *protocol.AskedConfig) {
+	all := askedFields(a)
 	var list []uint64
 	if *a != (protocol.AskedConfig{}) {
 		for _, p := range all {

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/internal/form"
@@ -14,7 +17,6 @@ import (
 // Request is the request of a command on hosts, replicas and steps: one type for each kind of command. Package hosts
 // or package plan carries the request out; the rules are in the DESIGN.md of the package.
 type Request interface {
-	kind() CommandKind
 	// code writes the fields, or reads the fields.
 	code(c *form.Coder)
 	// apply carries the request out. The machine has a topology, except before HostsFound.
@@ -29,52 +31,64 @@ type Origin struct {
 }
 
 // NewCommand returns the command of a request.
-func NewCommand(r Request, o Origin) Command { return Command{Kind: r.kind(), Request: r, Origin: o} }
+func NewCommand(r Request, o Origin) Command { return Command{Kind: kindOf(r), Request: r, Origin: o} }
 
 // requests makes an empty request of each kind.
-var requests = func() map[CommandKind]func() Request {
-	kinds := make(map[CommandKind]func() Request)
-	for _, make := range []func() Request{
-		func() Request { return &HostsFound{} },
-		func() Request { return &HostJoin{} },
-		func() Request { return &HostBoot{} },
-		func() Request { return &HostReturn{} },
-		func() Request { return &HostShutdown{} },
-		func() Request { return &HostRename{} },
-		func() Request { return &HostDrain{} },
-		func() Request { return &HostUndrain{} },
-		func() Request { return &HostCordon{} },
-		func() Request { return &HostAlter{} },
-		func() Request { return &HostExpel{} },
-		func() Request { return &HostReplace{} },
-		func() Request { return &ShardTransfer{} },
-		func() Request { return &PolicySet{} },
-		func() Request { return &TokenCreate{} },
-		func() Request { return &TokenRevoke{} },
-		func() Request { return &HostFailed{} },
-		func() Request { return &HostReach{} },
-		func() Request { return &ReplicasKnown{} },
-		func() Request { return &ReplicaCleared{} },
-		func() Request { return &StepBegin{} },
-		func() Request { return &StepReport{} },
-		func() Request { return &StepCancel{} },
-		func() Request { return &StepForget{} },
-		func() Request { return &AccessGrant{} },
-		func() Request { return &AccessRevoke{} },
-		func() Request { return &AccessRoleSet{} },
-		func() Request { return &AccessRoleDelete{} },
-		func() Request { return &AccessTokenCreate{} },
-		func() Request { return &AccessTokenRevoke{} },
-		func() Request { return &BackupNote{} },
-		func() Request { return &ActNote{} },
-		func() Request { return &ShardRecover{} },
-		func() Request { return &ShardsCounted{} },
-		func() Request { return &HostWeigh{} },
-	} {
-		kinds[make().kind()] = make
+var requests = map[CommandKind]func() Request{
+	CmdHostsFound:        requestOf[HostsFound],
+	CmdHostJoin:          requestOf[HostJoin],
+	CmdHostBoot:          requestOf[HostBoot],
+	CmdHostReturn:        requestOf[HostReturn],
+	CmdHostShutdown:      requestOf[HostShutdown],
+	CmdHostRename:        requestOf[HostRename],
+	CmdHostDrain:         requestOf[HostDrain],
+	CmdHostUndrain:       requestOf[HostUndrain],
+	CmdHostCordon:        requestOf[HostCordon],
+	CmdHostAlter:         requestOf[HostAlter],
+	CmdHostExpel:         requestOf[HostExpel],
+	CmdHostReplace:       requestOf[HostReplace],
+	CmdShardTransfer:     requestOf[ShardTransfer],
+	CmdPolicySet:         requestOf[PolicySet],
+	CmdTokenCreate:       requestOf[TokenCreate],
+	CmdTokenRevoke:       requestOf[TokenRevoke],
+	CmdHostFailed:        requestOf[HostFailed],
+	CmdHostReach:         requestOf[HostReach],
+	CmdReplicasKnown:     requestOf[ReplicasKnown],
+	CmdReplicaCleared:    requestOf[ReplicaCleared],
+	CmdStepBegin:         requestOf[StepBegin],
+	CmdStepReport:        requestOf[StepReport],
+	CmdStepCancel:        requestOf[StepCancel],
+	CmdStepForget:        requestOf[StepForget],
+	CmdAccessGrant:       requestOf[AccessGrant],
+	CmdAccessRevoke:      requestOf[AccessRevoke],
+	CmdAccessRoleSet:     requestOf[AccessRoleSet],
+	CmdAccessRoleDelete:  requestOf[AccessRoleDelete],
+	CmdAccessTokenCreate: requestOf[AccessTokenCreate],
+	CmdAccessTokenRevoke: requestOf[AccessTokenRevoke],
+	CmdBackupNote:        requestOf[BackupNote],
+	CmdActNote:           requestOf[ActNote],
+	CmdShardRecover:      requestOf[ShardRecover],
+	CmdShardsCounted:     requestOf[ShardsCounted],
+	CmdHostWeigh:         requestOf[HostWeigh],
+}
+
+func requestOf[T any, P interface {
+	*T
+	Request
+}]() Request {
+	return P(new(T))
+}
+
+// requestKinds has the kind of command for each type of request.
+var requestKinds = func() map[reflect.Type]CommandKind {
+	kinds := make(map[reflect.Type]CommandKind)
+	for kind, empty := range requests {
+		kinds[reflect.TypeOf(empty())] = kind
 	}
 	return kinds
 }()
+
+func kindOf(r Request) CommandKind { return requestKinds[reflect.TypeOf(r)] }
 
 // anyLength is the limit of texts and lists on reading. The rules have tighter limits, and refuse longer texts with
 // an answer; on reading, everything in the log must be readable.
@@ -82,7 +96,7 @@ const anyLength = shard.MaxBatchBytes
 
 // appendRequest writes the origin and the request of a command.
 func appendRequest(dst []byte, c *Command) ([]byte, error) {
-	if c.Request == nil || c.Request.kind() != c.Kind {
+	if c.Request == nil || kindOf(c.Request) != c.Kind {
 		return dst, fmt.Errorf("unknown kind %d", c.Kind)
 	}
 	w := form.Writer(nil)
@@ -102,10 +116,42 @@ func readRequest(kind CommandKind, src []byte) (c Command, err error) {
 }
 
 func (c *Command) code(f *form.Coder) {
-	f.Number(&c.Origin.Wall)
-	f.Text(&c.Origin.By, anyLength)
-	f.Text(&c.Origin.Why, anyLength)
+	codeAll(f, &c.Origin.Wall, &c.Origin.By, &c.Origin.Why)
 	c.Request.code(f)
+}
+
+// codeAll writes fields, or reads the fields, in their order.
+func codeAll(c *form.Coder, fields ...any) {
+	for _, f := range fields {
+		switch f := f.(type) {
+		case *uint64:
+			c.Number(f)
+		case *Checked:
+			c.Number((*uint64)(f))
+		case *shard.HostID:
+			c.Number((*uint64)(f))
+		case *ShardID:
+			c.Number((*uint64)(f))
+		case *level.Level:
+			form.Small(c, f)
+		case *bool:
+			c.Flag(f)
+		case *string:
+			c.Text(f, anyLength)
+		case *hosts.Incarnation:
+			c.Fixed(f[:])
+		case *[32]byte:
+			c.Fixed(f[:])
+		case *hosts.Start:
+			c.Numbers(&f.Number, &f.Draw)
+		case *hosts.Addresses:
+			codeAll(c, &f.Raft, &f.Client, &f.Admin)
+		case field.Value:
+			c.Fields(f.Fields)
+		default:
+			panic(fmt.Sprintf("meta: a request has a field of type %T", f))
+		}
+	}
 }
 
 func (o *Origin) check() error {

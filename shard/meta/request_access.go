@@ -20,9 +20,7 @@ var RightsLevel = level.Of(level.MetaRecord, "State.Rights")
 
 // Rights returns the book of all rights, which never changes.
 func (m *Machine) Rights() *rights.Book {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.rights
+	return look(m, func(c *content) *rights.Book { return c.rights })
 }
 
 // Checked is the revision of the rights at which a change of rights was found to be allowed; 0 means any revision.
@@ -35,13 +33,7 @@ type AccessGrant struct {
 	Grant     kind.Grant
 }
 
-func (*AccessGrant) kind() CommandKind { return CmdAccessGrant }
-
-func (ag *AccessGrant) code(c *form.Coder) {
-	c.Number((*uint64)(&ag.Checked))
-	c.Fields(ag.Principal.Fields)
-	c.Fields(ag.Grant.Fields)
-}
+func (ag *AccessGrant) code(c *form.Coder) { codeAll(c, &ag.Checked, &ag.Principal, &ag.Grant) }
 
 func (ag *AccessGrant) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.changeRights(at, ag.Checked, fmt.Sprintf("%v got the role %v", ag.Principal, ag.Grant),
@@ -58,13 +50,8 @@ type AccessRevoke struct {
 	Grant     kind.Grant // unless All is set
 }
 
-func (*AccessRevoke) kind() CommandKind { return CmdAccessRevoke }
-
 func (ar *AccessRevoke) code(c *form.Coder) {
-	c.Number((*uint64)(&ar.Checked))
-	c.Fields(ar.Principal.Fields)
-	c.Flag(&ar.All)
-	c.Fields(ar.Grant.Fields)
+	codeAll(c, &ar.Checked, &ar.Principal, &ar.All, &ar.Grant)
 }
 
 func (ar *AccessRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -84,11 +71,8 @@ type AccessRoleSet struct {
 	Rules   []kind.Rule
 }
 
-func (*AccessRoleSet) kind() CommandKind { return CmdAccessRoleSet }
-
 func (ars *AccessRoleSet) code(c *form.Coder) {
-	c.Number((*uint64)(&ars.Checked))
-	c.Text(&ars.Name, anyLength)
+	codeAll(c, &ars.Checked, &ars.Name)
 	form.List(c, &ars.Rules, anyLength, func(r *kind.Rule) { c.Fields(r.Fields) })
 }
 
@@ -103,12 +87,7 @@ type AccessRoleDelete struct {
 	Name    string
 }
 
-func (*AccessRoleDelete) kind() CommandKind { return CmdAccessRoleDelete }
-
-func (ard *AccessRoleDelete) code(c *form.Coder) {
-	c.Number((*uint64)(&ard.Checked))
-	c.Text(&ard.Name, anyLength)
-}
+func (ard *AccessRoleDelete) code(c *form.Coder) { codeAll(c, &ard.Checked, &ard.Name) }
 
 func (ard *AccessRoleDelete) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.changeRights(at, ard.Checked, fmt.Sprintf("the role %s was deleted", ard.Name),
@@ -124,13 +103,8 @@ type AccessTokenCreate struct {
 	Grants  []kind.Grant
 }
 
-func (*AccessTokenCreate) kind() CommandKind { return CmdAccessTokenCreate }
-
 func (atc *AccessTokenCreate) code(c *form.Coder) {
-	c.Number((*uint64)(&atc.Checked))
-	c.Text(&atc.Name, anyLength)
-	c.Fixed(atc.Hash[:])
-	c.Number(&atc.Expires)
+	codeAll(c, &atc.Checked, &atc.Name, &atc.Hash, &atc.Expires)
 	form.List(c, &atc.Grants, anyLength, func(g *kind.Grant) { c.Fields(g.Fields) })
 }
 
@@ -147,12 +121,7 @@ type AccessTokenRevoke struct {
 	Name    string
 }
 
-func (*AccessTokenRevoke) kind() CommandKind { return CmdAccessTokenRevoke }
-
-func (atr *AccessTokenRevoke) code(c *form.Coder) {
-	c.Number((*uint64)(&atr.Checked))
-	c.Text(&atr.Name, anyLength)
-}
+func (atr *AccessTokenRevoke) code(c *form.Coder) { codeAll(c, &atr.Checked, &atr.Name) }
 
 func (atr *AccessTokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.changeRights(at, atr.Checked, fmt.Sprintf("the token %s was revoked", atr.Name),
@@ -174,6 +143,6 @@ func (m *Machine) changeRights(at hosts.At, checked Checked, what string,
 		return hosts.Answer{Existed: true}
 	}
 	m.rights = next
-	m.topology.records.NoteAccess(at, what)
+	m.topology.records.Note(at, hosts.EventAccess, what)
 	return hosts.Answer{}
 }

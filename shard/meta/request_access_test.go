@@ -51,7 +51,7 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 	set := c.Rights().Set(ci)
 	if !set.Allows("/prod/jobs", "x", protocol.RightWrite) || !set.Allows("/prod/x", "d-1", protocol.RightOperate) ||
 		set.Allows("/prod/x", "e", protocol.RightOperate) {
-		t.Errorf("ci has %v", set.Rules())
+		t.Errorf("ci has %v", set)
 	}
 	c.refused(protocol.StatusPreconditionFailed, "token:ci has the role deploy on /prod: revoke it first",
 		&AccessRoleDelete{Name: "deploy"})
@@ -170,12 +170,12 @@ func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 		return hosts.Answer{Existed: true}
 	}
 	tt.rights = next
-	tt.records.NoteAccess(at, what)
+	tt.records.Note(at, hosts.EventAccess, what)
 	return hosts.Answer{}
 }
 
 func (*topologyTwin) asksForRights(r Request) bool {
-	return r.kind() >= CmdAccessGrant && r.kind() <= CmdAccessTokenRevoke
+	return kindOf(r) >= CmdAccessGrant && kindOf(r) <= CmdAccessTokenRevoke
 }
 
 // access makes a request about rights.

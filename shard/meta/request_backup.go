@@ -29,11 +29,8 @@ type BackupNote struct {
 	Bytes       uint64 // handed over so far
 }
 
-func (*BackupNote) kind() CommandKind { return CmdBackupNote }
-
 func (bn *BackupNote) code(c *form.Coder) {
-	codeIdentity(c, &bn.Host, &bn.Incarnation)
-	c.Number((*uint64)(&bn.Shard))
+	codeAll(c, &bn.Host, &bn.Incarnation, &bn.Shard)
 	form.Small(c, &bn.Phase)
 	c.Number(&bn.Bytes)
 }
@@ -50,7 +47,7 @@ func (bn *BackupNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	default:
 		return refusal(protocol.StatusBadRequest, "a state is not saved up to phase %d", bn.Phase)
 	}
-	return m.topology.records.NoteBackup(at, bn.Host, bn.Incarnation, what)
+	return m.topology.records.NoteOf(at, hosts.EventBackup, bn.Host, bn.Incarnation, what)
 }
 
 // ActNote notes a change in the history that a client made through a host, with a reason. ActNote is for changes
@@ -61,17 +58,12 @@ type ActNote struct {
 	What        string
 }
 
-func (*ActNote) kind() CommandKind { return CmdActNote }
-
-func (an *ActNote) code(c *form.Coder) {
-	codeIdentity(c, &an.Host, &an.Incarnation)
-	c.Text(&an.What, anyLength)
-}
+func (an *ActNote) code(c *form.Coder) { codeAll(c, &an.Host, &an.Incarnation, &an.What) }
 
 func (an *ActNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	if an.What == "" || !form.FitText(hosts.MaxText, an.What, at.Why) || at.Why == "" {
 		return refusal(protocol.StatusBadRequest, "a change is noted by what it was and why, of at most %d bytes each",
 			hosts.MaxText)
 	}
-	return m.topology.records.NoteAct(at, an.Host, an.Incarnation, an.What)
+	return m.topology.records.NoteOf(at, hosts.EventAct, an.Host, an.Incarnation, an.What)
 }

@@ -117,7 +117,7 @@ func (c *cluster) done(r Request) Effect {
 	c.Helper()
 	e := c.ask(r)[0]
 	if e.Status != protocol.StatusSuccess || e.Flags != FlagChanged {
-		c.Fatalf("%v: %v, flags %b: %s", r.kind(), e.Status, e.Flags, e.Message)
+		c.Fatalf("%v: %v, flags %b: %s", kindOf(r), e.Status, e.Flags, e.Message)
 	}
 	return e
 }
@@ -126,7 +126,7 @@ func (c *cluster) done(r Request) Effect {
 func (c *cluster) existed(r Request) {
 	c.Helper()
 	if e := c.ask(r)[0]; e.Status != protocol.StatusSuccess || e.Flags != FlagExisted {
-		c.Fatalf("%v: %v, flags %b: %s", r.kind(), e.Status, e.Flags, e.Message)
+		c.Fatalf("%v: %v, flags %b: %s", kindOf(r), e.Status, e.Flags, e.Message)
 	}
 }
 
@@ -136,10 +136,10 @@ func (c *cluster) refused(status protocol.Status, words string, r Request) {
 	before := c.Digest()
 	list := c.apply(c.stamp(0), NewCommand(r, origin))
 	if len(list) != 1 || list[0].Status != status || !strings.Contains(list[0].Message, words) {
-		c.Errorf("%v: %+v; want %v with %q", r.kind(), list, status, words)
+		c.Errorf("%v: %+v; want %v with %q", kindOf(r), list, status, words)
 	}
 	if c.Digest() != before {
-		c.Errorf("%v was refused, and something changed", r.kind())
+		c.Errorf("%v was refused, and something changed", kindOf(r))
 	}
 }
 

@@ -23,10 +23,8 @@ type HostFailed struct {
 	Text   string
 }
 
-func (*HostFailed) kind() CommandKind { return CmdHostFailed }
-
 func (hf *HostFailed) code(c *form.Coder) {
-	c.Numbers(&hf.Term, (*uint64)(&hf.Host), &hf.Epoch)
+	codeAll(c, &hf.Term, &hf.Host, &hf.Epoch)
 	form.Small(c, &hf.Reason)
 	c.Text(&hf.Text, anyLength)
 }
@@ -42,8 +40,6 @@ type HostReach struct {
 	Variant protocol.HostState
 	Epoch   uint64
 }
-
-func (*HostReach) kind() CommandKind { return CmdHostReach }
 
 func (r *HostReach) code(c *form.Coder) {
 	c.Numbers(&r.Term, (*uint64)(&r.Host), &r.Epoch)
@@ -61,8 +57,6 @@ type ReplicasKnown struct {
 	Change  uint64
 	Members []hosts.Member
 }
-
-func (*ReplicasKnown) kind() CommandKind { return CmdReplicasKnown }
 
 func (r *ReplicasKnown) code(c *form.Coder) {
 	c.Numbers(&r.Term, (*uint64)(&r.Shard), &r.Change)
@@ -82,8 +76,6 @@ type ShardsCounted struct {
 	List []hosts.Count
 }
 
-func (*ShardsCounted) kind() CommandKind { return CmdShardsCounted }
-
 func (sc *ShardsCounted) code(c *form.Coder) {
 	c.Number(&sc.Term)
 	form.List(c, &sc.List, anyLength, func(n *hosts.Count) {
@@ -102,12 +94,7 @@ type ReplicaCleared struct {
 	Incarnation hosts.Incarnation
 }
 
-func (*ReplicaCleared) kind() CommandKind { return CmdReplicaCleared }
-
-func (r *ReplicaCleared) code(c *form.Coder) {
-	c.Numbers((*uint64)(&r.Shard), &r.Replica)
-	c.Fixed(r.Incarnation[:])
-}
+func (r *ReplicaCleared) code(c *form.Coder) { codeAll(c, &r.Shard, &r.Replica, &r.Incarnation) }
 
 func (r *ReplicaCleared) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
@@ -119,8 +106,6 @@ type StepBegin struct {
 	Term, Revision uint64
 	Proposal       plan.Proposal[governor.Action]
 }
-
-func (*StepBegin) kind() CommandKind { return CmdStepBegin }
 
 func (sb *StepBegin) code(c *form.Coder) {
 	c.Numbers(&sb.Term, &sb.Revision)
@@ -161,8 +146,6 @@ type StepReport struct {
 	Phase  plan.Phase
 	Text   string
 }
-
-func (*StepReport) kind() CommandKind { return CmdStepReport }
 
 func (r *StepReport) code(c *form.Coder) {
 	phase, failures, to := uint64(r.Act.Phase), uint64(r.Act.Failures), uint64(r.Phase)

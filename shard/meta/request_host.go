@@ -24,15 +24,10 @@ type Founder struct {
 	Incarnation hosts.Incarnation
 }
 
-func (*HostsFound) kind() CommandKind { return CmdHostsFound }
-
 func (hf *HostsFound) code(c *form.Coder) {
 	c.Number(&hf.Generation.Number)
 	c.Fixed(hf.Generation.Draw[:])
-	form.List(c, &hf.Founders, anyLength, func(f *Founder) {
-		c.Number((*uint64)(&f.ID))
-		c.Fixed(f.Incarnation[:])
-	})
+	form.List(c, &hf.Founders, anyLength, func(f *Founder) { codeAll(c, &f.ID, &f.Incarnation) })
 }
 
 func (hf *HostsFound) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -83,20 +78,9 @@ func (hf *HostsFound) founders(registered []*Host) ([]hosts.Founder, hosts.Answe
 // HostJoin is a host's question to belong to the cluster. The answer has its id. The machine fills in Grace.
 type HostJoin struct{ hosts.Join }
 
-func (*HostJoin) kind() CommandKind { return CmdHostJoin }
-
 func (hj *HostJoin) code(c *form.Coder) {
-	c.Text(&hj.Cluster, anyLength)
-	c.Text(&hj.Name, anyLength)
-	c.Fixed(hj.Incarnation[:])
-	codeAddresses(c, &hj.Addresses)
-	c.Fields(hj.Domain.Fields)
-	c.Text(&hj.Version, anyLength)
-	form.Small(c, &hj.Level)
-	c.Text(&hj.Replace, anyLength)
-	c.Text(&hj.Token, anyLength)
-	c.Flag(&hj.Trusted)
-	c.Flag(&hj.Heard)
+	codeAll(c, &hj.Cluster, &hj.Name, &hj.Incarnation, &hj.Addresses, &hj.Domain, &hj.Version, &hj.Level, &hj.Replace,
+		&hj.Token, &hj.Trusted, &hj.Heard)
 }
 
 func (hj *HostJoin) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -114,15 +98,8 @@ func (hj *HostJoin) apply(m *Machine, at hosts.At) hosts.Answer {
 // HostBoot is the report of a host whose process has started.
 type HostBoot struct{ hosts.Boot }
 
-func (*HostBoot) kind() CommandKind { return CmdHostBoot }
-
 func (hb *HostBoot) code(c *form.Coder) {
-	codeIdentity(c, &hb.Host, &hb.Incarnation)
-	codeStart(c, &hb.Start)
-	codeAddresses(c, &hb.Addresses)
-	c.Text(&hb.Version, anyLength)
-	form.Small(c, &hb.Level)
-	c.Fields(hb.Domain.Fields)
+	codeAll(c, &hb.Host, &hb.Incarnation, &hb.Start, &hb.Addresses, &hb.Version, &hb.Level, &hb.Domain)
 }
 
 func (hb *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -136,12 +113,7 @@ type HostReturn struct {
 	Epoch       uint64 // of the target in the host's view
 }
 
-func (*HostReturn) kind() CommandKind { return CmdHostReturn }
-
-func (r *HostReturn) code(c *form.Coder) {
-	codeIdentity(c, &r.Host, &r.Incarnation)
-	c.Number(&r.Epoch)
-}
+func (r *HostReturn) code(c *form.Coder) { codeAll(c, &r.Host, &r.Incarnation, &r.Epoch) }
 
 func (r *HostReturn) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Return(at, r.Host, r.Incarnation, r.Epoch)
@@ -154,12 +126,7 @@ type HostShutdown struct {
 	Start       hosts.Start
 }
 
-func (*HostShutdown) kind() CommandKind { return CmdHostShutdown }
-
-func (hs *HostShutdown) code(c *form.Coder) {
-	codeIdentity(c, &hs.Host, &hs.Incarnation)
-	codeStart(c, &hs.Start)
-}
+func (hs *HostShutdown) code(c *form.Coder) { codeAll(c, &hs.Host, &hs.Incarnation, &hs.Start) }
 
 func (hs *HostShutdown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Shutdown(at, hs.Host, hs.Incarnation, hs.Start)
@@ -173,27 +140,8 @@ type HostRename struct {
 	Addresses   hosts.Addresses
 }
 
-func (*HostRename) kind() CommandKind { return CmdHostRename }
-
-func (r *HostRename) code(c *form.Coder) {
-	codeIdentity(c, &r.Host, &r.Incarnation)
-	codeStart(c, &r.Start)
-	codeAddresses(c, &r.Addresses)
-}
+func (r *HostRename) code(c *form.Coder) { codeAll(c, &r.Host, &r.Incarnation, &r.Start, &r.Addresses) }
 
 func (r *HostRename) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Rename(at, r.Host, r.Incarnation, r.Start, r.Addresses)
-}
-
-func codeIdentity(c *form.Coder, id *shard.HostID, i *hosts.Incarnation) {
-	c.Number((*uint64)(id))
-	c.Fixed(i[:])
-}
-
-func codeStart(c *form.Coder, s *hosts.Start) { c.Numbers(&s.Number, &s.Draw) }
-
-func codeAddresses(c *form.Coder, a *hosts.Addresses) {
-	c.Text(&a.Raft, anyLength)
-	c.Text(&a.Client, anyLength)
-	c.Text(&a.Admin, anyLength)
 }

@@ -16,7 +16,6 @@ import (
 // HostDrain gives a host the target Offline: its leaderships and votes are handed over.
 type HostDrain struct{ Host string }
 
-func (*HostDrain) kind() CommandKind     { return CmdHostDrain }
 func (hd *HostDrain) code(c *form.Coder) { c.Text(&hd.Host, anyLength) }
 func (hd *HostDrain) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Drain(at, hd.Host)
@@ -25,7 +24,6 @@ func (hd *HostDrain) apply(m *Machine, at hosts.At) hosts.Answer {
 // HostUndrain takes a drain back.
 type HostUndrain struct{ Host string }
 
-func (*HostUndrain) kind() CommandKind     { return CmdHostUndrain }
 func (hu *HostUndrain) code(c *form.Coder) { c.Text(&hu.Host, anyLength) }
 func (hu *HostUndrain) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Undrain(at, hu.Host)
@@ -37,12 +35,7 @@ type HostCordon struct {
 	On   bool
 }
 
-func (*HostCordon) kind() CommandKind { return CmdHostCordon }
-
-func (hc *HostCordon) code(c *form.Coder) {
-	c.Text(&hc.Host, anyLength)
-	c.Flag(&hc.On)
-}
+func (hc *HostCordon) code(c *form.Coder) { codeAll(c, &hc.Host, &hc.On) }
 
 func (hc *HostCordon) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cordon(at, hc.Host, hc.On)
@@ -54,12 +47,7 @@ type HostAlter struct {
 	Domain hosts.Domain
 }
 
-func (*HostAlter) kind() CommandKind { return CmdHostAlter }
-
-func (ha *HostAlter) code(c *form.Coder) {
-	c.Text(&ha.Host, anyLength)
-	c.Fields(ha.Domain.Fields)
-}
+func (ha *HostAlter) code(c *form.Coder) { codeAll(c, &ha.Host, &ha.Domain) }
 
 func (ha *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Alter(at, ha.Host, ha.Domain)
@@ -71,12 +59,7 @@ type HostWeigh struct {
 	Weight uint64
 }
 
-func (*HostWeigh) kind() CommandKind { return CmdHostWeigh }
-
-func (hw *HostWeigh) code(c *form.Coder) {
-	c.Text(&hw.Host, anyLength)
-	c.Number(&hw.Weight)
-}
+func (hw *HostWeigh) code(c *form.Coder) { codeAll(c, &hw.Host, &hw.Weight) }
 
 func (hw *HostWeigh) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Weigh(at, hw.Host, hw.Weight)
@@ -88,12 +71,7 @@ type HostExpel struct {
 	Force bool
 }
 
-func (*HostExpel) kind() CommandKind { return CmdHostExpel }
-
-func (he *HostExpel) code(c *form.Coder) {
-	c.Text(&he.Host, anyLength)
-	c.Flag(&he.Force)
-}
+func (he *HostExpel) code(c *form.Coder) { codeAll(c, &he.Host, &he.Force) }
 
 // apply makes the expulsion wait for the longest grace period that any node may have, because the host may still
 // learn of a longer period than the present.
@@ -108,13 +86,7 @@ type HostReplace struct {
 	Heard    bool
 }
 
-func (*HostReplace) kind() CommandKind { return CmdHostReplace }
-
-func (r *HostReplace) code(c *form.Coder) {
-	c.Text(&r.Old, anyLength)
-	c.Text(&r.New, anyLength)
-	c.Flag(&r.Heard)
-}
+func (r *HostReplace) code(c *form.Coder) { codeAll(c, &r.Old, &r.New, &r.Heard) }
 
 func (r *HostReplace) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Replace(at, r.Old, r.New, r.Heard, MaxSessionGracePeriodMillis)
@@ -126,12 +98,7 @@ type ShardTransfer struct {
 	Host  string
 }
 
-func (*ShardTransfer) kind() CommandKind { return CmdShardTransfer }
-
-func (st *ShardTransfer) code(c *form.Coder) {
-	c.Number((*uint64)(&st.Shard))
-	c.Text(&st.Host, anyLength)
-}
+func (st *ShardTransfer) code(c *form.Coder) { codeAll(c, &st.Shard, &st.Host) }
 
 func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Transfer(at, st.Shard, st.Host)
@@ -141,11 +108,8 @@ func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 // the host, and judged which hosts are lost.
 type ShardRecover struct{ hosts.Recovery }
 
-func (*ShardRecover) kind() CommandKind { return CmdShardRecover }
-
 func (sr *ShardRecover) code(c *form.Coder) {
-	c.Numbers((*uint64)(&sr.Shard), (*uint64)(&sr.Host))
-	c.Flag(&sr.Empty)
+	codeAll(c, &sr.Shard, &sr.Host, &sr.Empty)
 	form.List(c, &sr.Lost, anyLength, func(id *shard.HostID) { c.Number((*uint64)(id)) })
 	c.Text(&sr.Against, anyLength)
 }
@@ -156,8 +120,6 @@ func (sr *ShardRecover) apply(m *Machine, at hosts.At) hosts.Answer {
 
 // PolicySet replaces the policy From by To.
 type PolicySet struct{ From, To kind.Policy }
-
-func (*PolicySet) kind() CommandKind { return CmdPolicySet }
 
 func (ps *PolicySet) code(c *form.Coder) {
 	c.Fields(ps.From.Fields)
@@ -191,13 +153,7 @@ type TokenCreate struct {
 	Millis uint64 // how long the token is good
 }
 
-func (*TokenCreate) kind() CommandKind { return CmdTokenCreate }
-
-func (tc *TokenCreate) code(c *form.Coder) {
-	c.Text(&tc.ID, anyLength)
-	c.Fixed(tc.Hash[:])
-	c.Number(&tc.Millis)
-}
+func (tc *TokenCreate) code(c *form.Coder) { codeAll(c, &tc.ID, &tc.Hash, &tc.Millis) }
 
 func (tc *TokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.CreateToken(at, tc.ID, tc.Hash, tc.Millis)
@@ -206,7 +162,6 @@ func (tc *TokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
 // TokenRevoke makes a join token useless.
 type TokenRevoke struct{ ID string }
 
-func (*TokenRevoke) kind() CommandKind    { return CmdTokenRevoke }
 func (r *TokenRevoke) code(c *form.Coder) { c.Text(&r.ID, anyLength) }
 func (r *TokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.RevokeToken(at, r.ID)
@@ -218,12 +173,11 @@ type StepCancel struct {
 	Hold uint64
 }
 
-func (*StepCancel) kind() CommandKind     { return CmdStepCancel }
 func (sc *StepCancel) code(c *form.Coder) { c.Numbers((*uint64)(&sc.Step), &sc.Hold) }
 func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
 	switch out := m.topology.plan.Cancel(at.Now, sc.Step, at.Why, sc.Hold); out {
 	case plan.Applied:
-		m.topology.records.NoteStep(at, fmt.Sprintf("step %d was cancelled", sc.Step))
+		m.topology.records.Note(at, hosts.EventStep, fmt.Sprintf("step %d was cancelled", sc.Step))
 		return hosts.Answer{}
 	case plan.Over:
 		return hosts.Answer{Existed: true}
@@ -235,12 +189,11 @@ func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
 // StepForget ends the delay of a subject after a failure.
 type StepForget struct{ Subject plan.Subject }
 
-func (*StepForget) kind() CommandKind     { return CmdStepForget }
 func (sf *StepForget) code(c *form.Coder) { c.Text((*string)(&sf.Subject), anyLength) }
 func (sf *StepForget) apply(m *Machine, at hosts.At) hosts.Answer {
 	if m.topology.plan.Forget(sf.Subject) != plan.Applied {
 		return refusal(protocol.StatusNotFound, "%q does not wait", form.Cut(string(sf.Subject), plan.MaxSubject))
 	}
-	m.topology.records.NoteStep(at, fmt.Sprintf("%s waits no longer", sf.Subject))
+	m.topology.records.Note(at, hosts.EventStep, fmt.Sprintf("%s waits no longer", sf.Subject))
 	return hosts.Answer{}
 }

@@ -22,10 +22,10 @@ func TestEveryKindOfRequestHasItsCommand(t *testing.T) {
 		t.Errorf("%d kinds of requests, and %d examples", len(requests), len(list))
 	}
 	for i, r := range list {
-		if want := CmdHostsFound + CommandKind(i); r.kind() != want || commandNames[want] == "" {
-			t.Errorf("%T is %v, want %v", r, r.kind(), want)
+		if want := CmdHostsFound + CommandKind(i); kindOf(r) != want || commandNames[want] == "" {
+			t.Errorf("%T is %v, want %v", r, kindOf(r), want)
 		}
-		if v := reflect.ValueOf(r).Elem(); v.Type() == reflect.TypeOf(requests[r.kind()]()).Elem() {
+		if v := reflect.ValueOf(r).Elem(); v.Type() == reflect.TypeOf(requests[kindOf(r)]()).Elem() {
 			for k := range v.NumField() {
 				if v.Field(k).IsZero() {
 					t.Errorf("%T: the example has no %s", r, v.Type().Field(k).Name)
@@ -182,12 +182,12 @@ func TestChangesAreDelivered(t *testing.T) {
 		before := c.records().LastAudit()
 		list := c.ask(x.r)
 		if got := kinds(list); got != x.want {
-			t.Errorf("%v: %s(%s), want %s", x.r.kind(), got, list[0].Message, x.want)
+			t.Errorf("%v: %s(%s), want %s", kindOf(x.r), got, list[0].Message, x.want)
 			continue
 		}
 		if last := list[len(list)-1]; x.text != "" &&
 			(last.Entry.Number != before+1 || !strings.Contains(last.Entry.String(), x.text)) {
-			t.Errorf("%v is written down as %q, number %d", x.r.kind(), last.Entry.String(), last.Entry.Number)
+			t.Errorf("%v is written down as %q, number %d", kindOf(x.r), last.Entry.String(), last.Entry.Number)
 		}
 	}
 }

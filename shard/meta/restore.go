@@ -126,7 +126,7 @@ func (l *loader) next() (blockKind, error) {
 	return blockKind(head[0]), nil
 }
 
-func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
+func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 	switch kind {
 	case blockCounters:
 		l.version = r.number("version")
@@ -172,14 +172,11 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
 	case blockAnswers:
 		return l.readAnswers(r)
 	case blockTopology:
-		l.pieces.records, err = readPiece(l.pieces.records, r)
-		return err
+		return readPiece(&l.pieces.records, r)
 	case blockPlan:
-		l.pieces.plan, err = readPiece(l.pieces.plan, r)
-		return err
+		return readPiece(&l.pieces.plan, r)
 	case blockRights:
-		l.pieces.rights, err = readPiece(l.pieces.rights, r)
-		return err
+		return readPiece(&l.pieces.rights, r)
 	case blockSeen:
 		check := func(*HostSeen) error { return nil }
 		return readRecords(r, &l.seen, "host that has seen something", (*HostSeen).fields, check)

@@ -61,34 +61,24 @@ func (m *Machine) BeginDigest() (sum func() uint64) { return m.freeze().digest }
 
 func (f *frozen) digest() uint64 {
 	d := xxhash.New()
-	buf := f.appendCounters(nil)
-	buf = f.appendCounts(buf)
-	buf = appended(buf, f.routing.fields)
-	hash := func() {
-		_, _ = d.Write(buf)
-		buf = buf[:0]
-	}
-	hash()
-	for _, h := range f.hosts {
-		buf = appended(buf, h.fields)
-		hash()
-	}
-	for _, n := range f.nodes {
-		buf = appended(buf, func(c *coder) { n.fields(c, f.level) })
-		hash()
-	}
-	for _, n := range f.dropping {
-		buf = appended(buf, n.fields)
-		hash()
-	}
-	for _, a := range f.answers {
-		buf = appended(buf, func(c *coder) { _ = a.fields(c, f.level) })
-		hash()
-	}
-	buf = f.topology.appendDigested(buf)
+	_, _ = d.Write(appended(f.appendCounts(f.appendCounters(nil)), f.routing.fields))
+	digestRecords(d, f.hosts, (*Host).fields)
+	digestRecords(d, f.nodes, func(n *Node, c *coder) { n.fields(c, f.level) })
+	digestRecords(d, f.dropping, (*Dropped).fields)
+	digestRecords(d, f.answers, func(a *Answer, c *coder) { _ = a.fields(c, f.level) })
+	rest := f.topology.appendDigested(nil)
 	if f.rights.Revision() > 0 {
-		buf = f.rights.Save(buf)
+		rest = f.rights.Save(rest)
 	}
-	hash()
+	_, _ = d.Write(rest)
 	return d.Sum64()
+}
+
+func digestRecords[V any](d *xxhash.Digest, list []*V, fields func(*V, *coder)) {
+	var c coder
+	for _, v := range list {
+		c.dst = c.dst[:0]
+		fields(v, &c)
+		_, _ = d.Write(c.dst)
+	}
 }

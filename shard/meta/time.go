@@ -36,9 +36,7 @@ func (m *Machine) lead(c *Command) {
 
 // Clock returns the time of the shard, as moved by its log.
 func (m *Machine) Clock() clock.Clock {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.clock
+	return look(m, func(c *content) clock.Clock { return c.clock })
 }
 
 // Time returns the time of the shard in milliseconds. It only grows, and only with the log.

@@ -99,60 +99,43 @@ func (m *Machine) Topology() (t Topology, ok bool) {
 }
 
 // Founded reports whether the hosts have records: from then on all hosts have records, and hosts no longer register.
-func (m *Machine) Founded() bool {
+func (m *Machine) Founded() bool { return look(m, func(c *content) bool { return c.topology != nil }) }
+
+// recorded returns what at finds in the records of hosts, nothing before the hosts are founded.
+func recorded[T any](m *Machine, at func(*hosts.Records) T) (none T) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.topology != nil
+	if m.topology == nil {
+		return none
+	}
+	return at(m.topology.records)
 }
 
 // HostRecord returns the record of a host, which never changes; nil before the hosts are founded, or for an unknown
 // id.
 func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.topology == nil {
-		return nil
-	}
-	return m.topology.records.Host(id)
+	return recorded(m, func(r *hosts.Records) *hosts.Host { return r.Host(id) })
 }
 
 // RecordsRevision returns the revision of the records of hosts, 0 before the hosts are founded.
-func (m *Machine) RecordsRevision() uint64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.topology == nil {
-		return 0
-	}
-	return m.topology.records.Revision()
-}
+func (m *Machine) RecordsRevision() uint64 { return recorded(m, (*hosts.Records).Revision) }
 
 // Generation returns the generation of the cluster, all zero before the hosts are founded.
-func (m *Machine) Generation() hosts.Generation {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.topology == nil {
-		return hosts.Generation{}
-	}
-	return m.topology.records.Generation()
-}
+func (m *Machine) Generation() hosts.Generation { return recorded(m, (*hosts.Records).Generation) }
 
 // HostsOf returns the hosts with a replica of a shard by its membership, in the order of the replicas. The list is
 // nil before the hosts are founded.
 func (m *Machine) HostsOf(id ShardID) []shard.HostID {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.topology == nil {
-		return nil
-	}
-	var list []shard.HostID
-	if s := m.topology.records.Shard(id); s != nil {
-		for i := range s.Replicas {
-			if p := &s.Replicas[i]; p.Member() && p.Host != 0 {
-				list = append(list, p.Host)
+	return recorded(m, func(r *hosts.Records) (list []shard.HostID) {
+		if s := r.Shard(id); s != nil {
+			for i := range s.Replicas {
+				if p := &s.Replicas[i]; p.Member() && p.Host != 0 {
+					list = append(list, p.Host)
+				}
 			}
 		}
-	}
-	return list
+		return list
+	})
 }
 
 // mark is how far the parts of a topology have come.

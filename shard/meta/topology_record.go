@@ -66,14 +66,15 @@ func (s *HostSeen) fields(c *coder) {
 type pieces struct{ records, plan, rights []byte }
 
 // readPiece takes a piece of a form.
-func readPiece(dst []byte, r *fieldReader) ([]byte, error) {
+func readPiece(dst *[]byte, r *fieldReader) error {
 	piece := r.src
 	r.src = nil
-	if len(piece) == 0 || len(dst)+len(piece) > maxPieces {
-		return dst, fmt.Errorf("a piece of %d bytes behind %d; there are at most %d, and no piece is empty", len(piece),
-			len(dst), maxPieces)
+	if len(piece) == 0 || len(*dst)+len(piece) > maxPieces {
+		return fmt.Errorf("a piece of %d bytes behind %d; there are at most %d, and no piece is empty", len(piece),
+			len(*dst), maxPieces)
 	}
-	return append(dst, piece...), nil
+	*dst = append(*dst, piece...)
+	return nil
 }
 
 // readTopologyCounts reads the form of appendCounts, and makes the topology from the pieces.

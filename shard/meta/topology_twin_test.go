@@ -206,7 +206,7 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		if r.What == "" || at.Why == "" || len(r.What) > 256 {
 			return hosts.Answer{Status: protocol.StatusBadRequest}
 		}
-		return tt.records.NoteAct(at, r.Host, r.Incarnation, r.What)
+		return tt.records.NoteOf(at, hosts.EventAct, r.Host, r.Incarnation, r.What)
 	case *ReplicaCleared:
 		return tt.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
 	}
@@ -226,7 +226,7 @@ func (tt *topologyTwin) noteBackup(at hosts.At, r *BackupNote) hosts.Answer {
 	if text == "" {
 		return hosts.Answer{Status: protocol.StatusBadRequest}
 	}
-	return tt.records.NoteBackup(at, r.Host, r.Incarnation, text)
+	return tt.records.NoteOf(at, hosts.EventBackup, r.Host, r.Incarnation, text)
 }
 
 func (tt *topologyTwin) found(at hosts.At, r *HostsFound) hosts.Answer {
@@ -263,13 +263,13 @@ func (tt *topologyTwin) step(at hosts.At, r Request) hosts.Answer {
 		_, out = governor.Begin(at, tt.records, tt.plan, r.Term, r.Revision, r.Proposal)
 	case *StepCancel:
 		if out = tt.plan.Cancel(at.Now, r.Step, at.Why, r.Hold); out == plan.Applied {
-			tt.records.NoteStep(at, fmt.Sprintf("step %d was cancelled", r.Step))
+			tt.records.Note(at, hosts.EventStep, fmt.Sprintf("step %d was cancelled", r.Step))
 		} else if out == plan.Over {
 			return hosts.Answer{Existed: true}
 		}
 	case *StepForget:
 		if out = tt.plan.Forget(r.Subject); out == plan.Applied {
-			tt.records.NoteStep(at, string(r.Subject)+" waits no longer")
+			tt.records.Note(at, hosts.EventStep, string(r.Subject)+" waits no longer")
 		}
 	case *StepReport:
 		out = []func() plan.Outcome{

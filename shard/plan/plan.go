@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Config is the common part of plans of one sort. The config is the same on every replica, and is not part of the
@@ -57,14 +59,6 @@ func New[P any](cfg *Config[P]) *Plan[P] {
 // Renewed returns a plan without steps. Its numbers begin above all numbers that p gives in the time of a jump.
 func (p *Plan[P]) Renewed(jump uint64) *Plan[P] {
 	return &Plan[P]{cfg: p.cfg, last: p.last + ID(jump), revision: p.revision + jump}
-}
-
-// Configure gives the plan a new config. Open steps stay open, even if they are more than the config allows.
-func (p *Plan[P]) Configure(cfg *Config[P]) {
-	if err := cfg.Validate(); err != nil {
-		panic(err)
-	}
-	p.cfg = cfg
 }
 
 // Clone returns a copy that can be changed by itself. Payloads are copied as Go copies them.
@@ -120,12 +114,9 @@ func (p *Plan[P]) Begin(at Moment, term, revision uint64, pr Proposal[P]) (ID, O
 
 // fits checks a proposal against the rules that depend on no state.
 func (p *Plan[P]) fits(pr *Proposal[P]) bool {
-	for i := -1; i < len(pr.With); i++ {
-		if n := len(pr.subject(i)); n == 0 || n > MaxSubject {
-			return false
-		}
-	}
-	return pr.Kind != 0 && len(pr.With) <= MaxWith && len(p.cfg.Append(nil, pr.Payload)) <= MaxPayload
+	unfit := func(s Subject) bool { return s == "" || len(s) > MaxSubject }
+	return !slices.ContainsFunc(subjects(pr), unfit) && pr.Kind != 0 && len(pr.With) <= MaxWith &&
+		len(p.cfg.Append(nil, pr.Payload)) <= MaxPayload
 }
 
 // admits says whether the plan takes a proposal now. If an open step is in the way, admits returns the step.
@@ -206,7 +197,7 @@ func (p *Plan[P]) fail(at Moment, a Act, why string, allowed uint32) Outcome {
 	if s.Failures < math.MaxUint32 {
 		s.Failures++
 	}
-	s.LastError, s.Term = shorten(why), at.Term
+	s.LastError, s.Term = form.Cut(why, MaxText), at.Term
 	s.NotBefore = after(at.Now, p.cfg.delay(s.Failures))
 	p.revision++
 	if s.Failures > allowed {
@@ -249,7 +240,7 @@ func (p *Plan[P]) Cancel(now uint64, id ID, why string, hold uint64) Outcome {
 	if hold > 0 {
 		s.NotBefore = max(s.NotBefore, after(now, hold))
 	}
-	s.LastError = shorten("cancelled: " + why)
+	s.LastError = form.Cut("cancelled: "+why, MaxText)
 	p.remove(id, now)
 	return Applied
 }

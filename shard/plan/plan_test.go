@@ -244,7 +244,7 @@ func TestAPlanWithLessRoomKeepsWhatIsOpen(t *testing.T) {
 	s := begin(t, p, at(1000, 5), 2)
 	less := newConfig()
 	less.Open = 1
-	p.Configure(less)
+	p.cfg = less
 	expect(t, "done", p.Done(at(1001, 5), s.Act(5)), Applied)
 	_, out := p.Begin(at(1001, 5), 5, p.Revision(), proposal(2))
 	expect(t, "begin", out, Occupied)

@@ -77,7 +77,7 @@ func TestWhyNothingMovesIsSaidWithNamesAndTimes(t *testing.T) {
 	v, pl := newView(), newPlanner()
 	less := newConfig()
 	less.Open = 1
-	v.Plan.Configure(less)
+	v.Plan.cfg = less
 	v.State.drained[1] = true // a voter of the groups 0 and 1
 	d := pl.Next(v)
 	v.Plan.Begin(at(1000, 5), 5, d.Revision, *d.Step)

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"fmt"
-	"unicode/utf8"
+	"slices"
 )
 
 // The limits of a plan. All replicas must agree on them.
@@ -47,25 +47,8 @@ type Proposal[P any] struct {
 
 // conflicts reports whether the two may not be open at once.
 func (pr *Proposal[P]) conflicts(other *Proposal[P]) bool {
-	for i := -1; i < len(pr.With); i++ {
-		if s := pr.subject(i); s == other.Subject {
-			return true
-		}
-		for _, w := range other.With {
-			if pr.subject(i) == w {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// subject is the step's own subject for -1, and the entry i of With for every other i.
-func (pr *Proposal[P]) subject(i int) Subject {
-	if i < 0 {
-		return pr.Subject
-	}
-	return pr.With[i]
+	taken := subjects(other)
+	return slices.ContainsFunc(subjects(pr), func(s Subject) bool { return slices.Contains(taken, s) })
 }
 
 // Step is the record of an open step: a step that has begun and is not over.
@@ -129,16 +112,4 @@ func (o Outcome) String() string {
 		return outcomes[o]
 	}
 	return fmt.Sprintf("outcome %d", uint8(o))
-}
-
-// shorten returns as much of a text as a record keeps, whole letters of it.
-func shorten(text string) string {
-	if len(text) <= MaxText {
-		return text
-	}
-	end := MaxText
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }

@@ -93,10 +93,8 @@ func (p *Process) lacks() string {
 
 // candidate is the coordinator of the next epoch: of all candidates, the member that joined first.
 func (p *Process) candidate() *Member {
-	for _, m := range p.members {
-		if m.Candidate {
-			return m
-		}
+	if k := slices.IndexFunc(p.members, func(m *Member) bool { return m.Candidate }); k >= 0 {
+		return p.members[k]
 	}
 	return nil
 }

@@ -58,20 +58,12 @@ func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
 		at.Out.Grown += len(j.Attributes) - len(m.Attributes)
 		m.Attributes = string(j.Attributes)
 		p.changeMember(at, m)
-		p.setCandidate(at, m, j.Candidate)
+		if j.Candidate && !m.Candidate && len(p.view) == 0 {
+			p.change(at) // an epoch that only lacked a candidate may open now
+		}
+		m.Candidate = j.Candidate
 	}
 	return Answer{}
-}
-
-// setCandidate makes a member a candidate, or no candidate. An epoch that only lacked a candidate may open now.
-func (p *Process) setCandidate(at At, m *Member, candidate bool) {
-	if m.Candidate == candidate {
-		return
-	}
-	m.Candidate = candidate
-	if candidate && len(p.view) == 0 {
-		p.change(at)
-	}
 }
 
 // Leave ends a member's part: the member left, or its session ended. The caller forgets the member.

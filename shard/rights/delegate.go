@@ -1,6 +1,8 @@
 package rights
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rights"
 )
@@ -85,13 +87,5 @@ func (b *Book) MaySetRole(by *Set, name string, rules []Rule) error {
 // Shown reports whether a client with a set may see the record of a principal: the client may give rights on a path
 // of the principal's grants.
 func (b *Book) Shown(to *Set, r *Record) bool {
-	if to.Administers("/") {
-		return true
-	}
-	for _, g := range r.Grants {
-		if to.Administers(g.Path) {
-			return true
-		}
-	}
-	return false
+	return to.Administers("/") || slices.ContainsFunc(r.Grants, func(g Grant) bool { return to.Administers(g.Path) })
 }

@@ -3,6 +3,7 @@ package rights
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -99,16 +100,7 @@ func (s *Set) find(path, object string, need protocol.Right) int {
 
 // first returns the place of the first rule of a path, or of the first rule behind the path.
 func (s *Set) first(path string) int {
-	low, high := 0, len(s.rules)
-	for low < high {
-		middle := int(uint(low+high) / 2)
-		if s.rules[middle].path < path {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
+	return sort.Search(len(s.rules), func(i int) bool { return s.rules[i].path >= path })
 }
 
 // inPart are the rights that reach the node itself even if a rule is bound to names of objects: to describe the node,
@@ -146,12 +138,3 @@ func (s *Set) upon(path, object string) (rights protocol.Right) {
 
 // Administers reports whether the set allows to give rights below a path.
 func (s *Set) Administers(path string) bool { return s.upon(path, "")&protocol.RightAdmin != 0 }
-
-// Rules returns the rules of the set.
-func (s *Set) Rules() []Rule {
-	list := make([]Rule, len(s.rules))
-	for i := range s.rules {
-		list[i] = s.rules[i].from.Rule
-	}
-	return list
-}

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/internal/form"
@@ -95,10 +97,13 @@ func inherits(old, now []*Location, before, l *Location) uint64 {
 }
 
 func find(list []*Location, name string) *Location {
-	for _, l := range list {
-		if l.Spec.Name == name {
-			return l
-		}
+	return first(list, func(l *Location) bool { return l.Spec.Name == name })
+}
+
+// first returns the first location that is looked for, or nil.
+func first(list []*Location, is func(*Location) bool) *Location {
+	if k := slices.IndexFunc(list, is); k >= 0 {
+		return list[k]
 	}
 	return nil
 }

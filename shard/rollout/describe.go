@@ -43,5 +43,5 @@ func (i *Instance) Describe(source bool) string {
 		return what
 	}
 	return fmt.Sprintf("%s%v %q of %s (%d) %q %+v signal %d since %d sent %d at %d revision %d", what, i.Role, i.Name,
-		i.Location, i.location, i.Attributes, i.report(), i.signal, i.Since, i.Sent, i.Received, i.Revision)
+		i.Location, i.location, i.Attributes, i.Report, i.signal, i.Since, i.Sent, i.Received, i.Revision)
 }

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"container/heap"
+
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
@@ -25,9 +27,9 @@ func (l *Location) take(i *Instance, n int) {
 		l.explicit[i.Role] += n
 	case signalTries:
 		if n > 0 {
-			l.suspects[i.Role].push(i)
+			heap.Push(&l.suspects[i.Role], i)
 		} else {
-			l.suspects[i.Role].remove(i)
+			heap.Remove(&l.suspects[i.Role], i.place)
 		}
 	}
 }
@@ -83,60 +85,35 @@ func (r *Rollout) failing(l *Location, now uint64) bool {
 // suspects is a heap of instances, the earliest receiver of the target in front.
 type suspects []*Instance
 
-func (s suspects) before(a, b *Instance) bool {
-	return a.Received < b.Received || a.Received == b.Received && a.ID < b.ID
+func (s suspects) Len() int { return len(s) }
+
+func (s suspects) Less(a, b int) bool {
+	return s[a].Received < s[b].Received || s[a].Received == s[b].Received && s[a].ID < s[b].ID
+}
+
+func (s suspects) Swap(a, b int) {
+	s[a], s[b] = s[b], s[a]
+	s[a].place, s[b].place = a, b
+}
+
+// Push appends an instance, for package heap.
+func (s *suspects) Push(i any) {
+	i.(*Instance).place = len(*s)
+	*s = append(*s, i.(*Instance))
+}
+
+// Pop removes the last instance, for package heap.
+func (s *suspects) Pop() any {
+	last := len(*s) - 1
+	i := (*s)[last]
+	(*s)[last] = nil
+	*s = (*s)[:last]
+	return i
 }
 
 func (s *suspects) reset() {
 	clear(*s)
 	*s = (*s)[:0]
-}
-
-func (s *suspects) push(i *Instance) {
-	i.place = len(*s)
-	*s = append(*s, i)
-	s.up(i.place)
-}
-
-func (s *suspects) remove(i *Instance) {
-	h, k := *s, i.place
-	last := len(h) - 1
-	h.swap(k, last)
-	h[last] = nil
-	*s = h[:last]
-	if k < last {
-		s.down(k)
-		s.up(k)
-	}
-}
-
-func (s suspects) swap(a, b int) {
-	s[a], s[b] = s[b], s[a]
-	s[a].place, s[b].place = a, b
-}
-
-func (s suspects) up(k int) {
-	for k > 0 && s.before(s[k], s[(k-1)/2]) {
-		s.swap(k, (k-1)/2)
-		k = (k - 1) / 2
-	}
-}
-
-func (s suspects) down(k int) {
-	for {
-		child := 2*k + 1
-		if child >= len(s) {
-			return
-		}
-		if child+1 < len(s) && s.before(s[child+1], s[child]) {
-			child++
-		}
-		if !s.before(s[child], s[k]) {
-			return
-		}
-		s.swap(k, child)
-		k = child
-	}
 }
 
 // overdue counts the instances at and below a place that received the target more than a time ago, up to a limit, and

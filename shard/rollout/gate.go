@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -63,21 +65,14 @@ func (r *Rollout) Judge(at At, g kind.Judgement) Answer {
 }
 
 func (l *Location) gate(name string) *Gate {
-	for k := range l.Gates {
-		if l.Gates[k].Name == name {
-			return &l.Gates[k]
-		}
+	if k := slices.IndexFunc(l.Gates, func(g Gate) bool { return g.Name == name }); k >= 0 {
+		return &l.Gates[k]
 	}
 	return nil
 }
 
 func (l *Location) gatesPassed() bool {
-	for k := range l.Gates {
-		if l.Gates[k].Verdict != kind.GatePassed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.Gates, func(g Gate) bool { return g.Verdict != kind.GatePassed })
 }
 
 // setGates makes the gates the gates of the spec. Gates that stay keep their verdicts.

@@ -44,12 +44,7 @@ type Instance struct {
 	Location   string
 	Attributes string
 	Role       Role
-	// The last report: the version in use, and the progress with the target of a generation.
-	Current    uint64
-	Generation uint64
-	Status     kind.Status
-	Code, Text string
-	Attempts   uint64
+	Report            // the last report
 	Since      uint64 // moment from which status and generation are unchanged
 	// Sent is the generation that the instance is known to have received, Received the moment of receipt.
 	Sent, Received uint64
@@ -62,7 +57,7 @@ type Instance struct {
 	place    int // among the suspects of its location, for a suspect
 }
 
-// Report is the report of an instance.
+// Report is the report of an instance: the version in use, and the progress with the target of a generation.
 type Report struct {
 	Current    uint64
 	Generation uint64
@@ -73,13 +68,6 @@ type Report struct {
 
 // LocationID is the id of the location that the instance joined last, which may be gone; 0 before the first join.
 func (i *Instance) LocationID() uint64 { return i.location }
-
-func (i *Instance) report() Report {
-	return Report{
-		Current: i.Current, Generation: i.Generation, Status: i.Status, Code: i.Code, Text: i.Text,
-		Attempts: i.Attempts,
-	}
-}
 
 // Join lets an instance take part, as a follower. A joined instance may join again, under another name or in another
 // location.
@@ -114,20 +102,20 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 		ID: i.ID, Name: name, Location: l.Spec.Name, Attributes: attributes, Since: clock.Moment(at.Now),
 		location: l.ID, live: true,
 	}
-	if !r.joined(i) && len(r.byName) >= kind.MaxInstances {
+	if !i.live && len(r.byName) >= kind.MaxInstances {
 		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", kind.MaxInstances)
 	}
 	if !at.mayGrow(now.Size() - i.Size()) {
 		return noRoom()
 	}
-	if r.joined(i) {
-		r.uncount(at, i)
+	if i.live {
+		r.recount(at, i, -1)
 		delete(r.byName, i.Name)
 		r.changeInstance(at, i) // the instance leaves the rows of its location
 	}
 	*i = now
 	r.byName[name] = i
-	r.count(at, i)
+	r.recount(at, i, +1)
 	r.changeInstance(at, i)
 	r.run(at, true)
 	return Answer{}
@@ -135,10 +123,10 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 
 // Leave ends an instance's part: the instance left, or its session ended.
 func (r *Rollout) Leave(at At, i *Instance) Answer {
-	if !r.joined(i) {
+	if !i.live {
 		return notJoined()
 	}
-	r.uncount(at, i)
+	r.recount(at, i, -1)
 	delete(r.byName, i.Name)
 	i.live = false
 	r.changeInstance(at, i)
@@ -158,9 +146,9 @@ func (r *Rollout) SetRole(at At, i *Instance, role Role) Answer {
 		r.run(at, false)
 		return Answer{}
 	}
-	r.uncount(at, i)
+	r.recount(at, i, -1)
 	i.Role = role
-	r.count(at, i)
+	r.recount(at, i, +1)
 	r.changeInstance(at, i)
 	r.run(at, true)
 	return Answer{}
@@ -201,7 +189,7 @@ func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 // ChangesNothing reports whether a report, or an Ask, may be answered without a command: its content is known already,
 // and time has changed nothing since.
 func (r *Rollout) ChangesNothing(now uint64, i *Instance, report *Report, ask bool) bool {
-	if !r.joined(i) || i.report() != *report || r.due != 0 && now >= r.due {
+	if !i.live || i.Report != *report || r.due != 0 && now >= r.due {
 		return false
 	}
 	l := r.byID(i.location)
@@ -220,15 +208,13 @@ func (r *Rollout) asksSource(i *Instance, l *Location) bool {
 	return r.rules.Versions == kind.Asked && l == r.entry() && (i.Role == Leader || l.Target() == nil)
 }
 
-func (r *Rollout) joined(i *Instance) bool { return i.live }
-
 func notJoined() Answer {
 	return refuse(protocol.StatusNotFound, "the instance has not joined, or its session is over: join again")
 }
 
 // takesPart refuses commands of an instance that has not joined, or whose location was removed.
 func (r *Rollout) takesPart(i *Instance) Answer {
-	if !r.joined(i) {
+	if !i.live {
 		return notJoined()
 	}
 	if r.byID(i.location) == nil {
@@ -269,7 +255,7 @@ func (r *Rollout) checkReport(at At, i *Instance, report *Report) Answer {
 // record records a report, and says whether the report may make something move.
 func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
 	l := r.byID(i.location)
-	if i.report() == *report {
+	if i.Report == *report {
 		return false
 	}
 	before := l.evidence()
@@ -278,8 +264,7 @@ func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
 	if i.Status != report.Status || i.Generation != report.Generation {
 		i.Since = clock.Moment(at.Now)
 	}
-	i.Current, i.Generation, i.Status = report.Current, report.Generation, report.Status
-	i.Code, i.Text, i.Attempts = report.Code, report.Text, report.Attempts
+	i.Report = *report
 	if report.Generation > i.Sent {
 		i.Sent, i.Received = report.Generation, clock.Moment(at.Now)
 	}
@@ -310,10 +295,7 @@ func (r *Rollout) changeInstance(at At, i *Instance) {
 	at.changeRow(instanceRow(i))
 }
 
-// count and uncount add an instance to its location and remove it, if the location still exists.
-func (r *Rollout) count(at At, i *Instance)   { r.recount(at, i, +1) }
-func (r *Rollout) uncount(at At, i *Instance) { r.recount(at, i, -1) }
-
+// recount adds an instance to its location (+1) or removes it (-1), if the location still exists.
 func (r *Rollout) recount(at At, i *Instance, n int) {
 	l := r.byID(i.location)
 	if l == nil {

@@ -61,7 +61,7 @@ func TestI4FollowersChangeNoDecision(t *testing.T) {
 			alone.do(words)
 			crowded.do(words)
 			follower := fmt.Sprintf("f%d.%s", ra.IntN(3), []string{"sas", "man", "vla"}[ra.IntN(3)])
-			if i := crowded.instances[follower]; i == nil || i.Name == "" || !crowded.joined(i) {
+			if i := crowded.instances[follower]; i == nil || i.Name == "" || !i.live {
 				crowded.instanceCommand("join", []string{follower})
 			} else {
 				verb := []string{"leave", "reach", "update", "ask", "reach"}[ra.IntN(5)]

@@ -107,12 +107,7 @@ func (r *Rollout) delay(l *Location) uint64 {
 
 // entry returns the first location that is not bypassed, nil where all are.
 func (r *Rollout) entry() *Location {
-	for _, l := range r.locations {
-		if !l.Bypassed {
-			return l
-		}
-	}
-	return nil
+	return first(r.locations, func(l *Location) bool { return !l.Bypassed })
 }
 
 // candidates returns the newest row of the location before whose delay is over, and the oldest row whose delay is not:

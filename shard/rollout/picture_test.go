@@ -94,10 +94,10 @@ func (r *Rollout) picture(now uint64, instances []*Instance) picture {
 		p.Locations = append(p.Locations, pl)
 	}
 	for _, i := range instances {
-		if r.joined(i) {
+		if i.live {
 			p.Instances = append(p.Instances, pictureInstance{
 				ID: i.ID, Location: i.location, Sent: i.Sent, Received: i.Received, Name: i.Name, Role: i.Role,
-				Report: i.report(), Signal: i.signal,
+				Report: i.Report, Signal: i.signal,
 			})
 		}
 	}

@@ -54,5 +54,5 @@ func TestBytesOfRolloutsAreWhatTheyWere(t *testing.T) {
 				"rules.Reelect.Most", "rules.Reelect.Max",
 			}, by...)},
 		formtest.Form{Name: "saved instance", Of: &instance, Write: func() []byte { return instance.Save(nil) },
-			Unsaved: []string{"ID", "live", "place"}})
+			Unsaved: []string{"ID", "live", "place"}, Was: []string{"Report.", ""}})
 }

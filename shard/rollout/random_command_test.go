@@ -184,7 +184,7 @@ func (ra *random) report(i *Instance) Report {
 	switch n := ra.IntN(30); {
 	case n < 21:
 	case n < 23: // of an earlier target, or as before
-		report = i.report()
+		report = i.Report
 	case n < 24:
 		report.Generation -= min(report.Generation, uint64(ra.IntN(3)))
 	case n < 25:

@@ -256,7 +256,7 @@ func (ra *random) reload() error {
 	}
 	for _, k := range ra.Perm(len(ra.instances)) {
 		i := ra.instances[k]
-		if !ra.rollout.joined(i) {
+		if !i.live {
 			continue
 		}
 		copied := &Instance{ID: i.ID}

@@ -179,25 +179,13 @@ func (r *Rollout) Instances() int { return len(r.byName) }
 func (r *Rollout) Instance(name string) *Instance { return r.byName[name] }
 
 // Find returns the location of a name, nil for none.
-func (r *Rollout) Find(name string) *Location {
-	for _, l := range r.locations {
-		if l.Spec.Name == name {
-			return l
-		}
-	}
-	return nil
-}
+func (r *Rollout) Find(name string) *Location { return find(r.locations, name) }
 
 // LocationOf returns the location of an instance, nil for a location that is gone.
 func (r *Rollout) LocationOf(i *Instance) *Location { return r.byID(i.location) }
 
 func (r *Rollout) byID(id uint64) *Location {
-	for _, l := range r.locations {
-		if l.ID == id {
-			return l
-		}
-	}
-	return nil
+	return first(r.locations, func(l *Location) bool { return l.ID == id })
 }
 
 // names lists the locations for refusals.

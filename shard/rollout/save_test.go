@@ -165,7 +165,7 @@ func FuzzLoad(f *testing.F) {
 		r.Due(at)
 		r.Publish(at, kind.Publication{})
 		if joined {
-			r.Ask(at, &i, i.report())
+			r.Ask(at, &i, i.Report)
 			r.SetRole(at, &i, Leader)
 		}
 		for verb := range kind.Verbs {

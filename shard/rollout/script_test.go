@@ -247,7 +247,7 @@ func (s *script) has(location string, code string) bool {
 func (s *script) all(l *Location) iter.Seq[*Instance] {
 	return func(yield func(*Instance) bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.instances)) {
-			if i := s.instances[name]; s.joined(i) && i.location == l.ID && !yield(i) {
+			if i := s.instances[name]; i.live && i.location == l.ID && !yield(i) {
 				return
 			}
 		}

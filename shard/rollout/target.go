@@ -32,10 +32,7 @@ func (r *Rollout) TargetOf(l *Location, now uint64) Target {
 // resize counts the size of the rollout in a quota of bytes again.
 func (r *Rollout) resize() {
 	n := Bytes + len(r.paused.By) + len(r.paused.Why) + len(r.halted.By) + len(r.halted.Why) +
-		len(r.halted.Location) + len(r.declined)
-	for _, code := range r.rules.Reelect.Codes {
-		n += wordBytes + len(code)
-	}
+		len(r.halted.Location) + len(r.declined) + specSize(&r.rules)
 	for _, v := range r.versions {
 		n += v.size() + 8*len(v.Abandoned)
 	}

@@ -149,12 +149,10 @@ func (r *Rollout) changeVersion(at At, v *Version) {
 
 // abandonedUpTo reports whether the location or an earlier location gave the version up.
 func (r *Rollout) abandonedUpTo(v *Version, l *Location) bool {
-	for _, id := range v.Abandoned {
-		if at := r.byID(id); at != nil && at.index <= l.index {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Abandoned, func(id uint64) bool {
+		at := r.byID(id)
+		return at != nil && at.index <= l.index
+	})
 }
 
 // setAbandoned records whether the location gives the version up.

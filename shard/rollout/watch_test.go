@@ -57,7 +57,7 @@ func (ra *random) parts() map[string]part {
 		put("", v.Revision, versionRow(v.Seq), &shown)
 	}
 	for _, i := range ra.instances {
-		if r.joined(i) {
+		if i.live {
 			shown := i.View(i.ID)
 			put("", i.Revision, instanceRow(i), &shown)
 		}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -26,6 +29,19 @@ func Of(pkg, operation, subject string, cause error) error {
 		cause = inner.cause
 	}
 	return &Error{pkg: pkg, operation: operation, subject: subject, cause: cause}
+}
+
+// OfObject is Of for an operation on an object of a kind. The error of a missing object is notFound too, except for
+// the known errors.
+func OfObject(kind, operation, name string, cause, notFound error, known ...error) error {
+	if cause == nil {
+		return nil
+	}
+	if errors.Is(cause, protocol.ErrNotFound) && !errors.Is(cause, ErrNodeNotFound) && !errors.Is(cause, notFound) &&
+		!slices.ContainsFunc(known, func(e error) bool { return errors.Is(cause, e) }) {
+		cause = fmt.Errorf("%w: %w", notFound, cause)
+	}
+	return Of(kind, strings.TrimPrefix(operation, kind+"_"), strconv.Quote(name), cause)
 }
 
 // Error returns the error in one line.
