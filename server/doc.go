@@ -6,7 +6,7 @@
 //
 //	conn.go        the connection: frames in; output.go: answers and pushes out; bindings.go: its sessions
 //	dispatch.go    from a request to its handler, the first of all: HELLO
-//	access.go      the rights of clients; audit.go, guesses.go, cut.go, partial.go, pending.go: the other bounds
+//	access.go      the rights of clients; audit.go, guesses.go, cut.go, held.go: the other bounds
 //	mutate.go      changes of semaphores; session_*.go, node.go: changes of sessions and nodes
 //	read.go        describe, list.go, watch.go, routes.go: requests that change nothing
 //	ping.go        a pong vouches for the sessions of a connection

@@ -32,9 +32,3 @@ func (t *leaderTasks) raiseLevel() {
 	done := func(*shard.Effect, protocol.Status) { t.raising.Store(false) }
 	r.propose(&shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}, nil, done)
 }
-
-// Level is the level of the shard, as far as this replica has applied its log.
-func (r *Replica) Level() level.Level { return r.Pipeline.Level() }
-
-// noteLevel sets the level of the pipeline to the level of the machine.
-func (r *Replica) noteLevel() { r.Pipeline.SetLevel(r.Machine.Level()) }

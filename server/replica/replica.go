@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/inbox"
 	"github.com/signalbox/signalbox/server/lease"
@@ -133,6 +134,12 @@ func (r *Replica) gone() {
 
 // Leads reports whether this host takes itself for the leader of the shard.
 func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.config.Self.ID }
+
+// Level is the level of the shard, as far as this replica has applied its log.
+func (r *Replica) Level() level.Level { return r.Pipeline.Level() }
+
+// noteLevel sets the level of the pipeline to the level of the machine.
+func (r *Replica) noteLevel() { r.Pipeline.SetLevel(r.Machine.Level()) }
 
 // Apply implements shard.StateMachine.
 func (r *Replica) Apply(entries []shard.Entry) error {
