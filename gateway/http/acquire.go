@@ -77,8 +77,8 @@ const (
 func ownSessionRoutes() []route {
 	const group = "Own sessions"
 	return []route{
-		post("/session/start", group, "acquire", "Starts a session", startSession),
-		post("/session/keep-alive", group, "acquire", "Keeps a session alive for its timeout from now on",
+		answering(post, "/session/start", group, "acquire", "Starts a session", startSession),
+		answering(post, "/session/keep-alive", group, "acquire", "Keeps a session alive for its timeout from now on",
 			func(ctx context.Context, c *call, _ *operation.None) (kept keptSession, err error) {
 				err = c.withSession(ctx, func(_ context.Context, a *attached) error {
 					kept.Left = a.Timeout()
@@ -86,9 +86,9 @@ func ownSessionRoutes() []route {
 				})
 				return kept, err
 			}),
-		post("/session/end", group, "acquire", "Ends a session: what it owns is free", endSession),
+		answering(post, "/session/end", group, "acquire", "Ends a session: what it owns is free", endSession),
 		waiting("/acquire", group, "Acquires a semaphore, or waits in its queue", acquire),
-		post("/release", group, "acquire", "Gives back what the session owns, or leaves the queue",
+		answering(post, "/release", group, "acquire", "Gives back what the session owns, or leaves the queue",
 			func(ctx context.Context, c *call, q *releaseRequest) (r released, err error) {
 				err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
 					return a.change(ctx, c.r.Header, mutation{
@@ -100,7 +100,7 @@ func ownSessionRoutes() []route {
 				})
 				return r, err
 			}),
-		post("/update", group, "write", "Replaces the data of a semaphore that the session owns",
+		answering(post, "/update", group, "write", "Replaces the data of a semaphore that the session owns",
 			func(ctx context.Context, c *call, q *guardedUpdateRequest) (u updated, err error) {
 				err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
 					return a.change(ctx, c.r.Header, mutation{
@@ -216,13 +216,10 @@ func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 // count is how much of the semaphore the request is for. A request that names no count is for a lock: the limit of an
 // ephemeral semaphore is client.All, so a count of 1 would let in every session that asks.
 func (ar *acquireRequest) count() uint64 {
-	switch {
-	case ar.Count != 0:
-		return ar.Count
-	case ar.Ephemeral:
-		return client.All
+	if ar.Ephemeral {
+		return cmp.Or(ar.Count, client.All)
 	}
-	return 1
+	return cmp.Or(ar.Count, 1)
 }
 
 // checkNode checks, once, that the session belongs to the node: no node gets another node's id while it has sessions.

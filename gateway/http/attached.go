@@ -213,9 +213,8 @@ func (a *attached) probe(ctx context.Context, name string, number uint64) error 
 
 // stale reports whether nothing was done because the number was below the session's numbers, or was used.
 func stale(err error) bool {
-	var answer *protocol.Error
-	return errors.As(err, &answer) &&
-		(answer.Status == protocol.StatusStale || answer.Status == protocol.StatusNumberReused)
+	answer, ok := errors.AsType[*protocol.Error](err)
+	return ok && (answer.Status == protocol.StatusStale || answer.Status == protocol.StatusNumberReused)
 }
 
 // headerNumber reads a header with a whole number, 0 for a missing header.

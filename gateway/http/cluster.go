@@ -23,8 +23,7 @@ type HostStatus struct {
 func NewHostStatus(of *client.HostStatus) HostStatus {
 	h := HostStatus{HostStatus: *of}
 	if of.Load != nil {
-		load := newLoad(of.Load)
-		h.Load = &load
+		h.Load = new(newLoad(of.Load))
 	}
 	return h
 }
@@ -32,7 +31,7 @@ func NewHostStatus(of *client.HostStatus) HostStatus {
 // clusterRoutes are about all hosts, and about backups.
 func clusterRoutes() []route {
 	return []route{
-		get("/hosts", "Hosts", "see", "Asks all hosts how they are",
+		answering(get, "/hosts", "Hosts", "see", "Asks all hosts how they are",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[HostStatus], err error) {
 				hosts, err := c.caller.Status(ctx)
 				for i := range hosts {
@@ -40,7 +39,7 @@ func clusterRoutes() []route {
 				}
 				return l, err
 			}),
-		stream(http.MethodPost, "/backup", "History and backups", "backup",
+		stream(post, "/backup", "History and backups", "backup",
 			"Returns the state of all shards as a file; one that ends early is of no use", "application/octet-stream",
 			backup),
 	}

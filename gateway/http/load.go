@@ -174,15 +174,17 @@ func (l *wholeLoads) due(now time.Time) bool {
 // loadRoutes are about the work of hosts.
 func loadRoutes() []route {
 	return []route{
-		get("/load", "Hosts", "see", "Shows what the host that answers did, every five seconds of the last half hour",
+		answering(get, "/load", "Hosts", "see",
+			"Shows what the host that answers did, every five seconds of the last half hour",
 			func(ctx context.Context, c *call, _ *operation.None) (operation.List[Load], error) {
 				if err := c.caller.Ping(ctx); err != nil {
 					return operation.List[Load]{}, err // the token may have been revoked
 				}
 				return operation.List[Load]{Items: c.gateway.loads.all()}, nil
 			}),
-		get("/load/all", "Hosts", "see", "Shows what all hosts did in the last half hour: every five seconds while "+
-			"somebody asks, else every fifteen where hosts let in callers without a token",
+		answering(get, "/load/all", "Hosts", "see",
+			"Shows what all hosts did in the last half hour: every five seconds while somebody asks, "+
+				"else every fifteen where hosts let in callers without a token",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[WholeLoad], err error) {
 				l.Items, err = c.gateway.addWhole(ctx, c.caller)
 				return l, err

@@ -89,12 +89,11 @@ func titleOf(status protocol.Status) string {
 // problemOf makes a problem of an error of the SDK.
 func problemOf(err error) *problem {
 	var own *problem
-	var bad operation.BadRequest
 	answer := &protocol.Error{Status: protocol.StatusInternal}
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.As(err, &bad):
+	case errors.As(err, new(operation.BadRequest)):
 		answer.Status = protocol.StatusBadRequest
 	case errors.As(err, &answer):
 	case errors.Is(err, client.ErrUnavailable), errors.Is(err, context.DeadlineExceeded),

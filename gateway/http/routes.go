@@ -24,27 +24,22 @@ var groups = []string{
 // table returns all routes by group: the plain operations, and the routes with own code. The handler of a route, the
 // place in the OpenAPI document and the line in the docs come from the row.
 func table() []route {
-	all := slices.Concat(routesOf(operation.All()), ownSessionRoutes(), clusterRoutes(), loadRoutes(), eventRoutes(),
-		signInRoutes())
+	all := slices.Concat(routesOf(operation.All()), ownSessionRoutes(), clusterRoutes(), loadRoutes(), []route{
+		stream(get, "/events", "Events", "see", "Shows what other routes answer, now and whenever that has changed",
+			"text/event-stream", events),
+	}, signInRoutes())
 	slices.SortStableFunc(all, func(a, b route) int {
 		return cmp.Compare(slices.Index(groups, a.group), slices.Index(groups, b.group))
 	})
 	return all
 }
 
-func eventRoutes() []route {
-	return []route{
-		stream(http.MethodGet, "/events", "Events", "see",
-			"Shows what other routes answer, now and whenever that has changed", "text/event-stream", events),
-	}
-}
-
 // signInRoutes are for browsers, which show a cookie in place of the token.
 func signInRoutes() []route {
-	in := post("/sign-in", groupConsole, "none", "Has the browser show a cookie in place of a token", signIn)
-	out := post("/sign-out", groupConsole, "none", "Ends that", signOut)
-	is := get("/sign-in", groupConsole, "none", "Says whether there is a cookie, and if a browser may change anything",
-		isSignedIn)
+	in := answering(post, "/sign-in", groupConsole, "none", "Has the browser show a cookie in place of a token", signIn)
+	out := answering(post, "/sign-out", groupConsole, "none", "Ends that", signOut)
+	is := answering(get, "/sign-in", groupConsole, "none",
+		"Says whether there is a cookie, and if a browser may change anything", isSignedIn)
 	is.follow = nil // a stream of the caller has no cookie
 	return []route{in, out, is}
 }

@@ -78,15 +78,10 @@ const (
 	maxWait = 10 * time.Minute
 )
 
-// get makes a row for a route that reads, post for a route that changes something. The function returns the answer.
-func get[Q, A any](path, group, right, does string, f func(context.Context, *call, *Q) (A, error)) route {
-	return answering(http.MethodGet, path, group, right, does, f)
-}
+// A route with the method get reads, and a route with the method post changes something.
+const get, post = http.MethodGet, http.MethodPost
 
-func post[Q, A any](path, group, right, does string, f func(context.Context, *call, *Q) (A, error)) route {
-	return answering(http.MethodPost, path, group, right, does, f)
-}
-
+// answering makes a row for a route with a function that returns the answer.
 func answering[Q, A any](
 	method, path, group, right, does string, f func(context.Context, *call, *Q) (A, error),
 ) route {
@@ -100,9 +95,9 @@ func answering[Q, A any](
 // routesOf makes the routes of the table of plain operations.
 func routesOf(all []operation.Operation) (list []route) {
 	for _, o := range all {
-		method := http.MethodGet
+		method := get
 		if o.Changes {
-			method = http.MethodPost
+			method = post
 		}
 		r := route{
 			method: method, path: version + o.Path, group: o.Group, right: o.Kind.Right().String(), does: o.Does,
@@ -164,10 +159,10 @@ func (tooLong) Error() string {
 
 func (tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// waiting is post for a route that may wait for other sessions: up to maxWait, and the route's own time before and
+// waiting makes a row for a route that may wait for other sessions: up to maxWait, and the route's own time before and
 // after. The function bounds both.
 func waiting[Q, A any](path, group, does string, f func(context.Context, *call, *Q) (A, error)) route {
-	r := post(path, group, "acquire", does, f)
+	r := answering(post, path, group, "acquire", does, f)
 	r.serve = r.serving(func(c *call) (context.Context, context.CancelFunc) {
 		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(maxWait + answerTimeout))
 		return context.WithCancel(c.r.Context())

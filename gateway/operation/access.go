@@ -136,10 +136,7 @@ given, and for each the role by which. What anonymous may everybody may.`,
 					func(d admin.Decision) []any {
 						return []any{d.Principal, GrantText(&d.Grant), RuleText(&d.Rule)}
 					}, "PRINCIPAL", "BY ROLE", "RULE"), func(d deciding) []string {
-					if d.More {
-						return []string{"there are more than are shown"}
-					}
-					return nil
+					return given(d.More, "there are more than are shown")
 				}),
 			}),
 		govern("/access/grant", protocol.KindAccessChange, "Gives a token or a certificate a role below a path",
@@ -210,10 +207,7 @@ func principalsWith(prefix string) *Table {
 	}
 	table := tableOf(named, cells, "PRINCIPAL", "ROLES", "EXPIRES", "+CREATED", "+BY")
 	return noting(table, func(p principals) []string {
-		if p.Decided {
-			return nil
-		}
-		return []string{"anonymous clients may do everything on hosts without a file of tokens"}
+		return given(!p.Decided, "anonymous clients may do everything on hosts without a file of tokens")
 	})
 }
 

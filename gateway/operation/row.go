@@ -80,10 +80,10 @@ func govern[Q any](
 	}, faces...)
 }
 
-// given is a list of one option where it is wanted, and of none otherwise.
-func given[T any](wanted bool, option T) []T {
-	if wanted {
-		return []T{option}
+// given is a list of one option, or of one note, if there is a reason for it, and otherwise an empty list.
+func given[T any](reason bool, item T) []T {
+	if reason {
+		return []T{item}
 	}
 	return nil
 }

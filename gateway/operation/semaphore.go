@@ -307,12 +307,10 @@ func (co *contention) describe(ctx context.Context, words *Descriptions) {
 		return
 	}
 	if len(d.Owners) > 0 {
-		owner := words.owner(ctx, &d.Owners[0])
-		co.Owner = &owner
+		co.Owner = new(words.owner(ctx, &d.Owners[0]))
 	}
 	if len(d.Waiters) > 0 {
-		waiter := words.waiter(ctx, &d.Waiters[0])
-		co.Waiter = &waiter
+		co.Waiter = new(words.waiter(ctx, &d.Waiters[0]))
 	}
 }
 

@@ -82,8 +82,7 @@ func (g *Gateway) publish(ctx context.Context, p *publication) (err error) {
 		return err
 	}
 	err = discovery.Follow(ctx, c, gatewaysNode, name, func(all []discovery.Endpoint) {
-		list := endpointsOf(all)
-		p.list.Store(&list)
+		p.list.Store(new(endpointsOf(all)))
 	})
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()

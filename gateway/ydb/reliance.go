@@ -162,14 +162,6 @@ func (p *pings) answered(opaque uint64) bool {
 	return true
 }
 
-// ponged takes a pong.
-func (s *stream) ponged(opaque uint64) error {
-	if !s.pings.answered(opaque) {
-		return &failed{Ydb.StatusIds_BAD_REQUEST, "a pong to no ping"}
-	}
-	return nil
-}
-
 // pinged answers a ping of the client. The Python SDK answers a ping with a ping of the number received, and other
 // clients number their pings by themselves. So every ping gets a pong, and counts as an answer.
 func (s *stream) pinged(opaque uint64) {

@@ -14,7 +14,9 @@ import (
 func (s *stream) handle(m *request) error {
 	switch {
 	case m.GetPong() != nil:
-		return s.ponged(m.GetPong().Opaque)
+		if !s.pings.answered(m.GetPong().Opaque) {
+			return &failed{Ydb.StatusIds_BAD_REQUEST, "a pong to no ping"}
+		}
 	case m.GetPing() != nil:
 		s.pinged(m.GetPing().Opaque)
 	case m.GetSessionStop() != nil:

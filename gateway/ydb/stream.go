@@ -166,8 +166,7 @@ func (s *stream) look() {
 
 // sessionOver gets the last event of the session.
 func (s *stream) sessionOver(err error) {
-	var over *raw.Ended
-	if errors.As(err, &over) && over.Reason == protocol.EndNodeDropped {
+	if over, ok := errors.AsType[*raw.Ended](err); ok && over.Reason == protocol.EndNodeDropped {
 		err = &failed{Ydb.StatusIds_UNAVAILABLE, "the node was dropped"}
 	}
 	s.end(ending{failure: failureOf(err).GetFailure()})
