@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -66,17 +67,22 @@ func (j *job) archives(p *product, builds []build) error {
 
 // units are the unit of a product and the settings of the unit, exactly as in the source tree: the first lines of the
 // files explain an installation by hand.
-func (j *job) units(p *product) (list []item, err error) {
+func (j *job) units(p *product) ([]item, error) {
 	sources := []string{"deploy/systemd/" + p.name + ".service"}
 	for _, f := range p.files {
 		sources = append(sources, f.source)
 	}
+	return j.items("systemd", sources)
+}
+
+// items are files of the source tree, in a folder of an archive.
+func (j *job) items(folder string, sources []string) (list []item, err error) {
 	for _, source := range sources {
 		text, err := os.ReadFile(filepath.Join(j.root, source))
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, item{path: path.Join("systemd", path.Base(source)), mode: 0o644, content: text})
+		list = append(list, item{path: path.Join(folder, path.Base(source)), mode: 0o644, content: text})
 	}
 	return list, nil
 }
@@ -119,14 +125,9 @@ func tarOf(list []item, at time.Time) ([]byte, error) {
 		}
 		all[i.path] = i
 	}
-	paths := make([]string, 0, len(all))
-	for p := range all {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
 	var to bytes.Buffer
 	w := tar.NewWriter(&to)
-	for _, p := range paths {
+	for _, p := range slices.Sorted(maps.Keys(all)) {
 		i := all[p]
 		h := &tar.Header{
 			Typeflag: tar.TypeReg, Name: i.path, Mode: int64(i.mode.Perm()), Size: int64(len(i.content)), Uid: i.uid,

@@ -37,11 +37,8 @@ func (j *job) licences(p *product) ([]byte, error) {
 	}
 	for _, line := range slices.Compact(lines) {
 		parts := strings.SplitN(line, " ", 3)
-		if len(parts) < 3 || parts[1] == "" {
+		if len(parts) < 3 || parts[1] == "" || strings.HasPrefix(parts[0], "github.com/signalbox/signalbox") {
 			continue // packages of the Go library, and modules of the source tree
-		}
-		if strings.HasPrefix(parts[0], "github.com/signalbox/signalbox") {
-			continue
 		}
 		if err := appendLicence(text, parts[0]+" "+parts[1], parts[2]); err != nil {
 			return nil, err

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -49,30 +49,21 @@ func (j *job) materials(p *product, builds []build) error {
 			add(m.Path, version, sum)
 		}
 	}
-	list := make([]component, 0, len(parts))
-	for _, c := range parts {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b component) int { return cmp.Compare(a.Ref, b.Ref) })
+	byRef := func(a, b component) int { return cmp.Compare(a.Ref, b.Ref) }
 	text, err := json.MarshalIndent(map[string]any{
 		"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
 		"metadata": map[string]any{
 			"timestamp": j.version.stamp(),
 			"component": component{
 				Type: "application", Ref: p.name, Name: p.name, Version: "v" + j.version.number,
-				PURL:       "pkg:golang/" + programPath(builds[0].info) + "@v" + j.version.number,
+				PURL:       "pkg:golang/" + builds[0].info.Main.Path + "@v" + j.version.number,
 				Properties: []property{{"git:commit", j.version.commit}},
 			},
 		},
-		"components": list,
+		"components": slices.SortedFunc(maps.Values(parts), byRef),
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
 	return j.write(fmt.Sprintf("%s_%s.cdx.json", p.name, j.version.number), append(text, '\n'))
-}
-
-// programPath is the path of the main module of a program.
-func programPath(info *debug.BuildInfo) string {
-	return info.Main.Path
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,20 +57,13 @@ var products = []product{
 func docs(product, page string) string { return "usr/share/doc/" + product + "/" + page }
 
 // pages are the documents for every product: the pages of docs, the licence and the changes.
-func (j *job) pages() (list []item, err error) {
-	found, err := filepath.Glob(filepath.Join(j.root, "docs", "*.md"))
+func (j *job) pages() ([]item, error) {
+	found, err := fs.Glob(os.DirFS(j.root), "docs/*.md")
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(found)
-	for _, source := range append(found, filepath.Join(j.root, "LICENSE"), filepath.Join(j.root, "CHANGELOG.md")) {
-		text, err := os.ReadFile(source)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, item{path: filepath.Base(source), mode: 0o644, content: text})
-	}
-	return list, nil
+	return j.items("", append(found, "LICENSE", "CHANGELOG.md"))
 }
 
 // unit is the unit of systemd for packages: without the first lines, about an installation by hand, and with the

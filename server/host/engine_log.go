@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,15 +86,8 @@ func attributes(r *slog.Record) (fromEngine bool, reason string) {
 }
 
 func isEngineDetail(r *slog.Record) bool {
-	if r.Level < slog.LevelWarn {
-		return true
-	}
-	for _, part := range engineDetails {
-		if strings.Contains(r.Message, part) {
-			return true
-		}
-	}
-	return false
+	is := func(part string) bool { return strings.Contains(r.Message, part) }
+	return r.Level < slog.LevelWarn || slices.ContainsFunc(engineDetails, is)
 }
 
 // repeatKey is equal for two lines with equal reports.

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -61,7 +62,7 @@ func KindOf(err error) Kind {
 // problems gathers errors, to report all of them together.
 type problems struct {
 	kind Kind
-	all  []error
+	all  []any // errors
 }
 
 // add records all errors except nil.
@@ -83,25 +84,10 @@ func (p *problems) err() error {
 	case 0:
 		return nil
 	case 1:
-		return &Error{p.kind, p.all[0]}
+		return &Error{p.kind, p.all[0].(error)}
 	}
-	return &Error{p.kind, several(p.all)}
+	return &Error{p.kind, fmt.Errorf("the host cannot start:"+strings.Repeat("\n  - %w", len(p.all)), p.all...)}
 }
-
-// several is an error with a line of its own for each of the problems.
-type several []error
-
-func (s several) Error() string {
-	var b strings.Builder
-	b.WriteString("the host cannot start:")
-	for _, err := range s {
-		b.WriteString("\n  - ")
-		b.WriteString(err.Error())
-	}
-	return b.String()
-}
-
-func (s several) Unwrap() []error { return s }
 
 // aboutSetting adds the name of the setting to an error.
 func aboutSetting(name string, err error) error {
@@ -113,19 +99,17 @@ func aboutSetting(name string, err error) error {
 
 // logKind is the kind of an error of opening the log.
 func logKind(err error) Kind {
-	for _, refused := range []error{
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case slices.ContainsFunc([]error{
 		raftlog.ErrDirectoryInUse, raftlog.ErrOtherHost, raftlog.ErrOtherDeployment, raftlog.ErrFoundersChanged,
 		raftlog.ErrOtherIncarnation, raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat,
 		raftlog.ErrDamaged,
-	} {
-		if errors.Is(err, refused) {
-			return KindData
-		}
-	}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EADDRNOTAVAIL):
+	}, is):
+		return KindData
+	case is(syscall.EADDRINUSE), is(syscall.EADDRNOTAVAIL):
 		return KindAddress
-	case errors.Is(err, raftlog.ErrConfig):
+	case is(raftlog.ErrConfig):
 		return KindSettings
 	}
 	return KindOther

@@ -60,11 +60,7 @@ func (h *Host) newcomer() join.Newcomer {
 		},
 		Addresses: s.Join, Token: h.joinToken, Secret: h.raftSecret, Record: h.directory,
 		Call: func(ctx context.Context, address string, request func(join.Transcript) ([]byte, error)) ([]byte, error) {
-			peers := h.peers.Load()
-			if peers == nil {
-				return nil, errStarting
-			}
-			answer, err := peers.CallUnnamed(ctx, address, func(p rafttransport.Peer) ([]byte, error) {
+			answer, err := h.callUnnamed(ctx, address, func(p rafttransport.Peer) ([]byte, error) {
 				return request(join.Transcript(p.Transcript))
 			})
 			if errors.Is(err, rafttransport.ErrClients) {

@@ -11,11 +11,13 @@ import (
 
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
@@ -63,7 +65,10 @@ func (h *Host) openPeers() (err error) {
 		h.joining.Store(join.NewRunner(h.newcomer()))
 	default:
 		candidate := birth.NewCandidate(plan(s), s.Name, h.directory)
-		h.unborn.Store(birth.NewRunner(candidate, birth.Codec{Secret: h.raftSecret}, h.callUnnamed))
+		h.unborn.Store(birth.NewRunner(candidate, birth.Codec{Secret: h.raftSecret},
+			func(ctx context.Context, address string, request []byte) ([]byte, error) {
+				return h.callUnnamed(ctx, address, func(rafttransport.Peer) ([]byte, error) { return request, nil })
+			}))
 	}
 	h.peers.Store(rafttransport.Open(config))
 	return nil
@@ -119,13 +124,14 @@ func (h *Host) belong() error {
 	return nil
 }
 
-// callUnnamed asks the host listening at an address.
-func (h *Host) callUnnamed(ctx context.Context, address string, request []byte) ([]byte, error) {
+// callUnnamed asks the host listening at an address, with a request made for the connection.
+func (h *Host) callUnnamed(ctx context.Context, address string, request func(rafttransport.Peer) ([]byte, error)) (
+	[]byte, error) {
 	peers := h.peers.Load()
 	if peers == nil {
 		return nil, errStarting
 	}
-	return peers.CallUnnamed(ctx, address, func(rafttransport.Peer) ([]byte, error) { return request, nil })
+	return peers.CallUnnamed(ctx, address, request)
 }
 
 // answer answers the calls of other hosts.
@@ -166,19 +172,16 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 		member = h.member(peer.Host)
 	}
 	if member == nil {
-		return &rafttransport.Refused{Code: rafttransport.CodeNotNow,
-			Text: fmt.Sprintf("host %d is not on record here", peer.Host)}
+		return refused(rafttransport.CodeNotNow, "host %d is not on record here", peer.Host)
 	}
 	if member.Incarnation != peer.Incarnation {
-		return &rafttransport.Refused{Code: rafttransport.CodeOtherIncarnation, Text: fmt.Sprintf("host %s had the "+
-			"incarnation %s, and this is %s, another data directory. %s", member.Name, member.Incarnation,
-			peer.Incarnation, replaceAdvice(h.settings.RaftAdvertise, member.Name))}
+		return refused(rafttransport.CodeOtherIncarnation, "host %s had the incarnation %s, and this is %s, another "+
+			"data directory. %s", member.Name, member.Incarnation, peer.Incarnation,
+			replaceAdvice(h.settings.RaftAdvertise, member.Name))
 	}
 	if member.Expelled {
-		return &rafttransport.Refused{Code: rafttransport.CodeExpelled, Text: fmt.Sprintf("host %s was expelled from "+
-			"the "+
-			"cluster. To join again it needs an empty --data-dir: signalbox serve --join %s --name %s", member.Name,
-			h.settings.RaftAdvertise, member.Name)}
+		return refused(rafttransport.CodeExpelled, "host %s was expelled from the cluster. To join again it needs an "+
+			"empty --data-dir: signalbox serve --join %s --name %[1]s", member.Name, h.settings.RaftAdvertise)
 	}
 	if refusal := h.runsElsewhere(member, peer.Start); refusal != nil {
 		return refusal
@@ -202,9 +205,12 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 
 // olderCopy refuses a host that has lost entries after confirming them.
 func (h *Host) olderCopy(member *identity.Known, why error) *rafttransport.Refused {
-	return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of host "+
-		"%s is an older copy: %v. What the host confirmed since then is not in it. %s", member.Name, why,
-		replaceAdvice(h.settings.RaftAdvertise, member.Name))}
+	return refused(rafttransport.CodeOlderCopy, "the data directory of host %s is an older copy: %v. What the host "+
+		"confirmed since then is not in it. %s", member.Name, why, replaceAdvice(h.settings.RaftAdvertise, member.Name))
+}
+
+func refused(code rafttransport.Code, format string, args ...any) *rafttransport.Refused {
+	return &rafttransport.Refused{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
 // replaceAdvice says what to type on the machine of a host that has lost confirmed entries. address is the address of
@@ -310,4 +316,33 @@ func (h *Host) closePeers() {
 	if err := peers.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		h.log.Warn("closing the connections to other hosts", "error", err)
 	}
+}
+
+// raftReplicas starts and discards replicas while the host runs. raftReplicas implements replica.Replicas.
+type raftReplicas struct{ *raftlog.Host }
+
+// Last implements replica.Replicas.
+func (r raftReplicas) Last(id uint64) (term, index uint64) {
+	at, err := r.Remnant(id)
+	if err != nil {
+		return 0, 0
+	}
+	return at.Term, at.Index
+}
+
+// calls returns the calls to other hosts, nil if the host reaches no hosts.
+func (h *Host) calls() executor.Calls {
+	if peers := h.peers.Load(); peers != nil {
+		return peers
+	}
+	return nil
+}
+
+// answerHost answers a call for the server.
+func (h *Host) answerHost(ctx context.Context, peer *rafttransport.Peer, request []byte) ([]byte, error) {
+	core := h.core.Load()
+	if core == nil {
+		return nil, errStarting
+	}
+	return core.Answer(ctx, peer.Host, request)
 }
