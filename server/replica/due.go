@@ -82,3 +82,15 @@ func (r *Replica) nextAlarm() (at uint64, ok bool) {
 
 // Beats returns how many commands this host has proposed only to move the time of the shard.
 func (r *Replica) Beats() uint64 { return r.beats.Load() }
+
+// raiseLevel raises the level of the shard to the level of the cluster, by one command at a time. A lost command is
+// proposed again.
+func (t *leaderTasks) raiseLevel() {
+	r := t.r
+	to := r.set.Meta.Machine.Level()
+	if to <= r.Level() || t.raising.Swap(true) {
+		return
+	}
+	done := func(*shard.Effect, protocol.Status) { t.raising.Store(false) }
+	r.propose(&shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}, nil, done)
+}

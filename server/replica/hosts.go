@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -120,4 +121,18 @@ func (m *Meta) logAudited(e *hosts.Entry) {
 	}
 	m.set.log.Info("the hosts of the cluster have changed", "number", e.Number, "event", e.Event.String(),
 		"subject", e.Name, "change", e.Text, "by", e.By, "reason", e.Why)
+}
+
+// mayRaise reports whether every host of the cluster can follow a higher level than the present level.
+func (m *Meta) mayRaise() bool {
+	lowest, _ := m.Machine.LevelHolders()
+	return lowest > m.Machine.Level() && m.allKnown()
+}
+
+// raiseLevel raises the level of the cluster if every host can follow.
+func (m *Meta) raiseLevel() {
+	if m.leads() && m.mayRaise() {
+		lowest, _ := m.Machine.LevelHolders()
+		m.request(meta.Command{Kind: meta.CmdClusterLevel, Raise: min(lowest, level.Newest)})
+	}
 }
