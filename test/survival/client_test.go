@@ -41,6 +41,7 @@ type client struct {
 	where       map[string]string    // the host that something was found on lately
 	avoided     map[string]time.Time // hosts that did not answer, until then
 	home        *connection          // over which the session is attached
+	detached    *connection          // that said so last, since the attach under way was sent
 	lease       time.Time            // until when the client may believe
 	why         string               // the session ended, empty while it may live
 	stopped     chan struct{}
@@ -57,7 +58,7 @@ func start(hosts []string, path string, timeout time.Duration, r *record) (*clie
 	_, _ = rand.Read(c.key)
 	var sent time.Time
 	a, l, err := c.request("start", false, func() protocol.RequestMessage {
-		sent = time.Now()
+		sent = c.attaching()
 		return &protocol.SessionStart{
 			Path: []byte(path), TimeoutMillis: uint64(timeout.Milliseconds()), Key: c.key, AttachSequence: c.sequence,
 		}
@@ -74,10 +75,21 @@ func start(hosts []string, path string, timeout time.Duration, r *record) (*clie
 	return c, nil
 }
 
+// attaching returns when an attach is sent.
+func (c *client) attaching() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.detached = nil
+	return time.Now()
+}
+
+// attached notes the success of an attach, unless the connection said behind it that the session is detached.
 func (c *client) attached(l *connection, sent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.home, c.lease = l, sent.Add(c.timeout*9/10)
+	if c.lease = sent.Add(c.timeout * 9 / 10); c.detached != l {
+		c.home = l
+	}
 }
 
 // believesUntil is when the client stops believing, as far as it knows.
@@ -109,7 +121,7 @@ func (c *client) onPush(l *connection, a *protocol.Answer) {
 	case protocol.KindSessionDetached:
 		c.record.count("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
 		c.mu.Lock()
-		if c.home == l {
+		if c.detached = l; c.home == l {
 			c.home = nil
 		}
 		c.mu.Unlock()
@@ -347,10 +359,10 @@ func (c *client) keep() {
 			time.Sleep(mathrand.N(c.timeout / 10))
 			var sent time.Time
 			_, l, err := c.request("home", false, func() protocol.RequestMessage {
+				sent = c.attaching()
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				c.sequence++
-				sent = time.Now()
 				return &protocol.SessionAttach{SessionID: c.id, Key: c.key, AttachSequence: c.sequence}
 			})
 			if err != nil {
@@ -407,7 +419,7 @@ func (c *client) reattach() (*client, error) {
 	sent := time.Now()
 	_, l, err := d.request("home", false, func() protocol.RequestMessage {
 		d.sequence++
-		sent = time.Now()
+		sent = d.attaching()
 		return &protocol.SessionAttach{SessionID: d.id, Key: d.key, AttachSequence: d.sequence}
 	})
 	if err != nil {
