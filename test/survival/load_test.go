@@ -105,8 +105,8 @@ func (l *load) runRounds(c *client, lock, data string, incarnation int, value *i
 			err = c.release(lock, order)
 		}
 		if err != nil {
-			// How long the client owned it is not known: at most as long as it could believe. A shard that was made anew
-			// says that a session is over before the session's time is up, and then the client believes no more.
+			// How long the client owned it is not known: at most as long as it could believe. A shard that was made
+			// anew says that a session is over before the session's time is up: then the client believes no more.
 			until := c.believesUntil()
 			if now := time.Now(); l.anew.Load() && errors.Is(err, errEnded) && now.Before(until) {
 				until = now

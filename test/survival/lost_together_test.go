@@ -64,7 +64,7 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	}
 	l.node = n.ID
 	hosts[0].await("each shard has three replicas, and no host more than its part", func() bool {
-		return l.settled(shardsOfFive)
+		return l.atRest(shardsOfFive)
 	})
 	pair := l.pair()
 	lock := l.lockOf(shardsOfFive, func(id uint64) bool { return slices.Contains(l.lost, id) })

@@ -94,8 +94,8 @@ func (l *losing) waits() string {
 	return fmt.Sprintf("%+v", list)
 }
 
-// settled reports whether all is where it is to be, so that what two hosts have is theirs until they die.
-func (l *losing) settled(shards int) bool {
+// atRest reports whether all is where it is to be, so that what two hosts have is theirs until they die.
+func (l *losing) atRest(shards int) bool {
 	w, err := l.operator.Why(l.t.Context())
 	return err == nil && w.AtRest && l.even(shards, 1)
 }
@@ -116,7 +116,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	}
 	l.node = n.ID
 	l.hosts[0].await("each shard has three replicas, and no host more than its part", func() bool {
-		return l.settled(shards)
+		return l.atRest(shards)
 	})
 	pair := l.pair()
 	t.Logf("hosts %s and %s have a majority of shards %v", l.places[pair[0]].Name, l.places[pair[1]].Name, l.lost)
