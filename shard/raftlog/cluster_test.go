@@ -219,6 +219,23 @@ func (m *member) barrier() error {
 	return <-answer
 }
 
+var errStopped = errors.New("the host has stopped")
+
+// awaitBarrier waits until a barrier confirms what is there, or the host has stopped.
+func (m *member) awaitBarrier(stopped <-chan struct{}) error {
+	for deadline := time.Now().Add(patience); m.barrier() != nil; {
+		select {
+		case <-stopped:
+			return errStopped
+		default:
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("no barrier in %v", patience)
+		}
+	}
+	return nil
+}
+
 func (m *member) propose(batch string) shard.Outcome {
 	m.t.Helper()
 	outcome := make(chan shard.Outcome, 1)

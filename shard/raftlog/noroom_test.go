@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
@@ -135,9 +134,15 @@ func (f *fullHost) live(disk *disk, batches []string) error {
 		}
 		m := &member{t: f.t, config: config, host: host}
 		m.start(newRecorder())
-		leaderOf(f.t, []*member{m})
+		switch err := m.awaitBarrier(f.stopped); {
+		case errors.Is(err, errStopped):
+			return
+		case err != nil:
+			failed <- err
+			return
+		}
 		for _, batch := range batches {
-			if proposeTo(m.log, batch) != shard.OutcomeApplied {
+			if f.propose(m.log, batch) != shard.OutcomeApplied {
 				break
 			}
 			f.acknowledged.Add(1)
@@ -152,6 +157,15 @@ func (f *fullHost) live(disk *disk, batches []string) error {
 	case <-f.stopped:
 		return nil
 	}
+}
+
+// propose is proposeTo, for a log that may take no more.
+func (f *fullHost) propose(log shard.Log, batch string) shard.Outcome {
+	outcome := make(chan shard.Outcome, 1)
+	if log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }) != nil {
+		return shard.OutcomeUnknown
+	}
+	return <-outcome
 }
 
 // TestADiskThatFillsUpAtAnyWriteLosesNothing: not one write panics for want of room. Either the host goes on without
@@ -222,10 +236,8 @@ func (f *fullHost) again(batches []string) error {
 	m := &member{t: f.t, config: config, host: host}
 	defer m.close()
 	m.start(newRecorder())
-	for deadline := time.Now().Add(patience); m.barrier() != nil; {
-		if time.Now().After(deadline) {
-			return fmt.Errorf("no barrier in %v", patience)
-		}
+	if err := m.awaitBarrier(nil); err != nil {
+		return err
 	}
 	applied := m.machine.applied()
 	if n := int(f.acknowledged.Load()); len(applied) < n {

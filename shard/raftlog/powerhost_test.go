@@ -103,10 +103,8 @@ func (p *powerHost) check(image *outage.Disk, acknowledged int) error {
 	m := &member{t: p.t, config: config, host: host}
 	defer m.close()
 	m.start(newRecorder())
-	for deadline := time.Now().Add(patience); m.barrier() != nil; {
-		if time.Now().After(deadline) {
-			return fmt.Errorf("no barrier in %v", patience)
-		}
+	if err := m.awaitBarrier(nil); err != nil {
+		return err
 	}
 	found := m.machine.applied()
 	if len(found) < acknowledged || len(found) > len(p.proposed) {
