@@ -15,3 +15,15 @@ func TestTimesAreNeverSentShorter(t *testing.T) {
 		}
 	}
 }
+
+// TestAClockBefore1970SaysNoTime, and not one that is half a billion years ahead.
+func TestAClockBefore1970SaysNoTime(t *testing.T) {
+	for _, c := range []struct {
+		of   time.Time
+		want uint64
+	}{{time.Time{}, 0}, {time.UnixMilli(-1), 0}, {time.UnixMilli(0), 0}, {time.UnixMilli(1), 1}} {
+		if _, got := (Moment{Wall: c.of}).Millis(); got != c.want {
+			t.Errorf("%v is sent as %d ms, want %d", c.of, got, c.want)
+		}
+	}
+}

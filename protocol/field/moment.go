@@ -42,18 +42,18 @@ func (m Moment) Millis() (shard, wall uint64) {
 	if m.Happened {
 		shard = MillisOf(m.Time)
 	}
-	if !m.Wall.IsZero() {
-		wall = uint64(m.Wall.UnixMilli())
-	}
-	return shard, wall
+	return shard, wallMillis(m.Wall)
+}
+
+// wallMillis is a time by a wall clock in milliseconds: 0 for the zero time, and for one before 1970, as a clock that was
+// never set can give it.
+func wallMillis(t time.Time) uint64 {
+	return uint64(max(0, t.UnixMilli()))
 }
 
 // Time is a time by a wall clock, in milliseconds; 0 is the zero time.
 func Time(c Coder, name string, v *time.Time) {
-	n := uint64(0)
-	if !v.IsZero() {
-		n = uint64(v.UnixMilli())
-	}
+	n := wallMillis(*v)
 	if c.Number(name, &n); c.Reading() {
 		*v = time.Time{}
 		if n != 0 {
