@@ -45,8 +45,8 @@ func (m Moment) Millis() (shard, wall uint64) {
 	return shard, wallMillis(m.Wall)
 }
 
-// wallMillis is a time by a wall clock in milliseconds: 0 for the zero time, and for one before 1970, as a clock that was
-// never set can give it.
+// wallMillis is a time by a wall clock in milliseconds: 0 for the zero time, and for one before 1970, which a clock
+// that is wrong can give.
 func wallMillis(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()))
 }
