@@ -79,7 +79,7 @@ func (a *Admin) CreateTokenOf(ctx context.Context, name string, hash [32]byte, e
 	m := &protocol.AccessChange{Verb: protocol.AccessCreateToken, Principal: protocol.View("token:" + name),
 		Hash: hash[:], Grants: grants}
 	if !expires.IsZero() {
-		m.ExpiresMillis = uint64(expires.UnixMilli())
+		m.ExpiresMillis = uint64(max(1, expires.UnixMilli())) // 0 stands for never
 	}
 	return a.access(ctx, name, m, by)
 }

@@ -155,6 +155,19 @@ func TestRightsAreChangedAndShown(t *testing.T) {
 	})
 }
 
+// TestATokenThatExpiredIn1970IsExpired, and is not one for ever.
+func TestATokenThatExpiredIn1970IsExpired(t *testing.T) {
+	playGated(t, 1, func(t *testing.T, g *gated) {
+		for name, expires := range map[string]time.Time{"at": time.UnixMilli(0), "before": time.UnixMilli(-1)} {
+			changed(t, true)(g.root.CreateToken(t.Context(), name, name, expires, nil, ann))
+			_, err := client.Open(t.Context(), g.Server.Addresses(), client.WithDialer(g.Server.Dial), token(name))
+			if !errors.Is(err, client.ErrUnauthorized) {
+				t.Errorf("%s the start of 1970: %v", name, err)
+			}
+		}
+	})
+}
+
 // expiryHooks keep what is said of tokens that expire.
 type expiryHooks struct {
 	client.NoHooks
