@@ -238,11 +238,11 @@ func (m *member) awaitBarrier(stopped <-chan struct{}) error {
 
 func (m *member) propose(batch string) shard.Outcome {
 	m.t.Helper()
-	outcome := make(chan shard.Outcome, 1)
-	if err := m.log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }); err != nil {
+	outcome, err := offer(m.log, batch)
+	if err != nil {
 		m.t.Fatalf("propose on host %d: %v", m.config.Host, err)
 	}
-	return <-outcome
+	return outcome
 }
 
 // mustPropose proposes numbered batches and returns them.

@@ -53,10 +53,20 @@ func crashingHost(machine *recorder) shard.Log {
 }
 
 func proposeTo(log shard.Log, batch string) shard.Outcome {
-	outcome := make(chan shard.Outcome, 1)
-	for log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }) != nil {
+	for {
+		if o, err := offer(log, batch); err == nil {
+			return o
+		}
 	}
-	return <-outcome
+}
+
+// offer proposes a batch once; its error is that of a log that takes none.
+func offer(log shard.Log, batch string) (shard.Outcome, error) {
+	outcome := make(chan shard.Outcome, 1)
+	if err := log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }); err != nil {
+		return 0, err
+	}
+	return <-outcome, nil
 }
 
 func crashByRefusing() {

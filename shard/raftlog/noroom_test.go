@@ -142,7 +142,7 @@ func (f *fullHost) live(disk *disk, batches []string) error {
 			return
 		}
 		for _, batch := range batches {
-			if f.propose(m.log, batch) != shard.OutcomeApplied {
+			if o, err := offer(m.log, batch); err != nil || o != shard.OutcomeApplied {
 				break
 			}
 			f.acknowledged.Add(1)
@@ -157,15 +157,6 @@ func (f *fullHost) live(disk *disk, batches []string) error {
 	case <-f.stopped:
 		return nil
 	}
-}
-
-// propose is proposeTo, for a log that may take no more.
-func (f *fullHost) propose(log shard.Log, batch string) shard.Outcome {
-	outcome := make(chan shard.Outcome, 1)
-	if log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }) != nil {
-		return shard.OutcomeUnknown
-	}
-	return <-outcome
 }
 
 // TestADiskThatFillsUpAtAnyWriteLosesNothing: not one write panics for want of room. Either the host goes on without
