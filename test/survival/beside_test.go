@@ -46,6 +46,7 @@ const (
 type disturbance struct {
 	name string
 	args []string                        // of the host
+	env  []string                        // of the host
 	bare bool                            // it is measured on a host that has nothing, instead
 	once func(ctx context.Context) error // is called again and again; nil for nothing
 }
@@ -86,6 +87,7 @@ func TestLocksBesideBackups(t *testing.T) {
 		{name: "alone"},
 		{name: "on a host that has nothing", bare: true},
 		{name: "a collection of garbage every five seconds", once: b.collect},
+		{name: "collections that come by themselves, each after a growth of 4 percent", env: []string{"GOGC=4"}},
 		{name: "backups into a pipe", once: saving("-")},
 		{name: "backups onto the disk of the log", once: saving(file)},
 	}
@@ -111,8 +113,8 @@ type besideLocks struct {
 	t    *testing.T
 	at   *place
 	host *host
-	bare *host    // that has nothing
-	args []string // of the host, besides those of every host
+	bare *host       // that has nothing
+	with disturbance // with whose arguments and environment the host runs
 }
 
 // collect has the host collect garbage, every five seconds.
@@ -250,7 +252,7 @@ func median(of []float64) float64 {
 func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, collected int) {
 	b.t.Helper()
 	warmup := 2 * time.Second
-	if !d.bare && b.restart(d.args) {
+	if !d.bare && b.restart(d) {
 		warmup = 8 * time.Second // it has applied its log, and has a snapshot to save
 	}
 	on := b.host
@@ -290,16 +292,17 @@ func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, co
 	return r, after.collected - before.collected
 }
 
-// restart starts the host again where it has other arguments, and reports whether it does.
-func (b *besideLocks) restart(args []string) bool {
+// restart starts the host again where it has other arguments or another environment, and reports whether it does.
+func (b *besideLocks) restart(d disturbance) bool {
 	b.t.Helper()
-	if slices.Equal(args, b.args) {
+	if slices.Equal(d.args, b.with.args) && slices.Equal(d.env, b.with.env) {
 		return false
 	}
 	b.host.stop()
 	with := *b.at.Place
-	with.Args = append(slices.Clone(with.Args), args...)
-	b.host, b.args = (&place{&with}).serve(b.t), args
+	with.Args = append(slices.Clone(with.Args), d.args...)
+	with.Program.Env = append(slices.Clone(with.Program.Env), d.env...)
+	b.host, b.with = (&place{&with}).serve(b.t), d
 	b.host.awaitReady()
 	return true
 }

@@ -1,0 +1,183 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/discovery"
+	"github.com/signalbox/signalbox/loadgen"
+	"github.com/signalbox/signalbox/loadgen/report"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+var (
+	listEntries  = flag.Int("list-entries", 0, "how many entries the list of TestLocksBesideAListThatIsOpened has; 0: it is skipped")
+	listWatchers = flag.Int("list-watchers", 1000, "how many watchers open the list, each over a connection of its own")
+	listTurns    = flag.Int("list-turns", 5, "how many turns it takes")
+)
+
+// listAt is set in the process of the watchers: where the host is.
+const listAt = "SURVIVAL_LIST_AT"
+
+// TestLocksBesideAListThatIsOpened measures locks at a rate, alone and while many watchers open one long list at once,
+// in turns. The process of the watchers has the processors only while nobody else wants them: in a cluster its
+// watchers have processors of their own, and what is measured is what the host does for them.
+func TestLocksBesideAListThatIsOpened(t *testing.T) {
+	if at := os.Getenv(listAt); at != "" {
+		openTheList(t, at)
+		return
+	}
+	if *listEntries == 0 {
+		t.Skip("make lists runs it")
+	}
+	dir, err := os.MkdirTemp(scratch, "lists-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	found, err := process.Places(program, dir, []string{"a"}, append([]string{"--pprof"}, roomForAll...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &place{found[0]}
+	hosts := serveAll(t, []*place{at})
+	newNode(t, hosts, "/list", protocol.NodeConfig{})
+	c, err := sdk.Open(t.Context(), at.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var running sync.WaitGroup
+	for first := range 64 {
+		running.Go(func() {
+			for i := first; i < *listEntries; i += 64 {
+				s, err := c.Session(t.Context(), "/list")
+				if err == nil {
+					address := fmt.Sprintf("10.0.%d.%d:7000", i/256, i%256)
+					_, err = discovery.Register(t.Context(), s, "workers", discovery.Endpoint{Address: address})
+				}
+				if err != nil {
+					t.Errorf("entry %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	var alone, beside []float64
+	for range *listTurns {
+		alone = append(alone, locksAtARate(t, at, nil).LatencyUS.P99)
+		beside = append(beside, locksAtARate(t, at, newWatchers(t, at)).LatencyUS.P99)
+		t.Logf("p99 of locks: alone %.2f ms, while the list is opened %.2f ms", alone[len(alone)-1]/1000,
+			beside[len(beside)-1]/1000)
+	}
+	t.Logf("medians of %d turns: %.2f and %.2f ms, %.2f times", *listTurns, median(alone)/1000, median(beside)/1000,
+		median(beside)/median(alone))
+}
+
+// locksAtARate measures locks for five seconds, and has something done after one of them.
+func locksAtARate(t *testing.T, at *place, after func()) *report.Report {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if after != nil {
+			time.Sleep(2 * time.Second)
+			after()
+		}
+	}()
+	r, err := loadgen.Run(t.Context(), loadgen.Config{Workload: "lock", Callers: 64, Connections: 1, Rate: 10_000,
+		Warmup: time.Second, Duration: 5 * time.Second, Endpoints: at.Client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	return r
+}
+
+// newWatchers starts the process of the watchers, waits until it has its connections, and returns what has it open
+// the list and waits until all watchers have it.
+func newWatchers(t *testing.T, at *place) func() {
+	t.Helper()
+	args := []string{os.Args[0], "-test.run=^" + t.Name() + "$", fmt.Sprint("-list-watchers=", *listWatchers)}
+	if chrt, err := exec.LookPath("chrt"); err == nil {
+		args = append([]string{chrt, "--idle", "0"}, args...)
+	} else {
+		args = append([]string{"nice", "-n", "19"}, args...)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), listAt+"="+at.Client, "SURVIVAL_PROGRAM="+filepath.Clean(program.Path))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "connected" {
+	}
+	return func() {
+		began := time.Now()
+		_, _ = fmt.Fprintln(in, "open")
+		var said []string
+		for lines.Scan() {
+			said = append(said, lines.Text())
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the watchers: %v\n%s", err, strings.Join(said, "\n"))
+		}
+		t.Logf("all watchers had the list after %v", time.Since(began).Round(time.Millisecond))
+	}
+}
+
+// openTheList is the process of the watchers.
+func openTheList(t *testing.T, at string) {
+	var clients []*sdk.Client
+	for range *listWatchers {
+		c, err := sdk.Open(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, c)
+	}
+	fmt.Println("connected")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var running sync.WaitGroup
+	for _, c := range clients {
+		running.Go(func() {
+			for set, err := range discovery.Watch(ctx, c, "/list", "workers") {
+				if err != nil {
+					t.Error(err)
+				} else if len(set.Joined) == 0 {
+					t.Error("a list is empty")
+				}
+				return
+			}
+		})
+	}
+	running.Wait()
+}
