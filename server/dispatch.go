@@ -51,7 +51,7 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		return true
 	}
 	switch handle := handlers[r.Kind]; {
-	case replica.IsMutation(r.Kind):
+	case replica.Mutations[r.Kind].Command != nil:
 		c.mutate(r)
 	case handle != nil:
 		handle(c, r)

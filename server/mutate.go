@@ -75,12 +75,12 @@ func (c *conn) mutate(r *protocol.Request) {
 		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return
 	}
-	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
+	if replica.Mutations[r.Kind].MayChangeNothing && c.answerUnchanged(r, rp, &command) {
 		return
 	}
 	// Owners may release, and objects may be deleted, on a full disk too: there is room left for such changes. If
 	// another host leads, its disk counts.
-	if !replica.Frees(r.Kind) && rp.Leads() && !h.admitsWrites(c, r.ID, r.Kind, rp) {
+	if !replica.Mutations[r.Kind].Frees && rp.Leads() && !h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
@@ -128,7 +128,7 @@ func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command
 // another host. So mutateLater asks the meta shard first.
 func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	h := c.host
-	if rp := h.set.Of(shard.SlotOf(command.Node, command.Name)); !replica.Frees(r.Kind) && rp.Leads() &&
+	if rp := h.set.Of(shard.SlotOf(command.Node, command.Name)); !replica.Mutations[r.Kind].Frees && rp.Leads() &&
 		!h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}
@@ -158,7 +158,7 @@ func (c *conn) submit(o pipeline.Op, rp *replica.Replica, command *shard.Command
 		c.moved(o.Request, o.Kind, rp)
 		return false
 	}
-	if needs := shard.LevelOf(command); needs > rp.Level() {
+	if needs := shard.LevelOf(command); needs > rp.Pipeline.Level() {
 		c.Fail(o.Request, o.Kind, c.host.aboveLevel(needs))
 		return false
 	}

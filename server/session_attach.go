@@ -23,7 +23,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	a := &attach{
 		c: c, rp: rp, request: r.ID, kind: r.Kind, id: id, sequence: m.AttachSequence,
 		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
-		numbers: m.Numbers && rp.Level() >= shard.NumbersLevel,
+		numbers: m.Numbers && rp.Pipeline.Level() >= shard.NumbersLevel,
 	}
 	if !rp.Serving() {
 		a.fail(protocol.StatusUnavailable, "the shard's new leader is not ready yet")
