@@ -166,6 +166,7 @@ func (c *gnetConn) endTurn(entered bool) gnet.Action {
 		loop.batch, _, _ = c.out.take(loop.batch, everything)
 		given, err := writeTogether(c.raw, loop.room, loop.batch)
 		if err == nil && !c.closed { // else gnet has closed the connection
+			// Sent were the bytes that gnet held before or was given, and does not hold now.
 			held := c.raw.OutboundBuffered()
 			sent := c.unsent + given - held
 			c.unsent = held
