@@ -215,7 +215,7 @@ func (c *conn) audit(a *act, outcome *protocol.Result) {
 	level, unlogged := slog.LevelInfo, 0
 	if outcome.Status == protocol.StatusUnauthorized {
 		log := false
-		if log, unlogged = c.host.refusals.line(c.host.now()); !log {
+		if log, unlogged = c.host.refusals.line(c.host.config.Clock()); !log {
 			return
 		}
 		level = slog.LevelWarn

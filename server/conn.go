@@ -83,9 +83,9 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 		decoder:  protocol.NewRequestDecoder(h.config.Limits.DataBytes),
 		encoder:  protocol.NewEncoder(),
 		sessions: make(map[shard.SessionID]*binding),
-		opened:   h.clock(),
+		opened:   h.set.Clock(),
 	}
-	c.holder = lease.NewHolder(h.now())
+	c.holder = lease.NewHolder(h.config.Clock())
 	c.holder.Owner = c
 	if on, ok := peer.(interface{ Rounds() *transport.Rounds }); ok {
 		c.holder.Reader = on.Rounds()
@@ -97,9 +97,9 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 // Data implements transport.Events.
 func (c *conn) Data(b []byte) (consumed int) {
 	h := c.host
-	now := h.now()
+	now := h.config.Clock()
 	c.holder.Heard(now)
-	c.heardAt, c.started = now, h.since(now)
+	c.heardAt, c.started = now, h.set.Since(now)
 	c.heard.Store(c.started)
 	defer c.flushTouched() // always, because queued commands must not wait for other connections
 	c.greeted = c.greeted || c.welcomed.Load()

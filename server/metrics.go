@@ -21,7 +21,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		syncs.times.Write(w)
 	}
 	h.metrics.WriteRequests(w)
-	now := h.now()
+	now := h.config.Clock()
 	gauge := func(name string, v float64) { fmt.Fprintf(w, "%s %g\n", name, v) }
 	gauge("signalbox_connections", float64(h.connections()))
 	gauge("signalbox_requests_denied_total", float64(h.denials.count()))

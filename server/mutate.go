@@ -119,7 +119,7 @@ func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command
 		return false
 	}
 	c.Answer(r.ID, answer)
-	c.host.metrics.Answered(r.Kind, c.host.clock()-c.started)
+	c.host.metrics.Answered(r.Kind, c.host.set.Clock()-c.started)
 	c.host.metrics.Unlogged(r.Kind)
 	return true
 }
