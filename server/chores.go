@@ -15,7 +15,7 @@ func (h *Host) chores(now time.Time, changed bool) (busy bool) {
 		h.routes.announce()
 		h.governing.changed()
 	}
-	if h.pending.due() || h.pending.over.Load() {
+	if p := &h.pending; p.counted.Load()+p.added.Load() > p.limit || p.over.Load() {
 		h.relievePending()
 	}
 	h.makeSure(now)
