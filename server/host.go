@@ -180,36 +180,3 @@ func (h *Host) drained(c *conn) {
 		r.Inboxes.Drained(c)
 	}
 }
-
-// guarded is a shard whose leader may have to refuse changes: see replica.Replica.Guard.
-type guarded interface{ Guard() error }
-
-// admitsWrites reports whether this host, as the leader of a shard, takes changes at the moment, and answers the
-// request if not.
-func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) bool {
-	err := of.Guard()
-	if err == nil && h.config.Guard != nil {
-		err = h.config.Guard()
-	}
-	if err != nil {
-		c.Fail(id, k, &protocol.Result{
-			Status: protocol.StatusStorageFull, Message: clip(err.Error()), WaitMillis: 1000,
-		})
-	}
-	return err == nil
-}
-
-// refusal returns why this host refuses changes in a shard, nil if it takes changes.
-func (h *Host) refusal() error {
-	if h.config.Guard != nil {
-		if err := h.config.Guard(); err != nil {
-			return err
-		}
-	}
-	for _, r := range h.replicas {
-		if err := r.Guard(); err != nil {
-			return err
-		}
-	}
-	return h.meta.Guard()
-}

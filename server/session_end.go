@@ -116,12 +116,8 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 func (c *conn) sessionDetach(r *protocol.Request) {
 	m := &r.SessionDetach
 	id := shard.SessionID(m.SessionID)
-	b, held := c.bindingOf(r, id)
-	switch {
-	case held:
-		return
-	case b == nil:
-		c.refuseSession(r, id, "the session is neither attached over nor bound to this connection")
+	b := c.bindingOf(r, id)
+	if b == nil {
 		return
 	}
 	h := c.host
