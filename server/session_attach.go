@@ -70,7 +70,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		}
 	case a.numbers:
 		a.drawNumbers() // however full the disk is: the client may come to release
-	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.now()):
+	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.config.Clock()):
 		a.attach()
 	default:
 		a.confirm(a.attach)
@@ -176,7 +176,7 @@ func (a *attach) propose(command *shard.Command, then func(e *shard.Effect)) {
 // attach attaches the session over this connection, and so detaches it from its earlier connection.
 func (a *attach) attach() {
 	c, rp := a.c, a.rp
-	now := c.host.now()
+	now := c.host.config.Clock()
 	view, known := rp.Machine.Session(a.id)
 	if !known {
 		a.fail(protocol.StatusSessionExpired, "")
