@@ -101,8 +101,8 @@ func (m *Machine) insertLink(session, object handle, order OrderID) handle {
 	s, o := m.sessions.at(session), m.objects.at(object)
 	l.session, l.object, l.order, l.stamp = session, object, order, m.epoch
 	m.charge(m.objects.node(o), LinkBytes)
-	m.links.byObject.insertLast(&o.links, o.lastLink, h)
-	m.links.bySession.insertLast(&s.links, s.lastLink, h)
+	m.links.byObject.add(&o.links, o.lastLink, false, h)
+	m.links.bySession.add(&s.links, s.lastLink, false, h)
 	o.lastLink, s.lastLink = h, h
 	s.linkCount++
 	o.linkCount++
@@ -206,7 +206,7 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	l := m.links.at(h)
 	o := m.objects.at(l.object)
 	e := m.emit(k)
-	e.Node, e.Name = m.objects.node(o).id, m.spell(m.objects.bytes(o))
+	e.Node, e.Name = m.objects.node(o).id, m.spell(m.objects.names.bytes(o.name))
 	e.Session, e.Number, e.Order = m.sessions.at(l.session).id, l.number, l.order
 	return e
 }

@@ -114,7 +114,7 @@ func (sem *semaphores) update(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
 		return
 	}
-	more, n := len(c.Data)-sem.texts.len(s.data), m.objects.node(o)
+	more, n := len(c.Data)-len(sem.texts.bytes(s.data)), m.objects.node(o)
 	if !m.mayGrow(n, 0, more) {
 		return
 	}
@@ -189,7 +189,7 @@ func (sem *semaphores) remove(m *Machine, object handle) {
 }
 
 // bodySize is the length of the semaphore's data.
-func (sem *semaphores) bodySize(body handle) int { return sem.texts.len(sem.at(body).data) }
+func (sem *semaphores) bodySize(body handle) int { return len(sem.texts.bytes(sem.at(body).data)) }
 
 // free gives the store's place back.
 func (sem *semaphores) free(body handle) {

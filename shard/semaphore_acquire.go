@@ -87,7 +87,7 @@ func (sem *semaphores) acquireJoin(m *Machine, c *Command, t *target, o *object,
 func (sem *semaphores) grantNew(m *Machine, c *Command, t *target, s *semaphore) {
 	h := m.addLink(t.session, t.object, c, true)
 	s.addOwner(c.Count)
-	m.recordOwnerChange(t.object, m.lastOrder)
+	m.recordRowChange(&m.objects.at(t.object).track, m.lastOrder)
 	m.answerAcquired(h, s.reportedLimit())
 }
 
@@ -108,7 +108,7 @@ func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *sema
 		sem.runQueue(m, t.object, 0)
 	}
 	if lowered || replaced {
-		m.recordOwnerChange(t.object, l.order)
+		m.recordRowChange(&m.objects.at(t.object).track, l.order)
 		m.changed(t.object, FlagOwners)
 	}
 }

@@ -35,7 +35,7 @@ func (sem *semaphores) releaseLink(m *Machine, h handle) {
 	s := sem.at(o.body)
 	if wasOwner {
 		s.removeOwner(l.count)
-		m.recordOwnerChange(object, l.order)
+		m.recordRowChange(&m.objects.at(object).track, l.order)
 	}
 	m.removeLink(h)
 	sem.afterRemoval(m, object, wasOwner, wasHead)
@@ -98,7 +98,7 @@ func (sem *semaphores) runQueue(m *Machine, object, own handle) bool {
 		m.countWaiter(l.session, -1)
 		s.addOwner(l.count)
 		o.firstWaiter = m.links.byObject.next(h)
-		m.recordOwnerChange(object, l.order)
+		m.recordRowChange(&m.objects.at(object).track, l.order)
 		granted = true
 		if h == own {
 			m.answerAcquired(h, s.reportedLimit())

@@ -53,7 +53,7 @@ func (m *Machine) linkSize(l *link) int {
 
 // objectSize is the size of an object, without its links.
 func (m *Machine) objectSize(o *object) int {
-	return ObjectBytes + m.objects.names.len(o.name) + m.kinds[o.kind].bodySize(o.body)
+	return ObjectBytes + len(m.objects.names.bytes(o.name)) + m.kinds[o.kind].bodySize(o.body)
 }
 
 // sizeOf returns the size of the thing of a record.

@@ -46,19 +46,15 @@ func (c *Clock) Advance(s Stamp) {
 	}
 }
 
-// At returns the time at which the leader of the term has led for so long.
-func (c *Clock) At(elapsed uint64) uint64 { return sum(c.Base, elapsed) }
+// At returns the time at which the leader of the term has led for so long. A time that is too large stays at the end of
+// time.
+func (c *Clock) At(elapsed uint64) uint64 { return c.Base + min(elapsed, math.MaxUint64-c.Base) }
 
 // After returns the time at the end of a delay that begins now. Stamps are whole milliseconds, rounded down: now may
 // be almost one millisecond behind, so After adds one, and the delay is never shorter than asked.
-func (c *Clock) After(delay uint64) uint64 { return sum(sum(c.Now, delay), 1) }
-
-// sum adds two times. A sum that is too large stays at the end of time.
-func sum(a, b uint64) uint64 {
-	if a > math.MaxUint64-b {
-		return math.MaxUint64
-	}
-	return a + b
+func (c *Clock) After(delay uint64) uint64 {
+	over := c.Now + min(delay, math.MaxUint64-c.Now)
+	return over + min(1, math.MaxUint64-over)
 }
 
 // Moment returns the time that rules write down for an event at the time now: the beginning of the next millisecond.
