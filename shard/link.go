@@ -37,13 +37,6 @@ func (w waitTime) millis() uint64 {
 	return uint64(w)
 }
 
-// setTimeout gives a link the time of a command, which was checked before.
-func (l *link) setTimeout(millis uint64) {
-	var ok bool
-	l.timeout, ok = newWaitTime(millis)
-	assert(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
-}
-
 // walkedLinks is up to how many links of an object find looks through one by one.
 const walkedLinks = 8
 
@@ -84,7 +77,9 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 	h := m.insertLink(session, object, m.lastOrder)
 	l := m.links.at(h)
 	l.count, l.number, l.owner, l.since = c.Count, c.Number, owner, c.Time
-	l.setTimeout(c.Timeout)
+	var ok bool
+	l.timeout, ok = newWaitTime(c.Timeout)
+	assert(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
 	if len(c.Data) > 0 {
 		m.setData(h, c.Data)
 	}

@@ -2,8 +2,9 @@ package shard
 
 import "github.com/signalbox/signalbox/protocol"
 
-// release ends the session's ownership, or takes the session out of the queue.
-func (sem *semaphores) release(m *Machine, c *Command, t *target) {
+// runRelease ends the session's ownership, or takes the session out of the queue.
+func runRelease(m *Machine, c *Command, t *target) {
+	sem := m.semaphores()
 	h := handle(0)
 	if t.object != 0 {
 		h = m.links.find(m.objects.at(t.object), t.object, t.session)
