@@ -123,7 +123,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 			}
 			continue
 		}
-		h.metrics.Requested(request.Kind)
+		h.metrics.Requests[request.Kind].Inc()
 		c.inFlight.Add(1)
 		if !c.dispatch(request) {
 			return -1

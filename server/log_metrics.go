@@ -4,24 +4,16 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"time"
 
 	"github.com/signalbox/signalbox/server/metrics"
 )
 
 // SyncTimes counts how long the log's syncs to the disk take, for the metrics of a host. Many goroutines may use it,
 // even before the host exists.
-type SyncTimes struct {
-	times *metrics.Histogram
-}
+type SyncTimes = metrics.Histogram
 
 // NewSyncTimes returns SyncTimes without counts.
-func NewSyncTimes() *SyncTimes {
-	return &SyncTimes{times: metrics.NewHistogram("signalbox_log_sync_seconds", "")}
-}
-
-// Observe counts one sync.
-func (s *SyncTimes) Observe(d time.Duration) { s.times.Observe(int64(d)) }
+func NewSyncTimes() *SyncTimes { return metrics.NewHistogram("signalbox_log_sync_seconds", "") }
 
 // SnapshotTransfers counts the snapshots between the logs of this host and the logs of other hosts, in both
 // directions, for the metrics of the host. Many goroutines may use it, even before the host exists.

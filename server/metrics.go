@@ -18,7 +18,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		}
 	})
 	if syncs := h.config.LogSyncs; syncs != nil {
-		syncs.times.Write(w)
+		syncs.Write(w)
 	}
 	h.metrics.WriteRequests(w)
 	now := h.now()
