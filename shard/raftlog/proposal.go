@@ -106,7 +106,7 @@ func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 	deposed := false
 	for {
 		changed := l.changed.wait()
-		if !deposed && l.Leadership() != mine {
+		if !deposed && *l.leadership.Load() != mine {
 			deposed = true
 			if soon := time.Now().Add(l.host.config.election()); soon.Before(p.deadline) {
 				p.deadline = soon
@@ -116,22 +116,18 @@ func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 		select {
 		case result := <-p.request.AppliedC():
 			p.request.Release()
-			return outcomeOf(result)
+			switch {
+			case result.Completed():
+				return shard.OutcomeApplied
+			case result.Dropped():
+				return shard.OutcomeDropped
+			}
+			return shard.OutcomeUnknown
 		case <-timer.C:
 			return shard.OutcomeUnknown // the request is left to the engine, which may still use it
 		case <-changed:
 		}
 	}
-}
-
-func outcomeOf(result dragonboat.RequestResult) shard.Outcome {
-	switch {
-	case result.Completed():
-		return shard.OutcomeApplied
-	case result.Dropped():
-		return shard.OutcomeDropped
-	}
-	return shard.OutcomeUnknown
 }
 
 // forwards are the batches of Forward that the engine has not finished.
