@@ -35,6 +35,16 @@ type proposal struct {
 	done     func(shard.Outcome)
 }
 
+// Guard returns why this host, where it leads, must not propose what does not free room: an ErrFull, or nil. It is
+// cheap enough to be called for every proposal.
+func (l *Log) Guard() error {
+	refusal := l.refusal.Load()
+	if refusal == nil || l.leadership.Load().Leader != l.host.config.Host {
+		return nil
+	}
+	return *refusal
+}
+
 // Propose hands a batch to the engine, which copies the batch. A host that does not lead proposes nothing: the engine
 // would forward the batch to the leader, and the outcome of a batch lost on the way would stay unknown.
 func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
