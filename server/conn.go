@@ -128,7 +128,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 			open = c.refuseUndecodable(err)
 			continue
 		}
-		h.metrics.Requested(request.Kind)
+		h.metrics.Requests[request.Kind].Inc()
 		c.inFlight.Add(1)
 		open = c.dispatch(request)
 		if open && early && consumed < len(b) {
