@@ -56,7 +56,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		}
 		return failedName("release", l.Name(), cause)
 	}
-	ctx, op := l.session.begin(ctx, OpRelease, l.lease.Name)
+	ctx, op := l.session.client.begin(ctx, OpRelease, l.session.path, l.lease.Name)
 	_, err := l.lease.In.Release(ctx, l.lease.Name, l.lease.Order)
 	op.end(err)
 	if errors.Is(err, ErrFenced) {
@@ -77,7 +77,7 @@ func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption
 	if err := l.Err(); err != nil {
 		return failedName("update", l.Name(), fmt.Errorf("%w: %w", ErrFenced, err))
 	}
-	ctx, op := l.session.begin(ctx, OpUpdate, l.lease.Name)
+	ctx, op := l.session.client.begin(ctx, OpUpdate, l.session.path, l.lease.Name)
 	err := l.lease.In.Update(ctx, l.Name(), data, l.Fence(), c.revision)
 	op.end(err)
 	if errors.Is(err, ErrFenced) {
@@ -95,10 +95,10 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 	}
 	// An owner does not wait. If the lease is lost meanwhile, the acquire must not join the queue.
 	c.Timeout, c.OnQueued = 0, nil
-	if err = cmp.Or(err, checkAcquire(&c)); err != nil {
+	if err = cmp.Or(err, c.Check()); err != nil {
 		return failedName("change", l.Name(), err)
 	}
-	ctx, op := l.session.begin(ctx, OpChange, l.lease.Name)
+	ctx, op := l.session.client.begin(ctx, OpChange, l.session.path, l.lease.Name)
 	now, err := l.lease.In.Acquire(ctx, l.Name(), &c)
 	if err == nil && now != &l.lease {
 		// The acquire got a new lease in the place of the lost lease, or nothing.

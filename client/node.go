@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -86,6 +87,14 @@ func unlessForever(millis uint64) time.Duration {
 func (c *NodeConfig) validate() error {
 	if c.SelfCheckPeriod < 0 || c.SessionGracePeriod < 0 {
 		return failure.BadRequest("a period is below zero")
+	}
+	return nil
+}
+
+// checkPath refuses a string that can be the path of no node, before a host is asked.
+func checkPath(path string) error {
+	if path == "" || len(path) > protocol.MaxPathBytes {
+		return failure.BadRequest(fmt.Sprintf("a path of %d bytes: 1 to %d", len(path), protocol.MaxPathBytes))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/option"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // Semaphore is a semaphore as one session uses it. A Semaphore is a name: making one asks no host, and it needs no
@@ -21,23 +22,6 @@ type Semaphore struct {
 	limited   bool // an acquire creates the semaphore, with the limit
 	data      []byte
 	ephemeral bool
-}
-
-// SemaphoreOption sets how a semaphore is used.
-type SemaphoreOption func(*Semaphore)
-
-// Limit lets an acquire create the semaphore, with this limit, if the semaphore does not exist. The limit of an
-// existing semaphore stays as it is, and counts: a Resize may have changed it. If the limit differs, the client logs a
-// warning and has the hooks see an OtherLimit; an acquire that is refused because the count is above the limit has an
-// *OtherLimit in the error. An acquire with a Limit of 0, or an acquire that would create and asks for more than the
-// limit, is ErrBadRequest, and creates nothing.
-func Limit(n uint64) SemaphoreOption {
-	return func(s *Semaphore) { s.limit, s.limited = n, true }
-}
-
-// InitialData is the data of a semaphore that is created because of Limit.
-func InitialData(data []byte) SemaphoreOption {
-	return func(s *Semaphore) { s.data = data }
 }
 
 // Semaphore returns the persistent semaphore of a name in the session's node.
@@ -62,8 +46,11 @@ func (s *Semaphore) Name() string { return s.name }
 // returns the existing lease. To use a semaphore between the goroutines of one process, give each goroutine a session
 // of its own.
 func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
-	c := newAcquireConfig(options)
-	ctx, op := s.session.begin(ctx, OpAcquire, s.name)
+	c := acquireConfig{Count: 1, Timeout: incarnation.Forever}
+	for _, o := range options {
+		o(&c)
+	}
+	ctx, op := s.session.client.begin(ctx, OpAcquire, s.session.path, s.name)
 	lease, ok, err := s.acquire(ctx, &c)
 	op.endAcquire(ok, err)
 	if err == nil && !ok {
@@ -77,54 +64,69 @@ func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lea
 
 // TryAcquire is Acquire without waiting in the queue. ok is false if the acquire would have to wait.
 func (s *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
-	c := newAcquireConfig(options)
+	c := acquireConfig{Count: 1}
+	for _, o := range options {
+		o(&c)
+	}
 	c.Timeout = 0
-	ctx, op := s.session.begin(ctx, OpTryAcquire, s.name)
+	ctx, op := s.session.client.begin(ctx, OpTryAcquire, s.session.path, s.name)
 	lease, ok, err = s.acquire(ctx, &c)
 	op.endAcquire(ok, err)
 	return lease, ok, failedName("acquire", s.name, err)
 }
 
 func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool, error) {
-	if err := checkAcquire(c); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, false, err
 	}
 	if s.limited && s.limit == 0 {
 		return nil, false, failure.BadRequest("a limit of 0: nothing could ever be acquired")
 	}
-	in, err := s.session.use(ctx, s.name)
+	if err := checkName(s.name); err != nil {
+		return nil, false, err
+	}
+	in, err := s.session.incarnation(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	c.NamedLimit, c.Ephemeral = s.limit, s.ephemeral
-	lease, ok, err := acquire(ctx, in, s.name, c)
-	if err == nil || !s.limited {
-		return lease, ok, err
+	l, err := in.Acquire(ctx, s.name, c)
+	if err != nil && s.limited {
+		l, err = s.createAndAcquire(ctx, in, c, err)
 	}
-	if c.Count <= s.limit {
-		err = s.session.client.withLimit(ctx, in, in.NodeID(), s.session.path, s.name, s.limit, err)
-	}
-	if !errors.Is(err, ErrNotFound) {
-		return lease, ok, err
-	}
-	if c.Count > s.limit {
-		return nil, false, failure.BadRequest(fmt.Sprintf(
-			"a count of %d: the limit with which the semaphore would be created is %d", c.Count, s.limit))
-	}
-	if err := in.Create(ctx, s.name, s.limit, s.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
-		return nil, false, err
-	}
-	return acquire(ctx, in, s.name, c)
-}
-
-func acquire(
-	ctx context.Context, in *incarnation.Incarnation, name string, c *acquireConfig,
-) (lease *Lease, ok bool, err error) {
-	l, err := in.Acquire(ctx, name, c)
 	if l == nil {
 		return nil, false, err
 	}
 	return l.User.(*Lease), true, nil
+}
+
+// createAndAcquire is the rest of an acquire that failed and names a limit: if the semaphore does not exist, the
+// semaphore is created with the limit.
+func (s *Semaphore) createAndAcquire(
+	ctx context.Context, in *incarnation.Incarnation, c *acquireConfig, err error,
+) (*incarnation.Lease, error) {
+	if c.Count <= s.limit {
+		err = s.session.client.withLimit(ctx, in, in.NodeID(), s.session.path, s.name, s.limit, err)
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	if c.Count > s.limit {
+		return nil, failure.BadRequest(fmt.Sprintf(
+			"a count of %d: the limit with which the semaphore would be created is %d", c.Count, s.limit))
+	}
+	if err := in.Create(ctx, s.name, s.limit, s.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
+		return nil, err
+	}
+	return in.Acquire(ctx, s.name, c)
+}
+
+// checkName refuses a string that can be the name of no semaphore, before a host is asked.
+func checkName(name string) error {
+	if name == "" || len(name) > protocol.MaxNameBytes {
+		return failure.BadRequest(fmt.Sprintf("a name of %d bytes: 1 to %d", len(name), protocol.MaxNameBytes))
+	}
+	return nil
 }
 
 // do carries out an operation on the semaphore by the session's incarnation.
@@ -186,17 +188,6 @@ func (s *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateO
 	})
 }
 
-// DeleteOption sets how a semaphore is deleted.
-type DeleteOption func(*deleteConfig)
-
-type deleteConfig struct{ force bool }
-
-// Force deletes a semaphore though sessions own or wait. The sessions are notified: leases end with ErrLeaseLost,
-// waiting acquires fail with ErrDeleted.
-func Force() DeleteOption {
-	return func(c *deleteConfig) { c.force = true }
-}
-
 // Delete deletes the semaphore; ErrPreconditionFailed says that the semaphore is in use.
 func (s *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	c := option.Apply(&deleteConfig{}, options)
@@ -218,11 +209,80 @@ func (s *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d 
 // changed, until the context ends or the loop is left. Node.Watch says more.
 func (s *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		in, err := s.session.use(ctx, s.name)
+		var in *incarnation.Incarnation
+		err := checkName(s.name)
+		if err == nil {
+			in, err = s.session.incarnation(ctx)
+		}
 		if err != nil {
 			yield(nil, failedName("watch", s.name, err))
 			return
 		}
 		s.session.client.watch(ctx, in.NodeID(), s.name, options)(yield)
 	}
+}
+
+// Ephemeral is a semaphore that needs no creating: the first owner makes the semaphore, and it is gone with the last
+// owner. An Ephemeral is used as a lock, exclusive or shared. Like a Semaphore, an Ephemeral is a name, as one session
+// uses it.
+type Ephemeral struct {
+	semaphore Semaphore
+}
+
+// Ephemeral returns the ephemeral semaphore of a name in the session's node.
+func (s *Session) Ephemeral(name string) *Ephemeral {
+	return &Ephemeral{Semaphore{session: s, name: name, ephemeral: true}}
+}
+
+// Name returns the name of the semaphore.
+func (e *Ephemeral) Name() string { return e.semaphore.name }
+
+// Lock waits until the session owns the semaphore alone.
+func (e *Ephemeral) Lock(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+	return e.semaphore.Acquire(ctx, append(options[:len(options):len(options)], Count(All))...)
+}
+
+// TryLock is Lock without waiting.
+func (e *Ephemeral) TryLock(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+	return e.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(All))...)
+}
+
+// RLock waits until the session owns the semaphore, together with all sessions that share it.
+func (e *Ephemeral) RLock(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+	return e.semaphore.Acquire(ctx, append(options[:len(options):len(options)], Count(1))...)
+}
+
+// TryRLock is RLock without waiting.
+func (e *Ephemeral) TryRLock(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+	return e.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(1))...)
+}
+
+// Acquire waits for Count of the semaphore, whose limit is All: 1 shares the semaphore, All owns the semaphore alone.
+func (e *Ephemeral) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+	return e.semaphore.Acquire(ctx, options...)
+}
+
+// TryAcquire is Acquire without waiting.
+func (e *Ephemeral) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+	return e.semaphore.TryAcquire(ctx, options...)
+}
+
+// Release gives back everything that the session owns of the semaphore, or ends the session's wait for the semaphore.
+func (e *Ephemeral) Release(ctx context.Context) (released bool, err error) {
+	return e.semaphore.Release(ctx)
+}
+
+// Update replaces the data of the semaphore. The data is gone when the semaphore is gone.
+func (e *Ephemeral) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
+	return e.semaphore.Update(ctx, data, options...)
+}
+
+// Describe describes the semaphore. ErrNotFound says that no session owns the semaphore.
+func (e *Ephemeral) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
+	return e.semaphore.Describe(ctx, options...)
+}
+
+// Watch returns the views of the semaphore, as Semaphore.Watch does.
+func (e *Ephemeral) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
+	return e.semaphore.Watch(ctx, options...)
 }

@@ -3,10 +3,8 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
@@ -64,38 +62,6 @@ func (c *Client) session(ctx context.Context, path string, options []SessionOpti
 	return s, nil
 }
 
-// start starts an incarnation and makes it the session's.
-func (s *Session) start(ctx context.Context) error {
-	in, err := s.client.incarnations.Start(ctx, (*owner)(s), incarnation.Params{
-		Path: s.path, Description: s.config.description, Timeout: s.config.timeout,
-	})
-	if err != nil {
-		return err
-	}
-	return in.Begin(func(ended error, attached bool) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		switch {
-		case s.closed:
-			s.client.scope.Go(func() {
-				in.End(incarnation.Closed, "")
-				in.StopLater()
-			})
-			return ErrSessionClosed
-		case ended != nil:
-			return ended
-		}
-		s.current = in
-		close(s.ready)
-		if attached {
-			s.setState(Attached, nil)
-		} else {
-			s.setState(Detached, incarnation.ErrGone)
-		}
-		return nil
-	})
-}
-
 // Path returns the path of the session's node.
 func (s *Session) Path() string { return s.path }
 
@@ -151,82 +117,22 @@ func (s *Session) Close(ctx context.Context) error {
 	return nil
 }
 
-// incarnation returns the session's incarnation, after waiting while the session has none.
-func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
-		}
-		s.mu.Lock()
-		in, ready := s.current, s.ready
-		s.mu.Unlock()
-		if in != nil {
-			return in, nil
-		}
-		select {
-		case <-ready:
-		case <-ctx.Done():
-		case <-s.ctx.Done():
-			return nil, context.Cause(s.ctx)
-		}
-	}
-}
-
-// begin begins an operation on an object.
-func (s *Session) begin(ctx context.Context, kind OperationKind, name string) (context.Context, *operation) {
-	return s.client.begin(ctx, kind, s.path, name)
-}
-
-// use is incarnation for an operation on an object. A name that no object can have is refused.
-func (s *Session) use(ctx context.Context, name string) (*incarnation.Incarnation, error) {
-	if err := checkName(name); err != nil {
-		return nil, err
-	}
-	return s.incarnation(ctx)
-}
-
 // do carries out an operation on an object by the session's incarnation.
 func (s *Session) do(
 	ctx context.Context, kind OperationKind, name string,
 	f func(ctx context.Context, in *incarnation.Incarnation) error,
 ) error {
-	ctx, op := s.begin(ctx, kind, name)
-	in, err := s.use(ctx, name)
+	ctx, op := s.client.begin(ctx, kind, s.path, name)
+	err := checkName(name)
+	var in *incarnation.Incarnation
+	if err == nil {
+		in, err = s.incarnation(ctx)
+	}
 	if err == nil {
 		err = f(ctx, in)
 	}
 	op.end(err)
 	return err
-}
-
-// renew starts another incarnation, after a pause.
-func (s *Session) renew(wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.ctx.Done():
-		return
-	case <-s.client.scope.Context().Done():
-		s.finish(ErrClosed)
-		return
-	}
-	for {
-		err := s.start(s.ctx)
-		if err == nil {
-			return
-		}
-		if end, ok := errors.AsType[*SessionEnd](err); ok && end.Reason != EndNodeDropped {
-			continue // the new incarnation was over before it began
-		}
-		s.mu.Lock()
-		if !s.closed {
-			s.setState(Expired, err)
-		}
-		s.mu.Unlock()
-		s.finish(err)
-		return
-	}
 }
 
 // finish ends the session for good.

@@ -3,7 +3,6 @@ package protocol
 import (
 	"github.com/valyala/bytebufferpool"
 	"github.com/vmihailenco/msgpack/v5"
-	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // codec writes or reads the fields of one message.
@@ -24,13 +23,20 @@ type codec struct {
 	enc   *msgpack.Encoder
 	array openArray
 
-	in      view
+	source
 	dec     *msgpack.Decoder
-	left    int  // fields left in the array being read
-	opened  bool // the kind and the request id of the message have been read
 	dataMax uint64
-	now     uint64 // the time of the shard in milliseconds at which a view is seen; 0 while writing
-	err     *DecodeError
+}
+
+// source is what a codec reads, and how far. The msgpack library reads the rare forms of values from the source, and
+// because the library never reads ahead, the codec can take byte strings out of the source without a copy.
+type source struct {
+	in     []byte // the payload of one frame, a record, or the items of a list
+	off    int
+	left   int    // fields left in the array being read; none after an error
+	opened bool   // the kind and the request id of the message have been read
+	now    uint64 // the time of the shard in milliseconds at which a view is seen; 0 while writing
+	err    *DecodeError
 }
 
 // openArray is the array that is being written. The length is known only when the array is closed. Until then a
@@ -49,7 +55,7 @@ const maxFields = 15
 func newCodec() *codec {
 	c := &codec{dataMax: MaxDataBytes}
 	c.enc = msgpack.NewEncoder(&c.out)
-	c.dec = msgpack.NewDecoder(&c.in)
+	c.dec = msgpack.NewDecoder(&c.source)
 	return c
 }
 
@@ -69,77 +75,14 @@ func (c *codec) written() []byte {
 
 // startReading makes the codec read b, which must not change until the message has been dealt with.
 func (c *codec) startReading(b []byte) {
-	c.writing = false
-	c.in = view{bytes: b}
-	c.left = 0
-	c.opened = false
-	c.now = 0
-	c.err = nil
-}
-
-// openArray begins an array of fields and returns the outer array, for closeArray.
-func (c *codec) openArray() (outer openArray) {
-	outer = c.array
-	c.array.start = len(c.out.B)
-	c.array.fields = 0
-	c.out.B = append(c.out.B, msgpcode.FixedArrayLow)
-	c.keepAll()
-	return outer
-}
-
-// keepAll makes the fields written so far stay, zero or not.
-func (c *codec) keepAll() {
-	c.array.kept = c.array.fields
-	c.array.end = len(c.out.B)
-}
-
-// closeArray ends the array, cuts its trailing zero fields, and says whether any field remains.
-func (c *codec) closeArray(outer openArray) (nonzero bool) {
-	if c.array.fields > maxFields {
-		panic("protocol: a message or record has more fields than its array can count")
-	}
-	kept := c.array.kept
-	c.out.B = c.out.B[:c.array.end]
-	c.out.B[c.array.start] = msgpcode.FixedArrayLow | byte(kept)
-	c.array = outer
-	return kept > 0
+	c.writing, c.source = false, source{in: b}
 }
 
 // wrote counts a field just written.
 func (c *codec) wrote(nonzero bool) {
 	c.array.fields++
 	if nonzero {
-		c.keepAll()
-	}
-}
-
-// next says whether the array being read has another field, and counts the field. After an error no array has a field.
-func (c *codec) next() bool {
-	if c.left == 0 {
-		return false
-	}
-	c.left--
-	return true
-}
-
-// openRead reads the head of an array and makes its fields the next to be read. The field that holds the array has
-// already been counted. The result is the number of fields left in the outer array, for closeRead.
-func (c *codec) openRead() (outer int) {
-	outer = c.left
-	c.left = c.arrayLen("")
-	return outer
-}
-
-// closeRead skips the unknown fields of the array, and goes back to the outer array. An error inside gets the name of
-// the holding field in front.
-func (c *codec) closeRead(field string, outer int) {
-	if c.err == nil && c.left > 0 {
-		c.skip(c.left)
-	}
-	c.left = outer
-	if c.err != nil {
-		c.left = 0
-		c.err.within(field)
+		c.array.kept, c.array.end = c.array.fields, len(c.out.B)
 	}
 }
 

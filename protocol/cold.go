@@ -114,11 +114,11 @@ func (c *cold) items(name string, n, most int, size func(int), item func(*codec,
 		w.wrote(n > 0)
 		return
 	}
-	if !w.next() {
+	if w.left == 0 {
 		size(0)
 		return
 	}
-	outer := w.left
+	outer := w.left - 1
 	count := w.arrayLen(name)
 	made := min(count, max(most, mostItems))
 	size(made)

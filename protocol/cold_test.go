@@ -175,8 +175,8 @@ func TestAListOfAPeerMakesNoMoreThanItsBoundItems(t *testing.T) {
 	c.left = 1
 	var spec kind.Spec
 	c.value("spec", &spec)
-	if c.err != nil || len(spec.Locations) != mostItems || c.in.rest() != 1 {
-		t.Fatalf("%v: %d locations were made, %d bytes are left", c.err, len(spec.Locations), c.in.rest())
+	if c.err != nil || len(spec.Locations) != mostItems || c.rest() != 1 {
+		t.Fatalf("%v: %d locations were made, %d bytes are left", c.err, len(spec.Locations), c.rest())
 	}
 	if wrong := spec.Check(); !strings.Contains(wrong, "1 to 32 locations") {
 		t.Errorf("the check says %q", wrong)

@@ -1,6 +1,50 @@
 package protocol
 
-import "strconv"
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+)
+
+// FrameHeaderBytes is the size of the length in front of every frame's payload.
+const FrameHeaderBytes = 4
+
+var (
+	// ErrFrameTooLarge: a frame announces more bytes than the limit in force. Only a reader of the whole frame would
+	// find the start of the next frame, so the connection is closed.
+	ErrFrameTooLarge = errors.New("frame too large")
+	// ErrFrameEmpty: a frame announces no bytes. No message is that short, so the peer does not speak this protocol,
+	// and the connection is closed.
+	ErrFrameEmpty = errors.New("frame of no bytes")
+)
+
+// ScanFrame looks for one frame at the start of b, the bytes that a connection has received.
+//
+// Where the frame is complete, payload is its msgpack array, a view into b, and size is the number of bytes of b that
+// the frame takes. Where the frame is incomplete, payload is nil and size is the number of bytes that b must have
+// before the next scan is of use. ScanFrame compares the announced length with limit, the most bytes of a payload, as
+// soon as the length has arrived: no caller needs room for more than FrameHeaderBytes+limit.
+func ScanFrame(b []byte, limit int) (payload []byte, size int, err error) {
+	if len(b) < FrameHeaderBytes {
+		return nil, FrameHeaderBytes, nil
+	}
+	length := binary.BigEndian.Uint32(b)
+	if length == 0 {
+		return nil, 0, fmt.Errorf("protocol: scan: %w", ErrFrameEmpty)
+	}
+	if int64(length) > int64(limit) {
+		return nil, 0, fmt.Errorf("protocol: scan: %w: %d bytes announced, at most %d", ErrFrameTooLarge, length, limit)
+	}
+	size = FrameHeaderBytes + int(length)
+	if len(b) < size {
+		return nil, size, nil
+	}
+	return b[FrameHeaderBytes:size:size], size, nil
+}
 
 // Message returns a pointer to the field that Kind names, or nil for an unknown kind.
 func (r *Request) Message() RequestMessage {
@@ -32,18 +76,20 @@ func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 	r := &d.request
 	r.Kind, r.ID = c.open(payload)
 	if c.opened {
-		if m := r.Message(); m == nil && !r.Kind.IsRequest() {
+		if known := requestOf(r.Kind) != nil; !known && !r.Kind.IsRequest() {
 			c.fail("kind", "not that of a request")
-		} else if m == nil {
+		} else if !known {
 			c.failKind()
 		} else if r.ID == 0 {
 			c.fail("request_id", "0, which belongs to pushes")
 		} else {
-			m.requestFields(c)
+			requestPlaces[r.Kind].request(r).requestFields(c)
 		}
 	}
-	if err := c.close(r.Kind, r.ID); err != nil {
-		return nil, err
+	if c.err != nil || c.left > 0 || c.off < len(payload) {
+		if err := c.close(r.Kind, r.ID); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }
@@ -87,9 +133,13 @@ func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 	a.Kind, a.ID = c.open(payload)
 	a.Result = Result{}
 	if c.opened {
-		if m := a.Message(); m != nil {
-			c.result(&a.Result)
-			m.answerFields(c)
+		if request := a.Kind - AnswerOffset; requestOf(request) != nil {
+			if c.left >= len(success) && bytes.HasPrefix(payload[c.off:], View(success)) {
+				c.left, c.off = c.left-len(success), c.off+len(success)
+			} else {
+				c.result(&a.Result)
+			}
+			requestPlaces[request].answer(a).answerFields(c)
 		} else if m := a.Push(); m != nil {
 			m.pushFields(c)
 		} else if a.Kind.IsAnswer() {
@@ -98,8 +148,10 @@ func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 			c.failKind()
 		}
 	}
-	if err := c.close(a.Kind, a.ID); err != nil {
-		return nil, err
+	if c.err != nil || c.left > 0 || c.off < len(payload) {
+		if err := c.close(a.Kind, a.ID); err != nil {
+			return nil, err
+		}
 	}
 	return a, nil
 }
@@ -117,15 +169,18 @@ func (d *AnswerDecoder) unknownAnswer() {
 
 // open reads the head of a message. The fields of the message come next.
 func (c *codec) open(payload []byte) (kind Kind, id uint64) {
-	c.startReading(payload)
-	n := c.arrayLen("")
-	if c.err == nil && n < 2 {
-		c.fail("", "an array of "+strconv.Itoa(n)+" items, where a kind and a request id come first")
+	c.writing, c.source = false, source{in: payload}
+	if len(payload) > 0 && msgpcode.IsFixedArray(payload[0]) && int(payload[0]-msgpcode.FixedArrayLow) < len(payload) {
+		c.left, c.off = int(payload[0]-msgpcode.FixedArrayLow), 1
+	} else {
+		c.left = c.arrayLen("")
+	}
+	if c.left < 2 && c.err == nil {
+		c.fail("", "an array of "+strconv.Itoa(c.left)+" items, where a kind and a request id come first")
 	}
 	if c.err != nil {
 		return 0, 0
 	}
-	c.left = n
 	var number uint64
 	c.uint("kind", &number)
 	if number > uint64(maxKind) {
@@ -144,13 +199,11 @@ func (c *codec) failKind() {
 }
 
 // close skips the unknown fields at the end, checks that nothing follows the message, and returns the error of the
-// whole message.
+// whole message. A message of this version without a fault needs no close: it ends with its last field.
 func (c *codec) close(kind Kind, id uint64) error {
-	if c.err == nil && c.left > 0 {
-		c.skip(c.left)
-	}
-	if c.err == nil && c.in.rest() > 0 {
-		c.fail("", strconv.Itoa(c.in.rest())+" bytes behind the message")
+	c.skip(c.left)
+	if c.err == nil && c.rest() > 0 {
+		c.fail("", strconv.Itoa(c.rest())+" bytes behind the message")
 	}
 	if c.err == nil {
 		return nil

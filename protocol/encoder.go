@@ -59,9 +59,10 @@ func (e *Encoder) Request(buf *bytebufferpool.ByteBuffer, id uint64, m RequestMe
 // Answer appends the answer to a request that was carried out.
 func (e *Encoder) Answer(buf *bytebufferpool.ByteBuffer, id uint64, m AnswerMessage) {
 	start := e.open(buf, m.Kind(), id)
-	var success Result
-	e.codec.result(&success)
-	m.answerFields(e.codec)
+	c := e.codec
+	c.out.B = append(c.out.B, success...)
+	c.array.fields += len(success)
+	m.answerFields(c)
 	e.close(buf, start)
 }
 
@@ -93,19 +94,20 @@ func (e *Encoder) Push(buf *bytebufferpool.ByteBuffer, id uint64, m PushMessage)
 func (e *Encoder) open(buf *bytebufferpool.ByteBuffer, kind Kind, id uint64) (start int) {
 	c := e.codec
 	start = len(buf.B)
-	c.startWriting(append(buf.B, make([]byte, FrameHeaderBytes)...))
-	c.openArray()
+	c.writing, c.array = true, openArray{start: start + FrameHeaderBytes}
+	c.out.B = append(append(buf.B, make([]byte, FrameHeaderBytes)...), msgpcode.FixedArrayLow)
 	number := uint64(kind)
 	c.uint("kind", &number)
 	c.uint("request_id", &id)
-	c.keepAll()
+	c.array.kept, c.array.end = c.array.fields, len(c.out.B) // both stay, zero or not
 	return start
 }
 
-// close ends the array, and fills in the length of the frame.
+// close ends the array, and fills in the length of the frame. The codec does not keep the buffer.
 func (e *Encoder) close(buf *bytebufferpool.ByteBuffer, start int) {
-	e.codec.closeArray(openArray{})
-	buf.B = e.codec.written()
+	c := e.codec
+	c.closeArray()
+	buf.B, c.out.B = c.out.B, nil
 	binary.BigEndian.PutUint32(buf.B[start:], uint32(len(buf.B)-start-FrameHeaderBytes))
 }
 
@@ -130,9 +132,7 @@ type SharedPush struct {
 func (e *Encoder) SharedPush(m PushMessage) SharedPush {
 	c := e.codec
 	c.startWriting(nil)
-	c.openArray()
-	m.pushFields(c)
-	c.closeArray(openArray{})
+	c.record("", m.pushFields)
 	array := c.written()
 	return SharedPush{
 		kind:   m.Kind(),
@@ -158,6 +158,6 @@ func (p *SharedPush) Push(e *Encoder, buf *bytebufferpool.ByteBuffer, id uint64)
 	c := e.codec
 	c.out.B = append(c.out.B, p.fields...)
 	c.array.fields += p.count
-	c.keepAll()
+	c.array.kept, c.array.end = c.array.fields, len(c.out.B)
 	e.close(buf, start)
 }

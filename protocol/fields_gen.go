@@ -197,11 +197,13 @@ func (m *SessionHoldingsAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreCreate) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("limit", &m.Limit)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 }
 
 func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
@@ -209,10 +211,12 @@ func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreUpdate) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 	c.uint("order_id", &m.OrderID)
 	c.uint("expected_revision", &m.ExpectedRevision)
 }
@@ -222,7 +226,9 @@ func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreDelete) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -231,12 +237,14 @@ func (m *SemaphoreDelete) requestFields(c *codec) {
 func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
 
 func (m *Acquire) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("count", &m.Count)
 	c.timeout("timeout_ms", &m.TimeoutMillis, MaxAcquireTimeoutMillis)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 	c.bool("ephemeral", &m.Ephemeral)
 }
 
@@ -247,7 +255,9 @@ func (m *AcquireAnswer) answerFields(c *codec) {
 }
 
 func (m *Release) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("order_id", &m.OrderID)
@@ -295,7 +305,9 @@ func (m *SemaphoreListAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreResize) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("limit", &m.Limit)
@@ -328,7 +340,9 @@ func (m *WatchStop) requestFields(c *codec) {
 func (*WatchStopAnswer) answerFields(*codec) {}
 
 func (m *RolloutPut) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Put.Fields((*cold)(c))
@@ -340,7 +354,9 @@ func (m *RolloutPutAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutDelete) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -349,7 +365,9 @@ func (m *RolloutDelete) requestFields(c *codec) {
 func (*RolloutDeleteAnswer) answerFields(*codec) {}
 
 func (m *RolloutPublish) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Publication.Fields((*cold)(c))
@@ -360,7 +378,9 @@ func (m *RolloutPublishAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutSource) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.SourceRole.Fields((*cold)(c))
@@ -371,7 +391,9 @@ func (m *RolloutSourceAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutOffer) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Offering.Fields((*cold)(c))
@@ -382,7 +404,9 @@ func (m *RolloutOfferAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutJoin) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Instance.Fields((*cold)(c))
@@ -393,7 +417,9 @@ func (m *RolloutJoinAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutLeave) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 }
@@ -401,7 +427,9 @@ func (m *RolloutLeave) requestFields(c *codec) {
 func (*RolloutLeaveAnswer) answerFields(*codec) {}
 
 func (m *RolloutRole) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("leader", &m.Leader)
@@ -410,7 +438,9 @@ func (m *RolloutRole) requestFields(c *codec) {
 func (*RolloutRoleAnswer) answerFields(*codec) {}
 
 func (m *RolloutReport) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.record("report", m.Report.fields)
@@ -419,7 +449,9 @@ func (m *RolloutReport) requestFields(c *codec) {
 func (*RolloutReportAnswer) answerFields(*codec) {}
 
 func (m *RolloutAsk) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.record("report", m.Report.fields)
@@ -432,7 +464,9 @@ func (m *RolloutAskAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutAct) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.value("act", &m.Act)
@@ -443,7 +477,9 @@ func (m *RolloutActAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutGate) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Judgement.Fields((*cold)(c))
@@ -452,7 +488,14 @@ func (m *RolloutGate) requestFields(c *codec) {
 func (*RolloutGateAnswer) answerFields(*codec) {}
 
 func (m *RolloutDescribe) requestFields(c *codec) {
-	m.PartRequest.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.text("part", &m.Part, MaxViewBytes)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	c.bool("why", &m.Why)
+	enum(c, "consistency", &m.Consistency)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *RolloutDescribeAnswer) answerFields(c *codec) {
@@ -466,7 +509,12 @@ func (m *RolloutDescribeAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutList) requestFields(c *codec) {
-	m.ListRequest.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.text("prefix", &m.Prefix, MaxNameBytes)
+	c.text("after", &m.After, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	enum(c, "consistency", &m.Consistency)
 }
 
 func (m *RolloutListAnswer) answerFields(c *codec) {
@@ -489,7 +537,9 @@ func (m *RolloutPlanAnswer) answerFields(c *codec) {
 }
 
 func (m *AccessChange) requestFields(c *codec) {
-	m.Operation.fields(c)
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	enum(c, "verb", &m.Verb)
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
 	c.text("role", &m.Role, MaxAccessNameBytes)
@@ -597,7 +647,9 @@ func (m *BackupEnd) requestFields(c *codec) {
 func (*BackupEndAnswer) answerFields(*codec) {}
 
 func (m *ProcessPut) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Put.Fields((*cold)(c))
@@ -609,7 +661,9 @@ func (m *ProcessPutAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessDelete) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -618,7 +672,9 @@ func (m *ProcessDelete) requestFields(c *codec) {
 func (*ProcessDeleteAnswer) answerFields(*codec) {}
 
 func (m *ProcessJoin) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Arrival.Fields((*cold)(c))
@@ -629,7 +685,9 @@ func (m *ProcessJoinAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessLeave) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -638,19 +696,27 @@ func (m *ProcessLeave) requestFields(c *codec) {
 func (*ProcessLeaveAnswer) answerFields(*codec) {}
 
 func (m *ProcessPrepared) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Part.fields(c)
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
 }
 
 func (*ProcessPreparedAnswer) answerFields(*codec) {}
 
 func (m *ProcessSend) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Part.fields(c)
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
 	enum(c, "audience", &m.Audience)
 	m.To.list(c, "to")
 	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
@@ -662,10 +728,14 @@ func (m *ProcessSendAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessReply) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Part.fields(c)
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
 	c.uint("exchange", &m.Exchange)
 	c.bool("failed", &m.Failed)
 	c.bytes("data", &m.Data, MaxProcessPayloadBytes)
@@ -674,36 +744,50 @@ func (m *ProcessReply) requestFields(c *codec) {
 func (*ProcessReplyAnswer) answerFields(*codec) {}
 
 func (m *ProcessComplete) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Part.fields(c)
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
 	c.bytes("result", &m.Result, MaxProcessPayloadBytes)
 }
 
 func (*ProcessCompleteAnswer) answerFields(*codec) {}
 
 func (m *ProcessCompleted) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Part.fields(c)
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
 }
 
 func (*ProcessCompletedAnswer) answerFields(*codec) {}
 
 func (m *ProcessFail) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Part.fields(c)
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
 	c.text("text", &m.Text, MaxProcessFailureBytes)
 }
 
 func (*ProcessFailAnswer) answerFields(*codec) {}
 
 func (m *InboxAck) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -713,7 +797,9 @@ func (m *InboxAck) requestFields(c *codec) {
 func (*InboxAckAnswer) answerFields(*codec) {}
 
 func (m *ProcessAct) requestFields(c *codec) {
-	m.Mutation.fields(c)
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Act.Fields((*cold)(c))
@@ -722,7 +808,14 @@ func (m *ProcessAct) requestFields(c *codec) {
 func (*ProcessActAnswer) answerFields(*codec) {}
 
 func (m *ProcessDescribe) requestFields(c *codec) {
-	m.PartRequest.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.text("part", &m.Part, MaxViewBytes)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	c.bool("why", &m.Why)
+	enum(c, "consistency", &m.Consistency)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *ProcessDescribeAnswer) answerFields(c *codec) {
@@ -735,7 +828,12 @@ func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessList) requestFields(c *codec) {
-	m.ListRequest.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.text("prefix", &m.Prefix, MaxNameBytes)
+	c.text("after", &m.After, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	enum(c, "consistency", &m.Consistency)
 }
 
 func (m *ProcessListAnswer) answerFields(c *codec) {
@@ -790,7 +888,9 @@ func (m *HostSay) requestFields(c *codec) {
 func (*HostSayAnswer) answerFields(*codec) {}
 
 func (m *HostOperate) requestFields(c *codec) {
-	m.Operation.fields(c)
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	enum(c, "verb", &m.Verb)
 	c.text("host", &m.Host, MaxHostNameBytes)
 	c.bool("force", &m.Force)
@@ -806,7 +906,9 @@ func (m *HostOperateAnswer) answerFields(c *codec) {
 }
 
 func (m *ShardTransfer) requestFields(c *codec) {
-	m.Operation.fields(c)
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.uint("shard_id", &m.ShardID)
 	c.text("host", &m.Host, MaxHostNameBytes)
 }
@@ -818,7 +920,9 @@ func (m *ShardTransferAnswer) answerFields(c *codec) {
 }
 
 func (m *ShardRecover) requestFields(c *codec) {
-	m.Operation.fields(c)
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.uint("shard_id", &m.ShardID)
 	c.bool("empty", &m.Empty)
 }
@@ -860,7 +964,9 @@ func (m *ClusterWhyAnswer) answerFields(c *codec) {
 }
 
 func (m *StepCancel) requestFields(c *codec) {
-	m.Operation.fields(c)
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.uint("step_id", &m.StepID)
 	c.text("subject", &m.Subject, MaxSubjectBytes)
 	c.millis("hold_ms", &m.HoldMillis, MaxHoldMillis)
@@ -872,7 +978,9 @@ func (m *StepCancelAnswer) answerFields(c *codec) {
 }
 
 func (m *Policy) requestFields(c *codec) {
-	m.Operation.fields(c)
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.value("from", &m.From)
 	c.value("to", &m.To)
 }
@@ -895,7 +1003,9 @@ func (m *AuditReadAnswer) answerFields(c *codec) {
 }
 
 func (m *Token) requestFields(c *codec) {
-	m.Operation.fields(c)
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	enum(c, "verb", &m.Verb)
 	c.text("id", &m.ID, MaxWordBytes)
 	c.bytes("hash", &m.Hash, MaxHashBytes)
@@ -983,7 +1093,7 @@ func (m *WatchSnapshot) pushFields(c *codec) {
 	c.bool("exists", &m.Exists)
 	c.bool("ephemeral", &m.Ephemeral)
 	c.uint("limit", &m.Limit)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 	m.Owners.list(c, "owners")
 	m.Rows.list(c, "rows")
 }
@@ -993,7 +1103,7 @@ func (m *WatchDelta) pushFields(c *codec) {
 	c.uint("to", &m.To)
 	enum(c, "existence", &m.Existence)
 	c.bool("data_changed", &m.DataChanged)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 	m.Gone.list(c, "gone")
 	m.Joined.list(c, "joined")
 	c.bool("ephemeral", &m.Ephemeral)
@@ -1149,21 +1259,6 @@ func (m *Limits) fields(c *codec) {
 	c.uint("watches", &m.Watches)
 }
 
-func (m *ListRequest) fields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
-}
-
-func (m *Mutation) fields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
-}
-
 func (m *Node) fields(c *codec) {
 	c.uint("id", &m.ID)
 	c.text("path", &m.Path, MaxPathBytes)
@@ -1189,36 +1284,13 @@ func (m *Numbered) fields(c *codec) {
 	c.uint("since", &m.Since)
 }
 
-func (m *Operation) fields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
-}
-
 func (m *Owner) fields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 	c.uint("session_id", &m.SessionID)
 	c.uint("count", &m.Count)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 	c.uint("since_ms", &m.SinceMillis)
 	c.record("client", m.Client.fields)
-}
-
-func (m *Part) fields(c *codec) {
-	c.uint("member_id", &m.MemberID)
-	c.uint("epoch", &m.Epoch)
-	c.uint("ack", &m.Ack)
-}
-
-func (m *PartRequest) fields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.text("part", &m.Part, MaxViewBytes)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("why", &m.Why)
-	enum(c, "consistency", &m.Consistency)
-	c.uint("generation", &m.Generation)
 }
 
 func (m *Quota) fields(c *codec) {
@@ -1252,7 +1324,7 @@ func (m *RolloutTarget) fields(c *codec) {
 
 func (m *Row) fields(c *codec) {
 	c.uint("id", &m.ID)
-	c.data("body", &m.Body)
+	c.bytes("body", &m.Body, c.dataMax)
 }
 
 func (m *Semaphore) fields(c *codec) {
@@ -1263,7 +1335,7 @@ func (m *Semaphore) fields(c *codec) {
 	c.uint("owners", &m.Owners)
 	c.uint("waiters", &m.Waiters)
 	c.bool("ephemeral", &m.Ephemeral)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 }
 
 func (m *Session) fields(c *codec) {
@@ -1328,7 +1400,7 @@ func (m *Waiter) fields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 	c.uint("session_id", &m.SessionID)
 	c.uint("count", &m.Count)
-	c.data("data", &m.Data)
+	c.bytes("data", &m.Data, c.dataMax)
 	c.uint("timeout_ms", &m.TimeoutMillis)
 	c.uint("since_ms", &m.SinceMillis)
 	c.record("client", m.Client.fields)

@@ -20,8 +20,11 @@ const itemRoom = 512
 func kindOf(payload []byte) Kind {
 	c := newCodec()
 	c.startReading(payload)
-	c.openRead()
-	return Kind(c.readUint("kind"))
+	c.arrayLen("")
+	c.left = 1
+	var kind uint64
+	c.uint("kind", &kind)
+	return Kind(kind)
 }
 
 // decodeMeasured decodes a payload in both directions and fails the test where that costs more memory

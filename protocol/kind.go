@@ -43,7 +43,8 @@ func (k Kind) IsRequest() bool {
 
 // IsAnswer says whether the number is in the range of answers, known or not.
 func (k Kind) IsAnswer() bool {
-	return (k - AnswerOffset).IsRequest()
+	k -= AnswerOffset
+	return k >= minRequest1 && k <= maxRequest1 || k >= minRequest2 && k <= maxRequest2
 }
 
 // IsPush says whether the number is in the range of pushes, known or not.

@@ -109,15 +109,16 @@ func (l *List[T, P]) list(c *codec, field string) {
 		return
 	}
 	*l = List[T, P]{}
-	if !c.next() {
+	if c.left == 0 {
 		return
 	}
+	c.left--
 	outer := c.left
 	count := c.arrayLen(field)
 	if count == 0 {
 		return
 	}
-	start := c.in.off
+	start := c.off
 	defer l.forget()
 	for i := range count {
 		c.left = 1
@@ -130,5 +131,5 @@ func (l *List[T, P]) list(c *codec, field string) {
 	}
 	c.left = outer
 	l.count, l.view = count, true
-	l.raw = c.in.bytes[start:c.in.off:c.in.off]
+	l.raw = c.in[start:c.off:c.off]
 }

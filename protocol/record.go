@@ -11,9 +11,7 @@ func AppendRecord(dst []byte, v field.Value) []byte {
 	c := listCodecs.Get().(*codec)
 	defer listCodecs.Put(c)
 	c.startWriting(dst)
-	outer := c.openArray()
-	v.Fields((*cold)(c))
-	c.closeArray(outer)
+	c.value("", v)
 	return c.written()
 }
 
@@ -29,7 +27,7 @@ func ReadRecord(src []byte, v field.Value, now uint64) error {
 	c.startReading(src)
 	c.left, c.now = 1, now
 	c.value("", v)
-	if c.err == nil && c.in.rest() > 0 {
+	if c.err == nil && c.rest() > 0 {
 		c.fail("", "bytes stand behind the record")
 	}
 	if c.err != nil {

@@ -61,24 +61,14 @@ func (r *Result) Err() error {
 const maxWaitMillis = 24 * 60 * 60 * 1000
 
 // result is the two fields that hold a Result: its status, which is all of a success, and a record with the details of
-// a failure. Nearly every answer is a success, whose fields are written and read at once.
+// a failure.
 func (c *codec) result(r *Result) {
-	if c.writing && *r == (Result{}) {
-		c.out.B = append(c.out.B, success...)
-		c.wrote(false)
-		c.wrote(false)
-		return
-	}
-	if !c.writing && c.left >= len(success) && c.in.skipPrefix(success) {
-		c.left -= len(success)
-		*r = Result{}
-		return
-	}
 	enum(c, "status", &r.Status)
 	c.record("detail", r.detail)
 }
 
-// success is the status and the record of a success: a zero and an empty array.
+// success is the two fields of a success, a byte each: a zero and an empty array. Nearly every answer is a success, so
+// answers write and read the fields at once.
 const success = "\x00\x90"
 
 func (r *Result) detail(c *codec) {
@@ -168,6 +158,45 @@ func (e *Error) Is(target error) bool {
 func (s Status) is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && *t == Error{Status: s}
+}
+
+// Retry says what to do with a request that was not carried out.
+type Retry uint8
+
+const (
+	// RetryNever: the outcome is final; a repetition would have the same outcome.
+	RetryNever Retry = 0
+	// RetrySame: send the request again, a mutation under its old number; after a broken connection, over a new
+	// connection.
+	RetrySame Retry = 1
+	// RetryElsewhere: send the request, a mutation under its old number, to the host that the answer names.
+	RetryElsewhere Retry = 2
+	// RetryLater: send the request again, a mutation under its old number, after the wait in the answer.
+	RetryLater Retry = 3
+	// RetryRenumbered: send the mutation again under a new number.
+	RetryRenumbered Retry = 4
+)
+
+// String returns the class as the docs write it.
+func (r Retry) String() string {
+	return nameOf(r, "RETRY", "NEVER", "SAME", "ELSEWHERE", "LATER", "RENUMBERED")
+}
+
+// Retry returns what to do with a request that got this status. An unknown status is final, because a repetition may
+// not be safe.
+func (s Status) Retry() Retry {
+	switch s {
+	case StatusUnavailable, StatusTimeout:
+		return RetrySame
+	case StatusMoved:
+		return RetryElsewhere
+	case StatusOverloaded, StatusStorageFull:
+		return RetryLater
+	case StatusStale:
+		return RetryRenumbered
+	default:
+		return RetryNever
+	}
 }
 
 // Quota is the quota that a request would have passed. The zero value says nothing.

@@ -159,12 +159,12 @@ func splitArray(t *testing.T, b []byte) [][]byte {
 	n := c.arrayLen("")
 	items := make([][]byte, 0, n)
 	for range n {
-		start := c.in.off
+		start := c.off
 		c.skip(1)
-		items = append(items, b[start:c.in.off])
+		items = append(items, b[start:c.off])
 	}
-	if c.err != nil || c.in.rest() > 0 {
-		t.Fatalf("not an array: %v, %d bytes left", c.err, c.in.rest())
+	if c.err != nil || c.rest() > 0 {
+		t.Fatalf("not an array: %v, %d bytes left", c.err, c.rest())
 	}
 	return items
 }

@@ -14,8 +14,8 @@ import (
 // once.
 func (c *codec) skip(n int) {
 	for pending := n; pending > 0; {
-		if pending > c.in.rest() {
-			c.fail("", strconv.Itoa(pending)+" values announced in "+strconv.Itoa(c.in.rest())+" bytes")
+		if pending > c.rest() {
+			c.fail("", strconv.Itoa(pending)+" values announced in "+strconv.Itoa(c.rest())+" bytes")
 			return
 		}
 		inside, ok := c.skipOne()
@@ -29,7 +29,8 @@ func (c *codec) skip(n int) {
 // skipOne moves behind one value, but only behind the head of an array or a map, and returns how many values the head
 // announces.
 func (c *codec) skipOne() (inside int, ok bool) {
-	code := c.in.take(1)[0]
+	code := c.in[c.off]
+	c.off++
 	switch {
 	case msgpcode.IsFixedNum(code), code == msgpcode.Nil, code == msgpcode.False, code == msgpcode.True:
 		return 0, true
@@ -81,11 +82,11 @@ var bytesBehind = map[byte]int{
 
 // skipBytes moves on by n bytes.
 func (c *codec) skipBytes(n int) bool {
-	if n > c.in.rest() {
+	if n > c.rest() {
 		c.fail("", truncated)
 		return false
 	}
-	c.in.take(n)
+	c.off += n
 	return true
 }
 
@@ -97,11 +98,12 @@ func (c *codec) skipCounted(size, extra int) bool {
 
 // skipLength reads a length of 1, 2 or 4 bytes.
 func (c *codec) skipLength(size int) (n int, ok bool) {
-	if size > c.in.rest() {
+	if size > c.rest() {
 		c.fail("", truncated)
 		return 0, false
 	}
-	b := c.in.take(size)
+	b := c.in[c.off:]
+	c.off += size
 	switch size {
 	case 1:
 		return int(b[0]), true

@@ -88,7 +88,7 @@ func (n *nodeNotes) add(a Act) {
 	if !n.host.config.NotesNodes {
 		return
 	}
-	if n.admit(n.host.now()) {
+	if n.admit(n.host.config.Clock()) {
 		select {
 		case n.queue <- a:
 			return

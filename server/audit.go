@@ -190,21 +190,11 @@ func (c *conn) beginAct(r *protocol.Request, of func(*conn, *protocol.Request) *
 	c.acts[r.ID] = a
 }
 
-// takeAct takes the act of a request that is being answered, or nil if the request has no act. The lock is held.
-func (c *conn) takeAct(request uint64) *act {
-	if len(c.acts) == 0 {
-		return nil
-	}
-	a := c.acts[request]
-	delete(c.acts, request)
-	return a
-}
-
 // dropAct drops the act of a request that changed nothing, and so was no act.
 func (c *conn) dropAct(request uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.takeAct(request)
+	delete(c.acts, request)
 }
 
 // audit logs an act with its outcome. An act for another host is logged there.
@@ -215,7 +205,7 @@ func (c *conn) audit(a *act, outcome *protocol.Result) {
 	level, unlogged := slog.LevelInfo, 0
 	if outcome.Status == protocol.StatusUnauthorized {
 		log := false
-		if log, unlogged = c.host.refusals.line(c.host.now()); !log {
+		if log, unlogged = c.host.refusals.line(c.host.config.Clock()); !log {
 			return
 		}
 		level = slog.LevelWarn

@@ -44,16 +44,24 @@ func (c *conn) acting(id shard.SessionID) *binding {
 	return nil
 }
 
-// bindingOf is binding for a request. The request is held back if its session is being stopped over this connection.
-func (c *conn) bindingOf(r *protocol.Request, id shard.SessionID) (b *binding, held bool) {
+// bindingOf is binding for a request, and answers the request if there is no binding. A request is held back while its
+// session is being stopped over this connection: then the binding is nil, and the answer comes later.
+func (c *conn) bindingOf(r *protocol.Request, id shard.SessionID) *binding {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	b = c.acting(id)
-	if b == nil || b.stop == nil {
-		return b, false
+	b := c.sessions[id]
+	acts := b != nil && !b.silent
+	held := acts && b.stop != nil
+	if held {
+		b.stop.held = append(b.stop.held, heldRequest{id: r.ID, kind: r.Kind})
 	}
-	b.stop.held = append(b.stop.held, heldRequest{id: r.ID, kind: r.Kind})
-	return b, true
+	c.mu.Unlock()
+	if !acts {
+		c.refuseSession(r, id, "the session is neither attached over nor bound to this connection")
+	}
+	if !acts || held {
+		return nil
+	}
+	return b
 }
 
 // Acts implements replica.Conn.

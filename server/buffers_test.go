@@ -49,7 +49,7 @@ func pongs(tb testing.TB, c *conn, client net.Conn, n int) {
 	var frame [7]byte
 	for range n {
 		c.Answer(1, &protocol.Pong{})
-		c.flushHere()
+		c.Flush(true)
 		if _, err := io.ReadFull(client, frame[:]); err != nil {
 			tb.Fatal(err)
 		}

@@ -15,7 +15,7 @@ func (h *Host) chores(now time.Time, changed bool) (busy bool) {
 		h.routes.announce()
 		h.governing.changed()
 	}
-	if h.pending.due() || h.pending.over.Load() {
+	if p := &h.pending; p.counted.Load()+p.added.Load() > p.limit || p.over.Load() {
 		h.relievePending()
 	}
 	h.makeSure(now)
@@ -50,11 +50,11 @@ func (h *Host) reviewConns(now time.Time) {
 	h.mu.Unlock()
 	for i, c := range look {
 		look[i] = nil
-		silence := time.Duration(h.since(now) - c.heard.Load())
+		silence := time.Duration(h.set.Since(now) - c.heard.Load())
 		switch {
 		case silence > silences*h.config.PingInterval:
 			c.cutOff(cutSilent, protocol.StatusTimeout, "the connection was silent for too long")
-		case !c.welcomed.Load() && time.Duration(h.since(now)-c.opened) > helloTime:
+		case !c.welcomed.Load() && time.Duration(h.set.Since(now)-c.opened) > helloTime:
 			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
 		case c.welcomed.Load() && !c.rights.Valid():
 			c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")

@@ -122,15 +122,15 @@ func (c *conn) confirmMeta(r *protocol.Request, goOn func()) {
 func (h *Host) Overview() (overview.Cluster, error) {
 	if v, err := h.view(); err == nil {
 		shown := overview.Observed(v)
-		shown.Wall = h.now()
+		shown.Wall = h.config.Clock()
 		return shown, nil
 	}
 	t, ok := h.meta.Machine.Topology()
 	if !ok {
 		return overview.Cluster{}, errNotFounded
 	}
-	return overview.Cluster{Records: t.Records, Now: t.Clock.Now, Wall: h.now(), Governor: h.meta.Leader().Leader,
-		Leader: h.leaderOf}, nil
+	return overview.Cluster{Records: t.Records, Now: t.Clock.Now, Wall: h.config.Clock(),
+		Governor: h.meta.Leader().Leader, Leader: h.leaderOf}, nil
 }
 
 // leaderOf returns the leader of a shard as far as this host knows, 0 for none.

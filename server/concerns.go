@@ -35,9 +35,9 @@ func (c *conn) concerns(r *protocol.Request) {
 // Concerns returns the concerns of this host, the worst first. The list must not be changed. Sessions with their homes
 // elsewhere are named as their homes name them, so the call may wait for other hosts.
 func (h *Host) Concerns() []kind.Concern {
-	list := h.book.Read(h.now())
+	list := h.book.Read(h.config.Clock())
 	if h.strangers.learn(h) {
-		list = h.book.Renew(h.now())
+		list = h.book.Renew(h.config.Clock())
 	}
 	return list
 }
@@ -107,7 +107,7 @@ func (h *Host) whoIs(id shard.SessionID) string {
 		v, _ := home.Machine.Session(id)
 		client, description = h.clientOf(id), v.Description
 	} else {
-		s := h.strangers.named(id, h.now())
+		s := h.strangers.named(id, h.config.Clock())
 		client, description = s.Client, string(s.Description)
 	}
 	name := cmp.Or(description, string(client.Name), "session "+id.String())
@@ -159,7 +159,7 @@ func (s *strangers) named(id shard.SessionID, now time.Time) protocol.Session {
 // that had not been. Sessions that no list has named lately are forgotten.
 func (s *strangers) learn(h *Host) (news bool) {
 	var ids []shard.SessionID
-	now := h.now()
+	now := h.config.Clock()
 	s.mu.Lock()
 	for id, x := range s.have {
 		switch {

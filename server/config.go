@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -97,7 +98,7 @@ type Config struct {
 	// certificate, nil for hosts without TLS. New hosts need the hash. May be nil.
 	Authority func() []byte
 	// LogSyncs are shown among the metrics. May be nil.
-	LogSyncs *SyncTimes
+	LogSyncs *metrics.Histogram
 	// LogSnapshots are shown there, too. May be nil.
 	LogSnapshots *SnapshotTransfers
 	// Log is written to with locks held, so the handler must not wait for anything that may block, such as a pipe
@@ -183,7 +184,8 @@ const (
 	// earlyBytes is the length of answers from which an early write pays, while further frames of the burst are
 	// dispatched.
 	earlyBytes = 1 << 10
-	// spillBytes is how much is gathered for a connection before it is handed over to be sent.
+	// spillBytes is the length of output that is handed over early, so that Pending shows how much waits for a client,
+	// however many answers one round of frames or one batch brings.
 	spillBytes = 256 << 10
 	// helloTime is how long a connection may stay without a Hello.
 	helloTime = 5 * time.Second

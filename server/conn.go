@@ -33,7 +33,6 @@ type conn struct {
 	heardAt    time.Time // when the frames that are being dispatched were read
 	arrival    uint64    // the host's count when frames last arrived
 	started    int64     // equal to heardAt, in the host's nanoseconds
-	touched    []*replica.Replica
 	opened     int64
 	rights     Rights
 	name       string
@@ -43,6 +42,9 @@ type conn struct {
 	asker      string            // the client behind the present request, if a gateway has named it
 	describing describe
 	body       []byte // of the command that is being made
+
+	// touched are the replicas with commands from these frames. Their pipelines are flushed after the last frame.
+	touched []*replica.Replica
 
 	// reviewed is the version of the rights at the last review. HELLO sets the version, and from then on the host's
 	// loop.
@@ -83,9 +85,9 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 		decoder:  protocol.NewRequestDecoder(h.config.Limits.DataBytes),
 		encoder:  protocol.NewEncoder(),
 		sessions: make(map[shard.SessionID]*binding),
-		opened:   h.clock(),
+		opened:   h.set.Clock(),
 	}
-	c.holder = lease.NewHolder(h.now())
+	c.holder = lease.NewHolder(h.config.Clock())
 	c.holder.Owner = c
 	if on, ok := peer.(interface{ Rounds() *transport.Rounds }); ok {
 		c.holder.Reader = on.Rounds()
@@ -97,20 +99,25 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 // Data implements transport.Events.
 func (c *conn) Data(b []byte) (consumed int) {
 	h := c.host
-	now := h.now()
+	now := h.config.Clock()
 	c.holder.Heard(now)
-	c.heardAt, c.started = now, h.since(now)
+	c.heardAt, c.started = now, h.set.Since(now)
 	c.heard.Store(c.started)
-	defer c.flushTouched() // always, because queued commands must not wait for other connections
 	c.greeted = c.greeted || c.welcomed.Load()
 	arrival := h.arrivals.Add(1)
 	early := arrival == c.arrival+1 // no other connection has asked since, so a further write keeps none waiting
 	c.arrival = arrival
-	for consumed < len(b) {
-		payload, size, err := protocol.ScanFrame(b[consumed:], c.frameLimit())
+	open := true
+	for open && consumed < len(b) {
+		limit := protocol.HelloFrameBytes
+		if c.greeted {
+			limit = int(h.config.Limits.RequestFrameBytes)
+		}
+		payload, size, err := protocol.ScanFrame(b[consumed:], limit)
 		if err != nil {
 			c.closeWithReason(cutBadRequest, protocol.StatusBadRequest, err.Error())
-			return -1
+			open = false
+			break
 		}
 		if payload == nil {
 			break
@@ -118,34 +125,29 @@ func (c *conn) Data(b []byte) (consumed int) {
 		consumed += size
 		request, err := c.decoder.Decode(payload)
 		if err != nil {
-			if !c.refuseUndecodable(err) {
-				return -1
-			}
+			open = c.refuseUndecodable(err)
 			continue
 		}
-		h.metrics.Requested(request.Kind)
+		h.metrics.Requests[request.Kind].Inc()
 		c.inFlight.Add(1)
-		if !c.dispatch(request) {
-			return -1
-		}
-		if early && consumed < len(b) {
+		open = c.dispatch(request)
+		if open && early && consumed < len(b) {
 			early = !c.flushEarly()
 		}
 	}
-	c.flushTouched()
-	if !c.flush() {
+	// The commands are proposed even if the connection must end: queued commands must not wait for other connections.
+	for i, r := range c.touched {
+		r.Pipeline.Flush()
+		c.touched[i] = nil
+	}
+	c.touched = c.touched[:0]
+	if !open || !c.flush() {
 		return -1
 	}
-	h.holdPartial(c, len(b)-consumed)
-	return consumed
-}
-
-// frameLimit is how long the next frame may be.
-func (c *conn) frameLimit() int {
-	if !c.greeted {
-		return protocol.HelloFrameBytes
+	if part := len(b) - consumed; part > 0 || c.partial.Load() > 0 {
+		h.holdPartial(c, part)
 	}
-	return int(c.host.config.Limits.RequestFrameBytes)
+	return consumed
 }
 
 // refuseUndecodable answers a request that could not be decoded, or closes the connection; it returns false if the
@@ -160,25 +162,6 @@ func (c *conn) refuseUndecodable(err error) bool {
 	result := bad.Result()
 	c.Fail(bad.ID, bad.Kind, &result)
 	return true
-}
-
-// flushTouched proposes the commands from the frames of this round.
-func (c *conn) flushTouched() {
-	for i, r := range c.touched {
-		r.Pipeline.Flush()
-		c.touched[i] = nil
-	}
-	c.touched = c.touched[:0]
-}
-
-// touch notes that the replica's pipeline is to be flushed at the end of the round.
-func (c *conn) touch(r *replica.Replica) {
-	for _, t := range c.touched {
-		if t == r {
-			return
-		}
-	}
-	c.touched = append(c.touched, r)
 }
 
 // Drained implements transport.Events.

@@ -59,7 +59,7 @@ func (cu *cuts) init(h *Host, set *vm.Set) {
 // note records a connection that the host ends.
 func (cu *cuts) note(c *conn, reason cutReason, why string) {
 	cu.total[reason].Inc()
-	log, unlogged := cu.lines.line(cu.host.now())
+	log, unlogged := cu.lines.line(cu.host.config.Clock())
 	if !log {
 		return
 	}

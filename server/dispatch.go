@@ -43,15 +43,16 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.overloaded(r.ID, r.Kind, "too many answers wait to be read")
 		return true
 	}
-	if c.host.pending.due() {
+	waiting := &c.host.pending
+	if waiting.counted.Load()+waiting.added.Load() > waiting.limit {
 		c.host.relievePending()
 	}
-	if c.host.pending.over.Load() && r.Kind != protocol.KindPing && c.peer.Pending() > 0 {
+	if waiting.over.Load() && r.Kind != protocol.KindPing && c.peer.Pending() > 0 {
 		c.overloaded(r.ID, r.Kind, "too many answers wait to be read by all clients of this host")
 		return true
 	}
 	switch handle := handlers[r.Kind]; {
-	case replica.IsMutation(r.Kind):
+	case replica.Mutations[r.Kind].Command != nil:
 		c.mutate(r)
 	case handle != nil:
 		handle(c, r)

@@ -98,17 +98,17 @@ func (c *conn) certificateOf() *x509.Certificate {
 }
 
 // wall is the wall clock in milliseconds.
-func (h *Host) wall() uint64 { return uint64(max(h.now().UnixMilli(), 0)) }
+func (h *Host) wall() uint64 { return uint64(max(h.config.Clock().UnixMilli(), 0)) }
 
 // rightsAge is how long ago this host last made sure that its copy of the rights is up to date.
-func (h *Host) rightsAge() time.Duration { return h.meta.SureFor(h.now()) }
+func (h *Host) rightsAge() time.Duration { return h.meta.SureFor(h.config.Clock()) }
 
 // knownRightsAge is rightsAge if the cluster keeps rights, else 0.
 func (h *Host) knownRightsAge() time.Duration {
 	if h.meta.Rights().Revision() == 0 {
 		return 0
 	}
-	return min(h.rightsAge(), h.now().Sub(h.set.Started))
+	return min(h.rightsAge(), h.config.Clock().Sub(h.set.Started))
 }
 
 // kept are the rights of a client by the cluster's book. Any goroutine may use them.

@@ -97,7 +97,7 @@ func (g *guessers) failed(c *conn, now time.Time) {
 
 // tried answers the request unless matches says that the key of the request is the key of the session.
 func (c *conn) tried(matches func() bool, request uint64, k protocol.Kind) bool {
-	now := c.host.now()
+	now := c.host.config.Clock()
 	wait := c.host.guessers.wait(c, now)
 	if wait == 0 && matches() {
 		return true

@@ -12,8 +12,9 @@ import (
 // pendingBytes bounds the bytes that wait to be sent over all connections together. Each connection has a bound of
 // its own, but there may be thousands with clients that read nothing.
 //
-// All bytes on their way to be sent are added up. When the sum may be too much, the bytes that really wait are
-// counted. Connections are closed even when the count is only near the limit, so that the next count is some way off.
+// All bytes on their way to be sent are added up. When counted and added are together above the limit, the bytes that
+// really wait are counted. Connections are closed even when the count is only near the limit, so that the next count
+// is some way off.
 type pendingBytes struct {
 	limit   int64
 	counted atomic.Int64 // how many bytes waited at the latest count
@@ -21,14 +22,6 @@ type pendingBytes struct {
 	over    atomic.Bool  // too much waited at the latest count
 
 	counting sync.Mutex
-}
-
-// due reports whether it is time to count.
-func (p *pendingBytes) due() bool { return p.counted.Load()+p.added.Load() > p.limit }
-
-// add counts bytes that were handed over to be sent, and reports whether it is time to count the waiting bytes.
-func (p *pendingBytes) add(n int) bool {
-	return p.counted.Load()+p.added.Add(int64(n)) > p.limit
 }
 
 // relievePending counts the waiting bytes, and closes the connections with most of them until the rest is well within
@@ -68,9 +61,6 @@ type partialBytes struct {
 // holdPartial notes how many bytes the connection holds of a frame that has arrived in part, on the connection's
 // event loop. If all connections together hold too much, the fullest connections are closed, perhaps this one too.
 func (h *Host) holdPartial(c *conn, bytes int) {
-	if bytes == 0 && c.partial.Load() == 0 {
-		return
-	}
 	before := c.partial.Swap(int64(bytes))
 	if h.partial.held.Add(int64(bytes)-before) > h.partial.limit && int64(bytes) > before {
 		h.relievePartial()

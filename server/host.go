@@ -126,8 +126,8 @@ func (h *Host) Readiness() replica.Readiness {
 // when no host governs and could help, or when the time is up.
 func (h *Host) Leave(within time.Duration) {
 	h.leaving.Store(true)
-	deadline := h.now().Add(within)
-	for h.set.LeadsData() && h.now().Before(deadline) {
+	deadline := h.config.Clock().Add(within)
+	for h.set.LeadsData() && h.config.Clock().Before(deadline) {
 		h.set.HandOver()
 		time.Sleep(replica.Tick)
 	}
@@ -136,18 +136,13 @@ func (h *Host) Leave(within time.Duration) {
 		c.Push(0, &push)
 		c.flush()
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), max(deadline.Sub(h.now()), 0))
+	ctx, cancel := context.WithTimeout(context.Background(), max(deadline.Sub(h.config.Clock()), 0))
 	defer cancel()
 	h.governing.attendance.stop(ctx)
-	for h.set.HandOver() && h.now().Before(deadline) {
+	for h.set.HandOver() && h.config.Clock().Before(deadline) {
 		time.Sleep(replica.Tick)
 	}
 }
-
-// now is the host's time, since the nanoseconds from the host's start to a time, clock the nanoseconds until now.
-func (h *Host) now() time.Time          { return h.set.Now() }
-func (h *Host) since(t time.Time) int64 { return h.set.Since(t) }
-func (h *Host) clock() int64            { return h.set.Clock() }
 
 // Opened implements transport.Handler.
 func (h *Host) Opened(peer transport.Conn) transport.Events {
@@ -184,37 +179,4 @@ func (h *Host) drained(c *conn) {
 		r.Hub.Drained(c)
 		r.Inboxes.Drained(c)
 	}
-}
-
-// guarded is a shard whose leader may have to refuse changes: see replica.Replica.Guard.
-type guarded interface{ Guard() error }
-
-// admitsWrites reports whether this host, as the leader of a shard, takes changes at the moment, and answers the
-// request if not.
-func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) bool {
-	err := of.Guard()
-	if err == nil && h.config.Guard != nil {
-		err = h.config.Guard()
-	}
-	if err != nil {
-		c.Fail(id, k, &protocol.Result{
-			Status: protocol.StatusStorageFull, Message: clip(err.Error()), WaitMillis: 1000,
-		})
-	}
-	return err == nil
-}
-
-// refusal returns why this host refuses changes in a shard, nil if it takes changes.
-func (h *Host) refusal() error {
-	if h.config.Guard != nil {
-		if err := h.config.Guard(); err != nil {
-			return err
-		}
-	}
-	for _, r := range h.replicas {
-		if err := r.Guard(); err != nil {
-			return err
-		}
-	}
-	return h.meta.Guard()
 }

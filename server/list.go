@@ -180,7 +180,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 
 func (c *conn) hostStatus(r *protocol.Request) {
 	h := c.host
-	now := h.now()
+	now := h.config.Clock()
 	a := protocol.HostStatusAnswer{
 		HostID: uint64(h.config.ID), HostName: []byte(h.config.Name), Version: []byte(h.config.Version),
 		UptimeMillis: uint64(now.Sub(h.set.Started).Milliseconds()), Connections: uint64(h.connections()), Fresh: true,

@@ -2,12 +2,15 @@ package server
 
 import (
 	"fmt"
-	"github.com/signalbox/signalbox/shard"
 	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // WriteMetrics writes all counts of the host, in the text form that Prometheus reads.
@@ -18,10 +21,10 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		}
 	})
 	if syncs := h.config.LogSyncs; syncs != nil {
-		syncs.times.Write(w)
+		syncs.Write(w)
 	}
 	h.metrics.WriteRequests(w)
-	now := h.now()
+	now := h.config.Clock()
 	gauge := func(name string, v float64) { fmt.Fprintf(w, "%s %g\n", name, v) }
 	gauge("signalbox_connections", float64(h.connections()))
 	gauge("signalbox_requests_denied_total", float64(h.denials.count()))
@@ -98,6 +101,44 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	(&semaphoreWriter{newObjectWriter(h, w)}).write()
 	(&rolloutWriter{newObjectWriter(h, w)}).write()
 	(&processWriter{newObjectWriter(h, w)}).write()
+}
+
+// NewSyncTimes returns the counts of how long the log's syncs to the disk take, for Config.LogSyncs. Many goroutines
+// may use the counts, even before the host exists.
+func NewSyncTimes() *metrics.Histogram { return metrics.NewHistogram("signalbox_log_sync_seconds", "") }
+
+// SnapshotTransfers counts the snapshots between the logs of this host and the logs of other hosts, in both
+// directions, for the metrics of the host. Many goroutines may use it, even before the host exists.
+type SnapshotTransfers struct {
+	shards [MaxShards + 1]transfers
+}
+
+type transfers struct{ sent, unsent, received atomic.Uint64 }
+
+// SnapshotSent counts a snapshot that another host has.
+func (t *SnapshotTransfers) SnapshotSent(shardID uint64) { t.of(shardID).sent.Add(1) }
+
+// SnapshotNotSent counts a snapshot that did not get to another host.
+func (t *SnapshotTransfers) SnapshotNotSent(shardID uint64) { t.of(shardID).unsent.Add(1) }
+
+// SnapshotReceived counts a snapshot that has arrived whole.
+func (t *SnapshotTransfers) SnapshotReceived(shardID uint64) { t.of(shardID).received.Add(1) }
+
+// of returns the counts of a shard. The log passes on ids from other hosts: an impossible id gets counts outside of
+// the table.
+func (t *SnapshotTransfers) of(shardID uint64) *transfers {
+	if shardID >= uint64(len(t.shards)) {
+		return new(transfers)
+	}
+	return &t.shards[shardID]
+}
+
+func (t *SnapshotTransfers) write(w io.Writer, shardID uint64) {
+	l := fmt.Sprintf(`{shard="%d"}`, shardID)
+	s := t.of(shardID)
+	fmt.Fprintf(w, "signalbox_log_snapshots_sent_total%s %d\n", l, s.sent.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshot_sends_failed_total%s %d\n", l, s.unsent.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshots_received_total%s %d\n", l, s.received.Load())
 }
 
 // label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value with unprintable

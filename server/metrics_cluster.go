@@ -74,7 +74,7 @@ func writeHostReplicas(w io.Writer, c *overview.Cluster) {
 // ends when the series is 0.
 func (h *Host) writeConcerns(w io.Writer) {
 	counts := make(map[concern.Kind]int)
-	for _, c := range h.book.Read(h.now()) {
+	for _, c := range h.book.Read(h.config.Clock()) {
 		counts[c.Kind] += 1 + c.More
 	}
 	for _, row := range concern.Kinds {

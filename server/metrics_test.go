@@ -83,9 +83,9 @@ func TestSeriesOfSemaphoresAreBoundedAndThoseAskedForComeFirst(t *testing.T) {
 
 func TestMetricsShowTheSyncsOfTheLog(t *testing.T) {
 	syncs := server.NewSyncTimes()
-	syncs.Observe(time.Millisecond) // one may come before there is a host
+	syncs.Observe(int64(time.Millisecond)) // one may come before there is a host
 	c := servertest.Start(t, servertest.Config(func(config *server.Config) { config.LogSyncs = syncs }))
-	syncs.Observe(time.Millisecond)
+	syncs.Observe(int64(time.Millisecond))
 	var out bytes.Buffer
 	c.Host(1).WriteMetrics(&out)
 	if want := "signalbox_log_sync_seconds_count 2"; !strings.Contains(out.String(), want) {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/replica"
@@ -38,34 +40,21 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 	})
 }
 
-// actsFor reports whether the session of a request acts over this connection in a node, and answers if not; while the
-// session is being stopped the answer comes later.
-func (c *conn) actsFor(r *protocol.Request, session shard.SessionID, node shard.NodeID) bool {
-	b, held := c.bindingOf(r, session)
-	switch {
-	case held:
-		return false
-	case b == nil:
-		c.refuseSession(r, session, "the session is neither attached over nor bound to this connection")
-		return false
-	case b.node != node:
-		c.failure(r, protocol.StatusBadSession, "the session is of another node")
-		return false
-	}
-	return true
-}
-
 // mutate queues a change of an object at its shard.
 func (c *conn) mutate(r *protocol.Request) {
 	h := c.host
 	command := replica.CommandOf(r, &c.body)
-	id := command.Node
-	if !c.givesBack(r.Kind, &command) && !c.authorizeIn(r, id, command.Name) || !c.hasName(r, command.Name) {
+	id, frees := command.Node, replica.Mutations[r.Kind].Frees
+	if !(frees && c.givesBack(r.Kind, &command)) && !c.authorizeIn(r, id, command.Name) ||
+		!c.hasName(r, command.Name) {
 		return
 	}
 	rp := h.set.Of(shard.SlotOf(id, command.Name))
 	if session := command.Session; session != 0 {
-		if !c.actsFor(r, session, id) {
+		if b := c.bindingOf(r, session); b == nil {
+			return
+		} else if b.node != id {
+			c.failure(r, protocol.StatusBadSession, otherNode)
 			return
 		}
 	} else if alive := h.meta.Machine.NodeAlive(id); alive == meta.NodeLater {
@@ -75,18 +64,18 @@ func (c *conn) mutate(r *protocol.Request) {
 		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return
 	}
-	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
+	if replica.Mutations[r.Kind].MayChangeNothing && c.answerUnchanged(r, rp, &command) {
 		return
 	}
 	// Owners may release, and objects may be deleted, on a full disk too: there is room left for such changes. If
 	// another host leads, its disk counts.
-	if !replica.Frees(r.Kind) && rp.Leads() && !h.admitsWrites(c, r.ID, r.Kind, rp) {
+	if !frees && rp.Leads() && !h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
 	o.Delayable = rp.WillWait(r.Kind, &command)
-	if c.submit(o, rp, &command) {
-		c.touch(rp)
+	if c.submit(o, rp, &command) && !slices.Contains(c.touched, rp) {
+		c.touched = append(c.touched, rp)
 	}
 }
 
@@ -119,7 +108,7 @@ func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command
 		return false
 	}
 	c.Answer(r.ID, answer)
-	c.host.metrics.Answered(r.Kind, c.host.clock()-c.started)
+	c.host.metrics.Answered(r.Kind, c.host.set.Clock()-c.started)
 	c.host.metrics.Unlogged(r.Kind)
 	return true
 }
@@ -128,7 +117,7 @@ func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command
 // another host. So mutateLater asks the meta shard first.
 func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	h := c.host
-	if rp := h.set.Of(shard.SlotOf(command.Node, command.Name)); !replica.Frees(r.Kind) && rp.Leads() &&
+	if rp := h.set.Of(shard.SlotOf(command.Node, command.Name)); !replica.Mutations[r.Kind].Frees && rp.Leads() &&
 		!h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}
@@ -149,6 +138,8 @@ func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 const (
 	metaAway = "the meta shard cannot be asked at the moment"
 	homeAway = "the session's home shard cannot be asked at the moment"
+
+	otherNode = "the session is of another node"
 )
 
 // submit queues a command whose result answers a request, or answers the request with a refusal. It reports whether
@@ -158,7 +149,7 @@ func (c *conn) submit(o pipeline.Op, rp *replica.Replica, command *shard.Command
 		c.moved(o.Request, o.Kind, rp)
 		return false
 	}
-	if needs := shard.LevelOf(command); needs > rp.Level() {
+	if needs := shard.LevelOf(command); needs > rp.Pipeline.Level() {
 		c.Fail(o.Request, o.Kind, c.host.aboveLevel(needs))
 		return false
 	}
@@ -173,4 +164,37 @@ func (c *conn) submit(o pipeline.Op, rp *replica.Replica, command *shard.Command
 func (c *conn) moved(id uint64, k protocol.Kind, rp *replica.Replica) {
 	result := c.host.set.Moved(rp)
 	c.Fail(id, k, &result)
+}
+
+// guarded is a shard whose leader may have to refuse changes: see replica.Replica.Guard.
+type guarded interface{ Guard() error }
+
+// admitsWrites reports whether this host, as the leader of a shard, takes changes at the moment, and answers the
+// request if not.
+func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) bool {
+	err := of.Guard()
+	if err == nil && h.config.Guard != nil {
+		err = h.config.Guard()
+	}
+	if err != nil {
+		c.Fail(id, k, &protocol.Result{
+			Status: protocol.StatusStorageFull, Message: clip(err.Error()), WaitMillis: 1000,
+		})
+	}
+	return err == nil
+}
+
+// refusal returns why this host refuses changes in a shard, nil if it takes changes.
+func (h *Host) refusal() error {
+	if h.config.Guard != nil {
+		if err := h.config.Guard(); err != nil {
+			return err
+		}
+	}
+	for _, r := range h.replicas {
+		if err := r.Guard(); err != nil {
+			return err
+		}
+	}
+	return h.meta.Guard()
 }

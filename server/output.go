@@ -14,9 +14,12 @@ func (c *conn) Answer(id uint64, m protocol.AnswerMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Answer(c.buffer(), id, m)
-		c.sendIfLong()
+		if len(c.out.B) >= spillBytes {
+			c.send()
+		}
 	}
-	a := c.takeAct(id)
+	a := c.acts[id]
+	delete(c.acts, id)
 	c.mu.Unlock()
 	if a != nil {
 		c.audit(a, &succeeded)
@@ -36,7 +39,9 @@ func (c *conn) AnswerBound(session shard.SessionID, id uint64, m protocol.Answer
 	c.inFlight.Add(-1)
 	if !c.closed {
 		c.encoder.Answer(c.buffer(), id, m)
-		c.sendIfLong()
+		if len(c.out.B) >= spillBytes {
+			c.send()
+		}
 	}
 	return true
 }
@@ -49,7 +54,8 @@ func (c *conn) Fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 	if !c.closed {
 		c.encoder.Failure(c.buffer(), id, kind, r)
 	}
-	a := c.takeAct(id)
+	a := c.acts[id]
+	delete(c.acts, id)
 	c.mu.Unlock()
 	if a != nil {
 		c.audit(a, r)
@@ -61,7 +67,9 @@ func (c *conn) Push(id uint64, m protocol.PushMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Push(c.buffer(), id, m)
-		c.sendIfLong()
+		if len(c.out.B) >= spillBytes {
+			c.send()
+		}
 	}
 	c.mu.Unlock()
 }
@@ -74,14 +82,6 @@ func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 	return c.out
 }
 
-// sendIfLong hands a long output over early, so that Pending shows how much waits for a client, however many answers
-// one round of frames or one batch brings. The lock is held.
-func (c *conn) sendIfLong() {
-	if len(c.out.B) >= spillBytes {
-		c.send()
-	}
-}
-
 // send hands over the output. The lock is held.
 func (c *conn) send() { c.peer.Send(c.takeOutput()) }
 
@@ -89,7 +89,7 @@ func (c *conn) send() { c.peer.Send(c.takeOutput()) }
 func (c *conn) takeOutput() *bytebufferpool.ByteBuffer {
 	out := c.out
 	c.out = nil
-	if c.host.pending.add(len(out.B)) {
+	if p := &c.host.pending; p.counted.Load()+p.added.Add(int64(len(out.B))) > p.limit {
 		c.host.set.Wake()
 	}
 	return out
@@ -124,16 +124,6 @@ func (c *conn) flushEarly() (sent bool) {
 	return true
 }
 
-// flushHere is flush on this goroutine, if possible: it takes a system call, and no event loop has to be woken.
-func (c *conn) flushHere() {
-	c.mu.Lock()
-	ours := c.out != nil && c.peer.Queue(c.takeOutput())
-	c.unlockBounded()
-	if ours {
-		c.peer.Flush()
-	}
-}
-
 // unlockBounded releases the lock, and cuts off a client with too much waiting.
 func (c *conn) unlockBounded() (open bool) {
 	slow := !c.closed && !c.cut && c.peer.Pending() > maxPending
@@ -163,12 +153,18 @@ func (c *conn) Ended(uint64) {
 	c.mu.Unlock()
 }
 
-// Flush implements hub.Sink.
+// Flush implements hub.Sink: it is flush, if possible on this goroutine where there are few connections to flush. That
+// takes a system call, and no event loop has to be woken.
 func (c *conn) Flush(few bool) {
-	if few {
-		c.flushHere()
-	} else {
+	if !few {
 		c.flush()
+		return
+	}
+	c.mu.Lock()
+	ours := c.out != nil && c.peer.Queue(c.takeOutput())
+	c.unlockBounded()
+	if ours {
+		c.peer.Flush()
 	}
 }
 

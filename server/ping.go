@@ -32,7 +32,7 @@ func (c *conn) answerPings() {
 		pings := c.pings // the pings from before the time of the question
 		c.pings = nil
 		c.mu.Unlock()
-		may := led && c.holder.MayPong(c.host.now())
+		may := led && c.holder.MayPong(c.host.config.Clock())
 		if may {
 			for _, id := range pings {
 				c.Answer(id, &pong)

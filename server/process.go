@@ -50,7 +50,10 @@ func (c *conn) inboxOpen(r *protocol.Request) {
 		c.failure(r, protocol.StatusUnsupported, "the client has not announced that it understands INBOX")
 		return
 	}
-	if !c.actsFor(r, session, id) {
+	if b := c.bindingOf(r, session); b == nil {
+		return
+	} else if b.node != id {
+		c.failure(r, protocol.StatusBadSession, otherNode)
 		return
 	}
 	rp := h.set.Of(shard.SlotOf(id, m.Name))

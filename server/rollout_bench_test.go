@@ -26,7 +26,7 @@ func rolloutHost(b *testing.B, rollouts, places int) (*Host, *conn, *sink) {
 		b.Skip("this build has no rollouts")
 	}
 	h, c, s := benchHost(b)
-	for h.replicas[0].Level() < level.Newest {
+	for h.replicas[0].Pipeline.Level() < level.Newest {
 		time.Sleep(time.Millisecond)
 	}
 	var spec kind.Spec

@@ -23,7 +23,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	a := &attach{
 		c: c, rp: rp, request: r.ID, kind: r.Kind, id: id, sequence: m.AttachSequence,
 		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
-		numbers: m.Numbers && rp.Level() >= shard.NumbersLevel,
+		numbers: m.Numbers && rp.Pipeline.Level() >= shard.NumbersLevel,
 	}
 	if !rp.Serving() {
 		a.fail(protocol.StatusUnavailable, "the shard's new leader is not ready yet")
@@ -70,7 +70,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		}
 	case a.numbers:
 		a.drawNumbers() // however full the disk is: the client may come to release
-	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.now()):
+	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.config.Clock()):
 		a.attach()
 	default:
 		a.confirm(a.attach)
@@ -176,7 +176,7 @@ func (a *attach) propose(command *shard.Command, then func(e *shard.Effect)) {
 // attach attaches the session over this connection, and so detaches it from its earlier connection.
 func (a *attach) attach() {
 	c, rp := a.c, a.rp
-	now := c.host.now()
+	now := c.host.config.Clock()
 	view, known := rp.Machine.Session(a.id)
 	if !known {
 		a.fail(protocol.StatusSessionExpired, "")

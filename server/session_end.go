@@ -107,7 +107,7 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 			c.Answer(request, &protocol.SessionDestroyAnswer{})
 		}
 		over(e != nil && (e.Status == protocol.StatusSuccess || e.Status == protocol.StatusSessionExpired))
-		c.host.metrics.Answered(kind, c.host.clock()-started)
+		c.host.metrics.Answered(kind, c.host.set.Clock()-started)
 		c.flush()
 	})
 }
@@ -116,12 +116,8 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 func (c *conn) sessionDetach(r *protocol.Request) {
 	m := &r.SessionDetach
 	id := shard.SessionID(m.SessionID)
-	b, held := c.bindingOf(r, id)
-	switch {
-	case held:
-		return
-	case b == nil:
-		c.refuseSession(r, id, "the session is neither attached over nor bound to this connection")
+	b := c.bindingOf(r, id)
+	if b == nil {
 		return
 	}
 	h := c.host
@@ -134,12 +130,12 @@ func (c *conn) sessionDetach(r *protocol.Request) {
 		h.set.Wake()
 	}
 	c.Answer(r.ID, &protocol.SessionDetachAnswer{})
-	h.metrics.Answered(r.Kind, h.clock()-c.started)
+	h.metrics.Answered(r.Kind, h.set.Clock()-c.started)
 }
 
 // connClosed removes a connection: its sessions are detached from now on.
 func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
-	now := h.now()
+	now := h.config.Clock()
 	for id, b := range sessions {
 		b.home.RemoveBound(id, c) // an attached session may have been bound before
 		h.set.ForgetSession(id, c)

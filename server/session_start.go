@@ -100,7 +100,7 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 	rp.RelyOnGrace()
 	verdict := c.attachAndAnswer(id, s.node.ID, rp, s.id, &answer, func() lease.Verdict {
 		return rp.Leases.Start(id, s.node.ID, time.Duration(s.command.Timeout)*time.Millisecond, c.holder, s.sequence,
-			c.host.now())
+			c.host.config.Clock())
 	})
 	switch verdict {
 	case lease.Attached:
@@ -113,7 +113,7 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 		c.Answer(s.id, &answer)
 		c.Push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: c.host.set.Moved(rp)})
 	}
-	c.host.metrics.Answered(s.kind, c.host.clock()-s.started)
+	c.host.metrics.Answered(s.kind, c.host.set.Clock()-s.started)
 	rp.Mark(c)
 }
 

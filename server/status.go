@@ -27,7 +27,7 @@ type ShardStatus struct {
 
 // Status returns the state of the host now.
 func (h *Host) Status() Status {
-	now := h.now()
+	now := h.config.Clock()
 	s := Status{Fresh: true, RoutingVersion: h.meta.RoutingVersion(), Level: h.Level(),
 		Generation: h.meta.Machine.Generation().Number, Hosts: h.meta.Machine.Hosts()}
 	for _, r := range h.replicas {

@@ -27,16 +27,28 @@ type answer struct {
 // slotNumber is a slot plus one. 0 is an unknown slot: that of an answer from below the level of the record.
 type slotNumber uint16
 
-// keep records the result of a mutation, with the hash of its request and the slot of its object. Numbers come in
-// growing order.
-func (s *session) keep(number, asked uint64, slot slotNumber, e *Effect) {
+// keep records the result of a numbered command for the session, with the hash of the request and the slot of the
+// object. Numbers come in growing order.
+func (m *Machine) keep(c *Command, mu *mutation, t *target, e *Effect) {
+	s := m.sessions.at(t.session)
 	if s.answers == nil {
 		s.answers = make([]answer, 0, 2)
 	}
-	s.answers = append(s.answers, answer{
-		number: number, asked: asked, order: e.Order, revision: e.Revision,
-		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota, slot: slot,
-	})
+	a := answer{
+		number: c.Number, order: e.Order, revision: e.Revision,
+		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
+	}
+	if m.rules >= numberOfOneRequest {
+		a.asked = askedOf(c, mu, t.hash)
+	}
+	if m.level >= answerSlotRecorded {
+		a.slot = slotNumber(t.slot) + 1
+	}
+	s.answers = append(s.answers, a)
+	if e.Body != "" {
+		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
+		m.keepBody(s, c.Number, e.Body)
+	}
 }
 
 // kept returns the answer kept under the number, or nil.
@@ -73,11 +85,18 @@ func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 	answers := m.sessions.at(l.session).answers
 	for i := range answers {
 		if a := &answers[i]; a.flags&FlagAcquired != 0 && a.order == l.order {
-			m.touchSession(l.session)
-			m.forgetBodies(m.sessions.at(l.session), a.number-1, a.number)
-			a.become(answer{status: protocol.StatusAborted, abort: reason})
+			m.replaceOutcome(l.session, a, answer{status: protocol.StatusAborted, abort: reason})
 		}
 	}
+}
+
+// replaceOutcome replaces the outcome in an answer of the session, and forgets the body.
+func (m *Machine) replaceOutcome(session handle, a *answer, outcome answer) {
+	m.touchSession(session)
+	if s := m.sessions.at(session); s.bodies != 0 {
+		m.forgetBodies(s, a.number-1, a.number)
+	}
+	a.become(outcome)
 }
 
 // become replaces the outcome of the request. What was asked stays.
@@ -89,11 +108,8 @@ func (a *answer) become(outcome answer) {
 // recordOutcome writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
 // answer.
 func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
-	s := m.sessions.at(h)
-	if a := s.kept(number); a != nil {
-		m.touchSession(h)
-		m.forgetBodies(s, number-1, number)
-		a.become(outcome)
+	if a := m.sessions.at(h).kept(number); a != nil {
+		m.replaceOutcome(h, a, outcome)
 	}
 }
 

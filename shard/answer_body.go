@@ -52,12 +52,7 @@ func (m *Machine) bodiesSize(s *session) int {
 	return m.bodies.at(s.bodies).size
 }
 
-// hasRoomForAnswer reports whether the session may have one more answer, with the longest body of the command.
-// Answers without bodies are bounded by their number.
-func (m *Machine) hasRoomForAnswer(s *session, mu *mutation) bool {
-	return s.bodies == 0 && mu.mostBody == 0 || m.rules < answerBytesBounded || m.hasRoomForBody(s, mu)
-}
-
+// hasRoomForBody reports whether the session may have one more answer, with the longest body of the command.
 func (m *Machine) hasRoomForBody(s *session, mu *mutation) bool {
 	size := m.bodiesSize(s)
 	if mu.mostBody > 0 {
@@ -90,14 +85,8 @@ func (m *Machine) keptBody(s *session, number uint64) string {
 	return ""
 }
 
-// forgetBodies forgets the bodies of the answers above one number, up to a second number.
+// forgetBodies forgets the bodies of the answers above one number, up to a second number, of a session with bodies.
 func (m *Machine) forgetBodies(s *session, above, upTo uint64) {
-	if s.bodies != 0 {
-		m.removeBodies(s, above, upTo)
-	}
-}
-
-func (m *Machine) removeBodies(s *session, above, upTo uint64) {
 	of := m.bodies.at(s.bodies)
 	m.charge(s.node, -of.remove(of.after(above), of.after(upTo)))
 	if len(of.list) == 0 && cap(of.list) > idleAnswers {

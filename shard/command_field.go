@@ -50,14 +50,6 @@ var fieldNames = [...]string{
 	"", "body",
 }
 
-func appendBody(dst []byte, c *Command, fields uint64) []byte {
-	dst = append(dst, byte(c.Kind), byte(fields), byte(fields>>8))
-	for more := fields >> 15; more&1 != 0; more >>= 8 {
-		dst = append(dst, byte(more>>1))
-	}
-	return appendFields(dst, c, fields)
-}
-
 func appendSessions(dst []byte, list []SessionID) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(list)))
 	for _, id := range list {
@@ -81,18 +73,6 @@ func appendWaiters(dst []byte, list []WaiterRef) []byte {
 
 func appendClient(dst []byte, c ClientRef) []byte {
 	return appendBytes(appendBytes(appendBytes(dst, c.Address), c.Name), c.Version)
-}
-
-// fieldBits reads the bits of the fields. A further byte of zeros is refused, because a command has exactly one form.
-func (r *reader) fieldBits() uint64 {
-	fields := uint64(r.byte())
-	fields |= uint64(r.byte()) << 8
-	for at := 16; at < 64 && fields>>(at-1)&1 != 0; at += 8 {
-		bits := r.byte()
-		r.must(bits != 0, "a byte of fields that says nothing")
-		fields |= uint64(bits) << at
-	}
-	return fields
 }
 
 func (r *reader) client(*Batch) ClientRef {

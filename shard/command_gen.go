@@ -60,7 +60,7 @@ func fieldsOf(c *Command) (f uint64) {
 	if c.Time != 0 {
 		f |= hasTime | hasMore
 	}
-	if !c.Client.isZero() {
+	if len(c.Client.Address)+len(c.Client.Name)+len(c.Client.Version) > 0 {
 		f |= hasClient | hasMore
 	}
 	if c.Bytes != 0 {

@@ -27,9 +27,12 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 		b.sessions, b.waiters = nil, nil
 	}
 	r := reader{data: data}
-	version := r.byte()
-	if known := newestBatch(); r.bad == "" && version > known {
-		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, known, ErrNewerFormat)
+	version, newest := r.byte(), byte(batchVersion)
+	if batchesOfTheLeader > level.Newest {
+		newest = batchWithoutStamp
+	}
+	if r.bad == "" && version > newest {
+		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, newest, ErrNewerFormat)
 	}
 	r.must(version != 0, "format 0")
 	b.Proposer = r.uint64()
@@ -38,16 +41,22 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	r.must(n <= MaxBatch && n <= uint64(len(r.data)), "more commands than it has bytes or may have")
 	b.Stamp = clock.Stamp{}
 	if version > batchWithoutStamp {
-		b.Stamp = r.stamp(at)
-	}
-	for i := uint64(0); i < n && r.bad == "" && r.newer == ""; i++ {
-		c := b.next()
-		if version == batchWithoutLevels {
-			c.Level = level.First
-			r.command(c, b)
-		} else {
-			r.leveled(c, b, at)
+		r.must(at >= batchesOfTheLeader, "a stamp below the level of stamps")
+		flags := r.byte()
+		r.known(flags&^batchStamped == 0, "a batch with the flags %#x", uint64(flags))
+		if flags&batchStamped != 0 {
+			b.Stamp = clock.Stamp{Term: r.uvarint(), Elapsed: r.uvarint()}
+			r.must(b.Stamp.Term != 0, "a stamp of term 0")
 		}
+	}
+	for i := 0; uint64(i) < n && r.bad == "" && r.newer == ""; i++ {
+		if i == cap(b.Commands) {
+			b.Commands = append(b.Commands, Command{})
+		} else { // in place: an append would copy the empty command
+			b.Commands = b.Commands[:i+1]
+			b.Commands[i] = Command{}
+		}
+		r.command(b, i, version != batchWithoutLevels, at)
 	}
 	r.must(len(r.data) == 0, "bytes behind the last command")
 	if r.bad == "" && r.newer == "" {
@@ -61,58 +70,30 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	return fmt.Errorf("shard: %s in command %d: %w", r.bad, last, ErrBadBatch)
 }
 
-// next makes the batch longer by an empty command, in place: an append would copy it.
-func (b *Batch) next() *Command {
-	n := len(b.Commands)
-	if n == cap(b.Commands) {
-		b.Commands = append(b.Commands, Command{})
-	} else {
-		b.Commands = b.Commands[:n+1]
-		b.Commands[n] = Command{}
+// command reads the command at a place of the batch. A level and a length stand before the command, except in batches
+// from before the levels.
+func (r *reader) command(b *Batch, i int, leveled bool, at level.Level) {
+	c, rest := &b.Commands[i], []byte(nil)
+	c.Level = level.First
+	if leveled {
+		c.Level = level.Level(r.byte())
+		body := r.bytes()
+		r.must(c.Level != 0, "level 0")
+		if r.bad != "" || c.Level > at {
+			return
+		}
+		r.data, rest = body, r.data
 	}
-	return &b.Commands[n]
-}
-
-// newestBatch is the newest format that the build reads.
-func newestBatch() byte {
-	if batchesOfTheLeader > level.Newest {
-		return batchWithoutStamp
-	}
-	return batchVersion
-}
-
-// stamp reads the flags of a batch, and the stamp if the flags announce one.
-func (r *reader) stamp(at level.Level) (s clock.Stamp) {
-	r.must(at >= batchesOfTheLeader, "a stamp below the level of stamps")
-	flags := r.byte()
-	r.known(flags&^batchStamped == 0, "a batch with the flags %#x", uint64(flags))
-	if flags&batchStamped != 0 {
-		s = clock.Stamp{Term: r.uvarint(), Elapsed: r.uvarint()}
-		r.must(s.Term != 0, "a stamp of term 0")
-	}
-	return s
-}
-
-// leveled reads a command behind its level and its length.
-func (r *reader) leveled(c *Command, b *Batch, at level.Level) {
-	c.Level = level.Level(r.byte())
-	body := r.bytes()
-	r.must(c.Level != 0, "level 0")
-	if r.bad != "" || c.Level > at {
-		return
-	}
-	rest := r.data
-	r.data = body
-	r.command(c, b)
-	r.must(len(r.data) == 0, "bytes behind the last field")
-	r.data = rest
-}
-
-func (r *reader) command(c *Command, b *Batch) {
 	c.Kind = CommandKind(r.byte())
 	r.must(c.Kind != 0, "kind 0")
 	r.known(commandLevels[c.Kind] <= level.Newest, "a command of kind %d", uint64(c.Kind))
-	fields := r.fieldBits()
+	fields := uint64(r.byte())
+	fields |= uint64(r.byte()) << 8
+	for next := 16; next < 64 && fields>>(next-1)&1 != 0; next += 8 {
+		bits := r.byte()
+		r.must(bits != 0, "a byte of fields that says nothing") // because a command has exactly one form
+		fields |= uint64(bits) << next
+	}
 	r.known(fields&^availableFields == 0, "fields %#x", fields&^availableFields)
 	if r.bad != "" || r.newer != "" {
 		return
@@ -126,6 +107,10 @@ func (r *reader) command(c *Command, b *Batch) {
 		r.must(levelOf(c, fields) <= c.Level, "something of a higher level than it says")
 	}
 	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise of the shard's level to %d", c.Count)
+	if leveled {
+		r.must(len(r.data) == 0, "bytes behind the last field")
+		r.data = rest
+	}
 }
 
 // known notes that the build does not know a part of a command at or below the shard's level.

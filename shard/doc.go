@@ -27,8 +27,8 @@
 //
 // Through the machine: machine.go applies a batch; kind.go has one row for each kind of objects, and runs the command
 // of the row; effect.go collects what happened; limits.go bounds a command's work, and pending.go continues where a
-// bound cut it off. ids.go has the ids and slots. upkeep.go has the commands that leaders propose by themselves,
-// alarm.go the time of the shard, reconcile.go the guests from other shards, regenerate.go the state of a cluster made
+// bound cut it off. ids.go has the ids and slots. upkeep.go has the commands that leaders propose by themselves
+// and the time of the shard, reconcile.go the guests from other shards, regenerate.go the state of a cluster made
 // from a backup, renew.go the state of a shard that lost its majority.
 //
 // Sessions and answers: session.go; number_space.go gives streams of a gateway their numbers; answer.go keeps the
@@ -36,7 +36,7 @@
 // ones, answer_record.go their place in a snapshot.
 //
 // Objects of any kind: node.go, object.go, and link.go for one session's part in an object; view.go and part.go for
-// what of an object is described by itself; quota.go limits, and usage.go counts.
+// what of an object is described by itself; quota.go counts and limits.
 //
 // Semaphores: semaphore.go is the kind, semaphore_command.go its commands, semaphore_acquire.go, semaphore_release.go
 // and semaphore_timeout.go the rules, semaphore_read.go and semaphore_form.go reads and saved state.

@@ -97,17 +97,6 @@ type Effects struct {
 	List []Effect
 }
 
-// next makes the list longer by one, and returns the new place with whatever it holds from earlier batches.
-func (e *Effects) next() *Effect {
-	n := len(e.List)
-	if n == cap(e.List) {
-		e.List = append(e.List, Effect{})
-	} else {
-		e.List = e.List[:n+1]
-	}
-	return &e.List[n]
-}
-
 // keptEffects is for how many effects the memory is kept: more than what a batch of a busy shard brings about.
 const keptEffects = 16_384
 

@@ -30,7 +30,7 @@ const (
 
 // AppendBatch appends the batch in the form of the log.
 func AppendBatch(dst []byte, b *Batch) []byte {
-	dst = appendBatchHead(dst, b.Proposer, b.Sequence, b.Stamp, len(b.Commands))
+	dst = AppendGathered(dst, b.Proposer, b.Sequence, b.Stamp, len(b.Commands), nil)
 	for i := range b.Commands {
 		dst = AppendCommand(dst, &b.Commands[i])
 	}
@@ -43,20 +43,21 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	fields := fieldsOf(c)
 	dst = append(dst, byte(max(c.Level, levelOf(c, fields))), 0)
 	body := len(dst)
-	return setLength(appendBody(dst, c, fields), body)
-}
-
-// setLength writes the length of the bytes from body on into the free byte before body.
-func setLength(dst []byte, body int) []byte {
+	dst = append(dst, byte(c.Kind), byte(fields), byte(fields>>8))
+	for more := fields >> 15; more&1 != 0; more >>= 8 {
+		dst = append(dst, byte(more>>1))
+	}
+	dst = appendFields(dst, c, fields)
 	if n := len(dst) - body; n < 0x80 {
 		dst[body-1] = byte(n)
 		return dst
 	}
-	return lengthen(dst, body)
+	return setLength(dst, body)
 }
 
-// lengthen is setLength for a length of more than one byte.
-func lengthen(dst []byte, body int) []byte {
+// setLength writes the length of the bytes from body on into the free byte before body, and makes room if the length
+// has more than one byte.
+func setLength(dst []byte, body int) []byte {
 	var length [binary.MaxVarintLen64]byte
 	n := len(dst) - body
 	more := binary.PutUvarint(length[:], uint64(n)) - 1
@@ -67,13 +68,8 @@ func lengthen(dst []byte, body int) []byte {
 }
 
 // AppendGathered appends a batch of count commands. The argument commands has their AppendCommand forms, one behind
-// the other.
+// the other. A batch without a stamp has the form of before the stamps.
 func AppendGathered(dst []byte, proposer, sequence uint64, stamp clock.Stamp, count int, commands []byte) []byte {
-	return append(appendBatchHead(dst, proposer, sequence, stamp, count), commands...)
-}
-
-// appendBatchHead appends what stands before the commands. A batch without a stamp has the form of before the stamps.
-func appendBatchHead(dst []byte, proposer, sequence uint64, stamp clock.Stamp, count int) []byte {
 	version := byte(batchVersion)
 	if stamp.Term == 0 {
 		version = batchWithoutStamp
@@ -82,12 +78,12 @@ func appendBatchHead(dst []byte, proposer, sequence uint64, stamp clock.Stamp, c
 	dst = binary.LittleEndian.AppendUint64(dst, proposer)
 	dst = binary.AppendUvarint(dst, sequence)
 	dst = binary.AppendUvarint(dst, uint64(count))
-	if stamp.Term == 0 {
-		return dst
+	if stamp.Term != 0 {
+		dst = append(dst, batchStamped)
+		dst = binary.AppendUvarint(dst, stamp.Term)
+		dst = binary.AppendUvarint(dst, stamp.Elapsed)
 	}
-	dst = append(dst, batchStamped)
-	dst = binary.AppendUvarint(dst, stamp.Term)
-	return binary.AppendUvarint(dst, stamp.Elapsed)
+	return append(dst, commands...)
 }
 
 func appendBytes(dst, b []byte) []byte {

@@ -21,19 +21,6 @@ func (f *forest) at(h handle) *treeNode {
 	return &f.chunks[h>>chunkBits][h&(chunkSize-1)]
 }
 
-// newTree makes room for the handle and returns its node, which is a tree of one handle.
-func (f *forest) newTree(h handle) *treeNode {
-	for int(h>>chunkBits) >= len(f.chunks) {
-		f.chunks = append(f.chunks, new([chunkSize]treeNode))
-	}
-	if f.chunks[h>>chunkBits] == nil {
-		f.chunks[h>>chunkBits] = new([chunkSize]treeNode)
-	}
-	n := f.at(h)
-	*n = treeNode{}
-	return n
-}
-
 // release gives back a chunk whose handles are in no tree.
 func (f *forest) release(chunk uint32) {
 	if int(chunk) < len(f.chunks) {
@@ -41,9 +28,7 @@ func (f *forest) release(chunk uint32) {
 	}
 }
 
-func priority(h handle) uint64 { return mix(uint64(h)) }
-
-// mix spreads a number over 64 bits (the finalizer of splitmix64).
+// mix spreads a number over 64 bits (the finalizer of splitmix64). The priority of a handle is the handle mixed.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -66,44 +51,40 @@ func (f *forest) search(root handle, behind func(h handle) bool) (found handle) 
 
 // insert puts h into the tree, at the place by the order.
 func (f *forest) insert(root *handle, h handle, o ordering) {
-	n := f.newTree(h)
-	if *root == 0 {
-		*root = h
-		return
-	}
-	at := *root
-	for {
-		t := f.at(at)
-		side := &t.right
-		if o.before(h, at) {
-			side = &t.left
+	parent, left := handle(0), false
+	for at := *root; at != 0; {
+		parent, left = at, o.before(h, at)
+		if n := f.at(at); left {
+			at = n.left
+		} else {
+			at = n.right
 		}
-		if *side == 0 {
-			*side = h
-			n.parent = at
-			break
-		}
-		at = *side
 	}
-	f.lift(root, h)
+	f.add(root, parent, left, h)
 }
 
-// insertLast puts h behind last, the last handle of the tree (zero for an empty tree).
-func (f *forest) insertLast(root *handle, last, h handle) {
-	n := f.newTree(h)
-	if *root == 0 {
-		*root = h
-		return
+// add puts h into the tree as the left or the right child of a handle without such a child, or as the root of an empty
+// tree (parent zero), and rotates h up until the parent of h has the higher priority. To add h behind the last handle
+// of the tree is to add a right child of the last.
+func (f *forest) add(root *handle, parent handle, left bool, h handle) {
+	chunk := int(h >> chunkBits)
+	for chunk >= len(f.chunks) {
+		f.chunks = append(f.chunks, nil)
 	}
-	f.at(last).right = h
-	n.parent = last
-	f.lift(root, h)
-}
-
-// lift rotates h up until the parent of h has the higher priority.
-func (f *forest) lift(root *handle, h handle) {
+	if f.chunks[chunk] == nil {
+		f.chunks[chunk] = new([chunkSize]treeNode)
+	}
 	n := f.at(h)
-	for n.parent != 0 && priority(n.parent) < priority(h) {
+	*n = treeNode{parent: parent}
+	switch {
+	case parent == 0:
+		*root = h
+	case left:
+		f.at(parent).left = h
+	default:
+		f.at(parent).right = h
+	}
+	for n.parent != 0 && mix(uint64(n.parent)) < mix(uint64(h)) {
 		f.rotateUp(root, h)
 	}
 }
@@ -149,7 +130,7 @@ func (f *forest) remove(root *handle, h handle) {
 	n := f.at(h)
 	for n.left != 0 && n.right != 0 {
 		up := n.left
-		if priority(n.right) > priority(up) {
+		if mix(uint64(n.right)) > mix(uint64(up)) {
 			up = n.right
 		}
 		f.rotateUp(root, up)

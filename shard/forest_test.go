@@ -56,7 +56,7 @@ func TestForestStaysShallowWhenFilledInOrder(t *testing.T) {
 	var root, last handle
 	const size = 1 << 16
 	for h := handle(1); h <= size; h++ {
-		f.insertLast(&root, last, h)
+		f.add(&root, last, false, h)
 		last = h
 	}
 	deepest := 0
@@ -83,7 +83,7 @@ func TestTableFindsWhatIsInItAndNothingElse(t *testing.T) {
 		if tab.count == 0 {
 			return false
 		}
-		for i := tab.start(hash); tab.entries[i] != 0; i = tab.follow(i) {
+		for i := int(hash) & (len(tab.entries) - 1); tab.entries[i] != 0; i = tab.follow(i) {
 			if tab.entries[i] == uint64(hash)<<32|uint64(h) {
 				return true
 			}

@@ -42,36 +42,20 @@ func (hi *history) at(place uint64) *rowChange {
 	return &hi.entries[place&uint64(len(hi.entries)-1)]
 }
 
-// add writes an entry and returns its place.
-func (hi *history) add(c rowChange) uint64 {
+// recordRowChange notes a change of a row; of a semaphore, a change of an owner. The next call of changed for the
+// object will report the change.
+func (m *Machine) recordRowChange(t *track, row OrderID) {
+	hi, at := &m.history, m.lastRevision+1
 	if hi.last+1 >= uint64(len(hi.entries)) && len(hi.entries) < hi.limit {
-		hi.grow()
+		grown := make([]rowChange, max(historyMin, 2*len(hi.entries)))
+		copy(grown, hi.entries) // each entry stays at its place: the ring grows before it begins anew
+		hi.entries = grown
 	}
 	hi.last++
-	hi.entries[hi.last&uint64(len(hi.entries)-1)] = c
-	return hi.last
-}
-
-func (hi *history) grow() {
-	grown := make([]rowChange, max(historyMin, 2*len(hi.entries)))
-	for place := uint64(1); place <= hi.last; place++ {
-		if e := hi.at(place); e != nil {
-			grown[place&uint64(len(grown)-1)] = *e
-		}
+	hi.entries[hi.last&uint64(len(hi.entries)-1)] = rowChange{
+		revision: at, row: row, before: t.newest, beforeAt: t.newestAt,
 	}
-	hi.entries = grown
-}
-
-// recordRowChange notes a change of a row. The next call of changed for the object will report the change.
-func (m *Machine) recordRowChange(t *track, row OrderID) {
-	at := m.lastRevision + 1
-	t.newest = m.history.add(rowChange{revision: at, row: row, before: t.newest, beforeAt: t.newestAt})
-	t.newestAt = at
-}
-
-// recordOwnerChange notes a change of an owner that the next changed of the object will report.
-func (m *Machine) recordOwnerChange(object handle, order OrderID) {
-	m.recordRowChange(&m.objects.at(object).track, order)
+	t.newest, t.newestAt = hi.last, at
 }
 
 // rowsSince appends the ids of the rows of a track that changed after a revision, without repetitions, in order. It

@@ -34,15 +34,6 @@ const orderClassBits = 10
 // MaxShard is the highest id of a data shard: ids of shards have as many bits as classes of order ids.
 const MaxShard = 1<<orderClassBits - 1
 
-// after returns the lowest order id of a class above an order id.
-func (o OrderID) after(class OrderID) OrderID {
-	next := o&^MaxShard | class
-	if next <= o {
-		next += MaxShard + 1
-	}
-	return next
-}
-
 // Revision numbers the visible changes of a shard. A semaphore's revision is the number of its last visible change.
 // The revision grows with each change, also through deletion and re-creation.
 type Revision uint64

@@ -200,14 +200,17 @@ type target struct {
 
 // mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
 func (m *Machine) mutate(c *Command, mu *mutation) {
-	if len(c.Name) == 0 || len(c.Name) > MaxName || len(c.Data) > MaxData || !numbered(c, mu) ||
+	inOrder := c.Number > c.Acked && c.Session.Counter() != 0
+	if c.Session == 0 {
+		inOrder = mu.anonymous && c.Number == 0 && c.Acked == 0
+	}
+	if len(c.Name) == 0 || len(c.Name) > MaxName || len(c.Data) > MaxData || !inOrder ||
 		mu.form != nil && !mu.form(c) {
 		m.answer(protocol.StatusBadRequest)
 		return
 	}
 	t := &m.target
-	*t = target{}
-	t.hash = ObjectHash(c.Node, c.Name)
+	*t = target{hash: ObjectHash(c.Node, c.Name)}
 	t.slot = Slot(t.hash % Slots)
 	if !m.slots.Has(t.slot) {
 		m.answer(protocol.StatusMoved)
@@ -218,26 +221,50 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	if c.Session == 0 {
-		t.object = m.objects.find(t.hash, c.Node, c.Name)
-		if m.checkName(c, mu, t) {
-			m.run(c, mu, t)
+	isNew := true
+	if c.Session != 0 {
+		t.session = m.sessions.find(c.Session)
+		if t.session == 0 && !m.admitGuest(c, mu, t) {
+			return
 		}
-		return
+		s := m.sessions.at(t.session)
+		switch isNew = c.Number > s.applied; {
+		case s.ending || s.old:
+			m.answer(protocol.StatusSessionExpired)
+			return
+		case s.node != t.node:
+			m.answer(protocol.StatusBadSession)
+			return
+		}
 	}
-	if !m.admitSession(c, mu, t) {
-		return
-	}
-	s := m.sessions.at(t.session)
 	t.object = m.objects.find(t.hash, c.Node, c.Name)
-	if c.Number > s.applied && !m.checkName(c, mu, t) {
-		return
+	if isNew && t.object != 0 && m.objects.at(t.object).deleting {
+		// The object counts as missing, but the name stays taken as long as links are left: a command that would make
+		// a new object of the name is refused for the moment, and nothing is recorded.
+		if mu.makes != nil && mu.makes(c) {
+			m.answer(protocol.StatusOverloaded)
+			return
+		}
+		t.object = 0
 	}
+	if c.Session == 0 {
+		m.run(c, mu, t)
+	} else {
+		m.runNumbered(c, mu, t)
+	}
+}
+
+// runNumbered notes what the session of a command has seen, applies a new command if there is room for the answer, and
+// keeps the answer.
+func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
+	s := m.sessions.at(t.session)
 	forgotten := 0
 	if c.Acked > s.acked {
 		m.touchSession(t.session)
 		forgotten = s.acknowledge(c.Acked)
-		m.forgetBodies(s, 0, c.Acked)
+		if s.bodies != 0 {
+			m.forgetBodies(s, 0, c.Acked)
+		}
 	}
 	if c.Number <= s.applied {
 		m.charge(s.node, -AnswerBytes*forgotten)
@@ -249,7 +276,8 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		m.answer(protocol.StatusOverloaded)
 		return
 	}
-	if !m.hasRoomForAnswer(s, mu) {
+	// Answers without bodies are bounded by their number.
+	if (s.bodies != 0 || mu.mostBody != 0) && m.rules >= answerBytesBounded && !m.hasRoomForBody(s, mu) {
 		m.charge(s.node, -AnswerBytes*forgotten)
 		m.answer(protocol.StatusOverloaded)
 		return
@@ -272,19 +300,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		m.charge(s.node, -AnswerBytes)
 		return
 	}
-	asked := uint64(0)
-	if m.rules >= numberOfOneRequest {
-		asked = askedOf(c, mu, t.hash)
-	}
-	slot := slotNumber(0)
-	if m.level >= answerSlotRecorded {
-		slot = slotNumber(t.slot) + 1
-	}
-	s.keep(c.Number, asked, slot, e)
-	if e.Body != "" {
-		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
-		m.keepBody(s, c.Number, e.Body)
-	}
+	m.keep(c, mu, t, e)
 }
 
 // run applies the command, unless the object of the name is of another kind.
@@ -296,43 +312,9 @@ func (m *Machine) run(c *Command, mu *mutation, t *target) {
 	mu.run(m, c, t)
 }
 
-// checkName handles names of deleted objects that still have links. Such an object counts as missing, but the name
-// stays taken: a command that would make a new object of the name is refused for the moment, and nothing is recorded.
-func (m *Machine) checkName(c *Command, mu *mutation, t *target) bool {
-	if t.object == 0 || !m.objects.at(t.object).deleting {
-		return true
-	}
-	if mu.makes != nil && mu.makes(c) {
-		m.answer(protocol.StatusOverloaded)
-		return false
-	}
-	t.object = 0
-	return true
-}
-
-// numbered checks the mutation fields.
-func numbered(c *Command, mu *mutation) bool {
-	if c.Session == 0 {
-		return mu.anonymous && c.Number == 0 && c.Acked == 0
-	}
-	return c.Number > c.Acked && c.Session.Counter() != 0
-}
-
-// admitSession finds the command's session, or records a guest if the home of the session is another shard. For a
-// session that may not give the command, admitSession answers and returns false.
-func (m *Machine) admitSession(c *Command, mu *mutation, t *target) bool {
-	t.session = m.sessions.find(c.Session)
-	if t.session != 0 {
-		switch s := m.sessions.at(t.session); {
-		case s.ending || s.old:
-			m.answer(protocol.StatusSessionExpired)
-			return false
-		case s.node != t.node:
-			m.answer(protocol.StatusBadSession)
-			return false
-		}
-		return true
-	}
+// admitGuest records an unknown session as a guest if the home of the session is another shard. For a session that may
+// not give the command, admitGuest answers and returns false.
+func (m *Machine) admitGuest(c *Command, mu *mutation, t *target) bool {
 	if m.slots.Has(c.Session.Slot()) {
 		m.answer(protocol.StatusSessionExpired)
 		return false

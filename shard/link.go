@@ -37,13 +37,6 @@ func (w waitTime) millis() uint64 {
 	return uint64(w)
 }
 
-// setTimeout gives a link the time of a command, which was checked before.
-func (l *link) setTimeout(millis uint64) {
-	var ok bool
-	l.timeout, ok = newWaitTime(millis)
-	assert(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
-}
-
 // walkedLinks is up to how many links of an object find looks through one by one.
 const walkedLinks = 8
 
@@ -84,7 +77,9 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 	h := m.insertLink(session, object, m.lastOrder)
 	l := m.links.at(h)
 	l.count, l.number, l.owner, l.since = c.Count, c.Number, owner, c.Time
-	l.setTimeout(c.Timeout)
+	var ok bool
+	l.timeout, ok = newWaitTime(c.Timeout)
+	assert(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
 	if len(c.Data) > 0 {
 		m.setData(h, c.Data)
 	}
@@ -101,8 +96,8 @@ func (m *Machine) insertLink(session, object handle, order OrderID) handle {
 	s, o := m.sessions.at(session), m.objects.at(object)
 	l.session, l.object, l.order, l.stamp = session, object, order, m.epoch
 	m.charge(m.objects.node(o), LinkBytes)
-	m.links.byObject.insertLast(&o.links, o.lastLink, h)
-	m.links.bySession.insertLast(&s.links, s.lastLink, h)
+	m.links.byObject.add(&o.links, o.lastLink, false, h)
+	m.links.bySession.add(&s.links, s.lastLink, false, h)
 	o.lastLink, s.lastLink = h, h
 	s.linkCount++
 	o.linkCount++
@@ -206,7 +201,7 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	l := m.links.at(h)
 	o := m.objects.at(l.object)
 	e := m.emit(k)
-	e.Node, e.Name = m.objects.node(o).id, m.spell(m.objects.bytes(o))
+	e.Node, e.Name = m.objects.node(o).id, m.spell(m.objects.names.bytes(o.name))
 	e.Session, e.Number, e.Order = m.sessions.at(l.session).id, l.number, l.order
 	return e
 }

@@ -47,7 +47,7 @@ func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o
 	}()
 	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.next(h) {
 		o := m.objects.at(h)
-		if !bytes.HasPrefix(m.objects.bytes(o), protocol.View(prefix)) {
+		if !bytes.HasPrefix(m.objects.names.bytes(o.name), protocol.View(prefix)) {
 			break
 		}
 		if limit == 0 || looked == MaxPage {
@@ -65,7 +65,7 @@ func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o
 // nameAfter returns the first object of a tree of names that is behind after and not before prefix.
 func (m *Machine) nameAfter(root handle, prefix, after string) handle {
 	return m.objects.byName.search(root, func(h handle) bool {
-		name := protocol.Text(m.objects.bytes(m.objects.at(h)))
+		name := protocol.Text(m.objects.names.bytes(m.objects.at(h).name))
 		return name > after && name >= prefix
 	})
 }

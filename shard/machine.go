@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -164,12 +165,18 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 			m.mu.Lock()
 			m.worked = 0
 		}
-		m.op = int32(i)
-		m.result = -1
-		m.apply(&b.Commands[i])
-		m.endWork(&b.Commands[i])
+		c := &b.Commands[i]
+		m.op, m.result = int32(i), -1
+		m.touched, m.left = 0, math.MaxInt
+		if c.Level >= boundedWork {
+			m.left = m.bounds.Work
+		}
+		m.apply(c)
+		assert(c.Level < boundedWork || m.touched <= m.bounds.Work+ownTouches,
+			"a command touches no more links than it may")
+		m.worked += m.touched + 1
 		if m.result < 0 {
-			panic(fmt.Sprintf("shard: %v was not answered", b.Commands[i].Kind))
+			panic(fmt.Sprintf("shard: %v was not answered", c.Kind))
 		}
 	}
 	m.level = m.nextLevel
@@ -177,7 +184,6 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 }
 
 func (m *Machine) apply(c *Command) {
-	m.beginWork(c)
 	if c.Level > m.level {
 		m.answer(protocol.StatusUnsupported)
 		return
@@ -213,12 +219,21 @@ func (m *Machine) nextOrder() OrderID {
 	if m.level < orderClasses {
 		return m.lastOrder + 1
 	}
-	return m.lastOrder.after(m.class)
+	next := m.lastOrder&^MaxShard | m.class
+	if next <= m.lastOrder {
+		next += MaxShard + 1
+	}
+	return next
 }
 
 // emit appends an effect of the current command. The pointer is good until the next emit.
 func (m *Machine) emit(k EffectKind) *Effect {
-	e := m.out.next()
+	list, n := m.out.List, len(m.out.List)
+	if n == cap(list) {
+		list = append(list, Effect{})
+	}
+	m.out.List = list[:n+1]
+	e := &m.out.List[n]
 	*e = Effect{Kind: k, Op: m.op} // in place: an append would copy the effect
 	return e
 }

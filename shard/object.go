@@ -43,7 +43,7 @@ func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
 		return 0
 	}
 	upper := uint32(hash >> 32)
-	for i := t.start(upper); t.entries[i] != 0; i = t.follow(i) {
+	for i := int(upper) & (len(t.entries) - 1); t.entries[i] != 0; i = t.follow(i) {
 		if uint32(t.entries[i]>>32) != upper {
 			continue
 		}
@@ -68,13 +68,11 @@ func (st *objectStore) alive(k ObjectKind, n NodeID, name []byte) handle {
 }
 
 // before orders the objects of a node by name.
-func (st *objectStore) before(a, b handle) bool { return st.nameOrder(st.at(a), st.at(b)) < 0 }
+func (st *objectStore) before(a, b handle) bool {
+	return bytes.Compare(st.names.bytes(st.at(a).name), st.names.bytes(st.at(b).name)) < 0
+}
 
-func (st *objectStore) nameOrder(a, b *object) int { return bytes.Compare(st.bytes(a), st.bytes(b)) }
-
-// bytes returns the name of an object for use while the machine's lock is held, name for readers.
-func (st *objectStore) bytes(o *object) []byte { return st.names.bytes(o.name) }
-
+// name returns the name of an object for readers.
 func (st *objectStore) name(o *object) string { return st.names.string(o.name) }
 
 func (st *objectStore) node(o *object) *node { return *st.nodes.at(o.node) }
@@ -85,12 +83,14 @@ func (st *objectStore) stands(a, b handle) bool {
 	if x.node != y.node {
 		return st.node(x).id < st.node(y).id
 	}
-	return st.nameOrder(x, y) < 0
+	return st.before(a, b)
 }
 
 // addObject makes an object of the target's name. The caller fills in the state of the kind and reports the creation.
 func (m *Machine) addObject(k ObjectKind, t *target, id NodeID, name []byte, body handle) handle {
-	t.node = m.nodeFor(id)
+	if t.node == nil {
+		t.node = m.nodeFor(id)
+	}
 	h := m.objects.alloc()
 	o := m.objects.at(h)
 	o.node, o.name, o.kind, o.body = t.node.handle, m.objects.names.keep(name), k, body
@@ -136,5 +136,5 @@ func (m *Machine) changed(h handle, flags EffectFlags) {
 	}
 	e := m.emit(EffectChanged)
 	e.Object, e.Flags, e.Node, e.Revision = o.kind, flags, m.objects.node(o).id, o.revision
-	e.Name = m.spell(m.objects.bytes(o))
+	e.Name = m.spell(m.objects.names.bytes(o.name))
 }

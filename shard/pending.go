@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"math"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -15,21 +14,6 @@ import (
 // links, or has waiters at its head that fit.
 type pendingWork struct {
 	session, object handle
-}
-
-// beginWork gives the command as much work as its level allows.
-func (m *Machine) beginWork(c *Command) {
-	m.touched, m.left = 0, math.MaxInt
-	if c.Level >= boundedWork {
-		m.left = m.bounds.Work
-	}
-}
-
-// endWork checks the number of links that the command has touched.
-func (m *Machine) endWork(c *Command) {
-	assert(c.Level < boundedWork || m.touched <= m.bounds.Work+ownTouches,
-		"a command touches no more links than it may")
-	m.worked += m.touched + 1
 }
 
 // ownTouches is how often a command may touch its own link, beside the links of its pieces of work.
@@ -125,14 +109,6 @@ func (m *Machine) answerMore(more bool) {
 	if e := m.answer(protocol.StatusSuccess); more {
 		e.Flags = FlagMore
 	}
-}
-
-// Pending returns how much CmdContinue has to go on with: the sessions and objects that a command did not come to the
-// end of.
-func (m *Machine) Pending() int {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return len(m.pending)
 }
 
 // pendingState writes the list out.

@@ -119,7 +119,7 @@ func (m *Machine) appendObject(dst []byte, h handle) []byte {
 	o := m.objects.at(h)
 	dst = append(dst, byte(o.kind))
 	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	dst = appendBytes(dst, m.objects.bytes(o))
+	dst = appendBytes(dst, m.objects.names.bytes(o.name))
 	return binary.AppendUvarint(dst, uint64(o.revision))
 }
 
@@ -133,7 +133,7 @@ func (m *Machine) appendLinkEnds(dst []byte, h handle, form recordForm) []byte {
 	o := m.objects.at(l.object)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.at(l.session).id))
 	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	return appendBytes(dst, m.objects.bytes(o))
+	return appendBytes(dst, m.objects.names.bytes(o.name))
 }
 
 func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {

@@ -174,7 +174,7 @@ func (m *Machine) takeRenewed(from *Machine, h handle, n *renewal) error {
 	m.lastRevision = n.revision
 	body, sound := m.kinds[old.kind].load(saved, m.level)
 	assert(sound, "what is renewed can be loaded")
-	name, node := from.objects.bytes(old), from.objects.node(old).id
+	name, node := from.objects.names.bytes(old.name), from.objects.node(old).id
 	hash := ObjectHash(node, name)
 	if m.objects.find(hash, node, name) != 0 {
 		return fmt.Errorf("shard: two shards have object %q of node %d", name, node)

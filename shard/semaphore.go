@@ -22,6 +22,8 @@ type semaphores struct {
 	smallThings
 }
 
+func (m *Machine) semaphores() *semaphores { return m.kinds[KindSemaphore].(*semaphores) }
+
 // fits reports whether the count is free. The owners may have more than the limit, after the limit was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
 
@@ -55,15 +57,8 @@ func (s *semaphore) removeOwner(count uint64) {
 // limitForm is for commands with a limit.
 func limitForm(c *Command) bool { return c.Count > 0 }
 
-func (sem *semaphores) add(m *Machine, t *target, c *Command, limit uint64, data []byte, ephemeral bool) handle {
-	body := sem.alloc()
-	s := sem.at(body)
-	s.limit, s.ephemeral = limit, ephemeral
-	s.data = sem.texts.keep(data)
-	return m.addObject(KindSemaphore, t, c.Node, c.Name, body)
-}
-
-func (sem *semaphores) create(m *Machine, c *Command, t *target) {
+func runCreate(m *Machine, c *Command, t *target) {
+	sem := m.semaphores()
 	if t.object != 0 {
 		status := protocol.StatusAlreadyExists
 		if sem.at(m.objects.at(t.object).body).ephemeral {
@@ -72,24 +67,22 @@ func (sem *semaphores) create(m *Machine, c *Command, t *target) {
 		m.answer(status)
 		return
 	}
-	if isFullBeforeQuotas(m, t) {
+	if m.rules < quotas && t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+len(c.Data)) {
 		return
 	}
-	h := sem.add(m, t, c, c.Count, c.Data, false)
+	body := sem.alloc()
+	*sem.at(body) = semaphore{limit: c.Count, data: sem.texts.keep(c.Data)}
+	h := m.addObject(KindSemaphore, t, c.Node, c.Name, body)
 	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
 	m.changed(h, FlagCreated)
 }
 
-// isFullBeforeQuotas reports whether the node has the most semaphores allowed, at a level without quotas.
-func isFullBeforeQuotas(m *Machine, t *target) bool {
-	return m.rules < quotas && t.node != nil && t.node.objects >= MaxSemaphoresPerNode
-}
-
-func (sem *semaphores) update(m *Machine, c *Command, t *target) {
+func runUpdate(m *Machine, c *Command, t *target) {
+	sem := m.semaphores()
 	if t.object == 0 {
 		m.answer(protocol.StatusNotFound)
 		return
@@ -114,7 +107,7 @@ func (sem *semaphores) update(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
 		return
 	}
-	more, n := len(c.Data)-sem.texts.len(s.data), m.objects.node(o)
+	more, n := len(c.Data)-len(sem.texts.bytes(s.data)), m.objects.node(o)
 	if !m.mayGrow(n, 0, more) {
 		return
 	}
@@ -126,9 +119,10 @@ func (sem *semaphores) update(m *Machine, c *Command, t *target) {
 	m.changed(t.object, FlagData)
 }
 
-// resize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was
+// runResize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was
 // given back.
-func (sem *semaphores) resize(m *Machine, c *Command, t *target) {
+func runResize(m *Machine, c *Command, t *target) {
+	sem := m.semaphores()
 	if t.object == 0 {
 		m.answer(protocol.StatusNotFound)
 		return
@@ -153,7 +147,8 @@ func (sem *semaphores) resize(m *Machine, c *Command, t *target) {
 	m.changed(t.object, flags)
 }
 
-func (sem *semaphores) delete(m *Machine, c *Command, t *target) {
+func runDelete(m *Machine, c *Command, t *target) {
+	sem := m.semaphores()
 	if t.object == 0 {
 		m.answer(protocol.StatusNotFound)
 		return
@@ -189,7 +184,7 @@ func (sem *semaphores) remove(m *Machine, object handle) {
 }
 
 // bodySize is the length of the semaphore's data.
-func (sem *semaphores) bodySize(body handle) int { return sem.texts.len(sem.at(body).data) }
+func (sem *semaphores) bodySize(body handle) int { return len(sem.texts.bytes(sem.at(body).data)) }
 
 // free gives the store's place back.
 func (sem *semaphores) free(body handle) {

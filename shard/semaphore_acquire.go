@@ -11,8 +11,9 @@ func acquireForm(c *Command) bool {
 		(c.Timeout == Forever || c.Timeout <= uint64(MaxAcquireTimeout/time.Millisecond))
 }
 
-// acquire makes the session an owner or a waiter of a semaphore, or changes the count and the data of its link.
-func (sem *semaphores) acquire(m *Machine, c *Command, t *target) {
+// runAcquire makes the session an owner or a waiter of a semaphore, or changes the count and the data of its link.
+func runAcquire(m *Machine, c *Command, t *target) {
+	sem := m.semaphores()
 	ephemeral := c.Flags&FlagEphemeral != 0
 	if t.object == 0 {
 		sem.acquireNew(m, c, t, ephemeral)
@@ -45,7 +46,7 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	if isFullBeforeQuotas(m, t) {
+	if m.rules < quotas && t.node.objects >= MaxSemaphoresPerNode { // the node is known: that of the session
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
@@ -56,9 +57,11 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+LinkBytes+len(c.Data)) {
 		return
 	}
-	t.object = sem.add(m, t, c, Forever, nil, true)
-	o := m.objects.at(t.object)
-	sem.grantNew(m, c, t, sem.at(o.body))
+	body := sem.alloc()
+	s := sem.at(body)
+	*s = semaphore{limit: Forever, ephemeral: true}
+	t.object = m.addObject(KindSemaphore, t, c.Node, c.Name, body)
+	sem.grantNew(m, c, t, s)
 	m.changed(t.object, FlagCreated|FlagOwners)
 }
 
@@ -87,7 +90,7 @@ func (sem *semaphores) acquireJoin(m *Machine, c *Command, t *target, o *object,
 func (sem *semaphores) grantNew(m *Machine, c *Command, t *target, s *semaphore) {
 	h := m.addLink(t.session, t.object, c, true)
 	s.addOwner(c.Count)
-	m.recordOwnerChange(t.object, m.lastOrder)
+	m.recordRowChange(&m.objects.at(t.object).track, m.lastOrder)
 	m.answerAcquired(h, s.reportedLimit())
 }
 
@@ -108,7 +111,7 @@ func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *sema
 		sem.runQueue(m, t.object, 0)
 	}
 	if lowered || replaced {
-		m.recordOwnerChange(t.object, l.order)
+		m.recordRowChange(&m.objects.at(t.object).track, l.order)
 		m.changed(t.object, FlagOwners)
 	}
 }
@@ -124,7 +127,7 @@ func (sem *semaphores) acquireAsWaiter(m *Machine, c *Command, t *target, o *obj
 	m.abort(h, protocol.AbortReplaced)
 	m.touchLink(h)
 	l.count, l.number = c.Count, c.Number
-	l.setTimeout(c.Timeout)
+	l.timeout, _ = newWaitTime(c.Timeout) // acquireForm has checked the time
 	m.setData(h, c.Data)
 	switch {
 	case isGranted:
@@ -180,4 +183,25 @@ func resumeDeleted(m *Machine, c *Command, t *target, h handle) bool {
 	}
 	m.answer(protocol.StatusAborted).Abort = protocol.AbortDeleted
 	return true
+}
+
+// WillQueue reports whether an acquire would be queued if it were applied now, and so would wait for an owner to
+// release. The result is a forecast: WillQueue does not make all checks of an acquire.
+func (m *Machine) WillQueue(c *Command) bool {
+	if c.Timeout == 0 {
+		return false
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.objects.alive(KindSemaphore, c.Node, c.Name)
+	if h == 0 {
+		return false
+	}
+	o := m.objects.at(h)
+	s := m.semaphores().at(o.body)
+	if c.Count > s.limit || o.firstWaiter == 0 && s.fits(c.Count) {
+		return false
+	}
+	session := m.sessions.find(c.Session)
+	return session == 0 || m.links.find(o, h, session) == 0
 }

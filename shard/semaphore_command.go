@@ -72,17 +72,3 @@ func init() {
 		},
 	})
 }
-
-// The doors of the machine to the commands of semaphores.
-
-func runCreate(m *Machine, c *Command, t *target) { m.semaphores().create(m, c, t) }
-
-func runUpdate(m *Machine, c *Command, t *target) { m.semaphores().update(m, c, t) }
-
-func runDelete(m *Machine, c *Command, t *target) { m.semaphores().delete(m, c, t) }
-
-func runAcquire(m *Machine, c *Command, t *target) { m.semaphores().acquire(m, c, t) }
-
-func runRelease(m *Machine, c *Command, t *target) { m.semaphores().release(m, c, t) }
-
-func runResize(m *Machine, c *Command, t *target) { m.semaphores().resize(m, c, t) }

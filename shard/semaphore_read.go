@@ -1,7 +1,5 @@
 package shard
 
-func (m *Machine) semaphores() *semaphores { return m.kinds[KindSemaphore].(*semaphores) }
-
 // view: a semaphore is watched as a whole.
 func (sem *semaphores) view(m *Machine, object handle, name string) (view, bool) {
 	return view{track: &m.objects.at(object).track}, name == ""
@@ -54,27 +52,6 @@ func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision
 		d.Limit = s.limit
 	}
 	return true
-}
-
-// WillQueue reports whether an acquire would be queued if it were applied now, and so would wait for an owner to
-// release. The result is a forecast: WillQueue does not make all checks of an acquire.
-func (m *Machine) WillQueue(c *Command) bool {
-	if c.Timeout == 0 {
-		return false
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	h := m.objects.alive(KindSemaphore, c.Node, c.Name)
-	if h == 0 {
-		return false
-	}
-	o := m.objects.at(h)
-	s := m.semaphores().at(o.body)
-	if c.Count > s.limit || o.firstWaiter == 0 && s.fits(c.Count) {
-		return false
-	}
-	session := m.sessions.find(c.Session)
-	return session == 0 || m.links.find(o, h, session) == 0
 }
 
 // firstListed returns the first link of the page, or zero.

@@ -2,8 +2,9 @@ package shard
 
 import "github.com/signalbox/signalbox/protocol"
 
-// release ends the session's ownership, or takes the session out of the queue.
-func (sem *semaphores) release(m *Machine, c *Command, t *target) {
+// runRelease ends the session's ownership, or takes the session out of the queue.
+func runRelease(m *Machine, c *Command, t *target) {
+	sem := m.semaphores()
 	h := handle(0)
 	if t.object != 0 {
 		h = m.links.find(m.objects.at(t.object), t.object, t.session)
@@ -35,7 +36,7 @@ func (sem *semaphores) releaseLink(m *Machine, h handle) {
 	s := sem.at(o.body)
 	if wasOwner {
 		s.removeOwner(l.count)
-		m.recordOwnerChange(object, l.order)
+		m.recordRowChange(&m.objects.at(object).track, l.order)
 	}
 	m.removeLink(h)
 	sem.afterRemoval(m, object, wasOwner, wasHead)
@@ -98,7 +99,7 @@ func (sem *semaphores) runQueue(m *Machine, object, own handle) bool {
 		m.countWaiter(l.session, -1)
 		s.addOwner(l.count)
 		o.firstWaiter = m.links.byObject.next(h)
-		m.recordOwnerChange(object, l.order)
+		m.recordRowChange(&m.objects.at(object).track, l.order)
 		granted = true
 		if h == own {
 			m.answerAcquired(h, s.reportedLimit())

@@ -46,12 +46,12 @@ func sessionHash(id SessionID) uint32 { return uint32(mix(uint64(id)) >> 32) }
 
 // find returns the session, or zero for an unknown session.
 func (st *sessionStore) find(id SessionID) handle {
-	t := &st.slots[id.Slot()]
+	t := &st.slots[id>>counterBits]
 	if t.count == 0 {
 		return 0
 	}
 	hash := sessionHash(id)
-	for i := t.start(hash); t.entries[i] != 0; i = t.follow(i) {
+	for i := int(hash) & (len(t.entries) - 1); t.entries[i] != 0; i = t.follow(i) {
 		if uint32(t.entries[i]>>32) == hash && st.at(handle(t.entries[i])).id == id {
 			return handle(t.entries[i])
 		}

@@ -14,7 +14,7 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	for range 1000 * chunkSize {
 		h := s.alloc()
 		s.at(h).order = OrderID(h)
-		tree.newTree(h)
+		tree.add(new(handle), 0, false, h)
 		handles = append(handles, h)
 	}
 	kept := handles[:0]
@@ -49,7 +49,8 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 			t.Fatalf("place %d is not empty", h)
 		}
 		s.at(h).order = OrderID(h)
-		tree.newTree(h).left = h
+		tree.add(new(handle), 0, false, h)
+		tree.at(h).left = h
 		handles = append(handles, h)
 	}
 	if got, want := s.size(), 500*chunkSize+len(kept); got != want {

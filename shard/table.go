@@ -10,30 +10,24 @@ type table struct {
 
 const tableMin = 4
 
-// start returns where entries of the hash begin. The table must not be empty of entries.
-func (t *table) start(hash uint32) int { return int(hash) & (len(t.entries) - 1) }
-
+// follow returns the place behind a place. A search for a hash starts at the place that the lower bits of the hash say.
 func (t *table) follow(i int) int { return (i + 1) & (len(t.entries) - 1) }
 
 func (t *table) insert(hash uint32, h handle) {
 	if 4*(t.count+1) > 3*len(t.entries) {
 		t.resize(max(tableMin, 2*len(t.entries)))
 	}
-	t.place(uint64(hash)<<32 | uint64(h))
-	t.count++
-}
-
-func (t *table) place(e uint64) {
-	i := t.start(uint32(e >> 32))
+	i := int(hash) & (len(t.entries) - 1)
 	for t.entries[i] != 0 {
 		i = t.follow(i)
 	}
-	t.entries[i] = e
+	t.entries[i] = uint64(hash)<<32 | uint64(h)
+	t.count++
 }
 
 func (t *table) remove(hash uint32, h handle) {
 	e := uint64(hash)<<32 | uint64(h)
-	i := t.start(hash)
+	i := int(hash) & (len(t.entries) - 1)
 	for t.entries[i] != e {
 		if t.entries[i] == 0 {
 			panic("shard: a handle is missing in its slot's table")
@@ -43,7 +37,7 @@ func (t *table) remove(hash uint32, h handle) {
 	// Close the gap: every entry that probed over the gap moves up, so that no search ends early.
 	gap := i
 	for j := t.follow(i); t.entries[j] != 0; j = t.follow(j) {
-		home := t.start(uint32(t.entries[j] >> 32))
+		home := int(t.entries[j]>>32) & (len(t.entries) - 1)
 		if (j-home)&(len(t.entries)-1) >= (j-gap)&(len(t.entries)-1) {
 			t.entries[gap] = t.entries[j]
 			gap = j
@@ -58,10 +52,10 @@ func (t *table) remove(hash uint32, h handle) {
 
 func (t *table) resize(n int) {
 	old := t.entries
-	t.entries = make([]uint64, n)
+	t.entries, t.count = make([]uint64, n), 0
 	for _, e := range old {
 		if e != 0 {
-			t.place(e)
+			t.insert(uint32(e>>32), handle(e))
 		}
 	}
 }

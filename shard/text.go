@@ -60,26 +60,25 @@ func (te *texts) keep(b []byte) text {
 	if len(b) == 0 {
 		return 0
 	}
-	class := text(0)
+	class, h := text(0), handle(0)
 	for class < longText && roomSizes[class] <= len(b) {
 		class++
 	}
 	if class == longText {
-		h := te.long.alloc()
+		h = te.long.alloc()
 		*te.long.at(h) = string(b)
-		return newText(class, h)
+	} else {
+		h = te.rooms[class].alloc()
+		te.chunks[class] = te.rooms[class].memory()
 	}
-	t := newText(class, te.rooms[class].alloc())
-	te.chunks[class] = te.rooms[class].memory()
-	place := te.place(t)
-	place[0] = byte(len(b))
-	copy(place[1:], b)
-	return t
-}
-
-func newText(class text, h handle) text {
 	assert(h < 1<<(32-classBits), "texts of one size are at most as many as their handles have bits for")
-	return text(h)<<classBits | class
+	t := text(h)<<classBits | class
+	if class != longText {
+		place := te.place(t)
+		place[0] = byte(len(b))
+		copy(place[1:], b)
+	}
+	return t
 }
 
 // free gives a text's place back.
@@ -130,9 +129,6 @@ func (te *texts) again(t text, had string) string {
 
 // is compares a text with bytes.
 func (te *texts) is(t text, b []byte) bool { return bytes.Equal(te.bytes(t), b) }
-
-// len returns how long a text is.
-func (te *texts) len(t text) int { return len(te.bytes(t)) }
 
 // speller makes strings for the texts in effects. The strings stand together in memory that is never written again,
 // so that one allocation is enough for hundreds.

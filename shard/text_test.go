@@ -33,7 +33,8 @@ func TestTextsKeepWhatTheyGot(t *testing.T) {
 	}
 	check := func(k kept) {
 		t.Helper()
-		if got := ts.string(k.text); got != k.want || !ts.is(k.text, []byte(k.want)) || ts.len(k.text) != len(k.want) {
+		if got := ts.string(k.text); got != k.want || !ts.is(k.text, []byte(k.want)) ||
+			len(ts.bytes(k.text)) != len(k.want) {
 			t.Fatalf("the text is %q and not %q", got, k.want)
 		}
 	}
@@ -77,8 +78,8 @@ func TestTextsOfEveryLengthStandWhereTheyFit(t *testing.T) {
 		if class := text & classMask; n > 0 && class < longText && roomSizes[class] < n+1 || class > longText {
 			t.Errorf("%d bytes stand in class %d", n, class)
 		}
-		if ts.len(text) != n {
-			t.Errorf("%d bytes were kept as %d", n, ts.len(text))
+		if len(ts.bytes(text)) != n {
+			t.Errorf("%d bytes were kept as %d", n, len(ts.bytes(text)))
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
@@ -77,7 +78,7 @@ type Host struct {
 	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let other hosts join yet
 	peers        atomic.Pointer[rafttransport.Transport] // nil: the host reaches no other hosts
 	identity     identity.Identity
-	logSyncs     *server.SyncTimes
+	logSyncs     *metrics.Histogram
 	logGrew      chan struct{} // has a token if the log has grown since the last note of its end
 	logSnapshots *server.SnapshotTransfers
 	doors        atomic.Pointer[func(io.Writer)] // write the metrics of doors beside the host; nil: no doors

@@ -49,7 +49,7 @@ func NewHolder(now time.Time) *Holder {
 // Heard notes that frames came over the connection, at a time read after the frames. It is called for every burst. If
 // times come out of order the latest counts.
 func (h *Holder) Heard(now time.Time) {
-	at := int64(instantOf(now))
+	at := int64(now.Sub(origin)) // an instant
 	for before := h.heard.Load(); before < at && !h.heard.CompareAndSwap(before, at); {
 		before = h.heard.Load()
 	}

@@ -5,6 +5,8 @@ package metrics
 import (
 	"fmt"
 	"io"
+	"math/bits"
+	"strconv"
 	"sync/atomic"
 
 	vm "github.com/VictoriaMetrics/metrics"
@@ -18,7 +20,7 @@ const RequestKinds = protocol.MaxRequestKind + 1
 // Metrics are the metrics of one host. Many goroutines may use the metrics.
 type Metrics struct {
 	Set      *vm.Set
-	requests [RequestKinds]*vm.Counter
+	Requests [RequestKinds]*vm.Counter // by kind
 	failures [RequestKinds][32]atomic.Pointer[vm.Counter]
 	latency  [RequestKinds]*Histogram
 	// Acquire is the time from queued to granted. Apply is the duration of applying a batch. Commit is the time from
@@ -49,14 +51,14 @@ func New(shards int) *Metrics {
 	m.Loads = NewHistogram("signalbox_log_snapshot_load_seconds", "")
 	m.Digests = m.Set.NewCounter(`signalbox_digest_checks_total`)
 	m.LeaderChanges = m.Set.NewCounter(`signalbox_leader_changes_total`)
-	for k := range m.requests {
+	for k := range m.Requests {
 		kind := protocol.Kind(k)
 		known := (&protocol.Request{Kind: kind}).Message() != nil
 		name := "UNKNOWN"
 		if known {
 			name = kind.String()
 		}
-		m.requests[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_total{kind=%q}`, name))
+		m.Requests[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_total{kind=%q}`, name))
 		if known {
 			m.latency[k] = NewHistogram("signalbox_request_seconds", fmt.Sprintf(`kind=%q`, kind))
 		}
@@ -71,9 +73,6 @@ func New(shards int) *Metrics {
 	}
 	return m
 }
-
-// Requested counts a request.
-func (m *Metrics) Requested(k protocol.Kind) { m.requests[k].Inc() }
 
 // Failed counts a request with an error status.
 func (m *Metrics) Failed(k protocol.Kind, s protocol.Status) {
@@ -129,4 +128,47 @@ func (m *Metrics) WriteRequests(w io.Writer) {
 			h.Write(w)
 		}
 	}
+}
+
+// Histogram counts times in buckets of powers of two, from a microsecond to about a minute.
+type Histogram struct {
+	name, labels string
+	buckets      [histogramBuckets + 1]atomic.Uint64
+	nanos        atomic.Int64
+}
+
+const histogramBuckets = 26
+
+// NewHistogram returns an empty histogram with a name; labels may be empty.
+func NewHistogram(name, labels string) *Histogram { return &Histogram{name: name, labels: labels} }
+
+// Observe counts a time.
+func (h *Histogram) Observe(nanos int64) {
+	nanos = max(nanos, 0)
+	h.buckets[min(bits.Len64(uint64(nanos)/1000), histogramBuckets)].Add(1)
+	h.nanos.Add(nanos)
+}
+
+// Write writes the series, in the text form of Prometheus; nothing for an empty histogram.
+func (h *Histogram) Write(w io.Writer) {
+	total := uint64(0)
+	for i := range h.buckets {
+		total += h.buckets[i].Load()
+	}
+	if total == 0 {
+		return
+	}
+	comma, braces := "", ""
+	if h.labels != "" {
+		comma, braces = ",", "{"+h.labels+"}"
+	}
+	sum := uint64(0)
+	for i := range histogramBuckets {
+		sum += h.buckets[i].Load()
+		le := strconv.FormatFloat(float64(uint64(1)<<i)/1e6, 'g', -1, 64)
+		fmt.Fprintf(w, "%s_bucket{%s%sle=%q} %d\n", h.name, h.labels, comma, le, sum)
+	}
+	fmt.Fprintf(w, "%s_bucket{%s%sle=\"+Inf\"} %d\n", h.name, h.labels, comma, total)
+	fmt.Fprintf(w, "%s_sum%s %g\n", h.name, braces, float64(h.nanos.Load())/1e9)
+	fmt.Fprintf(w, "%s_count%s %d\n", h.name, braces, total)
 }

@@ -15,9 +15,10 @@ package pipeline
 //
 // Within a source, commands keep their order.
 type flows struct {
-	root  flow   // of all clients
-	host  *flow  // of the host itself
-	batch uint64 // counts the batches, for the marks of the flows
+	root   flow   // of all clients
+	host   *flow  // of the host itself
+	queued int    // how many commands wait, of clients and of the host
+	batch  uint64 // counts the batches, for the marks of the flows
 
 	ops  [][]Op // memory of flows that were emptied
 	data [][]byte
@@ -27,9 +28,6 @@ func (fl *flows) init() {
 	fl.root.below = make(map[string]*flow)
 	fl.host = &flow{}
 }
-
-// queued returns how many commands wait.
-func (fl *flows) queued() int { return fl.root.queued + fl.host.queued }
 
 // add makes a flow for a source.
 func (fl *flows) add(token, address string) *flow {
@@ -91,6 +89,7 @@ func (fl *flows) push(f *flow, o Op, encoded []byte) {
 		fl.allocate(f)
 	}
 	f.put(o, encoded)
+	fl.queued++
 	for x := f; x != nil; x = x.parent {
 		if x.queued == 0 && x.parent != nil {
 			x.parent.activate(x)
@@ -152,15 +151,16 @@ func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 func (fl *flows) takeOwn(ops []Op, data []byte) ([]Op, []byte) {
 	f := fl.host
 	for cost := 0; f.queued > 0; {
-		o := f.ops[f.opsAt]
-		if cost > 0 && cost+o.cost() > hostPerBatch {
+		n := int(f.ops[f.opsAt].size)
+		if cost > 0 && cost+n+commandCost > hostPerBatch {
 			break
 		}
-		cost += o.cost()
-		ops, data = append(ops, o), append(data, f.data[f.dataAt:f.dataAt+int(o.size)]...)
-		f.drop(int(o.size))
+		cost += n + commandCost
+		ops, data = append(ops, f.ops[f.opsAt]), append(data, f.data[f.dataAt:f.dataAt+n]...)
+		f.drop(n)
+		fl.queued--
 		f.queued--
-		f.bytes -= int(o.size)
+		f.bytes -= n
 		if f.queued == 0 {
 			fl.release(f)
 		}
@@ -220,6 +220,7 @@ func (fl *flows) pop(f *flow, n int) {
 		x.queued--
 		x.bytes -= n
 	}
+	fl.queued--
 	fl.root.queued--
 	fl.root.bytes -= n
 	for x := f; x != &fl.root && x.queued == 0; x = x.parent {

@@ -58,14 +58,8 @@ type Op struct {
 	Done func(e *shard.Effect, failed protocol.Status)
 }
 
-// cost is the cost of the command when batches are shared out.
-func (o *Op) cost() int { return int(o.size) + commandCost }
-
 // fail answers ops that failed, or whose outcome is not certain.
 func fail(ops []Op, why *protocol.Result) {
-	if len(ops) == 0 {
-		return
-	}
 	answered := make(map[Caller]struct{})
 	for i := range ops {
 		o := &ops[i]

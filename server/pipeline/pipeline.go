@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,13 +127,23 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	if len(p.queue) >= sharedCommands || len(p.bytes) >= sharedBytes {
 		p.shareOut()
 	}
-	shared := p.flows.queued() > 0
+	shared := p.flows.queued > 0
 	if shared && !p.flows.admits(f) {
 		return false
 	}
 	before := len(p.bytes)
 	c.Level = p.Level()
-	p.setTime(c, o.Started)
+	// The time of day is computed from the arrival of the request by the host's clock: a system call with every command
+	// would cost more than the rest of Add.
+	switch {
+	case c.Level < shard.TimeLevel: // there is no room for the time of day, and none for the client
+		c.Client = shard.ClientRef{}
+	case !c.Kind.TakesTime():
+	case o.Started != 0 && p.wall.Load() != 0:
+		c.Time = uint64((p.wall.Load() + o.Started) / int64(time.Millisecond))
+	default:
+		c.Time = uint64(time.Now().UnixMilli())
+	}
 	p.bytes = shard.AppendCommand(p.bytes, c)
 	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs
 		p.bytes = p.bytes[:before]
@@ -152,21 +163,6 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	return true
 }
 
-// setTime gives the command the time of day and the client, if its level has room for them. The time of day is
-// computed from the arrival of the request by the host's clock: a system call with every command would cost more than
-// the rest of Add.
-func (p *Pipeline) setTime(c *shard.Command, started int64) {
-	switch {
-	case c.Level < shard.TimeLevel:
-		c.Client = shard.ClientRef{}
-	case !c.Kind.TakesTime():
-	case started != 0 && p.wall.Load() != 0:
-		c.Time = uint64((p.wall.Load() + started) / int64(time.Millisecond))
-	default:
-		c.Time = uint64(time.Now().UnixMilli())
-	}
-}
-
 // Urgent returns whether the queue will be proposed as soon as possible: then a command that is added now is not
 // delayed.
 func (p *Pipeline) Urgent() bool { return p.delay <= 0 || p.urgent.Load() > 0 }
@@ -175,30 +171,28 @@ func (p *Pipeline) Urgent() bool { return p.delay <= 0 || p.urgent.Load() > 0 }
 func (p *Pipeline) Delayed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.queued() - int(p.urgent.Load())
+	return len(p.queue) + p.flows.queued - int(p.urgent.Load())
 }
 
 // Flush proposes the queue if there is room for another batch, and a queued command is urgent.
 func (p *Pipeline) Flush() {
 	p.mu.Lock()
-	var failed []Op
 	if p.Urgent() {
-		failed = p.propose()
-	} else if p.queued() > 0 && len(p.inflight) == 0 && !p.delaying {
+		p.proposeAndUnlock(nil)
+		return
+	}
+	if len(p.queue)+p.flows.queued > 0 && len(p.inflight) == 0 && !p.delaying {
 		p.delaying = true
 		p.timer.Reset(p.delay) // if a batch is in flight the queue goes with the next batch
 	}
 	p.mu.Unlock()
-	fail(failed, &unavailable)
 }
 
 // flushNow proposes the queue at the end of the delay.
 func (p *Pipeline) flushNow() {
 	p.mu.Lock()
 	p.delaying = false
-	failed := p.propose()
-	p.mu.Unlock()
-	fail(failed, &unavailable)
+	p.proposeAndUnlock(nil)
 }
 
 // Why returns the result for a command with an unknown outcome.
@@ -212,13 +206,19 @@ func Why(failed protocol.Status) *protocol.Result {
 var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
 	Message: "no majority of the shard has confirmed the change in time; it may have been made"}
 
-// propose proposes batches while the window has room, and returns ops that could not be proposed. The lock is held.
-// If nothing is in flight propose leaves the queue empty: no outcome would call it again for the rest.
-func (p *Pipeline) propose() (failed []Op) {
-	for p.mayPropose() && len(p.inflight) < p.window && !p.closed {
+// proposeAndUnlock proposes batches while the window has room. The caller holds the lock; proposeAndUnlock releases the
+// lock, and answers the failed ops and the ops that could not be proposed. If nothing is in flight the queue is left
+// empty: no outcome would have the rest proposed.
+func (p *Pipeline) proposeAndUnlock(failed []Op) {
+	stamped := p.Level() >= shard.StampLevel
+	for len(p.inflight) < p.window && !p.closed {
+		first := p.term.stage == waiting
+		if !first && (stamped && p.term.stage != leading || len(p.queue)+p.flows.queued == 0) {
+			break
+		}
 		ops, bytes := p.next()
 		leads := uint64(0)
-		if p.term.stage == waiting {
+		if first {
 			ops, bytes, leads = p.begin(ops, bytes)
 		}
 		if len(ops) == 0 {
@@ -227,24 +227,31 @@ func (p *Pipeline) propose() (failed []Op) {
 		p.sequence++
 		sequence, now := p.sequence, p.clock()
 		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, p.stamp(now), len(ops), bytes)
+		large := len(bytes) > largeCommand &&
+			slices.ContainsFunc(ops, func(o Op) bool { return o.Source != nil && o.size > largeCommand })
 		p.inflight = append(p.inflight, inflight{
-			sequence: sequence, ops: ops, proposed: now, large: hasLarge(ops, bytes), leads: leads,
+			sequence: sequence, ops: ops, proposed: now, large: large, leads: leads,
 		})
-		if err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.recordOutcome(sequence, o) }); err == nil {
+		err := p.log.Propose(p.encoded, func(o shard.Outcome) {
+			if o != shard.OutcomeApplied { // Land was called for an applied batch
+				p.missed(sequence, o)
+			}
+		})
+		if err == nil {
 			break
 		}
 		p.inflight = p.inflight[:len(p.inflight)-1]
 		p.lost(leads)
 		failed = append(failed, ops...)
 	}
-	if p.term.stage == following && p.queued() > 0 && p.stamped() { // without a stamp they would have no effect
-		failed = p.drain(failed)
+	if p.term.stage == following && stamped && len(p.queue)+p.flows.queued > 0 {
+		failed = p.drain(failed) // without a stamp they would have no effect
 	}
-	return failed
+	p.mu.Unlock()
+	if len(failed) > 0 {
+		fail(failed, &unavailable)
+	}
 }
-
-// queued returns how many commands wait.
-func (p *Pipeline) queued() int { return len(p.queue) + p.flows.queued() }
 
 // next removes the next batch from the queue: the whole queue, as a rule, or as much as one batch may hold.
 func (p *Pipeline) next() (ops []Op, bytes []byte) {
@@ -252,7 +259,7 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	if p.own > hostPerBatch || p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum {
 		p.shareOut()
 	}
-	if p.flows.queued() > 0 {
+	if p.flows.queued > 0 {
 		return p.nextShared()
 	}
 	ops = p.queue
@@ -260,40 +267,34 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	if n := len(p.spare); n > 0 {
 		p.queue, p.spare = p.spare[n-1], p.spare[:n-1]
 	}
-	if len(ops) <= maxBatchCommands && len(p.bytes) <= maxBatchBytes {
+	n, size := len(ops), len(p.bytes)
+	if n <= maxBatchCommands && size <= maxBatchBytes {
 		p.own = 0
 		p.urgent.Store(0)
 		if p.delaying { // the next commands have a delay of their own
 			p.timer.Stop()
 			p.delaying = false
 		}
-		bytes = p.bytes
-		p.bytes, p.other = p.other[:0], kept(bytes)
-		return ops, bytes
-	}
-	n, size := 0, 0
-	for n < len(ops) && n < maxBatchCommands && (n == 0 || size+int(ops[n].size) <= maxBatchBytes) {
-		size += int(ops[n].size)
-		if !ops[n].Delayable {
-			p.urgent.Add(-1)
+	} else {
+		n, size = 0, 0
+		for n < len(ops) && n < maxBatchCommands && (n == 0 || size+int(ops[n].size) <= maxBatchBytes) {
+			size += int(ops[n].size)
+			if !ops[n].Delayable {
+				p.urgent.Add(-1)
+			}
+			if p.flowOf(&ops[n]) == p.flows.host {
+				p.own -= int(ops[n].size) + commandCost
+			}
+			n++
 		}
-		if p.flowOf(&ops[n]) == p.flows.host {
-			p.own -= ops[n].cost()
-		}
-		n++
+		p.queue = append(p.queue, ops[n:]...)
 	}
-	p.queue = append(p.queue, ops[n:]...)
 	bytes = p.bytes
-	p.bytes, p.other = append(p.other[:0], bytes[size:]...), kept(bytes)
-	return ops[:n], bytes[:size]
-}
-
-// kept returns memory that is to be used again, or nil for the memory of a burst.
-func kept(bytes []byte) []byte {
-	if cap(bytes) > keptBytes {
-		return nil
+	p.bytes, p.other = append(p.other[:0], bytes[size:]...), bytes
+	if cap(bytes) > keptBytes { // the memory of a burst
+		p.other = nil
 	}
-	return bytes
+	return ops[:n], bytes[:size]
 }
 
 // Land returns the ops of a batch of this pipeline that is being applied, and when the batch was proposed; nil if the
@@ -334,29 +335,21 @@ func (p *Pipeline) Completed(ops []Op) {
 	if len(p.spare) < p.window && cap(ops) <= keptOps {
 		p.spare = append(p.spare, ops[:0])
 	}
-	failed := p.propose()
-	p.mu.Unlock()
-	fail(failed, &unavailable)
+	p.proposeAndUnlock(nil)
 }
 
-// recordOutcome is called by the log with the outcome of a batch. For an applied batch, Land was called before.
-func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
-	if o == shard.OutcomeApplied {
-		return
-	}
+// missed is called by the log with the outcome of a batch that was not applied.
+func (p *Pipeline) missed(sequence uint64, o shard.Outcome) {
 	p.mu.Lock()
 	b := p.remove(sequence)
 	p.lost(b.leads)
-	var failed []Op
+	failed := b.ops
 	if o == shard.OutcomeUnknown && p.term.stage == leading {
 		// No majority has answered for as long as a batch may take. The commands that have waited for the batch would
 		// only wait as long again, in a batch that fares no better.
-		failed = p.drain(nil)
+		failed = p.drain(failed)
 	}
-	failed = append(failed, p.propose()...)
-	p.mu.Unlock()
-	fail(b.ops, &unavailable)
-	fail(failed, &unavailable)
+	p.proposeAndUnlock(failed)
 }
 
 // Abandon answers everything in the queue: this host leads the shard no more. Batches in flight get their outcome
@@ -371,7 +364,7 @@ func (p *Pipeline) Abandon(why protocol.Result) {
 // drain appends the whole queue to ops, and empties the queue.
 func (p *Pipeline) drain(ops []Op) []Op {
 	ops = append(ops, p.queue...)
-	for p.flows.queued() > 0 {
+	for p.flows.queued > 0 {
 		ops, p.other = p.flows.take(ops, p.other[:0], calm)
 	}
 	p.queue, p.bytes, p.own = nil, nil, 0
@@ -392,7 +385,7 @@ func (p *Pipeline) Close() {
 func (p *Pipeline) Waiting() (commands, batches int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.queued(), len(p.inflight)
+	return len(p.queue) + p.flows.queued, len(p.inflight)
 }
 
 // Shared returns how many batches were shared out.

@@ -115,7 +115,7 @@ func TestABatchThatWasAnsweredBeforeLandsWithoutOps(t *testing.T) {
 	l := newHeld(t)
 	l.add(3, &shard.Command{Kind: shard.CmdContinue})
 	l.p.Flush()
-	l.p.recordOutcome(1, shard.OutcomeUnknown)
+	l.p.missed(1, shard.OutcomeUnknown)
 	if ops, _, err := l.p.Land(1, 3); err != nil || ops != nil {
 		t.Fatalf("%d ops, %v", len(ops), err)
 	}
@@ -144,7 +144,7 @@ func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 		now += int64(10 * time.Millisecond)
 	}
 	take := func() {
-		for p.queued() > 0 {
+		for len(p.queue)+p.flows.queued > 0 {
 			p.next()
 		}
 	}
@@ -247,12 +247,12 @@ func TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt(t *testing.T) {
 	}
 	add()
 	add()
-	l.p.recordOutcome(1, shard.OutcomeUnknown)
+	l.p.missed(1, shard.OutcomeUnknown)
 	if len(failed) != 2 || failed[0] != protocol.StatusUnavailable || failed[1] != failed[0] {
 		t.Errorf("answered: %v, want both with UNAVAILABLE", failed)
 	}
 	add()
-	l.p.recordOutcome(2, shard.OutcomeDropped)
+	l.p.missed(2, shard.OutcomeDropped)
 	if n := len(l.proposed); n != 2 {
 		t.Errorf("%d batches were proposed, want 2", n)
 	}

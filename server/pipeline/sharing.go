@@ -1,7 +1,5 @@
 package pipeline
 
-import "slices"
-
 // flowOf returns the flow of a command.
 func (p *Pipeline) flowOf(o *Op) *flow {
 	s := o.Source
@@ -33,9 +31,10 @@ func (p *Pipeline) Remove(s *Source) {
 // host's own commands in the queue is summed up: when it exceeds the host's share of a batch, the queue is shared
 // out.
 func (p *Pipeline) classify(f *flow, o *Op) {
+	cost := int(o.size) + commandCost
 	if f == p.flows.host {
-		if p.flows.queued() == 0 {
-			p.own += o.cost()
+		if p.flows.queued == 0 {
+			p.own += cost
 		}
 		return
 	}
@@ -43,7 +42,7 @@ func (p *Pipeline) classify(f *flow, o *Op) {
 		f.epoch, f.pending = p.epoch, 0
 		f.light++
 	}
-	f.pending += o.cost()
+	f.pending += cost
 	p.latest = max(p.latest, o.Started)
 	switch {
 	case f.pending > heavyCost:
@@ -102,10 +101,4 @@ func (p *Pipeline) nextShared() (ops []Op, bytes []byte) {
 		}
 	}
 	return ops, p.other
-}
-
-// hasLarge returns whether large commands of clients are in a batch.
-func hasLarge(ops []Op, bytes []byte) bool {
-	return len(bytes) > largeCommand &&
-		slices.ContainsFunc(ops, func(o Op) bool { return o.Source != nil && o.size > largeCommand })
 }

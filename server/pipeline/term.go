@@ -59,9 +59,7 @@ func (p *Pipeline) Lead(number uint64, done func(e *shard.Effect, failed protoco
 	p.term.bytes = shard.AppendCommand(nil, &c)
 	p.term.op = Op{Done: done, size: int32(len(p.term.bytes))}
 	p.term.stage = waiting
-	failed := p.propose()
-	p.mu.Unlock()
-	fail(failed, &unavailable)
+	p.proposeAndUnlock(nil)
 }
 
 // Elapsed returns for how many milliseconds this host has led, as in the stamp of a batch that is proposed now; ok is
@@ -75,12 +73,9 @@ func (p *Pipeline) Elapsed() (ms uint64, ok bool) {
 	return p.stamp(p.clock()).Elapsed, true
 }
 
-// stamped reports whether batches are stamped.
-func (p *Pipeline) stamped() bool { return p.Level() >= shard.StampLevel }
-
 // stamp returns the stamp of a batch that is proposed at a time.
 func (p *Pipeline) stamp(now time.Time) clock.Stamp {
-	if !p.stamped() || p.term.stage == following {
+	if p.Level() < shard.StampLevel || p.term.stage == following {
 		return clock.Stamp{}
 	}
 	s := clock.Stamp{Term: p.term.number}
@@ -88,17 +83,6 @@ func (p *Pipeline) stamp(now time.Time) clock.Stamp {
 		s.Elapsed = uint64(max(now.Sub(p.term.zero), 0) / time.Millisecond)
 	}
 	return s
-}
-
-// mayPropose reports whether there are commands to propose, and they may be proposed now.
-func (p *Pipeline) mayPropose() bool {
-	switch {
-	case p.term.stage == waiting:
-		return true
-	case p.stamped() && p.term.stage != leading:
-		return false
-	}
-	return p.queued() > 0
 }
 
 // begin puts the first command of the term, which waits, before a batch, and returns the term.

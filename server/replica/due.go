@@ -38,7 +38,7 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	at, ok := r.nextAlarm()
 	elapsed, counted := r.Pipeline.Elapsed()
 	c := r.Machine.Clock()
-	if !ok || !counted || c.Term != term || r.Level() < shard.StampLevel {
+	if !ok || !counted || c.Term != term || r.Pipeline.Level() < shard.StampLevel {
 		return
 	}
 	now, known := c.At(elapsed), time.Duration(c.Now-c.Base)*time.Millisecond
@@ -58,26 +58,14 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	}
 }
 
-// awaken has the loop wake up early if the applied commands have set an alarm that is due before the next tick. Apply
-// calls awaken.
-func (r *Replica) awaken() {
-	at, ok := r.nextAlarm()
-	if !ok || at == r.awake {
-		return
-	}
+// awaken has the loop wake up early if the next alarm, at a time of the shard, is due before the next tick. Apply calls
+// awaken for an alarm that the loop was not woken for.
+func (r *Replica) awaken(at uint64) {
 	now := r.EstimatedTime()
 	if wait := time.Duration(at-min(at, now)) * time.Millisecond; now != 0 && wait < Tick {
 		r.awake = at
 		time.AfterFunc(wait+time.Millisecond, r.set.Wake) // the time of a shard has whole milliseconds
 	}
-}
-
-// nextAlarm returns the time of the shard at which the next alarm is due.
-func (r *Replica) nextAlarm() (at uint64, ok bool) {
-	if probe := r.set.config.NextAlarm; probe != nil {
-		return probe(r.ID, r.Machine)
-	}
-	return r.Machine.NextAlarm()
 }
 
 // Beats returns how many commands this host has proposed only to move the time of the shard.
@@ -88,7 +76,7 @@ func (r *Replica) Beats() uint64 { return r.beats.Load() }
 func (t *leaderTasks) raiseLevel() {
 	r := t.r
 	to := r.set.Meta.Machine.Level()
-	if to <= r.Level() || t.raising.Swap(true) {
+	if to <= r.Pipeline.Level() || t.raising.Swap(true) {
 		return
 	}
 	done := func(*shard.Effect, protocol.Status) { t.raising.Store(false) }

@@ -22,9 +22,20 @@ type end struct{ on atomic.Pointer[running] }
 type running struct {
 	shard.Log
 	replica uint64
+	guarded guarded // the log, nil if the log is not guarded
 }
 
-func (e *end) open(log shard.Log, replica uint64) { e.on.Store(&running{log, replica}) }
+// guarded is a log that can restrict its leader to commands that free room. A log in memory is not guarded.
+type guarded interface {
+	// Guard returns the reason for the restriction: the disks of too many hosts are nearly full. On a follower Guard
+	// returns nil.
+	Guard() error
+}
+
+func (e *end) open(log shard.Log, replica uint64) {
+	g, _ := log.(guarded)
+	e.on.Store(&running{log, replica, g})
+}
 
 // Propose implements shard.Log.
 func (e *end) Propose(batch []byte, done func(shard.Outcome)) error {
@@ -94,13 +105,19 @@ func (e *end) Progress() []shard.Progress {
 	return nil
 }
 
-// Guard implements guarded.
-func (e *end) Guard() error {
-	if on := e.on.Load(); on != nil {
-		return guardOf(on.Log)
+func (e *end) guard() error {
+	if on := e.on.Load(); on != nil && on.guarded != nil {
+		return on.guarded.Guard()
 	}
 	return nil
 }
+
+// Guard returns why this host, as the leader of the shard, must refuse changes that free no room, or nil if it need
+// not.
+func (r *Replica) Guard() error { return r.end.guard() }
+
+// Guard is Replica.Guard for the nodes.
+func (m *Meta) Guard() error { return m.end.guard() }
 
 // seat is a place for a replica of a shard at this host.
 type seat struct {

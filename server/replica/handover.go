@@ -91,24 +91,3 @@ func successor(log shard.Log, others []shard.HostID) shard.HostID {
 	}
 	return best
 }
-
-// guarded is a log that can restrict its leader to commands that free room. A log in memory is not guarded.
-type guarded interface {
-	// Guard returns the reason for the restriction: the disks of too many hosts are nearly full. On a follower Guard
-	// returns nil.
-	Guard() error
-}
-
-func guardOf(log shard.Log) error {
-	if g, ok := log.(guarded); ok {
-		return g.Guard()
-	}
-	return nil
-}
-
-// Guard returns why this host, as the leader of the shard, must refuse changes that free no room, or nil if it need
-// not.
-func (r *Replica) Guard() error { return guardOf(r.log) }
-
-// Guard is Replica.Guard for the nodes.
-func (m *Meta) Guard() error { return guardOf(m.log) }

@@ -101,7 +101,7 @@ func (r *Replica) calm() bool {
 	}
 	_, alarm := r.nextAlarm()
 	return s.serving && !alarm && r.Machine.Sessions() == 0 && r.Machine.Pending() == 0 &&
-		r.Level() >= r.set.Meta.Machine.Level() && !t.sweep.running && t.idle()
+		r.Pipeline.Level() >= r.set.Meta.Machine.Level() && !t.sweep.running && t.idle()
 }
 
 // idle reports whether no work was left for the next run. Timers of waiters count, because timers outlive sessions of
@@ -181,7 +181,7 @@ func (r *Replica) lacks(limit time.Duration) error {
 	switch {
 	case l.Leader == 0:
 		return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
-	case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Level() < s.Meta.Machine.Level()):
+	case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Pipeline.Level() < s.Meta.Machine.Level()):
 		return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
 	// No read needed a proof for a while.
 	case r.Holds() && r.fresh.age(s.Now()) > staleAfter && !r.fresh.confirmed(limit):

@@ -10,22 +10,24 @@ import (
 
 // mutation is both directions of one kind of request.
 type mutation struct {
-	// command returns the command for a request, and separately the fields of all mutations, the node and the name.
+	// Command returns the command for a request, and separately the fields of all mutations, the node and the name.
 	// The part of the command in the form of its kind is written to body, whose memory is used again.
-	command func(r *protocol.Request, body *[]byte) (m *protocol.Mutation, node uint64, name []byte, c shard.Command)
+	Command func(r *protocol.Request, body *[]byte) (m *protocol.Mutation, node uint64, name []byte, c shard.Command)
 	// fill gives the answer to a successful request its content, in memory of the replica that is used again. Nil: the
 	// answer has no content.
 	fill func(r *Replica, c *shard.Command, e *shard.Effect)
-	// mayChangeNothing: such requests often repeat known facts, and then need not go into the log.
-	mayChangeNothing bool
+	// MayChangeNothing: such requests often repeat known facts, and then need not go into the log. They are tried with
+	// Replica.Unchanged first.
+	MayChangeNothing bool
 	// waits says by which forecast the command, once applied, only waits for other commands.
 	waits forecast
-	// frees: the request reduces what is held, and is let in even when the disk is nearly full.
-	frees bool
+	// Frees: the request reduces what is held, and is let in even when the disk is nearly full.
+	Frees bool
 }
 
-// mutations are the mutations of all kinds of objects, by the kind of request.
-var mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
+// Mutations are the mutations of all kinds of objects, by the kind of request. A kind without a Command changes no
+// object. The list never changes.
+var Mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
 	for _, of := range []map[protocol.Kind]mutation{semaphoreMutations, rolloutMutations, processMutations} {
 		for kind, m := range of {
 			all[kind] = m
@@ -42,15 +44,6 @@ func (r *Replica) initAnswers() {
 	}
 }
 
-// IsMutation reports whether requests of the kind change an object.
-func IsMutation(k protocol.Kind) bool { return mutations[k].command != nil }
-
-// Frees reports whether requests of the kind reduce what is held.
-func Frees(k protocol.Kind) bool { return mutations[k].frees }
-
-// MayChangeNothing reports whether requests of the kind are tried with Replica.Unchanged first.
-func MayChangeNothing(k protocol.Kind) bool { return mutations[k].mayChangeNothing }
-
 // forecast says for what a command may wait once it is applied. A forecast is no function: a command that is passed to
 // a function of a table would be allocated.
 type forecast uint8
@@ -64,7 +57,7 @@ const (
 // WillWait reports whether a command, once applied, would only wait for other commands, and none is proposed at once.
 // Then the command can be delayed.
 func (r *Replica) WillWait(k protocol.Kind, c *shard.Command) bool {
-	switch waits := mutations[k].waits; {
+	switch waits := Mutations[k].waits; {
 	case waits == neverWaits || r.Pipeline.Urgent():
 		return false
 	case waits == queues:
@@ -76,7 +69,7 @@ func (r *Replica) WillWait(k protocol.Kind, c *shard.Command) bool {
 // CommandOf returns the command for a mutation. Its texts and bytes are in the memory of the request and of body,
 // which may be used again once the command is encoded.
 func CommandOf(r *protocol.Request, body *[]byte) shard.Command {
-	m, node, name, c := mutations[r.Kind].command(r, body)
+	m, node, name, c := Mutations[r.Kind].Command(r, body)
 	c.Node, c.Name = shard.NodeID(node), name
 	c.Session, c.Number, c.Acked = shard.SessionID(m.SessionID), m.Number, m.Acknowledged
 	return c

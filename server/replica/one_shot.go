@@ -55,9 +55,6 @@ func (r *Replica) unlockFired() {
 
 // notifyWatches notifies the one-shot watches of a change, or drops the watches of an ended session.
 func (r *Replica) notifyWatches(e *shard.Effect) {
-	if r.watching.Load() == 0 {
-		return
-	}
 	r.mu.Lock()
 	defer r.unlockFired()
 	if e.Kind == shard.EffectSessionEnded {

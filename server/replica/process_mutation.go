@@ -10,7 +10,7 @@ import (
 // request.
 var processMutations = map[protocol.Kind]mutation{
 	protocol.KindProcessPut: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessPut
 			m.Spec = m.Spec.WithDefaults()
 			*body = process.Append((*body)[:0], &m.Put)
@@ -23,16 +23,16 @@ var processMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindProcessDelete: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessDelete
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdProcessDelete, Flags: flagIf(m.Force, shard.FlagForce),
 			}
 		},
-		frees: true,
+		Frees: true,
 	},
 	protocol.KindProcessAct: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessAct
 			*body = process.Append((*body)[:0], &m.Act)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessAct, Body: *body}
@@ -40,7 +40,7 @@ var processMutations = map[protocol.Kind]mutation{
 	},
 	protocol.KindProcessJoin: {
 		waits: gathers,
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessJoin
 			m.Spec = m.Spec.WithDefaults()
 			*body = process.Append((*body)[:0], &m.Arrival)
@@ -50,23 +50,23 @@ var processMutations = map[protocol.Kind]mutation{
 	},
 	protocol.KindProcessLeave: {
 		waits: gathers,
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessLeave
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdProcessLeave, Order: shard.OrderID(m.MemberID),
 			}
 		},
-		frees: true,
+		Frees: true,
 	},
 	protocol.KindProcessPrepared: {
 		waits: gathers,
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessPrepared
 			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessPrepared, &m.Part, nil)
 		},
 	},
 	protocol.KindProcessSend: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessSend
 			to := process.Request{Audience: m.Audience}
 			for id := range m.To.All() {
@@ -80,7 +80,7 @@ var processMutations = map[protocol.Kind]mutation{
 		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.ProcessSend.Exchange = uint64(e.Order) },
 	},
 	protocol.KindProcessReply: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessReply
 			c := partCommand(shard.CmdProcessReply, &m.Part, m.Data)
 			c.Timeout, c.Flags = m.Exchange, flagIf(m.Failed, shard.FlagFailed)
@@ -88,30 +88,30 @@ var processMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindProcessComplete: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessComplete
 			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessComplete, &m.Part, m.Result)
 		},
 	},
 	protocol.KindProcessCompleted: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessCompleted
 			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessCompleted, &m.Part, nil)
 		},
 	},
 	protocol.KindProcessFail: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessFail
 			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessFail, &m.Part, m.Text)
 		},
 	},
 	protocol.KindInboxAck: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.InboxAck
 			part := protocol.Part{MemberID: m.MemberID, Ack: m.Ack}
 			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdInboxAck, &part, nil)
 		},
-		frees: true,
+		Frees: true,
 	},
 }
 

@@ -132,7 +132,7 @@ func (t *leaderTasks) checkQuota(id shard.NodeID) {
 
 // checkQuotas names all nodes whose quotas differ, and the shard itself.
 func (t *leaderTasks) checkQuotas() {
-	if t.r.Level() < quotaLevel {
+	if t.r.Pipeline.Level() < quotaLevel {
 		return // when the level rises all quotas are compared
 	}
 	differing := t.r.set.quotas.differing(t.r.Machine.LimitedNodes(nil))
@@ -145,7 +145,7 @@ func (t *leaderTasks) checkQuotas() {
 func (t *leaderTasks) proposeQuotas() {
 	r := t.r
 	named, more := t.nextQuotas()
-	if r.Level() < quotaLevel {
+	if r.Pipeline.Level() < quotaLevel {
 		return
 	}
 	for i, id := range named {

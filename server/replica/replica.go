@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/inbox"
 	"github.com/signalbox/signalbox/server/lease"
@@ -49,6 +48,8 @@ type Replica struct {
 	dirty   []Conn
 	one     [1]shard.Effect
 	awake   uint64 // the last alarm that the loop was woken for
+	// nextAlarm returns the time of the shard at which the next alarm is due: of the machine, unless a test says it.
+	nextAlarm func() (at uint64, ok bool)
 	// answer is reused for every answer, because an encoder takes pointers.
 	answer  protocol.Answer
 	answers [protocol.MaxRequestKind + 1]protocol.AnswerMessage // the places in answer, by the kind of request
@@ -82,6 +83,9 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 		bound:   make(map[shard.SessionID][]Conn),
 		watches: shard.NewWatchSet[watchRef](),
 		asking:  make(chan struct{}, maxAsking),
+	}
+	if r.nextAlarm = m.NextAlarm; s.config.NextAlarm != nil {
+		r.nextAlarm = func() (uint64, bool) { return s.config.NextAlarm(id, m) }
 	}
 	r.leadership.Store(&shard.Leadership{})
 	r.log = &r.end
@@ -135,16 +139,13 @@ func (r *Replica) gone() {
 // Leads reports whether this host takes itself for the leader of the shard.
 func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.config.Self.ID }
 
-// Level is the level of the shard, as far as this replica has applied its log.
-func (r *Replica) Level() level.Level { return r.Pipeline.Level() }
-
-// noteLevel sets the level of the pipeline to the level of the machine.
+// noteLevel sets the level of the pipeline to the level of the shard, as far as this replica has applied its log.
 func (r *Replica) noteLevel() { r.Pipeline.SetLevel(r.Machine.Level()) }
 
 // Apply implements shard.StateMachine.
 func (r *Replica) Apply(entries []shard.Entry) error {
 	for i := range entries {
-		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.Level()); err != nil {
+		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.Pipeline.Level()); err != nil {
 			return r.set.Halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
 		}
 		var ops []pipeline.Op
@@ -170,7 +171,9 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 			r.Pipeline.Completed(ops)
 		}
 	}
-	r.awaken()
+	if at, ok := r.nextAlarm(); ok && at != r.awake {
+		r.awaken(at)
+	}
 	r.set.Stir()
 	return nil
 }
@@ -225,11 +228,13 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			r.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
 		case shard.EffectInbox:
 			r.Inboxes.Note(e.Session, e.Order)
-		case shard.EffectChanged:
-			r.notifyWatches(e)
-		case shard.EffectSessionEnded:
-			r.notifyWatches(e)
-			r.sessionEnded(e)
+		case shard.EffectChanged, shard.EffectSessionEnded:
+			if r.watching.Load() > 0 {
+				r.notifyWatches(e)
+			}
+			if e.Kind == shard.EffectSessionEnded {
+				r.sessionEnded(e)
+			}
 		case shard.EffectSessionSeen:
 			// The session may have ended at its home before it came here. The home reports a later end.
 			if r.Leads() {
@@ -298,7 +303,7 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 		return
 	}
 	answer := r.answers[o.Kind]
-	if fill := mutations[o.Kind].fill; fill != nil {
+	if fill := Mutations[o.Kind].fill; fill != nil {
 		fill(r, command, e)
 	}
 	if e.Flags&shard.FlagQueued == 0 {

@@ -9,7 +9,7 @@ import (
 // rolloutMutations are the mutations of rollouts. Until a command is written, its body refers to the request.
 var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutPut: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutPut
 			m.Spec = m.Spec.WithDefaults()
 			*body = rollout.Append((*body)[:0], &m.Put)
@@ -22,16 +22,16 @@ var rolloutMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindRolloutDelete: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutDelete
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdRolloutDelete, Flags: flagIf(m.Force, shard.FlagForce),
 			}
 		},
-		frees: true,
+		Frees: true,
 	},
 	protocol.KindRolloutPublish: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutPublish
 			*body = rollout.Append((*body)[:0], &m.Publication)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
@@ -41,7 +41,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutPublish.Seq = uint64(e.Order) },
 	},
 	protocol.KindRolloutSource: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutSource
 			*body = rollout.Append((*body)[:0], &m.SourceRole)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutSource, Body: *body}
@@ -49,7 +49,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutSource.SourceID = uint64(e.Order) },
 	},
 	protocol.KindRolloutOffer: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutOffer
 			*body = rollout.Append((*body)[:0], &m.Offering)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
@@ -59,7 +59,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutOffer.Seq = uint64(e.Order) },
 	},
 	protocol.KindRolloutJoin: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutJoin
 			*body = rollout.Append((*body)[:0], &m.Instance)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutJoin, Body: *body}
@@ -67,14 +67,14 @@ var rolloutMutations = map[protocol.Kind]mutation{
 		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutJoin.InstanceID = uint64(e.Order) },
 	},
 	protocol.KindRolloutLeave: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutLeave
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutLeave}
 		},
-		frees: true,
+		Frees: true,
 	},
 	protocol.KindRolloutRole: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutRole
 			c := shard.Command{Kind: shard.CmdRolloutRole}
 			if m.Leader {
@@ -84,24 +84,24 @@ var rolloutMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindRolloutReport: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutReport
 			return &m.Mutation, m.NodeID, m.Name, reportCommand(shard.CmdRolloutReport, &m.Report, body)
 		},
-		mayChangeNothing: true,
+		MayChangeNothing: true,
 	},
 	protocol.KindRolloutAsk: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutAsk
 			return &m.Mutation, m.NodeID, m.Name, reportCommand(shard.CmdRolloutAsk, &m.Report, body)
 		},
 		fill: func(r *Replica, c *shard.Command, e *shard.Effect) {
 			r.answer.RolloutAsk = r.askAnswer(c, e)
 		},
-		mayChangeNothing: true,
+		MayChangeNothing: true,
 	},
 	protocol.KindRolloutAct: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutAct
 			*body = rollout.Append((*body)[:0], &m.Act)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutAct, Body: *body}
@@ -109,7 +109,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) { r.answer.RolloutAct.Generation = uint64(e.Order) },
 	},
 	protocol.KindRolloutGate: {
-		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutGate
 			*body = rollout.Append((*body)[:0], &m.Judgement)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutGate, Body: *body}

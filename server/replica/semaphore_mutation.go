@@ -8,7 +8,7 @@ import (
 // semaphoreMutations are the mutations of semaphores.
 var semaphoreMutations = map[protocol.Kind]mutation{
 	protocol.KindSemaphoreCreate: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.SemaphoreCreate
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdSemaphoreCreate, Count: m.Limit,
 				Data: m.Data}
@@ -18,7 +18,7 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindSemaphoreUpdate: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.SemaphoreUpdate
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdSemaphoreUpdate, Data: m.Data, Order: shard.OrderID(m.OrderID),
@@ -30,7 +30,7 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindSemaphoreResize: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.SemaphoreResize
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdSemaphoreResize, Count: m.Limit, Revision: shard.Revision(m.ExpectedRevision),
@@ -41,17 +41,17 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindSemaphoreDelete: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.SemaphoreDelete
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdSemaphoreDelete, Flags: flagIf(m.Force, shard.FlagForce),
 			}
 		},
-		frees: true,
+		Frees: true,
 	},
 	protocol.KindAcquire: {
 		waits: queues,
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.Acquire
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdAcquire, Count: m.Count, Timeout: m.TimeoutMillis, Data: m.Data,
@@ -69,13 +69,13 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindRelease: {
-		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+		Command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.Release
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRelease, Order: shard.OrderID(m.OrderID)}
 		},
 		fill: func(r *Replica, _ *shard.Command, e *shard.Effect) {
 			r.answer.Release.Released = e.Flags&shard.FlagReleased != 0
 		},
-		frees: true,
+		Frees: true,
 	},
 }

@@ -62,6 +62,9 @@ type Set struct {
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 	proposer uint64
+	// Now returns the host's time for judging leases and proofs. It is monotonic; a simulation may give each host a
+	// clock of its own.
+	Now      func() time.Time
 	Started  time.Time
 	Meta     *Meta
 	Replicas []*Replica // data shard i+1 at i
@@ -92,9 +95,10 @@ type Set struct {
 // New returns replicas without logs.
 func New(config Config) *Set {
 	s := &Set{
-		config: config, log: config.Log, metrics: config.Metrics, proposer: rand.Uint64(), Started: config.Clock(),
-		timing: newTiming(), quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
-		wakes: make(chan struct{}, 1), stop: make(chan struct{}), changing: make(chan struct{}, 1),
+		config: config, log: config.Log, metrics: config.Metrics, proposer: rand.Uint64(),
+		Now: config.Clock, Started: config.Clock(), timing: newTiming(),
+		quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
+		wakes:  make(chan struct{}, 1), stop: make(chan struct{}), changing: make(chan struct{}, 1),
 	}
 	s.homes.init(s)
 	s.Meta = s.newMetaReplica()
@@ -187,15 +191,11 @@ func (s *Set) elsewhere(r *hosts.Records, id hosts.ShardID) bool {
 	return p == nil || !p.Member()
 }
 
-// Now is the host's time for judging leases and proofs. It is monotonic; a simulation may give each host a clock of
-// its own.
-func (s *Set) Now() time.Time { return s.config.Clock() }
-
 // Since returns a time in nanoseconds since the host began.
 func (s *Set) Since(t time.Time) int64 { return int64(t.Sub(s.Started)) }
 
 // Clock returns Since now.
-func (s *Set) Clock() int64 { return s.Since(s.Now()) }
+func (s *Set) Clock() int64 { return int64(s.Now().Sub(s.Started)) }
 
 // Of returns the replica of the shard that serves a slot.
 func (s *Set) Of(slot shard.Slot) *Replica {

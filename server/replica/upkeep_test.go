@@ -365,7 +365,7 @@ func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 	}
 	data.release(t)
 	until(t, "the shard is of the newest level", h, r.leader.raiseLevel,
-		func() bool { return r.Level() == level.Newest })
+		func() bool { return r.Pipeline.Level() == level.Newest })
 }
 
 // TestWhatTheMetaShardHadNoRoomForIsSaidAgain: a log that is busy refuses what hosts say to the meta shard, and each

@@ -5,7 +5,6 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -76,7 +75,7 @@ func (l *gnetListener) Close() error {
 
 // take moves an accepted connection to an event loop and waits until the loop has opened the connection.
 func (l *gnetListener) take(socket *net.TCPConn) {
-	c := &gnetConn{listener: l, remote: socket.RemoteAddr()}
+	c := &gnetConn{remote: socket.RemoteAddr()}
 	_, err := l.engine.EnrollContext(socket, c)
 	if err != nil || c.raw == nil {
 		l.acceptor.release()
@@ -95,22 +94,4 @@ func (l *gnetListener) loopOf(events gnet.EventLoop) *gnetLoop {
 		l.loops[events] = loop
 	}
 	return loop
-}
-
-// OnOpen, OnTraffic and OnClose are called by gnet on the connection's event loop.
-
-func (l *gnetListener) OnOpen(raw gnet.Conn) ([]byte, gnet.Action) {
-	return nil, raw.Context().(*gnetConn).opened(raw)
-}
-
-func (l *gnetListener) OnTraffic(raw gnet.Conn) gnet.Action {
-	return raw.Context().(*gnetConn).arrived()
-}
-
-func (l *gnetListener) OnClose(raw gnet.Conn, err error) gnet.Action {
-	if errors.Is(err, io.EOF) {
-		err = io.EOF
-	}
-	raw.Context().(*gnetConn).gone(err)
-	return gnet.None
 }

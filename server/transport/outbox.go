@@ -2,6 +2,7 @@ package transport
 
 import (
 	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -57,33 +58,25 @@ func (o *outbox) enter() (entered bool) {
 	return entered
 }
 
-// take appends all queued buffers to batch, and reports whether the outbox is closed. Only the sender may call take;
-// of an event loop connection, all functions on the loop may.
-func (o *outbox) take(batch []*bytebufferpool.ByteBuffer) (_ []*bytebufferpool.ByteBuffer, closed bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.takeLocked(batch), o.closed
-}
+// everything is no bound for take.
+const everything = math.MaxInt64
 
-// takeFew is take for a sender of little: if more than the given bytes are pending, takeFew takes nothing and returns
-// false.
-func (o *outbox) takeFew(batch []*bytebufferpool.ByteBuffer, bytes int64) (_ []*bytebufferpool.ByteBuffer, ok bool) {
+// take appends all queued buffers to batch. left: more than most bytes are pending, and take has taken nothing. closed:
+// the outbox is closed. Only the sender may call take; of an event loop connection, all functions on the loop may.
+func (o *outbox) take(batch []*bytebufferpool.ByteBuffer, most int64) (
+	_ []*bytebufferpool.ByteBuffer, left, closed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.pending.Load() > bytes {
-		return batch, false
+	if o.pending.Load() > most {
+		return batch, true, o.closed
 	}
-	return o.takeLocked(batch), true
-}
-
-func (o *outbox) takeLocked(batch []*bytebufferpool.ByteBuffer) []*bytebufferpool.ByteBuffer {
 	batch = append(batch, o.queue...)
 	clear(o.queue)
 	o.queue = o.queue[:0]
 	if cap(o.queue) > keptQueue {
 		o.queue = nil
 	}
-	return batch
+	return batch, false, o.closed
 }
 
 // leave ends an entered sender, if no buffer was queued since the last take and the outbox is open. If not, the
@@ -144,7 +137,7 @@ func writeTogether(w io.Writer, room []byte, batch []*bytebufferpool.ByteBuffer)
 			_, err = w.Write(b)
 		}
 	}
-	for _, buf := range batch {
+	for i, buf := range batch {
 		if len(room)+len(buf.B) > cap(room) {
 			write(room)
 			room = room[:0]
@@ -156,9 +149,10 @@ func writeTogether(w io.Writer, room []byte, batch []*bytebufferpool.ByteBuffer)
 		} else {
 			room = append(room, buf.B...)
 		}
+		Buffers.Put(buf)
+		batch[i] = nil
 	}
 	write(room)
-	putBack(batch)
 	return given, err
 }
 

@@ -33,7 +33,7 @@ func (w *streamWriter) run() {
 	c, last := w.stream, false
 	for {
 		var closed bool
-		w.batch, closed = c.out.take(w.batch[:0])
+		w.batch, _, closed = c.out.take(w.batch[:0], everything)
 		if closed && !last && len(w.batch) > 0 {
 			last = true
 			_ = c.conn.SetWriteDeadline(time.Now().Add(lastWriteTimeout))

@@ -158,16 +158,6 @@ func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 	}
 }
 
-// Guard returns why this host, where it leads, must not propose what does not free room: an ErrFull, or nil. It is
-// cheap enough to be called for every proposal.
-func (l *Log) Guard() error {
-	refusal := l.refusal.Load()
-	if refusal == nil || l.leadership.Load().Leader != l.host.config.Host {
-		return nil
-	}
-	return *refusal
-}
-
 // judgeRoom decides whether a majority has room for changes, and reports whether this leader refuses them. The refusal
 // of an earlier time stays while it says the same.
 func (l *Log) judgeRoom() bool {

@@ -26,7 +26,7 @@ func (e extent) isBehind(from, to point) bool {
 // after the extent in the config, but not before the log is as large as the last snapshot, so that writing snapshots
 // never costs more than writing the log.
 type growth struct {
-	every extent // between two snapshots
+	every extent // between two snapshots at the least
 	keep  extent // stays in the log behind a snapshot
 	due   chan struct{}
 
@@ -39,6 +39,7 @@ type growth struct {
 	wrote    uint64  // the size of the snapshot written last
 	behind   []point // past points, the oldest first, a few for each kept extent
 	size     uint64  // of the last snapshot
+	interval extent  // between the last snapshot and the next
 }
 
 // pointsKept is the number of points for a kept extent: the kept log is longer than the extent by at most one part of
@@ -46,7 +47,7 @@ type growth struct {
 const pointsKept = 8
 
 func newGrowth(every, keep extent) *growth {
-	return &growth{every: every, keep: keep, due: make(chan struct{}, 1)}
+	return &growth{every: every, interval: every, keep: keep, due: make(chan struct{}, 1)}
 }
 
 // add counts applied entries: the index of the first and of the last entry, and the bytes of all.
@@ -68,16 +69,9 @@ func (g *growth) add(first, last uint64, bytes int) {
 		n++
 	}
 	g.behind = append(g.behind[:0], g.behind[n:]...)
-	if g.isDue() {
+	if g.interval.isBehind(g.saved, g.last) {
 		signal(g.due)
 	}
-}
-
-func (g *growth) isDue() bool { return g.interval().isBehind(g.saved, g.last) }
-
-// interval is the extent between two snapshots.
-func (g *growth) interval() extent {
-	return extent{g.every.entries, max(g.every.bytes, g.size)}
 }
 
 // outruns reports whether the log grows faster than the snapshot under way, of which so many bytes are written. The
@@ -94,9 +88,8 @@ func (g *growth) outruns(written uint64) bool {
 	if written >= size {
 		return true // the length of the rest is unknown
 	}
-	most := g.interval()
-	grown := max(float64(g.last.index-g.prepared.index)*2/float64(most.entries),
-		float64(g.last.bytes-g.prepared.bytes)*8/float64(most.bytes))
+	grown := max(float64(g.last.index-g.prepared.index)*2/float64(g.interval.entries),
+		float64(g.last.bytes-g.prepared.bytes)*8/float64(g.interval.bytes))
 	return grown > float64(written)/float64(size)
 }
 
@@ -104,7 +97,7 @@ func (g *growth) outruns(written uint64) bool {
 func (g *growth) check() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.isDue()
+	return g.interval.isBehind(g.saved, g.last)
 }
 
 // sinceSnapshot is the length of the log behind the last snapshot in bytes.
@@ -139,7 +132,14 @@ func (g *growth) write(size uint64) {
 func (g *growth) save() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.saved, g.size = g.written, g.wrote
+	g.saved = g.written
+	g.resize(g.wrote)
+}
+
+// resize notes the size of the last snapshot. The lock is held.
+func (g *growth) resize(size uint64) {
+	g.size = size
+	g.interval.bytes = max(g.every.bytes, size)
 }
 
 // givenUp reports whether the snapshot written last was not saved.
@@ -154,7 +154,8 @@ func (g *growth) givenUp() bool {
 func (g *growth) restore(size uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.started, g.saved, g.written, g.size = false, g.last, g.last, size
+	g.started, g.saved, g.written = false, g.last, g.last
+	g.resize(size)
 }
 
 // compactTo returns the index up to which the log may go once a snapshot has the state applied so far; false where no

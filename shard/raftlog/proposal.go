@@ -35,6 +35,16 @@ type proposal struct {
 	done     func(shard.Outcome)
 }
 
+// Guard returns why this host, where it leads, must not propose what does not free room: an ErrFull, or nil. It is
+// cheap enough to be called for every proposal.
+func (l *Log) Guard() error {
+	refusal := l.refusal.Load()
+	if refusal == nil || l.leadership.Load().Leader != l.host.config.Host {
+		return nil
+	}
+	return *refusal
+}
+
 // Propose hands a batch to the engine, which copies the batch. A host that does not lead proposes nothing: the engine
 // would forward the batch to the leader, and the outcome of a batch lost on the way would stay unknown.
 func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
@@ -106,7 +116,7 @@ func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 	deposed := false
 	for {
 		changed := l.changed.wait()
-		if !deposed && l.Leadership() != mine {
+		if !deposed && *l.leadership.Load() != mine {
 			deposed = true
 			if soon := time.Now().Add(l.host.config.election()); soon.Before(p.deadline) {
 				p.deadline = soon
@@ -116,22 +126,18 @@ func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 		select {
 		case result := <-p.request.AppliedC():
 			p.request.Release()
-			return outcomeOf(result)
+			switch {
+			case result.Completed():
+				return shard.OutcomeApplied
+			case result.Dropped():
+				return shard.OutcomeDropped
+			}
+			return shard.OutcomeUnknown
 		case <-timer.C:
 			return shard.OutcomeUnknown // the request is left to the engine, which may still use it
 		case <-changed:
 		}
 	}
-}
-
-func outcomeOf(result dragonboat.RequestResult) shard.Outcome {
-	switch {
-	case result.Completed():
-		return shard.OutcomeApplied
-	case result.Dropped():
-		return shard.OutcomeDropped
-	}
-	return shard.OutcomeUnknown
 }
 
 // forwards are the batches of Forward that the engine has not finished.

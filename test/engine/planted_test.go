@@ -42,13 +42,13 @@ const (
 // mistakes are in the log, its store, its files, the records of replicas, and in who the members are.
 var mistakes = []clienttest.Bug{
 	{
-		Name: "a vote is not durable", File: "logdb/save.go", Noticed: vote,
+		Name: "a vote is not durable", File: "logdb/replica.go", Noticed: vote,
 		Is:      "r.state.Term != r.logged.Term || r.state.Vote != r.logged.Vote || c.snapshot != nil",
 		Becomes: "r.state.Term != r.logged.Term && r.state.Vote == 0 || c.snapshot != nil",
 	}, {
 		Name: "an entry is acknowledged before the sync", File: "logdb/db.go", Noticed: acknowledgement,
-		Is:      "\treturn db.sync(last, nil)\n}\n\n// replicates",
-		Becomes: "\tif len(updates) > 0 {\n\t\treturn nil\n\t}\n\treturn db.sync(last, nil)\n}\n\n// replicates",
+		Is:      "\treturn db.log.Sync(last)\n",
+		Becomes: "\tif len(updates) > 0 {\n\t\treturn nil\n\t}\n\treturn db.log.Sync(last)\n",
 	}, {
 		Name: "the log is written and not synced", File: "wal/buffer.go", Noticed: acknowledgement,
 		Is: "\treturn s.file.SyncData()\n", Becomes: "\treturn nil\n",
@@ -65,10 +65,10 @@ var mistakes = []clienttest.Bug{
 		Is: "\tif !l.noteFirst(oldest.number + 1) {", Becomes: "\tif oldest == nil {",
 	}, {
 		Name: "what is rewritten counts late", File: "logdb/replica.go", Noticed: atSegments,
-		Is: "\tif rewritten {\n", Becomes: "\tif rewritten && r == nil {\n",
+		Is: "\t\tif c.rewritten {\n", Becomes: "\t\tif c.rewritten && r == nil {\n",
 	}, {
 		Name: "what is needed of a record is not counted", File: "logdb/replica.go", Noticed: atSegments,
-		Is:      "\tr.db.need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))",
+		Is:      "\tr.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))",
 		Becomes: "\t_ = changed.place",
 	}, {
 		Name: "a file has its name before it is synced", File: "wholefile.go", Noticed: changes,

@@ -127,7 +127,7 @@ func fieldForms(t *testing.T, f *ast.Field) (there, appended, taken string) {
 			tag = "bytes"
 		}
 	case of == "ClientRef":
-		there = "!" + field + ".isZero()"
+		there = fmt.Sprintf("len(%[1]s.Address)+len(%[1]s.Name)+len(%[1]s.Version) > 0", field)
 	case tag == "":
 		tag = "number"
 	}

@@ -188,7 +188,7 @@ func (w *wireTypes) listing(owner string) (lines []string) {
 			tag = reflect.StructTag(text).Get("wire")
 		}
 		if len(f.Names) == 0 {
-			lines = append(lines, w.embedded(f.Type))
+			lines = append(lines, w.embedded(f.Type)...)
 		}
 		for _, name := range f.Names {
 			lines = append(lines, w.call(owner, f.Type, wireName(name.Name), "m."+name.Name, tag))
@@ -197,14 +197,13 @@ func (w *wireTypes) listing(owner string) (lines []string) {
 	return lines
 }
 
-// embedded is the call for the fields of an embedded struct.
-func (w *wireTypes) embedded(of ast.Expr) string {
+// embedded returns the calls for the fields of an embedded struct. A struct of this package has its fields among those
+// of the message; a struct of another package lists its fields itself.
+func (w *wireTypes) embedded(of ast.Expr) []string {
 	if s, ok := of.(*ast.SelectorExpr); ok {
-		return fmt.Sprintf("m.%s.Fields((*cold)(c))", s.Sel.Name)
+		return []string{fmt.Sprintf("m.%s.Fields((*cold)(c))", s.Sel.Name)}
 	}
-	name := of.(*ast.Ident).Name
-	w.record(name)
-	return fmt.Sprintf("m.%s.fields(c)", name)
+	return w.listing(of.(*ast.Ident).Name)
 }
 
 // record notes that a struct needs a listing.
@@ -219,6 +218,9 @@ func (w *wireTypes) call(owner string, of ast.Expr, wire, field, tag string) str
 	form, most, bounded := strings.Cut(tag, " ")
 	if room, _, qualified := strings.Cut(most, "."); qualified {
 		w.uses[room] = true
+	}
+	if form == "data" { // bytes whose maximum the host sets
+		form, most, bounded = "bytes", "c.dataMax", true
 	}
 	if form != "" && form != "most" {
 		if bounded {

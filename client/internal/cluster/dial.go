@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,45 @@ type Haste struct {
 
 // Leisure is the haste of all requests but those that are lost without a connection.
 var Leisure = Haste{Patience: dialWait}
+
+// Connect returns a connection to the target's host, or to some host if the target has none.
+func (c *Cluster) Connect(
+	ctx context.Context, haste Haste, t Target, stripe int, tried *Host,
+) (*conn.Conn, *Host, error) {
+	h := t(c.routes.Load(), tried)
+	if h == nil {
+		h = c.some(tried)
+	}
+	to, err := h.connIn(ctx, stripe, haste)
+	return to, h, err
+}
+
+// some is a random host, with a connection if any host has a connection.
+func (c *Cluster) some(tried *Host) *Host {
+	var found, connected *Host
+	n, m := 0, 0
+	for _, h := range c.Hosts() {
+		if h == tried {
+			continue
+		}
+		if n++; rand.IntN(n) == 0 {
+			found = h
+		}
+		if h.Up() == nil {
+			continue
+		}
+		if m++; rand.IntN(m) == 0 {
+			connected = h
+		}
+	}
+	switch {
+	case connected != nil:
+		return connected
+	case found != nil:
+		return found
+	}
+	return tried
+}
 
 // connIn is Conn for a caller in haste.
 func (h *Host) connIn(ctx context.Context, number int, haste Haste) (*conn.Conn, error) {

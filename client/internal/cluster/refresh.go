@@ -3,9 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/conn"
@@ -106,68 +104,4 @@ func (c *Cluster) askOver(ctx context.Context, to *conn.Conn) error {
 	defer cancel()
 	// The known version is not sent, because leaders change without a new version.
 	return to.RoundTrip(ctx, &protocol.Routing{}, func(a *protocol.Answer) { c.learn(&a.Routing) })
-}
-
-// learn makes an answer about the routing the present routing. An answer of an older version comes from a host that
-// lags.
-func (c *Cluster) learn(a *protocol.RoutingAnswer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	old := c.routes.Load()
-	if a.Version < old.version || a.Shards.Len() == 0 {
-		return
-	}
-	hosts := make(map[uint64]*Host, a.Hosts.Len())
-	c.expelled = make(map[uint64]bool)
-	for h := range a.Hosts.All() {
-		if h.State == protocol.HostExpelled {
-			c.expelled[h.ID] = true
-		} else {
-			hosts[h.ID] = c.host(h.ID, string(h.Address))
-		}
-	}
-	c.forgetExpelled()
-	next := &routes{version: a.Version, meta: a.MetaShardID, slots: new([protocol.Slots]uint16),
-		moved: maps.Clone(old.moved)}
-	*next.slots = *noRoutes.slots
-	for s := range a.Shards.All() {
-		route := shardRoute{id: s.ID, leader: hosts[s.LeaderHostID]}
-		for id := range s.ReplicaHostIDs.All() {
-			if h := hosts[uint64(id)]; h != nil {
-				route.replicas = append(route.replicas, h)
-			}
-		}
-		if last := old.shard(s.ID).leaderOf(); route.leader == nil && slices.Contains(c.hosts, last) {
-			route.leader = last
-		}
-		next.shards = append(next.shards, route)
-	}
-	for r := range a.Slots.All() {
-		at := slices.IndexFunc(next.shards, func(s shardRoute) bool { return s.id == r.ShardID })
-		for slot := r.First; slot <= r.Last && slot < protocol.Slots; slot++ {
-			if at >= 0 {
-				next.slots[slot] = uint16(at)
-			}
-			if r.Generation != 0 {
-				next.place(uint16(slot), place{r.ShardID, r.Generation})
-			}
-		}
-	}
-	c.routes.Store(next)
-}
-
-// forgetExpelled drops expelled hosts without a connection. An address given to New stays, since another host may
-// answer at the address. The lock is held.
-func (c *Cluster) forgetExpelled() {
-	var given []*Host
-	c.hosts = slices.DeleteFunc(c.hosts, func(h *Host) bool {
-		gone := c.expelled[h.id] && h.Up() == nil
-		for _, address := range c.given {
-			if gone && h.Address() == address {
-				given = append(given, newHost(c, 0, address))
-			}
-		}
-		return gone
-	})
-	c.hosts = append(c.hosts, given...)
 }

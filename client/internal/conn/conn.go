@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -99,6 +100,9 @@ func (c *Conn) Address() string { return c.address }
 // Owner returns the owner that Run was called with.
 func (c *Conn) Owner() Owner { return c.owner }
 
+// LastVouched is the moment at which the latest answered ping was sent.
+func (c *Conn) LastVouched() scope.Instant { return scope.Instant(c.pinger.vouched.Load()) }
+
 // Send sends a request. The handler gets the answer and the pushes, unless Send fails: with a *failure.Transport if
 // the connection is down, with ErrUnsupported if the host does not know the request, with ErrBadRequest if the request
 // is too large for the host.
@@ -128,21 +132,15 @@ func (c *Conn) SendAwaited(address string, h Handler, m protocol.RequestMessage)
 	// Every earlier request was answered, so the host has read all earlier writes.
 	if c.buffers && c.open == 1 && !c.together && len(c.held) == 0 && len(c.out.B) <= smallWrite {
 		c.token.alone = id
-		return id, Work{write: true, read: c.borrow()}, nil
+		w = Work{write: true, read: c.token.holder == noHolder}
+		if w.read {
+			c.token.holder = caller
+			c.token.lent++
+		}
+		return id, w, nil
 	}
 	c.wakeWriter()
 	return id, Work{}, nil
-}
-
-// Do does the work that SendAwaited left to the caller, with no lock held. The channel has a token when the caller
-// need not wait any more.
-func (c *Conn) Do(w Work, answered <-chan struct{}) {
-	if w.write {
-		c.flush()
-	}
-	if w.read {
-		c.readFor(answered)
-	}
 }
 
 // post puts a request into the buffer. The lock is held.

@@ -2,7 +2,10 @@ package conn
 
 import (
 	"errors"
+	"io"
+	"os"
 	"runtime"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -55,7 +58,7 @@ func (c *Conn) read() {
 			c.Fail(err)
 			return
 		}
-		if !c.from.empty() {
+		if len(c.from.unread) > 0 {
 			continue
 		}
 		if c.lend() {
@@ -70,9 +73,45 @@ func (c *Conn) read() {
 	}
 }
 
-// readNext hands on one message. It is for the holder of the read token.
+// Do does the work that SendAwaited left to the caller, with no lock held. The channel has a token when the caller
+// need not wait any more. A caller that holds the read token reads until then, or until the reader wants the token
+// back.
+func (c *Conn) Do(w Work, answered <-chan struct{}) {
+	if w.write {
+		c.flush()
+	}
+	if !w.read {
+		return
+	}
+	for len(answered) == 0 {
+		if err := c.readNext(); errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		} else if err != nil {
+			c.Fail(err)
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token.recalled {
+		c.token.recalled = false
+		_ = c.conn.SetReadDeadline(time.Time{}) // after a close the deadline does not matter
+	} else if c.idle() {
+		c.token.holder = noHolder
+		return
+	}
+	c.recall()
+}
+
+// idle reports whether nothing is awaited, and nothing lies unread. The lock is held, by the holder of the token.
+func (c *Conn) idle() bool {
+	return len(c.handlers) == 0 && len(c.from.unread) == 0 && c.err == nil
+}
+
+// readNext hands on one message: to the handler of its request, or a push that belongs to no request. It is for the
+// holder of the read token.
 func (c *Conn) readNext() error {
-	if c.from.empty() {
+	if len(c.from.unread) == 0 {
 		c.brought = 0
 	}
 	payload, err := c.from.next()
@@ -90,16 +129,10 @@ func (c *Conn) readNext() error {
 	}
 	if a.ID == 0 {
 		c.pushed(a)
-	} else {
-		c.deliver(a)
+		return nil
 	}
-	return nil
-}
-
-// deliver gives a message to the handler of its request.
-func (c *Conn) deliver(a *protocol.Answer) {
 	c.mu.Lock()
-	c.together = c.brought > 1 || !c.from.empty()
+	c.together = c.brought > 1 || len(c.from.unread) > 0
 	h := c.handlers[a.ID]
 	if !moreFollows(a) {
 		delete(c.handlers, a.ID)
@@ -107,23 +140,19 @@ func (c *Conn) deliver(a *protocol.Answer) {
 	if a.Kind.IsAnswer() {
 		c.open--
 		c.token.answeredAlone = a.ID == c.token.alone
-		c.admit()
+		for len(c.held) > 0 && c.open < c.room(0) { // requests that were held back fit now
+			c.out.B = append(c.out.B, c.held[0].frame...)
+			c.held[0] = heldRequest{}
+			c.held = c.held[1:]
+			c.open++
+			c.wakeWriter()
+		}
 	}
 	c.mu.Unlock()
 	if h != nil {
 		h.Answered(c, a)
 	}
-}
-
-// admit sends the requests that were held back and fit now. The lock is held.
-func (c *Conn) admit() {
-	for len(c.held) > 0 && c.open < c.room(0) {
-		c.out.B = append(c.out.B, c.held[0].frame...)
-		c.held[0] = heldRequest{}
-		c.held = c.held[1:]
-		c.open++
-		c.wakeWriter()
-	}
+	return nil
 }
 
 // moreFollows reports whether the request id of a message stays in use after the message.
@@ -171,5 +200,53 @@ func (c *Conn) pushed(a *protocol.Answer) {
 		}
 		c.owner.GoingAway(c, err)
 		c.Fail(err)
+	}
+}
+
+// frames cuts the bytes of a connection into frames.
+type frames struct {
+	from   io.Reader
+	limit  int // the longest payload
+	buf    []byte
+	unread []byte // the bytes in buf that were read from the connection, and were not returned yet
+}
+
+const readBuffer = 16 << 10
+
+func newFrames(from io.Reader) *frames {
+	return &frames{
+		from:  from,
+		limit: int(protocol.FrameLimits(protocol.MaxDataBytes).AnswerFrameBytes),
+		buf:   make([]byte, readBuffer),
+	}
+}
+
+// next returns the payload of the next frame, which is good until the next call.
+func (f *frames) next() ([]byte, error) {
+	for {
+		payload, size, err := protocol.ScanFrame(f.unread, f.limit)
+		if err != nil {
+			return nil, err
+		}
+		if payload != nil {
+			f.unread = f.unread[size:]
+			return payload, nil
+		}
+		if len(f.unread) == 0 || size > cap(f.unread) {
+			// Unread bytes move to the front of the buffer, which makes room for the whole frame.
+			buf := f.buf
+			if size > len(buf) {
+				buf = make([]byte, max(size, min(2*len(buf), f.limit)))
+			} else if len(f.unread) == 0 && len(buf) > keptBuffer {
+				buf = make([]byte, readBuffer)
+			}
+			f.buf, f.unread = buf, buf[:copy(buf, f.unread)]
+		}
+		rest := len(f.unread)
+		n, err := f.from.Read(f.unread[rest:cap(f.unread)])
+		f.unread = f.unread[:rest+n]
+		if n == 0 && err != nil {
+			return nil, err
+		}
 	}
 }

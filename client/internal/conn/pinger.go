@@ -58,9 +58,6 @@ func (p *pinger) stop() {
 	}
 }
 
-// LastVouched is the moment at which the latest answered ping was sent.
-func (c *Conn) LastVouched() scope.Instant { return scope.Instant(c.pinger.vouched.Load()) }
-
 // AddTimeout makes pings frequent enough for a session with the timeout.
 func (c *Conn) AddTimeout(timeout time.Duration) {
 	c.mu.Lock()

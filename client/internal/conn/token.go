@@ -1,10 +1,6 @@
 package conn
 
-import (
-	"errors"
-	"os"
-	"time"
-)
+import "time"
 
 // readToken is the right to read a connection. The lock of the connection guards the token, except for the ticker.
 //
@@ -45,34 +41,6 @@ func newReadToken() readToken {
 	return t
 }
 
-// readFor reads for a caller that holds the token, until the caller's channel has a token, or the reader wants the
-// read token back.
-func (c *Conn) readFor(answered <-chan struct{}) {
-	for len(answered) == 0 {
-		if err := c.readNext(); errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		} else if err != nil {
-			c.Fail(err)
-			break
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.token.recalled {
-		c.token.recalled = false
-		_ = c.conn.SetReadDeadline(time.Time{}) // after a close the deadline does not matter
-	} else if c.idle() {
-		c.token.holder = noHolder
-		return
-	}
-	c.recall()
-}
-
-// idle reports whether nothing is awaited, and nothing lies unread. The lock is held, by the holder of the token.
-func (c *Conn) idle() bool {
-	return len(c.handlers) == 0 && c.from.empty() && c.err == nil
-}
-
 // lend gives the reader's token away, if a caller is likely to use it. The reader then waits in awaitToken.
 func (c *Conn) lend() bool {
 	c.mu.Lock()
@@ -83,16 +51,6 @@ func (c *Conn) lend() bool {
 	}
 	t.answeredAlone = false
 	t.holder, t.checked = noHolder, t.lent
-	return true
-}
-
-// borrow gives the token to a caller, if it is free. The lock is held.
-func (c *Conn) borrow() bool {
-	if c.token.holder != noHolder {
-		return false
-	}
-	c.token.holder = caller
-	c.token.lent++
 	return true
 }
 

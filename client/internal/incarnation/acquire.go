@@ -3,6 +3,7 @@ package incarnation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -30,12 +31,17 @@ type Request struct {
 // Forever is the Timeout of an acquire that waits for as long as its session lasts.
 const Forever = time.Duration(math.MinInt64)
 
-// millis is the timeout as the host counts it: a fraction of a millisecond counts as a whole millisecond.
-func (r *Request) millis() uint64 {
-	if r.Timeout == Forever {
-		return protocol.Forever
+// Check refuses a request that every host would refuse.
+func (r *Request) Check() error {
+	switch {
+	case r.Count == 0:
+		return failure.BadRequest("a count of 0: there is nothing to acquire")
+	case r.Timeout < 0 && r.Timeout != Forever:
+		return failure.BadRequest(fmt.Sprintf("a timeout of %v: it is below zero", r.Timeout))
+	case r.Timeout > protocol.MaxAcquireTimeoutMillis*time.Millisecond:
+		return failure.BadRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", r.Timeout))
 	}
-	return uint64((r.Timeout + time.Millisecond - 1) / time.Millisecond)
+	return nil
 }
 
 // Acquire acquires a semaphore. The lease is nil if the acquire was not granted; the error is then nil, or says more.
@@ -50,8 +56,7 @@ func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*L
 	if err != nil {
 		return nil, err
 	}
-	m := in.mutation(q)
-	m.useAcquire(r.Count, r.Data, r.Ephemeral, r.millis())
+	m := in.newAcquire(q, r)
 	if err := m.sendUntilAnswered(ctx); err != nil {
 		in.abandonAcquire(m)
 		return nil, failure.Overtaken(err)
@@ -83,12 +88,19 @@ func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*L
 	return lease, err
 }
 
-// useAcquire makes the mutation an acquire.
-func (m *mutation) useAcquire(count uint64, data []byte, ephemeral bool, timeoutMillis uint64) {
+// newAcquire returns a mutation that is an acquire.
+func (in *Incarnation) newAcquire(q *keyQueue, r *Request) *mutation {
+	m := in.group.mutations.Get().(*mutation)
+	m.in, m.queue = in, q
 	m.message, m.numbers = &m.acquire, &m.acquire.Mutation
 	a := &m.acquire
-	a.NodeID, a.Name = m.in.nodeID, protocol.View(m.queue.name)
-	a.Count, a.Data, a.Ephemeral, a.TimeoutMillis = count, data, ephemeral, timeoutMillis
+	a.NodeID, a.Name = in.nodeID, protocol.View(q.name)
+	a.Count, a.Data, a.Ephemeral, a.TimeoutMillis = r.Count, r.Data, r.Ephemeral, protocol.Forever
+	if r.Timeout != Forever {
+		// The host counts milliseconds: a fraction of a millisecond counts as a whole millisecond.
+		a.TimeoutMillis = uint64((r.Timeout + time.Millisecond - 1) / time.Millisecond)
+	}
+	return m
 }
 
 // outcome is the result of an acquire, once the result is known. The lock is held.

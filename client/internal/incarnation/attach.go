@@ -27,7 +27,7 @@ func (in *Incarnation) tryTimeout() time.Duration { return max(in.timeout/8, min
 func (in *Incarnation) haste() cluster.Haste {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	left := in.deadline().Sub(in.group.scope.Now())
+	left := in.base().Add(in.trust).Sub(in.group.scope.Now())
 	return cluster.Haste{Patience: max(left/16, minTryTimeout), Connected: in.group.cluster.Connected()}
 }
 
@@ -93,6 +93,37 @@ func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h 
 	return r.Again(in.ctx, in.group.scope.Context(), err) == nil
 }
 
+// repeat calls try until it succeeds or fails with an error that is final, or the context or the session ends.
+func (in *Incarnation) repeat(
+	ctx context.Context, try func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error),
+) error {
+	var r retry.Retries
+	var tried *cluster.Host
+	for {
+		r.Leaders = in.group.cluster.Leaders()
+		to, h, err := try(tried)
+		if err == nil {
+			return nil
+		}
+		tried = h
+		if cause := context.Cause(in.ctx); cause != nil {
+			return cause
+		}
+		if failure.Refusal(err) == protocol.StatusBadSession {
+			if to == nil || !in.unknownAt(to, &r) {
+				return err
+			}
+			continue
+		}
+		if err := in.group.cluster.Redirect(ctx, err, to, h); err != nil {
+			return err
+		}
+		if err := r.Again(ctx, in.ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
 // slowly converts the error of a try that a host did not answer in time.
 func slowly(err error, h *cluster.Host) error {
 	if errors.Is(err, errSlow) {
@@ -149,11 +180,12 @@ type binding struct {
 	err  error
 }
 
-// connTo returns a connection to the leader of a slot's shard, over which the session may act.
+// connTo returns a connection to the leader of a semaphore's shard, over which the session may act.
 func (in *Incarnation) connTo(
-	ctx context.Context, slot uint16, tried *cluster.Host,
+	ctx context.Context, name string, tried *cluster.Host,
 ) (*conn.Conn, *cluster.Host, error) {
-	to, h, err := in.group.cluster.Connect(ctx, cluster.Leisure, cluster.LeaderAt(slot), in.stripe, tried)
+	leader := cluster.LeaderAt(protocol.SemaphoreSlot(in.nodeID, protocol.View(name)))
+	to, h, err := in.group.cluster.Connect(ctx, cluster.Leisure, leader, in.stripe, tried)
 	if err != nil {
 		return nil, h, err
 	}

@@ -58,7 +58,8 @@ func (in *Incarnation) MutateBeside(
 func (in *Incarnation) mutateIn(
 	ctx context.Context, q *keyQueue, message protocol.MutationMessage, read func(a *protocol.Answer), impatient bool,
 ) error {
-	m := in.mutation(q)
+	m := in.group.mutations.Get().(*mutation)
+	m.in, m.queue = in, q
 	m.message, m.numbers, m.read, m.impatient = message, message.Numbers(), read, impatient
 	err := m.sendUntilAnswered(ctx)
 	if err == nil {

@@ -130,7 +130,7 @@ func (i *Inbox) open(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
 	in := i.in
 	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
 	defer cancel()
-	to, h, err := in.connTo(ctx, in.slot(i.name), tried)
+	to, h, err := in.connTo(ctx, i.name, tried)
 	if err != nil {
 		return to, h, slowly(err, h)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/scope"
-	"github.com/signalbox/signalbox/protocol"
 )
 
 const (
@@ -75,6 +74,7 @@ type Incarnation struct {
 	nodeID  uint64
 	key     []byte
 	timeout time.Duration
+	trust   time.Duration // how long the client counts on the session from the base: the timeout without the margin
 	grace   time.Duration
 	stripe  int
 	born    scope.Instant
@@ -96,7 +96,6 @@ type Incarnation struct {
 	looks       []*look // each has a goroutine that verifies leases
 
 	numbers numbers
-	room    chan struct{} // closed when a number may be given again
 	queues  map[string]*keyQueue
 	notices map[*notice]struct{}
 	inboxes map[string]*Inbox // by process
@@ -156,17 +155,12 @@ func (in *Incarnation) base() scope.Instant {
 	return in.sent
 }
 
-// deadline is when the client gives the session up.
-func (in *Incarnation) deadline() scope.Instant {
-	return in.base().Add(in.timeout - margin(in.timeout))
-}
-
 // alive reports whether the session can be counted on, by the clock of this moment, and ends the session if not.
 func (in *Incarnation) alive() bool {
 	if in.cause != nil {
 		return false
 	}
-	if in.timeout > 0 && in.group.scope.Now() >= in.deadline() {
+	if in.timeout > 0 && in.group.scope.Now() >= in.base().Add(in.trust) {
 		in.end(Silence, "")
 		return false
 	}
@@ -175,7 +169,7 @@ func (in *Incarnation) alive() bool {
 
 // arm sets the timer to the deadline.
 func (in *Incarnation) arm() {
-	left := in.deadline().Sub(in.group.scope.Now())
+	left := in.base().Add(in.trust).Sub(in.group.scope.Now())
 	if in.timer == nil {
 		in.timer = time.AfterFunc(left, in.checkDeadline)
 	} else {
@@ -236,9 +230,4 @@ func (in *Incarnation) end(reason Reason, detail string) {
 	if reason == Silence {
 		in.stopAfterTimeout()
 	}
-}
-
-// slot returns the slot of a semaphore in the session's node.
-func (in *Incarnation) slot(name string) uint16 {
-	return protocol.SemaphoreSlot(in.nodeID, protocol.View(name))
 }

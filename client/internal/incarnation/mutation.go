@@ -7,7 +7,6 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -59,12 +58,6 @@ type mutation struct {
 	limit    uint64 // of an acquire: the semaphore's limit; 0 if the host does not say
 	lease    *Lease // of an acquire that owns
 	released bool
-}
-
-func (in *Incarnation) mutation(q *keyQueue) *mutation {
-	m := in.group.mutations.Get().(*mutation)
-	m.in, m.queue = in, q
-	return m
 }
 
 // recycle gives a mutation back to the pool. After more than one try, or without a plain answer, a connection may
@@ -140,88 +133,52 @@ func (m *mutation) isDoubtful() bool {
 	return m.doubt
 }
 
-// repeat calls try until it succeeds or fails with an error that is final, or the context or the session ends.
-func (in *Incarnation) repeat(
-	ctx context.Context, try func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error),
-) error {
-	var r retry.Retries
-	var tried *cluster.Host
-	for {
-		r.Leaders = in.group.cluster.Leaders()
-		to, h, err := try(tried)
-		if err == nil {
-			return nil
-		}
-		tried = h
-		if cause := context.Cause(in.ctx); cause != nil {
-			return cause
-		}
-		if failure.Refusal(err) == protocol.StatusBadSession {
-			if to == nil || !in.unknownAt(to, &r) {
-				return err
-			}
-			continue
-		}
-		if err := in.group.cluster.Redirect(ctx, err, to, h); err != nil {
-			return err
-		}
-		if err := r.Again(ctx, in.ctx, err); err != nil {
-			return err
-		}
-	}
-}
-
 // sendOnce sends the mutation once and waits for the answer. If a try is under way already, sendOnce only waits.
+//
+// Numbers are given and sent under a single lock, so that mutations arrive in order.
 func (m *mutation) sendOnce(ctx context.Context, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
 	in := m.in
 	if m.tries > 0 && m.at() == sent {
 		return m.conn, cluster.HostOf(m.conn), m.await(ctx)
 	}
-	to, h, err := in.connTo(ctx, in.slot(m.queue.name), tried)
+	leader := cluster.LeaderAt(protocol.SemaphoreSlot(in.nodeID, protocol.View(m.queue.name)))
+	to, h, err := in.group.cluster.Connect(ctx, cluster.Leisure, leader, in.stripe, tried)
 	if err != nil {
 		return nil, h, err
 	}
-	work, err := m.send(ctx, to)
+	in.mu.Lock()
+	if to != in.home {
+		in.mu.Unlock()
+		if err := in.bind(ctx, to); err != nil {
+			return nil, h, err
+		}
+		in.mu.Lock()
+	}
+	if err := in.cause; err != nil {
+		in.mu.Unlock()
+		return to, h, err
+	}
+	number, acknowledged := in.numbers.give(m.numbers.Number)
+	if number == 0 {
+		if number, acknowledged, err = in.giveLater(ctx); err != nil {
+			in.mu.Unlock()
+			return to, h, err
+		}
+	}
+	m.numbers.SessionID, m.numbers.Number, m.numbers.Acknowledged = in.id, number, acknowledged
+	m.phase, m.conn, m.queue.refused = sent, to, false
+	m.changes = m.changes || m.tries == 0 && m.queue.lease != nil
+	m.tries++
+	id, work, err := to.SendAwaited("", m, m.message)
+	if m.id = id; err != nil {
+		m.phase = idle
+	}
+	in.mu.Unlock()
 	if err != nil {
 		return to, h, err
 	}
 	to.Do(work, m.wake)
 	return to, h, m.await(ctx)
-}
-
-// send numbers the mutation, if it has no number, and sends it; the caller does the remaining work. Numbers are given
-// and sent under a single lock, so that mutations arrive in order.
-func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err error) {
-	in := m.in
-	in.mu.Lock()
-	for m.numbers.Number == 0 && in.numbers.full() {
-		room := in.roomLater()
-		in.mu.Unlock()
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return conn.Work{}, context.Cause(ctx)
-		case <-in.ctx.Done():
-			return conn.Work{}, context.Cause(in.ctx)
-		}
-		in.mu.Lock()
-	}
-	defer in.mu.Unlock()
-	if in.cause != nil {
-		return conn.Work{}, in.cause
-	}
-	if m.numbers.Number == 0 {
-		m.numbers.Number = in.numbers.next()
-	}
-	m.numbers.SessionID = in.id
-	m.numbers.Acknowledged = in.numbers.acknowledged(m.numbers.Number)
-	m.phase, m.conn, m.queue.refused = sent, to, false
-	m.changes = m.changes || m.tries == 0 && m.queue.lease != nil
-	m.tries++
-	if m.id, w, err = to.SendAwaited("", m, m.message); err != nil {
-		m.phase = idle
-	}
-	return w, err
 }
 
 // await waits until the mutation has an answer, or the connection is lost.
@@ -294,19 +251,9 @@ func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 	}
 	m.phase, m.result = answered, a.Result
 	switch status := a.Result.Status; {
-	case status == protocol.StatusStale:
-		m.dropNumber()
+	case status == protocol.StatusSuccess:
+		in.numbers.answered(m.numbers.Number)
 		m.doubt = false
-	case !leavesAsItWas(status):
-		in.numberDone(m.numbers.Number)
-		m.doubt = false
-	case status == protocol.StatusUnavailable:
-		m.doubt = true
-	case status == protocol.StatusOverloaded, status == protocol.StatusStorageFull:
-		m.queue.refused = true
-		in.loseRefused(m.queue)
-	}
-	if a.Result.Status == protocol.StatusSuccess {
 		if m.read != nil {
 			m.read(a)
 		}
@@ -317,6 +264,17 @@ func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 			m.released = a.Release.Released
 			in.releaseAnswered(m.queue)
 		}
+	case status == protocol.StatusStale:
+		m.dropNumber()
+		m.doubt = false
+	case !leavesAsItWas(status):
+		in.numbers.answered(m.numbers.Number)
+		m.doubt = false
+	case status == protocol.StatusUnavailable:
+		m.doubt = true
+	case status == protocol.StatusOverloaded, status == protocol.StatusStorageFull:
+		m.queue.refused = true
+		in.loseRefused(m.queue)
 	}
 	m.wakeUp()
 }
@@ -340,7 +298,7 @@ func (m *mutation) Lost(from *conn.Conn, err error) {
 // any more. The lock is held.
 func (m *mutation) dropNumber() {
 	if m.numbers.Number != 0 {
-		m.in.numberDone(m.numbers.Number)
+		m.in.numbers.answered(m.numbers.Number)
 		m.numbers.Number = 0
 	}
 }

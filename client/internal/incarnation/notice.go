@@ -34,7 +34,7 @@ func (in *Incarnation) DescribeAndWatch(
 	}
 	m.SessionID = in.id
 	return in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
-		to, h, err := in.connTo(ctx, in.slot(string(m.Name)), tried)
+		to, h, err := in.connTo(ctx, string(m.Name), tried)
 		if err != nil {
 			return to, h, err
 		}

@@ -13,7 +13,7 @@ func TestNumbersAcknowledgeWhatIsAnswered(t *testing.T) {
 		open := make(map[uint64]bool)
 		for range 2000 {
 			if random.IntN(2) == 0 || len(open) == 0 {
-				number := n.next()
+				number, _ := n.give(0)
 				if number != n.last || open[number] {
 					t.Fatalf("gave %d", number)
 				}
@@ -34,17 +34,38 @@ func TestNumbersAcknowledgeWhatIsAnswered(t *testing.T) {
 				t.Fatalf("all are answered up to %d, and it says %d", lowest-1, n.low)
 			}
 			for number := range open {
-				if a := n.acknowledged(number); a >= number || a != lowest-1 {
+				if _, a := n.give(number); a >= number || a != lowest-1 {
 					t.Fatalf("%d acknowledges %d", number, a)
 				}
 			}
-			if a := n.acknowledged(1); a != 0 {
+			if _, a := n.give(1); a != 0 {
 				t.Fatalf("1, sent again, acknowledges %d", a)
 			}
-			if n.full() != (n.last-n.low >= unansweredMax) {
-				t.Fatal("full")
-			}
 		}
+	}
+}
+
+func TestNumbersAreGivenUpToAWindow(t *testing.T) {
+	var n numbers
+	for want := range uint64(unansweredMax) {
+		if number, _ := n.give(0); number != want+1 {
+			t.Fatalf("gave %d after %d", number, want)
+		}
+	}
+	n.answered(2) // 1 is still unanswered
+	if number, _ := n.give(0); number != 0 {
+		t.Errorf("gave %d though as many are unanswered as may be", number)
+	}
+	room := make(chan struct{})
+	n.room = room
+	n.answered(1)
+	select {
+	case <-room:
+	default:
+		t.Error("those that wait do not hear that there is room")
+	}
+	if number, acknowledged := n.give(0); number != unansweredMax+1 || acknowledged != 2 {
+		t.Errorf("gave %d, acknowledges %d", number, acknowledged)
 	}
 }
 

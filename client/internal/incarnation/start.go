@@ -75,6 +75,7 @@ func (s *start) Answered(from *conn.Conn, a *protocol.Answer) {
 	in.mu.Lock()
 	in.id, in.nodeID = m.SessionID, m.Lease.NodeID
 	in.timeout, in.sent = conn.Millis(m.Lease.TimeoutMillis), s.sent
+	in.trust = in.timeout - margin(in.timeout)
 	abandoned := s.abandoned
 	in.mu.Unlock()
 	if abandoned {

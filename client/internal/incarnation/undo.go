@@ -133,7 +133,8 @@ func (in *Incarnation) releaseLater(name string, order uint64) {
 
 // release returns a mutation that is a release.
 func (in *Incarnation) release(q *keyQueue, order uint64) *mutation {
-	r := in.mutation(q)
+	r := in.group.mutations.Get().(*mutation)
+	r.in, r.queue = in, q
 	r.message, r.numbers = &r.release, &r.release.Mutation
 	r.release.NodeID, r.release.Name, r.release.OrderID = in.nodeID, protocol.View(q.name), order
 	return r

@@ -52,7 +52,7 @@ func (in *Incarnation) verifyLeases() {
 		if q.lease == nil || q.lease.cause != nil {
 			continue
 		}
-		shard, known := in.group.cluster.ShardAt(in.slot(q.name))
+		shard, known := in.group.cluster.ShardAt(protocol.SemaphoreSlot(in.nodeID, protocol.View(q.name)))
 		at := slices.IndexFunc(in.looks, func(l *look) bool { return l.shard == shard && l.known == known })
 		if at < 0 {
 			l := &look{shard: shard, known: known}
@@ -143,7 +143,7 @@ func (in *Incarnation) loseRefused(q *keyQueue) {
 // heldAt asks the leader of a shard for the session's parts of semaphores in the shard: order ids by name. name is a
 // semaphore of the shard. The read is strict: no replica of a group that is no more answers.
 func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, error) {
-	to, _, err := in.connTo(in.ctx, in.slot(name), nil)
+	to, _, err := in.connTo(in.ctx, name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +180,7 @@ func (in *Incarnation) verify(ctx context.Context, u unverified) error {
 		in.mu.Unlock()
 		return nil // a later acquire changed the lease, so a host was asked
 	}
-	m := in.mutation(q)
-	m.useAcquire(l.count, l.data, l.ephemeral, 0)
+	m := in.newAcquire(q, &Request{Count: l.count, Data: l.data, Ephemeral: l.ephemeral})
 	m.numbers.Number, m.changes = u.number, true
 	in.mu.Unlock()
 	_, _, err = m.sendOnce(in.ctx, nil)

@@ -44,56 +44,50 @@ const (
 
 // appendTo encodes a change.
 func (c *change) appendTo(b []byte) []byte {
-	flags := c.flags()
+	flags := byte(0)
+	start := len(b)
 	b = append(b, flags)
-	if flags&hasBootstrap != 0 {
+	if c.bootstrap != nil {
+		flags |= hasBootstrap
 		b = appendBytes(b, c.bootstrap)
 	}
-	if flags&hasState != 0 {
+	if !pb.IsEmptyState(c.state) {
+		flags |= hasState
 		for _, v := range []uint64{c.state.Term, c.state.Vote, c.state.Commit} {
 			b = binary.AppendUvarint(b, v)
 		}
 	}
-	if flags&hasSnapshot != 0 {
+	if c.snapshot != nil {
+		flags |= hasSnapshot
 		b = appendBytes(b, c.snapshot)
 	}
-	if flags&hasEntries != 0 {
+	if len(c.entries) > 0 {
+		flags |= hasEntries
 		b = binary.AppendUvarint(b, c.entries[0].Index)
 		b = binary.AppendUvarint(b, uint64(len(c.entries)))
-		for i := range c.entries {
-			b = appendEntry(b, &c.entries[i])
-		}
 	}
+	for i := range c.entries {
+		e := &c.entries[i]
+		size := e.Size()
+		b = slices.Grow(binary.AppendUvarint(b, uint64(size)), size)
+		n, _ := e.MarshalTo(b[len(b) : len(b)+size]) // MarshalTo never fails
+		b = b[:len(b)+n]
+	}
+	if c.cleared {
+		flags |= isCleared
+	}
+	if c.installed {
+		flags |= isInstalled
+	}
+	if c.rewritten {
+		flags |= isRewritten
+	}
+	b[start] = flags
 	return b
-}
-
-func (c *change) flags() (flags byte) {
-	set := func(bit byte, is bool) {
-		if is {
-			flags |= bit
-		}
-	}
-	set(hasBootstrap, c.bootstrap != nil)
-	set(hasState, !pb.IsEmptyState(c.state))
-	set(hasSnapshot, c.snapshot != nil)
-	set(hasEntries, len(c.entries) > 0)
-	set(isCleared, c.cleared)
-	set(isInstalled, c.installed)
-	set(isRewritten, c.rewritten)
-	return flags
 }
 
 func appendBytes(b, value []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(value))), value...)
-}
-
-func appendEntry(b []byte, e *pb.Entry) []byte {
-	size := e.Size()
-	b = binary.AppendUvarint(b, uint64(size))
-	start := len(b)
-	b = slices.Grow(b, size)[:start+size]
-	n, _ := e.MarshalTo(b[start:]) // MarshalTo never fails
-	return b[:start+n]
 }
 
 // read is a change in a record. The entries are still encoded.

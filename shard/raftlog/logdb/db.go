@@ -114,13 +114,15 @@ func (o owner) Rewrite(segment uint64) error {
 
 // replica returns the content of the store for a replica, and makes an empty replica where the store has nothing.
 func (db *DB) replica(key wal.Key) *replica {
-	if r := db.existing(key.Shard, key.Replica); r != nil {
+	db.mu.RLock()
+	r := db.replicas[key]
+	db.mu.RUnlock()
+	if r != nil {
 		return r
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	r := db.replicas[key]
-	if r == nil {
+	if r = db.replicas[key]; r == nil {
 		r = &replica{db: db, key: key, mu: newLock()}
 		db.replicas[key] = r
 	}
@@ -132,13 +134,6 @@ func (db *DB) existing(shardID, replicaID uint64) *replica {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	return db.replicas[wal.Key{Shard: shardID, Replica: replicaID}]
-}
-
-// need is wal.Log.Need. An inspected log needs nothing.
-func (db *DB) need(segment uint64, bytes int64) {
-	if db.log != nil {
-		db.log.Need(segment, bytes)
-	}
 }
 
 // all returns the replicas, by shard and id.
@@ -224,19 +219,19 @@ func (db *DB) SaveRaftState(updates []pb.Update, _ uint64) error {
 			last = at
 		}
 	}
-	if last.Bytes > 0 && slices.ContainsFunc(updates, replicates) {
-		// The engine has handed messages to the goroutines that send to other hosts. Those goroutines wait for the
-		// processor of this goroutine, so without Gosched the messages would leave only after another thread has woken,
-		// or after the sync.
+	if last.Bytes == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(updates, func(u pb.Update) bool {
+		return slices.ContainsFunc(u.Messages, func(m pb.Message) bool { return m.Type == pb.Replicate })
+	}) {
+		// Other hosts get entries of an update. In Raft other hosts may save entries before this host has. The engine
+		// has handed the messages to the goroutines that send to other hosts. Those goroutines wait for the processor
+		// of this goroutine, so without Gosched the messages would leave only after another thread has woken, or after
+		// the sync.
 		runtime.Gosched()
 	}
-	return db.sync(last, nil)
-}
-
-// replicates reports whether other hosts get entries of an update. In Raft other hosts may save entries before this
-// host has.
-func replicates(u pb.Update) bool {
-	return slices.ContainsFunc(u.Messages, func(m pb.Message) bool { return m.Type == pb.Replicate })
+	return db.log.Sync(last)
 }
 
 // SaveSnapshots implements raftio.ILogDB.

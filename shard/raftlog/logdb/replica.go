@@ -3,6 +3,7 @@ package logdb
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/lni/dragonboat/v4/raftio"
@@ -51,23 +52,94 @@ type use struct {
 	bytes   int64
 }
 
-// stateBytes is about the room of a state in the log.
-const stateBytes = 32
+const (
+	// stateBytes is about the room of a state in the log.
+	stateBytes = 32
+	// recordBytes is about the length of a record with several entries. A reader of one entry reads the whole record.
+	recordBytes = 256 << 10
+)
 
-// move notes the new place of a needed part.
-func (r *replica) move(u *use, at wal.Place, bytes int) {
-	if u.bytes > 0 {
-		r.db.need(u.segment, -u.bytes)
+// save saves the content of an engine's update for a replica, and reports whether the content must be durable before
+// the call returns: a term, a vote, entries or a snapshot. A commit position alone is not even written. It goes into
+// the log with the next change, because Raft can lose a commit position.
+func (r *replica) save(u *pb.Update) (at wal.Place, durable bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := u.EntriesToSave
+	if n := len(rest); n > 0 && u.Snapshot.Index > rest[n-1].Index { // the engine never makes such an update
+		return at, false, fmt.Errorf("logdb: shard %d has a snapshot of %d, and entries up to %d are saved with it",
+			u.ShardID, u.Snapshot.Index, rest[n-1].Index)
 	}
-	*u = use{at.Segment, int64(bytes)}
-	if bytes > 0 {
-		r.db.need(u.segment, u.bytes)
+	if !pb.IsEmptyState(u.State) {
+		r.state = u.State
 	}
+	c := change{state: r.state}
+	if u.Snapshot.Index > r.snapshot.Index {
+		c.snapshot, c.installed = pb.MustMarshal(&u.Snapshot), true
+	}
+	durable = r.state.Term != r.logged.Term || r.state.Vote != r.logged.Vote || c.snapshot != nil
+	for durable || len(rest) > 0 {
+		n := 0 // how many of the entries go into the next record
+		for size := 0; n < len(rest) && (n == 0 || size < recordBytes && rest[n].Index == rest[n-1].Index+1); n++ {
+			size += len(rest[n].Cmd)
+		}
+		c.entries, rest = rest[:n], rest[n:]
+		if at, err = r.append(c); err != nil {
+			return at, false, err
+		}
+		if c, durable = (change{}), false; len(rest) == 0 {
+			return at, true, nil
+		}
+	}
+	return at, false, nil
 }
 
-// count is called by runs for the place of a changed run.
-func (r *replica) count(changed run, runs int) {
-	r.db.need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
+// saveSnapshot saves a snapshot of this replica's own state, together with the latest state of Raft: the log never has
+// one without the other.
+func (r *replica) saveSnapshot(snapshot *pb.Snapshot) (at wal.Place, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if snapshot.Index <= r.snapshot.Index {
+		return at, nil
+	}
+	return r.append(change{state: r.state, snapshot: pb.MustMarshal(snapshot)})
+}
+
+// saveBootstrap saves the beginning of the replica.
+func (r *replica) saveBootstrap(bootstrap *pb.Bootstrap) (wal.Place, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.append(change{bootstrap: pb.MustMarshal(bootstrap)})
+}
+
+// replace replaces everything of the replica by an imported snapshot.
+func (r *replica) replace(snapshot *pb.Snapshot) (wal.Place, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.append(change{
+		cleared:   true,
+		bootstrap: pb.MustMarshal(&pb.Bootstrap{Join: true, Type: snapshot.Type}),
+		state:     pb.State{Term: snapshot.Term, Commit: snapshot.Index},
+		snapshot:  pb.MustMarshal(snapshot), installed: true,
+	})
+}
+
+// remove removes everything of the replica.
+func (r *replica) remove() (wal.Place, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.append(change{cleared: true})
+}
+
+// savePosition writes a commit position that the log does not have yet.
+func (r *replica) savePosition() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if pb.IsStateEqual(r.state, r.logged) {
+		return nil
+	}
+	_, err := r.append(change{state: r.state})
+	return err
 }
 
 // append appends a change to the log, and then applies the change. The lock is held.
@@ -89,7 +161,7 @@ func (r *replica) append(c change) (wal.Place, error) {
 		r.encoding = nil
 	}
 	err = r.do(done, at, recent)
-	r.db.need(at.Segment, -int64(at.Bytes)) // the needed parts of the record are counted now
+	r.db.log.Need(at.Segment, -int64(at.Bytes)) // the needed parts of the record are counted now
 	return at, err
 }
 
@@ -114,10 +186,17 @@ func (r *replica) do(c read, at wal.Place, recent kept) error {
 		r.move(&r.snapshotAt, at, len(c.snapshot))
 	}
 	if c.installed {
-		r.entries.cutFrom(0, r.count)
+		r.cut(0, math.MaxUint64)
 	}
 	if c.count > 0 {
-		r.put(run{first: c.first, last: c.first + c.count - 1, place: at, recent: recent}, c.rewritten)
+		added := run{first: c.first, last: c.first + c.count - 1, place: at, recent: recent}
+		if c.rewritten {
+			r.cut(added.first, added.last)
+		} else {
+			r.cut(added.first, math.MaxUint64)
+		}
+		r.entries = slices.Insert(r.entries, r.entries.from(added.first), added)
+		r.count(added, 1)
 	}
 	last := r.snapshot.Index
 	if n := len(r.entries); n > 0 {
@@ -127,27 +206,48 @@ func (r *replica) do(c read, at wal.Place, recent kept) error {
 	return nil
 }
 
-// position returns the term of the replica and its last entry.
-func (r *replica) position() hosts.Position {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return hosts.Position{Shard: r.key.Shard, Replica: r.key.Replica, Term: r.state.Term, Last: r.last.Load()}
+// move notes the new place of a needed part.
+func (r *replica) move(u *use, at wal.Place, bytes int) {
+	if u.bytes > 0 {
+		r.db.log.Need(u.segment, -u.bytes)
+	}
+	*u = use{at.Segment, int64(bytes)}
+	if bytes > 0 {
+		r.db.log.Need(u.segment, u.bytes)
+	}
 }
 
-// put adds entries. The lock is held.
-func (r *replica) put(added run, rewritten bool) {
-	if rewritten {
-		r.entries.cut(added.first, added.last, r.count)
-	} else {
-		r.entries.cutFrom(added.first, r.count)
+// count notes a change in the number of runs at a place. The bytes of a record are needed once for each of its runs.
+func (r *replica) count(changed run, runs int) {
+	r.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
+}
+
+// cut removes the entries from first to last. The lock is held.
+func (r *replica) cut(first, last uint64) {
+	i := r.entries.from(first)
+	end := i
+	var left []run
+	for ; end < len(r.entries) && r.entries[end].first <= last; end++ {
+		old := r.entries[end]
+		parts := len(left)
+		if old.first < first {
+			left = append(left, run{old.first, first - 1, old.place, old.recent})
+		}
+		if old.last > last {
+			left = append(left, run{last + 1, old.last, old.place, old.recent})
+		}
+		if more := len(left) - parts - 1; more != 0 {
+			r.count(old, more)
+		}
 	}
-	r.entries.put(added)
-	r.count(added, 1)
+	if end > i {
+		r.entries = slices.Replace(r.entries, i, end, left...)
+	}
 }
 
 // clear forgets everything. The lock is held.
 func (r *replica) clear() {
-	r.entries.cutFrom(0, r.count)
+	r.cut(0, math.MaxUint64)
 	for _, u := range []*use{&r.bootstrapAt, &r.stateAt, &r.snapshotAt} {
 		r.move(u, wal.Place{}, 0)
 	}
@@ -159,9 +259,16 @@ func (r *replica) forget() (empty bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.snapshot.Index > 0 {
-		r.entries.cut(0, r.snapshot.Index-1, r.count)
+		r.cut(0, r.snapshot.Index-1)
 	}
 	return r.bootstrap == nil && pb.IsEmptyState(r.state) && pb.IsEmptySnapshot(r.snapshot) && len(r.entries) == 0
+}
+
+// position returns the term of the replica and its last entry.
+func (r *replica) position() hosts.Position {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return hosts.Position{Shard: r.key.Shard, Replica: r.key.Replica, Term: r.state.Term, Last: r.last.Load()}
 }
 
 // raftState returns the state for an engine with a snapshot of an index, and the entries from there on. The commit
@@ -235,62 +342,5 @@ func (r *replica) load(found run) ([]pb.Entry, error) {
 func (r *replica) removeTo(index uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.entries.cut(0, index, r.count)
-}
-
-// rewrite appends the needed parts of a segment and of all earlier segments again.
-func (r *replica) rewrite(segment uint64) error {
-	from := uint64(0)
-	for {
-		at, next, err := r.rewriteSome(segment, from)
-		if err != nil || at.Bytes == 0 {
-			return err
-		}
-		if err := r.db.log.Sync(at); err != nil {
-			return err
-		}
-		from = next
-	}
-}
-
-// rewriteSome appends one record, unless every part is rewritten. The search for entries begins at an index, and the
-// entries before the returned index are rewritten.
-func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, u := range []use{r.bootstrapAt, r.stateAt, r.snapshotAt} {
-		if u.bytes > 0 && u.segment <= segment {
-			at, err = r.append(r.head())
-			return at, from, err
-		}
-	}
-	i, ok := r.entries.oldest(from, segment)
-	if !ok {
-		return wal.Place{}, math.MaxUint64, nil
-	}
-	c := change{rewritten: true}
-	for size := 0; i < len(r.entries) && r.entries[i].place.Segment <= segment && size < recordBytes; i++ {
-		old := r.entries[i]
-		if len(c.entries) > 0 && c.entries[len(c.entries)-1].Index+1 != old.first {
-			break
-		}
-		all, err := r.load(old)
-		if err != nil {
-			return wal.Place{}, 0, err
-		}
-		c.entries = append(c.entries, all[old.first-all[0].Index:old.last-all[0].Index+1]...)
-		size += int(old.place.Bytes)
-	}
-	next = c.entries[len(c.entries)-1].Index + 1
-	at, err = r.append(c)
-	return at, next, err
-}
-
-// head is a change with everything but the entries. The lock is held.
-func (r *replica) head() change {
-	c := change{bootstrap: r.bootstrap, state: r.state}
-	if !pb.IsEmptySnapshot(r.snapshot) {
-		c.snapshot = pb.MustMarshal(&r.snapshot)
-	}
-	return c
+	r.cut(0, index)
 }

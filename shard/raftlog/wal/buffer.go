@@ -18,7 +18,7 @@ const (
 // before. The first sector is written again, with the records behind its old end. A crash during the write leaves of
 // each sector the old or the new content, and both begin with everything written before.
 type buffer struct {
-	memory []byte // aligned
+	memory []byte // aligned, and whole sectors
 	start  int64  // offset of the memory in the segment
 	used   int
 	kept   int // how many of the used bytes were written before
@@ -28,20 +28,13 @@ func (b *buffer) end() int64 { return b.start + int64(b.used) }
 
 // room makes the memory long enough for n bytes more, and for filling up the last sector.
 func (b *buffer) room(n int) {
-	want := direct.Up(b.used + n)
+	want := b.used + n
 	if want <= len(b.memory) {
 		return
 	}
 	memory := direct.Memory(direct.Up(max(want, bufferLeast, 2*len(b.memory))))
 	copy(memory, b.memory[:b.used])
 	b.memory = memory
-}
-
-// fits reports whether a record, and after the record the seal, fits in the current segment. The first record of a
-// segment always fits. The lock is held.
-func (l *Log) fits(size int) bool {
-	end := l.pending.end()
-	return !l.sealing && (end == firstRecord || end+int64(size)+sealBytes <= l.current().capacity)
 }
 
 // put adds a record that fits. The lock is held.
@@ -52,7 +45,7 @@ func (l *Log) put(key Key, kind Kind, data []byte) Place {
 	at := b.end()
 	putRecord(b.memory[b.used:], head{key: key, kind: kind, synced: uint32(l.synced)}, data, at, l.current().chain)
 	b.used += size
-	if l.next == nil && b.end() >= firstRecord+makeAfter {
+	if l.next == nil && at+int64(size) >= firstRecord+makeAfter {
 		signal(l.make)
 	}
 	return Place{Segment: l.current().number, Offset: uint32(at), Bytes: uint32(size)}
@@ -64,8 +57,13 @@ func (l *Log) flush() {
 	if out.used == out.kept {
 		return
 	}
-	l.pending = out.rest(l.spare)
-	l.spare = nil
+	// The next buffer begins with the last sector of this buffer, where the sector is not full.
+	full := out.used - out.used%direct.Sector
+	next := buffer{memory: l.spare, start: out.start + int64(full)}
+	next.room(out.used - full)
+	next.used = copy(next.memory, out.memory[full:out.used])
+	next.kept = next.used
+	l.pending, l.spare = next, nil
 	s := l.current()
 	l.mu.Unlock()
 	begun := time.Now()
@@ -82,18 +80,8 @@ func (l *Log) flush() {
 	l.synced = out.end()
 }
 
-// rest is the next buffer. It begins with the last sector of this buffer, where the sector is not full.
-func (b *buffer) rest(memory []byte) buffer {
-	full := direct.Down(b.used)
-	rest := buffer{memory: memory, start: b.start + int64(full)}
-	rest.room(b.used - full)
-	rest.used = copy(rest.memory, b.memory[full:b.used])
-	rest.kept = rest.used
-	return rest
-}
-
 func (b *buffer) write(s *segment) error {
-	sectors := b.memory[:direct.Up(b.used)]
+	sectors := b.memory[:(b.used+direct.Sector-1)&^(direct.Sector-1)]
 	clear(sectors[b.used:])
 	if _, err := s.file.WriteAt(sectors, b.start); err != nil {
 		return err

@@ -175,21 +175,24 @@ func (l *Log) Append(key Key, kind Kind, data []byte) (Place, error) {
 	defer l.mu.Unlock()
 	at, err := l.append(key, kind, data)
 	if err == nil {
-		l.need(at.Segment, int64(at.Bytes))
+		l.current().needed += int64(at.Bytes)
+		l.needed += int64(at.Bytes)
 	}
 	return at, err
 }
 
-// append is Append. The lock is held.
+// append appends a record to the current segment, or to the next segment where the record, and after the record the
+// seal, does not fit in the current segment. The first record of a segment always fits. The lock is held.
 func (l *Log) append(key Key, kind Kind, data []byte) (Place, error) {
-	size := recordBytes(len(data))
-	for l.err == nil && !l.fits(size) {
+	size := int64(recordBytes(len(data)))
+	for l.err == nil {
+		end := l.pending.end()
+		if !l.sealing && (end == firstRecord || end+size+sealBytes <= l.current().capacity) {
+			return l.put(key, kind, data), nil
+		}
 		l.rotate()
 	}
-	if l.err != nil {
-		return Place{}, l.err
-	}
-	return l.put(key, kind, data), nil
+	return Place{}, l.err
 }
 
 // Sync returns when the record of a place, and every record appended before, is durable. Callers that wait at the same
@@ -202,26 +205,22 @@ func (l *Log) Sync(at Place) error {
 
 // sync is Sync. The lock is held.
 func (l *Log) sync(at Place) error {
-	for !l.durable(at) && l.err == nil {
-		if l.writing {
+	for {
+		now := l.current().number
+		switch {
+		case at.Segment < now || at.Segment == now && int64(at.Offset)+int64(at.Bytes) <= l.synced:
+			return nil // the record is on the disk
+		case l.err != nil:
+			return l.err
+		case l.writing:
 			l.changed.Wait()
-			continue
+		default:
+			l.writing = true
+			l.flush()
+			l.writing = false
+			l.changed.Broadcast()
 		}
-		l.writing = true
-		l.flush()
-		l.writing = false
-		l.changed.Broadcast()
 	}
-	if l.durable(at) {
-		return nil
-	}
-	return l.err
-}
-
-// durable reports whether the record of a place is on the disk. The lock is held.
-func (l *Log) durable(at Place) bool {
-	now := l.current().number
-	return at.Segment < now || at.Segment == now && at.end() <= l.synced
 }
 
 // fail keeps the first error. The lock is held.
@@ -251,15 +250,14 @@ func (l *Log) insist(do func() error) error {
 	return err
 }
 
-// Need adds a number of bytes, which may be negative, to the needed bytes of a segment.
+// Need adds a number of bytes, which may be negative, to the needed bytes of a segment. Of a nil log, which stands for
+// an inspected log, nothing is needed.
 func (l *Log) Need(segment uint64, bytes int64) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.need(segment, bytes)
-}
-
-// need is Need. The lock is held.
-func (l *Log) need(segment uint64, bytes int64) {
 	s := l.segment(segment)
 	s.needed += bytes
 	l.needed += bytes

@@ -25,6 +25,9 @@ const (
 	kindDelete Kind = 2
 )
 
+// end is the end of a record in its segment.
+func (p Place) end() int64 { return int64(p.Offset) + int64(p.Bytes) }
+
 // values is an owner: a log of values that are set and deleted by key.
 type values struct {
 	log      *Log

@@ -32,8 +32,6 @@ type Place struct {
 	Bytes   uint32 // with the head and the filling zeros
 }
 
-func (p Place) end() int64 { return int64(p.Offset) + int64(p.Bytes) }
-
 // A record is a head and its data, filled up with zeros to a multiple of align. The head is:
 //
 //	 0  CRC32C of the rest of the head (4 bytes), which begins with the log's id and the number of the segment
@@ -71,18 +69,6 @@ func recordBytes(data int) int { return headBytes + (data+align-1)&^(align-1) }
 
 func (h head) bytes() int { return recordBytes(int(h.length)) }
 
-// put writes a head that is at an offset of the segment with the seed.
-func (h head) put(b []byte, at int64, seed uint32) {
-	binary.LittleEndian.PutUint32(b[4:], h.dataSum)
-	binary.LittleEndian.PutUint32(b[8:], h.length)
-	binary.LittleEndian.PutUint32(b[12:], h.synced)
-	binary.LittleEndian.PutUint64(b[16:], h.key.Shard)
-	binary.LittleEndian.PutUint64(b[24:], h.key.Replica)
-	binary.LittleEndian.PutUint32(b[32:], uint32(h.kind))
-	binary.LittleEndian.PutUint32(b[36:], uint32(at))
-	binary.LittleEndian.PutUint32(b, crc32.Update(seed, castagnoli, b[4:headBytes]))
-}
-
 // headAt reads the head at the beginning of b, which is at an offset of the segment with the seed.
 func headAt(b []byte, at int64, seed uint32) (h head, ok bool) {
 	if len(b) < headBytes || binary.LittleEndian.Uint32(b[36:]) != uint32(at) || b[32] == 0 {
@@ -100,13 +86,19 @@ func headAt(b []byte, at int64, seed uint32) (h head, ok bool) {
 	}, true
 }
 
-// putRecord writes a record at the beginning of b. Of its head, the sum and the length of the data are filled in.
+// putRecord writes a record at the beginning of b, which is at an offset of the segment with the seed. The sum and the
+// length in the head follow from the data.
 func putRecord(b []byte, h head, data []byte, at int64, seed uint32) {
-	h.length = uint32(len(data))
-	end := h.bytes()
+	end := recordBytes(len(data))
 	clear(b[headBytes+copy(b[headBytes:], data) : end])
-	h.dataSum = crc32.Checksum(b[headBytes:end], castagnoli)
-	h.put(b, at, seed)
+	binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[headBytes:end], castagnoli))
+	binary.LittleEndian.PutUint32(b[8:], uint32(len(data)))
+	binary.LittleEndian.PutUint32(b[12:], h.synced)
+	binary.LittleEndian.PutUint64(b[16:], h.key.Shard)
+	binary.LittleEndian.PutUint64(b[24:], h.key.Replica)
+	binary.LittleEndian.PutUint32(b[32:], uint32(h.kind))
+	binary.LittleEndian.PutUint32(b[36:], uint32(at))
+	binary.LittleEndian.PutUint32(b, crc32.Update(seed, castagnoli, b[4:headBytes]))
 }
 
 // recordAt reads the record at the beginning of b. The data are part of b.

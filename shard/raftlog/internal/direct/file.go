@@ -34,9 +34,6 @@ func Open(name string) (File, error) {
 // osFile is a file of the operating system.
 type osFile struct{ *os.File }
 
-// SyncData implements File.
-func (f osFile) SyncData() error { return syncData(f.File) }
-
 // Memory returns memory that is aligned for direct writes.
 func Memory(n int) []byte {
 	b := make([]byte, n+Sector)

@@ -10,9 +10,8 @@ func openDirect(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC|syscall.O_DIRECT, 0o666)
 }
 
-// syncData makes what was written to a file outlast a crash, and of the rest of what the file system keeps about
-// the file only what is needed to read it.
-func syncData(f *os.File) error {
+// SyncData implements File.
+func (f osFile) SyncData() error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))
 		if err != syscall.EINTR {

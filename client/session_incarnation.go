@@ -1,11 +1,96 @@
 package client
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
+
+// start starts an incarnation and makes it the session's.
+func (s *Session) start(ctx context.Context) error {
+	in, err := s.client.incarnations.Start(ctx, (*owner)(s), incarnation.Params{
+		Path: s.path, Description: s.config.description, Timeout: s.config.timeout,
+	})
+	if err != nil {
+		return err
+	}
+	return in.Begin(func(ended error, attached bool) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.closed:
+			s.client.scope.Go(func() {
+				in.End(incarnation.Closed, "")
+				in.StopLater()
+			})
+			return ErrSessionClosed
+		case ended != nil:
+			return ended
+		}
+		s.current = in
+		close(s.ready)
+		if attached {
+			s.setState(Attached, nil)
+		} else {
+			s.setState(Detached, incarnation.ErrGone)
+		}
+		return nil
+	})
+}
+
+// incarnation returns the session's incarnation, after waiting while the session has none.
+func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		s.mu.Lock()
+		in, ready := s.current, s.ready
+		s.mu.Unlock()
+		if in != nil {
+			return in, nil
+		}
+		select {
+		case <-ready:
+		case <-ctx.Done():
+		case <-s.ctx.Done():
+			return nil, context.Cause(s.ctx)
+		}
+	}
+}
+
+// renew starts another incarnation, after a pause.
+func (s *Session) renew(wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+		return
+	case <-s.client.scope.Context().Done():
+		s.finish(ErrClosed)
+		return
+	}
+	for {
+		err := s.start(s.ctx)
+		if err == nil {
+			return
+		}
+		if end, ok := errors.AsType[*SessionEnd](err); ok && end.Reason != EndNodeDropped {
+			continue // the new incarnation was over before it began
+		}
+		s.mu.Lock()
+		if !s.closed {
+			s.setState(Expired, err)
+		}
+		s.mu.Unlock()
+		s.finish(err)
+		return
+	}
+}
 
 // owner is a Session as its incarnations see the session: it implements incarnation.Owner.
 type owner Session

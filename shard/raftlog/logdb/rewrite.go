@@ -1,0 +1,65 @@
+package logdb
+
+import (
+	"math"
+
+	pb "github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// rewrite appends the needed parts of a segment and of all earlier segments again.
+func (r *replica) rewrite(segment uint64) error {
+	from := uint64(0)
+	for {
+		at, next, err := r.rewriteSome(segment, from)
+		if err != nil || at.Bytes == 0 {
+			return err
+		}
+		if err := r.db.log.Sync(at); err != nil {
+			return err
+		}
+		from = next
+	}
+}
+
+// rewriteSome appends one record, unless every part is rewritten. The search for entries begins at an index, and the
+// entries before the returned index are rewritten.
+func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, u := range []use{r.bootstrapAt, r.stateAt, r.snapshotAt} {
+		if u.bytes > 0 && u.segment <= segment {
+			at, err = r.append(r.head())
+			return at, from, err
+		}
+	}
+	i, ok := r.entries.oldest(from, segment)
+	if !ok {
+		return wal.Place{}, math.MaxUint64, nil
+	}
+	c := change{rewritten: true}
+	for size := 0; i < len(r.entries) && r.entries[i].place.Segment <= segment && size < recordBytes; i++ {
+		old := r.entries[i]
+		if len(c.entries) > 0 && c.entries[len(c.entries)-1].Index+1 != old.first {
+			break
+		}
+		all, err := r.load(old)
+		if err != nil {
+			return wal.Place{}, 0, err
+		}
+		c.entries = append(c.entries, all[old.first-all[0].Index:old.last-all[0].Index+1]...)
+		size += int(old.place.Bytes)
+	}
+	next = c.entries[len(c.entries)-1].Index + 1
+	at, err = r.append(c)
+	return at, next, err
+}
+
+// head is a change with everything but the entries. The lock is held.
+func (r *replica) head() change {
+	c := change{bootstrap: r.bootstrap, state: r.state}
+	if !pb.IsEmptySnapshot(r.snapshot) {
+		c.snapshot = pb.MustMarshal(&r.snapshot)
+	}
+	return c
+}
