@@ -25,12 +25,13 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
 		numbers: m.Numbers && rp.Pipeline.Level() >= shard.NumbersLevel,
 	}
-	if !rp.Serving() {
-		a.fail(protocol.StatusUnavailable, "the shard's new leader is not ready yet")
-		return
-	}
 	view, known := c.session(rp, id)
-	if !known {
+	switch {
+	case known:
+	case !rp.Serving():
+		a.fail(protocol.StatusUnavailable, notServing)
+		return
+	default:
 		a.confirm(func() {
 			// Another host may have proposed the session's creation, and have applied it before this host.
 			if _, known := c.session(rp, id); known {
@@ -58,23 +59,41 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		return
 	}
 	a.node = node
+	if !c.tried(func() bool { return rp.Machine.KeyMatches(id, a.key) }, r.ID, r.Kind) {
+		return
+	}
+	if !rp.OnceServing(a.goOn) {
+		a.fail(protocol.StatusUnavailable, notServing)
+	}
+}
+
+// notServing is why a leader that has just been elected does not attach sessions.
+const notServing = "the shard's new leader is not ready yet"
+
+// goOn does the attach that is permitted, once the shard's leader serves, on any goroutine.
+func (a *attach) goOn(serving bool) {
+	c, rp := a.c, a.rp
+	view, _ := rp.Machine.Session(a.id)
 	switch {
-	case !c.tried(func() bool { return rp.Machine.KeyMatches(id, a.key) }, r.ID, r.Kind):
-	case (a.change || a.numbers) && rp.Leases.Late(id, a.sequence):
+	case !serving:
+		c.moved(a.request, a.kind, rp)
+	case (a.change || a.numbers) && rp.Leases.Late(a.id, a.sequence):
 		// The request was overtaken. It must not undo the changes of a later attach, nor draw numbers above the later
 		// attach's.
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
 	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
-		if h.admitsWrites(c, r.ID, r.Kind, rp) {
+		if c.host.admitsWrites(c, a.request, a.kind, rp) {
 			a.commit()
 		}
 	case a.numbers:
 		a.drawNumbers() // however full the disk is: the client may come to release
-	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.config.Clock()):
+	case a.node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed &&
+		rp.Leases.Fresh(c.host.config.Clock()):
 		a.attach()
 	default:
 		a.confirm(a.attach)
 	}
+	c.flush()
 }
 
 // attach is an attach under way.

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -56,6 +57,7 @@ func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
 			return false
 		}
 		r.pages++
+		runtime.Gosched() // a list of many pages would keep a processor from those who wait for it
 		if first {
 			r.revision, r.data = r.page.Revision, r.page.Data
 			r.limit, r.ephemeral = r.page.Limit, r.page.Ephemeral
@@ -193,6 +195,7 @@ func (wo *worker) encodePage(s *snapshot, data string) {
 		wo.spent += push.Size()
 	}
 	wo.nextPage(protocol.WatchSnapshot{Revision: m.Revision})
+	runtime.Gosched() // see read
 }
 
 // nextPage begins a page in wo.whole, in the memory of the previous page.

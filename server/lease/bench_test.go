@@ -26,6 +26,7 @@ func fullTable(tb testing.TB, attached bool) (*lease.Table, []*lease.Holder) {
 	table.Rely(24 * time.Hour)
 	table.Lead(1, start)
 	table.Succeeded(table.Begin(start), 1)
+	table.Reserve(benchSessions)
 	holders := make([]*lease.Holder, benchHolders)
 	for i := range holders {
 		holders[i] = lease.NewHolder(start)

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
@@ -102,6 +103,12 @@ type sessionStore struct {
 
 func newSessionStore() sessionStore {
 	return sessionStore{byID: make(map[shard.SessionID]*session)}
+}
+
+// reserve makes room for so many sessions, in a store without sessions.
+func (st *sessionStore) reserve(sessions int) {
+	st.byID = make(map[shard.SessionID]*session, sessions)
+	st.chunks = slices.Grow(st.chunks, sessions/chunkSize+1)
 }
 
 // add returns the record of a new session.

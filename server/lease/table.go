@@ -2,6 +2,7 @@ package lease
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,6 +61,17 @@ func (t *Table) Lead(term uint64, now time.Time) {
 	t.floor = instantOf(now)
 	t.detector = NewStallDetector(t.stallAfter)
 	t.detector.tick(t.floor)
+}
+
+// Reserve makes room for as many sessions as are to be restored, so that a new leader of many serves sooner. It is called
+// between Lead and the first Restore.
+func (t *Table) Reserve(sessions int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.judges() && len(t.sessions.byID) == 0 {
+		t.sessions.reserve(sessions)
+		t.timers.Items = slices.Grow(t.timers.Items, sessions)
+	}
 }
 
 // Restore adds a session that began unseen by this leader: a session of the machine after Lead, or a session created

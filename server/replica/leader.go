@@ -24,9 +24,10 @@ type leaderTasks struct {
 	begun    bool       // the command was applied; the sessions are to be read
 	again    bool       // something appeared that may be dead
 	suspects []shard.SessionID
-	ended    []shard.SessionID // as copies of their homes say
-	late     []shard.WaiterRef // timed out, but the command was lost, or withdrawn
-	quotas   []shard.NodeID    // nodes whose quotas are to be compared
+	ended    []shard.SessionID    // as copies of their homes say
+	late     []shard.WaiterRef    // timed out, but the command was lost, or withdrawn
+	quotas   []shard.NodeID       // nodes whose quotas are to be compared
+	awaiting []func(serving bool) // for the sessions and timers to be known, or for the end of the leadership
 	drops    drops
 	sweptAt  time.Time // when the leader last began to ask about all guests
 
@@ -80,7 +81,12 @@ func (t *leaderTasks) end() {
 	t.suspects, t.ended, t.late, t.quotas = nil, nil, nil, nil
 	t.drops.forget()
 	t.serving.Store(false)
+	awaiting := t.awaiting
+	t.awaiting = nil
 	t.mu.Unlock()
+	for _, done := range awaiting {
+		done(false)
+	}
 	r := t.r
 	result := r.set.Moved(r)
 	r.Pipeline.Abandon(result)
@@ -183,6 +189,7 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard's leader has just been elected again"})
 	r.Leases.Lead(term, now)
+	r.Leases.Reserve(r.Machine.Sessions())
 	r.RelyOnGrace()
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = r.Machine.WalkSessions(at, func(v shard.SessionView) {
@@ -195,13 +202,41 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r.restoreTimers(r.Machine.WalkWaiters, now)
 	t.mu.Lock()
 	still := t.term == term
+	var awaiting []func(bool)
 	if still {
 		t.serving.Store(true)
+		awaiting, t.awaiting = t.awaiting, nil
 	}
 	t.mu.Unlock()
+	for _, done := range awaiting {
+		done(true)
+	}
 	if !still {
 		r.endLeases(r.set.Moved(r))
 	}
+}
+
+// maxAwaiting is how many clients may wait for a leader that has just been elected. Others are refused, and come again.
+const maxAwaiting = 4096
+
+// OnceServing calls done once this host serves as the leader of the shard, which may be at once, or leads no more. It
+// returns false, and does not call done, if this host does not lead, or too many wait. A new leader of a million
+// sessions serves half a second after its election: who waits here is served then, not after the pause of a client that
+// was refused a few times.
+func (r *Replica) OnceServing(done func(serving bool)) bool {
+	t := &r.leader
+	t.mu.Lock()
+	if !t.serving.Load() {
+		defer t.mu.Unlock()
+		if t.term == 0 || len(t.awaiting) == maxAwaiting {
+			return false
+		}
+		t.awaiting = append(t.awaiting, done)
+		return true
+	}
+	t.mu.Unlock()
+	done(true)
+	return true
 }
 
 // expire ends the sessions that were silent for too long. A client with an open connection is notified at once that

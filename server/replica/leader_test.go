@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -345,5 +346,47 @@ func TestAShardWithoutSlotsHasNoSession(t *testing.T) {
 	}
 	if slot := someSlot(r); !r.slots.Has(slot) {
 		t.Errorf("a shard says slot %d, which it does not have", slot)
+	}
+}
+
+// TestWhoAwaitsANewLeaderIsServedWithIt: an attach that comes while the sessions are read is not refused; it goes on
+// when they are known, or is redirected when the leadership ends first.
+func TestWhoAwaitsANewLeaderIsServedWithIt(t *testing.T) {
+	r := standalone(t, 1).Replicas[0]
+	var said []bool
+	ask := func() bool { return r.OnceServing(func(serving bool) { said = append(said, serving) }) }
+	if !ask() || !slices.Equal(said, []bool{true}) {
+		t.Fatalf("a leader that serves has answered %v", said)
+	}
+	said = nil
+	r.leader.mu.Lock()
+	term := r.leader.term
+	r.leader.serving.Store(false)
+	r.leader.mu.Unlock()
+	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable}) // as the election of a term later does
+	if !ask() || len(said) != 0 {
+		t.Fatalf("a leader that reads its sessions has answered %v", said)
+	}
+	for len(r.leader.awaiting) < maxAwaiting {
+		r.leader.awaiting = append(r.leader.awaiting, func(bool) {})
+	}
+	if ask() {
+		t.Fatal("one more than may wait waits")
+	}
+	r.leader.mu.Lock()
+	r.leader.term = term + 1
+	r.leader.mu.Unlock()
+	r.leader.restoreLeases(term+1, time.Now())
+	if !slices.Equal(said, []bool{true}) || len(r.leader.awaiting) != 0 {
+		t.Fatalf("a leader that has read its sessions has answered %v, and %d wait", said, len(r.leader.awaiting))
+	}
+	said = nil
+	r.leader.serving.Store(false)
+	if !ask() {
+		t.Fatal("none may wait")
+	}
+	r.leader.end()
+	if !slices.Equal(said, []bool{false}) || ask() {
+		t.Fatalf("a leadership that has ended has answered %v", said)
 	}
 }

@@ -4,9 +4,12 @@ package survival_test
 
 import (
 	"bufio"
-	"context"
+	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/bytebufferpool"
 
 	sdk "github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/discovery"
@@ -26,6 +31,7 @@ import (
 var (
 	listEntries  = flag.Int("list-entries", 0, "how many entries the list of TestLocksBesideAListThatIsOpened has; 0: it is skipped")
 	listWatchers = flag.Int("list-watchers", 1000, "how many watchers open the list, each over a connection of its own")
+	listDecoded  = flag.Bool("list-decoded", false, "whether the watchers are clients that decode what they get")
 	listTurns    = flag.Int("list-turns", 5, "how many turns it takes")
 )
 
@@ -105,6 +111,7 @@ func locksAtARate(t *testing.T, at *place, after func()) *report.Report {
 		t.Fatal(err)
 	}
 	<-done
+	t.Logf("%+v", r.LatencyUS)
 	return r
 }
 
@@ -112,7 +119,8 @@ func locksAtARate(t *testing.T, at *place, after func()) *report.Report {
 // the list and waits until all watchers have it.
 func newWatchers(t *testing.T, at *place) func() {
 	t.Helper()
-	args := []string{os.Args[0], "-test.run=^" + t.Name() + "$", fmt.Sprint("-list-watchers=", *listWatchers)}
+	args := []string{os.Args[0], "-test.run=^" + t.Name() + "$", fmt.Sprint("-list-watchers=", *listWatchers),
+		fmt.Sprint("-list-decoded=", *listDecoded)}
 	if chrt, err := exec.LookPath("chrt"); err == nil {
 		args = append([]string{chrt, "--idle", "0"}, args...)
 	} else {
@@ -151,33 +159,118 @@ func newWatchers(t *testing.T, at *place) func() {
 
 // openTheList is the process of the watchers.
 func openTheList(t *testing.T, at string) {
-	var clients []*sdk.Client
-	for range *listWatchers {
-		c, err := sdk.Open(t.Context(), at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		clients = append(clients, c)
+	open := watchersThatRead
+	if *listDecoded {
+		open = watchersThatDecode
 	}
+	watchers := open(t, at)
 	fmt.Println("connected")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var running sync.WaitGroup
-	for _, c := range clients {
+	for _, watch := range watchers {
 		running.Go(func() {
-			for set, err := range discovery.Watch(ctx, c, "/list", "workers") {
-				if err != nil {
-					t.Error(err)
-				} else if len(set.Joined) == 0 {
-					t.Error("a list is empty")
-				}
-				return
+			if err := watch(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 	running.Wait()
+}
+
+// watchersThatDecode are clients as programs have them.
+func watchersThatDecode(t *testing.T, at string) (watchers []func() error) {
+	for range *listWatchers {
+		c, err := sdk.Open(t.Context(), at)
+		if err == nil {
+			err = c.Ping(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		watchers = append(watchers, func() error {
+			for set, err := range discovery.Watch(t.Context(), c, "/list", "workers") {
+				if err == nil && len(set.Joined) == 0 {
+					err = errors.New("a list is empty")
+				}
+				return err
+			}
+			return nil
+		})
+	}
+	return watchers
+}
+
+// watchersThatRead are connections that take in as many bytes as the list has, which a first one decodes.
+func watchersThatRead(t *testing.T, at string) (watchers []func() error) {
+	c, err := sdk.Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	node, err := c.DescribeNode(t.Context(), "/list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := func(id uint64, m protocol.RequestMessage) []byte {
+		var buf bytebufferpool.ByteBuffer
+		protocol.NewEncoder().Request(&buf, id, m)
+		return buf.B
+	}
+	hello := frame(1, &protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("survival")})
+	watch := frame(2, &protocol.Watch{NodeID: node.ID, Name: []byte("workers"), Owners: true})
+	whole := 0 // the length of the list with all its frames, once it is known
+	for range 1 + *listWatchers {
+		conn, err := net.Dial("tcp", at)
+		if err == nil {
+			_, err = conn.Write(hello)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReaderSize(conn, 64<<10)
+		next := func() (payload []byte, err error) {
+			head := make([]byte, protocol.FrameHeaderBytes)
+			if _, err = io.ReadFull(in, head); err == nil {
+				payload = make([]byte, binary.BigEndian.Uint32(head))
+				_, err = io.ReadFull(in, payload)
+			}
+			return payload, err
+		}
+		if _, err := next(); err != nil { // the answer to HELLO
+			t.Fatal(err)
+		}
+		open := func() error {
+			_, err := conn.Write(watch)
+			return err
+		}
+		if whole > 0 {
+			watchers = append(watchers, func() error {
+				if err := open(); err != nil {
+					return err
+				}
+				_, err := io.CopyN(io.Discard, in, int64(whole))
+				return err
+			})
+			continue
+		}
+		if err := open(); err != nil {
+			t.Fatal(err)
+		}
+		for last := false; !last; {
+			payload, err := next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := protocol.NewAnswerDecoder().Decode(payload)
+			if err == nil {
+				err = a.Result.Err()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole += protocol.FrameHeaderBytes + len(payload)
+			last = a.Kind == protocol.KindWatchSnapshot && a.WatchSnapshot.Last
+		}
+	}
+	return watchers
 }
