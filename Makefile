@@ -27,8 +27,11 @@ DRIVERS ?=
 # How many semaphores the host of `make start` and `make beside` has.
 OBJECTS ?= 1000000
 EVERY ?= 100ms
+# How many sessions `make sessions` has, and how many entries the list of `make lists`.
+SESSIONS ?= 1000000
+ENTRIES ?= 10000
 HOSTS ?= 0
-# How many turns `make joins` measures.
+# How many turns `make joins` and `make lists` measure.
 TURNS ?= 5
 # Flags of the worlds of `make soak-engine`, such as -hosts 5.
 SOAK ?=
@@ -37,7 +40,7 @@ PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk idle joins start beside share consoles pair trace ydb release packages python
+.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk idle joins start sessions lists beside share consoles pair trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -176,6 +179,12 @@ idle: ## how often a host without clients wakes up, and its processor time, by i
 
 start: ## how long a host with OBJECTS (default 1000000) semaphores takes from a kill -9 until it serves, five times
 	$(GO) test ./test/survival -run '^TestTheStartAfterAKill$$' -objects $(OBJECTS) -count 1 -timeout 0 -v
+
+sessions: ## how long three hosts with SESSIONS (default 1000000) sessions are without locks when their leader is killed, five times
+	$(GO) test ./test/survival -run '^TestANewLeaderOfManySessions$$' -many-sessions $(SESSIONS) -count 1 -timeout 0 -v
+
+lists: ## locks while 1,000 watchers open a list of ENTRIES (default 10000) at once, in TURNS (default 5) turns
+	$(GO) test ./test/survival -run '^TestLocksBesideAListThatIsOpened$$' -list-entries $(ENTRIES) -list-turns $(TURNS) -count 1 -timeout 0 -v
 
 joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (default 5)
 	$(GO) test ./test/survival -run '^(TestLocksBesideAJoin|TestLocksWithCopies)$$' -joins $(TURNS) -count 1 -timeout 0 -v

@@ -63,8 +63,8 @@ func (t *Table) Lead(term uint64, now time.Time) {
 	t.detector.tick(t.floor)
 }
 
-// Reserve makes room for as many sessions as are to be restored, so that a new leader of many serves sooner. It is called
-// between Lead and the first Restore.
+// Reserve makes room for as many sessions as are to be restored, so that a new leader of many serves sooner. It is
+// called between Lead and the first Restore.
 func (t *Table) Reserve(sessions int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,8 @@ import (
 )
 
 var (
-	listEntries  = flag.Int("list-entries", 0, "how many entries the list of TestLocksBesideAListThatIsOpened has; 0: it is skipped")
+	listEntries = flag.Int("list-entries", 0,
+		"how many entries the list of TestLocksBesideAListThatIsOpened has; 0: it is skipped")
 	listWatchers = flag.Int("list-watchers", 1000, "how many watchers open the list, each over a connection of its own")
 	listDecoded  = flag.Bool("list-decoded", false, "whether the watchers are clients that decode what they get")
 	listTurns    = flag.Int("list-turns", 5, "how many turns it takes")
@@ -39,8 +40,8 @@ var (
 const listAt = "SURVIVAL_LIST_AT"
 
 // TestLocksBesideAListThatIsOpened measures locks at a rate, alone and while many watchers open one long list at once,
-// in turns. The process of the watchers has the processors only while nobody else wants them: in a cluster its
-// watchers have processors of their own, and what is measured is what the host does for them.
+// in turns. The process of the watchers has the processors only while no other program wants them: watchers
+// of a cluster have processors of their own, and what the host does for them is to be measured.
 func TestLocksBesideAListThatIsOpened(t *testing.T) {
 	if at := os.Getenv(listAt); at != "" {
 		openTheList(t, at)
@@ -111,7 +112,7 @@ func locksAtARate(t *testing.T, at *place, after func()) *report.Report {
 		t.Fatal(err)
 	}
 	<-done
-	t.Logf("%+v", r.LatencyUS)
+	t.Logf("locks in microseconds: %+v", *r.LatencyUS)
 	return r
 }
 

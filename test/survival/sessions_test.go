@@ -33,7 +33,8 @@ func TestANewLeaderOfManySessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	found, err := process.Places(program, dir, []string{"a", "b", "c"}, append([]string{"--shards", "1"}, roomForAll...)...)
+	found, err := process.Places(program, dir, []string{"a", "b", "c"},
+		append([]string{"--shards", "1"}, roomForAll...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
