@@ -55,8 +55,11 @@ func TestMembersThatActTogetherShareABatch(t *testing.T) {
 func TestAMemberThatActsAloneWaitsForAMoment(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(kind.Spec{MinMembers: 2, OpenDelay: 100 * time.Millisecond})
-		began := time.Now()
-		b.join("a")
+		var began time.Time
+		b.join("a", func(*protocol.ProcessJoin) {
+			synctest.Wait() // commands that follow the start of the session would take the join along
+			began = time.Now()
+		})
 		if took := time.Since(began); took < server.DefaultAcquireDelay || took > 2*server.DefaultAcquireDelay {
 			t.Errorf("the first of two joins in %v", took)
 		}
