@@ -48,17 +48,16 @@ func (c *conn) acting(id shard.SessionID) *binding {
 // session is being stopped over this connection: then the binding is nil, and the answer comes later.
 func (c *conn) bindingOf(r *protocol.Request, id shard.SessionID) *binding {
 	c.mu.Lock()
-	b := c.sessions[id]
-	acts := b != nil && !b.silent
-	held := acts && b.stop != nil
+	b := c.acting(id)
+	held := b != nil && b.stop != nil
 	if held {
 		b.stop.held = append(b.stop.held, heldRequest{id: r.ID, kind: r.Kind})
 	}
 	c.mu.Unlock()
-	if !acts {
+	if b == nil {
 		c.refuseSession(r, id, "the session is neither attached over nor bound to this connection")
 	}
-	if !acts || held {
+	if held {
 		return nil
 	}
 	return b

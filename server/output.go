@@ -14,9 +14,7 @@ func (c *conn) Answer(id uint64, m protocol.AnswerMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Answer(c.buffer(), id, m)
-		if len(c.out.B) >= spillBytes {
-			c.send()
-		}
+		c.sendIfLong()
 	}
 	a := c.acts[id]
 	delete(c.acts, id)
@@ -39,9 +37,7 @@ func (c *conn) AnswerBound(session shard.SessionID, id uint64, m protocol.Answer
 	c.inFlight.Add(-1)
 	if !c.closed {
 		c.encoder.Answer(c.buffer(), id, m)
-		if len(c.out.B) >= spillBytes {
-			c.send()
-		}
+		c.sendIfLong()
 	}
 	return true
 }
@@ -67,9 +63,7 @@ func (c *conn) Push(id uint64, m protocol.PushMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Push(c.buffer(), id, m)
-		if len(c.out.B) >= spillBytes {
-			c.send()
-		}
+		c.sendIfLong()
 	}
 	c.mu.Unlock()
 }
@@ -80,6 +74,14 @@ func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 		c.out = transport.Buffers.Get()
 	}
 	return c.out
+}
+
+// sendIfLong hands a long output over early, so that Pending shows how much waits for a client, however many answers
+// one round of frames or one batch brings. The lock is held.
+func (c *conn) sendIfLong() {
+	if len(c.out.B) >= spillBytes {
+		c.send()
+	}
 }
 
 // send hands over the output. The lock is held.
