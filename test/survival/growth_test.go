@@ -58,18 +58,21 @@ func growing(t *testing.T, names ...string) (places []*place, first *host) {
 // promoted is in the line that the leader of the meta shard logs for a replica which has got a vote.
 var promoted = regexp.MustCompile(`replica (\d+) of shard (\d+): voter`)
 
-// awaitVotes waits until so many replicas have got votes since the first host was alone, by what the hosts have logged.
+// awaitVotes waits until so many replicas have got votes.
 func awaitVotes(hosts []*host, n int) {
 	hosts[0].t.Helper()
-	hosts[0].await(fmt.Sprintf("%d replicas get votes", n), func() bool {
-		votes := make(map[string]bool)
-		for _, h := range hosts {
-			for _, found := range promoted.FindAllString(h.Errors(), -1) {
-				votes[found] = true
-			}
+	hosts[0].await(fmt.Sprintf("%d replicas get votes", n), func() bool { return promotions(hosts) >= n })
+}
+
+// promotions is how many replicas have got votes since the first host was alone, by what the hosts have logged.
+func promotions(hosts []*host) int {
+	found := make(map[string]bool)
+	for _, h := range hosts {
+		for _, line := range promoted.FindAllString(h.Errors(), -1) {
+			found[line] = true
 		}
-		return len(votes) >= n
-	})
+	}
+	return len(found)
 }
 
 // hold takes a lock that is kept for as long as the test goes on, and returns what checks that it was.

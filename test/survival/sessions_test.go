@@ -21,13 +21,11 @@ import (
 var manySessions = flag.Int("many-sessions", 0, "how many sessions TestANewLeaderOfManySessions has; 0: it is skipped")
 
 // TestANewLeaderOfManySessions kills the leader of three hosts with many sessions, which lie in the state of the shard
-// and whose clients are away, and says after which time each of a few callers has its next lock, and after which a
-// client that has just come has a session.
+// and whose clients are away.
 func TestANewLeaderOfManySessions(t *testing.T) {
 	if *manySessions == 0 {
 		t.Skip("make sessions runs it")
 	}
-	const kills, callers = 5, 8
 	dir, err := os.MkdirTemp(scratch, "sessions-")
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +46,16 @@ func TestANewLeaderOfManySessions(t *testing.T) {
 		newNode(t, hosts, objectNode(from), protocol.NodeConfig{})
 		startSessions(t, leading(t, hosts), objectNode(from), min(perNode, *manySessions-from))
 	}
-	leader := leading(t, hosts)
 	t.Logf("%d sessions were started in %v; the leader has %d MiB resident", *manySessions,
-		time.Since(began).Round(time.Second), leader.resident()>>20)
+		time.Since(began).Round(time.Second), leading(t, hosts).resident()>>20)
+	killLeaders(t, places, hosts)
+}
+
+// killLeaders kills the leader five times while a few callers lock and unlock, and says after which time each of them
+// has its next lock, and after which a client that has just come has a session.
+func killLeaders(t *testing.T, places []*place, hosts []*host) {
+	t.Helper()
+	const kills, callers = 5, 8
 	c, err := sdk.Open(t.Context(), strings.Join(addresses(hosts), ","))
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +82,7 @@ func TestANewLeaderOfManySessions(t *testing.T) {
 	var all, fresh []time.Duration
 	for range kills {
 		time.Sleep(5 * time.Second)
-		leader = leading(t, hosts)
+		leader := leading(t, hosts)
 		killed := time.Now()
 		leader.Kill()
 		came := make(chan time.Duration, 1)
@@ -101,7 +106,7 @@ func TestANewLeaderOfManySessions(t *testing.T) {
 			all[len(all)-1].Round(time.Millisecond), fresh[len(fresh)-1].Round(time.Millisecond))
 		i := slices.Index(hosts, leader)
 		hosts[i] = places[i].serve(t)
-		hosts[i].awaitReady()
+		hosts[i].must(hosts[i].AwaitReady(fullTime))
 	}
 	over.Store(true)
 	running.Wait()

@@ -2,6 +2,8 @@ package logdb
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 	"sort"
 	"sync"
 
@@ -16,48 +18,80 @@ type run struct {
 }
 
 // runs are the places of a replica's entries, in the order of the indices. Runs do not overlap. A gap between entries
-// of the engine is a gap between runs.
-type runs []run
+// of the engine is a gap between runs. The runs stand in pieces without an empty one, so the addition of a run copies
+// a piece at the most: a copy of a long list would hold the replica up.
+type runs [][]run
 
-// from returns the position, in the slice, of the first run that does not end before an index.
-func (r runs) from(index uint64) int {
-	return sort.Search(len(r), func(i int) bool { return r[i].last >= index })
+// pieceRuns bounds a piece, which the allocator of Go then has at hand.
+const pieceRuns = 512
+
+// find returns the position, in a piece, of the first run that does not end before an index.
+func find(piece []run, index uint64) int {
+	return sort.Search(len(piece), func(i int) bool { return piece[i].last >= index })
+}
+
+// piece returns the position of the first piece that does not end before an index.
+func (r runs) piece(index uint64) int {
+	return sort.Search(len(r), func(i int) bool { return ending(r[i]) >= index })
+}
+
+// ending returns the last entry of a piece.
+func ending(piece []run) uint64 { return piece[len(piece)-1].last }
+
+// since returns the runs that do not end before an index.
+func (r runs) since(index uint64) iter.Seq[run] {
+	return func(yield func(run) bool) {
+		for _, piece := range r[r.piece(index):] {
+			for _, found := range piece[find(piece, index):] {
+				if !yield(found) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // at returns the run with an index.
 func (r runs) at(index uint64) (run, bool) {
-	i := r.from(index)
-	if i == len(r) || r[i].first > index {
-		return run{}, false
+	for found := range r.since(index) {
+		return found, found.first <= index
 	}
-	return r[i], true
+	return run{}, false
 }
 
 // extent returns the first entry at or after an index, and the number of contiguous entries from there on.
 func (r runs) extent(index uint64) (first, count uint64) {
-	i := r.from(index)
-	if i == len(r) {
-		return index, 0
-	}
-	first = max(index, r[i].first)
-	end := r[i].last
-	for _, next := range r[i+1:] {
-		if next.first != end+1 {
+	first = index
+	for next := range r.since(index) {
+		if count == 0 {
+			first = max(index, next.first)
+		} else if next.first != first+count {
 			break
 		}
-		end = next.last
+		count = next.last - first + 1
 	}
-	return first, end - first + 1
+	return first, count
 }
 
-// oldest returns the first run, from an entry on, in a segment or in an earlier segment.
-func (r runs) oldest(from, segment uint64) (int, bool) {
-	for i := r.from(from); i < len(r); i++ {
-		if r[i].place.Segment <= segment {
-			return i, true
-		}
+// replace returns the runs with others in the place of all that have an entry from first to last.
+func (r runs) replace(first, last uint64, with ...run) runs {
+	begin := r.piece(first)
+	end := begin
+	for end < len(r) && r[end][0].first <= last {
+		end++
 	}
-	return 0, false
+	if begin == end && begin > 0 && len(r[begin-1]) < pieceRuns {
+		r[begin-1] = append(r[begin-1], with...)
+		return r
+	}
+	var before, after []run
+	if begin < end {
+		before = r[begin][:find(r[begin], first)]
+		after = r[end-1]
+		after = after[sort.Search(len(after), func(i int) bool { return after[i].first > last }):]
+	}
+	joined := slices.Concat(before, with, after)
+	return slices.Replace(r, begin, end, slices.Collect(slices.Chunk(joined, pieceRuns))...)
 }
 
 // recent keeps the latest records with entries in memory, of all replicas of a host, because the engine reads the

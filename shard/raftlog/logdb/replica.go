@@ -3,7 +3,6 @@ package logdb
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sync/atomic"
 
 	"github.com/lni/dragonboat/v4/raftio"
@@ -190,17 +189,16 @@ func (r *replica) do(c read, at wal.Place, recent kept) error {
 	}
 	if c.count > 0 {
 		added := run{first: c.first, last: c.first + c.count - 1, place: at, recent: recent}
+		replaced := uint64(math.MaxUint64)
 		if c.rewritten {
-			r.cut(added.first, added.last)
-		} else {
-			r.cut(added.first, math.MaxUint64)
+			replaced = added.last
 		}
-		r.entries = slices.Insert(r.entries, r.entries.from(added.first), added)
+		r.cut(added.first, replaced, added)
 		r.count(added, 1)
 	}
 	last := r.snapshot.Index
 	if n := len(r.entries); n > 0 {
-		last = max(last, r.entries[n-1].last)
+		last = max(last, ending(r.entries[n-1]))
 	}
 	r.last.Store(last)
 	return nil
@@ -222,27 +220,27 @@ func (r *replica) count(changed run, runs int) {
 	r.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
 }
 
-// cut removes the entries from first to last. The lock is held.
-func (r *replica) cut(first, last uint64) {
-	i := r.entries.from(first)
-	end := i
-	var left []run
-	for ; end < len(r.entries) && r.entries[end].first <= last; end++ {
-		old := r.entries[end]
-		parts := len(left)
+// cut removes the entries from first to last, in whose place a run may come. The lock is held.
+func (r *replica) cut(first, last uint64, added ...run) {
+	var after []run
+	for old := range r.entries.since(first) {
+		if old.first > last {
+			break
+		}
+		parts := -1
 		if old.first < first {
-			left = append(left, run{old.first, first - 1, old.place, old.recent})
+			added = append([]run{{old.first, first - 1, old.place, old.recent}}, added...)
+			parts++
 		}
 		if old.last > last {
-			left = append(left, run{last + 1, old.last, old.place, old.recent})
+			after = append(after, run{last + 1, old.last, old.place, old.recent})
+			parts++
 		}
-		if more := len(left) - parts - 1; more != 0 {
-			r.count(old, more)
+		if parts != 0 {
+			r.count(old, parts)
 		}
 	}
-	if end > i {
-		r.entries = slices.Replace(r.entries, i, end, left...)
-	}
+	r.entries = r.entries.replace(first, last, append(added, after...)...)
 }
 
 // clear forgets everything. The lock is held.
@@ -337,10 +335,21 @@ func (r *replica) load(found run) ([]pb.Entry, error) {
 	return entries, err
 }
 
-// removeTo removes the entries up to an index. The removal is not written to the log, because a replay does not keep
-// the entries before the snapshot.
+// removeTo removes the entries up to an index, piece by piece, so that no other waits long for the lock. The removal is
+// not written to the log, because a replay does not keep the entries before the snapshot.
 func (r *replica) removeTo(index uint64) {
+	for removed := uint64(0); removed < index; {
+		removed = r.removePiece(index)
+	}
+}
+
+// removePiece removes entries of the first piece up to an index, and returns up to where there are none.
+func (r *replica) removePiece(index uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.entries) > 0 {
+		index = min(index, ending(r.entries[0]))
+	}
 	r.cut(0, index)
+	return index
 }

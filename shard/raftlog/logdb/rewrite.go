@@ -33,14 +33,13 @@ func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, 
 			return at, from, err
 		}
 	}
-	i, ok := r.entries.oldest(from, segment)
-	if !ok {
-		return wal.Place{}, math.MaxUint64, nil
-	}
-	c := change{rewritten: true}
-	for size := 0; i < len(r.entries) && r.entries[i].place.Segment <= segment && size < recordBytes; i++ {
-		old := r.entries[i]
-		if len(c.entries) > 0 && c.entries[len(c.entries)-1].Index+1 != old.first {
+	c, size := change{rewritten: true}, 0
+	for old := range r.entries.since(from) {
+		stays := old.place.Segment > segment
+		if stays && size == 0 {
+			continue
+		}
+		if stays || size >= recordBytes || size > 0 && c.entries[len(c.entries)-1].Index+1 != old.first {
 			break
 		}
 		all, err := r.load(old)
@@ -49,6 +48,9 @@ func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, 
 		}
 		c.entries = append(c.entries, all[old.first-all[0].Index:old.last-all[0].Index+1]...)
 		size += int(old.place.Bytes)
+	}
+	if size == 0 {
+		return wal.Place{}, math.MaxUint64, nil
 	}
 	next = c.entries[len(c.entries)-1].Index + 1
 	at, err = r.append(c)

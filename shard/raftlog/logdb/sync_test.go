@@ -227,12 +227,11 @@ func TestTheEntriesInMemoryAreBounded(t *testing.T) {
 		if held := int64(len(db.recent.ring)); held != db.recent.limit {
 			t.Fatalf("%d bytes are held, %d allowed", held, db.recent.limit)
 		}
-		last := db.existing(3, u.ReplicaID).entries
-		if db.recent.record(last[len(last)-1].recent) == nil {
+		if last, ok := db.existing(3, u.ReplicaID).entries.at(i + 1); !ok || db.recent.record(last.recent) == nil {
 			t.Fatal("the last entries are not in memory")
 		}
 	}
-	if oldest := db.existing(3, 1).entries[0]; db.recent.record(oldest.recent) != nil {
+	if oldest := db.existing(3, 1).entries[0][0]; db.recent.record(oldest.recent) != nil {
 		t.Error("the first entries are still in memory")
 	}
 }
