@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -210,4 +211,33 @@ func TestMoreConnectionsCanBeAskedFor(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestSessionsAreOnAllConnectionsAlike: also those of a program whose sessions ask for something as they begin.
+func TestSessionsAreOnAllConnectionsAlike(t *testing.T) {
+	const connections, each = 4, 8
+	for what, first := range map[string]func(t *testing.T, c *client.Client, i int){
+		"alone": func(*testing.T, *client.Client, int) {},
+		"each asks for one thing": func(t *testing.T, c *client.Client, i int) {
+			check(t, c.Node(path).Create(t.Context(), fmt.Sprint("s", i), 1, nil))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			stageOf(t, 1, 1, func(t *testing.T, fake *fakeCluster) {
+				c := open(t, fake, client.WithConnections(connections))
+				second(c.CreateNode(t.Context(), path, client.NodeConfig{}))
+				for i := range connections * each {
+					session(t, c)
+					first(t, c, i)
+				}
+				fake.do(func() {
+					for conn := range fake.hosts[0].conns {
+						if len(conn.sessions) != each {
+							t.Errorf("a connection has %d sessions, want %d", len(conn.sessions), each)
+						}
+					}
+				})
+			})
+		})
+	}
 }

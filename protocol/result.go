@@ -160,45 +160,6 @@ func (s Status) is(target error) bool {
 	return ok && *t == Error{Status: s}
 }
 
-// Retry says what to do with a request that was not carried out.
-type Retry uint8
-
-const (
-	// RetryNever: the outcome is final; a repetition would have the same outcome.
-	RetryNever Retry = 0
-	// RetrySame: send the request again, a mutation under its old number; after a broken connection, over a new
-	// connection.
-	RetrySame Retry = 1
-	// RetryElsewhere: send the request, a mutation under its old number, to the host that the answer names.
-	RetryElsewhere Retry = 2
-	// RetryLater: send the request again, a mutation under its old number, after the wait in the answer.
-	RetryLater Retry = 3
-	// RetryRenumbered: send the mutation again under a new number.
-	RetryRenumbered Retry = 4
-)
-
-// String returns the class as the docs write it.
-func (r Retry) String() string {
-	return nameOf(r, "RETRY", "NEVER", "SAME", "ELSEWHERE", "LATER", "RENUMBERED")
-}
-
-// Retry returns what to do with a request that got this status. An unknown status is final, because a repetition may
-// not be safe.
-func (s Status) Retry() Retry {
-	switch s {
-	case StatusUnavailable, StatusTimeout:
-		return RetrySame
-	case StatusMoved:
-		return RetryElsewhere
-	case StatusOverloaded, StatusStorageFull:
-		return RetryLater
-	case StatusStale:
-		return RetryRenumbered
-	default:
-		return RetryNever
-	}
-}
-
 // Quota is the quota that a request would have passed. The zero value says nothing.
 type Quota struct {
 	Kind QuotaKind

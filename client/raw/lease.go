@@ -45,7 +45,6 @@ func (s *Session) vouched() scope.Instant {
 func (s *Session) attached(sent scope.Instant, l *protocol.Lease) {
 	c := s.client
 	s.node, s.timeout, s.sent, s.since = l.NodeID, conn.Millis(l.TimeoutMillis), sent, c.scope.Now()
-	s.stripe = c.cluster.NextStripe()
 	s.ctx, s.cancel = context.WithCancelCause(c.scope.Context())
 	before := c.sit(s)
 	if before != nil {

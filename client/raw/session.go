@@ -79,8 +79,9 @@ func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
 	}
-	err = c.cluster.Repeat(ctx, c.cluster.SessionHome, func(to *conn.Conn) (err error) {
-		s, err = c.open(ctx, to, 0, p, &protocol.SessionStart{
+	stripe := c.cluster.NextStripe()
+	err = c.cluster.RepeatOver(ctx, stripe, c.cluster.SessionHome, func(to *conn.Conn) (err error) {
+		s, err = c.open(ctx, to, stripe, 0, p, &protocol.SessionStart{
 			Path: protocol.View(p.Path), TimeoutMillis: millis(p.Timeout), Description: protocol.View(p.Description),
 			Key: p.Key, AttachSequence: p.Sequence,
 		})
@@ -100,8 +101,9 @@ func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, e
 		return nil, err
 	}
 	defer c.endTurn(id, at)
-	err = c.cluster.Repeat(ctx, cluster.LeaderAt(protocol.SessionSlot(id)), func(to *conn.Conn) (err error) {
-		s, err = c.open(ctx, to, id, p, &protocol.SessionAttach{
+	stripe, home := c.cluster.NextStripe(), cluster.LeaderAt(protocol.SessionSlot(id))
+	err = c.cluster.RepeatOver(ctx, stripe, home, func(to *conn.Conn) (err error) {
+		s, err = c.open(ctx, to, stripe, id, p, &protocol.SessionAttach{
 			SessionID: id, Key: p.Key, AttachSequence: p.Sequence, Change: !p.Keep, TimeoutMillis: millis(p.Timeout),
 			Description: protocol.View(p.Description), Numbers: p.DrawNumbers,
 		})
@@ -114,14 +116,14 @@ func millis(d time.Duration) uint64 { return uint64(max(d, 0).Milliseconds()) }
 
 // open attaches a session over a connection, or starts a session if the id is 0.
 func (c *Client) open(
-	ctx context.Context, to *conn.Conn, id uint64, p Params, m protocol.RequestMessage,
+	ctx context.Context, to *conn.Conn, stripe int, id uint64, p Params, m protocol.RequestMessage,
 ) (*Session, error) {
 	if !to.Knows(protocol.KindSessionDetach) {
 		return nil, errNoDetach
 	}
 	o := &opening{
-		session: &Session{client: c, params: p, id: id, home: to}, starts: id == 0, done: make(chan error, 1),
-		sent: c.scope.Now(),
+		session: &Session{client: c, params: p, id: id, home: to, stripe: stripe}, starts: id == 0,
+		done: make(chan error, 1), sent: c.scope.Now(),
 	}
 	if _, err := to.Send(o, m); err != nil {
 		return nil, err

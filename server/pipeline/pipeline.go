@@ -140,9 +140,9 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 		c.Client = shard.ClientRef{}
 	case !c.Kind.TakesTime():
 	case o.Started != 0 && p.wall.Load() != 0:
-		c.Time = uint64((p.wall.Load() + o.Started) / int64(time.Millisecond))
+		c.Time = uint64(max((p.wall.Load()+o.Started)/int64(time.Millisecond), 0))
 	default:
-		c.Time = uint64(time.Now().UnixMilli())
+		c.Time = uint64(max(time.Now().UnixMilli(), 0))
 	}
 	p.bytes = shard.AppendCommand(p.bytes, c)
 	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs

@@ -257,3 +257,20 @@ func TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt(t *testing.T) {
 		t.Errorf("%d batches were proposed, want 2", n)
 	}
 }
+
+// TestATimeOfDayBeforeAllTimesIsNone: a host whose clock is wrong by decades gives no time of day in the far future.
+func TestATimeOfDayBeforeAllTimesIsNone(t *testing.T) {
+	l := newHeld(t)
+	for wall, want := range map[int64]uint64{
+		int64(5 * time.Hour): 5*3_600_000 + 20, int64(-5 * time.Hour): 0, int64(-20 * time.Millisecond): 0,
+	} {
+		l.p.SetWall(wall)
+		c := &shard.Command{Kind: shard.CmdContinue}
+		if !l.p.Add(Op{Started: int64(20 * time.Millisecond), Done: func(*shard.Effect, protocol.Status) {}}, c) {
+			t.Fatal("the queue is full")
+		}
+		if c.Time != want {
+			t.Errorf("a host that began at %v has the time %d, want %d", time.Duration(wall), c.Time, want)
+		}
+	}
+}

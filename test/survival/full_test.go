@@ -48,7 +48,8 @@ func TestAFullCluster(t *testing.T) {
 	hosts := []*host{places[0].begin(t)}
 	a, began := hosts[0], time.Now()
 	lap := func(what string) {
-		t.Logf("%s: %v; host a has %d MiB resident", what, time.Since(began).Round(time.Millisecond), a.resident()>>20)
+		t.Logf("%s: %v; the host has %d MiB resident", what, time.Since(began).Round(time.Millisecond),
+			a.resident()>>20)
 		began = time.Now()
 	}
 	fillWithObjects(t, hosts, n, "")
@@ -106,9 +107,9 @@ func TestAFullCluster(t *testing.T) {
 		h.Kill()
 	}
 	began = time.Now()
-	again := restored(t, file, places[0], 1, "--shard-objects", strconv.Itoa(n+spare), "--shard-bytes", "64GiB")
+	a = restored(t, file, places[0], 1)
 	lap("the backup is restored and served")
-	checkObjects(t, []*host{again}, n)
+	checkObjects(t, []*host{a}, n)
 }
 
 // checkQuota makes semaphores until the shard has all that it may have, and deletes them again.

@@ -58,10 +58,22 @@ func (c *Cluster) Repeat(ctx context.Context, t Target, try func(to *conn.Conn) 
 
 // RepeatBy is Repeat with retries that try may reset.
 func (c *Cluster) RepeatBy(ctx context.Context, r *retry.Retries, t Target, try func(to *conn.Conn) error) error {
+	return c.repeat(ctx, r, t, func() int { return int(c.requests.Add(1)) }, try)
+}
+
+// RepeatOver is Repeat over the connections of a session's number.
+func (c *Cluster) RepeatOver(ctx context.Context, stripe int, t Target, try func(to *conn.Conn) error) error {
+	var r retry.Retries
+	return c.repeat(ctx, &r, t, func() int { return stripe }, try)
+}
+
+func (c *Cluster) repeat(
+	ctx context.Context, r *retry.Retries, t Target, stripe func() int, try func(to *conn.Conn) error,
+) error {
 	var tried *Host
 	for {
 		r.Leaders = c.Leaders()
-		to, h, err := c.Connect(ctx, Leisure, t, c.NextStripe(), tried)
+		to, h, err := c.Connect(ctx, Leisure, t, stripe(), tried)
 		if err == nil {
 			err = try(to)
 		}

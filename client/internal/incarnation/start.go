@@ -19,8 +19,9 @@ type Params struct {
 
 // Start starts a session at some host that leads a shard.
 func (g *Group) Start(ctx context.Context, owner Owner, p Params) (in *Incarnation, err error) {
-	err = g.cluster.Repeat(ctx, g.cluster.SessionHome, func(to *conn.Conn) (err error) {
-		in, err = g.startOver(ctx, to, owner, p)
+	stripe := g.cluster.NextStripe()
+	err = g.cluster.RepeatOver(ctx, stripe, g.cluster.SessionHome, func(to *conn.Conn) (err error) {
+		in, err = g.startOver(ctx, to, stripe, owner, p)
 		return err
 	})
 	return in, err
@@ -28,12 +29,12 @@ func (g *Group) Start(ctx context.Context, owner Owner, p Params) (in *Incarnati
 
 // startOver starts a session over a connection. If the answer does not come, the caller starts another session; the
 // session that may have come into being ends by its own timeout.
-func (g *Group) startOver(ctx context.Context, to *conn.Conn, owner Owner, p Params) (*Incarnation, error) {
+func (g *Group) startOver(ctx context.Context, to *conn.Conn, stripe int, owner Owner, p Params) (*Incarnation, error) {
 	key := make([]byte, protocol.MaxKeyBytes)
 	_, _ = rand.Read(key) // never fails
 	in := &Incarnation{
 		group: g, owner: owner, key: key, timeout: p.Timeout, sequence: 1,
-		stripe: g.cluster.NextStripe(), born: g.scope.Now(), queues: make(map[string]*keyQueue),
+		stripe: stripe, born: g.scope.Now(), queues: make(map[string]*keyQueue),
 	}
 	in.ctx, in.cancel = context.WithCancelCause(context.Background())
 	s := &start{in: in, done: make(chan error, 1), sent: g.scope.Now()}
