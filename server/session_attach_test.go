@@ -1,0 +1,46 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/memlog"
+)
+
+// TestAnAttachWaitsForALeaderThatHasJustBeenElected: it is answered once the leader serves. A client that is refused
+// comes back after a pause, which with a million sessions was most of the time without locks.
+func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
+	c := servertest.Start(t, servertest.Hosts(3))
+	before := c.Leader(1)
+	operator := speak(t, c, before)
+	operator.must(operator.ask(&protocol.NodeCreate{Path: []byte("/jobs")}))
+	session := operator.session("/jobs", time.Minute)
+	next := before%3 + 1
+	client := speak(t, c, next)
+	awaitThat(t, "the next leader has the session", func() bool {
+		return c.Host(next).Status().Shards[0].Sessions == 1
+	})
+	for id := range shard.HostID(3) { // the leader's first command takes so long, after which it serves
+		c.Net().SetDisk(id+1, memlog.Exactly(300*time.Millisecond))
+	}
+	if err := c.Elect(1, next); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0 // before the host knows that it leads, and for a moment after
+	for sequence := uint64(2); ; sequence++ {
+		a := client.ask(&protocol.SessionAttach{SessionID: session.id, Key: []byte("key"), AttachSequence: sequence})
+		switch a.Result.Status {
+		case protocol.StatusMoved:
+		case protocol.StatusUnavailable:
+			if refused++; refused > 10 {
+				t.Fatalf("it was refused ten times, and is again: %v", a.Result.Err())
+			}
+		default:
+			client.must(a)
+			return
+		}
+	}
+}
