@@ -30,6 +30,7 @@ import (
 // TestLocksBesideBackups, which measures rather than tests, runs where its host has objects.
 var (
 	besideObjects   = flag.Int("beside", 0, "how many semaphores the host of TestLocksBesideBackups has; 0: none runs")
+	besideSessions  = flag.Int("beside-sessions", 0, "how many sessions it has besides")
 	besideTurnCount = flag.Int("beside-turns", 4, "how many turns TestLocksBesideBackups takes")
 	besideTime      = flag.Duration("beside-time", 10*time.Second, "how long it measures each time")
 	besideOnly      = flag.String("beside-only", "", "which disturbances it measures besides: those whose names match")
@@ -79,6 +80,9 @@ func TestLocksBesideBackups(t *testing.T) {
 	b.host, b.bare = b.at.serve(t), places[1].serve(t)
 	hosts := []*host{b.host}
 	fillWithObjects(t, hosts, *besideObjects, strings.Repeat("d", 26))
+	for from := 0; from < *besideSessions; from += perNode {
+		startSessions(t, b.host, objectNode(from), min(perNode, *besideSessions-from))
+	}
 	file := filepath.Join(dir, "signalbox.backup")
 	saving := func(to string, flags ...string) func(context.Context) error {
 		return func(ctx context.Context) error { return b.save(ctx, to, flags...) }
