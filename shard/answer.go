@@ -31,8 +31,9 @@ type slotNumber uint16
 // object. Numbers come in growing order.
 func (m *Machine) keep(c *Command, mu *mutation, t *target, e *Effect) {
 	s := m.sessions.at(t.session)
-	if s.answers == nil {
-		s.answers = make([]answer, 0, 2)
+	list := m.sessions.answersOf(s)
+	if list == nil {
+		list = make([]answer, 0, 2)
 	}
 	a := answer{
 		number: c.Number, order: e.Order, revision: e.Revision,
@@ -44,37 +45,60 @@ func (m *Machine) keep(c *Command, mu *mutation, t *target, e *Effect) {
 	if m.level >= answerSlotRecorded {
 		a.slot = slotNumber(t.slot) + 1
 	}
-	s.answers = append(s.answers, a)
+	m.sessions.setAnswers(s, append(list, a))
 	if e.Body != "" {
 		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
 		m.keepBody(s, c.Number, e.Body)
 	}
 }
 
-// kept returns the answer kept under the number, or nil.
-func (s *session) kept(number uint64) *answer {
-	i := sort.Search(len(s.answers), func(i int) bool { return s.answers[i].number >= number })
-	if i == len(s.answers) || s.answers[i].number != number {
+// answersOf returns the answers that are kept for a session, by number.
+func (st *sessionStore) answersOf(s *session) []answer {
+	if s.answers == 0 {
 		return nil
 	}
-	return &s.answers[i]
+	return *st.kept.at(s.answers)
+}
+
+// setAnswers keeps the answers for a session, none with nil.
+func (st *sessionStore) setAnswers(s *session, list []answer) {
+	switch {
+	case list == nil && s.answers != 0:
+		st.kept.release(s.answers)
+		s.answers = 0
+	case list != nil:
+		if s.answers == 0 {
+			s.answers = st.kept.alloc()
+		}
+		*st.kept.at(s.answers) = list
+	}
+}
+
+// answer returns the answer kept under the number, or nil.
+func (st *sessionStore) answer(s *session, number uint64) *answer {
+	list := st.answersOf(s)
+	i := sort.Search(len(list), func(i int) bool { return list[i].number >= number })
+	if i == len(list) || list[i].number != number {
+		return nil
+	}
+	return &list[i]
 }
 
 // idleAnswers is the largest room for answers that a session without answers keeps.
 const idleAnswers = 16
 
 // acknowledge forgets the answers up to the number and returns how many it has forgotten.
-func (s *session) acknowledge(number uint64) (forgotten int) {
+func (st *sessionStore) acknowledge(s *session, number uint64) (forgotten int) {
 	s.acked = number
-	n := 0
-	for n < len(s.answers) && s.answers[n].number <= number {
+	list, n := st.answersOf(s), 0
+	for n < len(list) && list[n].number <= number {
 		n++
 	}
-	rest := copy(s.answers, s.answers[n:])
-	s.answers = s.answers[:rest]
-	if rest == 0 && cap(s.answers) > idleAnswers {
-		s.answers = nil
+	list = list[:copy(list, list[n:])]
+	if len(list) == 0 && cap(list) > idleAnswers {
+		list = nil
 	}
+	st.setAnswers(s, list)
 	return n
 }
 
@@ -82,7 +106,7 @@ func (s *session) acknowledge(number uint64) (forgotten int) {
 // over.
 func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 	l := m.links.at(h)
-	answers := m.sessions.at(l.session).answers
+	answers := m.sessions.answersOf(m.sessions.at(l.session))
 	for i := range answers {
 		if a := &answers[i]; a.flags&FlagAcquired != 0 && a.order == l.order {
 			m.replaceOutcome(l.session, a, answer{status: protocol.StatusAborted, abort: reason})
@@ -108,7 +132,7 @@ func (a *answer) become(outcome answer) {
 // recordOutcome writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
 // answer.
 func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
-	if a := m.sessions.at(h).kept(number); a != nil {
+	if a := m.sessions.answer(m.sessions.at(h), number); a != nil {
 		m.replaceOutcome(h, a, outcome)
 	}
 }

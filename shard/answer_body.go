@@ -58,7 +58,7 @@ func (m *Machine) hasRoomForBody(s *session, mu *mutation) bool {
 	if mu.mostBody > 0 {
 		size += AnswerBodyBytes + mu.mostBody
 	}
-	return size == 0 || size+AnswerBytes*(len(s.answers)+1) <= m.bounds.AnswerBytes
+	return size == 0 || size+AnswerBytes*(len(m.sessions.answersOf(s))+1) <= m.bounds.AnswerBytes
 }
 
 // keepBody keeps the body of the session's latest answer.
@@ -70,7 +70,7 @@ func (m *Machine) keepBody(s *session, number uint64, body string) {
 	of.list = append(of.list, answerBody{number, body})
 	size := of.list[len(of.list)-1].size()
 	of.size += size
-	m.charge(s.node, size)
+	m.charge(m.nodeOf(s), size)
 }
 
 // keptBody returns the body of the answer with the number, "" if the answer has no body.
@@ -88,7 +88,7 @@ func (m *Machine) keptBody(s *session, number uint64) string {
 // forgetBodies forgets the bodies of the answers above one number, up to a second number, of a session with bodies.
 func (m *Machine) forgetBodies(s *session, above, upTo uint64) {
 	of := m.bodies.at(s.bodies)
-	m.charge(s.node, -of.remove(of.after(above), of.after(upTo)))
+	m.charge(m.nodeOf(s), -of.remove(of.after(above), of.after(upTo)))
 	if len(of.list) == 0 && cap(of.list) > idleAnswers {
 		m.dropBodies(s)
 	}

@@ -38,9 +38,10 @@ func answerFieldsAt(at level.Level) uint64 {
 }
 
 func (m *Machine) appendAnswers(dst []byte, s *session, at level.Level) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(s.answers)))
-	for i := range s.answers {
-		a := &s.answers[i]
+	list := m.sessions.answersOf(s)
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	for i := range list {
+		a := &list[i]
 		if at >= bodiesRecorded {
 			dst = append(dst, 0)
 			start := len(dst)

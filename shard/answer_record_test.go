@@ -16,7 +16,7 @@ func answersOf(list []answer, bodies map[uint64]string) (*Machine, *session) {
 	m := New(Options{})
 	s := m.sessions.at(m.addSession(NewSessionID(1, 1), m.addNode(1)))
 	for _, a := range list {
-		s.answers = append(s.answers, a)
+		m.sessions.setAnswers(s, append(m.sessions.answersOf(s), a))
 		if bodies[a.number] != "" {
 			m.keepBody(s, a.number, bodies[a.number])
 		}

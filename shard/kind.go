@@ -232,7 +232,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		case s.ending || s.old:
 			m.answer(protocol.StatusSessionExpired)
 			return
-		case s.node != t.node:
+		case m.nodeOf(s) != t.node:
 			m.answer(protocol.StatusBadSession)
 			return
 		}
@@ -261,29 +261,29 @@ func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
 	forgotten := 0
 	if c.Acked > s.acked {
 		m.touchSession(t.session)
-		forgotten = s.acknowledge(c.Acked)
+		forgotten = m.sessions.acknowledge(s, c.Acked)
 		if s.bodies != 0 {
 			m.forgetBodies(s, 0, c.Acked)
 		}
 	}
 	if c.Number <= s.applied {
-		m.charge(s.node, -AnswerBytes*forgotten)
+		m.charge(m.nodeOf(s), -AnswerBytes*forgotten)
 		m.repeat(c, mu, t)
 		return
 	}
-	if len(s.answers) >= MaxUnacknowledged {
+	if len(m.sessions.answersOf(s)) >= MaxUnacknowledged {
 		assert(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
 		m.answer(protocol.StatusOverloaded)
 		return
 	}
 	// Answers without bodies are bounded by their number.
 	if (s.bodies != 0 || mu.mostBody != 0) && m.rules >= answerBytesBounded && !m.hasRoomForBody(s, mu) {
-		m.charge(s.node, -AnswerBytes*forgotten)
+		m.charge(m.nodeOf(s), -AnswerBytes*forgotten)
 		m.answer(protocol.StatusOverloaded)
 		return
 	}
 	if forgotten != 1 { // mostly one answer goes and another comes
-		m.charge(s.node, AnswerBytes*(1-forgotten))
+		m.charge(m.nodeOf(s), AnswerBytes*(1-forgotten))
 	}
 	m.touchSession(t.session)
 	before := s.applied
@@ -297,7 +297,7 @@ func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
 			e.Timeout, e.Body = left, cmp.Or(e.Body, QuietReason)
 			s.applied = max(before, c.Acked) // what a lost replica has answered is not carried out again
 		}
-		m.charge(s.node, -AnswerBytes)
+		m.charge(m.nodeOf(s), -AnswerBytes)
 		return
 	}
 	m.keep(c, mu, t, e)
@@ -336,7 +336,7 @@ func (m *Machine) admitGuest(c *Command, mu *mutation, t *target) bool {
 // repeat answers a command with a number that the session has already used.
 func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
 	s := m.sessions.at(t.session)
-	a := s.kept(c.Number)
+	a := m.sessions.answer(s, c.Number)
 	if m.isAnother(c, mu, t, a) {
 		m.refuseAnother()
 		return

@@ -34,8 +34,8 @@ const (
 	DefaultShardBytes   = 4 << 30
 	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are the sizes of an object, a link, a session and an
 	// answer in a quota of bytes, beside the bytes of name, data and other strings. The sizes stand for places in
-	// slabs, trees and tables, so that the sum is near the heap in use: TestQuotasCountWhatTheHeapHolds allows a
-	// quarter.
+	// slabs, trees and tables, so that the sum is near the heap in use: TestQuotasCountWhatTheHeapHolds allows
+	// a quarter above the sum.
 	ObjectBytes  = 192
 	LinkBytes    = 144
 	SessionBytes = 256

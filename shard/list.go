@@ -84,12 +84,19 @@ type SessionView struct {
 	Client      ClientState
 }
 
-func (s *session) view() SessionView {
+// viewSession is the session without its texts, which have to be copied.
+func (m *Machine) viewSession(s *session) SessionView {
 	return SessionView{
-		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
-		Description: s.description, Keyed: s.keyLen > 0, Owns: int(s.linkCount - s.waits), Waits: int(s.waits),
-		Created: s.created, Client: s.client,
+		ID: s.id, Node: m.nodeOf(s).id, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
+		Owns: int(s.linkCount - s.waits), Waits: int(s.waits), Created: s.created,
 	}
+}
+
+// readSession is the session with its texts.
+func (m *Machine) readSession(s *session) SessionView {
+	v, client := m.viewSession(s), m.sessions.clientOf(s)
+	v.Description, v.Client = m.sessions.texts.string(s.description), client.state()
+	return v
 }
 
 // Session returns a session.
@@ -100,7 +107,7 @@ func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 	if h == 0 {
 		return SessionView{}, false
 	}
-	return m.sessions.at(h).view(), true
+	return m.readSession(m.sessions.at(h)), true
 }
 
 // KeyMatches reports whether a client with the key may take the session over: the session has the same key, or no
@@ -137,7 +144,7 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 		after = s.id
 		looked++
 		if s.home && !s.ending && !s.old {
-			dst = append(dst, s.view())
+			dst = append(dst, m.readSession(s))
 			limit--
 		}
 	}

@@ -32,9 +32,15 @@ func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 func recordForms(at level.Level) []formtest.Form {
 	m := New(Options{})
 	sem := m.kinds[KindSemaphore].(*semaphores)
-	session, link, place, body := m.sessions.alloc(), m.links.alloc(), m.objects.alloc(), sem.alloc()
-	m.sessions.at(session).node = m.addNode(1)
+	who, link, place, body := m.sessions.alloc(), m.links.alloc(), m.objects.alloc(), sem.alloc()
+	m.addNode(1)
 	// The texts of things stand beside them, as what they are filled with.
+	var described struct {
+		session
+		description string
+		client      ClientState
+		answers     []answer
+	}
 	var named struct {
 		object
 		name string
@@ -56,15 +62,26 @@ func recordForms(at level.Level) []formtest.Form {
 	}
 	name := func(what string) string { return fmt.Sprintf("%s at level %d", what, at) }
 	return []formtest.Form{
-		{Name: name("session"), Of: m.sessions.at(session),
-			Write: func() []byte { return m.appendSession(nil, session, at) },
+		{Name: name("session"), Of: &described, Was: []string{"session.", ""},
+			Write: func() []byte {
+				s, c := m.sessions.at(who), &described.client
+				*s = described.session
+				s.node, s.client = m.nodes[1].handle, clientTexts{}
+				s.description = m.sessions.texts.keep([]byte(described.description))
+				s.answers = 0
+				m.sessions.setAnswers(s, described.answers)
+				m.sessions.note(s, &ClientRef{[]byte(c.Address), []byte(c.Name), []byte(c.Version)})
+				return m.appendSession(nil, who, at)
+			},
 			Unsaved: later(map[string]level.Level{
-				"client": TimeLevel, "created": TimeLevel, "home": TimeLevel,
-				"answers.quota": limitsRecorded, "numberSpace": numberSpaceRecorded,
-				"losses": lossesRecorded,
-			}, "node", "bodies", "links", "lastLink", "linkCount", "waits", "stamp", "old", "ending"),
+				"client.Address": TimeLevel, "client.Name": TimeLevel, "client.Version": TimeLevel,
+				"session.created": TimeLevel, "session.home": TimeLevel, "answers.quota": limitsRecorded,
+				"session.numberSpace": numberSpaceRecorded, "session.losses": lossesRecorded,
+			}, "session.node", "session.description", "session.client", "session.answers", "session.bodies",
+				"session.links", "session.lastLink", "session.linkCount", "session.waits", "session.stamp",
+				"session.old", "session.ending"),
 			Later:  answerLater(at, "answers."),
-			Adjust: func() { m.sessions.at(session).keyLen = MaxKey }},
+			Adjust: func() { described.keyLen = MaxKey }},
 		{Name: name("link"), Of: m.links.at(link), Write: func() []byte { return m.appendLink(nil, link, at) },
 			Unsaved: later(map[string]level.Level{"since": TimeLevel}, "session", "object", "body", "stamp")},
 		{Name: name("object"), Of: &named, Was: []string{"object.", ""},

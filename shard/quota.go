@@ -189,16 +189,16 @@ func (m *Machine) charge(n *node, bytes int) {
 }
 
 // sessionSize is the size of the session in its node's quota of bytes.
-func (m *Machine) sessionSize(s *session) int { return s.size() + m.bodiesSize(s) }
+func (m *Machine) sessionSize(s *session) int { return m.sessions.sizeOf(s) + m.bodiesSize(s) }
 
-// size is the size of the session without the bodies of its answers.
-func (s *session) size() int {
-	return SessionBytes + len(s.description) + int(s.keyLen) + s.client.size() + AnswerBytes*len(s.answers)
+// sizeOf is the size of the session without the bodies of its answers.
+func (st *sessionStore) sizeOf(s *session) int {
+	client := st.clientOf(s)
+	return SessionBytes + len(st.texts.bytes(s.description)) + int(s.keyLen) + client.size() +
+		AnswerBytes*len(st.answersOf(s))
 }
 
 func (c *ClientRef) size() int { return len(c.Address) + len(c.Name) + len(c.Version) }
-
-func (c *ClientState) size() int { return len(c.Address) + len(c.Name) + len(c.Version) }
 
 // linkSize is the size of a link, without its object.
 func (m *Machine) linkSize(l *link) int {

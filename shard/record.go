@@ -92,9 +92,9 @@ func (m *Machine) bodyOf(p phase, h handle) (kind, handle) {
 func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	s := m.sessions.at(h)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
-	dst = binary.AppendUvarint(dst, uint64(s.node.id))
+	dst = binary.AppendUvarint(dst, uint64(m.nodeOf(s).id))
 	dst = binary.AppendUvarint(dst, uint64(s.timeout))
-	dst = appendString(dst, s.description)
+	dst = appendBytes(dst, m.sessions.texts.bytes(s.description))
 	dst = appendBytes(dst, s.key[:s.keyLen])
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
@@ -106,9 +106,9 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, s.created)
-	dst = appendString(dst, s.client.Address)
-	dst = appendString(dst, s.client.Name)
-	dst = appendString(dst, s.client.Version)
+	for _, t := range s.client {
+		dst = appendBytes(dst, m.sessions.texts.bytes(t))
+	}
 	if at < numberSpaceRecorded {
 		return dst
 	}
@@ -264,14 +264,16 @@ func (re *restorer) session(r *reader) error {
 	}
 	h := m.addSession(id, m.restoredNode(node))
 	s := m.sessions.at(h)
-	s.timeout, s.description = uint32(timeout), string(description)
+	s.timeout, s.description = uint32(timeout), m.sessions.texts.keep(description)
 	s.keyLen = uint8(copy(s.key[:], key))
-	s.applied, s.acked, s.answers = applied, acked, answers
-	s.created, s.client, s.numberSpace, s.losses = created, client.state(), numberSpace, losses
+	s.applied, s.acked = applied, acked
+	m.sessions.setAnswers(s, answers)
+	s.created, s.numberSpace, s.losses = created, numberSpace, losses
+	m.sessions.note(s, &client)
 	for _, b := range bodies {
 		m.keepBody(s, b.number, b.body)
 	}
-	m.charge(s.node, s.size()-SessionBytes)
+	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-SessionBytes)
 	re.sessions.put(place, h)
 	return nil
 }

@@ -142,23 +142,27 @@ func (m *Machine) takeSessions(from *Machine, takes func(*session) bool) {
 // a part in an object are over. The losses of every guest jump, so that the guest's client looks at what it holds: the
 // survivor may not have known all of the guest's links.
 func (m *Machine) takeSession(from *Machine, was *session) {
-	s := m.sessions.at(m.addSession(was.id, m.restoredNode(was.node.id)))
-	s.description, s.client, s.created, s.timeout = was.description, was.client, was.created, was.timeout
+	s := m.sessions.at(m.addSession(was.id, m.restoredNode(from.nodeOf(was).id)))
+	client := from.sessions.clientOf(was)
+	m.sessions.note(s, &client)
+	s.description = m.sessions.texts.keep(from.sessions.texts.bytes(was.description))
+	s.created, s.timeout = was.created, was.timeout
 	s.key, s.keyLen = was.key, was.keyLen
 	s.applied, s.acked, s.numberSpace = was.applied, was.acked, was.numberSpace
 	if !s.home {
 		s.losses = was.losses + lossJump
 	}
-	s.answers = slices.Clone(was.answers)
-	for i := range s.answers {
-		a := &s.answers[i]
+	answers := slices.Clone(from.sessions.answersOf(was))
+	m.sessions.setAnswers(s, answers)
+	for i := range answers {
+		a := &answers[i]
 		if a.flags&(FlagAcquired|FlagQueued) != 0 {
 			a.become(answer{status: protocol.StatusAborted})
 		} else if body := from.keptBody(was, a.number); body != "" {
 			m.keepBody(s, a.number, body)
 		}
 	}
-	m.charge(s.node, s.size()-SessionBytes)
+	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-SessionBytes)
 }
 
 func (g *Group) append(dst []byte) []byte {

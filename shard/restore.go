@@ -207,7 +207,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 			return badSnapshot("order id %d is there twice or above the last one, %d", l.order, m.lastOrder)
 		case m.links.find(o, l.object, l.session) != 0:
 			return badSnapshot("a session is twice at object %q", m.objects.name(o))
-		case m.sessions.at(l.session).node != m.objects.node(o):
+		case m.nodeOf(m.sessions.at(l.session)) != m.objects.node(o):
 			return badSnapshot("object %q has a session of another node", m.objects.name(o))
 		case l.owner && o.firstWaiter != 0:
 			return badSnapshot("object %q has an owner behind a waiter", m.objects.name(o))

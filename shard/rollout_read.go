@@ -173,7 +173,7 @@ func (m *Machine) Unchanged(c *Command, now uint64) (t rollout.Target, ok bool) 
 	}
 	o, s := m.objects.at(object), m.sessions.at(session)
 	link := m.links.find(o, object, session)
-	if link == 0 || s.node != m.objects.node(o) || s.node.dropping || c.Number <= s.applied {
+	if link == 0 || m.nodeOf(s) != m.objects.node(o) || m.nodeOf(s).dropping || c.Number <= s.applied {
 		return t, false
 	}
 	ro := m.rollouts()

@@ -177,7 +177,7 @@ func (m *Machine) isAnotherAcquire(c *Command, s *semaphore, l *link) bool {
 // resumeDeleted is resumeAcquire for a deleted semaphore with a pending link: the ownership of the acquire is over.
 func resumeDeleted(m *Machine, c *Command, t *target, h handle) bool {
 	l := m.links.at(h)
-	a := m.sessions.at(t.session).kept(c.Number)
+	a := m.sessions.answer(m.sessions.at(t.session), c.Number)
 	if l.number != c.Number && (a == nil || a.flags&FlagAcquired == 0 || a.order != l.order) {
 		return false
 	}

@@ -10,18 +10,18 @@ import (
 // has only the links and the answers of the shard itself.
 type session struct {
 	id          SessionID
-	node        *node
-	description string
-	client      ClientState // as the client said in its last command
+	node        handle      // see Machine.nodeOf
+	description text        // of the store of sessions
+	client      clientTexts // as the client said in its last command
 	created     uint64      // wall clock, milliseconds; for people
 	applied     uint64      // highest number applied
 	acked       uint64      // the session has seen the answers up to here
 	numberSpace uint64      // the latest space of numbers, 0 for none; at home only
 	losses      uint64      // how many semaphores were deleted under the session; for guests only
-	answers     []answer
-	bodies      handle // of the answers; zero if no answer has a body
-	timeout     uint32 // milliseconds
-	links       handle // root of its links by order id
+	answers     handle      // of the list of those that are kept, zero if there is none
+	bodies      handle      // of the answers; zero if no answer has a body
+	timeout     uint32      // milliseconds
+	links       handle      // root of its links by order id
 	lastLink    handle
 	linkCount   uint32
 	waits       uint32 // how many of the links do not own
@@ -38,9 +38,33 @@ type sessionStore struct {
 	slab[session]
 	slots []table
 	byID  forest
+	texts texts
+	kept  slab[[]answer]
 }
 
-func newSessionStore() sessionStore { return sessionStore{slots: make([]table, Slots)} }
+// clientTexts are the address, the name and the version of a client, without pointers.
+type clientTexts [3]text
+
+func newSessionStore() sessionStore {
+	return sessionStore{slots: make([]table, Slots), texts: newTexts()}
+}
+
+// nodeOf returns the node of a session.
+func (m *Machine) nodeOf(s *session) *node { return *m.objects.nodes.at(s.node) }
+
+// note keeps what a client says of itself.
+func (st *sessionStore) note(s *session, c *ClientRef) {
+	for i, b := range [...][]byte{c.Address, c.Name, c.Version} {
+		st.texts.replace(&s.client[i], b)
+	}
+}
+
+// clientOf returns what the client of a session said of itself, for use while the machine's lock is held.
+func (st *sessionStore) clientOf(s *session) ClientRef {
+	return ClientRef{
+		Address: st.texts.bytes(s.client[0]), Name: st.texts.bytes(s.client[1]), Version: st.texts.bytes(s.client[2]),
+	}
+}
 
 func sessionHash(id SessionID) uint32 { return uint32(mix(uint64(id)) >> 32) }
 
@@ -82,7 +106,7 @@ func (st *sessionStore) before(a, b handle) bool { return st.at(a).id < st.at(b)
 func (m *Machine) addSession(id SessionID, n *node) handle {
 	h := m.sessions.alloc()
 	s := m.sessions.at(h)
-	s.id, s.node, s.stamp = id, n, m.epoch
+	s.id, s.node, s.stamp = id, n.handle, m.epoch
 	if s.home = m.slots.Has(id.Slot()); !s.home {
 		m.guests++
 	}
@@ -106,9 +130,12 @@ func (m *Machine) dropSession(h handle) {
 		m.removePending(pendingWork{session: h})
 	}
 	m.left--
-	n := s.node
+	n := m.nodeOf(s)
 	m.charge(n, -m.sessionSize(s))
 	m.dropBodies(s)
+	m.sessions.texts.free(s.description)
+	m.sessions.note(s, &ClientRef{})
+	m.sessions.setAnswers(s, nil)
 	m.sessions.slots[s.id.Slot()].remove(sessionHash(s.id), h)
 	m.sessions.byID.remove(&n.ids, h)
 	m.sessions.release(h)
@@ -120,7 +147,7 @@ func (m *Machine) dropSession(h handle) {
 func (m *Machine) endSession(h handle, reason protocol.EndReason) {
 	s := m.sessions.at(h)
 	e := m.emit(EffectSessionEnded)
-	e.Session, e.Node, e.End = s.id, s.node.id, reason
+	e.Session, e.Node, e.End = s.id, m.nodeOf(s).id, reason
 	m.releaseLinks(h)
 }
 
@@ -167,21 +194,19 @@ func (m *Machine) sessionCreate(c *Command) {
 	m.lastSession++
 	id := NewSessionID(c.Slot, m.lastSession)
 	s := m.sessions.at(m.addSession(id, m.nodeFor(c.Node)))
-	s.describe(c)
+	m.sessions.describe(s, c)
 	s.keyLen = uint8(copy(s.key[:], c.Key))
 	s.created = c.Time
-	m.charge(s.node, s.size()-SessionBytes)
+	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-SessionBytes)
 	m.answer(protocol.StatusSuccess).Session = id
 }
 
 // describe records the description by the session's client.
-func (s *session) describe(c *Command) {
+func (st *sessionStore) describe(s *session, c *Command) {
 	s.timeout = uint32(c.Timeout)
-	if s.description != string(c.Data) {
-		s.description = string(c.Data)
-	}
+	st.texts.replace(&s.description, c.Data)
 	if !c.Client.isZero() {
-		s.client = c.Client.state()
+		st.note(s, &c.Client)
 	}
 }
 
@@ -195,13 +220,13 @@ func (m *Machine) sessionUpdate(c *Command) {
 		return
 	}
 	s := m.sessions.at(h)
-	if !m.mayGrow(s.node, 0, len(c.Data)-len(s.description)) {
+	if !m.mayGrow(m.nodeOf(s), 0, len(c.Data)-len(m.sessions.texts.bytes(s.description))) {
 		return
 	}
 	m.touchSession(h)
-	before := s.size()
-	s.describe(c)
-	m.charge(s.node, s.size()-before)
+	before := m.sessions.sizeOf(s)
+	m.sessions.describe(s, c)
+	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-before)
 	m.answer(protocol.StatusSuccess)
 }
 

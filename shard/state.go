@@ -160,13 +160,14 @@ type LinkState struct {
 }
 
 func (m *Machine) sessionState(s *session) SessionState {
+	client := m.sessions.clientOf(s)
 	out := SessionState{
-		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
-		Description: s.description, Key: string(s.key[:s.keyLen]),
+		ID: s.id, Node: m.nodeOf(s).id, Home: s.home, Timeout: uint64(s.timeout),
+		Description: m.sessions.texts.string(s.description), Key: string(s.key[:s.keyLen]),
 		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Losses: s.losses,
-		Created: s.created, Client: s.client,
+		Created: s.created, Client: client.state(),
 	}
-	for _, a := range s.answers {
+	for _, a := range m.sessions.answersOf(s) {
 		out.Answers = append(out.Answers, AnswerState{
 			Number: a.number, Status: a.status, Flags: a.flags, Abort: a.abort,
 			Order: a.order, Revision: a.revision, Quota: a.quota,

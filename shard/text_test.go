@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // TestTextsKeepWhatTheyGot plays texts of all lengths against a list of strings. What a freed place held is overwritten
@@ -140,10 +142,11 @@ func TestWhatReadersGotStays(t *testing.T) {
 	}
 }
 
-// TestSemaphoresHaveNoPointers: a collection of garbage passes over what has none.
-func TestSemaphoresHaveNoPointers(t *testing.T) {
+// TestSemaphoresAndSessionsHaveNoPointers: a collection of garbage passes over what has none.
+func TestSemaphoresAndSessionsHaveNoPointers(t *testing.T) {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[treeNode](),
+		reflect.TypeFor[session](),
 	} {
 		if hasPointers(of) {
 			t.Errorf("a %s has pointers", of)
@@ -167,15 +170,33 @@ func hasPointers(of reflect.Type) bool {
 	}
 }
 
-// BenchmarkCollection is one collection of garbage, of a machine that is empty and of one with a million semaphores.
+// BenchmarkCollection is one collection of garbage, of a machine that is empty and of those with a million things.
 func BenchmarkCollection(b *testing.B) {
-	for _, count := range []int{0, million} {
-		b.Run(fmt.Sprint(count), func(b *testing.B) {
-			bed := newBed(0)
-			var name []byte
-			for i := range count {
-				name = fmt.Appendf(name[:0], "semaphore/%07d", i)
-				bed.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: name})
+	var name []byte
+	for _, c := range []struct {
+		of   string
+		grow func(bed *bed, i int)
+	}{
+		{"nothing", nil},
+		{"semaphores", func(bed *bed, i int) {
+			name = fmt.Appendf(name[:0], "semaphore/%07d", i)
+			bed.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: name})
+		}},
+		{"sessions", func(bed *bed, i int) {
+			name = fmt.Appendf(name[:0], "10.0.0.1:%d", i)
+			bed.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000, Data: name,
+				Client: ClientRef{Address: name, Name: []byte("signalbox"), Version: []byte("1.4.0")}})
+			if bed.result().Status != protocol.StatusSuccess {
+				b.Fatal(bed.result())
+			}
+		}},
+	} {
+		b.Run(c.of, func(b *testing.B) {
+			bed := newestBed(0)
+			for i := range million {
+				if c.grow != nil {
+					c.grow(bed, i)
+				}
 			}
 			runtime.GC()
 			for b.Loop() {

@@ -5,15 +5,15 @@ package shard
 type Cursor uint32
 
 // WalkSessions calls fn for sessions of the shard, guests too, MaxPage places at a time, and returns the place of the
-// next call and whether the walk is over. Sessions that begin during the walk may be missed: a leader learns of new
-// sessions from its own commands. fn must not call the machine.
+// next call and whether the walk is over. The views have no description and no client. Sessions that begin during the
+// walk may be missed: a leader learns of new sessions from its own commands. fn must not call the machine.
 func (m *Machine) WalkSessions(at Cursor, fn func(SessionView)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	h := max(handle(at), 1)
 	for end := min(h+MaxPage, m.sessions.used); h < end; h++ {
 		if s := m.sessions.at(h); s.id != 0 && !s.ending {
-			fn(s.view())
+			fn(m.viewSession(s))
 		}
 	}
 	return Cursor(h), h >= m.sessions.used

@@ -10,6 +10,7 @@ type Order[T any] interface {
 // Heap is a heap of items in an order. Other packages only read Items.
 type Heap[T any, O Order[T]] struct {
 	Items []T
+	By    O // set before the first item is added, where the zero value is not good
 }
 
 // First returns the first item; the heap must not be empty.
@@ -38,8 +39,7 @@ func (h *Heap[T, O]) Fix(at int) { h.place(at, h.Items[at]) }
 
 // place finds the place of x, starting at a gap.
 func (h *Heap[T, O]) place(gap int, x T) {
-	var o O
-	if gap > 0 && o.Before(x, h.Items[(gap-1)/2]) {
+	if gap > 0 && h.By.Before(x, h.Items[(gap-1)/2]) {
 		h.up(gap, x)
 	} else {
 		h.down(gap, x)
@@ -47,10 +47,9 @@ func (h *Heap[T, O]) place(gap int, x T) {
 }
 
 func (h *Heap[T, O]) up(gap int, x T) {
-	var o O
 	for gap > 0 {
 		parent := (gap - 1) / 2
-		if !o.Before(x, h.Items[parent]) {
+		if !h.By.Before(x, h.Items[parent]) {
 			break
 		}
 		h.put(gap, h.Items[parent])
@@ -60,16 +59,15 @@ func (h *Heap[T, O]) up(gap int, x T) {
 }
 
 func (h *Heap[T, O]) down(gap int, x T) {
-	var o O
 	for {
 		child := 2*gap + 1
 		if child >= len(h.Items) {
 			break
 		}
-		if right := child + 1; right < len(h.Items) && o.Before(h.Items[right], h.Items[child]) {
+		if right := child + 1; right < len(h.Items) && h.By.Before(h.Items[right], h.Items[child]) {
 			child = right
 		}
-		if !o.Before(h.Items[child], x) {
+		if !h.By.Before(h.Items[child], x) {
 			break
 		}
 		h.put(gap, h.Items[child])
@@ -79,7 +77,6 @@ func (h *Heap[T, O]) down(gap int, x T) {
 }
 
 func (h *Heap[T, O]) put(at int, x T) {
-	var o O
 	h.Items[at] = x
-	o.Placed(x, at)
+	h.By.Placed(x, at)
 }

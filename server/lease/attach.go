@@ -19,7 +19,7 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 	if !t.judges() {
 		return NotLeading
 	}
-	s := t.sessions.byID[id]
+	s := t.sessions.find(id)
 	switch {
 	case s == nil:
 		s = t.sessions.add(id)
@@ -49,7 +49,7 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time) (lost *Holder, v Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
+	s := t.sessions.find(id)
 	switch {
 	case !t.judges():
 		return nil, NotLeading
@@ -69,7 +69,7 @@ func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time)
 		return nil, Closed
 	}
 	s.seq, s.since, s.left = seq, max(s.since, instantOf(now)), 0
-	if s.group == g {
+	if t.group(s) == g {
 		return nil, Attached
 	}
 	lost = t.lose(s) // the old holder may have been heard after now
@@ -82,15 +82,16 @@ func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time)
 func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
+	s := t.sessions.find(id)
 	if s == nil {
 		return
 	}
 	s.millis, s.since, s.left = millisOf(timeout), max(s.since, instantOf(now)), 0
 	switch s.state {
 	case attached:
-		s.group.sessions.Fix(int(s.place))
-		t.watch(s.group, s)
+		g := t.group(s)
+		g.sessions.Fix(int(s.place))
+		t.watch(g, s)
 	case detached:
 		s.at = s.deadline()
 		t.timers.Fix(int(s.place))
@@ -102,7 +103,7 @@ func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.T
 func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
+	s := t.sessions.find(id)
 	if s == nil {
 		return nil
 	}
@@ -120,8 +121,8 @@ func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
-	if s == nil || s.state != attached || s.group.holder != h {
+	s := t.sessions.find(id)
+	if s == nil || s.state != attached || t.group(s).holder != h {
 		return false
 	}
 	t.lose(s)
@@ -136,8 +137,8 @@ func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 func (t *Table) Detach(id shard.SessionID, h *Holder, left time.Duration, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
-	if s == nil || s.state != attached || s.group.holder != h {
+	s := t.sessions.find(id)
+	if s == nil || s.state != attached || t.group(s).holder != h {
 		return false
 	}
 	g := t.unplace(s)
@@ -151,13 +152,14 @@ func (t *Table) Detach(id shard.SessionID, h *Holder, left time.Duration, now ti
 func (t *Table) detachAll(h *Holder, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g := t.groups[h]
+	g := t.groups.of[h]
 	if g == nil {
 		return
 	}
 	gone := max(instantOf(now), h.lastHeard())
-	for _, s := range g.sessions.Items {
-		s.group, s.since = nil, max(s.since, gone)
+	for _, at := range g.sessions.Items {
+		s := t.sessions.record(at)
+		s.group, s.since = 0, max(s.since, gone)
 		t.setDetached(s, s.deadline())
 	}
 	t.attached -= len(g.sessions.Items)
@@ -169,7 +171,7 @@ func (t *Table) detachAll(h *Holder, now time.Time) {
 func (t *Table) setDetached(s *session, at instant) {
 	t.become(s, detached)
 	s.at = at
-	t.timers.Push(s)
+	t.timers.Push(s.handle)
 }
 
 // Verdict is the result of an attach.
@@ -213,7 +215,7 @@ func (v Verdict) String() string {
 func (t *Table) Late(id shard.SessionID, seq uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
+	s := t.sessions.find(id)
 	return s != nil && seq < s.seq
 }
 
@@ -221,21 +223,19 @@ func (t *Table) Late(id shard.SessionID, seq uint64) bool {
 func (t *Table) Holder(id shard.SessionID) *Holder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
-	if s == nil || s.group == nil {
+	s := t.sessions.find(id)
+	if s == nil || s.group == 0 {
 		return nil
 	}
-	return s.group.holder
+	return t.group(s).holder
 }
 
 // Attached returns the attached sessions.
 func (t *Table) Attached() (list []shard.SessionID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, g := range t.groups {
-		for _, s := range g.sessions.Items {
-			list = append(list, s.id)
-		}
+	for _, g := range t.groups.of {
+		list = append(list, g.ids()...)
 	}
 	return list
 }
@@ -244,8 +244,8 @@ func (t *Table) Attached() (list []shard.SessionID) {
 func (t *Table) Detached(id shard.SessionID, now time.Time) (since time.Duration, detached bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions.byID[id]
-	if s == nil || s.group != nil || !t.judges() {
+	s := t.sessions.find(id)
+	if s == nil || s.group != 0 || !t.judges() {
 		return 0, false
 	}
 	return max(time.Duration(instantOf(now)-s.since), 0), true

@@ -34,8 +34,8 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 	limit += len(dst)
 	for looks := 0; len(dst) < limit && looks < maxChecks; looks++ {
 		switch {
-		case len(t.timers.Items) > 0 && t.timers.First().at <= at:
-			dst = t.checkSession(t.timers.First(), at, dst)
+		case len(t.timers.Items) > 0 && t.soonest().at <= at:
+			dst = t.checkSession(t.soonest(), at, dst)
 		case len(t.watched.Items) > 0 && t.watched.First().at <= at:
 			dst = t.checkHolder(t.watched.First(), at, limit, dst)
 		default:
@@ -44,6 +44,9 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 	}
 	return dst, t.term
 }
+
+// soonest returns the session that is to be checked first; there must be timers.
+func (t *Table) soonest() *session { return t.sessions.record(t.timers.First()) }
 
 // checkSession checks a session whose timer fires.
 func (t *Table) checkSession(s *session, now instant, dst []Expiry) []Expiry {
@@ -117,7 +120,7 @@ func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doub
 	}
 	again := instantOf(now).plus(RetryAfter)
 	for _, id := range ids {
-		s := t.sessions.byID[id]
+		s := t.sessions.find(id)
 		if s == nil || s.state != expiring {
 			continue
 		}
@@ -125,7 +128,7 @@ func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doub
 		if s.doubt {
 			t.become(s, doubtful)
 			s.at = again
-			t.timers.Push(s)
+			t.timers.Push(s.handle)
 			continue
 		}
 		t.expiring--
@@ -143,7 +146,7 @@ func (t *Table) Next(now time.Time) time.Duration {
 	}
 	at := instantOf(now)
 	if len(t.timers.Items) > 0 {
-		wait = min(wait, time.Duration(t.timers.First().at-at))
+		wait = min(wait, time.Duration(t.soonest().at-at))
 	}
 	if len(t.watched.Items) > 0 {
 		if next := t.watched.First().at; next != never {

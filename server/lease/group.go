@@ -9,17 +9,45 @@ import (
 // sessions there are, while the holder is heard a single session causes no work.
 type group struct {
 	holder   *Holder
-	sessions heap.Heap[*session, silenceOrder] // the smallest timeout first
-	at       instant                           // when to check the holder next; never after the first deadline
-	place    int                               // in the table's watched
+	number   groupNumber
+	sessions heap.Heap[handle, silenceOrder] // the smallest timeout first
+	at       instant                         // when to check the holder next; never after the first deadline
+	place    int                             // in the table's watched
 }
 
 // silenceOrder orders sessions of one holder by how long the holder may be silent. Timeout 0 sets no limit to
 // silence, so it is the last, as 0 - 1 is.
-type silenceOrder struct{}
+type silenceOrder struct{ *sessionStore }
 
-func (silenceOrder) Before(a, b *session) bool { return a.millis-1 < b.millis-1 }
-func (silenceOrder) Placed(s *session, at int) { s.place = uint32(at) }
+func (o silenceOrder) Before(a, b handle) bool { return o.record(a).millis-1 < o.record(b).millis-1 }
+
+// groupNumber is the place of a group among the groups of a table; zero is none.
+type groupNumber uint32
+
+// groups are the groups of a table. Place 0 is empty, and so are those of groups that were dissolved.
+type groups struct {
+	of       map[*Holder]*group
+	numbered []*group
+	free     []groupNumber
+}
+
+func newGroups() groups { return groups{of: make(map[*Holder]*group), numbered: make([]*group, 1)} }
+
+func (g *groups) add(x *group) {
+	if n := len(g.free); n > 0 {
+		x.number, g.free = g.free[n-1], g.free[:n-1]
+	} else {
+		x.number = groupNumber(len(g.numbered))
+		g.numbered = append(g.numbered, nil)
+	}
+	g.of[x.holder], g.numbered[x.number] = x, x
+}
+
+func (g *groups) drop(x *group) {
+	delete(g.of, x.holder)
+	g.numbered[x.number] = nil
+	g.free = append(g.free, x.number)
+}
 
 // groupOrder orders groups by when to check them.
 type groupOrder struct{}
@@ -37,7 +65,7 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 		if place >= len(g.sessions.Items) {
 			return
 		}
-		s := g.sessions.Items[place]
+		s := g.sessions.By.record(g.sessions.Items[place])
 		at := s.silentAt(heard)
 		switch {
 		case len(due) == limit:
@@ -66,8 +94,8 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 // attach adds a session without a place to the holder's group.
 func (t *Table) attach(s *session, g *group) {
 	t.become(s, attached)
-	s.group = g
-	g.sessions.Push(s)
+	s.group = g.number
+	g.sessions.Push(s.handle)
 	t.attached++
 	t.watch(g, s)
 }
@@ -82,22 +110,26 @@ func (t *Table) watch(g *group, s *session) {
 
 // groupOf returns the group of the holder in this table, nil if the holder's connection has gone.
 func (t *Table) groupOf(h *Holder) *group {
-	g := t.groups[h]
+	g := t.groups.of[h]
 	if g == nil && h.addTable(t) {
 		g = &group{holder: h, at: never}
-		t.groups[h] = g
+		g.sessions.By = silenceOrder{&t.sessions}
+		t.groups.add(g)
 		t.watched.Push(g)
 	}
 	return g
 }
 
+// group returns the group of an attached session, nil for any other.
+func (t *Table) group(s *session) *group { return t.groups.numbered[s.group] }
+
 // unplace removes a session from its group or from the timers. The caller deals with a group that becomes empty.
 func (t *Table) unplace(s *session) *group {
-	g := s.group
+	g := t.group(s)
 	switch s.state {
 	case attached:
 		g.sessions.Remove(int(s.place))
-		s.group = nil
+		s.group = 0
 		t.attached--
 	case detached, doubtful:
 		t.timers.Remove(int(s.place))
@@ -122,7 +154,7 @@ func (t *Table) lose(s *session) (from *Holder) {
 func (t *Table) dissolveIfEmpty(g *group) {
 	if len(g.sessions.Items) == 0 {
 		t.watched.Remove(g.place)
-		delete(t.groups, g.holder)
+		t.groups.drop(g)
 		g.holder.removeTable(t)
 	}
 }
@@ -130,8 +162,8 @@ func (t *Table) dissolveIfEmpty(g *group) {
 // ids returns the sessions of the group.
 func (g *group) ids() []shard.SessionID {
 	ids := make([]shard.SessionID, len(g.sessions.Items))
-	for i, s := range g.sessions.Items {
-		ids[i] = s.id
+	for i, h := range g.sessions.Items {
+		ids[i] = g.sessions.By.record(h).id
 	}
 	return ids
 }

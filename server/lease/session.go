@@ -47,8 +47,9 @@ type session struct {
 	since instant
 	// at is when to check the session next, while the session is in the table's timers: not after its deadline, but
 	// perhaps before it. Only after a failed expiry at is RetryAfter later.
-	at    instant
-	group *group // the holder's sessions, while the session is attached
+	at     instant
+	group  groupNumber // of the holder's sessions, while the session is attached
+	handle handle      // of the record
 	// millis is the timeout; 0 ends the session with its connection.
 	millis uint32
 	place  uint32 // in the group, or in the timers
@@ -86,60 +87,80 @@ func millisOf(timeout time.Duration) uint32 {
 }
 
 // timerOrder orders sessions by when to check them.
-type timerOrder struct{}
+type timerOrder struct{ *sessionStore }
 
-func (timerOrder) Before(a, b *session) bool { return a.at < b.at }
-func (timerOrder) Placed(s *session, at int) { s.place = uint32(at) }
+func (o timerOrder) Before(a, b handle) bool { return o.record(a).at < o.record(b).at }
 
 const chunkSize = 256
 
+// handle is the place of a record plus one; zero is none. What is kept of sessions is handles, without pointers: a
+// collection of garbage passes over the records of a million sessions.
+type handle uint32
+
 // sessionStore finds sessions by id and keeps them side by side in chunks that never move.
 type sessionStore struct {
-	byID   map[shard.SessionID]*session
+	byID   map[shard.SessionID]handle
 	chunks []*[chunkSize]session
-	used   int
-	free   []*session
+	used   handle // records handed out so far
+	free   []handle
 }
 
 func newSessionStore() sessionStore {
-	return sessionStore{byID: make(map[shard.SessionID]*session)}
+	return sessionStore{byID: make(map[shard.SessionID]handle)}
 }
 
 // reserve makes room for so many sessions, in a store without sessions.
 func (st *sessionStore) reserve(sessions int) {
-	st.byID = make(map[shard.SessionID]*session, sessions)
+	st.byID = make(map[shard.SessionID]handle, sessions)
 	st.chunks = slices.Grow(st.chunks, sessions/chunkSize+1)
+}
+
+// record returns the record of a handle other than zero.
+func (st *sessionStore) record(h handle) *session {
+	return &st.chunks[(h-1)/chunkSize][(h-1)%chunkSize]
+}
+
+// Placed implements heap.Order for the heaps of handles.
+func (st *sessionStore) Placed(h handle, at int) { st.record(h).place = uint32(at) }
+
+// find returns the record of a session, nil for an unknown session.
+func (st *sessionStore) find(id shard.SessionID) *session {
+	if h := st.byID[id]; h != 0 {
+		return st.record(h)
+	}
+	return nil
 }
 
 // add returns the record of a new session.
 func (st *sessionStore) add(id shard.SessionID) *session {
-	var s *session
+	var h handle
 	if n := len(st.free); n > 0 {
-		s, st.free = st.free[n-1], st.free[:n-1]
+		h, st.free = st.free[n-1], st.free[:n-1]
 	} else {
-		if st.used == len(st.chunks)*chunkSize {
+		if int(st.used) == len(st.chunks)*chunkSize {
 			st.chunks = append(st.chunks, new([chunkSize]session))
 		}
-		s = &st.chunks[st.used/chunkSize][st.used%chunkSize]
 		st.used++
+		h = st.used
 	}
-	s.id = id
-	st.byID[id] = s
+	s := st.record(h)
+	s.id, s.handle = id, h
+	st.byID[id] = h
 	return s
 }
 
 // drop takes back a record without references.
 func (st *sessionStore) drop(s *session) {
 	delete(st.byID, s.id)
+	st.free = append(st.free, s.handle)
 	*s = session{}
-	st.free = append(st.free, s)
 }
 
 // all yields every session, in the order of memory.
 func (st *sessionStore) all() iter.Seq[*session] {
 	return func(yield func(*session) bool) {
-		for i := range st.used {
-			if s := &st.chunks[i/chunkSize][i%chunkSize]; s.id != 0 && !yield(s) {
+		for h := range st.used {
+			if s := st.record(h + 1); s.id != 0 && !yield(s) {
 				return
 			}
 		}

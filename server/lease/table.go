@@ -29,9 +29,9 @@ type Table struct {
 	floor     instant    // since when this leader could hear clients
 	detector  *StallDetector
 	sessions  sessionStore
-	groups    map[*Holder]*group
-	timers    heap.Heap[*session, timerOrder] // the detached and the doubtful sessions
-	watched   heap.Heap[*group, groupOrder]   // every group
+	groups    groups
+	timers    heap.Heap[handle, timerOrder] // the detached and the doubtful sessions
+	watched   heap.Heap[*group, groupOrder] // every group
 	scratch   []*session
 
 	attached, expiring int
@@ -83,7 +83,7 @@ func (t *Table) Reserve(sessions int) {
 func (t *Table) Restore(id shard.SessionID, node shard.NodeID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.judges() || t.sessions.byID[id] != nil {
+	if !t.judges() || t.sessions.find(id) != nil {
 		return
 	}
 	s := t.sessions.add(id)
@@ -133,8 +133,8 @@ func (t *Table) Unlead() []Lost {
 	}
 	t.leading, t.restoring = false, false
 	t.fresh.Forget()
-	lost := make([]Lost, 0, len(t.groups))
-	for h, g := range t.groups {
+	lost := make([]Lost, 0, len(t.groups.of))
+	for h, g := range t.groups.of {
 		lost = append(lost, Lost{Holder: h, Sessions: g.ids()})
 		h.debt.Add(int64(len(g.sessions.Items)))
 		h.removeTable(t)
@@ -145,8 +145,9 @@ func (t *Table) Unlead() []Lost {
 
 func (t *Table) clear() {
 	t.sessions = newSessionStore()
-	t.groups = make(map[*Holder]*group)
-	t.timers, t.watched, t.scratch = heap.Heap[*session, timerOrder]{}, heap.Heap[*group, groupOrder]{}, nil
+	t.groups = newGroups()
+	t.timers = heap.Heap[handle, timerOrder]{By: timerOrder{&t.sessions}}
+	t.watched, t.scratch = heap.Heap[*group, groupOrder]{}, nil
 	t.attached, t.expiring = 0, 0
 }
 
@@ -159,8 +160,8 @@ func (t *Table) stalled(from, now instant) {
 	until := from.plus(missed)
 	for s := range t.sessions.all() {
 		heard := s.since
-		if s.group != nil {
-			heard = max(heard, s.group.holder.lastHeard())
+		if g := t.group(s); g != nil {
+			heard = max(heard, g.holder.lastHeard())
 		}
 		s.since = max(heard, min(heard.plus(missed), until))
 	}
@@ -181,7 +182,7 @@ func (t *Table) Counts() Counts {
 	defer t.mu.Unlock()
 	return Counts{
 		Attached: t.attached, Detached: len(t.sessions.byID) - t.attached - t.expiring,
-		Expiring: t.expiring, Holders: len(t.groups),
+		Expiring: t.expiring, Holders: len(t.groups.of),
 		Expired: t.expired, Stalls: t.stalls,
 	}
 }
