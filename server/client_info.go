@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -37,16 +38,26 @@ func (c *conn) from() string {
 
 // clientAt returns the client of a session at its home shard, and whether the session is attached there.
 func clientAt(home *replica.Replica, v *shard.SessionView) (_ protocol.ClientInfo, attached bool) {
-	client, holder := &v.Client, home.Leases.Holder(v.ID)
-	if holder != nil {
-		if c, ok := holder.Owner.(*conn); ok {
-			client = &c.client
-		}
+	holder := home.Leases.Holder(v.ID)
+	if c := connOf(holder); c != nil {
+		return infoOf(&c.client), true
 	}
+	return infoOf(&v.Client), holder != nil
+}
+
+// connOf returns the connection of a holder, nil for none.
+func connOf(holder *lease.Holder) *conn {
+	if holder == nil {
+		return nil
+	}
+	c, _ := holder.Owner.(*conn)
+	return c
+}
+
+func infoOf(c *shard.ClientState) protocol.ClientInfo {
 	return protocol.ClientInfo{
-		Address: protocol.View(client.Address), Name: protocol.View(client.Name),
-		Version: protocol.View(client.Version),
-	}, holder != nil
+		Address: protocol.View(c.Address), Name: protocol.View(c.Name), Version: protocol.View(c.Version),
+	}
 }
 
 // clientOf returns the client of a session with any home, as this host's replica of the home shard knows the client.
@@ -55,12 +66,11 @@ func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
 	if !home.Here() {
 		return protocol.ClientInfo{}
 	}
-	v, known := home.Machine.Session(id)
-	if !known {
-		return protocol.ClientInfo{}
+	if c := connOf(home.Leases.Holder(id)); c != nil {
+		return infoOf(&c.client)
 	}
-	client, _ := clientAt(home, &v)
-	return client
+	client, _ := home.Machine.Client(id)
+	return infoOf(&client)
 }
 
 // showSession shows a session to another host: as the home knows the session, if this host has a copy of its home, with

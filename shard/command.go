@@ -3,6 +3,7 @@ package shard
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -147,8 +148,16 @@ func (c *ClientRef) fits() bool {
 	return len(c.Address) <= MaxClientAddress && len(c.Name) <= MaxClientName && len(c.Version) <= MaxClientVersion
 }
 
+// state is the client in memory of its own, in one piece.
 func (c *ClientRef) state() ClientState {
-	return ClientState{Address: string(c.Address), Name: string(c.Name), Version: string(c.Version)}
+	var all strings.Builder
+	all.Grow(c.size())
+	for _, b := range [...][]byte{c.Address, c.Name, c.Version} {
+		all.Write(b)
+	}
+	text, name := all.String(), len(c.Address)
+	version := name + len(c.Name)
+	return ClientState{Address: text[:name], Name: text[name:version], Version: text[version:]}
 }
 
 // WaiterRef names one waiting acquire. The number distinguishes a re-acquire from the acquire that was timed.

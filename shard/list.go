@@ -110,6 +110,18 @@ func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 	return m.readSession(m.sessions.at(h)), true
 }
 
+// Client returns what the client of a session said of itself, and whether the session is known.
+func (m *Machine) Client(id SessionID) (_ ClientState, known bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.sessions.alive(id)
+	if h == 0 {
+		return ClientState{}, false
+	}
+	client := m.sessions.clientOf(m.sessions.at(h))
+	return client.state(), true
+}
+
 // KeyMatches reports whether a client with the key may take the session over: the session has the same key, or no
 // key.
 func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
