@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
-// TestAnAttachWaitsForALeaderThatHasJustBeenElected: it is answered once the leader serves. A client that is refused
-// comes back after a pause, which with a million sessions was most of the time without locks.
+// TestAnAttachWaitsForALeaderThatHasJustBeenElected: the answer comes once the leader serves. A refused client pauses,
+// and with a million sessions pauses were most of the time without locks.
 func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3))
 	before := c.Leader(1)
@@ -23,13 +23,13 @@ func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 	awaitThat(t, "the next leader has the session", func() bool {
 		return c.Host(next).Status().Shards[0].Sessions == 1
 	})
-	for id := range shard.HostID(3) { // the leader's first command takes so long, after which it serves
+	for id := range shard.HostID(3) { // the leader serves after a first command, which takes so long
 		c.Net().SetDisk(id+1, memlog.Exactly(300*time.Millisecond))
 	}
 	if err := c.Elect(1, next); err != nil {
 		t.Fatal(err)
 	}
-	refused := 0 // before the host knows that it leads, and for a moment after
+	refused := 0 // the host learns of the leadership in two steps, a moment apart
 	for sequence := uint64(2); ; sequence++ {
 		a := client.ask(&protocol.SessionAttach{SessionID: session.id, Key: []byte("key"), AttachSequence: sequence})
 		switch a.Result.Status {

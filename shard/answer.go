@@ -52,7 +52,7 @@ func (m *Machine) keep(c *Command, mu *mutation, t *target, e *Effect) {
 	}
 }
 
-// answersOf returns the answers that are kept for a session, by number.
+// answersOf returns the kept answers of a session, by number.
 func (st *sessionStore) answersOf(s *session) []answer {
 	if s.answers == 0 {
 		return nil

@@ -148,7 +148,7 @@ func (c *ClientRef) fits() bool {
 	return len(c.Address) <= MaxClientAddress && len(c.Name) <= MaxClientName && len(c.Version) <= MaxClientVersion
 }
 
-// state is the client in memory of its own, in one piece.
+// state copies the client into one new string.
 func (c *ClientRef) state() ClientState {
 	var all strings.Builder
 	all.Grow(c.size())

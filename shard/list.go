@@ -84,7 +84,7 @@ type SessionView struct {
 	Client      ClientState
 }
 
-// viewSession is the session without its texts, which have to be copied.
+// viewSession returns a session without description and client, so without copies of texts.
 func (m *Machine) viewSession(s *session) SessionView {
 	return SessionView{
 		ID: s.id, Node: m.nodeOf(s).id, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
@@ -92,7 +92,7 @@ func (m *Machine) viewSession(s *session) SessionView {
 	}
 }
 
-// readSession is the session with its texts.
+// readSession returns a session with copies of description and client.
 func (m *Machine) readSession(s *session) SessionView {
 	v, client := m.viewSession(s), m.sessions.clientOf(s)
 	v.Description, v.Client = m.sessions.texts.string(s.description), client.state()
@@ -110,7 +110,7 @@ func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 	return m.readSession(m.sessions.at(h)), true
 }
 
-// Client returns what the client of a session said of itself, and whether the session is known.
+// Client returns the client of a session as the session's last command named the client.
 func (m *Machine) Client(id SessionID) (_ ClientState, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

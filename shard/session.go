@@ -18,7 +18,7 @@ type session struct {
 	acked       uint64      // the session has seen the answers up to here
 	numberSpace uint64      // the latest space of numbers, 0 for none; at home only
 	losses      uint64      // how many semaphores were deleted under the session; for guests only
-	answers     handle      // of the list of those that are kept, zero if there is none
+	answers     handle      // in the slab of kept answers; zero without answers
 	bodies      handle      // of the answers; zero if no answer has a body
 	timeout     uint32      // milliseconds
 	links       handle      // root of its links by order id
@@ -52,14 +52,14 @@ func newSessionStore() sessionStore {
 // nodeOf returns the node of a session.
 func (m *Machine) nodeOf(s *session) *node { return *m.objects.nodes.at(s.node) }
 
-// note keeps what a client says of itself.
+// note keeps address, name and version of a session's client.
 func (st *sessionStore) note(s *session, c *ClientRef) {
 	for i, b := range [...][]byte{c.Address, c.Name, c.Version} {
 		st.texts.replace(&s.client[i], b)
 	}
 }
 
-// clientOf returns what the client of a session said of itself, for use while the machine's lock is held.
+// clientOf returns the client of a session, for use while the machine's lock is held.
 func (st *sessionStore) clientOf(s *session) ClientRef {
 	return ClientRef{
 		Address: st.texts.bytes(s.client[0]), Name: st.texts.bytes(s.client[1]), Version: st.texts.bytes(s.client[2]),

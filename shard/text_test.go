@@ -142,7 +142,7 @@ func TestWhatReadersGotStays(t *testing.T) {
 	}
 }
 
-// TestSemaphoresAndSessionsHaveNoPointers: a collection of garbage passes over what has none.
+// TestSemaphoresAndSessionsHaveNoPointers: a collection of garbage passes over memory without pointers.
 func TestSemaphoresAndSessionsHaveNoPointers(t *testing.T) {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[treeNode](),
@@ -170,7 +170,7 @@ func hasPointers(of reflect.Type) bool {
 	}
 }
 
-// BenchmarkCollection is one collection of garbage, of a machine that is empty and of those with a million things.
+// BenchmarkCollection is one collection of garbage: without, with a million semaphores, with a million sessions.
 func BenchmarkCollection(b *testing.B) {
 	var name []byte
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// TestQuotasCountWhatTheHeapHolds: what counts in a quota of bytes is near the heap that it takes, for the things that
-// there may be many of. It may be more: the sizes that count never change, and sessions take less than they did.
+// TestQuotasCountWhatTheHeapHolds: for each kind of numerous things, the sum in a quota of bytes is near the heap in
+// use. The sum may be larger: the sizes in the sum never change, and a session takes less heap than before.
 func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 	const many = 200_000
 	const least, most = 0.6, 1.25

@@ -10,7 +10,7 @@ type Order[T any] interface {
 // Heap is a heap of items in an order. Other packages only read Items.
 type Heap[T any, O Order[T]] struct {
 	Items []T
-	By    O // set before the first item is added, where the zero value is not good
+	By    O // set before the first Push, unless the zero value is an order
 }
 
 // First returns the first item; the heap must not be empty.

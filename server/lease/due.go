@@ -45,7 +45,7 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 	return dst, t.term
 }
 
-// soonest returns the session that is to be checked first; there must be timers.
+// soonest returns the session with the first timer. There must be a timer.
 func (t *Table) soonest() *session { return t.sessions.record(t.timers.First()) }
 
 // checkSession checks a session whose timer fires.

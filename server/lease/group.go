@@ -24,7 +24,7 @@ func (o silenceOrder) Before(a, b handle) bool { return o.record(a).millis-1 < o
 // groupNumber is the place of a group among the groups of a table; zero is none.
 type groupNumber uint32
 
-// groups are the groups of a table. Place 0 is empty, and so are those of groups that were dissolved.
+// groups are the groups of a table. Place 0 and the places of dissolved groups are empty.
 type groups struct {
 	of       map[*Holder]*group
 	numbered []*group
@@ -120,7 +120,7 @@ func (t *Table) groupOf(h *Holder) *group {
 	return g
 }
 
-// group returns the group of an attached session, nil for any other.
+// group returns the group of an attached session, nil for a session without a holder.
 func (t *Table) group(s *session) *group { return t.groups.numbered[s.group] }
 
 // unplace removes a session from its group or from the timers. The caller deals with a group that becomes empty.

@@ -93,8 +93,8 @@ func (o timerOrder) Before(a, b handle) bool { return o.record(a).at < o.record(
 
 const chunkSize = 256
 
-// handle is the place of a record plus one; zero is none. What is kept of sessions is handles, without pointers: a
-// collection of garbage passes over the records of a million sessions.
+// handle is the place of a record plus one; zero is none. The table keeps handles instead of pointers, so a collection
+// of garbage passes over the records of a million sessions.
 type handle uint32
 
 // sessionStore finds sessions by id and keeps them side by side in chunks that never move.

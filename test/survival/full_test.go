@@ -19,12 +19,12 @@ import (
 var fullObjects = flag.Int("full", 0,
 	"how many semaphores the hosts of TestAFullCluster have, and a tenth as many sessions; 0: it is skipped")
 
-// fullTime is how long anything may take on full hosts.
+// fullTime bounds every wait for a full host.
 const fullTime = 10 * time.Minute
 
-// TestAFullCluster goes through the life of a cluster whose shard is as full as its quota allows: what is above the
-// quota is refused, a backup is saved and verified, two hosts join and get votes, all compare their states, the leader
-// is killed five times, and the backup is restored. It says how long each takes, and what locks notice.
+// TestAFullCluster goes through the life of a cluster with a shard as full as the quota allows: a semaphore above the
+// quota is refused, a backup is saved and verified, two hosts join and get votes, all hosts compare states, the leader
+// is killed five times, and the backup is restored. The log has the times, and the latencies of locks meanwhile.
 func TestAFullCluster(t *testing.T) {
 	n := *fullObjects
 	if n == 0 {
@@ -112,7 +112,7 @@ func TestAFullCluster(t *testing.T) {
 	checkObjects(t, []*host{a}, n)
 }
 
-// checkQuota makes semaphores until the shard has all that it may have, and deletes them again.
+// checkQuota makes semaphores until the quota is full, deletes them, and makes one more.
 func checkQuota(t *testing.T, hosts []*host, spare int) {
 	t.Helper()
 	c, err := start(addresses(hosts), objectNode(0), 30*time.Second, newRecord(t))

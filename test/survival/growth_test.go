@@ -64,7 +64,7 @@ func awaitVotes(hosts []*host, n int) {
 	hosts[0].await(fmt.Sprintf("%d replicas get votes", n), func() bool { return promotions(hosts) >= n })
 }
 
-// promotions is how many replicas have got votes since the first host was alone, by what the hosts have logged.
+// promotions is how many replicas have got votes since the first host was alone, by the logs of the hosts.
 func promotions(hosts []*host) int {
 	found := make(map[string]bool)
 	for _, h := range hosts {

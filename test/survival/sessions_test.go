@@ -51,8 +51,8 @@ func TestANewLeaderOfManySessions(t *testing.T) {
 	killLeaders(t, places, hosts)
 }
 
-// killLeaders kills the leader five times while a few callers lock and unlock, and says after which time each of them
-// has its next lock, and after which a client that has just come has a session.
+// killLeaders kills the leader five times while a few callers lock and unlock. The log has the times until each caller
+// has the next lock, and until a new client has a session.
 func killLeaders(t *testing.T, places []*place, hosts []*host) {
 	t.Helper()
 	const kills, callers = 5, 8

@@ -50,7 +50,7 @@ type Cluster struct {
 	scope                *scope.Scope
 	dialer               *conn.Dialer
 	routes               atomic.Pointer[routes]
-	sessions, requests   atomic.Uint32 // how many have got the number of a connection
+	sessions, requests   atomic.Uint32 // numbers of connections drawn so far
 	home                 uint32        // chooses the host to read from, and the first host of sessions
 	starts               atomic.Uint32 // of sessions
 	leaders, connections news
@@ -138,9 +138,9 @@ func (c *Cluster) askFirst(ctx context.Context, h *Host) error {
 // Scope returns the scope of the cluster's client.
 func (c *Cluster) Scope() *scope.Scope { return c.scope }
 
-// NextStripe returns the number of the connection to a host that a session uses. Sessions have a count of their own:
-// with one for requests too, a program whose sessions ask for one thing each as they begin would have all of them on
-// every other connection.
+// NextStripe returns the number of a new session's connection to a host. Sessions and requests have separate counts:
+// with a common count, a program that sends one request per new session would have all sessions on every second
+// connection.
 func (c *Cluster) NextStripe() int { return int(c.sessions.Add(1)) }
 
 // Hosts returns the hosts that are known.

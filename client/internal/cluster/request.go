@@ -61,7 +61,7 @@ func (c *Cluster) RepeatBy(ctx context.Context, r *retry.Retries, t Target, try 
 	return c.repeat(ctx, r, t, func() int { return int(c.requests.Add(1)) }, try)
 }
 
-// RepeatOver is Repeat over the connections of a session's number.
+// RepeatOver is Repeat over the connections with the number of a session.
 func (c *Cluster) RepeatOver(ctx context.Context, stripe int, t Target, try func(to *conn.Conn) error) error {
 	var r retry.Retries
 	return c.repeat(ctx, &r, t, func() int { return stripe }, try)

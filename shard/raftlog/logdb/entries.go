@@ -18,11 +18,11 @@ type run struct {
 }
 
 // runs are the places of a replica's entries, in the order of the indices. Runs do not overlap. A gap between entries
-// of the engine is a gap between runs. The runs stand in pieces without an empty one, so the addition of a run copies
-// a piece at the most: a copy of a long list would hold the replica up.
+// of the engine is a gap between runs. The runs stand in pieces, none empty. An added run moves one piece at
+// most; a list in one slice would be copied whole when the slice grows, and hold the replica up.
 type runs [][]run
 
-// pieceRuns bounds a piece, which the allocator of Go then has at hand.
+// pieceRuns is the length of a full piece: 24 KiB, which Go allocates as a small object.
 const pieceRuns = 512
 
 // find returns the position, in a piece, of the first run that does not end before an index.
@@ -73,7 +73,7 @@ func (r runs) extent(index uint64) (first, count uint64) {
 	return first, count
 }
 
-// replace returns the runs with others in the place of all that have an entry from first to last.
+// replace returns the runs with new runs in the place of all runs with an entry from first to last.
 func (r runs) replace(first, last uint64, with ...run) runs {
 	begin := r.piece(first)
 	end := begin

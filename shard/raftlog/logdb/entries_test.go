@@ -22,7 +22,7 @@ func (r *replica) has(t *testing.T, first, count uint64, rewritten bool, at wal.
 }
 
 // TestEveryEntryIsFoundWhereItWasLast: entries are added, overwritten by another leader's, rewritten in whole and in
-// part, and removed from the front, and each is where a plain array says. No piece is empty or long.
+// part, and removed from the front. An array says where the entries are. No piece is empty or long.
 func TestEveryEntryIsFoundWhereItWasLast(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -71,7 +71,7 @@ func TestEveryEntryIsFoundWhereItWasLast(t *testing.T) {
 }
 
 // TestALongListOfEntriesGrowsByPieces: a save takes as little memory after many entries as after few. A list in one
-// piece was copied whole each time that it had to grow, and with millions of entries that held a host up for 100 ms.
+// slice was copied whole with every growth; with a million batches a growth held a host up for 100 ms.
 func TestALongListOfEntriesGrowsByPieces(t *testing.T) {
 	const many = 1 << 20
 	r := memoryOnly()

@@ -220,7 +220,7 @@ func (r *replica) count(changed run, runs int) {
 	r.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
 }
 
-// cut removes the entries from first to last, in whose place a run may come. The lock is held.
+// cut removes the entries from first to last, and may put a run in their place. The lock is held.
 func (r *replica) cut(first, last uint64, added ...run) {
 	var after []run
 	for old := range r.entries.since(first) {
@@ -335,7 +335,7 @@ func (r *replica) load(found run) ([]pb.Entry, error) {
 	return entries, err
 }
 
-// removeTo removes the entries up to an index, piece by piece, so that no other waits long for the lock. The removal is
+// removeTo removes the entries up to an index, piece by piece: the lock is free in between. The removal is
 // not written to the log, because a replay does not keep the entries before the snapshot.
 func (r *replica) removeTo(index uint64) {
 	for removed := uint64(0); removed < index; {
@@ -343,7 +343,7 @@ func (r *replica) removeTo(index uint64) {
 	}
 }
 
-// removePiece removes entries of the first piece up to an index, and returns up to where there are none.
+// removePiece removes entries of the first piece up to an index, and returns the last removed index.
 func (r *replica) removePiece(index uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
