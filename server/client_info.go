@@ -78,7 +78,7 @@ func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
 func (h *Host) showSession(id shard.SessionID, parts []uint64) protocol.Session {
 	s := protocol.Session{ID: uint64(id)}
 	if home := h.set.Of(id.Slot()); len(parts) == 0 && home.Here() {
-		if v, known := home.Machine.Session(id); known {
+		if v, known := home.Machine.DescribeSession(id); known {
 			s.Description = []byte(v.Description)
 			s.Client, s.Attached = clientAt(home, &v)
 		}

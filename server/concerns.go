@@ -104,7 +104,7 @@ func (h *Host) whoIs(id shard.SessionID) string {
 	var client protocol.ClientInfo
 	var description string
 	if home := h.set.Of(id.Slot()); home.Here() {
-		v, _ := home.Machine.Session(id)
+		v, _ := home.Machine.DescribeSession(id)
 		client, description = h.clientOf(id), v.Description
 	} else {
 		s := h.strangers.named(id, h.config.Clock())

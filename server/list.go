@@ -55,8 +55,8 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 		consistency = protocol.ConsistencyStrict // a session that this copy is yet to see is not over
 	}
 	c.read(r, rp, consistency, func() {
-		view, known := c.session(rp, id)
-		if !known {
+		view, known := rp.Machine.DescribeSession(id)
+		if !known || !c.sees(view.Node) {
 			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
 			return
 		}

@@ -73,7 +73,7 @@ const notServing = "the shard's new leader is not ready yet"
 // goOn does the attach that is permitted, once the shard's leader serves, on any goroutine.
 func (a *attach) goOn(serving bool) {
 	c, rp := a.c, a.rp
-	view, _ := rp.Machine.Session(a.id)
+	view, _ := rp.Machine.DescribeSession(a.id)
 	switch {
 	case !serving:
 		c.moved(a.request, a.kind, rp)

@@ -80,6 +80,12 @@ func checkCounts(m *shard.Machine, state *shard.State) error {
 	return nil
 }
 
+// withoutTexts is a view as walks and Session give it.
+func withoutTexts(v shard.SessionView) shard.SessionView {
+	v.Description, v.Client = "", shard.ClientState{}
+	return v
+}
+
 func checkSessionReads(m *shard.Machine, state *shard.State) error {
 	for i := range state.Sessions {
 		s := &state.Sessions[i]
@@ -98,8 +104,11 @@ func checkSessionReads(m *shard.Machine, state *shard.State) error {
 			}
 			continue
 		}
-		if got, known := m.Session(s.ID); !known || got != view {
-			return fmt.Errorf("Session %v: %+v, not %+v", s.ID, got, view)
+		if got, known := m.DescribeSession(s.ID); !known || got != view {
+			return fmt.Errorf("DescribeSession %v: %+v, not %+v", s.ID, got, view)
+		}
+		if got, known := m.Session(s.ID); !known || got != withoutTexts(view) {
+			return fmt.Errorf("Session %v: %+v, not %+v", s.ID, got, withoutTexts(view))
 		}
 		if s.Home && (!m.KeyMatches(s.ID, []byte(s.Key)) || m.KeyMatches(s.ID, []byte(s.Key+"x")) != (s.Key == "")) {
 			return fmt.Errorf("KeyMatches of %v is wrong about %q", s.ID, s.Key)
@@ -280,8 +289,7 @@ func checkWalks(m *shard.Machine, state *shard.State) error {
 			continue
 		}
 		alive++
-		want := viewOf(state, s)
-		want.Description, want.Client = "", shard.ClientState{} // a walk leaves them out
+		want := withoutTexts(viewOf(state, s))
 		if sessions[s.ID] != want {
 			return fmt.Errorf("WalkSessions: %+v, not %+v", sessions[s.ID], want)
 		}

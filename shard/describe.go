@@ -57,10 +57,11 @@ func (m *Machine) linkAfter(root handle, after OrderID) handle {
 	return m.links.byObject.search(root, func(h handle) bool { return m.links.at(h).order > after })
 }
 
-func (m *Machine) viewLink(l *link) LinkView {
+// viewLink is a link for readers, who may have its data already.
+func (m *Machine) viewLink(l *link, had string) LinkView {
 	v := LinkView{
 		Order: l.order, Session: m.sessions.at(l.session).id, Count: l.count,
-		Data: l.data, Owner: l.owner, Since: l.since,
+		Data: m.links.texts.again(l.data, had), Owner: l.owner, Since: l.since,
 	}
 	if !l.owner {
 		v.Timeout = l.timeout.millis()

@@ -84,7 +84,7 @@ func (st *goldenStage) sessionOf(l *goldenLine) ([]string, error) {
 	if err := l.end(); err != nil {
 		return nil, err
 	}
-	v, known := st.machine().Session(id)
+	v, known := st.machine().DescribeSession(id)
 	if !known {
 		return []string{"not known"}, nil
 	}

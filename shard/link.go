@@ -8,9 +8,9 @@ type link struct {
 	object  handle
 	order   OrderID
 	count   uint64
-	number  uint64 // of the latest acquire
-	since   uint64 // when the session began to wait, or to own: wall clock, milliseconds; for people
-	data    string
+	number  uint64   // of the latest acquire
+	since   uint64   // when the session began to wait, or to own: wall clock, milliseconds; for people
+	data    text     // of the store of links
 	timeout waitTime // of the latest acquire
 	body    handle   // what the object's kind holds for the link, in a store of the kind; zero for nothing
 	stamp   uint32
@@ -47,13 +47,14 @@ type linkStore struct {
 	bySession forest
 	index     map[linkKey]handle // the links of indexed objects
 	peak      int                // the largest size of the index since its making
+	texts     texts
 }
 
 type linkKey struct {
 	object, session handle
 }
 
-func newLinkStore() linkStore { return linkStore{index: make(map[linkKey]handle)} }
+func newLinkStore() linkStore { return linkStore{index: make(map[linkKey]handle), texts: newTexts()} }
 
 // find returns the link between the object and the session, or zero.
 func (st *linkStore) find(o *object, object, session handle) handle {
@@ -108,14 +109,17 @@ func (m *Machine) insertLink(session, object handle, order OrderID) handle {
 	return h
 }
 
+// growth returns how many bytes longer a link would be with the data.
+func (st *linkStore) growth(l *link, data []byte) int { return len(data) - len(st.texts.bytes(l.data)) }
+
 // setData replaces the data of a link.
 func (m *Machine) setData(h handle, data []byte) {
 	l := m.links.at(h)
-	if l.data == string(data) {
+	if m.links.texts.is(l.data, data) {
 		return
 	}
-	m.charge(m.objects.node(m.objects.at(l.object)), len(data)-len(l.data))
-	l.data = string(data)
+	m.charge(m.objects.node(m.objects.at(l.object)), m.links.growth(l, data))
+	m.links.texts.replace(&l.data, data)
 }
 
 // setBody gives a link its body of the object's kind, once. A kind that changes a body calls touchLink before, and
@@ -177,6 +181,7 @@ func (m *Machine) removeLink(h handle) {
 		m.countWaiter(l.session, -1)
 	}
 	m.charge(m.objects.node(o), -m.linkSize(l))
+	m.links.texts.free(l.data)
 	if l.body != 0 {
 		m.kinds[o.kind].freeLink(l.body)
 	}

@@ -99,15 +99,24 @@ func (m *Machine) readSession(s *session) SessionView {
 	return v
 }
 
-// Session returns a session.
+// Session returns a session without description and client.
 func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
+	return m.sessionAs(id, m.viewSession)
+}
+
+// DescribeSession returns a session with description and client.
+func (m *Machine) DescribeSession(id SessionID) (v SessionView, known bool) {
+	return m.sessionAs(id, m.readSession)
+}
+
+func (m *Machine) sessionAs(id SessionID, as func(*session) SessionView) (v SessionView, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	h := m.sessions.alive(id)
 	if h == 0 {
 		return SessionView{}, false
 	}
-	return m.readSession(m.sessions.at(h)), true
+	return as(m.sessions.at(h)), true
 }
 
 // Client returns the client of a session as the session's last command named the client.
@@ -193,7 +202,7 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 		limit--
 		o := m.objects.at(l.object)
 		dst = append(dst, Holding{
-			Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l),
+			Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l, ""),
 		})
 	}
 	return dst, false

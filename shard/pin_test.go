@@ -32,7 +32,7 @@ func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 func recordForms(at level.Level) []formtest.Form {
 	m := New(Options{})
 	sem := m.kinds[KindSemaphore].(*semaphores)
-	who, link, place, body := m.sessions.alloc(), m.links.alloc(), m.objects.alloc(), sem.alloc()
+	who, part, place, body := m.sessions.alloc(), m.links.alloc(), m.objects.alloc(), sem.alloc()
 	m.addNode(1)
 	// The texts of things stand beside them, as what they are filled with.
 	var described struct {
@@ -40,6 +40,10 @@ func recordForms(at level.Level) []formtest.Form {
 		description string
 		client      ClientState
 		answers     []answer
+	}
+	var joined struct {
+		link
+		data string
 	}
 	var named struct {
 		object
@@ -82,8 +86,15 @@ func recordForms(at level.Level) []formtest.Form {
 				"session.old", "session.ending"),
 			Later:  answerLater(at, "answers."),
 			Adjust: func() { described.keyLen = MaxKey }},
-		{Name: name("link"), Of: m.links.at(link), Write: func() []byte { return m.appendLink(nil, link, at) },
-			Unsaved: later(map[string]level.Level{"since": TimeLevel}, "session", "object", "body", "stamp")},
+		{Name: name("link"), Of: &joined, Was: []string{"link.", ""},
+			Write: func() []byte {
+				l := m.links.at(part)
+				*l = joined.link
+				l.data = m.links.texts.keep([]byte(joined.data))
+				return m.appendLink(nil, part, at)
+			},
+			Unsaved: later(map[string]level.Level{"link.since": TimeLevel}, "link.session", "link.object", "link.data",
+				"link.body", "link.stamp")},
 		{Name: name("object"), Of: &named, Was: []string{"object.", ""},
 			Write: func() []byte {
 				o := m.objects.at(place)

@@ -202,7 +202,7 @@ func (c *ClientRef) size() int { return len(c.Address) + len(c.Name) + len(c.Ver
 
 // linkSize is the size of a link, without its object.
 func (m *Machine) linkSize(l *link) int {
-	n := LinkBytes + len(l.data)
+	n := LinkBytes + len(m.links.texts.bytes(l.data))
 	if l.body != 0 {
 		n += m.kinds[m.objects.at(l.object).kind].linkSize(l.body)
 	}

@@ -147,7 +147,7 @@ func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
 		owner = 1
 	}
 	dst = append(dst, owner)
-	dst = appendString(dst, l.data)
+	dst = appendBytes(dst, m.links.texts.bytes(l.data))
 	if at >= TimeLevel {
 		dst = binary.AppendUvarint(dst, l.since)
 	}
@@ -325,7 +325,7 @@ func (re *restorer) link(r *reader) error {
 	r.must(ok, "a link waits for longer than an acquire may")
 	l.number = r.uvarint()
 	l.owner = r.byte() == 1
-	l.data = string(r.bytes())
+	data := r.bytes()
 	if re.m.level >= TimeLevel {
 		l.since = r.uvarint()
 	}
@@ -344,6 +344,7 @@ func (re *restorer) link(r *reader) error {
 		}
 		r.data = nil
 	}
+	l.data = re.m.links.texts.keep(data)
 	re.links = append(re.links, l)
 	return nil
 }

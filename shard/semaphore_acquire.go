@@ -97,12 +97,12 @@ func (sem *semaphores) grantNew(m *Machine, c *Command, t *target, s *semaphore)
 // acquireAsOwner lowers the count of an owner, or replaces its data.
 func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *semaphore, h handle) {
 	l := m.links.at(h)
-	if !m.mayGrow(t.node, 0, len(c.Data)-len(l.data)) {
+	if !m.mayGrow(t.node, 0, m.links.growth(l, c.Data)) {
 		return
 	}
 	m.touchLink(h)
 	l.number = c.Number
-	lowered, replaced := c.Count < l.count, l.data != string(c.Data)
+	lowered, replaced := c.Count < l.count, !m.links.texts.is(l.data, c.Data)
 	m.setData(h, c.Data)
 	m.answerAcquired(h, s.reportedLimit())
 	if lowered {
@@ -121,7 +121,7 @@ func (sem *semaphores) acquireAsWaiter(m *Machine, c *Command, t *target, o *obj
 	l := m.links.at(h)
 	head := o.firstWaiter == h
 	isGranted := head && s.fits(c.Count)
-	if stays := isGranted || c.Timeout != 0; stays && !m.mayGrow(t.node, 0, len(c.Data)-len(l.data)) {
+	if stays := isGranted || c.Timeout != 0; stays && !m.mayGrow(t.node, 0, m.links.growth(l, c.Data)) {
 		return
 	}
 	m.abort(h, protocol.AbortReplaced)
@@ -171,7 +171,7 @@ func resumeAcquire(m *Machine, c *Command, t *target) bool {
 // the number shows.
 func (m *Machine) isAnotherAcquire(c *Command, s *semaphore, l *link) bool {
 	return m.rules >= numberOfOneRequest &&
-		(l.count != c.Count || l.data != string(c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0))
+		(l.count != c.Count || !m.links.texts.is(l.data, c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0))
 }
 
 // resumeDeleted is resumeAcquire for a deleted semaphore with a pending link: the ownership of the acquire is over.

@@ -28,7 +28,11 @@ func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOp
 			d.More = true
 			break
 		}
-		d.Links = append(d.Links, m.viewLink(v))
+		had := ""
+		if n := len(d.Links); n < cap(d.Links) {
+			had = d.Links[:n+1][n].Data
+		}
+		d.Links = append(d.Links, m.viewLink(v, had))
 	}
 }
 
@@ -38,7 +42,7 @@ func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision
 	gone := d.Gone[:0]
 	for _, order := range d.Gone {
 		if l := m.linkAfter(o.links, order-1); l != 0 && m.links.at(l).order == order {
-			d.Joined = append(d.Joined, m.viewLink(m.links.at(l)))
+			d.Joined = append(d.Joined, m.viewLink(m.links.at(l), ""))
 		} else {
 			gone = append(gone, order)
 		}

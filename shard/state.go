@@ -140,7 +140,7 @@ func (m *Machine) objectState(object handle, body string, ofLink func(l *link) s
 
 func (m *Machine) linkState(l *link) LinkState {
 	return LinkState{
-		Session: m.sessions.at(l.session).id, Order: l.order, Count: l.count, Data: l.data,
+		Session: m.sessions.at(l.session).id, Order: l.order, Count: l.count, Data: m.links.texts.string(l.data),
 		Timeout: l.timeout.millis(), Number: l.number, Owner: l.owner, Since: l.since,
 	}
 }

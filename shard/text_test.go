@@ -142,11 +142,11 @@ func TestWhatReadersGotStays(t *testing.T) {
 	}
 }
 
-// TestSemaphoresAndSessionsHaveNoPointers: a collection of garbage passes over memory without pointers.
-func TestSemaphoresAndSessionsHaveNoPointers(t *testing.T) {
+// TestTheThingsThatAreManyHaveNoPointers: a collection of garbage passes over memory without pointers.
+func TestTheThingsThatAreManyHaveNoPointers(t *testing.T) {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[treeNode](),
-		reflect.TypeFor[session](),
+		reflect.TypeFor[session](), reflect.TypeFor[link](),
 	} {
 		if hasPointers(of) {
 			t.Errorf("a %s has pointers", of)
@@ -170,8 +170,9 @@ func hasPointers(of reflect.Type) bool {
 	}
 }
 
-// BenchmarkCollection is one collection of garbage: without, with a million semaphores, with a million sessions.
+// BenchmarkCollection is one collection of garbage: of a machine with nothing, and with a million things of one sort.
 func BenchmarkCollection(b *testing.B) {
+	const sessions = 1000
 	var name []byte
 	for _, c := range []struct {
 		of   string
@@ -190,10 +191,18 @@ func BenchmarkCollection(b *testing.B) {
 				b.Fatal(bed.result())
 			}
 		}},
+		{"owners", func(bed *bed, i int) {
+			name = fmt.Appendf(name[:0], "10.0.0.1:%d", i)
+			bed.applyAs(i%sessions, &Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "service/%d", i/sessions),
+				Count: 1, Flags: FlagEphemeral, Data: name})
+			if bed.result().Flags&FlagAcquired == 0 {
+				b.Fatal(bed.result())
+			}
+		}},
 	} {
 		b.Run(c.of, func(b *testing.B) {
-			bed := newestBed(0)
-			for i := range million {
+			bed := newestBed(sessions)
+			for i := range million - sessions {
 				if c.grow != nil {
 					c.grow(bed, i)
 				}
