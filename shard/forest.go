@@ -5,7 +5,7 @@ package shard
 // from the handles, so an operation costs O(log n) whatever the order of insertion. Their shape is
 // never visible outside of the machine.
 type forest struct {
-	chunks []*[chunkSize]treeNode
+	memory[treeNode]
 }
 
 type treeNode struct {
@@ -15,17 +15,6 @@ type treeNode struct {
 // ordering compares two handles of a tree. The order must be strict and total.
 type ordering interface {
 	before(a, b handle) bool
-}
-
-func (f *forest) at(h handle) *treeNode {
-	return &f.chunks[h>>chunkBits][h&(chunkSize-1)]
-}
-
-// release gives back a chunk whose handles are in no tree.
-func (f *forest) release(chunk uint32) {
-	if int(chunk) < len(f.chunks) {
-		f.chunks[chunk] = nil
-	}
 }
 
 // mix spreads a number over 64 bits (the finalizer of splitmix64). The priority of a handle is the handle mixed.
@@ -67,12 +56,8 @@ func (f *forest) insert(root *handle, h handle, o ordering) {
 // tree (parent zero), and rotates h up until the parent of h has the higher priority. To add h behind the last handle
 // of the tree is to add a right child of the last.
 func (f *forest) add(root *handle, parent handle, left bool, h handle) {
-	chunk := int(h >> chunkBits)
-	for chunk >= len(f.chunks) {
-		f.chunks = append(f.chunks, nil)
-	}
-	if f.chunks[chunk] == nil {
-		f.chunks[chunk] = new([chunkSize]treeNode)
+	if chunk := h >> chunkBits; !f.has(chunk) {
+		f.take(chunk)
 	}
 	n := f.at(h)
 	*n = treeNode{parent: parent}

@@ -4,37 +4,23 @@ package shard
 // A place is used again after its thing is gone, so a handle never gets out of the machine.
 type handle = uint32
 
-const (
-	chunkBits = 8
-	chunkSize = 1 << chunkBits
-	// spareChunks is how many empty chunks a slab keeps, besides as many as are in use. Further empty chunks go back
-	// to the memory of the process. So memory of a burst does not stay, and a slab of changing size allocates
-	// nothing.
-	spareChunks = 16
-)
+// spareChunks is how many empty chunks a slab keeps, besides as many as are in use. Further empty chunks are given
+// back. So memory of a burst does not stay, and a slab of changing size allocates nothing.
+const spareChunks = 16
 
-// slab holds things of one type in chunks that never move, so that a pointer to a thing is good until the place is
-// freed. A slab allocates only when it grows by a chunk.
-//
-// A chunk that is given back leaves a chunk of zeros in its place. All given-back chunks share the zeros, and only
-// reads may reach the zeros.
+// slab holds things of one type. A pointer to a thing is good until the place is freed, and the place of no thing is
+// zero. A slab allocates only when it grows by a chunk.
 type slab[T any] struct {
-	chunks []*[chunkSize]T
-	used   handle // places handed out so far, with place 0, which is no thing's
-	free   []handle
+	memory[T]
+	used handle // places handed out so far, with place 0, which is no thing's
+	free []handle
 
-	live   []uint16 // the number of used places in each chunk
-	inUse  int      // how many chunks have places in use
-	spare  int      // the number of chunks in memory without used places
-	empty  []uint32 // the spare chunks, and some chunks that are in use again
-	listed []bool   // for each chunk, whether it is in empty
-	zeros  *[chunkSize]T
+	live   []uint16  // the number of used places in each chunk
+	inUse  int       // how many chunks have places in use
+	spare  int       // the number of chunks in memory without used places
+	empty  []uint32  // the spare chunks, and some chunks that are in use again
+	listed []bool    // for each chunk, whether it is in empty
 	trees  []*forest // of the slab's handles; the trees give back their chunks with the chunks of the slab
-}
-
-// at returns the place of a handle other than zero.
-func (s *slab[T]) at(h handle) *T {
-	return &s.chunks[h>>chunkBits][h&(chunkSize-1)]
 }
 
 // alloc hands out a place with the zero value.
@@ -49,14 +35,12 @@ func (s *slab[T]) alloc() handle {
 		s.used++
 	}
 	c := h >> chunkBits
-	if int(c) == len(s.chunks) {
-		s.chunks = append(s.chunks, new([chunkSize]T))
+	if int(c) == len(s.live) {
 		s.live, s.listed = append(s.live, 0), append(s.listed, false)
-		s.spare++
 	}
 	if s.live[c] == 0 {
-		if s.chunks[c] == s.zeros {
-			s.chunks[c] = new([chunkSize]T)
+		if !s.has(c) {
+			s.take(c)
 			s.spare++
 		}
 		s.spare--
@@ -96,13 +80,12 @@ func (s *slab[T]) shrink() {
 		if s.live[c] > 0 {
 			continue // in use again
 		}
-		if s.zeros == nil {
-			s.zeros = new([chunkSize]T)
-		}
-		s.chunks[c] = s.zeros
+		s.give(c)
 		s.spare--
 		for _, f := range s.trees {
-			f.release(c)
+			if f.has(c) {
+				f.give(c)
+			}
 		}
 	}
 }

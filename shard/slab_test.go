@@ -29,8 +29,8 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 		t.Errorf("%d chunks stay for %d things; %d are enough", held(&s), len(kept), most)
 	}
 	nodes := 0
-	for _, c := range tree.chunks {
-		if c != nil {
+	for _, taken := range tree.taken {
+		if taken {
 			nodes++
 		}
 	}
@@ -63,8 +63,8 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 
 // held counts the chunks that a slab has memory for.
 func held[T any](s *slab[T]) (n int) {
-	for _, c := range s.chunks {
-		if c != s.zeros {
+	for _, taken := range s.taken {
+		if taken {
 			n++
 		}
 	}

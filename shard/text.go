@@ -27,11 +27,13 @@ var roomSizes = [...]int{16, 24, 32, 48, 64, 96, 128, 192, 256}
 type room interface {
 	alloc() handle
 	release(h handle)
-	memory() []unsafe.Pointer
+	pointers() []unsafe.Pointer
 }
 
-// memory returns the chunks of the slab, for any size of places.
-func (s *slab[T]) memory() []unsafe.Pointer { return *(*[]unsafe.Pointer)(unsafe.Pointer(&s.chunks)) }
+// pointers returns the chunks of the memory, for any size of places.
+func (me *memory[T]) pointers() []unsafe.Pointer {
+	return *(*[]unsafe.Pointer)(unsafe.Pointer(&me.chunks))
+}
 
 // texts are the texts of one store.
 type texts struct {
@@ -69,7 +71,7 @@ func (te *texts) keep(b []byte) text {
 		*te.long.at(h) = string(b)
 	} else {
 		h = te.rooms[class].alloc()
-		te.chunks[class] = te.rooms[class].memory()
+		te.chunks[class] = te.rooms[class].pointers()
 	}
 	assert(h < 1<<(32-classBits), "texts of one size are at most as many as their handles have bits for")
 	t := text(h)<<classBits | class

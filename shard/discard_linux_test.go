@@ -1,0 +1,45 @@
+package shard
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// TestWhatABurstLeftKeepsLittleMemory: of a piece with one thing that stays, the system gets the rest back.
+func TestWhatABurstLeftKeepsLittleMemory(t *testing.T) {
+	const burst = 16 * pieceChunks * chunkSize
+	var s slab[[64]byte]
+	var handles []handle
+	for range burst {
+		h := s.alloc()
+		s.at(h)[0] = 1
+		handles = append(handles, h)
+	}
+	const stays = (8*pieceChunks + 5) * chunkSize
+	slices.Reverse(handles) // so that those before are the spare ones
+	for _, h := range handles {
+		if h != stays {
+			s.release(h)
+		}
+	}
+	first, end := s.piece(stays >> chunkBits)
+	size := int(end-first) * int(unsafe.Sizeof(*s.zeros))
+	pages := make([]byte, size/syscall.Getpagesize())
+	_, _, failed := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(s.chunks[first])), uintptr(size),
+		uintptr(unsafe.Pointer(&pages[0])))
+	if failed != 0 {
+		t.Fatal(failed)
+	}
+	resident := 0
+	for _, p := range pages {
+		resident += int(p & 1)
+	}
+	if most := len(pages) / pieceChunks; resident > most {
+		t.Errorf("%d of %d pages stay for one thing; %d are enough", resident, len(pages), most)
+	}
+	if s.at(stays)[0] != 1 || *s.at(stays - chunkSize) != ([64]byte{}) {
+		t.Error("the thing that stays is lost, or another is there")
+	}
+}
