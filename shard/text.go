@@ -27,18 +27,16 @@ var roomSizes = [...]int{16, 24, 32, 48, 64, 96, 128, 192, 256}
 type room interface {
 	alloc() handle
 	release(h handle)
-	pointers() []unsafe.Pointer
+	addresses() []uintptr
 }
 
-// pointers returns the chunks of the memory, for any size of places.
-func (me *memory[T]) pointers() []unsafe.Pointer {
-	return *(*[]unsafe.Pointer)(unsafe.Pointer(&me.chunks))
-}
+// addresses returns the addresses of the chunks, for any size of places.
+func (me *memory[T]) addresses() []uintptr { return me.chunks }
 
 // texts are the texts of one store.
 type texts struct {
 	rooms  [longText]room
-	chunks [longText][]unsafe.Pointer // of the rooms: texts are read without a call
+	chunks [longText][]uintptr // of the rooms: texts are read without a call
 	long   slab[string]
 }
 
@@ -53,7 +51,7 @@ func newTexts() texts {
 func (te *texts) place(t text) []byte {
 	class, h := t&classMask, handle(t>>classBits)
 	size := roomSizes[class]
-	chunk := te.chunks[class][h>>chunkBits]
+	chunk := chunkAt(&te.chunks[class][h>>chunkBits])
 	return unsafe.Slice((*byte)(unsafe.Add(chunk, int(h&(chunkSize-1))*size)), size)
 }
 
@@ -71,7 +69,7 @@ func (te *texts) keep(b []byte) text {
 		*te.long.at(h) = string(b)
 	} else {
 		h = te.rooms[class].alloc()
-		te.chunks[class] = te.rooms[class].pointers()
+		te.chunks[class] = te.rooms[class].addresses()
 	}
 	assert(h < 1<<(32-classBits), "texts of one size are at most as many as their handles have bits for")
 	t := text(h)<<classBits | class
