@@ -27,7 +27,8 @@ func TestWhatABurstLeftKeepsLittleMemory(t *testing.T) {
 	_, first, end := pieceOf(stays >> chunkBits)
 	size := int(end-first) * int(unsafe.Sizeof(*s.zeros))
 	pages := make([]byte, size/syscall.Getpagesize())
-	_, _, failed := syscall.Syscall(syscall.SYS_MINCORE, s.chunks[first], uintptr(size), uintptr(unsafe.Pointer(&pages[0])))
+	_, _, failed := syscall.Syscall(syscall.SYS_MINCORE, s.chunks[first], uintptr(size),
+		uintptr(unsafe.Pointer(&pages[0])))
 	if failed != 0 {
 		t.Fatal(failed)
 	}

@@ -26,7 +26,9 @@ type memory[T any] struct {
 // at returns the place of a handle other than zero.
 func (me *memory[T]) at(h handle) *T { return &me.chunk(h >> chunkBits)[h&(chunkSize-1)] }
 
-func (me *memory[T]) chunk(chunk uint32) *[chunkSize]T { return (*[chunkSize]T)(chunkAt(&me.chunks[chunk])) }
+func (me *memory[T]) chunk(chunk uint32) *[chunkSize]T {
+	return (*[chunkSize]T)(chunkAt(&me.chunks[chunk]))
+}
 
 // chunkAt returns the memory of a chunk by its address.
 func chunkAt(address *uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(address)) }
