@@ -1,6 +1,8 @@
 package logdb
 
 import (
+	"bytes"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -106,5 +108,35 @@ func TestOthersAreServedWhileEntriesAreRemoved(t *testing.T) {
 	}
 	if first, count := r.entries.extent(0); first != 3*pieceRuns-9 || count != 10 {
 		t.Errorf("%d entries from %d on, want the last 10", count, first)
+	}
+}
+
+// TestCommandsOfManyEntriesAreInFewPieces: and each is what it was.
+func TestCommandsOfManyEntriesAreInFewPieces(t *testing.T) {
+	const count, size = 5000, 300
+	db := openMemory(t)
+	command := func(i uint64) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 8)}, size/2) }
+	for i := range uint64(count) {
+		saved(t, db, update(pb.State{Term: 1}, []pb.Entry{{Index: i + 1, Term: 1, Cmd: command(i)}}))
+	}
+	entries := make([]pb.Entry, 0, count)
+	objects := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapObjects
+	}
+	before := objects()
+	entries, _, err := db.IterateEntries(entries, 0, 3, 4, 1, count+1, math.MaxUint64)
+	if err != nil || len(entries) != count {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	if more := int(objects() - before); more > count/10 {
+		t.Errorf("%d commands are %d more objects of the heap", count, more)
+	}
+	for i := range entries {
+		if c := entries[i].Cmd; !bytes.Equal(c, command(uint64(i))) || cap(c) != len(c) {
+			t.Fatalf("entry %d has %d bytes of room for %x", i+1, cap(c), c)
+		}
 	}
 }
