@@ -89,7 +89,7 @@ func TestTextsOfEveryLengthStandWhereTheyFit(t *testing.T) {
 // TestWhatReadersGotStays: all that comes out of a machine is compared, when what it is about has gone and other texts
 // of the same lengths stand in the same places, with what it was.
 func TestWhatReadersGotStays(t *testing.T) {
-	b := newBed(1)
+	b := newestBed(1)
 	type answers struct {
 		Description Description
 		Delta       Delta
@@ -98,19 +98,27 @@ func TestWhatReadersGotStays(t *testing.T) {
 		Holdings    []Holding
 		Slot        []ObjectName
 		Queues      []Queue
+		Sessions    []SessionView
+		Described   SessionView
 		State       State
 		Last        string
 		Effects     []Effect
 	}
 	var first answers
-	name, data := []byte("of the first"), []byte("its first data")
+	name, data, held := []byte("of the first"), []byte("its first data"), []byte("what owners say")
+	session := func(description string) SessionID {
+		b.do(Command{Kind: CmdSessionCreate, Node: 1, Timeout: 10_000, Data: []byte(description),
+			Client: ClientRef{Address: []byte(description), Name: []byte(description), Version: []byte(description)}})
+		return b.result().Session
+	}
+	id := session("the first session")
 	var effects []Effect
 	do := func(c Command) {
 		b.do(c)
 		effects = append(effects, b.out.List...)
 	}
 	do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: data})
-	b.as(0, Command{Kind: CmdAcquire, Name: name, Count: 1})
+	b.as(0, Command{Kind: CmdAcquire, Name: name, Count: 1, Data: held})
 	effects = append(effects, b.out.List...)
 	read := func() (a answers) {
 		b.m.Describe(refOf(1, name), DescribeOptions{Owners: true}, &a.Description)
@@ -120,19 +128,25 @@ func TestWhatReadersGotStays(t *testing.T) {
 		a.Holdings, _ = b.m.ListHoldings(b.ids[0], 0, 0, nil)
 		_, a.Slot = b.m.ListSlot(SlotOf(1, name))
 		b.m.WalkQueues(0, func(q Queue) { a.Queues = append(a.Queues, q) })
+		a.Sessions, _, _ = b.m.ListSessions(1, 0, 0, nil)
+		a.Described, _ = b.m.DescribeSession(id)
 		a.State = b.m.State()
 		a.Effects = effects
 		return a
 	}
 	first = read()
 	want := fmt.Sprintf("%+v", first)
-	if !strings.Contains(want, string(data)) || strings.Count(want, string(name)) < 8 {
+	if !strings.Contains(want, string(data)) || strings.Count(want, string(name)) < 8 ||
+		strings.Count(want, string(held)) != 4 || strings.Count(want, "the first session") != 3*4 {
 		t.Fatalf("what was read does not have the texts: %s", want)
 	}
 	b.do(Command{Kind: CmdSemaphoreDelete, Node: 1, Name: name, Flags: FlagForce})
+	b.do(Command{Kind: CmdSessionEnd, Session: id})
 	for i := range 100 {
 		other := fmt.Appendf(nil, "and then %03d", i)
 		b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: other, Count: 1, Data: append([]byte("x "), other...)})
+		b.as(0, Command{Kind: CmdAcquire, Name: other, Count: 1, Data: fmt.Appendf(nil, "what others %03d", i)})
+		session(fmt.Sprintf("another than %04d", i))
 		if i%2 == 0 {
 			b.do(Command{Kind: CmdSemaphoreDelete, Node: 1, Name: other})
 		}
