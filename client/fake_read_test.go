@@ -34,7 +34,7 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		}
 		c.answer(r.ID, &a)
 	case protocol.KindSessionDescribe:
-		v, known := f.home(r.SessionDescribe.SessionID).machine.Session(shard.SessionID(r.SessionDescribe.SessionID))
+		v, known := f.home(r.SessionDescribe.SessionID).machine.DescribeSession(shard.SessionID(r.SessionDescribe.SessionID))
 		if !known {
 			c.refuse(r, protocol.StatusSessionExpired)
 			return
