@@ -34,7 +34,8 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		}
 		c.answer(r.ID, &a)
 	case protocol.KindSessionDescribe:
-		v, known := f.home(r.SessionDescribe.SessionID).machine.DescribeSession(shard.SessionID(r.SessionDescribe.SessionID))
+		id := r.SessionDescribe.SessionID
+		v, known := f.home(id).machine.DescribeSession(shard.SessionID(id))
 		if !known {
 			c.refuse(r, protocol.StatusSessionExpired)
 			return
