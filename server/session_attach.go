@@ -73,7 +73,6 @@ const notServing = "the shard's new leader is not ready yet"
 // goOn does the attach that is permitted, once the shard's leader serves, on any goroutine.
 func (a *attach) goOn(serving bool) {
 	c, rp := a.c, a.rp
-	view, _ := rp.Machine.DescribeSession(a.id)
 	switch {
 	case !serving:
 		c.moved(a.request, a.kind, rp)
@@ -81,7 +80,7 @@ func (a *attach) goOn(serving bool) {
 		// The request was overtaken. It must not undo the changes of a later attach, nor draw numbers above the later
 		// attach's.
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
-	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
+	case a.change && a.differs():
 		if c.host.admitsWrites(c, a.request, a.kind, rp) {
 			a.commit()
 		}
@@ -94,6 +93,12 @@ func (a *attach) goOn(serving bool) {
 		a.confirm(a.attach)
 	}
 	c.flush()
+}
+
+// differs reports whether the session has another timeout or description than the attach asks for.
+func (a *attach) differs() bool {
+	now, _ := a.rp.Machine.DescribeSession(a.id)
+	return a.timeout != now.Timeout || string(a.description) != now.Description
 }
 
 // attach is an attach under way.

@@ -28,7 +28,7 @@ func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOp
 			d.More = true
 			break
 		}
-		had := ""
+		had := "" // by the description that d was before, mostly of the same page
 		if n := len(d.Links); n < cap(d.Links) {
 			had = d.Links[:n+1][n].Data
 		}
