@@ -119,6 +119,18 @@ func (d *disk) Create(name string) (vfs.File, error) {
 		return d.watched(name, file, err)
 	}
 	file, err := d.FS.Create(name)
+	return d.inPieces(name, file, err)
+}
+
+// OpenForAppend implements vfs.FS.
+func (d *disk) OpenForAppend(name string) (vfs.File, error) {
+	file, err := d.FS.OpenForAppend(name)
+	return d.inPieces(name, file, err)
+}
+
+// inPieces is watched for a file that may be a snapshot. What was written is synced at the close too: the engine opens
+// a snapshot that arrives again for each of its chunks.
+func (d *disk) inPieces(name string, file vfs.File, err error) (vfs.File, error) {
 	if err == nil && strings.HasSuffix(name, snapshotSuffix) {
 		file = piecewise{vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: snapshotPiece})}
 	}

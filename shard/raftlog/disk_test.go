@@ -17,6 +17,11 @@ func (s *syncCounter) Create(name string) (vfs.File, error) {
 	return countedFile{file, s}, err
 }
 
+func (s *syncCounter) OpenForAppend(name string) (vfs.File, error) {
+	file, err := s.FS.OpenForAppend(name)
+	return countedFile{file, s}, err
+}
+
 type countedFile struct {
 	vfs.File
 	of *syncCounter
@@ -55,5 +60,29 @@ func TestASnapshotGoesToTheDiskPieceByPiece(t *testing.T) {
 		if err := file.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAReceivedSnapshotGoesToTheDiskPieceByPiece: the engine opens the file again for each chunk that arrives.
+func TestAReceivedSnapshotGoesToTheDiskPieceByPiece(t *testing.T) {
+	const chunk, chunks = 2 << 20, 8
+	counter := &syncCounter{FS: vfs.NewMem()}
+	d := disk{Files: Files{FS: counter}}
+	open := d.Create
+	for range chunks {
+		file, err := open("snapshot-1.gbsnap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write(make([]byte, chunk)); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+		open = d.OpenForAppend
+	}
+	if most := chunk + snapshotPiece; counter.most > most {
+		t.Errorf("at most %d bytes wait for the disk, want %d", counter.most, most)
 	}
 }

@@ -83,12 +83,6 @@ func (w *watchedFile) Sync() error { return w.disk.explain(w.name, w.File.Sync()
 // Close implements vfs.File.
 func (w *watchedFile) Close() error { return w.disk.explain(w.name, w.File.Close()) }
 
-// OpenForAppend implements vfs.FS.
-func (d *disk) OpenForAppend(name string) (vfs.File, error) {
-	file, err := d.FS.OpenForAppend(name)
-	return d.watched(name, file, err)
-}
-
 // OpenDir implements vfs.FS.
 func (d *disk) OpenDir(name string) (vfs.File, error) {
 	file, err := d.FS.OpenDir(name)
