@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 	"sync/atomic"
 
 	"github.com/lni/dragonboat/v4/config"
@@ -18,8 +17,8 @@ import (
 )
 
 // disk is the file system of a host. The log store uses the file system unchanged. For the files that the engine keeps
-// beside the log, disk adds two things: a power failure leaves no half of a file that the engine expects to be whole
-// (wholefile.go), and the error of a missing snapshot names the snapshot.
+// beside the log, disk adds three things: a power failure leaves no half of a file that the engine expects to be whole
+// (wholefile.go), the error of a missing snapshot names the snapshot, and a snapshot goes to the disk in pieces.
 type disk struct {
 	Files
 	// damaged, where set, is called when the engine needs a missing snapshot. The engine removes no snapshot that a
@@ -119,21 +118,6 @@ func (d *disk) Create(name string) (vfs.File, error) {
 		return d.watched(name, file, err)
 	}
 	file, err := d.FS.Create(name)
-	return d.inPieces(name, file, err)
-}
-
-// OpenForAppend implements vfs.FS.
-func (d *disk) OpenForAppend(name string) (vfs.File, error) {
-	file, err := d.FS.OpenForAppend(name)
-	return d.inPieces(name, file, err)
-}
-
-// inPieces is watched for a file that may be a snapshot. What was written is synced at the close too: the engine opens
-// a snapshot that arrives again for each of its chunks.
-func (d *disk) inPieces(name string, file vfs.File, err error) (vfs.File, error) {
-	if err == nil && strings.HasSuffix(name, snapshotSuffix) {
-		file = piecewise{vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: snapshotPiece})}
-	}
 	return d.watched(name, file, err)
 }
 
@@ -141,8 +125,13 @@ func (d *disk) inPieces(name string, file vfs.File, err error) (vfs.File, error)
 // a piece.
 const snapshotPiece = 128 << 10
 
-// piecewise is a file that is written in pieces, however much the engine writes at once.
+// piecewise is a file that is written in pieces, however much the engine writes at once. What is left is synced at the
+// close: the engine opens a snapshot that arrives again for each of its chunks.
 type piecewise struct{ vfs.File }
+
+func inPieces(file vfs.File) vfs.File {
+	return piecewise{vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: snapshotPiece})}
+}
 
 // Write implements vfs.File.
 func (p piecewise) Write(all []byte) (n int, err error) {

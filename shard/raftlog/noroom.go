@@ -51,10 +51,13 @@ func (givenUp) Is(target error) bool { return target == statemachine.ErrSnapshot
 // Unwrap returns the error of the disk.
 func (g givenUp) Unwrap() error { return g.error }
 
-// watched is a file of the engine whose errors are explained.
+// watched is a file of the engine whose errors are explained; a snapshot goes to the disk in pieces.
 func (d *disk) watched(name string, file vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, d.explain(name, err)
+	}
+	if strings.HasSuffix(name, snapshotSuffix) {
+		file = inPieces(file)
 	}
 	return &watchedFile{file, d, name}, nil
 }
@@ -82,6 +85,12 @@ func (w *watchedFile) Sync() error { return w.disk.explain(w.name, w.File.Sync()
 
 // Close implements vfs.File.
 func (w *watchedFile) Close() error { return w.disk.explain(w.name, w.File.Close()) }
+
+// OpenForAppend implements vfs.FS.
+func (d *disk) OpenForAppend(name string) (vfs.File, error) {
+	file, err := d.FS.OpenForAppend(name)
+	return d.watched(name, file, err)
+}
 
 // OpenDir implements vfs.FS.
 func (d *disk) OpenDir(name string) (vfs.File, error) {
