@@ -33,6 +33,7 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 		name = h.nameOfToken(ctx, a.Token)
 	}
 	by := asker("", name, a.Address, true)
+	var failure error // the newest that is not just the end of the context
 	for {
 		err := h.governing.attendance.say(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
 			By: []byte(by), What: []byte(entryText(a.What)), Reason: []byte(entryText(a.Why)),
@@ -40,9 +41,12 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 		if err == nil {
 			return nil
 		}
+		if failure == nil || ctx.Err() == nil {
+			failure = err
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("server: note %s: %w", a.What, err)
+			return fmt.Errorf("server: note %s: %w", a.What, failure)
 		case <-time.After(noteAgain):
 		}
 	}
