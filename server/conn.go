@@ -59,7 +59,8 @@ type conn struct {
 	heard    atomic.Int64 // when frames last came
 	welcomed atomic.Bool  // the HELLO has come; the rights are known, and all goroutines may read them
 
-	source *pipeline.Source // of its commands; set by HELLO
+	source   *pipeline.Source // of its commands; set by HELLO
+	unopened []func()         // its watches that wait to be opened; openings.mu guards it
 
 	mu       sync.Mutex // guards the fields below
 	encoder  *protocol.Encoder

@@ -8,7 +8,7 @@
 //	dispatch.go    from a request to its handler, the first of all: HELLO
 //	access.go      the rights of clients; audit.go, guesses.go, cut.go, held.go: the other bounds
 //	mutate.go      changes of semaphores; session_*.go, node.go: changes of sessions and nodes
-//	read.go        describe, list.go, watch.go, routes.go: requests that change nothing
+//	read.go        describe, list.go, watch.go, routes.go: requests that change nothing; watch_open.go: crowds
 //	ping.go        a pong vouches for the sessions of a connection
 //
 // The packages below, each with its own start:

@@ -83,3 +83,10 @@ func (h *Host) Windows() (list []int) {
 
 // MaxSavings is how many states a host has fixed for backups at once.
 const MaxSavings = maxSavings
+
+// HoldOpenings has the watches of all connections wait until release is called.
+func (h *Host) HoldOpenings() (release func()) {
+	held := make(chan struct{})
+	h.openings.add(&conn{closed: true}, func() { <-held })
+	return func() { close(held) }
+}

@@ -35,6 +35,7 @@ type Host struct {
 	arrivals atomic.Uint64 // how often frames have arrived, over all connections
 	partial  partialBytes
 	watches  *hub.Budget
+	openings openings
 	cuts     cuts
 	refusals lineBudget // of administrative acts
 	guessers guessers
@@ -73,6 +74,7 @@ func Open(config Config) (*Host, error) {
 		asking: make(chan struct{}, maxQuestions), saving: make(chan struct{}, maxSavings),
 	}
 	h.book = concern.New(h.gather)
+	h.openings.pause = pauseOpenings
 	h.routes = routes{host: h, led: make(map[uint64]uint64)}
 	h.pending.limit = int64(config.PendingBytes)
 	h.partial.limit = int64(config.PartialBytes)

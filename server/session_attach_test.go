@@ -33,7 +33,9 @@ func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 		}
 		elected := time.Now() // the host learns of the leadership in two steps, a moment apart
 		for sequence := uint64(2); ; sequence++ {
-			a := client.ask(&protocol.SessionAttach{SessionID: session.id, Key: []byte("key"), AttachSequence: sequence})
+			a := client.ask(&protocol.SessionAttach{
+				SessionID: session.id, Key: []byte("key"), AttachSequence: sequence,
+			})
 			switch a.Result.Status {
 			case protocol.StatusMoved:
 			case protocol.StatusUnavailable:

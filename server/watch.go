@@ -1,15 +1,12 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 const (
@@ -46,11 +43,8 @@ func (c *conn) watch(r *protocol.Request) {
 		return
 	}
 	rp := h.set.Of(shard.SlotOf(id, m.Name))
-	if rp.MayAnswer(h.consistency(0, id)) {
-		c.openWatch(rp, r.ID, m)
-		return
-	}
-	if !rp.Holds() {
+	fresh := rp.MayAnswer(h.consistency(0, id))
+	if !fresh && !rp.Holds() {
 		c.moved(r.ID, r.Kind, rp)
 		return
 	}
@@ -60,15 +54,21 @@ func (c *conn) watch(r *protocol.Request) {
 		c.failure(r, protocol.StatusBadRequest, "a watch of this id is being opened")
 		return
 	}
-	rp.Confirm(func(ok, _ bool) {
-		if ok {
-			c.openWatch(rp, request, &open)
-		} else {
-			c.Fail(request, protocol.KindWatch, &notUpToDate)
-		}
-		c.finishOpening(rp, request)
-		c.flush()
-	})
+	then := func(fresh, _ bool) {
+		h.openings.add(c, func() {
+			if fresh {
+				c.openWatch(rp, request, &open)
+			} else {
+				c.Fail(request, protocol.KindWatch, &notUpToDate)
+			}
+			c.finishOpening(rp, request)
+		})
+	}
+	if fresh {
+		then(true, true)
+	} else {
+		rp.Confirm(then)
+	}
 }
 
 // knowsView refuses a watch if the host does not know the kind or the view.
@@ -89,72 +89,6 @@ func (c *conn) knowsView(r *protocol.Request, m *protocol.Watch) bool {
 		return false
 	}
 	return true
-}
-
-// openWatch opens a watch at a replica that is up to date, and answers.
-func (c *conn) openWatch(rp *replica.Replica, request uint64, m *protocol.Watch) {
-	h, id := c.host, shard.NodeID(m.NodeID)
-	c.mu.Lock()
-	c.watches++
-	tooMany := c.watches > int(h.config.Limits.Watches)
-	c.mu.Unlock()
-	if tooMany {
-		c.Ended(request)
-		c.overloaded(request, protocol.KindWatch, tooManyWatches)
-		return
-	}
-	if h.meta.Machine.NodeAlive(id) == meta.NodeIsDead {
-		c.Ended(request)
-		c.Fail(request, protocol.KindWatch, &replica.NodeGone)
-		return
-	}
-	err := rp.Hub.Open(c, request, m)
-	if err == nil {
-		c.inFlight.Add(-1) // the hub has answered
-		if h.meta.Machine.NodeAlive(id) == meta.NodeIsDead {
-			// The node was dropped while the watch was opened, perhaps too early to end it.
-			rp.Hub.EndNode(id, replica.NodeGone)
-		}
-		if !c.permitsIn(protocol.KindWatch, id, protocol.Text(m.Name)) {
-			rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn) // the right was revoked while the watch was opened
-		}
-		return
-	}
-	c.Ended(request)
-	if errors.Is(err, hub.ErrBudget) {
-		c.overloaded(request, protocol.KindWatch, tooMuchWatched)
-		return
-	}
-	status := protocol.StatusUnavailable
-	if errors.Is(err, hub.ErrInUse) {
-		status = protocol.StatusBadRequest
-	}
-	c.Fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
-}
-
-// beginOpening notes that a watch waits to be opened. False: a watch of this id is waiting already.
-func (c *conn) beginOpening(id uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, is := c.opening[id]; is {
-		return false
-	}
-	if c.opening == nil {
-		c.opening = make(map[uint64]uint64)
-	}
-	c.opening[id] = 0
-	return true
-}
-
-// finishOpening executes the WATCH_STOP that came while the watch was being opened.
-func (c *conn) finishOpening(rp *replica.Replica, id uint64) {
-	c.mu.Lock()
-	stop := c.opening[id]
-	delete(c.opening, id)
-	c.mu.Unlock()
-	if stop != 0 {
-		c.stopWatch(stop, id, rp)
-	}
 }
 
 // watchStop stops a watch. A watch that waits to be opened is stopped once it is open: the first WATCH_STOP does so,

@@ -87,7 +87,9 @@ func TestLocksBesideAListThatIsOpened(t *testing.T) {
 	var alone, beside []float64
 	for range *listTurns {
 		alone = append(alone, locksAtARate(t, at, nil).LatencyUS.P99)
-		beside = append(beside, locksAtARate(t, at, newWatchers(t, at)).LatencyUS.P99)
+		open, leave := newWatchers(t, at)
+		beside = append(beside, locksAtARate(t, at, open).LatencyUS.P99)
+		leave()
 		t.Logf("p99 of locks: alone %.2f ms, while the list is opened %.2f ms", alone[len(alone)-1]/1000,
 			beside[len(beside)-1]/1000)
 	}
@@ -116,9 +118,9 @@ func locksAtARate(t *testing.T, at *place, after func()) *report.Report {
 	return r
 }
 
-// newWatchers starts the process of the watchers, waits until it has its connections, and returns what has it open
-// the list and waits until all watchers have it.
-func newWatchers(t *testing.T, at *place) func() {
+// newWatchers starts the process of the watchers and waits until it has its connections. open has the watchers open the
+// list and waits until all have it; they stay, as watchers do, until leave.
+func newWatchers(t *testing.T, at *place) (open, leave func()) {
 	t.Helper()
 	args := []string{os.Args[0], "-test.run=^" + t.Name() + "$", fmt.Sprint("-list-watchers=", *listWatchers),
 		fmt.Sprint("-list-decoded=", *listDecoded)}
@@ -142,20 +144,27 @@ func newWatchers(t *testing.T, at *place) func() {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && lines.Text() != "connected" {
-	}
-	return func() {
-		began := time.Now()
-		_, _ = fmt.Fprintln(in, "open")
-		var said []string
-		for lines.Scan() {
+	var said []string
+	until := func(line string) {
+		for lines.Scan() && lines.Text() != line {
 			said = append(said, lines.Text())
 		}
+	}
+	until("connected")
+	open = func() {
+		began := time.Now()
+		_, _ = fmt.Fprintln(in, "open")
+		until("opened")
+		t.Logf("all watchers had the list after %v", time.Since(began).Round(time.Millisecond))
+	}
+	leave = func() {
+		_ = in.Close()
+		until("")
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the watchers: %v\n%s", err, strings.Join(said, "\n"))
 		}
-		t.Logf("all watchers had the list after %v", time.Since(began).Round(time.Millisecond))
 	}
+	return open, leave
 }
 
 // openTheList is the process of the watchers.
@@ -165,8 +174,9 @@ func openTheList(t *testing.T, at string) {
 		open = watchersThatDecode
 	}
 	watchers := open(t, at)
+	in := bufio.NewReader(os.Stdin)
 	fmt.Println("connected")
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	_, _ = in.ReadString('\n')
 	var running sync.WaitGroup
 	for _, watch := range watchers {
 		running.Go(func() {
@@ -176,6 +186,8 @@ func openTheList(t *testing.T, at string) {
 		})
 	}
 	running.Wait()
+	fmt.Println("opened")
+	_, _ = in.ReadString('\n')
 }
 
 // watchersThatDecode are clients as programs have them.
