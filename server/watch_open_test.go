@@ -21,8 +21,8 @@ func TestOpeningsRestBetween(t *testing.T) {
 			name := fmt.Sprint(map[*conn]string{a: "a", b: "b"}[c], i)
 			o.add(c, func() { order = append(order, name); time.Sleep(took) })
 		}
-		synctest.Wait()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if got, want := fmt.Sprint(order), "[a0 a2 a4 b1 b3]"; got != want {
 			t.Errorf("watches were opened in the order %v, want %v", got, want)
 		}
