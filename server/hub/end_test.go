@@ -110,6 +110,21 @@ func TestAWatchIsCountedBeforeOthersCanSeeIt(t *testing.T) {
 	})
 }
 
+// TestAClosedConnectionThatIsRefusedIsNotKept: its end was reported before, once.
+func TestAClosedConnectionThatIsRefusedIsNotKept(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, _ *client) {
+		b.hub.options.Budget = NewBudget(0)
+		gone := newClient(t, b.hub)
+		gone.closed = true
+		if err := b.hub.Open(gone, 1, &protocol.Watch{NodeID: 1, Name: []byte("sem")}); !errors.Is(err, ErrBudget) {
+			t.Errorf("opening without any room: %v", err)
+		}
+		if n := len(b.hub.subscribers); n != 0 {
+			t.Errorf("the hub keeps %d connections", n)
+		}
+	})
+}
+
 // TestTheLockThatStopTakesIsHeldWhileFramesAreAppended: so nothing is appended for a watch after Stop has returned.
 func TestTheLockThatStopTakesIsHeldWhileFramesAreAppended(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {

@@ -129,16 +129,18 @@ func (h *Hub) Restored(now time.Time) {
 // Open opens a watch. Open appends the answer itself, so the answer comes before all frames of the watch. Nothing of
 // the request is kept. The request must have been admitted: the replica is fresh, and the node exists.
 func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
+	name := len(m.Name) + len(m.View)
+	if !h.options.Budget.Take(name) {
+		return ErrBudget
+	}
 	sub, err := h.subscriberOf(sink)
 	if err != nil {
+		h.options.Budget.Give(name)
 		return err
 	}
 	w := &watch{
-		subscriber: sub, id: id, wants: wantsOf(m), opened: time.Now(), name: len(m.Name) + len(m.View),
+		subscriber: sub, id: id, wants: wantsOf(m), opened: time.Now(), name: name,
 		revision: shard.Revision(m.Since), begun: m.Since != 0,
-	}
-	if !h.options.Budget.Take(w.name) {
-		return ErrBudget
 	}
 	// The watch is counted before other goroutines can see it: the worker counts the watch off at its end, and Apply
 	// must never read a count below the number of watches.
