@@ -28,6 +28,9 @@ const (
 	openingsWork = 250 * time.Microsecond
 	// openingsShare is the part of the processors that open watches, while many are opened: one in so many.
 	openingsShare = 8
+	// mostUnopened is how many watches of one connection may wait. The caller opens further ones itself, so that a
+	// connection is not refused what it may have.
+	mostUnopened = 1024
 )
 
 // pauseOpenings leaves the processors to others after work of the given length.
@@ -38,6 +41,12 @@ func pauseOpenings(worked time.Duration) {
 // add has a watch of a connection opened. open appends the answer.
 func (o *openings) add(c *conn, open func()) {
 	o.mu.Lock()
+	if len(c.unopened) == mostUnopened {
+		o.mu.Unlock()
+		open()
+		c.Flush(true)
+		return
+	}
 	defer o.mu.Unlock()
 	if c.unopened = append(c.unopened, open); len(c.unopened) == 1 {
 		o.waiting = append(o.waiting, c)

@@ -37,6 +37,27 @@ func TestOpeningsRestBetween(t *testing.T) {
 	})
 }
 
+// TestOpeningsTakeABoundedNumberFromOneConnection: the caller opens what is too much.
+func TestOpeningsTakeABoundedNumberFromOneConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o openings
+		held, a := make(chan struct{}), &conn{closed: true}
+		o.add(&conn{closed: true}, func() { <-held })
+		opened := 0
+		for range mostUnopened + 3 {
+			o.add(a, func() { opened++ })
+		}
+		if opened != 3 {
+			t.Errorf("%d watches were opened by the caller, want 3", opened)
+		}
+		close(held)
+		synctest.Wait()
+		if opened != mostUnopened+3 {
+			t.Errorf("%d watches were opened, want %d", opened, mostUnopened+3)
+		}
+	})
+}
+
 // TestOpeningsLeaveMostOfTheProcessors: of two processors a quarter of one opens watches, of eight one does.
 func TestOpeningsLeaveMostOfTheProcessors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
