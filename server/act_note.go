@@ -33,7 +33,7 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 		name = h.nameOfToken(ctx, a.Token)
 	}
 	by := asker("", name, a.Address, true)
-	var failure error // the newest that is not just the end of the context
+	var failure error // the newest cause beside the end of the context
 	for {
 		err := h.governing.attendance.say(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
 			By: []byte(by), What: []byte(entryText(a.What)), Reason: []byte(entryText(a.Why)),

@@ -60,7 +60,7 @@ type conn struct {
 	welcomed atomic.Bool  // the HELLO has come; the rights are known, and all goroutines may read them
 
 	source   *pipeline.Source // of its commands; set by HELLO
-	unopened []func()         // its watches that wait to be opened; openings.mu guards it
+	unopened []func()         // the watches that wait to be opened; guarded by openings.mu
 
 	mu       sync.Mutex // guards the fields below
 	encoder  *protocol.Encoder

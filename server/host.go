@@ -74,7 +74,6 @@ func Open(config Config) (*Host, error) {
 		asking: make(chan struct{}, maxQuestions), saving: make(chan struct{}, maxSavings),
 	}
 	h.book = concern.New(h.gather)
-	h.openings.pause = pauseOpenings
 	h.routes = routes{host: h, led: make(map[uint64]uint64)}
 	h.pending.limit = int64(config.PendingBytes)
 	h.partial.limit = int64(config.PartialBytes)

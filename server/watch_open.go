@@ -2,10 +2,9 @@ package server
 
 import (
 	"errors"
-	"runtime"
 	"sync"
-	"time"
 
+	"github.com/signalbox/signalbox/internal/pace"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/replica"
@@ -13,30 +12,17 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// openings opens watches beside the event loops, connection by connection. A loop reads from connections in the order
-// in which something came, so with a crowd's watches opened on the loop everyone else waited until all were open.
+// openings opens watches beside the event loops, connection by connection, by a quarter of a processor. A loop reads
+// from connections in the order of arrival, so a crowd's watches opened on the loop would keep everyone else waiting.
 type openings struct {
-	pause func(worked time.Duration) // set before the first watch
-
 	mu      sync.Mutex
 	waiting []*conn // with watches in conn.unopened, which mu guards
 	running bool
 }
 
-const (
-	// openingsWork is about how long watches are opened before a pause.
-	openingsWork = 250 * time.Microsecond
-	// openingsShare is the part of the processors that open watches, while many are opened: one in so many.
-	openingsShare = 8
-	// mostUnopened is how many watches of one connection may wait. The caller opens further ones itself, so that a
-	// connection is not refused what it may have.
-	mostUnopened = 1024
-)
-
-// pauseOpenings leaves the processors to others after work of the given length.
-func pauseOpenings(worked time.Duration) {
-	time.Sleep(worked * time.Duration(openingsShare-runtime.GOMAXPROCS(0)) / time.Duration(runtime.GOMAXPROCS(0)))
-}
+// mostUnopened is how many watches of one connection may wait. The caller of add opens further watches, because too
+// many unanswered requests would be refused.
+const mostUnopened = 1024
 
 // add has a watch of a connection opened. open appends the answer.
 func (o *openings) add(c *conn, open func()) {
@@ -70,16 +56,15 @@ func (o *openings) next() (c *conn, opens []func()) {
 	return c, opens
 }
 
-// run opens the watches that wait. All answers of a connection leave together.
+// run opens the waiting watches. All answers to a connection leave together.
 func (o *openings) run() {
-	began := time.Now()
+	p := pace.Quarter()
+	p.Work()
 	for c, opens := o.next(); c != nil; c, opens = o.next() {
 		for _, open := range opens {
 			open()
-			if worked := time.Since(began); worked >= openingsWork {
-				o.pause(worked)
-				began = time.Now()
-			}
+			p.Pause(nil)
+			p.Work()
 		}
 		c.Flush(true)
 	}

@@ -110,7 +110,7 @@ func TestAWatchIsCountedBeforeOthersCanSeeIt(t *testing.T) {
 	})
 }
 
-// TestAClosedConnectionThatIsRefusedIsNotKept: its end was reported before, once.
+// TestAClosedConnectionThatIsRefusedIsNotKept: the end of a connection is reported once, here before the watch.
 func TestAClosedConnectionThatIsRefusedIsNotKept(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, _ *client) {
 		b.hub.options.Budget = NewBudget(0)

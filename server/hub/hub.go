@@ -129,6 +129,7 @@ func (h *Hub) Restored(now time.Time) {
 // Open opens a watch. Open appends the answer itself, so the answer comes before all frames of the watch. Nothing of
 // the request is kept. The request must have been admitted: the replica is fresh, and the node exists.
 func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
+	// The budget comes first: a refused watch must leave no subscriber, because the connection may be gone already.
 	name := len(m.Name) + len(m.View)
 	if !h.options.Budget.Take(name) {
 		return ErrBudget
