@@ -28,6 +28,9 @@ func checkGolden(g *goldenMachine, commands []shard.Command, effects []shard.Eff
 	f.nodes(&s)
 	f.count(g.Count(), &s)
 	f.reads(g.Machine, &s)
+	if err := g.CheckLeaks(); err != nil {
+		f = append(f, err.Error())
+	}
 	if len(f) > 0 {
 		return fmt.Errorf("%s is broken: %q", g.name, []string(f))
 	}

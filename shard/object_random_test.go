@@ -228,6 +228,9 @@ func (r *objectRun) check(m *Machine) error {
 	case at != next || m.Alarms() != len(alarms):
 		return fmt.Errorf("%d wait, the first for %d; it should be %d, for %d", m.Alarms(), at, len(alarms), next)
 	}
+	if err := m.CheckLeaks(); err != nil {
+		return err
+	}
 	return r.objects.view(m)
 }
 

@@ -108,6 +108,9 @@ func (d *duel) apply(b *shard.Batch) error {
 		if err := d.compareUsage(m); err != nil {
 			return err
 		}
+		if err := m.CheckLeaks(); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
 	}
 	if err := twin.Check(after, d.options.Slots); err != nil {
 		return fmt.Errorf("twin: %w", err)
