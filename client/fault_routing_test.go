@@ -545,3 +545,58 @@ func TestATableWithGenerationsCountsMoreThanWhatIsKnownOfLowerOnes(t *testing.T)
 		})
 	})
 }
+
+// TestReadThatMeetsTwoBadHostsAsksTheThird: whichever host a read begins at, it tries each host once before it tries
+// one again.
+func TestReadThatMeetsTwoBadHostsAsksTheThird(t *testing.T) {
+	for _, consistency := range []client.Consistency{client.Relaxed, client.Strict} {
+		t.Run(consistency.String(), func(t *testing.T) {
+			playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+				check(t, c.Node(path).Create(t.Context(), name, 1, nil))
+				for range 20 { // clients begin at hosts that chance chooses
+					c := open(t, fake)
+					var asked []uint64
+					fake.on(func(h *fakeHost, r *protocol.Request) fault {
+						if r.Kind != protocol.KindSemaphoreDescribe {
+							return fault{}
+						}
+						if asked = append(asked, h.id); h.id == 2 {
+							return fault{}
+						}
+						return fault{refuse: &protocol.Result{Status: protocol.StatusUnavailable}}
+					})
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					_, err := c.Node(path).Describe(ctx, name, client.WithConsistency(consistency))
+					cancel()
+					check(t, err)
+					if len(asked) > 3 {
+						t.Errorf("the read asked the hosts %v", asked)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestSessionIsStartedAtTheThirdLeader: two leaders that fail do not keep a session from the third.
+func TestSessionIsStartedAtTheThirdLeader(t *testing.T) {
+	playFake(t, 3, 3, func(t *testing.T, fake *fakeCluster, _ *client.Client) {
+		for range 20 {
+			c := open(t, fake)
+			var asked []uint64
+			fake.on(func(h *fakeHost, r *protocol.Request) fault {
+				if r.Kind != protocol.KindSessionStart {
+					return fault{}
+				}
+				if asked = append(asked, h.id); h.id == 3 {
+					return fault{}
+				}
+				return fault{refuse: &protocol.Result{Status: protocol.StatusUnavailable}}
+			})
+			session(t, c)
+			if len(asked) > 3 {
+				t.Errorf("the start asked the hosts %v", asked)
+			}
+		}
+	})
+}

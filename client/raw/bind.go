@@ -27,7 +27,7 @@ func (b *binding) isDone() bool {
 }
 
 // connTo returns a connection to the leader of a slot's shard, over which the session may act.
-func (s *Session) connTo(slot uint16, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+func (s *Session) connTo(slot uint16, tried cluster.Tried) (*conn.Conn, *cluster.Host, error) {
 	at := cluster.LeaderAt(slot)
 	if h := s.client.cluster.Host(at); h != nil && h == cluster.HostOf(s.home) {
 		return s.home, h, nil

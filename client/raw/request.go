@@ -163,6 +163,7 @@ func (r *request) sendUntilSent(err error) {
 	s := r.session
 	var to *conn.Conn
 	var h *cluster.Host
+	var tried cluster.Tried
 	if err != nil {
 		s.mu.Lock()
 		to = r.conn
@@ -174,7 +175,8 @@ func (r *request) sendUntilSent(err error) {
 			return
 		}
 		r.retries.Leaders = s.client.cluster.Leaders()
-		if to, h, err = s.connTo(r.slot, h); err != nil {
+		tried.Add(h)
+		if to, h, err = s.connTo(r.slot, tried); err != nil {
 			continue
 		}
 		s.mu.Lock()

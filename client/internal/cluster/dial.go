@@ -57,7 +57,7 @@ var Leisure = Haste{Patience: dialWait}
 
 // Connect returns a connection to the target's host, or to some host if the target has none.
 func (c *Cluster) Connect(
-	ctx context.Context, haste Haste, t Target, stripe int, tried *Host,
+	ctx context.Context, haste Haste, t Target, stripe int, tried Tried,
 ) (*conn.Conn, *Host, error) {
 	h := t(c.routes.Load(), tried)
 	if h == nil {
@@ -67,31 +67,11 @@ func (c *Cluster) Connect(
 	return to, h, err
 }
 
-// some is a random host, with a connection if any host has a connection.
-func (c *Cluster) some(tried *Host) *Host {
-	var found, connected *Host
-	n, m := 0, 0
-	for _, h := range c.Hosts() {
-		if h == tried {
-			continue
-		}
-		if n++; rand.IntN(n) == 0 {
-			found = h
-		}
-		if h.Up() == nil {
-			continue
-		}
-		if m++; rand.IntN(m) == 0 {
-			connected = h
-		}
-	}
-	switch {
-	case connected != nil:
-		return connected
-	case found != nil:
-		return found
-	}
-	return tried
+// some is the next of all hosts in random order: preferably one with a connection.
+func (c *Cluster) some(tried Tried) *Host {
+	hosts := c.Hosts()
+	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
+	return tried.next(func(h *Host) bool { return h.Up() != nil }, hosts)
 }
 
 // connIn is Conn for a caller in haste.

@@ -52,6 +52,9 @@ func (h *Host) self() *Host {
 	return cmp.Or(h.mergedTo, h)
 }
 
+// reachable reports whether the latest try to reach the host, if any, has succeeded.
+func (h *Host) reachable() bool { return !h.unreachable.Load() }
+
 // Address returns the address that worked last.
 func (h *Host) Address() string {
 	h.mu.Lock()

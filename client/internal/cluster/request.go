@@ -70,7 +70,7 @@ func (c *Cluster) RepeatOver(ctx context.Context, stripe int, t Target, try func
 func (c *Cluster) repeat(
 	ctx context.Context, r *retry.Retries, t Target, stripe func() int, try func(to *conn.Conn) error,
 ) error {
-	var tried *Host
+	var tried Tried
 	for {
 		r.Leaders = c.Leaders()
 		to, h, err := c.Connect(ctx, Leisure, t, stripe(), tried)
@@ -80,7 +80,7 @@ func (c *Cluster) repeat(
 		if err == nil {
 			return nil
 		}
-		tried = h
+		tried.Add(h)
 		if err := c.Redirect(ctx, err, to, h); err != nil {
 			return err
 		}

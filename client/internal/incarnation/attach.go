@@ -41,7 +41,7 @@ func (in *Incarnation) reattach() {
 // attachUntilDone runs until the session is attached, or over.
 func (in *Incarnation) attachUntilDone() {
 	var r retry.Retries
-	var tried *cluster.Host
+	var tried cluster.Tried
 	for {
 		in.mu.Lock()
 		if in.home != nil || in.cause != nil {
@@ -66,7 +66,7 @@ func (in *Incarnation) attachUntilDone() {
 			in.End(reason, failure.Message(err))
 			return
 		}
-		tried = h
+		tried.Add(h)
 		in.owner.AttachFailed(in, err)
 		if !in.pauseAfter(&r, err, to, h) {
 			return
@@ -95,17 +95,17 @@ func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h 
 
 // repeat calls try until it succeeds or fails with an error that is final, or the context or the session ends.
 func (in *Incarnation) repeat(
-	ctx context.Context, try func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error),
+	ctx context.Context, try func(tried cluster.Tried) (*conn.Conn, *cluster.Host, error),
 ) error {
 	var r retry.Retries
-	var tried *cluster.Host
+	var tried cluster.Tried
 	for {
 		r.Leaders = in.group.cluster.Leaders()
 		to, h, err := try(tried)
 		if err == nil {
 			return nil
 		}
-		tried = h
+		tried.Add(h)
 		if cause := context.Cause(in.ctx); cause != nil {
 			return cause
 		}
@@ -141,7 +141,7 @@ func addressOf(h *cluster.Host) string {
 
 // attach attaches the session over a connection to the leader of the session's home shard.
 func (in *Incarnation) attach(
-	ctx context.Context, haste cluster.Haste, tried *cluster.Host,
+	ctx context.Context, haste cluster.Haste, tried cluster.Tried,
 ) (*conn.Conn, *cluster.Host, error) {
 	home := cluster.LeaderAt(protocol.SessionSlot(in.id))
 	to, h, err := in.group.cluster.Connect(ctx, haste, home, in.stripe, tried)
@@ -182,7 +182,7 @@ type binding struct {
 
 // connTo returns a connection to the leader of a semaphore's shard, over which the session may act.
 func (in *Incarnation) connTo(
-	ctx context.Context, name string, tried *cluster.Host,
+	ctx context.Context, name string, tried cluster.Tried,
 ) (*conn.Conn, *cluster.Host, error) {
 	leader := cluster.LeaderAt(protocol.SemaphoreSlot(in.nodeID, protocol.View(name)))
 	to, h, err := in.group.cluster.Connect(ctx, cluster.Leisure, leader, in.stripe, tried)

@@ -126,7 +126,7 @@ func (i *Inbox) openUntilDone() {
 }
 
 // open asks once for the inbox.
-func (i *Inbox) open(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+func (i *Inbox) open(tried cluster.Tried) (*conn.Conn, *cluster.Host, error) {
 	in := i.in
 	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
 	defer cancel()

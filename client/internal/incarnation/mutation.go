@@ -107,7 +107,7 @@ func (m *mutation) sendUntilAnswered(ctx context.Context) error {
 func (m *mutation) sendAgain(ctx context.Context, to *conn.Conn, h *cluster.Host, err error) error {
 	var refused error
 	first := true
-	err = m.in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	err = m.in.repeat(ctx, func(tried cluster.Tried) (*conn.Conn, *cluster.Host, error) {
 		to, h, err := to, h, err
 		if !first {
 			to, h, err = m.sendOnce(ctx, tried)
@@ -136,7 +136,7 @@ func (m *mutation) isDoubtful() bool {
 // sendOnce sends the mutation once and waits for the answer. If a try is under way already, sendOnce only waits.
 //
 // Numbers are given and sent under a single lock, so that mutations arrive in order.
-func (m *mutation) sendOnce(ctx context.Context, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+func (m *mutation) sendOnce(ctx context.Context, tried cluster.Tried) (*conn.Conn, *cluster.Host, error) {
 	in := m.in
 	if m.tries > 0 && m.at() == sent {
 		return m.conn, cluster.HostOf(m.conn), m.await(ctx)

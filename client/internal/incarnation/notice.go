@@ -33,7 +33,7 @@ func (in *Incarnation) DescribeAndWatch(
 		return err
 	}
 	m.SessionID = in.id
-	return in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	return in.repeat(ctx, func(tried cluster.Tried) (*conn.Conn, *cluster.Host, error) {
 		to, h, err := in.connTo(ctx, string(m.Name), tried)
 		if err != nil {
 			return to, h, err

@@ -64,7 +64,7 @@ func (in *Incarnation) stopAfterTimeout() {
 type stop struct {
 	in       *Incarnation
 	to       *conn.Conn // to be tried first; nil: attach before
-	tried    *cluster.Host
+	tried    cluster.Tried
 	retries  retry.Retries
 	unknowns int
 	due      scope.Instant // no try earlier
@@ -88,7 +88,8 @@ func (s *stop) try(ctx context.Context) (over bool, err error) {
 	if err == nil {
 		err = to.RoundTrip(ctx, &protocol.SessionStop{SessionID: in.id}, nil)
 	}
-	s.to, s.tried = nil, h
+	s.to = nil
+	s.tried.Add(h)
 	switch {
 	case err == nil, failure.Refusal(err) == protocol.StatusSessionExpired:
 		return true, nil
@@ -113,7 +114,7 @@ func (s *stop) tryOnce(ctx context.Context) (again, answered bool) {
 	defer cancel()
 	over, err := s.try(limited)
 	if errors.Is(err, errSlow) {
-		over, err = false, slowly(err, s.tried)
+		over, err = false, slowly(err, s.tried.Latest())
 	}
 	switch {
 	case over:

@@ -34,7 +34,10 @@ class FakeHost:
     """The host. Hooks are functions by the name of a request: they return the fields of the answer, a status as a
     number, or None for no answer at all."""
 
-    def __init__(self) -> None:
+    def __init__(self, id: int = 1) -> None:
+        self.id = id
+        #: All hosts of its cluster, and the one that leads all shards.
+        self.cluster, self.leader = [self], self
         self.hooks: dict[str, Hook] = {}
         self.heard: list[tuple[float, str, dict[str, Any]]] = []
         self.connections: list[FakeConnection] = []
@@ -106,12 +109,14 @@ class FakeHost:
         """What a host answers that has nothing but this client."""
         match name:
             case "HELLO":
-                return {"version": 1, "host_id": 1, "cluster_id": "fake", "ping_interval_ms": 10_000,
+                return {"version": 1, "host_id": self.id, "cluster_id": "fake", "ping_interval_ms": 10_000,
                         "limits": {"requests_in_flight": 1024}}
             case "ROUTING":
-                return {"version": 1, "meta_shard_id": 0, "hosts": [{"id": 1, "address": self.address, "state": 1}],
-                        "shards": [{"id": 0, "leader_host_id": 1, "replica_host_ids": [1]},
-                                   {"id": 1, "leader_host_id": 1, "replica_host_ids": [1]}],
+                ids = [h.id for h in self.cluster]
+                return {"version": 1, "meta_shard_id": 0,
+                        "hosts": [{"id": h.id, "address": h.address, "state": 1} for h in self.cluster],
+                        "shards": [{"id": i, "leader_host_id": self.leader.id, "replica_host_ids": ids}
+                                   for i in (0, 1)],
                         "slots": [{"first": 0, "last": 4095, "shard_id": 1}]}
             case "SESSION_START":
                 self.session += 1
@@ -125,3 +130,41 @@ class FakeHost:
             case "RELEASE":
                 return {"released": True}
         return {}
+
+
+class FakeCluster:
+    """Hosts of one cluster, of which the first leads all shards until `lead` names another one."""
+
+    def __init__(self, n: int) -> None:
+        self.hosts = [FakeHost(i + 1) for i in range(n)]
+        for h in self.hosts:
+            h.cluster = self.hosts
+        self.term = 1
+        self.lead(self.hosts[0])
+
+    @property
+    def addresses(self) -> list[str]:
+        return [h.address for h in self.hosts]
+
+    def lead(self, leader: FakeHost) -> None:
+        """Another host leads: those that are asked know it, and nobody is told."""
+        self.term += 1
+        for h in self.hosts:
+            h.leader = leader
+
+    def announce(self) -> None:
+        """All hosts tell the clients that are connected to them which host leads."""
+        for h in self.hosts:
+            for c in h.connections:
+                for shard in (0, 1):
+                    c.send("ROUTING_CHANGED", 0, {"version": 1, "shard_id": shard, "leader_host_id": h.leader.id,
+                                                  "term": self.term})
+
+    async def __aenter__(self) -> "FakeCluster":
+        for h in self.hosts:
+            await h.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        for h in self.hosts:
+            await h.stop()

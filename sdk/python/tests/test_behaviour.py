@@ -12,10 +12,11 @@ from typing import Any
 
 import signalbox
 import signalbox.sync
-from fake import FakeConnection, FakeHost, Hook
+from fake import FakeCluster, FakeConnection, FakeHost, Hook
 from signalbox import EndReason
 from signalbox import _wire as wire
-from signalbox._host import Host, Shard
+from signalbox.errors import Status
+from signalbox._host import Host, Shard, Tried
 
 SOURCE = str(Path(__file__).parents[1] / "src")
 
@@ -330,15 +331,37 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         hosts = [Host(cluster, i, [f"127.0.0.1:{i}"]) for i in range(1, 4)]
         cluster.shards = {i: Shard(i, h, [h]) for i, h in enumerate([hosts[0], *hosts])}
         cluster.meta = 0
-        homes = [cluster.session_home(None) for _ in range(2000)]
+        homes = [cluster.session_home(Tried()) for _ in range(2000)]
         first, second = homes[0], homes[1000]
         assert first is not None and second is not None and first is not second
         self.assertEqual(homes, [first] * 1000 + [second] * 1000)
-        self.assertIsNot(cluster.session_home(hosts[0]), hosts[0])
-        tries: list[Host | None] = [None]
-        for _ in range(100):  # where two of them are leaders no more, the third is found, however late
-            tries.append(cluster.session_home(tries[-1]))
-        self.assertEqual(set(tries[10:]), set(hosts))
+        for _ in range(20):
+            tried = Tried()
+            for _ in range(3):
+                tried.add(cluster.session_home(tried))
+            self.assertEqual(set(tried), set(hosts), "each leader is tried before one is tried again")
+
+    async def test_a_read_that_meets_two_bad_hosts_asks_the_third(self) -> None:
+        cluster = await self.enterAsyncContext(FakeCluster(3))
+        asked: list[int] = []
+
+        def hook(h: FakeHost) -> Hook:
+            def answer(c: FakeConnection, values: dict[str, Any]) -> dict[str, Any] | int:
+                asked.append(h.id)
+                if h.id != 2:
+                    return int(Status.UNAVAILABLE)
+                return {"semaphore": {"name": "x", "limit": 1}}
+            return answer
+
+        for h in cluster.hosts:
+            h.hooks["SEMAPHORE_DESCRIBE"] = hook(h)
+            h.hooks["NODE_DESCRIBE"] = lambda c, v: {"node": {"id": 1, "path": "/x"}}
+        for consistency in (signalbox.Consistency.STRICT, signalbox.Consistency.RELAXED):
+            for _ in range(10):  # clients begin at hosts that chance chooses
+                asked.clear()
+                async with signalbox.connect(cluster.addresses) as client, asyncio.timeout(20):
+                    await client.node("/x").describe("x", consistency=consistency)
+                self.assertLessEqual(len(asked), 3, f"{consistency}: {asked}")
 
     async def test_a_slot_that_moved_is_found_and_named_and_no_older_place_takes_it_back(self) -> None:
         other = await self.enterAsyncContext(FakeHost())

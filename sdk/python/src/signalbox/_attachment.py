@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _wire as wire
 from ._conn import Connection
+from ._host import NOTHING_TRIED, Host, Tried
 from ._retry import REQUESTS, Retries, plainly
 from ._start import Attach, Try
 from .errors import EndReason, Error, SessionLost, Status, Transport, is_retried, of_status, refusal
 
 if TYPE_CHECKING:
-    from ._cluster import Host
     from ._core import Core
 
 #: The least time that a client gives up before its session may end, and that a host gets for one try to attach.
@@ -233,7 +233,7 @@ class Attachment:
     async def _attach_until_done(self) -> None:
         cluster = self.core.cluster
         retries = Retries(cluster.leaders, cluster.connections)
-        tried: Host | None = None
+        tried = Tried()
         try:
             while self.home is None and self.cause is None:
                 retries.begin()
@@ -259,7 +259,7 @@ class Attachment:
                 elif status == Status.NOT_FOUND:
                     self.end(EndReason.NODE_DROPPED, str(error))
                 else:
-                    tried = h
+                    tried.add(h)
                     retries.patience = patience if conn is None else 0
                     await self.pause_after(retries, error, conn, h)
         except SessionLost:
@@ -292,7 +292,7 @@ class Attachment:
 
     # Connections that it is bound to.
 
-    async def connect(self, slot: int, attempt: Try, tried: Host | None) -> Connection:
+    async def connect(self, slot: int, attempt: Try, tried: Tried = NOTHING_TRIED) -> Connection:
         """A connection to the leader of a slot's shard, over which the session may act."""
         cluster = self.core.cluster
         attempt.conn = None
@@ -382,7 +382,7 @@ class Attachment:
         It returns when a host says that the session is over, or when it has ended by itself unless something renewed
         it: a try that was not answered may have attached it once more, over a connection that others keep alive.
         """
-        conn, tried = self.last, None
+        conn, tried = self.last, Tried()
         cluster = self.core.cluster
         until = self.base() + self.timeout + self.grace if self.timeout else float("inf")
         retries = Retries(cluster.leaders)
@@ -418,7 +418,8 @@ class Attachment:
             if not isinstance(error, Transport) and not is_retried(status):
                 raise error
             await cluster.redirect(error, conn, h)
-            conn, tried = None, h
+            conn = None
+            tried.add(h)
             async with asyncio.timeout(max(until - time.monotonic(), 0.001) if self.timeout else None):
                 await retries.again(error, plainly)
 

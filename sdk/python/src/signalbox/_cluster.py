@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _wire as wire
 from ._conn import Connection, dial, split_address
-from ._host import Host, Shard
+from ._host import NOTHING_TRIED, Host, Shard, Tried
 from ._retry import Backoff, News, Retries, Wait, plainly
 from .errors import Error, Internal, Status, Transport, Unavailable, UnknownOutcome, is_doubtful, is_retried
 
@@ -31,7 +31,8 @@ Token = str | bytes | Callable[[], "str | bytes | Awaitable[str | bytes]"] | Non
 TLS = bool | ssl.SSLContext | Callable[[], ssl.SSLContext] | None
 
 
-Target = Callable[["Host | None"], "Host | None"]
+#: Chooses the host for the next try of an operation; None where any will do.
+Target = Callable[[Tried], Host | None]
 
 
 class Cluster:
@@ -325,58 +326,57 @@ class Cluster:
 
     # Where a request goes.
 
-    def meta_leader(self, tried: Host | None) -> Host | None:
+    def meta_leader(self, tried: Tried) -> Host | None:
         """The host for what changes nodes."""
         s = self.shards.get(self.meta)
         return s.leader if s else None
 
-    def session_home(self, tried: Host | None) -> Host | None:
+    def session_home(self, tried: Tried) -> Host | None:
         """A host that leads a data shard, for new sessions: the same one for `SESSIONS_AT_HOME` sessions, so that one
         ping keeps many alive. After a failure it is any other one, as what is known of leaders may be old."""
-        start = self.start + self.starts // SESSIONS_AT_HOME if tried is None else random.getrandbits(16)
+        start = random.getrandbits(16) if tried else self.start + self.starts // SESSIONS_AT_HOME
         self.starts += 1
-        leaders = [s.leader for s in self.shards.values() if s.id != self.meta and s.leader not in (None, tried)]
-        return leaders[start % len(leaders)] if leaders else None
+        leaders = [s.leader for s in self.shards.values()
+                   if s.id != self.meta and s.leader is not None and s.leader is not tried.latest]
+        first = start % len(leaders) if leaders else 0
+        return tried.next(leaders[first:] + leaders[:first])
 
     def leader_at(self, slot: int) -> Target:
         """The leader of a slot's shard."""
-        def target(tried: Host | None) -> Host | None:
+        def target(tried: Tried) -> Host | None:
             s = self.at(slot)
             return s.leader if s else None
         return target
 
     def replica_at(self, slot: int) -> Target:
         """Some host that holds a slot's shard: the client keeps to one while it is reachable."""
-        def target(tried: Host | None) -> Host | None:
+        def target(tried: Tried) -> Host | None:
             s = self.at(slot)
             return s.replica(self.start, tried) if s else None
         return target
 
     def near_leader(self, slot: int) -> Target:
         """The leader of a slot's shard, and another host that holds it where the leader did not answer."""
-        return lambda tried: self._near(self.at(slot), tried)
+        def target(tried: Tried) -> Host | None:
+            s = self.at(slot)
+            return s.near(tried) if s else None
+        return target
 
     def near_shard_leader(self, shard: int) -> Target:
         """The same for a shard."""
-        return lambda tried: self._near(self.shards.get(shard), tried)
+        def target(tried: Tried) -> Host | None:
+            s = self.shards.get(shard)
+            return s.near(tried) if s else None
+        return target
 
-    @staticmethod
-    def _near(s: Shard | None, tried: Host | None) -> Host | None:
-        if s is None:
-            return None
-        return s.leader if s.leader not in (None, tried) else s.replica(random.getrandbits(16), tried)
-
-    def choose(self, target: Target, tried: Host | None) -> Host:
-        """The target's host, or some host where the target has none: one that is connected, if there is any."""
+    def choose(self, target: Target, tried: Tried = NOTHING_TRIED) -> Host:
+        """The target's host, or the next of all hosts in random order where the target has none."""
         h = target(tried)
-        if h is not None:
-            return h
-        others = [o for o in self.hosts if o is not tried]
-        connected = [o for o in others if o.conn is not None]
-        chosen = connected or others or [o for o in (tried,) if o is not None]
-        if not chosen:
+        if h is None:
+            h = tried.next(random.sample(self.hosts, len(self.hosts)), lambda other: other.conn is not None)
+        if h is None:
             raise Internal("no host is known")
-        return random.choice(chosen)
+        return h
 
     # Requests that need no session.
 
@@ -398,7 +398,7 @@ class Cluster:
     ) -> Any:
         """Calls attempt with a connection to the target's host until it succeeds, or fails for good."""
         retries = retries or Retries(self.leaders)
-        tried: Host | None = None
+        tried = Tried()
         while True:
             retries.begin()
             h = self.choose(target, tried)
@@ -408,7 +408,7 @@ class Cluster:
                 return await attempt(conn)
             except Error as e:
                 error = e
-            tried = h
+            tried.add(h)
             if not isinstance(error, Transport) and not is_retried(error.status):
                 raise error
             await self.redirect(error, conn, h)

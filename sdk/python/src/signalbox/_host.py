@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._conn import Connection
@@ -150,6 +152,48 @@ class Host:
                     push["left_ms"] / 1000, self.address)
 
 
+class Tried(list[Host]):
+    """The hosts that an operation has tried, the latest last: empty when it begins.
+
+    All hosts are kept: an operation that avoided only the latest would go back and forth between two hosts that fail,
+    and never ask a third.
+    """
+
+    __slots__ = ()
+
+    def add(self, h: Host | None) -> None:
+        """Notes a try."""
+        if h is None:
+            return
+        while h.merged is not None:
+            h = h.merged
+        if h in self:
+            self.remove(h)
+        self.append(h)
+
+    @property
+    def latest(self) -> Host | None:
+        """The host that was tried last."""
+        return self[-1] if self else None
+
+    def next(self, hosts: list[Host], preferred: Callable[[Host], bool] | None = None) -> Host | None:
+        """The first host that was not tried and is preferred, or else the first that was not tried, or else the one
+        whose try is the longest ago."""
+        if not self:
+            for h in hosts:
+                if preferred is None or preferred(h):
+                    return h
+            return hosts[0] if hosts else None
+        fresh = [h for h in hosts if h not in self]
+        if fresh:
+            return next((h for h in fresh if preferred is None or preferred(h)), fresh[0])
+        return min(hosts, key=lambda h: self.index(h)) if hosts else None
+
+
+#: What an operation that begins has tried.
+NOTHING_TRIED = Tried()
+
+
 class Shard:
     """The hosts of one shard."""
 
@@ -158,14 +202,18 @@ class Shard:
     def __init__(self, id: int, leader: Host | None, replicas: list[Host]) -> None:
         self.id, self.leader, self.replicas = id, leader, replicas
 
-    def replica(self, start: int, tried: Host | None) -> Host | None:
-        """The first host in a ring that holds the shard, and is not the one that was tried or cannot be reached."""
-        n = len(self.replicas)
-        for i in range(n):
-            h = self.replicas[(start + i) % n]
-            if h is not tried and not h.failures:
-                return h
-        return self.replicas[start % n] if n else None
+    def replica(self, start: int, tried: Tried) -> Host | None:
+        """The next host in a ring that holds the shard: preferably one that can be reached."""
+        first = start % len(self.replicas) if self.replicas else 0
+        return tried.next(self.replicas[first:] + self.replicas[:first], lambda h: not h.failures)
+
+    def near(self, tried: Tried) -> Host | None:
+        """The leader, and another host that holds the shard where the leader did not answer."""
+        replica = self.replica(random.getrandbits(16), tried)
+        if self.leader is None or self.leader is tried.latest:
+            return replica
+        # Once all were tried, another leader may have been elected meanwhile.
+        return self.leader if self.leader not in tried or replica in tried else replica
 
 
 def _retrieve(future: asyncio.Future[Connection]) -> None:

@@ -16,6 +16,7 @@ from ._retry import REQUESTS, Retries
 from .errors import Error, NotFound, Status, Transport, of_status, refusal
 
 if TYPE_CHECKING:
+    from ._host import Tried
     from .process import Round
 
 INBOX_ACK, INBOX_OPEN = 170, 174
@@ -246,7 +247,7 @@ class Inbox:
         inc, where = p.inc, Try()
         retries = Retries(inc.core.cluster.leaders)
 
-        async def attempt(tried: Any) -> None:
+        async def attempt(tried: Tried) -> None:
             try:
                 async with asyncio.timeout(inc.try_timeout()):
                     conn = await inc.connect(slot_of(inc.node_id, p.name), where, tried)

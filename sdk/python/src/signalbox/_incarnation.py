@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _wire as wire
 from ._attachment import Attachment, Owner, Try
 from ._conn import Connection
+from ._host import NOTHING_TRIED, Tried
 from ._mutation import (
     ACQUIRE, ENDED, IDLE, OWNED, QUEUED, RELEASE, SENT, UNOBSERVED, KeyQueue, Mutation, Request, slot_of,
 )
@@ -21,7 +22,6 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from ._cluster import Host
     from ._core import Core
     from ._lease import Lease
     from ._notice import Notice
@@ -179,12 +179,12 @@ class Incarnation(Attachment):
     async def send_until_answered(self, m: Mutation) -> None:
         """Sends a mutation until it is answered for good. It raises the host's refusal, or why it gave up."""
         try:
-            await self.send_once(m, None)
+            await self.send_once(m)
             return
         except Error as e:
             first: Error | None = e
 
-        async def attempt(tried: Host | None) -> None:
+        async def attempt(tried: Tried) -> None:
             nonlocal first
             error, first = first, None
             if error is None:
@@ -205,11 +205,11 @@ class Incarnation(Attachment):
         except _Impatient as e:
             raise e.error from None
 
-    async def repeat(self, attempt: Callable[[Host | None], Awaitable[None]], where: Try) -> None:
+    async def repeat(self, attempt: Callable[[Tried], Awaitable[None]], where: Try) -> None:
         """Calls attempt until it succeeds, or fails for good, or the session is over."""
         cluster = self.core.cluster
         retries = Retries(cluster.leaders)
-        tried: Host | None = None
+        tried = Tried()
         while True:
             retries.begin()
             try:
@@ -217,7 +217,7 @@ class Incarnation(Attachment):
                 return
             except Error as e:
                 error = e
-            tried = where.host
+            tried.add(where.host)
             if self.cause is not None:
                 raise self.lost()
             if refusal(error) == Status.BAD_SESSION:
@@ -229,7 +229,7 @@ class Incarnation(Attachment):
             await cluster.redirect(error, where.conn, where.host, self.wait)
             await retries.again(error, self.wait)
 
-    async def send_once(self, m: Mutation, tried: Host | None) -> None:
+    async def send_once(self, m: Mutation, tried: Tried = NOTHING_TRIED) -> None:
         """Sends a mutation once and waits for the answer. One that is under way already is only waited for."""
         if m.phase != SENT:
             conn = self.ready(m.queue.slot)

@@ -18,7 +18,7 @@ from ._view import Key, Watch
 from .errors import BadRequest, NotAcquired
 
 if TYPE_CHECKING:
-    from ._cluster import Host
+    from ._host import Tried
     from ._session import Session
 
 #: The count of an acquire that has an ephemeral semaphore alone.
@@ -133,7 +133,7 @@ class Semaphore:
         notice: Notice | None = None
         found: dict[str, Any] = {}
 
-        async def attempt(tried: Host | None) -> None:
+        async def attempt(tried: Tried) -> None:
             nonlocal notice, found
             conn = await inc.connect(slot, where, tried)
             notice = Notice(inc, conn)

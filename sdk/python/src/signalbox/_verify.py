@@ -112,7 +112,7 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
 
 async def _held_at(inc: Incarnation, shard: int, name: str) -> dict[str, int]:
     """What the session holds in a shard. The read is strict: no replica of a group that is no more answers."""
-    conn = await inc.connect(slot_of(inc.node_id, name), Try(), None)
+    conn = await inc.connect(slot_of(inc.node_id, name), Try())
     held, after = {}, 0
     while True:
         a = await conn.request("SESSION_HOLDINGS", session_id=inc.id, shard_id=shard, after=after,
@@ -136,7 +136,7 @@ async def _verify(inc: Incarnation, lease: Lease, number: int, end: float) -> No
         m = Mutation(inc, q, ACQUIRE, (inc.node_id, q.name, lease.count, 0, lease.data, lease.ephemeral))
         m.number, m.changes = number, True
         try:
-            await inc.send_once(m, None)
+            await inc.send_once(m)
         except Error as e:
             if isinstance(e, Transport) or inc.cause is not None:
                 raise
