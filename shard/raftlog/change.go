@@ -74,7 +74,9 @@ type memberChange struct {
 	removes uint64 // the replica that is removed; 0: none is
 	// allowed returns why the rules do not allow it, nil where they do.
 	allowed func(m *shard.Membership, removed map[uint64]struct{}) error
-	request func(timeout time.Duration) (*dragonboat.RequestState, error)
+	// request asks the engine for the change, which the engine makes only if the number of the latest change is number
+	// when the request is applied: until then a later leader may make another change.
+	request func(number uint64, timeout time.Duration) (*dragonboat.RequestState, error)
 }
 
 var _ shard.Members = (*Log)(nil)
@@ -82,30 +84,40 @@ var _ shard.Members = (*Log)(nil)
 // AddLearner implements shard.Members. The host then starts the replica with Host.Join.
 func (l *Log) AddLearner(ctx context.Context, replica uint64, to shard.HostID, incarnation shard.Incarnation,
 	change uint64) error {
-	target := transport.Target{Host: to, Incarnation: incarnation}
-	return l.change(ctx, change, memberChange{
+	return l.change(ctx, change, l.addition(replica, transport.Target{Host: to, Incarnation: incarnation}))
+}
+
+// addition is the change that adds a learner.
+func (l *Log) addition(replica uint64, target transport.Target) memberChange {
+	return memberChange{
 		name: fmt.Sprintf("add learner %d on %v", replica, target),
 		allowed: func(m *shard.Membership, removed map[uint64]struct{}) error {
 			if _, burnt := removed[replica]; burnt || replica < transport.FirstJoined {
 				return fmt.Errorf("the id %d is not given a second time", replica)
 			}
 			for i := range m.Members {
-				if p := &m.Members[i]; p.Replica == replica || p.Host == to && p.Incarnation == incarnation {
+				p := &m.Members[i]
+				if p.Replica == replica || p.Host == target.Host && p.Incarnation == target.Incarnation {
 					return fmt.Errorf("replica %d is on %v", p.Replica, p.Host)
 				}
 			}
 			return nil
 		},
-		request: func(timeout time.Duration) (*dragonboat.RequestState, error) {
-			return l.host.engine.RequestAddNonVoting(l.shardID, replica, target.String(), change, timeout)
+		request: func(number uint64, timeout time.Duration) (*dragonboat.RequestState, error) {
+			return l.host.engine.RequestAddNonVoting(l.shardID, replica, target.String(), number, timeout)
 		},
-	})
+	}
 }
 
 // Promote implements shard.Members.
 func (l *Log) Promote(ctx context.Context, replica, change uint64) error {
+	return l.change(ctx, change, l.promotion(replica))
+}
+
+// promotion is the change that makes a learner a voter.
+func (l *Log) promotion(replica uint64) memberChange {
 	var target transport.Target
-	return l.change(ctx, change, memberChange{
+	return memberChange{
 		name: fmt.Sprint("promote ", replica),
 		allowed: func(m *shard.Membership, _ map[uint64]struct{}) error {
 			p := m.Member(replica)
@@ -115,18 +127,24 @@ func (l *Log) Promote(ctx context.Context, replica, change uint64) error {
 			target = transport.Target{Host: p.Host, Incarnation: p.Incarnation}
 			return nil
 		},
-		request: func(timeout time.Duration) (*dragonboat.RequestState, error) {
-			return l.host.engine.RequestAddReplica(l.shardID, replica, target.String(), change, timeout)
+		request: func(number uint64, timeout time.Duration) (*dragonboat.RequestState, error) {
+			return l.host.engine.RequestAddReplica(l.shardID, replica, target.String(), number, timeout)
 		},
-	})
+	}
 }
 
 // Remove implements shard.Members.
 func (l *Log) Remove(ctx context.Context, replica, change uint64) error {
-	request := func(timeout time.Duration) (*dragonboat.RequestState, error) {
-		return l.host.engine.RequestDeleteReplica(l.shardID, replica, change, timeout)
+	c := l.removal(replica)
+	if err := l.change(ctx, change, c); err != nil {
+		return err
 	}
-	err := l.change(ctx, change, memberChange{
+	return l.outlast(ctx, change, c)
+}
+
+// removal is the change that removes a member.
+func (l *Log) removal(replica uint64) memberChange {
+	return memberChange{
 		name:    fmt.Sprint("remove ", replica),
 		removes: replica,
 		allowed: func(m *shard.Membership, _ map[uint64]struct{}) error {
@@ -141,21 +159,19 @@ func (l *Log) Remove(ctx context.Context, replica, change uint64) error {
 			}
 			return nil
 		},
-		request: request,
-	})
-	if err != nil {
-		return err
+		request: func(number uint64, timeout time.Duration) (*dragonboat.RequestState, error) {
+			return l.host.engine.RequestDeleteReplica(l.shardID, replica, number, timeout)
+		},
 	}
-	return l.outlast(ctx, request)
 }
 
 // outlast proposes a removal that was made once more, which changes nothing. With that entry a majority of those that
 // are left has on its disks that the removal is committed. Otherwise they could need the replica that was removed,
 // after a restart, to learn it: of two voters the one that is left could not be elected without the other.
-func (l *Log) outlast(ctx context.Context, request func(time.Duration) (*dragonboat.RequestState, error)) error {
+func (l *Log) outlast(ctx context.Context, number uint64, c memberChange) error {
 	ctx, cancel := context.WithTimeout(ctx, l.host.config.ProposalTimeout)
 	defer cancel()
-	again, err := request(l.host.config.ProposalTimeout)
+	again, err := c.request(number, l.host.config.ProposalTimeout)
 	if err == nil {
 		err = l.awaitChange(ctx, again)
 	}
@@ -212,7 +228,7 @@ func (l *Log) change(ctx context.Context, number uint64, c memberChange) error {
 		return fail(fmt.Errorf("%w: %w", shard.ErrMembershipRule, err))
 	}
 	timeout := l.host.config.ProposalTimeout
-	request, err := c.request(timeout)
+	request, err := c.request(number, timeout)
 	if err != nil { // the engine has not taken it
 		return fail(fmt.Errorf("%w: %w", shard.ErrLogBusy, err))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lni/dragonboat/v4"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
@@ -315,6 +316,52 @@ func TestAChangeOfMembersSaysWhyItIsNotMade(t *testing.T) {
 		t.Errorf("without a majority: %v", err)
 	}
 	follower.open()
+}
+
+// TestAChangeOfMembersIsMadeOnTheExpectedMembershipOnly: a change with an older number does not reach the engine. If
+// another change is made after the number was checked, the engine refuses.
+func TestAChangeOfMembersIsMadeOnTheExpectedMembershipOnly(t *testing.T) {
+	all := newComers(t, 1, 3, nil)
+	all[0].open()
+	l := leaderOf(t, all[:1]).log.(*Log)
+	target := func(m *member) transport.Target {
+		return transport.Target{Host: m.config.Host, Incarnation: m.config.Incarnation}
+	}
+	addLearner(t, all[:1], all[1], 1030)
+	number := func() uint64 {
+		m, err := l.Membership(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Change
+	}
+	for i, c := range []memberChange{
+		l.addition(1050, target(all[2])), l.promotion(1030), l.removal(1030),
+	} {
+		older := c
+		older.request = func(uint64, time.Duration) (*dragonboat.RequestState, error) {
+			t.Errorf("%s: an older number reaches the engine", c.name)
+			return nil, errors.New("not asked")
+		}
+		if err := l.change(t.Context(), number()-1, older); !errors.Is(err, shard.ErrOtherMembership) {
+			t.Errorf("%s on an older membership: %v", c.name, err)
+		}
+		overtaken, at := c, number()
+		overtaken.allowed = func(m *shard.Membership, removed map[uint64]struct{}) error {
+			other := l.addition(1060+uint64(i), transport.Target{Host: shard.HostID(60 + i), Incarnation: incarnationOf(9)})
+			request, err := other.request(at, l.host.config.ProposalTimeout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.awaitChange(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+			return c.allowed(m, removed)
+		}
+		if err := l.change(t.Context(), at, overtaken); !errors.Is(err, shard.ErrOtherMembership) {
+			t.Errorf("%s after another change: %v", c.name, err)
+		}
+	}
 }
 
 // TestAHostIsFoundAtAnotherAddressUnderLoad: its transport is opened at another address, and the others hear of it.
