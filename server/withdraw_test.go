@@ -97,6 +97,34 @@ func TestANarrowedTokenLosesWhatItHasOpen(t *testing.T) {
 	})
 }
 
+// TestARightRevokedWhileAWatchIsOpenedEndsTheWatch: the watch was allowed when the request arrived.
+func TestARightRevokedWhileAWatchIsOpenedEndsTheWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepRights(t, 1)
+		node, ci := k.halves()
+		for _, name := range []string{"lost-sem", "kept-sem"} {
+			k.root.must(k.root.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte(name), Limit: 1}))
+		}
+		watch := func(name string) uint64 {
+			return ci.say(&protocol.Watch{NodeID: node, Name: []byte(name), Data: true})
+		}
+		release := k.Host(1).HoldOpenings()
+		lost, kept := watch("lost-sem"), watch("kept-sem")
+		synctest.Wait()
+		k.narrow()
+		within(t, "the loss of the right", time.Minute, func() bool {
+			return ci.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("lost-sem")}).Result.Status ==
+				protocol.StatusUnauthorized
+		})
+		release()
+		ci.must(ci.await(kept, protocol.KindWatch.Answer()))
+		want(t, "the watch of what the token may not see", ci.await(lost, protocol.KindWatchEnd).WatchEnd.Result.Status,
+			protocol.StatusUnauthorized)
+		k.root.must(k.root.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: []byte("kept-sem"), Data: []byte("new")}))
+		ci.await(kept, protocol.KindWatchDelta)
+	})
+}
+
 // TestAClientSeesWhatItsSessionHolds: also of objects that the client may not see any more, because a client takes what
 // its shard does not list for lost. Over a connection that the session does not act over nothing more is seen.
 func TestAClientSeesWhatItsSessionHolds(t *testing.T) {

@@ -125,6 +125,36 @@ func TestAClosedConnectionThatIsRefusedIsNotKept(t *testing.T) {
 	})
 }
 
+// TestAFailedOpeningGivesItsBudgetBack: for each reason for which a watch is not opened.
+func TestAFailedOpeningGivesItsBudgetBack(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		budget := NewBudget(1 << 20)
+		b.hub.options.Budget = budget
+		refused := func(sink Sink, id uint64, want error) {
+			t.Helper()
+			used := budget.Used()
+			if err := b.hub.Open(sink, id, &protocol.Watch{NodeID: 1, Name: []byte("sem")}); !errors.Is(err, want) {
+				t.Errorf("opening failed with %v, want %v", err, want)
+			}
+			if now := budget.Used(); now != used {
+				t.Errorf("%v: %d bytes are counted, want %d", want, now, used)
+			}
+		}
+		gone := newClient(t, b.hub)
+		gone.closed = true
+		c.watch("sem", all)
+		refused(c, c.next, ErrInUse)
+		refused(gone, 1, ErrGone)
+		c.close()
+		rest()
+		if used := budget.Used(); used != 0 {
+			t.Errorf("%d bytes are counted without a watch", used)
+		}
+		b.hub.Close()
+		refused(newClient(t, b.hub), 1, ErrClosed)
+	})
+}
+
 // TestTheLockThatStopTakesIsHeldWhileFramesAreAppended: so nothing is appended for a watch after Stop has returned.
 func TestTheLockThatStopTakesIsHeldWhileFramesAreAppended(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
