@@ -83,6 +83,49 @@ func TestOnlyHostsOfTheBookDie(t *testing.T) {
 	}
 }
 
+// TestAConnectedPeerIsNotDead: one look that finds no refusal is enough if the peer has another connection, whatever
+// its address answers later. The connection that has ended does not count, although it may not be removed yet.
+func TestAConnectedPeerIsNotDead(t *testing.T) {
+	var dials atomic.Int64
+	e := newEndpoint(t, func(c *Config) {
+		c.Dial = func(context.Context, string) (net.Conn, error) {
+			if dials.Add(1) == 1 {
+				return nil, syscall.ETIMEDOUT
+			}
+			return nil, syscall.ECONNREFUSED
+		}
+	})
+	e.connect(t)
+	var accepted net.Conn
+	eventually(t, "accept the connection", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for conn, a := range e.accepted {
+			if a.purpose == purposeFrames {
+				accepted = conn
+			}
+		}
+		return accepted != nil
+	})
+	for _, x := range []struct {
+		what          string
+		ended         net.Conn
+		looks, deaths int64
+	}{
+		{"another connection ended", nil, 1, 0},
+		{"its only connection ended", accepted, 2, 1},
+	} {
+		dials.Store(0)
+		e.mourn(&Peer{Identity: identityOf(two)}, x.ended)
+		if got := dials.Load(); got != x.looks {
+			t.Errorf("%s: the host looked %d times, want %d", x.what, got, x.looks)
+		}
+		if got := e.of().died.Load(); got != x.deaths {
+			t.Errorf("%s: %d deaths were seen, want %d", x.what, got, x.deaths)
+		}
+	}
+}
+
 // TestTheFirstFrameToAPeerThatStartedAgainArrives: a follower sends nothing to another until it stands for election, so
 // its connection may be one that ended with an earlier start of the peer.
 func TestTheFirstFrameToAPeerThatStartedAgainArrives(t *testing.T) {
