@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -77,14 +78,24 @@ func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 		return s.calm()
 	}
 	until(t, "the host is calm", s, func() { r.leader.run(s.Now()) }, calm)
+	apply := func(c shard.Command) (e shard.Effect) {
+		done := make(chan struct{})
+		r.propose(&c, nil, func(of *shard.Effect, _ protocol.Status) { e = *of; close(done) })
+		<-done
+		return e
+	}
+	var session shard.SessionID
 	for what, change := range map[string]struct{ add, remove func() }{
 		"upkeep":        {func() {}, func() {}},
 		"another check": {func() { r.leader.recheckLater() }, func() { r.leader.again = false }},
 		"late waiters":  {func() { r.leader.late = make([]shard.WaiterRef, 1) }, func() { r.leader.late = nil }},
 		"a timer": {func() { r.timers.add(shard.WaiterRef{Order: 1}, s.Now()) },
 			func() { r.timers.remove(waiterKey{order: 1}) }},
-		"a read":        {func() { r.MayAnswer(protocol.ConsistencyRelaxed) }, func() { r.fresh.used = time.Time{} }},
-		"a sweep":       {func() { r.leader.sweep.running = true }, func() { r.leader.sweep.running = false }},
+		"a read":  {func() { r.MayAnswer(protocol.ConsistencyRelaxed) }, func() { r.fresh.used = time.Time{} }},
+		"a sweep": {func() { r.leader.sweep.running = true }, func() { r.leader.sweep.running = false }},
+		"a session": {func() {
+			session = apply(shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000}).Session
+		}, func() { apply(shard.Command{Kind: shard.CmdSessionEnd, Session: session}) }},
 		"a watch":       {func() { r.watching.Add(1) }, func() { r.watching.Add(-1) }},
 		"no leases yet": {func() { r.leader.serving.Store(false) }, func() { r.leader.serving.Store(true) }},
 	} {
@@ -104,6 +115,23 @@ func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 	s.stirred.Store(true)
 	if got := s.rest(calmAfter); got != Tick {
 		t.Errorf("a loop waits for %v where something came while it decided", got)
+	}
+}
+
+// TestARestIsNoStall: sessions get more time after a stall, and a loop that wakes from a rest must not look stalled, even
+// if it wakes late by a Tick.
+func TestARestIsNoStall(t *testing.T) {
+	s := standalone(t, 1)
+	for idle, longest := range map[time.Duration]time.Duration{0: Tick, calmAfter: calmTick} {
+		wait := s.rest(idle)
+		if wait != longest {
+			t.Errorf("a loop that was idle for %v waits for %v, want %v", idle, wait, longest)
+		}
+		stalls, now := lease.NewStallDetector(stallAfter), s.Now()
+		stalls.Tick(now)
+		if stalls.Tick(now.Add(wait + Tick)) {
+			t.Errorf("a loop that was idle for %v waits for %v, and looks stalled", idle, wait)
+		}
 	}
 }
 
