@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -28,6 +29,38 @@ func TestAHostThatDoesNotLeadSendsChangesOn(t *testing.T) {
 			result := s.ask(m).Result
 			want(t, m.Kind().String(), result.Status, protocol.StatusMoved)
 			want(t, "leader", result.Moved.LeaderAddress, servertest.Address(leader))
+		}
+	})
+}
+
+// noOperator may do everything but operate.
+type noOperator struct{}
+
+func (noOperator) Authenticate([]byte) (server.Rights, string, bool) {
+	return noOperator{}, "app", true
+}
+func (noOperator) Allows(_, _ string, need protocol.Right) bool {
+	return need&protocol.RightOperate == 0
+}
+func (noOperator) Valid() bool     { return true }
+func (noOperator) Version() uint64 { return 0 }
+
+// TestADestroyIsMovedToTheHomeBeforeItIsJudged, at hosts that know the session and for a session that nobody knows.
+func TestADestroyIsMovedToTheHomeBeforeItIsJudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) {
+			c.Access = noOperator{}
+		}))
+		nodeAt(t, c, "/jobs")
+		leader := c.Leader(1)
+		home := speak(t, c, leader)
+		a := home.session("/jobs", time.Minute)
+		elsewhere := speak(t, c, leader%3+1)
+		for _, id := range []uint64{a.id, a.id + 1000} {
+			result := elsewhere.ask(&protocol.SessionDestroy{SessionID: id}).Result
+			want(t, "without the home", result.Status, protocol.StatusMoved)
+			want(t, "at the home", home.ask(&protocol.SessionDestroy{SessionID: id}).Result.Status,
+				protocol.StatusUnauthorized)
 		}
 	})
 }

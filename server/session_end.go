@@ -61,16 +61,17 @@ func (c *conn) stopping(b *binding) (over func(ended bool)) {
 func (c *conn) sessionDestroy(r *protocol.Request) {
 	id := shard.SessionID(r.SessionDestroy.SessionID)
 	rp := c.host.set.Of(id.Slot())
+	if !rp.Leads() {
+		c.moved(r.ID, r.Kind, rp) // only the home's leader knows the node, and so the right
+		return
+	}
 	view, known := c.session(rp, id)
 	switch {
 	case known:
 		if c.authorizeIn(r, view.Node, nil) {
 			c.endSession(r, id, shard.FlagOperator, func(bool) {})
 		}
-	case !c.authorize(r, "", ""):
-	case !rp.Leads():
-		c.moved(r.ID, r.Kind, rp)
-	default:
+	case c.authorize(r, "", ""):
 		// Nothing is proposed for a session with an unknown node: the right may not reach that far.
 		request, kind := r.ID, r.Kind
 		rp.Confirm(func(_, led bool) {
