@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
@@ -35,7 +34,7 @@ func (c *conn) operate(
 // origin is the author of a request, and the reason.
 func (c *conn) origin(o *protocol.Operation) meta.Origin {
 	by := asker(string(o.Author), c.name, c.from(), c.asker != "")
-	return meta.Origin{Wall: uint64(time.Now().UnixMilli()), By: by, Why: string(o.Reason)}
+	return c.host.set.Origin(by, string(o.Reason))
 }
 
 // asker is the author of a request in the form of the history: the given name, the name of the token, or else the

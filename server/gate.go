@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
@@ -98,7 +99,7 @@ func (c *conn) certificateOf() *x509.Certificate {
 }
 
 // wall is the wall clock in milliseconds.
-func (h *Host) wall() uint64 { return uint64(max(h.config.Clock().UnixMilli(), 0)) }
+func (h *Host) wall() uint64 { return field.WallMillis(h.config.Clock()) }
 
 // rightsAge is how long ago this host last made sure that its copy of the rights is up to date.
 func (h *Host) rightsAge() time.Duration { return h.meta.SureFor(h.config.Clock()) }

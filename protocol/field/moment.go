@@ -23,9 +23,7 @@ func At(shard, wall uint64) (m Moment) {
 		return Moment{}
 	}
 	m = Moment{Happened: true, Time: Duration(shard)}
-	if wall != 0 {
-		m.Wall = time.UnixMilli(int64(wall))
-	}
+	m.Wall = WallTime(wall)
 	return m
 }
 
@@ -42,22 +40,25 @@ func (m Moment) Millis() (shard, wall uint64) {
 	if m.Happened {
 		shard = MillisOf(m.Time)
 	}
-	return shard, wallMillis(m.Wall)
+	return shard, WallMillis(m.Wall)
 }
 
-// wallMillis is a time by a wall clock in milliseconds: 0 for the zero time, and for one before 1970, which a clock
-// that is wrong can give.
-func wallMillis(t time.Time) uint64 {
-	return uint64(max(0, t.UnixMilli()))
+// WallMillis is a time by a wall clock in milliseconds: 0 for the zero time, and for a time before 1970, which a wrong
+// clock can give.
+func WallMillis(t time.Time) uint64 { return uint64(max(0, t.UnixMilli())) }
+
+// WallTime is the time of WallMillis: the zero time for 0.
+func WallTime(millis uint64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(millis))
 }
 
 // Time is a time by a wall clock, in milliseconds; 0 is the zero time.
 func Time(c Coder, name string, v *time.Time) {
-	n := wallMillis(*v)
+	n := WallMillis(*v)
 	if c.Number(name, &n); c.Reading() {
-		*v = time.Time{}
-		if n != 0 {
-			*v = time.UnixMilli(int64(n))
-		}
+		*v = WallTime(n)
 	}
 }

@@ -2,9 +2,9 @@ package overview
 
 import (
 	"slices"
-	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -22,7 +22,7 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	for i := range entries {
 		e := &entries[i]
 		entry := host.Entry{Number: e.Number, Event: e.Event.String(), Host: uint64(e.Host), HostName: e.Name,
-			Text: e.Text, By: e.By, Why: e.Why, At: time.UnixMilli(int64(e.Wall))}
+			Text: e.Text, By: e.By, Why: e.Why, At: field.WallTime(e.Wall)}
 		a.Entries = append(a.Entries, entry)
 		if size += protocol.Size(&entry); size >= protocol.PageBytes && e.Number < a.Newest {
 			a.Next = e.Number + 1

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -142,7 +143,7 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	case o.Started != 0 && p.wall.Load() != 0:
 		c.Time = uint64(max((p.wall.Load()+o.Started)/int64(time.Millisecond), 0))
 	default:
-		c.Time = uint64(max(time.Now().UnixMilli(), 0))
+		c.Time = field.WallMillis(time.Now())
 	}
 	p.bytes = shard.AppendCommand(p.bytes, c)
 	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs

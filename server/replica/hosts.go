@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
@@ -80,7 +81,7 @@ func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effe
 
 // Origin is the author and the reason of a change of hosts, replicas or steps.
 func (s *Set) Origin(by, why string) meta.Origin {
-	return meta.Origin{Wall: uint64(s.Now().UnixMilli()), By: by, Why: why}
+	return meta.Origin{Wall: field.WallMillis(s.Now()), By: by, Why: why}
 }
 
 // FitWindows sets how many batches each shard proposes at once, to the best number for the voters that the shard has

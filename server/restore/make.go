@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/identity"
@@ -117,7 +118,7 @@ func (m *maker) regenerate() error {
 	id := m.directory.Identity()
 	r := meta.Regeneration{
 		Draw: m.generation, Shards: m.Shards, Jump: shard.JumpOver(m.made.Age),
-		Wall: uint64(time.Now().UnixMilli()), By: m.By, Why: m.Why, DropRights: m.DropRights,
+		Wall: field.WallMillis(time.Now()), By: m.By, Why: m.Why, DropRights: m.DropRights,
 		First: hosts.Founder{Name: id.HostName, Incarnation: id.Incarnation, Version: "", Level: level.Newest,
 			Addresses: hosts.Addresses{Raft: cmp.Or(m.Raft, unknownAddress), Client: unknownAddress}},
 	}

@@ -1,8 +1,7 @@
 package rights
 
 import (
-	"time"
-
+	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rights"
 )
 
@@ -39,12 +38,8 @@ type Record struct {
 
 // View returns the record for people.
 func (r *Record) View() kind.Principal {
-	p := kind.Principal{Name: r.Principal.String(), Created: time.UnixMilli(int64(r.Created)), By: r.By,
-		Grants: r.Grants}
-	if r.Expires != 0 {
-		p.Expires = time.UnixMilli(int64(r.Expires))
-	}
-	return p
+	return kind.Principal{Name: r.Principal.String(), Created: field.WallTime(r.Created), By: r.By, Grants: r.Grants,
+		Expires: field.WallTime(r.Expires)}
 }
 
 // size is about the length of the record in its saved form.
