@@ -1,0 +1,35 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// TestQuotasOfThePageAreThoseOfTheCode: what counts in a quota of bytes, and the quotas unless an operator sets others.
+func TestQuotasOfThePageAreThoseOfTheCode(t *testing.T) {
+	text, err := os.ReadFile("concepts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Quotas\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	section = strings.Join(strings.Fields(section), " ")
+	millions := func(n int) string { return fmt.Sprintf("%d,000,000", n/1_000_000) }
+	for _, sentence := range []string{
+		fmt.Sprintf("for each semaphore its name, its data and %d bytes", shard.ObjectBytes),
+		fmt.Sprintf("for each owner or waiter its data and %d bytes", shard.LinkBytes),
+		fmt.Sprintf("what its client says of itself and %d bytes", shard.SessionBytes),
+		fmt.Sprintf("for each cached response %d bytes, and %d bytes and its body if it has one", shard.AnswerBytes,
+			shard.AnswerBodyBytes),
+		fmt.Sprintf("(%s objects and %d GiB)", millions(shard.DefaultNodeObjects), shard.DefaultNodeBytes>>30),
+		fmt.Sprintf("(%s and %d GiB)", millions(shard.DefaultShardObjects), shard.DefaultShardBytes>>30),
+	} {
+		if !strings.Contains(section, sentence) {
+			t.Errorf("the page does not say %q", sentence)
+		}
+	}
+}
