@@ -374,11 +374,11 @@ func (m *Meta) AppliedIndex() uint64 { return m.applied.Load() }
 // Leader returns the leadership of the meta shard, as far as this host knows.
 func (m *Meta) Leader() shard.Leadership { return *m.leadership.Load() }
 
-// RoutingVersion grows with every change of the slot table, or of the records of hosts and replicas, on all hosts
-// alike. A change of leader does not count: clients learn the leader from MOVED, and from the answer to ROUTING.
+// RoutingVersion grows with every change that clients route by, on all hosts alike: of the slot table, of hosts as
+// clients see them, and of the hosts with a replica of a shard. A change of leader does not count: clients learn the
+// leader from MOVED, and from the answer to ROUTING.
 func (m *Meta) RoutingVersion() uint64 {
-	version := m.Machine.Routing().Version << 32
-	changed := m.Machine.RecordsRevision()
+	version, changed := m.Machine.Routing().Version<<32, uint64(0)
 	for _, h := range m.Machine.Hosts() {
 		changed = max(changed, h.Changed)
 	}

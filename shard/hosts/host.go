@@ -89,8 +89,15 @@ type Host struct {
 	// Grace is the largest grace period in force at the host's expulsion, in milliseconds. Bare is the moment from
 	// which on the expelled host had no replica, 0 while the host has a replica.
 	Grace, Bare uint64
-	// Changed is the revision of the records at the last change of the record.
+	// Changed is the revision of the records at the last change that clients route by: of the host's name, client
+	// address or current state, or of the shards with a replica on the host.
 	Changed uint64
+}
+
+// routedAs reports whether clients see the host as they see the other record of the host.
+func (h *Host) routedAs(other *Host) bool {
+	return h.Name == other.Name && h.Addresses.Client == other.Addresses.Client &&
+		h.Current.Variant == other.Current.Variant
 }
 
 // Weight is the host's share of the replicas of data shards, where those are on a part of the hosts.

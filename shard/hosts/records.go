@@ -179,14 +179,18 @@ func (r *Records) Living() (n int) {
 // put replaces the record of a host, or adds a record.
 func (r *Records) put(h *Host) {
 	r.revision++
-	h.Changed = r.revision
 	i, found := r.hostIndex(h.ID)
-	if found {
-		r.hosts[i] = h
+	if !found {
+		h.Changed = r.revision
+		r.hosts = slices.Insert(r.hosts, i, h)
+		r.lastHost = max(r.lastHost, h.ID)
 		return
 	}
-	r.hosts = slices.Insert(r.hosts, i, h)
-	r.lastHost = max(r.lastHost, h.ID)
+	h.Changed = r.hosts[i].Changed
+	if !h.routedAs(r.hosts[i]) {
+		h.Changed = r.revision
+	}
+	r.hosts[i] = h
 }
 
 // aim gives a host a new target. A target of Online begins a new epoch.

@@ -244,7 +244,13 @@ func (r *Records) assign(at At, s *Shard, p *Replica, role Role) {
 	if p.Role == role {
 		return
 	}
+	was := p.Member()
 	p.Role, p.Since = role, clock.Moment(at.Now)
+	if i, found := r.hostIndex(p.Host); found && p.Member() != was {
+		next := *r.hosts[i]
+		next.Changed = r.revision // of the edited shard
+		r.hosts[i] = &next
+	}
 	r.note(at, EventReplica, r.Host(p.Host), "replica %d of shard %d: %s", p.ID, s.ID, role)
 }
 

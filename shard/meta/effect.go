@@ -21,7 +21,8 @@ const (
 	EffectNodeChanged EffectKind = 2
 	// EffectNodeDropped: Node is gone; the data shards must clear their part of the node.
 	EffectNodeDropped EffectKind = 3
-	// EffectHostsChanged: a host is new, its record changed, or the record of an expelled host is gone.
+	// EffectHostsChanged: clients see hosts otherwise: their names, addresses or states, or which hosts have a replica
+	// of a shard.
 	EffectHostsChanged EffectKind = 4
 	// EffectRoutingChanged: the slot table changed; Routing is the new version.
 	EffectRoutingChanged EffectKind = 5

@@ -27,7 +27,7 @@ type Host struct {
 	Current protocol.HostState
 	Target  protocol.HostState
 	// Changed is the machine's version of the record's last change, Seen apart. After the founding Changed is the
-	// revision of the records, which continues from the machine's version.
+	// revision of the records, which continues from the machine's version, at the last change that clients route by.
 	Changed uint64
 	// Seen is the newest version of the machine that the host has reported to go by.
 	Seen uint64

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
@@ -109,10 +109,9 @@ func (tt *topologyTwin) hostSeen(c *Command) foretold {
 func (tt *topologyTwin) request(c *Command) foretold {
 	at := hosts.At{Now: tt.clock.Now, Term: tt.clock.Term, Wall: c.Origin.Wall, Level: level.Newest, By: c.Origin.By,
 		Why: c.Origin.Why}
-	before, newest := tt.form(), uint64(0)
-	var list []*hosts.Host
+	before, seen, newest := tt.form(), tt.clientsSee(), uint64(0)
 	if tt.records != nil {
-		list, newest = slices.Clone(tt.records.Hosts()), tt.records.LastAudit()
+		newest = tt.records.LastAudit()
 	}
 	a := tt.call(at, c.Request)
 	if a.Status != protocol.StatusSuccess {
@@ -128,7 +127,7 @@ func (tt *topologyTwin) request(c *Command) foretold {
 	}
 	got := tt.answer(0, FlagChanged, a.Host)
 	got.kinds += "topology-changed "
-	if !slices.EqualFunc(list, tt.records.Hosts(), func(a, b *hosts.Host) bool { return reflect.DeepEqual(a, b) }) {
+	if tt.clientsSee() != seen {
 		got.kinds += "hosts-changed "
 	}
 	got.entries = tt.records.Audit(newest+1, 1000)
@@ -136,6 +135,28 @@ func (tt *topologyTwin) request(c *Command) foretold {
 		got.kinds += "audited "
 	}
 	return got
+}
+
+// clientsSee is what clients know of hosts, and of the hosts with a replica of a shard.
+func (tt *topologyTwin) clientsSee() string {
+	if tt.records == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, h := range tt.records.Hosts() {
+		fmt.Fprintln(&b, h.ID, h.Name, h.Addresses.Client, h.Current.Variant)
+	}
+	for _, s := range tt.records.Shards() {
+		var on []shard.HostID
+		for _, p := range s.Replicas {
+			if p.Role == hosts.RoleLearner || p.Role == hosts.RoleVoter {
+				on = append(on, p.Host)
+			}
+		}
+		slices.Sort(on)
+		fmt.Fprintln(&b, s.ID, on)
+	}
+	return b.String()
 }
 
 // form is what records and plan are saved as.
