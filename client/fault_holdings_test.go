@@ -61,6 +61,34 @@ func TestAClientLooksAtItsLeasesWhereAHostAsksForIt(t *testing.T) {
 	})
 }
 
+// TestALeaseIsVerifiedByItsOrderID: while the client was away its semaphore was deleted by force and made again, and a
+// late copy of a change was carried out. The session holds the semaphore under another order id, so the lease is lost.
+func TestALeaseIsVerifiedByItsOrderID(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		s := session(t, c)
+		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
+		other := acquire(t, s.Semaphore("other", client.Limit(1)))
+		fake.do(func() {
+			x, of := fake.sessions[s.ID()], fake.shards[0]
+			replaced := shard.Command{Node: shard.NodeID(x.node), Name: []byte(name), Count: 1}
+			remove, create, late := replaced, replaced, replaced
+			remove.Kind, remove.Flags = shard.CmdSemaphoreDelete, shard.FlagForce
+			create.Kind, late.Kind = shard.CmdSemaphoreCreate, shard.CmdAcquire
+			late.Session, late.Number = shard.SessionID(x.id), 1000
+			var unreported shard.Effects
+			of.machine.Apply(&shard.Batch{Commands: []shard.Command{remove, create, late}}, &unreported)
+			if last := unreported.List[len(unreported.List)-2]; last.Flags&shard.FlagAcquired == 0 {
+				t.Errorf("the late change: %+v", last)
+			}
+			x.conn.push(0, &protocol.HoldingLost{SessionID: x.id})
+		})
+		eventually(t, time.Second, "the lease is lost", func() bool {
+			return errors.Is(lease.Err(), client.ErrLeaseLost)
+		})
+		check(t, other.Err())
+	})
+}
+
 // TestALeaseInADroppedNodeEndsWithItsNode: a lease ends with the reason that counts: the node is gone, not just the
 // semaphore.
 func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {

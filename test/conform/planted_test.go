@@ -87,6 +87,11 @@ var conformBugs = []clienttest.Bug{
 		Noticed: "a-client-looks-at-what-it-holds-when-a-host-asks",
 	},
 	{
+		Name: "a lease is verified by its name", File: "../../client/internal/incarnation/verify.go",
+		Is: "if held[u.name] != u.lease.Order &&", Becomes: "if held[u.name] == 0 &&",
+		Noticed: "a-lease-is-verified-by-its-order-id",
+	},
+	{
 		Name: "a lease holds until its change is carried out", File: "../../client/internal/incarnation/verify.go",
 		Is: "if l := q.lease; q.refused &&", Becomes: "if l := q.lease; false &&",
 		Noticed: "a-change-that-a-host-puts-off-hides-no-loss",
