@@ -118,8 +118,8 @@ func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 	}
 }
 
-// TestARestIsNoStall: sessions get more time after a stall, and a loop that wakes from a rest must not look stalled, even
-// if it wakes late by a Tick.
+// TestARestIsNoStall: sessions get more time after a stall. So a loop that wakes from a rest must not look stalled,
+// even if the loop wakes late by a Tick.
 func TestARestIsNoStall(t *testing.T) {
 	s := standalone(t, 1)
 	for idle, longest := range map[time.Duration]time.Duration{0: Tick, calmAfter: calmTick} {

@@ -348,7 +348,8 @@ func TestAChangeOfMembersIsMadeOnTheExpectedMembershipOnly(t *testing.T) {
 		}
 		overtaken, at := c, number()
 		overtaken.allowed = func(m *shard.Membership, removed map[uint64]struct{}) error {
-			other := l.addition(1060+uint64(i), transport.Target{Host: shard.HostID(60 + i), Incarnation: incarnationOf(9)})
+			host := transport.Target{Host: shard.HostID(60 + i), Incarnation: incarnationOf(9)}
+			other := l.addition(1060+uint64(i), host)
 			request, err := other.request(at, l.host.config.ProposalTimeout)
 			if err != nil {
 				t.Fatal(err)
