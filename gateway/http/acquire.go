@@ -166,6 +166,11 @@ func (a *attached) end(ctx context.Context) error {
 
 // acquire asks for a semaphore, and waits for the grant without holding the session.
 func acquire(ctx context.Context, c *call, q *acquireRequest) (got acquisition, err error) {
+	waiting, leave, err := c.wait(ctx)
+	if err != nil {
+		return got, err
+	}
+	defer leave()
 	var s *raw.Session
 	var outcome protocol.AcquireOutcome
 	m := mutation{
@@ -194,7 +199,8 @@ func acquire(ctx context.Context, c *call, q *acquireRequest) (got acquisition, 
 	if outcome != protocol.Queued {
 		return got, nil
 	}
-	return c.awaitGrant(ctx, q, s, got)
+	c.turn.End()
+	return c.awaitGrant(ctx, waiting, q, s, got)
 }
 
 var outcomeWords = map[protocol.AcquireOutcome]string{
@@ -265,7 +271,7 @@ func (a *attached) acquireOrCreate(ctx context.Context, q *acquireRequest, m mut
 
 // awaitGrant watches the semaphore until the session owns it, or the request has waited for as long as allowed.
 func (c *call) awaitGrant(
-	ctx context.Context, q *acquireRequest, s *raw.Session, got acquisition,
+	ctx, waiting context.Context, q *acquireRequest, s *raw.Session, got acquisition,
 ) (acquisition, error) {
 	poll := s.Timeout() / pollParts
 	if q.Poll != nil {
@@ -274,7 +280,7 @@ func (c *call) awaitGrant(
 	if q.Wait != nil {
 		poll = min(poll, *q.Wait)
 	}
-	waiting, cancel := context.WithTimeout(ctx, poll)
+	waiting, cancel := context.WithTimeout(waiting, poll)
 	defer cancel()
 	for v, err := range c.caller.Node(q.Node).Watch(waiting, q.Name, client.OwnersOnly()) {
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/client/rollout"
-	"github.com/signalbox/signalbox/internal/httpdoor"
+	"github.com/signalbox/signalbox/internal/httplimit"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 )
@@ -90,11 +90,11 @@ func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
 func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
 	for _, c := range []struct {
 		what    string
-		proxies httpdoor.Proxies
+		proxies httplimit.Proxies
 		address string // as a regular expression
 	}{
 		{"no proxy is trusted", nil, `127\.0\.0\.1:\d+`},
-		{"a trusted proxy", httpdoor.Proxies{netip.MustParsePrefix("127.0.0.0/8")},
+		{"a trusted proxy", httplimit.Proxies{netip.MustParsePrefix("127.0.0.0/8")},
 			`198\.51\.100\.7 through 127\.0\.0\.1:\d+`},
 	} {
 		var st *stage

@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/raw"
 	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -30,6 +32,7 @@ const (
 type caller struct {
 	*client.Client
 	key   [sha256.Size]byte
+	name  string // the key, for counting by token
 	views views
 	raw   *raw.Client // attaches the caller's own sessions
 
@@ -49,8 +52,13 @@ type callers struct {
 	opening map[[sha256.Size]byte]*opening // tokens whose clients are being made
 	refused map[[sha256.Size]byte]*opening // the last refusals, of some tokens
 	closed  bool
-	// places are taken by clients in the making. Without a free place, a request waits in turn.
-	places chan struct{}
+	turns   *fairshare.Turns // of the clients that are being made
+}
+
+func newCallers(open func(ctx context.Context, token string) (*client.Client, error)) callers {
+	return callers{
+		open: open, opening: make(map[[sha256.Size]byte]*opening), turns: fairshare.NewTurns(maxOpening, 0),
+	}
 }
 
 // opening is a token whose client is being made.
@@ -62,8 +70,8 @@ type opening struct {
 }
 
 // acquire returns the caller of a token, for use until release. Hosts are asked whether they accept a token that was
-// not used lately, once for all requests that show the token at the time.
-func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
+// not used lately, once for all requests that show the token at the time. Addresses take turns at that.
+func (c *callers) acquire(ctx context.Context, token string, from netip.Addr) (*caller, error) {
 	key, arrived := sha256.Sum256([]byte(token)), time.Now()
 	for {
 		c.mu.Lock()
@@ -89,12 +97,9 @@ func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
 		}
 	}
 	own := &opening{done: make(chan struct{})}
-	if c.opening == nil {
-		c.opening, c.places = make(map[[sha256.Size]byte]*opening), make(chan struct{}, maxOpening)
-	}
 	c.opening[key] = own
 	c.mu.Unlock()
-	opened, err := c.openInTurn(ctx, token, own)
+	opened, err := c.openInTurn(ctx, token, from, own)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(own.done)
@@ -111,16 +116,17 @@ func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
 	return nil, own.err
 }
 
-// openInTurn makes a client once fewer than maxOpening are being made.
-func (c *callers) openInTurn(ctx context.Context, token string, o *opening) (*client.Client, error) {
-	select {
-	case c.places <- struct{}{}:
-		defer func() { <-c.places }()
-		o.began = time.Now()
-		return c.open(ctx, token)
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// openInTurn makes a client once fewer than maxOpening are being made, and it is the turn of the address.
+func (c *callers) openInTurn(
+	ctx context.Context, token string, from netip.Addr, o *opening,
+) (*client.Client, error) {
+	turn, err := c.turns.Take(ctx, fairshare.Party{Address: fairshare.Network(from)})
+	if err != nil {
+		return nil, err
 	}
+	defer turn.End()
+	o.began = time.Now()
+	return c.open(ctx, token)
 }
 
 // unknownToken turns the refusal of a token into a problem that asks for a different token.
@@ -164,7 +170,7 @@ func (c *callers) add(key [sha256.Size]byte, opened *client.Client) (*caller, er
 	if c.known == nil {
 		c.known = make(map[[sha256.Size]byte]*caller)
 	}
-	added := &caller{Client: opened, key: key, uses: 1, raw: raw.New(opened, raw.Options{})}
+	added := &caller{Client: opened, key: key, name: string(key[:]), uses: 1, raw: raw.New(opened, raw.Options{})}
 	added.views.caller = added
 	c.known[key] = added
 	return added, nil

@@ -131,7 +131,7 @@ func isSignedIn(_ context.Context, c *call, _ *operation.None) (signedIn, error)
 
 func signIn(ctx context.Context, c *call, q *signInRequest) (operation.Done, error) {
 	g := c.gateway
-	who, err := g.callers.acquire(ctx, strings.TrimSpace(q.Token))
+	who, err := g.callers.acquire(ctx, strings.TrimSpace(q.Token), c.from)
 	if err != nil {
 		return operation.Done{}, err
 	}

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -47,11 +48,13 @@ func events(c *call, q *eventsRequest) error {
 	if len(q.Watch) == 0 || len(q.Watch) > maxViews {
 		return refuse(protocol.StatusBadRequest, fmt.Sprintf("a stream has 1 to %d parameters watch", maxViews))
 	}
-	leave, ok := c.gateway.streams.take(c.from, c.shown())
-	if !ok {
-		return refuse(protocol.StatusOverloaded, "too many event streams are open")
+	open, leave, err := c.wait(c.r.Context())
+	if err != nil {
+		return err
 	}
 	defer leave()
+	c.gateway.streams.Add(1)
+	defer c.gateway.streams.Add(-1)
 	s := &eventStream{changed: make(chan struct{}, 1), sent: resumed(c.r, len(q.Watch))}
 	for _, watched := range q.Watch {
 		of, address, err := c.gateway.followable(watched)
@@ -66,7 +69,8 @@ func events(c *call, q *eventsRequest) error {
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.Header().Set("Cache-Control", "no-store")
 	c.w.Header().Set("X-Accel-Buffering", "no")
-	return s.write(c)
+	c.turn.End()
+	return s.write(c, open)
 }
 
 // followable finds the route of an address for a stream.
@@ -94,8 +98,8 @@ func resumed(r *http.Request, views int) []mark {
 	return sent
 }
 
-// write writes events until the reader, or the gateway, has had enough.
-func (s *eventStream) write(c *call) error {
+// write writes events until the reader, or the gateway, has had enough, or another party needs the place.
+func (s *eventStream) write(c *call, open context.Context) error {
 	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Time{}) // the end of the time for reading would count as the end of the reader
 	end, beat := time.NewTimer(streamAge), time.NewTicker(heartbeat)
@@ -114,7 +118,7 @@ func (s *eventStream) write(c *call) error {
 			text = ":\n\n"
 		case <-end.C:
 			return nil
-		case <-c.r.Context().Done():
+		case <-open.Done():
 			return nil
 		}
 	}

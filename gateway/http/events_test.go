@@ -2,6 +2,7 @@ package http
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -144,7 +145,7 @@ func TestViewsAreSharedAndEnd(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
 	known := func() (n int) {
-		caller, err := st.gateway.callers.acquire(t.Context(), "")
+		caller, err := st.gateway.callers.acquire(t.Context(), "", netip.Addr{})
 		if err != nil {
 			t.Fatal(err)
 		}

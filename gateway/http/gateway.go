@@ -8,13 +8,15 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/raw"
-	"github.com/signalbox/signalbox/internal/httpdoor"
+	"github.com/signalbox/signalbox/internal/fairshare"
+	"github.com/signalbox/signalbox/internal/httplimit"
 	"github.com/signalbox/signalbox/internal/httpname"
 )
 
@@ -34,7 +36,7 @@ type Config struct {
 	// Files are the pages of the console; nil for no console.
 	Files fs.FS
 	// Proxies are trusted to name the addresses of their clients.
-	Proxies httpdoor.Proxies
+	Proxies httplimit.Proxies
 	// Connections is the largest number of connections; 2,048 if not given.
 	Connections int
 	// Log receives faults. Nil means no log.
@@ -47,30 +49,31 @@ type Gateway struct {
 	log     *slog.Logger
 	routes  []route
 	mux     *http.ServeMux
-	calls   places
+	turns   *fairshare.Turns // of requests
+	waits   *fairshare.Pool  // requests that wait for others, and event streams
 	callers callers
 	stays   *stays
 	cookies cookies
-	streams places
-	// unfinished counts requests whose bodies did not arrive.
-	unfinished atomic.Uint64
-	loads      loads
-	whole      wholeLoads
-	measured   chan struct{} // has a token when the host beside the gateway was measured
-	acts       acts
-	working    sync.WaitGroup  // for goroutines that run until Close
-	ctx        context.Context // ends with Close
-	cancel     context.CancelFunc
+	// calls and streams count the requests and the event streams under way.
+	calls, streams atomic.Int64
+	// unfinished counts requests whose bodies did not arrive, turnedAway the requests that had no turn in time.
+	unfinished, turnedAway atomic.Uint64
+	loads                  loads
+	whole                  wholeLoads
+	measured               chan struct{} // has a token when the host beside the gateway was measured
+	acts                   acts
+	working                sync.WaitGroup  // for goroutines that run until Close
+	ctx                    context.Context // ends with Close
+	cancel                 context.CancelFunc
 }
 
 // New makes a gateway. Close ends the gateway.
 func New(config Config) *Gateway {
 	g := &Gateway{
 		config: config, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), routes: table(),
-		mux: http.NewServeMux(), callers: callers{open: config.Open}, measured: make(chan struct{}, 1),
-		calls:   places{limit: maxCalls, ofAddress: maxCallsOfAddress},
-		streams: places{limit: maxStreams, ofAddress: maxStreamsOfAddress},
-		stays:   newStays(maxStays),
+		mux: http.NewServeMux(), callers: newCallers(config.Open), measured: make(chan struct{}, 1),
+		turns: fairshare.NewTurns(callsPerProcessor*runtime.GOMAXPROCS(0), longCall),
+		waits: fairshare.NewFixedPool(maxWaits), stays: newStays(maxStays),
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.working.Go(g.keepWhole)
@@ -95,9 +98,12 @@ func New(config Config) *Gateway {
 
 // writeMetrics writes the metrics of the gateway.
 func (g *Gateway) writeMetrics(w io.Writer) {
-	fmt.Fprintf(w, "signalbox_http_calls %d\nsignalbox_http_streams %d\n", g.calls.taken(), g.streams.taken())
+	waits := g.waits.Counts()
+	fmt.Fprintf(w, "signalbox_http_calls %d\nsignalbox_http_streams %d\nsignalbox_http_waits %d\n", g.calls.Load(),
+		g.streams.Load(), waits.Held)
+	fmt.Fprintf(w, "signalbox_http_waits_ended_total %d\n", waits.Taken)
 	for reason, count := range map[string]uint64{
-		"CALLS": g.calls.refused.Load(), "STREAMS": g.streams.refused.Load(), "BODY": g.unfinished.Load(),
+		"CALLS": g.turnedAway.Load(), "WAITS": waits.Refused, "BODY": g.unfinished.Load(),
 	} {
 		fmt.Fprintf(w, "signalbox_http_requests_refused_total{reason=%q} %d\n", reason, count)
 	}
@@ -136,9 +142,9 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 		return
 	}
 	c := &call{
-		gateway: g, w: w, conn: httpdoor.Of(r), from: g.config.Proxies.Client(r), address: r.RemoteAddr,
+		gateway: g, w: w, conn: httplimit.Of(r), from: g.config.Proxies.Client(r), address: r.RemoteAddr,
 	}
-	if c.from != httpdoor.Address(r.RemoteAddr) {
+	if c.from != httplimit.Address(r.RemoteAddr) {
 		c.address = c.from.String() + " through " + r.RemoteAddr
 	}
 	if of.audited() {
@@ -146,17 +152,17 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 	}
 	r = r.WithContext(ctx)
 	c.r = r
-	c.conn.Counts(c.from)
+	c.conn.From(c.from)
 	err := g.identify(c, of)
 	if c.caller != nil {
 		defer g.callers.release(c.caller)
 	}
-	c.conn.Shown(c.shown())
+	c.conn.Identify(c.from, c.identity())
 	if err == nil {
 		err = c.receive()
 	}
 	if err == nil {
-		err = c.serveInPlace(of)
+		err = c.serveInTurn(of)
 	}
 	if err != nil {
 		g.refuse(c, err)
@@ -174,7 +180,7 @@ func (g *Gateway) refuse(c *call, err error) {
 		p = readProblem(err)
 	}
 	if p.Code == http.StatusUnauthorized {
-		c.conn.Shown(false)
+		c.conn.Identify(c.from, "")
 		if c.byCookie {
 			g.forget(c.w, c.r)
 		}
@@ -197,7 +203,7 @@ func (g *Gateway) identify(c *call, of *route) error {
 	began := time.Now()
 	ctx, cancel := c.within(c.r.Context())
 	defer cancel()
-	c.caller, err = g.callers.acquire(ctx, token)
+	c.caller, err = g.callers.acquire(ctx, token, c.from)
 	c.spent = time.Since(began)
 	return err
 }

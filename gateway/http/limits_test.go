@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,39 +32,6 @@ func TestASlowReaderGetsTheNewestOnly(t *testing.T) {
 	}
 	if text := s.pending(); text != "" {
 		t.Errorf("it is sent again: %s", text)
-	}
-}
-
-// TestPlacesAreLimited for each address and in all, IPv6 by networks; one that is left is free again, and some are for
-// requests with a token.
-func TestPlacesAreLimited(t *testing.T) {
-	p := places{limit: 6, ofAddress: 3}
-	var last func()
-	take := func(address string, shown bool, expected int) {
-		t.Helper()
-		taken := 0
-		for {
-			leave, ok := p.take(netip.MustParseAddr(address), shown)
-			if !ok {
-				break
-			}
-			last = leave
-			taken++
-		}
-		if taken != expected {
-			t.Errorf("%s has taken %d places, not %d", address, taken, expected)
-		}
-	}
-	take("10.0.0.1", false, 3)
-	take("10.0.0.1", true, 0)
-	take("2001:db8::1", false, 3)
-	take("2001:db8::ffff", true, 0)
-	take("10.0.0.2", false, 0)
-	last()
-	take("2001:db8:0:1::1", false, 1)
-	take("10.0.0.3", true, 3)
-	if p.refused.Load() != 7 {
-		t.Errorf("%d were refused", p.refused.Load())
 	}
 }
 

@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func (g *Gateway) keepWhole() {
 func (g *Gateway) askWhole() error {
 	ctx, cancel := context.WithTimeout(g.ctx, wholeEvery)
 	defer cancel()
-	own, err := g.callers.acquire(ctx, "")
+	own, err := g.callers.acquire(ctx, "", netip.Addr{})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox/signalbox/internal/httpdoor"
+	"github.com/signalbox/signalbox/internal/httplimit"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 // Server listens for a Gateway.
 type Server struct {
 	gateway  *Gateway
-	door     *httpdoor.Door
+	limiter  *httplimit.Limiter
 	http     *http.Server
 	listener net.Listener
 	serving  sync.WaitGroup
@@ -44,11 +44,10 @@ func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("http: listen on %s: %w", address, err)
 	}
-	most := cmp.Or(g.config.Connections, defaultConnections)
-	s := &Server{gateway: g, door: httpdoor.New(httpdoor.Limits{
-		Connections: most, OfAddress: most / 2, Bytes: heldBytes, Proxies: g.config.Proxies,
+	s := &Server{gateway: g, limiter: httplimit.New(httplimit.Limits{
+		Connections: cmp.Or(g.config.Connections, defaultConnections), Bytes: heldBytes,
 	})}
-	s.listener = s.door.Listen(listener)
+	s.listener = s.limiter.Listen(listener)
 	if config != nil {
 		config = config.Clone()
 		config.NextProtos = []string{"http/1.1"} // a connection has one request at a time
@@ -59,7 +58,7 @@ func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	s.door.Attach(s.http)
+	s.limiter.Attach(s.http)
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("the HTTP API is served no more", "error", err)
@@ -85,6 +84,6 @@ func (s *Server) Close() {
 
 // WriteMetrics writes the metrics of the server, in the text form of Prometheus.
 func (s *Server) WriteMetrics(w io.Writer) {
-	s.door.WriteMetrics(w)
+	s.limiter.WriteMetrics(w)
 	s.gateway.writeMetrics(w)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +22,7 @@ import (
 )
 
 const (
-	// crowd is how many connections a stranger opens: more than the door of these tests has for all, and more than
-	// there are places for calls.
+	// crowd is how many connections a stranger opens: more than the gateway of these tests has for all.
 	crowd, connections = 1300, 512
 	// soon is within what time another client must be answered beside that.
 	soon = time.Second
@@ -97,14 +97,22 @@ func (d *door) served(who string, by *http.Client) {
 	}
 }
 
-// ask makes a request, and returns how long a good answer took.
+// ask makes a request with a good token, and returns how long a good answer took.
 func (d *door) ask(by *http.Client, method, url, body string) (time.Duration, error) {
+	d.Helper()
+	return d.askAs(by, "good", method, url, body)
+}
+
+// askAs is ask with a token, or without one if it is empty.
+func (d *door) askAs(by *http.Client, token, method, url, body string) (time.Duration, error) {
 	d.Helper()
 	r, err := http.NewRequestWithContext(d.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
-	r.Header.Set("Authorization", "Bearer good")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
 	r.Header.Set("Content-Type", "application/json")
 	began := time.Now()
 	answer, err := by.Do(r)
@@ -229,7 +237,7 @@ func TestAnAnswerThatIsNotReadHoldsNoPlace(t *testing.T) {
 	if _, err = io.ReadFull(c, first); err != nil { // the answer is under way, and larger than what systems buffer
 		t.Fatal(err)
 	}
-	await(t, "its place is free", func() bool { return d.stage.gateway.calls.taken() == 0 })
+	await(t, "its place is free", func() bool { return d.stage.gateway.calls.Load() == 0 })
 	await(t, "the answer counts as held", func() bool { return d.held() >= len(data) })
 	c.Close()
 	await(t, "nothing is held", func() bool { return d.held() == 0 })
@@ -249,17 +257,16 @@ func (d *door) held() (bytes int) {
 func TestATokenThatIsRefusedIsAskedForOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		var c callers
-		c.open = func(context.Context, string) (*client.Client, error) {
+		c := newCallers(func(context.Context, string) (*client.Client, error) {
 			asked++
 			time.Sleep(time.Millisecond)
 			return nil, &protocol.Error{Status: protocol.StatusUnauthorized}
-		}
+		})
 		var waiting sync.WaitGroup
 		for i := range 200 {
 			waiting.Go(func() {
 				time.Sleep(time.Duration(i) * time.Microsecond)
-				if _, err := c.acquire(t.Context(), "bad"); problemCode(err) != http.StatusUnauthorized {
+				if _, err := c.acquire(t.Context(), "bad", netip.Addr{}); problemCode(err) != http.StatusUnauthorized {
 					t.Error(err)
 				}
 			})

@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/internal/httpdoor"
+	"github.com/signalbox/signalbox/internal/fairshare"
+	"github.com/signalbox/signalbox/internal/httplimit"
 	"github.com/signalbox/signalbox/internal/shape"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -60,7 +61,8 @@ type call struct {
 	text     []byte // of the answer
 	w        http.ResponseWriter
 	r        *http.Request
-	conn     *httpdoor.Conn
+	conn     *httplimit.Conn
+	turn     *fairshare.Turn
 	from     netip.Addr    // of the caller
 	address  string        // of the caller for people, with the proxy
 	spent    time.Duration // of callTimeout, on finding the caller

@@ -12,16 +12,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/signalbox/signalbox/internal/httpdoor"
+	"github.com/signalbox/signalbox/internal/httplimit"
 )
 
 // The limits of the admin server. The server is for few, well-known clients, and must not hold the host up if clients
 // are neither.
 const (
-	// maxConnections is the largest number of connections, and maxOfAddress the largest number from one address. A
-	// further connection takes the place of the connection that has been idle for longest.
+	// maxConnections is the largest number of connections. A further connection replaces an idle one of an address
+	// that has more than its share.
 	maxConnections = 256
-	maxOfAddress   = 192
 	// pageLimit is how many pages besides health are made at once; well below maxConnections.
 	pageLimit     = 32
 	headerTimeout = 5 * time.Second
@@ -51,15 +50,15 @@ func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, erro
 	if err != nil {
 		return nil, fmt.Errorf("admin: listen on %s: %w", address, err)
 	}
-	door := httpdoor.New(httpdoor.Limits{Connections: maxConnections, OfAddress: maxOfAddress})
-	s := &Server{listener: door.Listen(listener)}
+	limiter := httplimit.New(httplimit.Limits{Connections: maxConnections})
+	s := &Server{listener: limiter.Listen(listener)}
 	s.http = &http.Server{
 		Handler:           limited(pages),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	door.Attach(s.http)
+	limiter.Attach(s.http)
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("health, metrics and status are served no more", "error", err)
@@ -101,7 +100,7 @@ func limited(pages http.Handler) http.Handler {
 			return
 		}
 		defer func() { <-places }()
-		if conn := httpdoor.Of(r); conn.Begin() {
+		if conn := httplimit.Of(r); conn.Begin() {
 			defer conn.End()
 			pages.ServeHTTP(w, r)
 		}

@@ -83,8 +83,8 @@ func connectionLimit(descriptors int) int {
 
 func reservedFiles(descriptors int) int { return min(descriptors/4, 4096) }
 
-// DoorConnections is how many connections a door beside the listeners may have: half of the reserved descriptors.
-func DoorConnections() int { return max(reservedFiles(fileLimit())/2, 1) }
+// GatewayConnections is how many connections a gateway beside the listeners may have: half of the reserved descriptors.
+func GatewayConnections() int { return max(reservedFiles(fileLimit())/2, 1) }
 
 // assumedFileLimit is the limit of file descriptors on an operating system that does not say.
 const assumedFileLimit = 16 << 10

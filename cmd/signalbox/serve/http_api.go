@@ -54,7 +54,7 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 	}
 	g := gateway.New(gateway.Config{
 		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
-		Files: console.Files(), Proxies: s.HTTPTrustedProxies, Connections: transport.DoorConnections(),
+		Files: console.Files(), Proxies: s.HTTPTrustedProxies, Connections: transport.GatewayConnections(),
 		Note: func(ctx context.Context, a gateway.Act) error {
 			return h.NoteAct(ctx, server.Act{Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why})
 		},

@@ -1,4 +1,4 @@
-package httpdoor
+package httplimit
 
 import (
 	"net/http"
@@ -42,17 +42,6 @@ func TestTheClientIsWhoTrustedProxiesName(t *testing.T) {
 		}
 		if got := proxies.Client(r); got.String() != c.client {
 			t.Errorf("%s: %v, not %s", c.what, got, c.client)
-		}
-	}
-}
-
-// TestAddressesCountByWhatOneClientHas.
-func TestAddressesCountByWhatOneClientHas(t *testing.T) {
-	for address, counted := range map[string]string{
-		"192.0.2.1": "192.0.2.1/32", "2001:db8:1:2:3::4": "2001:db8:1:2::/64",
-	} {
-		if got := Prefix(netip.MustParseAddr(address)); got.String() != counted {
-			t.Errorf("%s counts as %v", address, got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package httpdoor
+package httplimit
 
 import (
 	"net/http"
@@ -59,15 +59,4 @@ func Address(text string) netip.Addr {
 	}
 	address, _ := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 	return address.Unmap().WithZone("")
-}
-
-// Prefix returns the prefix by which an address is counted: the address itself, and of IPv6 the network of 64 bits,
-// which one client has for itself.
-func Prefix(address netip.Addr) netip.Prefix {
-	bits := address.BitLen()
-	if address.Is6() {
-		bits = 64
-	}
-	prefix, _ := address.Prefix(bits)
-	return prefix
 }

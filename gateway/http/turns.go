@@ -1,0 +1,84 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/signalbox/signalbox/internal/fairshare"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// How much a request may hold, and from when on, is in DESIGN.md.
+const (
+	// callsPerProcessor is how many requests are carried out at once for each processor; the others wait for their
+	// turn. A request that takes longer than longCall waits for hosts, so the next one begins beside it.
+	callsPerProcessor = 64
+	longCall          = 100 * time.Millisecond
+	// maxWaits is how many requests wait for other sessions, and how many event streams are open, together.
+	maxWaits = 1024
+	// heldBytes is how much memory bodies and answers under way take together.
+	heldBytes = 128 << 20
+)
+
+// errTurnedAway is the answer to a request that had no turn in time.
+var errTurnedAway = refuse(protocol.StatusOverloaded, "too many requests are under way")
+
+// serveInTurn carries out a complete request. The turn is over before the answer is written, however slowly the caller
+// reads.
+func (c *call) serveInTurn(of *route) (err error) {
+	c.gateway.calls.Add(1)
+	defer c.gateway.calls.Add(-1)
+	waiting, cancel := context.WithTimeoutCause(c.r.Context(), callTimeout, errTurnedAway)
+	defer cancel()
+	if c.turn, err = c.gateway.turns.Take(waiting, c.party()); err != nil {
+		if errors.Is(err, errTurnedAway) {
+			c.gateway.turnedAway.Add(1)
+		}
+		return err
+	}
+	defer c.turn.End()
+	if !c.conn.Begin() {
+		return context.Canceled // the connection is closed
+	}
+	defer c.conn.End()
+	err = of.serve(c)
+	c.gateway.note(c, of, err)
+	return err
+}
+
+// wait takes a place for a request that waits for others. The returned context ends when the place is needed for
+// another party. The caller calls leave.
+func (c *call) wait(ctx context.Context) (waiting context.Context, leave func(), err error) {
+	waiting, cancel := context.WithCancel(ctx)
+	place := c.gateway.waits.Unit(1, cancel)
+	if !place.Assign(c.party(), fairshare.Idle) {
+		cancel()
+		return nil, nil, refuse(protocol.StatusOverloaded, "too many requests wait, or too many event streams are open")
+	}
+	return waiting, func() { place.Leave(); cancel() }, nil
+}
+
+// party is who has sent the request.
+func (c *call) party() fairshare.Party {
+	return fairshare.Party{Token: c.identity(), Address: fairshare.Network(c.from)}
+}
+
+// identity identifies the accepted token of a request; empty for none.
+func (c *call) identity() string {
+	if c.token == "" || c.caller == nil {
+		return ""
+	}
+	return c.caller.name
+}
+
+// deliver writes the answer of a request, in JSON.
+func (c *call) deliver() {
+	if c.text == nil || !c.conn.Hold(cap(c.text)) {
+		return
+	}
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(answerTimeout))
+	writeBody(c.w, http.StatusOK, "application/json", c.text)
+	c.conn.Hold(0)
+}

@@ -1,0 +1,187 @@
+package fairshare
+
+import (
+	"container/list"
+	"net/netip"
+
+	"github.com/signalbox/signalbox/internal/heap"
+)
+
+// holders are the parties that hold something of a pool, by token and address.
+type holders struct {
+	tokens map[string]*tokenHolder
+	// withTokens is how much parties with a token hold, withoutToken how much parties without a token hold.
+	withTokens, withoutToken int64
+}
+
+// tokenHolder is a token, or all parties without a token.
+type tokenHolder struct {
+	name      string
+	held      int64
+	addresses map[netip.Prefix]*holder
+	// spare has the addresses with units in a state, the address that holds most first.
+	spare [Pinned]heap.Heap[*holder, byHeld]
+}
+
+// holder is a party.
+type holder struct {
+	token   *tokenHolder
+	address netip.Prefix
+	held    int64
+	units   int
+	// queues have the units by state, in the order of the units' last changes. at are the places in tokenHolder.spare.
+	queues [Pinned]list.List
+	at     [Pinned]int
+}
+
+// of returns the holder of a party.
+func (h *holders) of(p Party) *holder {
+	t := h.tokens[p.Token]
+	if t == nil {
+		if h.tokens == nil {
+			h.tokens = make(map[string]*tokenHolder)
+		}
+		t = &tokenHolder{name: p.Token, addresses: make(map[netip.Prefix]*holder)}
+		for s := range t.spare {
+			t.spare[s].By.state = State(s)
+		}
+		h.tokens[p.Token] = t
+	}
+	found := t.addresses[p.Address]
+	if found == nil {
+		found = &holder{token: t, address: p.Address}
+		t.addresses[p.Address] = found
+	}
+	return found
+}
+
+// add counts what a party takes or gives back.
+func (h *holders) add(to *holder, size int64) {
+	to.held += size
+	to.token.held += size
+	if to.token.name == "" {
+		h.withoutToken += size
+	} else {
+		h.withTokens += size
+	}
+	for s := range to.queues {
+		if to.queues[s].Len() > 0 {
+			to.token.spare[s].Fix(to.at[s])
+		}
+	}
+}
+
+// prune forgets a party without units.
+func (h *holders) prune(of *holder) {
+	if of.units > 0 {
+		return
+	}
+	delete(of.token.addresses, of.address)
+	if len(of.token.addresses) == 0 {
+		delete(h.tokens, of.token.name)
+	}
+}
+
+// shares returns into how many equal shares the limit is divided for tokens of t's half, and whether the half holds more
+// than its share.
+func (h *holders) shares(t *tokenHolder, limit int64) (shares int64, above bool) {
+	halves, half := int64(1), h.withTokens+h.withoutToken
+	if h.tokens[""] != nil && len(h.tokens) > 1 {
+		halves, half = 2, h.withTokens
+		if t.name == "" {
+			half = h.withoutToken
+		}
+	}
+	shares = halves
+	if t.name != "" {
+		shares *= int64(len(h.tokens)) - (halves - 1)
+	}
+	return shares, half*halves > limit
+}
+
+// tokenAbove returns the number of equal shares, and whether a token and its half hold more than their share.
+func (h *holders) tokenAbove(t *tokenHolder, limit int64) (shares int64, above bool) {
+	shares, above = h.shares(t, limit)
+	return shares, above && t.held*shares > limit
+}
+
+// above reports whether a party, its token and its half hold more than their share.
+func (h *holders) above(of *holder, limit int64) bool {
+	shares, above := h.tokenAbove(of.token, limit)
+	return above && of.held*shares*int64(len(of.token.addresses)) > limit
+}
+
+// spare returns the unit in a state to take next: of the largest half, token and address above their share, the unit
+// with the oldest last change. spare returns nil if no party above its share has a unit in the state.
+func (h *holders) spare(s State, limit int64) *Unit {
+	var best *Unit
+	for _, t := range h.tokens {
+		shares, above := h.tokenAbove(t, limit)
+		if !above || len(t.spare[s].Items) == 0 {
+			continue
+		}
+		most := t.spare[s].First() // further addresses in the heap hold less
+		if most.held*shares*int64(len(t.addresses)) <= limit {
+			continue
+		}
+		if u := most.first(s); best == nil || h.before(u, best) {
+			best = u
+		}
+	}
+	return best
+}
+
+// before reports whether a unit is taken before the unit of another token.
+func (h *holders) before(u, other *Unit) bool {
+	a, b := u.holder.token, other.holder.token
+	if (a.name == "") != (b.name == "") {
+		return (h.withoutToken > h.withTokens) == (a.name == "")
+	}
+	if a.held != b.held {
+		return a.held > b.held
+	}
+	return u.since < other.since
+}
+
+// first returns the unit in a state with the oldest last change.
+func (h *holder) first(s State) *Unit { return h.queues[s].Front().Value.(*Unit) }
+
+// enqueue puts a unit at the end of the queue of its state.
+func (h *holder) enqueue(u *Unit) {
+	if u.state == Pinned {
+		return
+	}
+	u.queued = h.queues[u.state].PushBack(u)
+	if h.queues[u.state].Len() == 1 {
+		h.token.spare[u.state].Push(h)
+	}
+}
+
+// dequeue takes a unit out of its queue.
+func (h *holder) dequeue(u *Unit) {
+	if u.queued == nil {
+		return
+	}
+	queue, spare := &h.queues[u.state], &h.token.spare[u.state]
+	queue.Remove(u.queued)
+	u.queued = nil
+	if queue.Len() == 0 {
+		spare.Remove(h.at[u.state])
+	} else {
+		spare.Fix(h.at[u.state])
+	}
+}
+
+// byHeld orders addresses with units in a state: by held size, the largest first, then by the age of the oldest unit.
+type byHeld struct{ state State }
+
+// Before implements heap.Order.
+func (b byHeld) Before(x, y *holder) bool {
+	if x.held != y.held {
+		return x.held > y.held
+	}
+	return x.first(b.state).since < y.first(b.state).since
+}
+
+// Placed implements heap.Order.
+func (b byHeld) Placed(h *holder, at int) { h.at[b.state] = at }

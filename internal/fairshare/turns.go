@@ -1,0 +1,181 @@
+package fairshare
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+)
+
+// Turns bounds the number of running calls. Further calls wait, and parties take turns: parties with and without a token
+// alternate, then tokens, then addresses. So a party with few calls waits for at most one call of every other party,
+// however many calls wait. All goroutines may use Turns.
+type Turns struct {
+	limit    int
+	patience time.Duration
+
+	mu      sync.Mutex // guards the next fields, and those of turns
+	running list.List  // of *Turn, in the order of their begin
+	waiting waitingCalls
+	timer   *time.Timer
+	armed   bool // the timer is to fire
+}
+
+// Turn is the turn of a call.
+type Turn struct {
+	of    *Turns
+	ready chan struct{} // closed when the turn comes; nil for a turn without a wait
+
+	// Guarded by Turns.mu.
+	began time.Time
+	at    *list.Element // in Turns.running, or in the queue of the party
+	queue *waitingCalls // nil if the call does not wait
+}
+
+// NewTurns returns the turns of at most limit running calls. A call that has run for longer than patience probably waits
+// for a host, so the next call begins beside it. Patience 0 counts calls to their end.
+func NewTurns(limit int, patience time.Duration) *Turns {
+	return &Turns{limit: limit, patience: patience}
+}
+
+// Take waits for a turn, which lasts until End. Take fails with the context's cause.
+func (t *Turns) Take(ctx context.Context, by Party) (*Turn, error) {
+	turn := &Turn{of: t}
+	t.mu.Lock()
+	if t.running.Len() < t.limit {
+		turn.begin()
+		t.mu.Unlock()
+		return turn, nil
+	}
+	turn.ready = make(chan struct{})
+	t.waiting.add(turn, by)
+	t.arm()
+	t.mu.Unlock()
+	select {
+	case <-turn.ready:
+		return turn, nil
+	case <-ctx.Done():
+		turn.End()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// End ends a turn. Further calls of End do nothing.
+func (turn *Turn) End() {
+	t := turn.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case turn.queue != nil:
+		turn.queue.remove(turn)
+	case turn.at != nil:
+		t.running.Remove(turn.at)
+		turn.at = nil
+		t.next()
+	}
+}
+
+// begin has a call run. mu is held.
+func (turn *Turn) begin() {
+	turn.began = time.Now()
+	turn.at = turn.of.running.PushBack(turn)
+}
+
+// next has waiting calls run. mu is held.
+func (t *Turns) next() {
+	for t.running.Len() < t.limit {
+		turn := t.waiting.next()
+		if turn == nil {
+			return
+		}
+		turn.begin()
+		close(turn.ready)
+	}
+}
+
+// arm has the timer look at running calls while others wait. mu is held.
+func (t *Turns) arm() {
+	if t.armed || t.patience == 0 {
+		return
+	}
+	t.armed = true
+	left := time.Until(t.running.Front().Value.(*Turn).began.Add(t.patience))
+	if t.timer == nil {
+		t.timer = time.AfterFunc(left, t.pass)
+	} else {
+		t.timer.Reset(left)
+	}
+}
+
+// pass begins waiting calls beside calls that have run for longer than patience.
+func (t *Turns) pass() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.armed = false
+	for !t.waiting.empty() {
+		oldest := t.running.Front().Value.(*Turn)
+		if time.Since(oldest.began) < t.patience {
+			t.arm()
+			return
+		}
+		t.running.Remove(oldest.at)
+		oldest.at = nil
+		t.next()
+	}
+}
+
+// waitingCalls is a queue of a party's calls, or of such queues.
+type waitingCalls struct {
+	order list.List // of *Turn, or of *waitingCalls
+
+	// For a queue within a parent.
+	parent *waitingCalls
+	key    any
+	at     *list.Element
+	known  map[any]*waitingCalls // the queues within
+}
+
+func (w *waitingCalls) empty() bool { return w.order.Len() == 0 }
+
+// add puts a call at the end of its party's queue.
+func (w *waitingCalls) add(turn *Turn, by Party) {
+	for _, key := range []any{by.Token == "", by.Token, by.Address} {
+		within := w.known[key]
+		if within == nil {
+			within = &waitingCalls{parent: w, key: key}
+			within.at = w.order.PushBack(within)
+			if w.known == nil {
+				w.known = make(map[any]*waitingCalls)
+			}
+			w.known[key] = within
+		}
+		w = within
+	}
+	turn.queue, turn.at = w, w.order.PushBack(turn)
+}
+
+// next takes out the call to run next, and moves the call's party to the end. next returns nil for an empty queue.
+func (w *waitingCalls) next() *Turn {
+	for !w.empty() {
+		first := w.order.Front()
+		turn, is := first.Value.(*Turn)
+		if !is {
+			w = first.Value.(*waitingCalls)
+			w.parent.order.MoveToBack(w.at)
+			continue
+		}
+		w.remove(turn)
+		return turn
+	}
+	return nil
+}
+
+// remove takes a call out of its party's queue.
+func (w *waitingCalls) remove(turn *Turn) {
+	w.order.Remove(turn.at)
+	turn.queue, turn.at = nil, nil
+	for ; w.parent != nil && w.empty(); w = w.parent {
+		w.parent.order.Remove(w.at)
+		delete(w.parent.known, w.key)
+	}
+}

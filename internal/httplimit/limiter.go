@@ -1,0 +1,124 @@
+// Package httplimit bounds what clients hold of an HTTP server, by the rule of package fairshare. A Limiter accepts
+// every connection. If there are too many, it closes an idle connection of a client that has more than its share.
+// The handlers report who has sent a request, and how far the request is, by the methods of Conn.
+package httplimit
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/internal/fairshare"
+)
+
+// Limits are the limits of a Limiter.
+type Limits struct {
+	// Connections is the largest number of connections. Connections whose first request is under way may exceed it by
+	// half.
+	Connections int
+	// Bytes is how much memory all bodies and answers under way may take together. 0 is for a server that does not
+	// report the memory.
+	Bytes int64
+}
+
+// Limiter keeps the connections of one server. All goroutines may use a Limiter.
+type Limiter struct {
+	accepted           atomic.Uint64
+	connections, bytes *fairshare.Pool
+}
+
+// New returns a Limiter.
+func New(l Limits) *Limiter {
+	return &Limiter{connections: fairshare.NewPool(int64(l.Connections)), bytes: fairshare.NewPool(l.Bytes)}
+}
+
+// Attach has the limiter follow the states of a server's connections.
+func (l *Limiter) Attach(s *http.Server) {
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		if conn := known(c); conn != nil {
+			switch state {
+			case http.StateActive:
+				conn.keep(conn.place.Set(conn.state()))
+			case http.StateIdle:
+				conn.answered()
+			}
+		}
+	}
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		conn := known(c)
+		if conn == nil {
+			return ctx
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		conn.endsWith(cancel)
+		return context.WithValue(ctx, key{}, conn)
+	}
+}
+
+// known returns the limiter's connection below a server's.
+func known(c net.Conn) *Conn {
+	if secured, is := c.(*tls.Conn); is {
+		c = secured.NetConn()
+	}
+	conn, _ := c.(*Conn)
+	return conn
+}
+
+type key struct{}
+
+// Of returns the connection of a request; nil for a request to a server without a limiter. A nil Conn bounds nothing.
+func Of(r *http.Request) *Conn {
+	c, _ := r.Context().Value(key{}).(*Conn)
+	return c
+}
+
+// Listen has the limiter keep the connections of a listener.
+func (l *Limiter) Listen(of net.Listener) net.Listener { return &listener{of, l} }
+
+type listener struct {
+	net.Listener
+	limiter *Limiter
+}
+
+// Accept implements net.Listener. If the system has no file for a further connection, an idle one is closed.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			if outOfFiles(err) {
+				l.limiter.connections.Spare()
+			}
+			return nil, err
+		}
+		if conn := l.limiter.admit(c); conn != nil {
+			return conn, nil
+		}
+	}
+}
+
+// admit admits a connection, and returns nil for one that was closed.
+func (l *Limiter) admit(raw net.Conn) *Conn {
+	l.accepted.Add(1)
+	from := Address(raw.RemoteAddr().String())
+	c := &Conn{Conn: raw, limiter: l, party: fairshare.Party{Address: fairshare.Network(from)}}
+	c.place = l.connections.Unit(1, c.reset)
+	if !c.keep(c.place.Assign(c.party, fairshare.Arriving)) {
+		return nil
+	}
+	return c
+}
+
+// WriteMetrics writes the metrics of the limiter.
+func (l *Limiter) WriteMetrics(w io.Writer) {
+	connections, bytes := l.connections.Counts(), l.bytes.Counts()
+	fmt.Fprintf(w, "signalbox_http_connections %d\n", connections.Held)
+	fmt.Fprintf(w, "signalbox_http_connections_accepted_total %d\n", l.accepted.Load())
+	for reason, of := range map[string]fairshare.Counts{"CONNECTIONS": connections, "BYTES": bytes} {
+		fmt.Fprintf(w, "signalbox_http_connections_closed_total{reason=%q} %d\n", reason, of.Taken+of.Refused)
+	}
+	fmt.Fprintf(w, "signalbox_http_held_bytes %d\n", bytes.Held)
+}
