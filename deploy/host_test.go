@@ -70,7 +70,7 @@ func loadedHost(t *testing.T) string {
 	nobody := addresses[4] // no process listens there
 	cert, key := selfSigned(t)
 	arguments := []string{"serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
-		"--raft-snapshot-batches", strconv.Itoa(snapshotBatches),
+		"--raft-snapshot-bytes", "64KiB",
 		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
 		"--http-listen", addresses[5],
 		"--client-advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
@@ -153,9 +153,6 @@ func awaitGovernor(t *testing.T, address string) {
 	}
 }
 
-// snapshotBatches is how many batches lie between two snapshots of the host.
-const snapshotBatches = 100
-
 // saveSnapshot changes things until the page of the host counts a snapshot that was saved since it was started.
 func saveSnapshot(t *testing.T, address, page string) {
 	t.Helper()
@@ -175,7 +172,7 @@ func saveSnapshot(t *testing.T, address, page string) {
 	}
 	const none = "signalbox_log_snapshots_saved_total{shard=\"1\"} 0\n"
 	for changed := 0; strings.Contains(get(t, page), none); {
-		for range snapshotBatches / 4 {
+		for range 25 {
 			changed++
 			if err := node.Update(ctx, "changes", []byte(strconv.Itoa(changed))); err != nil {
 				t.Fatal(err)

@@ -90,6 +90,9 @@ type Log interface {
 type Entry struct {
 	Index uint64
 	Data  []byte // valid during Apply only
+	// Commands is set by Apply: how many commands the batch has. A log that saves snapshots counts them, because a
+	// restart applies all commands since the last snapshot.
+	Commands int
 }
 
 // StateMachine is the consumer of a log. Apply, PrepareSnapshot and Restore never overlap; Snapshot.Save may run

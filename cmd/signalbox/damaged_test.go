@@ -16,7 +16,7 @@ import (
 // TestADirectoryThatLacksAFileIsRefusedByItsName: the missing file is named, and the code says that another start does
 // not help.
 func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
-	p := newPlace(t, "--raft-snapshot-batches", "100")
+	p := newPlace(t, "--raft-snapshot-bytes", "64KiB")
 	s := p.serve(t)
 	s.awaitReady()
 	ctx := t.Context()

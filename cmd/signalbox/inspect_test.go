@@ -29,7 +29,7 @@ func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 		t.Fatal(err)
 	}
 	h, err := host.Start(host.Options{Settings: given, Version: programVersion(), AdjustLog: func(c *raftlog.Config) {
-		c.SnapshotEntries, c.KeepEntries = 5, 1
+		c.SnapshotBytes, c.KeepBytes = 5*raftlog.BatchBytes, raftlog.BatchBytes
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -211,10 +211,8 @@ func (h *Host) openLog() (err error) {
 		Used: h.identity.Started, Damaged: h.logDamaged, Relieve: h.disk.Relieve,
 		LogEnd: h.directory.LogEnd(), Confirmed: h.confirmed(),
 		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
-		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
-		SnapshotBytes: int64(s.RaftSnapshotBytes), KeepBytes: keptBytes(int64(s.RaftSnapshotBytes)),
-		Room: h.disk.Room, Full: h.disk.Guard, Synced: h.logSynced, Transfers: h.logSnapshots,
-		Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
+		SnapshotBytes: int64(s.RaftSnapshotBytes), Room: h.disk.Room, Full: h.disk.Guard,
+		Synced: h.logSynced, Transfers: h.logSnapshots, Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
 	}
 	if h.options.AdjustLog != nil {
 		h.options.AdjustLog(&config)
@@ -229,13 +227,6 @@ func (h *Host) openLog() (err error) {
 	h.arriving.Go(h.keepAnchored)
 	return nil
 }
-
-// keptBatches is how many batches stay in the log behind a snapshot, given the number of batches between two
-// snapshots: enough to spare a host that was away for a moment a snapshot, and little beside the dropped batches.
-func keptBatches(between int) int { return between / 5 }
-
-// keptBytes is keptBatches for bytes.
-func keptBytes(between int64) int64 { return between / 4 }
 
 // coreConfig is the configuration of the server.
 func (h *Host) coreConfig() server.Config {

@@ -19,10 +19,6 @@ func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 		"watches":            {settings.DefaultWatches, server.DefaultWatches},
 		"ping interval":      {settings.DefaultPingInterval, server.DefaultPingInterval},
 		"tick":               {settings.DefaultRaftTick, raftlog.DefaultTick},
-		"snapshots":          {settings.DefaultRaftSnapshotBatches, raftlog.DefaultSnapshotEntries},
-		"snapshot bytes":     {settings.DefaultRaftSnapshotBytes, raftlog.DefaultSnapshotBytes},
-		"bytes kept":         {int(keptBytes(settings.DefaultRaftSnapshotBytes)), raftlog.DefaultKeepBytes},
-		"batches kept":       {keptBatches(settings.DefaultRaftSnapshotBatches), raftlog.DefaultKeepEntries},
 	} {
 		if c.settings != c.limit {
 			t.Errorf("%s: the settings have %v, the host has %v", name, c.settings, c.limit)

@@ -2,10 +2,12 @@ package replica
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // TestABatchThatThisHostNeverProposedHaltsIt plants a batch with the host's own number and a sequence that is to come.
@@ -18,6 +20,33 @@ func TestABatchThatThisHostNeverProposedHaltsIt(t *testing.T) {
 	batch := shard.AppendGathered(nil, s.proposer, 1<<40, clock.Stamp{}, 1, command)
 	if err := r.Apply([]shard.Entry{{Index: r.AppliedIndex() + 1, Data: batch}}); err == nil || halted == nil {
 		t.Fatalf("Apply returned %v, and Halt was called with %v", err, halted)
+	}
+}
+
+// TestApplyReportsTheCommandsOfEachBatch to the log, whose snapshots depend on them, for batches of other hosts.
+func TestApplyReportsTheCommandsOfEachBatch(t *testing.T) {
+	s := standalone(t, 1)
+	ofMeta, err := meta.AppendBatch(nil, &meta.Batch{Commands: slices.Repeat(
+		[]meta.Command{{Kind: meta.CmdGraceConfirmed}}, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofData := shard.AppendBatch(nil, &shard.Batch{Commands: []shard.Command{
+		{Kind: shard.CmdContinue}, {Kind: shard.CmdContinue},
+	}})
+	for _, c := range []struct {
+		machine shard.StateMachine
+		applied uint64
+		batch   []byte
+		want    int
+	}{
+		{s.Meta, s.Meta.applied.Load(), ofMeta, 3},
+		{s.Replicas[0], s.Replicas[0].AppliedIndex(), ofData, 2},
+	} {
+		entries := []shard.Entry{{Index: c.applied + 1, Data: c.batch}}
+		if err := c.machine.Apply(entries); err != nil || entries[0].Commands != c.want {
+			t.Errorf("%T: %d commands are reported, want %d; %v", c.machine, entries[0].Commands, c.want, err)
+		}
 	}
 }
 

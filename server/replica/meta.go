@@ -185,6 +185,7 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 		if err := meta.DecodeBatch(entries[i].Data, &m.batch, m.Machine.Level()); err != nil {
 			return m.set.Halt(fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err))
 		}
+		entries[i].Commands = len(m.batch.Commands)
 		m.effects.Reset()
 		m.Machine.Apply(&m.batch, &m.effects)
 		m.applied.Store(entries[i].Index)

@@ -160,6 +160,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 				r.set.metrics.Commit.Observe(int64(began.Sub(proposed)))
 			}
 		}
+		entries[i].Commands = len(r.batch.Commands)
 		r.Machine.Apply(&r.batch, &r.effects)
 		r.applied.Store(entries[i].Index)
 		r.set.metrics.Applied(len(r.batch.Commands), int64(r.set.Now().Sub(began)))

@@ -56,10 +56,11 @@ func (c *checker) checkLimits() {
 	if s.RaftTick%time.Millisecond != 0 && !c.rejected("raft-tick") {
 		c.reject("raft-tick", "it is not a whole number of milliseconds", "round it, such as 20ms")
 	}
-	// Below the least values a shard does little else than saving. Above the largest values the log fills the disk,
-	// and a restart has all of the log to apply.
-	inRange(c, "raft-snapshot-batches", s.RaftSnapshotBatches, 100, 1_000_000)
-	inRange(c, "raft-snapshot-bytes", s.RaftSnapshotBytes, 1<<20, 64<<30)
+	// Below the least value a shard does little else than saving. Above the largest value the log fills the disk, and
+	// a restart has all of the log to apply.
+	if s.RaftSnapshotBytes != 0 {
+		inRange(c, "raft-snapshot-bytes", s.RaftSnapshotBytes, 64<<10, 64<<30)
+	}
 }
 
 // inRange rejects a value out of its bounds.

@@ -70,10 +70,8 @@ type Settings struct {
 	// RaftTick is how often a leader calls the other hosts. A host tries to lead after a silence of 6 to 12 ticks,
 	// and of 300 ms at least. Equal on all hosts.
 	RaftTick time.Duration `yaml:"raft-tick"`
-	// RaftSnapshotBatches is the number of batches after which a shard saves a snapshot and drops the log before the
-	// snapshot, except a fifth of RaftSnapshotBatches.
-	RaftSnapshotBatches int `yaml:"raft-snapshot-batches"`
-	// RaftSnapshotBytes is the number of bytes after which a shard saves a snapshot, if they come before the batches.
+	// RaftSnapshotBytes is the length of the log after which a shard saves a snapshot and drops the log before the
+	// snapshot, except a quarter of RaftSnapshotBytes. Zero derives the length from the last snapshot.
 	RaftSnapshotBytes Size `yaml:"raft-snapshot-bytes"`
 	// RaftMetrics adds the series of the Raft engine to the metrics.
 	RaftMetrics bool `yaml:"raft-metrics"`
@@ -161,11 +159,6 @@ const (
 	DefaultWatches          = 65_536
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 50 * time.Millisecond
-
-	// DefaultRaftSnapshotBatches is the default of the log: see raftlog.DefaultSnapshotEntries.
-	DefaultRaftSnapshotBatches = 50_000
-	// DefaultRaftSnapshotBytes is the default of the log: see raftlog.DefaultSnapshotBytes.
-	DefaultRaftSnapshotBytes = 64 << 20
 )
 
 // Off is the address of an unwanted listener.
@@ -181,23 +174,21 @@ const (
 // Defaults returns the default settings. Fields that depend on other settings are still empty.
 func Defaults() Settings {
 	return Settings{
-		DataDir:             DefaultDataDir,
-		AdminListen:         DefaultAdminListen,
-		TLSListen:           Off,
-		DataLimit:           protocol.DefaultDataBytes,
-		RequestsInFlight:    DefaultRequestsInFlight,
-		Watches:             DefaultWatches,
-		PendingLimit:        512 << 20,
-		PartialLimit:        64 << 20,
-		WatchMemory:         512 << 20,
-		ShardObjects:        shard.DefaultShardObjects,
-		ShardBytes:          shard.DefaultShardBytes,
-		PingInterval:        DefaultPingInterval,
-		RaftTick:            DefaultRaftTick,
-		LogFormat:           FormatText,
-		LogLevel:            slog.LevelInfo,
-		RaftSnapshotBatches: DefaultRaftSnapshotBatches,
-		RaftSnapshotBytes:   DefaultRaftSnapshotBytes,
+		DataDir:          DefaultDataDir,
+		AdminListen:      DefaultAdminListen,
+		TLSListen:        Off,
+		DataLimit:        protocol.DefaultDataBytes,
+		RequestsInFlight: DefaultRequestsInFlight,
+		Watches:          DefaultWatches,
+		PendingLimit:     512 << 20,
+		PartialLimit:     64 << 20,
+		WatchMemory:      512 << 20,
+		ShardObjects:     shard.DefaultShardObjects,
+		ShardBytes:       shard.DefaultShardBytes,
+		PingInterval:     DefaultPingInterval,
+		RaftTick:         DefaultRaftTick,
+		LogFormat:        FormatText,
+		LogLevel:         slog.LevelInfo,
 	}
 }
 

@@ -115,14 +115,11 @@ var table = []row{
 			"another one leads; up to 250ms, and above the round trip between the hosts",
 	},
 	{
-		name: "raft-snapshot-batches", group: groupRaft, hint: "NUMBER",
-		help: "how many batches lie between two snapshots of a shard; a fifth of as many stay in the log behind one, " +
-			"for hosts that lag",
-	},
-	{
 		name: "raft-snapshot-bytes", group: groupRaft, hint: "SIZE",
-		help: "how many bytes of batches lie between two snapshots of a shard, where those are fewer batches; where " +
-			"the last snapshot is larger, as many bytes as that. A quarter of as many stay in the log behind one",
+		help: "log length at which a shard saves a snapshot: the bytes of its changes, and what they cost a restart " +
+			"besides, 512 bytes for each batch and 160 for each command; a quarter stays in the log, for hosts " +
+			"that lag",
+		otherwise: "the size of the last snapshot, at least 64MiB, of which 16MiB stay",
 	},
 	{
 		name: "raft-metrics", group: groupRaft,

@@ -100,7 +100,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
 		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "40ms",
 		"http-trusted-proxies": "10.0.0.0/8,2001:db8::1/128",
-		"raft-metrics":         "true", "raft-snapshot-batches": "1000", "raft-snapshot-bytes": "8MiB",
+		"raft-metrics":         "true", "raft-snapshot-bytes": "8MiB",
 		"admin-listen": "127.0.0.1:8", "pprof": "true",
 		"http-names":  "box.example.com,box",
 		"http-listen": "127.0.0.1:9", "http-ca": pem, "console-actions": "true", "data-limit": "128KiB",

@@ -43,7 +43,8 @@ func actUntilKilled() {
 		config: Config{
 			Host: shard.HostID(id), Incarnation: incarnationOf(shard.HostID(id)), DataDir: os.Args[1],
 			Founders: foundersOf(1), Deployment: 42,
-			SnapshotEntries: 20, KeepEntries: 5, ProposalTimeout: patience, BarrierTimeout: patience / 3,
+			SnapshotBytes: 20 * BatchBytes, KeepBytes: 5 * BatchBytes,
+			ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}.withDefaults(),
 		logs: make(map[uint64]shard.Log), machines: make(map[uint64]*recorder),
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -206,5 +207,62 @@ func BenchmarkTransfer(b *testing.B) {
 		for next.propose("taken over") != shard.OutcomeApplied {
 		}
 		leader = next
+	}
+}
+
+// applyCounter is an idler that counts the applied entries.
+type applyCounter struct {
+	idler
+	applied atomic.Int64
+}
+
+func (c *applyCounter) Apply(entries []shard.Entry) error {
+	c.applied.Add(int64(len(entries)))
+	return nil
+}
+
+// BenchmarkReplay is the start of a host whose log has many entries behind no snapshot, for each entry: what an entry
+// costs a restart before the state machine applies it.
+func BenchmarkReplay(b *testing.B) {
+	const entries = 100_000
+	for _, size := range []int{60, 600, 6000} {
+		b.Run(fmt.Sprint("bytes=", size), func(b *testing.B) {
+			m := newCluster(b, 1, func(c *Config) { defaultTimes(c); c.SnapshotBytes = 1 << 40 })[0]
+			open := func() *applyCounter {
+				host, err := Open(m.config)
+				if err != nil {
+					b.Fatal(err)
+				}
+				machine := &applyCounter{idler: idler{newRecorder()}}
+				m.host = host
+				if m.log, err = host.Start(testShard, machine); err != nil {
+					b.Fatal(err)
+				}
+				return machine
+			}
+			machine := open()
+			eventually(b, "a leader", func() bool { return m.log.Leadership().Leader != 0 })
+			slots := make(chan struct{}, 64)
+			for range entries {
+				slots <- struct{}{}
+				if err := m.log.Propose(make([]byte, size), func(shard.Outcome) { <-slots }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			eventually(b, "all entries", func() bool { return machine.applied.Load() == entries })
+			m.machine = machine.recorder
+			spent := 0.0
+			for b.Loop() {
+				b.StopTimer()
+				m.host.Close()
+				before := processorTime()
+				b.StartTimer()
+				machine = open()
+				eventually(b, "all entries", func() bool { return machine.applied.Load() == entries })
+				spent += processorTime() - before
+			}
+			b.ReportMetric(spent/float64(b.N)/entries, "cpu-us/entry")
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(b.N)/entries, "us/entry")
+		})
 	}
 }

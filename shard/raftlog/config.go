@@ -31,13 +31,9 @@ const (
 	DefaultMaxInFlight = 256
 	// DefaultMaxInFlightBytes bounds the memory of a shard's unfinished batches.
 	DefaultMaxInFlightBytes = 64 << 20
-	// DefaultSnapshotEntries counts batches: at a hundred operations each, five million.
-	DefaultSnapshotEntries = 50_000
-	// DefaultKeepEntries is how many batches a host may miss in a restart without a snapshot from the leader.
-	DefaultKeepEntries = 10_000
 	// DefaultSnapshotBytes and DefaultKeepBytes bound the room of a small state on the disk.
 	DefaultSnapshotBytes = 64 << 20
-	DefaultKeepBytes     = 16 << 20
+	DefaultKeepBytes     = DefaultSnapshotBytes / keptPart
 	// DefaultWorkers steps all shards of a host in one goroutine.
 	DefaultWorkers = 1
 )
@@ -52,6 +48,8 @@ const (
 	MinSecretBytes = 16
 	// MaxBatchBytes is the largest batch that can be proposed.
 	MaxBatchBytes = transport.MaxBatchBytes
+
+	keptPart = 4 // of the log between two snapshots stays behind a snapshot by default: one in so many bytes
 
 	minTick = time.Millisecond
 	maxTick = time.Second
@@ -106,15 +104,14 @@ type Config struct {
 	MaxInFlight      int
 	MaxInFlightBytes int
 
-	// SnapshotEntries and SnapshotBytes say after how many batches, and after how many bytes of batches, a replica
-	// saves a snapshot and drops the log before the snapshot; after a larger last snapshot, its size counts instead of
-	// SnapshotBytes. Both bound how much a restart must apply again, and the room of the log on the disk.
-	SnapshotEntries int
-	SnapshotBytes   int64
-	// KeepEntries and KeepBytes are how many batches before a snapshot, and how many bytes of batches, stay in the log
-	// for followers that lag: whichever is less.
-	KeepEntries int
-	KeepBytes   int64
+	// SnapshotBytes is the length of the log after which a replica saves a snapshot and drops the log before the
+	// snapshot: the bytes of the batches, and BatchBytes and CommandBytes for each batch and command. The length
+	// bounds how much a restart must apply, and the room of the log on the disk. Default: the size of the last
+	// snapshot, at least DefaultSnapshotBytes.
+	SnapshotBytes int64
+	// KeepBytes is the length of the log before a snapshot that stays for followers that lag; commands do not count
+	// there. Default: a quarter of SnapshotBytes, or DefaultKeepBytes.
+	KeepBytes int64
 
 	// Workers is how many goroutines step the shards. While a worker syncs, all shards of the worker stand still;
 	// workers that save at the same time share a sync. The number is fixed when the data directory is first used.
@@ -182,11 +179,8 @@ func (c Config) Validate() error {
 	if c.MaxInFlightBytes < 1 {
 		return bad("%d bytes in flight: want at least 1", c.MaxInFlightBytes)
 	}
-	if c.SnapshotEntries < 1 || c.KeepEntries < 1 {
-		return bad("a snapshot every %d entries, %d kept: want at least 1 of each", c.SnapshotEntries, c.KeepEntries)
-	}
-	if c.SnapshotBytes < 1 || c.KeepBytes < 1 {
-		return bad("a snapshot every %d bytes, %d kept: want at least 1 of each", c.SnapshotBytes, c.KeepBytes)
+	if c.SnapshotBytes < 0 || c.KeepBytes < 1 {
+		return bad("a snapshot every %d bytes, %d kept: want at least 0 and 1", c.SnapshotBytes, c.KeepBytes)
 	}
 	if c.Workers < 1 || c.Workers > MaxWorkers {
 		return bad("%d workers: want 1 to %d", c.Workers, MaxWorkers)
@@ -230,10 +224,7 @@ func (c Config) withDefaults() Config {
 	c.BarrierTimeout = cmp.Or(c.BarrierTimeout, DefaultBarrierTimeout)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, DefaultMaxInFlight)
 	c.MaxInFlightBytes = cmp.Or(c.MaxInFlightBytes, DefaultMaxInFlightBytes)
-	c.SnapshotEntries = cmp.Or(c.SnapshotEntries, DefaultSnapshotEntries)
-	c.KeepEntries = cmp.Or(c.KeepEntries, DefaultKeepEntries)
-	c.SnapshotBytes = cmp.Or(c.SnapshotBytes, DefaultSnapshotBytes)
-	c.KeepBytes = cmp.Or(c.KeepBytes, DefaultKeepBytes)
+	c.KeepBytes = cmp.Or(c.KeepBytes, c.SnapshotBytes/keptPart, DefaultKeepBytes)
 	c.Workers = cmp.Or(c.Workers, DefaultWorkers)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 func crashingHost(machine *recorder) shard.Log {
 	config := Config{
 		Host: 1, Incarnation: incarnationOf(1), DataDir: os.Args[1],
-		SnapshotEntries: 50, KeepEntries: 10,
+		SnapshotBytes: 50 * BatchBytes, KeepBytes: 10 * BatchBytes,
 	}
 	host, err := Open(config)
 	if err == nil {

@@ -74,7 +74,7 @@ func TestAnImportedStateIsWhatAShardBeginsWith(t *testing.T) {
 // TestRemnantsHaveAllThatReachedTheHost: also what the host had not learned to be committed; and nothing of the host is
 // changed.
 func TestRemnantsHaveAllThatReachedTheHost(t *testing.T) {
-	members := newCluster(t, 3, func(c *Config) { c.SnapshotEntries, c.KeepEntries = 8, 2 })
+	members := newCluster(t, 3, func(c *Config) { c.SnapshotBytes, c.KeepBytes = 8*BatchBytes, 2*BatchBytes })
 	openAll(members)
 	leader := leaderOf(t, members)
 	want := leader.mustPropose(0, 30)

@@ -69,8 +69,7 @@ func newLog(h *Host, shardID uint64, replica replicaRecord, founders map[uint64]
 		ended:   make(chan struct{}),
 		lost:    time.Now(),
 	}
-	growth := newGrowth(extent{uint64(h.config.SnapshotEntries), uint64(h.config.SnapshotBytes)},
-		extent{uint64(h.config.KeepEntries), uint64(h.config.KeepBytes)})
+	growth := newGrowth(uint64(h.config.SnapshotBytes), uint64(h.config.KeepBytes))
 	l.machine = newMachine(shardID, target, h.config.Logger, growth, h.saves, l.newestSnapshot)
 	l.machine.room = func() error { return h.room(0) }
 	l.leadership.Store(new(shard.Leadership))

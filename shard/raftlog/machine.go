@@ -81,7 +81,11 @@ func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, 
 	}
 	m.applied.Store(last)
 	if len(entries) > 0 {
-		m.growth.add(entries[0].Index, last, bytes)
+		commands := 0
+		for i := range entries {
+			commands += entries[i].Commands
+		}
+		m.growth.add(entries[0].Index, last, bytes, commands)
 		m.saves.applied.Add(uint64(len(entries)))
 	}
 	clear(entries)

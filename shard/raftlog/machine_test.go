@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -28,7 +29,7 @@ func (s shortReader) Restore(r io.Reader) error {
 // newTestMachine returns a machine on a recorder, in whose log the newest snapshot has an index.
 func newTestMachine(t *testing.T, newest uint64) (*machine, *recorder) {
 	r := newRecorder()
-	g := newGrowth(extent{1, 1}, extent{1, 1})
+	g := newGrowth(1, 1)
 	known := func() (uint64, bool) { return newest, newest > 0 }
 	return newMachine(testShard, r, testLogger(t), g, newSaves(), known), r
 }
@@ -51,6 +52,33 @@ func TestEntriesThatAreNotInOrderStopTheReplica(t *testing.T) {
 		}
 		if got := r.applied(); !slices.Equal(got, []string{"c", "f"}) {
 			t.Errorf("entries %v after 5: %q were applied", indices, got)
+		}
+	}
+}
+
+// commanding is a state machine whose batches have so many commands.
+type commanding struct {
+	shard.StateMachine
+	commands int
+}
+
+func (c commanding) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		entries[i].Commands = c.commands
+	}
+	return c.StateMachine.Apply(entries)
+}
+
+func TestCommandsBringTheNextSnapshotForward(t *testing.T) {
+	for commands, want := range map[int]bool{0: false, 4: false, 5: true} {
+		m, r := newTestMachine(t, 0)
+		m.growth = newGrowth(2*(BatchBytes+5*CommandBytes), 1)
+		m.target = commanding{r, commands}
+		if _, err := m.Update(entries(2, 3)); err != nil {
+			t.Fatal(err)
+		}
+		if m.growth.check() != want {
+			t.Errorf("two batches of %d commands make a snapshot due: %t", commands, !want)
 		}
 	}
 }
@@ -190,11 +218,7 @@ func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, r := newTestMachine(t, 0)
-				every := extent{1 << 40, 1 << 40}
-				if c.every > 0 {
-					every.entries = c.every
-				}
-				m.growth = newGrowth(every, extent{1, 1})
+				m.growth = newGrowth(cmp.Or(c.every*(BatchBytes+1), 1<<40), 1)
 				apply(t, m)
 				m.growth.prepare()
 				m.growth.write(uint64(c.writes * len(slowPart)))

@@ -246,7 +246,7 @@ func (f *fullHost) again(batches []string) error {
 // log stays, and the host goes on meanwhile.
 func TestASnapshotForWhichThereIsNoRoomIsGivenUp(t *testing.T) {
 	p := newPowerHost(t)
-	p.config.SnapshotEntries, p.config.Damaged = 1000, func(err error) { t.Errorf("the host stops: %v", err) }
+	p.config.SnapshotBytes, p.config.Damaged = 1000*BatchBytes, func(err error) { t.Errorf("the host stops: %v", err) }
 	filling := &fillingDisk{FS: vfs.Default, only: savedSuffix}
 	filling.left.Store(math.MaxInt64)
 	host, err := open(p.config, &disk{Files: Files{FS: filling, OpenData: filling.openData,

@@ -53,7 +53,7 @@ type powerHost struct {
 }
 
 func newPowerHost(t *testing.T) *powerHost {
-	one := newCluster(t, 1, func(c *Config) { c.SnapshotEntries, c.KeepEntries = 10, 5 })[0]
+	one := newCluster(t, 1, func(c *Config) { c.SnapshotBytes, c.KeepBytes = 10*BatchBytes, 5*BatchBytes })[0]
 	config := one.config
 	config.Tick = 2 * time.Millisecond
 	root := t.TempDir()

@@ -116,7 +116,9 @@ func (s *lostShard) wired(m *member) {
 func loseMajority(t *testing.T) *lostShard {
 	t.Helper()
 	s := &lostShard{held: make(map[[2]shard.HostID]*gate)}
-	all := newCluster(t, 3, func(c *Config) { c.ElectionTicks, c.SnapshotEntries, c.KeepEntries = 50, 8, 2 })
+	all := newCluster(t, 3, func(c *Config) {
+		c.ElectionTicks, c.SnapshotBytes, c.KeepBytes = 50, 8*BatchBytes, 2*BatchBytes
+	})
 	for _, m := range all {
 		s.wired(m)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // fewEntries makes snapshots frequent and logs short.
-func fewEntries(c *Config) { c.SnapshotEntries, c.KeepEntries = 10, 2 }
+func fewEntries(c *Config) { c.SnapshotBytes, c.KeepBytes = 10*BatchBytes, 2*BatchBytes }
 
 func (r *recorder) awaitSaved(t testing.TB, n int32) {
 	t.Helper()

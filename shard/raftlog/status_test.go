@@ -72,7 +72,7 @@ func TestABatchIsInFlightUntilItsOutcome(t *testing.T) {
 }
 
 func TestStatusAfterARestoreCountsTheSnapshotAsApplied(t *testing.T) {
-	one := openOne(t, func(c *Config) { c.SnapshotEntries, c.KeepEntries = 10, 1 })
+	one := openOne(t, func(c *Config) { c.SnapshotBytes, c.KeepBytes = 10*BatchBytes, BatchBytes })
 	want := one.mustPropose(0, 11)
 	one.awaitSnapshot()
 	one.close()

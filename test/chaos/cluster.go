@@ -41,7 +41,7 @@ type cluster struct {
 	claimed    []bool
 	absent     []bool // places whose hosts are not of the cluster
 	starts     int
-	batches    int // between snapshots, for hosts that are started; 0 for their default
+	batches    int // about between snapshots, for hosts that are started; 0 for their default
 	loads      int // starts of hosts that had a snapshot to load
 	activities map[Activity]int
 	seen       map[string]partialSnapshot // by their paths
@@ -140,10 +140,13 @@ func (c *cluster) snapshotArgs() []string {
 	if c.batches == 0 {
 		return nil
 	}
-	return []string{"--raft-snapshot-batches", strconv.Itoa(c.batches)}
+	return []string{"--raft-snapshot-bytes", strconv.Itoa(c.batches * batchBytes)}
 }
 
-// snapshotEvery sets after how many batches hosts save snapshots that are started from now on.
+// batchBytes is about what a batch of an act counts for the log of a host: one or two commands with little data.
+const batchBytes = 1 << 10
+
+// snapshotEvery sets after about how many batches hosts save snapshots that are started from now on.
 func (c *cluster) snapshotEvery(batches int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

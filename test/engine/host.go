@@ -58,7 +58,7 @@ func (w *world) newHost(id shard.HostID) *host {
 	h.Machine = raftlogtest.NewMachine(w.network, address(id), raftlog.Config{
 		Host: id, Incarnation: founders[id], Founders: founders, Deployment: 42,
 		Tick: w.plan.Ticks[id-1], ProposalTimeout: 4 * time.Second, BarrierTimeout: 4 * time.Second,
-		SnapshotEntries: w.plan.SnapshotEntries, KeepEntries: w.plan.KeepEntries,
+		SnapshotBytes: w.plan.logBytes(w.plan.SnapshotEntries), KeepBytes: w.plan.logBytes(w.plan.KeepEntries),
 		Damaged: func(err error) { h.damaged(err) },
 	})
 	return h

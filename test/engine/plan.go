@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
 // Plan is what a world is like. All of it is drawn from its seed.
@@ -21,7 +23,7 @@ type Plan struct {
 	Writers int
 	Think   time.Duration
 	Bytes   int
-	// SnapshotEntries and KeepEntries are those of the hosts.
+	// SnapshotEntries is how many entries lie between two snapshots of a host, KeepEntries how many stay in the log.
 	SnapshotEntries, KeepEntries int
 }
 
@@ -53,6 +55,9 @@ func (p Plan) String() string {
 		"%d writers each %v with %d bytes, a snapshot in %d", p.Seed, p.Length, p.Hosts,
 		p.Ticks, p.Faults, p.Sync, p.Delay, p.Writers, p.Think, p.Bytes, p.SnapshotEntries)
 }
+
+// logBytes is what so many entries count for the log of a host.
+func (p Plan) logBytes(entries int) int64 { return int64(entries * (raftlog.BatchBytes + p.Bytes)) }
 
 // Again is the command that plays the plan again.
 func (p Plan) Again() string {

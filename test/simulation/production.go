@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,8 +75,9 @@ func (p *production) newHost(id shard.HostID) *productionHost {
 	h.Machine = raftlogtest.NewMachine(p.network, address(id), raftlog.Config{
 		Host: id, Incarnation: servertest.Incarnation(id), Founders: p.founders, Deployment: 1 + p.births,
 		ProposalTimeout: timeout, BarrierTimeout: timeout,
-		SnapshotEntries: int(plan.SnapshotEvery), KeepEntries: int(cmp.Or(plan.SnapshotKeep, 1)),
-		Damaged: func(err error) { p.damaged(h, err) },
+		SnapshotBytes: int64(plan.SnapshotEvery * raftlog.BatchBytes),
+		KeepBytes:     int64(max(plan.SnapshotKeep, 1) * raftlog.BatchBytes),
+		Damaged:       func(err error) { p.damaged(h, err) },
 	})
 	h.Disk().Slow(func() time.Duration {
 		p.mu.Lock()

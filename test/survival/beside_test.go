@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +23,6 @@ import (
 	"github.com/signalbox/signalbox/loadgen"
 	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/server/servertest/process"
-	"github.com/signalbox/signalbox/server/settings"
 )
 
 // TestLocksBesideBackups, which measures rather than tests, runs where its host has objects.
@@ -66,11 +64,10 @@ func TestLocksBesideBackups(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	const none = "1000000" // batches to the next snapshot
 	var places []*place
 	for _, name := range []string{"full", "bare"} {
 		found, err := process.Places(program, dir, []string{name}, append([]string{"--raft-snapshot-bytes", "64GiB",
-			"--raft-snapshot-batches", none, "--pprof"}, roomForAll...)...)
+			"--pprof"}, roomForAll...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +96,8 @@ func TestLocksBesideBackups(t *testing.T) {
 		all = append(all, disturbance{name: "backups onto the disk, " + rate, once: saving(file, "--rate", rate)})
 	}
 	all = append(all,
-		disturbance{name: "snapshots by default", args: []string{
-			"--raft-snapshot-batches", strconv.Itoa(settings.DefaultRaftSnapshotBatches),
-			"--raft-snapshot-bytes", strconv.Itoa(settings.DefaultRaftSnapshotBytes)}},
-		disturbance{name: "snapshots of 20,000 batches", args: []string{"--raft-snapshot-batches", "20000"}})
+		disturbance{name: "snapshots by default", args: []string{"--raft-snapshot-bytes", "0"}},
+		disturbance{name: "snapshots one after the other", args: []string{"--raft-snapshot-bytes", "32MiB"}})
 	only := regexp.MustCompile(*besideOnly)
 	b.compare(slices.DeleteFunc(all, func(d disturbance) bool {
 		return d.name != "alone" && !only.MatchString(d.name)

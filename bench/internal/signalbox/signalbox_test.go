@@ -113,7 +113,7 @@ func TestAHostThatHasNotAppliedWhatTheLeaderHadIsBehind(t *testing.T) {
 
 // TestAHostGrows fills a host with a little.
 func TestAHostGrows(t *testing.T) {
-	c, ctx := started(t, 1, "--raft-snapshot-batches", "100")
+	c, ctx := started(t, 1, "--raft-snapshot-bytes", "64KiB")
 	first, err := c.open(ctx)
 	if err != nil {
 		t.Fatal(err)
