@@ -156,7 +156,7 @@ func (c *fakeConn) refuse(r *protocol.Request, s protocol.Status) {
 }
 
 func (c *fakeConn) push(id uint64, m protocol.PushMessage) {
-	if !c.closed {
+	if !c.closed && !c.host.mute {
 		c.encoder.Push(&c.out, id, m)
 		c.flush()
 	}

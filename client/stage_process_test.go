@@ -112,6 +112,20 @@ func (s *processStage) lead(host int) {
 	s.ready()
 }
 
+// leaderOfMost returns the host that leads the most shards.
+func (s *processStage) leaderOfMost(t *testing.T) (leader *process.Host) {
+	t.Helper()
+	most := 0
+	for _, h := range s.hosts {
+		n, err := h.Led()
+		check(t, err)
+		if n > most {
+			most, leader = n, h
+		}
+	}
+	return leader
+}
+
 func (s *processStage) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -270,7 +270,13 @@ func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 	for {
 		r := c.routes.Load()
 		s := r.shard(m.ShardID)
-		if s == nil || s.leader == leader || c.routes.CompareAndSwap(r, r.withLeader(m.ShardID, leader)) {
+		if s == nil || s.leader == leader {
+			return
+		}
+		if c.routes.CompareAndSwap(r, r.withLeader(m.ShardID, leader)) {
+			if last := s.leader; last != nil && (from == nil || last != HostOf(from)) {
+				last.doubt()
+			}
 			return
 		}
 	}

@@ -117,6 +117,29 @@ func (h *Host) GoingAway(from *conn.Conn, why error) {
 	}
 }
 
+// Silent implements conn.Owner. If the host hangs, another host will lead: a client that is connected to no other host
+// asks one, and hears of the leader over the connection made for that.
+func (h *Host) Silent(*conn.Conn) {
+	c := h.cluster
+	for _, other := range c.Hosts() {
+		if other != h && other.Up() != nil {
+			return
+		}
+	}
+	c.scope.Go(func() { _ = c.refresh(c.scope.Context(), nil, h) }) // if it fails, the host is reported silent again
+}
+
+// doubt is for a host that led a shard which another host leads now. The host may hang, and is asked.
+func (h *Host) doubt() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.stripes {
+		if c := h.stripes[i].conn; c != nil {
+			c.Doubt()
+		}
+	}
+}
+
 // TokenExpiring implements conn.Owner.
 func (h *Host) TokenExpiring(from *conn.Conn, token string, left time.Duration) {
 	h.cluster.config.TokenExpiring(from.Welcome().HostID, from.Address(), token, left)

@@ -161,7 +161,11 @@ func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 				route.replicas = append(route.replicas, h)
 			}
 		}
-		if last := old.shard(s.ID).leaderOf(); route.leader == nil && slices.Contains(c.hosts, last) {
+		switch last := old.shard(s.ID).leaderOf(); {
+		case last == nil || last == route.leader:
+		case route.leader != nil:
+			last.doubt()
+		case slices.Contains(c.hosts, last):
 			route.leader = last
 		}
 		next.shards = append(next.shards, route)

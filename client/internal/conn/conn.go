@@ -42,6 +42,8 @@ type Owner interface {
 	// RoutingChanged gets a push that is good for the call only.
 	RoutingChanged(from *Conn, push *protocol.RoutingChanged)
 	GoingAway(from *Conn, why error)
+	// Silent says that the host answers neither requests nor a ping. The connection may come back to life.
+	Silent(from *Conn)
 	// TokenExpiring says after which time the host closes the connection, because the named token expires.
 	TokenExpiring(from *Conn, token string, left time.Duration)
 	// ConnectionLost says that the connection is down, before requests and sessions hear of the loss.
@@ -80,6 +82,7 @@ type Conn struct {
 	lastID   uint64
 	handlers map[uint64]Handler
 	open     int           // requests without an answer
+	answers  uint64        // so far
 	together bool          // the latest answer did not come by itself: other callers are about to send too
 	held     []heldRequest // the host would refuse them, because too many are open
 	sessions map[uint64]Session
@@ -171,6 +174,7 @@ func (c *Conn) post(h Handler, m protocol.RequestMessage) (id uint64, err error)
 		return id, nil
 	}
 	c.open++
+	c.pinger.watch()
 	return id, nil
 }
 

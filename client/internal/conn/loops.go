@@ -139,6 +139,7 @@ func (c *Conn) readNext() error {
 	}
 	if a.Kind.IsAnswer() {
 		c.open--
+		c.answers++
 		c.token.answeredAlone = a.ID == c.token.alone
 		for len(c.held) > 0 && c.open < c.room(0) { // requests that were held back fit now
 			c.out.B = append(c.out.B, c.held[0].frame...)

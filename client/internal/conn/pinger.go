@@ -12,6 +12,14 @@ import (
 // maxSilence is the longest time between two pings, whatever sessions and hosts ask for.
 const maxSilence = 5 * time.Second
 
+const (
+	// silence is how long a host may answer nothing while requests are open before it is sent a ping, and how long it
+	// may take to answer that ping before the client makes sure that it hears of leaders from another host.
+	silence = 500 * time.Millisecond
+	// doubtPatience is how long a host may take to answer a ping if another host leads a shard that it led.
+	doubtPatience = time.Second
+)
+
 var errSilent = errors.New("the host did not answer a ping")
 
 // pinger keeps a connection, and all sessions that are attached over it, alive, and brings the connection down when an
@@ -30,7 +38,11 @@ type pinger struct {
 	timer    *time.Timer
 	sent     scope.Instant // when the latest ping was sent, or HELLO, which counts as a ping
 	waiting  bool          // for the answer
+	doubted  bool          // since the latest answer another host has become the leader of a shard
 	stopped  bool
+
+	lookAt  scope.Instant // when to look whether the host is silent; 0 while no request is open
+	answers uint64        // of the connection, at the latest look
 }
 
 func (p *pinger) start(c *Conn) {
@@ -45,7 +57,7 @@ func (p *pinger) start(c *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !p.stopped {
-		p.timer = time.AfterFunc(p.idle, p.ping)
+		p.timer = time.AfterFunc(p.idle, p.run)
 	}
 }
 
@@ -106,41 +118,107 @@ func (p *pinger) interval() time.Duration {
 	return p.idle
 }
 
-// due is when there is something to do next. An answer may take three quarters of the interval: a third and a quarter
-// of a timeout leave enough of a lease to attach elsewhere.
+// due is when the next ping is due, or when the answer to the latest ping is overdue. An answer may take three quarters
+// of the interval: a third and a quarter of a timeout leave enough of a lease to attach elsewhere.
 func (p *pinger) due() scope.Instant {
-	if p.waiting {
-		return p.sent.Add(p.interval() * 3 / 4)
+	patience := p.interval()
+	switch {
+	case p.waiting && p.doubted:
+		patience = min(patience*3/4, doubtPatience)
+	case p.waiting:
+		patience = patience * 3 / 4
+	case p.pace > 0:
+		patience = min(patience, p.pace)
 	}
-	if p.pace > 0 {
-		return p.sent.Add(min(p.pace, p.interval()))
-	}
-	return p.sent.Add(p.interval())
+	return p.sent.Add(patience)
 }
 
 func (p *pinger) arm() {
-	if !p.stopped {
-		p.timer.Reset(max(p.due().Sub(p.conn.dialer.config.Scope.Now()), 0))
+	if p.stopped {
+		return
+	}
+	next := p.due()
+	if p.lookAt != 0 {
+		next = min(next, p.lookAt)
+	}
+	p.timer.Reset(max(next.Sub(p.now()), 0))
+}
+
+func (p *pinger) now() scope.Instant { return p.conn.dialer.config.Scope.Now() }
+
+// run does what is due: it sends a ping, brings the connection down because the answer to the latest ping is overdue,
+// or looks whether the host is silent.
+func (p *pinger) run() {
+	c := p.conn
+	c.mu.Lock()
+	var overdue, silent bool
+	if now := p.now(); !p.stopped {
+		overdue = p.waiting && now >= p.due()
+		if !p.waiting && now >= p.due() {
+			p.ping(now)
+		}
+		if p.lookAt != 0 && now >= p.lookAt {
+			silent = p.look(now)
+		}
+		p.arm()
+	}
+	c.mu.Unlock()
+	switch {
+	case overdue:
+		c.Fail(errSilent)
+	case silent:
+		c.owner.Silent(c)
 	}
 }
 
-// ping sends a ping when the next ping is due, or brings the connection down when the answer to the latest is overdue.
-func (p *pinger) ping() {
+func (p *pinger) ping(now scope.Instant) {
 	c := p.conn
-	c.mu.Lock()
-	if now := c.dialer.config.Scope.Now(); !p.stopped && now >= p.due() {
-		if p.waiting {
-			c.mu.Unlock()
-			c.Fail(errSilent)
-			return
-		}
-		if _, err := c.post(&pong{pinger: p, sent: now}, &protocol.Ping{}); err == nil {
-			p.sent, p.waiting = now, true
-			c.wakeWriter()
+	if _, err := c.post(&pong{pinger: p, sent: now}, &protocol.Ping{}); err == nil {
+		p.sent, p.waiting = now, true
+		c.wakeWriter()
+	}
+}
+
+// watch makes the pinger look at the host while requests are open. The look costs a request nothing while another one
+// has begun it already.
+func (p *pinger) watch() {
+	if p.lookAt == 0 && p.timer != nil {
+		p.lookAt, p.answers = p.now().Add(silence), p.conn.answers
+		p.arm()
+	}
+}
+
+// look sends a ping to a host that has answered nothing since the latest look though requests are open. It reports
+// whether the host has not answered a ping either.
+func (p *pinger) look(now scope.Instant) (silent bool) {
+	c := p.conn
+	if c.open == 0 {
+		p.lookAt = 0
+		return false
+	}
+	if c.answers == p.answers {
+		if silent = p.waiting; !silent {
+			p.ping(now)
 		}
 	}
+	p.lookAt, p.answers = now.Add(silence), c.answers
+	return silent
+}
+
+// Doubt says that another host leads a shard that the host of the connection led. A host that does not answer a ping
+// soon after that hangs, so the connection is brought down: requests that wait for it are sent to the new leader.
+func (c *Conn) Doubt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &c.pinger
+	if p.stopped || p.timer == nil {
+		return
+	}
+	p.doubted = true
+	if !p.waiting {
+		p.ping(p.now())
+	}
 	p.arm()
-	c.mu.Unlock()
 }
 
 // pong waits for the answer to one ping.
@@ -157,7 +235,7 @@ func (po *pong) Answered(from *Conn, a *protocol.Answer) {
 	p := po.pinger
 	p.vouched.Store(int64(po.sent))
 	from.mu.Lock()
-	p.waiting = false
+	p.waiting, p.doubted = false, false
 	if p.pace > 0 {
 		p.arm() // else the timer fires early enough anyway
 	}

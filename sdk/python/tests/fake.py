@@ -41,6 +41,7 @@ class FakeHost:
         self.hooks: dict[str, Hook] = {}
         self.heard: list[tuple[float, str, dict[str, Any]]] = []
         self.connections: list[FakeConnection] = []
+        self.hangs = False
         self.order = 1000
         self.session = 7 << 52
         self.server: asyncio.Server
@@ -60,6 +61,10 @@ class FakeHost:
         for c in list(self.connections):
             c.close()
         await self.server.wait_closed()
+
+    def hang(self) -> None:
+        """From now on it answers nothing; its connections stay open, and new ones are taken."""
+        self.hangs = True
 
     async def __aenter__(self) -> "FakeHost":
         await self.start()
@@ -89,7 +94,7 @@ class FakeHost:
                 values = wire.fields(raw) | {"request": raw[1]}
                 self.heard.append((time.monotonic(), name, values))
                 hook = self.hooks.get(name)
-                answer = hook(c, values) if hook else self.answer(name, values)
+                answer = None if self.hangs else hook(c, values) if hook else self.answer(name, values)
                 async with self._news:
                     self._news.notify_all()
                 if answer is None:
@@ -155,7 +160,7 @@ class FakeCluster:
     def announce(self) -> None:
         """All hosts tell the clients that are connected to them which host leads."""
         for h in self.hosts:
-            for c in h.connections:
+            for c in h.connections if not h.hangs else ():
                 for shard in (0, 1):
                     c.send("ROUTING_CHANGED", 0, {"version": 1, "shard_id": shard, "leader_host_id": h.leader.id,
                                                   "term": self.term})

@@ -363,6 +363,48 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                     await client.node("/x").describe("x", consistency=consistency)
                 self.assertLessEqual(len(asked), 3, f"{consistency}: {asked}")
 
+    async def test_requests_under_way_at_a_hung_leader_go_to_the_next(self) -> None:
+        for given in (1, 3):  # hosts that the client knows; it finds the others when the leader is silent
+            with self.subTest(given=given):
+                cluster = await self.enterAsyncContext(FakeCluster(3))
+                leader = cluster.hosts[0]
+                leader.hooks["ACQUIRE"] = lambda c, v: None  # it may be carried out, and is not answered
+                async with signalbox.connect(cluster.addresses[:given]) as client:
+                    session = await client.session("/x", 30)
+                    began = time.monotonic()
+                    task = asyncio.create_task(session.semaphore("job", create=False).acquire())
+                    sent = await leader.hears("ACQUIRE")
+                    await asyncio.sleep(0)
+                    leader.hang()
+                    await asyncio.sleep(2)
+                    cluster.lead(cluster.hosts[1])
+                    cluster.announce()
+                    async with asyncio.timeout(1):
+                        lease = await task
+                    self.assertLess(time.monotonic() - began, 3)
+                    again = await cluster.hosts[1].hears("ACQUIRE")
+                    self.assertEqual(again["number"], sent["number"], "it is sent again under its number")
+                    self.assertTrue(lease.held)
+
+    async def test_a_slow_leader_keeps_its_connection(self) -> None:
+        cluster = await self.enterAsyncContext(FakeCluster(3))
+        leader = cluster.hosts[0]
+        async with signalbox.connect(cluster.addresses) as client:
+            session = await client.session("/x", 30)
+            answer = leader.answer("ACQUIRE", {})
+
+            def late(c: FakeConnection, values: dict[str, Any]) -> None:
+                asyncio.get_running_loop().call_later(1.7, c.send, "ACQUIRE_ANSWER", values["request"], answer)
+
+            leader.hooks["ACQUIRE"] = late
+            lease = await session.semaphore("job", create=False).acquire()
+            cluster.lead(cluster.hosts[1])
+            cluster.announce()  # it answers pings, so it does not hang
+            await asyncio.sleep(1.5)
+            self.assertEqual(len(leader.of("HELLO")), 1)
+            self.assertTrue(lease.held)
+            self.assertIs(session._current and session._current.home and session._current.home.error, None)
+
     async def test_a_slot_that_moved_is_found_and_named_and_no_older_place_takes_it_back(self) -> None:
         other = await self.enterAsyncContext(FakeHost())
         slot = wire.semaphore_slot(1, "a")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import random
 import ssl
 import subprocess
@@ -545,6 +546,49 @@ class ThreeHosts(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(lost, 0, "a lease was lost though a majority lived")
         for name, found in fences.items():
             self.assertEqual(found, sorted(set(found)), f"fences of {name} do not grow")
+
+    async def test_callers_go_on_while_the_leader_hangs(self) -> None:
+        hosts = await asyncio.to_thread(Hosts, 3)
+        self.addCleanup(hosts.stop)
+        asked, acquired = [0.0] * 8, [0.0] * 8  # of the latest lock of each caller
+
+        async def work(client: signalbox.Client, i: int) -> None:
+            async with client.session("/hangs") as session:
+                while True:
+                    began = time.monotonic()
+                    async with session.lock(f"job{i}"):
+                        asked[i], acquired[i] = began, time.monotonic()
+                    await asyncio.sleep(0.001)
+
+        async def all_since(moment: float) -> float:
+            async with asyncio.timeout(60):
+                while min(asked) <= moment:
+                    await asyncio.sleep(0.005)
+            return max(acquired) - moment
+
+        took = []
+        async with contextlib.AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(signalbox.connect(hosts.addresses)) for _ in asked]
+            await clients[0].create_node("/hangs")
+            workers = [asyncio.create_task(work(c, i)) for i, c in enumerate(clients)]
+            for _ in range(int(os.environ.get("HUNG_ROUNDS", "1"))):
+                await all_since(time.monotonic())
+                cluster = clients[0]._core.cluster
+                await cluster.refresh()
+                leader = cluster.shards[cluster.data_shards()[0]].leader
+                hung = next(h for h in hosts.all if leader is not None and h.address in leader.addresses)
+                paused = time.monotonic()
+                hung.pause()
+                took.append(await all_since(paused))
+                hung.resume()
+                for w in workers:
+                    self.assertFalse(w.done(), "a caller has failed")
+            for w in workers:
+                w.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        took.sort()
+        print(f"until every caller had a lock: median {took[len(took) // 2]:.2f} s, worst {took[-1]:.2f} s")
+        self.assertLess(took[-1], 5, "the goal is 3 s on a machine that does nothing else")
 
     async def grows(self, number: Any, to: int, workers: list[asyncio.Task[None]]) -> None:
         async with asyncio.timeout(30):

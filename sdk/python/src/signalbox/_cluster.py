@@ -260,8 +260,11 @@ class Cluster:
         self.shards = {}
         for s in a["shards"]:
             leader = hosts.get(s["leader_host_id"])
-            if leader is None and s["id"] in old:
-                leader = old[s["id"]].leader
+            before = old[s["id"]].leader if s["id"] in old else None
+            if leader is None:
+                leader = before
+            elif before is not None and before is not leader and before.conn is not None:
+                before.conn.doubt()
             replicas = [hosts[i] for i in s["replica_host_ids"] if i in hosts]
             self.shards[s["id"]] = Shard(s["id"], leader, replicas)
         self.slots = [None] * wire.SLOTS
@@ -318,7 +321,10 @@ class Cluster:
             return
         if version > self.version:
             self.refresh_soon(conn)
-        self.shards[shard].leader = self.host(leader, address)
+        before, now = self.shards[shard].leader, self.host(leader, address)
+        self.shards[shard].leader = now
+        if before is not None and before is not now and before.conn is not None and before.conn is not conn:
+            before.conn.doubt()
 
     def data_shards(self) -> list[int]:
         """The ids of all shards but the meta shard."""

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 #: The longest time between two pings, in seconds, whatever sessions and hosts ask for.
 MAX_SILENCE = 5.0
+#: How long a host may answer nothing while requests are open before it is sent a ping, and how long it may take to
+#: answer that ping before the client makes sure that it hears of leaders from another host.
+SILENCE = 0.5
+#: How long a host may take to answer a ping if another host leads a shard that it led.
+DOUBT_PATIENCE = 1.0
 #: The longest frame that is read before a host has said its limits: that of the longest data.
 _LONGEST = 262144 + 2 * 1048576 + 65536
 #: The pushes of the second block that the client understands: INBOX and EXPIRING.
@@ -93,7 +98,7 @@ class _Pong:
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
         if wire.uint_of(raw, 2) == 0:
             conn.vouched = self.sent
-            conn.pong_missing = False
+            conn.pong_missing = conn.doubted = False
         return False
 
     def lost(self, conn: Connection, error: Transport) -> None:
@@ -104,7 +109,8 @@ class Connection(asyncio.Protocol):
     """A connection over which many sessions and requests go. All of it runs on the event loop."""
 
     __slots__ = (
-        "loop", "address", "host", "transport", "welcome", "error", "vouched", "pong_missing", "_buffer", "_out",
+        "loop", "address", "host", "transport", "welcome", "error", "vouched", "pong_missing", "doubted", "_buffer",
+        "_out", "_look_at", "_answers", "_seen",
         "_flushing", "_together", "_open", "_room", "_held", "_paused", "_last", "_handlers", "sessions", "_timeouts",
         "_smallest", "_idle", "_timer", "_pinged", "_limit_in", "_limit_out", "_requests", "_greeting", "_hello_sent",
     )
@@ -118,6 +124,11 @@ class Connection(asyncio.Protocol):
         #: When the latest ping that was answered was sent, by time.monotonic.
         self.vouched = 0.0
         self.pong_missing = False
+        #: Since the latest answer to a ping another host has become the leader of a shard.
+        self.doubted = False
+        #: When to look whether the host is silent; 0 while no request is open.
+        self._look_at = 0.0
+        self._answers = self._seen = 0  # so far, and at the latest look
         self._buffer = b""
         self._out: list[bytes] = []
         self._flushing = self._together = self._paused = False
@@ -175,7 +186,7 @@ class Connection(asyncio.Protocol):
         if 0 < w["ping_interval_ms"] / 1000 < self._idle:
             self._idle = w["ping_interval_ms"] / 1000
         self._pinged = self._hello_sent
-        self._timer = self.loop.call_later(self._idle, self._ping)
+        self._timer = self.loop.call_later(self._idle, self._fire)
         greeting.set_result(None)
 
     def knows(self, kind: int) -> bool:
@@ -202,6 +213,9 @@ class Connection(asyncio.Protocol):
             return request
         self._open += 1
         self._write(frame)
+        if not self._look_at:
+            self._look_at, self._seen = time.monotonic() + SILENCE, self._answers
+            self._arm()
         return request
 
     def _write(self, frame: bytes) -> None:
@@ -308,6 +322,7 @@ class Connection(asyncio.Protocol):
         handler = self._handlers.get(request)
         if wire.is_answer(kind):
             self._open -= 1
+            self._answers += 1
             if len(raw) > 2 and type(raw[2]) is not int and raw[2] is not None:
                 raise wire.Malformed("status: a uint is wanted")
             if self._held:
@@ -363,23 +378,58 @@ class Connection(asyncio.Protocol):
 
     def _due(self) -> float:
         # A third of a timeout until the ping and a quarter until its answer leave time to attach elsewhere.
-        return self._pinged + self._interval() * (0.75 if self.pong_missing else 1)
+        patience = self._interval()
+        if self.pong_missing:
+            patience *= 0.75
+            if self.doubted:
+                patience = min(patience, DOUBT_PATIENCE)
+        return self._pinged + patience
 
     def _arm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         if self.error is None:
-            self._timer = self.loop.call_later(max(self._due() - time.monotonic(), 0), self._ping)
+            due = min(self._due(), self._look_at) if self._look_at else self._due()
+            self._timer = self.loop.call_later(max(due - time.monotonic(), 0), self._fire)
 
-    def _ping(self) -> None:
+    def _fire(self) -> None:
+        if self.error is not None:
+            return
         now = time.monotonic()
-        if self.error is None and now >= self._due():
+        if now >= self._due():
             if self.pong_missing:
                 self.fail("the host did not answer a ping")
                 return
-            self._pinged, self.pong_missing = now, True
-            self.send(_Pong(now), PING, ())
+            self._ping(now)
+        if self._look_at and now >= self._look_at:
+            self._look(now)
         self._arm()
+
+    def _ping(self, now: float) -> None:
+        self._pinged, self.pong_missing = now, True
+        self.send(_Pong(now), PING, ())
+
+    def _look(self, now: float) -> None:
+        """Sends a ping to a host that has answered nothing since the latest look though requests are open. Where it has
+        not answered a ping either it is silent."""
+        if not self._open:
+            self._look_at = 0.0
+            return
+        silent = self._answers == self._seen
+        if silent and self.pong_missing and self.host is not None:
+            self.host.silent()
+        elif silent and not self.pong_missing:
+            self._ping(now)
+        self._look_at, self._seen = now + SILENCE, self._answers
+
+    def doubt(self) -> None:
+        """Another host leads a shard that this one led. If it does not answer a ping soon it hangs, and the connection is
+        brought down: requests that wait for it are sent to the new leader."""
+        if self.error is None:
+            self.doubted = True
+            if not self.pong_missing:
+                self._ping(time.monotonic())
+            self._arm()
 
     # The end.
 

@@ -135,6 +135,13 @@ class Host:
         self.error = Transport(f"host {conn.address}: {why}")
         self.retry_at = time.monotonic() + max(REQUESTS.pause(1), why.wait)
 
+    def silent(self) -> None:
+        """The host answers neither requests nor a ping. If it hangs, another host will lead: a client that is connected
+        to no other host asks one, and hears of the leader over the connection that is made for that."""
+        c = self.cluster
+        if not any(h.conn is not None for h in c.hosts if h is not self):
+            c.spawn(c.refresh(self))
+
     def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
         """The host knows a newer routing, or who leads a shard."""
         c = self.cluster
