@@ -170,6 +170,13 @@ var cases = []struct {
 		0 leaders: shard 1: handing the leadership from a to b
 		0 leaders: shard 2: handing the leadership from a to b
 		then: full`},
+	{"a voter that lags because its disk is nearly full is reported once", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.Seen.host(3).Full = true
+		s.Seen.shard(1).replica(3).BehindFor = 9000
+		return s
+	}, `
+		then: full`},
 	{"a host stops beside one whose disk is nearly full", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.Seen.Shards[1].Leader = 1
@@ -187,6 +194,10 @@ var cases = []struct {
 		s.learner("e", "")
 		s.Seen.host(4).Full = true
 		s.Seen.shard(1).replica(1025).BehindFor = 9000
+		p := s.State.Policy()
+		to := p
+		to.Copies = 1
+		s.done(s.State.SetPolicy(s.at(), p, to))
 		s.join("f", "", "")
 		return s
 	}, `
