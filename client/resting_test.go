@@ -63,7 +63,8 @@ func TestAClientAtRestAsksForNoRouting(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				return &countingConn{Conn: conn, counts: counts, decoder: protocol.NewRequestDecoder(protocol.MaxDataBytes)}, nil
+				decoder := protocol.NewRequestDecoder(protocol.MaxDataBytes)
+				return &countingConn{Conn: conn, counts: counts, decoder: decoder}, nil
 			}))
 		check(t, err)
 		defer resting.Close()

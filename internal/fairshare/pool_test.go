@@ -190,7 +190,6 @@ func TestSizesCount(t *testing.T) {
 	}
 }
 
-// TestNetworksCountByWhatOneClientHas.
 func TestNetworksCountByWhatOneClientHas(t *testing.T) {
 	for address, counted := range map[string]string{
 		"192.0.2.1": "192.0.2.1/32", "2001:db8:1:2:3::4": "2001:db8:1:2::/64",

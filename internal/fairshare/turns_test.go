@@ -152,7 +152,6 @@ func TestCallThatWaitsForOthersLetsMoreRun(t *testing.T) {
 	})
 }
 
-// TestCallThatGivesUpLeavesTheQueue.
 func TestCallThatGivesUpLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1, 0)
