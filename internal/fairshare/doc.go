@@ -15,8 +15,8 @@ import "net/netip"
 
 // Party is a user of a resource.
 type Party struct {
-	// Token identifies an accepted token. Token is empty for a caller without a token, and until hosts have accepted the
-	// caller's token.
+	// Token identifies an accepted token. Token is empty for a caller without a token, and until hosts have accepted
+	// the caller's token.
 	Token string
 	// Address is the caller's network; see Network.
 	Address netip.Prefix

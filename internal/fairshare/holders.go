@@ -82,8 +82,8 @@ func (h *holders) prune(of *holder) {
 	}
 }
 
-// shares returns into how many equal shares the limit is divided for tokens of t's half, and whether the half holds more
-// than its share.
+// shares returns into how many equal shares the limit is divided for tokens of t's half, and whether the half holds
+// more than its share.
 func (h *holders) shares(t *tokenHolder, limit int64) (shares int64, above bool) {
 	halves, half := int64(1), h.withTokens+h.withoutToken
 	if h.tokens[""] != nil && len(h.tokens) > 1 {

@@ -14,7 +14,8 @@ const (
 	// Arriving is a unit of a caller that is being admitted. The pool takes an arriving unit, the oldest first, only if
 	// no party above its share has an idle unit. A new unit is never taken for itself.
 	Arriving
-	// Busy is a unit in use. The pool takes a busy unit only for a party below its share, after idle and arriving units.
+	// Busy is a unit in use. The pool takes a busy unit only for a party below its share, after idle and arriving
+	// units.
 	Busy
 	// Pinned is a unit in use that cannot be taken.
 	Pinned

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Turns bounds the number of running calls. Further calls wait, and parties take turns: parties with and without a token
-// alternate, then tokens, then addresses. So a party with few calls waits for at most one call of every other party,
-// however many calls wait. All goroutines may use Turns.
+// Turns bounds the number of running calls. Further calls wait, and parties take turns: parties with and without a
+// token alternate, then tokens, then addresses. So a party with few calls waits for at most one call of every other
+// party, however many calls wait. All goroutines may use Turns.
 type Turns struct {
 	limit    int
 	patience time.Duration
@@ -32,8 +32,8 @@ type Turn struct {
 	queue *waitingCalls // nil if the call does not wait
 }
 
-// NewTurns returns the turns of at most limit running calls. A call that has run for longer than patience probably waits
-// for a host, so the next call begins beside it. Patience 0 counts calls to their end.
+// NewTurns returns the turns of at most limit running calls. A call that has run for longer than patience probably
+// waits for a host, so the next call begins beside it. Patience 0 counts calls to their end.
 func NewTurns(limit int, patience time.Duration) *Turns {
 	return &Turns{limit: limit, patience: patience}
 }
