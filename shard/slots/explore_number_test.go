@@ -23,7 +23,7 @@ func TestEveryMistakeWithNumbersIsNoticed(t *testing.T) {
 		requests, moves int
 	}{
 		{homesLeave, 2, 2}, {unseenOnly, 2, 1}, {unionOurs, 2, 2}, {unionTheirs, 2, 1}, {noClass, 3, 2},
-		{recordDropped, 2, 1},
+		{recordDropped, 2, 1}, {numbersStay, 1, 1}, {numbersBack, 1, 1}, {unacked, 2, 2},
 	} {
 		if p.requests > 2 && testing.Short() {
 			continue

@@ -3,6 +3,7 @@ package slots
 import (
 	"errors"
 	"math/bits"
+	"slices"
 )
 
 // The model of what a session leaves in the shards that it has changed something in: numbers, answers and order ids,
@@ -19,6 +20,8 @@ const (
 	unionTheirs   mistake = "union of answers, theirs win"
 	noClass       mistake = "no class"
 	recordDropped mistake = "a parcel that comes back brings no answers"
+	numbersBack   mistake = "the number of a parcel replaces a higher one"
+	unacked       mistake = "acknowledgements left behind"
 )
 
 // unslotted: the answers do not know their slot, as those of earlier levels, and are merged as designed.
@@ -89,7 +92,7 @@ type wandering struct {
 
 func newNumbers(bug mistake, requests, moves int) *wandering {
 	w := &wandering{bug: bug, most: requests, left: uint8(moves)}
-	w.unslottedly = bug == unslotted || bug == unionOurs || bug == unionTheirs
+	w.unslottedly = slices.Contains([]mistake{unslotted, unionOurs, unionTheirs, unacked}, bug)
 	for n := range w.rooms {
 		w.rooms[n].slots = New(uint64(n+1), 8)
 	}
@@ -187,7 +190,16 @@ func (p packer) TakeIn(slot uint16, parcel *Parcel) {
 	}
 	ours := &p.rec
 	ours.there, ours.home = 1, max(ours.home, theirs.home)
-	ours.applied, ours.acked = max(ours.applied, theirs.applied), max(ours.acked, theirs.acked)
+	switch p.w.bug {
+	case numbersStay: // of the move
+	case numbersBack:
+		ours.applied = theirs.applied
+	default:
+		ours.applied = max(ours.applied, theirs.applied)
+	}
+	if p.w.bug != unacked {
+		ours.acked = max(ours.acked, theirs.acked)
+	}
 	for i, a := range theirs.answers {
 		o := &ours.answers[i]
 		switch {
