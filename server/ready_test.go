@@ -65,6 +65,32 @@ func TestALostShardLeavesTheOthersHostsReady(t *testing.T) {
 	})
 }
 
+// TestARestartedHostIsReadyWithoutAShardThatItDoesNotHold: else one shard without a majority would keep every restarted
+// host not ready.
+func TestARestartedHostIsReadyWithoutAShardThatItDoesNotHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := spread(t)
+		on := hostsOf(c, 1)
+		restarted := shard.HostID(1)
+		for slices.Contains(on, restarted) {
+			restarted++
+		}
+		c.Crash(on[0], false)
+		c.Crash(on[1], false)
+		time.Sleep(time.Minute)
+		for _, id := range []shard.HostID{on[2], restarted} { // so that neither knows the leader of before
+			c.Crash(id, false)
+			if err := c.Restart(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, time.Minute, "the host is ready", func() bool { return c.Host(restarted).Ready() == nil })
+		if away := c.Host(restarted).Readiness().Away; away == nil {
+			t.Error("the host does not say that the shard cannot be served")
+		}
+	})
+}
+
 // spread is a cluster of five hosts with each shard on three of them.
 func spread(t *testing.T) *servertest.Cluster {
 	t.Helper()

@@ -137,8 +137,9 @@ var (
 type Readiness struct {
 	// Lacks is the reason why the host cannot serve, nil if the host can.
 	Lacks error
-	// Away names a shard that the host has served since its start and cannot serve now, though the meta shard answers.
-	// The shard may have lost its majority. Clients may come all the same, for the other shards.
+	// Away names a shard that the host cannot serve now although the meta shard answers: a shard that the host has served
+	// since its start, or a shard without a replica here. The shard may have lost its majority. Clients may come all the
+	// same, for the other shards.
 	Away error
 }
 
@@ -162,7 +163,7 @@ func (s *Set) Readiness() (is Readiness) {
 		switch {
 		case err == nil:
 			r.served.Store(true)
-		case !r.served.Load() || !known:
+		case r.Holds() && (!r.served.Load() || !known):
 			return Readiness{Lacks: err}
 		case is.Away == nil:
 			is.Away = err
