@@ -26,6 +26,13 @@ func (h *Host) AboveLevel(needs level.Level) *protocol.Result { return h.aboveLe
 // AfterBind has a host call f between the binding of a session to a connection and the look whether it still lives.
 func (h *Host) AfterBind(f func()) { h.set.AfterBind = f }
 
+// EndApplied has the machine of a session's home at this host as it is between the end of the session and the report of
+// the end.
+func (h *Host) EndApplied(id shard.SessionID) {
+	h.set.Of(id.Slot()).Machine.Apply(
+		&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &shard.Effects{})
+}
+
 // Label is how the value of a label is written in /metrics.
 var Label = label
 

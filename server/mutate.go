@@ -27,7 +27,7 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 	alive := protocol.Result{Status: protocol.StatusBadSession, Message: message}
 	over := protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
 	request, kind := r.ID, r.Kind
-	home.Find(id, nil, func(s replica.HomeSession) {
+	home.Find(id, nil, protocol.ConsistencyRelaxed, func(s replica.HomeSession) {
 		switch {
 		case s.Liveness == shard.Unknown:
 			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: homeAway})

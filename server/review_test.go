@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // scopes are tokens with paths that a test changes: each token may do everything under its path, and nothing elsewhere.
@@ -113,18 +114,9 @@ func TestASessionThatEndsWhileItIsBoundIsNotBound(t *testing.T) {
 	owner, other := speak(t, c, 1), speak(t, c, 1)
 	owner.node("/jobs")
 	a := owner.session("/jobs", time.Minute)
-	between, goOn := make(chan struct{}), make(chan struct{})
-	c.Host(1).AfterBind(func() { close(between); <-goOn })
-	bind := other.say(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")})
-	select {
-	case <-between:
-	case <-time.After(patience):
-		t.Fatal("the session was not bound")
-	}
-	owner.must(owner.ask(&protocol.SessionStop{SessionID: a.id}))
-	close(goOn)
-	want(t, "the bind", other.await(bind, protocol.KindSessionBind.Answer()).Result.Status,
-		protocol.StatusSessionExpired)
+	c.Host(1).AfterBind(func() { c.Host(1).EndApplied(shard.SessionID(a.id)) })
+	bind := other.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")})
+	want(t, "the bind", bind.Result.Status, protocol.StatusSessionExpired)
 	mutation := &protocol.Release{Mutation: a.mutation(), NodeID: a.node, Name: []byte("sem")}
 	want(t, "a mutation", other.ask(mutation).Result.Status, protocol.StatusSessionExpired)
 }

@@ -12,7 +12,7 @@ import (
 func (c *conn) sessionBind(r *protocol.Request) {
 	id := shard.SessionID(r.SessionBind.SessionID)
 	b := &bind{c: c, home: c.host.set.Of(id.Slot()), id: id, request: r.ID, from: c.from()}
-	b.home.Find(id, slices.Clone(r.SessionBind.Key), func(s replica.HomeSession) {
+	b.home.Find(id, slices.Clone(r.SessionBind.Key), protocol.ConsistencyStrict, func(s replica.HomeSession) {
 		switch s.Liveness {
 		case shard.Alive:
 			b.found(s.Node, s.Key)

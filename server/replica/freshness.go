@@ -15,6 +15,8 @@ type freshness struct {
 
 	mu          sync.Mutex // guards the fields below
 	begun       time.Time  // when the latest successful barrier began
+	latest      time.Time  // when the latest barrier began that has ended
+	filled      bool       // that barrier succeeded
 	busy        bool       // a self-check is under way
 	next        time.Time  // when the next self-check is due
 	used        time.Time  // when a read last relied on the replica
@@ -54,11 +56,11 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 	incarnation := f.present()
 	round := r.Leases.Begin(begun)
 	err := r.log.Barrier(func(err error) {
+		f.ended(begun, incarnation, err == nil)
 		if err != nil {
 			done(false, false)
 			return
 		}
-		f.succeeded(begun, incarnation)
 		// A revision that is not here by now never existed: the client made it up, or has it from another cluster.
 		r.Hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
@@ -66,6 +68,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 		done(true, r.Leases.Succeeded(round, r.Machine.Term()))
 	})
 	if err != nil {
+		f.ended(begun, incarnation, false)
 		done(false, false)
 	}
 }
@@ -87,19 +90,33 @@ func within(limit time.Duration, ask func(done func(ok bool))) bool {
 	}
 }
 
-func (f *freshness) succeeded(begun time.Time, incarnation uint64) {
+// ended notes how a barrier has ended, unless the replica has gone since.
+func (f *freshness) ended(begun time.Time, incarnation uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if incarnation == f.incarnation && begun.After(f.begun) {
+	if incarnation != f.incarnation {
+		return
+	}
+	if ok && begun.After(f.begun) {
 		f.begun = begun
 	}
+	if !begun.Before(f.latest) {
+		f.latest, f.filled = begun, ok
+	}
+}
+
+// isFilled reports whether the latest barrier succeeded.
+func (f *freshness) isFilled() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.filled
 }
 
 // forget is called when the replica has gone: a proof about the old replica says nothing of the next.
 func (f *freshness) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.begun = time.Time{}
+	f.begun, f.latest, f.filled = time.Time{}, time.Time{}, false
 	f.incarnation++
 }
 

@@ -12,21 +12,26 @@ import (
 // Holds reports whether this host has a copy of the shard.
 func (r *Replica) Holds() bool { return r.end.on.Load() != nil }
 
-// Here reports whether this host's copy of the shard speaks for the shard's sessions.
-func (r *Replica) Here() bool {
-	return r.Holds() && (!r.set.config.Apart || r.Leads())
-}
+// Filled reports whether the latest read barrier of this host's replica succeeded. A replica that was just started or
+// added is not filled, nor is a partitioned replica.
+func (r *Replica) Filled() bool { return r.Holds() && r.fresh.isFilled() }
 
-// Liveness implements shard.Directory. A copy of the session's home at this host answers: a copy that lags may answer
-// that the session is unknown, but never calls a living session dead. Without a copy, or with a copy that is cut off,
-// the host asks another host too: see Set.over.
+// Here reports whether this host's replica of the shard answers questions about the shard's sessions.
+func (r *Replica) Here() bool { return r.reports() && r.Filled() }
+
+// reports reports whether the host goes by the session ends that the host's replica of the shard has applied. Applied
+// ends are final, so the replica need not be filled.
+func (r *Replica) reports() bool { return r.Holds() && (!r.set.config.Apart || r.Leads()) }
+
+// Liveness implements shard.Directory. The replica of the session's home at this host answers: a replica that lags may
+// call the session unknown, but never calls a living session dead. If the replica does not know the session, is not
+// filled, or does not exist, the host asks another host too: see Set.over.
 func (s *Set) Liveness(id shard.SessionID) (is shard.Liveness) {
 	home := s.Of(id.Slot())
-	here := home.Here()
-	if here {
+	if home.reports() {
 		is = home.Machine.Liveness(id)
 	}
-	if is != shard.Dead && (!here || home.cutOff.Load()) {
+	if is == shard.Unknown || is == shard.Alive && !home.Here() {
 		s.homes.ask(home, id)
 	}
 	return is

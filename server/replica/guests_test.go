@@ -24,7 +24,7 @@ func (l *meanwhileLog) Barrier(done func(error)) error {
 // found is what a replica says about a session.
 func found(r *Replica, id shard.SessionID) shard.Liveness {
 	is := make(chan shard.Liveness, 1)
-	r.Find(id, nil, func(one HomeSession) { is <- one.Liveness })
+	r.Find(id, nil, protocol.ConsistencyStrict, func(one HomeSession) { is <- one.Liveness })
 	return <-is
 }
 
@@ -142,3 +142,52 @@ func TestAQuestionAboutASessionThatNeverWasLeavesNothing(t *testing.T) {
 		t.Errorf("%d sessions that never were are noted", len(noted))
 	}
 }
+
+// TestAHostWhoseReplicaHasGoneKnowsNoSession: its state is kept for a moment, and no end is applied to it any more.
+func TestAHostWhoseReplicaHasGoneKnowsNoSession(t *testing.T) {
+	s := standalone(t, 1)
+	r := s.Replicas[0]
+	id := startedSession(t, r)
+	if is := s.lookUp(t.Context(), 2, &askedSession{ID: id}).Liveness; is != shard.Alive {
+		t.Fatalf("a session is %d", is)
+	}
+	if err := r.end.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.gone()
+	if is := s.lookUp(t.Context(), 2, &askedSession{ID: id}).Liveness; is != shard.Unknown {
+		t.Errorf("after the replica has gone, a session is %d", is)
+	}
+	if is := s.vouch(id, 2); is != shard.Unknown {
+		t.Errorf("after the replica has gone, a session that was asked about is %d", is)
+	}
+}
+
+// TestAReplicaThatIsNotFilledDoesNotCallASessionAlive: it may lack the end. Nor is it here for questions of this host.
+func TestAReplicaThatIsNotFilledDoesNotCallASessionAlive(t *testing.T) {
+	s := standalone(t, 1)
+	r := s.Replicas[0]
+	id := startedSession(t, r)
+	until(t, "the replica is filled", s, func() { r.leader.run(s.Now()) }, r.Here)
+	if is := s.vouch(id, 2); is != shard.Alive {
+		t.Fatalf("a session is %d", is)
+	}
+	r.fresh.forget() // as at a start
+	if is := s.vouch(id, 2); is != shard.Unknown || r.Here() {
+		t.Errorf("before a barrier, a session is %d, and the replica counts: %v", is, r.Here())
+	}
+	until(t, "the replica is filled again", s, func() { r.leader.run(s.Now()) }, r.Here)
+	r.log = noQuorum{r.log}
+	r.Confirm(func(bool, bool) {})
+	if is := s.vouch(id, 2); is != shard.Unknown || r.Here() {
+		t.Errorf("after a barrier that failed, a session is %d, and the replica counts: %v", is, r.Here())
+	}
+	if s.Liveness(id); len(s.homes.asks[r]) != 1 {
+		t.Error("no other host is asked about the session")
+	}
+}
+
+// noQuorum is a log that reaches no majority.
+type noQuorum struct{ shard.Log }
+
+func (noQuorum) Barrier(func(error)) error { return shard.ErrNoQuorum }

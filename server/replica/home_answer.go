@@ -62,7 +62,8 @@ func (s *Set) AnswerHome(ctx context.Context, from shard.HostID, request []byte)
 }
 
 // vouch notes that a host is to be notified of the end of a session, and returns what is known of the session. The note
-// comes first: an end either finds the note, or has removed the session before the look.
+// comes first: an end either finds the note, or has removed the session before the look. A replica that is not filled
+// may lack the end, so Unknown leaves the answer to another host.
 func (s *Set) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
 	home := s.Of(id.Slot())
 	if !home.Holds() {
@@ -70,13 +71,16 @@ func (s *Set) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
 	}
 	home.guests.note(id, from)
 	is := home.Machine.Liveness(id)
-	if is == shard.Dead {
+	switch {
+	case is == shard.Dead:
 		home.guests.forget(id, from)
+	case !home.Filled():
+		is = shard.Unknown
 	}
 	return is
 }
 
-// lookUp answers a question about one session. If the session is not known, the answer is behind a barrier.
+// lookUp answers a question about one session, behind a barrier.
 func (s *Set) lookUp(ctx context.Context, from shard.HostID, q *askedSession) HomeSession {
 	s.vouch(q.ID, from)
 	home := s.Of(q.ID.Slot())
@@ -93,31 +97,33 @@ func (s *Set) lookUp(ctx context.Context, from shard.HostID, q *askedSession) Ho
 	}
 }
 
-// find calls done with a session by the word of this host's copy of the session's home. If the copy does not know the
-// session, the answer is behind a barrier: a session that is not there then is over, or never was. What a barrier has
-// proved says nothing of a copy that came or was emptied since. Of a home that was made anew the answer is for clients
-// alone: a session that no client can have any more is dead to clients, and may be alive to other shards.
-func (r *Replica) find(id shard.SessionID, key []byte, done func(HomeSession)) {
-	look := func() (one HomeSession) {
-		if view, known := r.Machine.Session(id); known {
-			return HomeSession{shard.Alive, view.Node, r.Machine.KeyMatches(id, key)}
-		}
-		if r.Machine.Liveness(id) == shard.Dead {
-			one.Liveness = shard.Dead
-		}
-		return one
+// look returns a session as this host's replica of the session's home knows the session.
+func (r *Replica) look(id shard.SessionID, key []byte) HomeSession {
+	if view, known := r.Machine.Session(id); known {
+		return HomeSession{shard.Alive, view.Node, r.Machine.KeyMatches(id, key)}
 	}
-	if one := look(); one.Liveness != shard.Unknown || !r.Holds() {
-		done(one)
+	if r.Machine.Liveness(id) == shard.Dead {
+		return HomeSession{Liveness: shard.Dead}
+	}
+	return HomeSession{}
+}
+
+// find calls done with a session by this host's replica of the session's home, behind a barrier: a session whose end
+// was acknowledged before the call is over, and so is a session that the replica lacks. A barrier proves nothing about
+// a replica that came, went or was emptied since. The answer of a rebuilt home is for clients alone: a session
+// that no client can have any more is dead to clients, and may be alive to other shards.
+func (r *Replica) find(id shard.SessionID, key []byte, done func(HomeSession)) {
+	if one := r.look(id, key); one.Liveness == shard.Dead {
+		done(one) // no barrier takes an end back
 		return
 	}
 	incarnation := r.fresh.present()
 	r.Confirm(func(ok, _ bool) {
-		var one HomeSession
-		if ok {
-			one = look()
-		}
-		if ok && one.Liveness == shard.Unknown && r.fresh.present() == incarnation {
+		one := r.look(id, key)
+		switch {
+		case !ok || !r.Holds() || r.fresh.present() != incarnation:
+			one = HomeSession{}
+		case one.Liveness == shard.Unknown:
 			one.Liveness = shard.Dead
 		}
 		done(one)

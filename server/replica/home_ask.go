@@ -9,14 +9,30 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Find calls done with a session of this home, by the word of this host's copy, or of other hosts if this host has
-// none: perhaps at once, perhaps on another goroutine. Until done returns, Bind knows of an end that another host
-// reports.
-func (r *Replica) Find(id shard.SessionID, key []byte, done func(HomeSession)) {
-	if r.Here() {
-		r.find(id, key, done)
+// Find calls done with a session of this home, perhaps at once, perhaps on another goroutine. If how is STRICT, the
+// answer has everything that was committed when Find was called; else the session may have ended. The replica of this
+// host answers if it is filled. If there is none, or its answer is Unknown, other hosts are asked.
+func (r *Replica) Find(id shard.SessionID, key []byte, how protocol.Consistency, done func(HomeSession)) {
+	if !r.Here() && len(r.answerers()) > 0 {
+		r.findElsewhere(id, key, done)
 		return
 	}
+	if one := r.look(id, key); how != protocol.ConsistencyStrict && one.Liveness == shard.Alive {
+		done(one)
+		return
+	}
+	r.find(id, key, func(one HomeSession) {
+		if one.Liveness == shard.Unknown {
+			r.findElsewhere(id, key, done)
+			return
+		}
+		done(one)
+	})
+}
+
+// findElsewhere is Find by the answer of another host. Until done returns, Bind knows of an end that another host
+// reports.
+func (r *Replica) findElsewhere(id shard.SessionID, key []byte, done func(HomeSession)) {
 	h := &r.set.homes
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +92,7 @@ func (r *Replica) answerers() (list []shard.HostID) {
 // of the session's home that has come meanwhile may be behind the copy by which the session was found: the copy says no
 // only if the copy has seen the session's creation.
 func (r *Replica) stillThere(id shard.SessionID) bool {
-	if r.Here() && r.Machine.Liveness(id) == shard.Dead {
+	if r.reports() && r.Machine.Liveness(id) == shard.Dead {
 		return false
 	}
 	h := &r.set.homes

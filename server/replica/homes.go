@@ -184,10 +184,8 @@ func (h *homes) run(now time.Time) (waits bool) {
 			case r.Machine.Group().Number != 0:
 				r.endBound() // sessions that only lost replicas knew are dead after a time, without an event
 			}
-			if r.Leads() {
-				r.cutOff.Store(false)
-			} else if r.Known().Leader != 0 {
-				r.Confirm(func(ok, _ bool) { r.cutOff.Store(!ok) })
+			if !r.Leads() {
+				r.Confirm(func(bool, bool) {}) // so that a partitioned replica is not filled
 			}
 		}
 	}
@@ -346,6 +344,7 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 			h.set.over(id, protocol.EndUnknown)
 		}
 	}
+	var unknown []shard.SessionID
 	h.mu.Lock()
 	p := h.peer(to)
 	p.busy = false
@@ -366,11 +365,13 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 		}
 	}
 	for i, id := range asked {
-		// A host that does not know may lead no more, or lag: the next leader is asked by led, a leader that lags with
-		// the next sweep. A call that was not answered is repeated.
+		// A host that does not know may lead no more, lag, or be filled at the moment, so the other hosts are asked at
+		// once. The next leader is asked by led, a leader that lags with the next sweep. A call that was not answered
+		// is repeated.
 		home := h.set.Of(id.Slot())
 		if i < len(a.Liveness) && shard.Liveness(a.Liveness[i]) == shard.Unknown {
 			h.doubts[home] = struct{}{}
+			unknown = append(unknown, id)
 		}
 		if i >= len(a.Liveness) {
 			h.note(home, id)
@@ -385,6 +386,38 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 	}
 	h.mu.Unlock()
 	h.set.Wake()
+	h.askOthers(to, unknown)
+}
+
+// askOthers asks every other host with a replica of a session's home, one after the other, about sessions that a host
+// does not know, until one host knows.
+func (h *homes) askOthers(but shard.HostID, unknown []shard.SessionID) {
+	homes := make(map[*Replica][]shard.SessionID)
+	for _, id := range unknown {
+		home := h.set.Of(id.Slot())
+		homes[home] = append(homes[home], id)
+	}
+	for home, ids := range homes {
+		for _, to := range home.answerers() {
+			if to == but || len(ids) == 0 {
+				continue
+			}
+			a, err := h.call(to, homeCall{Asked: packSessions(ids)}) // the answer has the order of the sorted ids
+			if err != nil || len(a.Liveness) != len(ids) {
+				continue
+			}
+			var left []shard.SessionID
+			for i, id := range ids {
+				switch shard.Liveness(a.Liveness[i]) {
+				case shard.Dead:
+					h.set.over(id, protocol.EndUnknown)
+				case shard.Unknown:
+					left = append(left, id)
+				}
+			}
+			ids = left
+		}
+	}
 }
 
 var errNoHomeCalls = errors.New("server: this host reaches no others")

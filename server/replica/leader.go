@@ -130,7 +130,9 @@ func (t *leaderTasks) over(id shard.SessionID) {
 func (t *leaderTasks) run(now time.Time) {
 	r, s := t.r, t.stage()
 	watched := r.Hub.Len() > 0 || r.watching.Load() > 0
-	r.fresh.check(now, watched || s.term != 0 && r.Machine.Sessions() > 0)
+	// A leader fills its replica once its leases can count the barrier.
+	unfilled := !r.Filled() && (s.serving || s.term == 0 && r.Leader().Leader != 0)
+	r.fresh.check(now, watched || unfilled || s.term != 0 && r.Machine.Sessions() > 0)
 	r.endStaleWatches(now, watched)
 	if s.term != 0 && r.set.Meta.CaughtUp() {
 		t.step(now, s)

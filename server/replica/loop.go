@@ -137,9 +137,9 @@ var (
 type Readiness struct {
 	// Lacks is the reason why the host cannot serve, nil if the host can.
 	Lacks error
-	// Away names a shard that the host cannot serve now although the meta shard answers: a shard that the host has served
-	// since its start, or a shard without a replica here. The shard may have lost its majority. Clients may come all the
-	// same, for the other shards.
+	// Away names a shard that the host cannot serve now although the meta shard answers: a shard that the host has
+	// served since its start, or a shard without a replica here. The shard may have lost its majority. Clients may come
+	// all the same, for the other shards.
 	Away error
 }
 

@@ -125,5 +125,5 @@ func (s *Set) hearsLosses(home, in *Replica) bool {
 		return true
 	}
 	list := s.Meta.Machine.HostsOf(meta.ShardID(in.ID)) // none is known before the hosts are founded
-	return home.Here() && (list == nil || slices.Contains(list, home.Known().Leader))
+	return home.reports() && (list == nil || slices.Contains(list, home.Known().Leader))
 }

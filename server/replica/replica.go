@@ -57,7 +57,6 @@ type Replica struct {
 
 	watching atomic.Int64 // the number of one-shot watches
 	served   atomic.Bool  // this host could serve the shard once since the start of the host
-	cutOff   atomic.Bool  // the copy does not lead, and the latest barrier of homes.run failed
 
 	mu      sync.Mutex // guards the fields below
 	waiters waiters

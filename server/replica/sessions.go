@@ -22,7 +22,7 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 func (r *Replica) sessionEnded(e *shard.Effect) {
 	r.forgetSession(e.Session)
 	r.Inboxes.NoteSession(e.Session)
-	if !r.slots.Has(e.Session.Slot()) || !r.Here() {
+	if !r.slots.Has(e.Session.Slot()) || !r.reports() {
 		return
 	}
 	r.set.homes.reportEnd(r, e.Session, e.End)
@@ -77,7 +77,7 @@ func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 		r.lost.ObjectKind = protocol.ObjectKind(e.Object)
 	}
 	switch {
-	case !r.Here():
+	case !r.reports():
 		return // the hosts whose copies count say so
 	case r.Leads() && !r.set.hearsLosses(home, r):
 		r.set.homes.sendLoss(home, r.lost)
