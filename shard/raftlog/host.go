@@ -96,6 +96,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	routeEngineLog(c.Logger)
 	reportEntrySlices(c.Logger)
 	reportReload(c.Logger)
+	reportPortions(c.Logger)
 	h.lock = lock
 	h.events = newEvents(h)
 	enginePanicked.Store(nil) // an earlier panic does not explain an error of this call
