@@ -39,8 +39,9 @@ SOAK ?=
 PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
+MIB ?= 128,256,1024
 
-.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk idle joins start sessions full lists beside share consoles pair trace ydb release packages python
+.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -185,6 +186,9 @@ sessions: ## how long three hosts with SESSIONS (default 1000000) sessions are w
 
 full: ## a cluster with OBJECTS (default 1000000) semaphores and a tenth as many sessions: quota, backup, joins, states compared, leaders killed, restored
 	$(GO) test ./test/survival -run '^TestAFullCluster$$' -full $(OBJECTS) -count 1 -timeout 0 -v
+
+memory: ## clients that fill hosts with MIB (default 128,256,1024) of memory each: one host, and three with one smaller; needs control groups
+	$(GO) test ./test/survival -run '^(TestClientsThatFillTheMemoryEndNoHost|TestAHostThatPromisesTooMuchRefusesBeforeItIsFull|TestAHostWithLessMemoryThanTheOthersCounts)$$' -memory $(MIB) -count 1 -timeout 0 -v
 
 lists: ## locks while 1,000 watchers open a list of ENTRIES (default 10000) at once, in TURNS (default 5) turns
 	$(GO) test ./test/survival -run '^TestLocksBesideAListThatIsOpened$$' -list-entries $(ENTRIES) -list-turns $(TURNS) -count 1 -timeout 0 -v

@@ -42,7 +42,7 @@ var (
 	ErrUnavailable = protocol.ErrUnavailable
 	// ErrOverloaded: a limit of the host was reached.
 	ErrOverloaded = protocol.ErrOverloaded
-	// ErrStorageFull: the host refuses writes until the disk has room.
+	// ErrStorageFull: the host refuses writes until the disk has room, or what grows until there is memory.
 	ErrStorageFull = protocol.ErrStorageFull
 	// ErrUnsupported: the host does not know the request.
 	ErrUnsupported = protocol.ErrUnsupported

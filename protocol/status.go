@@ -41,7 +41,8 @@ const (
 	// StatusOverloaded: a limit of the host was reached; nothing happened. Wait as long as the answer says, then send
 	// the request again.
 	StatusOverloaded Status = 13
-	// StatusStorageFull: the host refuses writes until its disk has room. Nothing happened.
+	// StatusStorageFull: the host refuses writes until its disk has room, or what grows until there is memory. Nothing
+	// happened.
 	StatusStorageFull Status = 14
 	// StatusUnsupported: this host does not know the message or the protocol version.
 	StatusUnsupported Status = 15

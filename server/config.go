@@ -70,9 +70,11 @@ type Config struct {
 	PartialBytes uint64
 	// WatchBytes is how much memory the open watches of all connections may hold. Zero stands for DefaultWatchBytes.
 	WatchBytes uint64
+	// QueuedBytes is how much may wait for the next batches of one shard. Zero stands for pipeline.DefaultQueuedBytes.
+	QueuedBytes uint64
 	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects the shard
-	// may have, and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. The quotas
-	// should be equal on all hosts: the leader's quotas count.
+	// may have, and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. The leader's
+	// quota of objects counts, and of the quotas of bytes the least of the hosts with a replica.
 	ShardObjects uint64
 	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
@@ -81,8 +83,15 @@ type Config struct {
 	// follows without other members, may wait for further commands in the log. Zero means
 	// DefaultAcquireDelay; below zero the acquire does not wait, for tests of queues.
 	AcquireDelay time.Duration
-	// Guard returns why this host must refuse writes at the moment, nil if it need not. May be nil.
+	// Guard returns why this host must refuse writes at the moment, nil if it need not: its disk is nearly full. May be
+	// nil.
 	Guard func() error
+	// Memory returns why this host must refuse what grows at the moment, a shard.ErrMemoryFull, nil if it need not. May
+	// be nil.
+	Memory func() error
+	// Fits returns why the memory of this host does not hold another state of so many bytes, in the measure of quotas,
+	// nil if it does. May be nil.
+	Fits func(bytes uint64) error
 	// Own returns the process's observations of the host for the list of concerns. May be nil.
 	Own func() concern.Own
 	// NotesNodes: the history of the cluster has the nodes created, altered and dropped through this host.

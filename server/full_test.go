@@ -29,9 +29,10 @@ type guardedLog struct {
 	*gate
 }
 
-func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
+func TestAFullDiskOrMemoryStopsChangesAndNothingElse(t *testing.T) {
 	for name, guard := range map[string]func(*gate, *server.Config){
-		"of the host": func(g *gate, c *server.Config) { c.Guard = g.Guard },
+		"of the host":            func(g *gate, c *server.Config) { c.Guard = g.Guard },
+		"the memory of the host": func(g *gate, c *server.Config) { c.Memory = g.Guard },
 		"of a majority": func(g *gate, c *server.Config) {
 			open := c.Logs
 			c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {

@@ -89,9 +89,9 @@ func Open(config Config) (*Host, error) {
 		Cluster: config.Cluster, Hosts: config.Hosts, Incarnations: config.Founders, Shards: config.Shards,
 		Gained: config.Replicas, Calls: config.Calls, Show: h.showSession, Apart: config.Apart,
 		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
-		Delay: config.AcquireDelay, DigestInterval: config.DigestInterval,
+		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), DigestInterval: config.DigestInterval,
 		Halt: config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
-		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
+		Metrics: h.metrics, Watches: h.watches, Chores: h.chores, Fits: config.Fits,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas
 	h.governing.init(h) // the loop of the replicas wakes governing

@@ -173,8 +173,8 @@ type guarded interface{ Guard() error }
 // request if not.
 func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) bool {
 	err := of.Guard()
-	if err == nil && h.config.Guard != nil {
-		err = h.config.Guard()
+	if err == nil {
+		err = h.ownRefusal()
 	}
 	if err != nil {
 		c.Fail(id, k, &protocol.Result{
@@ -184,12 +184,23 @@ func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) boo
 	return err == nil
 }
 
-// refusal returns why this host refuses changes in a shard, nil if it takes changes.
-func (h *Host) refusal() error {
-	if h.config.Guard != nil {
-		if err := h.config.Guard(); err != nil {
+// ownRefusal returns why this host refuses changes in all shards: its own disk or memory is nearly full.
+func (h *Host) ownRefusal() error {
+	for _, guard := range []func() error{h.config.Guard, h.config.Memory} {
+		if guard == nil {
+			continue
+		}
+		if err := guard(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// refusal returns why this host refuses changes in a shard, nil if it takes changes.
+func (h *Host) refusal() error {
+	if err := h.ownRefusal(); err != nil {
+		return err
 	}
 	for _, r := range h.replicas {
 		if err := r.Guard(); err != nil {

@@ -38,6 +38,8 @@ var (
 	ErrNoQuorum = errors.New("shard: no majority confirmed the read barrier")
 	// ErrNotMember is returned for a host without a replica of the shard.
 	ErrNotMember = errors.New("shard: that host has no replica of the shard")
+	// ErrMemoryFull is wrapped by the refusals of hosts that have no memory for what grows.
+	ErrMemoryFull = errors.New("the memory is nearly full")
 )
 
 // GroupTermBits is how many bits of a term count within one group of a shard: the terms of a later group are above all

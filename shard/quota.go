@@ -99,7 +99,7 @@ func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 		n = unknownNode
 	}
 	more := uint64(objects)
-	ofNode, ofShard := &n.quota.limits, &m.quota.limits
+	ofNode, ofShard := m.limitsOf(n), &m.quota.limits
 	q := QuotaNone
 	switch { // the sums are far below 2^63, and a limit may have been set below the present sum
 	case objects > 0 && uint64(n.objects)+more > ofNode.Objects:
@@ -115,6 +115,16 @@ func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 		m.answer(protocol.StatusQuotaExceeded).Quota = q
 	}
 	return q == QuotaNone
+}
+
+// limitsOf returns the limits in force of a node. A node without a quota of bytes takes at most three quarters of the
+// shard, so that it does not keep others from what they need.
+func (m *Machine) limitsOf(n *node) Limits {
+	limits := n.quota.limits
+	if n.quota.set.Bytes == 0 {
+		limits.Bytes = min(limits.Bytes, m.quota.limits.Bytes/4*3)
+	}
+	return limits
 }
 
 // unknownNode has nothing, and the default quotas.
@@ -231,18 +241,18 @@ func (m *Machine) Usage(n NodeID) Usage {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n == 0 {
-		return newUsage(m.objects.size(), m.bytes, m.quota)
+		return newUsage(m.objects.size(), m.bytes, m.quota.limits)
 	}
 	if known := m.nodes[n]; known != nil {
-		return known.usage()
+		return m.usage(known)
 	}
-	return unknownNode.usage()
+	return m.usage(unknownNode)
 }
 
-func (n *node) usage() Usage { return newUsage(n.objects, n.bytes, n.quota) }
+func (m *Machine) usage(n *node) Usage { return newUsage(n.objects, n.bytes, m.limitsOf(n)) }
 
-func newUsage(objects int, bytes uint64, q quota) Usage {
-	return Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: q.limits.Objects, ByteLimit: q.limits.Bytes}
+func newUsage(objects int, bytes uint64, l Limits) Usage {
+	return Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: l.Objects, ByteLimit: l.Bytes}
 }
 
 // FullestNodes appends the nodes with at least a share of a quota in use, the fullest first, and at most the given
@@ -269,7 +279,7 @@ func (m *Machine) fullOf(share float64, end int, dst []NodeUsage) (_ []NodeUsage
 	end = min(end, len(m.listed))
 	next = max(end-MaxPage, 0)
 	for _, n := range m.listed[next:end] {
-		if u := n.usage(); u.Share() >= share {
+		if u := m.usage(n); u.Share() >= share {
 			dst = append(dst, NodeUsage{Node: n.id, Usage: u})
 		}
 	}

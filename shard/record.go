@@ -165,8 +165,8 @@ type restorer struct {
 	sessions places // in the snapshot -> now
 	objects  places
 	pending  []PendingState
-	bytes    uint64 // the sum over all nodes at the time of saving, if the snapshot has the sum
-	links    []link // put back when all are read, in order of order id
+	bytes    uint64   // the sum over all nodes at the time of saving, if the snapshot has the sum
+	links    [][]link // in pieces; put back when all are read, in order of order id
 }
 
 // places maps the places of things in a snapshot to their places now. Places are near each other as a rule; a file
@@ -345,6 +345,10 @@ func (re *restorer) link(r *reader) error {
 		r.data = nil
 	}
 	l.data = re.m.links.texts.keep(data)
-	re.links = append(re.links, l)
+	if last := len(re.links) - 1; last < 0 || len(re.links[last]) == linkPiece {
+		re.links = append(re.links, make([]link, 0, linkPiece))
+	}
+	last := len(re.links) - 1
+	re.links[last] = append(re.links[last], l)
 	return nil
 }

@@ -28,12 +28,32 @@ func (m *Machine) Restore(r io.Reader) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.replaceWhole(fresh)
+	return nil
+}
+
+// RestoreInPlace is Restore without the memory for two contents: the old content goes first. Reads wait meanwhile, so
+// that none takes a part for the whole. After an error the machine is empty.
+func (m *Machine) RestoreInPlace(r io.Reader) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	options := Options{History: m.history.limit, Bounds: m.bounds}
+	m.replaceWhole(New(options))
+	fresh := New(options)
+	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
+		return err
+	}
+	m.replaceWhole(fresh)
+	return nil
+}
+
+// replaceWhole gives the machine the content of a fresh one. Snapshots under way end. The lock is held.
+func (m *Machine) replaceWhole(fresh *Machine) {
 	for _, sn := range m.snapshots {
 		sn.over = true
 	}
 	m.snapshots = nil
 	m.replaceContent(fresh.content)
-	return nil
 }
 
 // read fills an empty machine from a file.
@@ -197,10 +217,9 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		}
 	}
 	m := re.m
-	slices.SortFunc(re.links, func(a, b link) int { return cmp.Compare(a.order, b.order) })
 	last := OrderID(0)
-	for i := range re.links {
-		l := &re.links[i]
+	for _, at := range re.linksInOrder() {
+		l := re.linkAt(at)
 		o := m.objects.at(l.object)
 		switch {
 		case l.order == last || l.order > m.lastOrder:
@@ -234,6 +253,25 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		}
 	}
 	return re.checkUsage()
+}
+
+// linkPiece is how many links stand together until all are read: one slice that grows would take twice the memory.
+const linkPiece = 4096
+
+func (re *restorer) linkAt(at uint32) *link { return &re.links[at/linkPiece][at%linkPiece] }
+
+// linksInOrder returns where the links stand, in order of order id.
+func (re *restorer) linksInOrder() []uint32 {
+	n := 0
+	for _, piece := range re.links {
+		n += len(piece)
+	}
+	places := make([]uint32, n)
+	for i := range places {
+		places[i] = uint32(i)
+	}
+	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(re.linkAt(a).order, re.linkAt(b).order) })
+	return places
 }
 
 // checkUsage compares the sizes that were counted while the records were put back with the saved sum of the old

@@ -404,3 +404,44 @@ func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 	}()
 	_ = sn.Save(&bytes.Buffer{}, nil)
 }
+
+// TestARestoreInPlaceHoldsOneContentAtATime: the old content is gone before the new one is read, and a failure leaves
+// nothing.
+func TestARestoreInPlaceHoldsOneContentAtATime(t *testing.T) {
+	from, to := New(Options{}), New(Options{})
+	newBusy(from, 1).steps(50)
+	newBusy(to, 2).steps(50)
+	file := save(t, prepare(t, from))
+	under := prepare(t, to)
+	reader := readerOf(func(p []byte) (int, error) { // the lock is held
+		if n := to.sessions.size() + to.objects.size(); n != 0 {
+			t.Fatalf("%d things of the old content are left", n)
+		}
+		n := copy(p, file)
+		file = file[n:]
+		if n == 0 {
+			return 0, io.EOF
+		}
+		return n, nil
+	})
+	if err := to.RestoreInPlace(reader); err != nil {
+		t.Fatal(err)
+	}
+	if to.Digest() != from.Digest() {
+		t.Error("another state was restored than the saved one")
+	}
+	if err := under.Save(io.Discard, nil); !errors.Is(err, ErrSnapshotStopped) {
+		t.Error(err)
+	}
+	if err := to.RestoreInPlace(strings.NewReader("damaged")); !errors.Is(err, ErrBadSnapshot) {
+		t.Error(err)
+	}
+	if usage := to.Usage(0); usage.Objects != 0 || usage.Bytes != 0 {
+		t.Errorf("%+v is left after a failure", usage)
+	}
+}
+
+// readerOf is a reader made of a function.
+type readerOf func(p []byte) (int, error)
+
+func (r readerOf) Read(p []byte) (int, error) { return r(p) }

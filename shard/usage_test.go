@@ -151,8 +151,8 @@ func TestReadsOfQuotas(t *testing.T) {
 	for n, want := range map[NodeID]Usage{
 		0: {Objects: 4, Bytes: 4 * (ObjectBytes + 1), ObjectLimit: 7, ByteLimit: 70_000},
 		3: {Objects: 1, Bytes: ObjectBytes + 1, ObjectLimit: DefaultNodeObjects, ByteLimit: 1000},
-		9: {Objects: 2, Bytes: 2 * (ObjectBytes + 1), ObjectLimit: 4, ByteLimit: DefaultNodeBytes},
-		5: {ObjectLimit: DefaultNodeObjects, ByteLimit: DefaultNodeBytes},
+		9: {Objects: 2, Bytes: 2 * (ObjectBytes + 1), ObjectLimit: 4, ByteLimit: 52_500},
+		5: {ObjectLimit: DefaultNodeObjects, ByteLimit: 52_500}, // three quarters of the shard
 	} {
 		if got := b.m.Usage(n); got != want {
 			t.Errorf("node %d takes %+v", n, got)

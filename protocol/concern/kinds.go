@@ -41,6 +41,8 @@ const (
 	DiskFull        Kind = "disk-full"
 	DiskLow         Kind = "disk-low"
 	DiskSlow        Kind = "disk-slow"
+	MemoryFull      Kind = "memory-full"
+	MemoryLow       Kind = "memory-low"
 	Files           Kind = "files"
 	Refused         Kind = "connections-refused"
 	SlowWatches     Kind = "slow-watches"
@@ -103,6 +105,9 @@ var Kinds = []Row{
 		"changes are refused until one is elected: look at the logs of the hosts and at the network between them"},
 	{DiskFull, Failure, Machines, "a host refuses changes: its disk is nearly full, or those of too many others are",
 		ofHost, "make room on the disk, never in the data directory itself"},
+	{MemoryFull, Failure, Machines,
+		"a host refuses what takes memory: its memory is nearly full, or that of another host with a replica is",
+		ofHost, "delete what is not needed, or give that host more memory"},
 	{NotReady, Failure, Machines, "a host that has been up for a while is not ready", ofHost,
 		"its log and its page /health/ready?verbose say why"},
 	{CertificateOver, Failure, Machines, "a certificate has ended, or is not valid yet", ofHost, newCertificate},
@@ -149,6 +154,8 @@ var Kinds = []Row{
 		"its clients", ofHost, "the machine is overloaded or was paused: give it more processor or memory"},
 	{DiskLow, Warning, Machines, "the disk of a host has less than twice the room below which changes are refused",
 		ofHost, "make room on the disk, never in the data directory itself"},
+	{MemoryLow, Warning, Machines, "the memory of a host is used to more than seven eighths of the mark above which " +
+		"changes are refused", ofHost, "delete what is not needed, or give the host more memory"},
 	{DiskSlow, Warning, Machines, "one batch of changes in a hundred takes long to be made durable", ofHost,
 		"use a local SSD that others do not use as well; signalbox check --disk DIR measures one"},
 	{Files, Warning, Machines, "a host has opened most of the files that it may open, or may open few", ofHost,
@@ -161,8 +168,11 @@ var Kinds = []Row{
 	{Quota, Warning, Machines, "more than 80 % of a quota is used", "a quota in shard {shards}", "free what is not " +
 		"needed, or raise the quota: of a node with signalbox node alter, of shards with --shard-objects and " +
 		"--shard-bytes"},
-	{QuotaSettings, Warning, Machines, "a host has other quotas of shards than those in force", ofHost,
-		"give all hosts the same --shard-objects and --shard-bytes: those of the host that leads a shard count"},
+	{QuotaSettings, Warning, Machines,
+		"a host has another quota of objects than the one in force, or less memory for a shard than the quota of " +
+			"bytes in force", ofHost,
+		"give all hosts the same --shard-objects: that of the host that leads a shard counts. The quota of bytes " +
+			"falls to the least of the hosts with a replica"},
 	{BackupLate, Warning, Machines, "the last backup is older than two days; a cluster that never saved one is not " +
 		"spoken of", "the backups", "look at what saves them: at its log, and whether its token is still good"},
 	{RolloutHalted, Warning, Rollouts, "a rollout halted and waits for an operator", ofRollout,

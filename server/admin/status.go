@@ -39,6 +39,7 @@ type Status struct {
 	Fresh       *bool         `json:"fresh,omitempty"`
 	Connections Connections   `json:"connections"`
 	Disk        *Disk         `json:"disk,omitempty"`
+	Memory      *Memory       `json:"memory,omitempty"`
 	Shards      []ShardStatus `json:"shards"`
 }
 
@@ -104,6 +105,16 @@ type Disk struct {
 	TotalBytes   uint64 `json:"total_bytes"`
 	LowMarkBytes uint64 `json:"low_mark_bytes"`
 	// Refusing: changes are refused until the disk has more room.
+	Refusing bool `json:"refusing_changes"`
+}
+
+// Memory is the memory of the host.
+type Memory struct {
+	// LiveBytes was in use after the last collection of garbage.
+	LiveBytes     uint64 `json:"live_bytes"`
+	HighMarkBytes uint64 `json:"high_mark_bytes"`
+	LimitBytes    uint64 `json:"limit_bytes"`
+	// Refusing: what takes memory is refused until less is in use.
 	Refusing bool `json:"refusing_changes"`
 }
 

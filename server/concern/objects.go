@@ -322,7 +322,7 @@ func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, no
 			}
 		}
 	}
-	if u.ObjectLimit != 0 && (u.ObjectLimit != given.Objects || u.ByteLimit != given.Bytes) {
+	if u.ObjectLimit != 0 && (u.ObjectLimit != given.Objects || u.ByteLimit > given.Bytes) {
 		l.Add(kind.New(kind.QuotaSettings, kind.About{Host: host, Shards: shards(r.ID)}, fmt.Sprintf(
 			"its settings are %d objects and %d bytes, and shard %d has %d and %d", given.Objects, given.Bytes, r.ID,
 			u.ObjectLimit, u.ByteLimit)))

@@ -1,12 +1,14 @@
 package concern
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	kind "github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // Own is the state of the host itself, as the input of AddOwn.
@@ -17,6 +19,9 @@ type Own struct {
 	// are free. The host refuses changes while fewer than Low bytes are free. Total is 0 if the space is unknown.
 	Refusal          error
 	Free, Total, Low uint64
+	// Live is how much memory is in use, and High the mark above which changes are refused. High is 0 if the memory is
+	// unknown.
+	Live, High uint64
 	// CommitP99 is the time within which 99 of 100 recent batches of changes took effect. Requests is how many requests
 	// the host answered during the measurement.
 	CommitP99 time.Duration
@@ -71,7 +76,13 @@ func (l *List) AddOwn(o *Own) {
 		add(kind.NotReady, "%s", whyNot(o.NotReady))
 	}
 	switch {
-	case o.Refusal != nil:
+	case errors.Is(o.Refusal, shard.ErrMemoryFull):
+		add(kind.MemoryFull, "%v", o.Refusal)
+	case o.High > 0 && o.Live > o.High/8*7:
+		add(kind.MemoryLow, "%d MiB of memory are in use; changes are refused above %d MiB", o.Live>>20, o.High>>20)
+	}
+	switch {
+	case o.Refusal != nil && !errors.Is(o.Refusal, shard.ErrMemoryFull):
 		add(kind.DiskFull, "%v", o.Refusal)
 	case o.Total > 0 && o.Free < 2*o.Low:
 		add(kind.DiskLow, "%d of %d MiB are free; changes are refused below %d MiB", o.Free>>20, o.Total>>20, o.Low>>20)

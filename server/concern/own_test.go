@@ -22,6 +22,8 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 		kind.NotReady:        func(o *Own) { o.NotReady = errors.New("why") },
 		kind.DiskFull:        func(o *Own) { o.Refusal = errors.New("full") },
 		kind.DiskLow:         func(o *Own) { o.Free = 3 << 29 },
+		kind.MemoryFull:      func(o *Own) { o.Refusal = fmt.Errorf("%w", shard.ErrMemoryFull) },
+		kind.MemoryLow:       func(o *Own) { o.Live, o.High = 90<<20, 100<<20 },
 		kind.DiskSlow:        func(o *Own) { o.CommitP99 = time.Second },
 		kind.Stalls:          func(o *Own) { o.Stalls++ },
 		kind.Refused:         func(o *Own) { o.Refused++ },

@@ -102,13 +102,16 @@ func (h *Host) listenAdmin() (err error) {
 	return aboutSetting("admin-listen", err)
 }
 
+// maxConnections is how many client connections a listener takes.
+func (h *Host) maxConnections() int { return h.settings.MaxConnections(transport.FileConnections()) }
+
 func (h *Host) listenPlain() error {
 	s := &h.settings
 	if !s.ServesPlain() {
 		return nil
 	}
 	l, err := transport.ListenGnet(s.Listen, h, transport.NetOptions{
-		MaxConnections: s.Connections, Stats: &h.stats, Logger: h.log,
+		MaxConnections: h.maxConnections(), Stats: &h.stats, Logger: h.log,
 	})
 	if err == nil {
 		h.listeners, h.addresses.Client = append(h.listeners, l), l.Addr().String()
@@ -122,7 +125,7 @@ func (h *Host) listenTLS() error {
 		return nil
 	}
 	l, err := transport.ListenTLS(s.TLSListen, h, transport.TLSOptions{
-		Config: h.certificates.ServerConfig(), MaxConnections: s.Connections, Stats: &h.stats, Logger: h.log,
+		Config: h.certificates.ServerConfig(), MaxConnections: h.maxConnections(), Stats: &h.stats, Logger: h.log,
 	})
 	if err == nil {
 		h.listeners, h.addresses.TLS = append(h.listeners, l), l.Addr().String()

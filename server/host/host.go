@@ -20,6 +20,7 @@ import (
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/memguard"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
@@ -68,6 +69,7 @@ type Host struct {
 	addresses    Addresses
 	raftListener net.Listener // nil: the host does not listen for other hosts
 	disk         *diskguard.Guard
+	memory       *memguard.Guard
 	start        hosts.Start
 	seen         *identity.Peers                         // progress and starts of other hosts
 	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, empty before its birth
@@ -160,6 +162,9 @@ func (h *Host) arrive() error {
 	if err := h.openLog(); err != nil {
 		return err
 	}
+	if warning := h.settings.WarnMemory(h.identity.Shards); warning != "" {
+		h.log.Warn(warning)
+	}
 	core, err := server.Open(h.coreConfig())
 	if err != nil {
 		return &Error{KindOther, err}
@@ -212,6 +217,8 @@ func (h *Host) openLog() (err error) {
 		LogEnd: h.directory.LogEnd(), Confirmed: h.confirmed(),
 		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotBytes: int64(s.RaftSnapshotBytes), Room: h.disk.Room, Full: h.disk.Guard,
+		Memory: h.memory.Guard, Fits: h.memory.Fits, ShardBytes: s.ShardQuota(h.identity.Shards),
+		RecentBytes: s.Memory().RecentBytes(), QueuedBytes: s.Memory().QueuedBytes(),
 		Synced: h.logSynced, Transfers: h.logSnapshots, Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
 	}
 	if h.options.AdjustLog != nil {
@@ -246,8 +253,10 @@ func (h *Host) coreConfig() server.Config {
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
 		},
 		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), WatchBytes: uint64(s.WatchMemory),
-		ShardObjects: uint64(s.ShardObjects), ShardBytes: uint64(s.ShardBytes),
-		PingInterval: s.PingInterval, Guard: h.disk.Guard, Own: h.own, Authority: h.authority,
+		QueuedBytes:  s.Memory().CommandBytes(h.identity.Shards),
+		ShardObjects: uint64(s.ShardObjects), ShardBytes: s.ShardQuota(h.identity.Shards),
+		PingInterval: s.PingInterval, Guard: h.disk.Guard, Memory: h.memory.Guard, Fits: h.memory.FitsState,
+		Own: h.own, Authority: h.authority,
 		Halt: h.halt, NotesNodes: true,
 		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log,
 	}

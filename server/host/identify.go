@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/memguard"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -20,7 +21,8 @@ var ErrNotBorn = errors.New("no cluster is begun by itself in an empty directory
 // ErrExists is returned by Init where the directory belongs to a host of a cluster.
 var ErrExists = errors.New("the data directory belongs to a host of a cluster")
 
-// identify makes sure the directory belongs to this host, watches the disk, and begins a start on the directory.
+// identify makes sure the directory belongs to this host, watches the disk and the memory, and begins a start on the
+// directory.
 func (h *Host) identify() (err error) {
 	if err = loadOrMake(h.directory, &h.settings, h.options.Version); err != nil {
 		return err
@@ -29,6 +31,7 @@ func (h *Host) identify() (err error) {
 		Volume: diskguard.Directory(h.settings.DataDir), Low: uint64(h.settings.MinFreeDisk), Log: h.log,
 		Reserve: filepath.Join(h.settings.DataDir, reserveName),
 	})
+	h.memory = memguard.Start(h.settings.Memory().Guard(h.log))
 	// Even a full disk has room for the start now: the guard has given the reserve back.
 	if h.start, err = h.directory.Begin(); err != nil {
 		return err

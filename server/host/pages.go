@@ -44,6 +44,7 @@ func (h *Host) Checks() []admin.Check {
 		{Name: "cluster", Err: is.Lacks},
 		{Name: "shards", Err: is.Away, Advisory: true},
 		{Name: "disk", Err: h.disk.Guard(), Advisory: true},
+		{Name: "memory", Err: h.memory.Guard(), Advisory: true},
 	}
 }
 
@@ -92,6 +93,8 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		}
 		core.WriteMetrics(w)
 		h.disk.WriteMetrics(w)
+		h.memory.WriteMetrics(w)
+		fmt.Fprintf(w, "signalbox_memory_full_hosts %d\n", len(h.raft.MemoryFullHosts()))
 		fmt.Fprintf(w, "signalbox_disk_full_hosts %d\n", len(h.raft.FullHosts()))
 		fmt.Fprintf(w, "signalbox_disk_refusing_shards %d\n", h.raft.RefusingShards())
 	}
@@ -127,6 +130,7 @@ func (h *Host) own() concern.Own {
 	if space, low, ok := h.disk.Space(); ok {
 		o.Free, o.Total, o.Low = space.Free, space.Total, low
 	}
+	o.Live, o.High = h.memory.Usage().Live, h.memory.High()
 	if h.certificates != nil {
 		o.Certificates = append(o.Certificates, concern.Certificate{Use: "clients", End: h.certificates.Expires()})
 	}
@@ -169,6 +173,10 @@ func (h *Host) Status() admin.Status {
 			status.Disk = &admin.Disk{
 				FreeBytes: space.Free, TotalBytes: space.Total, LowMarkBytes: low, Refusing: h.disk.Guard() != nil,
 			}
+		}
+		status.Memory = &admin.Memory{
+			LiveBytes: h.memory.Usage().Live, HighMarkBytes: h.memory.High(), LimitBytes: uint64(s.MemoryLimit),
+			Refusing: h.memory.Guard() != nil,
 		}
 		h.addShards(&status, core.Status())
 		if c, err := h.Cluster(); err == nil {

@@ -83,6 +83,9 @@ func (h *Host) close() {
 	if h.disk != nil {
 		h.disk.Close()
 	}
+	if h.memory != nil {
+		h.memory.Close()
+	}
 	if h.tokens != nil {
 		h.tokens.Close()
 	}

@@ -17,6 +17,7 @@ package pipeline
 type flows struct {
 	root   flow   // of all clients
 	host   *flow  // of the host itself
+	most   int    // bytes that may wait, of all clients
 	queued int    // how many commands wait, of clients and of the host
 	batch  uint64 // counts the batches, for the marks of the flows
 
@@ -24,7 +25,8 @@ type flows struct {
 	data [][]byte
 }
 
-func (fl *flows) init() {
+func (fl *flows) init(most int) {
+	fl.most = most
 	fl.root.below = make(map[string]*flow)
 	fl.host = &flow{}
 }
@@ -70,9 +72,9 @@ func (fl *flows) remove(f *flow) {
 // queue is left for other tokens, however many connections one token has.
 func (fl *flows) admits(f *flow) bool {
 	if f == fl.host {
-		return f.queued < hostCommands && f.bytes < hostBytes
+		return f.queued < hostCommands && f.bytes < fl.most/queueShare
 	}
-	commands, bytes := maxQueuedCommands-fl.root.queued, maxQueuedBytes-fl.root.bytes
+	commands, bytes := maxQueuedCommands-fl.root.queued, fl.most-fl.root.bytes
 	if commands <= 0 || bytes <= 0 {
 		return false
 	}

@@ -22,7 +22,7 @@ func newAsked(t *testing.T) *asked {
 		t: t, all: map[string]*flow{}, sent: map[string]uint64{}, got: map[string]uint64{},
 		of: map[*Source]string{}, conns: map[string]*Source{},
 	}
-	a.flows.init()
+	a.flows.init(DefaultQueuedBytes)
 	return a
 }
 
@@ -268,7 +268,7 @@ func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
 // BenchmarkFlows is a command through the queue of many connections.
 func BenchmarkFlows(b *testing.B) {
 	var q flows
-	q.init()
+	q.init(DefaultQueuedBytes)
 	all := make([]*flow, 512)
 	for i := range all {
 		all[i] = q.add("", fmt.Sprint(i%10))

@@ -13,17 +13,16 @@ const (
 	// applied.
 	maxBatchCommands = 2048
 	maxBatchBytes    = 1 << 20
-	// maxQueuedCommands and maxQueuedBytes bound the commands that wait for the next batches of one shard. More
-	// commands are refused with OVERLOADED.
-	maxQueuedCommands = 65_536
-	maxQueuedBytes    = 64 << 20
-	// hostCommands and hostBytes bound the waiting commands of the host itself. The bounds come on top of the
-	// clients' bounds, so that neither side is refused because of the other side's queue.
-	hostCommands = maxQueuedCommands / 8
-	hostBytes    = maxQueuedBytes / 8
-	// sharedCommands and sharedBytes are the length from which the queue is shared out in any case.
-	sharedCommands = maxQueuedCommands / 8
-	sharedBytes    = maxQueuedBytes / 8
+	// DefaultQueuedBytes and maxQueuedCommands bound the commands that wait for the next batches of one shard. More
+	// commands are refused with OVERLOADED. A host with little memory has fewer bytes: Options.QueuedBytes.
+	DefaultQueuedBytes = 64 << 20
+	maxQueuedCommands  = 65_536
+	// hostCommands, and as large a part of the bytes, bound the waiting commands of the host itself. The bounds come on
+	// top of the clients' bounds, so that neither side is refused because of the other side's queue.
+	hostCommands = maxQueuedCommands / queueShare
+	// sharedCommands, and as large a part of the bytes, are the length from which the queue is shared out in any case.
+	sharedCommands = maxQueuedCommands / queueShare
+	queueShare     = 8
 	// lightCommands and lightBytes are how much may wait for one source even when other sources have filled their
 	// share of the queue.
 	lightCommands = 64

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -74,6 +75,8 @@ type Options struct {
 	Window   int    // how many batches may be in flight; Alone or Among
 	// Delay is how long a command that can be delayed waits for other commands; zero or less: not at all.
 	Delay time.Duration
+	// QueuedBytes bounds the commands that wait for a batch; 0 stands for DefaultQueuedBytes.
+	QueuedBytes int
 	// Clock is the host's time for the stamps of batches; nil stands for the machine's time.
 	Clock func() time.Time
 }
@@ -84,7 +87,7 @@ func New(o Options) *Pipeline {
 	if p.clock == nil {
 		p.clock = time.Now
 	}
-	p.flows.init()
+	p.flows.init(cmp.Or(o.QueuedBytes, DefaultQueuedBytes))
 	p.timer = time.AfterFunc(time.Hour, p.flushNow)
 	p.timer.Stop()
 	return p
@@ -125,7 +128,7 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 		return false
 	}
 	f := p.flowOf(&o)
-	if len(p.queue) >= sharedCommands || len(p.bytes) >= sharedBytes {
+	if len(p.queue) >= sharedCommands || len(p.bytes) >= p.flows.most/queueShare {
 		p.shareOut()
 	}
 	shared := p.flows.queued > 0

@@ -27,8 +27,8 @@ type running struct {
 
 // guarded is a log that can restrict its leader to commands that free room. A log in memory is not guarded.
 type guarded interface {
-	// Guard returns the reason for the restriction: the disks of too many hosts are nearly full. On a follower Guard
-	// returns nil.
+	// Guard returns the reason for the restriction: the disks of too many hosts are nearly full, or the memory of a
+	// host with a replica. On a follower Guard returns nil.
 	Guard() error
 }
 
@@ -103,6 +103,17 @@ func (e *end) Progress() []shard.Progress {
 		}
 	}
 	return nil
+}
+
+// allowance is the least number of bytes that a host with a replica has for the shard, 0 for no bound. all is false if
+// a host has not reported yet.
+func (e *end) allowance() (bytes uint64, all bool) {
+	if on := e.on.Load(); on != nil {
+		if l, knows := on.Log.(interface{ Allowance() (uint64, bool) }); knows {
+			return l.Allowance()
+		}
+	}
+	return 0, true
 }
 
 func (e *end) guard() error {

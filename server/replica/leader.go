@@ -27,6 +27,7 @@ type leaderTasks struct {
 	ended    []shard.SessionID    // as copies of their homes say
 	late     []shard.WaiterRef    // timed out, but the command was lost, or withdrawn
 	quotas   []shard.NodeID       // nodes whose quotas are to be compared
+	allowed  allowance            // the latest report of the other hosts
 	awaiting []func(serving bool) // for the sessions and timers to be known, or for the end of the leadership
 	drops    drops
 	sweptAt  time.Time // when the leader last began to ask about all guests

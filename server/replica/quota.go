@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"sync"
@@ -108,12 +109,42 @@ func (s *Set) Quotas() shard.Limits {
 	return l
 }
 
-// wantedLimits returns the quotas that a node should have in every shard. Node 0 stands for the shard itself.
-func (s *Set) wantedLimits(id shard.NodeID) shard.Limits {
-	if id == 0 {
-		return s.Quotas()
+// allowance is the memory for the shard on the other hosts with replicas.
+type allowance struct {
+	bytes uint64 // the least, 0 for no bound
+	all   bool   // all hosts have reported
+}
+
+// wantedLimits returns the quotas for a node in the shard. Node 0 stands for the shard itself: every host with a
+// replica needs the memory, so the least quota of bytes counts. The quota does not rise before all hosts have reported
+// to this leader: a host that is away may have the least memory.
+func (r *Replica) wantedLimits(id shard.NodeID, others allowance) shard.Limits {
+	if id != 0 {
+		return r.set.quotas.of(id)
 	}
-	return s.quotas.of(id)
+	want := r.set.Quotas()
+	bytes := cmp.Or(want.Bytes, shard.DefaultShardBytes)
+	if others.bytes != 0 {
+		bytes = min(bytes, others.bytes)
+	}
+	if !others.all {
+		bytes = min(bytes, r.Machine.Usage(0).ByteLimit)
+	}
+	if want.Bytes = bytes; bytes == shard.DefaultShardBytes {
+		want.Bytes = 0
+	}
+	return want
+}
+
+// othersAllow returns the present allowance, and names the shard for a comparison of quotas after a change.
+func (t *leaderTasks) othersAllow() (now allowance) {
+	now.bytes, now.all = t.r.end.allowance()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.term != 0 && now != t.allowed {
+		t.allowed, t.quotas = now, append(t.quotas, 0)
+	}
+	return now
 }
 
 // checkQuota names a node for a comparison of quotas. It does nothing on a host that does not lead the shard: a
@@ -143,13 +174,13 @@ func (t *leaderTasks) checkQuotas() {
 
 // proposeQuotas proposes the quotas of the named nodes if they differ.
 func (t *leaderTasks) proposeQuotas() {
-	r := t.r
+	r, others := t.r, t.othersAllow()
 	named, more := t.nextQuotas()
 	if r.Pipeline.Level() < quotaLevel {
 		return
 	}
 	for i, id := range named {
-		want := r.set.wantedLimits(id)
+		want := r.wantedLimits(id, others)
 		if id != 0 && want == (shard.Limits{}) || r.Machine.Limits(id) == want {
 			continue // the node was dropped, or another leader was first
 		}

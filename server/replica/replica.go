@@ -101,7 +101,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.timers.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
 		Shard: int(id - 1), Proposer: s.proposer, Window: pipeline.WindowOf(len(s.config.Hosts), s.config.Shards),
-		Delay: s.config.Delay, Clock: s.config.Clock,
+		Delay: s.config.Delay, QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock,
 	})
 	r.Pipeline.Open(r.log)
 	r.leader.init(r)
@@ -366,7 +366,12 @@ func (r *Replica) PrepareSnapshot() (shard.Snapshot, error) { return r.Machine.P
 
 // Restore implements shard.StateMachine. Watches and waiters of this host missed some changes.
 func (r *Replica) Restore(from io.Reader) error {
-	if err := r.Machine.Restore(from); err != nil {
+	restore := r.Machine.Restore
+	if r.set.config.Fits != nil && r.set.config.Fits(r.Machine.Usage(0).Bytes) != nil {
+		r.fresh.forget() // relaxed reads go to other hosts
+		restore = r.Machine.RestoreInPlace
+	}
+	if err := restore(from); err != nil {
 		if errors.Is(err, shard.ErrNewerFormat) {
 			_ = r.set.Halt(fmt.Errorf("server: shard %d: %w", r.ID, err))
 		}

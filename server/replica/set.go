@@ -42,6 +42,7 @@ type Config struct {
 	Apart bool
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
 	Delay          time.Duration
+	QueuedBytes    int // see pipeline.Options
 	DigestInterval time.Duration
 	// Halt is called when the host cannot go on; may be nil.
 	Halt  func(error)
@@ -51,6 +52,9 @@ type Config struct {
 	Log       *slog.Logger
 	Metrics   *metrics.Metrics
 	Watches   *hub.Budget // of streaming and one-shot watches
+	// Fits returns why the memory of the host does not hold another state of so many bytes, in the measure of
+	// quotas, nil if it does. May be nil.
+	Fits func(bytes uint64) error
 	// Chores is called in each round of the loop, after the due work of the replicas; changed says that the routing
 	// may have changed. Chores returns whether the next round has work.
 	Chores func(now time.Time, changed bool) (busy bool)

@@ -45,11 +45,8 @@ func (c *checker) checkLimits() {
 	}
 	inRange(c, "requests-in-flight", s.RequestsInFlight, 1, 1<<20)
 	inRange(c, "watches", s.Watches, 1, 1<<20)
-	inRange(c, "pending-limit", s.PendingLimit, 64<<20, 1<<40)
+	c.checkMemory()
 	inRange(c, "shard-objects", s.ShardObjects, 1, 1_000_000_000)
-	inRange(c, "shard-bytes", s.ShardBytes, 1<<20, 1<<40)
-	inRange(c, "watch-memory", s.WatchMemory, 1<<20, 1<<40)
-	inRange(c, "partial-limit", s.PartialLimit, 8<<20, 1<<40)
 	inRange(c, "ping-interval", s.PingInterval, time.Second, 10*time.Minute)
 	// With a longer tick an election takes longer than sessions last.
 	inRange(c, "raft-tick", s.RaftTick, time.Millisecond, 250*time.Millisecond)

@@ -161,6 +161,7 @@ func (s *Settings) complete(c *checker) {
 		s.Hosts = []FirstHost{{Name: s.Name, Raft: s.RaftAdvertise}}
 	}
 
+	s.completeMemory()
 	s.TLSListen = cmp.Or(s.TLSListen, Off)
 	if s.Listen == "" {
 		s.Listen = Off

@@ -49,11 +49,13 @@ func TestAFlagGoesBeforeAVariableBeforeALineBeforeTheDefault(t *testing.T) {
 }
 
 func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
+	withMemory(t, 256<<20)
 	s := mustLoad(t, nil, nil, "")
 	s.origins = nil
 	want := Defaults()
 	want.Name, want.Hosts, want.alone = "signalbox", []FirstHost{{Name: "signalbox"}}, true
 	want.Listen, want.ClientAdvertise = "127.0.0.1:7420", "127.0.0.1:7420"
+	want.MemoryLimit, want.PendingLimit, want.PartialLimit, want.WatchMemory = 256<<20, 14<<20, 8<<20, 14<<20
 	want.RaftListen, want.HTTPListen, want.httpByDefault = Off, DefaultHTTPListen, true
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)

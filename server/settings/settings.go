@@ -93,9 +93,13 @@ type Settings struct {
 	// Pprof serves the Go profiler at AdminListen as well.
 	Pprof bool `yaml:"pprof"`
 
+	// MemoryLimit is how much memory the host may use. Zero stands for what its container and its machine allow.
+	// PendingLimit, WatchMemory, PartialLimit, ShardBytes and Connections follow it where they are zero.
+	MemoryLimit Size `yaml:"memory-limit"`
 	// DataLimit is the most bytes that the data of a semaphore, an owner or a waiter may have.
 	DataLimit Size `yaml:"data-limit"`
-	// Connections is the largest number of client connections. Zero derives the number from the limit of open files.
+	// Connections is the largest number of client connections. Zero derives the number from the limit of open files
+	// and the memory.
 	Connections int `yaml:"connections"`
 	// RequestsInFlight is the largest number of unanswered requests of one connection.
 	RequestsInFlight int `yaml:"requests-in-flight"`
@@ -107,8 +111,8 @@ type Settings struct {
 	WatchMemory Size `yaml:"watch-memory"`
 	// PartialLimit is how much may be held of requests that have arrived in part, over all connections together.
 	PartialLimit Size `yaml:"partial-limit"`
-	// ShardObjects and ShardBytes are the quotas of a data shard, over all nodes. The quotas of the shard's leader
-	// count.
+	// ShardObjects and ShardBytes are the quotas of a data shard, over all nodes. The objects of the shard's leader
+	// count, and the least bytes of the hosts with a replica. Zero bytes follow the memory and the number of shards.
 	ShardObjects int  `yaml:"shard-objects"`
 	ShardBytes   Size `yaml:"shard-bytes"`
 	// PingInterval is how often an idle client must ping. A client silent for three intervals is disconnected.
@@ -180,11 +184,7 @@ func Defaults() Settings {
 		DataLimit:        protocol.DefaultDataBytes,
 		RequestsInFlight: DefaultRequestsInFlight,
 		Watches:          DefaultWatches,
-		PendingLimit:     512 << 20,
-		PartialLimit:     64 << 20,
-		WatchMemory:      512 << 20,
 		ShardObjects:     shard.DefaultShardObjects,
-		ShardBytes:       shard.DefaultShardBytes,
 		PingInterval:     DefaultPingInterval,
 		RaftTick:         DefaultRaftTick,
 		LogFormat:        FormatText,

@@ -165,13 +165,19 @@ var table = []row{
 	},
 
 	{
+		name: "memory-limit", group: groupLimits, hint: "SIZE",
+		help: "memory that the host may use. Limits of memory follow it. Changes that take memory are refused while " +
+			"the host is short of it",
+		otherwise: "the memory of the container or of the machine, whichever is less",
+	},
+	{
 		name: "data-limit", group: groupLimits, hint: "SIZE", clusterWide: true,
 		help: "the longest data of a semaphore, an owner or a waiter, up to 1MiB",
 	},
 	{
 		name: "connections", group: groupLimits, hint: "NUMBER",
 		help:      "client connections; one more is refused",
-		otherwise: "what the limit of open files allows",
+		otherwise: "what the limit of open files allows, at most one for each 32KiB of memory",
 	},
 	{
 		name: "requests-in-flight", group: groupLimits, hint: "NUMBER",
@@ -185,16 +191,19 @@ var table = []row{
 		name: "watch-memory", group: groupLimits, hint: "SIZE",
 		help: "what the open watches of all connections may hold, at 768 bytes each and the name; beyond it a watch " +
 			"is refused",
+		otherwise: "a sixteenth of the memory, at most 512MiB",
 	},
 	{
 		name: "pending-limit", group: groupLimits, hint: "SIZE",
 		help: "what may wait to be sent over all connections together; above it the clients that read slowest " +
 			"are cut off",
+		otherwise: "a sixteenth of the memory, at most 512MiB",
 	},
 	{
 		name: "partial-limit", group: groupLimits, hint: "SIZE",
 		help: "what may be held of requests that have arrived in part, over all connections together; above it the " +
 			"connections with most of it are closed",
+		otherwise: "a thirty-second of the memory, 8MiB to 64MiB",
 	},
 	{
 		name: "shard-objects", group: groupLimits, hint: "NUMBER",
@@ -204,7 +213,8 @@ var table = []row{
 	{
 		name: "shard-bytes", group: groupLimits, hint: "SIZE",
 		help: "how much memory the semaphores and sessions of a shard may take, over all nodes, by the shard's own " +
-			"count; what would take more is refused. Give all hosts the same: that of the leader counts",
+			"count; what would take more is refused. The least of the hosts with a replica counts",
+		otherwise: "three tenths of the memory or less, divided by the number of shards, at most 4GiB",
 	},
 	{
 		name: "ping-interval", group: groupLimits, hint: "DURATION",

@@ -88,6 +88,7 @@ func TestFlagVariableAndLineHaveTheSameName(t *testing.T) {
 }
 
 func TestAllThreeSourcesFillEverySetting(t *testing.T) {
+	withMemory(t, 8<<30)
 	dir := t.TempDir()
 	pem := filepath.Join(dir, "some.pem")
 	if err := os.WriteFile(pem, []byte("x"), 0o600); err != nil {
@@ -106,7 +107,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"http-listen": "127.0.0.1:9", "http-ca": pem, "console-actions": "true", "data-limit": "128KiB",
 		"connections": "100", "requests-in-flight": "9",
 		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "partial-limit": "16MiB",
-		"watch-memory": "64MiB", "shard-objects": "5000", "shard-bytes": "2GiB",
+		"memory-limit": "4GiB", "watch-memory": "64MiB", "shard-objects": "5000", "shard-bytes": "2GiB",
 		"min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
 		"join": "10.0.0.1:1,10.0.0.3:1", "join-token": "some.token", "replace": "c", "failure-domain": "dc=a,rack=1",
 	}

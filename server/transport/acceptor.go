@@ -41,7 +41,7 @@ func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*ac
 		return nil, fmt.Errorf("transport: listen on %s: %w", addr, err)
 	}
 	a := &acceptor{
-		socket: socket, limit: int64(positive(limit, connectionLimit(fileLimit()))), stats: cmp.Or(stats, new(Stats)),
+		socket: socket, limit: int64(positive(limit, FileConnections())), stats: cmp.Or(stats, new(Stats)),
 		logger: cmp.Or(logger, slog.Default()),
 	}
 	a.closing, a.cancel = context.WithCancel(context.Background())

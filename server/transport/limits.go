@@ -81,6 +81,9 @@ func connectionLimit(descriptors int) int {
 	return max(descriptors-reservedFiles(descriptors), 1)
 }
 
+// FileConnections is how many connections a listener may have by the limit of file descriptors.
+func FileConnections() int { return connectionLimit(fileLimit()) }
+
 func reservedFiles(descriptors int) int { return min(descriptors/4, 4096) }
 
 // GatewayConnections is how many connections a gateway beside the listeners may have: half of the reserved descriptors.

@@ -124,6 +124,21 @@ type Config struct {
 	// where another host can: the disk is nearly full. Full is called for every message.
 	Full func() error
 
+	// Memory, if set, returns why this host has no memory for what grows: the leaders of its shards then refuse it.
+	// Memory is called for every heartbeat.
+	Memory func() error
+	// ShardBytes is how many bytes a shard may hold on this host, in the measure of its quota: Log.Allowance has it at
+	// the leaders. 0 stands for unknown.
+	ShardBytes uint64
+	// RecentBytes is how much of the log is kept in memory for followers that lag a little; 0 stands for
+	// logdb.DefaultRecentBytes.
+	RecentBytes int64
+	// QueuedBytes is the longest queue of messages to one host, or for one shard; 0 stands for 128 MiB.
+	QueuedBytes uint64
+	// Fits, if set, returns why the memory of this host does not hold so many more bytes of a snapshot: the host then
+	// refuses it.
+	Fits func(bytes uint64) error
+
 	// Synced is called, if set, with the duration of each sync of a log file. It must not block.
 	Synced func(time.Duration)
 

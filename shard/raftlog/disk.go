@@ -59,7 +59,7 @@ func (c Config) disk() *disk {
 func (d *disk) store(c Config) *storeFactory {
 	return &storeFactory{disk: d.FS, Factory: logdb.Factory{
 		Disk: wal.Disk{FS: d.FS, OpenData: d.OpenData}, SegmentBytes: d.SegmentBytes,
-		Existing: c.Used, Least: c.LogEnd, Synced: c.Synced,
+		RecentBytes: c.RecentBytes, Existing: c.Used, Least: c.LogEnd, Synced: c.Synced,
 		Full: func(err error, last bool) {
 			if c.Relieve != nil && !last {
 				c.Relieve()

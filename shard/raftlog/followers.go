@@ -19,6 +19,8 @@ type followers struct {
 	all map[followerKey]follower // guarded by mu
 	// full counts the followers whose disks are nearly full, by their own messages.
 	full atomic.Int64
+	// memoryFull counts the followers whose memory is nearly full.
+	memoryFull atomic.Int64
 }
 
 type followerKey struct {
@@ -33,7 +35,10 @@ type follower struct {
 	index   uint64
 	heard   time.Time
 	full    bool // the disk of the host is nearly full
-	ended   bool // the process of the host has ended since
+	// memory is what the host has reported of its memory, once it has.
+	memory   memoryReport
+	reported bool
+	ended    bool // the process of the host has ended since
 }
 
 func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
@@ -66,9 +71,11 @@ func (f *followers) note(from shard.HostID, messages []raftpb.Message) {
 		}
 		if full, says := saysFull(m); says {
 			known.full = full
+			known.memory, known.reported = readMemory(m.LogTerm), true
 		}
 		known.heard, known.ended = now, false
 		f.full.Add(asOne(known.full) - asOne(f.all[key].full))
+		f.memoryFull.Add(asOne(known.memory.full) - asOne(f.all[key].memory.full))
 		f.all[key] = known
 	}
 }

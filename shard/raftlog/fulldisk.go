@@ -45,8 +45,8 @@ func (h *Host) room(bytes uint64) error {
 	return h.config.Room(bytes)
 }
 
-// missingRoom is a snapshot of another host for which the disk had no room. Until then nothing is taken unless there is
-// room for it: the leader would send it again and again.
+// missingRoom is a snapshot of another host for which the disk, or the memory, had no room. Until then nothing is taken
+// unless there is room for it: the leader would send it again and again.
 type missingRoom struct {
 	bytes uint64
 	until time.Time
@@ -75,14 +75,14 @@ func (l *Log) takes(snapshot uint64) bool {
 	if need == 0 && !full {
 		return true
 	}
-	fits := l.host.room(need) == nil
+	fits := l.host.room(need) == nil && l.memoryFits(need) == nil
 	switch {
 	case fits:
 		l.missingRoom.Store(nil)
 	case snapshot > 0:
 		l.missingRoom.Store(&missingRoom{snapshot, time.Now().Add(snapshotRetry)})
-		l.host.config.Logger.Warn("the disk has no room for a snapshot of another host",
-			"shard", l.shardID, "bytes", snapshot)
+		l.host.config.Logger.Warn("there is no room for a snapshot of another host", "shard", l.shardID, "bytes",
+			snapshot, "disk", l.host.room(need), "memory", l.memoryFits(need))
 	}
 	return fits
 }
@@ -105,7 +105,9 @@ func (h *Host) Sending(messages []raftpb.Message) {
 		case l == nil:
 		case m.Type == raftpb.Heartbeat:
 			m.Reject = l.judgeRoom()
+			l.judgeMemory()
 		default:
+			h.reportMemory(m)
 			l.markAnswer(m)
 		}
 	}
@@ -149,7 +151,7 @@ func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 			}
 			m.Reject = false
 		case raftpb.HeartbeatResp:
-			m.Reject = false
+			m.Reject, m.LogTerm = false, 0
 		case raftpb.ReadIndex:
 			if l := h.log(m.ShardID); l != nil && l.reads.isHeld() {
 				m.Type = raftpb.NoOP // the host asks again
@@ -191,9 +193,10 @@ func (l *Log) judgeRoom() bool {
 // voters are the hosts whose disks decide what is committed.
 func (l *Log) voters() []shard.HostID { return l.view.Load().votingHosts() }
 
-// diskState is what is known of the disk of a host.
+// diskState is what is known of the disk and of the memory of a host.
 type diskState struct {
 	full   bool
+	memory memoryReport
 	silent time.Duration // since its last answer
 	index  uint64        // up to which it has the log
 }
@@ -204,26 +207,32 @@ const never = time.Duration(1<<63 - 1)
 // diskOf returns what this host, which leads, knows of a member's disk.
 func (l *Log) diskOf(id shard.HostID) diskState {
 	if id == l.host.config.Host {
-		return diskState{full: l.host.full(), index: l.machine.applied.Load()}
+		return diskState{full: l.host.full(), memory: memoryReport{full: l.host.memoryFull()},
+			index: l.machine.applied.Load()}
 	}
 	known := l.host.followers.of(l.shardID, l.leadership.Load().Term, id)
 	if known.heard.IsZero() {
 		return diskState{silent: never}
 	}
-	return diskState{full: known.full, silent: time.Since(known.heard), index: known.index}
+	return diskState{full: known.full, memory: known.memory, silent: time.Since(known.heard), index: known.index}
 }
 
 // FullHosts returns the other hosts that have said lately to this one, where it leads, that their disks are nearly
 // full.
 func (h *Host) FullHosts() []shard.HostID {
+	return h.reporting((*Log).voters, func(d diskState) bool { return d.full })
+}
+
+// reporting returns the other hosts that have reported something lately, among the hosts of each shard led here.
+func (h *Host) reporting(of func(*Log) []shard.HostID, something func(diskState) bool) []shard.HostID {
 	var all []shard.HostID
 	for _, l := range h.logsByShard() {
 		if l.leadership.Load().Leader != h.config.Host {
 			continue
 		}
-		for _, id := range l.voters() {
+		for _, id := range of(l) {
 			d := l.diskOf(id)
-			if id != h.config.Host && d.full && d.silent <= awayElections*h.config.election() {
+			if id != h.config.Host && something(d) && d.silent <= awayElections*h.config.election() {
 				all = append(all, id)
 			}
 		}

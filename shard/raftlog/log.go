@@ -45,6 +45,8 @@ type Log struct {
 	missingRoom   atomic.Pointer[missingRoom] // for a snapshot of another host; nil: there is enough
 	relieved      time.Time                   // when another host was last to lead; used by Host.watchDisks alone
 
+	memoryRefusal atomic.Pointer[error] // why this leader refuses what grows, in memory.go; nil: it does not
+
 	notifyMu sync.Mutex // held while the state machine is notified of a leader
 	muted    bool       // guarded by notifyMu: the state machine is notified no more
 

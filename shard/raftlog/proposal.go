@@ -35,10 +35,13 @@ type proposal struct {
 	done     func(shard.Outcome)
 }
 
-// Guard returns why this host, where it leads, must not propose what does not free room: an ErrFull, or nil. It is
-// cheap enough to be called for every proposal.
+// Guard returns why this host, where it leads, must not propose what does not free room: an ErrFull, a
+// shard.ErrMemoryFull, or nil. It is cheap enough to be called for every proposal.
 func (l *Log) Guard() error {
 	refusal := l.refusal.Load()
+	if refusal == nil {
+		refusal = l.memoryRefusal.Load()
+	}
 	if refusal == nil || l.leadership.Load().Leader != l.host.config.Host {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"cmp"
 	"runtime"
 
 	"github.com/lni/dragonboat/v4/config"
@@ -11,8 +12,8 @@ import (
 const (
 	// maxUnappliedBytes is the most memory of a replica's entries before the engine refuses further entries.
 	maxUnappliedBytes = 256 << 20
-	// maxQueuedBytes is the longest queue of messages to one host, or for one shard. Further messages are dropped, and
-	// Raft repeats the messages.
+	// maxQueuedBytes is the longest queue of messages to one host, or for one shard, unless Config has another. Further
+	// messages are dropped, and Raft repeats the messages.
 	maxQueuedBytes = 128 << 20
 
 	// snapshotWorkers is how many snapshots are saved or restored at the same time.
@@ -36,8 +37,8 @@ func (c Config) engineConfig(events *events, transport config.TransportFactory,
 		EnableMetrics:       c.Metrics,
 		RaftEventListener:   events,
 		SystemEventListener: events,
-		MaxSendQueueSize:    maxQueuedBytes,
-		MaxReceiveQueueSize: maxQueuedBytes,
+		MaxSendQueueSize:    cmp.Or(c.QueuedBytes, maxQueuedBytes),
+		MaxReceiveQueueSize: cmp.Or(c.QueuedBytes, maxQueuedBytes),
 		Expert: config.ExpertConfig{
 			TransportFactory: transport,
 			FS:               disk,

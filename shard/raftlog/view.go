@@ -60,6 +60,16 @@ func (v *view) votingHosts() []shard.HostID {
 	return all
 }
 
+// hosts returns the hosts with a replica.
+func (v *view) hosts() (all []shard.HostID) {
+	for _, replica := range slices.Sorted(maps.Keys(v.Members)) {
+		if target := v.Members[replica]; target != (transport.Target{}) {
+			all = append(all, target.Host)
+		}
+	}
+	return all
+}
+
 // withVoters returns the view with the voters of a membership. A former voter was removed, because the engine turns no
 // voter into a learner.
 func (v *view) withVoters(change uint64, voters map[uint64]transport.Target) *view {

@@ -38,6 +38,8 @@ func (t *Twin) NodeUsage(node shard.NodeID) shard.Usage {
 	}
 	if set := t.limited[node]; set.Bytes != 0 {
 		used.ByteLimit = set.Bytes
+	} else if set := t.limits; set.Bytes != 0 {
+		used.ByteLimit = min(used.ByteLimit, 3*(set.Bytes/4))
 	}
 	used.Bytes += t.phantom[node]
 	for _, sem := range t.semaphoresOf(node) {

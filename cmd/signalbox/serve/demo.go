@@ -21,6 +21,7 @@ import (
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/host"
+	"github.com/signalbox/signalbox/server/memguard"
 	"github.com/signalbox/signalbox/server/settings"
 )
 
@@ -155,12 +156,14 @@ func (d *demo) plan() error {
 	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
 		return fmt.Errorf("write the secret of the demonstration: %w", err)
 	}
+	share := settings.Size(memguard.Available() / uint64(len(demoNames)))
 	for i, name := range demoNames {
 		given, err := settings.Load(settings.Sources{Flags: d.flags, Environment: []string{
 			"SIGNALBOX_NAME=" + name, "SIGNALBOX_DATA_DIR=" + filepath.Join(d.dir, name),
 			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list), "SIGNALBOX_RAFT_SECRET_FILE=" + secret,
 			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2), "SIGNALBOX_HTTP_LISTEN=" + at(i, 3),
 			"SIGNALBOX_CONSOLE_ACTIONS=true", "SIGNALBOX_LOG_LEVEL=warn",
+			"SIGNALBOX_MEMORY_LIMIT=" + share.String(),
 		}})
 		if err != nil {
 			return cli.ExitWith(cli.ExitUsage, err)
@@ -198,7 +201,7 @@ func (d *demo) start() error {
 	for i := range d.hosts {
 		log := newLogger(d.log, &d.hosts[i])
 		if i == 0 {
-			prepareProcess(log)
+			prepareProcess(log, memguard.Budget(memguard.Available()))
 		}
 		all.Go(func() {
 			if started[i], failed[i] = startHost(d.Version, d.hosts[i], log, d.lines); failed[i] == nil {

@@ -6,10 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/host"
+	"github.com/signalbox/signalbox/server/memguard"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
 )
@@ -21,9 +23,13 @@ const (
 	fewFiles = 8192
 )
 
-// prepareProcess makes the process fit for a host: its files are private, and its limit of open files is raised.
-func prepareProcess(log *slog.Logger) {
+// prepareProcess makes the process fit for hosts with so much memory together: its files are private, its limit of open
+// files is raised, and the runtime collects garbage in time. A limit that the environment gives the runtime stays.
+func prepareProcess(log *slog.Logger, memory memguard.Budget) {
 	cli.KeepPrivate()
+	if os.Getenv("GOMEMLIMIT") == "" && memory != 0 {
+		debug.SetMemoryLimit(int64(memory.Heap()))
+	}
 	limit, err := transport.RaiseFileLimit()
 	if err != nil {
 		log.Warn("the limit of open files could not be raised", "limit", limit, "error", err)

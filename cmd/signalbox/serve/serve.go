@@ -120,7 +120,7 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
 
-	prepareProcess(log)
+	prepareProcess(log, given.Memory())
 	began := time.Now()
 	var h *host.Host
 	started := make(chan error, 1)

@@ -57,7 +57,7 @@ var hints = []struct {
 		"signalbox access list and the hosts' file of tokens say what a token may; signalbox context show tells " +
 			"which one is used"},
 	{client.ErrQuotaExceeded, "free some of it, or let an operator raise the quota"},
-	{client.ErrStorageFull, "the disk of a host is nearly full: changes are refused until there is room"},
+	{client.ErrStorageFull, "the disk or the memory of a host is nearly full: changes are refused until there is room"},
 	{client.ErrUnavailable, "signalbox check tells what is wrong; a change may have been made all the same"},
 	{client.ErrUnsupported,
 		"signalbox status shows which hosts are of an older version; it can be used when all of them are upgraded"},

@@ -1,0 +1,150 @@
+package memguard
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+const mib = 1 << 20
+
+// testMemory is memory of which a test says how much is in use.
+type testMemory struct {
+	usage     Usage
+	collected int
+	live      uint64 // what a collection of garbage finds in use
+}
+
+func (m *testMemory) measure() Usage { return m.usage }
+
+func (m *testMemory) collect() {
+	m.collected++
+	m.usage = Usage{Live: m.live, InUse: m.live}
+}
+
+func (m *testMemory) config() Config {
+	return Config{Limit: 100 * mib, High: 75 * mib, Measure: m.measure, Collect: m.collect}
+}
+
+func TestGrowthIsRefusedAboveTheHighMarkUntilMemoryIsFreed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &testMemory{}
+		g := Start(m.config())
+		defer g.Close()
+		use := func(live uint64) {
+			m.live = live * mib
+			m.usage = Usage{Live: m.live, InUse: m.live}
+			time.Sleep(2 * DefaultInterval)
+			synctest.Wait()
+		}
+		for _, step := range []struct {
+			live uint64
+			full bool
+		}{{75, false}, {76, true}, {75, true}, {71, true}, {70, false}, {75, false}, {99, true}} {
+			use(step.live)
+			if err := g.Guard(); errors.Is(err, shard.ErrMemoryFull) != step.full {
+				t.Errorf("%d of 100 MiB are in use: %v", step.live, err)
+			}
+		}
+		if text := g.Guard().Error(); !strings.Contains(text, "99 MiB are in use, changes are taken below 70 MiB") {
+			t.Error(text)
+		}
+		if err := g.Fits(0); !errors.Is(err, shard.ErrMemoryFull) {
+			t.Error(err)
+		}
+		use(40)
+		if err := errors.Join(g.Guard(), g.Fits(35*mib), g.FitsState(28*mib)); err != nil {
+			t.Error(err)
+		}
+		if g.Fits(36*mib) == nil || g.FitsState(29*mib) == nil {
+			t.Error("more fits than there is")
+		}
+	})
+}
+
+// TestGarbageIsCollectedInDoubt: what was allocated since the last collection may be in use, and what that found in use
+// while growth is refused may have gone.
+func TestGarbageIsCollectedInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &testMemory{}
+		g := Start(m.config())
+		defer g.Close()
+		at := func(live, inUse, found uint64) (collected int) {
+			before := m.collected
+			m.usage, m.live = Usage{Live: live * mib, InUse: inUse * mib}, found*mib
+			time.Sleep(2 * DefaultInterval)
+			synctest.Wait()
+			return m.collected - before
+		}
+		if n := at(50, 87, 50); n != 0 {
+			t.Errorf("garbage was collected %d times without a doubt", n)
+		}
+		if n := at(50, 88, 80); n == 0 || g.Guard() == nil {
+			t.Errorf("80 MiB are in use unnoticed, after %d collections: %v", n, g.Guard())
+		}
+		if n := at(80, 80, 20); n == 0 || g.Guard() != nil {
+			t.Errorf("20 MiB are in use, after %d collections: %v", n, g.Guard())
+		}
+	})
+}
+
+func TestCollectionsTakeAShareOfTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &testMemory{live: 80 * mib, usage: Usage{Live: 80 * mib, InUse: 80 * mib}}
+		config, took := m.config(), time.Duration(0)
+		config.Collect = func() {
+			m.collect()
+			time.Sleep(time.Second)
+			took += time.Second
+		}
+		g := Start(config)
+		time.Sleep(time.Minute)
+		g.Close()
+		if took < 4*time.Second || took > time.Minute/9 {
+			t.Errorf("%v of a minute went by with collections", took)
+		}
+	})
+}
+
+func TestMeasurementsAreMoreFrequentWhereLittleIsLeft(t *testing.T) {
+	for inUse, want := range map[uint64]time.Duration{
+		0: DefaultInterval, 1500: 500 * time.Millisecond, 1990: leastInterval, 3000: leastInterval,
+	} {
+		g := &Guard{config: Config{Limit: 2000 * mib}}
+		g.usage.Store(&Usage{InUse: inUse * mib})
+		if is := g.interval(); is < want*9/10 || is > want*11/10 {
+			t.Errorf("%d of 2000 MiB are in use: %v, want about %v", inUse, is, want)
+		}
+	}
+}
+
+func TestTheRuntimeIsMeasured(t *testing.T) {
+	runtime.GC()
+	before := measureRuntime()
+	held := make([]byte, 64*mib)
+	if now := measureRuntime(); now.InUse < before.InUse+63*mib {
+		t.Errorf("64 MiB more are in use: %v, %v", before, now)
+	}
+	runtime.GC()
+	if now := measureRuntime(); now.Live < before.Live+63*mib || now.Live > before.Live+80*mib {
+		t.Errorf("64 MiB more are in use after a collection: %v, %v", before, now)
+	}
+	runtime.KeepAlive(held)
+	held = nil
+	runtime.GC()
+	if now := measureRuntime(); now.Live > before.Live+16*mib {
+		t.Errorf("nothing more is in use: %v, %v", before, now)
+	}
+}
+
+func TestUnknownMemoryRefusesNothing(t *testing.T) {
+	if config := Budget(0).Guard(nil); config.Limit > math.MaxInt64 || config.High < math.MaxInt64/2 {
+		t.Errorf("%+v", config)
+	}
+}

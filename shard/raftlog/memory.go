@@ -1,0 +1,99 @@
+package raftlog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Every host with a replica needs memory for what the leader accepts. So each host reports its memory in its answers
+// to heartbeats: whether it is nearly full, and how many bytes a shard may hold there. While a host reports that its
+// memory is nearly full, the leader refuses what grows (Log.Guard). All hosts take the log meanwhile: it brings what
+// frees memory. The report is Message.LogTerm, which the engine does not use in those messages.
+
+// mebibyte is the unit of what a shard may hold in a report.
+const mebibyte = 1 << 20
+
+// memoryReport is what a host reports of its memory.
+type memoryReport struct {
+	full bool
+	mib  uint64 // that a shard may hold there; 0: unknown
+}
+
+func (r memoryReport) encode() uint64 { return r.mib<<1 | uint64(asOne(r.full)) }
+
+func readMemory(reported uint64) memoryReport {
+	return memoryReport{full: reported&1 == 1, mib: reported >> 1}
+}
+
+// reportMemory puts the memory of this host into the answer to a heartbeat.
+func (h *Host) reportMemory(m *raftpb.Message) {
+	m.LogTerm = memoryReport{full: h.memoryFull(), mib: h.config.ShardBytes / mebibyte}.encode()
+}
+
+func (h *Host) memoryFull() bool { return h.config.Memory != nil && h.config.Memory() != nil }
+
+// snapshotMemory is how much memory a byte of a snapshot takes once it is restored: small objects take more, large data
+// takes less.
+const snapshotMemory = 3
+
+// memoryFits returns why the memory of this host has no room for a snapshot of so many bytes in place of the state that
+// is here.
+func (l *Log) memoryFits(bytes uint64) error {
+	if l.host.config.Fits == nil {
+		return nil
+	}
+	return l.host.config.Fits((bytes - min(bytes, l.machine.growth.snapshotBytes())) * snapshotMemory)
+}
+
+// judgeMemory decides whether the hosts of all replicas have memory for what grows. A host that is silent for long is
+// not asked. The refusal of an earlier time stays while it says the same.
+func (l *Log) judgeMemory() {
+	var full []string
+	if l.host.memoryFull() || l.host.followers.memoryFull.Load() > 0 {
+		for _, id := range l.view.Load().hosts() {
+			if d := l.diskOf(id); d.memory.full && d.silent <= awayElections*l.host.config.election() {
+				full = append(full, fmt.Sprint(id))
+			}
+		}
+	}
+	if full == nil {
+		l.memoryRefusal.Store(nil)
+		return
+	}
+	err := fmt.Errorf("%w of hosts %s; reads, and what frees memory, go on. Delete what is not needed, or give those "+
+		"hosts more memory", shard.ErrMemoryFull, strings.Join(full, ", "))
+	if known := l.memoryRefusal.Load(); known == nil || (*known).Error() != err.Error() {
+		l.memoryRefusal.Store(&err)
+	}
+}
+
+// MemoryFullHosts returns the other hosts that have reported lately to this one, where it leads, that their memory is
+// nearly full.
+func (h *Host) MemoryFullHosts() []shard.HostID {
+	return h.reporting(func(l *Log) []shard.HostID { return l.view.Load().hosts() },
+		func(d diskState) bool { return d.memory.full })
+}
+
+// Allowance returns how many bytes the shard may hold on the other hosts with replicas, the least of them, 0 for
+// unknown. all is false if a host has not reported yet to this leader.
+func (l *Log) Allowance() (bytes uint64, all bool) {
+	leadership := l.leadership.Load()
+	all = leadership.Leader == l.host.config.Host
+	for _, id := range l.view.Load().hosts() {
+		if id == l.host.config.Host {
+			continue
+		}
+		known := l.host.followers.of(l.shardID, leadership.Term, id)
+		if !known.reported {
+			all = false
+			continue
+		}
+		if held := known.memory.mib * mebibyte; held != 0 && (bytes == 0 || held < bytes) {
+			bytes = held
+		}
+	}
+	return bytes, all
+}
