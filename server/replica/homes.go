@@ -365,8 +365,8 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 		}
 	}
 	for i, id := range asked {
-		// A host that does not know may lead no more, lag, or be filled at the moment, so the other hosts are asked at
-		// once. The next leader is asked by led, a leader that lags with the next sweep. A call that was not answered
+		// A host that does not know may have lost the lead, may lag, or may not be filled yet, so the other hosts are
+		// asked at once. led asks the next leader, and the next sweep asks a leader that lags. A call without an answer
 		// is repeated.
 		home := h.set.Of(id.Slot())
 		if i < len(a.Liveness) && shard.Liveness(a.Liveness[i]) == shard.Unknown {
