@@ -40,12 +40,14 @@ func (h *Host) memoryFull() bool { return h.config.Memory != nil && h.config.Mem
 const snapshotMemory = 3
 
 // memoryFits returns why the memory of this host has no room for a snapshot of so many bytes in place of the state that
-// is here.
+// is here. A snapshot that is no larger than the last one always fits, however full the memory is: it may have what was
+// deleted. So does the log.
 func (l *Log) memoryFits(bytes uint64) error {
-	if l.host.config.Fits == nil {
+	last := l.machine.growth.snapshotBytes()
+	if l.host.config.Fits == nil || bytes <= last {
 		return nil
 	}
-	return l.host.config.Fits((bytes - min(bytes, l.machine.growth.snapshotBytes())) * snapshotMemory)
+	return l.host.config.Fits((bytes - last) * snapshotMemory)
 }
 
 // judgeMemory decides whether the hosts of all replicas have memory for what grows. A host that is silent for long is

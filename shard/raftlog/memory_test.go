@@ -31,7 +31,7 @@ func (m *testMemory) fits(bytes uint64) error {
 	if room := m.room.Load(); room != 0 && bytes > room {
 		return shard.ErrMemoryFull
 	}
-	return nil
+	return m.isFull()
 }
 
 // openThreeWithMemory opens three hosts that allow a shard so many MiB each, in the order of their ids, and returns
@@ -130,6 +130,37 @@ func TestASnapshotThatTheMemoryDoesNotHoldIsNotTaken(t *testing.T) {
 	small.room.Store(0)
 	away.machine.awaitBatches(t, want)
 	eventually(t, "the leader knows that there is room", func() bool { return len(leader.host.FullHosts()) == 0 })
+}
+
+// TestFollowersWithoutDiskAndMemoryTakeWhatFreesThem: a majority has neither, and what the leader accepts then is
+// committed all the same. A snapshot is taken if it is no larger than the last one.
+func TestFollowersWithoutDiskAndMemoryTakeWhatFreesThem(t *testing.T) {
+	d := make(disks)
+	memory, m := openThreeWithMemory(t, [3]uint64{}, func(c *Config) {
+		disk := new(testDisk)
+		d[c.Host] = disk
+		c.Full = disk.isFull
+	})
+	leader := m[0]
+	want := leader.mustPropose(0, 3)
+	for _, follower := range m[1:] {
+		follower.machine.awaitBatches(t, want)
+		d.of(follower).full.Store(true)
+		memory[follower.config.Host].full.Store(true)
+	}
+	eventually(t, "changes are refused", func() bool { return errors.Is(leader.guard(), ErrFull) })
+	want = append(want, leader.mustPropose(3, 6)...)
+	for _, m := range m {
+		m.machine.awaitBatches(t, want)
+	}
+	l := m[1].log.(*Log)
+	l.machine.growth.restore(1000)
+	if !l.takes(1000) {
+		t.Error("a snapshot of the size of the last one is not taken")
+	}
+	if l.takes(1001) {
+		t.Error("a larger snapshot is taken without memory")
+	}
 }
 
 // TestReportsOfMemoryDoNotReachTheEngine, and say all there is to say.
