@@ -12,8 +12,6 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
 	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
 	"github.com/ydb-platform/ydb-go-sdk/v3/coordination"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/signalbox/signalbox/gateway/ydb"
@@ -38,30 +36,6 @@ func TestAnSDKDiscoversAgain(t *testing.T) {
 	}
 	if err := db.Coordination().CreateNode(t.Context(), nodePath, coordination.NodeConfig{}); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestStreamsOfOneAddressAreLimited: one more than there may be is refused, until another one has left.
-func TestStreamsOfOneAddressAreLimited(t *testing.T) {
-	r := newRig(t, 1)
-	r.create()
-	r.perAddress = 2
-	r.serve()
-	first := r.session(start{})
-	r.session(start{})
-	c := r.call()
-	if m, err := c.receive(); status.Code(err) != codes.Unavailable {
-		t.Fatalf("a third one got %v, %v", m, err)
-	}
-	first.stop()
-	for until := time.Now().Add(limit); ; {
-		c := r.call()
-		c.begin(start{})
-		if m, err := c.receive(); m.GetSessionStarted() != nil {
-			return
-		} else if time.Now().After(until) {
-			t.Fatalf("with room for it, it got %v, %v", m, err)
-		}
 	}
 }
 

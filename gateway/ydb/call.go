@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"net/netip"
 	"strings"
-	"sync/atomic"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -22,8 +23,11 @@ type call struct {
 	address  string // without the port
 	local    bool   // the call comes from this machine
 	program  string // the program in the SDK's own words, with the process
-	from     *clientAddr
+	from     *connection
 }
+
+// ticketHeader has the ticket of a call.
+const ticketHeader = "x-ydb-auth-ticket"
 
 // callOf reads the caller from a call's metadata, and refuses a ticket that others could read on its way.
 func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
@@ -35,19 +39,23 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 		return ""
 	}
 	c = call{
-		ticket: first("x-ydb-auth-ticket"), database: strings.TrimSuffix(pathOf(first("x-ydb-database")), "/"),
+		ticket: first(ticketHeader), database: strings.TrimSuffix(pathOf(first("x-ydb-database")), "/"),
 		program: programOf(first("x-ydb-sdk-build-info"), first("x-ydb-client-pid")),
 	}
 	if p, ok := peer.FromContext(ctx); ok {
-		c.from, _ = p.Addr.(*clientAddr)
-		host, _, err := net.SplitHostPort(p.Addr.String())
-		if err != nil {
-			host = p.Addr.String()
+		if known, is := p.Addr.(*clientAddr); is {
+			c.from = known.conn
 		}
-		c.address = host
-		c.local = net.ParseIP(host).IsLoopback()
+		c.address = hostOf(p.Addr)
+		c.local = net.ParseIP(c.address).IsLoopback()
 	}
 	return c, g.maySend(&c, c.ticket)
+}
+
+// party is who calls, by a ticket that hosts have accepted, or by none.
+func (c *call) party(ticket string) fairshare.Party {
+	address, _ := netip.ParseAddr(c.address)
+	return fairshare.Party{Token: ticket, Address: fairshare.Network(address.Unmap())}
 }
 
 // maxClaimBytes is how much of a header with a program's own words is shown.
@@ -112,46 +120,3 @@ func withTimeout(
 	}
 	return context.WithCancel(ctx)
 }
-
-// Listener makes connections known to the gateway: so the gateway sees whether a stream ended because the client
-// cancelled the stream, or because the connection was lost.
-func Listener(l net.Listener) net.Listener { return listener{l} }
-
-type listener struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &clientConn{Conn: c, address: &clientAddr{Addr: c.RemoteAddr(), conn: c}}, nil
-}
-
-// clientAddr is the address of a client, with the state of the connection.
-type clientAddr struct {
-	net.Addr
-	conn net.Conn
-	lost atomic.Bool
-}
-
-// close closes the connection, with all its streams.
-func (a *clientAddr) close() { _ = a.conn.Close() }
-
-// clientConn notes the loss of the connection before the server learns of the loss.
-type clientConn struct {
-	net.Conn
-	address *clientAddr
-}
-
-// Read implements net.Conn.
-func (c *clientConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err != nil {
-		c.address.lost.Store(true)
-	}
-	return n, err
-}
-
-// RemoteAddr implements net.Conn.
-func (c *clientConn) RemoteAddr() net.Addr { return c.address }

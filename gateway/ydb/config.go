@@ -21,9 +21,12 @@ type Config struct {
 	Secure bool
 	// PlainTickets lets tickets come over a connection without TLS from other machines too.
 	PlainTickets bool
-	// MaxStreams is how many sessions may be open at a time, MaxStreamsPerAddress how many from a single address; 0
-	// stands for DefaultMaxStreams, and for MaxStreams.
-	MaxStreams, MaxStreamsPerAddress int
+	// MaxStreams is the maximum number of open sessions; 0 stands for DefaultMaxStreams. Beyond it sessions are refused
+	// to tickets and addresses that have their share.
+	MaxStreams int
+	// MaxConnections is the maximum number of connections; 0 stands for DefaultMaxConnections. Connections whose ticket
+	// is not accepted yet may exceed it by half.
+	MaxConnections int
 	// MaxQueuedBytes is how much may wait to be sent to all SDKs together; 0 stands for DefaultMaxQueuedBytes. Beyond
 	// the limit, streams with many waiting bytes are not read further, and descriptions are refused.
 	MaxQueuedBytes int64
@@ -37,6 +40,7 @@ type Config struct {
 // The defaults of a Config.
 const (
 	DefaultMaxStreams     = 100_000
+	DefaultMaxConnections = 10_000
 	DefaultMaxQueuedBytes = 256 << 20
 	DefaultRefusalDelay   = 300 * time.Millisecond
 )
@@ -53,7 +57,7 @@ func (c *Config) Validate() error {
 	switch {
 	case c.Open == nil:
 		return errors.New("a gateway needs a cluster: Config.Open")
-	case c.MaxStreams < 0 || c.MaxStreamsPerAddress < 0 || c.MaxQueuedBytes < 0 || c.RefusalDelay < 0:
+	case c.MaxStreams < 0 || c.MaxConnections < 0 || c.MaxQueuedBytes < 0 || c.RefusalDelay < 0:
 		return errors.New("a limit or a delay is below zero")
 	}
 	for _, e := range c.Endpoints {
@@ -62,7 +66,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	c.MaxStreams = cmp.Or(c.MaxStreams, DefaultMaxStreams)
-	c.MaxStreamsPerAddress = cmp.Or(c.MaxStreamsPerAddress, c.MaxStreams)
+	c.MaxConnections = cmp.Or(c.MaxConnections, DefaultMaxConnections)
 	c.MaxQueuedBytes = cmp.Or(c.MaxQueuedBytes, DefaultMaxQueuedBytes)
 	c.RefusalDelay = cmp.Or(c.RefusalDelay, DefaultRefusalDelay)
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))

@@ -14,6 +14,8 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Scheme_V1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
 // Gateway answers the calls of YDB's SDKs. It is safe for use by many goroutines.
@@ -33,9 +35,9 @@ type Gateway struct {
 	publication *publication // nil for none
 	backlog     backlog
 
-	mu        sync.Mutex // guards the next fields
-	streams   int
-	addresses map[string]int // streams by address
+	// connections, arrivals and sessions divide what is scarce: connections, calls that are not admitted yet, and
+	// streams with a session.
+	connections, arrivals, sessions *fairshare.Pool
 
 	counts counts
 }
@@ -46,8 +48,9 @@ func New(c Config) (*Gateway, error) {
 		return nil, err
 	}
 	return &Gateway{
-		config: c, timing: asYDB, tickets: tickets{open: c.Open, byTicket: make(map[string]*ticket)},
-		drained: make(chan struct{}), addresses: make(map[string]int), backlog: backlog{limit: c.MaxQueuedBytes},
+		config: c, timing: asYDB, tickets: newTickets(c.Open), drained: make(chan struct{}),
+		backlog: backlog{limit: c.MaxQueuedBytes}, connections: fairshare.NewPool(int64(c.MaxConnections)),
+		arrivals: fairshare.NewPool(maxArriving), sessions: fairshare.NewFixedPool(int64(c.MaxStreams)),
 	}, nil
 }
 
@@ -60,9 +63,22 @@ const (
 	connWindowBytes   = 1 << 20
 )
 
-// ServerOptions are the options needed by the gRPC server of a Gateway.
-func ServerOptions() []grpc.ServerOption {
+const (
+	// maxConnStreams is how many calls may be under way over one connection.
+	maxConnStreams = 1000
+	// maxHeaderBytes bounds the headers of a call.
+	maxHeaderBytes = 32 << 10
+	// handshakeTimeout is how long a connection may take to begin HTTP/2, after TLS if there is TLS.
+	handshakeTimeout = 5 * time.Second
+)
+
+// ServerOptions are the options needed by the gRPC server of a Gateway, which serves a Listener of the Gateway.
+func (g *Gateway) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.InTapHandle(g.arrive), grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(streaming),
+		grpc.MaxConcurrentStreams(maxConnStreams),
+		grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.SharedWriteBuffer(true),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		// Messages are small: measuring the capacity of a connection would cost a ping for every batch of messages.
 		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connWindowBytes),
@@ -88,10 +104,7 @@ func (g *Gateway) Drain(ctx context.Context) error {
 	g.publication.end(ctx)
 	g.once.Do(func() { close(g.drained) })
 	for {
-		g.mu.Lock()
-		left := g.streams
-		g.mu.Unlock()
-		if left == 0 {
+		if g.sessions.Counts().Held == 0 {
 			return nil
 		}
 		select {
@@ -108,50 +121,43 @@ func (g *Gateway) Close() {
 	g.tickets.close()
 }
 
-// enter counts a stream of an address in, and returns false if there are too many streams.
-func (g *Gateway) enter(address string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.draining.Load() || g.streams >= g.config.MaxStreams ||
-		g.addresses[address] >= g.config.MaxStreamsPerAddress {
-		return false
-	}
-	g.streams++
-	g.addresses[address]++
-	return true
-}
-
-func (g *Gateway) leave(address string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.streams--
-	if g.addresses[address]--; g.addresses[address] == 0 {
-		delete(g.addresses, address)
-	}
-}
-
 // counts are the counters of a gateway.
 type counts struct {
 	streams    atomic.Int64 // with a session
 	refused    atomic.Int64 // refused a session
+	late       atomic.Int64 // calls whose first message was late
 	withheld   atomic.Int64 // closed because their lease was too short for sending
 	overloaded atomic.Int64 // closed because their clients did not read
 }
 
 // WriteMetrics writes the metrics of the gateway, in the text form of Prometheus.
 func (g *Gateway) WriteMetrics(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `# TYPE signalbox_ydb_sessions gauge
+	connections, arrivals, sessions := g.connections.Counts(), g.arrivals.Counts(), g.sessions.Counts()
+	_, err := fmt.Fprintf(w, `# TYPE signalbox_ydb_connections gauge
+signalbox_ydb_connections %d
+# TYPE signalbox_ydb_connections_closed_total counter
+signalbox_ydb_connections_closed_total %d
+# TYPE signalbox_ydb_calls_arriving gauge
+signalbox_ydb_calls_arriving %d
+# TYPE signalbox_ydb_calls_refused_total counter
+signalbox_ydb_calls_refused_total{reason="FIRST_MESSAGE"} %d
+signalbox_ydb_calls_refused_total{reason="ARRIVING"} %d
+signalbox_ydb_calls_refused_total{reason="SESSIONS"} %d
+# TYPE signalbox_ydb_sessions gauge
 signalbox_ydb_sessions %d
 # TYPE signalbox_ydb_sessions_refused_total counter
 signalbox_ydb_sessions_refused_total %d
+# TYPE signalbox_ydb_sessions_displaced_total counter
+signalbox_ydb_sessions_displaced_total %d
 # TYPE signalbox_ydb_streams_withheld_total counter
 signalbox_ydb_streams_withheld_total %d
 # TYPE signalbox_ydb_streams_overloaded_total counter
 signalbox_ydb_streams_overloaded_total %d
 # TYPE signalbox_ydb_queued_bytes gauge
 signalbox_ydb_queued_bytes %d
-`, g.counts.streams.Load(), g.counts.refused.Load(), g.counts.withheld.Load(), g.counts.overloaded.Load(),
-		g.backlog.bytes.Load())
+`, connections.Held, connections.Taken+connections.Refused, arrivals.Held, g.counts.late.Load(),
+		arrivals.Taken+arrivals.Refused, sessions.Refused, g.counts.streams.Load(), g.counts.refused.Load(),
+		sessions.Taken, g.counts.withheld.Load(), g.counts.overloaded.Load(), g.backlog.bytes.Load())
 	return err
 }
 

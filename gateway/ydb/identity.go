@@ -40,11 +40,11 @@ func (g *Gateway) login(ctx context.Context, user, password string) error {
 	if err != nil {
 		return err
 	}
-	t, err := g.tickets.use(ctx, password)
+	t, leave, err := g.admit(ctx, &c, password)
 	if err != nil {
 		return err
 	}
-	defer g.tickets.leave(password, t)
+	defer leave()
 	name, err := t.raw.KnownAs(ctx)
 	if err == nil && name != user {
 		err = &failed{Ydb.StatusIds_UNAUTHORIZED, "the password is not the token of that name"}

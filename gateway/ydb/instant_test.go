@@ -45,10 +45,10 @@ func beInstant(string) error {
 	if err != nil {
 		return err
 	}
-	server := grpc.NewServer(ydb.ServerOptions()...)
+	server := grpc.NewServer(g.ServerOptions()...)
 	Ydb_Discovery_V1.RegisterDiscoveryServiceServer(server, g)
 	Ydb_Coordination_V1.RegisterCoordinationServiceServer(server, instant{})
-	return serveHere(server)
+	return serveHere(g, server)
 }
 
 // Session answers on the goroutine that receives.

@@ -32,11 +32,11 @@ func (g *Gateway) withCluster(
 	if err != nil {
 		return err
 	}
-	t, err := g.tickets.use(ctx, c.ticket)
+	t, leave, err := g.admit(ctx, &c, c.ticket)
 	if err != nil {
 		return err
 	}
-	defer g.tickets.leave(c.ticket, t)
+	defer leave()
 	return f(ctx, c, t)
 }
 

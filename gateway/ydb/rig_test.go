@@ -28,7 +28,8 @@ type rig struct {
 	// it is in the cluster's list.
 	elsewhere, plainTickets bool
 	published               string
-	perAddress              int           // sessions of one address; 0 for the default
+	sessions                int           // of all; 0 for the default
+	connections             int           // of all; 0 for the default
 	queued                  int64         // bytes that may wait for all; 0 for the default
 	stallAfter              time.Duration // of a client that does not read; 0 for never
 	// through wraps how gateways that are started from then on connect to hosts; nil for no wrapping.
@@ -69,7 +70,8 @@ func (r *rig) serve() {
 		return client.Open(ctx, r.cluster.Addresses(), client.WithDialer(dial), client.WithToken(token))
 	}
 	g, err := ydb.New(ydb.Config{
-		Open: open, PlainTickets: r.plainTickets, MaxStreamsPerAddress: r.perAddress, MaxQueuedBytes: r.queued,
+		Open: open, PlainTickets: r.plainTickets, MaxStreams: r.sessions, MaxConnections: r.connections,
+		MaxQueuedBytes: r.queued,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,13 +88,13 @@ func (r *rig) serve() {
 	if r.published != "" {
 		g.Publish(ydb.Endpoint{Address: r.published, Port: 2136, Location: "in-" + r.published}, r.ticket)
 	}
-	r.server = grpc.NewServer(append(ydb.ServerOptions(), grpc.UnaryInterceptor(r.count))...)
+	r.server = grpc.NewServer(append(g.ServerOptions(), grpc.UnaryInterceptor(r.count))...)
 	g.Register(r.server)
 	done := make(chan struct{})
 	server := r.server
 	go func() {
 		defer close(done)
-		_ = server.Serve(ydb.Listener(l)) // it ends with Stop
+		_ = server.Serve(g.Listener(l)) // it ends with Stop
 	}()
 	t.Cleanup(func() {
 		server.Stop()

@@ -94,19 +94,19 @@ func beGateway(relay string) error {
 	if err != nil {
 		return err
 	}
-	server := grpc.NewServer(ydb.ServerOptions()...)
+	server := grpc.NewServer(g.ServerOptions()...)
 	g.Register(server)
-	return serveHere(server)
+	return serveHere(g, server)
 }
 
 // serveHere serves until the process is killed, and says where it listens.
-func serveHere(server *grpc.Server) error {
+func serveHere(g *ydb.Gateway, server *grpc.Server) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Println("listens", l.Addr())
-	return server.Serve(ydb.Listener(l))
+	return server.Serve(g.Listener(l))
 }
 
 // beHolder holds a lock for as long as its lease lasts, and says when it is held and when it is not any more, with the

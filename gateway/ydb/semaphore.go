@@ -144,7 +144,7 @@ func (s *stream) acquire(m *Ydb_Coordination.SessionRequest_AcquireSemaphore) {
 		result(false, &failed{Ydb.StatusIds_BAD_REQUEST, "the timeout of an acquire is at most a day, or forever"})
 		return
 	}
-	s.mayOwn.Store(true)
+	s.owns()
 	s.mutate(a, &a.Mutation, func(a *protocol.Answer) {
 		switch a.Kind {
 		case protocol.KindGranted:

@@ -40,7 +40,7 @@ func (r *rig) counted(name string) float64 {
 	if err := r.gateway.WriteMetrics(&out); err != nil {
 		r.t.Fatal(err)
 	}
-	m := regexp.MustCompile("(?m)^" + name + " (.*)$").FindSubmatch(out.Bytes())
+	m := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(name) + " (.*)$").FindSubmatch(out.Bytes())
 	if m == nil {
 		r.t.Fatalf("no %s in %s", name, out.String())
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signalbox/signalbox/client/raw"
+	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -30,6 +31,8 @@ type stream struct {
 	rpc          Ydb_Coordination_V1.CoordinationService_SessionServer
 	call         call
 	ticket       *ticket
+	leaveTicket  func()
+	place        *fairshare.Unit // among the sessions
 	session      *raw.Session
 	reliance     time.Duration // for how long an SDK may rely on the session after it has got a message
 	asked        time.Duration // the timeout requested by the SDK
@@ -56,10 +59,9 @@ type ending struct {
 // Session is the stream of a session.
 func (g *Gateway) Session(rpc Ydb_Coordination_V1.CoordinationService_SessionServer) error {
 	c, err := g.callOf(rpc.Context())
-	if !g.enter(c.address) {
-		return status.Error(codes.Unavailable, "this gateway goes away, or has as many sessions as it may have")
+	if g.draining.Load() {
+		return errLeaving
 	}
-	defer g.leave(c.address)
 	first, recvErr := rpc.Recv()
 	if recvErr != nil {
 		return recvErr
@@ -78,7 +80,7 @@ func (g *Gateway) Session(rpc Ydb_Coordination_V1.CoordinationService_SessionSer
 	if err != nil {
 		return s.refuse(err)
 	}
-	defer g.tickets.leave(c.ticket, s.ticket)
+	defer s.close()
 	return s.run()
 }
 
@@ -92,16 +94,27 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 		return &failed{Ydb.StatusIds_NOT_FOUND, "the path is not below the database " + s.call.database}
 	}
 	ctx := s.rpc.Context()
-	if s.ticket, err = s.gateway.tickets.use(ctx, s.call.ticket); err != nil {
+	if s.ticket, s.leaveTicket, err = s.gateway.admit(ctx, &s.call, s.call.ticket); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
 	s.asked = time.Duration(m.TimeoutMillis) * time.Millisecond
 	s.reliance = relianceOf(s.asked)
 	p := raw.Params{
 		Path: path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: s.call.describe(m.Description),
 		Key: m.ProtectionKey, Sequence: m.SeqNo, DrawNumbers: true, Look: s.look, Over: s.sessionOver,
 	}
-	s.mayOwn.Store(m.SessionId != 0) // an earlier stream may have acquired
+	s.place = s.gateway.sessions.Unit(1, s.displaced)
+	if !s.place.Assign(s.call.party(s.call.ticket), fairshare.Idle) {
+		return errFull
+	}
+	if m.SessionId != 0 {
+		s.owns() // an earlier stream may have acquired
+	}
 	if m.SessionId == 0 {
 		s.started = true
 		s.session, err = s.ticket.raw.Start(ctx, p)
@@ -109,7 +122,6 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 		s.session, err = s.ticket.raw.Attach(ctx, m.SessionId, p)
 	}
 	if err != nil {
-		s.gateway.tickets.leave(s.call.ticket, s.ticket)
 		return err
 	}
 	if m.SessionId != 0 {
@@ -123,6 +135,33 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	}})
 	return nil
 }
+
+// close gives the place and the ticket back.
+func (s *stream) close() {
+	if s.place != nil {
+		s.place.Leave()
+	}
+	s.leaveTicket()
+}
+
+// owns records that the session may own semaphores from now on. The streams of such sessions are displaced last.
+func (s *stream) owns() {
+	if !s.mayOwn.Swap(true) {
+		s.place.Set(fairshare.Busy)
+	}
+}
+
+// displaced ends a stream whose place another party needs. The session is detached with its whole timeout.
+func (s *stream) displaced() {
+	s.end(ending{failure: failureOf(&failed{Ydb.StatusIds_UNAVAILABLE,
+		"this gateway needs the place of the session for another client"}).GetFailure()})
+}
+
+// The refusals of a gateway that has no place for a session: SDKs go to another gateway.
+var (
+	errFull    = status.Error(codes.Unavailable, "this gateway has as many sessions as it may have")
+	errLeaving = status.Error(codes.Unavailable, "this gateway goes away")
+)
 
 // checkStart refuses requests that YDB refuses, and requests above the limits of the gateway.
 func checkStart(m *Ydb_Coordination.SessionRequest_SessionStart) error {
@@ -151,6 +190,9 @@ func (s *stream) refuse(err error) error {
 	case <-s.rpc.Context().Done():
 		return nil
 	case <-s.gateway.drained:
+	}
+	if _, is := status.FromError(err); is {
+		return err
 	}
 	return s.rpc.Send(failureOf(err))
 }

@@ -7,11 +7,14 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/raw"
+	"github.com/signalbox/signalbox/internal/fairshare"
 )
 
 const (
 	// maxTickets is how many different tickets a gateway has connections for.
 	maxTickets = 1000
+	// maxOpening is how many tickets hosts are asked about at once.
+	maxOpening = 16
 	// ticketIdle is how long the connections of an unused ticket are kept.
 	ticketIdle = time.Minute
 	// pingEvery is how often hosts are asked to vouch for sessions.
@@ -21,11 +24,17 @@ const (
 // tickets are the clients of the cluster, a client for every ticket shown by SDKs: a ticket is a token of the
 // cluster.
 type tickets struct {
-	open func(ctx context.Context, token string) (*client.Client, error)
+	open  func(ctx context.Context, token string) (*client.Client, error)
+	turns *fairshare.Turns // of asking hosts about tickets
 
 	mu       sync.Mutex // guards the next fields
 	byTicket map[string]*ticket
+	accepted int // of byTicket
 	closed   bool
+}
+
+func newTickets(open func(ctx context.Context, token string) (*client.Client, error)) tickets {
+	return tickets{open: open, turns: fairshare.NewTurns(maxOpening, 0), byTicket: make(map[string]*ticket)}
 }
 
 // ticket is the client of a ticket.
@@ -36,12 +45,15 @@ type ticket struct {
 	err    error
 
 	// Guarded by the lock of the tickets.
-	users int
-	idle  *time.Timer
+	users    int
+	accepted bool // by hosts
+	since    time.Time
+	idle     *time.Timer // runs while there are no users; nil before
 }
 
-// use returns the client of a ticket; the caller calls leave.
-func (t *tickets) use(ctx context.Context, token string) (*ticket, error) {
+// use returns the client of a ticket; the caller calls leave. Hosts are asked about a new ticket, and addresses take
+// turns at that.
+func (t *tickets) use(ctx context.Context, token string, by fairshare.Party) (*ticket, error) {
 	t.mu.Lock()
 	of := t.byTicket[token]
 	mine := of == nil
@@ -49,9 +61,6 @@ func (t *tickets) use(ctx context.Context, token string) (*ticket, error) {
 	case t.closed:
 		t.mu.Unlock()
 		return nil, client.ErrClosed
-	case mine && len(t.byTicket) >= maxTickets:
-		t.mu.Unlock()
-		return nil, client.ErrOverloaded
 	case mine:
 		of = &ticket{opened: make(chan struct{})}
 		t.byTicket[token] = of
@@ -62,10 +71,7 @@ func (t *tickets) use(ctx context.Context, token string) (*ticket, error) {
 	}
 	t.mu.Unlock()
 	if mine {
-		of.client, of.err = t.open(ctx, token)
-		if of.err == nil {
-			of.raw = raw.New(of.client, raw.Options{PingEvery: pingEvery})
-		}
+		of.err = t.ask(ctx, token, of, by)
 		close(of.opened)
 	}
 	var err error
@@ -82,30 +88,83 @@ func (t *tickets) use(ctx context.Context, token string) (*ticket, error) {
 	return of, nil
 }
 
+// ask opens the client of a ticket, when it is the turn of the address.
+func (t *tickets) ask(ctx context.Context, token string, of *ticket, by fairshare.Party) error {
+	turn, err := t.turns.Take(ctx, by)
+	if err != nil {
+		return err
+	}
+	defer turn.End()
+	opened, err := t.open(ctx, token)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.accepted >= maxTickets && !t.dropIdle() {
+		go func() { _ = opened.Close() }()
+		return client.ErrOverloaded
+	}
+	of.client, of.raw = opened, raw.New(opened, raw.Options{PingEvery: pingEvery})
+	of.accepted = true
+	t.accepted++
+	return nil
+}
+
+// accepts reports whether hosts have accepted a ticket lately.
+func (t *tickets) accepts(token string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := t.byTicket[token]
+	return of != nil && of.accepted
+}
+
 func (t *tickets) leave(token string, of *ticket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of.users--; of.users > 0 {
 		return
 	}
-	if of.err != nil {
+	if !of.accepted {
 		t.drop(token, of)
 		return
 	}
+	of.since = time.Now()
 	of.idle = time.AfterFunc(ticketIdle, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if of.users == 0 {
 			t.drop(token, of)
-			go func() { _ = of.client.Close() }()
 		}
 	})
 }
 
-// drop forgets a ticket. The lock is held.
+// dropIdle drops the ticket that has been without users for longest, and returns false for none. The lock is held.
+func (t *tickets) dropIdle() bool {
+	var oldest *ticket
+	var token string
+	for name, of := range t.byTicket {
+		if of.accepted && of.users == 0 && (oldest == nil || of.since.Before(oldest.since)) {
+			token, oldest = name, of
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	oldest.idle.Stop()
+	t.drop(token, oldest)
+	return true
+}
+
+// drop forgets a ticket without users, and closes its client. The lock is held.
 func (t *tickets) drop(token string, of *ticket) {
-	if t.byTicket[token] == of {
-		delete(t.byTicket, token)
+	if t.byTicket[token] != of {
+		return
+	}
+	delete(t.byTicket, token)
+	if of.accepted {
+		t.accepted--
+		go func() { _ = of.client.Close() }()
 	}
 }
 

@@ -29,6 +29,8 @@ type holder struct {
 	address netip.Prefix
 	held    int64
 	units   int
+	// arriving is what the party's arriving units hold.
+	arriving int64
 	// queues have the units by state, in the order of the units' last changes. at are the places in tokenHolder.spare.
 	queues [Pinned]list.List
 	at     [Pinned]int
@@ -111,7 +113,7 @@ func (h *holders) above(of *holder, limit int64) bool {
 	return above && of.held*shares*int64(len(of.token.addresses)) > limit
 }
 
-// spare returns the unit in a state to take next: of the largest half, token and address above their share, the unit
+// spare returns the unit in a state to take next: of the largest token and address above their share, the unit
 // with the oldest last change. spare returns nil if no party above its share has a unit in the state.
 func (h *holders) spare(s State, limit int64) *Unit {
 	var best *Unit
@@ -120,25 +122,30 @@ func (h *holders) spare(s State, limit int64) *Unit {
 		if !above || len(t.spare[s].Items) == 0 {
 			continue
 		}
-		most := t.spare[s].First() // further addresses in the heap hold less
-		if most.held*shares*int64(len(t.addresses)) <= limit {
+		addresses := shares * int64(len(t.addresses))
+		most := t.spare[s].First()
+		if s == Arriving && most.held*addresses <= limit {
+			// The address with most arriving units is not above its share; another one may be.
+			for _, other := range t.spare[s].Items {
+				if other.held*addresses > limit && (most.held*addresses <= limit || t.spare[s].By.Before(other, most)) {
+					most = other
+				}
+			}
+		}
+		if most.held*addresses <= limit {
 			continue
 		}
-		if u := most.first(s); best == nil || h.before(u, best) {
+		if u := most.first(s); best == nil || u.takenBefore(best) {
 			best = u
 		}
 	}
 	return best
 }
 
-// before reports whether a unit is taken before the unit of another token.
-func (h *holders) before(u, other *Unit) bool {
-	a, b := u.holder.token, other.holder.token
-	if (a.name == "") != (b.name == "") {
-		return (h.withoutToken > h.withTokens) == (a.name == "")
-	}
-	if a.held != b.held {
-		return a.held > b.held
+// takenBefore reports whether a unit is taken before the unit of another token.
+func (u *Unit) takenBefore(other *Unit) bool {
+	if held, most := u.holder.token.held, other.holder.token.held; held != most {
+		return held > most
 	}
 	return u.since < other.since
 }
@@ -151,9 +158,14 @@ func (h *holder) enqueue(u *Unit) {
 	if u.state == Pinned {
 		return
 	}
+	if u.state == Arriving {
+		h.arriving += u.size
+	}
 	u.queued = h.queues[u.state].PushBack(u)
 	if h.queues[u.state].Len() == 1 {
 		h.token.spare[u.state].Push(h)
+	} else {
+		h.token.spare[u.state].Fix(h.at[u.state])
 	}
 }
 
@@ -165,6 +177,9 @@ func (h *holder) dequeue(u *Unit) {
 	queue, spare := &h.queues[u.state], &h.token.spare[u.state]
 	queue.Remove(u.queued)
 	u.queued = nil
+	if u.state == Arriving {
+		h.arriving -= u.size
+	}
 	if queue.Len() == 0 {
 		spare.Remove(h.at[u.state])
 	} else {
@@ -172,13 +187,18 @@ func (h *holder) dequeue(u *Unit) {
 	}
 }
 
-// byHeld orders addresses with units in a state: by held size, the largest first, then by the age of the oldest unit.
+// byHeld orders addresses with units in a state: the address that holds most first, then by the age of the oldest unit.
+// For arriving units only what arrives counts, so that a newcomer of an address with many units in use stays.
 type byHeld struct{ state State }
 
 // Before implements heap.Order.
 func (b byHeld) Before(x, y *holder) bool {
-	if x.held != y.held {
-		return x.held > y.held
+	xs, ys := x.held, y.held
+	if b.state == Arriving {
+		xs, ys = x.arriving, y.arriving
+	}
+	if xs != ys {
+		return xs > ys
 	}
 	return x.first(b.state).since < y.first(b.state).since
 }

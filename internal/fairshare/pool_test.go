@@ -155,6 +155,24 @@ func TestArrivingUnitTakesNothingInUse(t *testing.T) {
 	c.expectTaken("another token has come", "a0")
 }
 
+// TestNewcomerOfAnAddressWithManyUnitsInUseStays while other addresses hold more that is arriving.
+func TestNewcomerOfAnAddressWithManyUnitsInUseStays(t *testing.T) {
+	c := newCrowd(t, NewPool(60))
+	c.enterAll(22, "", one, Busy)
+	for i := range 38 {
+		address := 2
+		if i >= 22 {
+			address = 3
+		}
+		c.enter(fmt.Sprint("stranger", i), party("", address), Arriving)
+	}
+	c.enter("newcomer", party("", 1), Arriving)
+	c.enter("stranger", party("", 3), Arriving)
+	if !c.units["newcomer"].Set(Busy) {
+		t.Errorf("the newcomer is taken; %v are", c.taken)
+	}
+}
+
 // TestFixedPoolRefusesPartiesAboveTheirShare, so that holders do not replace each other in turn.
 func TestFixedPoolRefusesPartiesAboveTheirShare(t *testing.T) {
 	c := newCrowd(t, NewFixedPool(4))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,8 +20,8 @@ import (
 	"github.com/signalbox/signalbox/internal/certfile"
 )
 
-func newServer(o options) (*grpc.Server, error) {
-	all := ydb.ServerOptions()
+func newServer(o options, g *ydb.Gateway) (*grpc.Server, error) {
+	all := g.ServerOptions()
 	if o.certificate != "" {
 		files := certfile.Files{Certificate: o.certificate, Key: o.key, Authorities: o.clientCA}
 		source, err := certfile.Load(files, func(own tls.Certificate, clients *x509.CertPool) *tls.Config {
@@ -61,12 +62,17 @@ func configOf(o options, log *slog.Logger) (c ydb.Config, err error) {
 	endpoints, err := endpointsOf("advertise", o.advertise)
 	return ydb.Config{
 		Endpoints: endpoints, Secure: o.certificate != "", PlainTickets: o.plainTickets, MaxStreams: o.streams,
-		MaxStreamsPerAddress: o.perAddress, MaxQueuedBytes: o.queuedMiB << 20, Log: log,
+		MaxConnections: cmp.Or(o.connections, min(ydb.DefaultMaxConnections, fileLimit()/filesPerConnection)),
+		MaxQueuedBytes: o.queuedMiB << 20, Log: log,
 		Open: func(ctx context.Context, token string) (*client.Client, error) {
 			return client.Open(ctx, o.endpoints, append(slices.Clone(cluster), client.WithToken(token))...)
 		},
 	}, err
 }
+
+// filesPerConnection is how many files there are for each connection of an SDK: connections that are being admitted
+// exceed the limit by half, and connections to hosts need files, too.
+const filesPerConnection = 4
 
 // endpointsOf reads host:port[/location], separated by commas, of a flag.
 func endpointsOf(flag, list string) (all []ydb.Endpoint, err error) {

@@ -36,7 +36,7 @@ type options struct {
 	clusterTLS, clusterCA                 string
 	clusterCertificate, clusterKey        string
 	plainTickets, showVersion             bool
-	streams, perAddress, processors       int
+	streams, connections, processors      int
 	queuedMiB                             int64
 	drain                                 time.Duration
 }
@@ -62,8 +62,9 @@ func parse(args []string) (o options, err error) {
 		"--tls-client-ca let nobody in without one")
 	f.StringVar(&o.clusterKey, "cluster-key", "", "its key")
 	f.BoolVar(&o.plainTickets, "plain-tickets", false, "take tickets without TLS from other machines")
-	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "sessions at a time")
-	f.IntVar(&o.perAddress, "max-sessions-per-address", ydb.DefaultMaxStreams, "sessions at a time of one address")
+	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "maximum number of sessions")
+	f.IntVar(&o.connections, "max-connections", 0, "maximum number of SDK connections; 0 for 10,000, or for a quarter "+
+		"of the limit of open files if that is less")
 	f.IntVar(&o.processors, "processors", 0, "how many processors it uses; 0 for what GOMAXPROCS says, or else half "+
 		"of the machine's")
 	f.Int64Var(&o.queuedMiB, "max-queued-mib", ydb.DefaultMaxQueuedBytes>>20, "how many MiB may wait to be read by "+
@@ -78,6 +79,8 @@ func parse(args []string) (o options, err error) {
 		return o, fmt.Errorf("%q is no flag", f.Arg(0))
 	case o.processors < 0:
 		return o, errors.New("--processors is 0 or more")
+	case o.connections < 0:
+		return o, errors.New("--max-connections is 0 or more")
 	case (o.certificate == "") != (o.key == ""):
 		return o, errors.New("--tls-cert and --tls-key go together")
 	case o.clientCA != "" && o.certificate == "":
@@ -145,7 +148,7 @@ func serve(ctx context.Context, o options, log *slog.Logger) error {
 	if err := publish(o, g); err != nil {
 		return err
 	}
-	server, err := newServer(o)
+	server, err := newServer(o, g)
 	if err != nil {
 		return err
 	}
@@ -162,7 +165,7 @@ func serve(ctx context.Context, o options, log *slog.Logger) error {
 		}
 		defer admin.Close()
 	}
-	go func() { failed <- server.Serve(ydb.Listener(l)) }()
+	go func() { failed <- server.Serve(g.Listener(l)) }()
 	log.Info("the gateway is ready", "listen", l.Addr().String(), "cluster", o.endpoints)
 	select {
 	case err := <-failed:
