@@ -25,13 +25,14 @@
 // A lease promises two things. No other session owns the part of the semaphore that the lease stands for. And when the
 // lease is lost, the client says so before another session can get the part: Lease.Context ends, with the cause, and
 // Lease.Err returns the cause. The client counts from the moment of sending of the latest ping that a host has
-// answered, by the monotonic clock of the client's machine, and gives up a tenth of the session's timeout early.
+// answered, by a clock of the client's machine, and gives up a tenth of the session's timeout early.
 // Clocks of two machines are never compared.
 //
 // The promise covers lost connections, hosts that die, and hosts that believe for too long that they lead. The promise
 // cannot cover a program that looks at the lease, is stopped for a minute by the machine, and then goes on to write:
-// the lease was given away during the stop, and the write comes after the writes of the next owner. On machines that
-// are put to sleep the clock itself may stand still. No lock service can know; the receiver of the write can.
+// the lease was given away during the stop, and the write comes after the writes of the next owner. Nor can the promise
+// cover a virtual machine that is frozen together with its clocks. (On Linux the time for which a machine is suspended
+// counts.) No lock service can know; the receiver of the write can.
 //
 // # The fencing token
 //

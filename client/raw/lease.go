@@ -92,6 +92,9 @@ func (s *Session) HoldingLost(p *protocol.HoldingLost) {
 // Inbox implements conn.Session: a handle opens no inbox.
 func (s *Session) Inbox(*conn.Conn, *protocol.Inbox) {}
 
+// Resumed implements conn.Session: LeaseLeft says what is left after the machine was suspended.
+func (s *Session) Resumed() {}
+
 // ConnectionLost implements conn.Session. Requests that wait over a connection to another host than the home are lost
 // with the connection too, so the handle is over after the loss of any connection.
 func (s *Session) ConnectionLost(_ *conn.Conn, err error) { s.finish(err) }

@@ -33,6 +33,8 @@ type Session interface {
 	HoldingLost(push *protocol.HoldingLost)
 	// Inbox gets a push that is good for the call only.
 	Inbox(from *Conn, push *protocol.Inbox)
+	// Resumed says that the machine was suspended: timers of deadlines stood still meanwhile.
+	Resumed()
 	// ConnectionLost says that the connection is down, with a *failure.Transport.
 	ConnectionLost(from *Conn, err error)
 }

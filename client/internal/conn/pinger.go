@@ -2,6 +2,8 @@ package conn
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +20,8 @@ const (
 	silence = 500 * time.Millisecond
 	// doubtPatience is how long a host may take to answer a ping if another host leads a shard that it led.
 	doubtPatience = time.Second
+	// resumeGrain is how often a connection with sessions looks whether the machine was suspended.
+	resumeGrain = time.Second
 )
 
 var errSilent = errors.New("the host did not answer a ping")
@@ -43,6 +47,8 @@ type pinger struct {
 
 	lookAt  scope.Instant // when to look whether the host is silent; 0 while no request is open
 	answers uint64        // of the connection, at the latest look
+
+	suspended time.Duration // of the scope, at the latest run
 }
 
 func (p *pinger) start(c *Conn) {
@@ -54,6 +60,7 @@ func (p *pinger) start(c *Conn) {
 	}
 	p.timeouts = make(map[time.Duration]int)
 	p.sent = w.helloSent
+	p.suspended = c.dialer.config.Scope.Suspended()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !p.stopped {
@@ -137,21 +144,25 @@ func (p *pinger) arm() {
 	if p.stopped {
 		return
 	}
-	next := p.due()
+	now, next := p.now(), p.due()
 	if p.lookAt != 0 {
 		next = min(next, p.lookAt)
 	}
-	p.timer.Reset(max(next.Sub(p.now()), 0))
+	if p.smallest > 0 {
+		next = min(next, now.Add(resumeGrain))
+	}
+	p.timer.Reset(max(next.Sub(now), 0))
 }
 
 func (p *pinger) now() scope.Instant { return p.conn.dialer.config.Scope.Now() }
 
 // run does what is due: it sends a ping, brings the connection down because the answer to the latest ping is overdue,
-// or looks whether the host is silent.
+// looks whether the host is silent, or has the sessions look at their deadlines after the machine was suspended.
 func (p *pinger) run() {
 	c := p.conn
 	c.mu.Lock()
 	var overdue, silent bool
+	var resumed []Session
 	if now := p.now(); !p.stopped {
 		overdue = p.waiting && now >= p.due()
 		if !p.waiting && now >= p.due() {
@@ -160,9 +171,15 @@ func (p *pinger) run() {
 		if p.lookAt != 0 && now >= p.lookAt {
 			silent = p.look(now)
 		}
+		if s := c.dialer.config.Scope.Suspended(); s > p.suspended {
+			p.suspended, resumed = s, slices.Collect(maps.Values(c.sessions))
+		}
 		p.arm()
 	}
 	c.mu.Unlock()
+	for _, s := range resumed {
+		s.Resumed()
+	}
 	switch {
 	case overdue:
 		c.Fail(errSilent)

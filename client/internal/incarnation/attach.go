@@ -44,7 +44,7 @@ func (in *Incarnation) attachUntilDone() {
 	var tried cluster.Tried
 	for {
 		in.mu.Lock()
-		if in.home != nil || in.cause != nil {
+		if in.home != nil || !in.alive() {
 			in.attaching = false
 			in.mu.Unlock()
 			return

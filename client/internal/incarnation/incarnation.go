@@ -181,10 +181,13 @@ func (in *Incarnation) arm() {
 func (in *Incarnation) checkDeadline() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.alive() {
+	if in.alive() && in.timeout > 0 {
 		in.arm()
 	}
 }
+
+// Resumed implements conn.Session. The lease went on while the machine was suspended.
+func (in *Incarnation) Resumed() { in.checkDeadline() }
 
 // End ends the incarnation. It returns false if the incarnation was over already.
 func (in *Incarnation) End(reason Reason, detail string) bool {

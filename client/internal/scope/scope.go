@@ -10,13 +10,16 @@ import (
 	"time"
 )
 
+// Suspension returns for how long the machine was suspended since it started. Tests replace it.
+var Suspension = suspension
+
 // ErrClosed is the cause with which a Scope ends.
 var ErrClosed = errors.New("the client is closed")
 
 // Scope is what a client's goroutines run in. It is safe for use by many goroutines; its lock is the last in every
 // order of locks.
 type Scope struct {
-	epoch   time.Time
+	clock   clock
 	ctx     context.Context // ends when the client is closed
 	stop    context.CancelCauseFunc
 	closing atomic.Bool // nothing new may begin
@@ -28,7 +31,8 @@ type Scope struct {
 
 // New returns a Scope whose clock begins now.
 func New() *Scope {
-	s := &Scope{epoch: time.Now()}
+	s := &Scope{}
+	s.clock.init(Suspension)
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	return s
 }
@@ -69,15 +73,9 @@ func (s *Scope) End() {
 	s.work.Wait()
 }
 
-// Instant is a moment of the client's own monotonic clock. Leases are computed with nothing else: no wall clock, and
-// none of another machine.
-type Instant time.Duration
+// Now returns the present moment of the client's clock, counted from the making of the Scope.
+func (s *Scope) Now() Instant { return s.clock.now() }
 
-// Now returns the present moment, counted from the making of the Scope.
-func (s *Scope) Now() Instant { return Instant(time.Since(s.epoch)) }
-
-// Add returns the moment that is d later.
-func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
-
-// Sub returns the time from u to t.
-func (i Instant) Sub(u Instant) time.Duration { return time.Duration(i - u) }
+// Suspended returns for how long the machine was suspended since the making of the Scope, as of the latest Now. Timers
+// stand still meanwhile: what waits for one has to look again when Suspended has grown.
+func (s *Scope) Suspended() time.Duration { return time.Duration(s.clock.suspended.Load()) }

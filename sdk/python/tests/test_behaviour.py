@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any
 
 import signalbox
 import signalbox.sync
 from fake import FakeCluster, FakeConnection, FakeHost, Hook
-from signalbox import EndReason
+from signalbox import EndReason, _clock
 from signalbox import _wire as wire
 from signalbox.errors import Status
 from signalbox._host import Host, Shard, Tried
@@ -144,6 +145,29 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                 order.append("the block went on")
         await task
         self.assertEqual(order, ["other: lost"])
+
+    async def test_a_lease_goes_on_while_the_machine_is_suspended(self) -> None:
+        real, suspended = _clock.now, 0.0
+        self.enterContext(unittest.mock.patch.object(_clock, "now", lambda: real() + suspended))
+        session = await self.session(30.0)
+        with self.assertRaises(signalbox.LeaseLost) as caught:
+            async with session.lock("job") as lease:
+                suspended += 1
+                await asyncio.sleep(0.05)
+                lease.check()  # as it was short
+                self.host.hooks["PING"] = self.host.hooks["SESSION_ATTACH"] = lambda c, v: None
+                resumed = time.monotonic()
+                suspended += 60
+                await asyncio.sleep(10)
+        self.assertLess(time.monotonic() - resumed, 2)
+        assert isinstance(caught.exception.reason, signalbox.SessionLost)
+        self.assertIs(caught.exception.reason.reason, EndReason.SILENCE)
+        self.host.hooks.clear()
+        session = await self.session(30.0)
+        lease = await session.lock("job").acquire()
+        suspended += 60
+        with self.assertRaises(signalbox.LeaseLost):
+            lease.check()  # at once
 
     async def test_a_block_that_ends_by_itself_after_its_lease_is_lost_ends_with_the_loss(self) -> None:
         async def sleepy(lease: signalbox.Lease) -> None:

@@ -32,7 +32,7 @@ MISTAKES = {
         "_incarnation.py", "            if q.waiting is m or owns:", "            if False:",
         "an-acquire-that-is-given-up-while-it-waits-leaves-no-place"),
     "a pause is not noticed": (
-        "_attachment.py", "if self.timeout > 0 and time.monotonic() >= self.deadline():", "if False:",
+        "_attachment.py", "if self.timeout > 0 and _clock.now() >= self.deadline():", "if False:",
         "a-paused-client-looks-at-its-clock-first"),
 }
 

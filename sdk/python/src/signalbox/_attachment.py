@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from . import _clock
 from . import _wire as wire
 from ._conn import Connection
 from ._host import NOTHING_TRIED, Host, Tried
@@ -55,7 +55,7 @@ class Attachment:
         self.id = self.node_id = 0
         self.key = secrets.token_bytes(16)
         self.grace = 0.0
-        self.born = time.monotonic()
+        self.born = _clock.now()
         #: Why it is over; None while it is not.
         self.cause: SessionLost | None = None
         self.sequence = 1
@@ -89,7 +89,7 @@ class Attachment:
         """Whether the session can be counted on, by the clock of this moment. It is ended if not."""
         if self.cause is not None:
             return False
-        if self.timeout > 0 and time.monotonic() >= self.deadline():
+        if self.timeout > 0 and _clock.now() >= self.deadline():
             self.end(EndReason.SILENCE)
             return False
         return True
@@ -169,7 +169,7 @@ class Attachment:
             self._remove_home()
         conn.sessions[self.id] = self
         first = not self.sent
-        self.sent, self.since = sent, time.monotonic()
+        self.sent, self.since = sent, _clock.now()
         self.home = conn
         self.grace = lease["grace_ms"] / 1000
         self.bound.pop(conn, None)
@@ -237,7 +237,7 @@ class Attachment:
         try:
             while self.home is None and self.cause is None:
                 retries.begin()
-                patience = max((self.deadline() - time.monotonic()) / 16, MIN_TRY)
+                patience = max((self.deadline() - _clock.now()) / 16, MIN_TRY)
                 h = cluster.choose(cluster.leader_at(wire.session_slot(self.id)), tried)
                 conn: Connection | None = None
                 try:
@@ -393,7 +393,7 @@ class Attachment:
             retries.begin()
             h: Host | None = None
             try:
-                async with asyncio.timeout(max(min(max(self.try_timeout(), 1.0), until - time.monotonic()), 0)):
+                async with asyncio.timeout(max(min(max(self.try_timeout(), 1.0), until - _clock.now()), 0)):
                     if conn is None or conn.error is not None:
                         h = cluster.choose(cluster.leader_at(wire.session_slot(self.id)), tried)
                         conn = await h.connect()
@@ -407,7 +407,7 @@ class Attachment:
             except Error as e:
                 error = e
             status = refusal(error)
-            if status == Status.SESSION_EXPIRED or time.monotonic() >= until:
+            if status == Status.SESSION_EXPIRED or _clock.now() >= until:
                 return
             if status == Status.BAD_SESSION:
                 unknowns += 1
@@ -420,12 +420,12 @@ class Attachment:
             await cluster.redirect(error, conn, h)
             conn = None
             tried.add(h)
-            async with asyncio.timeout(max(until - time.monotonic(), 0.001) if self.timeout else None):
+            async with asyncio.timeout(max(until - _clock.now(), 0.001) if self.timeout else None):
                 await retries.again(error, plainly)
 
     async def _stop_at(self, moment: float) -> None:
         """Ends the session at its host when it may be given away anyhow, so that no other waits for it."""
-        await asyncio.sleep(max(moment - time.monotonic(), 0))
+        await asyncio.sleep(max(moment - _clock.now(), 0))
         await self.stop_later()
 
     async def stop_later(self) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 import struct
-import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
+from . import _clock
 from . import _wire as wire
 from ._messages import MESSAGES
 from .errors import BadRequest, Error, NotLetIn, Status, Transport, Unsupported, answer_error, refused
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.welcome: dict[str, Any] = {}
         self.error: Transport | None = None
-        #: When the latest ping that was answered was sent, by time.monotonic.
+        #: When the latest ping that was answered was sent, by the clock of leases.
         self.vouched = 0.0
         self.pong_missing = False
         #: Since the latest answer to a ping another host has become the leader of a shard.
@@ -155,7 +155,7 @@ class Connection(asyncio.Protocol):
         assert self._greeting is not None
         hello = wire.body("HELLO", {"version_min": 1, "version_max": 1, "client_name": name[:64],
                                     "client_version": version, "token": token, "push_kinds": _PUSHES})
-        self._hello_sent = time.monotonic()
+        self._hello_sent = _clock.now()
         self._write(wire.frame(HELLO, 1, hello))
         await self._greeting
 
@@ -214,7 +214,7 @@ class Connection(asyncio.Protocol):
         self._open += 1
         self._write(frame)
         if not self._look_at:
-            self._look_at, self._seen = time.monotonic() + SILENCE, self._answers
+            self._look_at, self._seen = _clock.now() + SILENCE, self._answers
             self._arm()
         return request
 
@@ -390,12 +390,12 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
         if self.error is None:
             due = min(self._due(), self._look_at) if self._look_at else self._due()
-            self._timer = self.loop.call_later(max(due - time.monotonic(), 0), self._fire)
+            self._timer = self.loop.call_later(max(due - _clock.now(), 0), self._fire)
 
     def _fire(self) -> None:
         if self.error is not None:
             return
-        now = time.monotonic()
+        now = _clock.now()
         if now >= self._due():
             if self.pong_missing:
                 self.fail("the host did not answer a ping")
@@ -428,7 +428,7 @@ class Connection(asyncio.Protocol):
         if self.error is None:
             self.doubted = True
             if not self.pong_missing:
-                self._ping(time.monotonic())
+                self._ping(_clock.now())
             self._arm()
 
     # The end.

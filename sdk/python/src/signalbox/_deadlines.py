@@ -2,7 +2,8 @@
 
 One timer of the event loop looks at all sessions. Where a session has leases a thread looks too: while user code blocks
 the event loop no timer runs, and when the loop goes on the tasks that were ready run before timers that are late. So
-the thread puts the look in front of all that waits to run.
+the thread puts the look in front of all that waits to run. It looks once a second at the latest, because timers and
+waits stand still while the machine is suspended, and leases do not.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import asyncio
 import heapq
 import itertools
 import threading
-import time
 from collections import deque
 from typing import TYPE_CHECKING
+
+from . import _clock
 
 if TYPE_CHECKING:
     from ._attachment import Attachment
@@ -50,7 +52,7 @@ class Deadlines:
 
     def check(self) -> None:
         """Ends the sessions whose deadline has passed."""
-        now = time.monotonic()
+        now = _clock.now()
         later = []
         while self._heap and self._heap[0][0] <= now + _GRAIN:
             session = heapq.heappop(self._heap)[2]
@@ -68,7 +70,7 @@ class Deadlines:
             self._timer.cancel()
         self._timer, self._timer_at = None, at
         if self._heap and not self._closed:
-            self._timer = self.loop.call_later(max(at - time.monotonic(), 0), self._fire)
+            self._timer = self.loop.call_later(max(at - _clock.now(), 0), self._fire)
         if at < self._thread_until and self._thread is not None:
             with self._changed:
                 self._changed.notify()
@@ -94,7 +96,7 @@ class Deadlines:
     def _run(self) -> None:
         with self._changed:
             while not self._closed and not self.loop.is_closed():
-                at, now = self._timer_at, time.monotonic()
+                at, now = self._timer_at, _clock.now()
                 if at + _LATER <= now:
                     self._interrupt()
                     at = now + _GRAIN

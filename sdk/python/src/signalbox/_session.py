@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
+from . import _clock
 from ._attachment import RENEWAL, Attachment
 from ._incarnation import Incarnation
 from ._lease import Lease
@@ -199,7 +199,7 @@ class Session:
             self._finish(session.lost())
             return
         self._current = None
-        self._short = self._short + 1 if time.monotonic() - session.born < RENEWAL.most else 0
+        self._short = self._short + 1 if _clock.now() - session.born < RENEWAL.most else 0
         self._core.spawn(self._renewed(RENEWAL.pause(self._short) if self._short > _SHORT_LIVED else 0))
 
     async def _renewed(self, wait: float) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any
 
+from . import _clock
 from . import _wire as wire
 from ._conn import Connection
 from .errors import EndReason, Transport, refused
@@ -33,7 +33,7 @@ class Attach:
     __slots__ = ("session", "sequence", "sent", "future")
 
     def __init__(self, session: Attachment, sequence: int) -> None:
-        self.session, self.sequence, self.sent = session, sequence, time.monotonic()
+        self.session, self.sequence, self.sent = session, sequence, _clock.now()
         self.future: asyncio.Future[None] = session.core.loop.create_future()
 
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
@@ -58,7 +58,7 @@ class Start:
     __slots__ = ("session", "sent", "future", "abandoned")
 
     def __init__(self, session: Attachment) -> None:
-        self.session, self.sent, self.abandoned = session, time.monotonic(), False
+        self.session, self.sent, self.abandoned = session, _clock.now(), False
         self.future: asyncio.Future[None] = session.core.loop.create_future()
 
     async def over(self, conn: Connection, path: str, description: str) -> None:

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
-from .. import _client, _lease, _node, _semaphore, _session
+from .. import _client, _clock, _lease, _node, _semaphore, _session
 from .._cluster import TLS, Token
 from .._describe import Consistency, Description, NodeConfig, NodeInfo, SessionInfo
 from .._notice import Change
@@ -103,7 +102,7 @@ class Lease:
     def _over(self) -> BaseException | None:
         # The event loop alone ends a session. Here the clock is only read.
         cause, session = self._lease.cause, self._lease.session
-        if cause is None and session.timeout > 0 and time.monotonic() >= session.deadline():
+        if cause is None and session.timeout > 0 and _clock.now() >= session.deadline():
             return self._lease.cause or SessionLost(session.id, EndReason.SILENCE)
         return cause
 
