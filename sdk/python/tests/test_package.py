@@ -1,5 +1,6 @@
 """The package as others get it: built, installed where nothing else is, and typed; and the programs of its page."""
 
+import functools
 import importlib.util
 import os
 import re
@@ -18,6 +19,9 @@ from hosts import TOP, Hosts
 PACKAGE = Path(__file__).parents[1]
 PAGE = TOP / "docs" / "python.md"
 
+#: The environment of programs that see no package but those that are installed.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
 
 def run(*command: str, **options: object) -> str:
     """Runs a program that must succeed, and returns what it printed."""
@@ -26,6 +30,17 @@ def run(*command: str, **options: object) -> str:
     if found.returncode:
         raise AssertionError(f"{' '.join(command)}: {found.returncode}\n{found.stdout}\n{found.stderr}")
     return str(found.stdout)
+
+
+@functools.cache
+def empty_python() -> str:
+    """The Python of an environment that has pip and nothing else."""
+    place = tempfile.mkdtemp(prefix="signalbox-environment-")
+    unittest.addModuleCleanup(shutil.rmtree, place)
+    venv.create(place, with_pip=True)
+    python = str(Path(place) / "bin" / "python")
+    run(python, "-m", "pip", "uninstall", "--yes", "--quiet", "setuptools", "wheel", env=ENVIRONMENT)
+    return python
 
 
 class Package(unittest.TestCase):
@@ -41,33 +56,52 @@ class Package(unittest.TestCase):
         self.needs("mypy")
         run(sys.executable, "-m", "mypy", "--cache-dir", str(self.folder), cwd=PACKAGE)
 
-    def test_a_wheel_and_an_sdist_are_built_and_installed(self) -> None:
-        self.needs("build", "setuptools", "wheel", "ensurepip")
-        source = self.folder / "source"
-        shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache", "*.egg-info"))
-        # Nothing is fetched: setuptools and wheel are those of the system.
-        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(self.folder / "dist"), str(source))
-        built = sorted(p.name for p in (self.folder / "dist").iterdir())
-        self.assertEqual([re.sub(r"\d+\.\d+\.\d+", "V", name) for name in built],
-                         ["signalbox-V-py3-none-any.whl", "signalbox-V.tar.gz"])
+    def source(self, name: str) -> Path:
+        """A copy of the package, in which nothing was built."""
+        return Path(shutil.copytree(PACKAGE, self.folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*")))
+
+    def installed(self, *what: str) -> str:
+        """Installs the package into an environment that has nothing else, and returns from where it is imported."""
+        self.needs("ensurepip")
+        python = empty_python()
+        run(python, "-m", "pip", "install", "--no-index", "--quiet", *what, env=ENVIRONMENT)
+        said = run(python, "-c", "import signalbox, signalbox.sync, signalbox.sync.recipes, os\n"
+                   "from signalbox import config, discovery, election, limiter, process, rollout\n"
+                   "print(os.path.exists(os.path.join(os.path.dirname(signalbox.__file__), 'py.typed')))\n"
+                   "print(signalbox.__file__)", env=ENVIRONMENT, cwd=self.folder).split()
+        self.assertEqual(said[0], "True", "the package is typed")
+        listed = run(python, "-m", "pip", "show", "--files", "signalbox", env=ENVIRONMENT)
+        self.assertIn("\nRequires: \n", listed, "there is no dependency at run time")
+        self.assertIn(f"\nVersion: {signalbox.__version__}\n", listed)
+        run(python, "-m", "pip", "check", env=ENVIRONMENT)
+        run(python, "-m", "pip", "uninstall", "--yes", "--quiet", "signalbox", env=ENVIRONMENT)
+        return said[1]
+
+    def test_pip_installs_a_copy_of_the_source_in_an_empty_environment(self) -> None:
+        source = self.source("source")
+        before = sorted(source.rglob("*"))
+        self.assertIn("signalbox-environment-", self.installed(str(source)))
+        self.assertTrue(self.installed("--editable", str(source)).startswith(str(source)))
+        left = {p.name for p in set(source.rglob("*")) - set(before)} - {"__pycache__"}
+        self.assertEqual({n for n in left if not n.endswith(".pyc")}, set(), "nothing is left in the source")
+
+    def test_a_wheel_and_an_sdist_are_built_alike_and_installed(self) -> None:
+        built = dict[str, bytes]()
+        for name in ("one", "two"):
+            source, dist = self.source(name), self.folder / f"dist-{name}"
+            dist.mkdir()
+            for file in source.rglob("*"):
+                os.utime(file, (1e9 + len(built), 1e9))
+            run(sys.executable, "-c", "import sys, backend; backend.build_wheel(sys.argv[1]); "
+                "backend.build_sdist(sys.argv[1])", str(dist), env=os.environ | {"PYTHONPATH": str(source / "tools")})
+            made = {p.name: p.read_bytes() for p in dist.iterdir()}
+            self.assertEqual(made, built or made, "the same source gives the same bytes")
+            built = made
+        version = signalbox.__version__
+        self.assertEqual(sorted(built), [f"signalbox-{version}-py3-none-any.whl", f"signalbox-{version}.tar.gz"])
         for name in built:
             with self.subTest(name):
-                place = self.folder / f"of-{name}"
-                sdist = name.endswith(".gz")
-                # An sdist is built again where it is installed, by what the system has.
-                venv.create(place, with_pip=True, system_site_packages=sdist)
-                python = str(place / "bin" / "python")
-                environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-                run(python, "-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--quiet",
-                    str(self.folder / "dist" / name), env=environment)
-                said = run(python, "-c", "import signalbox, signalbox.sync, signalbox.sync.recipes, os\n"
-                           "from signalbox import config, discovery, election, limiter, process, rollout\n"
-                           "print(os.path.exists(os.path.join(os.path.dirname(signalbox.__file__), 'py.typed')))\n"
-                           "print(signalbox.__file__)", env=environment, cwd=self.folder)
-                self.assertEqual(said.split()[0], "True")
-                self.assertIn(str(place), said)
-                listed = run(python, "-m", "pip", "show", "signalbox", env=environment)
-                self.assertIn("\nRequires: \n", listed, "there is no dependency at run time")
+                self.assertIn("signalbox-environment-", self.installed(str(dist / name)))
 
     def test_every_public_name_has_a_docstring(self) -> None:
         script = """
