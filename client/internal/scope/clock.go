@@ -8,8 +8,8 @@ import (
 const (
 	// lookEvery is how often the clock looks for a suspension at the latest, in the time of CLOCK_MONOTONIC.
 	lookEvery = 100 * time.Millisecond
-	// unlike is by how much the wall clock may differ from CLOCK_MONOTONIC since the latest look before the clock looks
-	// again. It is also the shortest suspension that counts. Time that is adjusted slowly differs by less.
+	// unlike is the largest move of the wall clock against CLOCK_MONOTONIC that causes no look, and the shortest
+	// suspension that counts. A slow adjustment moves the wall clock by less.
 	unlike = 5 * time.Millisecond
 )
 
@@ -23,13 +23,13 @@ func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 // Sub returns the time from u to t.
 func (i Instant) Sub(u Instant) time.Duration { return time.Duration(i - u) }
 
-// clock is CLOCK_BOOTTIME, which goes on while the machine is suspended: CLOCK_MONOTONIC, which stands still meanwhile,
-// and the time for which the machine was suspended.
+// clock is CLOCK_BOOTTIME, the sum of CLOCK_MONOTONIC and the time of all suspensions: CLOCK_MONOTONIC stands still
+// while the machine is suspended.
 //
-// Go reads CLOCK_BOOTTIME by a system call, which takes several times as long as to read the other two clocks. So the
-// clock looks at it only if the wall clock has moved against CLOCK_MONOTONIC, as it does by every suspension, or
-// lookEvery has passed. A suspension is overlooked only if the wall clock is set back by just as much, and for lookEvery
-// at the most.
+// Go reads CLOCK_BOOTTIME by a system call, which takes several times as long as reading the wall clock and
+// CLOCK_MONOTONIC. So the clock reads CLOCK_BOOTTIME only if the wall clock has moved against CLOCK_MONOTONIC, as every
+// suspension makes the wall clock do, or lookEvery has passed. A suspension is overlooked only if the wall clock is set
+// back by the same time, and for lookEvery at the most.
 type clock struct {
 	epoch      time.Time
 	suspension func() time.Duration // since the machine started

@@ -16,7 +16,7 @@ func suspension() (found time.Duration) {
 		}
 		return time.Duration(t.Nano())
 	}
-	// The clocks are read one after the other. What takes long between the two readings was not exact.
+	// The clocks are read one after the other. The difference is exact if the readings come in quick succession.
 	for least, n := time.Hour, 0; n < 10 && least > unlike/10; n++ {
 		before, boot, after := read(unix.CLOCK_MONOTONIC), read(unix.CLOCK_BOOTTIME), read(unix.CLOCK_MONOTONIC)
 		if took := after - before; took < least {
