@@ -14,7 +14,7 @@ from typing import Any
 import signalbox
 import signalbox.sync
 from fake import FakeCluster, FakeConnection, FakeHost, Hook
-from signalbox import EndReason, _clock
+from signalbox import EndReason, _clock, discovery
 from signalbox import _wire as wire
 from signalbox.errors import Status
 from signalbox._host import Host, Shard, Tried
@@ -145,6 +145,38 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                 order.append("the block went on")
         await task
         self.assertEqual(order, ["other: lost"])
+
+    async def test_the_block_of_a_registration_ends_with_its_session(self) -> None:
+        for destroyed in (True, False):  # by an operator, or because no host vouches for it
+            with self.subTest(destroyed=destroyed):
+                self.host.hooks.clear()
+                session = await self.session()
+                with self.assertRaises(signalbox.LeaseLost) as caught:
+                    async with discovery.register(session, "api", "h:1") as registration:
+                        if destroyed:
+                            self.host.connections[0].send(
+                                "SESSION_ENDED", 0, {"session_id": session.id, "reason": 3})
+                        else:
+                            self.host.hooks["PING"] = self.host.hooks["SESSION_ATTACH"] = lambda c, v: None
+                        await asyncio.sleep(10)
+                self.assertIs(caught.exception.reason, registration.error)
+                self.assertIsInstance(registration.error, signalbox.SessionLost)
+                self.assertIsInstance(await registration.lost(), signalbox.LeaseLost)
+                task = asyncio.current_task()
+                assert task is not None
+                self.assertEqual(task.cancelling(), 0)
+
+    async def test_the_block_of_a_registration_goes_on_where_its_session_is_renewed(self) -> None:
+        session = await self.session(renew=True)
+        async with discovery.register(session, "api", "h:1") as registration:
+            first = registration.fence
+            self.host.connections[0].send("SESSION_ENDED", 0, {"session_id": session.id, "reason": 3})
+            await self.host.hears("ACQUIRE", 2)
+            async with asyncio.timeout(5):
+                while registration.fence == first:
+                    await asyncio.sleep(0.01)
+            self.assertIsNone(registration.error)
+        await self.host.hears("RELEASE")
 
     async def test_a_lease_goes_on_while_the_machine_is_suspended(self) -> None:
         real, suspended = _clock.now, 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ._mutation import ACQUIRE, SEMAPHORE_UPDATE
 from .errors import Aborted, EndReason, Error, Fenced, LeaseLost, NotHeld, SessionLost
@@ -200,15 +200,27 @@ class Lease:
         return f"<Lease of {self.name!r}, fence {self.fence}, {state}>"
 
 
+class Held(Protocol):
+    """What a block holds: a lease, or an endpoint that is published."""
+
+    _scopes: list[Scope] | None
+
+    def _over(self) -> BaseException | None:
+        """Why it is held no more; None while it is."""
+
+    def lost_error(self, cause: BaseException) -> LeaseLost:
+        """The exception of the block."""
+
+
 class Scope:
-    """A block that runs under a lease: the task in it is cancelled when the lease is lost.
+    """A block that runs while something is held: the task in it is cancelled when that is lost.
 
     It works as asyncio.timeout does, so that it fits into task groups and into other timeouts.
     """
 
     __slots__ = ("lease", "task", "_cancelling", "fired")
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Held) -> None:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a lease is held by a task")
@@ -222,7 +234,9 @@ class Scope:
         """Cancels the task in the block, once."""
         if not self.fired:
             self.fired = True
-            self.task.cancel(f"the lease of {self.lease.name!r} is lost: {self.lease.cause}")
+            cause = self.lease._over()
+            assert cause is not None
+            self.task.cancel(str(self.lease.lost_error(cause)))
 
     async def exit(self, exc: BaseException | None) -> Error | None:
         """Ends the block. The result is what it is to raise in the place of what it ended with."""

@@ -1,7 +1,7 @@
 """Who is there: programs register an address, and others watch the list.
 
     async with discovery.register(session, "api", "10.0.0.7:8080", zone="a"):
-        ...
+        ...  # cancelled if the session ends; published again if it has renew=True
 
     async for endpoints in discovery.watch(client, "/prod/jobs", "api"):
         ...
@@ -13,6 +13,7 @@ the data of the owner: the address alone, or JSON of address and metadata.
 from __future__ import annotations
 
 import asyncio
+import builtins
 import json
 import logging
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping
@@ -21,13 +22,13 @@ from typing import Any
 
 from ._client import Client
 from ._describe import Consistency
-from ._lease import Lease
+from ._lease import Lease, Scope
 from ._lock import acquire
 from ._incarnation import Request
 from ._retry import Backoff
 from ._session import Session
 from ._wire import FOREVER
-from .errors import BadRequest, Error, NotFound, PreconditionFailed
+from .errors import BadRequest, Error, LeaseLost, NotFound, PreconditionFailed
 
 #: The backoff between tries to publish again: what has thrown one endpoint out has mostly thrown out many.
 _REPUBLISH = Backoff(0.05, 5.0)
@@ -73,7 +74,11 @@ def _endpoints(owners: Iterable[Any]) -> tuple[Endpoint, ...]:
 
 
 class Registration:
-    """An endpoint that is published, from `register` until `close` or the end of its session."""
+    """An endpoint that is published, from `register` until `close` or the end of its session.
+
+    When a session ends that is not renewed the registration is over: a block is cancelled, and ends with `LeaseLost`, as
+    blocks of locks do. Without a block `await registration.lost()` waits for that.
+    """
 
     def __init__(self, session: Session, name: str, endpoint: Endpoint) -> None:
         self._session, self.name, self._data = session, name, endpoint.encode()
@@ -82,6 +87,9 @@ class Registration:
         self._task: asyncio.Task[None] | None = None
         #: Why the endpoint is not published at the moment, or any more; None while it is.
         self.error: Error | None = None
+        self._cause: Error | None = None  # why it is over for good; None while it is not
+        self._scopes: builtins.list[Scope] | None = None
+        self._scope: Scope | None = None
 
     async def open(self) -> Registration:
         """Publishes the endpoint; `async with` and `await` do it."""
@@ -93,10 +101,32 @@ class Registration:
         return self.open().__await__()
 
     async def __aenter__(self) -> Registration:
-        return await self.open()
+        await self.open()
+        self._scope = Scope(self)
+        return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
+        assert self._scope is not None
+        try:
+            instead = await self._scope.exit(exc)
+        finally:
+            await self.close()
+        if instead is not None:
+            raise instead
+
+    def _over(self) -> Error | None:
+        return self._cause
+
+    def lost_error(self, cause: BaseException) -> LeaseLost:
+        """The exception of a registration that is over."""
+        error = LeaseLost(f"the endpoint in {self.name!r} is published no more: {cause}", cause)
+        error.__cause__ = cause
+        return error
+
+    async def lost(self) -> LeaseLost:
+        """Waits until the registration is over because its session has ended, and returns why."""
+        cause = self._cause or await self._session.lost()
+        return self.lost_error(cause)
 
     @property
     def fence(self) -> int:
@@ -126,6 +156,9 @@ class Registration:
             except Error as e:
                 self.error = e
                 if self._session.error is not None:
+                    self._cause = e
+                    for scope in self._scopes or ():
+                        scope.cancel()
                     return
                 # Whatever refuses what was published before can be mended by others.
                 log.debug("%r is not published: %s", self.name, e)
@@ -157,8 +190,9 @@ class Registration:
 def register(session: Session, name: str, address: str, **metadata: str) -> Registration:
     """Publishes an endpoint: `async with discovery.register(session, "api", "10.0.0.7:8080", zone="a"):`.
 
-    It stays until the block ends, or the session. With a session that has `renew=True` it outlives the session's
-    expiry: it is published again, by itself, under another order id.
+    It stays until the block ends, or the session: if the session ends first, the block is cancelled and ends with
+    `LeaseLost`. With a session that has `renew=True` the block goes on through the session's expiry: the endpoint is
+    published again, by itself, under another order id.
     """
     return Registration(session, name, Endpoint(address, metadata))
 
