@@ -64,7 +64,7 @@ func (fm *frozenMachine) Apply(data []byte) (again []byte, err error) {
 
 func emptyFrozen() keptlog.Machine { return FrozenMachine(New(Options{Bounds: FrozenBounds})) }
 
-// TestFrozenLevelsAreWhatTheyWere: logs and snapshots of each level with semaphores, rollouts and processes, with
+// TestFrozenLevelsAreWhatTheyWere: logs and snapshots of each level with rollouts and processes, with
 // numbered commands and such as are bounded. What later levels bring does not change these bytes, nor what they do. The
 // logs of a level are made before the next one begins, with
 //
@@ -74,7 +74,7 @@ func TestFrozenLevelsAreWhatTheyWere(t *testing.T) {
 		writeFrozenObjects(t, "rollouts", newRolloutRun(7, map[string]int{}).objectRun, CmdRolloutPut)
 		writeFrozenObjects(t, "processes", newProcessRun(7, map[string]int{}).objectRun, CmdProcessPut)
 	}
-	names := map[string]level.Level{"semaphores": level.First, "rollouts": bodyLevel, "processes": bodyLevel}
+	names := map[string]level.Level{"rollouts": bodyLevel, "processes": bodyLevel}
 	keptlog.Check(t, frozenDir, names, emptyFrozen)
 }
 

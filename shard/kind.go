@@ -175,8 +175,6 @@ type mutation struct {
 	resume func(m *Machine, c *Command, t *target) bool
 	// anonymous commands may come without a session.
 	anonymous bool
-	// frees: the command makes nothing grow, so that a guest may come with the command even if the quota has no room.
-	frees bool
 	// makes reports whether the command makes the object if there is no object of the name.
 	makes func(c *Command) bool
 	// waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
@@ -224,7 +222,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	isNew := true
 	if c.Session != 0 {
 		t.session = m.sessions.find(c.Session)
-		if t.session == 0 && !m.admitGuest(c, mu, t) {
+		if t.session == 0 && !m.admitGuest(c, t) {
 			return
 		}
 		s := m.sessions.at(t.session)
@@ -312,18 +310,12 @@ func (m *Machine) run(c *Command, mu *mutation, t *target) {
 	mu.run(m, c, t)
 }
 
-// admitGuest records an unknown session as a guest if the home of the session is another shard. For a session that may
-// not give the command, admitGuest answers and returns false.
-func (m *Machine) admitGuest(c *Command, mu *mutation, t *target) bool {
+// admitGuest records an unknown session as a guest if the home of the session is another shard. An unknown session at
+// home is over: admitGuest answers and returns false. No limit keeps a guest out: without a guest there is no number,
+// and a late copy of a refused command would be carried out once there is room.
+func (m *Machine) admitGuest(c *Command, t *target) bool {
 	if m.slots.Has(c.Session.Slot()) {
 		m.answer(protocol.StatusSessionExpired)
-		return false
-	}
-	if t.node != nil && t.node.sessions >= MaxSessionsPerNode {
-		m.answer(protocol.StatusPreconditionFailed)
-		return false
-	}
-	if !mu.frees && !m.mayGrow(t.node, 0, SessionBytes) {
 		return false
 	}
 	t.node = m.nodeFor(c.Node)

@@ -57,9 +57,9 @@ func init() {
 		cmdJoin:    {run: ofClubs((*clubs).join), makes: func(*Command) bool { return true }},
 		cmdMark:    {run: ofClubs((*clubs).mark)},
 		cmdNote:    {run: ofClubs((*clubs).setNote), anonymous: true},
-		cmdLeave:   {run: ofClubs((*clubs).leave), frees: true},
+		cmdLeave:   {run: ofClubs((*clubs).leave)},
 		cmdMeet:    {run: ofClubs((*clubs).meet), anonymous: true},
-		cmdDisband: {run: ofClubs((*clubs).disband), anonymous: true, frees: true},
+		cmdDisband: {run: ofClubs((*clubs).disband), anonymous: true},
 	} {
 		mu.of = kindClub
 		mutations[k], commandLevels[k] = mu, linkBodyRecorded

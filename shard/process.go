@@ -55,13 +55,13 @@ func init() {
 		},
 		{
 			kind: CmdProcessDelete, name: "process-delete", timed: true,
-			mutation: mutation{run: runProcessDelete, anonymous: true, frees: true, mostBody: mostRefusal},
+			mutation: mutation{run: runProcessDelete, anonymous: true, mostBody: mostRefusal},
 		},
 		{
 			kind: CmdProcessJoin, name: "process-join", timed: true,
 			mutation: mutation{run: runProcessJoin, makes: arrivalMakes, mostBody: mostRefusal},
 		},
-		freeing(forMembers(CmdProcessLeave, "process-leave", (*processWork).leave)),
+		forMembers(CmdProcessLeave, "process-leave", (*processWork).leave),
 		forMembers(CmdProcessPrepared, "process-prepared", (*processWork).prepared),
 		forMembers(CmdProcessSend, "process-send", (*processWork).send),
 		forMembers(CmdProcessReply, "process-reply", (*processWork).reply),

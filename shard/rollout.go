@@ -57,13 +57,13 @@ func init() {
 		},
 		{
 			kind: CmdRolloutDelete, name: "rollout-delete", timed: true,
-			mutation: mutation{run: runRolloutDelete, anonymous: true, frees: true, mostBody: mostRefusal},
+			mutation: mutation{run: runRolloutDelete, anonymous: true, mostBody: mostRefusal},
 		},
 		forAnyone(CmdRolloutPublish, "rollout-publish", parsed("a publication", (*rolloutWork).publish)),
 		forSessions(CmdRolloutSource, "rollout-source", parsed("a role of a source", (*rolloutWork).source)),
 		forSessions(CmdRolloutOffer, "rollout-offer", parsed("a offering", (*rolloutWork).offer)),
 		forSessions(CmdRolloutJoin, "rollout-join", parsed("a joining", (*rolloutWork).join)),
-		freeing(forSessions(CmdRolloutLeave, "rollout-leave", (*rolloutWork).leave)),
+		forSessions(CmdRolloutLeave, "rollout-leave", (*rolloutWork).leave),
 		forSessions(CmdRolloutRole, "rollout-role", (*rolloutWork).setRole),
 		forSessions(CmdRolloutReport, "rollout-report", (*rolloutWork).report),
 		forSessions(CmdRolloutAsk, "rollout-ask", (*rolloutWork).ask),
@@ -82,11 +82,6 @@ func forSessions(k CommandKind, name string, does func(*rolloutWork, *Command) r
 func forAnyone(k CommandKind, name string, does func(*rolloutWork, *Command) rollout.Answer) kindCommand {
 	c := forSessions(k, name, does)
 	c.anonymous = true
-	return c
-}
-
-func freeing(c kindCommand) kindCommand {
-	c.frees = true
 	return c
 }
 

@@ -47,7 +47,7 @@ func init() {
 		},
 		{
 			kind: CmdSemaphoreDelete, name: "semaphore-delete",
-			mutation: mutation{run: runDelete, anonymous: true, frees: true},
+			mutation: mutation{run: runDelete, anonymous: true},
 		},
 		{
 			kind: CmdAcquire, name: "acquire", timed: true,
@@ -58,7 +58,7 @@ func init() {
 		},
 		{
 			kind: CmdRelease, name: "release", timed: true,
-			mutation: mutation{run: runRelease, frees: true},
+			mutation: mutation{run: runRelease},
 		},
 		{
 			kind: CmdSemaphoreResize, name: "semaphore-resize", timed: true,
