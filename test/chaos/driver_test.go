@@ -220,14 +220,14 @@ func mistakes() []mistake {
 		{
 			clienttest.Bug{
 				Name: "a pause is not noticed", File: "_attachment.py",
-				Is: "if self.timeout > 0 and time.monotonic() >= self.deadline():", Becomes: "if False:",
+				Is: "if self.timeout > 0 and _clock.now() >= self.deadline():", Becomes: "if False:",
 			},
 			paused, []string{"holders", "writes"}, true, false,
 		},
 		{
 			clienttest.Bug{
 				Name: "a lease counts from the answer", File: "_conn.py",
-				Is: "conn.vouched = self.sent", Becomes: "conn.vouched = time.monotonic()",
+				Is: "conn.vouched = self.sent", Becomes: "conn.vouched = _clock.now()",
 			},
 			late, []string{"holders", "writes"}, true, true,
 		},

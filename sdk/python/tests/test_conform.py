@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1]
 #: Mistakes, as texts in the source and what they are replaced by, with a script that catches each.
 MISTAKES = {
     "a lease counts from the answer": (
-        "_conn.py", "conn.vouched = self.sent", "conn.vouched = time.monotonic()",
+        "_conn.py", "conn.vouched = self.sent", "conn.vouched = _clock.now()",
         "lease-counts-from-the-sending-of-a-ping"),
     "a mutation is sent anew under a new number": (
         "_mutation.py", "self.phase, self.error, self.doubt = BROKEN, error, True",
