@@ -141,7 +141,7 @@ func TestTheValuesThatThePageNames(t *testing.T) {
 	page := &installPage{machine: &machine{t: t}, text: string(text)}
 	_, section, _ := strings.Cut(page.text, "\n## Chart\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	given := regexp.MustCompile(`--set ([a-z.A-Z]+)=|\x60([a-z]+\.[a-zA-Z.]+|replicas|resources|shardBytes|settings)[\x60,=]`)
+	given := regexp.MustCompile(`--set ([a-z.A-Z]+)=|\x60([a-z]+\.[a-zA-Z.]+|replicas|resources|settings)[\x60,=]`)
 	values, found := valuesOfChart(t), 0
 	for _, m := range given.FindAllStringSubmatch(section, -1) {
 		name := m[1] + m[2]
