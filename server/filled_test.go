@@ -90,27 +90,32 @@ func isIn(slot shard.Slot, id uint64) bool {
 	return slot >= in.First && slot <= in.Last
 }
 
+// gaining is a cluster of four hosts with each of three shards on three of them, and the host without the first shard.
+func gaining(t *testing.T, change func(*server.Config)) (c *servertest.Cluster, at shard.HostID) {
+	t.Helper()
+	c = servertest.Start(t, servertest.Hosts(4), servertest.Shards(3), servertest.Config(change))
+	if err := c.Policy(func(p *host.Policy) { p.Replicas, p.StableFor = 3, time.Second }); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Minute, "each shard is on three hosts", func() bool {
+		return len(c.Replicas(1)) == 3 && len(c.Replicas(2)) == 3 && len(c.Replicas(3)) == 3
+	})
+	time.Sleep(time.Minute)
+	for at = 1; slices.Contains(hostsOf(c, 1), at); at++ {
+	}
+	return c, at
+}
+
 // TestSessionsAcquireAtOnceAtAHostWhoseReplicaIsBeingFilled: the host leads one shard, and slowly receives a replica of
 // the shard that is the home of the sessions. Once the replica is filled, the host asks no other host.
 func TestSessionsAcquireAtOnceAtAHostWhoseReplicaIsBeingFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const home, other = 1, 2
 		filling, joined, questions := newValve(), &atomic.Bool{}, &atomic.Int64{}
-		c := servertest.Start(t, servertest.Hosts(4), servertest.Shards(3), servertest.Config(func(c *server.Config) {
+		c, at := gaining(t, func(c *server.Config) {
 			c.Replicas = heldJoin{c.Replicas, home, filling, joined}
 			c.Calls = asking{c.Calls, questions}
-		}))
-		if err := c.Policy(func(p *host.Policy) { p.Replicas, p.StableFor = 3, time.Second }); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, 10*time.Minute, "each shard is on three hosts", func() bool {
-			return len(c.Replicas(1)) == 3 && len(c.Replicas(2)) == 3 && len(c.Replicas(3)) == 3
 		})
-		time.Sleep(time.Minute)
-		at := shard.HostID(1)
-		for slices.Contains(hostsOf(c, home), at) {
-			at++
-		}
 		if err := c.Elect(other, at); err != nil {
 			t.Fatal(err)
 		}
@@ -154,6 +159,47 @@ func TestSessionsAcquireAtOnceAtAHostWhoseReplicaIsBeingFilled(t *testing.T) {
 		}
 		acquire()
 		want(t, "questions after the replica is filled", questions.Load()-asked, 0)
+	})
+}
+
+// TestRoutingListsNoLearnerThatIsBeingFilled: the leader of a shard does not reach the host that gets a replica of the
+// shard. The host is listed, and clients hear of it, once the replica is filled.
+func TestRoutingListsNoLearnerThatIsBeingFilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, at := gaining(t, func(*server.Config) {})
+		leader, others := c.Leader(1), []shard.HostID(nil)
+		for _, id := range hostsOf(c, 1) {
+			if id != leader {
+				others = append(others, id)
+			}
+		}
+		governs, drained := others[0], others[1]
+		eventually(t, time.Minute, "a third host governs", func() bool {
+			_ = c.Elect(0, governs) // a refusal is followed by another try
+			return c.Leader(0) == governs
+		})
+		time.Sleep(10 * time.Second)
+		c.Net().Cut(leader, at)
+		c.Net().Cut(at, leader)
+		operate(t, c, &meta.HostDrain{Host: servertest.Name(drained)})
+		eventually(t, time.Minute, "the host gets a replica", func() bool { return slices.Contains(hostsOf(c, 1), at) })
+		time.Sleep(10 * time.Second)
+		listed := func() bool {
+			s := speak(t, c, governs)
+			for r := range s.must(s.ask(&protocol.Routing{})).Routing.Shards.All() {
+				if r.ID == 1 && slices.Contains(slices.Collect(r.ReplicaHostIDs.All()), protocol.HostID(at)) {
+					return true
+				}
+			}
+			return false
+		}
+		want(t, "the learner is listed", listed(), false)
+		version := c.Host(governs).Status().RoutingVersion
+		c.Heal()
+		eventually(t, time.Minute, "the filled learner is listed", listed)
+		if c.Host(governs).Status().RoutingVersion <= version {
+			t.Error("clients do not hear of the filled learner")
+		}
 	})
 }
 

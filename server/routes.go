@@ -68,11 +68,11 @@ func (r *routes) push(news []protocol.RoutingChanged) {
 	})
 }
 
-// hostsOf returns the hosts with a replica of a shard: until the hosts are founded, all hosts.
-func (h *Host) hostsOf(id uint64) (ids protocol.HostIDs) {
+// readersOf returns the hosts with a filled replica of a shard: until the hosts are founded, all hosts.
+func (h *Host) readersOf(id uint64) (ids protocol.HostIDs) {
 	members := h.config.Hosts
 	if h.meta.Machine.Founded() {
-		members = h.meta.Machine.HostsOf(meta.ShardID(id))
+		members = h.meta.Machine.ReadersOf(meta.ShardID(id))
 	}
 	for _, member := range members {
 		ids.Append(protocol.HostID(member))
@@ -95,11 +95,11 @@ func (c *conn) routing(id uint64, m *protocol.Routing) {
 	}
 	answer.Shards.Append(protocol.Shard{
 		ID: replica.MetaShard, LeaderHostID: uint64(h.meta.Known().Leader),
-		ReplicaHostIDs: h.hostsOf(replica.MetaShard),
+		ReplicaHostIDs: h.readersOf(replica.MetaShard),
 	})
 	for _, r := range h.replicas {
 		answer.Shards.Append(protocol.Shard{
-			ID: r.ID, LeaderHostID: uint64(r.Known().Leader), ReplicaHostIDs: h.hostsOf(r.ID),
+			ID: r.ID, LeaderHostID: uint64(r.Known().Leader), ReplicaHostIDs: h.readersOf(r.ID),
 		})
 	}
 	for _, g := range h.meta.Machine.Routing().Ranges {

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -37,7 +38,7 @@ func (t *term) round(ctx context.Context) bool {
 func (t *term) advance(ctx context.Context, v governor.View) bool {
 	for _, s := range v.Seen.Shards {
 		on := v.State.Shard(s.Shard)
-		if s.Leader != 0 && s.Age < millis(reportGood) && s.Change > on.Change {
+		if s.Leader != 0 && s.Age < millis(reportGood) && (s.Change > on.Change || fills(on, &s)) {
 			return t.known(ctx, v.State, s.Shard)
 		}
 	}
@@ -58,6 +59,14 @@ func (t *term) advance(ctx context.Context, v governor.View) bool {
 		return false
 	}
 	return t.propose(ctx, Command{Verb: VerbBegin, Term: t.number, Revision: d.Revision, Proposal: *d.Step}) == nil
+}
+
+// fills reports whether a member of a shard has caught up that is not on record as filled.
+func fills(on *hosts.Shard, seen *governor.ShardSeen) bool {
+	return seen.Change == on.Change && slices.ContainsFunc(seen.Replicas, func(r governor.ReplicaSeen) bool {
+		p := on.Replica(r.ID)
+		return p != nil && !p.Reads() && r.CaughtUp()
+	})
 }
 
 // setWake notes when time alone may change the decision, or end the wait of a step.
@@ -84,7 +93,8 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 		if m.Voter {
 			role = hosts.RoleVoter
 		}
-		c.Members = append(c.Members, hosts.Member{Replica: m.ReplicaID, Role: role})
+		c.Members = append(c.Members, hosts.Member{Replica: m.ReplicaID, Role: role,
+			Filled: !m.Voter && (&governor.ReplicaSeen{BehindFor: m.BehindMillis}).CaughtUp()})
 	}
 	return t.propose(ctx, c) == nil
 }

@@ -90,7 +90,7 @@ func (m *member) name() string {
 }
 
 // caughtUp reports whether the replica lags by no more than a moment.
-func (m *member) caughtUp() bool { return m.seen != nil && m.seen.BehindFor <= behindMillis }
+func (m *member) caughtUp() bool { return m.seen != nil && m.seen.CaughtUp() }
 
 // voter returns the voter on a host, or nil.
 func (g *group) voter(host shard.HostID) *member {

@@ -67,6 +67,9 @@ type ReplicaSeen struct {
 	Percent, Rate uint64
 }
 
+// CaughtUp reports whether the replica lags by no more than a moment.
+func (r *ReplicaSeen) CaughtUp() bool { return r.BehindFor <= behindMillis }
+
 const (
 	// liveMillis is the longest silence of a host that counts as alive.
 	liveMillis = 2_000

@@ -96,10 +96,10 @@ func (f *fixture) reach(name string) {
 func (f *fixture) known(id ShardID, change uint64, voters, learners []uint64) Answer {
 	var list []Member
 	for _, r := range voters {
-		list = append(list, Member{r, RoleVoter})
+		list = append(list, Member{Replica: r, Role: RoleVoter})
 	}
 	for _, r := range learners {
-		list = append(list, Member{r, RoleLearner})
+		list = append(list, Member{Replica: r, Role: RoleLearner})
 	}
 	return f.Known(f.at(), 7, id, change, list)
 }

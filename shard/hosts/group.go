@@ -62,7 +62,7 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	s := r.edit(n.Shard)
 	for i := range s.Replicas {
 		if p := &s.Replicas[i]; p.Member() {
-			r.assign(at, s, p, RoleRemoved)
+			r.assign(at, s, p, Member{Role: RoleRemoved})
 		}
 	}
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool {
@@ -72,7 +72,7 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	s.Replicas = append(s.Replicas, Replica{ID: r.lastReplica, Host: n.Host})
 	s.Group, s.Empty, s.Change = s.Group+1, n.Empty, 0
 	s.Wish, s.WishUntil = 0, 0
-	r.assign(at, s, s.Replica(r.lastReplica), RoleVoter)
+	r.assign(at, s, s.Replica(r.lastReplica), Member{Role: RoleVoter})
 	r.note(at, EventReplica, r.Host(n.Host), "shard %d begins anew, as group %d", s.ID, s.Group)
 	r.noteBare(at)
 	return Answer{Host: n.Host}

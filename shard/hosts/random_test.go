@@ -126,7 +126,7 @@ func (r *random) membership(at At, id ShardID) Answer {
 			role = map[Role]Role{RoleNone: RoleLearner, RoleLearner: RoleVoter, RoleVoter: RoleRemoved}[role]
 		}
 		if role == RoleLearner || role == RoleVoter {
-			list = append(list, Member{p.ID, role})
+			list = append(list, Member{Replica: p.ID, Role: role})
 		}
 	}
 	if s.Replicas[chosen].Role == RoleRemoved {
@@ -305,7 +305,7 @@ func FuzzLoad(f *testing.F) {
 				Addresses: addresses("x")})
 		}
 		for _, s := range r.Shards() {
-			r.Known(At{}, 0, s.ID, s.Change+1, []Member{{1, RoleVoter}})
+			r.Known(At{}, 0, s.ID, s.Change+1, []Member{{Replica: 1, Role: RoleVoter}})
 		}
 		r.Join(At{}, joinOf("z", 250))
 	})

@@ -40,10 +40,15 @@ type Replica struct {
 	Since  uint64 // moment from which on the replica has its role
 	// Change is the number of the membership that the replica was to be added to.
 	Change uint64
+	// Filled is set once the shard's leader has reported the learner as up to date.
+	Filled bool
 }
 
 // Member reports whether the replica is in its shard's membership.
 func (r *Replica) Member() bool { return r.Role == RoleLearner || r.Role == RoleVoter }
+
+// Reads reports whether clients may read from the replica: from a voter, and from a learner once it is filled.
+func (r *Replica) Reads() bool { return r.Role == RoleVoter || r.Role == RoleLearner && r.Filled }
 
 // Shard is the record of the replicas of a shard. As with hosts, a record is replaced and never written to.
 type Shard struct {
@@ -164,6 +169,7 @@ func (r *Records) Transferred(at At, id ShardID) {
 type Member struct {
 	Replica uint64
 	Role    Role // RoleLearner or RoleVoter
+	Filled  bool // the learner is up to date
 }
 
 // Known records the membership of a shard, which the shard's leader has read with a barrier. The term is the
@@ -181,7 +187,7 @@ func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members [
 	case change < s.Change:
 		return refuse(protocol.StatusStale, "shard %d has change %d already", id, s.Change)
 	case change == s.Change && s.agrees(members):
-		return Answer{Existed: true}
+		return Answer{Existed: !r.fill(s, members)}
 	case change == s.Change && s.Change != 0:
 		return forbid("two memberships of shard %d have the number %d", id, change)
 	}
@@ -205,10 +211,35 @@ func (s *Shard) agrees(members []Member) bool {
 	var own []Member
 	for i := range s.Replicas {
 		if p := &s.Replicas[i]; p.Member() {
-			own = append(own, Member{p.ID, p.Role})
+			own = append(own, Member{Replica: p.ID, Role: p.Role})
 		}
 	}
-	return slices.Equal(own, members)
+	return slices.EqualFunc(own, members, func(a, b Member) bool { return a.Replica == b.Replica && a.Role == b.Role })
+}
+
+// fill notes the learners that are filled by now, and reports whether there are any.
+func (r *Records) fill(s *Shard, members []Member) bool {
+	news := func(m Member) bool { return m.Filled && !s.Replica(m.Replica).Reads() }
+	if !slices.ContainsFunc(members, news) {
+		return false
+	}
+	s = r.edit(s.ID)
+	for _, m := range members {
+		if p := s.Replica(m.Replica); m.Filled && !p.Reads() {
+			p.Filled = true
+			r.reroute(p)
+		}
+	}
+	return true
+}
+
+// reroute notes a change that clients route by: of whether they may read from a replica.
+func (r *Records) reroute(p *Replica) {
+	if i, found := r.hostIndex(p.Host); found {
+		next := *r.hosts[i]
+		next.Changed = r.revision // of the edited shard
+		r.hosts[i] = &next
+	}
 }
 
 func (r *Records) takeOver(at At, s *Shard, change uint64, members []Member) {
@@ -221,12 +252,12 @@ func (r *Records) takeOver(at At, s *Shard, change uint64, members []Member) {
 			slices.SortFunc(s.Replicas, func(a, b Replica) int { return cmp.Compare(a.ID, b.ID) })
 			p = s.Replica(m.Replica)
 		}
-		r.assign(at, s, p, m.Role)
+		r.assign(at, s, p, m)
 	}
 	for i := range s.Replicas {
 		p := &s.Replicas[i]
 		if p.Member() && !slices.ContainsFunc(members, func(m Member) bool { return m.Replica == p.ID }) {
-			r.assign(at, s, p, RoleRemoved)
+			r.assign(at, s, p, Member{Role: RoleRemoved})
 		}
 	}
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return r.forgotten(s, &p) })
@@ -240,18 +271,17 @@ func (r *Records) ofBirth(replica uint64) shard.HostID {
 	return 0
 }
 
-func (r *Records) assign(at At, s *Shard, p *Replica, role Role) {
-	if p.Role == role {
+func (r *Records) assign(at At, s *Shard, p *Replica, m Member) {
+	role, was, read := p.Role, p.Member(), p.Reads()
+	p.Role, p.Filled = m.Role, p.Filled || m.Filled
+	if p.Member() != was || p.Reads() != read {
+		r.reroute(p)
+	}
+	if role == m.Role {
 		return
 	}
-	was := p.Member()
-	p.Role, p.Since = role, clock.Moment(at.Now)
-	if i, found := r.hostIndex(p.Host); found && p.Member() != was {
-		next := *r.hosts[i]
-		next.Changed = r.revision // of the edited shard
-		r.hosts[i] = &next
-	}
-	r.note(at, EventReplica, r.Host(p.Host), "replica %d of shard %d: %s", p.ID, s.ID, role)
+	p.Since = clock.Moment(at.Now)
+	r.note(at, EventReplica, r.Host(p.Host), "replica %d of shard %d: %s", p.ID, s.ID, m.Role)
 }
 
 // forgotten reports whether the record of a replica has no further use: the replica was allocated and can no longer

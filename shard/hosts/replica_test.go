@@ -67,15 +67,15 @@ func TestAMembershipOfOthersIsTakenOver(t *testing.T) {
 		t.Errorf("it is not loaded: %v", err)
 	}
 	for what, list := range map[string][]Member{
-		"none": nil, "no id": {{0, RoleVoter}}, "not by id": {{2, RoleVoter}, {1, RoleVoter}}, "no role": {{1,
-			RoleNone}},
+		"none": nil, "no id": {{Role: RoleVoter}}, "no role": {{Replica: 1}},
+		"not by id": {{Replica: 2, Role: RoleVoter}, {Replica: 1, Role: RoleVoter}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f.refused(protocol.StatusBadRequest, "by id", func() Answer { return f.Known(f.at(), 7, 1, 20, list) })
 		})
 	}
 	f.refused(protocol.StatusStale, "term 6", func() Answer {
-		return f.Known(f.at(), 6, 1, 20, []Member{{1, RoleVoter}})
+		return f.Known(f.at(), 6, 1, 20, []Member{{Replica: 1, Role: RoleVoter}})
 	})
 	f.refused(protocol.StatusNotFound, "shard 8", func() Answer { return f.known(8, 20, []uint64{1}, nil) })
 }
@@ -215,5 +215,35 @@ func TestOldExpelledHostsAreForgotten(t *testing.T) {
 	}
 	if !slices.ContainsFunc(loaded.Hosts(), func(h *Host) bool { return h.Name == "a" }) {
 		t.Error("a living host is forgotten")
+	}
+}
+
+// TestALearnerIsReadFromOnceItIsFilled: a learner is added unfilled, and no later report takes back that it was filled.
+func TestALearnerIsReadFromOnceItIsFilled(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.done(f.Join(f.at(), joinOf("d", 4)))
+	learner := f.NextReplica()
+	f.done(f.Allocate(f.at(), 1, 4, learner, 11))
+	members := func(filled bool) []Member {
+		return []Member{{Replica: 1, Role: RoleVoter}, {Replica: 2, Role: RoleVoter}, {Replica: 3, Role: RoleVoter},
+			{Replica: learner, Role: RoleLearner, Filled: filled}}
+	}
+	reads := func() bool { return f.Shard(1).Replica(learner).Reads() }
+	f.done(f.Known(f.at(), 7, 1, 11, members(false)))
+	if reads() {
+		t.Error("a learner that was just added is read from")
+	}
+	changed := f.Host(4).Changed
+	f.done(f.Known(f.at(), 7, 1, 11, members(true)))
+	if !reads() || f.Host(4).Changed <= changed {
+		t.Error("a filled learner is not read from, or clients do not hear of it")
+	}
+	for _, filled := range []bool{true, false} {
+		if a := f.Known(f.at(), 7, 1, 11, members(filled)); !a.Existed || !reads() {
+			t.Errorf("the next report that says %v: %+v", filled, a)
+		}
+	}
+	if loaded, err := Load(f.Save(nil)); err != nil || !loaded.Shard(1).Replica(learner).Reads() {
+		t.Errorf("loaded records: %v", err)
 	}
 }

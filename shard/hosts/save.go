@@ -119,7 +119,7 @@ func (s *Shard) code(c *form.Coder, number byte) {
 	form.List(c, &s.Replicas, MaxSpreadReplicas, func(p *Replica) {
 		c.Numbers(&p.ID, (*uint64)(&p.Host), &p.Since, &p.Change)
 		form.Enum(c, &p.Role, host.Roles)
-		c.Flag(&p.Joined)
+		c.Flags(&p.Joined, &p.Filled)
 	})
 	if number >= formGroups {
 		c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,

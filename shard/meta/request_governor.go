@@ -61,14 +61,24 @@ type ReplicasKnown struct {
 func (r *ReplicasKnown) code(c *form.Coder) {
 	c.Numbers(&r.Term, (*uint64)(&r.Shard), &r.Change)
 	form.List(c, &r.Members, anyLength, func(m *hosts.Member) {
-		c.Number(&m.Replica)
-		form.Small(c, &m.Role)
+		role := uint64(m.Role)
+		if m.Filled {
+			role |= filledMember
+		}
+		c.Numbers(&m.Replica, &role)
+		c.Must(role < 2*filledMember, "the role is %d", role)
+		if c.Reading() {
+			m.Role, m.Filled = hosts.Role(role%filledMember), role >= filledMember
+		}
 	})
 }
 
 func (r *ReplicasKnown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 }
+
+// filledMember is added to the role of a learner that is filled.
+const filledMember = 1 << 8
 
 // ShardsCounted is how far the counters of shards are, as their leaders have reported.
 type ShardsCounted struct {

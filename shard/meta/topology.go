@@ -125,11 +125,16 @@ func (m *Machine) Generation() hosts.Generation { return recorded(m, (*hosts.Rec
 
 // HostsOf returns the hosts with a replica of a shard by its membership, in the order of the replicas. The list is
 // nil before the hosts are founded.
-func (m *Machine) HostsOf(id ShardID) []shard.HostID {
+func (m *Machine) HostsOf(id ShardID) []shard.HostID { return m.hostsOf(id, (*hosts.Replica).Member) }
+
+// ReadersOf is HostsOf without the hosts whose replica is being filled.
+func (m *Machine) ReadersOf(id ShardID) []shard.HostID { return m.hostsOf(id, (*hosts.Replica).Reads) }
+
+func (m *Machine) hostsOf(id ShardID, wanted func(*hosts.Replica) bool) []shard.HostID {
 	return recorded(m, func(r *hosts.Records) (list []shard.HostID) {
 		if s := r.Shard(id); s != nil {
 			for i := range s.Replicas {
-				if p := &s.Replicas[i]; p.Member() && p.Host != 0 {
+				if p := &s.Replicas[i]; wanted(p) && p.Host != 0 {
 					list = append(list, p.Host)
 				}
 			}

@@ -171,6 +171,9 @@ func (f *fleet) membership(id ShardID) Request {
 	}
 	r.Change = s.Change + 1
 	chosen := &s.Replicas[f.IntN(len(s.Replicas))]
+	if f.IntN(4) == 0 { // the same membership, with learners that have been filled
+		r.Change, chosen = s.Change, &hosts.Replica{}
+	}
 	if h := f.topology.records.Host(chosen.Host); chosen.Role == hosts.RoleRemoved && h != nil {
 		return &ReplicaCleared{Shard: id, Replica: chosen.ID, Incarnation: h.Incarnation}
 	}
@@ -182,7 +185,8 @@ func (f *fleet) membership(id ShardID) Request {
 				hosts.RoleVoter: hosts.RoleRemoved}[role]
 		}
 		if role == hosts.RoleLearner || role == hosts.RoleVoter {
-			r.Members = append(r.Members, hosts.Member{Replica: p.ID, Role: role})
+			r.Members = append(r.Members, hosts.Member{Replica: p.ID, Role: role,
+				Filled: role == hosts.RoleLearner && f.IntN(2) == 0})
 		}
 	}
 	return r
@@ -363,12 +367,12 @@ var topologyMistakes = []struct {
 	{"a newcomer has seen nothing", 0, ifDone(CmdHostJoin, func(f *fleet, _ *Command, e *Effect) {
 		f.topology.seen.remove(e.Host)
 	}), "seen"},
-	{"what an expelled host has seen is kept", 4, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
+	{"what an expelled host has seen is kept", 13, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
 		if r := c.Request.(*HostReach); r.Variant == protocol.HostExpelled {
 			f.topology.seen.put(&HostSeen{ID: r.Host, Version: 1})
 		}
 	}), "does not count"},
-	{"what a host has seen goes back", 4, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
+	{"what a host has seen goes back", 19, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
 		if c.Kind == CmdHostSeen && out.List[0].Status == protocol.StatusSuccess {
 			f.topology.seen.put(&HostSeen{ID: c.Host.ID, Version: c.Expected})
 		}

@@ -137,7 +137,7 @@ func (tt *topologyTwin) request(c *Command) foretold {
 	return got
 }
 
-// clientsSee is what clients know of hosts, and of the hosts with a replica of a shard.
+// clientsSee is what clients know of hosts, and of the hosts with a replica of a shard, and whether it is read from.
 func (tt *topologyTwin) clientsSee() string {
 	if tt.records == nil {
 		return ""
@@ -147,10 +147,10 @@ func (tt *topologyTwin) clientsSee() string {
 		fmt.Fprintln(&b, h.ID, h.Name, h.Addresses.Client, h.Current.Variant)
 	}
 	for _, s := range tt.records.Shards() {
-		var on []shard.HostID
+		var on []string
 		for _, p := range s.Replicas {
 			if p.Role == hosts.RoleLearner || p.Role == hosts.RoleVoter {
-				on = append(on, p.Host)
+				on = append(on, fmt.Sprint(p.Host, p.Role == hosts.RoleVoter || p.Filled))
 			}
 		}
 		slices.Sort(on)

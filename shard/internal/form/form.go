@@ -119,6 +119,23 @@ func (c *Coder) Flag(p *bool) {
 	}
 }
 
+// Flags codes truths in one number, the first in its lowest bit.
+func (c *Coder) Flags(list ...*bool) {
+	v := uint64(0)
+	for i, p := range list {
+		if *p {
+			v |= 1 << i
+		}
+	}
+	c.Number(&v)
+	c.Must(v>>len(list) == 0, "the flags are %d", v)
+	if c.reading {
+		for i, p := range list {
+			*p = v&(1<<i) != 0
+		}
+	}
+}
+
 // Text codes a text.
 func (c *Coder) Text(p *string, limit int) {
 	if !c.reading {
