@@ -30,13 +30,13 @@ func (b Budget) HighMark() uint64 { return highMark(b.Heap()) }
 
 func highMark(heap uint64) uint64 { return heap / 4 * 3 }
 
-// ShardBytes is the quota of each of so many shards: a third of the heap together, and at most so many bytes
+// ShardBytes is the quota of each of so many shards: a quarter of the heap together, and at most so many bytes
 // each. It is rounded, so that hosts whose memory differs by a little have the same quota.
 func (b Budget) ShardBytes(shards int, most uint64) uint64 {
 	if b == 0 {
 		return most
 	}
-	return min(rounded(b.Heap()/3/uint64(max(shards, 1))), most)
+	return min(rounded(b.Heap()/4/uint64(max(shards, 1))), most)
 }
 
 // rounded rounds down to four binary digits.

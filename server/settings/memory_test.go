@@ -25,7 +25,7 @@ func TestLimitsOfMemoryFollowTheMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.MemoryLimit != 256<<20 || s.PendingLimit != 14<<20 || s.WatchMemory != 14<<20 || s.PartialLimit != 8<<20 ||
-		s.ShardQuota(1) != 72<<20 || s.ShardQuota(4) != 18<<20 || s.MaxConnections(1<<20) != 7168 ||
+		s.ShardQuota(1) != 56<<20 || s.ShardQuota(4) != 14<<20 || s.MaxConnections(1<<20) != 7168 ||
 		s.MaxConnections(100) != 100 {
 		t.Errorf("%+v, quota %d", s, s.ShardQuota(1))
 	}

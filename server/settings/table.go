@@ -214,7 +214,7 @@ var table = []row{
 		name: "shard-bytes", group: groupLimits, hint: "SIZE",
 		help: "how much memory the semaphores and sessions of a shard may take, over all nodes, by the shard's own " +
 			"count; what would take more is refused. The least of the hosts with a replica counts",
-		otherwise: "three tenths of the memory or less, divided by the number of shards, at most 4GiB",
+		otherwise: "a quarter of the memory or less, divided by the number of shards, at most 4GiB",
 	},
 	{
 		name: "ping-interval", group: groupLimits, hint: "DURATION",

@@ -14,7 +14,7 @@ const (
 	applyBytes     = 1 << 20 // of a task for the state machine
 	replicateBytes = 2 << 20 // of a message to another host
 
-	foundAhead, tasksAhead = 64, 8 // tasks that wait for the state machine
+	foundAhead, tasksAhead = 64, 4 // tasks that wait for the state machine
 )
 
 // maxEntriesToApplySize is how many bytes of entries the engine puts into one task for the state machine.
