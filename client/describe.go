@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 )
@@ -84,6 +86,7 @@ type describeConfig struct {
 	watchData, watchOwners bool
 	changed                func(data, owners bool)
 	into                   *SemaphoreDetails
+	most                   int
 }
 
 // WithOwners asks for the owners.
@@ -99,6 +102,11 @@ func WithWaiters() DescribeOption {
 // WithConsistency sets how fresh the description must be, in the place of the mode in the node's config.
 func WithConsistency(mode Consistency) DescribeOption {
 	return func(c *describeConfig) { c.consistency = mode }
+}
+
+// Most bounds how many owners and waiters a part of DescribeParts has. Default: as many as a host sends at once.
+func Most(n int) DescribeOption {
+	return func(c *describeConfig) { c.most = n }
 }
 
 // Into has the description written over d, in the memory of d, and returned: a program that describes often, and keeps
@@ -215,6 +223,51 @@ func (c *Client) describePages(
 			return whole, nil
 		}
 	}
+}
+
+// DescribeParts describes a semaphore in parts of about 256 KiB, for programs that need not have all owners and
+// waiters in memory at once. Each part has the next owners, and then waiters, behind the given order id; 0 begins with
+// the first. Only the first part of a description that begins with 0 has the semaphore's data. Parts show different
+// moments: owners and waiters that come or go meanwhile may be in a part or not. Options that leave a watch are
+// refused.
+func (n *Node) DescribeParts(
+	ctx context.Context, name string, after uint64, options ...DescribeOption,
+) iter.Seq2[*SemaphoreDetails, error] {
+	return func(yield func(*SemaphoreDetails, error) bool) {
+		for {
+			part, next, err := n.describePart(ctx, name, after, options)
+			if !yield(part, err) || err != nil || next == 0 {
+				return
+			}
+			after = next
+		}
+	}
+}
+
+func (n *Node) describePart(
+	ctx context.Context, name string, after uint64, options []DescribeOption,
+) (part *SemaphoreDetails, next uint64, err error) {
+	config := option.Apply(&describeConfig{}, options)
+	err = n.semaphore(ctx, OpDescribe, name, func(ctx context.Context, id uint64) error {
+		if config.changed != nil {
+			return failure.BadRequest("a description in parts leaves no watch")
+		}
+		m := &protocol.SemaphoreDescribe{
+			NodeID: id, Name: protocol.View(name), IncludeOwners: config.owners, IncludeWaiters: config.waiters,
+			Consistency: protocol.Consistency(config.consistency), After: after, Limit: uint64(max(config.most, 0)),
+		}
+		slot := protocol.SemaphoreSlot(id, m.Name)
+		where := n.client.cluster.HomeOf(slot)
+		if config.consistency == Strict {
+			where = cluster.NearLeader(slot)
+		}
+		return n.client.cluster.Do(ctx, where, m, func(a *protocol.Answer) {
+			part = &SemaphoreDetails{SemaphoreInfo: SemaphoreInfo{Name: name}}
+			part.add(m, &a.SemaphoreDescribe)
+			next = m.After
+		})
+	})
+	return part, next, err
 }
 
 // empty makes the details those of a semaphore of which nothing is known yet.

@@ -46,19 +46,45 @@ func Follow(ctx context.Context, c *client.Client, path, name string, f func([]E
 	return nil
 }
 
+// Each lists the endpoints behind an order id, 0 for all, ordered by order id. Like List, it has every registration
+// that has returned before the call. It reads the list in parts, for programs that need not have all endpoints in
+// memory at once: endpoints that come or go meanwhile may be in the list or not.
+func Each(ctx context.Context, c *client.Client, path, name string, after uint64) iter.Seq2[Endpoint, error] {
+	return func(yield func(Endpoint, error) bool) {
+		options := []client.DescribeOption{client.WithOwners(), client.WithConsistency(client.Strict)}
+		for part, err := range c.Node(path).DescribeParts(ctx, name, after, options...) {
+			if err != nil {
+				if err = missing(ctx, c, path, name, err); err != nil {
+					yield(Endpoint{}, err)
+				}
+				return
+			}
+			for i := range part.Owners {
+				if e, ok := decode(&part.Owners[i]); ok && !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// missing returns why a list cannot be read: nil for a name that was never used, which is an empty list. A node that
+// does not exist is an error.
+func missing(ctx context.Context, c *client.Client, path, name string, err error) error {
+	if errors.Is(err, client.ErrNotFound) {
+		if _, err = c.DescribeNode(ctx, path); err == nil {
+			return nil
+		}
+	}
+	return failed("list", name, err)
+}
+
 // List returns the present endpoints, ordered by order id. The list has every registration that has returned before
 // the call. Such a read costs a round among the hosts, so a program that asks again and again should Watch.
 func List(ctx context.Context, c *client.Client, path, name string) ([]Endpoint, error) {
 	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(client.Strict))
-	if errors.Is(err, client.ErrNotFound) {
-		// A name that was never used is an empty list, a node that does not exist is an error.
-		if _, nodeErr := c.DescribeNode(ctx, path); nodeErr != nil {
-			return nil, failed("list", name, nodeErr)
-		}
-		return nil, nil
-	}
 	if err != nil {
-		return nil, failed("list", name, err)
+		return nil, missing(ctx, c, path, name, err)
 	}
 	list := make([]Endpoint, 0, len(d.Owners))
 	for i := range d.Owners {

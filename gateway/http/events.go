@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -105,17 +106,17 @@ func (s *eventStream) write(c *call, open context.Context) error {
 	end, beat := time.NewTimer(streamAge), time.NewTicker(heartbeat)
 	defer end.Stop()
 	defer beat.Stop()
-	text := "retry: 1000\n\n"
+	say := func(w io.Writer) error { return written(io.WriteString(w, "retry: 1000\n\n")) }
 	for {
 		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
-		if _, err := c.w.Write([]byte(text)); err != nil || control.Flush() != nil {
+		if say(c.w) != nil || control.Flush() != nil {
 			return nil
 		}
 		select {
 		case <-s.changed:
-			text = s.pending()
+			say = s.writePending
 		case <-beat.C:
-			text = ":\n\n"
+			say = func(w io.Writer) error { return written(io.WriteString(w, ":\n\n")) }
 		case <-end.C:
 			return nil
 		case <-open.Done():
@@ -124,19 +125,30 @@ func (s *eventStream) write(c *call, open context.Context) error {
 	}
 }
 
-// pending writes the events of the views that have changed since their last event.
-func (s *eventStream) pending() string {
-	var b strings.Builder
+// writePending writes the events of the views that have changed since their last event.
+func (s *eventStream) writePending(w io.Writer) error {
 	for i, v := range s.views {
 		m, text, ok := v.newest(s.sent[i])
 		if !ok {
 			continue
 		}
 		s.sent[i] = m
-		fmt.Fprintf(&b, "id: %s\nevent: answer\ndata: {\"watch\":%d,\"answer\":%s}\n\n", s.id(), i, text)
+		_, err := fmt.Fprintf(w, "id: %s\nevent: answer\ndata: {\"watch\":%d,\"answer\":", s.id(), i)
+		if err == nil {
+			_, err = w.Write(text.json) // all streams share it
+		}
+		v.drop(text)
+		if err == nil {
+			_, err = io.WriteString(w, "}\n\n")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return b.String()
+	return nil
 }
+
+func written(_ int, err error) error { return err }
 
 // id is the state from which a later stream goes on.
 func (s *eventStream) id() string {

@@ -54,6 +54,8 @@ type Gateway struct {
 	callers callers
 	stays   *stays
 	cookies cookies
+	// answers is the memory of answers to requests, shown that of the newest answers of views.
+	answers, shown *budget
 	// calls and streams count the requests and the event streams under way.
 	calls, streams atomic.Int64
 	// unfinished counts requests whose bodies did not arrive, turnedAway the requests that had no turn in time.
@@ -74,6 +76,7 @@ func New(config Config) *Gateway {
 		mux: http.NewServeMux(), callers: newCallers(config.Open), measured: make(chan struct{}, 1),
 		turns: fairshare.NewTurns(callsPerProcessor*runtime.GOMAXPROCS(0), longCall),
 		waits: fairshare.NewFixedPool(maxWaits), stays: newStays(maxStays),
+		answers: &budget{limit: answerBytes}, shown: &budget{limit: viewBytes},
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.working.Go(g.keepWhole)
@@ -102,8 +105,11 @@ func (g *Gateway) writeMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_http_calls %d\nsignalbox_http_streams %d\nsignalbox_http_waits %d\n", g.calls.Load(),
 		g.streams.Load(), waits.Held)
 	fmt.Fprintf(w, "signalbox_http_waits_ended_total %d\n", waits.Taken)
+	fmt.Fprintf(w, "signalbox_http_answer_bytes %d\nsignalbox_http_view_bytes %d\n", g.answers.bytes(),
+		g.shown.bytes())
 	for reason, count := range map[string]uint64{
 		"CALLS": g.turnedAway.Load(), "WAITS": waits.Refused, "BODY": g.unfinished.Load(),
+		"ANSWERS": g.answers.refused.Load(),
 	} {
 		fmt.Fprintf(w, "signalbox_http_requests_refused_total{reason=%q} %d\n", reason, count)
 	}
@@ -158,6 +164,7 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 		defer g.callers.release(c.caller)
 	}
 	c.conn.Identify(c.from, c.identity())
+	defer func() { c.room.leave() }()
 	if err == nil {
 		err = c.receive()
 	}

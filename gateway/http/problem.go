@@ -3,7 +3,9 @@ package http
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,6 +98,8 @@ func problemOf(err error) *problem {
 		return own
 	case errors.As(err, new(operation.BadRequest)):
 		answer.Status = protocol.StatusBadRequest
+	case errors.Is(err, operation.ErrNoRoom):
+		return noRoom()
 	case errors.As(err, &answer):
 	case errors.Is(err, client.ErrUnavailable), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, context.Canceled), errors.Is(err, client.ErrClosed):
@@ -135,6 +139,9 @@ func (p *problem) write(w http.ResponseWriter) {
 	if p.Code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="signalbox"`)
 	}
+	if p.Wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((p.Wait+time.Second-1)/time.Second)))
+	}
 	writeBody(w, p.Code, problemType, text)
 }
 
@@ -143,5 +150,7 @@ func writeBody(w http.ResponseWriter, code int, contentType string, text []byte)
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(text, '\n'))
+	if _, err := w.Write(text); err == nil {
+		_, _ = io.WriteString(w, "\n")
+	}
 }

@@ -59,6 +59,7 @@ type call struct {
 	body     []byte // of the whole request
 	asked    any    // the decoded request
 	text     []byte // of the answer
+	room     *room  // for the answer; nil for a change
 	w        http.ResponseWriter
 	r        *http.Request
 	conn     *httplimit.Conn
@@ -109,9 +110,7 @@ func routesOf(all []operation.Operation) (list []route) {
 			},
 		}.answered()
 		if o.Follow != nil {
-			r.follow = func(ctx context.Context, c *call, request any, publish publisher) error {
-				return o.Follow(ctx, c.caller.Client, request, publish)
-			}
+			r.follow = r.following(o)
 		}
 		list = append(list, r)
 	}
@@ -120,26 +119,32 @@ func routesOf(all []operation.Operation) (list []route) {
 
 // answered completes a route that answers at once.
 func (r route) answered() route {
-	r.follow = polling(r.ask)
+	r.follow = r.polling
 	r.serve = r.serving(func(c *call) (context.Context, context.CancelFunc) { return c.within(c.r.Context()) })
 	return r
 }
 
 // serving serves a route that answers at once, with the context that bounds its work.
 func (r *route) serving(bound func(*call) (context.Context, context.CancelFunc)) func(*call) error {
-	request, ask := r.request, r.ask
+	of := *r
 	return func(c *call) error {
-		asked, err := c.read(request)
+		asked, err := c.read(of.request)
 		if err != nil {
 			return err
 		}
 		ctx, cancel := bound(c)
 		defer cancel()
-		answer, err := ask(ctx, c, asked)
+		var answer any
+		if of.changes() {
+			answer, err = of.ask(ctx, c, asked)
+		} else {
+			answer, c.room, err = of.reserved(ctx, c, asked)
+		}
 		if err != nil {
 			return err
 		}
 		c.text, err = shape.Encode(answer)
+		c.room.made(cap(c.text))
 		return err
 	}
 }

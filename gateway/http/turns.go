@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/signalbox/signalbox/internal/fairshare"
@@ -18,8 +17,8 @@ const (
 	longCall          = 100 * time.Millisecond
 	// maxWaits is how many requests wait for other sessions, and how many event streams are open, together.
 	maxWaits = 1024
-	// heldBytes is how much memory bodies and answers under way take together.
-	heldBytes = 128 << 20
+	// heldBytes is how much memory bodies under way take together.
+	heldBytes = 64 << 20
 )
 
 // errTurnedAway is the answer to a request that had no turn in time.
@@ -71,14 +70,4 @@ func (c *call) identity() string {
 		return ""
 	}
 	return c.caller.name
-}
-
-// deliver writes the answer of a request, in JSON.
-func (c *call) deliver() {
-	if c.text == nil || !c.conn.Hold(cap(c.text)) {
-		return
-	}
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(answerTimeout))
-	writeBody(c.w, http.StatusOK, "application/json", c.text)
-	c.conn.Hold(0)
 }

@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"hash/fnv"
 	"net/url"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/internal/shape"
 )
 
@@ -29,21 +31,48 @@ const (
 )
 
 // polling follows a route by calling the route again and again.
-func polling(ask func(context.Context, *call, any) (any, error)) follower {
+func (r *route) polling(ctx context.Context, c *call, request any, publish publisher) error {
+	for {
+		began := time.Now()
+		if _, err := r.poll(ctx, c, request, publish); err != nil {
+			return err
+		}
+		if err := rest(ctx, max(pollPause, pollShare*time.Since(began))); err != nil {
+			return err
+		}
+	}
+}
+
+// poll publishes what the route answers now.
+func (r *route) poll(ctx context.Context, c *call, request any, publish publisher) (answer any, err error) {
+	reading, cancel := c.within(ctx)
+	defer cancel()
+	answer, taken, err := r.reserved(reading, c, request)
+	defer taken.leave()
+	if err == nil {
+		publish(0, answer)
+	}
+	return answer, err
+}
+
+// following follows an operation. A list that is longer than a page is not followed: a watch would have all of it in
+// memory.
+func (r route) following(o operation.Operation) follower {
 	return func(ctx context.Context, c *call, request any, publish publisher) error {
-		for {
-			began := time.Now()
-			reading, cancel := c.within(ctx)
-			answer, err := ask(reading, c, request)
-			cancel()
+		if o.FollowsPage {
+			answer, err := r.poll(ctx, c, request, func(uint64, any) {})
 			if err != nil {
 				return err
 			}
-			publish(0, answer)
-			if err := rest(ctx, max(pollPause, pollShare*time.Since(began))); err != nil {
-				return err
+			if answer.(interface{ Continues() bool }).Continues() {
+				return r.polling(ctx, c, request, publish)
 			}
 		}
+		err := o.Follow(ctx, c.caller.Client, request, publish)
+		if errors.Is(err, operation.ErrLong) {
+			return r.polling(ctx, c, request, publish)
+		}
+		return err
 	}
 }
 
@@ -100,18 +129,51 @@ func (m mark) after(sent mark) bool {
 type view struct {
 	address string // the route's, with its query
 	cancel  context.CancelFunc
+	budget  *budget // of the texts
+	party   fairshare.Party
 
 	mu      sync.Mutex
 	mark    mark
-	text    []byte // of the newest answer, or of the problem; nil before the first
+	text    *viewText // of the newest answer, or of the problem; nil before the first
 	streams map[*eventStream]bool
+	ended   bool
+	again   context.CancelFunc // has the view read anew after a pause
 }
 
-// publish makes an answer the newest.
+// viewText is an answer of a view, in memory that is free when neither the view nor a stream has the answer.
+type viewText struct {
+	json []byte
+	room *room
+	uses int // guarded by the view's mu
+}
+
+// drop ends a use of a text. mu is held.
+func (vt *viewText) drop() {
+	if vt == nil {
+		return
+	}
+	if vt.uses--; vt.uses == 0 {
+		vt.room.leave()
+	}
+}
+
+// publish makes an answer the newest. If there is no memory for the answer, the view shows that, and is read again
+// later.
 func (v *view) publish(revision uint64, answer any) {
 	text, err := shape.Encode(answer)
+	var taken *room
+	if err == nil && len(text) > freeText {
+		taken, err = v.budget.reserve(context.Background(), v.party, cap(text))
+	}
 	if err != nil {
-		text, _ = shape.Encode(problemOf(err))
+		revision = 0
+		text, _ = shape.Encode(failure{readProblem(err)})
+		v.mu.Lock()
+		again := v.again
+		v.mu.Unlock()
+		if again != nil {
+			again()
+		}
 	}
 	sum := fnv.New64a()
 	_, _ = sum.Write(text)
@@ -121,20 +183,45 @@ func (v *view) publish(revision uint64, answer any) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if m == v.mark && v.text != nil {
+	if m == v.mark && v.text != nil || v.ended {
+		taken.leave()
 		return
 	}
-	v.mark, v.text = m, text
+	v.text.drop()
+	v.mark, v.text = m, &viewText{text, taken, 1}
 	for s := range v.streams {
 		s.wake()
 	}
 }
 
-// newest returns the newest answer if it comes after the answer with the mark.
-func (v *view) newest(sent mark) (m mark, text []byte, ok bool) {
+// freeText is how long an answer may be that counts for nothing, such as a problem.
+const freeText = 4 << 10
+
+// newest returns the newest answer if it comes after the answer with the mark. The caller calls drop.
+func (v *view) newest(sent mark) (m mark, text *viewText, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.mark, v.text, v.text != nil && v.mark.after(sent)
+	if v.text == nil || !v.mark.after(sent) {
+		return v.mark, nil, false
+	}
+	v.text.uses++
+	return v.mark, v.text, true
+}
+
+// drop ends the use of an answer.
+func (v *view) drop(text *viewText) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	text.drop()
+}
+
+// end gives the newest answer up, and all later ones.
+func (v *view) end() {
+	v.cancel()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.text.drop()
+	v.text, v.ended = nil, true
 }
 
 // views are the views of one caller's streams.
@@ -153,7 +240,8 @@ func (vi *views) show(g *Gateway, of *route, address *url.URL, s *eventStream) *
 	v := vi.known[key]
 	if v == nil {
 		ctx, cancel := context.WithCancel(g.ctx)
-		v = &view{address: key, cancel: cancel, streams: make(map[*eventStream]bool)}
+		v = &view{address: key, cancel: cancel, streams: make(map[*eventStream]bool), budget: g.shown,
+			party: fairshare.Party{Token: vi.caller.name}}
 		if vi.known == nil {
 			vi.known = make(map[string]*view)
 		}
@@ -176,7 +264,7 @@ func (vi *views) hide(v *view, s *eventStream) {
 	v.mu.Unlock()
 	if last && vi.known[v.address] == v {
 		delete(vi.known, v.address)
-		v.cancel()
+		v.end()
 	}
 }
 
@@ -188,7 +276,15 @@ func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values)
 		request := reflect.New(of.request).Interface()
 		err := shape.DecodeQuery(query, request)
 		if err == nil {
-			err = of.follow(ctx, c, request, v.publish)
+			following, again := context.WithCancel(ctx)
+			v.mu.Lock()
+			v.again = again
+			v.mu.Unlock()
+			err = of.follow(following, c, request, v.publish)
+			if following.Err() != nil {
+				err = nil // the view shows why
+			}
+			again()
 		}
 		if ctx.Err() != nil {
 			return
@@ -205,7 +301,10 @@ func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values)
 // publishLate shows a problem in a view without an answer in time. A route that is followed without polling waits for
 // the shard without an error, and a reader must not take the wait for an empty answer.
 func (v *view) publishLate() {
-	if _, text, _ := v.newest(mark{}); text == nil {
+	v.mu.Lock()
+	late := v.text == nil
+	v.mu.Unlock()
+	if late {
 		v.publish(0, failure{readProblem(errTooLong)})
 	}
 }

@@ -23,6 +23,7 @@ type DescribedSemaphore struct {
 	client.SemaphoreInfo
 	Owners  []DescribedOwner
 	Waiters []DescribedWaiter
+	Paging
 }
 
 // maxDescribed is how many sessions, and how many semaphores, one answer describes. Further ones are listed by numbers

@@ -41,6 +41,7 @@ type denialsRequest struct {
 // denials are the refusals that hosts keep in memory. A silent host makes the list incomplete, and is named.
 type denials struct {
 	Items  []admin.Denial
+	More   bool     `about:"there are more items behind these"`
 	Silent []string `about:"the addresses of hosts that did not answer"`
 }
 
@@ -312,8 +313,12 @@ func history() []Operation {
 		read("/denials", protocol.KindAccessDenials,
 			"Lists the latest requests that hosts have refused for want of a right",
 			func(ctx context.Context, c *client.Client, q *denialsRequest) (d denials, err error) {
-				d.Items, d.Silent, err = admin.Of(c).Denials(ctx, bounded(q.Limit, usualHistory, maxHistory))
-				return d, err
+				all, silent, err := admin.Of(c).Denials(ctx, bounded(q.Limit, usualHistory, maxHistory))
+				if err != nil {
+					return d, err
+				}
+				listed, err := collect(ctx, ready(all), maxPage, nil)
+				return denials{Items: listed.Items, More: listed.More, Silent: silent}, err
 			}),
 	)
 }
@@ -326,7 +331,7 @@ func audit() Operation {
 			if q.From == 0 {
 				return listed(admin.Of(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory)))
 			}
-			return collect(admin.Of(c).Audit(ctx, q.From), bounded(q.Limit, usualHistory, maxHistory), nil)
+			return collect(ctx, admin.Of(c).Audit(ctx, q.From), bounded(q.Limit, usualHistory, maxHistory), nil)
 		},
 		Face{
 			Use: "cluster audit [--from] [--limit]", Short: "What was changed among the hosts, by whom and why",

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
@@ -13,7 +14,8 @@ import (
 )
 
 const (
-	// defaultPage is how many items a page has unless the request says a limit, and maxPage the highest limit.
+	// defaultPage is how many items a page has unless the request says a limit, and maxPage the highest limit. A page
+	// ends earlier at pageBytes.
 	defaultPage = 1000
 	maxPage     = 10_000
 )
@@ -27,7 +29,7 @@ type List[T any] struct {
 
 // Page says which part of a list is wanted.
 type Page struct {
-	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most"`
+	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most; a page ends at 4 MiB"`
 	Cursor string `about:"the cursor of the page before, to go on behind that page"`
 }
 
@@ -39,6 +41,9 @@ type Paged struct {
 
 // Size is how many items the page has at the most.
 func (p *Page) Size() int { return bounded(p.Limit, defaultPage, maxPage) }
+
+// whole reports whether all items are wanted: a command without a limit prints them all.
+func (p *Page) whole(ctx context.Context) bool { return *p == Page{} && roomOf(ctx) == nil }
 
 // bounded is the limit of a list: the usual limit unless the request says a limit, and never more than most.
 func bounded(limit, usual, most int) int {
@@ -58,27 +63,53 @@ func (p place) cursor() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.node + "\x00" + p.name))
 }
 
+// ofOrder is the place of an owner or a waiter of a semaphore.
+func ofOrder(id uint64) place { return place{name: strconv.FormatUint(id, 10)} }
+
+// behindOrder returns the order id behind which the page begins, 0 for the begin of the list.
+func (p *Page) behindOrder() (uint64, error) {
+	at, err := p.behind()
+	if err != nil || at.name == "" {
+		return 0, err
+	}
+	id, err := strconv.ParseUint(at.name, 10, 64)
+	if err != nil {
+		return 0, errCursor
+	}
+	return id, nil
+}
+
+// errCursor refuses a cursor that no answer had.
+const errCursor = BadRequest("the cursor is not from an answer of this API")
+
 // behind returns the place behind which the page begins; the zero place is the begin of the list.
 func (p *Page) behind() (place, error) {
 	text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 	node, name, ok := strings.Cut(string(text), "\x00")
 	if err != nil || p.Cursor != "" && !ok {
-		return place{}, BadRequest("the cursor is not from an answer of this API")
+		return place{}, errCursor
 	}
 	return place{node, name}, nil
 }
 
-// collect makes a list of the first items of a loop. at says where an item stands; nil for a list without pages.
-func collect[T any](loop iter.Seq2[T, error], limit int, at func(T) place) (l List[T], err error) {
+// collect makes a page of the first items of a loop. at says where an item stands; nil for a list without a cursor.
+func collect[T any](
+	ctx context.Context, loop iter.Seq2[T, error], limit int, at func(T) place,
+) (l List[T], err error) {
 	l.Items = []T{}
+	p := fill(ctx, limit)
 	for item, err := range loop {
 		if err != nil {
 			return l, err
 		}
-		if len(l.Items) == limit {
+		fits, err := p.add(item)
+		if err != nil {
+			return l, err
+		}
+		if !fits {
 			l.More = true
 			if at != nil {
-				l.Cursor = at(l.Items[limit-1]).cursor()
+				l.Cursor = at(l.Items[len(l.Items)-1]).cursor()
 			}
 			break
 		}
@@ -100,7 +131,7 @@ func pages[Q, T any](
 		if err != nil {
 			return List[T]{}, err
 		}
-		return collect(each(ctx, c, q, behind), p.Size(), at)
+		return collect(ctx, each(ctx, c, q, behind), p.Size(), at)
 	}, faces...)
 	o.All = func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error] {
 		return Changed(each(ctx, c, request.(*Q), place{}), anyOf)

@@ -24,6 +24,57 @@ type endpoints struct {
 	Revision   uint64
 	Endpoints  []discovery.Endpoint
 	Unreadable int `about:"how many owners have published something that is no endpoint"`
+	Paging
+}
+
+// endpointsRequest asks for a page of endpoints.
+type endpointsRequest struct {
+	Named
+	Page
+}
+
+// listEndpoints returns a page of the endpoints under a name, and for a command all of them.
+func listEndpoints(ctx context.Context, c *client.Client, q *endpointsRequest) (e endpoints, err error) {
+	if q.whole(ctx) {
+		e.Endpoints, err = discovery.List(ctx, c, q.Node, q.Name)
+		return e, err
+	}
+	after, err := q.behindOrder()
+	if err != nil {
+		return e, err
+	}
+	p := fill(ctx, q.Size())
+	for one, err := range discovery.Each(ctx, c, q.Node, q.Name, after) {
+		if err != nil {
+			return e, err
+		}
+		if fits, err := e.add(p, one); !fits {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// add adds an endpoint to the page, and ends the page if the endpoint does not fit.
+func (e *endpoints) add(p *page, one discovery.Endpoint) (fits bool, err error) {
+	if fits, err = p.add(&one); fits {
+		e.Endpoints = append(e.Endpoints, one)
+	} else if err == nil {
+		e.end(e.Endpoints[len(e.Endpoints)-1].OrderID)
+	}
+	return fits, err
+}
+
+// endpointsOf shows a set of a watch, and ErrLong for a set that is longer than a page.
+func endpointsOf(q *endpointsRequest, set *discovery.Set) (revision uint64, answer any, err error) {
+	e := endpoints{Revision: set.Revision, Unreadable: set.Unreadable}
+	p := &page{room: endless{}, most: q.Size()}
+	for _, one := range set.Endpoints {
+		if fits, err := e.add(p, one); !fits {
+			return 0, nil, cmp.Or(err, ErrLong)
+		}
+	}
+	return set.Revision, e, nil
 }
 
 // Piece is a piece of config.
@@ -50,11 +101,8 @@ type Leadership struct {
 // lookups are the operations on endpoints, config and elections.
 func lookups() []Operation {
 	return group("Discovery, config, elections",
-		follow(read("/endpoints", protocol.KindSemaphoreDescribe, "Lists the endpoints that are published under a name",
-			func(ctx context.Context, c *client.Client, q *Named) (endpoints, error) {
-				found, err := discovery.List(ctx, c, q.Node, q.Name)
-				return endpoints{Endpoints: found}, err
-			},
+		followPage(read("/endpoints", protocol.KindSemaphoreDescribe,
+			"Lists the endpoints that are published under a name", listEndpoints,
 			Face{
 				Use: "discover list PATH NAME", Short: "List who is there now",
 				Long: `Lists the endpoints of a list in the order in which they registered. It sees every
@@ -68,12 +116,10 @@ registration that was made before. A list that nobody has used yet is empty.`,
 						return []any{e.Address, MetadataText(e.Metadata), e.OrderID, e.SessionID}
 					}, "ADDRESS", "METADATA", "+ORDER#", "+SESSION#"),
 			}),
-			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[*discovery.Set, error] {
+			func(ctx context.Context, c *client.Client, q *endpointsRequest) iter.Seq2[*discovery.Set, error] {
 				return discovery.Watch(ctx, c, q.Node, q.Name)
 			},
-			func(set *discovery.Set) (uint64, any) {
-				return set.Revision, endpoints{set.Revision, set.Endpoints, set.Unreadable}
-			}),
+			endpointsOf),
 		follow(read("/config", protocol.KindSemaphoreDescribe, "Returns a piece of config with its revision",
 			func(ctx context.Context, c *client.Client, q *Named) (Piece, error) {
 				value, revision, err := config.Get(ctx, c, q.Node, q.Name)
@@ -214,7 +260,7 @@ func lookupOf(s *client.SemaphoreInfo) *lookup {
 // search looks through all names that the caller may see.
 func search(ctx context.Context, c *client.Client, q *searchRequest) (List[match], error) {
 	wanted := strings.ToLower(q.Text)
-	return collect(kept(allNames(ctx, c), func(m match) bool {
+	return collect(ctx, kept(allNames(ctx, c), func(m match) bool {
 		return strings.Contains(strings.ToLower(m.Name), wanted)
 	}), bounded(q.Limit, defaultMatches, maxMatches), nil)
 }

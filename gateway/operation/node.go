@@ -143,7 +143,7 @@ the table says what its client calls itself.`,
 				if err != nil {
 					return nil, err
 				}
-				held, err := collect(c.Holdings(ctx, q.ID), defaultPage, nil)
+				held, err := collect(ctx, c.Holdings(ctx, q.ID), defaultPage, nil)
 				return &HeldSession{*info, held.Items, held.More}, err
 			}),
 		apply("/session/destroy", protocol.KindSessionDestroy, "Ends a session of any client: what it owns is free",

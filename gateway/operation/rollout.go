@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 
@@ -223,15 +222,37 @@ func instances(
 	if err != nil {
 		return l, err
 	}
-	found, err := collect(kept(q.rollout(c).Instances(ctx, q.Location), func(i *rollout.InstanceState) bool {
-		return strings.HasPrefix(i.Name, q.Prefix) && i.Name > behind.name
-	}), math.MaxInt, nil)
-	if err != nil {
-		return l, err
+	var first []*rollout.InstanceState // the first ones behind the place, by name
+	room, most, reserved := roomOf(ctx), q.Size()+1, 0
+	sorted := func() []*rollout.InstanceState {
+		slices.SortFunc(first, func(a, b *rollout.InstanceState) int { return strings.Compare(a.Name, b.Name) })
+		return first[:min(len(first), most)]
 	}
-	slices.SortFunc(found.Items, func(a, b *rollout.InstanceState) int { return strings.Compare(a.Name, b.Name) })
-	return collect(ready(found.Items), q.Size(), func(i *rollout.InstanceState) place { return place{name: i.Name} })
+	for i, err := range q.rollout(c).Instances(ctx, q.Location) {
+		switch {
+		case err != nil:
+			return l, err
+		case !strings.HasPrefix(i.Name, q.Prefix) || i.Name <= behind.name:
+			continue
+		}
+		if first = append(first, i); len(first) == most+unsortedInstances {
+			first = sorted()
+		}
+		if len(first) > reserved && room != nil {
+			if reserved++; !room.Grow(instanceRoom) {
+				return l, ErrNoRoom
+			}
+		}
+	}
+	return collect(ctx, ready(sorted()), q.Size(), func(i *rollout.InstanceState) place { return place{name: i.Name} })
 }
+
+const (
+	// unsortedInstances is how many instances more than a page are kept while all of a location are read.
+	unsortedInstances = 1000
+	// instanceRoom is the memory of an instance.
+	instanceRoom = 2 << 10
+)
 
 // pastTargets lists the targets of locations in their order, the oldest that is kept of each first.
 func pastTargets(ctx context.Context, c *client.Client, q *historyRequest) (l List[pastTarget], err error) {

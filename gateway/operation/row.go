@@ -27,6 +27,8 @@ type Operation struct {
 	// Follow publishes the answers that Run would give, now and after every change, until the context ends. Without
 	// Follow an operation that reads is asked again and again.
 	Follow func(ctx context.Context, c *client.Client, request any, publish Publisher) error
+	// FollowsPage: Follow reads the whole list to answer with a page, and returns ErrLong if there is more than that.
+	FollowsPage bool
 	// All lists the items of an operation with pages, from the first page to the last; nil for other operations.
 	All func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error]
 	// Faces are the commands for the operation.
@@ -99,6 +101,30 @@ func follow[Q, T any](
 				return err
 			}
 			publish(shown(state))
+		}
+		return ctx.Err()
+	}
+	return o
+}
+
+// followPage is follow for an operation that answers with a page. A list that is longer than a page cannot be followed:
+// shown and Follow return ErrLong then.
+func followPage[Q, T any](
+	o Operation, watch func(context.Context, *client.Client, *Q) iter.Seq2[T, error],
+	shown func(*Q, T) (revision uint64, answer any, err error),
+) Operation {
+	o.FollowsPage = true
+	o.Follow = func(ctx context.Context, c *client.Client, request any, publish Publisher) error {
+		q := request.(*Q)
+		for state, err := range watch(ctx, c, q) {
+			if err != nil {
+				return err
+			}
+			revision, answer, err := shown(q, state)
+			if err != nil {
+				return err
+			}
+			publish(revision, answer)
 		}
 		return ctx.Err()
 	}

@@ -3,6 +3,7 @@ package operation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -43,6 +44,18 @@ type resizeRequest struct {
 	IfRevision uint64 `about:"only if it has this revision" help:"resize it only if it has this revision, 'NUMBER'"`
 }
 
+// semaphoreRequest asks for a semaphore with a page of its owners and waiters.
+type semaphoreRequest struct {
+	objectRequest
+	Page
+}
+
+// ownersRequest asks for a semaphore with a page of its owners.
+type ownersRequest struct {
+	Named
+	Page
+}
+
 // OwnersView is a semaphore as watches show it.
 type OwnersView struct {
 	Exists    bool
@@ -52,13 +65,104 @@ type OwnersView struct {
 	Count     uint64
 	Data      []byte
 	Owners    []client.Owner
+	Paging
 }
 
-func ownersOf(v *client.View) OwnersView {
-	return OwnersView{
-		Exists: v.Exists, Revision: v.Revision, Ephemeral: v.Ephemeral, Limit: v.Limit, Count: v.Count(), Data: v.Data,
-		Owners: slices.Collect(v.Owners()),
+// addOwner adds an owner to the page, and ends the page if the owner does not fit.
+func (ov *OwnersView) addOwner(p *page, o client.Owner) (fits bool, err error) {
+	if fits, err = p.add(&o); fits {
+		ov.Owners = append(ov.Owners, o)
+	} else if err == nil {
+		ov.end(ov.Owners[len(ov.Owners)-1].OrderID)
 	}
+	return fits, err
+}
+
+// owners returns a page of the owners of a semaphore. A semaphore that does not exist has none.
+func owners(ctx context.Context, c *client.Client, q *ownersRequest) (shown OwnersView, err error) {
+	after, err := q.behindOrder()
+	if err != nil {
+		return shown, err
+	}
+	p := fill(ctx, q.Size())
+	for part, err := range c.Node(q.Node).DescribeParts(ctx, q.Name, after, client.WithOwners()) {
+		switch {
+		case errors.Is(err, client.ErrSemaphoreNotFound):
+			return OwnersView{}, nil
+		case err != nil:
+			return shown, err
+		}
+		shown.Exists, shown.Revision, shown.Ephemeral = true, part.Revision, part.Ephemeral
+		shown.Limit, shown.Count = part.Limit, part.Count
+		if shown.Data == nil {
+			shown.Data = part.Data
+		}
+		for _, o := range part.Owners {
+			if fits, err := shown.addOwner(p, o); !fits {
+				return shown, err
+			}
+		}
+	}
+	return shown, nil
+}
+
+// ownersOf shows a view of a watch, and ErrLong for a view that is longer than a page.
+func ownersOf(q *ownersRequest, v *client.View) (revision uint64, answer any, err error) {
+	shown := OwnersView{
+		Exists: v.Exists, Revision: v.Revision, Ephemeral: v.Ephemeral, Limit: v.Limit, Count: v.Count(), Data: v.Data,
+	}
+	p := &page{room: endless{}, most: q.Size()}
+	for o := range v.Owners() {
+		if fits, err := shown.addOwner(p, o); !fits {
+			return 0, nil, cmp.Or(err, ErrLong)
+		}
+	}
+	return v.Revision, shown, nil
+}
+
+// describe returns a semaphore with a page of its owners and waiters; for a command with all of them, at one moment.
+func describe(ctx context.Context, c *client.Client, q *semaphoreRequest) (*DescribedSemaphore, error) {
+	node, words := c.Node(q.Node), &Descriptions{By: c}
+	options := []client.DescribeOption{client.WithOwners(), client.WithWaiters(),
+		client.WithConsistency(q.consistency())}
+	if q.whole(ctx) {
+		found, err := node.Describe(ctx, q.Name, options...)
+		if err != nil {
+			return nil, err
+		}
+		return words.Semaphore(ctx, found), nil
+	}
+	after, err := q.behindOrder()
+	if err != nil {
+		return nil, err
+	}
+	d, p := &DescribedSemaphore{}, fill(ctx, q.Size())
+	for part, err := range node.DescribeParts(ctx, q.Name, after, options...) {
+		if err != nil {
+			return nil, err
+		}
+		data := d.Data // only the first part has it
+		if d.SemaphoreInfo = part.SemaphoreInfo; data != nil {
+			d.Data = data
+		}
+		for i := range part.Owners {
+			o := words.owner(ctx, &part.Owners[i])
+			if fits, err := p.add(&o); !fits {
+				d.end(after)
+				return d, err
+			}
+			d.Owners, after = append(d.Owners, o), o.OrderID
+		}
+		for i := range part.Waiters {
+			w := words.waiter(ctx, &part.Waiters[i])
+			if fits, err := p.add(&w); !fits {
+				d.end(after)
+				return d, err
+			}
+			d.Waiters, after = append(d.Waiters, w), w.OrderID
+		}
+	}
+	return d, nil
 }
 
 // Guarded are the options of a change that is for one revision only, none for revision 0.
@@ -94,14 +198,7 @@ the table has their data as well; --data adds it to -o json.`,
 				}, "+NODE", "NAME", "LIMIT#", "OWNED#", "OWNERS#", "WAITERS#", "+EPHEMERAL", "+REVISION#", "+DATA"),
 			}),
 		read("/semaphore", protocol.KindSemaphoreDescribe, "Describes a semaphore with its owners and its queue",
-			func(ctx context.Context, c *client.Client, q *objectRequest) (*DescribedSemaphore, error) {
-				found, err := c.Node(q.Node).Describe(ctx, q.Name, client.WithOwners(), client.WithWaiters(),
-					client.WithConsistency(q.consistency()))
-				if err != nil {
-					return nil, err
-				}
-				return (&Descriptions{By: c}).Semaphore(ctx, found), nil
-			},
+			describe,
 			Face{
 				Use: "semaphore describe PATH NAME [--strict]", Short: "Show a semaphore with its owners and waiters",
 				Long: `Shows a semaphore: its limit, how much of it is owned, its data, and its owners and
@@ -116,21 +213,12 @@ What is shown may be a moment old, unless there is --strict.`,
   signalbox semaphore describe /prod/jobs nightly -o json | jq -r '.owners[0].session_id'`,
 				Show: show(showSemaphore),
 			}),
-		follow(read("/semaphore/owners", protocol.KindWatch,
-			"Shows a semaphore with its owners; events by its revisions",
-			func(ctx context.Context, c *client.Client, q *Named) (shown OwnersView, err error) {
-				for v, err := range c.Node(q.Node).Watch(ctx, q.Name) {
-					if err != nil {
-						return shown, err
-					}
-					return ownersOf(v), nil
-				}
-				return shown, ctx.Err()
-			}),
-			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[*client.View, error] {
+		followPage(read("/semaphore/owners", protocol.KindWatch,
+			"Shows a semaphore with its owners; events by its revisions", owners),
+			func(ctx context.Context, c *client.Client, q *ownersRequest) iter.Seq2[*client.View, error] {
 				return c.Node(q.Node).Watch(ctx, q.Name)
 			},
-			func(v *client.View) (uint64, any) { return v.Revision, ownersOf(v) }),
+			ownersOf),
 		read("/locks", protocol.KindSemaphoreList,
 			"Lists what sessions wait for in all nodes, the longest wait first", locks),
 		apply("/semaphore/create", protocol.KindSemaphoreCreate, "Creates a semaphore",
@@ -223,7 +311,7 @@ the command says who they are and asks, unless there is --yes.`,
 }
 
 // showSemaphore shows a semaphore with the owners and the waiters.
-func showSemaphore(q *objectRequest, d *DescribedSemaphore) Shown {
+func showSemaphore(q *semaphoreRequest, d *DescribedSemaphore) Shown {
 	kind := "persistent"
 	if d.Ephemeral {
 		kind = "ephemeral"
@@ -251,7 +339,7 @@ func showSemaphore(q *objectRequest, d *DescribedSemaphore) Shown {
 	}
 }
 
-// contention is a semaphore that sessions wait for.
+// contention is a semaphore that sessions wait for, without its data.
 type contention struct {
 	Node string
 	client.SemaphoreInfo
@@ -262,7 +350,7 @@ type contention struct {
 // locksRequest asks for semaphores in use.
 type locksRequest struct {
 	Prefix string `about:"only in nodes whose paths begin with it"`
-	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most"`
+	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most; a list ends at 4 MiB"`
 	Idle   bool   `about:"those too that are not waited for"`
 }
 
@@ -272,9 +360,21 @@ func (lr *locksRequest) lists(s *client.SemaphoreInfo) bool {
 	return s.WaiterCount > 0 || lr.Idle && (kind == "" || kind == lookupConfig && s.OwnerCount > 0)
 }
 
+// lockRoom is the memory of a semaphore while the locks of all nodes are compared, and unsortedLocks is how many more
+// than the answer has are kept meanwhile.
+const (
+	lockRoom      = 2 << 10
+	unsortedLocks = 1000
+)
+
 // locks lists semaphores that sessions wait for.
 func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*contention], err error) {
-	limit := (&Page{Limit: q.Limit}).Size()
+	var found []*contention // those that most sessions wait for
+	room, limit, reserved := roomOf(ctx), (&Page{Limit: q.Limit}).Size(), 0
+	sorted := func() []*contention {
+		slices.SortStableFunc(found, func(a, b *contention) int { return cmp.Compare(b.WaiterCount, a.WaiterCount) })
+		return found[:min(len(found), limit+1)]
+	}
 	data := given(q.Idle, client.WithData()) // only data distinguishes a piece of config from an idle lock
 	for node, err := range c.ListNodes(ctx, q.Prefix) {
 		if err != nil {
@@ -284,17 +384,28 @@ func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*cont
 			if err != nil {
 				return l, err
 			}
-			if q.lists(info) {
-				l.Items = append(l.Items, &contention{Node: node.Path, SemaphoreInfo: *info})
+			if !q.lists(info) {
+				continue
+			}
+			info.Data = nil
+			found = append(found, &contention{Node: node.Path, SemaphoreInfo: *info})
+			if len(found) == limit+unsortedLocks {
+				found = sorted()
+			}
+			if len(found) > reserved && room != nil {
+				if reserved++; !room.Grow(lockRoom) {
+					return l, ErrNoRoom
+				}
 			}
 		}
 	}
-	slices.SortStableFunc(l.Items, func(a, b *contention) int { return cmp.Compare(b.WaiterCount, a.WaiterCount) })
-	l.More = len(l.Items) > limit
-	l.Items = l.Items[:min(len(l.Items), limit)]
+	found = sorted()
 	words := &Descriptions{By: c}
-	for _, item := range l.Items[:min(len(l.Items), maxDescribed)] {
+	for _, item := range found[:min(len(found), limit, maxDescribed)] {
 		item.describe(ctx, words)
+	}
+	if l, err = collect(ctx, ready(found), limit, nil); err != nil {
+		return l, err
 	}
 	slices.SortStableFunc(l.Items, func(a, b *contention) int { return a.begin().Compare(b.begin()) })
 	return l, nil
@@ -302,15 +413,19 @@ func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*cont
 
 // describe adds the oldest owner and the oldest waiter. A semaphore that is gone by now stays as listed.
 func (co *contention) describe(ctx context.Context, words *Descriptions) {
-	d, err := words.By.Node(co.Node).Describe(ctx, co.Name, client.WithOwners(), client.WithWaiters())
-	if err != nil {
-		return
-	}
-	if len(d.Owners) > 0 {
-		co.Owner = new(words.owner(ctx, &d.Owners[0]))
-	}
-	if len(d.Waiters) > 0 {
-		co.Waiter = new(words.waiter(ctx, &d.Waiters[0]))
+	for _, side := range []client.DescribeOption{client.WithOwners(), client.WithWaiters()} {
+		for part, err := range words.By.Node(co.Node).DescribeParts(ctx, co.Name, 0, side, client.Most(1)) {
+			if err != nil {
+				return
+			}
+			if len(part.Owners) > 0 {
+				co.Owner = new(words.owner(ctx, &part.Owners[0]))
+			}
+			if len(part.Waiters) > 0 {
+				co.Waiter = new(words.waiter(ctx, &part.Waiters[0]))
+			}
+			break
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ func (c *Conn) answered() {
 	c.keep(c.place.Set(fairshare.Idle))
 }
 
-// Hold reports how much memory the body or the answer under way takes, 0 for its end. Hold returns false if the
+// Hold reports how much memory the body under way takes, 0 for its end. Hold returns false if the
 // connection was closed, by this call or before.
 func (c *Conn) Hold(bytes int) bool {
 	if c == nil {

@@ -20,8 +20,8 @@ type Limits struct {
 	// Connections is the largest number of connections. Connections whose first request is under way may exceed it by
 	// half.
 	Connections int
-	// Bytes is how much memory all bodies and answers under way may take together. 0 is for a server that does not
-	// report the memory.
+	// Bytes is how much memory all bodies under way may take together. 0 is for a server that does not report the
+	// memory.
 	Bytes int64
 }
 

@@ -143,7 +143,10 @@ func wordOf(v reflect.Value) string {
 }
 
 // Encode writes a value as JSON on one line.
-func Encode(v any) ([]byte, error) { return appendValue(nil, reflect.ValueOf(v)) }
+func Encode(v any) ([]byte, error) { return Append(nil, v) }
+
+// Append appends what Encode writes.
+func Append(to []byte, v any) ([]byte, error) { return appendValue(to, reflect.ValueOf(v)) }
 
 // appendValue appends a value in JSON.
 func appendValue(to []byte, v reflect.Value) ([]byte, error) {

@@ -285,13 +285,11 @@ func (f *face) show(answer any) error {
 func (f *face) showObject(ctx context.Context, box *client.Client) error {
 	all := allFaces(f.Frame)
 	then := all[slices.IndexFunc(all, func(other *face) bool { return strings.Join(other.name, " ") == f.Then })]
-	for _, m := range then.members {
-		if from := f.member(m.Name); from != nil {
-			m.value.Set(from.value)
-		} else {
-			m.value.SetBool(true)
-		}
+	for _, word := range then.args {
+		m := then.tagged("arg", word)
+		m.value.Set(f.member(m.Name).value)
 	}
+	then.tagged("flag", "strict").value.SetBool(true)
 	answer, err := then.of.Run(ctx, box, then.request)
 	if err != nil {
 		return err

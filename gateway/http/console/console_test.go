@@ -86,3 +86,29 @@ func TestTheConsoleIsLight(t *testing.T) {
 		t.Errorf("%d bytes, %v", weight, err)
 	}
 }
+
+// TestListsSayThatTheyGoOn: a host ends a list at its limit, or at the size of a page.
+func TestListsSayThatTheyGoOn(t *testing.T) {
+	pages, err := fs.Glob(console.Files(), "pages/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := 0
+	for _, name := range pages {
+		text, err := fs.ReadFile(console.Files(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range strings.Split(string(text), "\n};\n") {
+			if strings.Contains(page, "10000") {
+				lists++
+				if !strings.Contains(page, "more(") {
+					t.Errorf("%s does not show that a list goes on:\n%s", name, page)
+				}
+			}
+		}
+	}
+	if lists != 7 {
+		t.Errorf("%d pages have lists", lists)
+	}
+}

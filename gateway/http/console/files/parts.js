@@ -2,7 +2,7 @@
 
 import { address, change } from "/api.js";
 import { ask } from "/ask.js";
-import { badge, h, since, span, until } from "/dom.js";
+import { badge, h, note, since, span, until } from "/dom.js";
 import { table } from "/table.js";
 
 export const reason = { name: "reason", label: "Reason, for the history" };
@@ -43,6 +43,9 @@ export const data = (one, name = "data") => (one?.[`${name}_base64`]
 export function action(word, what, harm = true) {
   return h("button", { type: "button", class: harm ? "act harm" : "act", onclick: () => ask({ harm, word, ...what }) }, word);
 }
+
+/** Says under lists that they go on: a host ends each at its limit, or at 4 MiB. */
+export const more = (...lists) => lists.some((one) => one?.more) && note("", h("p", {}, "There are more than are listed."));
 
 /** Buttons in a row. */
 export const row = (...buttons) => h("div", { class: "row" }, buttons);

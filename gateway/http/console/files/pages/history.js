@@ -2,7 +2,7 @@
 
 import { address, send } from "/api.js";
 import { badge, h, note, since } from "/dom.js";
-import { action, inNode, link, reason, row } from "/parts.js";
+import { action, inNode, link, more, reason, row } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 const changes = [
@@ -22,7 +22,7 @@ export const history = {
       h("h2", {}, "Refused for want of a right"), table(denials?.items ?? [], [
         ["when", (one) => since(one.at)], ["who", (one) => one.who ?? ""], ["asked for", (one) => one.request ?? ""],
         ["at", (one) => [one.path, one.object].filter(Boolean).join(" ")], ["from", (one) => one.address ?? ""],
-      ], { empty: "Nothing was refused lately.", local, name: "denials" }));
+      ], { empty: "Nothing was refused lately.", local, name: "denials" }), more(denials));
   },
 };
 

@@ -1,8 +1,8 @@
 // Who has it, and who waits.
 
 import { address } from "/api.js";
-import { badge, h, note, since } from "/dom.js";
-import { action, asks, command, count, data, dim, endSession, inNode, named, number, reason, row, tile, tiles, who, whose } from "/parts.js";
+import { badge, h, since } from "/dom.js";
+import { action, asks, command, count, data, dim, endSession, inNode, more, named, number, reason, row, tile, tiles, who, whose } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 const owner = (one) => {
@@ -25,7 +25,7 @@ export const locks = {
     ], {
       empty: local.given.filter ? "No name has this in it." : "There is no semaphore yet. signalbox lock NODE NAME -- COMMAND takes one.",
       key: (one) => `${one.node} ${one.name}`, local,
-    }), found.more && note("", h("p", {}, "There are more than are listed.")));
+    }), more(found));
   },
 };
 
@@ -52,7 +52,7 @@ function acts({ node, name }, found) {
 export const semaphore = {
   path: "/semaphore", under: "/locks", title: "Semaphore", lead: "Owners and queue, as they change.",
   heading: (given) => given.name, command: (given) => command`signalbox semaphore describe ${given.node} ${given.name}`,
-  watch: ({ node, name }) => [address("/v1/semaphore", { node, name })],
+  watch: ({ node, name }) => [address("/v1/semaphore", { node, name, limit: 10000 })],
   draw([found], local) {
     const { node } = local.given;
     const unlimited = found.limit === "all";
@@ -65,6 +65,6 @@ export const semaphore = {
       h("h2", {}, "Owners"), table(found.owners ?? [], sides(node, "fence"),
         { empty: "It is free.", key: (one) => one.order_id, local, name: "owners" }),
       h("h2", {}, "Queue"), table(found.waiters ?? [], sides(node, "place"),
-        { empty: "No session waits.", key: (one) => one.order_id, local, name: "waiters" }));
+        { empty: "No session waits.", key: (one) => one.order_id, local, name: "waiters" }), more(found));
   },
 };

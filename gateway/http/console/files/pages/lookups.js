@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { h } from "/dom.js";
-import { action, asks, command, data, inNode, link, named, number, reason, row } from "/parts.js";
+import { action, asks, command, data, inNode, link, more, named, number, reason, row } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 const list = (what, page, columns) => ({
@@ -11,7 +11,7 @@ const list = (what, page, columns) => ({
     const rows = (found.items ?? []).filter((one) => one.what === what && matches(local, one.node, one.name, one.data));
     return h("div", {}, search(local, page.finds), table(rows, [
       ...named("name", page.of), ...columns, ["revision", (one) => number(one.revision), "number", (one) => Number(one.revision)],
-    ], { empty: local.given.filter ? "No name has this in it." : page.none, key: (one) => `${one.node} ${one.name}`, local }));
+    ], { empty: local.given.filter ? "No name has this in it." : page.none, key: (one) => `${one.node} ${one.name}`, local }), more(found));
   },
 });
 
@@ -24,14 +24,14 @@ export const discovery = list("endpoints", {
 export const endpoints = {
   path: "/endpoints", under: "/discovery", title: "Endpoints", lead: "As those see them that look them up.", heading: (given) => given.name,
   command: ({ node, name }) => command`signalbox discover list ${node} ${name}`,
-  watch: ({ node, name }) => [address("/v1/endpoints", { node, name })],
+  watch: ({ node, name }) => [address("/v1/endpoints", { node, name, limit: 10000 })],
   draw([found], local) {
     const { node } = local.given;
     return h("div", {}, h("p", {}, "In ", inNode(node), "."), table(found.endpoints ?? [], [
       ["address", (one) => h("code", {}, one.address), "", (one) => one.address],
       ["metadata", (one) => Object.entries(one.metadata ?? {}).map(([name, value]) => h("div", {}, name, "=", value))],
       ["", (one) => one.session_id && link("/session", { id: one.session_id, node }, "its session"), "acts"],
-    ], { empty: "No endpoint is there.", key: (one) => one.order_id, local }));
+    ], { empty: "No endpoint is there.", key: (one) => one.order_id, local }), more(found));
   },
 };
 

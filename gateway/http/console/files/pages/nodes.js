@@ -1,8 +1,8 @@
 // The namespace: nodes as a tree, and what is in one of them.
 
 import { address } from "/api.js";
-import { badge, h, note } from "/dom.js";
-import { attached, command, dim, link, number, phase, who, whose } from "/parts.js";
+import { badge, h } from "/dom.js";
+import { attached, command, dim, link, more, number, phase, who, whose } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 /** How many entries of the tree are drawn: of one branch, and so many of all that the whole tree is shown open. */
@@ -55,6 +55,7 @@ function contents(local, [locks, lookups, rollouts, processes, sessions]) {
     h("h2", {}, "Sessions"), table(sessions?.items ?? [], [
       ["client", (one) => who(one, node, one.id), "", whose], ["state", attached],
     ], { empty: "There is no session.", key: (one) => one.id, local, name: "sessions" }),
+    more(locks, lookups, rollouts, processes, sessions),
   ];
 }
 
@@ -72,6 +73,6 @@ export const nodes = {
     return h("div", {}, search(local, "Search paths"),
       paths.length === 0 ? h("p", { class: "empty" }, filter ? "No path has this in it." : "There is no node. signalbox node create PATH makes one.")
         : h("div", { class: "tree" }, draw(grow(paths), node ?? path, Boolean(filter) || paths.length <= mostOpen)),
-      found.more && note("", h("p", {}, "There are more than are listed.")), node && contents(local, inside));
+      more(found), node && contents(local, inside));
   },
 };

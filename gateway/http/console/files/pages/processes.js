@@ -3,7 +3,7 @@
 import { address } from "/api.js";
 import { badge, h } from "/dom.js";
 import { concernOf, hangs } from "/concerns.js";
-import { act, action, ago, command, dim, done, inNode, link, named, number, phase, reason, reasons, row, tile, tiles } from "/parts.js";
+import { act, action, ago, command, dim, done, inNode, link, more, named, number, phase, reason, reasons, row, tile, tiles } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 export const processes = {
@@ -20,7 +20,7 @@ export const processes = {
     ], {
       empty: local.given.filter ? "No name has this in it." : "There is no process. signalbox process create NODE NAME makes one.",
       key: (one) => `${one.node} ${one.name}`, local,
-    }));
+    }), more(found));
   },
 };
 

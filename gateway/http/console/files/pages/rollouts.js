@@ -3,7 +3,7 @@
 import { address } from "/api.js";
 import { badge, h, until } from "/dom.js";
 import { concernOf, hangs } from "/concerns.js";
-import { act, action, asks, command, dim, done, inNode, named, number, phase, reason, reasons, row, tile, tiles, when } from "/parts.js";
+import { act, action, asks, command, dim, done, inNode, more, named, number, phase, reason, reasons, row, tile, tiles, when } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 export const rollouts = {
@@ -20,7 +20,7 @@ export const rollouts = {
     ], {
       empty: local.given.filter ? "No name has this in it." : "There is no rollout. signalbox rollout create NODE NAME makes one.",
       key: (one) => `${one.node} ${one.name}`, local,
-    }));
+    }), more(found));
   },
 };
 

@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { h, note, since, span } from "/dom.js";
-import { attached, command, endSession, inNode, link, number, place, row, who, whose } from "/parts.js";
+import { attached, command, endSession, inNode, link, more, number, place, row, who, whose } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 export const sessions = {
@@ -18,7 +18,7 @@ export const sessions = {
       ["waits for", (one) => number(one.waiting), "number", (one) => one.waiting ?? 0],
       ["since", (one) => since(one.since), "number", (one) => one.since],
     ], { empty: local.given.filter ? "No session has this in it." : "There is no session.", key: (one) => one.id, local }),
-    found.more && note("", h("p", {}, "There are more than are listed.")));
+    more(found));
   },
 };
 

@@ -1,0 +1,266 @@
+package http
+
+import (
+	"container/list"
+	"context"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/fairshare"
+	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+const (
+	// answerBytes is how much memory answers under way take together, from before they are made until they are read.
+	// viewBytes is the same for the newest answers of all views.
+	answerBytes = 64 << 20
+	viewBytes   = 64 << 20
+	// firstBytes is reserved before an answer is made. Before a page of a list is made, hostBytes are reserved for what
+	// a host sends at once, and itemBytes for items.
+	firstBytes = 64 << 10
+	hostBytes  = 256 << 10
+	itemBytes  = 256 << 10
+	// roomWait is how long a request waits for memory before it is refused, and after how long it may be sent again.
+	roomWait = time.Second
+	// slowReader is for how long an answer is left to its reader while another request waits for the memory.
+	slowReader = 2 * time.Second
+)
+
+// budget is the memory that all answers may take together. A party has at most half of it. Any goroutine may use a
+// budget; a nil budget has no bounds.
+type budget struct {
+	limit   int64
+	refused atomic.Uint64
+
+	mu      sync.Mutex // guards the next fields, and those of rooms
+	used    int64
+	parties map[fairshare.Party]int64
+	waiting list.List // of *waiter, the first one first
+	reading list.List // of rooms whose answers are being read, the longest first
+}
+
+// waiter is a request that waits for memory.
+type waiter struct {
+	room  *room
+	bytes int64
+	ready chan struct{} // closed once the room has the memory
+}
+
+// room is the memory of one answer. Its methods may be called on nil, which counts nothing.
+type room struct {
+	budget *budget
+	party  fairshare.Party
+	held   int64
+	spare  int64         // of held, for items
+	at     *list.Element // in budget.reading
+	since  time.Time     // in budget.reading
+	cut    func()        // ends the reading
+}
+
+// reserve reserves memory for an answer before it is made, and waits for it for a moment. The caller calls leave.
+func (b *budget) reserve(ctx context.Context, party fairshare.Party, bytes int) (*room, error) {
+	if b == nil {
+		return nil, nil
+	}
+	r := &room{budget: b, party: party}
+	ready, giveUp := r.enter(int64(bytes))
+	if ready == nil {
+		return r, nil
+	}
+	late := time.NewTimer(roomWait)
+	defer late.Stop()
+	select {
+	case <-ready:
+		return r, nil
+	case <-late.C:
+		giveUp()
+		b.refused.Add(1)
+		return nil, noRoom()
+	case <-ctx.Done():
+		giveUp()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// noRoom is the answer to a request without memory for its answer.
+func noRoom() *problem {
+	p := refuse(protocol.StatusOverloaded, operation.ErrNoRoom.Error())
+	p.Wait = roomWait
+	return p
+}
+
+// enter takes the first memory of a room. If there is none, enter ends readings that are slow, and returns a channel
+// that is closed once the room has the memory, and a function for a caller that waits no more.
+func (r *room) enter(bytes int64) (ready <-chan struct{}, giveUp func()) {
+	b := r.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting.Len() == 0 && b.take(r, bytes) {
+		return nil, nil
+	}
+	for e := b.reading.Front(); e != nil && time.Since(e.Value.(*room).since) >= slowReader; e = e.Next() {
+		e.Value.(*room).cut()
+	}
+	w := &waiter{r, bytes, make(chan struct{})}
+	e := b.waiting.PushBack(w)
+	b.serve()
+	return w.ready, func() {
+		b.mu.Lock()
+		b.waiting.Remove(e) // if it still waits
+		b.count(r, -r.held)
+		b.serve()
+		b.mu.Unlock()
+	}
+}
+
+// serve gives memory to those who wait, in their order. Who waits for the party's own half delays no other. mu is held.
+func (b *budget) serve() {
+	for e := b.waiting.Front(); e != nil; {
+		w, next := e.Value.(*waiter), e.Next()
+		switch {
+		case b.take(w.room, w.bytes):
+			b.waiting.Remove(e)
+			close(w.ready)
+		case b.used+w.bytes > b.limit:
+			return
+		}
+		e = next
+	}
+}
+
+// take counts more memory for a room, if there is any. mu is held.
+func (b *budget) take(r *room, bytes int64) bool {
+	if b.used+bytes > b.limit || b.parties[r.party]+bytes > b.limit/2 {
+		return false
+	}
+	b.count(r, bytes)
+	return true
+}
+
+// count counts more memory for a room, or less. mu is held.
+func (b *budget) count(r *room, bytes int64) {
+	if b.parties == nil {
+		b.parties = make(map[fairshare.Party]int64)
+	}
+	r.held += bytes
+	b.used += bytes
+	if b.parties[r.party] += bytes; b.parties[r.party] == 0 {
+		delete(b.parties, r.party)
+	}
+	if bytes < 0 {
+		b.serve()
+	}
+}
+
+// Grow implements operation.Room.
+func (r *room) Grow(bytes int) bool {
+	if r == nil {
+		return true
+	}
+	if r.spare -= int64(bytes); r.spare >= 0 {
+		return true
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	if !r.budget.take(r, -r.spare) {
+		r.spare += int64(bytes)
+		return false
+	}
+	r.spare = 0
+	return true
+}
+
+// made counts the answer alone, once it is made.
+func (r *room) made(bytes int) {
+	if r == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	r.budget.count(r, int64(bytes)-r.held)
+}
+
+// read reports that the answer is being read; cut ends that.
+func (r *room) read(cut func()) {
+	if r == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	r.since, r.cut = time.Now(), cut
+	r.at = r.budget.reading.PushBack(r)
+}
+
+// leave gives the memory back.
+func (r *room) leave() {
+	if r == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	if r.at != nil {
+		r.budget.reading.Remove(r.at)
+		r.at = nil
+	}
+	r.budget.count(r, -r.held)
+}
+
+// bytes is how much memory is taken.
+func (b *budget) bytes() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// reader is who has the memory of an answer: a token, or an address that has shown none. A view is its caller's.
+func (c *call) reader() fairshare.Party {
+	if c.r == nil {
+		return fairshare.Party{Token: c.caller.name}
+	}
+	p := c.party()
+	if p.Token != "" {
+		p.Address = netip.Prefix{}
+	}
+	return p
+}
+
+// reserved carries a request out that reads, in memory for its answer. The caller calls leave.
+func (r *route) reserved(ctx context.Context, c *call, request any) (answer any, taken *room, err error) {
+	first, spare := firstBytes, 0
+	if r.lists() {
+		first, spare = hostBytes+itemBytes, itemBytes
+	}
+	if taken, err = c.gateway.answers.reserve(ctx, c.reader(), first); err != nil {
+		return nil, nil, err
+	}
+	taken.spare = int64(spare)
+	answer, err = r.ask(operation.WithRoom(ctx, taken), c, request)
+	return answer, taken, err
+}
+
+// lists reports whether the route answers with a list that may end before its last item.
+func (r *route) lists() bool {
+	of := r.answer
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	return slices.ContainsFunc(shape.Fields(of), func(f shape.Field) bool { return f.Name == "more" })
+}
+
+// deliver writes the answer of a request, in JSON.
+func (c *call) deliver() {
+	if c.text == nil {
+		return
+	}
+	control := http.NewResponseController(c.w)
+	_ = control.SetWriteDeadline(time.Now().Add(answerTimeout))
+	c.room.read(func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
+	writeBody(c.w, http.StatusOK, "application/json", c.text)
+}
