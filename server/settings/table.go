@@ -119,7 +119,7 @@ var table = []row{
 		help: "log length at which a shard saves a snapshot: the bytes of its changes, and what they cost a restart " +
 			"besides, 512 bytes for each batch and 160 for each command; a quarter stays in the log, for hosts " +
 			"that lag",
-		otherwise: "the size of the last snapshot, at least 64MiB, of which 16MiB stay",
+		otherwise: "the size of the last snapshot, and at least 64MiB without the commands; 16MiB stay",
 	},
 	{
 		name: "raft-metrics", group: groupRaft,

@@ -107,7 +107,7 @@ type Config struct {
 	// SnapshotBytes is the length of the log after which a replica saves a snapshot and drops the log before the
 	// snapshot: the bytes of the batches, and BatchBytes and CommandBytes for each batch and command. The length
 	// bounds how much a restart must apply, and the room of the log on the disk. Default: the size of the last
-	// snapshot, at least DefaultSnapshotBytes.
+	// snapshot, and at least DefaultSnapshotBytes without the commands.
 	SnapshotBytes int64
 	// KeepBytes is the length of the log before a snapshot that stays for followers that lag; commands do not count
 	// there. Default: a quarter of SnapshotBytes, or DefaultKeepBytes.

@@ -1,6 +1,9 @@
 package raftlog
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // What a restart takes to apply the log is counted in bytes of a snapshot. A byte of a snapshot with ten million
 // semaphores is restored in 16 ns, and an entry is applied in 2 us, each command of the entry in 0.5 to 1.3 us: 125
@@ -36,8 +39,8 @@ func (p point) costSince(from point) uint64 {
 }
 
 // growth counts how much a replica's log has grown since its last snapshot, and says when the next snapshot is due:
-// when a restart would have as much to do for the log as for the last snapshot, or for a snapshot of
-// DefaultSnapshotBytes. A config can give another number of bytes.
+// when the log costs a restart as much as the last snapshot, but not before it weighs DefaultSnapshotBytes, which a
+// restart applies in two seconds. A config can give the cost instead.
 type growth struct {
 	every uint64 // the cost of the log between two snapshots; 0: that of the last snapshot
 	keep  uint64 // the weight of the log that stays behind a snapshot
@@ -61,16 +64,18 @@ func newGrowth(every, keep uint64) *growth {
 	return &growth{every: every, keep: keep, due: make(chan struct{}, 1)}
 }
 
-// interval is what the log may cost between the last snapshot and the next. The lock is held.
-func (g *growth) interval() uint64 {
+// grown returns how much the log has grown since a point, in lengths of the log between two snapshots. The lock is
+// held.
+func (g *growth) grown(from point) float64 {
 	if g.every > 0 {
-		return g.every
+		return float64(g.last.costSince(from)) / float64(g.every)
 	}
-	return max(DefaultSnapshotBytes, g.size)
+	return min(float64(g.last.costSince(from))/float64(max(1, g.size)),
+		float64(g.last.weightSince(from))/DefaultSnapshotBytes)
 }
 
 // isDue reports whether a snapshot is due. The lock is held.
-func (g *growth) isDue() bool { return g.last.costSince(g.saved) >= g.interval() }
+func (g *growth) isDue() bool { return g.grown(g.saved) >= 1 }
 
 // add counts applied entries: the index of the first and of the last entry, the bytes and the commands of all.
 func (g *growth) add(first, last uint64, bytes, commands int) {
@@ -112,8 +117,9 @@ func (g *growth) outruns(written uint64) bool {
 	if written >= size {
 		return true // the length of the rest is unknown
 	}
-	grown := max(2*g.last.costSince(g.prepared), 8*g.last.bytesSince(g.prepared))
-	return float64(grown)/float64(g.interval()) > float64(written)/float64(size)
+	longest := cmp.Or(g.every, max(DefaultSnapshotBytes, g.size)) // in bytes
+	grown := max(2*g.grown(g.prepared), 8*float64(g.last.bytesSince(g.prepared))/float64(longest))
+	return grown > float64(written)/float64(size)
 }
 
 // check reports whether a snapshot is due: a woken caller may find that a snapshot has been saved meanwhile.

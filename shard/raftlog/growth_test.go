@@ -52,15 +52,16 @@ func TestSnapshotIsDueByBatchesCommandsAndBytes(t *testing.T) {
 }
 
 // TestLargeStateIsNotSavedForManySmallBatches: the log costs as much as the last snapshot before the next one is due.
-// A state that is small does not wait for much of the log.
+// A state that is small waits for DefaultSnapshotBytes of the log.
 func TestLargeStateIsNotSavedForManySmallBatches(t *testing.T) {
 	const bytes, commands = 300, 5
-	const batch = BatchBytes + bytes + commands*CommandBytes
+	const weight = BatchBytes + bytes
+	const batch = weight + commands*CommandBytes
 	for _, size := range []uint64{0, 1 << 20, DefaultSnapshotBytes, 600 << 20, 4 << 30} {
 		g := newGrowth(0, DefaultKeepBytes)
 		g.add(1, 1, bytes, commands)
 		g.saveOne(size)
-		want := (max(size, DefaultSnapshotBytes) + batch - 1) / batch
+		want := max((size+batch-1)/batch, (DefaultSnapshotBytes+weight-1)/weight)
 		if got := g.addUntilDue(bytes, commands); got != want {
 			t.Errorf("beside a snapshot of %d MiB: due after %d batches, want %d", size>>20, got, want)
 		}
@@ -69,12 +70,12 @@ func TestLargeStateIsNotSavedForManySmallBatches(t *testing.T) {
 
 func TestRestoredSnapshotDecidesWhenTheNextIsDue(t *testing.T) {
 	g := newGrowth(0, BatchBytes)
-	first := g.addUntilDue(10_000, 1)
+	first := g.addUntilDue(10_000, 0)
 	g.restore(3 * DefaultSnapshotBytes)
 	if g.check() {
 		t.Error("it is due after what came before a restored snapshot")
 	}
-	if got := g.addUntilDue(10_000, 1); got < 3*first-3 || got > 3*first {
+	if got := g.addUntilDue(10_000, 0); got < 3*first-3 || got > 3*first {
 		t.Errorf("it is due after %d entries, want three times %d", got, first)
 	}
 }
@@ -155,7 +156,7 @@ func TestASnapshotIsWholeBeforeTheLogHasGrownByMuch(t *testing.T) {
 		bytes, commands int
 		want            uint64 // the entries by which the log grows while the next one is written
 	}{
-		{0, 100, size / 2 / (BatchBytes + 100*CommandBytes)},
+		{4000, 100, size / 2 / (BatchBytes + 4000 + 100*CommandBytes)},
 		{100_000, 1, size / 8 / (100_000 + entryBytes)},
 	} {
 		g := newGrowth(0, 1)
