@@ -25,9 +25,10 @@ func TestQuotasOfThePageAreThoseOfTheCode(t *testing.T) {
 		fmt.Sprintf("what its client says of itself and %d bytes", shard.SessionBytes),
 		fmt.Sprintf("for each cached response %d bytes, and %d bytes and its body if it has one", shard.AnswerBytes,
 			shard.AnswerBodyBytes),
-		fmt.Sprintf("(%s objects, and %d GiB or three quarters", millions(shard.DefaultNodeObjects), shard.DefaultNodeBytes>>30),
-		fmt.Sprintf("%s objects, and bytes by the memory of its hosts, %d GiB at most", millions(shard.DefaultShardObjects),
-			shard.DefaultShardBytes>>30),
+		fmt.Sprintf("(%s objects, and %d GiB or three quarters", millions(shard.DefaultNodeObjects),
+			shard.DefaultNodeBytes>>30),
+		fmt.Sprintf("%s objects, and bytes by the memory of its hosts, %d GiB at most",
+			millions(shard.DefaultShardObjects), shard.DefaultShardBytes>>30),
 	} {
 		if !strings.Contains(section, sentence) {
 			t.Errorf("the page does not say %q", sentence)
