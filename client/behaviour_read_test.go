@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -199,6 +200,36 @@ func TestADescriptionTellsOwnersAndWaiters(t *testing.T) {
 		if d, err := s.Semaphore(name).Describe(t.Context()); err != nil || len(d.Owners)+len(d.Waiters) != 0 ||
 			d.WaiterCount != 2 {
 			t.Errorf("without lists: %+v, %v", d, err)
+		}
+	})
+}
+
+// TestPartsOfADescriptionAreTheWhole: owners and then waiters, each once, whatever the size of the parts.
+func TestPartsOfADescriptionAreTheWhole(t *testing.T) {
+	server := func(t *testing.T) stage { return newServerStage(t, 1, 1) } // it bounds parts
+	playOn(t, server, func(t *testing.T, _ stage, c *client.Client) {
+		for range 3 {
+			acquire(t, session(t, c).Semaphore(name, client.Limit(3)))
+		}
+		for range 4 {
+			acquiring(t, t.Context(), session(t, c).Semaphore(name))
+		}
+		whole := describe(t, c)
+		for _, most := range []int{0, 1, 2, 3, 7, 8} {
+			parts := client.SemaphoreDetails{}
+			options := []client.DescribeOption{client.WithOwners(), client.WithWaiters(), client.Most(most)}
+			for part, err := range c.Node(path).DescribeParts(t.Context(), name, 0, options...) {
+				check(t, err)
+				if n := len(part.Owners) + len(part.Waiters); most > 0 && n > most {
+					t.Errorf("a part has %d entries, and %d were asked for", n, most)
+				}
+				parts.SemaphoreInfo = part.SemaphoreInfo
+				parts.Owners, parts.Waiters = append(parts.Owners, part.Owners...), append(parts.Waiters, part.Waiters...)
+			}
+			if !reflect.DeepEqual(parts.Owners, whole.Owners) || !reflect.DeepEqual(parts.Waiters, whole.Waiters) ||
+				parts.Revision != whole.Revision || len(parts.Owners) != 3 || len(parts.Waiters) != 4 {
+				t.Errorf("parts of %d: %+v, the whole is %+v", most, parts, whole)
+			}
 		}
 	})
 }
