@@ -224,7 +224,8 @@ func TestPartsOfADescriptionAreTheWhole(t *testing.T) {
 					t.Errorf("a part has %d entries, and %d were asked for", n, most)
 				}
 				parts.SemaphoreInfo = part.SemaphoreInfo
-				parts.Owners, parts.Waiters = append(parts.Owners, part.Owners...), append(parts.Waiters, part.Waiters...)
+				parts.Owners = append(parts.Owners, part.Owners...)
+				parts.Waiters = append(parts.Waiters, part.Waiters...)
 			}
 			if !reflect.DeepEqual(parts.Owners, whole.Owners) || !reflect.DeepEqual(parts.Waiters, whole.Waiters) ||
 				parts.Revision != whole.Revision || len(parts.Owners) != 3 || len(parts.Waiters) != 4 {
