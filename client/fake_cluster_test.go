@@ -42,6 +42,8 @@ type fakeCluster struct {
 	welcome  protocol.Welcome
 	token    string
 	tls      *tls.Config
+	// lost is in the lease of each session that is attached.
+	lost protocol.OrderIDs
 	// lossAtHome: a loss is reported over the connection that the session is attached over, and no other.
 	lossAtHome bool
 	// advertised are the addresses in the routing, where they are not the hosts' own.

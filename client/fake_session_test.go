@@ -84,6 +84,7 @@ const fakeGrace = 3 * time.Second
 func (f *fakeCluster) lease(s *fakeSession) protocol.Lease {
 	return protocol.Lease{
 		NodeID: s.node, TimeoutMillis: uint64(s.timeout.Milliseconds()), GraceMillis: uint64(fakeGrace.Milliseconds()),
+		Lost: f.lost,
 	}
 }
 

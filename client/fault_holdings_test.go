@@ -113,12 +113,11 @@ func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {
 	})
 }
 
-// TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce: the shard refuses all acquires until owners have noticed what
-// they have lost, so neither a change that is under way nor another shard may keep a client from noticing.
+// TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce: the shard refuses all acquires while clients may believe in
+// what they held before, so neither a change that is under way nor another shard may keep a client from noticing.
 func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 	renewed := func(t *testing.T, s *fakeShard) *shard.Machine {
-		m, err := s.machine.Renew(shard.Renewal{Group: 1, Quiet: 60_000, Unknown: 60_000,
-			Jump: shard.JumpOver(time.Minute)})
+		m, err := s.machine.Renew(shard.Renewal{Group: 1, Jump: shard.JumpOver(time.Minute)})
 		check(t, err)
 		return m
 	}
@@ -239,4 +238,56 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestLeasesBelowAFenceAreLost: whether the fence is pushed or comes with an attach, and though the shard still lists
+// what the session holds. What is granted below the fence later is lost, too; what is of another shard is held.
+func TestLeasesBelowAFenceAreLost(t *testing.T) {
+	for _, pushed := range []bool{true, false} {
+		t.Run(fmt.Sprint("pushed=", pushed), func(t *testing.T) {
+			playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+				s := session(t, c)
+				first := acquire(t, s.Semaphore("first", client.Limit(1)))
+				kept := acquire(t, s.Semaphore("kept", client.Limit(1)))
+				const classes = shard.MaxShard + 1
+				order := first.Fence()
+				hear := func(fences ...uint64) {
+					fake.do(func() {
+						x := fake.sessions[s.ID()]
+						fake.lost = protocol.OrderIDs{}
+						for _, fence := range fences {
+							if pushed {
+								x.conn.push(0, &protocol.HoldingLost{SessionID: x.id, OrderID: fence})
+							}
+							fake.lost.Append(protocol.OrderID(fence))
+						}
+					})
+					if !pushed {
+						fake.cut()
+					}
+				}
+				hear(order) // not below
+				again := acquire(t, s.Semaphore("again", client.Limit(1)))
+				check(t, first.Err())
+
+				asked := fake.count(protocol.KindSessionHoldings)
+				late := again.Fence() + 1 // the next order id
+				hear(order+classes, late+classes)
+				eventually(t, time.Second, "the lease below the fence is lost", func() bool {
+					return errors.Is(first.Err(), client.ErrLeaseLost)
+				})
+				if n := fake.count(protocol.KindSessionHoldings); pushed && n != asked {
+					t.Error("a host of the shard was asked")
+				}
+				l, err := s.Semaphore("late", client.Limit(1)).Acquire(t.Context())
+				if err == nil && l.Err() == nil {
+					t.Errorf("a lease under %d is held", l.Fence())
+				}
+				above := acquire(t, s.Semaphore("above", client.Limit(1)))
+				for _, l := range []*client.Lease{kept, again, above} { // of other classes
+					check(t, l.Err())
+				}
+			})
+		})
+	}
 }

@@ -91,10 +91,12 @@ type HeldReplica struct {
 // CountedShards is a list of shards with their counters.
 type CountedShards = List[CountedShard, *CountedShard]
 
-// CountedShard is a data shard with the highest numbers that the shard has given.
+// CountedShard is a data shard with the highest numbers that the shard has given, and the session with the longest
+// timeout that it may have granted.
 type CountedShard struct {
 	ShardID                              uint64
 	LastOrder, LastRevision, LastSession uint64
+	LongestMillis, LongestSession        uint64
 }
 
 // UnledReplicas is a list of replicas that know no leader.
@@ -129,8 +131,9 @@ type Renewal struct {
 	// Group numbers the new group. Empty: the group begins without a survivor of the group before.
 	Group uint64
 	Empty bool
-	// QuietMillis is how long the shard grants nothing.
-	QuietMillis uint64
+	// LongestMillis is the longest session timeout on record, and LongestSession the session that has it.
+	LongestMillis  uint64
+	LongestSession uint64
 	// LastOrder, LastRevision and LastSession are the counters of the shard by its last report, CountedMillis ago.
 	LastOrder     uint64
 	LastRevision  uint64

@@ -65,8 +65,9 @@ var betweenHostsExamples = []example{
 	{"step-effect-renew", request(76, &StepEffect{
 		Term: 9, Effect: EffectRenew, ShardID: 2, ReplicaID: 1025, HostID: 4, Incarnation: exampleIncarnation(),
 		Renewal: Renewal{
-			Group: 1, Empty: true, QuietMillis: 20_000, LastOrder: 5_121, LastRevision: 90,
-			LastSession: 8, CountedMillis: 31_000,
+			Group: 1, Empty: true, LongestMillis: 60_000, LongestSession: exampleSession, LastOrder: 5_121,
+			LastRevision: 90,
+			LastSession:  8, CountedMillis: 31_000,
 		},
 	})},
 	{"step-effect-answer", answer(76, &StepEffectAnswer{})},

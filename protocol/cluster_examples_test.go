@@ -33,7 +33,11 @@ var clusterExamples = []example{
 	{"shard-transfer", request(81, &ShardTransfer{Operation: exampleOperation(), ShardID: 3, Host: []byte("c")})},
 	{"shard-transfer-answer", answer(81, &ShardTransferAnswer{HostID: 3, Existed: true, Since: 909})},
 	{"shard-recover", request(81, &ShardRecover{Operation: exampleOperation(), ShardID: 3, Empty: true})},
-	{"shard-recover-answer", answer(81, &ShardRecoverAnswer{HostID: 3, Since: 909})},
+	{"shard-recover-answer", answer(81, &ShardRecoverAnswer{HostID: 3, Since: 909,
+		WaitMillis: 100_000, LongestMillis: 60_000, LongestSession: exampleSession})},
+	{"shard-recover-overlap", request(81, &ShardRecover{
+		Operation: exampleOperation(), ShardID: 3, AcceptOverlap: true,
+	})},
 	{"cluster-describe", request(82, &ClusterDescribe{Consistency: ConsistencyRelaxed})},
 	{"cluster-describe-answer", answer(82, exampleCluster())},
 	{"cluster-plan", request(83, &ClusterPlan{})},

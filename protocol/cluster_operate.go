@@ -80,12 +80,20 @@ type ShardRecover struct {
 	ShardID uint64
 	// Empty: no host is left that has anything of the shard, and the shard begins without content.
 	Empty bool
+	// AcceptOverlap: nothing is made anew. The wait of a shard that was made anew ends, though clients may still
+	// believe in what they held.
+	AcceptOverlap bool
 }
 
 // ShardRecoverAnswer answers a ShardRecover.
 type ShardRecoverAnswer struct {
 	HostID uint64 // the host of the only replica
 	Since  uint64
+	// WaitMillis is for how long the shard grants nothing at the least, because LongestSession, if it is known, may be
+	// believed in for LongestMillis. All are 0 for an accepted overlap.
+	WaitMillis     uint64
+	LongestMillis  uint64
+	LongestSession uint64
 }
 
 // StepCancel ends an open step of the governor, or the delay after a failed step.
@@ -122,7 +130,8 @@ type PolicyAnswer struct {
 type Token struct {
 	Operation
 	Verb TokenVerb
-	// ID names the token, and Hash is the SHA-256 of its secret. The client has drawn both, and no host has the secret.
+	// ID names the token, and Hash is the SHA-256 of its secret. The client has drawn both, and no host has the
+	// secret.
 	ID   []byte `wire:"text MaxWordBytes"`
 	Hash []byte `wire:"bytes MaxHashBytes"`
 	// ValidMillis is how long the token is good.

@@ -925,11 +925,15 @@ func (m *ShardRecover) requestFields(c *codec) {
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.uint("shard_id", &m.ShardID)
 	c.bool("empty", &m.Empty)
+	c.bool("accept_overlap", &m.AcceptOverlap)
 }
 
 func (m *ShardRecoverAnswer) answerFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.uint("since", &m.Since)
+	c.uint("wait_ms", &m.WaitMillis)
+	c.uint("longest_ms", &m.LongestMillis)
+	c.uint("longest_session", &m.LongestSession)
 }
 
 func (m *ClusterDescribe) requestFields(c *codec) {
@@ -1166,6 +1170,8 @@ func (m *CountedShard) fields(c *codec) {
 	c.uint("last_order", &m.LastOrder)
 	c.uint("last_revision", &m.LastRevision)
 	c.uint("last_session", &m.LastSession)
+	c.uint("longest_ms", &m.LongestMillis)
+	c.uint("longest_session", &m.LongestSession)
 }
 
 func (m *FeatureLevel) fields(c *codec) {
@@ -1241,6 +1247,7 @@ func (m *Lease) fields(c *codec) {
 	c.uint("timeout_ms", &m.TimeoutMillis)
 	c.uint("grace_ms", &m.GraceMillis)
 	c.record("config", m.Config.fields)
+	m.Lost.list(c, "lost")
 }
 
 func (m *LedShard) fields(c *codec) {
@@ -1302,7 +1309,8 @@ func (m *Quota) fields(c *codec) {
 func (m *Renewal) fields(c *codec) {
 	c.uint("group", &m.Group)
 	c.bool("empty", &m.Empty)
-	c.uint("quiet_ms", &m.QuietMillis)
+	c.uint("longest_ms", &m.LongestMillis)
+	c.uint("longest_session", &m.LongestSession)
 	c.uint("last_order", &m.LastOrder)
 	c.uint("last_revision", &m.LastRevision)
 	c.uint("last_session", &m.LastSession)

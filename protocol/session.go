@@ -51,6 +51,9 @@ type Lease struct {
 	// count on the time.
 	GraceMillis uint64
 	Config      NodeConfig
+	// Lost are order ids, each in the class of a shard that was made anew: the session holds nothing there under a
+	// lower one. The client gives up what it held before it counts on the lease, and takes no such grant later.
+	Lost OrderIDs
 }
 
 // SessionBind lets a session that is attached over another connection act over this one too.
@@ -74,8 +77,8 @@ type SessionStop struct {
 type SessionStopAnswer struct{}
 
 // SessionDetach detaches a session from this connection, as if the connection had closed for that session alone. The
-// session keeps what it owns and waits for, until its time is up. Over a connection with only a binding of the session,
-// the binding ends and nothing else.
+// session keeps what it owns and waits for, until its time is up. Over a connection with only a binding of the
+// session, the binding ends and nothing else.
 type SessionDetach struct {
 	SessionID uint64
 	// LeftMillis is how long the session lives without another attach: at most its timeout. 0 stands for the whole
@@ -94,10 +97,10 @@ type SessionDestroy struct {
 // SessionDestroyAnswer answers a SessionDestroy.
 type SessionDestroyAnswer struct{}
 
-// SessionDetached is pushed, with id 0, when a session is no longer attached over, or bound to, this connection, though
-// the session may live: another connection has attached the session (StatusBadSession), the host no longer leads or
-// vouches for the home shard (StatusMoved, StatusUnavailable), or the client was silent for longer than the session's
-// timeout (StatusTimeout), and the session's end follows.
+// SessionDetached is pushed, with id 0, when a session is no longer attached over, or bound to, this connection,
+// though the session may live: another connection has attached the session (StatusBadSession), the host no longer
+// leads or vouches for the home shard (StatusMoved, StatusUnavailable), or the client was silent for longer than the
+// session's timeout (StatusTimeout), and the session's end follows.
 type SessionDetached struct {
 	SessionID uint64
 	Result    Result

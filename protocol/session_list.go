@@ -40,8 +40,8 @@ type SessionDescribeAnswer struct {
 	Session Session
 }
 
-// SessionList asks for the sessions with a shard as their home in a node, ordered by id. All sessions of a node are the
-// lists of all data shards.
+// SessionList asks for the sessions with a shard as their home in a node, ordered by id. All sessions of a node are
+// the lists of all data shards.
 type SessionList struct {
 	NodeID  uint64
 	ShardID uint64
@@ -97,8 +97,10 @@ type Holding struct {
 }
 
 // HoldingLost is pushed, with id 0, when the object of a holding is deleted by force: the session ceases to own a
-// semaphore, or to take part in a rollout, without a release, a leave or an end of its own. Without a name, losses may
-// have been missed: the client is to look at what the session holds.
+// semaphore, or to take part in a rollout, without a release, a leave or an end of its own. Without a name, and
+// with an order id, a shard was made anew: the session ceases to own all that it owned there under lower order ids,
+// which are of the class of the order id. Without both, losses may have been missed: the client is to look at what the
+// session holds.
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64

@@ -90,6 +90,9 @@ type OrderIDs = List[OrderID, *OrderID]
 // OrderID is an order id, or the id of a row, as an item of a list.
 type OrderID uint64
 
+// ShardOfOrder returns the id of the shard that gave an order id: its lower 10 bits.
+func ShardOfOrder(order uint64) uint64 { return order & (1<<10 - 1) }
+
 func (o *OrderID) item(c *codec) { c.uint("", (*uint64)(o)) }
 
 // WatchResync is pushed with the id of a watch that could not keep up: the host leaves changes out, and a snapshot

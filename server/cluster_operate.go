@@ -135,6 +135,13 @@ func (c *conn) shardRecover(r *protocol.Request) {
 	if !c.leadsMeta(r) {
 		return
 	}
+	if m.AcceptOverlap {
+		request := &meta.ShardOverlap{Shard: meta.ShardID(m.ShardID)}
+		c.operate(r, &m.Operation, request, func(_ *meta.Effect, since uint64) protocol.AnswerMessage {
+			return &protocol.ShardRecoverAnswer{Since: since}
+		})
+		return
+	}
 	id, empty, origin, number := hosts.ShardID(m.ShardID), m.Empty, c.origin(&m.Operation), m.Operation.Numbered
 	number.Client = bytes.Clone(number.Client)
 	request := &protocol.Request{ID: r.ID, Kind: r.Kind}
@@ -146,7 +153,10 @@ func (c *conn) shardRecover(r *protocol.Request) {
 		}
 		c.metaChange(request, meta.NewCommand(&meta.ShardRecover{Recovery: n}, origin), &number,
 			func(e *meta.Effect, since uint64) protocol.AnswerMessage {
-				return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since}
+				longest := c.host.meta.Machine.LongestTimeout()
+				return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since,
+					WaitMillis:    meta.MaxSessionGracePeriodMillis*65/64 + longest.Timeout + c.host.set.LongestGrace(),
+					LongestMillis: longest.Timeout, LongestSession: uint64(longest.Session)}
 			})
 	})
 }

@@ -52,6 +52,9 @@ type Config struct {
 	Replicas replica.Replicas
 	// Calls reaches other hosts, whose Host.Answer answers. Nil: no host is reached.
 	Calls executor.Calls
+	// Rejoin is called after the host stood still: it returns when other hosts have had a moment to refuse this one,
+	// which ends it then. Nil: no host refuses another.
+	Rejoin func()
 	// Leads is called when this host has begun to lead a shard, or leads a shard in a later term: Host.Led has the
 	// shards. The function must not block. May be nil.
 	Leads func()
@@ -73,21 +76,21 @@ type Config struct {
 	// QueuedBytes is how much may wait for the next batches of one shard. Zero stands for pipeline.DefaultQueuedBytes.
 	QueuedBytes uint64
 	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects the shard
-	// may have, and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. The leader's
-	// quota of objects counts, and of the quotas of bytes the least of the hosts with a replica.
+	// may have, and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. The
+	// leader's quota of objects counts, and of the quotas of bytes the least of the hosts with a replica.
 	ShardObjects uint64
 	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
-	// AcquireDelay is how long an acquire that will be queued, or a command of a member of a process from which nothing
-	// follows without other members, may wait for further commands in the log. Zero means
-	// DefaultAcquireDelay; below zero the acquire does not wait, for tests of queues.
+	// AcquireDelay is how long an acquire that will be queued, or a command of a member of a process from which
+	// nothing follows without other members, may wait for further commands in the log. Zero means DefaultAcquireDelay;
+	// below zero the acquire does not wait, for tests of queues.
 	AcquireDelay time.Duration
-	// Guard returns why this host must refuse writes at the moment, nil if it need not: its disk is nearly full. May be
-	// nil.
-	Guard func() error
-	// Memory returns why this host must refuse what grows at the moment, a shard.ErrMemoryFull, nil if it need not. May
+	// Guard returns why this host must refuse writes at the moment, nil if it need not: its disk is nearly full. May
 	// be nil.
+	Guard func() error
+	// Memory returns why this host must refuse what grows at the moment, a shard.ErrMemoryFull, nil if it need not.
+	// May be nil.
 	Memory func() error
 	// Fits returns why the memory of this host does not hold another state of so many bytes, in the measure of quotas,
 	// nil if it does. May be nil.

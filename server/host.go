@@ -87,7 +87,7 @@ func Open(config Config) (*Host, error) {
 			AdminAddress: config.AdminAddress, Version: config.Version, Level: config.Level,
 		},
 		Cluster: config.Cluster, Hosts: config.Hosts, Incarnations: config.Founders, Shards: config.Shards,
-		Gained: config.Replicas, Calls: config.Calls, Show: h.showSession, Apart: config.Apart,
+		Gained: config.Replicas, Calls: config.Calls, Rejoin: config.Rejoin, Show: h.showSession, Apart: config.Apart,
 		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
 		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), DigestInterval: config.DigestInterval,
 		Halt: config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,

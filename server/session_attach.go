@@ -217,6 +217,7 @@ func (a *attach) attach() {
 	var lost *lease.Holder
 	verdict := c.attachAndAnswer(a.id, view.Node, rp, a.request, &answer, func() (v lease.Verdict) {
 		lost, v = rp.Leases.Attach(a.id, c.holder, a.sequence, now)
+		c.host.addLost(&answer.Lease)
 		return v
 	})
 	if lost != nil {

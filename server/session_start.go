@@ -99,8 +99,10 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 	answer := protocol.SessionStartAnswer{SessionID: uint64(id), Lease: c.host.lease(&s.node, s.command.Timeout)}
 	rp.RelyOnGrace()
 	verdict := c.attachAndAnswer(id, s.node.ID, rp, s.id, &answer, func() lease.Verdict {
-		return rp.Leases.Start(id, s.node.ID, time.Duration(s.command.Timeout)*time.Millisecond, c.holder, s.sequence,
+		v := rp.Leases.Start(id, s.node.ID, time.Duration(s.command.Timeout)*time.Millisecond, c.holder, s.sequence,
 			c.host.config.Clock())
+		c.host.addLost(&answer.Lease)
+		return v
 	})
 	switch verdict {
 	case lease.Attached:
@@ -115,6 +117,14 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 	}
 	c.host.metrics.Answered(s.kind, c.host.set.Clock()-s.started)
 	rp.Mark(c)
+}
+
+// addLost adds to the lease of a session that was just attached what the session has lost. What a shard loses later is
+// pushed to the attached sessions.
+func (h *Host) addLost(l *protocol.Lease) {
+	for _, fence := range h.set.Lost() {
+		l.Lost.Append(protocol.OrderID(fence))
+	}
 }
 
 // lease is the terms that a client may count on.

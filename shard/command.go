@@ -64,6 +64,11 @@ const (
 	// spaces drawn before, above all numbers that the session has used here, and no lower than Count. Number in the
 	// answer is the number before the first of the space. Uses Session, Key, Count.
 	CmdSessionNumbers CommandKind = 15
+
+	// CmdGroupWait begins the wait of a shard that was made anew: the leader knows that no host acts for an earlier
+	// group any more. The wait lasts for Timeout (ms), and no shorter than the longest timeout of the group. With
+	// FlagOperator the command ends the wait, by an operator's order. Uses Term, Count (the group), Timeout, Flags.
+	CmdGroupWait CommandKind = 22
 )
 
 // CommandFlags modify a command.
@@ -74,7 +79,8 @@ const (
 	FlagEphemeral CommandFlags = 1 << 0
 	// FlagForce on delete: even with owners or waiters.
 	FlagForce CommandFlags = 1 << 1
-	// FlagOperator on session end: an operator ends the session, not its client.
+	// FlagOperator on session end: an operator ends the session, not its client. On group wait: an operator ends the
+	// wait.
 	FlagOperator CommandFlags = 1 << 2
 	// FlagFailed on a reply: the member could not do what the request asked for. Data is a text with the reason.
 	FlagFailed CommandFlags = 1 << 3
@@ -199,6 +205,7 @@ var commandNames = [256]string{
 	CmdNodeLimits:     "node-limits",
 	CmdDue:            "due",
 	CmdSessionNumbers: "session-numbers",
+	CmdGroupWait:      "group-wait",
 }
 
 // String returns the name of the kind in logs and golden scripts.

@@ -30,11 +30,6 @@ func ended(state *shard.State, id shard.SessionID) bool {
 	return slices.Contains(state.Pending, shard.PendingState{Session: id})
 }
 
-// old reports whether a session is of an earlier group of replicas: no read shows it, and it is not over.
-func old(state *shard.State, s *shard.SessionState) bool {
-	return s.Home && s.ID.Counter() <= state.Group.LastBefore
-}
-
 // deleted reports whether a semaphore is deleted and still has links.
 func deleted(state *shard.State, sem *shard.SemaphoreState) bool {
 	return slices.Contains(state.Pending, shard.PendingState{Node: sem.Node, Name: sem.Name, Deleting: true})
@@ -97,13 +92,6 @@ func checkSessionReads(m *shard.Machine, state *shard.State) error {
 			}
 			continue
 		}
-		if old(state, s) {
-			if _, known := m.Session(s.ID); known || m.KeyMatches(s.ID, []byte(s.Key)) ||
-				m.Liveness(s.ID) != shard.Alive {
-				return fmt.Errorf("session %v is old and is there, or is over", s.ID)
-			}
-			continue
-		}
 		if got, known := m.DescribeSession(s.ID); !known || got != view {
 			return fmt.Errorf("DescribeSession %v: %+v, not %+v", s.ID, got, view)
 		}
@@ -152,7 +140,7 @@ func checkSessionLists(m *shard.Machine, state *shard.State) error {
 	for _, n := range state.Nodes {
 		var want, got []shard.SessionView
 		for i := range state.Sessions {
-			if s := &state.Sessions[i]; s.Home && s.Node == n.ID && !ended(state, s.ID) && !old(state, s) {
+			if s := &state.Sessions[i]; s.Home && s.Node == n.ID && !ended(state, s.ID) {
 				want = append(want, viewOf(state, s))
 			}
 		}

@@ -227,7 +227,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		}
 		s := m.sessions.at(t.session)
 		switch isNew = c.Number > s.applied; {
-		case s.ending || s.old:
+		case s.ending:
 			m.answer(protocol.StatusSessionExpired)
 			return
 		case m.nodeOf(s) != t.node:
@@ -291,7 +291,7 @@ func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
 	if e.Status == protocol.StatusOverloaded {
 		// There may be room later: the number stands for the same command then.
 		s.applied = before
-		if left := m.group.quietFor(m.clock.Now); left > 0 {
+		if left := m.group.Left(m.clock.Now); left > 0 {
 			e.Timeout, e.Body = left, cmp.Or(e.Body, QuietReason)
 			s.applied = max(before, c.Acked) // what a lost replica has answered is not carried out again
 		}

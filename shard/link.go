@@ -215,7 +215,7 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 // for people.
 func (m *Machine) admitsLink(session handle) (refusal protocol.Status, why string) {
 	switch {
-	case m.clock.Now < m.group.QuietUntil:
+	case m.group.Waits(m.clock.Now):
 		return protocol.StatusOverloaded, QuietReason
 	case m.rules >= linksPerSession && m.sessions.at(session).linkCount >= uint32(m.bounds.SessionLinks):
 		return protocol.StatusPreconditionFailed, "the session has as many links as it may have"

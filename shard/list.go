@@ -164,7 +164,7 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 		s := m.sessions.at(h)
 		after = s.id
 		looked++
-		if s.home && !s.ending && !s.old {
+		if s.home && !s.ending {
 			dst = append(dst, m.readSession(s))
 			limit--
 		}

@@ -24,17 +24,17 @@ type Directory interface {
 }
 
 // Liveness answers for sessions with their home in this shard. A missing session is dead only if the replica has seen
-// the creation of the session or of a later session: ids only grow. For a while after a renewal of the shard, sessions
-// that only lost replicas may have seen are unknown.
+// the creation of the session or of a later session: ids only grow. During the wait after a renewal of the shard,
+// all sessions of before are unknown.
 func (m *Machine) Liveness(id SessionID) Liveness {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	switch {
 	case !m.slots.Has(id.Slot()):
 		return Unknown
-	case m.sessions.unended(id) != 0:
+	case m.sessions.alive(id) != 0:
 		return Alive
-	case id.Counter() > m.lastSession || m.group.mayHaveLost(id, m.clock.Now):
+	case id.Counter() > m.lastSession || id.Counter() <= m.group.Before && m.group.Waits(m.clock.Now):
 		return Unknown
 	}
 	return Dead

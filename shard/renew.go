@@ -9,9 +9,9 @@ import (
 )
 
 // A data shard that has lost its majority for good is made anew, as a new group of replicas, from the state of the
-// furthest survivor, while the other shards of the cluster go on. So guests live on, with their numbers. Clients of the
-// lost replicas may believe in their sessions: the new group calls no session dead before the session's time is up.
-// DESIGN.md, section 14, has the argument.
+// furthest survivor, while the other shards of the cluster go on. So guests live on, with their numbers. Sessions of
+// the home and all holdings end. Clients of the lost replicas may believe in them for a while, whether the survivor
+// knows of them or not: one wait covers all of them. DESIGN.md, section 14, has the argument.
 
 // Renewal says how a shard is made anew.
 type Renewal struct {
@@ -19,45 +19,61 @@ type Renewal struct {
 	Group uint64
 	// Jump is by how much order ids, revisions and the counters of objects grow.
 	Jump Jump
-	// Committed is a machine with only what the survivor knows to be committed, or nil. The renewed machine may have
-	// applied more, which the lost replicas may have undone: sessions that end there live on.
-	Committed *Machine
 	// Counted are the highest counters that other hosts know of, zeros if no host knows any.
 	Counted Counters
-	// Quiet is for how long nothing is granted at the least: twice the largest grace of a node, and the time of a look,
-	// in milliseconds. Owners with longer timeouts are waited for, too, and half of Quiet after their timeouts.
-	Quiet uint64
-	// Unknown is for how long no session is dead that only the lost replicas may have known: the longest timeout of a
-	// session and the largest grace of a node, in milliseconds.
-	Unknown uint64
+	// Longest is the longest session timeout that the meta shard has on record for the shard.
+	Longest Longest
+}
+
+// Longest is the session with the longest timeout of a shard. The session is 0 for a timeout that a client has asked
+// for and that no session has yet.
+type Longest struct {
+	Timeout uint64 // milliseconds
+	Session SessionID
+}
+
+// Over returns the longer one, and of equals the one with the lower session.
+func (l Longest) Over(other Longest) Longest {
+	if other.Timeout > l.Timeout || other.Timeout == l.Timeout && other.Session < l.Session {
+		return other
+	}
+	return l
 }
 
 // lossJump is by how much the losses of a guest grow: the survivor may not have known all losses that the guest's home
-// has heard of.
+// has heard of, and later losses must count above them.
 const lossJump = 1 << 20
 
 // QuietReason is the text for people with which commands are refused while nothing is granted after a renewal.
-const QuietReason = "the shard lost its majority and was made anew a moment ago: nothing is granted until all " +
-	"clients have had time to notice what they have lost"
+const QuietReason = "the shard lost its majority and was made anew: nothing is granted until no client of before can " +
+	"believe in what it held (signalbox check shows how long that takes)"
 
 // Group is the group of replicas of a shard that was made anew. All is zero for a shard with the group of its birth.
+//
+// Until is the end of the wait: until then no session is given a holding, and no session of an earlier group is called
+// dead. 0 says that the wait has not begun: some host may still act for an earlier group.
 type Group struct {
 	Number uint64
-	// Began is the time of the shard at the renewal. Nothing is granted before QuietUntil, and before UnknownUntil no
-	// session is dead that may have been lost.
-	Began, QuietUntil, UnknownUntil uint64
-	// Sessions at home with counters up to LastBefore are of earlier groups. Up to LastKnown the group knows what has
-	// become of them. Above, sessions that the group does not know may have been lost.
-	LastKnown, LastBefore uint64
+	Began  uint64 // the time of the shard at the renewal
+	Until  uint64
+	// Before is the last counter of a session of an earlier group.
+	Before uint64
+	// Longest is the longest timeout of a session that an earlier group may have granted.
+	Longest Longest
 }
 
-// quietFor returns for how many milliseconds nothing is granted.
-func (g *Group) quietFor(now uint64) uint64 { return g.QuietUntil - min(now, g.QuietUntil) }
+// Waits reports whether clients may believe in what they held before the renewal.
+func (g *Group) Waits(now uint64) bool { return g.Number != 0 && (g.Until == 0 || now < g.Until) }
 
-// mayHaveLost reports whether a session that the group does not know may be alive, because a lost replica has made the
-// session.
-func (g *Group) mayHaveLost(id SessionID, now uint64) bool {
-	return now < g.UnknownUntil && g.LastKnown < id.Counter() && id.Counter() <= g.LastBefore
+// Left returns for how many milliseconds the shard waits at the least.
+func (g *Group) Left(now uint64) uint64 {
+	switch {
+	case !g.Waits(now):
+		return 0
+	case g.Until == 0:
+		return max(g.Longest.Timeout, 1)
+	}
+	return g.Until - now
 }
 
 // Group returns the group of replicas of the shard.
@@ -70,7 +86,7 @@ func (m *Machine) Group() Group {
 // Renew makes the machine of a new group of replicas from a machine with all entries that the furthest survivor has, or
 // from an empty machine if there is no survivor. The machine may have applied entries that no majority had: a leader
 // would commit those too. The machine stays as it is, and must not change meanwhile. The new machine has all objects
-// that do not end with their links, and all sessions, without links.
+// that do not end with their links, and all guests, without links.
 func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	if r.Group <= m.group.Number {
 		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.group.Number)
@@ -83,15 +99,16 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	made := New(Options{Shard: uint64(m.class), History: m.history.limit, Bounds: m.bounds})
 	made.slots = m.slots
 	made.beginWith(next, m.quota)
-	made.group = r.begin(m, next)
+	longest := r.Longest.Over(m.Longest())
+	if m.group.Waits(m.clock.Now) {
+		longest = longest.Over(m.group.Longest)
+	}
+	made.group = Group{Number: r.Group, Began: next.clock.Now, Before: next.LastSession, Longest: longest}
 	n := renewal{jump: r.Jump.Others, now: next.clock.Now}
 	if err := m.renewInto([]*Machine{made}, func(NodeID) bool { return true }, &n); err != nil {
 		return nil, err
 	}
-	made.takeSessions(m, func(*session) bool { return true })
-	if r.Committed != nil {
-		made.takeSessions(r.Committed, func(s *session) bool { return s.home && made.sessions.find(s.id) == 0 })
-	}
+	made.takeGuests(m)
 	for _, id := range m.dropping {
 		if n := made.nodes[id]; n != nil {
 			n.dropping = true
@@ -101,57 +118,31 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	return made, nil
 }
 
-// begin returns the group that goes on after the group of a machine.
-func (r *Renewal) begin(after *Machine, b beginning) Group {
-	now := b.clock.Now
-	g := Group{
-		Number: r.Group, Began: now, QuietUntil: now + max(r.Quiet, after.longestOwner()+r.Quiet/2),
-		UnknownUntil: now + r.Unknown,
-		LastBefore:   b.LastSession,
-	}
-	if r.Committed != nil {
-		g.LastKnown = r.Committed.lastSession
-	}
-	if now < after.group.UnknownUntil {
-		g.LastKnown = min(g.LastKnown, after.group.LastKnown) // what the group before may have lost may still be alive
-	}
-	return g
-}
-
-// longestOwner is the longest timeout of the sessions of this home that have a part in an object. A client that reaches
-// no host believes in its session for so long.
-func (m *Machine) longestOwner() (longest uint64) {
-	for h := handle(1); h < m.sessions.used; h++ {
-		if s := m.sessions.at(h); s.home && s.linkCount > s.waits {
-			longest = max(longest, uint64(s.timeout))
-		}
+// Longest returns the session of this home with the longest timeout.
+func (m *Machine) Longest() (longest Longest) {
+	for at, over := Cursor(0), false; !over; {
+		at, over = m.WalkSessions(at, func(v SessionView) {
+			if v.Home {
+				longest = longest.Over(Longest{v.Timeout, v.ID})
+			}
+		})
 	}
 	return longest
 }
 
-// takeSessions puts sessions of an earlier machine on record, unless the sessions have ended.
-func (m *Machine) takeSessions(from *Machine, takes func(*session) bool) {
+// takeGuests puts the guests of an earlier machine on record, without links. Answers that gave or promised a guest a
+// part in an object are over.
+func (m *Machine) takeGuests(from *Machine) {
 	for h := handle(1); h < from.sessions.used; h++ {
-		if s := from.sessions.at(h); s.id != 0 && !s.ending && takes(s) {
-			m.takeSession(from, s)
+		if s := from.sessions.at(h); s.id != 0 && !s.home && !s.ending {
+			m.takeGuest(from, s)
 		}
 	}
 }
 
-// takeSession puts a session of the machine before on record, without links. Answers that gave or promised the session
-// a part in an object are over. The losses of every guest jump, so that the guest's client looks at what it holds: the
-// survivor may not have known all of the guest's links.
-func (m *Machine) takeSession(from *Machine, was *session) {
+func (m *Machine) takeGuest(from *Machine, was *session) {
 	s := m.sessions.at(m.addSession(was.id, m.restoredNode(from.nodeOf(was).id)))
-	client := from.sessions.clientOf(was)
-	m.sessions.note(s, &client)
-	s.description = m.sessions.texts.keep(from.sessions.texts.bytes(was.description))
-	s.created, s.timeout = was.created, was.timeout
-	s.key, s.keyLen = was.key, was.keyLen
-	s.applied, s.acked, s.numberSpace = was.applied, was.acked, was.numberSpace
-	if !s.home {
-		s.losses = was.losses + lossJump
-	}
+	s.applied, s.acked, s.losses = was.applied, was.acked, was.losses+lossJump
 	answers := slices.Clone(from.sessions.answersOf(was))
 	m.sessions.setAnswers(s, answers)
 	for i := range answers {
@@ -165,8 +156,26 @@ func (m *Machine) takeSession(from *Machine, was *session) {
 	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-SessionBytes)
 }
 
+// groupWait begins the wait of the group: no host acts for an earlier group any more. An operator ends the wait.
+func (m *Machine) groupWait(c *Command) {
+	g := &m.group
+	if c.Count != g.Number || c.Count == 0 {
+		m.answer(protocol.StatusStale)
+		return
+	}
+	switch {
+	case c.Flags&FlagOperator != 0 && g.Waits(m.clock.Now):
+		g.Until = max(m.clock.Now, 1)
+	case g.Until == 0:
+		g.Until = m.clock.Now + max(c.Timeout, g.Longest.Timeout, 1)
+	}
+	m.answer(protocol.StatusSuccess)
+}
+
 func (g *Group) append(dst []byte) []byte {
-	for _, n := range [...]uint64{g.Number, g.Began, g.QuietUntil, g.UnknownUntil, g.LastKnown, g.LastBefore} {
+	for _, n := range [...]uint64{
+		g.Number, g.Began, g.Until, g.Before, g.Longest.Timeout, uint64(g.Longest.Session),
+	} {
 		dst = binary.AppendUvarint(dst, n)
 	}
 	return dst
@@ -175,12 +184,11 @@ func (g *Group) append(dst []byte) []byte {
 // group reads a group of a shard that has given sessions up to a counter.
 func (r *reader) group(lastSession uint64) (g Group) {
 	for _, to := range []*uint64{
-		&g.Number, &g.Began, &g.QuietUntil, &g.UnknownUntil, &g.LastKnown, &g.LastBefore,
+		&g.Number, &g.Began, &g.Until, &g.Before, &g.Longest.Timeout, (*uint64)(&g.Longest.Session),
 	} {
 		*to = r.uvarint()
 	}
-	r.must(g.LastKnown <= g.LastBefore && g.LastBefore <= lastSession && (g.Number != 0 || g == Group{}),
-		"a group of replicas that is not sound")
+	r.must(g.Before <= lastSession && (g.Number != 0 || g == Group{}), "a group of replicas that is not sound")
 	return g
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-const quietMillis = 2_000
+const waitMillis = 12_000
 
 // renew makes the shard of a bed anew, under a leader of the new group, with other sessions.
 func (b *bed) renew(t *testing.T) {
@@ -19,13 +19,14 @@ func (b *bed) renew(t *testing.T) {
 	if groupRecorded > level.Newest {
 		t.Skip("of a level that this build cannot follow")
 	}
-	made, err := b.m.Renew(Renewal{Group: 1, Jump: JumpOver(0), Quiet: quietMillis, Unknown: 10_000, Committed: b.m})
+	made, err := b.m.Renew(Renewal{Group: 1, Jump: JumpOver(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.m = restored(t, save(t, prepare(t, made)))
 	b.one.Stamp.Elapsed = 0
 	b.do(Command{Kind: CmdLead, Term: 1})
+	b.do(Command{Kind: CmdGroupWait, Term: 1, Count: 1, Timeout: waitMillis})
 	for i := range b.ids {
 		b.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000})
 		b.ids[i] = b.result().Session
@@ -40,8 +41,8 @@ func mustBe(t *testing.T, what string, e *Effect, status protocol.Status) {
 	}
 }
 
-// TestARenewedRolloutGetsItsInstancesAfterTheQuiet: its versions and targets are there, and grow from where they were.
-func TestARenewedRolloutGetsItsInstancesAfterTheQuiet(t *testing.T) {
+// TestARenewedRolloutGetsItsInstancesAfterTheWait: its versions and targets are there, and grow from where they were.
+func TestARenewedRolloutGetsItsInstancesAfterTheWait(t *testing.T) {
 	b := rolloutBed(t, 1)
 	b.joinRollout(0, "a", "sas")
 	b.lead(0)
@@ -54,12 +55,12 @@ func TestARenewedRolloutGetsItsInstancesAfterTheQuiet(t *testing.T) {
 	}
 	mustBe(t, "a publication", b.publish(rolloutkind.Publication{}), protocol.StatusSuccess)
 	mustBe(t, "joining", b.joinRollout(0, "a", "sas"), protocol.StatusOverloaded)
-	b.one.Stamp.Elapsed = b.m.group.QuietUntil - b.m.group.Began
+	b.one.Stamp.Elapsed = waitMillis
 	mustBe(t, "joining later", b.joinRollout(0, "a", "sas"), protocol.StatusSuccess)
 }
 
-// TestARenewedProcessGetsItsMembersAfterTheQuiet: the process is there, and no process is made by joining before.
-func TestARenewedProcessGetsItsMembersAfterTheQuiet(t *testing.T) {
+// TestARenewedProcessGetsItsMembersAfterTheWait: the process is there, and no process is made by joining before.
+func TestARenewedProcessGetsItsMembersAfterTheWait(t *testing.T) {
 	r := running(t, 3, processSpec)
 	epoch := r.epoch()
 	r.renew(t)
@@ -73,7 +74,7 @@ func TestARenewedProcessGetsItsMembersAfterTheQuiet(t *testing.T) {
 	if n := r.m.Count(); n.Links != 0 || n.Objects != 1 {
 		t.Errorf("%+v", n)
 	}
-	r.one.Stamp.Elapsed = r.m.group.QuietUntil - r.m.group.Began
+	r.one.Stamp.Elapsed = waitMillis
 	if e := r.join(0, processkind.Arrival{}); e.Status != protocol.StatusSuccess || uint64(e.Order) <= epoch {
 		t.Errorf("%v as %d, the last epoch was %d", e.Status, e.Order, epoch)
 	}

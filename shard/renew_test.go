@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-const quiet, unknown = 2_000, 30_000 // milliseconds
+// longest is the longest timeout that the meta shard knows of, in milliseconds, and patience how long the leader waits.
+const longest, patience = 20_000, 30_000
 
 // lowerSlots are the slots of the shard.
 var lowerSlots = func() (s shard.SlotSet) {
@@ -104,7 +105,7 @@ func (s *survivor) session() shard.SessionID {
 func (s *survivor) renewed(change ...func(*shard.Renewal)) *survivor {
 	s.t.Helper()
 	r := shard.Renewal{
-		Group: s.Group().Number + 1, Jump: shard.JumpOver(0), Quiet: quiet, Unknown: unknown, Committed: s.Machine,
+		Group: s.Group().Number + 1, Jump: shard.JumpOver(0), Longest: shard.Longest{Timeout: longest},
 	}
 	for _, f := range change {
 		f(&r)
@@ -120,6 +121,12 @@ func (s *survivor) renewed(change ...func(*shard.Renewal)) *survivor {
 	next.Machine = made
 	next.lead()
 	return &next
+}
+
+// beginWait begins the wait.
+func (s *survivor) beginWait(wait uint64) {
+	s.t.Helper()
+	s.must(shard.Command{Kind: shard.CmdGroupWait, Term: s.term, Count: s.Group().Number, Timeout: wait})
 }
 
 // TestNoNumberIsCarriedOutTwiceAfterARenewal: what a guest sends again is answered as before, but for what the guest
@@ -153,46 +160,92 @@ func TestNoNumberIsCarriedOutTwiceAfterARenewal(t *testing.T) {
 	}
 }
 
-// TestARenewedShardGrantsNothingForAWhile: an acquire is refused until the time of the shard has come, under its
-// number, with the time that is left. Data changes meanwhile. The next fence is above all of the group before.
-func TestARenewedShardGrantsNothingForAWhile(t *testing.T) {
+// TestARenewedShardGrantsNothingUntilItsWaitIsOver: an acquire is refused under its number, with the time that is left
+// at the least. The wait begins only by a command of the leader. Data changes meanwhile. The next fence is
+// above all of the group before.
+func TestARenewedShardGrantsNothingUntilItsWaitIsOver(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	s.must(s.acquire(s.guest, 1))
 	next := s.renewed()
-	next.elapsed = 500
-	for range 2 {
+	next.elapsed = 1 << 40
+	refused := func(left uint64) {
+		t.Helper()
 		e := next.do(next.acquire(s.guest, 2))
-		if next.want(e, protocol.StatusOverloaded); e.Timeout != quiet-500 || e.Body != shard.QuietReason {
-			t.Errorf("refused for %d ms with %q", e.Timeout, e.Body)
+		if next.want(e, protocol.StatusOverloaded); e.Timeout != left || e.Body != shard.QuietReason {
+			t.Errorf("refused for %d ms with %q, want %d", e.Timeout, e.Body, left)
 		}
+	}
+	refused(longest)
+	next.beginWait(patience)
+	next.elapsed += 500
+	next.beginWait(1) // once
+	for range 2 {
+		refused(patience - 500)
 	}
 	next.want(next.do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Name: nameHere("new"), Session: s.guest,
 		Number: 2, Count: 1, Flags: shard.FlagEphemeral}), protocol.StatusOverloaded)
 	next.must(next.write(0, 0, 0, "meanwhile"))
 	next.must(shard.Command{Kind: shard.CmdRelease, Node: 1, Name: s.lock, Session: s.guest, Number: 2})
-	next.elapsed = quiet
+	next.elapsed += patience
 	e := next.must(next.acquire(s.guest, 3))
 	if e.Flags&shard.FlagAcquired == 0 || e.Order <= shard.OrderID(1)<<50 || e.Order%(shard.MaxShard+1) != 3 {
 		t.Errorf("acquired as %d, flags %b", e.Order, e.Flags)
 	}
 }
 
-// TestTheQuietLastsAsLongAsAnOwnerMayBelieve: an owner that reaches no host believes for the timeout of its session.
-func TestTheQuietLastsAsLongAsAnOwnerMayBelieve(t *testing.T) {
+// TestTheWaitLastsAsLongAsAClientMayBelieve: a client that reaches no host believes for the timeout of its session,
+// whether the survivor has the session or only the meta shard heard of it, and also in a second renewal.
+func TestTheWaitLastsAsLongAsAClientMayBelieve(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
-	idle := s.renewed().Group()
-	if idle.QuietUntil-idle.Began != quiet {
-		t.Errorf("quiet for %d ms where no session of the home owns anything", idle.QuietUntil-idle.Began)
+	want := func(of *survivor, l shard.Longest) {
+		t.Helper()
+		if got := of.Group().Longest; got != l {
+			t.Errorf("waits for %+v, want %+v", got, l)
+		}
+		of.beginWait(1)
+		if g := of.Group(); g.Until != of.Time()+l.Timeout {
+			t.Errorf("at %d the wait ends at %d", of.Time(), g.Until)
+		}
 	}
-	s.must(s.acquire(s.session(), 1))
-	if g := s.renewed().Group(); g.QuietUntil-g.Began != 5_000+quiet/2 {
-		t.Errorf("quiet for %d ms beside an owner with a timeout of 5 s", g.QuietUntil-g.Began)
+	want(s.renewed(), shard.Longest{Timeout: longest})
+	id := s.must(shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Slot: 7, Timeout: 60_000}).Session
+	next := s.renewed()
+	want(next, shard.Longest{Timeout: 60_000, Session: id})
+	want(next.renewed(), shard.Longest{Timeout: 60_000, Session: id})
+	next.elapsed += 60_000
+	next.must(next.write(0, 0, 0, "time goes on"))
+	want(next.renewed(), shard.Longest{Timeout: longest})
+}
+
+// TestAnOperatorEndsTheWait: at once, and of the present group only.
+func TestAnOperatorEndsTheWait(t *testing.T) {
+	s := newSurvivor(t, level.Newest)
+	lost := s.session()
+	end := func(of *survivor, group uint64) shard.Effect {
+		return of.do(shard.Command{Kind: shard.CmdGroupWait, Term: of.term, Count: group, Flags: shard.FlagOperator})
+	}
+	s.want(end(s, 0), protocol.StatusStale)
+	for _, begun := range []bool{false, true} {
+		next := s.renewed()
+		next.elapsed = 100
+		if begun {
+			next.beginWait(patience)
+		}
+		for _, group := range []uint64{0, 2} {
+			next.want(end(next, group), protocol.StatusStale)
+		}
+		next.want(next.do(next.acquire(s.guest, 1)), protocol.StatusOverloaded)
+		next.want(end(next, 1), protocol.StatusSuccess)
+		next.must(next.acquire(s.guest, 1))
+		if is := next.Liveness(lost); is != shard.Dead {
+			t.Errorf("a session of before is %d", is)
+		}
 	}
 }
 
-// TestWhatTheQuietAcknowledgesIsNotCarriedOut: a number that a lost replica has answered, and that the session has
+// TestWhatTheWaitAcknowledgesIsNotCarriedOut: a number that a lost replica has answered, and that the session has
 // acknowledged with a refused acquire, comes late.
-func TestWhatTheQuietAcknowledgesIsNotCarriedOut(t *testing.T) {
+func TestWhatTheWaitAcknowledgesIsNotCarriedOut(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	s.must(s.write(s.guest, 1, 0, "first"))
 	next := s.renewed()
@@ -200,7 +253,8 @@ func TestWhatTheQuietAcknowledgesIsNotCarriedOut(t *testing.T) {
 	c.Acked = 2
 	next.want(next.do(c), protocol.StatusOverloaded)
 	next.want(next.do(next.write(s.guest, 2, 1, "lost")), protocol.StatusStale)
-	next.elapsed = quiet
+	next.beginWait(1)
+	next.elapsed = longest
 	next.must(c)
 }
 
@@ -210,11 +264,15 @@ func TestAShardIsMadeAnewFromNothing(t *testing.T) {
 	empty := *s
 	empty.Machine = shard.New(shard.Options{Shard: 3, Slots: lowerSlots})
 	counted := shard.Counters{LastOrder: 1 << 55, LastRevision: 1 << 50, LastSession: 1 << 40}
-	next := empty.renewed(func(r *shard.Renewal) { r.Committed, r.Counted = nil, counted })
+	next := empty.renewed(func(r *shard.Renewal) { r.Counted = counted })
 	if next.Level() < 10 {
 		t.Errorf("level %d", next.Level())
 	}
-	next.elapsed = quiet
+	if is := next.Liveness(shard.NewSessionID(7, counted.LastSession)); is != shard.Unknown {
+		t.Errorf("a session of before is %d", is)
+	}
+	next.beginWait(1)
+	next.elapsed = longest
 	next.must(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: s.lock, Count: 1})
 	id := next.session()
 	e := next.must(next.acquire(id, 1))
@@ -223,9 +281,6 @@ func TestAShardIsMadeAnewFromNothing(t *testing.T) {
 	}
 	if d := next.State().Semaphores[0].Revision; d <= counted.LastRevision {
 		t.Errorf("revision %d", d)
-	}
-	if is := next.Liveness(shard.NewSessionID(7, counted.LastSession)); is != shard.Unknown {
-		t.Errorf("a session of before is %d", is)
 	}
 }
 
@@ -252,15 +307,15 @@ func TestGroupsOfAShardOnlyRise(t *testing.T) {
 	}
 }
 
-// TestADropGoesOnAfterARenewal: sessions of the node end with it, and nothing of it is used.
+// TestADropGoesOnAfterARenewal: what guests have of the node ends with it, and nothing of it is used.
 func TestADropGoesOnAfterARenewal(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
-	id := s.session()
+	s.must(s.write(s.guest, 1, 0, "x"))
 	s.must(shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: 1}) // the lock
 	next := s.renewed()
-	next.want(next.do(next.acquire(s.guest, 1)), protocol.StatusNotFound)
+	next.want(next.do(next.acquire(s.guest, 2)), protocol.StatusNotFound)
 	next.must(shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: 9})
-	if n := next.Count(); n.Nodes != 0 || n.Sessions != 0 || next.Liveness(id) != shard.Dead {
+	if n := next.Count(); n.Nodes != 0 || n.Sessions != 0 {
 		t.Errorf("%+v", n)
 	}
 }

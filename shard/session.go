@@ -27,7 +27,6 @@ type session struct {
 	waits       uint32 // how many of the links do not own
 	stamp       uint32
 	home        bool
-	old         bool // at home, of an earlier group of the shard: see Renew
 	ending      bool // ended, with some of its links pending
 	keyLen      uint8
 	key         [MaxKey]byte
@@ -83,16 +82,8 @@ func (st *sessionStore) find(id SessionID) handle {
 	return 0
 }
 
-// alive returns the session, or zero for a session that is unknown, has ended, or is old.
+// alive returns the session, or zero for a session that is unknown or has ended.
 func (st *sessionStore) alive(id SessionID) handle {
-	if h := st.unended(id); h != 0 && !st.at(h).old {
-		return h
-	}
-	return 0
-}
-
-// unended returns the session, or zero for a session that is unknown or has ended. Old sessions are found.
-func (st *sessionStore) unended(id SessionID) handle {
 	if h := st.find(id); h != 0 && !st.at(h).ending {
 		return h
 	}
@@ -110,7 +101,6 @@ func (m *Machine) addSession(id SessionID, n *node) handle {
 	if s.home = m.slots.Has(id.Slot()); !s.home {
 		m.guests++
 	}
-	s.old = s.home && id.Counter() <= m.group.LastBefore
 	m.sessions.slots[id.Slot()].insert(sessionHash(id), h)
 	m.sessions.byID.insert(&n.ids, h, &m.sessions)
 	n.sessions++

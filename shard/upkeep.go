@@ -35,6 +35,7 @@ var upkeeps = [256]upkeep{
 	CmdDigestTake:     {run: func(m *Machine, _ *Command) { m.answer(protocol.StatusSuccess) }},
 	CmdDigestCompare:  {run: func(m *Machine, _ *Command) { m.answer(protocol.StatusSuccess) }},
 	CmdNodeLimits:     {run: (*Machine).nodeLimits},
+	CmdGroupWait:      {run: (*Machine).groupWait, fenced: true},
 }
 
 // listFits is the form of commands with a list of sessions or waiters.
@@ -78,7 +79,7 @@ func (m *Machine) endAll(ids []SessionID, home bool, reason protocol.EndReason) 
 		if m.left <= 0 {
 			return false
 		}
-		if h := m.sessions.unended(id); h != 0 && m.sessions.at(h).home == home {
+		if h := m.sessions.alive(id); h != 0 && m.sessions.at(h).home == home {
 			m.endSession(h, reason)
 		}
 	}
@@ -135,13 +136,13 @@ func (m *Machine) Clock() clock.Clock {
 // Time returns the time of the shard in milliseconds. It only grows, and only with the log.
 func (m *Machine) Time() uint64 { return m.Clock().Now }
 
-// NextAlarm returns the time of the shard at the next alarm; ok is false if there is no alarm. The end of the time
-// during which sessions are unknown after a renewal counts as an alarm, so that the time goes on until then.
+// NextAlarm returns the time of the shard at the next alarm; ok is false if there is no alarm. The end of the
+// wait after a renewal counts as an alarm, so that the time goes on until then.
 func (m *Machine) NextAlarm() (at uint64, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	_, at, ok = m.alarms.First()
-	if until := m.group.UnknownUntil; m.clock.Now < until && (!ok || until < at) {
+	if until := m.group.Until; m.clock.Now < until && (!ok || until < at) {
 		return until, true
 	}
 	return at, ok

@@ -266,6 +266,7 @@ func heavyUpkeep() map[CommandKind]func() (*bed, Command) {
 		CmdDigestTake:    of(Command{Kind: CmdDigestTake, Count: 1}),
 		CmdDigestCompare: of(Command{Kind: CmdDigestCompare, Count: 1, Sum: 2}),
 		CmdNodeLimits:    of(Command{Kind: CmdNodeLimits, Node: 3, Count: 5}),
+		CmdGroupWait:     of(Command{Kind: CmdGroupWait, Count: 1, Timeout: 5}),
 		CmdDue: func() (*bed, Command) {
 			b := newestBed(1)
 			b.do(Command{Kind: CmdLead, Term: 1})

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
@@ -88,13 +89,35 @@ func (a *Admin) Transfer(ctx context.Context, shard uint64, host string, by By) 
 // final; the survivor with most of the log goes on alone, and the governor adds replicas. With empty, where no host is
 // left that has anything of the shard, the shard begins without content.
 //
-// Recover returns the id of the host that goes on. The call is refused while a voter may come back: each has to be
-// silent for as long as the policy takes to call a host failed.
-func (a *Admin) Recover(ctx context.Context, shard uint64, empty bool, by By) (host uint64, err error) {
-	m := &protocol.ShardRecover{Operation: by.operation(), ShardID: shard, Empty: empty}
-	err = a.change(ctx, OpRecover, number(shard), m, &m.Operation, func(a *protocol.Answer) uint64 {
-		host = a.ShardRecover.HostID
-		return a.ShardRecover.Since
+// The call is refused while a voter may come back: each has to be silent for as long as the policy takes to call a
+// host failed.
+func (a *Admin) Recover(ctx context.Context, shard uint64, empty bool, by By) (Recovery, error) {
+	return a.recover(ctx, &protocol.ShardRecover{Operation: by.operation(), ShardID: shard, Empty: empty})
+}
+
+// AcceptOverlap ends the wait of a shard that was made anew: it grants at once, though clients may still believe in
+// what they held there, and other shards release what sessions of the shard had.
+func (a *Admin) AcceptOverlap(ctx context.Context, shard uint64, by By) error {
+	_, err := a.recover(ctx, &protocol.ShardRecover{Operation: by.operation(), ShardID: shard, AcceptOverlap: true})
+	return err
+}
+
+// Recovery is how a shard goes on that was made anew.
+type Recovery struct {
+	Host uint64 // the id of the host that goes on
+	// Wait is for how long the shard grants nothing at the least: until the lost hosts are expelled for good, and no
+	// session of before can be believed in any more. Session has the longest timeout, Longest; it is 0 if it is not
+	// known.
+	Wait, Longest time.Duration
+	Session       uint64
+}
+
+func (a *Admin) recover(ctx context.Context, m *protocol.ShardRecover) (r Recovery, err error) {
+	err = a.change(ctx, OpRecover, number(m.ShardID), m, &m.Operation, func(a *protocol.Answer) uint64 {
+		is := &a.ShardRecover
+		r = Recovery{Host: is.HostID, Wait: time.Duration(is.WaitMillis) * time.Millisecond,
+			Longest: time.Duration(is.LongestMillis) * time.Millisecond, Session: is.LongestSession}
+		return is.Since
 	})
-	return host, err
+	return r, err
 }

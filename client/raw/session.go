@@ -164,6 +164,9 @@ func (o *opening) Answered(from *conn.Conn, a *protocol.Answer) {
 	} else {
 		o.session.numbers = a.SessionAttach.NumberBase
 	}
+	if lease.Lost.Len() > 0 && !o.starts && o.session.params.Look != nil {
+		o.session.params.Look()
+	}
 	o.session.attached(o.sent, lease)
 	o.mu.Lock()
 	o.opened = true

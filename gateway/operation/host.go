@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +99,51 @@ type transferRequest struct {
 type recoverRequest struct {
 	Shard uint64 `need:"true" about:"a data shard" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
 	Empty bool   `about:"begin without content where no host is left that has anything of the shard"`
+	// AcceptOverlap ends the wait of a shard that was made anew.
+	AcceptOverlap bool `name:"accept_overlap" flag:"accept-overlap" about:"end the wait of a shard that was made anew: two clients may then own one thing"`
 	act
+}
+
+// recovered is how a shard goes on.
+type recovered struct {
+	Shard          uint64 `json:"shard"`
+	Host           uint64 `json:"host,omitempty" about:"the id of the host that goes on"`
+	GrantsAfter    string `json:"grants_after,omitempty" about:"how long the shard grants nothing at the least"`
+	LongestTimeout string `json:"longest_timeout,omitempty" about:"the longest timeout of a session that may be believed in"`
+	Session        string `json:"session,omitempty" about:"the session with that timeout, if it is known"`
+}
+
+// run makes the shard anew, or ends its wait.
+func (r *recoverRequest) run(ctx context.Context, a *admin.Admin) (*recovered, error) {
+	if r.AcceptOverlap {
+		return &recovered{Shard: r.Shard}, a.AcceptOverlap(ctx, r.Shard, r.by())
+	}
+	is, err := a.Recover(ctx, r.Shard, r.Empty, r.by())
+	if err != nil {
+		return nil, err
+	}
+	how := &recovered{Shard: r.Shard, Host: is.Host, GrantsAfter: is.Wait.String(), LongestTimeout: is.Longest.String()}
+	if is.Session != 0 {
+		how.Session = strconv.FormatUint(is.Session, 10)
+	}
+	return how, nil
+}
+
+// showRecovered says until when the shard grants nothing, and because of which session.
+func showRecovered(q *recoverRequest, r *recovered) Shown {
+	if q.AcceptOverlap {
+		return Shown{Fields: []Field{{"SHARD", r.Shard}, {"GRANTS", "at once; two clients may own one thing"}}}
+	}
+	why := "a session may have a timeout of " + r.LongestTimeout
+	if r.Session != "" {
+		why = "session " + r.Session + " has a timeout of " + r.LongestTimeout
+	}
+	return Shown{Fields: []Field{
+		{"SHARD", r.Shard}, {"HOST", r.Host}, {"GRANTS NOTHING FOR", "at least " + r.GrantsAfter},
+		{"BECAUSE", "lost hosts are expelled first, and " + why},
+		{"TIME LEFT", "signalbox check"},
+		{"END IT EARLY", fmt.Sprintf("signalbox shard recover %d --accept-overlap", r.Shard)},
+	}}
 }
 
 // recoverQuestion says what the recovery of a shard expels and gives up.
@@ -251,26 +296,41 @@ one of 0 gives its own away.`,
 			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
 				return a.Transfer(ctx, q.Shard, q.Host, q.by())
 			}),
-		govern("/shard/recover", protocol.KindShardRecover, "Makes a shard anew whose majority is lost for good",
-			func(ctx context.Context, a *admin.Admin, q *recoverRequest) (bool, error) {
-				_, err := a.Recover(ctx, q.Shard, q.Empty, q.by())
-				return err == nil, err
+		change("/shard/recover", protocol.KindShardRecover, "Makes a shard anew whose majority is lost for good",
+			func(ctx context.Context, c *client.Client, q *recoverRequest) (*recovered, error) {
+				return q.run(ctx, admin.Of(c))
 			},
 			Face{
-				Use: "shard recover SHARD [--empty]", Short: "Make a shard anew whose majority is lost for good",
+				Use:   "shard recover SHARD [--empty] [--accept-overlap]",
+				Short: "Make a shard anew whose majority is lost for good",
 				Long: `For a data shard that has lost most of its hosts for good, while the rest of the cluster
 goes on. The hosts of the lost voters are expelled, which is final. The host that is left
 with most of the shard goes on alone, and the governor adds replicas. What only the lost
 hosts had is gone: owners are owners no more, waiters wait no more, and sessions with
-their home in the shard end. For twice the longest grace period and five seconds nothing
-is granted; fencing tokens that come after are above all before.
+their home in the shard end. Fencing tokens that come after are above all before.
+
+Nothing is granted until no host acts for the lost majority any more, and no client can
+believe in what it held: until the lost hosts are expelled for good (31 seconds), all
+other hosts go by the order, and the longest session timeout and the longest grace period
+have passed. The command prints how long that is at the least, and because of which
+session; signalbox check shows the time left. Make sure that the lost hosts are switched
+off, or reach the others if they run again: they end when they do.
+
+A session of half an hour makes a shard wait for half an hour. With --accept-overlap the
+shard grants at once, and other shards release what sessions of the shard had: clients of
+before that cannot be reached may go on with what others get. Fencing tokens refuse them.
 
 It is refused while a lost host may come back, and while a majority is heard. The meta
 shard is recovered with the whole cluster: signalbox cluster recover.`,
 				Example: `  signalbox shard recover 7 --reason "hosts d and e burnt"
-  signalbox shard recover 7 --empty`,
-				Done: "shard SHARD begins anew",
+  signalbox shard recover 7 --empty
+  signalbox shard recover 7 --accept-overlap --reason "the workers are switched off"`,
+				Show: show(showRecovered),
 				Confirm: confirm(func(ctx context.Context, c *client.Client, q *recoverRequest) (string, error) {
+					if q.AcceptOverlap {
+						return fmt.Sprintf("this has shard %d grant what clients may still own: two may own one "+
+							"thing", q.Shard), nil
+					}
 					cluster, err := admin.Of(c).Describe(ctx)
 					if err != nil {
 						return "", err

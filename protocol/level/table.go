@@ -181,10 +181,14 @@ var rows = []struct {
 	}},
 	{9, Record, []string{"SessionState.Losses"}},
 	{9, Record, []string{"AnswerState.Slot"}},
-	{10, MetaCommand, []string{"shard-recover", "shards-counted"}},
+	{10, Command, []string{"group-wait"}},
+	{10, MetaCommand, []string{"shard-recover", "shards-counted", "shard-overlap", "shard-grants"}},
 	{10, Record, []string{
-		"State.Group", "Group.Number", "Group.Began", "Group.QuietUntil", "Group.UnknownUntil", "Group.LastKnown",
-		"Group.LastBefore",
+		"State.Group", "Group.Number", "Group.Began", "Group.Until", "Group.Before", "Group.Longest",
+	}},
+	{10, MessageField, []string{
+		"Lease.lost", "SHARD_RECOVER.accept_overlap", "SHARD_RECOVER_ANSWER.wait_ms",
+		"SHARD_RECOVER_ANSWER.longest_ms", "SHARD_RECOVER_ANSWER.longest_session",
 	}},
 	{11, MetaCommand, []string{"host-weigh"}},
 	{11, MetaRule, []string{

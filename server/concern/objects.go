@@ -8,7 +8,6 @@ import (
 	"time"
 
 	kind "github.com/signalbox/signalbox/protocol/concern"
-	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/process"
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
@@ -64,7 +63,7 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 	}
 	o := objects{l, r.Machine, nodes, who}
 	now := r.EstimatedTime()
-	l.addQuiet(r.ID, r.Machine.Group(), now)
+	l.addWait(r.ID, r.WaitsFor)
 	s.rollouts.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
 		var still []shard.RolloutView
 		next, over = r.Machine.WalkRollouts(at, now, func(v *shard.RolloutView) {
@@ -99,12 +98,11 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 	})
 }
 
-// addQuiet adds that a shard which was made anew grants nothing yet.
-func (l *List) addQuiet(id uint64, g shard.Group, now uint64) {
-	if now < g.QuietUntil {
-		left := field.Duration(g.QuietUntil - now).Round(time.Second)
-		l.Add(kind.New(kind.Quiet, kind.About{Shards: shards(id)},
-			fmt.Sprintf("it lost its majority and was made anew: nothing is granted for %v more", left)))
+// addWait adds that a shard which was made anew grants nothing yet.
+func (l *List) addWait(id uint64, waits func() (why string, left time.Duration)) {
+	if why, left := waits(); left > 0 {
+		l.Add(kind.New(kind.Quiet, kind.About{Shards: shards(id)}, fmt.Sprintf("it lost its majority and was made "+
+			"anew: nothing is granted for at least %v more, because of %s", left.Round(time.Second), why)))
 	}
 }
 

@@ -75,13 +75,18 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 // TestAShardThatGrantsNothingYetIsAConcern, for as long as it grants nothing.
 func TestAShardThatGrantsNothingYetIsAConcern(t *testing.T) {
 	at, now := time.UnixMilli(1_700_000_000_000), uint64(1000)
-	b := New(func(l *List) { l.addQuiet(3, shard.Group{Number: 1, Began: 1000, QuietUntil: 91_000}, now) })
+	b := New(func(l *List) {
+		l.addWait(3, func() (string, time.Duration) {
+			return "session 7-1", time.Duration(91_000-int64(now)) * time.Millisecond
+		})
+	})
 	for _, want := range []string{"[shard 3: 1m30s]", "[shard 3: 30s]", "[]"} {
 		at = at.Add(every)
 		var said []string
 		for _, c := range b.Read(at) {
-			_, after, _ := strings.Cut(c.Text, "nothing is granted for ")
-			said = append(said, "shard "+strings.Join(c.Shards, " ")+": "+strings.TrimSuffix(after, " more"))
+			_, after, _ := strings.Cut(c.Text, "nothing is granted for at least ")
+			after = strings.TrimSuffix(after, " more, because of session 7-1")
+			said = append(said, "shard "+strings.Join(c.Shards, " ")+": "+after)
 		}
 		if got := fmt.Sprint(said); got != want {
 			t.Errorf("after %d ms: %s, want %s", now, got, want)

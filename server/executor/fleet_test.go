@@ -42,7 +42,7 @@ type fleet struct {
 	// gate is asked before and after each act of a governor; it kills hosts. Nil lets all pass.
 	gate    func(at *machine, act string, over bool)
 	changes []string // of memberships, as they were made
-	quiet   uint64   // for how many milliseconds the shard that was made anew last is to grant nothing
+	longest uint64   // the longest timeout that the shard which was made anew last waits for
 	// progress changes what leaders see of replicas; nil for nothing.
 	progress func(hosts.ShardID, *shard.Progress)
 	warned   warnings

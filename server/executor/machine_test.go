@@ -457,7 +457,7 @@ func (m *machine) Renew(_ context.Context, e *protocol.StepEffect) error {
 		return err
 	}
 	m.disk[id] = e.ReplicaID
-	m.fleet.quiet = e.Renewal.QuietMillis
+	m.fleet.longest = e.Renewal.LongestMillis
 	return m.open(id, e.ReplicaID)
 }
 

@@ -99,8 +99,8 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 	return t.propose(ctx, c) == nil
 }
 
-// count puts the counters of shards on record that have changed, each shard's once in countEvery. It reports whether
-// anything was put on record.
+// count puts the counters of shards, and their longest timeouts, on record that have changed, each shard's once in
+// countEvery, and longer timeouts at once. It reports whether anything was put on record.
 func (t *term) count(ctx context.Context, v governor.View) bool {
 	if !t.e.config.Meta.State().Groups {
 		return false
@@ -117,8 +117,13 @@ func (t *term) count(ctx context.Context, v governor.View) bool {
 			s := v.State.Shard(hosts.ShardID(n.ShardID))
 			counted := shard.Counters{LastOrder: shard.OrderID(n.LastOrder),
 				LastRevision: shard.Revision(n.LastRevision), LastSession: n.LastSession}
-			if s != nil && v.Now >= s.CountedAt+millis(countEvery) && counted != s.Counted {
-				c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: counted})
+			longest := shard.Longest{Timeout: n.LongestMillis, Session: shard.SessionID(n.LongestSession)}
+			if s == nil || counted == s.Counted && longest == s.Longest {
+				continue
+			}
+			// A longer timeout is granted once it is on record.
+			if v.Now >= s.CountedAt+millis(countEvery) || longest.Timeout > s.Longest.Timeout {
+				c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: counted, Longest: longest})
 			}
 		}
 	}
@@ -155,7 +160,7 @@ func (t *term) startReplicas(ctx context.Context, v governor.View) {
 			m := &protocol.StepEffect{Effect: protocol.EffectHold, ShardID: uint64(s.ID), ReplicaID: p.ID,
 				HostID: uint64(h.ID), Incarnation: h.Incarnation[:]}
 			if founds {
-				t.renewal(m, s, v.Now)
+				t.renewal(m, v, s)
 			}
 			t.startReplica(ctx, h, key, m)
 		}
@@ -175,18 +180,15 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 	return len(t.holds) < maxHolds
 }
 
-// lookMillis is how much longer than twice the grace a shard that was made anew grants nothing at the least, so that
-// owners over slow lines, which have to find the new leader and ask twice, have noticed what they have lost.
-const lookMillis = 5_000
-
 // renewal makes the request for a replica one for the beginning of a shard's group.
-func (t *term) renewal(m *protocol.StepEffect, s *hosts.Shard, now uint64) {
-	on := t.e.config.Meta.State()
+func (t *term) renewal(m *protocol.StepEffect, v governor.View, s *hosts.Shard) {
+	longest := v.State.Longest()
 	m.Effect = protocol.EffectRenew
-	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty, QuietMillis: 2*on.Grace + lookMillis,
-		LastOrder: uint64(s.Counted.LastOrder), LastRevision: uint64(s.Counted.LastRevision),
+	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty,
+		LongestMillis: longest.Timeout, LongestSession: uint64(longest.Session),
+		LastOrder: uint64(max(s.Counted.LastOrder, s.Fence)), LastRevision: uint64(s.Counted.LastRevision),
 		LastSession:   s.Counted.LastSession,
-		CountedMillis: now - min(now, s.CountedAt)}
+		CountedMillis: v.Now - min(v.Now, s.CountedAt)}
 }
 
 // warnEvery is the time between two warnings about a replica that does not start.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -105,7 +104,7 @@ func bookOf(r *hosts.Records) (book []identity.Known) {
 	for _, x := range r.Hosts() {
 		book = append(book, identity.Known{
 			Founder: identity.Founder{ID: x.ID, Name: x.Name, Incarnation: x.Incarnation, Raft: x.Addresses.Raft},
-			Start:   x.Start, Expelled: x.Current.Variant == protocol.HostExpelled,
+			Start:   x.Start, Expelled: x.Refused(),
 		})
 	}
 	return book

@@ -247,7 +247,7 @@ func (h *Host) coreConfig() server.Config {
 		Domain: domain,
 		Hosts:  membersOf(*h.known.Load()), Shards: h.identity.Shards,
 		Logs:     func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
-		Replicas: raftReplicas{h.raft}, Calls: h.calls(), HostsChanged: h.hostsChanged,
+		Replicas: raftReplicas{h.raft}, Calls: h.calls(), Rejoin: h.rejoin, HostsChanged: h.hostsChanged,
 		Leads: h.announceLed,
 		Limits: protocol.Limits{
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),

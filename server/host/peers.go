@@ -269,6 +269,13 @@ func (h *Host) askPeers() error {
 	}
 }
 
+// rejoin asks the other hosts whether they refuse this one, which stood still: they may have given it up meanwhile.
+func (h *Host) rejoin() {
+	if err := h.askPeers(); err != nil {
+		h.halt(err)
+	}
+}
+
 // differInSecret keeps, and logs once, the news about a host: of the two hosts only a single host has a secret of the
 // cluster.
 func (h *Host) differInSecret(other rafttransport.Host) {

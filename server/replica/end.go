@@ -16,7 +16,23 @@ import (
 
 // end is this host's end of the log of a shard. A replica may come to the host while the host runs, and go. Without a
 // replica all calls fail with shard.ErrNotMember, and no host leads.
-type end struct{ on atomic.Pointer[running] }
+type end struct {
+	on atomic.Pointer[running]
+	// mayLead reports whether the host may lead the shard now; nil for always.
+	mayLead func() bool
+}
+
+// leading returns the replica for a proposal or a barrier.
+func (e *end) leading() (*running, error) {
+	on := e.on.Load()
+	switch {
+	case on == nil:
+		return nil, shard.ErrNotMember
+	case e.mayLead != nil && !e.mayLead():
+		return nil, shard.ErrNotLeader
+	}
+	return on, nil
+}
 
 // running is a replica that runs.
 type running struct {
@@ -39,10 +55,11 @@ func (e *end) open(log shard.Log, replica uint64) {
 
 // Propose implements shard.Log.
 func (e *end) Propose(batch []byte, done func(shard.Outcome)) error {
-	if on := e.on.Load(); on != nil {
-		return on.Propose(batch, done)
+	on, err := e.leading()
+	if err != nil {
+		return err
 	}
-	return shard.ErrNotMember
+	return on.Propose(batch, done)
 }
 
 // Forward implements shard.Log.
@@ -55,10 +72,11 @@ func (e *end) Forward(batch []byte) error {
 
 // Barrier implements shard.Log.
 func (e *end) Barrier(done func(error)) error {
-	if on := e.on.Load(); on != nil {
-		return on.Barrier(done)
+	on, err := e.leading()
+	if err != nil {
+		return err
 	}
-	return shard.ErrNotMember
+	return on.Barrier(done)
 }
 
 // Leadership implements shard.Log.
@@ -185,7 +203,10 @@ func (s *Set) Held() (list []executor.Held) {
 			held.Last = func() (term, index uint64) { return gained.Last(at.id) }
 		}
 		if at.data != nil {
-			held.Counted = func() shard.Counters { return at.data.Machine.Count().Counters }
+			held.Counted = func() hosts.Count {
+				return hosts.Count{Shard: hosts.ShardID(at.id), Counters: at.data.Machine.Count().Counters,
+					Longest: at.data.longest.of(at.data.Machine, s.Now())}
+			}
 		}
 		list = append(list, held)
 	}
@@ -260,10 +281,9 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 		return err
 	}
 	if on := at.end.on.Load(); on != nil && on.replica == replica {
-		if err := at.end.Close(); err != nil {
-			return fmt.Errorf("server: shard %d: %w", id, err)
+		if err := at.stop(); err != nil {
+			return err
 		}
-		at.gone()
 		s.log.Info("a replica of this host was removed", "shard", at.id, "replica", replica)
 	}
 	if err := s.config.Gained.Discard(ctx, at.id, replica); err != nil {

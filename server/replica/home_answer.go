@@ -88,8 +88,11 @@ func (s *Set) lookUp(ctx context.Context, from shard.HostID, q *askedSession) Ho
 	home.find(q.ID, q.Key, func(one HomeSession) { found <- one })
 	select {
 	case one := <-found:
-		if one.Liveness == shard.Dead {
-			home.guests.forget(q.ID, from) // a session that never was has no end
+		// A session that never was has no end. But a home that was made anew calls a session dead to its client before
+		// the end that the asking host is to hear of.
+		g := home.Machine.Group()
+		if one.Liveness == shard.Dead && (q.ID.Counter() > g.Before || !g.Waits(home.Machine.Time())) {
+			home.guests.forget(q.ID, from)
 		}
 		return one
 	case <-ctx.Done():

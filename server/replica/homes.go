@@ -181,8 +181,6 @@ func (h *homes) run(now time.Time) (waits bool) {
 				r.askBound()
 				h.doubt(r)
 				continue
-			case r.Machine.Group().Number != 0:
-				r.endBound() // sessions that only lost replicas knew are dead after a time, without an event
 			}
 			if !r.Leads() {
 				r.Confirm(func(bool, bool) {}) // so that a partitioned replica is not filled

@@ -37,8 +37,9 @@ type leaderTasks struct {
 	dueing     atomic.Bool // a command for an alarm or a beat is under way
 
 	// Used on the host's loop only.
-	sweep sweep
-	due   []lease.Expiry
+	sweep     sweep
+	due       []lease.Expiry
+	waitTried time.Time // the last try of beginWait
 }
 
 // stage is how far a leadership has come.
@@ -159,6 +160,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	t.raiseLevel()
 	t.continueWork()
 	t.proposeDue(s.term)
+	t.beginWait(s.term, now)
 	t.checkDigest(now)
 	t.expire(now)
 	t.timeOut(s.term, now)

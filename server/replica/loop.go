@@ -38,13 +38,11 @@ func (s *Set) run() {
 		}
 		s.resting.Store(false)
 		now := s.Now()
+		s.rejoin(now)
 		changed := s.upkeepDue.Swap(false) || now.Sub(last) > time.Second
 		if changed {
 			last = now
 			s.Meta.upkeep()
-			if t, founded := s.Meta.Machine.Topology(); founded {
-				s.hearGroups(t.Records)
-			}
 			if !s.joined() {
 				s.upkeepDue.Store(true)
 			}
@@ -52,6 +50,7 @@ func (s *Set) run() {
 		for _, r := range s.Replicas {
 			r.Pipeline.SetWall(time.Now().UnixNano() - s.Clock())
 			r.leader.run(now)
+			r.retireAnnounced()
 			r.emptyLeft(now)
 		}
 		waits := s.homes.run(now)
@@ -60,6 +59,34 @@ func (s *Set) run() {
 		}
 		timer.Reset(s.rest(now.Sub(busy)))
 	}
+}
+
+// standstill is how long the loop of a host may stand still before other hosts may have given the host up: a policy
+// counts no host as failed that was silent for less.
+const standstill = stallAfter
+
+// rejoin is called by the loop in each round. A host that stood still may have been given up meanwhile, and another
+// group of replicas may go on with what the host led. So the host leads no data shard before other hosts have had a
+// moment to refuse the host, which ends the process. Two such hosts must not take each other for a majority.
+func (s *Set) rejoin(now time.Time) {
+	if s.config.Rejoin == nil {
+		return
+	}
+	if s.stoodStill(now) && !s.rejoining.Swap(true) {
+		s.retiring.Go(func() {
+			s.config.Rejoin()
+			s.rejoining.Store(false)
+			s.Wake()
+		})
+	}
+	s.round.Store(s.Since(now))
+}
+
+func (s *Set) stoodStill(now time.Time) bool { return s.Since(now)-s.round.Load() > int64(standstill) }
+
+// mayLead reports whether this host may propose anything in data shards, or prove anything by their barriers.
+func (s *Set) mayLead() bool {
+	return s.config.Rejoin == nil || !s.rejoining.Load() && !s.stoodStill(s.Now())
 }
 
 // Stir is called when something with a deadline appears. From then on the loop looks every Tick.
@@ -138,8 +165,8 @@ type Readiness struct {
 	// Lacks is the reason why the host cannot serve, nil if the host can.
 	Lacks error
 	// Away names a shard that the host cannot serve now although the meta shard answers: a shard that the host has
-	// served since its start, or a shard without a replica here. The shard may have lost its majority. Clients may come
-	// all the same, for the other shards.
+	// served since its start, or a shard without a replica here. The shard may have lost its majority. Clients may
+	// come all the same, for the other shards.
 	Away error
 }
 
@@ -195,7 +222,7 @@ func (r *Replica) lacks(limit time.Duration) error {
 const (
 	// OverloadWait is how long a client is asked to wait when a queue is full.
 	OverloadWait = 20 * time.Millisecond
-	// quietWait is how long a client is asked to wait at most while a shard grants nothing after a renewal.
+	// quietWait is how long a client is asked to wait at most during the wait after a renewal.
 	quietWait = time.Second
 	// Tick is how often a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond

@@ -10,10 +10,10 @@ import (
 // periodsStep is how many nodes one upkeep confirms.
 const periodsStep = 1000
 
-// confirmPeriods advances changes of grace and self-check periods on their way to all hosts: this host reports how
-// far it has come, and the leader of the meta shard ends the changes that have reached all hosts. Every upkeep calls
-// confirmPeriods, because every report may be lost. DESIGN.md of shard/meta, section 4, says why the procedure is
-// safe.
+// confirmPeriods advances changes of grace and self-check periods, and orders for new groups of shards, on their way
+// to all hosts: this host reports how far it has come, and the leader of the meta shard ends the changes that have
+// reached all hosts. Every upkeep calls confirmPeriods, because every report may be lost. DESIGN.md of shard/meta,
+// section 4, says why the procedure is safe.
 func (m *Meta) confirmPeriods() {
 	s := m.set
 	seen := m.appliedVersion.Load() // read first: everything relied on from now on is of this version or a later one
@@ -21,7 +21,10 @@ func (m *Meta) confirmPeriods() {
 	for _, r := range s.Replicas {
 		r.RelyOnGrace()
 	}
-	var newest uint64
+	newest, heard := uint64(0), true
+	if t, founded := m.Machine.Topology(); founded { // read later than seen: what this host has seen it acts on
+		newest, heard = s.hearGroups(t.Records)
+	}
 	var confirmed []meta.Command
 	least := m.seenByAll()
 	for _, id := range s.timing.changing() {
@@ -38,7 +41,7 @@ func (m *Meta) confirmPeriods() {
 	if m.leads() && len(confirmed) > 0 {
 		m.forward(confirmed...)
 	}
-	if me, known := m.Machine.Host(s.config.Self.ID); known && me.Seen < newest && newest <= seen {
+	if me, known := m.Machine.Host(s.config.Self.ID); known && heard && me.Seen < newest && newest <= seen {
 		m.forward(meta.Command{Kind: meta.CmdHostSeen, Host: meta.Host{ID: me.ID}, Expected: seen})
 	}
 }

@@ -3,11 +3,19 @@ package replica
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
 )
+
+// A shard that has lost its majority goes on as a new group of replicas. When the records of a host have the order for
+// the group, the host closes its replica of the group before, lets the clients of sessions know what the sessions have
+// lost, and then reports that the host goes by the order. Once all hosts have reported, the leader of the group begins
+// the wait. DESIGN.md of package lease, section 7, has the argument.
 
 // Renew implements executor.Replicas. Whatever the host's replica has of the shard is applied to a machine of its own,
 // with the entries that no majority may have agreed to. The renewed state becomes the beginning of the new group; a
@@ -23,7 +31,6 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 	if err != nil {
 		return err
 	}
-	renewal := renewalOf(&e.Renewal)
 	if on := at.end.on.Load(); on != nil {
 		switch {
 		case on.replica == e.ReplicaID:
@@ -31,15 +38,13 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 		case on.replica > e.ReplicaID:
 			return fmt.Errorf("server: shard %d: %w: replica %d runs here", at.id, shard.ErrMembershipRule, on.replica)
 		}
-		if err := at.end.Close(); err != nil {
-			return fmt.Errorf("server: shard %d: %w", at.id, err)
+		if err := at.stop(); err != nil {
+			return err
 		}
-		at.gone()
-		renewal.Committed = at.data.Machine
 	}
 	old := shard.New(shard.Options{Shard: at.id, Slots: at.data.slots})
 	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &shard.Follower{Machine: old},
-		func() (shard.Saver, error) { return old.Renew(renewal) })
+		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
 	if err == nil {
 		at.data.left.Store(0) // the new group begins with a snapshot, which takes the place of what reads may rely on
 		err = s.open(at)
@@ -55,14 +60,13 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 // renewalOf returns how the machine of a shard is renewed. Counters jump over all that the shard may have given since
 // they were counted last.
 func renewalOf(r *protocol.Renewal) shard.Renewal {
-	unknown := uint64(shard.MaxSessionTimeout.Milliseconds()) + r.QuietMillis/2
 	return shard.Renewal{
-		Group: r.Group, Quiet: r.QuietMillis, Unknown: unknown,
-		Jump: shard.JumpOver(millis(r.CountedMillis)),
+		Group: r.Group, Jump: shard.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
 			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision),
 			LastSession: r.LastSession,
 		},
+		Longest: shard.Longest{Timeout: r.LongestMillis, Session: shard.SessionID(r.LongestSession)},
 	}
 }
 
@@ -79,32 +83,181 @@ func (s *Set) untilClosed(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// hearGroups has the clients of this host's sessions look at what they hold once a shard has begun anew by the records:
-// only the replicas that were lost may have known of some of the sessions there.
-func (s *Set) hearGroups(records *hosts.Records) {
-	groups := make(map[hosts.ShardID]uint64)
-	anew := false
-	for _, on := range records.Shards() {
-		last, known := s.groups[on.ID]
-		groups[on.ID] = on.Group
-		if known && on.Founder() != nil {
-			groups[on.ID] = last
-		}
-		anew = anew || known && groups[on.ID] > last
+// stop closes the replica of a seat. The state is kept for a moment, and the data until the replica is discarded. The
+// caller has the token of changing.
+func (s *seat) stop() error {
+	if err := s.end.Close(); err != nil {
+		return fmt.Errorf("server: shard %d: %w", s.id, err)
 	}
-	if s.groups = groups; !anew {
+	s.gone()
+	return nil
+}
+
+// retire closes this host's replica of a shard, beside the loop, if the replica is of an earlier group.
+func (s *Set) retire(id hosts.ShardID, earlier func(replica uint64) bool) {
+	s.retiring.Go(func() {
+		defer s.change()()
+		at := s.seats()[id]
+		on := at.end.on.Load()
+		if s.closed || on == nil || !earlier(on.replica) {
+			return
+		}
+		if err := at.stop(); err != nil {
+			s.log.Error("a replica of an earlier group is not closed", "shard", at.id, "err", err)
+			return
+		}
+		s.log.Info("a replica of an earlier group was closed", "shard", at.id, "replica", on.replica)
+		s.requestUpkeep()
+	})
+}
+
+// retireAnnounced closes the replica if a leader of a later group has announced itself. The records may come later.
+func (r *Replica) retireAnnounced() {
+	earlier := func(uint64) bool {
+		own, known := r.Leader(), r.announced.leadership.Load()
+		return known != nil && own.Leader != 0 && own.Term>>shard.GroupTermBits < known.Term>>shard.GroupTermBits
+	}
+	if earlier(0) {
+		r.set.retire(hosts.ShardID(r.ID), earlier)
+	}
+}
+
+// hearGroups acts on the groups of shards that the records know. hearGroups returns the version of the last order for a
+// group that waits, and whether this host has acted on all orders. Called on the host's loop.
+func (s *Set) hearGroups(records *hosts.Records) (ordered uint64, heard bool) {
+	heard = true
+	groups := make(map[hosts.ShardID]uint64)
+	var lost, begun []uint64
+	for _, on := range records.Shards() {
+		if groups[on.ID] = on.Group; on.Waits {
+			ordered = max(ordered, on.Ordered)
+			lost = append(lost, uint64(on.Fence))
+			if on.Group > s.groups[on.ID] {
+				begun = append(begun, uint64(on.Fence))
+			}
+		}
+		if r := s.holding(on.ID); r != nil && r.replica < on.First {
+			heard = false
+			s.retire(on.ID, func(replica uint64) bool { return replica < on.First })
+		}
+	}
+	s.lost.Store(&lost) // before the sessions are listed: an attach that comes later reads it
+	s.groups = groups
+	for _, fence := range begun {
+		for _, r := range s.Replicas {
+			r.pushLost(fence)
+		}
+	}
+	return ordered, heard
+}
+
+// holding returns the running replica of a data shard, or nil.
+func (s *Set) holding(id hosts.ShardID) *running {
+	if id == hosts.Meta || uint64(id) > uint64(len(s.Replicas)) {
+		return nil
+	}
+	return s.Replicas[id-1].end.on.Load()
+}
+
+// Lost returns an order id of each shard that was made anew and waits: what a session held there under a lower one is
+// lost.
+func (s *Set) Lost() []uint64 {
+	if lost := s.lost.Load(); lost != nil {
+		return *lost
+	}
+	return nil
+}
+
+// pushLost lets the clients of this home's sessions know that the sessions hold nothing more below an order id. The
+// push stands before every later answer to a ping.
+func (r *Replica) pushLost(fence uint64) {
+	reachable := make(map[shard.SessionID]struct{})
+	for _, id := range append(r.boundSessions(), r.Leases.Attached()...) {
+		reachable[id] = struct{}{}
+	}
+	for id := range reachable {
+		r.pushLoss(&protocol.HoldingLost{SessionID: uint64(id), OrderID: fence}, func(c Conn) { c.Flush(false) })
+	}
+}
+
+// beginWait begins the wait of a shard that was made anew, once all hosts go by the order for the group, and reports
+// the end of the wait. An operator may end the wait before.
+func (t *leaderTasks) beginWait(term uint64, now time.Time) {
+	r, m := t.r, t.r.set.Meta
+	g := r.Machine.Group()
+	if g.Number == 0 || now.Sub(t.waitTried) < waitEvery {
 		return
 	}
-	for _, r := range s.Replicas {
-		if !r.Leads() {
-			continue
-		}
-		reachable := make(map[shard.SessionID]struct{})
-		for _, id := range append(r.boundSessions(), r.Leases.Attached()...) {
-			reachable[id] = struct{}{}
-		}
-		for id := range reachable {
-			r.pushLook(id, func(c Conn) { c.Flush(false) })
+	on := m.Machine.ShardRecord(hosts.ShardID(r.ID))
+	if on == nil || on.Group != g.Number || !on.Waits {
+		return
+	}
+	c := shard.Command{Kind: shard.CmdGroupWait, Term: term, Count: g.Number}
+	switch {
+	case !g.Waits(r.Machine.Time()):
+		t.waitTried = now
+		m.request(meta.NewCommand(&meta.ShardGrants{Shard: on.ID, Group: g.Number},
+			r.set.Origin("host "+r.set.config.Self.Name, "the wait is over")))
+		return
+	case on.Overlap:
+		c.Flags = shard.FlagOperator
+	case g.Until == 0 && m.seenByAll() >= on.Ordered:
+		c.Timeout = max(m.Machine.LongestTimeout().Timeout, g.Longest.Timeout) + r.set.LongestGrace()
+	default:
+		return
+	}
+	t.waitTried = now
+	r.propose(&c, nil, func(*shard.Effect, protocol.Status) {})
+}
+
+// waitEvery is the time between two tries to begin or to end a wait.
+const waitEvery = 200 * time.Millisecond
+
+// endWait is called where batches are applied. When the wait after a renewal is over, the sessions of before have
+// ended without an event.
+func (r *Replica) endWait() {
+	if r.waits = r.groupWaits(); r.waits {
+		return
+	}
+	r.reportMissedEnds()
+	for _, x := range r.set.Replicas {
+		x.leader.recheck()
+	}
+}
+
+func (r *Replica) groupWaits() bool {
+	g := r.Machine.Group()
+	return g.Waits(r.Machine.Time())
+}
+
+// WaitsFor returns why a shard that was made anew grants nothing yet, and for how much longer at the least. The
+// reason is empty if the shard grants.
+func (r *Replica) WaitsFor() (why string, left time.Duration) {
+	g, now := r.Machine.Group(), r.EstimatedTime()
+	if !g.Waits(now) {
+		return "", 0
+	}
+	if left = millis(min(g.Left(now), math.MaxInt32)); g.Until == 0 {
+		why = "hosts that may act for the group before: " + r.set.Meta.unheardOf(hosts.ShardID(r.ID)) + "; then "
+	}
+	if g.Longest.Session != 0 {
+		why += fmt.Sprintf("session %v, whose timeout is %v", g.Longest.Session, millis(g.Longest.Timeout))
+	} else {
+		why += fmt.Sprintf("a session whose timeout may be %v", millis(g.Longest.Timeout))
+	}
+	return why, left
+}
+
+// unheardOf names the hosts that do not go by the order for the present group of a shard.
+func (m *Meta) unheardOf(id hosts.ShardID) (names string) {
+	on := m.Machine.ShardRecord(id)
+	for _, h := range m.Machine.Hosts() {
+		if on != nil && h.Current != protocol.HostExpelled && h.Seen < on.Ordered {
+			if names != "" {
+				names += ", "
+			}
+			names += h.Name
 		}
 	}
+	return names
 }

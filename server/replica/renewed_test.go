@@ -15,13 +15,10 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// renew makes the shard of a replica anew, under its leader. Nothing is known to be committed: all sessions without a
-// record may have been lost.
-func renew(t *testing.T, r *Replica, unknown time.Duration) {
+// renew makes the shard of a replica anew, under its leader.
+func renew(t *testing.T, r *Replica) {
 	t.Helper()
-	made, err := r.Machine.Renew(shard.Renewal{
-		Group: 1, Jump: shard.JumpOver(0), Unknown: uint64(unknown.Milliseconds()),
-	})
+	made, err := r.Machine.Renew(shard.Renewal{Group: 1, Jump: shard.JumpOver(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +30,7 @@ func renew(t *testing.T, r *Replica, unknown time.Duration) {
 	if err := snapshot.Save(&file, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Machine.Restore(&file); err != nil {
+	if err := r.Restore(&file); err != nil {
 		t.Fatal(err)
 	}
 	r.leader.begin(1<<32 + 1) // terms of later groups are above all of earlier groups
@@ -41,14 +38,11 @@ func renew(t *testing.T, r *Replica, unknown time.Duration) {
 	until(t, "the leader serves the renewed shard", r.set, step, r.leader.ready)
 }
 
-// TestARenewedHomeCallsNoSessionDeadBeforeItsTime: clients of a session of the group before, or of one that only lost
-// replicas may have known, hear that the session is over. Other shards keep what the session has there, until the end
-// of the session, or until the time in which lost sessions are unknown is over.
-func TestARenewedHomeCallsNoSessionDeadBeforeItsTime(t *testing.T) {
-	if level.Newest < 10 {
-		t.Skip("no groups below level 10")
-	}
-	const unknown = time.Hour
+// TestARenewedHomeCallsNoSessionDeadDuringItsWait: clients of a session of before hear that the session is over. Other
+// shards keep what the session has there, and hosts that have asked are notified of the end when the wait is over,
+// also if a client has heard before that its session is over.
+func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
+	const wait = time.Hour
 	var ahead atomic.Int64
 	began := time.Now()
 	s := standaloneWith(t, 2, level.Newest, func(c *Config) {
@@ -72,52 +66,60 @@ func TestARenewedHomeCallsNoSessionDeadBeforeItsTime(t *testing.T) {
 	}
 	bound := &boundConn{}
 	home.bound[lost] = []Conn{bound}
-	renew(t, home, unknown)
+	renew(t, home)
 
-	for id, want := range map[shard.SessionID]shard.Liveness{old: shard.Alive, lost: shard.Unknown} {
-		if is := found(home, id); is != shard.Dead {
-			t.Errorf("to a client the session %v is %d", id, is)
+	const asking = 2
+	for _, id := range []shard.SessionID{old, lost} {
+		if is := answered(t, s, id); is != shard.Unknown {
+			t.Errorf("to other hosts the session %v is %d", id, is)
 		}
-		if is := answered(t, s, id); is != want {
-			t.Errorf("to other hosts the session %v is %d, want %d", id, is, want)
+		if one := s.lookUp(t.Context(), asking, &askedSession{ID: id}); one.Liveness != shard.Dead {
+			t.Errorf("to a client the session %v is %d", id, one.Liveness)
+		}
+		if _, noted := home.guests.byHost[asking][id]; !noted {
+			t.Errorf("a host that has guests of session %v is not to be notified of its end", id)
 		}
 	}
-	other.leader.recheck()
-	other.leader.reconcile(s.Now())
+	never := shard.NewSessionID(old.Slot(), home.Machine.Count().LastSession+1)
+	s.lookUp(t.Context(), asking, &askedSession{ID: never})
+	if _, noted := home.guests.byHost[asking][never]; noted {
+		t.Error("the end of a session that never was is waited for")
+	}
 	keeps("before", 2)
+	if bound.ended.Load() {
+		t.Error("the lost session has ended for its connection")
+	}
 
 	term := home.leader.stage().term
-	propose(t, home, shard.Command{Kind: shard.CmdSessionsExpire, Term: term, Sessions: []shard.SessionID{old}})
-	keeps("after the end of the old session", 1)
-	s.homes.run(s.Now().Add(time.Minute))
-	if is := answered(t, s, lost); is != shard.Unknown || bound.ended {
-		t.Errorf("the lost session is %d, ended for its connection: %v", is, bound.ended)
-	}
-
-	ahead.Store(int64(unknown + time.Second))
+	propose(t, home, shard.Command{Kind: shard.CmdGroupWait, Term: term, Count: 1,
+		Timeout: uint64(wait.Milliseconds())})
+	ahead.Store(int64(wait + time.Second))
 	until(t, "the time goes on", s, func() { home.leader.proposeDue(term) }, func() bool {
 		return home.Machine.Liveness(lost) == shard.Dead
 	})
+	until(t, "the end is reported", s, func() {}, func() bool { return bound.ended.Load() })
 	keeps("after the time", 0)
-	s.homes.run(s.Now().Add(time.Minute))
-	if !bound.ended {
-		t.Error("a connection is bound to a session that is over")
+	if n := len(home.guests.byHost[asking]); n != 0 {
+		t.Errorf("%d ends are to be reported still", n)
 	}
 }
 
 // boundConn is a connection that a session is bound to.
 type boundConn struct {
 	Conn
-	ended bool
+	ended atomic.Bool
 }
 
 func (*boundConn) Unbind(shard.SessionID) (shard.NodeID, bool) { return 1, true }
 
 func (c *boundConn) Push(_ uint64, m protocol.PushMessage) {
-	_, c.ended = m.(*protocol.SessionEnded)
+	_, ended := m.(*protocol.SessionEnded)
+	c.ended.Store(ended)
 }
 
 func (*boundConn) Flush(bool) {}
+
+func (*boundConn) Mark() bool { return false }
 
 // answered is what the host says of a session to another host.
 func answered(t *testing.T, s *Set, id shard.SessionID) shard.Liveness {
@@ -153,40 +155,30 @@ func TestWhoIsRefusedInTheQuietWaitsForLonger(t *testing.T) {
 	}
 }
 
-// lookConn is a connection over which clients are to look at what their sessions hold.
-type lookConn struct {
+// lossConn is a connection over which clients hear what their sessions have lost.
+type lossConn struct {
 	boundConn
-	looks []uint64
+	lost map[uint64][]uint64 // order ids by session
 }
 
-func (c *lookConn) Push(_ uint64, m protocol.PushMessage) {
-	if lost, is := m.(*protocol.HoldingLost); is {
-		c.looks = append(c.looks, lost.SessionID)
+func (c *lossConn) Push(_ uint64, m protocol.PushMessage) {
+	if lost, is := m.(*protocol.HoldingLost); is && len(lost.Name) == 0 {
+		c.lost[lost.SessionID] = append(c.lost[lost.SessionID], lost.OrderID)
 	}
 }
 
-// TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew: not before the new group has reported its members, once for each
-// group, and not because of a group that had begun before this host looked first. Sessions may be attached or bound.
-func TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew(t *testing.T) {
-	s := standaloneWith(t, 2, level.Newest, func(*Config) {})
-	home := s.Replicas[0]
-	bound, attached := startedSession(t, home), startedSession(t, home)
-	c := &lookConn{}
-	home.bound[bound] = []Conn{c}
-	now := s.Now()
-	holder := lease.NewHolder(now)
-	holder.Owner = c
-	if v := home.Leases.Start(attached, 1, time.Minute, holder, 1, now); v != lease.Attached {
-		t.Fatal(v)
-	}
-	at := hosts.At{Now: 1000, Term: 7, Level: level.Newest}
-	do := func(a hosts.Answer) {
-		t.Helper()
-		if a.Status != protocol.StatusSuccess {
-			t.Fatal(a.Text)
-		}
-	}
-	records := hosts.New("c", []hosts.ShardID{1, 2})
+// groupWorld is a host that leads two shards, with records of a cluster of three.
+type groupWorld struct {
+	t       *testing.T
+	set     *Set
+	records *hosts.Records
+	at      hosts.At
+}
+
+func newGroupWorld(t *testing.T) *groupWorld {
+	w := &groupWorld{t: t, set: standaloneWith(t, 2, level.Newest, func(*Config) {}),
+		records: hosts.New("c", []hosts.ShardID{1, 2}),
+		at:      hosts.At{Now: 1000, Term: 7, Level: level.Newest, Version: 41}}
 	var founders []hosts.Founder
 	for i := range 3 {
 		name := string(rune('a' + i))
@@ -194,32 +186,100 @@ func TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew(t *testing.T) {
 			Incarnation: hosts.Incarnation{byte(i + 1)},
 			Addresses:   hosts.Addresses{Raft: name + ":1", Client: name + ":2"}})
 	}
-	do(records.Found(at, founders))
-	looks := func(when string, want int) {
+	w.do(w.records.Found(w.at, founders))
+	return w
+}
+
+func (w *groupWorld) do(a hosts.Answer) {
+	w.t.Helper()
+	if a.Status != protocol.StatusSuccess {
+		w.t.Fatal(a.Text)
+	}
+}
+
+// TestClientsHearWhatTheyHaveLostByTheOrderForAGroup: at once, without a word of the shard that is made anew, and
+// once. An attach that comes later hears it in its answer, until the shard grants.
+func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
+	w := newGroupWorld(t)
+	if err := w.set.Replicas[1].end.Close(); err != nil { // the shard is elsewhere
+		t.Fatal(err)
+	}
+	home := w.set.Replicas[0]
+	bound, attached := startedSession(t, home), startedSession(t, home)
+	c := &lossConn{lost: make(map[uint64][]uint64)}
+	home.bound[bound] = []Conn{c}
+	now := w.set.Now()
+	holder := lease.NewHolder(now)
+	holder.Owner = c
+	if v := home.Leases.Start(attached, 1, time.Minute, holder, 1, now); v != lease.Attached {
+		t.Fatal(v)
+	}
+	w.do(w.records.Count(w.at, 7, []hosts.Count{{Shard: 2, Counters: shard.Counters{LastOrder: 1<<20 + 2}}}))
+	hears := func(when string, ordered uint64, want ...uint64) {
 		t.Helper()
-		s.hearGroups(records)
+		if got, heard := w.set.hearGroups(w.records); got != ordered || !heard {
+			t.Errorf("%s: heard of the order of version %d: %v", when, got, heard)
+		}
 		for _, id := range []shard.SessionID{bound, attached} {
-			n := 0
-			for _, of := range c.looks {
-				if of == uint64(id) {
-					n++
-				}
-			}
-			if n != want {
-				t.Errorf("%s: clients have looked for the sessions %x, want %d looks for %x", when, c.looks, want, id)
+			if !slices.Equal(c.lost[uint64(id)], want) {
+				t.Errorf("%s: a client has lost what is below %d, want %d", when, c.lost[uint64(id)], want)
 			}
 		}
 	}
-	begun := func() {
-		p := records.Shard(2).Founder()
-		do(records.Known(at, 7, 2, records.Shard(2).Change+9, []hosts.Member{{Replica: p.ID, Role: hosts.RoleVoter}}))
+	hears("before", 0)
+	w.do(w.records.Recover(w.at, hosts.Recovery{Shard: 2, Host: 1, Lost: []shard.HostID{2, 3}}, 0))
+	fence := uint64(w.records.Shard(2).Fence)
+	if protocol.ShardOfOrder(fence) != 2 || fence <= 1<<50 {
+		t.Errorf("the fence is %d", fence)
 	}
-	looks("at the first look", 0)
-	do(records.Recover(at, hosts.Recovery{Shard: 2, Host: 1, Lost: []shard.HostID{2, 3}}, 0))
-	looks("before the new group has begun", 0)
-	begun()
-	looks("once it has begun", 1)
-	looks("later", 1)
-	s.groups = nil // as on a host that has just started
-	looks("at the first look of another", 1)
+	hears("by the order", 41, fence)
+	hears("later", 41, fence)
+	if lost := w.set.Lost(); !slices.Equal(lost, []uint64{fence}) {
+		t.Errorf("an attach hears %d", lost)
+	}
+	w.do(w.records.Grants(2, 1))
+	hears("once the shard grants", 0, fence)
+	if lost := w.set.Lost(); len(lost) != 0 {
+		t.Errorf("an attach hears %d still", lost)
+	}
+}
+
+// TestAReplicaOfAnEarlierGroupCloses: by the order on record, before which the host does not say that it goes by the
+// order, or by the announcement of a leader of a later group.
+func TestAReplicaOfAnEarlierGroupCloses(t *testing.T) {
+	for _, by := range []string{"record", "announcement"} {
+		t.Run(by, func(t *testing.T) {
+			w := newGroupWorld(t)
+			r := w.set.Replicas[1]
+			if !r.Leads() {
+				t.Fatal("this host does not lead")
+			}
+			closed := func() bool { return !r.Holds() && !r.Leads() }
+			if by == "announcement" {
+				r.announced.note(shard.Leadership{Leader: 2, Term: r.Leader().Term}) // of the same group
+				r.retireAnnounced()
+				w.set.retiring.Wait()
+				if closed() {
+					t.Fatal("closed by another leader of its own group")
+				}
+				r.announced.note(shard.Leadership{Leader: 2, Term: 1<<shard.GroupTermBits + 1})
+				r.retireAnnounced()
+			} else {
+				w.do(w.records.Recover(w.at, hosts.Recovery{Shard: 2, Host: 1, Lost: []shard.HostID{2, 3}}, 0))
+				if _, heard := w.set.hearGroups(w.records); heard {
+					t.Error("the host goes by the order before its replica is closed")
+				}
+			}
+			w.set.retiring.Wait()
+			if !closed() {
+				t.Error("the replica of the group before goes on")
+			}
+			if _, heard := w.set.hearGroups(w.records); !heard {
+				t.Error("the host does not say that it goes by the order")
+			}
+			if !w.set.Replicas[0].Leads() {
+				t.Error("a replica of another shard was closed")
+			}
+		})
+	}
 }

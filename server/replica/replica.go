@@ -34,6 +34,7 @@ type Replica struct {
 	leader   leaderTasks
 	digests  digests
 	guests   guests
+	longest  longest
 	left     atomic.Int64  // when the replica here has gone, by Set.Since; 0 if its state is not kept
 	asking   chan struct{} // has a place for each question about a session with its home here
 
@@ -48,6 +49,7 @@ type Replica struct {
 	dirty   []Conn
 	one     [1]shard.Effect
 	awake   uint64 // the last alarm that the loop was woken for
+	waits   bool   // the wait after a renewal was not over
 	// nextAlarm returns the time of the shard at which the next alarm is due: of the machine, unless a test says it.
 	nextAlarm func() (at uint64, ok bool)
 	// answer is reused for every answer, because an encoder takes pointers.
@@ -87,7 +89,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 		r.nextAlarm = func() (uint64, bool) { return s.config.NextAlarm(id, m) }
 	}
 	r.leadership.Store(&shard.Leadership{})
-	r.log = &r.end
+	r.log, r.end.mayLead = &r.end, s.mayLead
 	r.Leases, _ = lease.NewTable(lease.Config{
 		Grace: s.timing.grace, StallAfter: stallAfter, Halt: func(err error) { _ = s.Halt(r.broken(err)) },
 	})
@@ -171,6 +173,9 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 			r.Pipeline.Completed(ops)
 		}
 	}
+	if r.waits {
+		r.endWait()
+	}
 	if at, ok := r.nextAlarm(); ok && at != r.awake {
 		r.awaken(at)
 	}
@@ -201,7 +206,12 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				// No matter which host proposed the command, and even if no client waits for the result: the client
 				// may rely on the timeout from its next attach on.
 				r.Leases.SetTimeout(command.Session, millis(command.Timeout), r.set.Now())
-			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate && ops == nil:
+				r.longest.granted(command.Timeout, command.Session)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate:
+				r.longest.granted(command.Timeout, e.Session)
+				if ops != nil {
+					break
+				}
 				r.set.timing.restoring.RLock()
 				r.Leases.Restore(e.Session, command.Node, millis(command.Timeout), r.set.Now())
 				r.set.timing.restoring.RUnlock()
@@ -384,6 +394,7 @@ func (r *Replica) Restore(from io.Reader) error {
 	r.redirectWaiters(replaced)
 	r.Inboxes.End(replaced)
 	r.reportMissedEnds()
+	r.waits = r.groupWaits()
 	r.Hub.Restored(time.Now())
 	for _, x := range r.set.Replicas {
 		x.leader.recheck() // guests there may have ended with the snapshot

@@ -34,6 +34,9 @@ type Config struct {
 	Gained Replicas
 	// Calls reaches other hosts, whose Set.AnswerHome answers about sessions. Nil: no host is reached.
 	Calls executor.Calls
+	// Rejoin is called after the host stood still, and returns when other hosts have had a moment to refuse the host.
+	// Nil: no host refuses another.
+	Rejoin func()
 	// Show returns a session for people, with what the session holds in the shards that this host has of the listed
 	// ones, or in all if none is listed.
 	Show func(id shard.SessionID, parts []uint64) protocol.Session
@@ -84,13 +87,18 @@ type Set struct {
 	stop      chan struct{}
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that take digests
+	retiring  sync.WaitGroup // goroutines that close replicas of earlier groups, or rejoin
 	foreign   atomic.Bool    // the cluster is not the cluster in this host's configuration
 	// changing has a token while a replica comes or goes. A mutex would not do because a change may take long: the
 	// virtual time of a test stands still while a goroutine waits for a mutex.
 	changing chan struct{}
 	closed   bool // guarded by changing
-	// groups are the groups of shards that have begun, as the loop has seen them last.
+	// round is when the loop began its latest round, by Since; rejoining is set while Rejoin is called.
+	round     atomic.Int64
+	rejoining atomic.Bool
+	// groups are the groups of shards as the loop has seen them last; lost is what Lost returns.
 	groups map[hosts.ShardID]uint64
+	lost   atomic.Pointer[[]uint64]
 	// AfterBind, if a test sets it, is called between the binding of a session and the check that the session still
 	// exists.
 	AfterBind func()
@@ -134,6 +142,7 @@ func (s *Set) Open() error {
 			return err
 		}
 	}
+	s.round.Store(s.Clock())
 	s.loop.Go(s.run)
 	return nil
 }
@@ -162,6 +171,7 @@ func (s *Set) Close() {
 	s.homes.close()
 	s.closeLogs()
 	s.digesting.Wait()
+	s.retiring.Wait()
 	for _, r := range s.Replicas {
 		r.Hub.Close()
 		r.Inboxes.Wait()

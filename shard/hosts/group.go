@@ -2,19 +2,22 @@ package hosts
 
 import (
 	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Count is the report of the counters of one shard.
+// Count is the report of one shard's counters, and of the longest timeout of its sessions.
 type Count struct {
 	Shard ShardID
 	shard.Counters
+	Longest shard.Longest
 }
 
-// Count notes counters of shards, which their leaders have reported. Counters never go back.
+// Count notes counters of shards, which their leaders have reported. Counters never go back. The longest timeout is
+// that of the report.
 func (r *Records) Count(at At, term uint64, list []Count) Answer {
 	if term != at.Term {
 		return refuse(protocol.StatusStale, "term %d is over", term)
@@ -30,7 +33,7 @@ func (r *Records) Count(at At, term uint64, list []Count) Answer {
 			LastRevision: max(n.LastRevision, s.Counted.LastRevision),
 			LastSession:  max(n.LastSession, s.Counted.LastSession),
 		}
-		s.CountedAt = clock.Moment(at.Now)
+		s.CountedAt, s.Longest = clock.Moment(at.Now), n.Longest
 	}
 	return Answer{}
 }
@@ -58,6 +61,10 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 		if h := r.Host(id); h.Living() {
 			r.expel(at, h, ReasonExpelled, grace)
 		}
+		if h := *r.Host(id); !h.Lost {
+			h.Lost = true
+			r.put(&h)
+		}
 	}
 	s := r.edit(n.Shard)
 	for i := range s.Replicas {
@@ -71,6 +78,9 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	r.lastReplica++
 	s.Replicas = append(s.Replicas, Replica{ID: r.lastReplica, Host: n.Host})
 	s.Group, s.Empty, s.Change = s.Group+1, n.Empty, 0
+	s.First, s.Ordered, s.Waits, s.Overlap = r.lastReplica, at.Version, true, false
+	last := max(s.Fence, s.Counted.LastOrder) + shard.OrderID(s.Jump(at.Now).Orders)
+	s.Fence = (last | shard.MaxShard) + 1 + shard.OrderID(s.ID) // of the class of the shard
 	s.Wish, s.WishUntil = 0, 0
 	r.assign(at, s, s.Replica(r.lastReplica), Member{Role: RoleVoter})
 	r.note(at, EventReplica, r.Host(n.Host), "shard %d begins anew, as group %d", s.ID, s.Group)
@@ -127,4 +137,51 @@ func (s *Shard) Founder() *Replica {
 		return &s.Replicas[i]
 	}
 	return nil
+}
+
+// Jump is by how much the counters of the shard grow when it is made anew: over all that the shard may have given since
+// they were reported last.
+func (s *Shard) Jump(now uint64) shard.Jump {
+	return shard.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
+}
+
+// Longest is the session with the longest timeout of all shards, by their last reports. A session may hold something in
+// any shard.
+func (r *Records) Longest() (longest shard.Longest) {
+	longest.Timeout = shard.UnnotedTimeout
+	for _, s := range r.shards {
+		longest = longest.Over(s.Longest)
+	}
+	return longest
+}
+
+// AcceptOverlap ends the wait of a shard that was made anew, by an operator's order.
+func (r *Records) AcceptOverlap(at At, id ShardID) Answer {
+	s := r.Shard(id)
+	switch {
+	case s == nil || id == Meta:
+		return refuse(protocol.StatusNotFound, "there is no data shard %d", id)
+	case !s.Waits:
+		return forbid("shard %d does not wait: it was not made anew, or grants already", id)
+	case s.Overlap:
+		return Answer{Existed: true}
+	}
+	s = r.edit(id)
+	s.Overlap = true
+	r.note(at, EventReplica, nil, "shard %d grants before its wait is over: two may own one thing", id)
+	return Answer{}
+}
+
+// Grants notes that a group of a shard has begun to grant. The leader of the shard says so.
+func (r *Records) Grants(id ShardID, group uint64) Answer {
+	s := r.Shard(id)
+	if s == nil || s.Group != group {
+		return refuse(protocol.StatusStale, "shard %d is not of group %d", id, group)
+	}
+	if !s.Waits {
+		return Answer{Existed: true}
+	}
+	s = r.edit(id)
+	s.Waits, s.Overlap = false, false
+	return Answer{}
 }

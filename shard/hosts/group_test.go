@@ -96,7 +96,7 @@ func TestCountersOfShardsAreNoted(t *testing.T) {
 		t.Errorf("form %d without counters", form)
 	}
 	count := func(order, revision, session uint64) Answer {
-		return f.Count(f.at(), 7, []Count{{1, shard.Counters{
+		return f.Count(f.at(), 7, []Count{{Shard: 1, Counters: shard.Counters{
 			LastOrder: shard.OrderID(order), LastRevision: shard.Revision(revision), LastSession: session,
 		}}})
 	}
@@ -120,5 +120,73 @@ func TestCountersOfShardsAreNoted(t *testing.T) {
 	again, err := Load(f.Save(nil))
 	if err != nil || again.Policy() != f.Policy() || again.Shard(1).Counted != f.Shard(1).Counted {
 		t.Errorf("with shards on a part of the hosts: %v", err)
+	}
+}
+
+// TestHostsThatAShardWasLostWithAreRefusedFromTheOrderOn: their expulsion is final later. A host that is expelled
+// without a loss is let in until then.
+func TestHostsThatAShardWasLostWithAreRefusedFromTheOrderOn(t *testing.T) {
+	f, n := lostTwo(t)
+	f.done(f.Expel(f.at(), "e", true, 10_000))
+	f.done(f.recover(n)())
+	for id, want := range map[shard.HostID]bool{1: false, 2: true, 3: true, 4: false, 5: false} {
+		if h := f.Host(id); h.Refused() != want || h.Current.Variant == protocol.HostExpelled {
+			t.Errorf("host %s is refused: %t; its state is %v", h.Name, h.Refused(), h.Current.Variant)
+		}
+	}
+	again, err := Load(f.Save(nil))
+	if err != nil || !again.Host(2).Refused() || again.Host(4).Refused() {
+		t.Errorf("once loaded: %v", err)
+	}
+}
+
+// TestAShardWaitsUntilItsLeaderSaysThatItGrants, and an operator may end the wait.
+func TestAShardWaitsUntilItsLeaderSaysThatItGrants(t *testing.T) {
+	f, n := lostTwo(t)
+	overlap := func() Answer { return f.AcceptOverlap(f.at(), 1) }
+	grants := func(group uint64) func() Answer { return func() Answer { return f.Grants(1, group) } }
+	f.refused(protocol.StatusPreconditionFailed, "shard 1 does not wait", overlap)
+	f.refused(protocol.StatusNotFound, "no data shard 0", func() Answer { return f.AcceptOverlap(f.at(), Meta) })
+	f.refused(protocol.StatusStale, "not of group 1", grants(1))
+	at := f.at()
+	at.Version = 77
+	f.done(f.Recover(at, n, 10_000))
+	s := f.Shard(1)
+	if !s.Waits || s.Overlap || s.Ordered != 77 || s.First != s.Founder().ID ||
+		uint64(s.Fence)%(shard.MaxShard+1) != 1 {
+		t.Errorf("after the order: %+v", s)
+	}
+	f.done(overlap())
+	if a := overlap(); !a.Existed || !f.Shard(1).Overlap {
+		t.Errorf("a second time: %+v", a)
+	}
+	f.refused(protocol.StatusStale, "not of group 2", grants(2))
+	f.done(grants(1)())
+	if a := grants(1)(); !a.Existed || f.Shard(1).Waits || f.Shard(1).Overlap {
+		t.Errorf("once it grants: %+v, %+v", a, f.Shard(1))
+	}
+	f.refused(protocol.StatusPreconditionFailed, "shard 1 does not wait", overlap)
+}
+
+// TestTheLongestTimeoutIsThatOfAllShards, by their latest reports, and no shorter than what is on no record.
+func TestTheLongestTimeoutIsThatOfAllShards(t *testing.T) {
+	f := New("c", []ShardID{1, 2})
+	report := func(id ShardID, timeout uint64) {
+		t.Helper()
+		a := f.Count(At{Term: 7}, 7, []Count{{Shard: id, Longest: shard.Longest{Timeout: timeout, Session: 9}}})
+		if a.Status != protocol.StatusSuccess {
+			t.Fatal(a.Text)
+		}
+	}
+	for _, x := range []struct {
+		shard           ShardID
+		timeout, expect uint64
+	}{
+		{1, 5_000, shard.UnnotedTimeout}, {2, 60_000, 60_000}, {1, 90_000, 90_000}, {1, 10, 60_000},
+	} {
+		report(x.shard, x.timeout)
+		if got := f.Longest(); got.Timeout != x.expect {
+			t.Errorf("after %d ms of shard %d: %+v, want %d", x.timeout, x.shard, got, x.expect)
+		}
 	}
 }

@@ -89,6 +89,8 @@ type Host struct {
 	// Grace is the largest grace period in force at the host's expulsion, in milliseconds. Bare is the moment from
 	// which on the expelled host had no replica, 0 while the host has a replica.
 	Grace, Bare uint64
+	// Lost is set for a host that a shard's majority was lost with: peers refuse the host from the order on.
+	Lost bool
 	// Changed is the revision of the records at the last change that clients route by: of the host's name, client
 	// address or current state, or of the shards with a replica on the host.
 	Changed uint64
@@ -110,6 +112,10 @@ func (h *Host) Weight() int {
 
 // Living reports whether the host belongs to the cluster: it is not expelled, and is not to be.
 func (h *Host) Living() bool { return h.Target.Variant != protocol.HostExpelled }
+
+// Refused reports whether the other hosts refuse the host for good. A host that is to be expelled, and was not lost, is
+// let in until its expulsion is final: the removal of its own votes may need it.
+func (h *Host) Refused() bool { return h.Lost || h.Current.Variant == protocol.HostExpelled }
 
 // Wanted reports whether the host is to be online.
 func (h *Host) Wanted() bool { return h.Target.Variant == protocol.HostOnline }

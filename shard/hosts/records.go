@@ -45,6 +45,8 @@ type At struct {
 	Now  uint64 // shard time in milliseconds
 	Term uint64 // of the leader, by the machine's clock
 	Wall uint64 // milliseconds; for people
+	// Version is the version of the meta shard's machine with the change of the command.
+	Version uint64
 	// Level is the feature level of the cluster.
 	Level level.Level
 	// By is the author, Why is the given reason.

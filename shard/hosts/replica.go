@@ -65,10 +65,19 @@ type Shard struct {
 	// shard is made anew. Empty is set if the group began without a survivor of the group before.
 	Group uint64
 	Empty bool
-	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report. All are
-	// zero before the first report.
+	// First is the first replica of the group: replicas with lower ids are of earlier groups. Ordered is the version
+	// of the meta shard's machine with the order for the group, and Fence an order id that no earlier group has
+	// reached and that the group begins above. All are 0 for the first group.
+	First, Ordered uint64
+	Fence          shard.OrderID
+	// Waits is set until the group grants. Overlap is set if an operator has ended the wait.
+	Waits, Overlap bool
+	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report.
+	// Longest is the session with the longest timeout that the leader may have granted. All are zero before the first
+	// report.
 	Counted   shard.Counters
 	CountedAt uint64
+	Longest   shard.Longest
 }
 
 // Replica returns the replica of an id, or nil.

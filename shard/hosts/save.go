@@ -58,6 +58,9 @@ func (r *Records) code(c *form.Coder) {
 	}
 	form.Pointers(c, &r.hosts, maxRecords, func(h *Host, c *form.Coder) {
 		h.code(c)
+		if number >= formGroups {
+			c.Flag(&h.Lost)
+		}
 		if number >= formWeights {
 			c.Number(&h.Weighs)
 		}
@@ -123,8 +126,10 @@ func (s *Shard) code(c *form.Coder, number byte) {
 	})
 	if number >= formGroups {
 		c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,
-			&s.CountedAt)
+			&s.CountedAt, &s.Longest.Timeout, (*uint64)(&s.Longest.Session), &s.First, &s.Ordered, (*uint64)(&s.Fence))
 		c.Flag(&s.Empty)
+		c.Flag(&s.Waits)
+		c.Flag(&s.Overlap)
 	}
 }
 
@@ -207,6 +212,8 @@ func (r *Records) checkHost(c *form.Coder, h *Host) {
 }
 
 func (r *Records) checkReplicas(c *form.Coder, s *Shard) {
+	c.Must(s.Group != 0 || s.First|s.Ordered|uint64(s.Fence) == 0 && !s.Waits, "shard %d has no later group", s.ID)
+	c.Must(s.Waits || !s.Overlap, "shard %d does not wait", s.ID)
 	for i := range s.Replicas {
 		p := &s.Replicas[i]
 		c.Must(p.ID != 0 && p.ID <= r.lastReplica && (i == 0 || p.ID > s.Replicas[i-1].ID),

@@ -104,6 +104,8 @@ const (
 	CmdShardRecover  CommandKind = 72
 	CmdShardsCounted CommandKind = 73
 	CmdHostWeigh     CommandKind = 74
+	CmdShardOverlap  CommandKind = 75
+	CmdShardGrants   CommandKind = 76
 )
 
 // ShardID names a Raft group. Among data shards zero stands for no shard.
@@ -183,6 +185,7 @@ var commandNames = [...]string{
 	CmdBackupNote: "backup-note", CmdActNote: "act-note",
 
 	CmdShardRecover: "shard-recover", CmdShardsCounted: "shards-counted", CmdHostWeigh: "host-weigh",
+	CmdShardOverlap: "shard-overlap", CmdShardGrants: "shard-grants",
 }
 
 // String returns the name of the kind in logs and errors.

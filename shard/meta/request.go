@@ -69,6 +69,8 @@ var requests = map[CommandKind]func() Request{
 	CmdActNote:           requestOf[ActNote],
 	CmdShardRecover:      requestOf[ShardRecover],
 	CmdShardsCounted:     requestOf[ShardsCounted],
+	CmdShardOverlap:      requestOf[ShardOverlap],
+	CmdShardGrants:       requestOf[ShardGrants],
 	CmdHostWeigh:         requestOf[HostWeigh],
 }
 
@@ -175,8 +177,8 @@ func (m *Machine) request(c *Command) {
 		return
 	}
 	before := m.topology.mark()
-	a := c.Request.apply(m, hosts.At{Now: m.clock.Now, Term: m.clock.Term, Wall: c.Origin.Wall, Level: m.level,
-		By: c.Origin.By, Why: c.Origin.Why})
+	a := c.Request.apply(m, hosts.At{Now: m.clock.Now, Term: m.clock.Term, Wall: c.Origin.Wall, Version: m.version + 1,
+		Level: m.level, By: c.Origin.By, Why: c.Origin.Why})
 	m.answerRequest(&a, before)
 }
 

@@ -89,12 +89,25 @@ type ShardsCounted struct {
 func (sc *ShardsCounted) code(c *form.Coder) {
 	c.Number(&sc.Term)
 	form.List(c, &sc.List, anyLength, func(n *hosts.Count) {
-		c.Numbers((*uint64)(&n.Shard), (*uint64)(&n.LastOrder), (*uint64)(&n.LastRevision), &n.LastSession)
+		c.Numbers((*uint64)(&n.Shard), (*uint64)(&n.LastOrder), (*uint64)(&n.LastRevision), &n.LastSession,
+			&n.Longest.Timeout, (*uint64)(&n.Longest.Session))
 	})
 }
 
 func (sc *ShardsCounted) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Count(at, sc.Term, sc.List)
+}
+
+// ShardGrants is the report of a leader that a group of its shard has begun to grant.
+type ShardGrants struct {
+	Shard ShardID
+	Group uint64
+}
+
+func (sg *ShardGrants) code(c *form.Coder) { codeAll(c, &sg.Shard, &sg.Group) }
+
+func (sg *ShardGrants) apply(m *Machine, _ hosts.At) hosts.Answer {
+	return m.topology.records.Grants(sg.Shard, sg.Group)
 }
 
 // ReplicaCleared is the report of a host that has deleted a replica without membership.

@@ -118,6 +118,15 @@ func (sr *ShardRecover) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Recover(at, sr.Recovery, MaxSessionGracePeriodMillis)
 }
 
+// ShardOverlap ends the wait of a shard that was made anew, by an order of an operator.
+type ShardOverlap struct{ Shard ShardID }
+
+func (so *ShardOverlap) code(c *form.Coder) { codeAll(c, &so.Shard) }
+
+func (so *ShardOverlap) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.AcceptOverlap(at, so.Shard)
+}
+
 // PolicySet replaces the policy From by To.
 type PolicySet struct{ From, To kind.Policy }
 

@@ -117,6 +117,15 @@ func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
 	return recorded(m, func(r *hosts.Records) *hosts.Host { return r.Host(id) })
 }
 
+// ShardRecord returns the record of a shard, which never changes; nil before the hosts are founded, or for an unknown
+// id.
+func (m *Machine) ShardRecord(id ShardID) *hosts.Shard {
+	return recorded(m, func(r *hosts.Records) *hosts.Shard { return r.Shard(id) })
+}
+
+// LongestTimeout returns the session with the longest timeout of all shards, by the last reports of their leaders.
+func (m *Machine) LongestTimeout() shard.Longest { return recorded(m, (*hosts.Records).Longest) }
+
 // RecordsRevision returns the revision of the records of hosts, 0 before the hosts are founded.
 func (m *Machine) RecordsRevision() uint64 { return recorded(m, (*hosts.Records).Revision) }
 

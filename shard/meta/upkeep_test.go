@@ -20,7 +20,8 @@ var notUpkeep = map[CommandKind]bool{
 	CmdHostWeigh: true,
 	CmdHostExpel: true, CmdHostReplace: true, CmdShardTransfer: true, CmdPolicySet: true, CmdTokenCreate: true,
 	CmdTokenRevoke: true, CmdStepCancel: true, CmdStepForget: true, CmdShardRecover: true,
-	CmdAccessGrant: true, CmdAccessRevoke: true, CmdAccessRoleSet: true, CmdAccessRoleDelete: true,
+	CmdShardOverlap: true,
+	CmdAccessGrant:  true, CmdAccessRevoke: true, CmdAccessRoleSet: true, CmdAccessRoleDelete: true,
 	CmdAccessTokenCreate: true, CmdAccessTokenRevoke: true,
 }
 

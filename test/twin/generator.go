@@ -180,6 +180,9 @@ func (g *Generator) command() shard.Command {
 	if g.state.Level >= shard.StampLevel && g.chance(20) {
 		return shard.Command{Kind: shard.CmdDue, Term: g.term()}
 	}
+	if group := g.state.Group; group.Number > 0 && g.chance(20) {
+		return g.groupWait(group)
+	}
 	if g.state.Level >= shard.NumbersLevel && g.chance(20) {
 		return g.sessionNumbers()
 	}

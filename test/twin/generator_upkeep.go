@@ -114,6 +114,18 @@ func (g *Generator) lead() shard.Command {
 	return c
 }
 
+// groupWait begins or ends the wait after a renewal, now and then of another group.
+func (g *Generator) groupWait(group shard.Group) shard.Command {
+	c := shard.Command{Kind: shard.CmdGroupWait, Term: g.term(), Count: group.Number, Timeout: g.Uint64N(20_000)}
+	switch g.weighted(70, 20, 10) {
+	case 1:
+		c.Flags = shard.FlagOperator
+	case 2:
+		c.Count = g.Uint64N(group.Number + 2)
+	}
+	return c
+}
+
 // sessionFields draws timeout, description and key, now and then one that is too long.
 func (g *Generator) sessionFields(c *shard.Command) {
 	longest := uint64(shard.MaxSessionTimeout / time.Millisecond)

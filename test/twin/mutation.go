@@ -39,7 +39,7 @@ func (t *Twin) mutate(c *shard.Command) {
 			t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 			return
 		}
-		if s != nil && t.isOver(s) {
+		if s != nil && t.hasEnded(s) {
 			t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 			return
 		}
@@ -66,7 +66,7 @@ func (t *Twin) mutate(c *shard.Command) {
 		}
 		if c.Kind == shard.CmdAcquire && t.isQuiet(&m) {
 			s.applied = max(s.applied, c.Acked)
-			t.answer(shard.Effect{Status: protocol.StatusOverloaded, Timeout: t.group.QuietUntil - t.now,
+			t.answer(shard.Effect{Status: protocol.StatusOverloaded, Timeout: t.waitLeft(),
 				Body: shard.QuietReason})
 			return
 		}

@@ -8,24 +8,21 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Renew makes the shard anew, as a new group of replicas. committed is the twin of what is known to be committed.
-func (t *Twin) Renew(r shard.Renewal, committed *Twin) {
-	quiet := r.Quiet
-	for _, sem := range t.semaphores {
-		for _, l := range sem.links {
-			if s := t.sessions[l.session]; l.owner && s.home {
-				quiet = max(quiet, s.timeout+r.Quiet/2)
-			}
+// Renew makes the shard anew, as a new group of replicas.
+func (t *Twin) Renew(r shard.Renewal) {
+	longest := r.Longest
+	candidates := []shard.Longest{}
+	for id, s := range t.sessions {
+		if s.home && !t.hasEnded(s) {
+			candidates = append(candidates, shard.Longest{Timeout: s.timeout, Session: id})
 		}
 	}
-	lastKnown := committed.lastSession
-	if t.now < t.group.UnknownUntil {
-		lastKnown = min(lastKnown, t.group.LastKnown)
+	if t.waits() {
+		candidates = append(candidates, t.group.Longest)
 	}
-	for id, s := range committed.sessions {
-		is := t.sessions[id]
-		if s.home && !committed.hasEnded(s) && (is == nil || t.hasEnded(is)) && t.mistake != BuriesTheUndone {
-			t.sessions[id] = s
+	for _, l := range candidates {
+		if l.Timeout > longest.Timeout || l.Timeout == longest.Timeout && l.Session < longest.Session {
+			longest = l
 		}
 	}
 	last := max(t.lastSession, r.Counted.LastSession)
@@ -38,8 +35,7 @@ func (t *Twin) Renew(r shard.Renewal, committed *Twin) {
 	t.level = max(t.level, 10)
 	t.raised, t.term, t.base = t.level, 0, t.now
 	t.group = shard.Group{
-		Number: r.Group, Began: t.now, QuietUntil: t.now + quiet, UnknownUntil: t.now + r.Unknown,
-		LastKnown: lastKnown, LastBefore: t.lastSession,
+		Number: r.Group, Began: t.now, Before: t.lastSession, Longest: longest,
 	}
 	t.renewSessions()
 	t.renewSemaphores()
@@ -53,14 +49,12 @@ func (t *Twin) Renew(r shard.Renewal, committed *Twin) {
 
 func (t *Twin) renewSessions() {
 	for id, s := range t.sessions {
-		if t.hasEnded(s) {
+		if t.hasEnded(s) || s.home && t.mistake != ServesTheOld {
 			delete(t.sessions, id)
 			continue
 		}
-		if !s.home {
-			s.losses += 1 << 20
-		}
-		if !s.home && t.mistake == ForgetsNumbers {
+		s.losses += 1 << 20
+		if t.mistake == ForgetsNumbers {
 			s.applied, s.acked = 0, 0
 			clear(s.answers)
 			clear(s.asked)
@@ -93,14 +87,41 @@ func (t *Twin) renewSemaphores() {
 	}
 }
 
-// isOver reports whether the session has ended, or is of an earlier group of replicas.
-func (t *Twin) isOver(s *session) bool {
-	return t.hasEnded(s) || s.home && s.id.Counter() <= t.group.LastBefore && t.mistake != ServesTheOld
+// waits reports whether the wait after a renewal is not over.
+func (t *Twin) waits() bool {
+	return t.group.Number > 0 && (t.group.Until == 0 || t.now < t.group.Until)
+}
+
+// groupWait begins the wait, or ends it for an operator.
+func (t *Twin) groupWait(c *shard.Command) {
+	g := &t.group
+	switch {
+	case c.Term != t.term, c.Count == 0, c.Count != g.Number:
+		t.answer(shard.Effect{Status: protocol.StatusStale})
+		return
+	case c.Flags&shard.FlagOperator != 0:
+		if g.Until == 0 || g.Until > t.now {
+			g.Until = max(t.now, 1)
+		}
+	case g.Until == 0 && t.mistake == WaitsForNoOwner:
+		g.Until = t.now + max(c.Timeout, 1)
+	case g.Until == 0:
+		g.Until = t.now + max(c.Timeout, g.Longest.Timeout, 1)
+	}
+	t.answer(shard.Effect{})
+}
+
+// waitLeft is how long the shard waits at the least.
+func (t *Twin) waitLeft() uint64 {
+	if t.group.Until == 0 {
+		return max(t.group.Longest.Timeout, 1)
+	}
+	return t.group.Until - t.now
 }
 
 // isQuiet reports whether an acquire is refused that would make a link.
 func (t *Twin) isQuiet(m *mutation) bool {
-	if t.now >= t.group.QuietUntil || t.mistake == GrantsAtOnce {
+	if !t.waits() || t.mistake == GrantsAtOnce {
 		return false
 	}
 	ephemeral := m.Flags&shard.FlagEphemeral != 0
@@ -114,13 +135,12 @@ func (t *Twin) isQuiet(m *mutation) bool {
 // Liveness is what the home says of a session.
 func (t *Twin) Liveness(id shard.SessionID) shard.Liveness {
 	s, counter := t.sessions[id], id.Counter()
-	mayBeLost := t.now < t.group.UnknownUntil && counter > t.group.LastKnown && counter <= t.group.LastBefore
 	switch {
 	case !t.isHome(id):
 		return shard.Unknown
 	case s != nil && !t.hasEnded(s):
 		return shard.Alive
-	case counter > t.lastSession || mayBeLost && t.mistake != BuriesTheLost:
+	case counter > t.lastSession || counter <= t.group.Before && t.waits() && t.mistake != BuriesTheLost:
 		return shard.Unknown
 	}
 	return shard.Dead

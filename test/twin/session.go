@@ -149,7 +149,7 @@ func (t *Twin) sessionUpdate(c *shard.Command) {
 		return
 	}
 	s := t.sessions[c.Session]
-	if s == nil || t.isOver(s) {
+	if s == nil || t.hasEnded(s) {
 		t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 		return
 	}
@@ -175,7 +175,7 @@ func (t *Twin) sessionNumbers(c *shard.Command) {
 		return
 	}
 	s := t.sessions[c.Session]
-	if s == nil || t.isOver(s) {
+	if s == nil || t.hasEnded(s) {
 		t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 		return
 	}
@@ -207,7 +207,7 @@ func (t *Twin) sessionEnd(c *shard.Command) {
 		return
 	}
 	s := t.sessions[c.Session]
-	if s == nil || t.isOver(s) {
+	if s == nil || t.hasEnded(s) {
 		t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 		return
 	}

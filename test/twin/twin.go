@@ -113,6 +113,8 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.nodeLimits(c)
 	case shard.CmdDue:
 		t.due(c)
+	case shard.CmdGroupWait:
+		t.groupWait(c)
 	case shard.CmdContinue:
 		t.continueWork()
 	case shard.CmdLevel:
@@ -237,10 +239,10 @@ const (
 	ForgetsNumbers Mistake = 23
 	// KeepsOwnership: a renewal leaves the answers as they are that gave what is gone.
 	KeepsOwnership Mistake = 24
-	// BuriesTheLost: a session that only lost replicas may have known is dead at once.
+	// BuriesTheLost: a session from before a renewal is dead at once.
 	BuriesTheLost Mistake = 25
-	// BuriesTheUndone: a session that ended by what was not committed is dead at once.
-	BuriesTheUndone Mistake = 26
+	// WaitsForNoOwner: the wait after a renewal goes by the leader alone, and not by the longest timeout of before.
+	WaitsForNoOwner Mistake = 26
 	// GrantsAtOnce: a shard that was made anew grants from the first command on.
 	GrantsAtOnce Mistake = 27
 	// ServesTheOld: sessions of an earlier group go on as before.

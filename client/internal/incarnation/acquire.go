@@ -214,6 +214,10 @@ func (in *Incarnation) own(m *mutation, order uint64) {
 		q.removeLease(q.early.cause)
 		in.dropIfEmpty(q)
 	}
+	if in.isFenced(order) {
+		q.removeLease(failure.ErrLeaseLost)
+		in.dropIfEmpty(q)
+	}
 }
 
 // endAcquire ends an acquire that owns nothing.

@@ -19,6 +19,9 @@ func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt scope
 	if in.home != nil {
 		in.removeHome()
 	}
+	for fence := range lease.Lost.All() { // before the attach extends what the session believes
+		in.loseBelow(uint64(fence))
+	}
 	if in.returned != nil {
 		close(in.returned)
 		in.returned = nil
@@ -133,13 +136,39 @@ var endings = map[protocol.EndReason]Reason{
 // Ended implements conn.Session. A reason of a later version of the protocol is not known.
 func (in *Incarnation) Ended(reason protocol.EndReason) { in.End(endings[reason], "") }
 
-// HoldingLost implements conn.Session: the session owns a semaphore no more. A loss without a name says that notices
-// may have been missed: the leases are verified.
+// loseBelow ends the leases of a shard that was made anew: those whose order ids are of the class of a fence, and
+// below it. No host of the shard is asked: one of the group before could vouch for what is lost. Such a grant may
+// still come from there. The lock is held.
+func (in *Incarnation) loseBelow(fence uint64) {
+	if in.fences == nil {
+		in.fences = make(map[uint64]uint64)
+	}
+	class := protocol.ShardOfOrder(fence)
+	in.fences[class] = max(in.fences[class], fence)
+	for _, q := range in.queues {
+		if q.lease != nil && in.isFenced(q.lease.Order) {
+			q.removeLease(failure.ErrLeaseLost)
+			in.dropIfEmpty(q)
+		}
+	}
+}
+
+// isFenced reports whether an order id is of a group that its shard has left behind. The lock is held.
+func (in *Incarnation) isFenced(order uint64) bool {
+	return order < in.fences[protocol.ShardOfOrder(order)]
+}
+
+// HoldingLost implements conn.Session: the session owns a semaphore no more. A loss without a name says that a shard
+// was made anew, or that notices may have been missed: then the leases are verified.
 func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if p.Reason == protocol.AbortNodeDropped && p.NodeID == in.nodeID {
 		in.end(NodeDropped, "") // the home will say so too
+		return
+	}
+	if len(p.Name) == 0 && p.OrderID != 0 {
+		in.loseBelow(p.OrderID)
 		return
 	}
 	if len(p.Name) == 0 {

@@ -92,8 +92,9 @@ type Incarnation struct {
 	sent, since scope.Instant
 	timer       *time.Timer
 	bound       map[*conn.Conn]*binding
-	attaching   bool    // a goroutine attaches the session again
-	looks       []*look // each has a goroutine that verifies leases
+	attaching   bool              // a goroutine attaches the session again
+	looks       []*look           // each has a goroutine that verifies leases
+	fences      map[uint64]uint64 // by shard: the session holds nothing there below the order id
 
 	numbers numbers
 	queues  map[string]*keyQueue

@@ -142,6 +142,9 @@ class Attachment:
     def holding_lost(self, push: dict[str, Any]) -> None:
         """The session owns something no more."""
 
+    def lose_below(self, fence: int) -> None:
+        """A shard was made anew: what the session held there below a fence is lost."""
+
     def inbox(self, conn: Connection, raw: list[Any]) -> None:
         """Something came for a member of a process."""
 
@@ -167,6 +170,8 @@ class Attachment:
             return
         if self.home is not None:
             self._remove_home()
+        for fence in lease["lost"]:  # before the attach extends what the session believes
+            self.lose_below(fence)
         conn.sessions[self.id] = self
         first = not self.sent
         self.sent, self.since = sent, _clock.now()

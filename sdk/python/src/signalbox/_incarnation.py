@@ -31,10 +31,13 @@ UNANSWERED_MAX = 1000
 #: How much longer than its timeout an acquire is left to a host that cannot be reached, or began to count anew.
 QUEUE_SLACK = 0.5
 
+#: The lower bits of an order id are the id of the shard that gave it.
+SHARDS = 1 << 10
+
 class Incarnation(Attachment):
     """A session and what it owns. One mutation of a name is under way at a time; others wait for their turn."""
 
-    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "looks", "new_lease")
+    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "looks", "new_lease", "fences")
 
     def __init__(self, core: Core, owner: Owner, timeout: float, new_lease: Callable[[Incarnation], Lease]) -> None:
         super().__init__(core, owner, timeout)
@@ -46,6 +49,7 @@ class Incarnation(Attachment):
         self.notices: set[Notice] | None = None
         self.inboxes: dict[str, Any] | None = None
         self.looks: dict[int, Look] = {}  # by shard
+        self.fences: dict[int, int] = {}  # by shard: the session holds nothing there below the order id
 
     # The end, and lost connections.
 
@@ -80,9 +84,27 @@ class Incarnation(Attachment):
             q.remove_lease(LeaseLost("its shard does not know the lease"))
             self.core.spawn(self._release_later(q.name, lease.fence))
 
+    def lose_below(self, fence: int) -> None:
+        """Ends the leases of a shard that was made anew.
+
+        No host of the shard is asked: one of the group before could vouch for what is lost, and grant more.
+        """
+        self.fences[fence % SHARDS] = max(fence, self.fences.get(fence % SHARDS, 0))
+        for q in list(self.queues.values()):
+            if q.lease is not None and self.is_fenced(q.lease.fence):
+                q.remove_lease(LeaseLost("its shard lost its majority and was made anew"))
+                self.drop_if_empty(q)
+
+    def is_fenced(self, order: int) -> bool:
+        """Whether an order id is of a group that its shard has left behind."""
+        return order < self.fences.get(order % SHARDS, 0)
+
     def holding_lost(self, push: dict[str, Any]) -> None:
         if not push["name"]:
-            verify(self)
+            if push["order_id"]:
+                self.lose_below(push["order_id"])
+            else:
+                verify(self)
             return
         if push["node_id"] != self.node_id:
             return

@@ -342,7 +342,7 @@ RECORDS: dict[str, str] = {
         "outcome:u replies:*Reply last:o missing:u missed:*u"
     ),
     "JoinToken": "id:t left_ms:u by:t used:b",
-    "Lease": "node_id:u timeout_ms:u grace_ms:u config:NodeConfig",
+    "Lease": "node_id:u timeout_ms:u grace_ms:u config:NodeConfig lost:*u",
     "LedShard": "id:u term:u led_ms:u change:u members:*ShardMember",
     "Limits": (
         "request_frame_bytes:u answer_frame_bytes:u data_bytes:u requests_in_flight:u "

@@ -207,6 +207,9 @@ class Mutation(Try):
         if q.early is not None and q.early[0] == order:
             q.remove_lease(q.early[1])
             self.session.drop_if_empty(q)
+        if self.session.is_fenced(order):
+            q.remove_lease(LeaseLost("its shard lost its majority and was made anew"))
+            self.session.drop_if_empty(q)
 
     def _released(self) -> None:
         q = self.queue
