@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -164,12 +165,15 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 		t.Errorf("a lock of another shard, meanwhile: %v", err)
 	}
 	fence, err := uint64(0), error(nil)
-	l.hosts[0].await("a lock of the shard is had again", func() bool {
+	l.hosts[0].must(l.hosts[0].Await("a lock of the shard is had again", 2*patience, func() bool {
 		fence, err = locks(lost, 5*time.Second)
 		return err == nil
-	})
+	}))
 	took := time.Since(began)
 	t.Logf("the shard grants again after %v", took.Round(time.Millisecond))
+	if took < leastWait {
+		t.Errorf("the shard grants after %v, and waits for %v at the least", took, leastWait)
+	}
 	if fence <= lease.Fence() {
 		t.Errorf("fence %d comes after %d", fence, lease.Fence())
 	}
@@ -184,4 +188,74 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	load.check()
 	back := l.places[pair[0]].serve(t)
 	back.awaitRefused("was expelled")
+}
+
+// leastWait is the least wait of a shard that is made anew: an expulsion, and a timeout that is on no record.
+const leastWait = (meta.MaxSessionGracePeriodMillis*65/64 + shard.UnnotedTimeout) * time.Millisecond
+
+// TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn: two hosts that have a majority of a shard are stopped with SIGSTOP, the
+// shard is made anew, and the hosts are woken at once. They are refused then, and not when their expulsion is final. The
+// owner of before knows that it owns no more when the new group grants.
+func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
+	t.Parallel()
+	const shards = 8
+	l := &losing{spread: newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e", "f", "g"}, func(p *admin.Policy) {
+		p.OfflineAfter, p.ReplaceAfter = 2*time.Second, time.Hour
+	}, "--shards", fmt.Sprint(shards))}
+	newNode(t, l.hosts, "/lost", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 3000})
+	n, err := l.counter.box.DescribeNode(t.Context(), "/lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.node = n.ID
+	l.hosts[0].await("each shard has three replicas, and no host more than its part", func() bool {
+		return l.atRest(shards)
+	})
+	pair := l.pair()
+	lock := l.lockOf(shards, func(id uint64) bool { return slices.Contains(l.lost, id) })
+	owner, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := owner.Ephemeral(lock).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := []*host{l.hosts[pair[0]], l.hosts[pair[1]]}
+	for _, h := range lost {
+		h.signal(syscall.SIGSTOP)
+	}
+	for _, id := range l.lost {
+		l.hosts[0].await("the shard is made anew", func() bool {
+			_, err := l.operator.Recover(t.Context(), id, false, admin.By{Reason: "they stand still"})
+			return err == nil
+		})
+	}
+	ordered := time.Now()
+	for _, h := range lost {
+		h.signal(syscall.SIGCONT)
+	}
+	for _, h := range lost {
+		h.awaitRefused("was expelled")
+	}
+	if took := time.Since(ordered); took > leastWait-shard.UnnotedTimeout*time.Millisecond {
+		t.Errorf("the hosts were refused after %v, when their expulsion was final", took)
+	} else {
+		t.Logf("the hosts were refused after %v", took.Round(time.Millisecond))
+	}
+	l.hosts[0].must(l.hosts[0].Await("the lock is had again", 2*patience, func() bool {
+		s, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(sessions))
+		if err != nil {
+			return false
+		}
+		defer s.Close(t.Context())
+		next, err := s.Ephemeral(lock).Acquire(t.Context(), sdk.Timeout(time.Second))
+		if err == nil && lease.Err() == nil {
+			t.Errorf("fence %d is granted, and the owner of fence %d believes", next.Fence(), lease.Fence())
+		}
+		return err == nil
+	}))
+	if took := time.Since(ordered); took < leastWait {
+		t.Errorf("the shard grants after %v, and waits for %v at the least", took, leastWait)
+	}
 }

@@ -498,6 +498,19 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([v["generation"] for v in self.host.of("SEMAPHORE_DESCRIBE")], [0])
         self.assertEqual([v["generation"] for v in other.of("SEMAPHORE_DESCRIBE")], [3] * 4)
 
+    async def test_leases_below_a_fence_are_lost(self) -> None:
+        session = await self.session(30.0)
+        first = await session.semaphore("first", 1).acquire()
+        kept = await session.semaphore("kept", 1).acquire()
+        asked = len(self.host.of("SESSION_HOLDINGS"))
+        fence = first.fence + (1 << 10)  # of the same shard
+        self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id, "order_id": first.fence})
+        self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id, "order_id": fence})
+        async with asyncio.timeout(2):
+            self.assertIsInstance(await first.lost, signalbox.LeaseLost)
+        self.assertTrue(kept.held)
+        self.assertEqual(asked, len(self.host.of("SESSION_HOLDINGS")))
+
     async def test_what_a_shard_that_was_made_anew_does_not_list_is_lost_at_once(self) -> None:
         for wait in 1, 60_000:  # how long the refused change is to wait, in milliseconds
             with self.subTest(wait=wait):

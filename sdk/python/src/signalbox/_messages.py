@@ -140,7 +140,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     148: ("HOST_LOAD", ""),
     149: ("ON_BEHALF", "request_id:u address:t"),
     150: ("CONCERNS", ""),
-    151: ("SHARD_RECOVER", "numbered:Numbered author:t reason:t shard_id:u empty:o"),
+    151: ("SHARD_RECOVER", "numbered:Numbered author:t reason:t shard_id:u empty:o accept_overlap:o"),
     152: ("BACKUP_DESCRIBE", ""),
     153: ("BACKUP_BEGIN", "shard_id:u"),
     154: ("BACKUP_READ", "state_id:u"),
@@ -233,7 +233,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     )),
     213: ("ON_BEHALF_ANSWER", ""),
     214: ("CONCERNS_ANSWER", "host_name:t now_ms:u items:*HostConcern governs:o"),
-    215: ("SHARD_RECOVER_ANSWER", "host_id:u since:u"),
+    215: ("SHARD_RECOVER_ANSWER", "host_id:u since:u wait_ms:u longest_ms:u longest_session:u"),
     216: ("BACKUP_DESCRIBE_ANSWER", "cluster_id:t generation:Generation shards:u level:u host_version:t"),
     217: ("BACKUP_BEGIN_ANSWER", "state_id:u term:u index:u"),
     218: ("BACKUP_READ_ANSWER", "piece:b done:o"),
@@ -310,7 +310,10 @@ RECORDS: dict[str, str] = {
         "failures:u last_error:t wait_ms:u"
     ),
     "Concern": "severity:u code:t text:t mend:t host_id:u shards:*u",
-    "CountedShard": "shard_id:u last_order:u last_revision:u last_session:u",
+    "CountedShard": (
+        "shard_id:u last_order:u last_revision:u last_session:u longest_ms:u "
+        "longest_session:u"
+    ),
     "Detail": (
         "message:t wait_ms:u reason:u shard_id:u leader_host_id:u leader_address:t "
         "routing_version:u quota:Quota since:u slot:u generation:u"
@@ -385,8 +388,8 @@ RECORDS: dict[str, str] = {
     "Redundancy": "wanted:u voters:u live:u tolerated:u lost:o domains:*DomainLoss",
     "ReelectSpec": "codes:*t after_ms:u attempts:u interval_ms:u most:u",
     "Renewal": (
-        "group:u empty:o quiet_ms:u last_order:u last_revision:u last_session:u "
-        "counted_ms:u"
+        "group:u empty:o longest_ms:u longest_session:u last_order:u last_revision:u "
+        "last_session:u counted_ms:u"
     ),
     "Reply": "from:u failed:o data:b",
     "RolloutActRow": "number:u moment:u wall_ms:u act:Act",
