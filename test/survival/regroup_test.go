@@ -193,9 +193,9 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 // leastWait is the least wait of a shard that is made anew: an expulsion, and a timeout that is on no record.
 const leastWait = (meta.MaxSessionGracePeriodMillis*65/64 + shard.UnnotedTimeout) * time.Millisecond
 
-// TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn: two hosts that have a majority of a shard are stopped with SIGSTOP, the
-// shard is made anew, and the hosts are woken at once. They are refused then, and not when their expulsion is final. The
-// owner of before knows that it owns no more when the new group grants.
+// TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn: two hosts with the majority of a shard are stopped with SIGSTOP, the
+// shard is rebuilt, and the hosts are woken at once. Other hosts refuse them before their expulsion is final. The earlier
+// owner knows that it lost the lock when the new group grants.
 func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
 	t.Parallel()
 	const shards = 8
