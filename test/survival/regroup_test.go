@@ -194,8 +194,8 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 const leastWait = (meta.MaxSessionGracePeriodMillis*65/64 + shard.UnnotedTimeout) * time.Millisecond
 
 // TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn: two hosts with the majority of a shard are stopped with SIGSTOP, the
-// shard is rebuilt, and the hosts are woken at once. Other hosts refuse them before their expulsion is final. The earlier
-// owner knows that it lost the lock when the new group grants.
+// shard is rebuilt, and the hosts are woken at once. Other hosts refuse them before their expulsion is final. The
+// earlier owner knows that it lost the lock when the new group grants.
 func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
 	t.Parallel()
 	const shards = 8
