@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -11,10 +13,12 @@ import (
 
 // Find calls done with a session of this home, perhaps at once, perhaps on another goroutine. If how is STRICT, the
 // answer has everything that was committed when Find was called; else the session may have ended. The replica of this
-// host answers if it is filled. If there is none, or its answer is Unknown, other hosts are asked.
+// host answers if it is filled. If there is none, or its answer is Unknown, other hosts are asked until findWithin has
+// passed.
 func (r *Replica) Find(id shard.SessionID, key []byte, how protocol.Consistency, done func(HomeSession)) {
+	until := time.Now().Add(findWithin)
 	if !r.Here() && len(r.answerers()) > 0 {
-		r.findElsewhere(id, key, done)
+		r.findElsewhere(id, key, until, done)
 		return
 	}
 	if one := r.look(id, key); how != protocol.ConsistencyStrict && one.Liveness == shard.Alive {
@@ -23,7 +27,7 @@ func (r *Replica) Find(id shard.SessionID, key []byte, how protocol.Consistency,
 	}
 	r.find(id, key, func(one HomeSession) {
 		if one.Liveness == shard.Unknown {
-			r.findElsewhere(id, key, done)
+			r.findElsewhere(id, key, until, done)
 			return
 		}
 		done(one)
@@ -32,7 +36,7 @@ func (r *Replica) Find(id shard.SessionID, key []byte, how protocol.Consistency,
 
 // findElsewhere is Find by the answer of another host. Until done returns, Bind knows of an end that another host
 // reports.
-func (r *Replica) findElsewhere(id shard.SessionID, key []byte, done func(HomeSession)) {
+func (r *Replica) findElsewhere(id shard.SessionID, key []byte, until time.Time, done func(HomeSession)) {
 	h := &r.set.homes
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -44,7 +48,7 @@ func (r *Replica) findElsewhere(id shard.SessionID, key []byte, done func(HomeSe
 	}
 	h.binds[id].waiting++
 	h.calls.Go(func() {
-		done(r.askOne(&askedSession{ID: id, Key: key}))
+		done(r.askOne(&askedSession{ID: id, Key: key}, until))
 		h.mu.Lock()
 		if b := h.binds[id]; b.waiting == 1 {
 			delete(h.binds, id)
@@ -57,16 +61,18 @@ func (r *Replica) findElsewhere(id shard.SessionID, key []byte, done func(HomeSe
 
 // askOne asks the hosts with a copy of the home for a session, the leader first, one after the other. askOne waits
 // while many questions are under way.
-func (r *Replica) askOne(q *askedSession) HomeSession {
+func (r *Replica) askOne(q *askedSession, until time.Time) HomeSession {
 	h := &r.set.homes
+	ctx, cancel := context.WithDeadline(h.ctx, until)
+	defer cancel()
 	select {
 	case r.asking <- struct{}{}:
 		defer func() { <-r.asking }()
-	case <-h.ctx.Done():
+	case <-ctx.Done():
 		return HomeSession{}
 	}
 	for _, to := range r.answerers() {
-		a, err := h.call(to, homeCall{One: q})
+		a, err := h.call(ctx, to, homeCall{One: q})
 		if err == nil && a.One != nil && a.One.Liveness != shard.Unknown {
 			return *a.One
 		}
@@ -151,7 +157,7 @@ func (h *homes) shown(asked map[shard.HostID]homeCall) map[shard.SessionID]proto
 	for to, c := range asked {
 		calls.Go(func() {
 			for ids := range slices.Chunk(c.shown, maxShown) {
-				a, err := h.call(to, homeCall{Shown: packSessions(slices.Clone(ids)), Parts: c.Parts})
+				a, err := h.call(h.ctx, to, homeCall{Shown: packSessions(slices.Clone(ids)), Parts: c.Parts})
 				if err != nil {
 					return
 				}

@@ -24,6 +24,8 @@ import (
 const (
 	// homeCallWithin is how long a call about sessions may take.
 	homeCallWithin = time.Second
+	// findWithin bounds a Find, with its barrier and all hosts that it asks: clients are answered within 3 s.
+	findWithin = 2500 * time.Millisecond
 	// homePause and homePauseMost are the first and the longest pause after a call without an answer.
 	homePause, homePauseMost = 20 * time.Millisecond, time.Second
 	// askLedEvery is the time between two questions for the leader of a shard.
@@ -272,7 +274,7 @@ func (h *homes) askLeaders(now time.Time) (waits bool) {
 	}
 	for to, c := range asked {
 		h.calls.Go(func() {
-			a, err := h.call(to, c)
+			a, err := h.call(h.ctx, to, c)
 			if err != nil {
 				return // the next round asks perhaps another host
 			}
@@ -333,7 +335,7 @@ func (h *homes) take(p *homePeer, answers, leads []*Replica) (c homeCall) {
 func (h *homes) exchange(to shard.HostID, c homeCall) {
 	asked, _ := c.Asked.unpack() // packed here
 	c.Losses = h.set.lossesOf(asked)
-	a, err := h.call(to, c)
+	a, err := h.call(h.ctx, to, c)
 	if err != nil {
 		a = homeAnswer{}
 	}
@@ -400,7 +402,7 @@ func (h *homes) askOthers(but shard.HostID, unknown []shard.SessionID) {
 			if to == but || len(ids) == 0 {
 				continue
 			}
-			a, err := h.call(to, homeCall{Asked: packSessions(ids)}) // the answer has the order of the sorted ids
+			a, err := h.call(h.ctx, to, homeCall{Asked: packSessions(ids)}) // the answer has the order of the sorted ids
 			if err != nil || len(a.Liveness) != len(ids) {
 				continue
 			}
@@ -420,12 +422,12 @@ func (h *homes) askOthers(but shard.HostID, unknown []shard.SessionID) {
 
 var errNoHomeCalls = errors.New("server: this host reaches no others")
 
-// call makes one call.
-func (h *homes) call(to shard.HostID, c homeCall) (a homeAnswer, err error) {
+// call makes one call, within homeCallWithin.
+func (h *homes) call(ctx context.Context, to shard.HostID, c homeCall) (a homeAnswer, err error) {
 	if h.set.config.Calls == nil {
 		return a, errNoHomeCalls
 	}
-	ctx, cancel := context.WithTimeout(h.ctx, homeCallWithin)
+	ctx, cancel := context.WithTimeout(ctx, homeCallWithin)
 	defer cancel()
 	payload, err := h.set.config.Calls.Call(ctx, to, encodeHome(homeRequest{Home: c}))
 	if err != nil {
