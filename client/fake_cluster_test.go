@@ -104,7 +104,6 @@ func newFakeCluster(t testing.TB, hosts, shards int) *fakeCluster {
 		f.shards = append(f.shards, newFakeShard(f, i, shards))
 	}
 	f.metaMachine = meta.New()
-	f.raise()
 	go f.tick()
 	return f
 }

@@ -4,18 +4,9 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
-
-// raise makes the cluster one of the newest level.
-func (f *fakeCluster) raise() {
-	f.applyMeta(meta.Command{Kind: meta.CmdHostRegister, Host: meta.Host{
-		ID: 1, Name: "host-1", RaftAddress: "host-1:1", ClientAddress: "host-1:2", Level: level.Newest,
-	}})
-	f.applyMeta(meta.Command{Kind: meta.CmdClusterLevel, Raise: level.Newest})
-}
 
 // applyMeta applies a command of the meta shard, and returns its result.
 func (f *fakeCluster) applyMeta(c meta.Command) meta.Effect {

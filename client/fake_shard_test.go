@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // fakeShard is a shard: the real machine, and what its leader keeps beside it.
@@ -15,6 +16,7 @@ type fakeShard struct {
 	first   shard.Slot
 	leader  int
 	term    uint64
+	led     time.Time // when the term began
 	machine *shard.Machine
 
 	waiting []*fakeWaiting
@@ -51,7 +53,7 @@ func newFakeShard(f *fakeCluster, i, of int, more ...shard.Slot) *fakeShard {
 	}
 	s := &fakeShard{
 		cluster: f, id: uint64(i + 1), first: shard.Slot(first), leader: i % len(f.hosts),
-		machine: shard.New(shard.Options{Slots: slots}), notices: shard.NewWatchSet[fakeRef](),
+		machine: shard.New(shard.Options{Shard: uint64(i + 1), Slots: slots}), notices: shard.NewWatchSet[fakeRef](),
 	}
 	s.newTerm()
 	return s
@@ -60,12 +62,22 @@ func newFakeShard(f *fakeCluster, i, of int, more ...shard.Slot) *fakeShard {
 func (s *fakeShard) newTerm() {
 	s.term++
 	s.apply(shard.Command{Kind: shard.CmdLead, Term: s.term}, nil)
+	s.led = time.Now()
+}
+
+// batch returns a batch with commands of the leader.
+func (s *fakeShard) batch(list ...shard.Command) *shard.Batch {
+	b := &shard.Batch{Commands: list}
+	if list[0].Kind != shard.CmdLead {
+		b.Stamp = clock.Stamp{Term: s.term, Elapsed: uint64(time.Since(s.led).Milliseconds())}
+	}
+	return b
 }
 
 // apply carries a command out and notifies all that it is about. answer gets the result, in the order of the effects.
 func (s *fakeShard) apply(c shard.Command, answer func(e *shard.Effect)) (result shard.Effect) {
 	var effects shard.Effects
-	s.machine.Apply(&shard.Batch{Commands: []shard.Command{c}}, &effects)
+	s.machine.Apply(s.batch(c), &effects)
 	for i := range effects.List {
 		e := &effects.List[i]
 		switch e.Kind {

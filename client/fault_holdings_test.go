@@ -76,7 +76,7 @@ func TestALeaseIsVerifiedByItsOrderID(t *testing.T) {
 			create.Kind, late.Kind = shard.CmdSemaphoreCreate, shard.CmdAcquire
 			late.Session, late.Number = shard.SessionID(x.id), 1000
 			var unreported shard.Effects
-			of.machine.Apply(&shard.Batch{Commands: []shard.Command{remove, create, late}}, &unreported)
+			of.machine.Apply(of.batch(remove, create, late), &unreported)
 			if last := unreported.List[len(unreported.List)-2]; last.Flags&shard.FlagAcquired == 0 {
 				t.Errorf("the late change: %+v", last)
 			}
@@ -245,48 +245,56 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 func TestLeasesBelowAFenceAreLost(t *testing.T) {
 	for _, pushed := range []bool{true, false} {
 		t.Run(fmt.Sprint("pushed=", pushed), func(t *testing.T) {
-			playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 				s := session(t, c)
-				first := acquire(t, s.Semaphore("first", client.Limit(1)))
-				kept := acquire(t, s.Semaphore("kept", client.Limit(1)))
-				const classes = shard.MaxShard + 1
-				order := first.Fence()
-				hear := func(fences ...uint64) {
+				names := make(map[uint64][]string) // by shard
+				fake.do(func() {
+					for i := range 64 {
+						n := fmt.Sprint("lock-", i)
+						of := fake.shardOf(shard.SlotOf(shard.NodeID(fake.nodes[path].ID), []byte(n))).id
+						names[of] = append(names[of], n)
+					}
+				})
+				take := func(of uint64) *client.Lease {
+					n := names[of][0]
+					names[of] = names[of][1:]
+					return acquire(t, s.Semaphore(n, client.Limit(1)))
+				}
+				const class = shard.MaxShard + 1 // between two order ids of a shard
+				first, kept := take(1), take(2)
+				hear := func(fence uint64) {
 					fake.do(func() {
 						x := fake.sessions[s.ID()]
 						fake.lost = protocol.OrderIDs{}
-						for _, fence := range fences {
-							if pushed {
-								x.conn.push(0, &protocol.HoldingLost{SessionID: x.id, OrderID: fence})
-							}
-							fake.lost.Append(protocol.OrderID(fence))
+						if pushed {
+							x.conn.push(0, &protocol.HoldingLost{SessionID: x.id, OrderID: fence})
 						}
+						fake.lost.Append(protocol.OrderID(fence))
 					})
 					if !pushed {
 						fake.cut()
 					}
 				}
-				hear(order) // not below
-				again := acquire(t, s.Semaphore("again", client.Limit(1)))
+				hear(first.Fence()) // not below
+				again := take(1)
 				check(t, first.Err())
 
 				asked := fake.count(protocol.KindSessionHoldings)
-				late := again.Fence() + 1 // the next order id
-				hear(order+classes, late+classes)
-				eventually(t, time.Second, "the lease below the fence is lost", func() bool {
-					return errors.Is(first.Err(), client.ErrLeaseLost)
+				late := again.Fence() + class // the next order id
+				hear(late + class)
+				eventually(t, time.Second, "the leases below the fence are lost", func() bool {
+					return errors.Is(first.Err(), client.ErrLeaseLost) && errors.Is(again.Err(), client.ErrLeaseLost)
 				})
 				if n := fake.count(protocol.KindSessionHoldings); pushed && n != asked {
 					t.Error("a host of the shard was asked")
 				}
-				l, err := s.Semaphore("late", client.Limit(1)).Acquire(t.Context())
+				l, err := s.Semaphore(names[1][0], client.Limit(1)).Acquire(t.Context())
 				if err == nil && l.Err() == nil {
 					t.Errorf("a lease under %d is held", l.Fence())
 				}
-				above := acquire(t, s.Semaphore("above", client.Limit(1)))
-				for _, l := range []*client.Lease{kept, again, above} { // of other classes
-					check(t, l.Err())
-				}
+				names[1] = names[1][1:]
+				check(t, kept.Err())
+				check(t, take(1).Err())
 			})
 		})
 	}

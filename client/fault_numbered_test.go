@@ -11,17 +11,9 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
-
-func needsNumbers(t *testing.T) {
-	t.Helper()
-	if level.Newest < meta.NumbersLevel {
-		t.Skip("this build has no numbers for changes of nodes")
-	}
-}
 
 // others answers so many numbered changes of another client.
 func (f *fakeCluster) others(n int) {
@@ -51,7 +43,6 @@ func (f *fakeCluster) between(k protocol.Kind, do func()) {
 }
 
 func TestAChangeOfANodeWhoseAnswerIsLostIsAnsweredAsItWas(t *testing.T) {
-	needsNumbers(t)
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.once(protocol.KindNodeCreate, lostAfter)
 		n, err := c.CreateNode(t.Context(), "/new", client.NodeConfig{SelfCheckPeriod: 2 * time.Second})
@@ -95,7 +86,6 @@ func TestAChangeOfANodeWhoseAnswerIsLostIsAnsweredAsItWas(t *testing.T) {
 }
 
 func TestAStaleFirstTryIsSentUnderANewNumber(t *testing.T) {
-	needsNumbers(t)
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.do(func() { fake.others(meta.MaxAnswers + 1) })
 		before := fake.count(protocol.KindNodeCreate)
@@ -110,7 +100,6 @@ func TestAStaleFirstTryIsSentUnderANewNumber(t *testing.T) {
 }
 
 func TestAStaleRepetitionHasAnUnknownOutcome(t *testing.T) {
-	needsNumbers(t)
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.between(protocol.KindNodeAlter, func() { fake.others(meta.MaxAnswers) })
 		_, err := c.AlterNode(t.Context(), path, client.NodeConfig{SelfCheckPeriod: 2 * time.Second})
@@ -122,40 +111,6 @@ func TestAStaleRepetitionHasAnUnknownOutcome(t *testing.T) {
 		}
 		n, err := c.DescribeNode(t.Context(), path)
 		if err != nil || n.ConfigVersion != 2 {
-			t.Errorf("%+v, %v", n, err)
-		}
-	})
-}
-
-// TestAClusterWithoutNumbersGetsNone: also not where its level rises between two tries.
-func TestAClusterWithoutNumbersGetsNone(t *testing.T) {
-	needsNumbers(t)
-	playOn(t, func(t *testing.T) *fakeCluster {
-		f := newFakeCluster(t, 1, 1)
-		f.metaMachine = meta.New()
-		return f
-	}, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-		fake.do(func() {
-			if next := fake.metaMachine.NextAnswer(); next != 0 {
-				t.Fatalf("the cluster has numbers: %d", next)
-			}
-		})
-		fake.between(protocol.KindNodeCreate, fake.raise)
-		n, err := c.CreateNode(t.Context(), "/new", client.NodeConfig{})
-		if err != nil || !n.Existed {
-			t.Errorf("%+v, %v", n, err)
-		}
-		fake.do(func() {
-			if next := fake.metaMachine.NextAnswer(); next != 1 {
-				t.Errorf("%d changes were numbered", next-1)
-			}
-		})
-		fake.once(protocol.KindNodeDrop, lostAfter)
-		check(t, c.DropNode(t.Context(), "/new"))
-		// The answers say what it takes to number what comes next.
-		check(t, second(c.AlterNode(t.Context(), path, client.NodeConfig{SelfCheckPeriod: 2 * time.Second})))
-		fake.once(protocol.KindNodeCreate, lostAfter)
-		if n, err = c.CreateNode(t.Context(), "/new", client.NodeConfig{}); err != nil || n.Existed {
 			t.Errorf("%+v, %v", n, err)
 		}
 	})
@@ -236,7 +191,6 @@ func (c *lossyConn) Read(p []byte) (int, error) {
 // TestNodesChangeOnceThoughTheLeaderDiesBeforeItAnswers has three real hosts. Each change is committed, and its answer
 // is lost: with the connection, or with the leader of the meta shard.
 func TestNodesChangeOnceThoughTheLeaderDiesBeforeItAnswers(t *testing.T) {
-	needsNumbers(t)
 	playOn(t, func(t *testing.T) *serverStage { return newServerStage(t, 3, 1) },
 		func(t *testing.T, st *serverStage, _ *client.Client) {
 			for _, lost := range []struct {

@@ -125,11 +125,12 @@ func exampleCluster() *ClusterDescribeAnswer {
 		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Draw: exampleIncarnation()}, GovernorHostID: 3,
 		Observed: true, Hosts: []host.Host{exampleClusterHost()}, Shards: []host.Shard{exampleClusterShard()},
 		Policy: exampleGovernorPolicy(3),
-		Concerns: list[Concern](&Concern{
-			Severity: concern.Warning, Code: []byte("offline"), Text: []byte("host b is OFFLINE: silent for 31 s"),
-			Mend: []byte("start it again, or: signalbox host replace b NEW"), HostID: 2,
-			Shards: list[ShardID](ptr(ShardID(0)), ptr(ShardID(3))),
-		}),
+		Concerns: list[HostConcern](&HostConcern{concern.Concern{
+			Kind: concern.Silent, Severity: concern.Warning, Subject: "host b",
+			Text:  "host b is OFFLINE: silent for 31 s",
+			Do:    "start it again, or: signalbox host replace b NEW",
+			About: concern.About{Host: "b", Shards: []string{"0", "3"}},
+		}}),
 		LastAudit: 77,
 	}
 }

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
@@ -27,7 +26,7 @@ type ClusterDescribeAnswer struct {
 	Shards   []host.Shard `wire:"most MaxPageItems"`
 	Policy   host.Policy
 	// Concerns are the troubles of the cluster, the worst first.
-	Concerns ClusterConcerns
+	Concerns HostConcerns
 	// LastAudit is the number of the newest change in the history.
 	LastAudit uint64
 }
@@ -81,26 +80,3 @@ type Generation struct {
 	Number uint64
 	Draw   []byte `wire:"bytes MaxIncarnationBytes"` // 16 random bytes
 }
-
-// ClusterConcerns is a list of troubles of the hosts.
-type ClusterConcerns = List[Concern, *Concern]
-
-// Concern is a trouble of the hosts, in the form for clients below level 7.
-type Concern struct {
-	Severity concern.Severity
-	// Code is for programs, Text for people. Mend says how to mend the trouble, with a command if possible.
-	Code   []byte `wire:"text MaxWordBytes"`
-	Text   []byte `wire:"text MaxReasonBytes"`
-	Mend   []byte `wire:"text MaxReasonBytes"`
-	HostID uint64 // 0 for none
-	// Shards are the shards in trouble; empty where all shards are, or none.
-	Shards ShardIDs
-}
-
-// ShardIDs is a list of shards.
-type ShardIDs = List[ShardID, *ShardID]
-
-// ShardID is the id of a shard as an item of a list.
-type ShardID uint64
-
-func (si *ShardID) item(c *codec) { c.uint("", (*uint64)(si)) }

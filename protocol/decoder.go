@@ -104,7 +104,7 @@ func (a *Answer) Message() AnswerMessage {
 
 // Push returns a pointer to the field that Kind names if Kind is the kind of a push, or nil.
 func (a *Answer) Push() PushMessage {
-	if pushOf(a.Kind) != nil {
+	if isPush(a.Kind) {
 		return pushPlaces[a.Kind-minPush1](a)
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/host"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/process"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
@@ -106,9 +105,6 @@ func TestDocsListEveryMessageWithItsFields(t *testing.T) {
 		}
 		number, _ := strconv.Atoi(m[2])
 		kind := Kind(number)
-		if !kind.IsKnown() && isOfALaterLevel(kind) {
-			continue
-		}
 		if kind.String() != m[1] {
 			t.Errorf("%s: %d is %s", heading, number, kind)
 			continue
@@ -129,35 +125,6 @@ func TestDocsListEveryMessageWithItsFields(t *testing.T) {
 	// The two fields that every answer begins with are described apart.
 	outcome := schema(t, KindPing.Answer())
 	compareFields(t, "record Detail", d.fields(t, "record Detail", 0), outcome[1].Fields)
-}
-
-// isOfALaterLevel says whether a kind, or the request that it answers, has a row that this build does not know.
-func isOfALaterLevel(k Kind) bool {
-	if k.IsAnswer() {
-		k -= AnswerOffset
-	}
-	return k.IsRequest() && requests[k].level > level.Newest || k.IsPush() && pushes[k-minPush1].level > level.Newest
-}
-
-// TestDocsListTheFieldsThatLevelsBring: a field that a level brings is described where the table of levels says that it
-// is.
-func TestDocsListTheFieldsThatLevelsBring(t *testing.T) {
-	d := readDocs(t)
-	for _, r := range level.Rows() {
-		if r.Kind != level.MessageField {
-			continue
-		}
-		of, field, _ := strings.Cut(r.Name, ".")
-		rows := d.tables["record "+of]
-		for _, heading := range d.order {
-			if m := messageHeading.FindStringSubmatch(heading); m != nil && m[1] == of {
-				rows = d.tables[heading]
-			}
-		}
-		if !slices.ContainsFunc(rows, func(row []string) bool { return row[1] == field }) {
-			t.Errorf("the table of levels has the field %s of %s, which is not described", field, of)
-		}
-	}
 }
 
 func compareFields(t *testing.T, where string, got, want []wireField) {

@@ -1156,15 +1156,6 @@ func (m *Inbox) pushFields(c *codec) {
 	c.result(&m.End)
 }
 
-func (m *Concern) fields(c *codec) {
-	enum(c, "severity", &m.Severity)
-	c.text("code", &m.Code, MaxWordBytes)
-	c.text("text", &m.Text, MaxReasonBytes)
-	c.text("mend", &m.Mend, MaxReasonBytes)
-	c.uint("host_id", &m.HostID)
-	m.Shards.list(c, "shards")
-}
-
 func (m *CountedShard) fields(c *codec) {
 	c.uint("shard_id", &m.ShardID)
 	c.uint("last_order", &m.LastOrder)
@@ -1427,8 +1418,6 @@ func (m *ClientInfo) fields(c *codec) {
 	c.text("name", &m.Name, MaxClientNameBytes)
 	c.text("version", &m.Version, MaxVersionBytes)
 }
-
-func (m *Concern) item(c *codec) { c.record("", m.fields) }
 
 func (m *CountedShard) item(c *codec) { c.record("", m.fields) }
 

@@ -3,7 +3,6 @@ package protocol
 import (
 	"strconv"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/rights"
 )
 
@@ -60,12 +59,12 @@ func (k Kind) Answer() Kind {
 // String returns the kind as the docs write it, or the number of an unknown kind. An answer has the name of its request
 // with _ANSWER behind it, but for WELCOME and PONG.
 func (k Kind) String() string {
-	request, push := requestOf(k), pushOf(k)
+	request := requestOf(k)
 	switch {
 	case request != nil:
 		return request.name
-	case push != nil:
-		return push.name
+	case isPush(k):
+		return pushes[k-minPush1]
 	case k == KindHello.Answer():
 		return "WELCOME"
 	case k == KindPing.Answer():
@@ -77,9 +76,9 @@ func (k Kind) String() string {
 	return "KIND_" + strconv.Itoa(int(k))
 }
 
-// IsKnown says whether this build knows the message. A build does not know the messages of levels above its newest.
+// IsKnown reports whether this build knows the message.
 func (k Kind) IsKnown() bool {
-	return requestOf(k) != nil || requestOf(k-AnswerOffset) != nil || pushOf(k) != nil
+	return requestOf(k) != nil || requestOf(k-AnswerOffset) != nil || isPush(k)
 }
 
 // Right returns the right that a client needs for a request of this kind; of several rights one is enough. The right
@@ -93,19 +92,16 @@ func (k Kind) Right() Right {
 
 // requestOf returns the row of a kind of request, nil for an unknown kind.
 func requestOf(k Kind) *requestRow {
-	if k > maxRequest2 || requests[k].name == "" || requests[k].level > level.Newest {
+	if k > maxRequest2 || requests[k].name == "" {
 		return nil
 	}
 	return &requests[k]
 }
 
-// pushOf returns the row of a kind of push, nil for an unknown kind.
-func pushOf(k Kind) *pushRow {
-	at := k - minPush1 // of a lower kind a number above all
-	if at > maxPush2-minPush1 || pushes[at].name == "" || pushes[at].level > level.Newest {
-		return nil
-	}
-	return &pushes[at]
+// isPush reports whether a kind is a push that this build knows.
+func isPush(k Kind) bool {
+	at := k - minPush1 // wraps around to a large number for a lower kind
+	return at <= maxPush2-minPush1 && pushes[at] != ""
 }
 
 // Right is a permission of a client. Package protocol/rights declares the rights.

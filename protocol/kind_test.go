@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/valyala/bytebufferpool"
 )
 
@@ -55,8 +54,8 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 			requestRows++
 		}
 	}
-	for _, row := range pushes {
-		if row.name != "" {
+	for _, name := range pushes {
+		if name != "" {
 			pushRows++
 		}
 	}
@@ -69,27 +68,20 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsComplete: every row says which level brings its message, none that this build could not know of, and
-// which right it needs: those that need none show and change nothing of any node.
+// TestEveryRowIsComplete: every row says which right its message needs. Messages that need none show and change nothing
+// of any node.
 func TestEveryRowIsComplete(t *testing.T) {
 	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop, KindOnBehalf}
 	for k, row := range requests {
 		if row.name == "" {
 			continue
 		}
-		if row.level < level.First || row.level > level.Newest+1 {
-			t.Errorf("%s comes with level %d, the newest is %d", row.name, row.level, level.Newest)
-		}
 		if row.right == RightNone || row.right&^(RightAll|RightOpen) != 0 ||
 			(row.right == RightOpen) != slices.Contains(free, Kind(k)) {
 			t.Errorf("%s needs the right %v", row.name, row.right)
 		}
 	}
-	for _, row := range pushes {
-		if row.name != "" && (row.level < level.First || row.level > level.Newest+1) {
-			t.Errorf("%s comes with level %d, the newest is %d", row.name, row.level, level.Newest)
-		}
-	}
+
 }
 
 // A kind of the second block, as its message would be.
@@ -107,14 +99,14 @@ func (laterPush) Kind() Kind    { return maxPush2 - 1 }
 // and announced.
 func TestARowMakesAKindKnown(t *testing.T) {
 	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
-	requests[ask.Kind()] = requestRow{"LATER", level.First, RightSee}
+	requests[ask.Kind()] = requestRow{"LATER", RightSee}
 	requestPlaces[ask.Kind()] = requestPlace{
 		func(r *Request) RequestMessage { return laterRequest{&r.Routing} },
 		func(a *Answer) AnswerMessage { return laterAnswer{&a.Watch} },
 	}
-	pushes[word.Kind()-minPush1] = pushRow{"LATER_WORD", level.First}
+	pushes[word.Kind()-minPush1] = "LATER_WORD"
 	pushPlaces[word.Kind()-minPush1] = func(a *Answer) PushMessage { return laterPush{&a.RoutingChanged} }
-	t.Cleanup(func() { requests[ask.Kind()], pushes[word.Kind()-minPush1] = requestRow{}, pushRow{} })
+	t.Cleanup(func() { requests[ask.Kind()], pushes[word.Kind()-minPush1] = requestRow{}, "" })
 
 	if got := []string{ask.Kind().String(), ask.Kind().Answer().String(), word.Kind().String()}; !slices.Equal(got,
 		[]string{"LATER", "LATER_ANSWER", "LATER_WORD"}) {
@@ -170,24 +162,12 @@ func TestPushesOfTheSecondBlockNeedTheirAnnouncement(t *testing.T) {
 	}
 }
 
-// TestMessagesOfLaterLevelsAreNotKnown: what came with a level that this build cannot follow is answered and ignored as
-// any unknown kind is.
-func TestMessagesOfLaterLevelsAreNotKnown(t *testing.T) {
+// TestOnlyKnownKindsHaveMessages: a kind without a row in the table has no message.
+func TestOnlyKnownKindsHaveMessages(t *testing.T) {
 	for k := Kind(1); k <= maxPush2; k++ {
 		r, a := Request{Kind: k}, Answer{Kind: k}
 		if has := r.Message() != nil || a.Message() != nil || a.Push() != nil; has != k.IsKnown() {
 			t.Errorf("%s: it has a message: %v", k, has)
-		}
-	}
-	resize := SemaphoreResize{}
-	_, err := NewRequestDecoder(MaxDataBytes).Decode(sample{kind: resize.Kind(), id: 3, message: &resize}.payload())
-	want := level.Newest >= requests[KindSemaphoreResize].level
-	if want != (err == nil) || want != KindSemaphoreResize.IsKnown() {
-		t.Errorf("a resize is read: %v", err)
-	}
-	if err != nil {
-		if then, _ := afterRequest(t, err); then != "UNSUPPORTED" {
-			t.Errorf("%s (%v), want UNSUPPORTED", then, err)
 		}
 	}
 }

@@ -24,35 +24,17 @@ import (
 type schemaWriter struct {
 	t       *testing.T
 	out     bytes.Buffer
-	fields  map[string]level.Level // the level of a field that came later, by "OWNER.field"
-	records map[string][]string    // lines of fields
-}
-
-// needsAllKinds skips a test in a build of a lower feature level: the schema is of the newest one.
-func needsAllKinds(t *testing.T) {
-	t.Helper()
-	for _, r := range requests {
-		if r.level > level.Newest {
-			t.Skip("this build is of a lower feature level, and the schema is of the newest one")
-		}
-	}
+	records map[string][]string // lines of fields
 }
 
 // TestSchemaIsThatOfTheCode: the file says what the one table of operations and the codec say.
 func TestSchemaIsThatOfTheCode(t *testing.T) {
-	needsAllKinds(t)
-	w := &schemaWriter{t: t, fields: make(map[string]level.Level), records: make(map[string][]string)}
-	for _, r := range level.Rows() {
-		if r.Kind == level.MessageField {
-			w.fields[r.Name] = r.Level
-		}
-	}
+	w := &schemaWriter{t: t, records: make(map[string][]string)}
 	compareFile(t, filepath.Join("testdata", "schema.json"), w.write())
 }
 
 // TestSchemaNamesRecordsAsTheDocsDo: a reader who goes from the schema to the page finds the heading.
 func TestSchemaNamesRecordsAsTheDocsDo(t *testing.T) {
-	needsAllKinds(t)
 	w := &schemaWriter{t: t, records: make(map[string][]string)}
 	w.write()
 	d := readDocs(t)
@@ -124,20 +106,18 @@ func (w *schemaWriter) smallNumbers() (lines []string) {
 
 // message is a kind with its fields. Fields of an answer lie behind its status and detail, which all answers have.
 func (w *schemaWriter) message(k Kind) string {
-	m, sort, row := emptySample(w.t, k).message, "push", level.Level(0)
+	m, sort := emptySample(w.t, k).message, "push"
 	rights := ""
 	switch {
 	case k.IsRequest():
-		sort, row = "request", requests[k].level
+		sort = "request"
 		right := requests[k].right.String()
 		if requests[k].right == RightOpen {
 			right = "open"
 		}
 		rights = fmt.Sprintf(", \"right\": %q", right)
 	case k.IsAnswer():
-		sort, row = "answer", requests[k-AnswerOffset].level
-	default:
-		row = pushes[k-minPush1].level
+		sort = "answer"
 	}
 	fields, first := schema(w.t, k), 2
 	if k.IsAnswer() {
@@ -145,8 +125,7 @@ func (w *schemaWriter) message(k Kind) string {
 		w.lines(k.String(), reflect.ValueOf(&outcome).Elem(), fields[:2], 2)
 		fields, first = fields[2:], 4
 	}
-	head := fmt.Sprintf("{\"name\": %q, \"kind\": %d, \"sort\": %q, \"level\": %d%s, \"fields\": [", k, k, sort, row,
-		rights)
+	head := fmt.Sprintf("{\"name\": %q, \"kind\": %d, \"sort\": %q%s, \"fields\": [", k, k, sort, rights)
 	lines := w.lines(k.String(), reflect.ValueOf(m).Elem(), fields, first)
 	if len(lines) == 0 {
 		return head + "]}"
@@ -190,9 +169,6 @@ func (w *schemaWriter) lines(of string, v reflect.Value, fields []wireField, fir
 				w.t.Fatal(err)
 			}
 			line += ", \"most\": " + number(n)
-		}
-		if at := w.fields[of+"."+f.Name]; at > 0 {
-			line += fmt.Sprintf(", \"level\": %d", at)
 		}
 		lines = append(lines, line+"}")
 	}

@@ -38,7 +38,7 @@ type SessionAttach struct {
 type SessionAttachAnswer struct {
 	Lease Lease
 	// NumberBase answers an attach with Numbers: the NumberSpace numbers above the base belong to the caller, and were
-	// never given before. 0 where the shard is below the level of number spaces.
+	// never given before.
 	NumberBase uint64
 }
 

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/replica"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -40,8 +38,6 @@ type attendance struct {
 	wakes chan struct{}
 	// booted: the start of the process is on record.
 	booted atomic.Bool
-	// compared: this host goes with those that were online when it had caught up. Used by run alone.
-	compared bool
 	// entered is the revision of the records that the host went by last. Used by run alone.
 	entered uint64
 }
@@ -59,7 +55,6 @@ func (a *attendance) wake() {
 func (a *attendance) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		a.enter()
-		a.compare()
 		rest := attendEvery
 		if err := a.attend(ctx); err != nil && ctx.Err() == nil {
 			a.host.log.Debug("what this host says of itself is not on record yet", "err", err)
@@ -88,32 +83,6 @@ func (a *attendance) enter() {
 	if h.config.HostsChanged != nil {
 		h.config.HostsChanged(t.Records)
 	}
-}
-
-// compare halts this host, once, where one that is online cannot read what this host writes: the other was there first.
-// From then on others are judged when they join or start.
-func (a *attendance) compare() {
-	h := a.host
-	if a.compared || !h.meta.CaughtUp() {
-		return
-	}
-	a.compared = true
-	if err := goesWith(h.config.ID, h.meta.Machine.Hosts()); err != nil {
-		_ = h.set.Halt(err)
-	}
-}
-
-// goesWith returns why a host cannot be in one cluster with those that are online.
-func goesWith(self shard.HostID, list []meta.Host) error {
-	for _, x := range list {
-		if x.ID == self || x.Current != protocol.HostOnline {
-			continue
-		}
-		if err := level.CheckBuild(x.Level, x.Version); err != nil {
-			return fmt.Errorf("%w: host %s is online: %w", ErrRefused, x.Name, err)
-		}
-	}
-	return nil
 }
 
 // founded reports whether the hosts of the cluster have records. One without a replica of the meta shard has joined, or

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -49,6 +50,7 @@ func TestAShardThatHasNotFollowedTheClusterYet(t *testing.T) {
 // faster than the isolation, another cluster is tried.
 func halfRegistered(t *testing.T) *servertest.Cluster {
 	t.Helper()
+	leveltest.Raise(t) // the host that has not registered holds the level
 	for range 20 {
 		c, err := servertest.Run(servertest.Hosts(3))
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // Operators' questions about the hosts of the cluster.
@@ -73,19 +72,7 @@ func (c *conn) aside(id uint64, kind protocol.Kind, run func()) {
 	}()
 }
 
-// knowsTopology answers a request about hosts if the cluster has not reached the level of their records.
-func (c *conn) knowsTopology(r *protocol.Request) bool {
-	if meta.TopologyLevel <= c.host.meta.Machine.Level() {
-		return true
-	}
-	c.Fail(r.ID, r.Kind, c.host.aboveLevel(meta.TopologyLevel))
-	return false
-}
-
 func (c *conn) clusterDescribe(r *protocol.Request) {
-	if !c.knowsTopology(r) {
-		return
-	}
 	h, id, kind := c.host, r.ID, r.Kind
 	describe := func() (protocol.AnswerMessage, error) {
 		shown, err := h.Overview()
@@ -156,7 +143,7 @@ func (c *conn) clusterWhy(r *protocol.Request) {
 func (c *conn) askGovernor(
 	r *protocol.Request, answer func(g overview.Governor) (protocol.AnswerMessage, error),
 ) {
-	if !c.knowsTopology(r) || !c.leadsMeta(r) {
+	if !c.leadsMeta(r) {
 		return
 	}
 	h := c.host
@@ -174,9 +161,6 @@ func (c *conn) askGovernor(
 
 func (c *conn) auditRead(r *protocol.Request) {
 	m := &r.AuditRead
-	if !c.knowsTopology(r) {
-		return
-	}
 	id, kind, from, limit := r.ID, r.Kind, m.From, itemLimit(m.Limit)
 	c.confirmMeta(r, func() {
 		t, ok := c.host.meta.Machine.Topology()

@@ -15,7 +15,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
@@ -49,9 +48,6 @@ func (g *fixedGovernor) Why() ([]plan.Reason, error)     { return g.reasons, nil
 // operated is a cluster of three hosts with records, led by host 1, and one who speaks to it.
 func operated(t *testing.T, options ...servertest.Option) (*servertest.Cluster, *speaker) {
 	t.Helper()
-	if level.Newest < meta.TopologyLevel {
-		t.Skip("this build cannot follow the level that has the records of hosts")
-	}
 	c := servertest.Start(t, append([]servertest.Option{servertest.Hosts(3)}, options...)...)
 	leadMeta(t, c, 1)
 	awaitThat(t, "all have registered", func() bool { return len(c.Host(1).Status().Hosts) == 3 })

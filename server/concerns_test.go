@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/protocol/process"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // concerns asks the host that leads the data shard what is not well.
@@ -46,17 +46,8 @@ func concernOf(list []concern.Concern, k concern.Kind, name string) *concern.Con
 	return nil
 }
 
-// needsConcerns skips a test where this build cannot follow the level that brings the list.
-func needsConcerns(t *testing.T) {
-	t.Helper()
-	if !protocol.KindConcerns.IsKnown() {
-		t.Skip("this build has no list of concerns")
-	}
-}
-
 // TestRolloutsThatDoNotMoveAreConcerns: one that is blocked, late, paused, halted; each is gone once it moves.
 func TestRolloutsThatDoNotMoveAreConcerns(t *testing.T) {
-	needsConcerns(t)
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		sees := func(when string, k concern.Kind, waits string) {
 			t.Helper()
@@ -107,7 +98,6 @@ func TestRolloutsThatDoNotMoveAreConcerns(t *testing.T) {
 
 // TestRoundsThatHangAreConcerns: a member is waited for, the coordinator stands still, none may coordinate.
 func TestRoundsThatHangAreConcerns(t *testing.T) {
-	needsConcerns(t)
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(process.Spec{ReplyTimeout: 20 * time.Second})
 		all := b.run("a", "b", "c")
@@ -148,7 +138,6 @@ func TestRoundsThatHangAreConcerns(t *testing.T) {
 
 // TestAProcessWithoutACoordinatorIsAConcern.
 func TestAProcessWithoutACoordinatorIsAConcern(t *testing.T) {
-	needsConcerns(t)
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := b.join("a", func(m *protocol.ProcessJoin) { m.Candidate = false })
 		for range 65 {
@@ -164,7 +153,6 @@ func TestAProcessWithoutACoordinatorIsAConcern(t *testing.T) {
 
 // TestALockThatIsWaitedForTooLongIsAConcern where its node has a bound, and nowhere else.
 func TestALockThatIsWaitedForTooLongIsAConcern(t *testing.T) {
-	needsConcerns(t)
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too
 		node := nodeAt(t, c, "/prod")
@@ -209,7 +197,6 @@ func TestALockThatIsWaitedForTooLongIsAConcern(t *testing.T) {
 
 // TestAFullNodeAndOtherSettingsAreConcerns: four fifths of a quota, and a host that is set otherwise than the leader.
 func TestAFullNodeAndOtherSettingsAreConcerns(t *testing.T) {
-	needsConcerns(t)
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too
 		leader := c.Leader(1)
@@ -262,9 +249,7 @@ func TestAFullNodeAndOtherSettingsAreConcerns(t *testing.T) {
 
 // TestAHostThatHoldsTheLevelIsAConcern.
 func TestAHostThatHoldsTheLevelIsAConcern(t *testing.T) {
-	if level.Newest <= meta.TopologyLevel {
-		t.Skip("this build cannot follow a level below which there are records of hosts")
-	}
+	leveltest.Raise(t)
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		want := fmt.Sprintf("level %d waits for host host-3, which can follow up to level %d", level.Newest,
 			level.Newest-1)
@@ -288,7 +273,6 @@ func TestAHostThatHoldsTheLevelIsAConcern(t *testing.T) {
 
 // TestMetricsCountConcerns: a series of each kind, also of those that there are none of.
 func TestMetricsCountConcerns(t *testing.T) {
-	needsConcerns(t)
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		series := `signalbox_concerns{kind="rollout-blocked",severity="warning"}`
 		time.Sleep(2 * time.Second)

@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/overview"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -29,8 +30,9 @@ func (h *Host) AfterBind(f func()) { h.set.AfterBind = f }
 // EndApplied has the machine of a session's home at this host as it is between the end of the session and the report of
 // the end.
 func (h *Host) EndApplied(id shard.SessionID) {
-	h.set.Of(id.Slot()).Machine.Apply(
-		&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &shard.Effects{})
+	m := h.set.Of(id.Slot()).Machine
+	m.Apply(&shard.Batch{Stamp: clock.Stamp{Term: m.Term()},
+		Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &shard.Effects{})
 }
 
 // Label is how the value of a label is written in /metrics.
@@ -53,7 +55,7 @@ func (h *Host) GovernBy(g overview.Governor) { h.governor = g }
 // EnsureFounded has the hosts of the cluster founded, where they are not yet and this host leads the meta shard.
 func (h *Host) EnsureFounded() (founded bool) {
 	m := h.meta.Machine
-	if !m.Founded() && m.Level() >= meta.TopologyLevel && h.meta.Leader().Leader == h.config.ID {
+	if !m.Founded() && h.meta.Leader().Leader == h.config.ID {
 		found := &meta.HostsFound{}
 		for _, x := range m.Hosts() {
 			found.Founders = append(found.Founders, meta.Founder{ID: x.ID})

@@ -42,7 +42,7 @@ func (g governorMeta) Barrier(ctx context.Context) error {
 func (g governorMeta) State() executor.State {
 	t, now, _ := g.set.Meta.Topology()
 	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base,
-		Groups: g.set.Meta.Machine.Level() >= meta.GroupLevel, Grace: g.set.LongestGrace()}
+		Grace: g.set.LongestGrace()}
 }
 
 // Propose implements executor.Meta.

@@ -23,10 +23,6 @@ func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.Ho
 	if err != nil || !known || m.Level > math.MaxUint8 || shard.HostID(m.HostID) != from {
 		return badCall(protocol.KindHostBoot, from, err)
 	}
-	if err := level.CheckBuild(level.Level(m.Level), string(m.Version)); err != nil {
-		return hostcall.Failure(protocol.KindHostBoot, protocol.Result{Status: protocol.StatusPreconditionFailed,
-			Message: clip(err.Error())})
-	}
 	boot := hosts.Boot{
 		Host: from, Incarnation: incarnation, Start: hosts.Start{Number: m.StartNumber, Draw: m.StartDraw},
 		Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress), Version: string(m.Version),

@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // keeping is a cluster that keeps rights: there is a token root that may do everything, and anonymous clients may do
@@ -42,9 +40,6 @@ func (k *keeping) protect() {
 // found starts a cluster that can keep rights and has none yet.
 func found(t *testing.T, hosts int) *keeping {
 	t.Helper()
-	if level.Newest < meta.RightsLevel {
-		t.Skip("this build cannot follow the level that keeps rights")
-	}
 	k := &keeping{T: t, Cluster: servertest.Start(t, servertest.Hosts(hosts))}
 	for founded := false; !founded; time.Sleep(10 * time.Millisecond) {
 		founded = true

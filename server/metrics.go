@@ -61,7 +61,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_sessions"+l, float64(count.Sessions))
 		gauge("signalbox_shard_guests"+l, float64(count.Guests))
 		gauge("signalbox_shard_semaphores"+l, float64(count.OfKind[shard.KindSemaphore]))
-		for _, k := range shard.Kinds(r.Machine.Level()) {
+		for _, k := range shard.Kinds() {
 			gauge(fmt.Sprintf(`signalbox_shard_kind_objects{shard="%d",kind="%v"}`, r.ID, k), float64(count.OfKind[k]))
 		}
 		gauge("signalbox_shard_waiters"+l, float64(count.Waiters))

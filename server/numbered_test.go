@@ -6,18 +6,8 @@ import (
 	"testing/synctest"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
-	"github.com/signalbox/signalbox/shard/meta"
 )
-
-func needsNumbers(t *testing.T) {
-	t.Helper()
-	if level.Newest < meta.NumbersLevel {
-		t.Skip("this build has no numbers for changes of nodes")
-	}
-}
 
 // risen runs f with a cluster whose level has risen as far as it does.
 func risen(t *testing.T, f func(t *testing.T, c *servertest.Cluster), options ...servertest.Option) {
@@ -31,7 +21,6 @@ func risen(t *testing.T, f func(t *testing.T, c *servertest.Cluster), options ..
 
 // TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas sends every change again, over another connection.
 func TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas(t *testing.T) {
-	needsNumbers(t)
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		leader := c.Leader(0)
 		s, other := speak(t, c, leader), speak(t, c, leader)
@@ -79,19 +68,4 @@ func TestAChangeOfANodeThatComesAgainIsAnsweredAsItWas(t *testing.T) {
 		welcome := third.must(third.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1})).Welcome
 		want(t, "since of a welcome", welcome.Since, next+1)
 	}, servertest.Hosts(3))
-}
-
-// TestAClusterBelowTheLevelOfNumbersSaysSo: it says no since, and refuses what is numbered all the same.
-func TestAClusterBelowTheLevelOfNumbersSaysSo(t *testing.T) {
-	needsNumbers(t)
-	risen(t, func(t *testing.T, c *servertest.Cluster) {
-		s := stranger(t, c)
-		welcome := s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1})).Welcome
-		want(t, "since of a welcome", welcome.Since, 0)
-		want(t, "since of an answer", s.must(s.ask(&protocol.NodeCreate{Path: []byte("/a")})).NodeCreate.Since, 0)
-		got := s.ask(&protocol.NodeDrop{Path: []byte("/a"), Numbered: protocol.Numbered{
-			Client: bytes.Repeat([]byte{7}, 16), Number: 1, Since: 1,
-		}}).Result
-		want(t, "a number", got.Status, protocol.StatusUnsupported)
-	}, servertest.Config(func(c *server.Config) { c.Level = meta.NumbersLevel - 1 }))
 }

@@ -6,23 +6,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// knowsKind answers a request about objects of a kind if the cluster has not reached the kind's level.
-func (c *conn) knowsKind(r *protocol.Request, kind shard.ObjectKind) bool {
-	needs, _ := shard.LevelOfKind(kind)
-	if needs <= c.host.meta.Machine.Level() {
-		return true
-	}
-	c.Fail(r.ID, r.Kind, c.host.aboveLevel(needs))
-	return false
-}
-
 // describePart has a part described when the replica is as fresh as requested. If the part was found, the message
 // from describe is the answer.
 func (c *conn) describePart(r *protocol.Request, k shard.ObjectKind, q *protocol.PartRequest,
 	describe func(m *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
 	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
-	if !c.authorizeIn(r, of.Node, q.Name) || !c.hasName(r, q.Name) || !c.knowsKind(r, k) ||
-		c.isAhead(r, q.Generation) {
+	if !c.authorizeIn(r, of.Node, q.Name) || !c.hasName(r, q.Name) || c.isAhead(r, q.Generation) {
 		return
 	}
 	o := shard.PartOptions{
@@ -78,7 +67,7 @@ func list[V any](c *conn, r *protocol.Request, k shard.ObjectKind, q *protocol.L
 	read func(m *shard.Machine, n shard.NodeID, prefix, after string, limit int, dst []V) ([]V, string, bool),
 	name func(*V) string, begin func(rp *replica.Replica) listPage[V]) {
 	id := shard.NodeID(q.NodeID)
-	if !c.authorizeIn(r, id, nil) || !c.knowsKind(r, k) {
+	if !c.authorizeIn(r, id, nil) {
 		return
 	}
 	rp := c.shardToList(r, q.ShardID)

@@ -43,7 +43,7 @@ func (c *conn) processList(r *protocol.Request) {
 func (c *conn) inboxOpen(r *protocol.Request) {
 	h, m := c.host, &r.InboxOpen
 	id, session := shard.NodeID(m.NodeID), shard.SessionID(m.SessionID)
-	if !c.authorizeIn(r, id, m.Name) || !c.hasName(r, m.Name) || !c.knowsKind(r, shard.KindProcess) {
+	if !c.authorizeIn(r, id, m.Name) || !c.hasName(r, m.Name) {
 		return
 	}
 	if !c.pushes.Allows(protocol.KindInbox) {

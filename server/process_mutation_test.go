@@ -9,7 +9,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
-	"github.com/signalbox/signalbox/protocol/level"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -158,23 +157,6 @@ func TestAHostThatDoesNotLeadSendsProcessesOn(t *testing.T) {
 				p.Since.Happened && p.Since.Time <= field.Duration(list.NowMillis+1), true)
 		}
 	}, servertest.Hosts(3))
-}
-
-// TestProcessesAreUnsupportedBelowTheirLevel: a host that knows them proposes nothing that others could not follow.
-func TestProcessesAreUnsupportedBelowTheirLevel(t *testing.T) {
-	playProcesses(t, func(t *testing.T, b *processBed) {
-		a := &attendant{started: b.connect(b.c.Leader(1)).session("/prod", time.Minute), b: b, member: 1}
-		for _, request := range append(b.processRequests(a),
-			&protocol.ProcessDescribe{PartRequest: partOf(b.node, cache)},
-			&protocol.ProcessList{ListRequest: listOf(b.node)},
-			&protocol.Watch{NodeID: b.node, Name: cache, ObjectKind: protocol.ObjectProcess},
-		) {
-			got := a.s.ask(request).Result
-			if got.Status != protocol.StatusUnsupported || !strings.Contains(got.Message, "feature level 4") {
-				t.Errorf("%v: %v %q", request.Kind(), got.Status, got.Message)
-			}
-		}
-	}, servertest.Config(func(c *server.Config) { c.Level = level.Of(level.Object, "process") - 1 }))
 }
 
 // TestRightsOnProcesses is case 35: readers read, writers take part, admins make, kick, restart and delete. What admins

@@ -6,21 +6,10 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// needsResize skips a test where this build cannot follow the level that brings it.
-func needsResize(t *testing.T) {
-	t.Helper()
-	if !protocol.KindSemaphoreResize.IsKnown() {
-		t.Skip("limits cannot change")
-	}
-}
-
 func TestAHigherLimitGrantsThoseWhoWait(t *testing.T) {
-	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
 	a, b, d := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
@@ -57,7 +46,6 @@ func TestAHigherLimitGrantsThoseWhoWait(t *testing.T) {
 }
 
 func TestALowerLimitTakesNothingAndAbortsWhoAsksForMore(t *testing.T) {
-	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
 	a, b, d := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
@@ -78,7 +66,6 @@ func TestALowerLimitTakesNothingAndAbortsWhoAsksForMore(t *testing.T) {
 }
 
 func TestAResizeThatCannotBeSaysWhy(t *testing.T) {
-	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
 	a := s.session("/jobs", time.Minute)
@@ -97,17 +84,5 @@ func TestAResizeThatCannotBeSaysWhy(t *testing.T) {
 		if got.Status != c.status || !strings.Contains(got.Message, c.says) {
 			t.Errorf("%s, %d: %v: %s", c.name, c.limit, got.Status, got.Message)
 		}
-	}
-}
-
-// TestAResizeIsUnsupportedBelowItsLevel: a host that knows the request proposes nothing that others could not follow.
-func TestAResizeIsUnsupportedBelowItsLevel(t *testing.T) {
-	needsResize(t)
-	s := speak(t, servertest.Start(t, servertest.Config(func(c *server.Config) { c.Level = level.First })), 1)
-	node := s.node("/jobs")
-	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("slots"), Limit: 3}))
-	got := s.ask(&protocol.SemaphoreResize{NodeID: node, Name: []byte("slots"), Limit: 1}).Result
-	if got.Status != protocol.StatusUnsupported || !strings.Contains(got.Message, "feature level 2") {
-		t.Errorf("%v: %s", got.Status, got.Message)
 	}
 }

@@ -65,7 +65,7 @@ var noSuchRollout = protocol.Result{Status: protocol.StatusNotFound, Message: "n
 func (c *conn) rolloutPlan(r *protocol.Request) {
 	h, m := c.host, &r.RolloutPlan
 	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id, m.Name) || !c.hasName(r, m.Name) || !c.knowsKind(r, shard.KindRollout) {
+	if !c.authorizeIn(r, id, m.Name) || !c.hasName(r, m.Name) {
 		return
 	}
 	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, m.Act

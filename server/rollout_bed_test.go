@@ -23,20 +23,11 @@ var dns = []byte("dns")
 // playRollouts plays with a cluster that knows rollouts.
 func playRollouts(t *testing.T, play func(t *testing.T, b *rolloutBed), options ...servertest.Option) {
 	t.Helper()
-	needsRollouts(t)
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too
 		node := nodeAt(t, c, "/prod")
 		play(t, &rolloutBed{t: t, c: c, s: speak(t, c, c.Leader(1)), node: node})
 	}, options...)
-}
-
-// needsRollouts skips a test where this build cannot follow the level that brings rollouts.
-func needsRollouts(t *testing.T) {
-	t.Helper()
-	if !protocol.KindRolloutPut.IsKnown() {
-		t.Skip("this build has no rollouts")
-	}
 }
 
 // locations makes a spec of locations with delays.

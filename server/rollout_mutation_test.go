@@ -9,7 +9,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
-	"github.com/signalbox/signalbox/protocol/level"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -202,28 +201,9 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 	})
 }
 
-// TestRolloutsAreUnsupportedBelowTheirLevel: a host that knows them proposes nothing that others could not follow.
-func TestRolloutsAreUnsupportedBelowTheirLevel(t *testing.T) {
-	playRollouts(t, func(t *testing.T, b *rolloutBed) {
-		m := b.session(time.Minute)
-		for _, request := range append(b.story(m),
-			&protocol.RolloutDescribe{PartRequest: partOf(b.node, dns)},
-			&protocol.RolloutList{ListRequest: listOf(b.node)},
-			&protocol.RolloutPlan{NodeID: b.node, Name: dns},
-			&protocol.Watch{NodeID: b.node, Name: dns, ObjectKind: protocol.ObjectRollout},
-		) {
-			got := m.s.ask(request).Result
-			if got.Status != protocol.StatusUnsupported || !strings.Contains(got.Message, "feature level 4") {
-				t.Errorf("%v: %v %q", request.Kind(), got.Status, got.Message)
-			}
-		}
-	}, servertest.Config(func(c *server.Config) { c.Level = level.Of(level.Object, "rollout") - 1 }))
-}
-
 // TestRightsOnRollouts: readers read, writers publish and take part, and admins make, change and delete. Acts are
 // audited, with who and why.
 func TestRightsOnRollouts(t *testing.T) {
-	needsRollouts(t)
 	var log logbook
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too

@@ -23,7 +23,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	a := &attach{
 		c: c, rp: rp, request: r.ID, kind: r.Kind, id: id, sequence: m.AttachSequence,
 		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
-		numbers: m.Numbers && rp.Pipeline.Level() >= shard.NumbersLevel,
+		numbers: m.Numbers,
 	}
 	view, known := c.session(rp, id)
 	switch {
@@ -156,14 +156,9 @@ func (a *attach) commit() {
 // microseconds, and above the numbers of gateways that draw none.
 const firstNumberSpace = 1 << 55 / protocol.NumberSpace
 
-// drawNumbers draws numbers for the session first. A gateway of before level 6 began at (sequence + 1) << 32: a drawn
-// space is above all numbers that such a gateway has used under the sequence.
+// drawNumbers draws numbers for the session first.
 func (a *attach) drawNumbers() {
-	space := uint64(firstNumberSpace)
-	if after := a.sequence + 2; after < 1<<32 {
-		space = max(space, after<<32/protocol.NumberSpace+1)
-	}
-	a.propose(&shard.Command{Kind: shard.CmdSessionNumbers, Session: a.id, Key: a.key, Count: space},
+	a.propose(&shard.Command{Kind: shard.CmdSessionNumbers, Session: a.id, Key: a.key, Count: firstNumberSpace},
 		func(e *shard.Effect) {
 			a.numberBase = e.Number
 			a.attach()

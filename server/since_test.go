@@ -6,10 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
-	"github.com/signalbox/signalbox/shard"
 )
 
 // moment is a stretch of the clock in which something was done.
@@ -34,14 +31,6 @@ func (m moment) wantIn(t *testing.T, what string, millis uint64) {
 	}
 }
 
-// needsTime skips a test where this build cannot follow the level that brings times.
-func needsTime(t *testing.T) {
-	t.Helper()
-	if level.Newest < shard.TimeLevel {
-		t.Skip("commands carry no time")
-	}
-}
-
 func (st *started) described(name string) (owners []protocol.Owner, waiters []protocol.Waiter) {
 	st.s.t.Helper()
 	a := st.s.must(st.s.ask(&protocol.SemaphoreDescribe{
@@ -58,7 +47,6 @@ func (st *started) described(name string) (owners []protocol.Owner, waiters []pr
 }
 
 func TestOwnersWaitersAndSessionsSaySinceWhenAndWhoseTheyAre(t *testing.T) {
-	needsTime(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := speak(t, servertest.Start(t), 1)
 		s.node("/jobs")
@@ -104,7 +92,6 @@ func TestOwnersWaitersAndSessionsSaySinceWhenAndWhoseTheyAre(t *testing.T) {
 
 // TestADetachedSessionSaysWhoMadeIt: of a session that is attached nowhere, a host knows what the log says.
 func TestADetachedSessionSaysWhoMadeIt(t *testing.T) {
-	needsTime(t)
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")
@@ -122,16 +109,4 @@ func TestADetachedSessionSaysWhoMadeIt(t *testing.T) {
 	want(t, "since", was.SinceMillis, since)
 	owners, _ := (&started{s: reader, node: a.node}).described("lock")
 	want(t, "the owner's client", string(owners[0].Client.Name), "speaker")
-}
-
-func TestBelowTheLevelNoCommandCarriesATime(t *testing.T) {
-	s := speak(t, servertest.Start(t, servertest.Config(func(c *server.Config) { c.Level = level.First })), 1)
-	s.node("/jobs")
-	a := s.session("/jobs", time.Minute)
-	a.acquire("lock", protocol.Exclusive, 0, true)
-	session := s.must(s.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
-	want(t, "since", session.SinceMillis, 0)
-	want(t, "client", string(session.Client.Name), "speaker")
-	owners, _ := a.described("lock")
-	want(t, "since", owners[0].SinceMillis, 0)
 }

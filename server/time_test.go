@@ -25,7 +25,6 @@ type clocked struct {
 	alarm atomic.Uint64 // when something is due, for the leader; the end of time while that is not known
 	names int
 
-	level atomic.Uint32 // the highest that hosts can follow that are started from now on
 	ahead atomic.Uint64 // by how many milliseconds leaders' stamps are wrong
 }
 
@@ -47,27 +46,15 @@ func (l *leapingLog) Propose(data []byte, done func(shard.Outcome)) error {
 // playTime plays with a cluster of so many hosts, in virtual time. rate is that of their clocks.
 func playTime(t *testing.T, hosts int, rate float64, change func(*memlog.Config), play func(t *testing.T, c *clocked)) {
 	t.Helper()
-	playTimeAt(t, level.Newest, hosts, rate, change, play)
-}
-
-// playTimeAt is playTime with hosts that can follow a level, and no higher one, until the play says otherwise.
-func playTimeAt(t *testing.T, at level.Level, hosts int, rate float64, change func(*memlog.Config),
-	play func(t *testing.T, c *clocked)) {
-	t.Helper()
-	if level.Newest < shard.StampLevel {
-		t.Skip("this build has no time")
-	}
 	synctest.Test(t, func(t *testing.T) {
 		c := &clocked{t: t}
 		c.alarm.Store(1 << 60)
-		c.level.Store(uint32(at))
 		c.Cluster = servertest.Start(t, servertest.Hosts(hosts), servertest.Network(change),
 			servertest.Config(func(config *server.Config) {
 				began := time.Now()
 				config.Clock = func() time.Time {
 					return began.Add(time.Duration(float64(time.Since(began)) * rate))
 				}
-				config.Level = level.Level(c.level.Load())
 				open := config.Logs
 				config.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
 					l, err := open(id, sm)
@@ -258,42 +245,6 @@ func TestTimeStandsStillWhileAllHostsAreDown(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestTimeBeginsWhenTheLevelRises: below the level of stamps there is no time, and the first delays begin when it is
-// there, in the middle of a term.
-func TestTimeBeginsWhenTheLevelRises(t *testing.T) {
-	if level.Newest < shard.StampLevel {
-		t.Skip("this build has no time")
-	}
-	playTimeAt(t, shard.StampLevel-1, 3, 1, unchanged, func(t *testing.T, c *clocked) {
-		speak(t, c.Cluster, c.Leader(0)).node("/jobs")
-		speak(t, c.Cluster, c.leader()).session("/jobs", 20*time.Minute)
-		time.Sleep(time.Minute)
-		for id := range shard.HostID(3) {
-			if now := c.Host(id + 1).ShardClock(1); now.Now != 0 {
-				t.Fatalf("below the level of stamps it is %+v", now)
-			}
-		}
-		c.level.Store(uint32(level.Newest))
-		for id := range shard.HostID(3) {
-			c.Host(id + 1).Leave(time.Second)
-			c.Stop(id + 1)
-			if err := c.Restart(id + 1); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.WaitReady(time.Minute); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for began := time.Now(); c.time().Now == 0; time.Sleep(time.Millisecond) {
-			if time.Since(began) > time.Minute {
-				t.Fatal("at the level of stamps time does not begin")
-			}
-		}
-		const asked = time.Minute
-		c.within(c.over(c.begin(asked)), asked, 0)
-	})
 }
 
 // TestNoLeaseSessionOrWaiterRestsOnShardTime: a leader that writes wrong stamps lets the time of its shard leap by a

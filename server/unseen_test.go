@@ -57,7 +57,7 @@ func TestASessionThatAHostIsYetToSeeIsNotOver(t *testing.T) {
 			n++
 			create := shard.AppendCommand(nil, &shard.Command{Kind: shard.CmdSessionCreate, Slot: slot,
 				Node: shard.NodeID(node), Timeout: 60_000, Key: []byte("key")})
-			batch := shard.AppendGathered(nil, 1, 1, clock.Stamp{}, 1, create)
+			batch := shard.AppendGathered(nil, 1, 1, clock.Stamp{Term: c.Host(1).ShardClock(1).Term}, 1, create)
 			log.late.Store(&shard.Entry{Index: 1 << 40, Data: batch})
 			status := s.ask(ask(uint64(shard.NewSessionID(slot, n)))).Result.Status
 			if log.late.Load() != nil {

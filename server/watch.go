@@ -79,16 +79,11 @@ func (c *conn) knowsView(r *protocol.Request, m *protocol.Watch) bool {
 		}
 		return len(m.View) == 0
 	}
-	needs, known := shard.LevelOfKind(shard.ObjectKind(m.ObjectKind))
-	switch {
-	case !known:
-		c.failure(r, protocol.StatusUnsupported, fmt.Sprintf("this host knows no objects of the kind %v", m.ObjectKind))
-		return false
-	case needs > c.host.meta.Machine.Level():
-		c.Fail(r.ID, r.Kind, c.host.aboveLevel(needs))
-		return false
+	if shard.KnowsKind(shard.ObjectKind(m.ObjectKind)) {
+		return true
 	}
-	return true
+	c.failure(r, protocol.StatusUnsupported, fmt.Sprintf("this host knows no objects of the kind %v", m.ObjectKind))
+	return false
 }
 
 // watchStop stops a watch. A watch that waits to be opened is stopped once it is open: the first WATCH_STOP does so,

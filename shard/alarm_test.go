@@ -29,7 +29,7 @@ const (
 )
 
 func init() {
-	addKind(kindBell, kindRow{name: "bell", level: level.First, newStore: func() kind { return &bells{} }}, nil)
+	addKind(kindBell, kindRow{name: "bell", newStore: func() kind { return &bells{} }}, nil)
 	mutations[cmdRing] = mutation{of: kindBell, run: ring, anonymous: true}
 	mutations[cmdUnset] = mutation{of: kindBell, run: unset, anonymous: true}
 }
@@ -80,7 +80,7 @@ func (b *bells) bodySize(handle) int { return 0 }
 
 func (b *bells) free(body handle) { b.release(body) }
 
-func (b *bells) save(dst []byte, body handle, _ level.Level) []byte {
+func (b *bells) save(dst []byte, body handle) []byte {
 	x := b.at(body)
 	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(dst, x.at), x.every), x.rung)
 }
@@ -93,10 +93,10 @@ func (b *bells) renew(body handle, n *renewal) ([]byte, bool) {
 	h := b.alloc()
 	*b.at(h) = x
 	defer b.release(h)
-	return b.save(nil, h, level.Newest), true
+	return b.save(nil, h), true
 }
 
-func (b *bells) load(src []byte, _ level.Level) (handle, bool) {
+func (b *bells) load(src []byte) (handle, bool) {
 	r := reader{data: src}
 	h := b.alloc()
 	*b.at(h) = bell{at: r.uvarint(), every: r.uvarint(), rung: r.uvarint()}
@@ -133,9 +133,6 @@ type ringers struct {
 }
 
 func newRingers(t *testing.T, bounds Bounds) *ringers {
-	if level.Newest < StampLevel {
-		t.Skip("this build has no time")
-	}
 	r := &ringers{t: t, m: New(Options{Bounds: bounds})}
 	r.m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(level.Newest)}}}, &r.out)
 	r.lead(1)
@@ -288,17 +285,14 @@ func TestAlarmsComeBackWithASnapshot(t *testing.T) {
 	}
 }
 
-// TestTimeIsInTheSnapshotFromItsLevelOn: a header whose term begins after its time is refused.
-func TestTimeIsInTheSnapshotFromItsLevelOn(t *testing.T) {
+// TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused: a header whose term begins after its time is refused.
+func TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.at(70, Command{Kind: CmdDue, Term: 1})
 	r.lead(2)
 	r.at(7, Command{Kind: CmdDue, Term: 2})
 	file := save(t, prepare(t, r.m)) // 77 ms, since 70
-	end := []byte{77, 70}
-	if r.m.level >= groupRecorded {
-		end = (&Group{}).append(end)
-	}
+	end := (&Group{}).append([]byte{77, 70})
 	bad := changedHeader(file, func(p []byte) []byte {
 		if !bytes.HasSuffix(p, end) {
 			t.Fatalf("the header ends with %x", p)

@@ -24,7 +24,7 @@ type answer struct {
 	slot     slotNumber // of the object of the request
 }
 
-// slotNumber is a slot plus one. 0 is an unknown slot: that of an answer from below the level of the record.
+// slotNumber is a slot plus one.
 type slotNumber uint16
 
 // keep records the result of a numbered command for the session, with the hash of the request and the slot of the
@@ -38,12 +38,7 @@ func (m *Machine) keep(c *Command, mu *mutation, t *target, e *Effect) {
 	a := answer{
 		number: c.Number, order: e.Order, revision: e.Revision,
 		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
-	}
-	if m.rules >= numberOfOneRequest {
-		a.asked = askedOf(c, mu, t.hash)
-	}
-	if m.level >= answerSlotRecorded {
-		a.slot = slotNumber(t.slot) + 1
+		asked: askedOf(c, mu, t.hash), slot: slotNumber(t.slot) + 1,
 	}
 	m.sessions.setAnswers(s, append(list, a))
 	if e.Body != "" {
@@ -141,17 +136,12 @@ func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 // answer to a repetition must not report an ownership.
 func (m *Machine) reportLost(h handle) {
 	lost := m.emitFor(EffectLost, h)
-	if s := m.sessions.at(m.links.at(h).session); m.rules >= lossesRecorded && !s.home {
+	if s := m.sessions.at(m.links.at(h).session); !s.home {
 		m.touchSession(m.links.at(h).session)
 		s.losses++
 		lost.Limit = s.losses
 	}
-	if m.rules >= answersEndWithOwnership {
-		m.endAnswers(h, protocol.AbortDeleted)
-		return
-	}
-	l := m.links.at(h)
-	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
+	m.endAnswers(h, protocol.AbortDeleted)
 }
 
 // abort gives the waiting session Aborted: its acquire is over.
@@ -207,9 +197,9 @@ func fold(a, b uint64) uint64 {
 }
 
 // isAnother reports whether a command came under the number of a different request, as far as the answer under the
-// number shows. Answers from below the level of the rule show nothing.
+// number shows.
 func (m *Machine) isAnother(c *Command, mu *mutation, t *target, a *answer) bool {
-	return m.rules >= numberOfOneRequest && a != nil && a.asked != 0 && a.asked != askedOf(c, mu, t.hash)
+	return a != nil && a.asked != askedOf(c, mu, t.hash)
 }
 
 // refuseAnother answers a command under the number of a different request.

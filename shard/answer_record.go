@@ -4,13 +4,11 @@ import (
 	"encoding/binary"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// The answers in the record of a session: their number, then the answers. From the level of bodies on, an answer
-// stands behind its length and has bits for all fields that are not zero, its number, and the fields. A later level
-// adds its fields at the end, with new bits. Below the level of bodies every answer has the same fields, and one byte
-// of flags.
+// The cached responses in the record of a session: their count, then the responses. A response is its length, one bit
+// for each field that is not zero, its number, and those fields. A later level adds its fields at the end, with new
+// bits.
 
 const (
 	answerStatus = 1 << iota
@@ -26,36 +24,15 @@ const (
 	answerFields = 1<<iota - 1
 )
 
-// answerFieldsAt are the fields that an answer may have in the records of a level.
-func answerFieldsAt(at level.Level) uint64 {
-	switch {
-	case at < askedRecorded:
-		return answerFields &^ (answerAsked | answerSlot)
-	case at < answerSlotRecorded:
-		return answerFields &^ answerSlot
-	}
-	return answerFields
-}
-
-func (m *Machine) appendAnswers(dst []byte, s *session, at level.Level) []byte {
+func (m *Machine) appendAnswers(dst []byte, s *session) []byte {
 	list := m.sessions.answersOf(s)
 	dst = binary.AppendUvarint(dst, uint64(len(list)))
 	for i := range list {
 		a := &list[i]
-		if at >= bodiesRecorded {
-			dst = append(dst, 0)
-			start := len(dst)
-			dst = appendAnswer(dst, a, m.keptBody(s, a.number))
-			dst = setLength(dst, start)
-			continue
-		}
-		dst = binary.AppendUvarint(dst, a.number)
-		dst = append(dst, byte(a.status), byte(a.flags), byte(a.abort))
-		dst = binary.AppendUvarint(dst, uint64(a.order))
-		dst = binary.AppendUvarint(dst, uint64(a.revision))
-		if at >= limitsRecorded {
-			dst = append(dst, byte(a.quota))
-		}
+		dst = append(dst, 0)
+		start := len(dst)
+		dst = appendAnswer(dst, a, m.keptBody(s, a.number))
+		dst = setLength(dst, start)
 	}
 	return dst
 }
@@ -109,14 +86,8 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 }
 
 // answers reads the answers of a session, and their bodies. Their numbers are above acked and not above applied.
-func (r *reader) answers(applied, acked uint64, at level.Level) (list []answer, bodies []answerBody) {
-	shortest := uint64(6) // the bytes of one answer
-	switch {
-	case at >= bodiesRecorded:
-		shortest = 3
-	case at >= limitsRecorded:
-		shortest = 7
-	}
+func (r *reader) answers(applied, acked uint64) (list []answer, bodies []answerBody) {
+	const shortest = 3 // the bytes of the shortest answer
 	n := r.uvarint()
 	r.must(n <= MaxUnacknowledged && n <= uint64(len(r.data))/shortest, "a session has too many answers")
 	if n > 0 && r.bad == "" {
@@ -125,13 +96,9 @@ func (r *reader) answers(applied, acked uint64, at level.Level) (list []answer, 
 	last, size := acked, 0
 	for i := range list {
 		a := &list[i]
-		if at >= bodiesRecorded {
-			if b := r.answer(a, at); b != "" {
-				bodies = append(bodies, answerBody{a.number, b})
-				size += bodies[len(bodies)-1].size()
-			}
-		} else {
-			r.oldAnswer(a, at)
+		if b := r.answer(a); b != "" {
+			bodies = append(bodies, answerBody{a.number, b})
+			size += bodies[len(bodies)-1].size()
 		}
 		r.must(a.number > last && a.number <= applied, "a session's answers are out of order")
 		last = a.number
@@ -140,11 +107,11 @@ func (r *reader) answers(applied, acked uint64, at level.Level) (list []answer, 
 	return list, bodies
 }
 
-// answer reads an answer at a level with bodies, and returns its body.
-func (r *reader) answer(a *answer, at level.Level) (body string) {
+// answer reads an answer and returns its body.
+func (r *reader) answer(a *answer) (body string) {
 	of := reader{data: r.bytes(), bad: r.bad}
 	has := of.uvarint()
-	of.must(has&^answerFieldsAt(at) == 0, "an answer has a field that is not of its level")
+	of.must(has&^answerFields == 0, "an answer has a field that is not of its level")
 	a.number = of.uvarint()
 	if has&answerStatus != 0 {
 		a.status = protocol.Status(of.byte())
@@ -190,14 +157,3 @@ func (r *reader) answer(a *answer, at level.Level) (body string) {
 }
 
 const noField = "a field of an answer has no value that it can have"
-
-// oldAnswer reads an answer of the levels before.
-func (r *reader) oldAnswer(a *answer, at level.Level) {
-	a.number = r.uvarint()
-	a.status, a.flags = protocol.Status(r.byte()), EffectFlags(r.byte())
-	a.abort = protocol.AbortReason(r.byte())
-	a.order, a.revision = OrderID(r.uvarint()), Revision(r.uvarint())
-	if at >= limitsRecorded {
-		a.quota = Quota(r.byte())
-	}
-}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // answersOf is a session with the answers, and a machine to keep their bodies.
@@ -51,8 +50,8 @@ func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 			}
 		}
 		m, s := answersOf(list, bodies)
-		r := reader{data: m.appendAnswers(nil, s, answerSlotRecorded)}
-		got, kept := r.answers(number, 5, answerSlotRecorded)
+		r := reader{data: m.appendAnswers(nil, s)}
+		got, kept := r.answers(number, 5)
 		if r.bad != "" || len(r.data) > 0 || !reflect.DeepEqual(got, list) {
 			t.Fatalf("%s: have %+v\nwant %+v", r.bad, got, list)
 		}
@@ -68,43 +67,34 @@ func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 	}
 }
 
-// TestTheFormOfKeptAnswersStays: snapshots and digests have these bytes, at each level those that it brought.
-func TestTheFormOfKeptAnswersStays(t *testing.T) {
+// TestCachedResponsesKeepTheirForm: snapshots and digests have these bytes.
+func TestCachedResponsesKeepTheirForm(t *testing.T) {
 	list := []answer{
 		{number: 3, flags: FlagAcquired, order: 300},
 		{number: 4, status: protocol.StatusQuotaExceeded, quota: QuotaNodeBytes},
 	}
 	m, s := answersOf(list, nil)
-	for at, want := range map[level.Level]string{
-		1:              "02" + "03" + "000100" + "ac02" + "00" + "04" + "120000" + "00" + "00",
-		2:              "02" + "03" + "000100" + "ac02" + "00" + "04" + "120000" + "00" + "00",
-		limitsRecorded: "02" + "03" + "000100" + "ac02" + "00" + "00" + "04" + "120000" + "00" + "00" + "02",
-		bodiesRecorded: "02" + "05" + "0a" + "03" + "01" + "ac02" + "04" + "21" + "04" + "12" + "02",
-	} {
-		if got := hex.EncodeToString(m.appendAnswers(nil, s, at)); got != want {
-			t.Errorf("level %d: %s, was %s", at, got, want)
-		}
-		if at < limitsRecorded {
-			continue
-		}
-		data, _ := hex.DecodeString(want)
-		r := reader{data: data}
-		if got, _ := r.answers(4, 0, at); r.bad != "" || !reflect.DeepEqual(got, list) {
-			t.Errorf("level %d: %s is read as %+v, %s", at, want, got, r.bad)
-		}
+	want := "02" + "05" + "0a" + "03" + "01" + "ac02" + "04" + "21" + "04" + "12" + "02"
+	if got := hex.EncodeToString(m.appendAnswers(nil, s)); got != want {
+		t.Errorf("%s, was %s", got, want)
+	}
+	data, _ := hex.DecodeString(want)
+	r := reader{data: data}
+	if got, _ := r.answers(4, 0); r.bad != "" || !reflect.DeepEqual(got, list) {
+		t.Errorf("%s is read as %+v, %s", want, got, r.bad)
 	}
 	m, s = answersOf([]answer{{number: 9, flags: FlagData | FlagLimit, revision: 2}}, map[uint64]string{9: "xyz"})
-	if got, want := hex.EncodeToString(m.appendAnswers(nil, s, bodiesRecorded)),
+	if got, want := hex.EncodeToString(m.appendAnswers(nil, s)),
 		"01"+"09"+"52"+"09"+"8802"+"02"+"0378797a"; got != want {
 		t.Errorf("with a body: %s, was %s", got, want)
 	}
 	m, s = answersOf([]answer{{number: 9, asked: 0x0102030405060708}}, nil)
-	if got, want := hex.EncodeToString(m.appendAnswers(nil, s, askedRecorded)),
+	if got, want := hex.EncodeToString(m.appendAnswers(nil, s)),
 		"01"+"0b"+"8001"+"09"+"0807060504030201"; got != want {
 		t.Errorf("with what was asked: %s, was %s", got, want)
 	}
 	m, s = answersOf([]answer{{number: 9, slot: Slots}}, nil)
-	if got, want := hex.EncodeToString(m.appendAnswers(nil, s, answerSlotRecorded)),
+	if got, want := hex.EncodeToString(m.appendAnswers(nil, s)),
 		"01"+"05"+"8002"+"09"+"8020"; got != want {
 		t.Errorf("with a slot: %s, was %s", got, want)
 	}
@@ -113,7 +103,7 @@ func TestTheFormOfKeptAnswersStays(t *testing.T) {
 // TestKeptAnswersThatAreNotSoundAreRefused: an answer has one form.
 func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 	for what, text := range map[string]string{
-		"a field of a later level":    "01" + "0b" + "8001" + "09" + "0807060504030201",
+		"a field of a later level":    "01" + "05" + "8004" + "09" + "01",
 		"a status of 0":               "01" + "03" + "01" + "09" + "00",
 		"flags of 0":                  "01" + "03" + "02" + "09" + "00",
 		"flags of three bytes":        "01" + "06" + "02" + "09" + "81808001",
@@ -134,7 +124,7 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := reader{data: data}
-		if r.answers(9, 2, bodiesRecorded); r.bad == "" {
+		if r.answers(9, 2); r.bad == "" {
 			t.Errorf("%s was taken", what)
 		}
 	}
@@ -147,17 +137,13 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := reader{data: data}
-		if r.answers(9, 2, answerSlotRecorded); r.bad != noField {
+		if r.answers(9, 2); r.bad != noField {
 			t.Errorf("%s: %s", what, r.bad)
-		}
-		r = reader{data: data}
-		if r.answers(9, 2, askedRecorded); r.bad == "" || r.bad == noField {
-			t.Errorf("below its level %s: %s", what, r.bad)
 		}
 	}
 	sound, _ := hex.DecodeString("01" + "02" + "00" + "09")
 	r := reader{data: sound}
-	if r.answers(9, 2, bodiesRecorded); r.bad != "" {
+	if r.answers(9, 2); r.bad != "" {
 		t.Error(r.bad)
 	}
 }

@@ -3,7 +3,6 @@ package shard_test
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/twin"
 )
@@ -11,9 +10,6 @@ import (
 // TestMistakesInAnswersAreNoticed: a mistake in what is kept of answers with a body, or in what they may come to, is
 // noticed.
 func TestMistakesInAnswersAreNoticed(t *testing.T) {
-	if level.Newest < level.Of(level.Rule, "answer-bytes") {
-		t.Skip("answers of this build have no bodies")
-	}
 	noticeMistakes(t, []plantedMistake{
 		{"a body is lost at a restore", twin.LosesBodies, 16, "body="},
 		{"the bound counts after the effect", twin.BoundsAfterTheEffect, 32, "OVERLOADED"},
@@ -24,18 +20,12 @@ func TestMistakesInAnswersAreNoticed(t *testing.T) {
 
 // TestMistakesInSpacesOfNumbersAreNoticed: a space that is drawn a second time is noticed.
 func TestMistakesInSpacesOfNumbersAreNoticed(t *testing.T) {
-	if level.Newest < shard.NumbersLevel {
-		t.Skip("sessions of this build draw no numbers")
-	}
 	noticeMistakes(t, []plantedMistake{{"a space is drawn twice", twin.DrawsTwice, 16, "number="}})
 }
 
 // TestMistakesAboutWhatANumberBelongsToAreNoticed: so is an answer that another request gets, one that the same request
 // does not get, and one that forgets what was asked.
 func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
-	if level.Newest < level.Of(level.Rule, "number-of-one-request") {
-		t.Skip("numbers of this build belong to no request")
-	}
 	noticeMistakes(t, []plantedMistake{
 		{"another request is answered", twin.AnswersOthers, 16, "NUMBER_REUSED"},
 		{"a repetition that waits longer is refused", twin.AsksForWaits, 16, "NUMBER_REUSED"},
@@ -45,9 +35,6 @@ func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
 
 // TestMistakesInLossesOfGuestsAreNoticed: a loss that is not counted is noticed.
 func TestMistakesInLossesOfGuestsAreNoticed(t *testing.T) {
-	if level.Newest < level.Of(level.Record, "SessionState.Losses") {
-		t.Skip("guests of this build count no losses")
-	}
 	noticeMistakes(t, []plantedMistake{{"a loss is not counted", twin.CountsNoLosses, 16, "limit="}})
 }
 
@@ -61,8 +48,5 @@ func TestAnswersWithoutBodiesNeverComeToTheBound(t *testing.T) {
 
 // TestMistakesInSlotsOfAnswersAreNoticed: a restore that loses the slot of a kept answer is noticed.
 func TestMistakesInSlotsOfAnswersAreNoticed(t *testing.T) {
-	if level.Newest < level.Of(level.Record, "AnswerState.Slot") {
-		t.Skip("answers of this build have no slots")
-	}
 	noticeMistakes(t, []plantedMistake{{"a slot is lost at a restore", twin.ForgetsSlots, 16, "slot="}})
 }

@@ -52,7 +52,7 @@ func (b *bed) apply(c *Command) {
 		b.record(&b.one)
 	}
 	b.m.Apply(&b.one, &b.out)
-	if c.Kind == CmdLead && b.at >= StampLevel {
+	if c.Kind == CmdLead {
 		b.one.Stamp.Term = max(b.one.Stamp.Term, c.Term)
 	}
 }

@@ -42,16 +42,8 @@ func randomCommand(rng *rand.Rand) Command {
 		Node: NodeID(number()), Session: SessionID(number()), Number: number(), Acked: number(),
 		Name: some(40), Data: some(300), Key: some(MaxKey), Count: number(), Timeout: number(),
 		Order: OrderID(number()), Term: number(), Revision: Revision(number()), Sum: number(),
-	}
-	if level.Newest >= TimeLevel {
-		c.Time = number()
-		c.Client = ClientRef{Address: some(30), Name: some(200), Version: some(10)}
-	}
-	if level.Newest >= quotas {
-		c.Bytes = number()
-	}
-	if level.Newest >= bodyLevel {
-		c.Body = some(200)
+		Time: number(), Client: ClientRef{Address: some(30), Name: some(200), Version: some(10)},
+		Bytes: number(), Body: some(200),
 	}
 	for range rng.IntN(4) {
 		c.Sessions = append(c.Sessions, SessionID(number()))
@@ -65,7 +57,7 @@ func randomCommand(rng *rand.Rand) Command {
 
 // randomStamp draws a stamp, or none.
 func randomStamp(rng *rand.Rand) clock.Stamp {
-	if level.Newest < StampLevel || rng.IntN(3) == 0 {
+	if rng.IntN(3) == 0 {
 		return clock.Stamp{}
 	}
 	return clock.Stamp{Term: 1 + rng.Uint64()>>(1+rng.IntN(63)), Elapsed: rng.Uint64() >> rng.IntN(64)}
@@ -164,7 +156,7 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		head := []byte("\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01")
+		head := []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x00")
 		return append(append(head, byte(level.Newest), byte(len(b))), b...)
 	}
 	for _, c := range []struct {
@@ -177,9 +169,9 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		{"newer", change(0, 9), ErrNewerFormat, "format 9"},
 		{"format zero", change(0, 0), ErrBadBatch, "format 0"},
 		{"too many commands", change(10, 0x7f), ErrBadBatch, "more commands"},
-		{"level zero", change(11, 0), ErrBadBatch, "level 0"},
-		{"kind zero", change(13, 0), ErrBadBatch, "kind 0"},
-		{"unknown kind", change(13, 199), ErrNewerFormat, "a command of kind 199"},
+		{"level zero", change(12, 0), ErrBadBatch, "level 0"},
+		{"kind zero", change(14, 0), ErrBadBatch, "kind 0"},
+		{"unknown kind", change(14, 199), ErrNewerFormat, "a command of kind 199"},
 		{"unknown field", leveled("13" + "0080" + "40" + "05"), ErrNewerFormat, "fields 0x400000"},
 		{"unknown field of the fourth byte", leveled("13" + "0080" + "80" + "40" + "05"), ErrNewerFormat,
 			"fields 0x40000000"},
@@ -194,8 +186,6 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		{"unknown flag", leveled("13" + "0100" + "80"), ErrNewerFormat, "flags 0x80"},
 		{"level too high for this build", leveled("09" + "0002" + "c901"), ErrNewerFormat, "level to 200"},
 		{"bytes behind the fields", leveled("01" + "0000" + "00"), ErrBadBatch, "behind the last field"},
-		{"unknown kind before the levels", []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\xc7\x00\x00"),
-			ErrNewerFormat, "kind 199"},
 		{"tail", append(bytes.Clone(good), 1), ErrBadBatch, "behind the last command"},
 		{"cut", good[:len(good)-1], ErrBadBatch, "command 0"},
 	} {
@@ -210,8 +200,8 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestTheFormOfABatchStays: logs hold these bytes: they are read as they always were, those without levels too.
-func TestTheFormOfABatchStays(t *testing.T) {
+// TestBatchesKeepTheirForm: logs hold these bytes.
+func TestBatchesKeepTheirForm(t *testing.T) {
 	const head = "0500000000000000" + "07" + "01" // proposer 5, sequence 7, one command
 	update := Command{Kind: CmdSemaphoreUpdate, Node: 17, Session: 0x0102030405060708, Number: 3, Acked: 2,
 		Name: []byte("ab"), Data: []byte("c"), Order: 9}
@@ -228,42 +218,30 @@ func TestTheFormOfABatchStays(t *testing.T) {
 		"11" + "4480" + "80" + "01" + "11" + "026162" + "0378797a":                                bodied,
 		"11" + "4480" + "91" + "01" + "11" + "026162" + "ac02" + "04" + "0378797a":                all,
 	} {
-		if LevelOf(&want) > level.Newest {
-			continue
-		}
 		batch := Batch{Proposer: 5, Sequence: 7, Commands: []Command{want}}
-		written := fmt.Sprintf("02"+head+"%02x%02x"+body, LevelOf(&want), len(body)/2)
+		written := fmt.Sprintf("01"+head+"00"+"01%02x"+body, len(body)/2)
 		if got := hex.EncodeToString(AppendBatch(nil, &batch)); got != written {
 			t.Errorf("%+v is written as %s, was %s", want, got, written)
 		}
-		forms := []string{written}
-		if LevelOf(&want) == level.First {
-			forms = append(forms, "01"+head+body)
+		data, err := hex.DecodeString(written)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, text := range forms {
-			data, err := hex.DecodeString(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got Batch
-			if err := DecodeBatch(data, &got, level.Newest); err != nil || !sameBatch(&got, &batch) {
-				t.Errorf("%s is read as %+v, %v", text, got.Commands, err)
-			}
+		var got Batch
+		if err := DecodeBatch(data, &got, level.Newest); err != nil || !sameBatch(&got, &batch) {
+			t.Errorf("%s is read as %+v, %v", written, got.Commands, err)
 		}
 	}
 }
 
-// TestTheFormOfAStampStays: the flags stand behind the number of commands, and the stamp behind them.
-func TestTheFormOfAStampStays(t *testing.T) {
-	if level.Newest < StampLevel {
-		t.Skip("this build has no stamps")
-	}
+// TestStampsKeepTheirForm: the flags follow the number of commands, and the stamp follows the flags.
+func TestStampsKeepTheirForm(t *testing.T) {
 	const head = "0500000000000000" + "07" + "01"
 	batch := Batch{Proposer: 5, Sequence: 7, Stamp: clock.Stamp{Term: 9, Elapsed: 300},
-		Commands: []Command{{Level: 4, Kind: CmdDue, Term: 9}}}
+		Commands: []Command{{Level: 1, Kind: CmdDue, Term: 9}}}
 	for written, want := range map[string]Batch{
-		"03" + head + "01" + "09" + "ac02" + "04" + "04" + "0e" + "0010" + "09": batch,
-		"03" + head + "00" + "04" + "04" + "0e" + "0010" + "09": {Proposer: 5, Sequence: 7,
+		"01" + head + "01" + "09" + "ac02" + "01" + "04" + "0e" + "0010" + "09": batch,
+		"01" + head + "00" + "01" + "04" + "0e" + "0010" + "09": {Proposer: 5, Sequence: 7,
 			Commands: batch.Commands},
 	} {
 		data, _ := hex.DecodeString(written)
@@ -271,16 +249,13 @@ func TestTheFormOfAStampStays(t *testing.T) {
 		if err := DecodeBatch(data, &got, level.Newest); err != nil || !sameBatch(&got, &want) {
 			t.Errorf("%s is read as %+v, %v", written, got, err)
 		}
-		if err := DecodeBatch(data, &got, StampLevel-1); !errors.Is(err, ErrBadBatch) {
-			t.Errorf("below the level of stamps: %v", err)
-		}
 	}
-	if got := hex.EncodeToString(AppendBatch(nil, &batch)); !strings.HasPrefix(got, "03"+head+"01"+"09"+"ac02"+"04") {
+	if got := hex.EncodeToString(AppendBatch(nil, &batch)); !strings.HasPrefix(got, "01"+head+"01"+"09"+"ac02"+"01") {
 		t.Errorf("it is written as %s", got)
 	}
 	for bad, is := range map[string]error{"02": ErrNewerFormat, "81": ErrNewerFormat, "010000": ErrBadBatch,
 		"0109": ErrBadBatch} {
-		data, _ := hex.DecodeString("03" + head + bad)
+		data, _ := hex.DecodeString("01" + head + bad)
 		if err := DecodeBatch(data, &batch, level.Newest); !errors.Is(err, is) {
 			t.Errorf("flags %s: %v", bad, err)
 		}

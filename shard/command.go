@@ -18,10 +18,10 @@ const (
 	// all earlier terms void. Uses Term.
 	CmdLead CommandKind = 1
 	// CmdSessionCreate makes a session at its home shard. Uses Slot, Node, Timeout (ms), Data (the description), Key,
-	// and from level 2 on Time and Client.
+	// Time and Client.
 	CmdSessionCreate CommandKind = 2
 	// CmdSessionUpdate changes timeout and description of a session on attaching. Uses Session, Key,
-	// Timeout (ms), Data (the description), and from level 2 on Client.
+	// Timeout (ms), Data (the description), Client.
 	CmdSessionUpdate CommandKind = 3
 	// CmdSessionEnd ends a session at once, at its home shard. Uses Session, and Flags&FlagOperator if an operator
 	// ends the session and not its own client.
@@ -84,10 +84,9 @@ const (
 	FlagOperator CommandFlags = 1 << 2
 	// FlagFailed on a reply: the member could not do what the request asked for. Data is a text with the reason.
 	FlagFailed CommandFlags = 1 << 3
-)
 
-// flagNames are the names of the flags in the table of levels, by bit.
-var flagNames = [...]string{"ephemeral", "force", "operator", "failed"}
+	knownFlags = FlagEphemeral | FlagForce | FlagOperator | FlagFailed
+)
 
 // Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key, Client, Body and the lists
 // are views into the bytes that were decoded; the machine copies the parts that stay in its state.
@@ -180,7 +179,7 @@ type WaiterRef struct {
 type Batch struct {
 	Proposer uint64
 	Sequence uint64
-	// Stamp has the term and the time of the proposal. It is zero below level 4.
+	// Stamp has the term and the time of the proposal. It is zero if the proposer does not lead the shard.
 	Stamp    clock.Stamp
 	Commands []Command
 
@@ -189,7 +188,7 @@ type Batch struct {
 	waiters  []WaiterRef
 }
 
-// commandNames are the names of the commands in the table of levels, by number.
+// commandNames are the names of the commands in logs and golden scripts, by number.
 var commandNames = [256]string{
 	CmdLead:           "lead",
 	CmdSessionCreate:  "session-create",

@@ -37,18 +37,11 @@ const (
 	hasFourth
 	hasBody
 
-	knownFields = 1<<iota - 1
+	knownFields = 1<<iota - 1 - 1<<21 - 1<<22 | moreBytes
 
 	// moreBytes are the bits for "a further byte follows". There are at most eight.
 	moreBytes = hasMore | hasFourth | 1<<31 | 1<<39 | 1<<47 | 1<<55
 )
-
-// fieldNames are the names of the fields in the table of levels, by bit.
-var fieldNames = [...]string{
-	"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order", "term",
-	"sessions", "waiters", "", "revision", "sum", "time", "client", "bytes", "", "",
-	"", "body",
-}
 
 func appendSessions(dst []byte, list []SessionID) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(list)))

@@ -4,22 +4,14 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/twin"
 )
 
-// bodyLevel is the level from which answers have bodies.
-var bodyLevel = level.Of(level.Rule, "answer-bytes")
-
-// playBodies plays a case in a shard of a level at which answers have bodies.
+// playBodies plays a case with two sessions and a semaphore.
 func playBodies(t *testing.T, story func(m *scene)) {
 	t.Helper()
-	if level.Newest < bodyLevel {
-		t.Skip("answers of this build have no bodies")
-	}
 	play(t, func(m *scene) {
-		m.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(bodyLevel)})
 		m.start("s1", "s2")
 		m.create("sem", 1, data("first"))
 		story(m)
@@ -29,7 +21,7 @@ func playBodies(t *testing.T, story func(m *scene)) {
 // exchange gives a semaphore other data. The session acknowledges nothing by itself.
 func (sc *scene) exchange(session, name, body string) outcome {
 	sc.Helper()
-	c := shard.Command{Kind: twin.CmdExchange, Level: bodyLevel, Node: homeNode, Name: []byte(name), Body: []byte(body)}
+	c := shard.Command{Kind: twin.CmdExchange, Node: homeNode, Name: []byte(name), Body: []byte(body)}
 	sc.by(session)(&c)
 	return sc.do(c)
 }
@@ -65,7 +57,7 @@ func TestARepetitionHasTheBodyOfItsAnswer(t *testing.T) {
 func fillWithBodies(m *scene, session string) (refused outcome, kept int) {
 	m.Helper()
 	for i := 0; ; i++ {
-		c := shard.Command{Kind: twin.CmdExchange, Level: bodyLevel, Node: homeNode, Name: []byte("sem"),
+		c := shard.Command{Kind: twin.CmdExchange, Node: homeNode, Name: []byte("sem"),
 			Body: bytes.Repeat([]byte{byte('a' + i%2)}, 300)}
 		m.by(session)(&c)
 		var out shard.Effects
@@ -97,7 +89,7 @@ func TestASessionWithManyBytesOfAnswersIsOverloaded(t *testing.T) {
 		}
 		m.exchange("s2", "sem", "other").want("SUCCESS data limit", "changed sem data") // it is the session's own bound
 		again := refused.command
-		again.Number = 1
+		again.Number, again.Body = 1, bytes.Repeat([]byte("a"), 300)
 		m.do(again).wantBody("first") // a repetition needs no room
 		retry := refused.command
 		m.do(retry).want("OVERLOADED")
@@ -111,7 +103,7 @@ func TestASessionWithManyBytesOfAnswersIsOverloaded(t *testing.T) {
 func TestMutationsWithoutABodyFitWhereOneWithABodyDoesNot(t *testing.T) {
 	playBodies(t, func(m *scene) {
 		_, kept := fillWithBodies(m, "s1")
-		c := shard.Command{Kind: shard.CmdRelease, Level: bodyLevel, Node: homeNode, Name: []byte("sem"),
+		c := shard.Command{Kind: shard.CmdRelease, Node: homeNode, Name: []byte("sem"),
 			Session: m.id("s1"), Number: uint64(kept) + 1}
 		for c.Number < uint64(kept)+20 {
 			var out shard.Effects
@@ -125,7 +117,5 @@ func TestMutationsWithoutABodyFitWhereOneWithABodyDoesNot(t *testing.T) {
 			t.Errorf("the release of number %d is the last that fits, %d exchanges do", c.Number, kept)
 		}
 		m.do(c).want("OVERLOADED")
-		c.Level = bodyLevel - 1 // it came from before the level rose, when there was no bound
-		m.do(c).want("SUCCESS")
 	})
 }

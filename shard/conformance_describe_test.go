@@ -43,7 +43,7 @@ func TestDescribeListsOwnersAndWaitersWithTheirData(t *testing.T) {
 		machine.Describe(semaphoreRef(homeNode, "sem"), shard.DescribeOptions{Owners: true, Waiters: true}, &d)
 		want := []shard.LinkView{
 			{Order: 1, Session: m.id("s1"), Count: 3, Data: "foobar", Owner: true},
-			{Order: 2, Session: m.id("s2"), Count: 3, Data: "next", Timeout: 20_000},
+			{Order: nthOrder(2), Session: m.id("s2"), Count: 3, Data: "next", Timeout: 20_000},
 		}
 		if d.Count != 3 || d.Limit != 5 || d.Data != "own" || !slices.Equal(d.Links, want) {
 			t.Errorf("described as %+v", d)

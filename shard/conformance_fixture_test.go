@@ -85,11 +85,9 @@ func (sc *scene) do(c shard.Command) outcome {
 	var effects shard.Effects
 	before := sc.machine.State()
 	b := shard.Batch{Commands: []shard.Command{c}}
-	if before.Level >= shard.StampLevel {
-		b.Stamp.Term = before.Term // as of the leader
-		if c.Kind == shard.CmdLead {
-			b.Stamp.Term = c.Term
-		}
+	b.Stamp.Term = before.Term // as of the leader
+	if c.Kind == shard.CmdLead {
+		b.Stamp.Term = c.Term
 	}
 	sc.machine.Apply(&b, &effects)
 	o := outcome{m: sc, command: c, effects: effects.List}

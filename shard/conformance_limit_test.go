@@ -72,8 +72,8 @@ func TestNodeHasALimitOfSemaphores(t *testing.T) {
 		want    protocol.Status
 	}{
 		{"acquire that makes the last one", acquire("last", 1), protocol.StatusSuccess},
-		{"acquire that would make one more", acquire("more", 2), protocol.StatusPreconditionFailed},
-		{"create of one more", create("more", homeNode), protocol.StatusPreconditionFailed},
+		{"acquire that would make one more", acquire("more", 2), protocol.StatusQuotaExceeded},
+		{"create of one more", create("more", homeNode), protocol.StatusQuotaExceeded},
 		{"create of one that exists", create("7", homeNode), protocol.StatusAlreadyExists},
 		{"create in another node", create("more", 2), protocol.StatusSuccess},
 	} {
@@ -122,37 +122,13 @@ func TestNodeHasALimitOfSessions(t *testing.T) {
 	}
 }
 
-// TestQuotasHoldForCommandsOfTheirLevelOnly: a command that says a lower level follows the rules of that level, also
-// where its shard has quotas by now.
-func TestQuotasHoldForCommandsOfTheirLevelOnly(t *testing.T) {
-	if level.Newest < level.Of(level.Rule, "quotas") {
-		t.Skip("this build has no quotas")
-	}
-	m := shard.New(shard.Options{})
-	resultOf(t, m, shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
-	limits := shard.Command{Kind: shard.CmdNodeLimits, Node: homeNode, Count: 1, Bytes: 1, Level: level.Newest}
-	if got := resultOf(t, m, limits).Status; got != protocol.StatusSuccess {
-		t.Fatal(got)
-	}
-	for at, want := range map[level.Level]protocol.Status{
-		level.Of(level.Rule, "quotas") - 1: protocol.StatusSuccess, level.Newest: protocol.StatusQuotaExceeded,
-	} {
-		c := shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: []byte{'a' + byte(at)}, Count: 1,
-			Level: at}
-		if got := resultOf(t, m, c); got.Status != want {
-			t.Errorf("level %d: %v %v, not %v", at, got.Status, got.Quota, want)
-		}
-	}
-}
-
 // TestNodeHasADefaultQuotaOfObjects: the quota of objects of a node that has none of its own is the limit that nodes
 // had before.
 func TestNodeHasADefaultQuotaOfObjects(t *testing.T) {
-	if testing.Short() || level.Newest < level.Of(level.Rule, "quotas") {
-		t.Skip("makes a million semaphores, from level 3 on")
+	if testing.Short() {
+		t.Skip("makes a million semaphores")
 	}
 	m := shard.New(shard.Options{})
-	resultOf(t, m, shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 	create := func(i int) shard.Command {
 		return shard.Command{
 			Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i),

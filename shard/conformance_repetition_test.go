@@ -98,7 +98,7 @@ func TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt(t *testing.T) {
 		again  string
 	}{
 		{"granted and released", func(m *scene) { m.release("s1", "sem"); m.release("s2", "sem") },
-			"SUCCESS acquired order=2"},
+			"ABORTED RELEASED"},
 		{"timed out", func(m *scene) { m.timeOut([]shard.WaiterRef{m.waiting("s2", "sem")}) }, "SUCCESS"},
 		{"replaced", func(m *scene) { m.acquire("s2", "sem") }, "ABORTED REPLACED"},
 		{"released while waiting", func(m *scene) { m.release("s2", "sem") }, "ABORTED RELEASED"},
@@ -158,15 +158,14 @@ func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 	})
 }
 
-// TestNumberUsedForSomethingElseGetsTheAnswerThatWasKept: section 2: a number is recognised by itself; the kind and the
-// name are not compared.
-func TestNumberUsedForSomethingElseGetsTheAnswerThatWasKept(t *testing.T) {
+// TestNumberUsedForAnotherRequestIsRefused: section 2: a number belongs to one kind and one name.
+func TestNumberUsedForAnotherRequestIsRefused(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
 		m.create("sem", 1)
 		m.acquire("s1", "sem", number(1))
-		m.release("s1", "sem", number(1)).want("SUCCESS acquired order=1")
-		m.acquire("s1", "other", ephemeral, number(1)).want("SUCCESS acquired order=1")
+		m.release("s1", "sem", number(1)).want("NUMBER_REUSED")
+		m.acquire("s1", "other", ephemeral, number(1)).want("NUMBER_REUSED")
 		m.wantLinks("sem", "s1*1 |")
 		m.wantLinks("other", "none")
 	})

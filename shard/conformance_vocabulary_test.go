@@ -11,12 +11,15 @@ import (
 // option sets a field of a command.
 type option func(*shard.Command)
 
+// nthOrder is the nth order id that shard 1 gives. The lower bits are the shard.
+func nthOrder(n uint64) shard.OrderID { return shard.OrderID((n-1)*(shard.MaxShard+1) + 1) }
+
 func count(n uint64) option              { return func(c *shard.Command) { c.Count = n } }
 func timeout(seconds uint64) option      { return func(c *shard.Command) { c.Timeout = seconds * 1000 } }
 func millis(n uint64) option             { return func(c *shard.Command) { c.Timeout = n } }
 func data(s string) option               { return func(c *shard.Command) { c.Data = []byte(s) } }
 func key(s string) option                { return func(c *shard.Command) { c.Key = []byte(s) } }
-func guard(order uint64) option          { return func(c *shard.Command) { c.Order = shard.OrderID(order) } }
+func guard(nth uint64) option            { return func(c *shard.Command) { c.Order = nthOrder(nth) } }
 func ifRevision(r shard.Revision) option { return func(c *shard.Command) { c.Revision = r } }
 func number(n uint64) option             { return func(c *shard.Command) { c.Number = n } }
 func acked(n uint64) option              { return func(c *shard.Command) { c.Acked = n } }
@@ -245,7 +248,7 @@ func (o outcome) lines() []string {
 			words = append(words, e.Abort.String())
 		}
 		if e.Order != 0 {
-			words = append(words, fmt.Sprintf("order=%d", e.Order))
+			words = append(words, fmt.Sprintf("order=%d", e.Order/(shard.MaxShard+1)+1))
 		}
 		lines = append(lines, strings.Join(words, " "))
 	}

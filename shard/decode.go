@@ -27,27 +27,21 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 		b.sessions, b.waiters = nil, nil
 	}
 	r := reader{data: data}
-	version, newest := r.byte(), byte(batchVersion)
-	if batchesOfTheLeader > level.Newest {
-		newest = batchWithoutStamp
+	version := r.byte()
+	if r.bad == "" && version > batchVersion {
+		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, batchVersion, ErrNewerFormat)
 	}
-	if r.bad == "" && version > newest {
-		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, newest, ErrNewerFormat)
-	}
-	r.must(version != 0, "format 0")
+	r.must(version == batchVersion, "format 0")
 	b.Proposer = r.uint64()
 	b.Sequence = r.uvarint()
 	n := r.uvarint()
 	r.must(n <= MaxBatch && n <= uint64(len(r.data)), "more commands than it has bytes or may have")
 	b.Stamp = clock.Stamp{}
-	if version > batchWithoutStamp {
-		r.must(at >= batchesOfTheLeader, "a stamp below the level of stamps")
-		flags := r.byte()
-		r.known(flags&^batchStamped == 0, "a batch with the flags %#x", uint64(flags))
-		if flags&batchStamped != 0 {
-			b.Stamp = clock.Stamp{Term: r.uvarint(), Elapsed: r.uvarint()}
-			r.must(b.Stamp.Term != 0, "a stamp of term 0")
-		}
+	flags := r.byte()
+	r.known(flags&^batchStamped == 0, "a batch with the flags %#x", uint64(flags))
+	if flags&batchStamped != 0 {
+		b.Stamp = clock.Stamp{Term: r.uvarint(), Elapsed: r.uvarint()}
+		r.must(b.Stamp.Term != 0, "a stamp of term 0")
 	}
 	for i := 0; uint64(i) < n && r.bad == "" && r.newer == ""; i++ {
 		if i == cap(b.Commands) {
@@ -56,7 +50,7 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 			b.Commands = b.Commands[:i+1]
 			b.Commands[i] = Command{}
 		}
-		r.command(b, i, version != batchWithoutLevels, at)
+		r.command(b, i, at)
 	}
 	r.must(len(r.data) == 0, "bytes behind the last command")
 	if r.bad == "" && r.newer == "" {
@@ -70,20 +64,17 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	return fmt.Errorf("shard: %s in command %d: %w", r.bad, last, ErrBadBatch)
 }
 
-// command reads the command at a place of the batch. A level and a length stand before the command, except in batches
-// from before the levels.
-func (r *reader) command(b *Batch, i int, leveled bool, at level.Level) {
-	c, rest := &b.Commands[i], []byte(nil)
-	c.Level = level.First
-	if leveled {
-		c.Level = level.Level(r.byte())
-		body := r.bytes()
-		r.must(c.Level != 0, "level 0")
-		if r.bad != "" || c.Level > at {
-			return
-		}
-		r.data, rest = body, r.data
+// command reads the command with index i. The level and the length of the command precede it.
+func (r *reader) command(b *Batch, i int, at level.Level) {
+	c := &b.Commands[i]
+	c.Level = level.Level(r.byte())
+	body := r.bytes()
+	r.must(c.Level != 0, "level 0")
+	if r.bad != "" || c.Level > at {
+		return
 	}
+	rest := r.data
+	r.data = body
 	c.Kind = CommandKind(r.byte())
 	r.must(c.Kind != 0, "kind 0")
 	r.known(commandLevels[c.Kind] <= level.Newest, "a command of kind %d", uint64(c.Kind))
@@ -94,7 +85,7 @@ func (r *reader) command(b *Batch, i int, leveled bool, at level.Level) {
 		r.must(bits != 0, "a byte of fields that says nothing") // because a command has exactly one form
 		fields |= uint64(bits) << next
 	}
-	r.known(fields&^availableFields == 0, "fields %#x", fields&^availableFields)
+	r.known(fields&^knownFields == 0, "fields %#x", fields&^knownFields)
 	if r.bad != "" || r.newer != "" {
 		return
 	}
@@ -102,15 +93,13 @@ func (r *reader) command(b *Batch, i int, leveled bool, at level.Level) {
 	if r.bad != "" {
 		return
 	}
-	r.known(c.Flags&^availableFlags == 0, "flags %#x", uint64(c.Flags&^availableFlags))
+	r.known(c.Flags&^knownFlags == 0, "flags %#x", uint64(c.Flags&^knownFlags))
 	if r.newer == "" {
-		r.must(levelOf(c, fields) <= c.Level, "something of a higher level than it says")
+		r.must(LevelOf(c) <= c.Level, "something of a higher level than it says")
 	}
 	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise of the shard's level to %d", c.Count)
-	if leveled {
-		r.must(len(r.data) == 0, "bytes behind the last field")
-		r.data = rest
-	}
+	r.must(len(r.data) == 0, "bytes behind the last field")
+	r.data = rest
 }
 
 // known notes that the build does not know a part of a command at or below the shard's level.

@@ -16,13 +16,8 @@ import (
 //
 // The level stands first, so that an older build can pass over a command above the shard's level without knowing its
 // fields. Count and Timeout are stored plus one, so that Forever takes one byte.
-//
-// Version 2 has no flags and no stamp: shards below the level of stamps write version 2. Version 1, in logs older
-// than the levels, has no level and no length either: all its commands are of the first level.
 const (
-	batchVersion       = 3
-	batchWithoutStamp  = 2
-	batchWithoutLevels = 1
+	batchVersion = 1
 
 	// batchStamped is the flag of a batch with a stamp.
 	batchStamped = 1
@@ -41,7 +36,7 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 // the commands to a buffer, and makes the batch with AppendGathered.
 func AppendCommand(dst []byte, c *Command) []byte {
 	fields := fieldsOf(c)
-	dst = append(dst, byte(max(c.Level, levelOf(c, fields))), 0)
+	dst = append(dst, byte(max(c.Level, LevelOf(c))), 0)
 	body := len(dst)
 	dst = append(dst, byte(c.Kind), byte(fields), byte(fields>>8))
 	for more := fields >> 15; more&1 != 0; more >>= 8 {
@@ -68,17 +63,15 @@ func setLength(dst []byte, body int) []byte {
 }
 
 // AppendGathered appends a batch of count commands. The argument commands has their AppendCommand forms, one behind
-// the other. A batch without a stamp has the form of before the stamps.
+// the other. The stamp is left out if its term is zero.
 func AppendGathered(dst []byte, proposer, sequence uint64, stamp clock.Stamp, count int, commands []byte) []byte {
-	version := byte(batchVersion)
-	if stamp.Term == 0 {
-		version = batchWithoutStamp
-	}
-	dst = append(dst, version)
+	dst = append(dst, batchVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, proposer)
 	dst = binary.AppendUvarint(dst, sequence)
 	dst = binary.AppendUvarint(dst, uint64(count))
-	if stamp.Term != 0 {
+	if stamp.Term == 0 {
+		dst = append(dst, 0)
+	} else {
 		dst = append(dst, batchStamped)
 		dst = binary.AppendUvarint(dst, stamp.Term)
 		dst = binary.AppendUvarint(dst, stamp.Elapsed)

@@ -1,6 +1,9 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+)
 
 // cmdExchange stands in these tests for the operations whose answers have a body: it gives a semaphore the data of its
 // Body and answers with the data that it had before. Done twice, or answered from the state, it would answer something
@@ -11,7 +14,7 @@ const cmdExchange CommandKind = 251
 const maxExchanged = 300
 
 func init() {
-	commandLevels[cmdExchange] = bodyLevel
+	commandLevels[cmdExchange] = level.First
 	mutations[cmdExchange] = mutation{
 		of: KindSemaphore, form: func(c *Command) bool { return len(c.Body) <= maxExchanged },
 		run:       func(m *Machine, c *Command, t *target) { m.semaphores().exchange(m, c, t) },

@@ -100,10 +100,7 @@ func (f *goldenFaults) semaphores(s *shard.State, sessions map[shard.SessionID]*
 		f.must(pending || !x.Ephemeral || len(x.Links) > 0 && x.Links[0].Owner, "ephemeral semaphore %s has no owner",
 			x.Name)
 		held, waiting, last := uint64(0), false, shard.OrderID(0)
-		most := x.Limit // under which owners were granted
-		if s.Level >= 2 {
-			most = shard.Forever // limits can be lowered
-		}
+		const most = shard.Forever // the limit may have been lowered since
 		here := make(map[shard.SessionID]bool)
 		for _, l := range x.Links {
 			f.must(l.Order > last && l.Order <= s.LastOrder && !orders[l.Order], "order id %d of %s is out of place",

@@ -35,8 +35,6 @@ func (b *goldenBatch) readStamp(l *goldenLine) {
 func (b *goldenBatch) stampOf(m *shard.Machine) clock.Stamp {
 	now, s := m.Clock(), b.stamp
 	switch {
-	case m.Level() < shard.StampLevel:
-		return clock.Stamp{}
 	case s.Term == 0 && b.commands[0].Kind == shard.CmdLead:
 		s.Term = b.commands[0].Term
 	case s.Term == 0:

@@ -6,8 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // goldenScript is a file of testdata/golden: blocks that are run one after the other.
@@ -23,20 +21,6 @@ type goldenBlock struct {
 	story  []string
 	input  []string
 	output []string
-}
-
-// needs returns the level that the script raises the shard to.
-func (s *goldenScript) needs() level.Level {
-	needs := level.First
-	for _, b := range s.blocks {
-		for _, line := range b.input {
-			var to level.Level
-			if n, _ := fmt.Sscanf(line, "raise to=%d", &to); n == 1 {
-				needs = max(needs, to)
-			}
-		}
-	}
-	return needs
 }
 
 const goldenRule = "----"

@@ -24,8 +24,8 @@ type Slot uint16
 type NodeID uint64
 
 // OrderID is the number that a waiter or an owner got on joining: the fencing token. One counter per shard gives out
-// all order ids; the counter never goes back. From level 9 on the lower bits are the id of the shard, the class of the
-// order id: no two shards give the same order id, and a shard that takes over a name goes on above the counter of the
+// all order ids; the counter never goes back. The lower bits are the id of the shard, the class of the order
+// id: no two shards give the same order id, and a shard that takes over a name goes on above the counter of the
 // shard before.
 type OrderID uint64
 

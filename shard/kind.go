@@ -27,10 +27,10 @@ func (k ObjectKind) String() string {
 	return "kind-" + strconv.Itoa(int(k))
 }
 
-// Kinds returns the kinds of objects that a shard of a level may hold, in the order of their numbers.
-func Kinds(at level.Level) (list []ObjectKind) {
+// Kinds returns the kinds of objects that a shard may hold, in the order of their numbers.
+func Kinds() (list []ObjectKind) {
 	for k, row := range kindRows {
-		if row.newStore != nil && row.level <= at {
+		if row.newStore != nil {
 			list = append(list, ObjectKind(k))
 		}
 	}
@@ -39,26 +39,20 @@ func Kinds(at level.Level) (list []ObjectKind) {
 
 // kindRow is the description of a kind.
 type kindRow struct {
-	name     string // in the table of levels, in metrics, for people
-	level    level.Level
+	name     string // in metrics, for people
 	newStore func() kind
 }
 
 // kindRows are the kinds of the build, by number.
 var kindRows [MaxKinds]kindRow
 
-// LevelOfKind returns the level that brings a kind, and false for a kind that the build does not know.
-func LevelOfKind(k ObjectKind) (level.Level, bool) {
-	if k >= MaxKinds || kindRows[k].newStore == nil {
-		return 0, false
-	}
-	return kindRows[k].level, true
-}
+// KnowsKind reports whether this build knows a kind of objects.
+func KnowsKind(k ObjectKind) bool { return k < MaxKinds && kindRows[k].newStore != nil }
 
 // kindCommand is a command of a kind: either a numbered command of clients, or a command that the leader proposes.
 type kindCommand struct {
 	kind CommandKind
-	name string // in the table of levels, in logs
+	name string // in logs
 	// timed: the command makes links, or may let waiters own, and so has the Time of its proposal as a field.
 	timed bool
 	// Of a numbered command of clients.
@@ -74,7 +68,7 @@ func addKind(number ObjectKind, row kindRow, commands []kindCommand) {
 	for _, c := range commands {
 		assert(c.mostBody <= MaxAnswerBody, "a session that has seen all of its answers has room for any other")
 		commandNames[c.kind], takesTime[c.kind] = c.name, c.timed
-		commandLevels[c.kind] = level.Of(level.Command, c.name)
+		commandLevels[c.kind] = level.First
 		c.of = number
 		mutations[c.kind], upkeeps[c.kind] = c.mutation, c.upkeep
 	}
@@ -106,8 +100,8 @@ type kind interface {
 	// the body of an object. The machine calls them only for links with a body.
 	linkSize(body handle) int
 	freeLink(body handle)
-	saveLink(dst []byte, body handle, at level.Level) []byte
-	loadLink(src []byte, at level.Level) (body handle, ok bool)
+	saveLink(dst []byte, body handle) []byte
+	loadLink(src []byte) (body handle, ok bool)
 
 	// freeze fixes the bytes that save would append now, and freezeLink the bytes of saveLink, for bodies that may be
 	// large; the work does not grow with the size. The machine calls both before a change, where a snapshot needs the
@@ -118,15 +112,15 @@ type kind interface {
 	// role is what the session of a link is to the object, in a word for people.
 	role(l *link) string
 
-	// save appends what the kind holds for the object, in the form of the snapshot's level, load makes it again when a
+	// save appends what the kind holds for the object, load makes it again when a
 	// snapshot is restored; load reports whether the bytes are sound. linked is called when all links of the object are
 	// back in their order; it sets the object's alarm again.
-	save(dst []byte, body handle, at level.Level) []byte
-	load(src []byte, at level.Level) (body handle, ok bool)
+	save(dst []byte, body handle) []byte
+	load(src []byte) (body handle, ok bool)
 	linked(m *Machine, object handle) error
 
-	// renew returns the saved form of the object for a new cluster, without links, in the form of the newest level.
-	// It returns false for an object that ends with its links. The object itself stays as it is.
+	// renew returns the saved form of the object for a new cluster, without links. It
+	// returns false for an object that ends with its links. The object itself stays as it is.
 	renew(body handle, n *renewal) (saved []byte, stays bool)
 
 	// view finds a view of an object by its name: "" is the whole object. A reader of a missing view gets the answer
@@ -158,9 +152,9 @@ func (plainLinks) linkSize(handle) int { return 0 }
 
 func (plainLinks) freeLink(handle) {}
 
-func (plainLinks) saveLink(dst []byte, _ handle, _ level.Level) []byte { return dst }
+func (plainLinks) saveLink(dst []byte, _ handle) []byte { return dst }
 
-func (plainLinks) loadLink([]byte, level.Level) (handle, bool) { return 0, false }
+func (plainLinks) loadLink([]byte) (handle, bool) { return 0, false }
 
 // mutation describes a numbered command on a named object.
 type mutation struct {
@@ -179,8 +173,7 @@ type mutation struct {
 	makes func(c *Command) bool
 	// waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
 	waits bool
-	// mostBody is the most bytes that the body of the answer may have. A command with a mostBody above 0 has the
-	// level of "answer-bytes" or a later level.
+	// mostBody is the most bytes that the body of the answer may have.
 	mostBody int
 }
 
@@ -275,7 +268,7 @@ func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
 		return
 	}
 	// Answers without bodies are bounded by their number.
-	if (s.bodies != 0 || mu.mostBody != 0) && m.rules >= answerBytesBounded && !m.hasRoomForBody(s, mu) {
+	if (s.bodies != 0 || mu.mostBody != 0) && !m.hasRoomForBody(s, mu) {
 		m.charge(m.nodeOf(s), -AnswerBytes*forgotten)
 		m.answer(protocol.StatusOverloaded)
 		return

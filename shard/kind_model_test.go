@@ -428,8 +428,8 @@ type (
 	forgetsRows   struct{ *clubs }
 )
 
-func (lb losesBodies) loadLink(src []byte, at level.Level) (handle, bool) {
-	body, ok := lb.clubs.loadLink(src, at)
+func (lb losesBodies) loadLink(src []byte) (handle, bool) {
+	body, ok := lb.clubs.loadLink(src)
 	lb.members.at(body).mark = ""
 	return body, ok
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // clubs are a second kind of objects, made only of what kind.go and view.go offer: a named list of members, each of a
@@ -50,9 +49,8 @@ const (
 
 func init() {
 	addKind(kindClub, kindRow{
-		name: "club", level: linkBodyRecorded, newStore: func() kind { return &clubs{} },
+		name: "club", newStore: func() kind { return &clubs{} },
 	}, nil)
-	// Commands of tests have no rows in the table of levels.
 	for k, mu := range map[CommandKind]mutation{
 		cmdJoin:    {run: ofClubs((*clubs).join), makes: func(*Command) bool { return true }},
 		cmdMark:    {run: ofClubs((*clubs).mark)},
@@ -62,7 +60,7 @@ func init() {
 		cmdDisband: {run: ofClubs((*clubs).disband), anonymous: true},
 	} {
 		mu.of = kindClub
-		mutations[k], commandLevels[k] = mu, linkBodyRecorded
+		mutations[k], commandLevels[k] = mu, 1
 	}
 }
 
@@ -280,7 +278,7 @@ func (cl *clubs) linkSize(body handle) int {
 
 func (cl *clubs) freeLink(body handle) { cl.members.release(body) }
 
-func (cl *clubs) save(dst []byte, body handle, _ level.Level) []byte {
+func (cl *clubs) save(dst []byte, body handle) []byte {
 	r := cl.at(body)
 	dst = appendString(dst, r.note)
 	dst = binary.AppendUvarint(dst, r.joins)
@@ -296,10 +294,10 @@ func (cl *clubs) save(dst []byte, body handle, _ level.Level) []byte {
 }
 
 func (cl *clubs) renew(body handle, _ *renewal) ([]byte, bool) {
-	return cl.save(nil, body, level.Newest), true
+	return cl.save(nil, body), true
 }
 
-func (cl *clubs) load(src []byte, _ level.Level) (handle, bool) {
+func (cl *clubs) load(src []byte) (handle, bool) {
 	rd := reader{data: src}
 	r := club{note: string(rd.bytes()), joins: rd.uvarint(), meets: rd.uvarint(), met: rd.uvarint()}
 	for range min(rd.uvarint(), uint64(len(src))) {
@@ -312,12 +310,12 @@ func (cl *clubs) load(src []byte, _ level.Level) (handle, bool) {
 	return h, rd.bad == "" && len(rd.data) == 0
 }
 
-func (cl *clubs) saveLink(dst []byte, body handle, _ level.Level) []byte {
+func (cl *clubs) saveLink(dst []byte, body handle) []byte {
 	x := cl.members.at(body)
 	return appendString(appendString(dst, x.team), x.mark)
 }
 
-func (cl *clubs) loadLink(src []byte, _ level.Level) (handle, bool) {
+func (cl *clubs) loadLink(src []byte) (handle, bool) {
 	rd := reader{data: src}
 	h := cl.members.alloc()
 	*cl.members.at(h) = member{team: string(rd.bytes()), mark: string(rd.bytes())}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -14,51 +13,11 @@ import (
 	"github.com/signalbox/signalbox/protocol/level/leveltest"
 )
 
-// TestEverythingHasItsLevel: a new command, flag, or field of a command or of what the machine keeps has its row in
-// protocol/level/table.go.
-func TestEverythingHasItsLevel(t *testing.T) {
-	have := map[level.Kind][]string{
-		level.Command: leveltest.Named(commandNames[:]),
-		level.Flag:    flagNames[:],
-		level.Field:   leveltest.Named(fieldNames[:]),
-		level.Rule:    rules,
-		level.Object:  kindNames(),
-		level.Record: leveltest.Fields(
-			State{}, NodeState{}, SessionState{}, ClientState{}, AnswerState{}, SemaphoreState{}, ObjectState{},
-			LinkState{},
-			PendingState{}, Group{}),
-	}
-	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.Command]) {
-		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.Command]))
-	}
-	if n := leveltest.Constants(t, "CommandFlags"); n != len(flagNames) {
-		t.Errorf("%d flags of commands have a bit, %d have a name", n, len(flagNames))
-	}
-	if 1<<len(fieldNames)-1 != knownFields {
-		t.Errorf("%d fields have a name, the bits are %#x", len(fieldNames), knownFields)
-	}
-	// Level and Kind stand before the bits of the fields.
-	if n := reflect.TypeFor[Command]().NumField() - 2; n != len(have[level.Field]) {
-		t.Errorf("a command has %d fields, %d have a bit", n, len(have[level.Field]))
-	}
-	leveltest.Check(t, have)
-}
-
-// kindNames returns the names of the kinds of objects that are not for tests alone.
-func kindNames() (names []string) {
-	for number, row := range kindRows {
-		if row.name != "" && ObjectKind(number) != kindClub && ObjectKind(number) != kindBell {
-			names = append(names, row.name)
-		}
-	}
-	return names
-}
-
 // above encodes a batch of one command of which no build knows anything but that it is above the level.
 func above(at level.Level) []byte {
 	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0x80}
-	data := append([]byte{batchWithoutStamp}, make([]byte, 8)...)
-	data = append(data, 1, 1, byte(at), byte(len(garbage)))
+	data := append([]byte{batchVersion}, make([]byte, 8)...)
+	data = append(data, 1, 1, 0, byte(at), byte(len(garbage)))
 	return append(data, garbage...)
 }
 
@@ -87,11 +46,12 @@ func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
 // TestALevelRisesWithTheNextBatch: the same batch raises the level and has a command above the old one: all replicas
 // refuse it, those too that decode it when the level has risen elsewhere.
 func TestALevelRisesWithTheNextBatch(t *testing.T) {
+	leveltest.Raise(t)
 	m := New(Options{})
-	to := min(level.First+1, level.Newest)
+	const to = leveltest.Later
 	var out Effects
 	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(to)},
-		{Level: level.First + 1, Kind: CmdLead, Term: 1}}}, &out)
+		{Level: to, Kind: CmdLead, Term: 1}}}, &out)
 	if out.List[0].Status != protocol.StatusSuccess || out.List[1].Status != protocol.StatusUnsupported {
 		t.Errorf("%+v", out.List)
 	}
@@ -101,6 +61,19 @@ func TestALevelRisesWithTheNextBatch(t *testing.T) {
 	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(level.First)}}}, &out)
 	if m.Level() != to {
 		t.Errorf("the level fell to %d", m.Level())
+	}
+}
+
+// TestReplicaStopsAtALevelThatItsBuildCannotFollow: a newer host raised the level of the shard.
+func TestReplicaStopsAtALevelThatItsBuildCannotFollow(t *testing.T) {
+	rise := AppendBatch(nil, &Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(leveltest.Later)}}})
+	var b Batch
+	if err := DecodeBatch(rise, &b, level.First); !errors.Is(err, ErrNewerFormat) || len(b.Commands) != 0 {
+		t.Errorf("%v, %d commands", err, len(b.Commands))
+	}
+	leveltest.Raise(t)
+	if err := DecodeBatch(rise, &b, level.First); err != nil {
+		t.Errorf("a build that can follow: %v", err)
 	}
 }
 
@@ -138,7 +111,7 @@ func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 		phaseLinks: m.links.used - 1} {
 		for ; !m.isOlder(p, h, m.epoch+1); h-- {
 		}
-		record := m.appendRecord(nil, p, h, withPlaces, m.level)[4:]
+		record := m.appendRecord(nil, p, h, withPlaces)[4:]
 		rs := restorer{m: New(Options{})}
 		rs.m.lastSession, rs.m.lastRevision = m.lastSession, m.lastRevision
 		if err := rs.record(p, append(record, 0)); err == nil {

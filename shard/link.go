@@ -217,7 +217,7 @@ func (m *Machine) admitsLink(session handle) (refusal protocol.Status, why strin
 	switch {
 	case m.group.Waits(m.clock.Now):
 		return protocol.StatusOverloaded, QuietReason
-	case m.rules >= linksPerSession && m.sessions.at(session).linkCount >= uint32(m.bounds.SessionLinks):
+	case m.sessions.at(session).linkCount >= uint32(m.bounds.SessionLinks):
 		return protocol.StatusPreconditionFailed, "the session has as many links as it may have"
 	}
 	return protocol.StatusSuccess, ""

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -92,7 +91,6 @@ type Machine struct {
 	left int // pieces of work left for the command; the last piece may take it below zero
 	// touched is how often the command touched links, worked how much was done since the lock was taken.
 	touched, worked int
-	rules           level.Level // of the command
 	wall            uint64      // the Time of the command
 	stamp           clock.Stamp // of the batch
 	result          int         // index of the command's Result in out.List, -1 before there is a Result
@@ -167,13 +165,9 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 		}
 		c := &b.Commands[i]
 		m.op, m.result = int32(i), -1
-		m.touched, m.left = 0, math.MaxInt
-		if c.Level >= boundedWork {
-			m.left = m.bounds.Work
-		}
+		m.touched, m.left = 0, m.bounds.Work
 		m.apply(c)
-		assert(c.Level < boundedWork || m.touched <= m.bounds.Work+ownTouches,
-			"a command touches no more links than it may")
+		assert(m.touched <= m.bounds.Work+ownTouches, "a command touches no more links than it may")
 		m.worked += m.touched + 1
 		if m.result < 0 {
 			panic(fmt.Sprintf("shard: %v was not answered", c.Kind))
@@ -188,11 +182,11 @@ func (m *Machine) apply(c *Command) {
 		m.answer(protocol.StatusUnsupported)
 		return
 	}
-	if c.Level >= batchesOfTheLeader && m.stamp.Term != m.clock.Term && c.Kind != CmdLead {
+	if m.stamp.Term != m.clock.Term && c.Kind != CmdLead {
 		m.answer(protocol.StatusUnavailable)
 		return
 	}
-	m.rules, m.wall = c.Level, c.Time
+	m.wall = c.Time
 	switch c.Kind {
 	case CmdSessionCreate:
 		m.sessionCreate(c)
@@ -213,12 +207,8 @@ func (m *Machine) apply(c *Command) {
 	}
 }
 
-// nextOrder is the order id that the shard gives next. The level of the shard decides, and not that of the command: a
-// command from before the level rose must not get an order id of another shard's class.
+// nextOrder is the order id that the shard gives next.
 func (m *Machine) nextOrder() OrderID {
-	if m.level < orderClasses {
-		return m.lastOrder + 1
-	}
 	next := m.lastOrder&^MaxShard | m.class
 	if next <= m.lastOrder {
 		next += MaxShard + 1

@@ -9,9 +9,6 @@ import (
 // A gateway keeps nothing of a session from one stream to the next, and each shard knows only the numbers of
 // mutations that the shard itself has applied. So the session's home gives each stream a new space of numbers.
 
-// NumbersLevel is the level from which sessions draw spaces of numbers.
-var NumbersLevel = commandLevels[CmdSessionNumbers]
-
 // lastNumberSpace is the last space: all its numbers fit into 64 bits.
 const lastNumberSpace = math.MaxUint64/protocol.NumberSpace - 1
 

@@ -51,7 +51,7 @@ func newModelShard() *modelShard {
 
 // modelOrder is the order id that shard 1 gives next.
 func modelOrder(last OrderID) OrderID {
-	for last++; level.Newest >= orderClasses && last%1024 != 1; {
+	for last++; last%1024 != 1; {
 		last++
 	}
 	return last
@@ -102,19 +102,17 @@ func newObjectRun(seed, stream uint64, base *modelShard, model objectModel, tall
 	return r
 }
 
-// play plays a run and says what first went wrong. early is the kind of a command, which needs the newest level.
+// play plays a run and says what first went wrong. early is a command of the run.
 func (r *objectRun) play(early CommandKind, steps int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	r.do(Command{Kind: CmdLevel, Count: uint64(level.Newest) - 1})
-	r.do(Command{Kind: early, Level: level.Newest, Node: 1, Name: []byte("early")})
+	r.do(Command{Kind: early, Level: level.Newest + 1, Node: 1, Name: []byte("early")})
 	if e := r.result(); e.Status != protocol.StatusUnsupported {
 		return fmt.Errorf("below its level a command is answered %v", e.Status)
 	}
-	r.do(Command{Kind: CmdLevel, Count: uint64(level.Newest)})
 	r.at = level.Newest
 	r.do(Command{Kind: CmdLead, Term: 1})
 	for i := range steps {

@@ -11,12 +11,8 @@ import (
 // TestMistakesInClassesOfOrderIDsAreNoticed: an order id of another shard's class is noticed, also where an old command
 // gets one.
 func TestMistakesInClassesOfOrderIDsAreNoticed(t *testing.T) {
-	if level.Newest < level.Of(level.Rule, "order-classes") {
-		t.Skip("order ids of this build have no classes")
-	}
 	noticeMistakes(t, []plantedMistake{
 		{"order ids have no class", twin.NoClass, 16, "order="},
-		{"the level of the command decides", twin.ClassByCommand, 16, "order="},
 	})
 }
 

@@ -102,29 +102,17 @@ func (b *bed) joinHall(first, n int) {
 	}
 }
 
-// bounded skips a test where the build cannot follow the level of the rules that it is about.
-func bounded(tb testing.TB) {
-	tb.Helper()
-	if boundedWork > level.Newest {
-		tb.Skip("of a level that this build cannot follow")
-	}
-}
-
-// burdened returns a machine at a level, with a burden of n links.
-func burdened(at level.Level, i, n int) *bed {
+// burdened returns a machine with a burden of n links.
+func burdened(i, n int) *bed {
 	b := newBed(n + 1)
-	if at > level.First {
-		b.do(Command{Kind: CmdLevel, Count: uint64(at)})
-	}
 	burdens[i].make(b, n)
 	return b
 }
 
 // runToEnd proposes the command and what it leaves until nothing is left, and returns the most links that one command
 // touched, and the longest that one took.
-func (b *bed) runToEnd(at level.Level, c Command) (touched int, longest time.Duration) {
+func (b *bed) runToEnd(c Command) (touched int, longest time.Duration) {
 	step := func(c Command) {
-		c.Level = at
 		began := time.Now()
 		b.do(c)
 		longest, touched = max(longest, time.Since(began)), max(touched, b.m.touched)
@@ -139,12 +127,11 @@ func (b *bed) runToEnd(at level.Level, c Command) (touched int, longest time.Dur
 }
 
 func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
-	bounded(t)
 	const n = 3 * MaxTouched
 	for i, burden := range burdens {
 		t.Run(burden.name, func(t *testing.T) {
-			b := burdened(boundedWork, i, n)
-			touched, _ := b.runToEnd(boundedWork, burden.run(b, n))
+			b := burdened(i, n)
+			touched, _ := b.runToEnd(burden.run(b, n))
 			if touched > MaxTouched {
 				t.Errorf("a command touched %d links", touched)
 			}
@@ -154,12 +141,6 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 			if c := b.m.Count(); !burden.over(c) {
 				t.Errorf("at the end there are %+v", c)
 			}
-			if i == 0 { // commands of the level before go by its rules
-				b := burdened(boundedWork, i, n)
-				if touched, _ := b.runToEnd(level.First, burden.run(b, n)); touched != n {
-					t.Errorf("at the first level %d links were touched at once", touched)
-				}
-			}
 		})
 	}
 }
@@ -167,20 +148,19 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 // BenchmarkWorstCommands: the worst of each kind: how long the machine's lock is held by the longest command of a run,
 // in the median and at the worst of all runs.
 func BenchmarkWorstCommands(b *testing.B) {
-	bounded(b)
 	const n = 20_000
 	for i, burden := range burdens {
 		b.Run(burden.name, func(b *testing.B) {
 			var longests []time.Duration
 			for b.Loop() {
 				b.StopTimer()
-				bed := burdened(boundedWork, i, n)
+				bed := burdened(i, n)
 				c := burden.run(bed, n)
 				if len(c.Waiters) > MaxList {
 					c.Waiters = c.Waiters[:MaxList]
 				}
 				b.StartTimer()
-				_, longest := bed.runToEnd(boundedWork, c)
+				_, longest := bed.runToEnd(c)
 				longests = append(longests, longest)
 			}
 			slices.Sort(longests)
@@ -193,10 +173,9 @@ func BenchmarkWorstCommands(b *testing.B) {
 // TestASessionThatEndedIsOverBeforeItsLinksAreReleased: from the command that ends it on a session is over, whatever it
 // still has.
 func TestASessionThatEndedIsOverBeforeItsLinksAreReleased(t *testing.T) {
-	bounded(t)
-	b := burdened(boundedWork, 0, 3*MaxWork)
+	b := burdened(0, 3*MaxWork)
 	id, command := b.ids[0], b.next(0, Command{Kind: CmdAcquire, Name: []byte("more"), Count: 1, Flags: FlagEphemeral})
-	b.do(Command{Level: boundedWork, Kind: CmdSessionEnd, Session: id})
+	b.do(Command{Kind: CmdSessionEnd, Session: id})
 	if b.m.Pending() != 1 {
 		t.Fatalf("%d things are pending", b.m.Pending())
 	}
@@ -217,24 +196,21 @@ func TestASessionThatEndedIsOverBeforeItsLinksAreReleased(t *testing.T) {
 }
 
 func TestASessionHasALimitOfLinks(t *testing.T) {
-	bounded(t)
 	b := newBed(2)
-	b.do(Command{Kind: CmdLevel, Count: uint64(linksPerSession)})
 	b.ephemerals(0, MaxLinksPerSession)
-	one := func(i int, name string, at level.Level, want protocol.Status) {
+	one := func(i int, name string, want protocol.Status) {
 		t.Helper()
-		c := b.next(i, Command{Level: at, Kind: CmdAcquire, Name: []byte(name), Count: Exclusive, Timeout: Forever,
+		c := b.next(i, Command{Kind: CmdAcquire, Name: []byte(name), Count: Exclusive, Timeout: Forever,
 			Flags: FlagEphemeral})
 		if b.do(c); b.result().Status != want {
 			t.Errorf("%s: %v, not %v", name, b.result().Status, want)
 		}
 	}
-	one(1, "of another", linksPerSession, protocol.StatusSuccess)
-	one(0, "one more", linksPerSession, protocol.StatusPreconditionFailed)
-	one(0, "of another", linksPerSession, protocol.StatusPreconditionFailed)
+	one(1, "of another", protocol.StatusSuccess)
+	one(0, "one more", protocol.StatusPreconditionFailed)
+	one(0, "of another", protocol.StatusPreconditionFailed)
 	b.as(0, Command{Kind: CmdRelease, Name: []byte("e7")})
-	one(0, "of another", linksPerSession, protocol.StatusSuccess)
-	one(0, "by an old rule", level.First, protocol.StatusSuccess)
+	one(0, "of another", protocol.StatusSuccess)
 }
 
 // TestEffectsGiveTheMemoryOfABurstBack: what a burst took is not kept.
@@ -253,15 +229,13 @@ func TestEffectsGiveTheMemoryOfABurstBack(t *testing.T) {
 
 // TestALongBatchLetsReadersIn: readers get in between the commands of a batch that has much to do.
 func TestALongBatchLetsReadersIn(t *testing.T) {
-	bounded(t)
 	const n = 20 * MaxWork
 	for range 50 {
 		b := newBed(1)
-		b.do(Command{Kind: CmdLevel, Count: uint64(boundedWork)})
 		b.ephemerals(0, n)
-		batch := Batch{Commands: []Command{{Level: boundedWork, Kind: CmdSessionEnd, Session: b.ids[0]}}}
+		batch := Batch{Commands: []Command{{Kind: CmdSessionEnd, Session: b.ids[0]}}}
 		for range 2 * n / MaxWork {
-			batch.Commands = append(batch.Commands, Command{Level: boundedWork, Kind: CmdContinue})
+			batch.Commands = append(batch.Commands, Command{Kind: CmdContinue})
 		}
 		between := make(chan bool)
 		go func() {

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -47,7 +46,7 @@ const (
 
 func init() {
 	addKind(KindProcess, kindRow{
-		name: "process", level: level.Of(level.Object, "process"), newStore: newProcesses,
+		name: "process", newStore: newProcesses,
 	}, []kindCommand{
 		{
 			kind: CmdProcessPut, name: "process-put", timed: true,

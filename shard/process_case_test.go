@@ -317,7 +317,7 @@ func TestAnInboxIsSentAsFarAsItIsAcknowledged(t *testing.T) {
 	}
 }
 
-// TestAnEpochOpensWithTheLastMemberThatItNeeds: where the delay is the shortest, and from the level of the rule on.
+// TestAnEpochOpensWithTheLastMemberThatItNeeds: where the delay is the shortest.
 // Members beyond it, and all members of a process with a longer delay, wait for it.
 func TestAnEpochOpensWithTheLastMemberThatItNeeds(t *testing.T) {
 	gathers := processSpec
@@ -326,19 +326,14 @@ func TestAnEpochOpensWithTheLastMemberThatItNeeds(t *testing.T) {
 	waits.OpenDelay, waits.MaxOpenDelay = 2*time.Millisecond, 2*time.Millisecond
 	for name, c := range map[string]struct {
 		spec  processkind.Spec
-		below bool // the level of the rule
 		opens bool
 	}{
-		"the shortest delay":                 {spec: gathers, opens: true},
-		"the shortest delay, below the rule": {spec: gathers, below: true},
-		"a longer delay":                     {spec: waits},
-		"one member is enough":               {spec: processSpec},
+		"the shortest delay":   {spec: gathers, opens: true},
+		"a longer delay":       {spec: waits},
+		"one member is enough": {spec: processSpec},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &round{bed: newestBed(4), t: t, members: make([]OrderID, 4)}
-			if c.below {
-				r.bed = bedAt(gatheredOpens-1, 4)
-			}
 			r.do(Command{Kind: CmdLead, Term: 1})
 			for i := range 3 {
 				r.join(i, processkind.Arrival{Create: i == 0, Spec: r.specOf(i, c.spec)})

@@ -130,9 +130,7 @@ func (pr *processes) joinThis(m *Machine, c *Command, t *target, j processkind.J
 		a = w.hosted.Join(w.at, &pr.members.at(member).Member, j)
 	} else if member, a = w.admit(j); a.Status == protocol.StatusSuccess {
 		w.link(member, c)
-		if m.rules >= gatheredOpens {
-			w.hosted.Gathered(w.at)
-		}
+		w.hosted.Gathered(w.at)
 	}
 	if e := w.answer(a); a.Status == protocol.StatusSuccess {
 		e.Order = w.orderOf(member)

@@ -3,13 +3,12 @@ package shard
 import (
 	"slices"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
 // This file has the forms of a process outside of the machine's memory.
 
-func (pr *processes) save(dst []byte, body handle, _ level.Level) []byte {
+func (pr *processes) save(dst []byte, body handle) []byte {
 	p := pr.at(body)
 	return p.Save(slices.Grow(dst, p.Size()))
 }
@@ -27,7 +26,7 @@ func (pr *processes) freezeLink(body handle) frozen {
 	return m.Freeze().Save
 }
 
-func (pr *processes) load(src []byte, _ level.Level) (handle, bool) {
+func (pr *processes) load(src []byte) (handle, bool) {
 	p, err := process.Load(src)
 	if err != nil {
 		return 0, false
@@ -37,7 +36,7 @@ func (pr *processes) load(src []byte, _ level.Level) (handle, bool) {
 	return h, true
 }
 
-func (pr *processes) saveLink(dst []byte, body handle, _ level.Level) []byte {
+func (pr *processes) saveLink(dst []byte, body handle) []byte {
 	return pr.members.at(body).Save(dst)
 }
 
@@ -47,7 +46,7 @@ func (pr *processes) renew(body handle, n *renewal) ([]byte, bool) {
 	}), true
 }
 
-func (pr *processes) loadLink(src []byte, _ level.Level) (handle, bool) {
+func (pr *processes) loadLink(src []byte) (handle, bool) {
 	h := pr.members.alloc()
 	return h, pr.members.at(h).Load(src) == nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
-	"github.com/signalbox/signalbox/protocol/level"
 	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
@@ -175,7 +174,7 @@ func (mo *processModel) join(name string, id SessionID, arrival processkind.Arri
 			return mp.rules.Join(at, m.member, arrival.Joining)
 		}
 		a := mo.admit(at, mp, id, arrival.Joining)
-		if a.Status == protocol.StatusSuccess && level.Newest >= gatheredOpens {
+		if a.Status == protocol.StatusSuccess {
 			mp.rules.Gathered(at)
 		}
 		return a

@@ -8,7 +8,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
-	"github.com/signalbox/signalbox/protocol/level"
 	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
@@ -24,9 +23,6 @@ type round struct {
 // newRound lets so many sessions join, the first of which makes the process, and the first epoch open.
 func newRound(t testing.TB, sessions int, spec processkind.Spec) *round {
 	t.Helper()
-	if level.Newest < commandLevels[CmdProcessPut] {
-		t.Skip("there are no processes at the newest level of this build")
-	}
 	r := &round{bed: newestBed(sessions), t: t, members: make([]OrderID, sessions)}
 	r.do(Command{Kind: CmdLead, Term: 1})
 	for i := range sessions {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/twin"
 )
@@ -16,13 +15,9 @@ var mistakeSeek = flag.Int("mistake.seek", 0,
 // TestMistakesInQuotasAreNoticed: a mistake in what counts in quotas, or in what they refuse, is noticed. The mistake
 // is the twin's: the comparison is the same whichever of the two errs.
 func TestMistakesInQuotasAreNoticed(t *testing.T) {
-	if level.Newest < level.Of(level.Rule, "quotas") {
-		t.Skip("this build has no quotas")
-	}
 	noticeMistakes(t, []plantedMistake{
 		{"a removal is not counted", twin.CountsTimedOutWaiters, 16, "takes"},
 		{"a release is refused", twin.RefusesReleases, 16, "QUOTA_EXCEEDED"},
-		{"a limit holds below its level", twin.LimitsBelowLevel, 2, "QUOTA_EXCEEDED"},
 		{"what shrinks is refused", twin.ChargesShrinking, 16, "QUOTA_EXCEEDED"},
 	})
 }

@@ -55,8 +55,8 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 		}
 		for i, l := range seen {
 			at := int(c.first) - 1 + i
-			want := LinkView{Order: OrderID(at + 1), Session: b.ids[at], Count: 1, Data: fmt.Sprintf("d%d", at),
-				Owner: at < owners}
+			want := LinkView{Order: OrderID(at*(MaxShard+1) + 1), Session: b.ids[at], Count: 1,
+				Data: fmt.Sprintf("d%d", at), Owner: at < owners}
 			if !want.Owner {
 				want.Timeout = 60_000
 			}
@@ -82,8 +82,8 @@ func TestAPageGoesOnWhereThePreviousEndedThoughThatOwnerHasLeft(t *testing.T) {
 		b.as(i, Command{Kind: CmdRelease, Name: name})
 	}
 	var d Description
-	b.m.Describe(refOf(1, name), DescribeOptions{Owners: true, After: 10, Limit: 2}, &d)
-	if len(d.Links) != 2 || d.Links[0].Order != 16 || d.Links[1].Order != 17 || !d.More {
+	b.m.Describe(refOf(1, name), DescribeOptions{Owners: true, After: 9*(MaxShard+1) + 1, Limit: 2}, &d)
+	if len(d.Links) != 2 || d.Links[0].Order != 15*(MaxShard+1)+1 || d.Links[1].Order != 16*(MaxShard+1)+1 || !d.More {
 		t.Fatalf("%+v", d)
 	}
 }

@@ -3,12 +3,10 @@ package shard
 import (
 	"encoding/binary"
 	"fmt"
-
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// The records of a snapshot. Each record stands behind its own length. The fields of a record follow from the level
-// of the shard, which is in the snapshot's header: a reader takes all fields of a record, or refuses the file.
+// The records of a snapshot. Each record stands behind its own length. A reader takes all fields of a
+// record, or refuses the file.
 
 // recordForm says how records name sessions and objects.
 type recordForm uint8
@@ -21,11 +19,11 @@ const (
 	withNames recordForm = 2
 )
 
-// appendRecord appends the record of a thing in the form of the snapshot's level.
-func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm, at level.Level) []byte {
+// appendRecord appends the record of a thing.
+func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm) []byte {
 	start := len(dst)
-	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, form, at)
-	return endRecord(m.appendBody(dst, p, h, at), start)
+	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, form)
+	return endRecord(m.appendBody(dst, p, h), start)
 }
 
 // endRecord writes down the length of a record that begins at start.
@@ -35,32 +33,31 @@ func endRecord(dst []byte, start int) []byte {
 }
 
 // appendFields appends the fields of a record, without the length, and without the body of the kind.
-func (m *Machine) appendFields(dst []byte, p phase, h handle, form recordForm, at level.Level) []byte {
+func (m *Machine) appendFields(dst []byte, p phase, h handle, form recordForm) []byte {
 	if p != phaseLinks && form == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(h))
 	}
 	switch p {
 	case phaseSessions:
-		dst = m.appendSession(dst, h, at)
+		dst = m.appendSession(dst, h)
 	case phaseObjects:
 		dst = m.appendObject(dst, h)
 	case phaseLinks:
 		dst = m.appendLinkEnds(dst, h, form)
-		dst = m.appendLink(dst, h, at)
+		dst = m.appendLink(dst, h)
 	}
 	return dst
 }
 
 // appendBody appends the body of an object or of a link, in the form of the object's kind.
-func (m *Machine) appendBody(dst []byte, p phase, h handle, at level.Level) []byte {
+func (m *Machine) appendBody(dst []byte, p phase, h handle) []byte {
 	switch k, body := m.bodyOf(p, h); {
 	case body == 0:
 		return dst
 	case p == phaseObjects:
-		return k.save(dst, body, at)
+		return k.save(dst, body)
 	default:
-		assert(at >= linkBodyRecorded, "no kind whose links have bodies is older than they are")
-		return k.saveLink(dst, body, at)
+		return k.saveLink(dst, body)
 	}
 }
 
@@ -89,7 +86,7 @@ func (m *Machine) bodyOf(p phase, h handle) (kind, handle) {
 	return nil, 0
 }
 
-func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
+func (m *Machine) appendSession(dst []byte, h handle) []byte {
 	s := m.sessions.at(h)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
 	dst = binary.AppendUvarint(dst, uint64(m.nodeOf(s).id))
@@ -98,19 +95,14 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	dst = appendBytes(dst, s.key[:s.keyLen])
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
-	dst = m.appendAnswers(dst, s, at)
-	if at >= lossesRecorded {
-		dst = binary.AppendUvarint(dst, s.losses)
-	}
-	if at < TimeLevel || !s.home {
+	dst = m.appendAnswers(dst, s)
+	dst = binary.AppendUvarint(dst, s.losses)
+	if !s.home {
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, s.created)
 	for _, t := range s.client {
 		dst = appendBytes(dst, m.sessions.texts.bytes(t))
-	}
-	if at < numberSpaceRecorded {
-		return dst
 	}
 	return binary.AppendUvarint(dst, s.numberSpace)
 }
@@ -136,7 +128,7 @@ func (m *Machine) appendLinkEnds(dst []byte, h handle, form recordForm) []byte {
 	return appendBytes(dst, m.objects.names.bytes(o.name))
 }
 
-func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
+func (m *Machine) appendLink(dst []byte, h handle) []byte {
 	l := m.links.at(h)
 	dst = binary.AppendUvarint(dst, uint64(l.order))
 	dst = binary.AppendUvarint(dst, l.count)
@@ -148,10 +140,7 @@ func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
 	}
 	dst = append(dst, owner)
 	dst = appendBytes(dst, m.links.texts.bytes(l.data))
-	if at >= TimeLevel {
-		dst = binary.AppendUvarint(dst, l.since)
-	}
-	return dst
+	return binary.AppendUvarint(dst, l.since)
 }
 
 func appendString(dst []byte, s string) []byte {
@@ -234,18 +223,14 @@ func (re *restorer) session(r *reader) error {
 	timeout := r.uvarint()
 	description, key := r.bytes(), r.bytes()
 	applied, acked := r.uvarint(), r.uvarint()
-	answers, bodies := r.answers(applied, acked, m.level)
-	var created, numberSpace, losses uint64
+	answers, bodies := r.answers(applied, acked)
+	var created, numberSpace uint64
 	var client ClientRef
 	home := m.slots.Has(id.Slot())
-	if m.level >= lossesRecorded {
-		losses = r.uvarint()
-		r.must(losses == 0 || !home, "a session has losses at home")
-	}
-	if m.level >= TimeLevel && home {
+	losses := r.uvarint()
+	r.must(losses == 0 || !home, "a session has losses at home")
+	if home {
 		created, client = r.uvarint(), ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
-	}
-	if m.level >= numberSpaceRecorded && home {
 		numberSpace = r.uvarint()
 		r.must(numberSpace <= lastNumberSpace, "a session has drawn more numbers than there are")
 	}
@@ -290,7 +275,7 @@ func (re *restorer) object(r *reader) error {
 	}
 	hash := ObjectHash(id, name)
 	switch {
-	case k >= MaxKinds || m.kinds[k] == nil || kindRows[k].level > m.level:
+	case k >= MaxKinds || m.kinds[k] == nil:
 		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, ErrNewerFormat)
 	case len(name) == 0 || len(name) > MaxName || m.objects.find(hash, id, name) != 0:
 		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
@@ -302,7 +287,7 @@ func (re *restorer) object(r *reader) error {
 		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision,
 			m.lastRevision)
 	}
-	body, ok := m.kinds[k].load(r.data, m.level)
+	body, ok := m.kinds[k].load(r.data)
 	r.data = nil
 	if !ok {
 		return badSnapshot("object %q of node %d is not sound", name, id)
@@ -326,9 +311,7 @@ func (re *restorer) link(r *reader) error {
 	l.number = r.uvarint()
 	l.owner = r.byte() == 1
 	data := r.bytes()
-	if re.m.level >= TimeLevel {
-		l.since = r.uvarint()
-	}
+	l.since = r.uvarint()
 	if r.bad != "" {
 		return nil
 	}
@@ -336,10 +319,10 @@ func (re *restorer) link(r *reader) error {
 	if l.session == 0 || l.object == 0 {
 		return badSnapshot("the link with order id %d has no session or no object", l.order)
 	}
-	if len(r.data) > 0 && re.m.level >= linkBodyRecorded {
+	if len(r.data) > 0 {
 		m := re.m
 		o := m.objects.at(l.object)
-		if l.body, ok = m.kinds[o.kind].loadLink(r.data, m.level); !ok || l.body == 0 {
+		if l.body, ok = m.kinds[o.kind].loadLink(r.data); !ok || l.body == 0 {
 			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.objects.name(o))
 		}
 		r.data = nil

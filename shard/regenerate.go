@@ -172,7 +172,7 @@ func (m *Machine) takeRenewed(from *Machine, h handle, n *renewal) error {
 		return nil
 	}
 	m.lastRevision = n.revision
-	body, sound := m.kinds[old.kind].load(saved, m.level)
+	body, sound := m.kinds[old.kind].load(saved)
 	assert(sound, "what is renewed can be loaded")
 	name, node := from.objects.names.bytes(old.name), from.objects.node(old).id
 	hash := ObjectHash(node, name)

@@ -95,7 +95,6 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	next.level = max(next.level, groupRecorded)
 	made := New(Options{Shard: uint64(m.class), History: m.history.limit, Bounds: m.bounds})
 	made.slots = m.slots
 	made.beginWith(next, m.quota)

@@ -40,9 +40,6 @@ type survivor struct {
 // newSurvivor returns a machine of a level with a lock of limit 1.
 func newSurvivor(t *testing.T, at level.Level) *survivor {
 	t.Helper()
-	if level.Newest < 10 {
-		t.Skip("no groups below level 10")
-	}
 	s := &survivor{
 		t: t, Machine: shard.New(shard.Options{Shard: 3, Slots: lowerSlots}), lock: nameHere("lock"),
 		guest: shard.NewSessionID(shard.Slots-1, 5),
@@ -265,9 +262,6 @@ func TestAShardIsMadeAnewFromNothing(t *testing.T) {
 	empty.Machine = shard.New(shard.Options{Shard: 3, Slots: lowerSlots})
 	counted := shard.Counters{LastOrder: 1 << 55, LastRevision: 1 << 50, LastSession: 1 << 40}
 	next := empty.renewed(func(r *shard.Renewal) { r.Counted = counted })
-	if next.Level() < 10 {
-		t.Errorf("level %d", next.Level())
-	}
 	if is := next.Liveness(shard.NewSessionID(7, counted.LastSession)); is != shard.Unknown {
 		t.Errorf("a session of before is %d", is)
 	}
@@ -281,18 +275,6 @@ func TestAShardIsMadeAnewFromNothing(t *testing.T) {
 	}
 	if d := next.State().Semaphores[0].Revision; d <= counted.LastRevision {
 		t.Errorf("revision %d", d)
-	}
-}
-
-// TestAShardOfALowerLevelIsMadeAnewAtTheLevelOfGroups: without a group its bytes have none.
-func TestAShardOfALowerLevelIsMadeAnewAtTheLevelOfGroups(t *testing.T) {
-	s := newSurvivor(t, 9)
-	s.must(s.acquire(s.guest, 1))
-	if next := s.renewed(); next.Level() != 10 || next.Group().Number != 1 {
-		t.Errorf("level %d, %+v", next.Level(), next.Group())
-	}
-	if s.Group() != (shard.Group{}) {
-		t.Errorf("%+v", s.Group())
 	}
 }
 

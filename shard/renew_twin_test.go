@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/twin"
 )
@@ -102,9 +101,6 @@ func playRenewals(seed uint64, m twin.Mistake, tally tally) error {
 
 // TestARenewedMachineAgreesWithItsTwin: random states are made anew, twice, and go on with random commands.
 func TestARenewedMachineAgreesWithItsTwin(t *testing.T) {
-	if level.Newest < 10 {
-		t.Skip("no groups below level 10")
-	}
 	if testing.Short() {
 		t.Skip("plays many runs of a machine, which one goroutine carries out")
 	}
@@ -128,14 +124,11 @@ func TestARenewedMachineAgreesWithItsTwin(t *testing.T) {
 
 // TestMistakesInRenewalsAreNoticed: each mistake is shown by the run of a seed.
 func TestMistakesInRenewalsAreNoticed(t *testing.T) {
-	if level.Newest < 10 {
-		t.Skip("no groups below level 10")
-	}
 	for _, c := range []plantedMistake{
 		{"numbers of guests are forgotten", twin.ForgetsNumbers, 1, "applied="},
 		{"an answer says acquired of what is gone", twin.KeepsOwnership, 1, "answer"},
 		{"a session of before is dead at once", twin.BuriesTheLost, 1, "liveness"},
-		{"the wait does not cover the longest timeout", twin.WaitsForNoOwner, 1, "Until:"},
+		{"the wait does not cover the longest timeout", twin.WaitsForNoOwner, 1, "OVERLOADED timeout="},
 		{"grants come at once", twin.GrantsAtOnce, 1, "OVERLOADED"},
 		{"sessions of the group before go on", twin.ServesTheOld, 1, "home=true"},
 	} {

@@ -69,8 +69,8 @@ func (m *Machine) read(r io.Reader) error {
 	switch {
 	case format > snapshotFormat:
 		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", format, snapshotFormat, ErrNewerFormat)
-	case format < formatBeforeLevel:
-		return badSnapshot("snapshot of format %d, the oldest known is %d", format, formatBeforeLevel)
+	case format == 0:
+		return badSnapshot("snapshot of format 0")
 	}
 	blocks := blockReader{r: r}
 	kind, payload, err := blocks.next()
@@ -81,7 +81,7 @@ func (m *Machine) read(r io.Reader) error {
 		return badSnapshot("its first block is of kind %d", kind)
 	}
 	rs := restorer{m: m}
-	if err := rs.header(payload, format); err != nil {
+	if err := rs.header(payload); err != nil {
 		return err
 	}
 	var counts [phases]uint64
@@ -107,13 +107,11 @@ func (m *Machine) read(r io.Reader) error {
 	}
 }
 
-func (re *restorer) header(payload []byte, format uint32) error {
+func (re *restorer) header(payload []byte) error {
 	m, r := re.m, reader{data: payload}
-	if format > formatBeforeLevel {
-		m.level = level.Level(r.byte())
-		m.nextLevel = m.level
-		r.must(m.level != 0, "level 0")
-	}
+	m.level = level.Level(r.byte())
+	m.nextLevel = m.level
+	r.must(m.level != 0, "level 0")
 	if m.level > level.Newest {
 		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level,
 			level.Newest, ErrNewerFormat)
@@ -133,20 +131,12 @@ func (re *restorer) header(payload []byte, format uint32) error {
 		m.restoredNode(id).dropping = true
 		m.dropping = append(m.dropping, id)
 	}
-	if m.level >= pendingRecorded {
-		re.pending = r.pending()
-	}
-	if m.level >= limitsRecorded {
-		m.readLimits(&r)
-		re.bytes = r.uvarint()
-	}
-	if m.level >= timeRecorded {
-		m.clock.Now, m.clock.Base = r.uvarint(), r.uvarint()
-		r.must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
-	}
-	if m.level >= groupRecorded {
-		m.group = r.group(m.lastSession)
-	}
+	re.pending = r.pending()
+	m.readLimits(&r)
+	re.bytes = r.uvarint()
+	m.clock.Now, m.clock.Base = r.uvarint(), r.uvarint()
+	r.must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
+	m.group = r.group(m.lastSession)
 	r.must(len(r.data) == 0, "bytes behind its last field")
 	if r.bad != "" {
 		return badSnapshot("its header is wrong: %s", r.bad)
@@ -282,7 +272,7 @@ func (re *restorer) checkUsage() error {
 		sum += n.bytes
 	}
 	assert(sum == re.m.bytes, "what the nodes take is what the shard counts")
-	if re.m.level >= limitsRecorded && re.m.bytes != re.bytes {
+	if re.m.bytes != re.bytes {
 		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.bytes, re.bytes)
 	}
 	return nil

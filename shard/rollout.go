@@ -3,7 +3,6 @@ package shard
 import (
 	"sync/atomic"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -49,7 +48,7 @@ const (
 
 func init() {
 	addKind(KindRollout, kindRow{
-		name: "rollout", level: level.Of(level.Object, "rollout"), newStore: newRollouts,
+		name: "rollout", newStore: newRollouts,
 	}, []kindCommand{
 		{
 			kind: CmdRolloutPut, name: "rollout-put", timed: true,

@@ -3,15 +3,14 @@ package shard
 import (
 	"slices"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
 // This file has the forms of a rollout outside of the machine's memory.
 
-func (ro *rollouts) save(dst []byte, body handle, _ level.Level) []byte { return ro.at(body).Save(dst) }
+func (ro *rollouts) save(dst []byte, body handle) []byte { return ro.at(body).Save(dst) }
 
-func (ro *rollouts) load(src []byte, _ level.Level) (handle, bool) {
+func (ro *rollouts) load(src []byte) (handle, bool) {
 	r, err := rollout.Load(src)
 	if err != nil {
 		return 0, false
@@ -33,7 +32,7 @@ const (
 	savedSource
 )
 
-func (ro *rollouts) saveLink(dst []byte, body handle, _ level.Level) []byte {
+func (ro *rollouts) saveLink(dst []byte, body handle) []byte {
 	p := ro.parts.at(body)
 	is := byte(0)
 	if p.source {
@@ -45,7 +44,7 @@ func (ro *rollouts) saveLink(dst []byte, body handle, _ level.Level) []byte {
 	return p.instance.Save(append(dst, is|savedInstance))
 }
 
-func (ro *rollouts) loadLink(src []byte, _ level.Level) (handle, bool) {
+func (ro *rollouts) loadLink(src []byte) (handle, bool) {
 	if len(src) == 0 || src[0] == 0 || src[0] > savedInstance|savedSource {
 		return 0, false
 	}

@@ -100,7 +100,7 @@ func (mo *rolloutModel) MayGrow(bytes int) bool {
 func (mo *rolloutModel) at() rollout.At {
 	mo.effects.Reset()
 	return rollout.At{Now: mo.now, Wall: mo.wall, Revision: uint64(mo.revision) + 1, Out: &mo.effects,
-		Room: mo, KeepVerdicts: true}
+		Room: mo}
 }
 
 // review gives the rollout the next revision where it looks different.

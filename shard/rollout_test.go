@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
@@ -14,9 +13,6 @@ import (
 // rolloutBed is a bed of a shard with the rollout "dns": sas, and man 5 s behind it.
 func rolloutBed(t testing.TB, sessions int) *bed {
 	t.Helper()
-	if level.Newest < commandLevels[CmdRolloutPut] {
-		t.Skip("there are no rollouts at the newest level of this build")
-	}
 	b := newestBed(sessions)
 	b.do(Command{Kind: CmdLead, Term: 1})
 	b.put("dns", rolloutkind.Put{Spec: twoLocations()})

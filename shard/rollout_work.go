@@ -54,8 +54,7 @@ func (ro *rollouts) begin(m *Machine, object, session handle) *rolloutWork {
 
 // now is the time and the revision of the command under way.
 func (ro *rollouts) now(m *Machine) rollout.At {
-	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out,
-		KeepVerdicts: m.rules >= pendingTakesBackNothing}
+	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out}
 }
 
 // MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.

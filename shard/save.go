@@ -15,10 +15,9 @@ import (
 // behind its length as uint32. The last block is the end, with the number of records of each phase.
 const (
 	snapshotMagic = "signalbox shard\n"
-	// snapshotFormat is 2 since the header begins with the level of the shard. A field of a later level stands only
-	// in the records of shards of the level, and needs no new format.
-	snapshotFormat    = 2
-	formatBeforeLevel = 1
+	// snapshotFormat is the version of this form. The header begins with the level of the shard. A field of a later
+	// level stands only in the records of shards of the level, and needs no new format.
+	snapshotFormat = 1
 
 	blockHeader = 1
 	blockFirst  = 2 // plus the phase
@@ -104,7 +103,7 @@ func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, do
 // appendRecord appends the record of a thing in its present form, and counts the record.
 func (sn *snapshot) appendRecord(dst []byte, p phase, h handle) []byte {
 	sn.count(p, h)
-	return sn.m.appendRecord(dst, p, h, sn.form, sn.header.level)
+	return sn.m.appendRecord(dst, p, h, sn.form)
 }
 
 // count counts the record of a thing in its present form.
@@ -141,29 +140,20 @@ func (sh *snapshotHeader) append(dst []byte) []byte {
 	for _, id := range sh.dropping {
 		dst = binary.AppendUvarint(dst, uint64(id))
 	}
-	if sh.level >= pendingRecorded {
-		dst = binary.AppendUvarint(dst, uint64(len(sh.pending)))
-		for _, p := range sh.pending {
-			dst = p.append(dst)
-		}
+	dst = binary.AppendUvarint(dst, uint64(len(sh.pending)))
+	for _, p := range sh.pending {
+		dst = p.append(dst)
 	}
-	if sh.level >= limitsRecorded {
-		dst = sh.limits.append(dst)
-		dst = binary.AppendUvarint(dst, uint64(len(sh.limited)))
-		for _, l := range sh.limited {
-			dst = binary.AppendUvarint(dst, uint64(l.Node))
-			dst = l.append(dst)
-		}
-		dst = binary.AppendUvarint(dst, sh.bytes)
+	dst = sh.limits.append(dst)
+	dst = binary.AppendUvarint(dst, uint64(len(sh.limited)))
+	for _, l := range sh.limited {
+		dst = binary.AppendUvarint(dst, uint64(l.Node))
+		dst = l.append(dst)
 	}
-	if sh.level >= timeRecorded {
-		dst = binary.AppendUvarint(dst, sh.clock.Now)
-		dst = binary.AppendUvarint(dst, sh.clock.Base)
-	}
-	if sh.level >= groupRecorded {
-		dst = sh.group.append(dst)
-	}
-	return dst
+	dst = binary.AppendUvarint(dst, sh.bytes)
+	dst = binary.AppendUvarint(dst, sh.clock.Now)
+	dst = binary.AppendUvarint(dst, sh.clock.Base)
+	return sh.group.append(dst)
 }
 
 func (l Limits) append(dst []byte) []byte {

@@ -67,10 +67,6 @@ func runCreate(m *Machine, c *Command, t *target) {
 		m.answer(status)
 		return
 	}
-	if m.rules < quotas && t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
-		m.answer(protocol.StatusPreconditionFailed)
-		return
-	}
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+len(c.Data)) {
 		return
 	}

@@ -46,10 +46,6 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	if m.rules < quotas && t.node.objects >= MaxSemaphoresPerNode { // the node is known: that of the session
-		m.answer(protocol.StatusPreconditionFailed)
-		return
-	}
 	if refusal, _ := m.admitsLink(t.session); refusal != protocol.StatusSuccess {
 		m.answer(refusal)
 		return
@@ -170,8 +166,7 @@ func resumeAcquire(m *Machine, c *Command, t *target) bool {
 // isAnotherAcquire reports whether an acquire came under the number of a different acquire, as far as the link with
 // the number shows.
 func (m *Machine) isAnotherAcquire(c *Command, s *semaphore, l *link) bool {
-	return m.rules >= numberOfOneRequest &&
-		(l.count != c.Count || !m.links.texts.is(l.data, c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0))
+	return l.count != c.Count || !m.links.texts.is(l.data, c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0)
 }
 
 // resumeDeleted is resumeAcquire for a deleted semaphore with a pending link: the ownership of the acquire is over.

@@ -1,7 +1,5 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol/level"
-
 // KindSemaphore is the kind of semaphores.
 const KindSemaphore ObjectKind = 1
 
@@ -31,7 +29,7 @@ const (
 
 func init() {
 	addKind(KindSemaphore, kindRow{
-		name: "semaphore", level: level.Of(level.Object, "semaphore"),
+		name:     "semaphore",
 		newStore: func() kind { return &semaphores{texts: newTexts()} },
 	}, []kindCommand{
 		{

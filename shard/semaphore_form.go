@@ -2,8 +2,6 @@ package shard
 
 import (
 	"encoding/binary"
-
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // This file has the forms of a semaphore outside of the machine's memory: the form for readers, the form in State,
@@ -54,7 +52,7 @@ func (sem *semaphores) state(m *Machine, object handle, s *State) {
 	s.Semaphores = append(s.Semaphores, out)
 }
 
-func (sem *semaphores) save(dst []byte, body handle, _ level.Level) []byte {
+func (sem *semaphores) save(dst []byte, body handle) []byte {
 	s := sem.at(body)
 	ephemeral := byte(0)
 	if s.ephemeral {
@@ -65,7 +63,7 @@ func (sem *semaphores) save(dst []byte, body handle, _ level.Level) []byte {
 	return appendBytes(dst, sem.texts.bytes(s.data))
 }
 
-func (sem *semaphores) load(src []byte, _ level.Level) (handle, bool) {
+func (sem *semaphores) load(src []byte) (handle, bool) {
 	r := reader{data: src}
 	ephemeral := r.byte() == 1
 	limit := r.uvarint()
@@ -80,26 +78,22 @@ func (sem *semaphores) load(src []byte, _ level.Level) (handle, bool) {
 
 // renew keeps all of a persistent semaphore.
 func (sem *semaphores) renew(body handle, _ *renewal) ([]byte, bool) {
-	return sem.save(nil, body, level.Newest), !sem.at(body).ephemeral
+	return sem.save(nil, body), !sem.at(body).ephemeral
 }
 
-// linked counts the owners in and checks their counts against the limit. From the level of resizes on the limit may
-// have been lowered since, so that owners, and waiters behind the first, may have more than the limit.
+// linked counts the owners in and checks their counts. The limit may have been lowered since, so that owners, and
+// waiters behind the first, may have more than the limit.
 func (sem *semaphores) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	s := sem.at(o.body)
-	most := s.limit
-	if m.level >= commandLevels[CmdSemaphoreResize] {
-		most = Forever
-	}
 	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
 		l := m.links.at(h)
 		switch {
-		case l.count == 0 || l.count > most || h == o.firstWaiter && !o.pending && l.count > s.limit:
+		case l.count == 0 || h == o.firstWaiter && !o.pending && l.count > s.limit:
 			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
 				m.objects.name(o), l.order, l.count, s.limit)
-		case l.owner && l.count > most-s.taken:
-			return badSnapshot("semaphore %q: its owners have more than its limit of %d", m.objects.name(o), s.limit)
+		case l.owner && l.count > Forever-s.taken:
+			return badSnapshot("semaphore %q: the counts of its owners overflow", m.objects.name(o))
 		case l.owner:
 			s.taken += l.count
 			s.owners++

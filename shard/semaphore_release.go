@@ -17,11 +17,10 @@ func runRelease(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusSuccess)
 		return
 	}
-	switch {
-	case !m.links.at(h).owner:
-		m.abort(h, protocol.AbortReleased)
-	case c.Level >= answersEndWithOwnership:
+	if m.links.at(h).owner {
 		m.endAnswers(h, protocol.AbortReleased)
+	} else {
+		m.abort(h, protocol.AbortReleased)
 	}
 	m.answer(protocol.StatusSuccess).Flags = FlagReleased
 	sem.releaseLink(m, h)

@@ -159,6 +159,6 @@ func (sn *snapshot) setAside(p phase, h handle) {
 		return
 	}
 	sn.count(p, h)
-	fields := sn.m.appendFields(nil, p, h, sn.form, sn.header.level)
+	fields := sn.m.appendFields(nil, p, h, sn.form)
 	sn.frozen[p] = append(sn.frozen[p], frozenRecord{fields, body})
 }

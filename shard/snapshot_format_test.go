@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 var writeSnapshot = flag.Bool("snapshot.write", false,
@@ -41,24 +39,6 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	}
 	if m.sessions.used < 10 || m.objects.used < 10 || m.links.used < 10 {
 		t.Error("there is little in the file")
-	}
-}
-
-// TestSnapshotsOfEarlierFormatsAreRead: a format that was written once stays readable: hosts of before the levels left
-// snapshots behind.
-func TestSnapshotsOfEarlierFormatsAreRead(t *testing.T) {
-	for format := formatBeforeLevel; format < snapshotFormat; format++ {
-		file, err := os.ReadFile(filepath.Join("testdata", "snapshots", fmt.Sprint("format", format)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := New(Options{})
-		if err := m.Restore(bytes.NewReader(file)); err != nil {
-			t.Fatalf("format %d: %v", format, err)
-		}
-		if m.Level() != level.First || m.sessions.used < 10 {
-			t.Errorf("format %d: level %d, %d sessions", format, m.Level(), m.sessions.used)
-		}
 	}
 }
 

@@ -476,40 +476,25 @@ func (ta tally) check(t *testing.T) {
 		"digest-take SUCCESS 0",
 		"effect aborted REPLACED UNKNOWN", "effect aborted RELEASED UNKNOWN", "effect aborted DELETED UNKNOWN",
 		"effect lost UNKNOWN UNKNOWN", "effect timed-out UNKNOWN UNKNOWN", "effect granted UNKNOWN UNKNOWN",
+		"semaphore-resize SUCCESS 0", "semaphore-resize PRECONDITION_FAILED 0", "semaphore-resize NOT_FOUND 0",
+		"effect aborted RESIZED UNKNOWN", "continue SUCCESS 0", "continue SUCCESS 10000000",
+		"sessions-expire SUCCESS 10000000", "sessions-forget SUCCESS 10000000",
+		"waiters-time-out SUCCESS 10000000", "semaphore-create OVERLOADED 0", "node-limits SUCCESS 0",
+		"node-limits BAD_REQUEST 0", "node-limits NOT_FOUND 0", "semaphore-create QUOTA_EXCEEDED 0",
+		"semaphore-update QUOTA_EXCEEDED 0", "acquire QUOTA_EXCEEDED 0", "session-create QUOTA_EXCEEDED 0",
+		"session-update QUOTA_EXCEEDED 0", "refused for node-objects", "refused for node-bytes",
+		"refused for shard-objects", "refused for shard-bytes", "due SUCCESS 0", "due STALE 0",
+		"acquire UNAVAILABLE 0", "release UNAVAILABLE 0", "command-251 SUCCESS 0", "command-251 NOT_FOUND 0",
+		"command-251 QUOTA_EXCEEDED 0", "command-251 BAD_REQUEST 0", "command-251 OVERLOADED 0",
+		"command-251 STALE 0", "answers with a body", "session-numbers SUCCESS 0",
+		"session-numbers PRECONDITION_FAILED 0", "session-numbers SESSION_EXPIRED 0",
+		"session-numbers BAD_SESSION 0",
 	}
-	if level.Newest >= level.Of(level.Command, "semaphore-resize") {
-		outcomes = append(outcomes, "semaphore-resize SUCCESS 0", "semaphore-resize PRECONDITION_FAILED 0",
-			"semaphore-resize NOT_FOUND 0", "effect aborted RESIZED UNKNOWN")
-	}
-	if level.Newest >= level.Of(level.Rule, "bounded-work") {
-		outcomes = append(outcomes, "continue SUCCESS 0", "continue SUCCESS 10000000",
-			"sessions-expire SUCCESS 10000000",
-			"sessions-forget SUCCESS 10000000", "waiters-time-out SUCCESS 10000000", "semaphore-create OVERLOADED 0")
-	}
-	if level.Newest >= level.Of(level.Rule, "quotas") {
-		outcomes = append(outcomes, "node-limits SUCCESS 0", "node-limits BAD_REQUEST 0", "node-limits NOT_FOUND 0",
-			"semaphore-create QUOTA_EXCEEDED 0", "semaphore-update QUOTA_EXCEEDED 0", "acquire QUOTA_EXCEEDED 0",
-			"session-create QUOTA_EXCEEDED 0", "session-update QUOTA_EXCEEDED 0", "refused for node-objects",
-			"refused for node-bytes", "refused for shard-objects", "refused for shard-bytes")
-	}
-	if level.Newest >= shard.StampLevel {
-		outcomes = append(outcomes, "due SUCCESS 0", "due STALE 0", "acquire UNAVAILABLE 0", "release UNAVAILABLE 0")
-	}
-	if level.Newest >= level.Of(level.Rule, "answer-bytes") {
-		outcomes = append(outcomes, "command-251 SUCCESS 0", "command-251 NOT_FOUND 0", "command-251 QUOTA_EXCEEDED 0",
-			"command-251 BAD_REQUEST 0", "command-251 OVERLOADED 0", "command-251 STALE 0", "answers with a body")
-	}
-	if level.Newest >= shard.NumbersLevel {
-		outcomes = append(outcomes, "session-numbers SUCCESS 0", "session-numbers PRECONDITION_FAILED 0",
-			"session-numbers SESSION_EXPIRED 0", "session-numbers BAD_SESSION 0")
-	}
-	if level.Newest >= level.Of(level.Rule, "number-of-one-request") {
-		for _, kind := range []string{
-			"acquire", "release", "semaphore-create", "semaphore-update", "semaphore-delete", "semaphore-resize",
-			"command-251",
-		} {
-			outcomes = append(outcomes, kind+" NUMBER_REUSED 0")
-		}
+	for _, kind := range []string{
+		"acquire", "release", "semaphore-create", "semaphore-update", "semaphore-delete", "semaphore-resize",
+		"command-251",
+	} {
+		outcomes = append(outcomes, kind+" NUMBER_REUSED 0")
 	}
 	for _, outcome := range outcomes {
 		if ta[outcome] < 10 {

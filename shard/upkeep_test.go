@@ -223,10 +223,6 @@ func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
 	m := New(Options{})
 	newBusy(m, 6).steps(60)
 	bed := &bed{m: m, one: Batch{Commands: make([]Command, 1)}}
-	bed.do(Command{Level: m.Level(), Kind: CmdLevel, Count: uint64(level.Newest)})
-	if m.Level() < StampLevel {
-		t.Skip("of a level that this build cannot follow")
-	}
 	const term = 1 << 40
 	bed.do(Command{Kind: CmdLead, Term: term})
 	before := m.Digest()
@@ -239,7 +235,7 @@ func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
 			if k == CmdLead {
 				return
 			}
-			bed.do(Command{Level: StampLevel, Kind: k, Term: term, Node: 1, Count: 1})
+			bed.do(Command{Level: level.First, Kind: k, Term: term, Node: 1, Count: 1})
 			if got := bed.result().Status; got != protocol.StatusUnavailable || len(bed.out.List) != 1 {
 				t.Errorf("%v in a batch of term %d: %v", k, of, got)
 			}
@@ -331,7 +327,6 @@ func (b *bed) runUpkeep(c Command) (touched, pieces int) {
 // TestUpkeepIsBoundedAndComesTwiceWithoutHarm: each kind, with as much to do as there may be, touches few links at a
 // time, none where its row says so; and once more, when all is done, it changes nothing.
 func TestUpkeepIsBoundedAndComesTwiceWithoutHarm(t *testing.T) {
-	bounded(t)
 	heavy, shown := heavyUpkeep(), tableOfUpkeep(t)
 	eachUpkeep(func(k CommandKind, _ *upkeep) {
 		make, noWork := heavy[k], shown[commandNames[k]].work == "none"

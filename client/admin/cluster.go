@@ -2,12 +2,10 @@ package admin
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
@@ -120,15 +118,7 @@ func clusterOf(m *protocol.ClusterDescribeAnswer) *Cluster {
 	c := &Cluster{ID: string(m.ClusterID), Generation: m.Generation.Number, Governor: m.GovernorHostID,
 		Observed: m.Observed, Hosts: m.Hosts, Shards: m.Shards, Policy: m.Policy}
 	for x := range m.Concerns.All() {
-		out := concern.Concern{Kind: concern.Kind(x.Code), Severity: x.Severity, Text: string(x.Text),
-			Do: string(x.Mend)}
-		if h := c.Host(x.HostID); h != nil {
-			out.Host = h.Name
-		}
-		for id := range x.Shards.All() {
-			out.Shards = append(out.Shards, strconv.FormatUint(uint64(id), 10))
-		}
-		c.Concerns = append(c.Concerns, out)
+		c.Concerns = append(c.Concerns, x.Concern)
 	}
 	return c
 }

@@ -2,7 +2,7 @@ package admin
 
 import (
 	"errors"
-	"slices"
+	"reflect"
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
@@ -18,10 +18,8 @@ func TestADescriptionFindsHosts(t *testing.T) {
 		{ID: 3, Name: "d", Target: standing(Expelled, 1)},
 		{ID: 4, Name: "d", Current: standing(Online, 3), Target: standing(Online, 4)},
 	}}
-	x := protocol.Concern{Severity: concern.Failure, Code: []byte("quorum"), Text: []byte("1 of 3"),
-		Mend: []byte("start them"), HostID: 4}
-	x.Shards.Append(3)
-	m.Concerns.Append(x)
+	x := concern.New(concern.NoMajority, concern.About{Shards: []string{"3"}, Host: "d"}, "1 of 3")
+	m.Concerns.Append(protocol.HostConcern{Concern: x})
 
 	c := clusterOf(m)
 	h := c.Named("d")
@@ -31,10 +29,8 @@ func TestADescriptionFindsHosts(t *testing.T) {
 	if h.AtTarget() {
 		t.Error("a host that was to be online once more is at its target")
 	}
-	if x := c.Concerns[0]; x.Severity != Failure || x.Kind != concern.NoMajority || x.Host != "d" ||
-		x.Do != "start them" ||
-		!slices.Equal(x.Shards, []string{"3"}) {
-		t.Errorf("the concern is %+v", x)
+	if !reflect.DeepEqual(c.Concerns, []Concern{x}) {
+		t.Errorf("the concerns are %+v", c.Concerns)
 	}
 }
 

@@ -9,9 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/servertest"
-	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
@@ -19,9 +17,6 @@ var by = admin.By{Author: "ann", Reason: "a test"}
 
 // TestAnOperatorDrainsAHost and sees it through: the governor brings it to its target, and the history has who asked.
 func TestAnOperatorDrainsAHost(t *testing.T) {
-	if level.Newest < meta.TopologyLevel {
-		t.Skip("this build cannot follow the level that has the records of hosts")
-	}
 	synctest.Test(t, func(t *testing.T) {
 		g := clienttest.New(t, servertest.Hosts(3))
 		a := admin.Of(g.Client)

@@ -46,7 +46,7 @@ func (c *Client) Shards() []uint64 { return c.cluster.DataShards() }
 // Do sends a request that belongs to no session to the right host, and again after moves and failures as long as
 // another try is safe. read gets the answer of a success, which is valid only until read returns; read may be nil.
 //
-// A change of nodes is carried out once, in a cluster of level 4; Do numbers the change. A change of a semaphore
+// A change of nodes is carried out once; Do numbers the change. A change of a semaphore
 // without a session is not sent again if it may have been carried out: then Do fails with client.ErrUnavailable.
 func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
 	if read == nil {
@@ -68,8 +68,8 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 	return c.cluster.Do(ctx, r.target, m, read)
 }
 
-// KnownAs returns the name of the token or certificate that lets the client in, empty for an anonymous client, and for
-// hosts before level 4.
+// KnownAs returns the name of the token or certificate that lets the client in, empty for an anonymous
+// client.
 func (c *Client) KnownAs(ctx context.Context) (string, error) {
 	to, _, err := c.cluster.Connect(ctx, cluster.Leisure, cluster.MetaLeader, 0, nil)
 	if err != nil {

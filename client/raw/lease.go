@@ -22,8 +22,8 @@ func (s *Session) Timeout() time.Duration { return s.timeout }
 
 // NumberBase returns the base of the numbers that the attach has drawn, if Params asked for numbers: the
 // protocol.NumberSpace numbers above the base belong to this handle alone, whatever handles the session had or has, in
-// whichever gateway, and are above the numbers of all handles that drew before. The base is 0 if the cluster is below
-// feature level 6, and for a session that was started: a new session has used no number yet.
+// whichever gateway, and are above the numbers of all handles that drew before. The base is 0 for
+// a session that was started: a new session has used no number yet.
 func (s *Session) NumberBase() uint64 { return s.numbers }
 
 // LeaseLeft returns for how long the session can be relied on from this moment: the timeout, less a tenth for clocks

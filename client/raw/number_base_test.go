@@ -7,11 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server"
-	"github.com/signalbox/signalbox/server/servertest"
-	"github.com/signalbox/signalbox/shard"
 )
 
 // attachDrawing attaches a session that is numbered from a base that the attach draws.
@@ -114,23 +110,5 @@ func TestABaseIsAboveWhatTheSessionHasUsedAtHome(t *testing.T) {
 		if !errors.Is(err, protocol.ErrPreconditionFailed) {
 			t.Errorf("an attach that finds no numbers left: %v", err)
 		}
-	})
-}
-
-// TestHostsOfBeforeDrawNoNumbers: an attach that asks for numbers is an attach, and says that it has none.
-func TestHostsOfBeforeDrawNoNumbers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, cluster: servertest.Start(t, servertest.Config(func(c *server.Config) {
-			c.Level = shard.NumbersLevel - 1
-		}))}
-		r.gateway = r.another()
-		if _, err := r.client.CreateNode(t.Context(), path, client.NodeConfig{}); err != nil {
-			t.Fatal(err)
-		}
-		h := r.start()
-		if h = r.attachDrawing(h.ID(), 0); h.NumberBase() != 0 {
-			t.Errorf("a base of %d below its level", h.NumberBase())
-		}
-		h.acquireAndRelease()
 	})
 }

@@ -258,7 +258,7 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.Dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, cli.ExitData, []string{"it has format 99, this program knows formats up to 2"})
+	p.refused(t, cli.ExitData, []string{"it has format 99, this program knows formats up to 3"})
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {

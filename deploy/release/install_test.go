@@ -104,14 +104,14 @@ func checkUnits(m *machine) {
 	}
 }
 
-// before is the commit before there were packages. Hosts of it follow feature levels up to levelBefore.
+// before is the commit that an upgrade starts from. Hosts of it follow feature levels up to levelBefore.
 const (
 	before      = "d248d35"
-	levelBefore = 5
+	levelBefore = 1
 )
 
-// packageBefore builds a package of the commit before there were any, with its program, its unit and its settings, and
-// with the scripts of today.
+// packageBefore builds a package of an earlier commit, with its program, its unit and its settings, and with today's
+// scripts.
 func packageBefore(t *testing.T) string {
 	t.Helper()
 	top := filepath.Join("..", "..")
@@ -145,8 +145,8 @@ func packageBefore(t *testing.T) string {
 	return filepath.Join(j.out, name)
 }
 
-// TestAnUpgradeKeepsSettingsAndData of a host of the commit before there were packages, and restarts the host, which
-// runs. The way back is refused when the level of the data has risen.
+// TestAnUpgradeKeepsSettingsAndData: of a host of an earlier commit, which runs and is restarted. The way back is
+// refused if the level of the data has risen.
 func TestAnUpgradeKeepsSettingsAndData(t *testing.T) {
 	newer, _ := debs(t)
 	older := packageBefore(t)
@@ -218,8 +218,10 @@ func TestAnUpgradeKeepsSettingsAndData(t *testing.T) {
 	}
 
 	refused := append(slices.Clone(install), "--force-downgrade", "/dist/"+filepath.Base(older))
-	m.refuses(fmt.Sprintf("is of feature level %s, and this version follows levels up to %d", newest, levelBefore),
-		refused...)
+	record := m.read("var/lib/signalbox/level.json")
+	m.write("var/lib/signalbox/level.json", "{\n  \"content\": {\n    \"level\": 200\n  }\n}\n", 0o640)
+	m.refuses(fmt.Sprintf("is of feature level 200, and this version follows levels up to %d", levelBefore), refused...)
+	m.write("var/lib/signalbox/level.json", record, 0o640)
 	if got := m.run("dpkg-query", "--show", "--showformat=${Version} ${Status}", "signalbox"); got !=
 		"1.2.3~rc.1 install ok installed" {
 		t.Errorf("after the refusal there is %s", got)

@@ -1,7 +1,6 @@
 package ydb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -125,7 +124,7 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 		return err
 	}
 	if m.SessionId != 0 {
-		s.numbers.last = cmp.Or(s.session.NumberBase(), (m.SeqNo+1)<<32)
+		s.numbers.last = s.session.NumberBase()
 	}
 	s.pings.timing = s.gateway.timing.pingsOf(s.asked)
 	s.send(&response{Response: &Ydb_Coordination.SessionResponse_SessionStarted_{

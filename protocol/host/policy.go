@@ -30,8 +30,7 @@ type Policy struct {
 	Tier string
 }
 
-// Fields implements field.Value. A log has the fields of later levels behind all others, and only where one of the
-// fields is set: PlaceFields.
+// Fields implements field.Value.
 func (p *Policy) Fields(c field.Coder) {
 	c.Count("voters", &p.Voters)
 	c.Millis("offline_after_ms", &p.OfflineAfter)
@@ -39,17 +38,9 @@ func (p *Policy) Fields(c field.Coder) {
 	c.Millis("stable_for_ms", &p.StableFor)
 	c.Millis("balance_every_ms", &p.BalanceEvery)
 	c.Count("copies", &p.Copies)
-	if c.Form() == field.Wire {
-		p.PlaceFields(c)
-		p.TierFields(c)
-	}
+	c.Count("replicas", &p.Replicas)
+	c.Text("tier", &p.Tier, 2*MaxLabel+1)
 }
-
-// PlaceFields lists the fields that say which hosts have the replicas of a shard.
-func (p *Policy) PlaceFields(c field.Coder) { c.Count("replicas", &p.Replicas) }
-
-// TierFields lists the field that says which hosts vote in the meta shard.
-func (p *Policy) TierFields(c field.Coder) { c.Text("tier", &p.Tier, 2*MaxLabel+1) }
 
 // Check returns what is wrong with the policy. The text is part of the state of the meta shard, which keeps answers, so
 // every build must return the same text.

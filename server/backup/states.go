@@ -9,14 +9,10 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol/backupfile"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
-
-// countedLevel is the level from which leaders report the counters of their shards to the meta shard.
-var countedLevel = level.Of(level.MetaCommand, "shards-counted")
 
 // States are the machines of all shards of a cluster, as they were at some time. Nothing changes States.
 type States struct {
@@ -167,9 +163,9 @@ func (s *States) counted() (highest shard.Counters, err error) {
 		return highest, nil
 	}
 	t, founded := s.Meta.Topology()
-	if !founded || s.Meta.Level() < countedLevel {
-		return highest, fmt.Errorf("backup: nothing is left of %s, and below feature level %d no other shard knows "+
-			"which numbers have been given", Names(missing), countedLevel)
+	if !founded {
+		return highest, fmt.Errorf("backup: nothing is left of %s, and the meta shard does not know which numbers "+
+			"have been given", Names(missing))
 	}
 	for _, id := range missing {
 		if on := t.Records.Shard(hosts.ShardID(id)); on != nil {

@@ -285,7 +285,7 @@ func (m *machine) State() State {
 	meta.mu.Lock()
 	defer meta.mu.Unlock()
 	return State{Records: meta.records.Clone(), Plan: meta.plan.Clone(), Now: max(meta.now, m.fleet.now()),
-		Term: meta.term, Began: meta.base, Groups: true, Grace: 10_000}
+		Term: meta.term, Began: meta.base, Grace: 10_000}
 }
 
 // records is a machine as its executor reads it.

@@ -36,8 +36,6 @@ type State struct {
 	Now uint64
 	// Term is the last term whose leader has begun, and Began the shard time of the beginning.
 	Term, Began uint64
-	// Groups is set from the feature level on that has groups of shards.
-	Groups bool
 	// Grace is the longest grace period in force, in milliseconds.
 	Grace uint64
 }

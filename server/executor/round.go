@@ -102,9 +102,6 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 // count puts the counters of shards, and their longest timeouts, on record that have changed, each shard's once in
 // countEvery, and longer timeouts at once. It reports whether anything was put on record.
 func (t *term) count(ctx context.Context, v governor.View) bool {
-	if !t.e.config.Meta.State().Groups {
-		return false
-	}
 	c := Command{Verb: VerbCounted, Term: t.number}
 	now := time.Now()
 	t.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -76,9 +75,6 @@ func TestChangesThatDoNotFitIntoAFrameAreSentAsASnapshot(t *testing.T) {
 func TestAnotherLimitIsSentInASmallDelta(t *testing.T) {
 	const owners = 500
 	play(t, owners, func(t *testing.T, b *bed, c *client) {
-		if level.Newest < level.Of(level.Command, shard.CmdSemaphoreResize.String()) {
-			t.Skip("limits cannot change")
-		}
 		b.create("sem", owners-1, strings.Repeat("d", 1000))
 		b.own(owners, "sem", "")
 		var views []*view

@@ -104,8 +104,8 @@ func TestAnotherFormatIsRefusedWithoutAnOpinionOnTheRest(t *testing.T) {
 		err error
 		say string
 	}{
-		3: {ErrNewer, "it has format 3, this program knows formats up to 2; use the version that wrote it"},
-		1: {ErrEarlier, "it has format 1, this version has format 2, and there is no converter; nothing in it was " +
+		4: {ErrNewer, "it has format 4, this program knows formats up to 3; use the version that wrote it"},
+		2: {ErrEarlier, "it has format 2, this version has format 3, and there is no converter; nothing in it was " +
 			"changed"},
 	} {
 		dir := t.TempDir()
@@ -154,8 +154,8 @@ func TestWhatIsNoIdentity(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, text := range []string{"", "null", "{}", `{"format":0}`, `{"format":2}`, `{"format":2,"content":null}`,
-		`[]`, `{"format":"2"}`} {
+	for _, text := range []string{"", "null", "{}", `{"format":0}`, `{"format":3}`, `{"format":3,"content":null}`,
+		`[]`, `{"format":"3"}`} {
 		put(t, dir, FileName, []byte(text))
 		if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%q: %v", text, err)
@@ -164,7 +164,7 @@ func TestWhatIsNoIdentity(t *testing.T) {
 }
 
 func TestTheFileOfThisFormatStaysReadable(t *testing.T) {
-	id, err := Read(filepath.Join("testdata", "format2"))
+	id, err := Read(filepath.Join("testdata", "format3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestTheFileOfThisFormatStaysReadable(t *testing.T) {
 		id.Incarnation.String() != "b2000000000000000000000000000002" || len(id.Founders) != 3 || !id.Started {
 		t.Errorf("got %+v", id)
 	}
-	if _, err := Read(filepath.Join("testdata", "format1")); !errors.Is(err, ErrEarlier) {
-		t.Errorf("that of the format before: %v", err)
+	if _, err := Read(filepath.Join("testdata", "format2")); !errors.Is(err, ErrEarlier) {
+		t.Errorf("a directory of a development build: %v", err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 const (
 	// Format is the version of the data directory: this program writes and reads no other version. Format stands for
-	// all files of the directory. In format 1 a host had no incarnation.
-	Format = 2
+	// all files of the directory. Formats 1 and 2 were written by development builds before release 0.1.0.
+	Format = 3
 
 	// temporarySuffix is behind the name of a half-written record.
 	temporarySuffix = ".new"
@@ -60,9 +60,8 @@ func decode(text []byte, into any) error {
 		return fmt.Errorf("%w: it has no format", ErrDamaged)
 	case e.Format < Format:
 		return fmt.Errorf("%w: it has format %d, this version has format %d, and there is no converter; "+
-			"nothing in it was changed: use the build that wrote it, or move the directory away and begin with an "+
-			"empty "+
-			"one", ErrEarlier, e.Format, Format)
+			"nothing in it was changed: use the build that wrote it, or move the directory away and start with an "+
+			"empty one", ErrEarlier, e.Format, Format)
 	}
 	sum, err := checksum(e.Content)
 	if err != nil || sum != e.SHA256 {

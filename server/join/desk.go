@@ -10,7 +10,6 @@ import (
 	"github.com/signalbox/signalbox/internal/certfile"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -136,9 +135,6 @@ func (d *Desk) check(from *Caller, r *request, ask *Ask, records *hosts.Records,
 // compare returns how the cluster differs from the host's expectations.
 func (d *Desk) compare(ask *Ask) string {
 	birth := &d.config.Birth
-	if err := level.CheckBuild(ask.Level, ask.Version); err != nil {
-		return err.Error()
-	}
 	switch {
 	case ask.ClusterName != birth.ClusterName && birth.ClusterName == "":
 		return fmt.Sprintf("this is cluster %s, which was made without a name: leave --cluster %s out, or join "+

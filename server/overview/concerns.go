@@ -11,7 +11,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/concern"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -356,25 +355,4 @@ func (c *Cluster) ofBackups() *kind.Concern {
 		return x
 	}
 	return nil
-}
-
-// older returns a concern in the form for clients from before level 7.
-func (c *Cluster) older(x *kind.Concern) protocol.Concern {
-	to := protocol.Concern{Severity: x.Severity, Code: []byte(x.Kind), Mend: clip(x.Do), Text: clip(x.Text),
-		HostID: uint64(c.idOf(x.Host))}
-	for _, id := range x.Shards {
-		n, _ := strconv.ParseUint(id, 10, 64)
-		to.Shards.Append(protocol.ShardID(n))
-	}
-	return to
-}
-
-// idOf is the id of the newest host with a name, 0 without such a host.
-func (c *Cluster) idOf(name string) (id shard.HostID) {
-	for _, h := range c.Records.Hosts() {
-		if h.Name == name {
-			id = h.ID
-		}
-	}
-	return id
 }

@@ -56,7 +56,7 @@ func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
 	}
 	a.Shards = c.Shards()
 	for _, x := range c.Concerns() {
-		a.Concerns.Append(c.older(&x))
+		a.Concerns.Append(protocol.HostConcern{Concern: x})
 	}
 	c.addHosts(a)
 	return a

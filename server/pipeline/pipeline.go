@@ -140,8 +140,6 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	// The time of day is computed from the arrival of the request by the host's clock: a system call with every command
 	// would cost more than the rest of Add.
 	switch {
-	case c.Level < shard.TimeLevel: // there is no room for the time of day, and none for the client
-		c.Client = shard.ClientRef{}
 	case !c.Kind.TakesTime():
 	case o.Started != 0 && p.wall.Load() != 0:
 		c.Time = uint64(max((p.wall.Load()+o.Started)/int64(time.Millisecond), 0))
@@ -214,10 +212,9 @@ var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
 // lock, and answers the failed ops and the ops that could not be proposed. If nothing is in flight the queue is left
 // empty: no outcome would have the rest proposed.
 func (p *Pipeline) proposeAndUnlock(failed []Op) {
-	stamped := p.Level() >= shard.StampLevel
 	for len(p.inflight) < p.window && !p.closed {
 		first := p.term.stage == waiting
-		if !first && (stamped && p.term.stage != leading || len(p.queue)+p.flows.queued == 0) {
+		if !first && (p.term.stage != leading || len(p.queue)+p.flows.queued == 0) {
 			break
 		}
 		ops, bytes := p.next()
@@ -248,7 +245,7 @@ func (p *Pipeline) proposeAndUnlock(failed []Op) {
 		p.lost(leads)
 		failed = append(failed, ops...)
 	}
-	if p.term.stage == following && stamped && len(p.queue)+p.flows.queued > 0 {
+	if p.term.stage == following && len(p.queue)+p.flows.queued > 0 {
 		failed = p.drain(failed) // without a stamp they would have no effect
 	}
 	p.mu.Unlock()

@@ -75,7 +75,7 @@ func (p *Pipeline) Elapsed() (ms uint64, ok bool) {
 
 // stamp returns the stamp of a batch that is proposed at a time.
 func (p *Pipeline) stamp(now time.Time) clock.Stamp {
-	if p.Level() < shard.StampLevel || p.term.stage == following {
+	if p.term.stage == following {
 		return clock.Stamp{}
 	}
 	s := clock.Stamp{Term: p.term.number}

@@ -25,13 +25,10 @@ type termBed struct {
 	answers  []protocol.Status
 }
 
-func newTermBed(t *testing.T, at level.Level, window int) *termBed {
-	if at > level.Newest {
-		t.Skip("this build has no stamps")
-	}
+func newTermBed(t *testing.T, window int) *termBed {
 	b := &termBed{t: t, now: time.Unix(1000, 0)}
 	b.p = New(Options{Proposer: 1, Window: window, Clock: func() time.Time { return b.now }})
-	b.p.SetLevel(at)
+	b.p.SetLevel(level.Newest)
 	b.p.Open(b)
 	return b
 }
@@ -108,7 +105,7 @@ const asks = shard.CmdContinue
 // until it was applied; from then on the term is counted.
 func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
 	for _, window := range []int{Among, Alone} {
-		b := newTermBed(t, shard.StampLevel, window)
+		b := newTermBed(t, window)
 		b.p.Elect(5)
 		b.ask(2)
 		b.nothing()
@@ -134,7 +131,7 @@ func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
 
 // TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue: a leader begins however much has been asked for.
 func TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue(t *testing.T) {
-	b := newTermBed(t, shard.StampLevel, Among)
+	b := newTermBed(t, Among)
 	b.p.Elect(5)
 	queued := 0
 	for b.p.Add(Op{Done: b.answered}, &shard.Command{Kind: asks}) {
@@ -162,7 +159,7 @@ func TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue(t *testing.T) {
 
 // TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack: nothing is proposed that would have no effect.
 func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
-	b := newTermBed(t, shard.StampLevel, Alone)
+	b := newTermBed(t, Alone)
 	b.p.Elect(5)
 	b.lead(5)
 	b.ask(1)
@@ -184,7 +181,7 @@ func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 
 // TestAHostThatDoesNotLeadProposesNothing: what was let in too late is refused at once, and waits for no leader.
 func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
-	b := newTermBed(t, shard.StampLevel, Among)
+	b := newTermBed(t, Among)
 	b.ask(1)
 	b.p.Elect(5)
 	b.lead(4) // of a term that is over
@@ -209,7 +206,7 @@ func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
 
 // TestATermThatIsOverCountsNoMore: the first command of a term is applied when another one of this host has begun.
 func TestATermThatIsOverCountsNoMore(t *testing.T) {
-	b := newTermBed(t, shard.StampLevel, Alone)
+	b := newTermBed(t, Alone)
 	b.p.Elect(5)
 	b.lead(5)
 	b.p.Elect(7)
@@ -224,29 +221,4 @@ func TestATermThatIsOverCountsNoMore(t *testing.T) {
 	b.p.Elect(7) // is heard of again
 	b.ask(1)
 	b.apply(clock.Stamp{Term: 7, Elapsed: 1000}, asks)
-}
-
-// TestBelowTheLevelOfStampsNothingWaits: and what was queued before the level rose goes on.
-func TestBelowTheLevelOfStampsNothingWaits(t *testing.T) {
-	b := newTermBed(t, shard.StampLevel-1, Among)
-	b.ask(1)
-	b.apply(clock.Stamp{}, asks)
-	b.p.Elect(3)
-	b.ask(1)
-	b.lead(3)
-	b.apply(clock.Stamp{}, asks)
-	b.apply(clock.Stamp{}, shard.CmdLead)
-	b.ask(1)
-	b.ask(2)
-	if level.Newest < shard.StampLevel {
-		return
-	}
-	b.p.SetLevel(shard.StampLevel)
-	b.now = b.now.Add(time.Second)
-	b.apply(clock.Stamp{}, asks)
-	batch := b.proposed[0]
-	if batch.Commands[0].Level != shard.StampLevel-1 {
-		t.Fatalf("level %d", batch.Commands[0].Level)
-	}
-	b.apply(clock.Stamp{Term: 3, Elapsed: 1000}, asks, asks)
 }

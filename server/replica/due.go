@@ -38,7 +38,7 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	at, ok := r.nextAlarm()
 	elapsed, counted := r.Pipeline.Elapsed()
 	c := r.Machine.Clock()
-	if !ok || !counted || c.Term != term || r.Pipeline.Level() < shard.StampLevel {
+	if !ok || !counted || c.Term != term {
 		return
 	}
 	now, known := c.At(elapsed), time.Duration(c.Now-c.Base)*time.Millisecond

@@ -10,9 +10,6 @@ import (
 // TestOnceTheHostsAreFoundedTheirRecordsCount: no host registers any more, and one that a host's own list has, but not
 // the records, holds nothing up.
 func TestOnceTheHostsAreFoundedTheirRecordsCount(t *testing.T) {
-	if level.Newest < meta.TopologyLevel {
-		t.Skip("this build cannot follow the level that has the records of hosts")
-	}
 	h := standaloneAt(t, 1, level.Newest)
 	m := h.Meta.Machine
 	until(t, "the cluster is of the newest level, and its leader has begun", h, h.Meta.upkeep,

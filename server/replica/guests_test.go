@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // meanwhileLog does something between a barrier and the answer about the barrier.
@@ -121,7 +122,8 @@ func TestWhoAsksAboutAnEndTakesNoNewsFromOthers(t *testing.T) {
 	s.vouch(id, 2)
 	s.vouch(id, 3)
 	// As between the end in the machine and the report to the hosts.
-	r.Machine.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &shard.Effects{})
+	r.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: r.Machine.Term()},
+		Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: id}}}, &shard.Effects{})
 	if is := s.vouch(id, 2); is != shard.Dead {
 		t.Fatalf("a session that is over is %d", is)
 	}

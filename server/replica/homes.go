@@ -402,7 +402,8 @@ func (h *homes) askOthers(but shard.HostID, unknown []shard.SessionID) {
 			if to == but || len(ids) == 0 {
 				continue
 			}
-			a, err := h.call(h.ctx, to, homeCall{Asked: packSessions(ids)}) // the answer has the order of the sorted ids
+			// The answer has the order of the sorted ids.
+			a, err := h.call(h.ctx, to, homeCall{Asked: packSessions(ids)})
 			if err != nil || len(a.Liveness) != len(ids) {
 				continue
 			}

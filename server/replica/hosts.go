@@ -34,7 +34,7 @@ func (m *Meta) allKnown() bool {
 
 // mayFound reports whether the hosts can be given their records.
 func (m *Meta) mayFound() bool {
-	return !m.Machine.Founded() && m.Machine.Level() >= meta.TopologyLevel && m.allKnown() &&
+	return !m.Machine.Founded() && m.allKnown() &&
 		len(m.Machine.Hosts()) <= hosts.MaxHosts
 }
 

@@ -9,12 +9,14 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/memlog"
 )
@@ -89,6 +91,19 @@ func standaloneWith(t *testing.T, shards int, at level.Level, change func(*Confi
 	return s
 }
 
+// unfounded is standalone for a host whose cluster has no records of hosts: more hosts have registered than a cluster
+// may have.
+func unfounded(t *testing.T) *Set {
+	t.Helper()
+	s := standaloneWith(t, 1, level.Newest, func(c *Config) { c.Hosts = append(c.Hosts, 2) })
+	for id := shard.HostID(2); id <= hosts.MaxHosts+1; id++ {
+		name := fmt.Sprint("host-", id)
+		metaBatches(t, s, []meta.Command{{Kind: meta.CmdHostRegister, Host: meta.Host{ID: id, Name: name,
+			ClientAddress: name + ":1", RaftAddress: name + ":2", Level: leveltest.Later}}})
+	}
+	return s
+}
+
 // TestALeadershipThatEndsWithinATurnIsNotBegunAgain: a turn looks at the leadership and then acts; in between the
 // leadership may end.
 func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
@@ -154,7 +169,8 @@ func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
 	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: someSlot(r)}
-	batch := shard.AppendGathered(nil, h.proposer+1, 1, clock.Stamp{}, 1, shard.AppendCommand(nil, &command))
+	batch := shard.AppendGathered(nil, h.proposer+1, 1, clock.Stamp{Term: r.Machine.Term()}, 1,
+		shard.AppendCommand(nil, &command))
 	done := make(chan shard.Outcome, 1)
 	if err := r.log.Propose(batch, func(o shard.Outcome) { done <- o }); err != nil {
 		t.Fatal(err)
@@ -224,13 +240,13 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 	var effects shard.Effects
 	const counters, slots = 16, 1024 // of the sessions, none of which lives at its home
 	for range counters {
-		home.Machine.Apply(&shard.Batch{Commands: []shard.Command{
+		home.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: home.Machine.Term()}, Commands: []shard.Command{
 			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000, Key: []byte("key")},
 		}}, &effects)
 	}
 	for n := range uint64(counters * slots) {
 		id := shard.NewSessionID(shard.Slot(shard.Slots/2+n%slots), n/slots+1)
-		here.Machine.Apply(&shard.Batch{Commands: []shard.Command{{
+		here.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: here.Machine.Term()}, Commands: []shard.Command{{
 			Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: nameIn(here,
 				1), Count: 1, Timeout: shard.Forever,
 			Flags: shard.FlagEphemeral,

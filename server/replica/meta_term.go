@@ -73,9 +73,6 @@ func (t *metaTerm) stamp(now time.Time) clock.Stamp {
 
 // beginTerm proposes the first command of a term of this host.
 func (m *Meta) beginTerm() {
-	if m.Machine.Level() < meta.StampLevel {
-		return
-	}
 	if number, ok := m.term.begin(); ok {
 		m.propose(meta.Command{Kind: meta.CmdLead, Term: number}, func(e *meta.Effect, _ protocol.Status) {
 			if e == nil || e.Status != protocol.StatusSuccess {

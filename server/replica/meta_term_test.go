@@ -14,9 +14,6 @@ import (
 
 // TestTheTimeOfTheMetaShardMovesWithWhatItsLeaderProposes: and not with what hosts forward, nor without a leader.
 func TestTheTimeOfTheMetaShardMovesWithWhatItsLeaderProposes(t *testing.T) {
-	if level.Newest < meta.StampLevel {
-		t.Skip("this build has no time")
-	}
 	var ahead atomic.Int64
 	began := time.Now()
 	h := standaloneWith(t, 1, level.Newest, func(c *Config) {

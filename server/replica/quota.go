@@ -20,9 +20,6 @@ import (
 // quotaStep is how many changes of quotas one pass proposes.
 const quotaStep = 500
 
-// quotaLevel is the level from which shards have quotas.
-var quotaLevel = shard.LevelOf(&shard.Command{Kind: shard.CmdNodeLimits})
-
 // quotas are the quotas of the nodes with quotas of their own, as far as this host's copy of the meta shard knows.
 type quotas struct {
 	mu    sync.Mutex
@@ -163,9 +160,6 @@ func (t *leaderTasks) checkQuota(id shard.NodeID) {
 
 // checkQuotas names all nodes whose quotas differ, and the shard itself.
 func (t *leaderTasks) checkQuotas() {
-	if t.r.Pipeline.Level() < quotaLevel {
-		return // when the level rises all quotas are compared
-	}
 	differing := t.r.set.quotas.differing(t.r.Machine.LimitedNodes(nil))
 	t.mu.Lock()
 	t.quotas = append(append(t.quotas, 0), differing...)
@@ -176,9 +170,6 @@ func (t *leaderTasks) checkQuotas() {
 func (t *leaderTasks) proposeQuotas() {
 	r, others := t.r, t.othersAllow()
 	named, more := t.nextQuotas()
-	if r.Pipeline.Level() < quotaLevel {
-		return
-	}
 	for i, id := range named {
 		want := r.wantedLimits(id, others)
 		if id != 0 && want == (shard.Limits{}) || r.Machine.Limits(id) == want {

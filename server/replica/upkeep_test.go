@@ -11,8 +11,11 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -280,7 +283,7 @@ var upkeeps = []upkeep{
 	{shard.CmdSessionsForget, func(t *testing.T, h *Set) (func(), func() bool) {
 		r, home := h.Replicas[0], h.Replicas[1]
 		var effects shard.Effects
-		home.Machine.Apply(&shard.Batch{Commands: []shard.Command{
+		home.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: home.Machine.Term()}, Commands: []shard.Command{
 			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000}}}, &effects)
 		guest := shard.NewSessionID(shard.Slots-2, 1) // that its home has given out, and does not know
 		propose(t, r, shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: guest, Number: 1, Name: nameIn(r, 1),
@@ -353,7 +356,8 @@ func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 
 // TestALevelThatTheQueueHadNoRoomForRisesLater: as the others, for a shard of a lower level.
 func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
-	h := standaloneAt(t, 1, meta.TopologyLevel-1)
+	h := unfounded(t)
+	leveltest.Raise(t)
 	r := h.Replicas[0]
 	h.config.Self.Level = level.Newest
 	until(t, "the cluster is of the newest level", h, h.Meta.upkeep,
@@ -371,7 +375,8 @@ func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 // TestWhatTheMetaShardHadNoRoomForIsSaidAgain: a log that is busy refuses what hosts say to the meta shard, and each
 // of that is said again.
 func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
-	h := standaloneAt(t, 1, meta.TopologyLevel-1)
+	h := unfounded(t)
+	leveltest.Raise(t)
 	r := h.Replicas[0]
 	_, cluster := counting(h)
 	const times = 3
@@ -388,7 +393,13 @@ func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
 	metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeCreate, Path: "/jobs"}})
 	metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeAlter, Path: "/jobs",
 		Config: meta.Config{SessionGracePeriodMillis: 20_000}}})
-	until(t, "the new grace is confirmed", h, h.Meta.upkeep, func() bool {
+	altered := h.Meta.Machine.Version()
+	until(t, "the new grace is confirmed", h, func() {
+		h.Meta.upkeep()
+		for id := shard.HostID(2); id <= hosts.MaxHosts+1; id++ {
+			h.Meta.forward(meta.Command{Kind: meta.CmdHostSeen, Host: meta.Host{ID: id}, Expected: altered})
+		}
+	}, func() bool {
 		n, _ := h.Meta.Machine.Node("/jobs")
 		return n.Confirmed()
 	})

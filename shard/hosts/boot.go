@@ -26,10 +26,6 @@ type Boot struct {
 	Domain Domain
 }
 
-// leaversBoot is the level from which a host with the target Expelled may boot while it has replicas. The replicas
-// may be needed for the majority that removes them from their shards.
-var leaversBoot = rule("leavers-boot")
-
 // Boot records a start of a host and gives the host the target Online, even if it was drained. A host with the target
 // Expelled keeps its target.
 func (r *Records) Boot(at At, b Boot) Answer {
@@ -49,7 +45,7 @@ func (r *Records) Boot(at At, b Boot) Answer {
 		adopted.Incarnation = b.Incarnation
 		h = &adopted
 	}
-	leaving := at.Level >= leaversBoot && r.isLeaving(h, &b)
+	leaving := r.isLeaving(h, &b)
 	if a := identify(h, b.Host, b.Incarnation); a.Status != protocol.StatusSuccess && !leaving {
 		return a
 	}

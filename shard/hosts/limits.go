@@ -1,11 +1,5 @@
 package hosts
 
-// SpreadLevel is the level from which a data shard may have replicas on a part of the hosts.
-var SpreadLevel = rule("replicas-on-some-hosts")
-
-// WeightLevel is the level from which hosts have weights, and the policy a tier.
-var WeightLevel = rule("weights-and-tiers")
-
 // DefaultWeight is the weight of a host that no operator has given a weight, MaxWeight the highest weight.
 const (
 	DefaultWeight = 100

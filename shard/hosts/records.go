@@ -31,15 +31,6 @@ type Records struct {
 	revision    uint64
 }
 
-// rules are the names of all rules younger than the records themselves.
-var rules []string
-
-// rule returns the level from which a rule holds.
-func rule(name string) level.Level {
-	rules = append(rules, name)
-	return level.Of(level.MetaRule, name)
-}
-
 // At is when a command is carried out, and for whom.
 type At struct {
 	Now  uint64 // shard time in milliseconds

@@ -1,8 +1,6 @@
 package hosts
 
 import (
-	"slices"
-
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
@@ -10,14 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// The first number of saved bytes: of records with weights of hosts or a tier, of records that know of groups or
-// counters of shards, of records with a policy that places shards on a part of the hosts, and of all other records.
-const (
-	formWeights = 4
-	formGroups  = 3
-	formSpread  = 2
-	formNumber  = 1
-)
+// formNumber is the first number of saved bytes.
+const formNumber = 1
 
 const (
 	maxRecords   = MaxSpreadHosts + MaxExpelled
@@ -32,61 +24,23 @@ func (r *Records) Save(dst []byte) []byte {
 // Load makes records from saved bytes.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
-	if err := form.Load(src, formWeights, "hosts: load", r.code, r.check); err != nil {
+	if err := form.Load(src, formNumber, "hosts: load", r.code, r.check); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
 func (r *Records) code(c *form.Coder) {
-	number := r.form()
-	if c.Reading() && len(c.Data()) > 0 {
-		number = max(formNumber, min(formWeights, c.Data()[0]))
-	}
-	c.Form(uint64(number))
+	c.Form(formNumber)
 	c.Text(&r.cluster, maxClusterID)
 	c.Number(&r.generation.Number)
 	c.Fixed(r.generation.Draw[:])
 	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
 	c.Fields(r.policy.Fields)
-	if number >= formSpread {
-		c.Fields(r.policy.PlaceFields)
-		c.Must(number != formSpread || r.Spread(), "the policy places shards on every host")
-	}
-	if number >= formWeights {
-		c.Fields(r.policy.TierFields)
-	}
-	form.Pointers(c, &r.hosts, maxRecords, func(h *Host, c *form.Coder) {
-		h.code(c)
-		if number >= formGroups {
-			c.Flag(&h.Lost)
-		}
-		if number >= formWeights {
-			c.Number(&h.Weighs)
-		}
-	})
-	form.Pointers(c, &r.shards, MaxShards, func(s *Shard, c *form.Coder) { s.code(c, number) })
-	if c.Sound() { // bytes that are cut short leave records without shards
-		c.Must(number < formGroups || r.form() == number, "a lower form has all of the records")
-	}
+	form.Pointers(c, &r.hosts, maxRecords, (*Host).code)
+	form.Pointers(c, &r.shards, MaxShards, (*Shard).code)
 	form.Pointers(c, &r.tokens, MaxTokens, (*Token).code)
 	form.List(c, &r.audit, MaxAudit, func(e *Entry) { e.code(c) })
-}
-
-// form is the lowest form of saved bytes that has all of the records.
-func (r *Records) form() byte {
-	if r.policy.Tier != "" || slices.ContainsFunc(r.hosts, func(h *Host) bool { return h.Weighs != 0 }) {
-		return formWeights
-	}
-	for _, s := range r.shards {
-		if s.Group != 0 || s.CountedAt != 0 {
-			return formGroups
-		}
-	}
-	if r.Spread() {
-		return formSpread
-	}
-	return formNumber
 }
 
 func (h *Host) code(c *form.Coder) {
@@ -107,7 +61,8 @@ func (h *Host) code(c *form.Coder) {
 	c.Text(&h.Version, MaxVersion)
 	h.Current.code(c)
 	h.Target.code(c)
-	c.Flag(&h.Cordoned)
+	c.Flags(&h.Cordoned, &h.Lost)
+	c.Number(&h.Weighs)
 }
 
 func (s *State) code(c *form.Coder) {
@@ -117,20 +72,16 @@ func (s *State) code(c *form.Coder) {
 	c.Text(&s.Text, MaxText)
 }
 
-func (s *Shard) code(c *form.Coder, number byte) {
+func (s *Shard) code(c *form.Coder) {
 	c.Numbers((*uint64)(&s.ID), &s.Change, (*uint64)(&s.Wish), &s.WishUntil, &s.Transferred)
 	form.List(c, &s.Replicas, MaxSpreadReplicas, func(p *Replica) {
 		c.Numbers(&p.ID, (*uint64)(&p.Host), &p.Since, &p.Change)
 		form.Enum(c, &p.Role, host.Roles)
 		c.Flags(&p.Joined, &p.Filled)
 	})
-	if number >= formGroups {
-		c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,
-			&s.CountedAt, &s.Longest.Timeout, (*uint64)(&s.Longest.Session), &s.First, &s.Ordered, (*uint64)(&s.Fence))
-		c.Flag(&s.Empty)
-		c.Flag(&s.Waits)
-		c.Flag(&s.Overlap)
-	}
+	c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,
+		&s.CountedAt, &s.Longest.Timeout, (*uint64)(&s.Longest.Session), &s.First, &s.Ordered, (*uint64)(&s.Fence))
+	c.Flags(&s.Empty, &s.Waits, &s.Overlap)
 }
 
 func (t *Token) code(c *form.Coder) {

@@ -15,23 +15,19 @@ func (f *fixture) spread(replicas int) Answer {
 	return f.SetPolicy(f.at(), f.Policy(), to)
 }
 
-// TestRecordsOfShardsOnSomeHostsAreSavedInTheirForm: and those of a policy for all hosts in the form that they had.
-func TestRecordsOfShardsOnSomeHostsAreSavedInTheirForm(t *testing.T) {
+// TestRecordsKeepThePolicyOfReplicas: it is saved and loaded.
+func TestRecordsKeepThePolicyOfReplicas(t *testing.T) {
 	f := born(t, "a", "b", "c")
-	before := f.Save(nil)
 	for _, replicas := range []int{1, 3, 5} {
 		f.done(f.spread(replicas))
 		saved := f.Save(nil)
 		loaded, err := Load(saved)
-		if err != nil || saved[0] != formSpread || loaded.Policy() != f.Policy() ||
+		if err != nil || loaded.Policy() != f.Policy() ||
 			!bytes.Equal(loaded.Save(nil), saved) {
-			t.Errorf("%d replicas: form %d, %v", replicas, saved[0], err)
+			t.Errorf("%d replicas: %v", replicas, err)
 		}
 	}
 	f.done(f.spread(0))
-	if saved := f.Save(nil); before[0] != formNumber || saved[0] != formNumber {
-		t.Errorf("a policy for all hosts is saved in form %d", saved[0])
-	}
 	f.refused(protocol.StatusBadRequest, "2 replicas", func() Answer { return f.spread(2) })
 }
 

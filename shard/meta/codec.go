@@ -23,14 +23,10 @@ var ErrBatch = errors.New("meta: bad batch")
 //	stamp     term varint, elapsed varint, with bit 0 of the flags
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte), from NumbersLevel on the common part of all kinds (Numbered.fields), and the fields of
-// the kind, in the order of Command.fields and the form of the level. Version 2 is for batches without a stamp, and
-// has no flags. Version 1, in logs older than the levels, has the kind in the place of the level as well, and all its
-// commands are of the first level.
+// A body is the kind (1 byte), the common part of all kinds (Numbered.fields), and the fields of the kind, in the order
+// of Command.fields.
 const (
-	batchVersion       = 3
-	batchWithoutStamp  = 2
-	batchWithoutLevels = 1
+	batchVersion = 1
 
 	// batchStamped is the flag of a batch with a stamp.
 	batchStamped = 1
@@ -46,15 +42,13 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 		return dst, fmt.Errorf("%w: %d commands; at most %d are allowed", ErrBatch, len(b.Commands), shard.MaxBatch)
 	}
 	start := len(dst)
-	version := byte(batchVersion)
-	if b.Stamp.Term == 0 {
-		version = batchWithoutStamp
-	}
-	out := append(dst, version)
+	out := append(dst, batchVersion)
 	out = binary.LittleEndian.AppendUint64(out, b.Proposer)
 	out = binary.LittleEndian.AppendUint64(out, b.Sequence)
 	out = binary.AppendUvarint(out, uint64(len(b.Commands)))
-	if b.Stamp.Term != 0 {
+	if b.Stamp.Term == 0 {
+		out = append(out, 0)
+	} else {
 		out = append(out, batchStamped)
 		out = binary.AppendUvarint(out, b.Stamp.Term)
 		out = binary.AppendUvarint(out, b.Stamp.Elapsed)
@@ -63,12 +57,9 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	for i := range b.Commands {
 		c := &b.Commands[i]
 		of := max(c.Level, LevelOf(c))
-		body = append(body[:0], byte(c.Kind))
-		if of >= NumbersLevel {
-			body = appended(body, func(f *coder) { _ = c.Numbered.fields(f) })
-		}
+		body = appended(append(body[:0], byte(c.Kind)), func(f *coder) { _ = c.Numbered.fields(f) })
 		var err error
-		if body, err = appendCommand(body, c, of); err != nil {
+		if body, err = appendCommand(body, c); err != nil {
 			return dst, fmt.Errorf("%w: command %d: %w", ErrBatch, i, err)
 		}
 		out = append(out, byte(of))
@@ -93,11 +84,7 @@ func DecodeBatch(src []byte, b *Batch, at level.Level) error {
 		return nil
 	}
 	*b = Batch{Commands: b.Commands[:0]}
-	err = fmt.Errorf("%w of %d bytes: %w", ErrBatch, len(src), err)
-	if errors.Is(err, ErrNewer) {
-		return err
-	}
-	return level.CheckForm(at, err)
+	return fmt.Errorf("%w of %d bytes: %w", ErrBatch, len(src), err)
 }
 
 func decodeBatch(src []byte, b *Batch, at level.Level) error {
@@ -108,10 +95,10 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	version := r.octet("version")
 	switch {
 	case r.err != nil:
-	case version > newestBatch():
-		return fmt.Errorf("version %d; this host knows version %d: %w", version, newestBatch(), ErrNewer)
-	case version < batchWithoutLevels:
-		return fmt.Errorf("version %d; this host knows %d and later", version, batchWithoutLevels)
+	case version > batchVersion:
+		return fmt.Errorf("version %d; this host knows version %d: %w", version, batchVersion, ErrNewer)
+	case version < batchVersion:
+		return fmt.Errorf("version %d; this host knows %d and later", version, batchVersion)
 	}
 	b.Proposer = r.fixed64("proposer")
 	b.Sequence = r.fixed64("sequence")
@@ -119,14 +106,12 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	if count > shard.MaxBatch {
 		return fmt.Errorf("%d commands; at most %d are allowed", count, shard.MaxBatch)
 	}
-	if version > batchWithoutStamp {
-		var err error
-		if b.Stamp, err = readStamp(&r, at); err != nil {
-			return err
-		}
+	var err error
+	if b.Stamp, err = readStamp(&r); err != nil {
+		return err
 	}
 	for i := range count {
-		c, err := r.command(version, at)
+		c, err := r.command(at)
 		if err != nil {
 			return fmt.Errorf("command %d: %w", i, err)
 		}
@@ -135,20 +120,10 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	return r.end()
 }
 
-// newestBatch is the newest version that the build reads.
-func newestBatch() byte {
-	if StampLevel > level.Newest {
-		return batchWithoutStamp
-	}
-	return batchVersion
-}
-
 // readStamp reads the flags of a batch, and the stamp if the flags announce one.
-func readStamp(r *fieldReader, at level.Level) (s clock.Stamp, err error) {
+func readStamp(r *fieldReader) (s clock.Stamp, err error) {
 	flags := r.octet("flags")
 	switch {
-	case at < StampLevel:
-		return s, fmt.Errorf("a stamp at level %d", at)
 	case flags&^batchStamped != 0:
 		return s, fmt.Errorf("the flags %#x: %w", flags, ErrNewer)
 	case flags&batchStamped == 0:
@@ -161,14 +136,9 @@ func readStamp(r *fieldReader, at level.Level) (s clock.Stamp, err error) {
 	return s, nil
 }
 
-// command reads one command of a batch of the version.
-func (r *fieldReader) command(version byte, at level.Level) (c Command, err error) {
-	of, kind := level.First, CommandKind(0)
-	if version == batchWithoutLevels {
-		kind = CommandKind(r.octet("kind"))
-	} else {
-		of = level.Level(r.octet("level"))
-	}
+// command reads one command of a batch.
+func (r *fieldReader) command(at level.Level) (c Command, err error) {
+	of := level.Level(r.octet("level"))
 	body := fieldReader{src: r.bytes("body")}
 	switch {
 	case r.err != nil:
@@ -177,9 +147,8 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 		return c, errors.New("level 0")
 	case of > at:
 		return Command{Level: of}, nil
-	case version != batchWithoutLevels:
-		kind = CommandKind(body.octet("kind"))
 	}
+	kind := CommandKind(body.octet("kind"))
 	if body.err != nil {
 		return c, body.err
 	}
@@ -187,14 +156,12 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 		return c, fmt.Errorf("unknown kind %d at level %d: %w", kind, of, ErrNewer)
 	}
 	var n Numbered
-	if of >= NumbersLevel {
-		if err = n.fields(&coder{from: &body}); err != nil {
-			return c, fmt.Errorf("%v at level %d: %w", kind, of, err)
-		}
+	if err = n.fields(&coder{from: &body}); err != nil {
+		return c, fmt.Errorf("%v at level %d: %w", kind, of, err)
 	}
 	if requests[kind] == nil {
 		c.Kind = kind
-		c.fields(&coder{from: &body}, version, of)
+		c.fields(&coder{from: &body})
 	} else if c, err = readRequest(kind, body.src); err != nil {
 		return c, err
 	} else {
@@ -213,25 +180,25 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	return c, nil
 }
 
-// appendCommand appends the fields of a command in the form of a level.
-func appendCommand(dst []byte, c *Command, at level.Level) ([]byte, error) {
+// appendCommand appends the fields of a command.
+func appendCommand(dst []byte, c *Command) ([]byte, error) {
 	f := coder{dst: dst}
-	if c.fields(&f, batchVersion, at) {
+	if c.fields(&f) {
 		return f.dst, nil
 	}
 	return appendRequest(dst, c)
 }
 
 // fields codes the fields of the command's kind, and reports whether the kind is of a command without a Request.
-func (c *Command) fields(f *coder, version byte, at level.Level) bool {
+func (c *Command) fields(f *coder) bool {
 	switch c.Kind {
 	case CmdNodeCreate:
 		f.text("path", &c.Path)
-		c.Config.fields(f, at)
+		c.Config.fields(f)
 	case CmdNodeAlter:
 		f.text("path", &c.Path)
 		codeNumber(f, "node", &c.Node)
-		c.Config.fields(f, at)
+		c.Config.fields(f)
 		codeNumber(f, "expected version", &c.Expected)
 	case CmdNodeDrop:
 		f.text("path", &c.Path)
@@ -244,9 +211,7 @@ func (c *Command) fields(f *coder, version byte, at level.Level) bool {
 		codeNumber(f, "shard", &c.Shard)
 	case CmdHostRegister:
 		c.Host.registered(f)
-		if version > batchWithoutLevels {
-			codeOctet(f, "level", &c.Host.Level)
-		}
+		codeOctet(f, "level", &c.Host.Level)
 	case CmdHostSeen:
 		codeNumber(f, "host id", &c.Host.ID)
 		codeNumber(f, "version", &c.Expected)

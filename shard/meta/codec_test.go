@@ -1,11 +1,8 @@
 package meta
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,19 +20,13 @@ func everyCommand() []Command {
 		SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 300,
 		ReadConsistency: protocol.ConsistencyStrict, AttachConsistency: 2, RateLimiterCountersMode: 255,
 	}
-	if level.Newest >= QuotaLevel {
-		full.QuotaObjects, full.QuotaBytes = 300, 1<<64-1
-	}
-	if level.Newest >= AskedLevel {
-		full.Asked = protocol.AskedConfig{
-			SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 1, ReadConsistency: 2, AttachConsistency: 300,
-			RateLimiterCountersMode: 4,
-		}
+	full.QuotaObjects, full.QuotaBytes = 300, 1<<64-1
+	full.Asked = protocol.AskedConfig{
+		SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 1, ReadConsistency: 2, AttachConsistency: 300,
+		RateLimiterCountersMode: 4,
 	}
 	numbered := Numbered{}
-	if level.Newest >= NumbersLevel {
-		numbered = Numbered{Client: ClientID{1, 15: 2}, Number: 1<<64 - 1, Since: 300}
-	}
+	numbered = Numbered{Client: ClientID{1, 15: 2}, Number: 1<<64 - 1, Since: 300}
 	list := []Command{
 		{Kind: CmdNodeCreate, Path: "/a/b", Config: full, Numbered: numbered},
 		{Kind: CmdNodeAlter, Path: "a b\x00", Node: 300, Config: full, Expected: 7},
@@ -48,12 +39,10 @@ func everyCommand() []Command {
 		{Kind: CmdRoutingInit, Cluster: "c", Shards: []ShardID{3, 1, 1 << 60}},
 		{Kind: CmdSlotsAssign, First: 1, Last: 65_535, From: 4, To: 5, Expected: 6},
 	}
-	if level.Newest >= TopologyLevel {
-		for _, r := range everyRequest() {
-			list = append(list, NewCommand(r, origin))
-		}
-		list[len(list)-1].Numbered = numbered
+	for _, r := range everyRequest() {
+		list = append(list, NewCommand(r, origin))
 	}
+	list[len(list)-1].Numbered = numbered
 	return list
 }
 
@@ -68,9 +57,6 @@ func encoded(t testing.TB, b *Batch) []byte {
 
 func TestABatchComesBackAsItWas(t *testing.T) {
 	stamp := clock.Stamp{Term: 300, Elapsed: 1 << 40}
-	if level.Newest < StampLevel {
-		stamp = clock.Stamp{}
-	}
 	for _, b := range []Batch{
 		{Proposer: 1, Sequence: 2, Commands: everyCommand()},
 		{Proposer: 1, Sequence: 2, Stamp: stamp, Commands: everyCommand()},
@@ -100,92 +86,37 @@ func TestTheEncodedFormIsFixed(t *testing.T) {
 	const batch = "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00" + "\x02"
 	const create = "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00"
 	const assign = "\x01" + "\xac\x02" + "\x01" + "\x02" + "\x03"
-	want := "\x02" + batch + "\x01\x0a" + "\x01" + create + "\x01\x07" + "\x21" + assign
+	want := "\x01" + batch + "\x00" + "\x01\x0f" + "\x01\x00" + create + "\x00\x00\x00\x00" + "\x01\x08" + "\x21\x00" +
+		assign
 	if string(got) != want {
 		t.Errorf("%x\nwant %x", got, want)
 	}
-	// Logs of before the levels have this.
-	var b, old Batch
-	for src, into := range map[string]*Batch{
-		want: &b,
-		"\x01" + batch + "\x01\x09" + create + "\x21\x06" + assign: &old,
-	} {
-		if err := DecodeBatch([]byte(src), into, level.First); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !reflect.DeepEqual(b, old) {
-		t.Errorf("%+v\n%+v", b, old)
-	}
 }
 
-// TestAnotherFormOfLevel4IsNamed: builds that could follow level 4 and none above wrote configs without what was asked
-// for. What a cluster of level 4 cannot read is theirs, in batches as in snapshots.
-func TestAnotherFormOfLevel4IsNamed(t *testing.T) {
-	body := "\x01" + "\x00" + "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00" + "\x00\x00" // a node-create
-	src := []byte("\x02" + strings.Repeat("\x00", 16) + "\x01" + "\x04" + string(rune(len(body))) + body)
+// TestConfigsKeepTheirForm: logs hold these bytes.
+func TestConfigsKeepTheirForm(t *testing.T) {
+	c := Command{Kind: CmdNodeCreate, Path: "/a", Config: Config{
+		SelfCheckPeriodMillis: 1000, QuotaObjects: 5, QuotaBytes: 300, LongestWaitMillis: 7,
+	}}
+	src := encoded(t, &Batch{Commands: []Command{c}})
+	const want = "\x01\x10\x01\x00" + "\x02/a\xe8\x07\x00\x00\x00\x00" + "\x05\xac\x02" + "\x00" + "\x07"
+	if got := string(src[19:]); got != want {
+		t.Errorf("%x, want %x", got, want)
+	}
 	var b Batch
-	if err := DecodeBatch(src, &b, 4); !errors.Is(err, level.ErrUnsettled) || !errors.Is(err, ErrBatch) {
-		t.Errorf("at level 4: %v", err)
-	}
-	if err := DecodeBatch(src, &b, 5); errors.Is(err, level.ErrUnsettled) || !errors.Is(err, ErrBatch) {
-		t.Errorf("at level 5: %v", err)
-	}
-	whole, err := os.ReadFile(filepath.Join("testdata", "snapshots", "level4"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for place := range whole {
-		changed := slices.Clone(whole)
-		changed[place] ^= 1
-		if err := New().Restore(bytes.NewReader(changed)); errors.Is(err, level.ErrUnsettled) {
-			t.Fatalf("a snapshot that is damaged at byte %d is taken for one in another form: %v", place, err)
-		}
-	}
-}
-
-// TestAConfigIsWrittenInTheFormOfItsLevel: a host of a cluster of a lower level must be able to read what it gets.
-func TestAConfigIsWrittenInTheFormOfItsLevel(t *testing.T) {
-	if level.Newest < QuotaLevel {
-		t.Skip("this build cannot follow the level that has quotas")
-	}
-	const below = "\x02/a\xe8\x07\x00\x00\x00\x00"
-	for _, c := range []struct {
-		command Command
-		want    string // level, length, kind and fields
-	}{
-		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)}, "\x01\x0a\x01" + below},
-		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel - 1}, "\x02\x0a\x01" + below},
-		{
-			Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel},
-			"\x03\x0c\x01" + below + "\x00\x00",
-		},
-		{
-			Command{Kind: CmdNodeCreate, Path: "/a", Config: Config{
-				SelfCheckPeriodMillis: 1000, QuotaObjects: 5, QuotaBytes: 300,
-			}},
-			"\x03\x0d\x01" + below + "\x05\xac\x02",
-		},
-	} {
-		src := encoded(t, &Batch{Commands: []Command{c.command}})
-		if got := string(src[18:]); got != c.want {
-			t.Errorf("%+v: %x, want %x", c.command, got, c.want)
-		}
-		var b Batch
-		if err := DecodeBatch(src, &b, level.Newest); err != nil || b.Commands[0].Config != c.command.Config {
-			t.Errorf("%+v came back as %+v, %v", c.command, b.Commands, err)
-		}
+	if err := DecodeBatch(src, &b, level.Newest); err != nil || b.Commands[0].Config != c.Config {
+		t.Errorf("%+v came back as %+v, %v", c, b.Commands, err)
 	}
 }
 
 func TestABrokenBatchIsRefusedByName(t *testing.T) {
 	head := func(count uint64, rest string) []byte {
-		b := append([]byte{batchWithoutStamp}, make([]byte, 16)...)
-		return append(binary.AppendUvarint(b, count), rest...)
+		b := append([]byte{batchVersion}, make([]byte, 16)...)
+		return append(append(binary.AppendUvarint(b, count), 0), rest...)
 	}
 	long := strings.Repeat("\xff", 11)
 	one := func(kind byte, fields string) string {
-		return "\x01" + string(rune(len(fields)+1)) + string([]byte{kind}) + fields
+		return "\x01" + string(rune(len(fields)+2)) + string([]byte{kind, 0}) + fields
 	}
 	for want, src := range map[string][]byte{
 		"version: the byte is missing":                  nil,
@@ -195,7 +126,7 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 		"sequence: 8 bytes are needed, 0 are left":      head(0, "")[:9],
 		"count: the bytes end within the number":        head(0, "")[:17],
 		"count: the number does not fit":                append(head(0, "")[:17], long...),
-		"count: 9 entries, but 0 bytes are left":        head(9, ""),
+		"count: 9 entries, but 1 bytes are left":        head(9, ""),
 		"16385 commands; at most 16384":                 head(shard.MaxBatch+1, strings.Repeat("x", shard.MaxBatch+1)),
 		"1 bytes more than there should be":             head(0, "x"),
 		"command 0: body: the bytes end":                head(1, "\x01"),
@@ -205,7 +136,7 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 		"command 0: kind: the byte is missing":          head(1, "\x01\x00"),
 		"command 0: node-create: path: a length of 127": head(1, one(1, "\x7fab")),
 		"command 0: node-create: rate_limiter":          head(1, one(1, "\x02/a\x00\x00\x00\x00")),
-		"node-create: 1 bytes more":                     head(1, one(1, "\x02/a\x00\x00\x00\x00\x00!")),
+		"node-create: 1 bytes more":                     head(1, one(1, "\x02/a\x00\x00\x00\x00\x00\x00\x00\x00\x00!")),
 		"command 1: settle-grace: config version":       head(2, one(4, "\x01\x01")+one(4, "\x01")),
 		"command 0: routing-init: shards: 100 entries":  head(1, one(32, "\x01c\x64")),
 		"slots-assign: last slot: 65536 is above 65535": head(1, one(33, "\x01\x80\x80\x04\x01\x02\x00")),
@@ -273,9 +204,7 @@ func FuzzDecodeBatch(f *testing.F) {
 		}
 		// Whatever can be decoded can be applied, on every replica with the same outcome.
 		m, twin := born(2), born(2)
-		if level.Newest >= TopologyLevel {
-			m, twin = founded(t, "a", "b", "c").Machine, founded(t, "a", "b", "c").Machine
-		}
+		m, twin = founded(t, "a", "b", "c").Machine, founded(t, "a", "b", "c").Machine
 		var out, same Effects
 		m.Apply(&b, &out)
 		twin.Apply(&again, &same)

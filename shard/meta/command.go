@@ -148,8 +148,8 @@ type Command struct {
 type Batch struct {
 	Proposer uint64
 	Sequence uint64
-	// Stamp has the term and the time of the leader's proposal. It is zero below the level of stamps, before the
-	// leader's first command was applied, and on a forwarded batch.
+	// Stamp has the term and the time of the leader's proposal. It is zero before the leader's first command was
+	// applied, and on a forwarded batch.
 	Stamp    clock.Stamp
 	Commands []Command
 }

@@ -12,7 +12,7 @@ import (
 var ErrConfig = errors.New("bad config")
 
 // Config has the settings of a node by its users. A zero field was never set; Effective has the value in force.
-// QuotaObjects, QuotaBytes and LongestWaitMillis came with later levels than the rest. No rule depends on Asked.
+// No rule depends on Asked.
 type Config protocol.NodeConfig
 
 // Effective returns the config with the defaults in the place of what is not set.

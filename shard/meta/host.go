@@ -19,8 +19,7 @@ type Host struct {
 	ClientAddress string // for clients
 	AdminAddress  string // of its admin HTTP; may be empty
 	Version       string // of its program
-	// Level is the highest feature level that the host can follow. A host from before the levels has 0 until it
-	// registers.
+	// Level is the highest feature level that the host can follow.
 	Level level.Level
 
 	// The machine fills in the rest.
@@ -97,7 +96,7 @@ func (m *Machine) hostRegister(c *Command) {
 			"host %d is named %s, not %s; a host keeps its name, and an id its host", h.ID, h.Name, next.Name)
 		return
 	}
-	if next.Level < m.level && m.level > level.First { // hosts from before the levels have level 0
+	if next.Level < m.level {
 		m.refuse(protocol.StatusPreconditionFailed, "the cluster is at feature level %d; "+
 			"host %d can follow up to level %d: start a newer version of Signalbox there", m.level, next.ID, next.Level)
 		return

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
 func host(id shard.HostID, name string) Host {
 	return Host{ID: id, Name: name, RaftAddress: name + ":1", ClientAddress: name + ":2", AdminAddress: name + ":3",
-		Version: "1.0"}
+		Version: "1.0", Level: level.First}
 }
 
 func register(h Host) Command { return Command{Kind: CmdHostRegister, Host: h} }

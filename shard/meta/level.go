@@ -3,17 +3,17 @@ package meta
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// unknown is above every level. It is the level of parts that are not in the table of levels.
+// unknown is above every level.
 const unknown level.Level = 255
 
+// commandLevels has the level that brings each command. Numbers without a command have the level unknown. A later
+// level sets the levels of its commands here.
 var commandLevels = func() (list [len(commandNames)]level.Level) {
 	for kind, name := range commandNames {
-		list[kind] = unknown
-		if name != "" {
-			list[kind] = level.Of(level.MetaCommand, name)
+		if list[kind] = level.First; name == "" {
+			list[kind] = unknown
 		}
 	}
 	return list
@@ -26,51 +26,8 @@ func commandLevel(k CommandKind) level.Level {
 	return unknown
 }
 
-// QuotaLevel is the level from which the config of a node has quotas.
-var QuotaLevel = max(level.Of(level.MetaRecord, "Config.QuotaObjects"), level.Of(level.MetaRecord, "Config.QuotaBytes"))
-
-// AskedLevel is the level from which the config of a node has the settings that clients asked for.
-var AskedLevel = level.Of(level.MetaRecord, "Config.Asked")
-
-// LongestWaitLevel is the level from which the config of a node bounds how long a session waits without a word.
-var LongestWaitLevel = level.Of(level.MetaRecord, "Config.LongestWaitMillis")
-
-// StampLevel is the level from which the shard has a time, and batches may have a stamp.
-var StampLevel = level.Of(level.MetaRecord, "State.Now")
-
-// GroupLevel is the level from which a shard can be made anew, and the counters of shards are noted.
-var GroupLevel = level.Of(level.MetaCommand, "shard-recover")
-
-// LevelOf returns the level that a command needs. A host proposes no command above the level of the cluster.
-func LevelOf(c *Command) level.Level {
-	needs := max(commandLevel(c.Kind), c.Config.level())
-	if c.Numbered != (Numbered{}) {
-		needs = max(needs, NumbersLevel)
-	}
-	if ps, ok := c.Request.(*PolicySet); ok {
-		if ps.spreads() {
-			needs = max(needs, hosts.SpreadLevel)
-		}
-		if ps.tiers() {
-			needs = max(needs, hosts.WeightLevel)
-		}
-	}
-	return needs
-}
-
-// level returns the level that the config needs.
-func (c Config) level() level.Level {
-	if c.LongestWaitMillis != 0 {
-		return LongestWaitLevel
-	}
-	if c.Asked != (protocol.AskedConfig{}) {
-		return AskedLevel
-	}
-	if c.QuotaObjects != 0 || c.QuotaBytes != 0 {
-		return QuotaLevel
-	}
-	return level.First
-}
+// LevelOf returns the lowest level at which a host may propose the command.
+func LevelOf(c *Command) level.Level { return commandLevel(c.Kind) }
 
 // Level returns the feature level of the cluster.
 func (m *Machine) Level() level.Level {

@@ -1,17 +1,11 @@
 package meta
 
 import (
-	"encoding/binary"
-
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
-
-// NumbersLevel is the level from which commands may be numbered, and their answers are kept.
-var NumbersLevel = max(level.Of(level.MetaRecord, "State.NextAnswer"), level.Of(level.MetaRecord, "State.Answers"))
 
 // ClientID names a client for the numbers of its commands. The id is 128 random bits, drawn when the client starts:
 // without knowing the id of a client, no other client can ask for its answers.
@@ -40,25 +34,19 @@ type Answer struct {
 	Routing uint64
 	Host    shard.HostID
 	Message string
-	// Asked is the hash of the request to change a node, 0 below the level of the rule. All other commands have no
-	// hash, because hosts add the asking principal and the time to them.
+	// Asked is the hash of the request to change a node. All other commands have 0, because hosts add the asking
+	// principal and the time to them.
 	Asked uint64
 }
 
-// numberOfOneRequest is the level from which the number of a change of a node belongs to one request.
-var numberOfOneRequest = level.Of(level.MetaRule, "number-of-one-request")
-
-// askedOf returns the hash of the request to change a node, never 0. The hash is over the kind and the fields, in the
-// form of the level that brought the hash. A field of a later level is hashed only if it is not zero.
+// askedOf returns the hash of the request to change a node, never 0, or 0 for all other commands. The hash is over the
+// kind and the fields. A field of a later level must be hashed only if it is not zero.
 func askedOf(c *Command) uint64 {
-	if c.Level < numberOfOneRequest || c.Kind > CmdNodeDrop {
+	if c.Kind > CmdNodeDrop {
 		return 0
 	}
-	form, err := appendCommand([]byte{byte(c.Kind)}, c, numberOfOneRequest)
+	form, err := appendCommand([]byte{byte(c.Kind)}, c)
 	assert(err == nil, "a command that was decoded can be encoded")
-	if wait := c.Config.LongestWaitMillis; wait != 0 {
-		form = binary.AppendUvarint(form, wait)
-	}
 	return max(xxhash.Sum64(form), 1)
 }
 
@@ -105,14 +93,11 @@ func (a *answers) keep(next *Answer) {
 // freeze returns the present answers.
 func (a *answers) freeze() []*Answer { return a.kept[:len(a.kept):len(a.kept)] }
 
-// NextAnswer returns the place of the answer to the next numbered command, 0 at a level without numbers. A client
+// NextAnswer returns the place of the answer to the next numbered command. A client
 // that sends a new command from now on gives the place as Since.
 func (m *Machine) NextAnswer() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if m.level < NumbersLevel {
-		return 0
-	}
 	return m.answers.next
 }
 
@@ -148,14 +133,9 @@ func (m *Machine) numbered(c *Command) {
 
 // repeat answers a repetition with the earlier answer.
 func (m *Machine) repeat(c *Command, a *Answer) {
-	if c.Level >= numberOfOneRequest && (a.Kind != c.Kind || a.Asked != 0 && a.Asked != askedOf(c)) {
+	if a.Kind != c.Kind || a.Asked != askedOf(c) {
 		m.refuse(protocol.StatusNumberReused, "number %d of this client was that of another request, a %v; each "+
 			"request gets a number of its own", a.Number, a.Kind)
-		return
-	}
-	if a.Kind != c.Kind {
-		m.refuse(protocol.StatusBadRequest, "number %d of this client was that of a %v; each command gets a number of "+
-			"its own", a.Number, a.Kind)
 		return
 	}
 	e := m.accept(a.Flags | FlagRepeated)

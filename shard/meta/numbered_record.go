@@ -3,8 +3,6 @@ package meta
 import (
 	"errors"
 	"fmt"
-
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // The forms of numbers and their answers, in commands and snapshots. Both forms begin with a set of bits for the
@@ -83,15 +81,11 @@ func (a *Answer) parts() (parts uint64) {
 	return parts
 }
 
-// fields codes an answer in the form of a level: the bits of its parts, client, number, kind, status, flags, and the
-// parts.
-func (a *Answer) fields(c *coder, at level.Level) error {
+// fields codes an answer: the bits of its parts, client, number, kind, status, flags, and the parts.
+func (a *Answer) fields(c *coder) error {
 	parts := a.parts()
 	codeNumber(c, "parts", &parts)
-	known := uint64(answerNode | answerRouting | answerMessage | answerHost)
-	if at >= numberOfOneRequest {
-		known |= answerAsked
-	}
+	const known = answerNode | answerRouting | answerMessage | answerHost | answerAsked
 	if c.from != nil && parts&^known != 0 {
 		return fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
 	}
@@ -101,7 +95,7 @@ func (a *Answer) fields(c *coder, at level.Level) error {
 	codeOctet(c, "status", &a.Status)
 	codeOctet(c, "flags", &a.Flags)
 	if parts&answerNode != 0 {
-		a.Node.fields(c, at)
+		a.Node.fields(c)
 	}
 	if parts&answerRouting != 0 {
 		codeNumber(c, "routing version", &a.Routing)
@@ -127,7 +121,7 @@ func (a *Answer) fields(c *coder, at level.Level) error {
 func (l *loader) readAnswers(r *fieldReader) error {
 	for len(r.src) > 0 {
 		var a Answer
-		err := a.fields(&coder{from: r}, l.level)
+		err := a.fields(&coder{from: r})
 		if err == nil {
 			err = l.checkAnswer(&a)
 		}

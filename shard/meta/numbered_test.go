@@ -19,9 +19,6 @@ import (
 // grown is a machine of the level that has numbers.
 func grown(t testing.TB) *Machine {
 	t.Helper()
-	if level.Newest < NumbersLevel {
-		t.Skip("this build cannot follow the level that has numbers")
-	}
 	m := born(2)
 	h := host(1, "a")
 	h.Level = level.Newest
@@ -39,41 +36,31 @@ func by(client byte, number, since uint64, c Command) Command {
 	return c
 }
 
-// TestTheNumberOfANodesChangeBelongsToWhatItAsksFor: another change under it is refused, and carries nothing out. Below
-// the level of the rule it was answered as the first one was, where it was of the same kind.
-func TestTheNumberOfANodesChangeBelongsToWhatItAsksFor(t *testing.T) {
-	if level.Newest < numberOfOneRequest {
-		t.Skip("numbers of this build belong to no request")
-	}
+// TestNumberOfANodeChangeBelongsToOneRequest: another change under the number is refused and has no effect.
+func TestNumberOfANodeChangeBelongsToOneRequest(t *testing.T) {
 	changes := []Command{
 		create("/a", cfg(2000, 0)), create("/b", cfg(2000, 0)), create("/a", cfg(3000, 0)), alter("/a", cfg(2000, 0)),
 		{Kind: CmdNodeAlter, Path: "/a", Config: cfg(2000, 0), Expected: 1}, drop("/a"), drop("/b"),
 		{Kind: CmdNodeDrop, Path: "/a", Node: 1},
 	}
-	for _, at := range []level.Level{numberOfOneRequest - 1, numberOfOneRequest} {
-		m := grown(t)
-		for i, first := range changes {
-			first = by(1, uint64(i+1), m.NextAnswer(), first)
-			first.Level = at
-			answered := run(m, first)[0]
-			before := m.State()
-			for j, other := range changes {
-				other.Numbered, other.Level = first.Numbered, at
-				status := answered.Status
-				switch {
-				case i != j && at >= numberOfOneRequest:
-					status = protocol.StatusNumberReused
-				case other.Kind != first.Kind:
-					status = protocol.StatusBadRequest
-				}
-				if got := run(m, other)[0].Status; got != status {
-					t.Errorf("level %d, %v %s under the number of a %v of %s: %v, want %v", at, other.Kind, other.Path,
-						first.Kind, first.Path, got, status)
-				}
+	m := grown(t)
+	for i, first := range changes {
+		first = by(1, uint64(i+1), m.NextAnswer(), first)
+		answered := run(m, first)[0]
+		before := m.State()
+		for j, other := range changes {
+			other.Numbered, other.Level = first.Numbered, first.Level
+			status := answered.Status
+			if i != j {
+				status = protocol.StatusNumberReused
 			}
-			if !reflect.DeepEqual(before, m.State()) {
-				t.Errorf("what came under the number of change %d changed something", i)
+			if got := run(m, other)[0].Status; got != status {
+				t.Errorf("%v %s under the number of a %v of %s: %v, want %v", other.Kind, other.Path, first.Kind,
+					first.Path, got, status)
 			}
+		}
+		if !reflect.DeepEqual(before, m.State()) {
+			t.Errorf("what came under the number of change %d changed something", i)
 		}
 	}
 }
@@ -114,7 +101,7 @@ func TestNumbersAreOfOneClientAndOneCommand(t *testing.T) {
 	if got := run(m, by(2, 7, 1, create("/b", Config{})))[0]; got.Node.Path != "/b" {
 		t.Errorf("the number of another client: %+v", got)
 	}
-	if got := run(m, by(1, 7, 1, drop("/a")))[0]; got.Status != protocol.StatusBadRequest {
+	if got := run(m, by(1, 7, 1, drop("/a")))[0]; got.Status != protocol.StatusNumberReused {
 		t.Errorf("the number of another command: %+v", got)
 	}
 	for _, c := range []Command{by(0, 8, 1, drop("/a")), by(1, 0, 1, drop("/a"))} {
@@ -287,18 +274,15 @@ func playNumbers(t *testing.T, seed uint64, err mistake) error {
 
 // TestTheFormOfANumberIsFixed: the bytes stand in logs and snapshots on disk.
 func TestTheFormOfANumberIsFixed(t *testing.T) {
-	if level.Newest < NumbersLevel {
-		t.Skip("this build cannot follow the level that has numbers")
-	}
-	plain := Command{Kind: CmdNodeDrop, Path: "/a", Level: NumbersLevel}
+	plain := Command{Kind: CmdNodeDrop, Path: "/a", Level: level.First}
 	numbered := by(7, 300, 5, drop("/a"))
 	const client = "\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 	for want, c := range map[string]Command{
-		"\x04\x06\x03\x00" + "\x02/a\x00":                                plain,
-		"\x04\x19\x03\x01" + client + "\xac\x02" + "\x05" + "\x02/a\x00": numbered,
+		"\x01\x06\x03\x00" + "\x02/a\x00":                                plain,
+		"\x01\x19\x03\x01" + client + "\xac\x02" + "\x05" + "\x02/a\x00": numbered,
 	} {
 		src := encoded(t, &Batch{Commands: []Command{c}})
-		if got := string(src[18:]); got != want {
+		if got := string(src[19:]); got != want {
 			t.Errorf("%x, want %x", got, want)
 		}
 		var b Batch
@@ -306,7 +290,7 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 			t.Errorf("%+v came back as %+v, %v", c, b.Commands, err)
 		}
 	}
-	head := "\x02" + strings.Repeat("\x00", 16) + "\x01"
+	head := "\x01" + strings.Repeat("\x00", 16) + "\x01\x00"
 	for want, body := range map[string]string{
 		"a part that this build does not know": "\x03\x02\x02/a\x00",
 		"client: 16 bytes are needed":          "\x03\x01abc",
@@ -314,7 +298,7 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 		"number: the bytes end":                "\x03\x01" + client,
 	} {
 		var b Batch
-		src := head + "\x04" + string(rune(len(body))) + body
+		src := head + "\x01" + string(rune(len(body))) + body
 		err := DecodeBatch([]byte(src), &b, level.Newest)
 		if !errors.Is(err, ErrBatch) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%x: %v, want %q", body, err, want)
@@ -327,7 +311,7 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 		Client: ClientID{7}, Number: 300, Kind: CmdNodeCreate, Status: protocol.StatusNotFound, Flags: FlagExisted,
 		Routing: 3, Message: "no",
 	}
-	write := func(c *coder) { _ = a.fields(c, NumbersLevel) }
+	write := func(c *coder) { _ = a.fields(c) }
 	if got := string(appended(nil, write)); got != "\x06"+client+"\xac\x02\x01\x03\x01\x03\x02no" {
 		t.Errorf("%x", got)
 	}
@@ -358,7 +342,7 @@ func TestAnswersThatCannotBeAreRefused(t *testing.T) {
 	m := good()
 	mustEqual(t, copyOf(t, m), m)
 	src := saved(t, m)
-	part := bytes.Index(src, append([]byte{answerNode}, m.answers.kept[0].Client[:]...))
+	part := bytes.Index(src, append([]byte{answerNode | answerAsked}, m.answers.kept[0].Client[:]...))
 	src[part] = 1 << 6
 	err := refused(t, sealed(src), "a part that this build does not know")
 	if !errors.Is(err, ErrSnapshotNewer) {

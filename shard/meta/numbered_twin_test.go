@@ -16,7 +16,7 @@ func (t *twin) numbered(c *Command) answer {
 	switch {
 	case c.Level > t.level:
 		return failed(protocol.StatusUnsupported)
-	case t.stamp.Term != 0 && t.stamp.Term != t.term && c.Level >= 4 && c.Kind != CmdLead:
+	case t.stamp.Term != 0 && t.stamp.Term != t.term && c.Kind != CmdLead:
 		return failed(protocol.StatusUnavailable)
 	case n == Numbered{}:
 		return t.execute(c)
@@ -28,12 +28,8 @@ func (t *twin) numbered(c *Command) answer {
 		if a.command.Numbered.Client != n.Client || a.command.Numbered.Number != n.Number {
 			continue
 		}
-		if c.Level >= 6 && (a.command.Kind != c.Kind || a.command.Level >= 6 && a.command.Kind <= CmdNodeDrop &&
-			!asksFor(&a.command, c)) {
+		if a.command.Kind != c.Kind || a.command.Kind <= CmdNodeDrop && !asksFor(&a.command, c) {
 			return failed(protocol.StatusNumberReused)
-		}
-		if a.command.Kind != c.Kind {
-			return failed(protocol.StatusBadRequest)
 		}
 		a.flags = a.flags&FlagExisted | FlagRepeated
 		a.event = 0
@@ -92,7 +88,6 @@ func (co *commands) number(c Command, m *Machine) Command {
 	if co.r.IntN(20) == 0 {
 		lag = pick[uint64](co, 100, 9_999, 10_000, 10_001)
 	}
-	c.Level = max(c.Level, NumbersLevel)
 	c.Numbered = Numbered{
 		Client: ClientID{byte(1 + co.r.IntN(3))}, Number: uint64(len(co.sent)/2 + 1),
 		Since: m.answers.next - min(m.answers.next, lag),

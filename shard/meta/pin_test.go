@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/internal/form"
 	"github.com/signalbox/signalbox/shard/internal/form/formtest"
 )
@@ -53,22 +52,8 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 					return w.Data()
 				}})
 		default:
-			for at := max(level.First, commandLevel(kind)); at <= level.Newest; at++ {
-				forms = append(forms, plainForm(kind, at))
-			}
+			forms = append(forms, plainForm(kind))
 		}
-	}
-	var spread, tiers PolicySet
-	for _, f := range []formtest.Form{
-		{Name: "command 53 policy-set with replicas", Of: &spread, Later: []string{"From.Tier", "To.Tier"}},
-		{Name: "command 53 policy-set with a tier", Of: &tiers},
-	} {
-		f.Write = func() []byte {
-			w := form.Writer(nil)
-			f.Of.(*PolicySet).code(w)
-			return w.Data()
-		}
-		forms = append(forms, f)
 	}
 	origin := Command{Kind: CmdHostDrain, Request: &HostDrain{}}
 	forms = append(forms, formtest.Form{Name: "origin", Of: &origin, Unsaved: fieldsBut("Origin"),
@@ -77,9 +62,7 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 			origin.code(w)
 			return w.Data()
 		}})
-	for at := level.First; at <= level.Newest; at++ {
-		forms = append(forms, recordForms(at)...)
-	}
+	forms = append(forms, recordForms()...)
 	formtest.Check(t, "testdata/pins", forms...)
 }
 
@@ -100,38 +83,18 @@ func fieldsBut(named ...string) (list []string) {
 	return list
 }
 
-// after are the fields of a config, below a path, that came after a level.
-func after(at level.Level, path string) (list []string) {
-	for name, by := range map[string]level.Level{
-		"QuotaObjects": QuotaLevel, "QuotaBytes": QuotaLevel, "Asked": AskedLevel,
-		"LongestWaitMillis": LongestWaitLevel,
-	} {
-		if by > at {
-			list = append(list, path+name)
-		}
-	}
-	return list
-}
-
-func plainForm(kind CommandKind, at level.Level) formtest.Form {
+func plainForm(kind CommandKind) formtest.Form {
 	c := Command{}
 	saved := plainFields[kind]
-	if at >= NumbersLevel {
-		saved = append(slices.Clone(saved), "Numbered")
-	}
+	saved = append(slices.Clone(saved), "Numbered")
 	unsaved := fieldsBut(append(saved, "Kind", "Level")...)
-	if slices.Contains(saved, "Config") {
-		unsaved = append(unsaved, after(at, "Config.")...)
-	}
-	return formtest.Form{Name: fmt.Sprintf("command %d %v at level %d", kind, kind, at), Of: &c,
+	return formtest.Form{Name: fmt.Sprintf("command %d %v", kind, kind), Of: &c,
 		Unsaved: append(unsaved, "Kind", "Level"),
 		Write: func() []byte {
 			var body []byte
-			if at >= NumbersLevel {
-				body = appended(body, func(f *coder) { _ = c.Numbered.fields(f) })
-			}
+			body = appended(body, func(f *coder) { _ = c.Numbered.fields(f) })
 			c.Kind = kind
-			body, err := appendCommand(body, &c, at)
+			body, err := appendCommand(body, &c)
 			if err != nil {
 				panic(err)
 			}
@@ -144,8 +107,8 @@ func writing(fields func(*coder)) func() []byte {
 	return func() []byte { return appended(nil, fields) }
 }
 
-// recordForms are what a snapshot of a level is made of, but for what other packages save.
-func recordForms(at level.Level) []formtest.Form {
+// recordForms are what a snapshot is made of, but for what other packages save.
+func recordForms() []formtest.Form {
 	var (
 		node    Node
 		host    Host
@@ -154,25 +117,15 @@ func recordForms(at level.Level) []formtest.Form {
 		seen    HostSeen
 		kept    Answer
 	)
-	name := func(what string) string { return fmt.Sprintf("%s at level %d", what, at) }
 	forms := []formtest.Form{
-		{Name: name("node"), Of: &node, Write: writing(func(c *coder) { node.fields(c, at) }),
-			Unsaved: after(at, "Config.")},
-		{Name: name("host"), Of: &host, Write: writing(host.fields)},
-		{Name: name("dropped node"), Of: &dropped, Write: writing(dropped.fields)},
-		{Name: name("slot table"), Of: &routing, Write: writing(routing.fields)},
+		{Name: "node", Of: &node, Write: writing(node.fields)},
+		{Name: "host", Of: &host, Write: writing(host.fields)},
+		{Name: "dropped node", Of: &dropped, Write: writing(dropped.fields)},
+		{Name: "slot table", Of: &routing, Write: writing(routing.fields)},
 	}
-	if at >= NumbersLevel {
-		var later []string
-		if at < numberOfOneRequest {
-			later = []string{"Asked"}
-		}
-		forms = append(forms, formtest.Form{Name: name("answer"), Of: &kept, Later: later,
-			Write: writing(func(c *coder) { _ = kept.fields(c, at) }), Unsaved: after(at, "Node.Config.")})
-	}
-	if at >= TopologyLevel {
-		forms = append(forms, formtest.Form{Name: name("host that has seen"), Of: &seen,
-			Write: writing(seen.fields)})
-	}
+	forms = append(forms, formtest.Form{Name: "answer", Of: &kept,
+		Write: writing(func(c *coder) { _ = kept.fields(c) })})
+	forms = append(forms, formtest.Form{Name: "host that has seen", Of: &seen,
+		Write: writing(seen.fields)})
 	return forms
 }

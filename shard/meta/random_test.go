@@ -45,11 +45,11 @@ func (co *commands) config() Config {
 		c.AttachConsistency = pick[protocol.Consistency](co, 0, 1, 2)
 		c.RateLimiterCountersMode = pick[protocol.CountersMode](co, 0, 1, 2, 2, 2, 9)
 	}
-	if co.r.IntN(3) == 0 && level.Newest >= QuotaLevel {
+	if co.r.IntN(3) == 0 {
 		c.QuotaObjects = pick[uint64](co, 0, 1, 5, 1_000_000, 1_000_001)
 		c.QuotaBytes = pick[uint64](co, 0, 1<<20-1, 1<<20, 1<<30, 1<<40, 1<<40+1)
 	}
-	if c.QuotaObjects == 5 && level.Newest >= AskedLevel {
+	if c.QuotaObjects == 5 {
 		c.Asked = protocol.AskedConfig{
 			SelfCheckPeriodMillis: c.QuotaBytes, SessionGracePeriodMillis: c.SelfCheckPeriodMillis,
 			ReadConsistency: c.SessionGracePeriodMillis, AttachConsistency: c.QuotaObjects,
@@ -71,7 +71,7 @@ func (co *commands) id(m *Machine) shard.NodeID {
 
 // stamp is of the leader, now and then of another one, and mostly there is none.
 func (co *commands) stamp(m *Machine) clock.Stamp {
-	if m.level < StampLevel || m.clock.Term == 0 || co.r.IntN(20) > 0 {
+	if m.clock.Term == 0 || co.r.IntN(20) > 0 {
 		return clock.Stamp{}
 	}
 	s := clock.Stamp{Term: m.clock.Term, Elapsed: m.clock.Now - m.clock.Base + co.r.Uint64N(100)}
@@ -138,10 +138,7 @@ func (co *commands) one(m *Machine) Command {
 		case 0:
 			c = Command{Level: level.Newest + 1} // which no build may decode yet
 		case 3:
-			c = Command{Kind: CmdDigestTake}
-			if level.Newest >= StampLevel {
-				c = Command{Kind: CmdLead, Term: co.near(m.clock.Term), Level: StampLevel}
-			}
+			c = Command{Kind: CmdLead, Term: co.near(m.clock.Term)}
 		case 1:
 			c = Command{Kind: CmdClusterLevel, Raise: pick(co, level.Level(co.r.IntN(int(level.Newest)+1)),
 				level.Newest)}
@@ -149,10 +146,7 @@ func (co *commands) one(m *Machine) Command {
 			c = Command{Kind: pick(co, CmdDigestTake, CmdDigestCompare), Digest: co.r.Uint64()}
 		}
 	}
-	if needs := c.Config.level(); needs > level.First {
-		c.Level = needs
-	}
-	if m.level >= NumbersLevel && c.Kind != 0 && c.Kind <= CmdNodeDrop {
+	if c.Kind != 0 && c.Kind <= CmdNodeDrop {
 		return co.number(c, m)
 	}
 	return c
@@ -236,7 +230,7 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		}
 		w.remember(message)
 		seen[fmt.Sprint(c.Kind, " ", a.status, " ", a.flags)]++
-		if c.Config.level() > level.First {
+		if c.Config.QuotaObjects != 0 || c.Config.QuotaBytes != 0 {
 			seen[fmt.Sprint("quota ", a.status)]++
 		}
 		if c.Kind != 0 && stamp.Term == 0 {
@@ -278,29 +272,21 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		"routing-init SUCCESS 2", "routing-init SUCCESS 1", "routing-init PRECONDITION_FAILED 0",
 		"slots-assign SUCCESS 2", "slots-assign SUCCESS 1", "slots-assign PRECONDITION_FAILED 0",
 	}
-	if level.Newest >= NumbersLevel {
-		ends = append(ends, "node-create SUCCESS 4", "node-create SUCCESS 5", "node-alter SUCCESS 4",
-			"node-alter NOT_FOUND 4", "node-drop SUCCESS 4", "node-create STALE 0", "node-drop STALE 0")
+	ends = append(ends, "node-create SUCCESS 4", "node-create SUCCESS 5", "node-alter SUCCESS 4",
+		"node-alter NOT_FOUND 4", "node-drop SUCCESS 4", "node-create STALE 0", "node-drop STALE 0")
+	ends = append(ends, "node-create NUMBER_REUSED 0", "node-alter NUMBER_REUSED 0", "node-drop NUMBER_REUSED 0")
+	ends = append(ends, "lead SUCCESS 0", "lead STALE 0", "node-create UNAVAILABLE 0",
+		"host-seen UNAVAILABLE 0")
+	if s := m.State(); s.Term < 10 || s.Now < s.TimeBase || s.TimeBase == 0 {
+		t.Errorf("term %d began at %d, and it is %d", s.Term, s.TimeBase, s.Now)
 	}
-	if level.Newest >= numberOfOneRequest {
-		ends = append(ends, "node-create NUMBER_REUSED 0", "node-alter NUMBER_REUSED 0", "node-drop NUMBER_REUSED 0")
-	}
-	if level.Newest >= StampLevel {
-		ends = append(ends, "lead SUCCESS 0", "lead STALE 0", "lead UNSUPPORTED 0", "node-create UNAVAILABLE 0",
-			"host-seen UNAVAILABLE 0")
-		if s := m.State(); s.Term < 10 || s.Now < s.TimeBase || s.TimeBase == 0 {
-			t.Errorf("term %d began at %d, and it is %d", s.Term, s.TimeBase, s.Now)
-		}
-	}
-	if level.Newest >= QuotaLevel {
-		ends = append(ends, "quota SUCCESS", "quota UNSUPPORTED", "quota BAD_REQUEST")
-	}
+	ends = append(ends, "quota SUCCESS", "quota BAD_REQUEST")
 	for _, k := range ends {
 		if seen[k] == 0 {
 			t.Errorf("no command ended as %q: the test shows less than it should", k)
 		}
 	}
-	if n := len(w.answered); n < MaxAnswers+1000 && level.Newest >= NumbersLevel {
+	if n := len(w.answered); n < MaxAnswers+1000 {
 		t.Errorf("%d numbered commands were answered: hardly an answer was forgotten", n)
 	}
 	t.Logf("%v", seen)

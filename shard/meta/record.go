@@ -2,29 +2,21 @@ package meta
 
 import (
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // The records of snapshots; some parts of records are parts of commands too. A record ends with its last field, so
 // records stand one behind the other.
 
-// fields codes a config in the form of the level of a command or a snapshot.
-func (c *Config) fields(f *coder, at level.Level) {
+func (c *Config) fields(f *coder) {
 	codeNumber(f, "self_check_period_ms", &c.SelfCheckPeriodMillis)
 	codeNumber(f, "session_grace_period_ms", &c.SessionGracePeriodMillis)
 	codeOctet(f, "read_consistency", &c.ReadConsistency)
 	codeOctet(f, "attach_consistency", &c.AttachConsistency)
 	codeOctet(f, "rate_limiter_counters_mode", &c.RateLimiterCountersMode)
-	if at >= QuotaLevel {
-		codeNumber(f, "quota_objects", &c.QuotaObjects)
-		codeNumber(f, "quota_bytes", &c.QuotaBytes)
-	}
-	if at >= AskedLevel {
-		codeAsked(f, &c.Asked)
-	}
-	if at >= LongestWaitLevel {
-		codeNumber(f, "longest_wait_ms", &c.LongestWaitMillis)
-	}
+	codeNumber(f, "quota_objects", &c.QuotaObjects)
+	codeNumber(f, "quota_bytes", &c.QuotaBytes)
+	codeAsked(f, &c.Asked)
+	codeNumber(f, "longest_wait_ms", &c.LongestWaitMillis)
 }
 
 // askedFields are the numbers, in the order of their form.
@@ -56,10 +48,10 @@ func codeAsked(c *coder, a *protocol.AskedConfig) {
 	}
 }
 
-func (n *Node) fields(c *coder, at level.Level) {
+func (n *Node) fields(c *coder) {
 	c.text("path", &n.Path)
 	codeNumber(c, "id", &n.ID)
-	n.Config.fields(c, at)
+	n.Config.fields(c)
 	codeNumber(c, "config version", &n.Version)
 	codeNumber(c, "timing since", &n.Timing.Since)
 	codeNumber(c, "grace floor", &n.Timing.GraceFloorMillis)
@@ -84,17 +76,12 @@ func (h *Host) registered(c *coder) {
 	c.text("host version", &h.Version)
 }
 
-// fieldsBeforeLevel codes the record of a host as snapshots of before the levels have it.
-func (h *Host) fieldsBeforeLevel(c *coder) {
+func (h *Host) fields(c *coder) {
 	h.registered(c)
 	codeOctet(c, "current state", &h.Current)
 	codeOctet(c, "target state", &h.Target)
 	codeNumber(c, "changed", &h.Changed)
 	codeNumber(c, "seen", &h.Seen)
-}
-
-func (h *Host) fields(c *coder) {
-	h.fieldsBeforeLevel(c)
 	codeOctet(c, "level", &h.Level)
 }
 

@@ -42,10 +42,6 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if next.level < TopologyLevel {
-		return nil, fmt.Errorf("meta: the state is of feature level %d, and a cluster can be made of one of %d and "+
-			"above: finish the upgrade of its hosts first", next.level, TopologyLevel)
-	}
 	next.raise(r.Jump.Others)
 	next.dropping.entries = nil
 	next.clock = clock.Clock{Now: next.clock.Now, Base: next.clock.Now}
@@ -63,9 +59,6 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 		return nil, err
 	}
 	if r.DropRights {
-		if next.level < RightsLevel {
-			return nil, fmt.Errorf("meta: the state is of feature level %d, which has no rights to drop", next.level)
-		}
 		if next.rights, err = next.rights.Closed(r.Wall, r.By); err != nil {
 			return nil, fmt.Errorf("meta: drop the rights: %w", err)
 		}

@@ -127,13 +127,6 @@ func TestRegenerationBeforeTheHostsAreFounded(t *testing.T) {
 	}
 }
 
-// TestNoRegenerationOfALowLevel: what cannot be kept on record is not begun.
-func TestNoRegenerationOfALowLevel(t *testing.T) {
-	if _, err := born(2).Regenerate(regeneration(1)); err == nil {
-		t.Error("a cluster of level 1 has a generation")
-	}
-}
-
 // TestACommandOfBeforeIsNotCarriedOutAgain: what became of a command after the state is not known, so it is refused.
 func TestACommandOfBeforeIsNotCarriedOutAgain(t *testing.T) {
 	old := founded(t, "a")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	kind "github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/internal/form"
@@ -14,9 +13,6 @@ import (
 
 // The requests about rights. The proposing host checks whether the asking principal may make the change. It names the
 // revision of the rights that it has checked; if the rights have changed since, the machine refuses the request.
-
-// RightsLevel is the level from which the machine keeps rights.
-var RightsLevel = level.Of(level.MetaRecord, "State.Rights")
 
 // Rights returns the book of all rights, which never changes.
 func (m *Machine) Rights() *rights.Book {

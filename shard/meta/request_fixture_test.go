@@ -26,9 +26,6 @@ type cluster struct {
 // registered has data shards 1 and 2 and hosts of these names, ids from 1 on, that have registered.
 func registered(t testing.TB, names ...string) *cluster {
 	t.Helper()
-	if level.Newest < TopologyLevel {
-		t.Skip("this build cannot follow the level that has the records of hosts")
-	}
 	c := &cluster{TB: t, Machine: born(2)}
 	for i, name := range names {
 		h := host(shard.HostID(i+1), name)
@@ -240,9 +237,7 @@ func furnishedTopology(t testing.TB) *cluster {
 	c.done(&ReplicasKnown{Term: 7, Shard: 1, Change: 3, Members: votersOf(1, 2)})
 	c.done(&ShardTransfer{Shard: 1, Host: "b"})
 	c.done(tokenOf("ci", rights.Grant{Role: "write", Path: "/prod"}))
-	if level.Newest >= GroupLevel {
-		counters := shard.Counters{LastOrder: 2, LastRevision: 3}
-		c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: counters}}})
-	}
+	counters := shard.Counters{LastOrder: 2, LastRevision: 3}
+	c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: counters}}})
 	return c
 }

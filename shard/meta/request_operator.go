@@ -133,23 +133,7 @@ type PolicySet struct{ From, To kind.Policy }
 func (ps *PolicySet) code(c *form.Coder) {
 	c.Fields(ps.From.Fields)
 	c.Fields(ps.To.Fields)
-	if c.Reading() && len(c.Data()) > 0 || !c.Reading() && (ps.spreads() || ps.tiers()) {
-		c.Fields(ps.From.PlaceFields)
-		c.Fields(ps.To.PlaceFields)
-		if c.Reading() && len(c.Data()) > 0 || !c.Reading() && ps.tiers() {
-			c.Fields(ps.From.TierFields)
-			c.Fields(ps.To.TierFields)
-			c.Must(ps.tiers(), "neither policy has a tier")
-		}
-		c.Must(ps.spreads() || ps.tiers(), "both policies place shards on every host")
-	}
 }
-
-// spreads reports whether one of the policies places shards on a part of the hosts.
-func (ps *PolicySet) spreads() bool { return ps.From.Replicas != 0 || ps.To.Replicas != 0 }
-
-// tiers reports whether one of the policies has a tier.
-func (ps *PolicySet) tiers() bool { return ps.From.Tier != "" || ps.To.Tier != "" }
 
 func (ps *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.SetPolicy(at, ps.From, ps.To)

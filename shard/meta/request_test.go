@@ -234,7 +234,7 @@ func ExampleNewCommand() {
 	data, err := AppendBatch(nil, &Batch{Stamp: clock.Stamp{Term: 3, Elapsed: 40}, Commands: []Command{c}})
 	fmt.Println(c.Kind, LevelOf(&c), len(data), err)
 	// Output:
-	// host-drain 4 54 <nil>
+	// host-drain 1 54 <nil>
 }
 
 // TestWhatWasDoneForAReasonIsWrittenDown: with its reason, and only through hosts on record.

@@ -39,7 +39,6 @@ func (m *Machine) Restore(r io.Reader) error {
 type loader struct {
 	content
 	r       io.Reader
-	format  uint32
 	block   int // number of blocks read
 	payload []byte
 	pieces  pieces
@@ -58,8 +57,7 @@ func (l *loader) load() error {
 		}
 		single := kind == blockCounters || kind == blockRouting || kind == blockEnd
 		switch {
-		case kind == 0 || kind > blockRights || kind == blockAnswers && l.level < NumbersLevel ||
-			kind >= blockTopology && l.level < TopologyLevel:
+		case kind == 0 || kind > blockRights:
 			err = fmt.Errorf("its kind %d is unknown", kind)
 		case kind.place() < last.place() || kind == last && single,
 			last < blockCounters && kind != blockCounters,
@@ -72,7 +70,7 @@ func (l *loader) load() error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("block %d: %w", l.block, level.CheckForm(l.level, err))
+			return fmt.Errorf("block %d: %w", l.block, err)
 		}
 		if last = kind; kind == blockEnd {
 			return nil
@@ -96,10 +94,9 @@ func (l *loader) head() error {
 	if format > snapshotFormat {
 		return fmt.Errorf("%w: its format is %d, known up to %d", ErrSnapshotNewer, format, snapshotFormat)
 	}
-	if format < formatBeforeLevel {
-		return fmt.Errorf("its format %d is not known any more: use the version that wrote it", format)
+	if format == 0 {
+		return errors.New("its format is 0")
 	}
-	l.format = format
 	return nil
 }
 
@@ -131,9 +128,6 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 	case blockCounters:
 		l.version = r.number("version")
 		l.lastNode = shard.NodeID(r.number("last node id"))
-		if l.format == formatBeforeLevel {
-			return nil
-		}
 		l.level = level.Level(r.octet("level"))
 		switch {
 		case r.err == nil && l.level == 0:
@@ -141,16 +135,13 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 		case l.level > level.Newest:
 			return fmt.Errorf("%w: it is of level %d, and this build can follow up to level %d", ErrSnapshotNewer,
 				l.level, level.Newest)
-		case l.level >= NumbersLevel:
-			if l.answers.next = r.number("next answer"); r.err == nil && l.answers.next == 0 {
-				return errors.New("the places of answers begin with 1")
-			}
 		}
-		if l.level >= StampLevel {
-			l.clock.Term, l.clock.Now, l.clock.Base = r.number("term"), r.number("time"), r.number("base of the term")
-			if l.clock.Base > l.clock.Now {
-				return errors.New("the term begins after its time")
-			}
+		if l.answers.next = r.number("next answer"); r.err == nil && l.answers.next == 0 {
+			return errors.New("the places of answers begin with 1")
+		}
+		l.clock.Term, l.clock.Now, l.clock.Base = r.number("term"), r.number("time"), r.number("base of the term")
+		if l.clock.Base > l.clock.Now {
+			return errors.New("the term begins after its time")
 		}
 		return nil
 	case blockRouting:
@@ -160,13 +151,9 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 		}
 		return l.routing.check(l.version)
 	case blockHosts:
-		if l.format == formatBeforeLevel {
-			return readRecords(r, &l.hosts, "host", (*Host).fieldsBeforeLevel, l.checkHost)
-		}
 		return readRecords(r, &l.hosts, "host", (*Host).fields, l.checkHost)
 	case blockNodes:
-		fields := func(n *Node, c *coder) { n.fields(c, l.level) }
-		return readRecords(r, &l.byPath, "node", fields, l.checkNode)
+		return readRecords(r, &l.byPath, "node", (*Node).fields, l.checkNode)
 	case blockDropping:
 		return readRecords(r, &l.dropping, "dropped node", (*Dropped).fields, l.checkDropped)
 	case blockAnswers:
@@ -217,16 +204,14 @@ func (l *loader) finish(r *fieldReader) error {
 		{"hosts", len(l.hosts.entries)},
 		{"nodes", len(l.byPath.entries)},
 		{"dropped nodes", len(l.dropping.entries)},
-	}
-	if l.level >= NumbersLevel {
-		counts = append(counts, count{"answers", len(l.answers.kept)})
+		{"answers", len(l.answers.kept)},
 	}
 	for _, c := range counts {
 		if n := r.number(c.name); r.err == nil && n != uint64(c.have) {
 			return fmt.Errorf("it counts %d %s where %d came", n, c.name, c.have)
 		}
 	}
-	if l.level >= TopologyLevel && r.err == nil {
+	if r.err == nil {
 		if err := l.readTopologyCounts(r); err != nil {
 			return err
 		}

@@ -26,11 +26,10 @@ import (
 // report a snapshot as too new.
 const (
 	snapshotMagic = "SBX-META"
-	// snapshotFormat is 3 since the counters and the hosts have a level. A field of a later level stands only in the
-	// records of clusters of the level, and needs no new format.
-	snapshotFormat    = 3
-	formatBeforeLevel = 2
-	headBytes         = len(snapshotMagic) + 8
+	// snapshotFormat is the version of this form. A field of a later level stands only in the records of clusters of
+	// the level, and needs no new format.
+	snapshotFormat = 1
+	headBytes      = len(snapshotMagic) + 8
 
 	blockHeadBytes = 5
 	// blockTarget is the size at which a block of records is closed; maxBlock is the largest block for a reader.
@@ -47,15 +46,15 @@ const (
 	blockNodes    blockKind = 4
 	blockDropping blockKind = 5
 	blockEnd      blockKind = 6
-	blockAnswers  blockKind = 7 // from NumbersLevel on
+	blockAnswers  blockKind = 7
 
-	// From TopologyLevel on, once the hosts are founded: the records of hosts and the plan in pieces, and the
+	// Once the hosts are founded: the records of hosts and the plan in pieces, and the
 	// versions that hosts have seen.
 	blockTopology blockKind = 8
 	blockPlan     blockKind = 9
 	blockSeen     blockKind = 10
 
-	// From RightsLevel on, after the first change of rights: the book of rights, in pieces.
+	// After the first change of rights: the book of rights, in pieces.
 	blockRights blockKind = 11
 )
 
@@ -137,9 +136,9 @@ func (f *frozen) save(b *blockWriter) error {
 	b.buf = appended(b.buf, f.routing.fields)
 	b.close()
 	saveRecords(b, blockHosts, f.hosts, (*Host).fields)
-	saveRecords(b, blockNodes, f.nodes, func(n *Node, c *coder) { n.fields(c, f.level) })
+	saveRecords(b, blockNodes, f.nodes, (*Node).fields)
 	saveRecords(b, blockDropping, f.dropping, (*Dropped).fields)
-	saveRecords(b, blockAnswers, f.answers, func(a *Answer, c *coder) { _ = a.fields(c, f.level) })
+	saveRecords(b, blockAnswers, f.answers, func(a *Answer, c *coder) { _ = a.fields(c) })
 	f.topology.save(b)
 	if f.rights.Revision() > 0 {
 		savePieces(b, blockRights, f.rights.Save(nil))
@@ -154,28 +153,18 @@ func (f *frozen) appendCounters(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, f.version)
 	dst = binary.AppendUvarint(dst, uint64(f.lastNode))
 	dst = append(dst, byte(f.level))
-	if f.level >= NumbersLevel {
-		dst = binary.AppendUvarint(dst, f.next)
-	}
-	if f.level >= StampLevel {
-		dst = binary.AppendUvarint(dst, f.clock.Term)
-		dst = binary.AppendUvarint(dst, f.clock.Now)
-		dst = binary.AppendUvarint(dst, f.clock.Base)
-	}
-	return dst
+	dst = binary.AppendUvarint(dst, f.next)
+	dst = binary.AppendUvarint(dst, f.clock.Term)
+	dst = binary.AppendUvarint(dst, f.clock.Now)
+	return binary.AppendUvarint(dst, f.clock.Base)
 }
 
 func (f *frozen) appendCounts(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(f.hosts)))
 	dst = binary.AppendUvarint(dst, uint64(len(f.nodes)))
 	dst = binary.AppendUvarint(dst, uint64(len(f.dropping)))
-	if f.level >= NumbersLevel {
-		dst = binary.AppendUvarint(dst, uint64(len(f.answers)))
-	}
-	if f.level >= TopologyLevel {
-		dst = f.topology.appendCounts(dst)
-	}
-	return dst
+	dst = binary.AppendUvarint(dst, uint64(len(f.answers)))
+	return f.topology.appendCounts(dst)
 }
 
 func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *coder)) {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/signalbox/signalbox/protocol/level"
 )
 
 var writeSnapshot = flag.Bool("snapshot.write", false,
@@ -37,23 +35,5 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	}
 	if s := m.State(); len(s.Nodes) < 2 || len(s.Hosts) < 2 || len(s.Dropping) < 1 {
 		t.Error("there is little in the file")
-	}
-}
-
-// TestSnapshotsOfEarlierFormatsAreRead: a format that was written once stays readable: hosts of before the levels left
-// snapshots behind.
-func TestSnapshotsOfEarlierFormatsAreRead(t *testing.T) {
-	for format := formatBeforeLevel; format < snapshotFormat; format++ {
-		file, err := os.ReadFile(filepath.Join("testdata", "snapshots", fmt.Sprint("format", format)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := New()
-		if err := m.Restore(bytes.NewReader(file)); err != nil {
-			t.Fatalf("format %d: %v", format, err)
-		}
-		if s := m.State(); s.Level != level.First || len(s.Hosts) < 2 || s.Hosts[0].Level != 0 {
-			t.Errorf("format %d: level %d, hosts %+v", format, s.Level, s.Hosts)
-		}
 	}
 }

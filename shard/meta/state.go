@@ -63,9 +63,9 @@ func (f *frozen) digest() uint64 {
 	d := xxhash.New()
 	_, _ = d.Write(appended(f.appendCounts(f.appendCounters(nil)), f.routing.fields))
 	digestRecords(d, f.hosts, (*Host).fields)
-	digestRecords(d, f.nodes, func(n *Node, c *coder) { n.fields(c, f.level) })
+	digestRecords(d, f.nodes, (*Node).fields)
 	digestRecords(d, f.dropping, (*Dropped).fields)
-	digestRecords(d, f.answers, func(a *Answer, c *coder) { _ = a.fields(c, f.level) })
+	digestRecords(d, f.answers, func(a *Answer, c *coder) { _ = a.fields(c) })
 	rest := f.topology.appendDigested(nil)
 	if f.rights.Revision() > 0 {
 		rest = f.rights.Save(rest)

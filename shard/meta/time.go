@@ -23,7 +23,7 @@ func (m *Machine) isUntimed(c *Command) bool { return c.Request != nil && m.stam
 // isLate reports whether a command comes from a leader whose term is over, or has not begun. The time of the shard is
 // not the time of the command's proposal then.
 func (m *Machine) isLate(c *Command) bool {
-	return m.stamp.Term != 0 && m.stamp.Term != m.clock.Term && c.Kind != CmdLead && c.Level >= StampLevel
+	return m.stamp.Term != 0 && m.stamp.Term != m.clock.Term && c.Kind != CmdLead
 }
 
 func (m *Machine) lead(c *Command) {

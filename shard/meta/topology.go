@@ -2,17 +2,12 @@ package meta
 
 import (
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
 )
-
-// TopologyLevel is the level from which the machine has the records of hosts, their plan, and the commands on both.
-var TopologyLevel = max(level.Of(level.MetaRecord, "State.Records"), level.Of(level.MetaRecord, "State.Plan"),
-	level.Of(level.MetaRecord, "State.Seen"))
 
 // planConfig is one config for all machines, so that equal plans are equal to the last pointer.
 var planConfig = governor.Config()

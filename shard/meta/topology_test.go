@@ -61,9 +61,6 @@ func TestFoundingChangesNothingThatReadersSee(t *testing.T) {
 }
 
 func TestFoundingNamesAllThatHaveRegistered(t *testing.T) {
-	if level.Newest < TopologyLevel {
-		t.Skip("this build cannot follow the level that has the records of hosts")
-	}
 	for words, change := range map[string]func(c *cluster, r *HostsFound){
 		"host c has registered and is not named": func(_ *cluster, r *HostsFound) { r.Founders = r.Founders[:2] },
 		"4 hosts are named, and 3 have registered": func(_ *cluster, r *HostsFound) {
@@ -213,34 +210,30 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestASnapshotOfTheHostsIsWhatItWas reads snapshots of all levels, and writes that of the newest again. Until the
-// level is released its file may be written anew, with -snapshot.write.
+// TestASnapshotOfTheHostsIsWhatItWas reads a snapshot with hosts and writes it again. Until the release its file may be
+// written anew, with -snapshot.write.
 func TestASnapshotOfTheHostsIsWhatItWas(t *testing.T) {
 	c := furnishedTopology(t)
-	path := filepath.Join("testdata", "snapshots", fmt.Sprint("level", level.Newest))
+	path := filepath.Join("testdata", "snapshots", "hosts")
 	if *writeSnapshot {
 		if err := os.WriteFile(path, saved(t, c.Machine), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for at := TopologyLevel; at <= level.Newest; at++ {
-		want, err := os.ReadFile(filepath.Join("testdata", "snapshots", fmt.Sprint("level", at)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := New()
-		if err := m.Restore(bytes.NewReader(want)); err != nil {
-			t.Fatalf("a snapshot of level %d cannot be read any more: %v", at, err)
-		}
-		if got := saved(t, m); !bytes.Equal(got, want) {
-			t.Errorf("a snapshot of level %d has other bytes now", at)
-		}
-		if s := m.State(); s.Level != at || len(s.Records.Hosts()) != 4 || len(s.Plan.Steps()) != 1 ||
-			len(s.Seen) != 2 || len(s.Plan.Backoffs()) != 1 || len(s.Records.Tokens()) != 1 {
-			t.Errorf("level %d: there is little in the file: %+v", at, s)
-		}
-		if at == level.Newest {
-			mustEqual(t, m, c.Machine)
-		}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	m := New()
+	if err := m.Restore(bytes.NewReader(want)); err != nil {
+		t.Fatalf("the snapshot cannot be read any more: %v", err)
+	}
+	if got := saved(t, m); !bytes.Equal(got, want) {
+		t.Error("the snapshot has other bytes now")
+	}
+	if s := m.State(); len(s.Records.Hosts()) != 4 || len(s.Plan.Steps()) != 1 || len(s.Seen) != 2 ||
+		len(s.Plan.Backoffs()) != 1 || len(s.Records.Tokens()) != 1 {
+		t.Errorf("there is little in the file: %+v", s)
+	}
+	mustEqual(t, m, c.Machine)
 }

@@ -342,7 +342,7 @@ func (t *twin) register(c *Command) answer {
 			return failed(protocol.StatusPreconditionFailed)
 		}
 	}
-	if t.level > level.First && h.Level < t.level {
+	if h.Level < t.level {
 		return failed(protocol.StatusPreconditionFailed)
 	}
 	h.Current, h.Target = protocol.HostOnline, protocol.HostOnline

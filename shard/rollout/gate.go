@@ -43,7 +43,7 @@ func (r *Rollout) Judge(at At, g kind.Judgement) Answer {
 		r.run(at, false)
 		return Answer{Seq: t.Seq, Generation: t.Generation}
 	}
-	if at.KeepVerdicts && g.Verdict.Result == kind.GatePending && gate.Verdict != kind.GatePending {
+	if g.Verdict.Result == kind.GatePending && gate.Verdict != kind.GatePending {
 		return refuse(protocol.StatusPreconditionFailed, "the gate %s of %s is %v for version %d: take that back by "+
 			"inconclusive, or by failed", g.Gate, g.Location, gate.Verdict, g.Seq)
 	}

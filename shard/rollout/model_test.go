@@ -24,7 +24,6 @@ type model struct {
 	ticket     [2]uint64 // number and source
 	asked      uint64
 	paused     bool
-	keeps      bool // verdicts, as from level 6 on
 	halted     kind.HaltReason
 	haltedIn   string
 	resumed    uint64
@@ -323,7 +322,7 @@ func (m *model) judge(g kind.Judgement) protocol.Status {
 	if l.verdicts[g.Gate] == g.Verdict.Result {
 		return protocol.StatusSuccess
 	}
-	if m.keeps && g.Verdict.Result == kind.GatePending {
+	if g.Verdict.Result == kind.GatePending {
 		return protocol.StatusPreconditionFailed
 	}
 	l.verdicts[g.Gate] = g.Verdict.Result

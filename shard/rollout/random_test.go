@@ -63,7 +63,6 @@ type random struct {
 	tally     map[string]int
 	watched   bool
 	alone     bool
-	keeps     bool            // verdicts, as from level 6 on
 	shown     map[string]part // what watches saw last
 	last      string
 }
@@ -72,7 +71,6 @@ type random struct {
 func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) error {
 	ra := &random{
 		Rand: rand.New(rand.NewPCG(seed, 7)), tally: tally, now: 1000, watched: seed%8 == 0 && !alone, alone: alone,
-		keeps: seed%2 == 0,
 	}
 	spec := ra.spec()
 	var a Answer
@@ -80,7 +78,7 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 	if a.Status != protocol.StatusSuccess {
 		return fmt.Errorf("spec %+v: %s", spec, a.Text)
 	}
-	ra.model = &model{planted: planted, now: ra.now, keeps: ra.keeps}
+	ra.model = &model{planted: planted, now: ra.now}
 	ra.model.alter(spec)
 	for id := range uint64(8) {
 		ra.instances = append(ra.instances, &Instance{ID: id + 1})
@@ -96,7 +94,7 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 func (ra *random) at() At {
 	ra.out.Reset()
 	ra.revision++
-	return At{Now: ra.now, Wall: wallAt(ra.now), Revision: ra.revision, Out: &ra.out, KeepVerdicts: ra.keeps}
+	return At{Now: ra.now, Wall: wallAt(ra.now), Revision: ra.revision, Out: &ra.out}
 }
 
 // wallAt is what the wall clock says at a time of the shard.

@@ -45,9 +45,6 @@ type At struct {
 	Wall uint64
 	// Revision is the revision of the changes of the command.
 	Revision uint64
-	// KeepVerdicts: a pending verdict takes back no verdict. In commands of earlier levels a pending verdict replaces a
-	// verdict.
-	KeepVerdicts bool
 	// Out gets the effects of the command.
 	Out *Effects
 	// Room, if not nil, is asked before the first change of a command that brings more bytes.

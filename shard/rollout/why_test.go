@@ -130,34 +130,24 @@ func TestDryRunOfWhatStandsStill(t *testing.T) {
 }
 
 // TestAPendingVerdictTakesNothingBack: a checker that says it has taken a target up does not undo a verdict that was
-// given meanwhile. Below level 6 it did.
+// given meanwhile.
 func TestAPendingVerdictTakesNothingBack(t *testing.T) {
-	for _, keeps := range []bool{true, false} {
-		s := play(t, "spec sas gates=sas:errors\npublish\nleader a.sas\nsource 1")
-		at := func() At {
-			a := s.at()
-			a.KeepVerdicts = keeps
-			return a
+	s := play(t, "spec sas gates=sas:errors\npublish\nleader a.sas\nsource 1")
+	verdict := func(v kind.Result) Answer {
+		return s.Judge(s.at(), kind.Judgement{Location: "sas", Gate: "errors", Seq: 1,
+			Verdict: kind.Verdict{Result: v}, By: v.String()})
+	}
+	for _, v := range []kind.Result{kind.GatePending, kind.GatePassed} {
+		if a := verdict(v); a.Status != protocol.StatusSuccess {
+			t.Fatalf("%v: %+v", v, a)
 		}
-		verdict := func(v kind.Result) Answer {
-			return s.Judge(at(), kind.Judgement{Location: "sas", Gate: "errors", Seq: 1,
-				Verdict: kind.Verdict{Result: v}, By: v.String()})
-		}
-		for _, v := range []kind.Result{kind.GatePending, kind.GatePassed} {
-			if a := verdict(v); a.Status != protocol.StatusSuccess {
-				t.Fatalf("%v: %+v", v, a)
-			}
-		}
-		want, stays := protocol.StatusSuccess, kind.GatePending
-		if keeps {
-			want, stays = protocol.StatusPreconditionFailed, kind.GatePassed
-		}
-		if a := verdict(kind.GatePending); a.Status != want || s.Find("sas").Gates[0].Verdict != stays {
-			t.Errorf("keeping %v: %+v, the gate is %v", keeps, a, s.Find("sas").Gates[0].Verdict)
-		}
-		if a := verdict(kind.GateInconclusive); a.Status != protocol.StatusSuccess {
-			t.Errorf("taken back: %+v", a)
-		}
+	}
+	a, got := verdict(kind.GatePending), s.Find("sas").Gates[0].Verdict
+	if a.Status != protocol.StatusPreconditionFailed || got != kind.GatePassed {
+		t.Errorf("%+v, the gate is %v", a, got)
+	}
+	if a := verdict(kind.GateInconclusive); a.Status != protocol.StatusSuccess {
+		t.Errorf("taken back: %+v", a)
 	}
 }
 

@@ -6,17 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // stage is a cluster in memory of one data shard, with a client.
@@ -29,9 +26,6 @@ type stage struct {
 // play runs a test on a cluster of so many hosts, in a bubble of time.
 func play(t *testing.T, hosts int, test func(s *stage), options ...servertest.Option) {
 	t.Helper()
-	if level.Newest < meta.QuotaLevel {
-		t.Skip("this build cannot follow the level that has quotas")
-	}
 	synctest.Test(t, func(t *testing.T) {
 		cluster := servertest.Start(t, append(options, servertest.Hosts(hosts))...)
 		c, err := client.Open(t.Context(), cluster.Addresses(), client.WithDialer(cluster.Dial))
@@ -266,43 +260,6 @@ func TestTheQuotaOfAShardIsThatOfItsLeader(t *testing.T) {
 			}
 		}
 	}, servertest.Config(objects))
-}
-
-func TestNothingIsRefusedByQuotaBelowItsLevel(t *testing.T) {
-	var upgraded atomic.Bool
-	old := func(c *server.Config) {
-		c.ShardObjects = 1
-		if c.ID == 3 && !upgraded.Load() {
-			c.Level = meta.QuotaLevel - 1
-		}
-	}
-	play(t, 3, func(s *stage) {
-		_, err := s.client.CreateNode(s.Context(), "/jobs", client.NodeConfig{QuotaObjects: 1})
-		if !errors.Is(err, client.ErrUnsupported) || !strings.Contains(err.Error(), "host host-3") {
-			s.Fatalf("a quota below level %d: %v", meta.QuotaLevel, err)
-		}
-		n := s.node("/jobs", client.NodeConfig{})
-		_, err = s.client.AlterNode(s.Context(), "/jobs", client.NodeConfig{QuotaBytes: 1 << 20})
-		if !errors.Is(err, client.ErrUnsupported) {
-			s.Fatalf("a quota below level %d: %v", meta.QuotaLevel, err)
-		}
-		for i := range 10 {
-			s.must(n.Create(s.Context(), fmt.Sprint(i), 1, nil))
-		}
-		if got := s.cluster.Host(s.cluster.Leader(1)).Usage(1, 0); got.ObjectLimit != shard.DefaultShardObjects {
-			s.Errorf("the shard has the quotas %+v", got)
-		}
-		// The last host follows: what came with the level is there moments later.
-		s.cluster.Stop(3)
-		upgraded.Store(true)
-		s.must(s.cluster.Restart(3))
-		s.await("the quota of the shard", func() bool {
-			leader := s.cluster.Leader(1)
-			return leader != 0 && s.cluster.Host(leader).Usage(1, 0).ObjectLimit == 1
-		})
-		s.refused(n.Create(s.Context(), "more", 1, nil), client.QuotaShardObjects)
-		s.alter("/jobs", client.NodeConfig{QuotaBytes: 1 << 20})
-	}, servertest.Config(old))
 }
 
 // TestAChangeThatIsSentAgainIsNotRefused: it has its answer under its number, whatever the quota says.

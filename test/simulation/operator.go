@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"
 )
@@ -69,11 +68,8 @@ func (w *world) destroy(ctx context.Context, c *client.Client, random *rand.Rand
 // makeNode creates a node that none but this operator knows, and alters it. Each change takes effect once: the node did
 // not exist, and its config has the version that the creation gave it.
 func (w *world) makeNode(ctx context.Context, c *client.Client, name string) bool {
-	numbered := w.hasNumbers()
-	if numbered { // where the client knows it too, which it does after an answer
-		_, err := c.CreateNode(ctx, path, w.plan.Node)
-		numbered = err == nil
-	}
+	_, err := c.CreateNode(ctx, path, w.plan.Node)
+	numbered := err == nil // a client numbers its changes after the first answer
 	n, err := c.CreateNode(ctx, name, w.plan.Node)
 	if err != nil {
 		return false
@@ -87,16 +83,6 @@ func (w *world) makeNode(ctx context.Context, c *client.Client, name string) boo
 		w.record.Note("the node %s was altered twice: %v", name, err)
 	}
 	return true
-}
-
-// hasNumbers reports whether the cluster has reached the level at which changes of nodes are numbered.
-func (w *world) hasNumbers() bool {
-	for _, id := range w.hostIDs() {
-		if h := w.cluster.Host(id); h != nil && h.Level().Cluster >= meta.NumbersLevel {
-			return true
-		}
-	}
-	return false
 }
 
 // dropNode creates a node, acquires something in it, and drops the node, which has to end the session.

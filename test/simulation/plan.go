@@ -9,7 +9,6 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/memlog"
 	"github.com/signalbox/signalbox/test/workload"
 )
@@ -151,7 +150,7 @@ func (p *Plan) drawUpgrades(random *rand.Rand) {
 	for i := range p.Upgrades {
 		p.Upgrades[i] = time.Duration(1 + random.Int64N(int64(p.Length/2)))
 	}
-	p.Before = workload.Pick(random, meta.TopologyLevel-1, level.Newest-1)
+	p.Before = level.First
 }
 
 // drawQuotas gives the shards quotas that leave room for the semaphores which are there from the beginning, and not for

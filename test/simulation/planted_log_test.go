@@ -2,7 +2,6 @@ package simulation_test
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/level"
@@ -106,14 +105,25 @@ func withCommand(kind shard.CommandKind, alter func(*shard.Command)) *simulation
 	})
 }
 
-// numbersOfNoRequest: one of three acquires is carried out by the rules of before level 6, so that what is kept of it
-// is answered to whatever comes under its number.
+// numbersOfNoRequest: an acquire under the number of another acquire is carried out as that one, so that it gets the
+// cached response of the other.
 func numbersOfNoRequest() *simulation.Bug {
-	var count atomic.Uint64
+	type number struct {
+		session shard.SessionID
+		number  uint64
+	}
+	var mu sync.Mutex
+	first := make(map[number]shard.Command)
 	return withCommand(shard.CmdAcquire, func(c *shard.Command) {
-		if count.Add(1)%3 == 0 {
-			c.Level = min(c.Level, level.Of(level.Rule, "number-of-one-request")-1)
+		mu.Lock()
+		defer mu.Unlock()
+		of := number{c.Session, c.Number}
+		if before, used := first[of]; used {
+			before.Level, before.Acked = c.Level, c.Acked
+			*c = before
+			return
 		}
+		first[of] = c.Clone()
 	})
 }
 

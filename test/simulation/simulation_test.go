@@ -13,9 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/engine"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/simulation"
@@ -286,9 +284,6 @@ func apartShape(p *simulation.Plan) { p.Apart, p.Shards, p.Upgrades = true, 2, n
 // TestQuotasAreUsedUpInSomeWorlds runs worlds whose shards have small quotas. That a refusal by quota has no effect,
 // and that all replicas refuse the same, the rules check as ever.
 func TestQuotasAreUsedUpInSomeWorlds(t *testing.T) {
-	if level.Newest < meta.QuotaLevel {
-		t.Skip("this build cannot follow the level that has quotas")
-	}
 	refused := 0
 	for seed := uint64(3); seed <= 18; seed += 5 {
 		p := simulation.Draw(seed)

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -215,15 +214,9 @@ func (t *times) check(m *timedMachine, index uint64, b *shard.Batch, now clock.C
 		t.note("a delay in shard %d that is over with entry %d was %.3f ms shorter than asked", m.shard, index,
 			ahead-s.least-1)
 	}
-	if beginsDelays(b, now.Term) && (!s.began || ahead < s.least) {
+	if b.Stamp.Term != 0 && b.Stamp.Term == now.Term && len(b.Commands) > 0 && (!s.began || ahead < s.least) {
 		s.began, s.least = true, ahead
 	}
-}
-
-// beginsDelays reports whether a delay can begin with a batch: only what is of the level of stamps, and of the leader.
-func beginsDelays(b *shard.Batch, term uint64) bool {
-	return b.Stamp.Term != 0 && b.Stamp.Term == term &&
-		slices.ContainsFunc(b.Commands, func(c shard.Command) bool { return c.Level >= shard.StampLevel })
 }
 
 // note notes a few of the violations; all of them would be too many.

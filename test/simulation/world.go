@@ -22,6 +22,9 @@ import (
 // path is the node that programs work in.
 const path = "/jobs"
 
+// Worlds play upgrades to a level that no release has yet.
+func init() { level.Newest = level.First + 1 }
+
 // digestInterval is how often replicas are compared.
 const digestInterval = 20 * time.Second
 

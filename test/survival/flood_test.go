@@ -13,18 +13,13 @@ import (
 
 	sdk "github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // TestAFloodStopsAtTheQuotaOfTheShards has clients fill a host with all that it keeps: data of semaphores, semaphores
 // without data, data of owners, sessions, and answers that are never acknowledged. What is kept stays within the quotas
 // of the shards, and the memory of the process with it.
 func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
-	if level.Newest < meta.QuotaLevel {
-		t.Skip("this build cannot follow the level that has quotas")
-	}
 	const (
 		shards     = 4
 		quota      = 16 << 20 // of each shard

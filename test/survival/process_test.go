@@ -70,9 +70,3 @@ func (c *client) processHead(name string) (head kind.Head, err error) {
 	}
 	return head, err
 }
-
-// checkProcessesRefused returns why processes are not refused as they have to be below the level that brought them.
-func (c *client) checkProcessesRefused() error {
-	_, err := c.joinProcess("too-early")
-	return checkRefused("a process", err)
-}

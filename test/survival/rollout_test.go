@@ -73,11 +73,6 @@ func (c *client) ask(name string, report protocol.InstanceReport) (protocol.Roll
 	return t, nil
 }
 
-// checkRolloutsRefused returns why rollouts are not refused as they have to be below the level that brought them.
-func (c *client) checkRolloutsRefused() error {
-	return checkRefused("a rollout", c.putRollout("too-early", "sas"))
-}
-
 // checkRefused returns why something is not refused as it has to be below its level: by a host that can follow that
 // level, which names it, or by one of a build that does not know the message.
 func checkRefused(what string, err error) error {

@@ -17,7 +17,7 @@ func (m *mutation) acquire() {
 		return
 	}
 	if m.sem == nil {
-		if m.isFull() || m.isLinkedTooOften() {
+		if m.isLinkedTooOften() {
 			m.refuse(protocol.StatusPreconditionFailed)
 			return
 		}
@@ -75,16 +75,12 @@ func (m *mutation) join(owner bool) *link {
 
 // hasClasses reports whether the lower bits of an order id are the id of the shard.
 func (t *Twin) hasClasses() bool {
-	at := t.level
-	if t.mistake == ClassByCommand {
-		at = t.rules
-	}
-	return at >= 9 && t.mistake != NoClass
+	return t.mistake != NoClass
 }
 
 // isLinkedTooOften reports whether the session may not own or wait for one more semaphore.
 func (m *mutation) isLinkedTooOften() bool {
-	return m.twin.rules >= 2 && m.twin.linksOf(m.Session) >= m.twin.bounds.SessionLinks
+	return m.twin.linksOf(m.Session) >= m.twin.bounds.SessionLinks
 }
 
 func (m *mutation) acquireAnew() {

@@ -61,7 +61,7 @@ func (r request) sum() uint64 {
 }
 
 // knowsRequests reports whether a number belongs to one request for the command under way.
-func (t *Twin) knowsRequests() bool { return t.rules >= 6 && t.mistake != AnswersOthers }
+func (t *Twin) knowsRequests() bool { return t.mistake != AnswersOthers }
 
 // isAnother reports whether the answer that is kept under the number of a command is that to another request.
 func (t *Twin) isAnother(s *session, c *shard.Command) bool {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -83,8 +82,8 @@ func (c *checker) checkSessions() error {
 			return fmt.Errorf("session %v: a guest with timeout, description or key", s.ID)
 		case !s.Home && (s.Created != 0 || s.NumberSpace != 0 || s.Client != shard.ClientState{}):
 			return fmt.Errorf("session %v: a guest with a client", s.ID)
-		case s.Losses != 0 && (s.Home || c.state.Level < 9):
-			return fmt.Errorf("session %v: %d losses at home, or below their level", s.ID, s.Losses)
+		case s.Losses != 0 && s.Home:
+			return fmt.Errorf("session %v: %d losses at home", s.ID, s.Losses)
 		case s.Timeout > uint64(shard.MaxSessionTimeout.Milliseconds()):
 			return fmt.Errorf("session %v: timeout %d ms", s.ID, s.Timeout)
 		case len(s.Description) > shard.MaxDescription || len(s.Key) > shard.MaxKey:
@@ -144,7 +143,7 @@ func (c *checker) checkSemaphores() error {
 
 func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 	most := sem.Limit // under which owners were granted, and waiters began to wait
-	if c.state.Level >= level.Of(level.Command, "semaphore-resize") && !sem.Ephemeral {
+	if !sem.Ephemeral {
 		most = shard.Forever
 	}
 	held := uint64(0)

@@ -16,7 +16,7 @@ const maxExchanged = 300
 // answerWithExchange are the flags of its answer where the data changed.
 const answerWithExchange = shard.FlagData | shard.FlagLimit
 
-// playsExchange reports whether the machine under test has it.
+// playsExchange reports whether the machine under test has the command.
 func playsExchange() bool { return shard.LevelOf(&shard.Command{Kind: CmdExchange}) <= level.Newest }
 
 func (m *mutation) exchange() {
@@ -42,9 +42,9 @@ func (m *mutation) exchange() {
 }
 
 // lacksRoomForAnswer reports whether the answers that are kept for the session, with the longest that the command may
-// get, count for more than they may, from level 4 on. It concerns bodies: without any the number of answers is bounded.
+// get, count for more than they may. It concerns bodies: without any the number of answers is bounded.
 func (t *Twin) lacksRoomForAnswer(s *session, c *shard.Command) bool {
-	if t.rules < 4 || t.mistake == BoundsAfterTheEffect {
+	if t.mistake == BoundsAfterTheEffect {
 		return false
 	}
 	bodies := s.bodies()

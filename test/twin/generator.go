@@ -122,12 +122,8 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 		c := g.command()
 		if c.Level == 0 {
 			c.Level = state.Level
-			if g.chance(50) { // a command that was on its way when the level rose has a level of before
-				c.Level = level.Level(g.between(1, int(state.Level)))
-			}
 		}
-		if c.Kind.TakesTime() && c.Kind != shard.CmdDue && state.Level >= shard.TimeLevel && c.Level >= state.Level &&
-			g.chance(900) {
+		if c.Kind.TakesTime() && c.Kind != shard.CmdDue && g.chance(900) {
 			c.Time = g.Uint64N(1 << 41)
 		}
 		c.Level = max(c.Level, shard.LevelOf(&c))
@@ -177,20 +173,20 @@ func (g *Generator) command() shard.Command {
 			return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: p.Node, Name: []byte(p.Name), Count: 1}
 		}
 	}
-	if g.state.Level >= shard.StampLevel && g.chance(20) {
+	if g.chance(20) {
 		return shard.Command{Kind: shard.CmdDue, Term: g.term()}
 	}
 	if group := g.state.Group; group.Number > 0 && g.chance(20) {
 		return g.groupWait(group)
 	}
-	if g.state.Level >= shard.NumbersLevel && g.chance(20) {
+	if g.chance(20) {
 		return g.sessionNumbers()
 	}
-	if g.chance(5) || g.state.Level < level.Newest && g.chance(8) { // most is to be played at the newest level
+	if g.chance(5) {
 		return g.aboutLevels()
 	}
 	kind := kinds[g.weighted(weights...)]
-	if g.state.Level >= 4 && playsExchange() && g.chance(40) {
+	if playsExchange() && g.chance(40) {
 		kind = CmdExchange
 	}
 	switch kind {

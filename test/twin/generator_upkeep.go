@@ -83,9 +83,6 @@ func (g *Generator) term() uint64 {
 // stamp draws the stamp of a batch: mostly the leader's, a little later than the last one; now and then that of a
 // leader that is over, or that the machine does not know yet, or none.
 func (g *Generator) stamp() clock.Stamp {
-	if g.state.Level < shard.StampLevel {
-		return clock.Stamp{}
-	}
 	s := clock.Stamp{Term: g.state.Term, Elapsed: g.state.Now - g.state.TimeBase + g.Uint64N(100)}
 	switch g.weighted(92, 3, 2, 2, 1) {
 	case 1:
@@ -133,20 +130,18 @@ func (g *Generator) sessionFields(c *shard.Command) {
 	c.Data = oneOf(g.random, [][]byte{nil, []byte("worker"), []byte("\xfe"),
 		bytes.Repeat([]byte("d"), shard.MaxDescription)})
 	c.Key = oneOf(g.random, [][]byte{nil, nil, []byte("k"), bytes.Repeat([]byte("K"), shard.MaxKey)})
-	if g.state.Level >= shard.TimeLevel {
+	c.Client = oneOf(g.random, []shard.ClientRef{
+		{}, {Address: []byte("10.0.0.1:999"), Name: []byte("worker")}, {Version: []byte("\xfe")}, {
+			Address: bytes.Repeat([]byte("a"), shard.MaxClientAddress),
+			Name:    bytes.Repeat([]byte("n"), shard.MaxClientName),
+			Version: bytes.Repeat([]byte("v"), shard.MaxClientVersion),
+		},
+	})
+	if g.chance(20) {
 		c.Client = oneOf(g.random, []shard.ClientRef{
-			{}, {Address: []byte("10.0.0.1:999"), Name: []byte("worker")}, {Version: []byte("\xfe")}, {
-				Address: bytes.Repeat([]byte("a"), shard.MaxClientAddress),
-				Name:    bytes.Repeat([]byte("n"), shard.MaxClientName),
-				Version: bytes.Repeat([]byte("v"), shard.MaxClientVersion),
-			},
+			{Address: make([]byte, shard.MaxClientAddress+1)}, {Name: make([]byte, shard.MaxClientName+1)},
+			{Version: make([]byte, shard.MaxClientVersion+1)},
 		})
-		if g.chance(20) {
-			c.Client = oneOf(g.random, []shard.ClientRef{
-				{Address: make([]byte, shard.MaxClientAddress+1)}, {Name: make([]byte, shard.MaxClientName+1)},
-				{Version: make([]byte, shard.MaxClientVersion+1)},
-			})
-		}
 	}
 	if g.chance(40) {
 		switch g.IntN(4) {

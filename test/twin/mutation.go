@@ -200,9 +200,7 @@ func (m *mutation) answer(e shard.Effect) {
 	if m.Kind != CmdExchange {
 		e.Flags &= keptFlags
 	}
-	if m.twin.rules >= 6 {
-		m.session.asked[m.Number] = requestOf(m.Command)
-	}
+	m.session.asked[m.Number] = requestOf(m.Command)
 	m.session.answers[m.Number] = shard.AnswerState{
 		Number:   m.Number,
 		Status:   e.Status,
@@ -212,16 +210,8 @@ func (m *mutation) answer(e shard.Effect) {
 		Revision: e.Revision,
 		Quota:    e.Quota,
 		Body:     e.Body,
-		Slot:     m.slotOfAnswer(),
+		Slot:     uint16(shard.SlotOf(m.Node, m.Name)) + 1,
 	}
-}
-
-// slotOfAnswer is the slot of the object plus one, where the level has it.
-func (m *mutation) slotOfAnswer() uint16 {
-	if m.twin.level < 9 {
-		return 0
-	}
-	return uint16(shard.SlotOf(m.Node, m.Name)) + 1
 }
 
 func (m *mutation) refuse(status protocol.Status) { m.answer(shard.Effect{Status: status}) }
@@ -234,10 +224,6 @@ func (m *mutation) create() {
 	}
 	if m.sem != nil {
 		m.refuse(protocol.StatusAlreadyExists)
-		return
-	}
-	if m.isFull() {
-		m.refuse(protocol.StatusPreconditionFailed)
 		return
 	}
 	if m.lacksRoom(1, 192+len(m.Name)+len(m.Data)) {

@@ -1,10 +1,8 @@
 package twin
 
 import (
-	"math"
 	"slices"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -13,14 +11,6 @@ import (
 type pending struct {
 	session *session
 	sem     *semaphore
-}
-
-// workOf is how many pieces of work a command of the level may do.
-func (t *Twin) workOf(rules level.Level) int {
-	if rules < 2 {
-		return math.MaxInt
-	}
-	return t.bounds.Work
 }
 
 func (t *Twin) isPending(p pending) bool { return slices.Contains(t.pending, p) }

@@ -84,11 +84,8 @@ func (s *session) size() uint64 {
 	return uint64(256 + strings + 40*len(s.answers) + s.bodies())
 }
 
-// lacking returns the first quota that has no room for so much more, from level 3 on.
+// lacking returns the first quota that has no room for so much more.
 func (t *Twin) lacking(node shard.NodeID, objects, bytes int) shard.Quota {
-	if t.rules < 3 && t.mistake != LimitsBelowLevel {
-		return shard.QuotaNone
-	}
 	if t.mistake == ChargesShrinking {
 		bytes = max(bytes, -bytes)
 	}
@@ -125,9 +122,4 @@ func (m *mutation) lacksRoom(objects, bytes int) bool {
 		m.answer(shard.Effect{Status: protocol.StatusQuotaExceeded, Quota: quota})
 	}
 	return quota != shard.QuotaNone
-}
-
-// isFull reports whether the node has as many semaphores as it may have below level 3.
-func (m *mutation) isFull() bool {
-	return m.twin.rules < 3 && len(m.twin.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode
 }

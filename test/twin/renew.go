@@ -32,7 +32,6 @@ func (t *Twin) Renew(r shard.Renewal) {
 	t.lastSession = last + 1<<36
 	t.lastOrder = max(t.lastOrder, r.Counted.LastOrder) + shard.OrderID(r.Jump.Orders)
 	t.lastRevision = max(t.lastRevision, r.Counted.LastRevision) + shard.Revision(r.Jump.Others)
-	t.level = max(t.level, 10)
 	t.raised, t.term, t.base = t.level, 0, t.now
 	t.group = shard.Group{
 		Number: r.Group, Began: t.now, Before: t.lastSession, Longest: longest,
@@ -127,7 +126,7 @@ func (t *Twin) isQuiet(m *mutation) bool {
 	ephemeral := m.Flags&shard.FlagEphemeral != 0
 	sem := t.semaphores[place{m.Node, string(m.Name)}]
 	if sem == nil {
-		return ephemeral && !m.isFull()
+		return ephemeral
 	}
 	return sem.ephemeral == ephemeral && m.Count <= sem.limit
 }

@@ -185,11 +185,8 @@ func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
 	t.emit(e)
 }
 
-// abortKeptAnswers makes, from level 2 on, ABORTED of every kept answer by which the session acquired.
+// abortKeptAnswers makes ABORTED of every kept answer by which the session acquired.
 func (t *Twin) abortKeptAnswers(l *link, reason protocol.AbortReason) {
-	if t.rules < 2 {
-		return
-	}
 	s := t.sessions[l.session]
 	for number, a := range s.answers {
 		if a.Flags == shard.FlagAcquired && a.Order == l.order {
@@ -209,12 +206,8 @@ func (t *Twin) destroy(sem *semaphore) {
 		}
 		l := sem.links[0]
 		t.abortKeptAnswers(l, protocol.AbortDeleted)
-		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
-			Status: protocol.StatusAborted,
-			Abort:  protocol.AbortDeleted,
-		})
 		lost := sem.about(l, shard.EffectLost)
-		if owner := t.sessions[l.session]; t.rules >= 9 && !owner.home && t.mistake != CountsNoLosses {
+		if owner := t.sessions[l.session]; !owner.home && t.mistake != CountsNoLosses {
 			owner.losses++
 			lost.Limit = owner.losses
 		}

@@ -18,7 +18,7 @@ func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 	for i := range uint64(10) {
 		session := shard.NewSessionID(0, i+1)
 		batches = append(batches, &shard.Batch{Commands: []shard.Command{
-			{Kind: shard.CmdLead, Term: i},
+			{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("b"), Count: 1},
 			{Kind: shard.CmdAcquire, Node: 1, Name: []byte("a"), Session: session, Number: 1, Count: 1,
 				Flags: shard.FlagEphemeral},
 		}})

@@ -16,10 +16,10 @@ func (t *Twin) advance() {
 	}
 }
 
-// refusedByStamp refuses a command of a batch that the leader of the term has not proposed, from level 4 on.
+// refusedByStamp refuses a command of a batch that the leader of the term has not proposed.
 func (t *Twin) refusedByStamp(c *shard.Command) bool {
 	late := t.stamp.Term != t.term && t.mistake != ObeysLateLeaders
-	if late && (c.Level >= 4 || t.mistake == RefusesBelowLevel) {
+	if late {
 		t.answer(shard.Effect{Status: protocol.StatusUnavailable})
 		return true
 	}

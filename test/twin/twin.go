@@ -33,11 +33,9 @@ type Twin struct {
 	pending    []pending
 
 	// The effects of the batch under way, and the index of the command in it.
-	out *shard.Effects
-	op  int32
-	// rules is the level of the command.
-	rules level.Level
-	left  int // how many pieces of work it may still do
+	out  *shard.Effects
+	op   int32
+	left int // how many pieces of work it may still do
 	// wall is the time of day of the command.
 	wall  uint64
 	stamp clock.Stamp // of the batch
@@ -89,7 +87,7 @@ func (t *Twin) applyOne(c *shard.Command) {
 	if c.Kind != shard.CmdLead && t.refusedByStamp(c) {
 		return
 	}
-	t.rules, t.left, t.wall = c.Level, t.workOf(c.Level), c.Time
+	t.left, t.wall = t.bounds.Work, c.Time
 	switch c.Kind {
 	case shard.CmdLead:
 		t.lead(c)
@@ -195,8 +193,6 @@ const (
 	CountsTimedOutWaiters Mistake = 1
 	// RefusesReleases: releases in a node that holds more than its quota are refused.
 	RefusesReleases Mistake = 2
-	// LimitsBelowLevel: quotas hold for commands of the levels before that of the rule too.
-	LimitsBelowLevel Mistake = 3
 	// ChargesShrinking: data that gets shorter is refused as data that gets longer is.
 	ChargesShrinking Mistake = 4
 	// ForgetsBase: a term that begins counts from the base of the term before.
@@ -209,8 +205,6 @@ const (
 	RebasesTwice Mistake = 8
 	// ObeysLateLeaders: a batch of a leader that is over has its effects.
 	ObeysLateLeaders Mistake = 9
-	// RefusesBelowLevel: a batch without the leader's stamp is refused at the levels of before too.
-	RefusesBelowLevel Mistake = 10
 	// LosesBodies: a restore loses the bodies of kept answers.
 	LosesBodies Mistake = 11
 	// BoundsAfterTheEffect: a mutation whose answer the session has no room for is refused when it was carried out.
@@ -229,8 +223,6 @@ const (
 	ForgetsWhatWasAsked Mistake = 18
 	// NoClass: a shard gives every number as an order id, whatever its own id.
 	NoClass Mistake = 19
-	// ClassByCommand: a command from before the level with classes gets an order id without a class.
-	ClassByCommand Mistake = 20
 	// CountsNoLosses: a guest that loses a semaphore by a deletion does not count the loss.
 	CountsNoLosses Mistake = 21
 	// ForgetsSlots: a restore loses the slots of kept answers.

@@ -48,8 +48,7 @@ signalbox rollout why shows what a rollout waits for, signalbox process why what
 round of a process does.
 
 Of several owners the table shows the one that came first; -o json has all. How long
-somebody waits is by the clock of this machine against that of a host. What began
-before the cluster's feature level 2 has no time, and comes first.`,
+somebody waits is by the clock of this machine against that of a host.`,
 		Example: `  signalbox who
   signalbox who nightly
 

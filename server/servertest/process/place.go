@@ -20,7 +20,7 @@ type Program struct {
 // Build builds the signalbox of this repository into a directory.
 func Build(dir string) (Program, error) { return build(filepath.Join(dir, "signalbox")) }
 
-// BuildAt builds one that is what it was when a feature level was the newest, as far as a cluster can see.
+// BuildAt builds a program whose newest feature level is the given one, as far as a cluster can see.
 func BuildAt(dir string, at level.Level) (Program, error) {
 	flag := fmt.Sprintf("-ldflags=-X github.com/signalbox/signalbox/protocol/level.newest=%d", at)
 	return build(filepath.Join(dir, fmt.Sprintf("signalbox-%d", at)), flag)

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestFramesBetweenHostsAreWhatTheyWere: hosts of levels 1 to 5 have sent these bytes, with a secret and without one,
-// and hosts of an upgrade half way send them to each other. Another form needs another handshakeVersion.
+// TestFramesBetweenHostsAreWhatTheyWere: hosts send these bytes, with a secret and without one. Another form needs
+// another handshakeVersion.
 func TestFramesBetweenHostsAreWhatTheyWere(t *testing.T) {
 	var text strings.Builder
 	for _, secret := range []string{"", "the secret of a cluster"} {
@@ -48,10 +48,10 @@ func TestFramesBetweenHostsAreWhatTheyWere(t *testing.T) {
 	path := filepath.Join("testdata", "frames")
 	want, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		t.Fatalf("the frames of levels 1 to 5 are gone: %s", path)
+		t.Fatalf("the frames are gone: %s", path)
 	}
 	if err != nil || text.String() != string(want) {
-		t.Errorf("what hosts of levels 1 to 5 send each other is frozen, and this build sends\n%s\nnot (%v)\n%s", &text,
+		t.Errorf("this build sends\n%s\nnot (%v)\n%s", &text,
 			err, want)
 	}
 }

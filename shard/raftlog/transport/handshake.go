@@ -49,9 +49,9 @@ import (
 // An unnamed host sends a hello without an identity, and is treated as if the cluster had no secret. An unnamed host
 // can make one call, whose request has to prove its claims: Peer.Transcript binds a proof to the connection.
 const (
-	// handshakeVersion grows when hosts of the version before must not connect to hosts of this version. Version 1 had
-	// no handshake: a connection began with a frame. Version 2 had hosts with ids and without incarnations.
-	handshakeVersion = 3
+	// handshakeVersion grows when hosts of the version before must not connect to hosts of this version. Versions up to
+	// 3 belong to development builds before release 0.1.0.
+	handshakeVersion = 4
 
 	helloKind  = 3
 	helloHead  = 8 // is checked before the rest is read
@@ -62,9 +62,6 @@ const (
 	offersPositions = 1
 	offersKept      = 2
 	proofSize       = sha256.Size
-
-	// helloSize2 is the size of a hello of version 2.
-	helloSize2 = 56
 )
 
 // ErrClients: at the address clients connect, not hosts.
@@ -137,7 +134,7 @@ func (h *hello) read(conn io.Reader) error {
 	}
 	size := helloHead
 	if h.isHello() {
-		size = map[byte]int{2: helloSize2, handshakeVersion: helloSize}[h[4]]
+		size = map[byte]int{handshakeVersion - 1: helloSize, handshakeVersion: helloSize}[h[4]]
 	}
 	_, err := io.ReadFull(conn, h[helloHead:max(size, helloHead)])
 	return err

@@ -183,12 +183,12 @@ func TestAHostOfTheVersionBeforeHearsOfThisOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	old := append([]byte{'S', 'B', 'X', helloKind, 2}, make([]byte, helloSize2-5)...)
+	old := append([]byte{'S', 'B', 'X', helloKind, handshakeVersion - 1}, make([]byte, helloSize-5)...)
 	if _, err := conn.Write(old); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := io.ReadAll(io.LimitReader(conn, helloSize2))
-	if err != nil || len(answer) < helloSize2 || answer[4] != handshakeVersion {
+	answer, err := io.ReadAll(io.LimitReader(conn, helloSize))
+	if err != nil || len(answer) < helloSize || answer[4] != handshakeVersion {
 		t.Errorf("it gets %x, %v", answer, err)
 	}
 	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "run one version") })

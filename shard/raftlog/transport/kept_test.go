@@ -675,7 +675,7 @@ func TestTheFramesOfKeptConnectionsAreWhatTheyWere(t *testing.T) {
 		}
 	}
 	self := identityOf(two)
-	if h := newHello(&self, testSecret, purposeCalls); fmt.Sprintf("%x", h[:8]) != "5342580303010202" {
+	if h := newHello(&self, testSecret, purposeCalls); fmt.Sprintf("%x", h[:8]) != "5342580304010202" {
 		t.Errorf("the hello begins with %x", h[:8])
 	}
 }

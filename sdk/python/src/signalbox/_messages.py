@@ -259,8 +259,8 @@ MESSAGES: dict[int, tuple[str, str]] = {
     244: ("SHARD_TRANSFER_ANSWER", "host_id:u existed:o since:u"),
     245: ("CLUSTER_DESCRIBE_ANSWER", (
         "cluster_id:t generation:Generation governor_host_id:u observed:o "
-        "hosts:*ClusterHost shards:*ClusterShard policy:GovernorPolicy concerns:*Concern "
-        "last_audit:u"
+        "hosts:*ClusterHost shards:*ClusterShard policy:GovernorPolicy "
+        "concerns:*HostConcern last_audit:u"
     )),
     246: ("CLUSTER_PLAN_ANSWER", "steps:*ClusterStep reasons:*GovernorReason cut:o"),
     247: ("CLUSTER_WHY_ANSWER", "steps:*ClusterStep reasons:*GovernorReason"),
@@ -309,7 +309,6 @@ RECORDS: dict[str, str] = {
         "id:u kind:t text:t rule:t subject:t shard_id:u host_id:u in_ms:u age_ms:u "
         "failures:u last_error:t wait_ms:u"
     ),
-    "Concern": "severity:u code:t text:t mend:t host_id:u shards:*u",
     "CountedShard": (
         "shard_id:u last_order:u last_revision:u last_session:u longest_ms:u "
         "longest_session:u"
