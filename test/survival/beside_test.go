@@ -76,6 +76,8 @@ func TestLocksBesideBackups(t *testing.T) {
 	b := &besideLocks{t: t, at: places[0]}
 	b.host, b.bare = b.at.serve(t), places[1].serve(t)
 	hosts := []*host{b.host}
+	b.host.awaitReady()
+	b.bare.awaitReady()
 	fillWithObjects(t, hosts, *besideObjects, strings.Repeat("d", 26))
 	for from := 0; from < *besideSessions; from += perNode {
 		startSessions(t, b.host, objectNode(from), min(perNode, *besideSessions-from))
