@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"crypto/sha256"
+	"iter"
 	"slices"
 	"time"
 
@@ -103,29 +104,51 @@ func (a *Admin) access(ctx context.Context, name string, m *protocol.AccessChang
 // rights of anonymous clients were ever set; until then, hosts without a file of tokens let anonymous clients do
 // everything.
 func (a *Admin) Principals(ctx context.Context) (list []Principal, decided bool, err error) {
-	m := &protocol.AccessList{}
-	for more := true; more && err == nil; {
-		err = a.read(ctx, OpListAccess, cluster.AnyHost, m, func(a *protocol.Answer) {
-			decided = a.AccessList.Decided
-			list = append(list, a.AccessList.Principals...)
-			m.After = slices.Clone(a.AccessList.Next)
-			more = len(m.After) > 0
-		})
+	for part, err := range a.AccessParts(ctx, false, "") {
+		if err != nil {
+			return nil, false, err
+		}
+		list, decided = append(list, part.Principals...), part.Decided
 	}
-	return list, decided, err
+	return list, decided, nil
+}
+
+// AccessPart is a part of the list of principals, or of the list of roles.
+type AccessPart struct {
+	Principals []Principal
+	Roles      []AccessRole
+	// Decided: it was decided what anonymous clients may do.
+	Decided bool
+}
+
+// AccessParts lists principals, or roles, in parts of about 256 KiB, behind a name; an empty name begins with the
+// first. It is for programs that need not have all of them in memory at once.
+func (a *Admin) AccessParts(ctx context.Context, roles bool, after string) iter.Seq2[AccessPart, error] {
+	return func(yield func(AccessPart, error) bool) {
+		m := &protocol.AccessList{Roles: roles, After: protocol.View(after)}
+		for {
+			var part AccessPart
+			err := a.read(ctx, OpListAccess, cluster.AnyHost, m, func(a *protocol.Answer) {
+				is := &a.AccessList
+				part = AccessPart{is.Principals, is.Roles, is.Decided}
+				m.After = slices.Clone(is.Next)
+			})
+			if !yield(part, err) || err != nil || len(m.After) == 0 {
+				return
+			}
+		}
+	}
 }
 
 // Roles returns the roles that were made.
 func (a *Admin) Roles(ctx context.Context) (list []AccessRole, err error) {
-	m := &protocol.AccessList{Roles: true}
-	for more := true; more && err == nil; {
-		err = a.read(ctx, OpListAccess, cluster.AnyHost, m, func(a *protocol.Answer) {
-			list = append(list, a.AccessList.Roles...)
-			m.After = slices.Clone(a.AccessList.Next)
-			more = len(m.After) > 0
-		})
+	for part, err := range a.AccessParts(ctx, true, "") {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part.Roles...)
 	}
-	return list, err
+	return list, nil
 }
 
 // WhoCan returns the principals that may do something at a path, with objects of a name if a name is given.

@@ -22,7 +22,10 @@ type Leader struct {
 // ReadOption sets how Observe and Current read.
 type ReadOption func(*readConfig)
 
-type readConfig struct{ consistency client.Consistency }
+type readConfig struct {
+	consistency client.Consistency
+	alone       bool
+}
 
 // Relaxed saves the round among the hosts that a read of the present leader costs. The answer may be of the past by
 // the node's grace period: the term of the leader may be over.
@@ -30,11 +33,21 @@ func Relaxed() ReadOption {
 	return func(c *readConfig) { c.consistency = client.Relaxed }
 }
 
+// ErrShared says that a semaphore has several owners, so none of them leads.
+var ErrShared = errors.New("the semaphore has several owners")
+
+// Alone ends Observe with ErrShared as soon as the semaphore has several owners. A watch has all owners in memory, and
+// the semaphore of an election has one: so a program that observes a name that others chose bounds its memory.
+func Alone() ReadOption {
+	return func(c *readConfig) { c.alone = true }
+}
+
 // reading is an election as a description showed it.
 type reading struct {
 	leader   Leader
 	exists   bool
 	revision uint64
+	owners   int
 }
 
 // Observe returns who leads in the election of a name, in the node of a path: the present leader first, then each
@@ -48,6 +61,10 @@ type reading struct {
 func Observe(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		present, err := read(ctx, c, path, name, options)
+		alone := option.Apply(&readConfig{}, options).alone
+		if err == nil && alone && present.owners > 1 {
+			err = ErrShared
+		}
 		if err != nil {
 			yield(Leader{}, fmt.Errorf("election: observe %q: %w", name, err))
 			return
@@ -60,6 +77,8 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 			next := shown
 			switch {
 			case err != nil:
+			case alone && view.Len() > 1:
+				err = ErrShared
 			case present.exists && view.Revision < present.revision:
 				// The host is behind the reading, or nothing that is watched has changed since this view.
 			case !present.exists && view.Exists:
@@ -100,18 +119,21 @@ func Current(
 func read(ctx context.Context, c *client.Client, path, name string, options []ReadOption) (r reading, err error) {
 	config := readConfig{consistency: client.Strict}
 	option.Apply(&config, options)
-	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(config.consistency))
-	if errors.Is(err, client.ErrNotFound) {
-		// An election that has had no candidate is no error, a node that does not exist is an error.
-		_, err = c.DescribeNode(ctx, path)
-		return reading{}, err
-	}
-	if err != nil {
-		return reading{}, err
-	}
-	r = reading{exists: true, revision: d.Revision}
-	if len(d.Owners) > 0 {
-		r.leader = leader(d.Owners[0])
+	first := []client.DescribeOption{client.WithOwners(), client.Most(1), client.WithConsistency(config.consistency)}
+	for d, err := range c.Node(path).DescribeParts(ctx, name, 0, first...) {
+		if errors.Is(err, client.ErrNotFound) {
+			// An election that has had no candidate is no error, a node that does not exist is an error.
+			_, err = c.DescribeNode(ctx, path)
+			return reading{}, err
+		}
+		if err != nil {
+			return reading{}, err
+		}
+		r = reading{exists: true, revision: d.Revision, owners: d.OwnerCount}
+		if len(d.Owners) > 0 {
+			r.leader = leader(d.Owners[0])
+		}
+		break
 	}
 	return r, nil
 }

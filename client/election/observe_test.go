@@ -206,3 +206,38 @@ func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
 		}
 	})
 }
+
+// TestObserveAloneEndsWithTheSecondOwner, whether the second owner was there before or comes later. A plain Observe
+// goes on.
+func TestObserveAloneEndsWithTheSecondOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		own := func() {
+			if _, err := g.Session().Semaphore(name, client.Limit(9)).Acquire(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		observe := func(options ...election.ReadOption) (seen int, err error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for _, err := range election.Observe(ctx, g.Client, path, name, options...) {
+				if err != nil {
+					return seen, err
+				}
+				seen++
+			}
+			return seen, nil
+		}
+		own()
+		time.AfterFunc(time.Second, own)
+		if seen, err := observe(election.Alone()); seen != 1 || !errors.Is(err, election.ErrShared) {
+			t.Errorf("while another owner comes: %d leaders, %v", seen, err)
+		}
+		if seen, err := observe(election.Alone()); seen != 0 || !errors.Is(err, election.ErrShared) {
+			t.Errorf("with two owners: %d leaders, %v", seen, err)
+		}
+		if seen, err := observe(); seen != 1 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("without the option: %d leaders, %v", seen, err)
+		}
+	})
+}

@@ -84,6 +84,11 @@ func OnBehalf(ctx context.Context, address string) context.Context {
 	return conn.OnBehalf(ctx, address)
 }
 
+// OnReceive calls a function with the length of each answer of hosts to a read of the context, before the client copies
+// the answer. If the function ends the context, the read fails with the cause, and the answer is not copied. So a
+// gateway reserves memory before it has the answer. The function must not wait. Watches do not call it.
+func OnReceive(ctx context.Context, f func(bytes int)) context.Context { return conn.OnReceive(ctx, f) }
+
 // seat orders the handles of one session: an attach, a detach and a stop of the session wait for one another. A detach
 // that arrived behind a newer attach over the connection would undo the attach.
 type seat struct {

@@ -3,6 +3,7 @@ package http
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/signalbox/signalbox/client/raw"
 	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/internal/shape"
@@ -27,6 +29,8 @@ const (
 	firstBytes = 64 << 10
 	hostBytes  = 256 << 10
 	itemBytes  = 256 << 10
+	// receivedBytes is the memory of an answer, before it is JSON, for each byte that a host sends.
+	receivedBytes = 2
 	// roomWait is how long a request waits for memory before it is refused, and after how long it may be sent again.
 	roomWait = time.Second
 	// slowReader is for how long an answer is left to its reader while another request waits for the memory.
@@ -42,7 +46,7 @@ type budget struct {
 	mu      sync.Mutex // guards the next fields, and those of rooms
 	used    int64
 	parties map[fairshare.Party]int64
-	waiting list.List // of *waiter, the first one first
+	waiting fairshare.Queue[*waiter]
 	reading list.List // of rooms whose answers are being read, the longest first
 }
 
@@ -56,21 +60,26 @@ type waiter struct {
 // room is the memory of one answer. Its methods may be called on nil, which counts nothing.
 type room struct {
 	budget *budget
-	party  fairshare.Party
+	party  fairshare.Party // that has at most half of the memory
 	held   int64
-	spare  int64         // of held, for items
+	spare  int64         // of held, for what comes
+	items  bool          // only items take of spare, and not what hosts send
 	at     *list.Element // in budget.reading
 	since  time.Time     // in budget.reading
 	cut    func()        // ends the reading
 }
 
-// reserve reserves memory for an answer before it is made, and waits for it for a moment. The caller calls leave.
-func (b *budget) reserve(ctx context.Context, party fairshare.Party, bytes int) (*room, error) {
+// reserve reserves memory for an answer before it is made, and waits for it for a moment. Parties take turns in that.
+// The caller calls leave.
+func (b *budget) reserve(ctx context.Context, by fairshare.Party, bytes int) (*room, error) {
 	if b == nil {
 		return nil, nil
 	}
-	r := &room{budget: b, party: party}
-	ready, giveUp := r.enter(int64(bytes))
+	r := &room{budget: b, party: by}
+	if by.Token != "" {
+		r.party.Address = netip.Prefix{}
+	}
+	ready, giveUp := r.enter(by, int64(bytes))
 	if ready == nil {
 		return r, nil
 	}
@@ -98,40 +107,40 @@ func noRoom() *problem {
 
 // enter takes the first memory of a room. If there is none, enter ends readings that are slow, and returns a channel
 // that is closed once the room has the memory, and a function for a caller that waits no more.
-func (r *room) enter(bytes int64) (ready <-chan struct{}, giveUp func()) {
+func (r *room) enter(by fairshare.Party, bytes int64) (ready <-chan struct{}, giveUp func()) {
 	b := r.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.waiting.Len() == 0 && b.take(r, bytes) {
+	if b.waiting.Empty() && b.take(r, bytes) {
 		return nil, nil
 	}
 	for e := b.reading.Front(); e != nil && time.Since(e.Value.(*room).since) >= slowReader; e = e.Next() {
 		e.Value.(*room).cut()
 	}
 	w := &waiter{r, bytes, make(chan struct{})}
-	e := b.waiting.PushBack(w)
+	place := b.waiting.Add(w, by)
 	b.serve()
 	return w.ready, func() {
 		b.mu.Lock()
-		b.waiting.Remove(e) // if it still waits
+		place.Leave() // if it still waits
 		b.count(r, -r.held)
 		b.serve()
 		b.mu.Unlock()
 	}
 }
 
-// serve gives memory to those who wait, in their order. Who waits for the party's own half delays no other. mu is held.
+// serve gives memory to those who wait, by turns. Who waits for the party's own half delays no other, and who waits for
+// memory of all delays all. mu is held.
 func (b *budget) serve() {
-	for e := b.waiting.Front(); e != nil; {
-		w, next := e.Value.(*waiter), e.Next()
-		switch {
-		case b.take(w.room, w.bytes):
-			b.waiting.Remove(e)
-			close(w.ready)
-		case b.used+w.bytes > b.limit:
+	for short := false; !short; {
+		w, ok := b.waiting.Next(func(w *waiter) bool {
+			short = short || b.used+w.bytes > b.limit
+			return !short && b.take(w.room, w.bytes)
+		})
+		if !ok {
 			return
 		}
-		e = next
+		close(w.ready)
 	}
 }
 
@@ -164,17 +173,60 @@ func (r *room) Grow(bytes int) bool {
 	if r == nil {
 		return true
 	}
-	if r.spare -= int64(bytes); r.spare >= 0 {
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	return r.grow(int64(bytes))
+}
+
+// grow takes memory out of the spare memory, and more if that is short. mu is held.
+func (r *room) grow(bytes int64) bool {
+	if more := bytes - r.spare; more > 0 {
+		if !r.budget.take(r, more) {
+			return false
+		}
+		r.spare += more
+	}
+	r.spare -= bytes
+	return true
+}
+
+// CountItems implements operation.Room.
+func (r *room) CountItems() {
+	if r == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	r.items = true
+}
+
+// receive reserves memory for an answer of a host, and returns false if there is none.
+func (r *room) receive(bytes int) bool {
+	if r == nil {
 		return true
 	}
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
-	if !r.budget.take(r, -r.spare) {
-		r.spare += int64(bytes)
-		return false
+	return r.items || r.grow(receivedBytes*int64(bytes))
+}
+
+// encode writes an answer in JSON, in memory of the room. A page has reserved the memory for its items.
+func (r *room) encode(answer any) ([]byte, error) {
+	if r == nil || r.items {
+		text, err := shape.Encode(answer)
+		r.made(cap(text))
+		return text, err
 	}
-	r.spare = 0
-	return true
+	length, err := shape.Length(answer)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Grow(length) {
+		return nil, operation.ErrNoRoom
+	}
+	text, err := shape.Append(make([]byte, 0, length), answer)
+	r.made(cap(text))
+	return text, err
 }
 
 // made counts the answer alone, once it is made.
@@ -219,21 +271,17 @@ func (b *budget) bytes() int64 {
 	return b.used
 }
 
-// reader is who has the memory of an answer: a token, or an address that has shown none. A view is its caller's.
+// reader is who has the memory of an answer. A view is its caller's.
 func (c *call) reader() fairshare.Party {
 	if c.r == nil {
 		return fairshare.Party{Token: c.caller.name}
 	}
-	p := c.party()
-	if p.Token != "" {
-		p.Address = netip.Prefix{}
-	}
-	return p
+	return c.party()
 }
 
 // reserved carries a request out that reads, in memory for its answer. The caller calls leave.
 func (r *route) reserved(ctx context.Context, c *call, request any) (answer any, taken *room, err error) {
-	first, spare := firstBytes, 0
+	first, spare := firstBytes, firstBytes
 	if r.lists() {
 		first, spare = hostBytes+itemBytes, itemBytes
 	}
@@ -241,7 +289,16 @@ func (r *route) reserved(ctx context.Context, c *call, request any) (answer any,
 		return nil, nil, err
 	}
 	taken.spare = int64(spare)
-	answer, err = r.ask(operation.WithRoom(ctx, taken), c, request)
+	ctx, cancel := context.WithCancelCause(operation.WithRoom(ctx, taken))
+	defer cancel(nil)
+	answer, err = r.ask(raw.OnReceive(ctx, func(bytes int) {
+		if !taken.receive(bytes) {
+			cancel(operation.ErrNoRoom)
+		}
+	}), c, request)
+	if cause := context.Cause(ctx); errors.Is(cause, operation.ErrNoRoom) {
+		err = cause // also if the answer would say that hosts are silent
+	}
 	return answer, taken, err
 }
 

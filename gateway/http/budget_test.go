@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -213,6 +214,86 @@ func TestAPartyHasHalfOfTheMemory(t *testing.T) {
 			t.Errorf("without memory: %v", err)
 		}
 	})
+}
+
+// TestAddressesTakeTurnsForMemory: one address with a token has many requests that wait for memory. A request of
+// another address with the same token gets memory after one of them, and a request with another token at once.
+func TestAddressesTakeTurnsForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &budget{limit: 100}
+		from := func(token string, address byte) fairshare.Party {
+			from := netip.AddrFrom4([4]byte{127, 0, 0, address})
+			return fairshare.Party{Token: token, Address: fairshare.Network(from)}
+		}
+		first, err := b.reserve(t.Context(), from("one", 1), 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var served []byte
+		ask := func(token string, address byte) {
+			go func() {
+				r, err := b.reserve(t.Context(), from(token, address), 50)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				served = append(served, address)
+				time.Sleep(time.Millisecond)
+				r.leave()
+			}()
+			synctest.Wait()
+		}
+		for range 20 {
+			ask("one", 1)
+		}
+		ask("one", 2)
+		ask("two", 3)
+		first.leave()
+		time.Sleep(roomWait / 2)
+		if len(served) != 22 || fmt.Sprint(served[:3]) != "[3 1 2]" {
+			t.Errorf("memory went to %v", served)
+		}
+	})
+}
+
+// TestAnAnswerThatIsNoListReservesWhatHostsSend: a large piece of config is refused without memory for it, also in a
+// stream, and answered with enough. The leader in a crowd of owners is found with the memory for one owner.
+func TestAnAnswerThatIsNoListReservesWhatHostsSend(t *testing.T) {
+	st := newStage(t, nil)
+	st.node("/a")
+	ctx, data := t.Context(), []byte(strings.Repeat("x", 60<<10))
+	if err := st.client.Node("/a").Create(ctx, "large", 1, data); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		s, err := st.client.Session(ctx, "/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close(ctx)
+		if _, err := s.Semaphore("crowd", client.Limit(100)).Acquire(ctx, client.Data(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := st.gateway.answers
+	enough := b.limit
+	b.limit = 2 * firstBytes
+	for _, address := range []string{"/v1/config?node=/a&name=large", "/v1/leader?node=/a&name=crowd"} {
+		if r := st.get(address); r.code != http.StatusTooManyRequests || !strings.Contains(r.text, "OVERLOADED") {
+			t.Errorf("%s without memory: %d %.100s", address, r.code, r.text)
+		}
+		if _, text := st.watch("", address).next(); !strings.Contains(text, "OVERLOADED") {
+			t.Errorf("%s without memory, in a stream: %.100s", address, text)
+		}
+	}
+	b.limit = 2 * (firstBytes + 3*70<<10)
+	for _, address := range []string{"/v1/config?node=/a&name=large", "/v1/leader?node=/a&name=crowd"} {
+		if r := st.get(address); r.code != http.StatusOK || len(r.text) < len(data) {
+			t.Errorf("%s: %d %.100s", address, r.code, r.text)
+		}
+	}
+	b.limit = enough
+	await(t, "all memory is given back", func() bool { return b.bytes() == 0 })
 }
 
 // TestOwnersAndEndpointsComeInPages: the pages together are what the client reads, in its order.

@@ -128,7 +128,7 @@ func TestTheHistoryOfARollout(t *testing.T) {
 	}
 	const address = "/v1/rollout/history?node=/a&name=dns"
 	await(t, "the second location has it", func() bool { return len(locations(address)) == 2 })
-	if got := fmt.Sprint(locations(address)); got != "[SAS1true MAN1false]" {
+	if got := fmt.Sprint(locations(address)); got != "[MAN1false SAS1true]" {
 		t.Error(got)
 	}
 	if got := fmt.Sprint(locations(address + "&location=MAN")); got != "[MAN1false]" {

@@ -7,9 +7,12 @@ import (
 	"net/url"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -49,7 +52,8 @@ func (st *stage) pages(address string, limit int, between func(last map[string]a
 // keysOf says which items a list has.
 func keysOf(items []map[string]any) (keys []string) {
 	for _, item := range items {
-		keys = append(keys, fmt.Sprint(item["node"], item["name"], item["id"], item["path"]))
+		keys = append(keys, fmt.Sprint(item["node"], item["name"], item["id"], item["path"], item["location"],
+			item["generation"]))
 	}
 	return keys
 }
@@ -85,9 +89,38 @@ func TestListsComeInPages(t *testing.T) {
 			}
 		}
 	}
+	st.node("/past")
+	past := rollout.Of(st.client, "/past", "r")
+	spec := rollout.Spec{Locations: []rollout.Location{{Name: "sas"}, {Name: "bom"}}}
+	if err := past.Create(ctx, spec, rollout.By{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		seq, err := past.Publish(ctx, []byte{byte(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := past.Act(ctx, rollout.Act{Verb: rollout.Promote, Seq: seq}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	of := admin.Of(st.client)
+	for i := range 5 {
+		name := fmt.Sprint("role", i)
+		rules := []admin.Rule{{Path: "/", Rights: rights.See}}
+		if _, err := of.SetRole(ctx, admin.AccessRole{Name: name, Rules: rules}, admin.By{}); err != nil {
+			t.Fatal(err)
+		}
+		grant := admin.Grant{Role: name, Path: "/"}
+		if _, err := of.CreateToken(ctx, name, name, time.Time{}, []admin.Grant{grant}, admin.By{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for address, want := range map[string]int{
-		"/v1/nodes?prefix=/": 3, "/v1/semaphores?prefix=n": 21, "/v1/semaphores?node=/a/b": 7, "/v1/sessions?": 21,
-		"/v1/sessions?node=/c": 7, "/v1/rollouts?": 21, "/v1/rollouts?node=/a": 7, "/v1/processes?prefix=pn": 21,
+		"/v1/access/roles?": 5, "/v1/access/principals?": 5, "/v1/rollout/history?node=/past&name=r": 8,
+		"/v1/rollout/history?node=/past&name=r&location=bom": 4,
+		"/v1/nodes?prefix=/": 4, "/v1/semaphores?prefix=n": 21, "/v1/semaphores?node=/a/b": 7, "/v1/sessions?": 21,
+		"/v1/sessions?node=/c": 7, "/v1/rollouts?": 22, "/v1/rollouts?node=/a": 7, "/v1/processes?prefix=pn": 21,
 		"/v1/lookups?": 21, "/v1/rollout/instances?node=/c&name=rn0&location=sas": 7,
 	} {
 		whole := st.pages(address, 1000, nil)

@@ -143,8 +143,7 @@ func (r *route) serving(bound func(*call) (context.Context, context.CancelFunc))
 		if err != nil {
 			return err
 		}
-		c.text, err = shape.Encode(answer)
-		c.room.made(cap(c.text))
+		c.text, err = c.room.encode(answer)
 		return err
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -56,19 +57,28 @@ func (r *route) poll(ctx context.Context, c *call, request any, publish publishe
 }
 
 // following follows an operation. A list that is longer than a page is not followed: a watch would have all of it in
-// memory.
+// memory. So the operation is read first. The memory of that answer is the view's until the watch has shown the same.
 func (r route) following(o operation.Operation) follower {
 	return func(ctx context.Context, c *call, request any, publish publisher) error {
-		if o.FollowsPage {
-			answer, err := r.poll(ctx, c, request, func(uint64, any) {})
-			if err != nil {
-				return err
-			}
-			if answer.(interface{ Continues() bool }).Continues() {
-				return r.polling(ctx, c, request, publish)
-			}
+		reading, cancel := c.within(ctx)
+		defer cancel()
+		answer, taken, err := r.reserved(reading, c, request)
+		read := sync.OnceFunc(taken.leave)
+		defer read()
+		switch {
+		case err != nil && (o.FollowsPage || problemCode(err) == http.StatusTooManyRequests):
+			return err
+		case err != nil:
+			read() // the watch shows what does not exist
+		case o.FollowsPage && answer.(interface{ Continues() bool }).Continues():
+			read()
+			return r.polling(ctx, c, request, publish)
 		}
-		err := o.Follow(ctx, c.caller.Client, request, publish)
+		context.AfterFunc(reading, read)
+		err = o.Follow(ctx, c.caller.Client, request, func(revision uint64, answer any) {
+			publish(revision, answer)
+			read()
+		})
 		if errors.Is(err, operation.ErrLong) {
 			return r.polling(ctx, c, request, publish)
 		}
@@ -160,10 +170,14 @@ func (vt *viewText) drop() {
 // publish makes an answer the newest. If there is no memory for the answer, the view shows that, and is read again
 // later.
 func (v *view) publish(revision uint64, answer any) {
-	text, err := shape.Encode(answer)
+	length, err := shape.Length(answer)
 	var taken *room
-	if err == nil && len(text) > freeText {
-		taken, err = v.budget.reserve(context.Background(), v.party, cap(text))
+	if err == nil && length > freeText {
+		taken, err = v.budget.reserve(context.Background(), v.party, length)
+	}
+	var text []byte
+	if err == nil {
+		text, err = shape.Append(make([]byte, 0, length), answer)
 	}
 	if err != nil {
 		revision = 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,26 @@ import (
 type principals struct {
 	Items   []admin.Principal
 	Decided bool `about:"it was said what clients may do that show no token"`
+	Paging
+}
+
+// listPrincipals returns a page of the principals, and for a command all of them.
+func listPrincipals(ctx context.Context, c *client.Client, q *Page) (found principals, err error) {
+	if q.whole(ctx) {
+		found.Items, found.Decided, err = admin.Of(c).Principals(ctx)
+		return found, err
+	}
+	behind, err := q.behind()
+	if err != nil {
+		return found, err
+	}
+	all := flat(admin.Of(c).AccessParts(ctx, false, behind.name), func(part admin.AccessPart) []admin.Principal {
+		found.Decided = part.Decided
+		return part.Principals
+	})
+	page, err := collect(ctx, all, q.Size(), func(p admin.Principal) place { return place{name: p.Name} })
+	found.Items, found.Paging = page.Items, Paging{page.More, page.Cursor}
+	return found, err
 }
 
 // askRequest asks for the principals with a right at a place.
@@ -92,10 +113,7 @@ func access() []Operation {
 	return group("Rights",
 		read("/access/principals", protocol.KindAccessList,
 			"Lists who has some role where the caller may give rights",
-			func(ctx context.Context, c *client.Client, _ *None) (p principals, err error) {
-				p.Items, p.Decided, err = admin.Of(c).Principals(ctx)
-				return p, err
-			},
+			listPrincipals,
 			Face{
 				Use: "access list", Short: "List who has which roles",
 				Long: `Lists the principals that have a role where you may give rights, with what they
@@ -109,10 +127,12 @@ have: ROLE:PATH, and the beginning of names of objects behind it where there is 
 				Example: `  signalbox access token list -o wide`,
 				Table:   principalsWith("token:"),
 			}),
-		read("/access/roles", protocol.KindAccessList, "Lists the roles that were made",
-			func(ctx context.Context, c *client.Client, _ *None) (List[admin.AccessRole], error) {
-				return listed(admin.Of(c).Roles(ctx))
+		pages("/access/roles", protocol.KindAccessList, "Lists the roles that were made",
+			func(ctx context.Context, c *client.Client, _ *Page, behind place) iter.Seq2[admin.AccessRole, error] {
+				return flat(admin.Of(c).AccessParts(ctx, true, behind.name),
+					func(part admin.AccessPart) []admin.AccessRole { return part.Roles })
 			},
+			func(r admin.AccessRole) place { return place{name: r.Name} },
 			Face{
 				Use: "access role list", Short: "List the roles that were made",
 				Long:    `Lists the roles that were made, beside those that there always are, with their rules.`,
@@ -123,8 +143,9 @@ have: ROLE:PATH, and the beginning of names of objects behind it where there is 
 			}),
 		read("/access/who-can", protocol.KindAccessAsk, "Lists who may do something, and by which rule",
 			func(ctx context.Context, c *client.Client, q *askRequest) (d deciding, err error) {
-				d.Items, d.More, err = admin.Of(c).WhoCan(ctx, q.Right, q.Node, q.Name)
-				return d, err
+				all, more, err := admin.Of(c).WhoCan(ctx, q.Right, q.Node, q.Name)
+				page, err := listed(ctx, all, err)
+				return deciding{page.Items, more || page.More}, err
 			},
 			Face{
 				Use: "access who-can RIGHT PATH [OBJECT]", Short: "List who may do something",
@@ -246,7 +267,8 @@ func joinTokens() []Operation {
 	return group("Hosts",
 		read("/join-tokens", protocol.KindToken, "Lists the tokens by which hosts may join",
 			func(ctx context.Context, c *client.Client, _ *None) (List[admin.JoinToken], error) {
-				return listed(admin.Of(c).JoinTokens(ctx))
+				tokens, err := admin.Of(c).JoinTokens(ctx)
+				return listed(ctx, tokens, err)
 			}),
 		change("/join-token/create", protocol.KindToken, "Lets one host join by a secret that hosts do not get",
 			func(ctx context.Context, c *client.Client, q *joinTokenRequest) (*admin.Joining, error) {

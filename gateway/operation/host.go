@@ -211,16 +211,35 @@ type subjectRequest struct {
 	act
 }
 
+// concernList is what is not well, as far as a page has room for it.
+type concernList struct {
+	*admin.Concerns
+	More bool `about:"there are more items behind these"`
+}
+
+// concerns returns the worst concerns that fit in a page.
+func concerns(ctx context.Context, c *client.Client, _ *None) (l concernList, err error) {
+	if l.Concerns, err = admin.Of(c).Concerns(ctx); err != nil {
+		return l, err
+	}
+	page, err := listed(ctx, l.Items, nil)
+	l.Items, l.More = page.Items, page.More
+	return l, err
+}
+
 // WhyReport is what the governor does and waits for, with what is not well.
 type WhyReport struct {
 	*admin.Why
 	*admin.Concerns
+	More bool `about:"there are more items behind these"`
 }
 
 func why(ctx context.Context, c *client.Client, _ *None) (r WhyReport, err error) {
-	if r.Why, err = admin.Of(c).Why(ctx); err == nil {
-		r.Concerns, err = admin.Of(c).Concerns(ctx)
+	if r.Why, err = admin.Of(c).Why(ctx); err != nil {
+		return r, err
 	}
+	listed, err := concerns(ctx, c, nil)
+	r.Concerns, r.More = listed.Concerns, listed.More
 	return r, err
 }
 
@@ -233,9 +252,7 @@ func cluster() []Operation {
 				return admin.Of(c).Describe(ctx, given(q.Relaxed, admin.Relaxed())...)
 			}),
 		read("/concerns", protocol.KindConcerns, "Lists what is not well, as all hosts together see it",
-			func(ctx context.Context, c *client.Client, _ *None) (*admin.Concerns, error) {
-				return admin.Of(c).Concerns(ctx)
-			}),
+			concerns),
 		read("/plan", protocol.KindClusterPlan, "Shows what the governor would do next",
 			func(ctx context.Context, c *client.Client, _ *None) (*admin.Plan, error) {
 				return admin.Of(c).Plan(ctx)
@@ -377,8 +394,8 @@ func history() []Operation {
 				if err != nil {
 					return d, err
 				}
-				listed, err := collect(ctx, ready(all), maxPage, nil)
-				return denials{Items: listed.Items, More: listed.More, Silent: silent}, err
+				page, err := listed(ctx, all, nil)
+				return denials{Items: page.Items, More: page.More, Silent: silent}, err
 			}),
 	)
 }
@@ -389,7 +406,8 @@ func audit() Operation {
 	o := read("/audit", protocol.KindAuditRead, "Lists changes of the cluster, the oldest first",
 		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
 			if q.From == 0 {
-				return listed(admin.Of(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory)))
+				latest, err := admin.Of(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory))
+				return listed(ctx, latest, err)
 			}
 			return collect(ctx, admin.Of(c).Audit(ctx, q.From), bounded(q.Limit, usualHistory, maxHistory), nil)
 		},

@@ -211,6 +211,24 @@ func Changed[S, T any](loop iter.Seq2[S, error], change func(S) T) iter.Seq2[T, 
 
 func anyOf[T any](item T) any { return item }
 
+// flat makes a loop of the items of parts.
+func flat[P, T any](parts iter.Seq2[P, error], items func(P) []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for part, err := range parts {
+			if err != nil {
+				var nothing T
+				yield(nothing, err)
+				return
+			}
+			for _, item := range items(part) {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // kept leaves items out of a loop.
 func kept[T any](loop iter.Seq2[T, error], keep func(T) bool) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -233,5 +251,10 @@ func ready[T any](items []T) iter.Seq2[T, error] {
 	}
 }
 
-// listed makes a list without pages of a function of the client.
-func listed[T any](items []T, err error) (List[T], error) { return List[T]{Items: items}, err }
+// listed makes a list of what a function of the client returns, as far as a page has room for it.
+func listed[T any](ctx context.Context, items []T, err error) (List[T], error) {
+	if err != nil {
+		return List[T]{}, err
+	}
+	return collect(ctx, ready(items), len(items), nil)
+}

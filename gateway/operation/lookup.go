@@ -143,10 +143,25 @@ registration that was made before. A list that nobody has used yet is empty.`,
 				return Leadership{leads, l}, err
 			}),
 			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[election.Leader, error] {
-				return election.Observe(ctx, c, q.Node, q.Name)
+				return endingLong(election.Observe(ctx, c, q.Node, q.Name, election.Alone()))
 			},
 			func(l election.Leader) (uint64, any) { return 0, Leadership{l.Fence > 0, l} }),
 	)
+}
+
+// endingLong ends a loop over an election with ErrLong if several sessions own the semaphore: then it is none, and a
+// watch would have all owners in memory.
+func endingLong(loop iter.Seq2[election.Leader, error]) iter.Seq2[election.Leader, error] {
+	return func(yield func(election.Leader, error) bool) {
+		for l, err := range loop {
+			if errors.Is(err, election.ErrShared) {
+				err = ErrLong
+			}
+			if !yield(l, err) {
+				return
+			}
+		}
+	}
 }
 
 // MetadataText is metadata in a table.

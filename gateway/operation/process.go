@@ -70,7 +70,8 @@ many members of the epoch are prepared, RESULT which epoch was completed last.`,
 			func(state *process.State) (uint64, any) { return 0, state }),
 		read("/process/acts", protocol.KindProcessDescribe, "Lists what was done to a process",
 			func(ctx context.Context, c *client.Client, q *Named) (List[process.PastAct], error) {
-				return listed(q.process(c).Acts(ctx))
+				acts, err := q.process(c).Acts(ctx)
+				return listed(ctx, acts, err)
 			},
 			Face{
 				Use: "process acts PATH NAME", Short: "List what operators did, and which rounds were given up",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
@@ -32,6 +33,7 @@ type locationRequest struct {
 type historyRequest struct {
 	Named
 	Location string `about:"none: all"`
+	Page
 }
 
 // pastTarget is a target that a location had.
@@ -125,11 +127,13 @@ by whom and why, and where it was given up. signalbox rollout payload prints one
 			func(state *rollout.State) (uint64, any) { return 0, state }),
 		read("/rollout/instances", protocol.KindRolloutDescribe, "Lists the instances of a location",
 			instances),
-		read("/rollout/history", protocol.KindRolloutDescribe,
-			"Lists the targets that a location had, or all locations", pastTargets),
+		pages("/rollout/history", protocol.KindRolloutDescribe,
+			"Lists the targets that a location had, or all locations by name", pastTargets,
+			func(t pastTarget) place { return place{t.Location, strconv.FormatUint(t.Generation, 10)} }),
 		read("/rollout/acts", protocol.KindRolloutDescribe, "Lists what operators did with a rollout",
 			func(ctx context.Context, c *client.Client, q *Named) (List[rollout.PastAct], error) {
-				return listed(q.rollout(c).Acts(ctx))
+				acts, err := q.rollout(c).Acts(ctx)
+				return listed(ctx, acts, err)
 			},
 			Face{
 				Use: "rollout acts PATH NAME", Short: "List what operators did: who, when and why",
@@ -223,7 +227,7 @@ func instances(
 		return l, err
 	}
 	var first []*rollout.InstanceState // the first ones behind the place, by name
-	room, most, reserved := roomOf(ctx), q.Size()+1, 0
+	room, most, reserved := itemsRoom(ctx), q.Size()+1, 0
 	sorted := func() []*rollout.InstanceState {
 		slices.SortFunc(first, func(a, b *rollout.InstanceState) int { return strings.Compare(a.Name, b.Name) })
 		return first[:min(len(first), most)]
@@ -254,29 +258,53 @@ const (
 	instanceRoom = 2 << 10
 )
 
-// pastTargets lists the targets of locations in their order, the oldest that is kept of each first.
-func pastTargets(ctx context.Context, c *client.Client, q *historyRequest) (l List[pastTarget], err error) {
+// pastTargets lists the targets of locations behind a place, by location, the oldest that is kept of each first.
+func pastTargets(
+	ctx context.Context, c *client.Client, q *historyRequest, behind place,
+) iter.Seq2[pastTarget, error] {
 	of, names := q.rollout(c), []string{q.Location}
+	var unnamed error
 	if q.Location == "" {
-		state, err := of.Describe(ctx)
-		if err != nil {
-			return l, err
+		names, unnamed = locationsOf(ctx, of)
+	}
+	generation, _ := strconv.ParseUint(behind.name, 10, 64)
+	return func(yield func(pastTarget, error) bool) {
+		if unnamed != nil {
+			yield(pastTarget{}, unnamed)
+			return
 		}
-		names = names[:0]
-		for i := range state.Locations {
-			names = append(names, state.Locations[i].Name)
+		for _, name := range names {
+			if name < behind.node {
+				continue
+			}
+			rows, err := of.History(ctx, name)
+			if err != nil {
+				yield(pastTarget{}, err)
+				return
+			}
+			for _, row := range rows {
+				if name == behind.node && row.Generation <= generation {
+					continue
+				}
+				if !yield(pastTarget{name, row}, nil) {
+					return
+				}
+			}
 		}
 	}
-	for _, name := range names {
-		rows, err := of.History(ctx, name)
-		if err != nil {
-			return l, err
-		}
-		for _, row := range rows {
-			l.Items = append(l.Items, pastTarget{name, row})
-		}
+}
+
+// locationsOf returns the names of the locations of a rollout, in the order of the names.
+func locationsOf(ctx context.Context, of *rollout.Rollout) (names []string, err error) {
+	state, err := of.Describe(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return l, nil
+	for i := range state.Locations {
+		names = append(names, state.Locations[i].Name)
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 func publish(ctx context.Context, c *client.Client, q *publishRequest) (p Published, err error) {

@@ -10,10 +10,13 @@ import (
 // pageBytes is the size in JSON at which a page of a list ends.
 const pageBytes = 4 << 20
 
-// Room is the memory for an answer that is being made. One goroutine uses it at a time.
+// Room is the memory for an answer that is being made. Any goroutine may use it.
 type Room interface {
 	// Grow reserves so many more bytes, and returns false if there are none.
 	Grow(bytes int) bool
+	// CountItems says that the answer reserves memory for its items by itself. Before that, whatever hosts send counts,
+	// because an answer that is no list keeps all of it.
+	CountItems()
 }
 
 // ErrNoRoom says that the answer has no memory. The same request may succeed a moment later.
@@ -35,10 +38,20 @@ func roomOf(ctx context.Context) Room {
 	return r
 }
 
+// itemsRoom is roomOf for an answer that reserves memory for its items.
+func itemsRoom(ctx context.Context) Room {
+	r := roomOf(ctx)
+	if r != nil {
+		r.CountItems()
+	}
+	return r
+}
+
 // endless is a room for an answer that is bounded otherwise.
 type endless struct{}
 
 func (endless) Grow(int) bool { return true }
+func (endless) CountItems()   {}
 
 const (
 	// itemRoom is the memory of an item for each byte of its JSON: the item, its JSON in the answer, and the shorter
@@ -58,7 +71,23 @@ type page struct {
 }
 
 // fill begins a page with a number of items at most.
-func fill(ctx context.Context, most int) *page { return &page{room: roomOf(ctx), most: most} }
+func fill(ctx context.Context, most int) *page { return &page{room: itemsRoom(ctx), most: most} }
+
+// head reserves memory for data that the page has beside its items.
+func (p *page) head(data []byte) error {
+	if p.room == nil {
+		return nil
+	}
+	size, err := shape.Length(struct{ Data []byte }{data})
+	if err != nil {
+		return err
+	}
+	p.bytes += size
+	if !p.room.Grow(itemRoom * size) {
+		return ErrNoRoom
+	}
+	return nil
+}
 
 // add reports whether the page has one more item. A page has at least one, however large.
 func (p *page) add(item any) (fits bool, err error) {

@@ -96,6 +96,9 @@ func owners(ctx context.Context, c *client.Client, q *ownersRequest) (shown Owne
 		shown.Limit, shown.Count = part.Limit, part.Count
 		if shown.Data == nil {
 			shown.Data = part.Data
+			if err := p.head(part.Data); err != nil {
+				return shown, err
+			}
 		}
 		for _, o := range part.Owners {
 			if fits, err := shown.addOwner(p, o); !fits {
@@ -144,6 +147,8 @@ func describe(ctx context.Context, c *client.Client, q *semaphoreRequest) (*Desc
 		data := d.Data // only the first part has it
 		if d.SemaphoreInfo = part.SemaphoreInfo; data != nil {
 			d.Data = data
+		} else if err := p.head(d.Data); err != nil {
+			return nil, err
 		}
 		for i := range part.Owners {
 			o := words.owner(ctx, &part.Owners[i])
@@ -370,7 +375,7 @@ const (
 // locks lists semaphores that sessions wait for.
 func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*contention], err error) {
 	var found []*contention // those that most sessions wait for
-	room, limit, reserved := roomOf(ctx), (&Page{Limit: q.Limit}).Size(), 0
+	room, limit, reserved := itemsRoom(ctx), (&Page{Limit: q.Limit}).Size(), 0
 	sorted := func() []*contention {
 		slices.SortStableFunc(found, func(a, b *contention) int { return cmp.Compare(b.WaiterCount, a.WaiterCount) })
 		return found[:min(len(found), limit+1)]

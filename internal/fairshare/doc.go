@@ -8,7 +8,7 @@
 // the shares of their tokens.
 //
 // A [Pool] bounds what parties hold. The pool takes units back from parties above their share, idle units first.
-// [Turns] bound how many calls run. Parties take turns. Neither refuses a party below its share.
+// [Turns] bound how many calls run. Parties take turns, in a [Queue]. Neither refuses a party below its share.
 package fairshare
 
 import "net/netip"

@@ -16,7 +16,7 @@ type Turns struct {
 
 	mu      sync.Mutex // guards the next fields, and those of turns
 	running list.List  // of *Turn, in the order of their begin
-	waiting waitingCalls
+	waiting Queue[*Turn]
 	timer   *time.Timer
 	armed   bool // the timer is to fire
 }
@@ -28,8 +28,8 @@ type Turn struct {
 
 	// Guarded by Turns.mu.
 	began time.Time
-	at    *list.Element // in Turns.running, or in the queue of the party
-	queue *waitingCalls // nil if the call does not wait
+	at    *list.Element // in Turns.running
+	place *Place[*Turn] // in Turns.waiting; nil for a turn without a wait
 }
 
 // NewTurns returns the turns of at most limit running calls. A call that has run for longer than patience probably
@@ -48,7 +48,7 @@ func (t *Turns) Take(ctx context.Context, by Party) (*Turn, error) {
 		return turn, nil
 	}
 	turn.ready = make(chan struct{})
-	t.waiting.add(turn, by)
+	turn.place = t.waiting.Add(turn, by)
 	t.arm()
 	t.mu.Unlock()
 	select {
@@ -65,10 +65,10 @@ func (turn *Turn) End() {
 	t := turn.of
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case turn.queue != nil:
-		turn.queue.remove(turn)
-	case turn.at != nil:
+	if turn.place != nil {
+		turn.place.Leave()
+	}
+	if turn.at != nil {
 		t.running.Remove(turn.at)
 		turn.at = nil
 		t.next()
@@ -84,8 +84,8 @@ func (turn *Turn) begin() {
 // next has waiting calls run. mu is held.
 func (t *Turns) next() {
 	for t.running.Len() < t.limit {
-		turn := t.waiting.next()
-		if turn == nil {
+		turn, ok := t.waiting.Next(func(*Turn) bool { return true })
+		if !ok {
 			return
 		}
 		turn.begin()
@@ -112,7 +112,7 @@ func (t *Turns) pass() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.armed = false
-	for !t.waiting.empty() {
+	for !t.waiting.Empty() {
 		oldest := t.running.Front().Value.(*Turn)
 		if time.Since(oldest.began) < t.patience {
 			t.arm()
@@ -121,61 +121,5 @@ func (t *Turns) pass() {
 		t.running.Remove(oldest.at)
 		oldest.at = nil
 		t.next()
-	}
-}
-
-// waitingCalls is a queue of a party's calls, or of such queues.
-type waitingCalls struct {
-	order list.List // of *Turn, or of *waitingCalls
-
-	// For a queue within a parent.
-	parent *waitingCalls
-	key    any
-	at     *list.Element
-	known  map[any]*waitingCalls // the queues within
-}
-
-func (w *waitingCalls) empty() bool { return w.order.Len() == 0 }
-
-// add puts a call at the end of its party's queue.
-func (w *waitingCalls) add(turn *Turn, by Party) {
-	for _, key := range []any{by.Token == "", by.Token, by.Address} {
-		within := w.known[key]
-		if within == nil {
-			within = &waitingCalls{parent: w, key: key}
-			within.at = w.order.PushBack(within)
-			if w.known == nil {
-				w.known = make(map[any]*waitingCalls)
-			}
-			w.known[key] = within
-		}
-		w = within
-	}
-	turn.queue, turn.at = w, w.order.PushBack(turn)
-}
-
-// next takes out the call to run next, and moves the call's party to the end. next returns nil for an empty queue.
-func (w *waitingCalls) next() *Turn {
-	for !w.empty() {
-		first := w.order.Front()
-		turn, is := first.Value.(*Turn)
-		if !is {
-			w = first.Value.(*waitingCalls)
-			w.parent.order.MoveToBack(w.at)
-			continue
-		}
-		w.remove(turn)
-		return turn
-	}
-	return nil
-}
-
-// remove takes a call out of its party's queue.
-func (w *waitingCalls) remove(turn *Turn) {
-	w.order.Remove(turn.at)
-	turn.queue, turn.at = nil, nil
-	for ; w.parent != nil && w.empty(); w = w.parent {
-		w.parent.order.Remove(w.at)
-		delete(w.parent.known, w.key)
 	}
 }

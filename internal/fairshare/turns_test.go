@@ -89,7 +89,7 @@ func TestPartiesTakeTurns(t *testing.T) {
 		l.call("b", party("b", 1))
 		l.endAll()
 		l.expect("all", strings.Fields("x0 x1 a0 y b x2 a' x3 a1 a2")...)
-		if !l.turns.waiting.empty() || len(l.turns.waiting.known) > 0 {
+		if !l.turns.waiting.Empty() || len(l.turns.waiting.known) > 0 {
 			t.Error("queues are left")
 		}
 	})

@@ -146,40 +146,67 @@ func wordOf(v reflect.Value) string {
 func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
 // Append appends what Encode writes.
-func Append(to []byte, v any) ([]byte, error) { return appendValue(to, reflect.ValueOf(v)) }
+func Append(to []byte, v any) ([]byte, error) {
+	w := writer{text: to}
+	if err := w.value(reflect.ValueOf(v)); err != nil {
+		return nil, err
+	}
+	return w.text, nil
+}
 
-// appendValue appends a value in JSON.
-func appendValue(to []byte, v reflect.Value) ([]byte, error) {
+// Length returns the length of what Encode writes. It needs memory only for the longest item of a list.
+func Length(v any) (int, error) {
+	w := writer{measures: true}
+	err := w.value(reflect.ValueOf(v))
+	return w.dropped + len(w.text), err
+}
+
+// writer writes values in JSON.
+type writer struct {
+	text []byte
+	// measures: only the length is wanted, so the text is dropped after each item of a list. dropped is its length.
+	measures bool
+	dropped  int
+}
+
+// put appends text.
+func (w *writer) put(text string) { w.text = append(w.text, text...) }
+
+// value appends a value in JSON.
+func (w *writer) value(v reflect.Value) error {
 	if !v.IsValid() {
-		return append(to, "null"...), nil
+		w.put("null")
+		return nil
 	}
 	switch t := v.Type(); {
 	case t == timeType:
-		return appendText(to, v.Interface().(time.Time).UTC().Format(time.RFC3339Nano))
+		return w.encoded(v.Interface().(time.Time).UTC().Format(time.RFC3339Nano))
 	case t == durationType:
-		return strconv.AppendInt(to, millis(v.Interface().(time.Duration)), 10), nil
+		w.text = strconv.AppendInt(w.text, millis(v.Interface().(time.Duration)), 10)
+		return nil
 	case t == errorType && !v.IsNil():
-		return appendText(to, v.Interface().(error).Error())
+		return w.encoded(v.Interface().(error).Error())
 	case worded(t):
-		return appendText(to, wordOf(v))
+		return w.encoded(wordOf(v))
 	case t.Implements(namedType):
-		return appendList(to, reflect.ValueOf(v.Interface().(interface{ Names() []string }).Names()))
+		return w.list(reflect.ValueOf(v.Interface().(interface{ Names() []string }).Names()))
 	case t == rawType, t.Implements(textType):
-		return appendText(to, v.Interface())
+		return w.encoded(v.Interface())
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		return appendValue(to, v.Elem())
+		return w.value(v.Elem())
 	case reflect.Struct:
-		return appendObject(to, v)
+		return w.object(v)
 	case reflect.Slice:
-		return appendList(to, v)
+		return w.list(v)
 	case reflect.Uint64, reflect.Int64:
-		return fmt.Appendf(to, `"%v"`, v.Interface()), nil
+		w.text = fmt.Appendf(w.text, `"%v"`, v.Interface())
+		return nil
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Uint8, reflect.Uint32, reflect.Float64, reflect.Map:
-		return appendText(to, v.Interface())
+		return w.encoded(v.Interface())
 	}
-	return nil, fmt.Errorf("a %s has no form in JSON", v.Type())
+	return fmt.Errorf("a %s has no form in JSON", v.Type())
 }
 
 // millis is a duration in whole milliseconds. What is below zero stays below zero: a wait without an end is.
@@ -190,48 +217,53 @@ func millis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// appendText appends a value as the standard library writes it, without escapes for HTML.
-func appendText(to []byte, v any) ([]byte, error) {
-	b := bytes.NewBuffer(to)
+// encoded appends a value as the standard library writes it, without escapes for HTML.
+func (w *writer) encoded(v any) error {
+	b := bytes.NewBuffer(w.text)
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+	err := e.Encode(v)
+	w.text = bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
+	return err
 }
 
-func appendList(to []byte, v reflect.Value) (_ []byte, err error) {
-	to = append(to, '[')
+func (w *writer) list(v reflect.Value) error {
+	w.put("[")
 	for i := range v.Len() {
 		if i > 0 {
-			to = append(to, ',')
+			w.put(",")
 		}
-		if to, err = appendValue(to, v.Index(i)); err != nil {
-			return nil, err
+		if err := w.value(v.Index(i)); err != nil {
+			return err
+		}
+		if w.measures {
+			w.dropped, w.text = w.dropped+len(w.text), w.text[:0]
 		}
 	}
-	return append(to, ']'), nil
+	w.put("]")
+	return nil
 }
 
-// appendObject appends the fields of a structure in their order. Fields of an embedded structure that is nil are left
-// out, even booleans and lists.
-func appendObject(to []byte, v reflect.Value) ([]byte, error) {
-	to = append(to, '{')
-	begin := len(to)
+// object appends the fields of a structure in their order. Fields of an embedded structure that is nil are left out,
+// even booleans and lists.
+func (w *writer) object(v reflect.Value) error {
+	between := "{"
 	for _, f := range Fields(v.Type()) {
 		value, err := v.FieldByIndexErr(f.Index)
 		if err != nil || f.absent(value) {
 			continue
 		}
-		if len(to) > begin {
-			to = append(to, ',')
-		}
-		if to, err = appendMember(to, &f, value); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		w.put(between)
+		between = ","
+		if err := w.member(&f, value); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
-	return append(to, '}'), nil
+	if between == "{" {
+		w.put(between)
+	}
+	w.put("}")
+	return nil
 }
 
 // unsaid are the words for a number that says nothing.
@@ -252,18 +284,20 @@ func (f *Field) absent(value reflect.Value) bool {
 // base64Suffix ends the name of bytes that are not UTF-8.
 const base64Suffix = "_base64"
 
-func appendMember(to []byte, f *Field, value reflect.Value) ([]byte, error) {
+func (w *writer) member(f *Field, value reflect.Value) error {
 	switch {
 	case f.counts() && value.Uint() == unbounded:
-		return append(to, `"`+f.Name+`":"`+everything+`"`...), nil
+		w.put(`"` + f.Name + `":"` + everything + `"`)
+		return nil
 	case f.Of == bytesType && !utf8.Valid(value.Bytes()):
-		return appendText(append(to, `"`+f.Name+base64Suffix+`":`...), value.Bytes())
+		w.put(`"` + f.Name + base64Suffix + `":`)
+		return w.encoded(value.Bytes())
 	}
-	to = append(to, `"`+f.Name+`":`...)
+	w.put(`"` + f.Name + `":`)
 	if f.Of == bytesType {
-		return appendText(to, string(value.Bytes()))
+		return w.encoded(string(value.Bytes()))
 	}
-	return appendValue(to, value)
+	return w.value(value)
 }
 
 // Done is the answer of a change without a result.

@@ -57,6 +57,9 @@ func TestShapes(t *testing.T) {
 		if err := Decode(text, &back); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
+		if n, err := Length(v); err != nil || n != len(text) {
+			t.Errorf("%s: length %d, %v", text, n, err)
+		}
 		if again, err := Encode(back); err != nil || !bytes.Equal(again, text) {
 			t.Errorf("%s is read as %s: %v", text, again, err)
 		}

@@ -9,27 +9,42 @@ import (
 
 // call is a request that has one answer.
 type call struct {
+	ctx context.Context
 	// read copies the wanted parts out of an answer that is a success.
-	read   func(a *protocol.Answer)
-	done   chan struct{} // holds one
-	result protocol.Result
-	err    error
+	read func(a *protocol.Answer)
+	// received is called with the length of the answer before read.
+	received func(bytes int)
+	done     chan struct{} // holds one
+	result   protocol.Result
+	err      error
 
 	mu        sync.Mutex // held while read runs
 	abandoned bool       // guarded by mu: the caller does not wait any more
 }
 
 // Answered implements Handler.
-func (c *call) Answered(_ *Conn, a *protocol.Answer) {
+func (c *call) Answered(from *Conn, a *protocol.Answer) {
 	c.result, c.err = a.Result, nil
 	if c.read != nil && a.Result.Status == protocol.StatusSuccess {
 		c.mu.Lock()
 		if !c.abandoned {
-			c.read(a)
+			c.take(from.payload, a)
 		}
 		c.mu.Unlock()
 	}
 	c.done <- struct{}{}
+}
+
+// take reads an answer of a length, unless the caller has no use for it any more.
+func (c *call) take(bytes int, a *protocol.Answer) {
+	if c.received != nil {
+		c.received(bytes)
+		if c.ctx.Err() != nil {
+			c.err = context.Cause(c.ctx)
+			return
+		}
+	}
+	c.read(a)
 }
 
 // Lost implements Handler.
@@ -48,10 +63,13 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 	pool := &c.dialer.calls
 	r := pool.Get().(*call)
 	r.read = read
+	if r.received, _ = ctx.Value(receiving{}).(func(int)); r.received != nil {
+		r.ctx = ctx
+	}
 	address, _ := ctx.Value(onBehalf{}).(string)
 	id, work, err := c.SendAwaited(address, r, m)
 	if err != nil {
-		r.read = nil
+		r.forget()
 		pool.Put(r)
 		return err
 	}
@@ -60,7 +78,7 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 	case <-r.done:
 		// The goroutine that reads has finished with the call, so the call may be used again.
 		err, result := r.err, r.result
-		r.read, r.err = nil, nil
+		r.forget()
 		pool.Put(r)
 		if err != nil {
 			return err
@@ -73,6 +91,19 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 		r.mu.Unlock()
 		return context.Cause(ctx)
 	}
+}
+
+// forget makes a call ready for another request.
+func (c *call) forget() { c.ctx, c.read, c.received, c.err = nil, nil, nil, nil }
+
+// receiving is the key of a function in a context.
+type receiving struct{}
+
+// OnReceive calls a function with the length of each answer to a request of the context, before the answer is copied.
+// If the function ends the context, the answer is not copied. The function is called on the goroutine that reads a
+// connection, so it must not wait.
+func OnReceive(ctx context.Context, f func(bytes int)) context.Context {
+	return context.WithValue(ctx, receiving{}, f)
 }
 
 // onBehalf is the key of an address in a context.

@@ -76,6 +76,7 @@ type Conn struct {
 	from    *frames
 	decoder *protocol.AnswerDecoder
 	brought int // how many messages the latest read has brought so far
+	payload int // the length of the latest message
 
 	mu       sync.Mutex // guards the fields below
 	encoder  *protocol.Encoder

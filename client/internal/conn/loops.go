@@ -119,6 +119,7 @@ func (c *Conn) readNext() error {
 		return err
 	}
 	c.brought++
+	c.payload = len(payload)
 	a, err := c.decoder.Decode(payload)
 	if err != nil {
 		bad, ok := errors.AsType[*protocol.DecodeError](err)

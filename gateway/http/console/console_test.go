@@ -108,7 +108,7 @@ func TestListsSayThatTheyGoOn(t *testing.T) {
 			}
 		}
 	}
-	if lists != 7 {
+	if lists != 9 {
 		t.Errorf("%d pages have lists", lists)
 	}
 }

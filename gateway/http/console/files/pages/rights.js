@@ -2,7 +2,7 @@
 
 import { change, Refused } from "/api.js";
 import { badge, h, note, since } from "/dom.js";
-import { act, action, reason, row } from "/parts.js";
+import { act, action, more, reason, row } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 const below = (grant) => [grant.path, grant.object && `${grant.object}…`].filter(Boolean).join(" ");
@@ -52,7 +52,7 @@ const endToken = (one) => (one.name.startsWith("token:") ? action("Revoke token"
 
 export const rights = {
   path: "/rights", nav: "Rights", title: "Rights", lead: "Who may do what, and where.", command: () => "signalbox access list",
-  watch: () => ["/v1/access/principals", "/v1/access/roles"],
+  watch: () => ["/v1/access/principals?limit=10000", "/v1/access/roles?limit=10000"],
   draw([found, roles], local) {
     const rows = (found.items ?? []).filter((one) => matches(local, one.name, one.by, ...(one.grants ?? []).map((g) => `${g.role} ${g.path}`)));
     return h("div", {},
@@ -66,6 +66,6 @@ export const rights = {
       h("h2", {}, "Roles"), table(roles?.items ?? [], [
         ["role", (one) => h("b", {}, one.name)],
         ["rules", (one) => (one.rules ?? []).map((rule) => h("div", {}, h("code", {}, below(rule)), " ", (rule.rights ?? []).map((word) => badge(word))))],
-      ], { empty: `No role was made; ${always.join(", ")} are there by themselves.`, key: (one) => one.name, local, name: "roles" }));
+      ], { empty: `No role was made; ${always.join(", ")} are there by themselves.`, key: (one) => one.name, local, name: "roles" }), more(found, roles));
   },
 };

@@ -105,7 +105,8 @@ function acts({ node, name }, found, past) {
 export const oneRollout = {
   path: "/rollout", under: "/rollouts", title: "Rollout", lead: "Its locations in their order, with the version of each and what it waits for.",
   heading: (given) => given.name, command: ({ node, name }) => command`signalbox rollout status ${node} ${name}`,
-  watch: ({ node, name }) => ["/v1/rollout", "/v1/rollout/acts", "/v1/rollout/history"].map((one) => address(one, { node, name })),
+  watch: ({ node, name }) => [...["/v1/rollout", "/v1/rollout/acts"].map((one) => address(one, { node, name })),
+    address("/v1/rollout/history", { node, name, limit: 10000 })],
   draw([found, acted, past], local) {
     if (!found.exists) return h("p", { class: "empty" }, "There is no rollout of this name.");
     const { versions = [], locations = [], last_seq: newest } = found, targets = past?.items ?? [];
@@ -120,6 +121,6 @@ export const oneRollout = {
         tile(number(versions.length), "versions are kept"), tile(number((found.sources ?? []).length), "sources")),
       givenUp(found, targets.filter((one) => one.abandoned?.happened).toSorted((a, b) => b.abandoned.time_ms - a.abandoned.time_ms), local),
       done([...(acted?.items ?? []), ...published].toSorted((a, b) => (a.at?.time_ms ?? 0) - (b.at?.time_ms ?? 0)),
-        [["version", (one) => (one.seq ? labelOf(found, one.seq) : ""), "", (one) => Number(one.seq ?? 0)]], local));
+        [["version", (one) => (one.seq ? labelOf(found, one.seq) : ""), "", (one) => Number(one.seq ?? 0)]], local), more(past));
   },
 };

@@ -1,0 +1,248 @@
+package http
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/client/election"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
+	processkind "github.com/signalbox/signalbox/protocol/process"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard/hosts"
+	processrules "github.com/signalbox/signalbox/shard/process"
+)
+
+// TestEveryAnswerIsBounded: an answer comes in pages, ends at the size of a page, is a stream, or is no larger than a
+// figure. An answer to a read fits in the memory that one party may have for answers, with what hosts send for it. A
+// new route that is none of these needs a line.
+func TestEveryAnswerIsBounded(t *testing.T) {
+	// These lists end at the size of a page, and have no cursor.
+	ending := map[string]string{
+		"/v1/locks": "more", "/v1/session": "more_holdings", "/v1/search": "more", "/v1/concerns": "more",
+		"/v1/denials": "more", "/v1/audit": "more", "/v1/join-tokens": "more", "/v1/rollout/acts": "more",
+		"/v1/process/acts": "more", "/v1/why": "more", "/v1/access/who-can": "more",
+	}
+	// Streams write parts, and all of a kind have so many bytes in memory, or one of them.
+	streams := map[string]int{"/v1/events": viewBytes, "/v1/backup": protocol.PageBytes}
+	data := []byte(longText(protocol.MaxDataBytes))
+	wholeLoads := slices.Repeat([]WholeLoad{{longLoad(), math.MaxInt}}, loadKept)
+	frame := int(protocol.FrameLimits(protocol.MaxDataBytes).AnswerFrameBytes)
+	figures := map[string]struct {
+		bytes   int // in JSON
+		largest any
+	}{
+		"/v1/config":            {6<<20 + 1<<10, operation.Piece{Value: data}},
+		"/v1/leader":            {6<<20 + 1<<10, operation.Leadership{Leader: election.Leader{Data: data}}},
+		"/v1/rollout":           {23 << 20, largestRollout()},
+		"/v1/process":           {16 << 20, largestProcess()},
+		"/v1/cluster":           {16 << 20, largestCluster()},
+		"/v1/plan":              {2 << 20, &admin.Plan{Steps: framed[host.Step](), Reasons: framed[host.Reason]()}},
+		"/v1/hosts":             {16 << 20, largestHosts()},
+		"/v1/load":              {128 << 10, operation.List[Load]{Items: slices.Repeat([]Load{longLoad()}, loadKept)}},
+		"/v1/load/all":          {128 << 10, operation.List[WholeLoad]{Items: wholeLoads}},
+		"/v1/join-token/create": {320 << 10, largestJoining()},
+	}
+	for _, r := range table() {
+		var of []string
+		if r.answer != nil {
+			of = fieldsOf(r.answer)
+		}
+		figure, isFigure := figures[r.path]
+		switch asks := fieldsOf(r.request); {
+		case r.streams != "":
+			if streams[r.path] == 0 {
+				t.Errorf("%s: how much memory does the stream take?", r.path)
+			}
+		case slices.Contains(of, "cursor") && slices.Contains(asks, "cursor"):
+			if !slices.Contains(of, "more") || !slices.Contains(asks, "limit") {
+				t.Errorf("%s: pages have more and limit", r.path)
+			}
+		case ending[r.path] != "":
+			if !slices.Contains(of, ending[r.path]) {
+				t.Errorf("%s: the answer does not say whether it is whole", r.path)
+			}
+		case isFigure:
+			length, err := shape.Length(figure.largest)
+			if err != nil || reflect.TypeOf(figure.largest) != r.answer {
+				t.Errorf("%s: %v, %v", r.path, r.answer, err)
+			}
+			if length > figure.bytes || length < figure.bytes/2 {
+				t.Errorf("%s: the largest answer has %d bytes, not %d", r.path, length, figure.bytes)
+			}
+			received := max(frame, figure.bytes/len(`\u0001`))
+			if !r.changes() && figure.bytes+receivedBytes*received > answerBytes/2 {
+				t.Errorf("%s: %d bytes, of %d that hosts send, are too many", r.path, figure.bytes, received)
+			}
+		case !flat(r.answer):
+			t.Errorf("%s %s does not say how its answer is bounded", r.method, r.path)
+		}
+		delete(ending, r.path)
+		delete(streams, r.path)
+		delete(figures, r.path)
+	}
+	if len(ending)+len(streams)+len(figures) > 0 {
+		t.Errorf("no routes: %v %v %d", ending, streams, len(figures))
+	}
+}
+
+// fieldsOf are the names of the fields of a structure in JSON.
+func fieldsOf(t reflect.Type) (names []string) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for _, f := range shape.Fields(t) {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// flat reports whether a type has neither lists nor data: some numbers, and texts such as the path of a node.
+func flat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return flat(t.Elem())
+	case reflect.Slice, reflect.Map, reflect.Interface:
+		return false
+	case reflect.Struct:
+		for _, f := range shape.Fields(t) {
+			if !flat(f.Of) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// longText is a text whose characters JSON writes with six bytes each.
+func longText(bytes int) string { return strings.Repeat("\x01", bytes) }
+
+// many are so many items of the largest size.
+func many[T any, P interface {
+	*T
+	field.Value
+}](n int) []T {
+	items := make([]T, n)
+	for i := range items {
+		P(&items[i]).Fields(largest{})
+	}
+	return items
+}
+
+// framed are as many items of the largest size as a host puts into half a page.
+func framed[T any, P interface {
+	*T
+	field.Value
+}]() (items []T) {
+	for size := 0; size <= protocol.PageBytes/2; {
+		items = append(items, many[T, P](1)...)
+		size += protocol.Size(P(&items[len(items)-1]))
+	}
+	return items
+}
+
+func largestRollout() *rollout.State {
+	s := &many[rollout.State](1)[0]
+	s.Reasons = many[rolloutkind.StopReason](2 * rolloutkind.MaxLocations)
+	for _, l := range many[rolloutkind.LocationRow](rolloutkind.MaxLocations) {
+		s.Locations, s.Spec.Locations = append(s.Locations, l.LocationState), append(s.Spec.Locations, l.Location)
+	}
+	s.Versions = many[rollout.Version](rolloutkind.MaxKeep + 3*rolloutkind.MaxLocations)
+	for i := range s.Versions {
+		s.Versions[i].Payload = nil
+	}
+	return s
+}
+
+func largestProcess() *process.State {
+	s := &process.State{Head: many[processkind.Head](1)[0]}
+	s.Members = many[process.MemberState](processkind.MaxMembers)
+	s.Results = make([]process.Result, processkind.MaxKeep)
+	s.Reasons = many[processkind.StopReason](processrules.MaxReasons + 1)
+	return s
+}
+
+// largestCluster has as much as a frame has: all hosts that a cluster can have, and replicas of all shards.
+func largestCluster() *admin.Cluster {
+	c := &admin.Cluster{Hosts: many[host.Host](hosts.MaxSpreadHosts), Policy: many[host.Policy](1)[0]}
+	room := int(protocol.FrameLimits(protocol.MaxDataBytes).AnswerFrameBytes) - len(c.Hosts)*protocol.Size(&c.Hosts[0])
+	replica := many[host.Replica](1)[0]
+	replicas := slices.Repeat([]host.Replica{replica}, room/hosts.MaxShards/protocol.Size(&replica))
+	for range hosts.MaxShards {
+		c.Shards = append(c.Shards, host.Shard{Replicas: replicas})
+	}
+	return c
+}
+
+func largestHosts() (l operation.List[HostStatus]) {
+	text := longText(protocol.MaxMessageBytes)
+	status := client.HostStatus{
+		Address: longText(host.MaxAddress), Name: longText(host.MaxName), LevelHeldBy: text, Refusal: text,
+	}
+	n := uint64(math.MaxUint64)
+	status.Shards = slices.Repeat([]client.ShardStatus{{ID: n, Leader: n, Term: n, AppliedIndex: n, CommitLag: n,
+		Sessions: n, Semaphores: n, Waiters: n, Rollouts: n, Processes: n}}, hosts.MaxShards)
+	l.Items = slices.Repeat([]HostStatus{{HostStatus: status}}, hosts.MaxSpreadHosts)
+	return l
+}
+
+func longLoad() Load {
+	const number, bytes = -math.MaxFloat64, math.MaxUint64
+	return Load{longTime, number, number, number, number, number, bytes, bytes}
+}
+
+func largestJoining() *admin.Joining {
+	return &admin.Joining{
+		Token: many[host.JoinToken](1)[0], Authority: []byte(longText(protocol.MaxHashBytes)),
+		Addresses: slices.Repeat([]string{longText(host.MaxAddress)}, hosts.MaxSpreadHosts),
+	}
+}
+
+// largest is a field.Coder that reads the largest value of each field.
+type largest struct{}
+
+func (largest) Text(_ string, v *string, most int)      { *v = longText(most) }
+func (largest) Bytes(_ string, v *[]byte, most int)     { *v = []byte(longText(most)) }
+func (largest) Number(_ string, v *uint64)              { *v = math.MaxUint64 }
+func (largest) Count(_ string, v *int)                  { *v = math.MaxInt }
+func (largest) Millis(_ string, v *time.Duration)       { *v = math.MaxInt64 }
+func (largest) Flag(_ string, v *bool)                  { *v = true }
+func (largest) Small(_ string, _, end uint8) uint8      { return end - 1 }
+func (l largest) Record(_ string, f func(field.Coder))  { f(l) }
+func (largest) Wall(_ string, v *field.Moment)          { v.Wall = longTime }
+func (largest) Left(_ string, v *time.Duration) bool    { *v = math.MaxInt64; return true }
+func (largest) Reading() bool                           { return true }
+func (largest) Form() field.Form                        { return field.Wire }
+func (largest) Numbers(_ string, v *[]uint64, most int) { *v = make([]uint64, most) }
+
+func (largest) Words(_ string, v *[]string, most, each int) {
+	*v = nil
+	for range most {
+		*v = append(*v, longText(each))
+	}
+}
+
+func (l largest) Items(_ string, _, most int, size func(int), item func(field.Coder, int)) {
+	size(most)
+	for i := range most {
+		item(l, i)
+	}
+}
+
+func (largest) Moment(_ string, v *field.Moment) {
+	*v = field.Moment{Happened: true, Ago: math.MaxInt64, Time: math.MaxInt64, Wall: longTime}
+}
+
+// longTime is a time whose text is as long as any.
+var longTime = time.Date(2026, 12, 31, 23, 59, 59, 999999999, time.UTC)
