@@ -91,12 +91,10 @@ type HeldReplica struct {
 // CountedShards is a list of shards with their counters.
 type CountedShards = List[CountedShard, *CountedShard]
 
-// CountedShard is a data shard with the highest numbers that the shard has given, and the session with the longest
-// timeout that it may have granted.
+// CountedShard is a data shard with the highest numbers that the shard has given.
 type CountedShard struct {
 	ShardID                              uint64
 	LastOrder, LastRevision, LastSession uint64
-	LongestMillis, LongestSession        uint64
 }
 
 // UnledReplicas is a list of replicas that know no leader.

@@ -1161,8 +1161,6 @@ func (m *CountedShard) fields(c *codec) {
 	c.uint("last_order", &m.LastOrder)
 	c.uint("last_revision", &m.LastRevision)
 	c.uint("last_session", &m.LastSession)
-	c.uint("longest_ms", &m.LongestMillis)
-	c.uint("longest_session", &m.LongestSession)
 }
 
 func (m *FeatureLevel) fields(c *codec) {

@@ -82,7 +82,7 @@ func (a *attach) goOn(serving bool) {
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
 	case a.change && a.differs():
 		if c.host.admitsWrites(c, a.request, a.kind, rp) {
-			a.commit()
+			a.onceGranted(a.timeout, a.commit)
 		}
 	case a.numbers:
 		a.drawNumbers() // however full the disk is: the client may come to release
@@ -136,6 +136,15 @@ func (a *attach) confirm(then func()) {
 		}
 		then()
 	})
+}
+
+// onceGranted goes on once the leader may grant the session a timeout.
+func (a *attach) onceGranted(timeout uint64, goOn func()) {
+	if a.rp.Grants(timeout) {
+		goOn()
+		return
+	}
+	a.c.onceGranted(a.request, a.kind, a.rp, timeout, goOn)
 }
 
 // commit changes the session's timeout and description first.
@@ -203,6 +212,10 @@ func (a *attach) attach() {
 	}
 	if !rp.Machine.KeyMatches(a.id, a.key) {
 		a.fail(protocol.StatusBadSession, "the session has another key")
+		return
+	}
+	if !rp.Grants(view.Timeout) { // a new leader puts the sessions that it has found on record first
+		a.c.onceGranted(a.request, a.kind, rp, view.Timeout, a.attach)
 		return
 	}
 	rp.RelyOnGrace()

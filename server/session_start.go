@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -66,6 +67,44 @@ func (s *sessionStart) in(n meta.Node) {
 	}
 	s.command.Node = n.ID
 	s.command.Slot = slot
+	if rp.Grants(s.command.Timeout) {
+		s.propose(rp)
+		return
+	}
+	s.c.onceGranted(s.id, s.kind, rp, s.command.Timeout, func() { s.propose(rp) })
+}
+
+// onceGranted goes on once the leader of a home may grant a session timeout, on any goroutine, or answers the request
+// with the reason why not.
+func (c *conn) onceGranted(id uint64, k protocol.Kind, home *replica.Replica, timeout uint64, goOn func()) {
+	refuse := func() {
+		if !home.Leads() {
+			c.moved(id, k, home)
+			return
+		}
+		c.Fail(id, k, &protocol.Result{Status: protocol.StatusUnavailable, Message: notOnRecord(timeout),
+			WaitMillis: uint64(replica.OverloadWait.Milliseconds())})
+	}
+	if !home.OnceGranted(timeout, func(granted bool) {
+		if granted {
+			goOn()
+		} else {
+			refuse()
+		}
+		c.flush()
+	}) {
+		refuse()
+	}
+}
+
+// notOnRecord is why a session timeout is not granted.
+func notOnRecord(timeout uint64) string {
+	return fmt.Sprintf("a session timeout of %v is granted once the meta shard has it on record, as any above %v; "+
+		"the meta shard did not answer in time", time.Duration(timeout)*time.Millisecond,
+		time.Duration(shard.UnnotedTimeout)*time.Millisecond)
+}
+
+func (s *sessionStart) propose(rp *replica.Replica) {
 	if !rp.Pipeline.Add(pipeline.Op{Source: s.c.source, Started: s.started,
 		Done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
 		s.c.overloaded(s.id, s.kind, "the shard's queue is full")
@@ -96,6 +135,14 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 		return
 	}
 	id := e.Session
+	if !rp.Grants(s.command.Timeout) { // the leader's term has changed since, or its bound
+		rp.Adopt(id, s.node.ID, time.Duration(s.command.Timeout)*time.Millisecond)
+		rp.EndSession(nil, id, 0, nil)
+		c.Fail(s.id, s.kind, &protocol.Result{Status: protocol.StatusUnavailable,
+			Message: notOnRecord(s.command.Timeout)})
+		rp.Mark(c)
+		return
+	}
 	answer := protocol.SessionStartAnswer{SessionID: uint64(id), Lease: c.host.lease(&s.node, s.command.Timeout)}
 	rp.RelyOnGrace()
 	verdict := c.attachAndAnswer(id, s.node.ID, rp, s.id, &answer, func() lease.Verdict {

@@ -20,8 +20,8 @@ const (
 	MaxKey = 16
 	// MaxSessionTimeout is the longest time that a session may stay away and come back.
 	MaxSessionTimeout = 30 * time.Minute
-	// UnnotedTimeout is the longest session timeout, in milliseconds, that a shard grants before the meta shard has the
-	// timeout on record: a shard that is made anew waits for so long at the least.
+	// UnnotedTimeout is the longest session timeout, in milliseconds, that a shard grants without a bound on record in
+	// the meta shard: a shard that is made anew waits for so long at the least.
 	UnnotedTimeout = 30_000
 	// MaxAcquireTimeout is the longest finite time of a waiting acquire.
 	MaxAcquireTimeout = 24 * time.Hour

@@ -104,8 +104,7 @@ type Held struct {
 	Log     Log
 	// Last returns the term and the index of the last entry in the replica's log. Last may read the disk.
 	Last func() (term, index uint64)
-	// Counted returns the counters of a data shard as applied here, and the longest timeout of its sessions; nil for
-	// the meta shard.
+	// Counted returns the counters of a data shard as applied here; nil for the meta shard.
 	Counted func() hosts.Count
 }
 

@@ -127,8 +127,7 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 		case leader == a.host && h.Counted != nil:
 			n := h.Counted()
 			answer.Counted.Append(protocol.CountedShard{ShardID: uint64(h.Shard), LastOrder: uint64(n.LastOrder),
-				LastRevision: uint64(n.LastRevision), LastSession: n.LastSession,
-				LongestMillis: n.Longest.Timeout, LongestSession: uint64(n.Longest.Session)})
+				LastRevision: uint64(n.LastRevision), LastSession: n.LastSession})
 		}
 	}
 	return answer

@@ -99,8 +99,8 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 	return t.propose(ctx, c) == nil
 }
 
-// count puts the counters of shards, and their longest timeouts, on record that have changed, each shard's once in
-// countEvery, and longer timeouts at once. It reports whether anything was put on record.
+// count puts the counters of shards on record that have changed, each shard's once in countEvery. It reports whether
+// anything was put on record.
 func (t *term) count(ctx context.Context, v governor.View) bool {
 	c := Command{Verb: VerbCounted, Term: t.number}
 	now := time.Now()
@@ -114,13 +114,8 @@ func (t *term) count(ctx context.Context, v governor.View) bool {
 			s := v.State.Shard(hosts.ShardID(n.ShardID))
 			counted := shard.Counters{LastOrder: shard.OrderID(n.LastOrder),
 				LastRevision: shard.Revision(n.LastRevision), LastSession: n.LastSession}
-			longest := shard.Longest{Timeout: n.LongestMillis, Session: shard.SessionID(n.LongestSession)}
-			if s == nil || counted == s.Counted && longest == s.Longest {
-				continue
-			}
-			// A longer timeout is granted once it is on record.
-			if v.Now >= s.CountedAt+millis(countEvery) || longest.Timeout > s.Longest.Timeout {
-				c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: counted, Longest: longest})
+			if s != nil && counted != s.Counted && v.Now >= s.CountedAt+millis(countEvery) {
+				c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: counted})
 			}
 		}
 	}

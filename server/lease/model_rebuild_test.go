@@ -24,6 +24,7 @@ const (
 	lostHostsDoNotCount // the wait begins without the lost hosts
 	servesOnWaking      // a host that stood still serves until it is refused
 	noGraceInTheWait    // the wait is the longest timeout alone
+	boundsComeLater     // a timeout is granted, and is on record some seconds later
 )
 
 const (
@@ -37,6 +38,7 @@ const (
 type believer struct {
 	elsewhere bool // its session has another home
 	known     bool // to the survivor
+	recent    bool // its timeout was granted in the last seconds before the loss
 	timeout   float64
 	until     float64 // it believes in its session so long
 	holds     bool
@@ -75,6 +77,9 @@ func newRebuild(seed uint64, without rebuildRule) *rebuild {
 		c.until = -20 + c.timeout
 		r.clients = append(r.clients, c)
 	}
+	for _, c := range r.clients {
+		c.recent = r.IntN(2) == 0
+	}
 	return r
 }
 
@@ -89,7 +94,8 @@ func (r *rebuild) begins() (at, wait float64) {
 	}
 	wait = modelUnnoted
 	for _, c := range r.clients {
-		if r.without == homeTimeoutsOnly && c.elsewhere || r.without == survivorTimeouts && !c.known {
+		if r.without == homeTimeoutsOnly && c.elsewhere || r.without == survivorTimeouts && !c.known ||
+			r.without == boundsComeLater && c.recent {
 			continue
 		}
 		wait = max(wait, c.timeout)
@@ -191,6 +197,7 @@ func TestEachRuleOfARebuildIsNeeded(t *testing.T) {
 		{"lost hosts are expelled for good", lostHostsDoNotCount, 208},
 		{"a host that stood still asks before it serves", servesOnWaking, 4},
 		{"a grace is waited for", noGraceInTheWait, 18},
+		{"a timeout is on record before it is granted", boundsComeLater, 11},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if newRebuild(x.seed, x.without).play() == "" {

@@ -204,8 +204,7 @@ func (s *Set) Held() (list []executor.Held) {
 		}
 		if at.data != nil {
 			held.Counted = func() hosts.Count {
-				return hosts.Count{Shard: hosts.ShardID(at.id), Counters: at.data.Machine.Count().Counters,
-					Longest: at.data.longest.of(at.data.Machine, s.Now())}
+				return hosts.Count{Shard: hosts.ShardID(at.id), Counters: at.data.Machine.Count().Counters}
 			}
 		}
 		list = append(list, held)

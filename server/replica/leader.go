@@ -68,6 +68,7 @@ func (t *leaderTasks) begin(term uint64) {
 		Message: "the shard's leader has just been elected again"})
 	t.r.Pipeline.Elect(term)
 	t.r.guests.forgetLosses()
+	t.r.timeouts.begin(term)
 	t.mu.Lock()
 	t.term, t.proposed, t.begun, t.again = term, false, false, true
 	t.drops.forget()
@@ -90,6 +91,7 @@ func (t *leaderTasks) end() {
 		done(false)
 	}
 	r := t.r
+	r.timeouts.begin(0)
 	result := r.set.Moved(r)
 	r.Pipeline.Abandon(result)
 	r.redirectWaiters(result)
@@ -160,6 +162,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	t.raiseLevel()
 	t.continueWork()
 	t.proposeDue(s.term)
+	r.timeouts.check(s.term, now)
 	t.beginWait(s.term, now)
 	t.checkDigest(now)
 	t.expire(now)
@@ -196,13 +199,16 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r.Leases.Lead(term, now)
 	r.Leases.Reserve(r.Machine.Sessions())
 	r.RelyOnGrace()
+	var longest shard.Longest
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = r.Machine.WalkSessions(at, func(v shard.SessionView) {
 			if v.Home {
 				r.Leases.Restore(v.ID, v.Node, millis(v.Timeout), now)
+				longest = longest.Over(shard.Longest{Timeout: v.Timeout, Session: v.ID})
 			}
 		})
 	}
+	r.timeouts.found(term, longest, now)
 	r.Leases.Restored()
 	r.restoreTimers(r.Machine.WalkWaiters, now)
 	t.mu.Lock()

@@ -34,7 +34,7 @@ type Replica struct {
 	leader   leaderTasks
 	digests  digests
 	guests   guests
-	longest  longest
+	timeouts timeouts
 	left     atomic.Int64  // when the replica here has gone, by Set.Since; 0 if its state is not kept
 	asking   chan struct{} // has a place for each question about a session with its home here
 
@@ -107,6 +107,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	})
 	r.Pipeline.Open(r.log)
 	r.leader.init(r)
+	r.timeouts.init(r)
 	r.digests.init(s, id, func(number, sum uint64) {
 		r.propose(&shard.Command{Kind: shard.CmdDigestCompare, Count: number, Sum: sum}, nil, nil)
 	})
@@ -206,15 +207,11 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				// No matter which host proposed the command, and even if no client waits for the result: the client
 				// may rely on the timeout from its next attach on.
 				r.Leases.SetTimeout(command.Session, millis(command.Timeout), r.set.Now())
-				r.longest.granted(command.Timeout, command.Session)
+				r.timeouts.applied(command.Timeout, command.Session)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate:
-				r.longest.granted(command.Timeout, e.Session)
-				if ops != nil {
-					break
+				if r.timeouts.applied(command.Timeout, e.Session); ops == nil {
+					r.Adopt(e.Session, command.Node, millis(command.Timeout))
 				}
-				r.set.timing.restoring.RLock()
-				r.Leases.Restore(e.Session, command.Node, millis(command.Timeout), r.set.Now())
-				r.set.timing.restoring.RUnlock()
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
 				r.leader.recheck() // the leader gives the shard everything new in the level

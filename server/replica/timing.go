@@ -187,6 +187,14 @@ func (t *timing) window() (window, period time.Duration) {
 	return t.shortest.ceiling, t.shortest.selfCheck
 }
 
+// Adopt gives a session of this home its time, without a client that is attached.
+func (r *Replica) Adopt(id shard.SessionID, node shard.NodeID, timeout time.Duration) {
+	t := r.set.timing
+	t.restoring.RLock()
+	defer t.restoring.RUnlock()
+	r.Leases.Restore(id, node, timeout, r.set.Now())
+}
+
 // RelyOnGrace has the leases go by the shortest grace period that is known now, including the grace of a node that
 // came a moment ago: the leases must know it before the first session of the node is attached. The lock makes sure
 // that the period is not shortened meanwhile.

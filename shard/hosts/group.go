@@ -9,15 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Count is the report of one shard's counters, and of the longest timeout of its sessions.
+// Count is the report of one shard's counters.
 type Count struct {
 	Shard ShardID
 	shard.Counters
-	Longest shard.Longest
 }
 
-// Count notes counters of shards, which their leaders have reported. Counters never go back. The longest timeout is
-// that of the report.
+// Count notes counters of shards, which their leaders have reported. Counters never go back.
 func (r *Records) Count(at At, term uint64, list []Count) Answer {
 	if term != at.Term {
 		return refuse(protocol.StatusStale, "term %d is over", term)
@@ -33,7 +31,7 @@ func (r *Records) Count(at At, term uint64, list []Count) Answer {
 			LastRevision: max(n.LastRevision, s.Counted.LastRevision),
 			LastSession:  max(n.LastSession, s.Counted.LastSession),
 		}
-		s.CountedAt, s.Longest = clock.Moment(at.Now), n.Longest
+		s.CountedAt = clock.Moment(at.Now)
 	}
 	return Answer{}
 }
@@ -145,12 +143,44 @@ func (s *Shard) Jump(now uint64) shard.Jump {
 	return shard.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
 }
 
-// Longest is the session with the longest timeout of all shards, by their last reports. A session may hold something in
-// any shard.
+// TimeoutBound is the longest timeout with which the leader of a shard starts and attaches sessions, and the session
+// that has the timeout. The leader does not exceed the bound before a higher bound is on record.
+type TimeoutBound struct {
+	Term    uint64 // of the leader
+	Number  uint64 // counts the bounds of the term, from 1 on
+	Longest shard.Longest
+}
+
+// follows reports whether the leaders of a shard set the bound b after the bound o.
+func (b *TimeoutBound) follows(o *TimeoutBound) bool {
+	return b.Term > o.Term || b.Term == o.Term && b.Number > o.Number
+}
+
+// SetBound sets the bound of session timeouts of a shard, for the shard's leader at a host. A bound that comes after a
+// later one changes nothing. The leader of an earlier group, and a host that is to be expelled, set no bound: an order
+// for a new group finds the last bounds of everyone that it gives up.
+func (r *Records) SetBound(id ShardID, host shard.HostID, b TimeoutBound) Answer {
+	s, h := r.Shard(id), r.Host(host)
+	switch {
+	case s == nil || id == Meta:
+		return refuse(protocol.StatusNotFound, "there is no data shard %d", id)
+	case h == nil || !h.Living():
+		return refuse(protocol.StatusStale, "host %d does not belong to the cluster", host)
+	case b.Term>>shard.GroupTermBits < s.Group:
+		return refuse(protocol.StatusStale, "term %d is not of group %d of shard %d", b.Term, s.Group, id)
+	case !b.follows(&s.Bound):
+		return Answer{Existed: true}
+	}
+	r.edit(id).Bound = b
+	return Answer{}
+}
+
+// Longest is the session with the longest timeout of all shards, by their bounds. A session may hold something in any
+// shard.
 func (r *Records) Longest() (longest shard.Longest) {
 	longest.Timeout = shard.UnnotedTimeout
 	for _, s := range r.shards {
-		longest = longest.Over(s.Longest)
+		longest = longest.Over(s.Bound.Longest)
 	}
 	return longest
 }

@@ -165,25 +165,67 @@ func TestAShardWaitsUntilItsLeaderSaysThatItGrants(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "shard 1 does not wait", overlap)
 }
 
-// TestTheLongestTimeoutIsThatOfAllShards, by their latest reports, and no shorter than what is on no record.
-func TestTheLongestTimeoutIsThatOfAllShards(t *testing.T) {
-	f := New("c", []ShardID{1, 2})
-	report := func(id ShardID, timeout uint64) {
-		t.Helper()
-		a := f.Count(At{Term: 7}, 7, []Count{{Shard: id, Longest: shard.Longest{Timeout: timeout, Session: 9}}})
-		if a.Status != protocol.StatusSuccess {
-			t.Fatal(a.Text)
-		}
+// bound is the setting of a bound of shard 1 by host a.
+func (f *fixture) bound(term, number, timeout uint64) func() Answer {
+	return func() Answer {
+		return f.SetBound(1, 1, TimeoutBound{term, number, shard.Longest{Timeout: timeout, Session: 9}})
 	}
+}
+
+// TestTheLongestTimeoutIsThatOfAllShards, by their bounds, and no shorter than what needs no bound.
+func TestTheLongestTimeoutIsThatOfAllShards(t *testing.T) {
+	f := &fixture{T: t, Records: New("c", []ShardID{1, 2})}
+	f.put(&Host{ID: 1, Name: "a"})
+	number := uint64(0)
 	for _, x := range []struct {
 		shard           ShardID
 		timeout, expect uint64
 	}{
 		{1, 5_000, shard.UnnotedTimeout}, {2, 60_000, 60_000}, {1, 90_000, 90_000}, {1, 10, 60_000},
 	} {
-		report(x.shard, x.timeout)
+		number++
+		f.done(f.SetBound(x.shard, 1, TimeoutBound{7, number, shard.Longest{Timeout: x.timeout, Session: 9}}))
 		if got := f.Longest(); got.Timeout != x.expect {
 			t.Errorf("after %d ms of shard %d: %+v, want %d", x.timeout, x.shard, got, x.expect)
 		}
 	}
+}
+
+// TestABoundThatComesLateChangesNothing: neither one that the leader has raised since, nor one of a leader before.
+func TestABoundThatComesLateChangesNothing(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	late := func(term, number, timeout uint64) {
+		t.Helper()
+		before := f.Shard(1).Bound
+		if a := f.bound(term, number, timeout)(); a.Status != protocol.StatusSuccess || !a.Existed {
+			t.Errorf("bound %d of term %d: %+v", number, term, a)
+		}
+		if is := f.Shard(1).Bound; is != before {
+			t.Errorf("bound %d of term %d took the place of %+v", number, term, before)
+		}
+	}
+	f.done(f.bound(7, 1, 60_000)())
+	f.done(f.bound(7, 3, 90_000)())
+	late(7, 2, 0) // lowered before it was raised
+	late(7, 3, 90_000)
+	f.done(f.bound(8, 1, 120_000)())
+	late(7, 4, 0)
+	if again, err := Load(f.Save(nil)); err != nil || again.Shard(1).Bound != f.Shard(1).Bound {
+		t.Errorf("loaded: %v", err)
+	}
+	f.done(f.bound(8, 2, 0)())
+	f.refused(protocol.StatusNotFound, "no data shard 9", func() Answer { return f.SetBound(9, 1, TimeoutBound{}) })
+}
+
+// TestWhoIsGivenUpSetsNoBound from the order on: what the order finds covers all that they have granted.
+func TestWhoIsGivenUpSetsNoBound(t *testing.T) {
+	f, n := lostTwo(t)
+	f.done(f.bound(7, 1, 60_000)())
+	f.done(f.recover(n)())
+	f.refused(protocol.StatusStale, "term 7 is not of group 1", f.bound(7, 2, 0))
+	const next = 1<<shard.GroupTermBits + 1
+	f.refused(protocol.StatusStale, "host 2 does not belong", func() Answer {
+		return f.SetBound(1, 2, TimeoutBound{Term: next, Number: 1})
+	})
+	f.done(f.bound(next, 1, 0)())
 }

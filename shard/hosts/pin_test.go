@@ -11,7 +11,7 @@ func TestBytesOfRecordsAreWhatTheyWere(t *testing.T) {
 	var records, spread, groups, weights Records
 	ofWeights := []string{"policy.Tier", "hosts.Weighs"}
 	ofGroups := append([]string{"shards.Group", "shards.Empty", "shards.Counted", "shards.CountedAt",
-		"shards.Longest", "shards.First", "shards.Ordered", "shards.Fence", "shards.Waits", "shards.Overlap",
+		"shards.Bound", "shards.First", "shards.Ordered", "shards.Fence", "shards.Waits", "shards.Overlap",
 		"hosts.Lost"}, ofWeights...)
 	formtest.Check(t, "testdata/pins",
 		formtest.Form{Name: "saved records", Of: &records, Later: append([]string{"policy.Replicas"}, ofGroups...),

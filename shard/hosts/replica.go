@@ -72,12 +72,12 @@ type Shard struct {
 	Fence          shard.OrderID
 	// Waits is set until the group grants. Overlap is set if an operator has ended the wait.
 	Waits, Overlap bool
-	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report.
-	// Longest is the session with the longest timeout that the leader may have granted. All are zero before the first
-	// report.
+	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report. Both
+	// are zero before the first report.
 	Counted   shard.Counters
 	CountedAt uint64
-	Longest   shard.Longest
+	// Bound is the bound of session timeouts by the latest leader that has set one, zero before the first.
+	Bound TimeoutBound
 }
 
 // Replica returns the replica of an id, or nil.

@@ -80,7 +80,8 @@ func (s *Shard) code(c *form.Coder) {
 		c.Flags(&p.Joined, &p.Filled)
 	})
 	c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,
-		&s.CountedAt, &s.Longest.Timeout, (*uint64)(&s.Longest.Session), &s.First, &s.Ordered, (*uint64)(&s.Fence))
+		&s.CountedAt, &s.Bound.Term, &s.Bound.Number, &s.Bound.Longest.Timeout, (*uint64)(&s.Bound.Longest.Session),
+		&s.First, &s.Ordered, (*uint64)(&s.Fence))
 	c.Flags(&s.Empty, &s.Waits, &s.Overlap)
 }
 

@@ -106,6 +106,7 @@ const (
 	CmdHostWeigh     CommandKind = 74
 	CmdShardOverlap  CommandKind = 75
 	CmdShardGrants   CommandKind = 76
+	CmdShardBound    CommandKind = 77
 )
 
 // ShardID names a Raft group. Among data shards zero stands for no shard.
@@ -186,6 +187,7 @@ var commandNames = [...]string{
 
 	CmdShardRecover: "shard-recover", CmdShardsCounted: "shards-counted", CmdHostWeigh: "host-weigh",
 	CmdShardOverlap: "shard-overlap", CmdShardGrants: "shard-grants",
+	CmdShardBound: "shard-bound",
 }
 
 // String returns the name of the kind in logs and errors.

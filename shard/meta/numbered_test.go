@@ -328,7 +328,7 @@ func TestAnswersThatCannotBeAreRefused(t *testing.T) {
 		"no client or no number":             func(m *Machine) { m.answers.kept[1].Client = ClientID{} },
 		"more than have places before":       func(m *Machine) { m.answers.next = 2 },
 		"the places of answers begin with 1": func(m *Machine) { m.answers.next = 0 },
-		"which level":                        func(m *Machine) { m.answers.kept[1].Kind = 77 },
+		"which level":                        func(m *Machine) { m.answers.kept[1].Kind = 99 },
 		"was never given":                    func(m *Machine) { m.answers.kept[0].Node.ID = 99 },
 		"something is changed":               func(m *Machine) { m.answers.kept[0].Flags |= FlagChanged },
 		"bytes long": func(m *Machine) {

@@ -71,6 +71,7 @@ var requests = map[CommandKind]func() Request{
 	CmdShardsCounted:     requestOf[ShardsCounted],
 	CmdShardOverlap:      requestOf[ShardOverlap],
 	CmdShardGrants:       requestOf[ShardGrants],
+	CmdShardBound:        requestOf[ShardBound],
 	CmdHostWeigh:         requestOf[HostWeigh],
 }
 

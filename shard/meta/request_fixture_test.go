@@ -205,11 +205,12 @@ func everyRequest() []Request {
 		&ActNote{Host: 1, Incarnation: incarnation(2), What: "session destroy: id 7"},
 		&ShardRecover{hosts.Recovery{Shard: 1, Host: 2, Empty: true, Lost: []shard.HostID{3, 4}, Against: "why not"}},
 		&ShardsCounted{Term: 1, List: []hosts.Count{{Shard: 1,
-			Counters: shard.Counters{LastOrder: 2, LastRevision: 3, LastSession: 4},
-			Longest:  shard.Longest{Timeout: 5, Session: 6}}}},
+			Counters: shard.Counters{LastOrder: 2, LastRevision: 3, LastSession: 4}}}},
 		&HostWeigh{Host: "a", Weight: 7},
 		&ShardOverlap{Shard: 1},
-		&ShardGrants{Shard: 1, Group: 2})...)
+		&ShardGrants{Shard: 1, Group: 2},
+		&ShardBound{Shard: 1, Host: 2,
+			Bound: hosts.TimeoutBound{Term: 3, Number: 4, Longest: shard.Longest{Timeout: 5, Session: 6}}})...)
 }
 
 // furnishedTopology has something of everything that the records of hosts and the plan have.

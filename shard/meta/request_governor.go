@@ -89,8 +89,7 @@ type ShardsCounted struct {
 func (sc *ShardsCounted) code(c *form.Coder) {
 	c.Number(&sc.Term)
 	form.List(c, &sc.List, anyLength, func(n *hosts.Count) {
-		c.Numbers((*uint64)(&n.Shard), (*uint64)(&n.LastOrder), (*uint64)(&n.LastRevision), &n.LastSession,
-			&n.Longest.Timeout, (*uint64)(&n.Longest.Session))
+		c.Numbers((*uint64)(&n.Shard), (*uint64)(&n.LastOrder), (*uint64)(&n.LastRevision), &n.LastSession)
 	})
 }
 
@@ -108,6 +107,23 @@ func (sg *ShardGrants) code(c *form.Coder) { codeAll(c, &sg.Shard, &sg.Group) }
 
 func (sg *ShardGrants) apply(m *Machine, _ hosts.At) hosts.Answer {
 	return m.topology.records.Grants(sg.Shard, sg.Group)
+}
+
+// ShardBound is the bound of session timeouts that the leader of a shard sets, at a host.
+type ShardBound struct {
+	Shard ShardID
+	Host  shard.HostID
+	Bound hosts.TimeoutBound
+}
+
+func (sb *ShardBound) code(c *form.Coder) {
+	b := &sb.Bound
+	c.Numbers((*uint64)(&sb.Shard), (*uint64)(&sb.Host), &b.Term, &b.Number, &b.Longest.Timeout,
+		(*uint64)(&b.Longest.Session))
+}
+
+func (sb *ShardBound) apply(m *Machine, _ hosts.At) hosts.Answer {
+	return m.topology.records.SetBound(sb.Shard, sb.Host, sb.Bound)
 }
 
 // ReplicaCleared is the report of a host that has deleted a replica without membership.

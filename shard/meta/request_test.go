@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -91,6 +92,23 @@ func TestOnlyTheLeaderAsks(t *testing.T) {
 	}
 	if list := c.apply(c.stamp(1), drain); list[0].Status != protocol.StatusSuccess {
 		t.Errorf("by the leader: %+v", list)
+	}
+}
+
+// TestTheLeaderOfADataShardIsHeardWhoeverLeadsTheMetaShard: what it forwards has no stamp, and does not go by the time.
+func TestTheLeaderOfADataShardIsHeardWhoeverLeadsTheMetaShard(t *testing.T) {
+	c := founded(t, "a", "b", "c")
+	longest := shard.Longest{Timeout: 60_000, Session: 9}
+	for _, r := range []Request{
+		&ShardBound{Shard: 1, Host: 2, Bound: hosts.TimeoutBound{Term: 7, Number: 1, Longest: longest}},
+		&ShardGrants{Shard: 1},
+	} {
+		if list := c.apply(clock.Stamp{}, NewCommand(r, origin)); list[0].Status != protocol.StatusSuccess {
+			t.Errorf("%T: %+v", r, list[0])
+		}
+	}
+	if got := c.LongestTimeout(); got != longest {
+		t.Errorf("the longest timeout on record is %+v", got)
 	}
 }
 

@@ -18,7 +18,13 @@ func (m *Machine) advance(s clock.Stamp) {
 
 // isUntimed reports whether a command that depends on the time of the shard stands in a batch without a stamp.
 // Without a stamp the time of the shard may be old, so that a delay would begin too early.
-func (m *Machine) isUntimed(c *Command) bool { return c.Request != nil && m.stamp.Term == 0 }
+func (m *Machine) isUntimed(c *Command) bool {
+	return c.Request != nil && !c.Kind.isForwarded() && m.stamp.Term == 0
+}
+
+// isForwarded reports whether a request comes from the leader of a data shard, which may not lead the meta shard and
+// then forwards the request without a stamp.
+func (k CommandKind) isForwarded() bool { return k == CmdShardGrants || k == CmdShardBound }
 
 // isLate reports whether a command comes from a leader whose term is over, or has not begun. The time of the shard is
 // not the time of the command's proposal then.

@@ -118,7 +118,7 @@ func (m *Machine) ShardRecord(id ShardID) *hosts.Shard {
 	return recorded(m, func(r *hosts.Records) *hosts.Shard { return r.Shard(id) })
 }
 
-// LongestTimeout returns the session with the longest timeout of all shards, by the last reports of their leaders.
+// LongestTimeout returns the session with the longest timeout of all shards, by the bounds that their leaders have set.
 func (m *Machine) LongestTimeout() shard.Longest { return recorded(m, (*hosts.Records).Longest) }
 
 // RecordsRevision returns the revision of the records of hosts, 0 before the hosts are founded.

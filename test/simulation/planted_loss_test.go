@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
@@ -57,6 +58,23 @@ func elsewhere(p *simulation.Plan) {
 	p.Faults[1].For = 80 * time.Second
 }
 
+// longElsewhere is such a world in which the client believes for longer than a shard waits that knows of no long
+// timeout. Other clients have short ones: what the survivor has of the shard says nothing of this client.
+func longElsewhere(p *simulation.Plan) {
+	elsewhere(p)
+	p.Length, p.Recovery = 5*time.Minute, 6*time.Minute
+	for n, c := range p.Clients {
+		timeout := 20 * time.Second
+		if n == 0 {
+			timeout = 3 * time.Minute
+		}
+		for i := range c.Timeouts {
+			c.Timeouts[i] = timeout
+		}
+	}
+	p.Faults[1].For = 200 * time.Second
+}
+
 // TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun plays worlds in which two hosts are lost for good,
 // twice, while programs work in all shards.
 func TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun(t *testing.T) {
@@ -92,6 +110,7 @@ var plantedInLosses = []struct {
 }{
 	{"a shard that is made anew grants at once", lossSeed, noWait, cutOff},
 	{"a shard that is made anew does not wait for owners with another home", elsewhereSeed, noWait, elsewhere},
+	{"a long timeout is granted that is not on record", elsewhereSeed, noBound, longElsewhere},
 }
 
 // TestPlantedBugsInLossesAreNoticed plays the worlds of the mistakes above.
@@ -110,7 +129,7 @@ func TestPlantedBugsInLossesAreNoticed(t *testing.T) {
 				if x.shape != nil {
 					x.shape(&p)
 				}
-				if f := firstFinding(run(t, p, x.make(), &totals{}), ""); f != nil {
+				if f := firstFinding(run(t, p, x.make(), &totals{}), "holders"); f != nil {
 					t.Logf("in run %d: %v", n, f)
 					return
 				}
@@ -150,4 +169,18 @@ func noWait() *simulation.Bug {
 			return made, nil
 		}}
 	}}
+}
+
+// noBound: a leader takes the longest timeout of its sessions for recorded that is not on record.
+func noBound() *simulation.Bug {
+	return withFullLog(func(id uint64, l *fullLog) {
+		if id != 0 {
+			return
+		}
+		l.alter = func(c *meta.Command) {
+			if b, is := c.Request.(*meta.ShardBound); is {
+				b.Bound.Longest = shard.Longest{}
+			}
+		}
+	})
 }

@@ -131,8 +131,15 @@ func (r faultyReplicas) Join(id, number uint64, sm shard.StateMachine) (shard.Lo
 
 // Propose implements shard.Log.
 func (l *fullLog) Propose(batch []byte, done func(shard.Outcome)) error {
+	return l.memberLog.Propose(l.altered(batch), done)
+}
+
+// Forward implements shard.Log.
+func (l *fullLog) Forward(batch []byte) error { return l.memberLog.Forward(l.altered(batch)) }
+
+func (l *fullLog) altered(batch []byte) []byte {
 	if l.alter == nil {
-		return l.memberLog.Propose(batch, done)
+		return batch
 	}
 	var b meta.Batch
 	if err := meta.DecodeBatch(batch, &b, level.Newest); err != nil {
@@ -145,7 +152,7 @@ func (l *fullLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	if err != nil {
 		panic(err)
 	}
-	return l.memberLog.Propose(altered, done)
+	return altered
 }
 
 // learnersCount: the record has every member of a shard as one that votes.

@@ -309,10 +309,7 @@ RECORDS: dict[str, str] = {
         "id:u kind:t text:t rule:t subject:t shard_id:u host_id:u in_ms:u age_ms:u "
         "failures:u last_error:t wait_ms:u"
     ),
-    "CountedShard": (
-        "shard_id:u last_order:u last_revision:u last_session:u longest_ms:u "
-        "longest_session:u"
-    ),
+    "CountedShard": "shard_id:u last_order:u last_revision:u last_session:u",
     "Detail": (
         "message:t wait_ms:u reason:u shard_id:u leader_host_id:u leader_address:t "
         "routing_version:u quota:Quota since:u slot:u generation:u"
