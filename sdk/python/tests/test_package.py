@@ -1,5 +1,6 @@
 """The package as others get it: built, installed where nothing else is, and typed; and the programs of its page."""
 
+import ast
 import functools
 import importlib.util
 import os
@@ -41,6 +42,48 @@ def empty_python() -> str:
     python = str(Path(place) / "bin" / "python")
     run(python, "-m", "pip", "uninstall", "--yes", "--quiet", "setuptools", "wheel", env=ENVIRONMENT)
     return python
+
+
+def imports_of(package: Path) -> dict[str, set[str]]:
+    """By module of a package: the modules of the package that it imports anywhere, be it for its types alone."""
+    files = {".".join(f.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): f
+             for f in package.rglob("*.py")}
+    found: dict[str, set[str]] = {}
+    for name, file in files.items():
+        named = found[name] = set()
+        folder = name.split(".") if file.stem == "__init__" else name.split(".")[:-1]
+        for statement in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(statement, ast.Import):
+                named |= {a.name for a in statement.names}
+            elif isinstance(statement, ast.ImportFrom):
+                within = folder[:len(folder) - statement.level + 1] if statement.level else []
+                source = ".".join([*within, *([statement.module] if statement.module else [])])
+                named |= {n if (n := f"{source}.{a.name}") in files else source for a in statement.names}
+        named.intersection_update(files)
+    return found
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that all reach each other by imports."""
+    reached: dict[str, set[str]] = {}
+    for module in imports:
+        seen, left = set[str](), [module]
+        while left:
+            left += imports[left.pop()] - seen
+            seen |= set(left)
+        reached[module] = seen
+    groups = {frozenset(n for n in seen if module in reached[n]) for module, seen in reached.items() if module in seen}
+    return sorted(sorted(group) for group in groups)
+
+
+class Imports(unittest.TestCase):
+    def test_modules_import_each_other_in_no_circle(self) -> None:
+        imports = imports_of(PACKAGE / "src" / "signalbox")
+        self.assertIn("signalbox._wire", imports["signalbox._conn"])
+        self.assertEqual(circles(imports), [], "modules that import each other")
+
+    def test_a_circle_is_named(self) -> None:
+        self.assertEqual(circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}), [["a", "b", "c"]])
 
 
 class Package(unittest.TestCase):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from . import _clock
 from . import _wire as wire
-from ._conn import Connection
-from ._host import NOTHING_TRIED, Host, Tried
+from ._conn import Connection, Peer
+from ._core import Core
+from ._host import NOTHING_TRIED, Tried, Try
 from ._retry import REQUESTS, Retries, plainly
-from ._start import Attach, Try
-from .errors import EndReason, Error, SessionLost, Status, Transport, is_retried, of_status, refusal
-
-if TYPE_CHECKING:
-    from ._core import Core
+from .errors import EndReason, Error, SessionLost, Status, Transport, is_retried, of_status, refusal, refused
 
 #: The least time that a client gives up before its session may end, and that a host gets for one try to attach.
 MIN_MARGIN, MIN_TRY = 0.010, 0.050
@@ -272,7 +269,7 @@ class Attachment:
         finally:
             self.attaching = False
 
-    async def pause_after(self, retries: Retries, error: Error, conn: Connection | None, h: Host | None) -> None:
+    async def pause_after(self, retries: Retries, error: Error, conn: Connection | None, h: Peer | None) -> None:
         """Waits before the next try of what the session needs."""
         try:
             async with asyncio.timeout(retries.patience or None):
@@ -396,12 +393,12 @@ class Attachment:
             if self.timeout == 0 and (conn is None or conn.error is not None):
                 return  # it has ended with its connection
             retries.begin()
-            h: Host | None = None
+            h: Peer | None = None
             try:
                 async with asyncio.timeout(max(min(max(self.try_timeout(), 1.0), until - _clock.now()), 0)):
                     if conn is None or conn.error is not None:
-                        h = cluster.choose(cluster.leader_at(wire.session_slot(self.id)), tried)
-                        conn = await h.connect()
+                        h = host = cluster.choose(cluster.leader_at(wire.session_slot(self.id)), tried)
+                        conn = await host.connect()
                         await self.attach(conn)
                     else:
                         h = conn.host
@@ -442,6 +439,30 @@ class Attachment:
                 pass  # it ends by its timeout
 
 
+class Attach:
+    """Waits for the answer to a SESSION_ATTACH, and takes it before anything else that the host sends."""
+
+    __slots__ = ("session", "sequence", "sent", "future")
+
+    def __init__(self, session: Attachment, sequence: int) -> None:
+        self.session, self.sequence, self.sent = session, sequence, _clock.now()
+        self.future: asyncio.Future[None] = session.core.loop.create_future()
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        error = refused(raw)
+        if error is None:
+            self.session.attached_over(conn, self.sequence, self.sent, wire.fields(raw)["lease"])
+        if not self.future.done():
+            if error is None:
+                self.future.set_result(None)
+            else:
+                self.future.set_exception(error)
+        return False
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
 #: The pause after a session that did not last.
 RENEWAL = REQUESTS
-__all__ = ["Attachment", "Owner", "RENEWAL", "Try", "margin"]

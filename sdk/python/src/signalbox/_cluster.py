@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from . import _wire as wire
-from ._conn import Connection, dial, split_address
+from ._conn import Connection, Peer, dial, split_address
 from ._host import NOTHING_TRIED, Host, Shard, Tried
 from ._retry import Backoff, News, Retries, Wait, plainly
 from .errors import Error, Internal, Status, Transport, Unavailable, UnknownOutcome, is_doubtful, is_retried
@@ -187,12 +187,12 @@ class Cluster:
         if self._refreshing is None:
             self._begin_refresh(conn, None)
 
-    def _begin_refresh(self, conn: Connection | None, avoid: Host | None) -> None:
+    def _begin_refresh(self, conn: Connection | None, avoid: Peer | None) -> None:
         self._refreshing = asyncio.get_running_loop().create_future()
         self.spawn(self._refresh(self._refreshing, conn, avoid))
 
     async def _refresh(
-        self, done: asyncio.Future[Error | None], conn: Connection | None, avoid: Host | None,
+        self, done: asyncio.Future[Error | None], conn: Connection | None, avoid: Peer | None,
     ) -> None:
         error: Error | None = Transport("the client is closed")
         try:
@@ -202,7 +202,7 @@ class Cluster:
             if not done.done():
                 done.set_result(error)
 
-    async def refresh(self, avoid: Host | None = None, wait: Wait = plainly) -> Error | None:
+    async def refresh(self, avoid: Peer | None = None, wait: Wait = plainly) -> Error | None:
         """Asks for the routing, any other host than the one to avoid. Many that ask at once share one question."""
         if time.monotonic() < self._refreshed + _REFRESH_GAP or self.closed:
             return self._failure
@@ -223,7 +223,7 @@ class Cluster:
             refreshing.remove_done_callback(done)
         return self._failure
 
-    async def _ask(self, conn: Connection | None, avoid: Host | None) -> Error | None:
+    async def _ask(self, conn: Connection | None, avoid: Peer | None) -> Error | None:
         error: Error | None = None
         if conn is not None and conn.error is None:
             try:
@@ -326,6 +326,22 @@ class Cluster:
         if before is not None and before is not now and before.conn is not None and before.conn is not conn:
             before.conn.doubt()
 
+    def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
+        """A host knows a newer routing, or who leads a shard."""
+        if push["leader_host_id"] and push["term"] > self.terms.get(push["shard_id"], 0):
+            self.terms[push["shard_id"]] = push["term"]
+            known = any(h.id == push["leader_host_id"] for h in self.hosts)
+            self.led(push["shard_id"], push["leader_host_id"] if known else 0, "", 0, conn)
+            self.leaders.report()
+        if push["version"] > self.version:
+            self.refresh_soon(conn)
+
+    def host_silent(self, h: Host) -> None:
+        """A host answers neither requests nor a ping. If it hangs, another host will lead: a client that is connected to
+        no other host asks one, and hears of the leader over the connection that is made for that."""
+        if not any(other.conn is not None for other in self.hosts if other is not h):
+            self.spawn(self.refresh(h))
+
     def data_shards(self) -> list[int]:
         """The ids of all shards but the meta shard."""
         return [i for i in self.shards if i != self.meta]
@@ -386,7 +402,7 @@ class Cluster:
 
     # Requests that need no session.
 
-    async def redirect(self, error: Error, conn: Connection | None, h: Host | None, wait: Wait = plainly) -> None:
+    async def redirect(self, error: Error, conn: Connection | None, h: Peer | None, wait: Wait = plainly) -> None:
         """Learns from a failure where to go instead."""
         if isinstance(error, Transport):
             await self.refresh(h, wait)

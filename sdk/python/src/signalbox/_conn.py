@@ -10,15 +10,12 @@ import asyncio
 import ssl
 import struct
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from . import _clock
 from . import _wire as wire
 from ._messages import MESSAGES
 from .errors import BadRequest, Error, NotLetIn, Status, Transport, Unsupported, answer_error, refused
-
-if TYPE_CHECKING:
-    from ._cluster import Host
 
 #: The longest time between two pings, in seconds, whatever sessions and hosts ask for.
 MAX_SILENCE = 5.0
@@ -66,6 +63,29 @@ class Attached(Protocol):
         """Something came for a member of a process."""
 
     def connection_lost(self, conn: Connection, error: Transport) -> None:
+        """The connection is down."""
+
+
+class Peer(Protocol):
+    """The host of a connection, as the connection sees it."""
+
+    @property
+    def merged(self) -> Peer | None:
+        """The host that this one turned out to be."""
+
+    def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
+        """The host knows a newer routing, or who leads a shard."""
+
+    def going_away(self, conn: Connection, why: Error) -> None:
+        """The host ends the connection."""
+
+    def token_expiring(self, conn: Connection, push: dict[str, Any]) -> None:
+        """The token ends soon."""
+
+    def silent(self) -> None:
+        """The host answers neither requests nor a ping."""
+
+    def connection_lost(self, conn: Connection) -> None:
         """The connection is down."""
 
 
@@ -117,7 +137,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, address: str) -> None:
         self.loop, self.address = loop, address
-        self.host: Host | None = None
+        self.host: Peer | None = None
         self.transport: asyncio.Transport | None = None
         self.welcome: dict[str, Any] = {}
         self.error: Transport | None = None

@@ -6,20 +6,34 @@ import asyncio
 import os
 import weakref
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ._cluster import Cluster
-from ._deadlines import Deadlines
+from ._conn import Connection
+from ._deadlines import Deadlines, Mortal
+from ._view import Key, SharedWatch
 from .errors import Closed, EndReason, Forked
-
-if TYPE_CHECKING:
-    from ._attachment import Attachment
-    from ._view import SharedWatch
 
 #: How many sessions are ended at their hosts at a time that no caller waits for.
 _STOPS_AT_ONCE = 64
 
 _cores: weakref.WeakSet[Core] = weakref.WeakSet()
+
+
+class OpenSession(Mortal, Protocol):
+    """A session, as a fork and the end of the interpreter see it."""
+
+    id: int
+    key: bytes
+    #: Of the latest attach.
+    sequence: int
+    timeout: float
+    #: The connection over which it is attached, and the one before.
+    home: Connection | None
+    last: Connection | None
+
+    def end(self, reason: EndReason) -> object:
+        """Ends the session on this side."""
 
 
 class Core:
@@ -32,8 +46,8 @@ class Core:
         self.stopping = asyncio.Semaphore(_STOPS_AT_ONCE)
         self.closed = False
         self.forked = False
-        self.sessions: set[Attachment] = set()
-        self.watches: dict[Any, SharedWatch] = {}
+        self.sessions: set[OpenSession] = set()
+        self.watches: dict[Key, SharedWatch] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         _cores.add(self)
 

@@ -13,12 +13,9 @@ import heapq
 import itertools
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from . import _clock
-
-if TYPE_CHECKING:
-    from ._attachment import Attachment
 
 #: Deadlines that are this near are looked at together.
 _GRAIN = 0.05
@@ -26,12 +23,26 @@ _GRAIN = 0.05
 _LATER = 0.002
 
 
+class Mortal(Protocol):
+    """A session, as its deadlines see it."""
+
+    @property
+    def cause(self) -> BaseException | None:
+        """Why it is over; None while it is not."""
+
+    def deadline(self) -> float:
+        """When the client gives the session up."""
+
+    def alive(self) -> bool:
+        """Whether the session can be counted on, by the clock of this moment. It is ended if not."""
+
+
 class Deadlines:
     """The deadlines of a client's sessions. The fields are the event loop's, but for those that the thread reads."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._heap: list[tuple[float, int, Attachment]] = []
+        self._heap: list[tuple[float, int, Mortal]] = []
         self._order = itertools.count()
         self._purge_at = 64  # so many entries; those of sessions that are over are removed then
         self._timer: asyncio.TimerHandle | None = None
@@ -41,7 +52,7 @@ class Deadlines:
         self._thread_until = float("inf")  # of the thread: when it wakes
         self._closed = False
 
-    def add(self, session: Attachment) -> None:
+    def add(self, session: Mortal) -> None:
         """Looks at a session at its deadline, and again at each later one, until it is over."""
         if len(self._heap) >= self._purge_at:
             self._heap = [entry for entry in self._heap if entry[2].cause is None]

@@ -14,16 +14,12 @@ import ssl
 import struct
 import time
 import weakref
-from typing import TYPE_CHECKING
 
 from . import _wire as wire
 from ._cluster import DEFAULT_PORT
 from ._conn import HELLO, split_address
+from ._core import Core, OpenSession
 from ._version import VERSION
-
-if TYPE_CHECKING:
-    from ._attachment import Attachment
-    from ._core import Core
 
 _FAREWELL = 1.0
 _open: weakref.WeakSet[Core] = weakref.WeakSet()
@@ -41,7 +37,7 @@ def _stop_all() -> None:
     for core in list(_open):
         if core.closed or core.forked or not core.sessions:
             continue
-        by_address: dict[str, list[Attachment]] = {}
+        by_address: dict[str, list[OpenSession]] = {}
         for session in core.sessions:
             conn = session.home or session.last
             if conn is not None and session.cause is None:
@@ -52,7 +48,7 @@ def _stop_all() -> None:
                 _stop(core, address, sessions, until)
 
 
-def _stop(core: Core, address: str, sessions: list[Attachment], until: float) -> None:
+def _stop(core: Core, address: str, sessions: list[OpenSession], until: float) -> None:
     """Stops sessions at the host that they were attached to."""
     cluster = core.cluster
     with socket.create_connection(split_address(address, DEFAULT_PORT), max(until - time.monotonic(), 0.01)) as bare:

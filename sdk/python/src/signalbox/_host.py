@@ -7,19 +7,41 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from ._conn import Connection
-from ._retry import REQUESTS, Wait, plainly
+from ._conn import Connection, Peer
+from ._retry import REQUESTS, News, Wait, plainly
 from .errors import Error, Transport
-
-if TYPE_CHECKING:
-    from ._cluster import Cluster
 
 #: How long a request waits for a connection that is being made before it tries another host. The making goes on.
 _DIAL_WAIT = 1.0
 
 log = logging.getLogger("signalbox")
+
+
+class HostCluster(Protocol):
+    """The cluster of a host, as the host sees it."""
+
+    #: Reports that there is a new connection.
+    connections: News
+
+    def spawn(self, work: Any, /) -> Any:
+        """Runs something in the background."""
+
+    async def dial(self, address: str) -> Connection:
+        """Makes a connection."""
+
+    def meet(self, h: Host, address: str, conn: Connection) -> Host:
+        """Notes which host answered at an address, and returns it."""
+
+    def reconnect(self) -> None:
+        """Makes a connection in the background where the last one was lost."""
+
+    def host_silent(self, h: Host) -> None:
+        """A host answers neither requests nor a ping."""
+
+    def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
+        """A host knows a newer routing, or who leads a shard."""
 
 
 class Host:
@@ -28,7 +50,7 @@ class Host:
     __slots__ = ("cluster", "id", "addresses", "conn", "dialing", "began", "failures", "failed_at", "retry_at", "error",
                  "merged")
 
-    def __init__(self, cluster: Cluster, id: int, addresses: list[str]) -> None:
+    def __init__(self, cluster: HostCluster, id: int, addresses: list[str]) -> None:
         self.cluster, self.id, self.addresses = cluster, id, addresses
         self.conn: Connection | None = None
         self.dialing: asyncio.Future[Connection] | None = None
@@ -136,22 +158,12 @@ class Host:
         self.retry_at = time.monotonic() + max(REQUESTS.pause(1), why.wait)
 
     def silent(self) -> None:
-        """The host answers neither requests nor a ping. If it hangs, another host will lead: a client that is connected
-        to no other host asks one, and hears of the leader over the connection that is made for that."""
-        c = self.cluster
-        if not any(h.conn is not None for h in c.hosts if h is not self):
-            c.spawn(c.refresh(self))
+        """The host answers neither requests nor a ping."""
+        self.cluster.host_silent(self)
 
     def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
         """The host knows a newer routing, or who leads a shard."""
-        c = self.cluster
-        if push["leader_host_id"] and push["term"] > c.terms.get(push["shard_id"], 0):
-            c.terms[push["shard_id"]] = push["term"]
-            known = any(h.id == push["leader_host_id"] for h in c.hosts)
-            c.led(push["shard_id"], push["leader_host_id"] if known else 0, "", 0, conn)
-            c.leaders.report()
-        if push["version"] > c.version:
-            c.refresh_soon(conn)
+        self.cluster.routing_changed(conn, push)
 
     def token_expiring(self, conn: Connection, push: dict[str, Any]) -> None:
         """The token ends soon."""
@@ -159,7 +171,17 @@ class Host:
                     push["left_ms"] / 1000, self.address)
 
 
-class Tried(list[Host]):
+class Try:
+    """Where the latest try of an operation went."""
+
+    __slots__ = ("conn", "host")
+
+    def __init__(self) -> None:
+        self.conn: Connection | None = None
+        self.host: Peer | None = None
+
+
+class Tried(list[Peer]):
     """The hosts that an operation has tried, the latest last: empty when it begins.
 
     All hosts are kept: an operation that avoided only the latest would go back and forth between two hosts that fail,
@@ -168,7 +190,7 @@ class Tried(list[Host]):
 
     __slots__ = ()
 
-    def add(self, h: Host | None) -> None:
+    def add(self, h: Peer | None) -> None:
         """Notes a try."""
         if h is None:
             return
@@ -179,7 +201,7 @@ class Tried(list[Host]):
         self.append(h)
 
     @property
-    def latest(self) -> Host | None:
+    def latest(self) -> Peer | None:
         """The host that was tried last."""
         return self[-1] if self else None
 

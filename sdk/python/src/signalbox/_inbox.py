@@ -6,23 +6,34 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from . import _wire as wire
-from ._attachment import Try
 from ._conn import Connection
-from ._incarnation import Incarnation, slot_of
+from ._host import Tried, Try
+from ._incarnation import Incarnation
+from ._mutation import slot_of
 from ._retry import REQUESTS, Retries
-from .errors import Error, NotFound, Status, Transport, of_status, refusal
-
-if TYPE_CHECKING:
-    from ._host import Tried
-    from .process import Round
+from .errors import EndReason, Error, NotFound, Status, Transport, of_status, refusal
 
 INBOX_ACK, INBOX_OPEN = 170, 174
 _END = 4
 #: What was handled is acknowledged by the next command, or alone after so long, or so many items.
 _ACK_DELAY, _ACK_ITEMS = 0.1, 64
+
+
+class Removed(Error):
+    """The membership is over: the member was put out, or the process was deleted."""
+
+
+class Ends(Protocol):
+    """A round, as the end of its membership sees it."""
+
+    def end(self) -> None:
+        """The epoch is over."""
+
+
+R = TypeVar("R", bound=Ends)
 
 
 class Ending:
@@ -37,24 +48,24 @@ class Ending:
         self.done: asyncio.Future[None] = loop.create_future()
 
 
-class Part:
+class Part(Generic[R]):
     """One membership: from a join to its end, by one incarnation of the session."""
 
-    def __init__(self, inc: Incarnation, name: str, early: Callable[[Part, dict[str, Any]], Any]) -> None:
+    def __init__(self, inc: Incarnation, name: str, early: Callable[[Part[R], dict[str, Any]], R | None]) -> None:
         self.inc, self.name, self._early = inc, name, early
         self.id = self.received = 0
-        self.newest: Round | None = None
+        self.newest: R | None = None
         self.removed: Error | None = None
-        self._queue: deque[tuple[dict[str, Any], Any]] = deque()
+        self._queue: deque[tuple[dict[str, Any], R | None]] = deque()
         self._handling = 0  # the seq of the item that is being handled
         self._arrived: asyncio.Future[None] | None = None
         self._endings: dict[int, Ending] = {}
         self._acked = self._since = 0
         self._timer: asyncio.TimerHandle | None = None
         self._acking = self.closed = False
-        self._inbox: Inbox | None = None
+        self._inbox: Inbox[R] | None = None
 
-    def begin(self, id: int, inbox: Inbox) -> None:
+    def begin(self, id: int, inbox: Inbox[R]) -> None:
         """The session has joined."""
         self.id, self._inbox = id, inbox
         inbox.open()
@@ -119,7 +130,7 @@ class Part:
         finally:
             self._endings.pop(exchange, None)
 
-    async def next(self) -> tuple[dict[str, Any], Any] | None:
+    async def next(self) -> tuple[dict[str, Any], R | None] | None:
         """The next item to be handled; None where the membership is over."""
         while True:
             if self.closed or self.removed is not None or self.inc.cause is not None:
@@ -200,10 +211,10 @@ class Part:
         self.inc.core.spawn(work())
 
 
-class Inbox:
+class Inbox(Generic[R]):
     """The inbox of one member, as its session sees it."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part[R]) -> None:
         self.part = part
         self.conn: Connection | None = None
         self._opening = False
@@ -237,8 +248,6 @@ class Inbox:
             self._short = 0
 
     def _removed(self, error: Error, text: str) -> None:
-        from .process import Removed
-
         self.part.removed = Removed(f"the membership in {self.part.name!r} is over: {text or error}")
         self.part.close()
 
@@ -272,7 +281,6 @@ class Inbox:
                     if inc.cause is not None:
                         return
                     if refusal(e) == Status.SESSION_EXPIRED:
-                        from .errors import EndReason
                         inc.end(EndReason.UNKNOWN)
                         return
                     await inc.pause_after(retries, e, None, None)

@@ -5,26 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from . import _wire as wire
-from ._attachment import Attachment, Owner, Try
+from ._attachment import Attachment, Owner
 from ._conn import Connection
-from ._host import NOTHING_TRIED, Tried
+from ._core import Core
+from ._host import NOTHING_TRIED, Tried, Try
+from ._lease import Lease, Request
 from ._mutation import (
-    ACQUIRE, ENDED, IDLE, OWNED, QUEUED, RELEASE, SENT, UNOBSERVED, KeyQueue, Mutation, Request, slot_of,
+    ACQUIRE, ENDED, IDLE, OWNED, QUEUED, RELEASE, SENT, UNOBSERVED, KeyQueue, Mutation, slot_of,
 )
 from ._retry import Retries
-from ._verify import Look, verify
 from .errors import (
     Aborted, AbortReason, EndReason, Error, Fenced, LeaseLost, NotAcquired, SessionLost, SessionLostUnknown, Status,
     Transport, is_retried, refusal,
 )
-
-if TYPE_CHECKING:
-    from ._core import Core
-    from ._lease import Lease
-    from ._notice import Notice
 
 #: How many mutations of a session may be unanswered, or answered out of order. A shard keeps few answers more.
 UNANSWERED_MAX = 1000
@@ -34,19 +30,43 @@ QUEUE_SLACK = 0.5
 #: The lower bits of an order id are the id of the shard that gave it.
 SHARDS = 1 << 10
 
+
+class Observer(Protocol):
+    """A one-shot watch, as its session sees it."""
+
+    conn: Connection
+
+    def notify(self, data: bool, owners: bool) -> None:
+        """Reports a change, once. Both false: something may have been missed."""
+
+
+class Look:
+    """The leases of one shard that are verified, with their numbers, until a host has said of each whether it is lost.
+
+    Each shard has a look of its own: a shard that does not answer hides no loss in another.
+    """
+
+    __slots__ = ("gaps", "leases", "shard")
+
+    def __init__(self, shard: int) -> None:
+        self.shard = shard  # 0 where it is not known
+        self.leases: list[tuple[Lease, int]] = []
+        self.gaps = 0  # how often news of the leases may have been missed meanwhile
+
+
 class Incarnation(Attachment):
     """A session and what it owns. One mutation of a name is under way at a time; others wait for their turn."""
 
-    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "looks", "new_lease", "fences")
+    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "looks", "_verify", "fences")
 
-    def __init__(self, core: Core, owner: Owner, timeout: float, new_lease: Callable[[Incarnation], Lease]) -> None:
+    def __init__(self, core: Core, owner: Owner, timeout: float, verify: Callable[[Incarnation], None]) -> None:
         super().__init__(core, owner, timeout)
-        self.new_lease = new_lease
+        self._verify = verify  # called when news of leases may have been missed
         self.numbered = self.low = 0  # the highest number that was given; up to which all are answered
         self.early: set[int] | None = None  # those above low that are answered
         self.room: list[asyncio.Future[None]] = []
         self.queues: dict[str, KeyQueue] = {}
-        self.notices: set[Notice] | None = None
+        self.notices: set[Observer] | None = None
         self.inboxes: dict[str, Any] | None = None
         self.looks: dict[int, Look] = {}  # by shard
         self.fences: dict[int, int] = {}  # by shard: the session holds nothing there below the order id
@@ -72,7 +92,7 @@ class Incarnation(Attachment):
                 n.notify(False, False)
         for b in list((self.inboxes or {}).values()):
             b.lost(conn)
-        verify(self)
+        self._verify(self)
 
     def lose_refused(self, q: KeyQueue) -> None:
         """Ends the lease of a queue if its shard does not list it, and a host refuses for now what is under way.
@@ -83,6 +103,12 @@ class Incarnation(Attachment):
         if q.refused and lease is not None and lease.missing:
             q.remove_lease(LeaseLost("its shard does not know the lease"))
             self.core.spawn(self._release_later(q.name, lease.fence))
+
+    def lease_lost(self, lease: Lease, cause: BaseException) -> None:
+        """Ends a lease that its host does not know."""
+        if (q := self.queues.get(lease.name)) is not None:
+            q.remove_lease(cause, lease)
+            self.drop_if_empty(q)
 
     def lose_below(self, fence: int) -> None:
         """Ends the leases of a shard that was made anew.
@@ -104,7 +130,7 @@ class Incarnation(Attachment):
             if push["order_id"]:
                 self.lose_below(push["order_id"])
             else:
-                verify(self)
+                self._verify(self)
             return
         if push["node_id"] != self.node_id:
             return
@@ -523,6 +549,3 @@ class _Impatient(Exception):
     def __init__(self, error: Error) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-__all__ = ["Incarnation", "Request", "slot_of"]

@@ -1,17 +1,60 @@
-"""What a session owns, from the grant to the release or the loss."""
+"""What a session owns: what it asks for, and its lease from the grant to the release or the loss."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Generator
+from typing import Any, Protocol
 
-from ._mutation import ACQUIRE, SEMAPHORE_UPDATE
+from ._core import Core
+from ._wire import FOREVER
 from .errors import Aborted, EndReason, Error, Fenced, LeaseLost, NotHeld, SessionLost
 
-if TYPE_CHECKING:
-    from ._incarnation import Incarnation
+SEMAPHORE_UPDATE = 25
+
+
+class Request:
+    """What an acquire asks for. A wait of None is for ever."""
+
+    __slots__ = ("count", "data", "ephemeral", "wait", "on_queued")
+
+    def __init__(
+        self, count: int = 1, data: bytes = b"", ephemeral: bool = False, wait: float | None = None,
+        on_queued: Callable[[int], None] | None = None,
+    ) -> None:
+        self.count, self.data, self.ephemeral, self.wait, self.on_queued = count, data, ephemeral, wait, on_queued
+
+    @property
+    def timeout_ms(self) -> int:
+        """The wait as the host counts it: a fraction of a millisecond is a whole one."""
+        return FOREVER if self.wait is None else -int(-self.wait * 1000 // 1)
+
+
+class Holder(Protocol):
+    """A session, as its leases see it."""
+
+    core: Core
+    id: int
+    timeout: float
+
+    def alive(self) -> bool:
+        """Whether the session can be counted on, by the clock of this moment. It is ended if not."""
+
+    def deadline(self) -> float:
+        """When the client gives the session up."""
+
+    async def acquire(self, name: str, r: Request) -> Lease | None:
+        """Acquires a semaphore. The result is None where it was not granted in time."""
+
+    async def release(self, name: str, order: int) -> bool:
+        """Gives back what the session has under an order id."""
+
+    async def change(self, name: str, kind: int, body: tuple[Any, ...]) -> Any:
+        """Carries a change out, once."""
+
+    def lease_lost(self, lease: Lease, cause: BaseException) -> None:
+        """Ends a lease that its host does not know."""
 
 
 class Loss:
@@ -62,12 +105,11 @@ class Lease:
     __slots__ = ("session", "name", "fence", "number", "count", "data", "ephemeral", "missing", "cause", "lost",
                  "_waiters", "_scopes", "__weakref__")
 
-    def __init__(self, session: Incarnation) -> None:
-        self.session = session
-        self.name = ""
+    def __init__(self, session: Holder, name: str, fence: int) -> None:
+        self.session, self.name = session, name
         #: The fencing token: larger than those of all owners before. Send it along with every write to what the lease
         #: protects, and let the receiver refuse anything below the highest that it has seen.
-        self.fence = 0
+        self.fence = fence
         self.number = 0  # of the latest acquire
         #: How much of the semaphore the lease is for.
         self.count = 0
@@ -176,16 +218,11 @@ class Lease:
         try:
             await self.session.change(self.name, SEMAPHORE_UPDATE, (data, self.fence, revision))
         except Fenced as e:
-            q = self.session.queues.get(self.name)
-            if q is not None:
-                q.remove_lease(LeaseLost("the host does not know the lease", e), self)
-                self.session.drop_if_empty(q)
+            self.session.lease_lost(self, LeaseLost("the host does not know the lease", e))
             raise
 
     async def change(self, *, count: int | None = None, data: bytes | None = None) -> None:
         """Gives a part of the lease back, or replaces what others can read of the owner. A count only gets smaller."""
-        from ._incarnation import Request
-
         self.check()
         r = Request(self.count if count is None else count, self.data if data is None else data, self.ephemeral, 0)
         now = await self.session.acquire(self.name, r)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from ._incarnation import Incarnation, Request
-from ._lease import Lease, Scope
+from ._core import Core
+from ._incarnation import Incarnation
+from ._lease import Lease, Request, Scope
 from ._mutation import SEMAPHORE_CREATE
 from ._wire import FOREVER
 from .errors import AlreadyExists, BadRequest, Error, LeaseLost, NotAcquired, NotFound, NotHeld
-
-if TYPE_CHECKING:
-    from ._session import Session
 
 #: How long a block that ends waits for a host to take its lock back. The giving back goes on after it.
 _FAREWELL = 1.0
@@ -74,12 +72,23 @@ class _Group:
         self.gone: list[asyncio.Future[None]] = []  # who waits until the lease is given back
 
 
+class LockSession(Protocol):
+    """A session, as its locks see it."""
+
+    _core: Core
+    _current: Incarnation | None
+    _places: Places
+
+    async def incarnation(self) -> Incarnation:
+        """The session at its hosts; waits for it while it is renewed."""
+
+
 class Places:
     """The places of a session that are used."""
 
     __slots__ = ("_session", "_places")
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: LockSession) -> None:
         self._session = session
         self._places: dict[str, _Place] = {}
 
@@ -201,7 +210,7 @@ class Lock:
     __slots__ = ("session", "name", "wait", "shared", "limit", "count", "data", "create", "_holds")
 
     def __init__(
-        self, session: Session, name: str, wait: float | None, shared: bool, limit: int | None, count: int, data: bytes,
+        self, session: LockSession, name: str, wait: float | None, shared: bool, limit: int | None, count: int, data: bytes,
         create: bool = True,
     ) -> None:
         if limit is not None and shared:

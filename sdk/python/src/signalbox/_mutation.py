@@ -6,43 +6,23 @@ import asyncio
 import functools
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from . import _wire as wire
 from ._conn import Connection
-from ._start import Try
+from ._host import Try
+from ._lease import Holder, Lease
 from .errors import Aborted, AbortReason, Error, LeaseLost, NotAcquired, Status, Transport, is_retried, of_status
-
-if TYPE_CHECKING:
-    from ._incarnation import Incarnation
-    from ._lease import Lease
 
 # Where a mutation is. UNOBSERVED is an acquire that waits, and whose outcome is not reported unless it is sent again.
 IDLE, SENT, ANSWERED, BROKEN, QUEUED, UNOBSERVED, OWNED, ENDED = range(8)
 
-SEMAPHORE_CREATE, SEMAPHORE_UPDATE, SEMAPHORE_DELETE, ACQUIRE, RELEASE, SEMAPHORE_RESIZE = 24, 25, 26, 27, 28, 31
+SEMAPHORE_CREATE, SEMAPHORE_DELETE, ACQUIRE, RELEASE, SEMAPHORE_RESIZE = 24, 26, 27, 28, 31
 _ACQUIRE_ANSWER, _RELEASE_ANSWER, _GRANTED, _TIMED_OUT, _ABORTED = 91, 92, 112, 113, 114
 _ACQUIRED, _QUEUED = 1, 2
 
 
 slot_of = functools.lru_cache(1 << 16)(wire.semaphore_slot)
-
-
-class Request:
-    """What an acquire asks for. A wait of None is for ever."""
-
-    __slots__ = ("count", "data", "ephemeral", "wait", "on_queued")
-
-    def __init__(
-        self, count: int = 1, data: bytes = b"", ephemeral: bool = False, wait: float | None = None,
-        on_queued: Callable[[int], None] | None = None,
-    ) -> None:
-        self.count, self.data, self.ephemeral, self.wait, self.on_queued = count, data, ephemeral, wait, on_queued
-
-    @property
-    def timeout_ms(self) -> int:
-        """The wait as the host counts it: a fraction of a millisecond is a whole one."""
-        return wire.FOREVER if self.wait is None else -int(-self.wait * 1000 // 1)
 
 
 class KeyQueue:
@@ -69,6 +49,22 @@ class KeyQueue:
             lease.lose(cause)
 
 
+class Changing(Holder, Protocol):
+    """A session, as its mutations see it."""
+
+    def number_done(self, number: int) -> None:
+        """Notes that a number will not be used again."""
+
+    def is_fenced(self, order: int) -> bool:
+        """Whether an order id is of a group that its shard has left behind."""
+
+    def lose_refused(self, q: KeyQueue) -> None:
+        """Ends the lease of a queue if its shard does not list it, and a host refuses for now what is under way."""
+
+    def drop_if_empty(self, q: KeyQueue) -> None:
+        """Forgets a queue in which nothing is."""
+
+
 class Mutation(Try):
     """A change that is sent under one number until it has an answer, so that it takes effect once."""
 
@@ -77,7 +73,7 @@ class Mutation(Try):
         "waited", "changes", "order", "limit", "lease", "read", "result", "then", "impatient",
     )
 
-    def __init__(self, session: Incarnation, queue: KeyQueue, kind: int, body: tuple[Any, ...]) -> None:
+    def __init__(self, session: Changing, queue: KeyQueue, kind: int, body: tuple[Any, ...]) -> None:
         self.session, self.queue, self.kind, self.body = session, queue, kind, body
         self.conn: Connection | None = None
         self.host = None
@@ -197,8 +193,7 @@ class Mutation(Try):
         if q.lease is not None and q.lease.fence != order:
             q.remove_lease(LeaseLost("another acquire of the session took its place"))
         if q.lease is None:
-            q.lease = self.session.new_lease(self.session)
-            q.lease.name, q.lease.fence = q.name, order
+            q.lease = Lease(self.session, q.name, order)
         _, _, count, _, data, ephemeral = self.body
         lease = q.lease
         lease.number, lease.count, lease.data, lease.ephemeral = self.number, count, data, ephemeral

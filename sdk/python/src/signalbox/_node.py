@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
 
 from . import _wire as wire
+from ._core import Core
 from ._describe import (
-    Consistency, Description, SessionInfo, describe_body, description, semaphore_info, session_info,
+    Consistency, Description, NodeInfo, SessionInfo, describe_body, description, semaphore_info, session_info,
 )
-from ._incarnation import slot_of
+from ._mutation import slot_of
 from ._notice import SEMAPHORE_DESCRIBE
 from ._view import Key, Watch
 from .errors import Error, NotFound
-
-if TYPE_CHECKING:
-    from ._client import Client
 
 #: How long the id of a node is believed before a semaphore that is not found makes the client ask again.
 _NODE_GAP = 1.0
@@ -24,10 +23,27 @@ _NODE_GAP = 1.0
 _TRIES = 4
 
 
+class NodeClient(Protocol):
+    """A client, as its nodes see it."""
+
+    #: By path: the id of a node, and since when it is known.
+    _node_ids: dict[str, tuple[int, float]]
+
+    @property
+    def _core(self) -> Core:
+        """What the parts of the client share."""
+
+    async def describe_node(self, path: str) -> NodeInfo:
+        """Describes a node."""
+
+    def _in_time(self, what: str, doubtful: bool = False) -> AbstractAsyncContextManager[None]:
+        """Bounds what needs no session by the timeout of the client."""
+
+
 class Node:
     """A node, as `Client.node` makes it. Making one asks no host."""
 
-    def __init__(self, client: Client, path: str) -> None:
+    def __init__(self, client: NodeClient, path: str) -> None:
         self._client, self._core, self.path = client, client._core, path
 
     async def _id(self, anew: bool = False) -> int:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _wire as wire
 from ._conn import Connection
+from ._incarnation import Incarnation
 from .errors import Transport, refused
-
-if TYPE_CHECKING:
-    from ._incarnation import Incarnation
 
 SEMAPHORE_DESCRIBE, _CHANGED = 29, 115
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from . import _wire as wire
-from ._attachment import Try
 from ._describe import Consistency, Description, description, describe_body
-from ._incarnation import Incarnation, Request, slot_of
-from ._lease import Lease
-from ._lock import Lock, acquire
-from ._mutation import SEMAPHORE_CREATE, SEMAPHORE_DELETE, SEMAPHORE_RESIZE, SEMAPHORE_UPDATE
+from ._host import Tried, Try
+from ._incarnation import Incarnation
+from ._lease import SEMAPHORE_UPDATE, Lease, Request
+from ._lock import Lock, LockSession, acquire
+from ._mutation import SEMAPHORE_CREATE, SEMAPHORE_DELETE, SEMAPHORE_RESIZE, slot_of
+from ._node import Node, NodeClient
 from ._notice import Change, Notice
 from ._view import Key, Watch
 from .errors import BadRequest, NotAcquired
-
-if TYPE_CHECKING:
-    from ._host import Tried
-    from ._session import Session
 
 #: The count of an acquire that has an ephemeral semaphore alone.
 ALL = wire.FOREVER
@@ -27,6 +24,16 @@ ALL = wire.FOREVER
 
 def _revision(raw: list[Any]) -> int:
     return wire.uint_of(raw, 4)
+
+
+class SemaphoreSession(LockSession, Protocol):
+    """A session, as its semaphores see it."""
+
+    path: str
+
+    @property
+    def _client(self) -> NodeClient:
+        """The client of the session."""
 
 
 class Semaphore:
@@ -38,7 +45,7 @@ class Semaphore:
     __slots__ = ("session", "name", "limit", "_data", "_create", "_ephemeral", "_lock")
 
     def __init__(
-        self, session: Session, name: str, limit: int | None, data: bytes, create: bool, ephemeral: bool,
+        self, session: SemaphoreSession, name: str, limit: int | None, data: bytes, create: bool, ephemeral: bool,
     ) -> None:
         if limit is not None and limit < 1:
             raise BadRequest(f"a limit of {limit}: nothing could ever be acquired")
@@ -115,7 +122,7 @@ class Semaphore:
         self, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
     ) -> Description:
         """The semaphore, with its owners and waiters."""
-        node = self.session._client.node(self.session.path)
+        node = Node(self.session._client, self.session.path)
         return await node._describe((await self.session.incarnation()).node_id, self.name, owners, waiters, consistency)
 
     async def describe_and_watch(

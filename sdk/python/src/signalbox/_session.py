@@ -6,20 +6,18 @@ import asyncio
 import enum
 import logging
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from . import _clock
 from ._attachment import RENEWAL, Attachment
 from ._incarnation import Incarnation
-from ._lease import Lease
 from ._lock import Lock, Places
+from ._node import NodeClient
 from ._retry import plainly, sleep
 from ._semaphore import Semaphore
 from ._start import Start
+from ._verify import verify
 from .errors import BadRequest, Closed, EndReason, Error, NotFound, SessionLost, Unavailable
-
-if TYPE_CHECKING:
-    from ._client import Client
 
 #: The timeout of a session that is opened without one, the least, and the most, in seconds.
 DEFAULT_TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT = 10.0, 0.2, 1800.0
@@ -44,6 +42,13 @@ class State(enum.Enum):
     CLOSED = "closed"
 
 
+class SessionClient(NodeClient, Protocol):
+    """A client, as its sessions see it."""
+
+    timeout: float
+    _sessions: set[Session]
+
+
 class Session:
     """A lease in a node: what it owns is given to others when it ends.
 
@@ -52,7 +57,7 @@ class Session:
     """
 
     def __init__(
-        self, client: Client, path: str, timeout: float, description: str, renew: bool,
+        self, client: SessionClient, path: str, timeout: float, description: str, renew: bool,
         on_state: Callable[[State], None] | None,
     ) -> None:
         if timeout != 0 and not MIN_TIMEOUT <= timeout <= MAX_TIMEOUT:
@@ -103,7 +108,7 @@ class Session:
 
         async def attempt(conn: Any) -> None:
             nonlocal inc
-            inc = Incarnation(self._core, self, self.timeout, Lease)
+            inc = Incarnation(self._core, self, self.timeout, verify)
             await Start(inc).over(conn, self.path, self._description)
 
         await cluster.repeat(cluster.session_home, attempt)

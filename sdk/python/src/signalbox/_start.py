@@ -1,55 +1,17 @@
-"""The start of a session, and each time that it is attached again."""
+"""The start of a session."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _clock
 from . import _wire as wire
+from ._attachment import Attachment
 from ._conn import Connection
 from .errors import EndReason, Transport, refused
 
-if TYPE_CHECKING:
-    from ._attachment import Attachment
-    from ._host import Host
-
 SESSION_START = 16
-
-
-class Try:
-    """Where the latest try of an operation went."""
-
-    __slots__ = ("conn", "host")
-
-    def __init__(self) -> None:
-        self.conn: Connection | None = None
-        self.host: Host | None = None
-
-
-class Attach:
-    """Waits for the answer to a SESSION_ATTACH, and takes it before anything else that the host sends."""
-
-    __slots__ = ("session", "sequence", "sent", "future")
-
-    def __init__(self, session: Attachment, sequence: int) -> None:
-        self.session, self.sequence, self.sent = session, sequence, _clock.now()
-        self.future: asyncio.Future[None] = session.core.loop.create_future()
-
-    def answered(self, conn: Connection, raw: list[Any]) -> bool:
-        error = refused(raw)
-        if error is None:
-            self.session.attached_over(conn, self.sequence, self.sent, wire.fields(raw)["lease"])
-        if not self.future.done():
-            if error is None:
-                self.future.set_result(None)
-            else:
-                self.future.set_exception(error)
-        return False
-
-    def lost(self, conn: Connection, error: Transport) -> None:
-        if not self.future.done():
-            self.future.set_exception(error)
 
 
 class Start:

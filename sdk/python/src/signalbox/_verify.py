@@ -13,35 +13,17 @@ lost, so the session must not believe until it is carried out.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from ._describe import Consistency
+from ._host import Try
+from ._incarnation import Incarnation, Look
+from ._lease import Lease
 from ._mutation import ACQUIRE, OWNED, QUEUED, Mutation, slot_of
 from ._retry import Retries
-from ._start import Try
 from .errors import EndReason, Error, LeaseLost, SessionLost, Status, Transport, is_retried
-
-if TYPE_CHECKING:
-    from ._incarnation import Incarnation
-    from ._lease import Lease
-
 
 #: For how many seconds leases wait for their turns in busy queues before their shards are asked again.
 _TURN_PATIENCE = 1.0
-
-
-class Look:
-    """The leases of one shard that are verified, with their numbers, until a host has said of each whether it is lost.
-
-    Each shard has a look of its own: a shard that does not answer hides no loss in another.
-    """
-
-    __slots__ = ("gaps", "leases", "shard")
-
-    def __init__(self, shard: int) -> None:
-        self.shard = shard  # 0 where it is not known
-        self.leases: list[tuple[Lease, int]] = []
-        self.gaps = 0  # how often news of the leases may have been missed meanwhile
 
 
 def verify(inc: Incarnation) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from . import _wire as wire
+from ._cluster import Cluster
 from ._conn import Connection
 from ._retry import REQUESTS, Retries
 from .errors import Error, Transport, Unavailable, Unsupported, of_status, refused
-
-if TYPE_CHECKING:
-    from ._core import Core
 
 WATCH = 32
 _ANSWER, _SNAPSHOT, _DELTA, _RESYNC, _END = 96, 117, 118, 119, 120
@@ -68,10 +66,25 @@ class _Behind(Exception):
     """A host sent a change that does not follow on what was sent before."""
 
 
+class Watching(Protocol):
+    """The client of a watch, as the watch sees it."""
+
+    loop: asyncio.AbstractEventLoop
+    cluster: Cluster
+    #: The watches that are open.
+    watches: dict[Key, SharedWatch]
+
+    def check(self) -> None:
+        """Raises where the client may not be used."""
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | None:
+        """Runs something in the background, until the client is closed."""
+
+
 class SharedWatch:
     """A watch at some host, which is opened again at another one when it breaks off, and the view it has led to."""
 
-    def __init__(self, core: Core, key: Key) -> None:
+    def __init__(self, core: Watching, key: Key) -> None:
         self.core, self.key = core, key
         self.readers: set[_Reader] = set()
         self.state = _State()
@@ -320,7 +333,7 @@ class Watch:
     object is gone; where that matters at once, use `async with` or call `close`.
     """
 
-    def __init__(self, core: Core, key: Callable[[], Awaitable[Key]]) -> None:
+    def __init__(self, core: Watching, key: Callable[[], Awaitable[Key]]) -> None:
         self._core, self._key, self._reader = core, key, _Reader()
         core.check()
 

@@ -22,9 +22,8 @@ from typing import Any
 
 from ._client import Client
 from ._describe import Consistency
-from ._lease import Lease, Scope
+from ._lease import Lease, Request, Scope
 from ._lock import acquire
-from ._incarnation import Request
 from ._retry import Backoff
 from ._session import Session
 from ._wire import FOREVER

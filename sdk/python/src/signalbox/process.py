@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _wire as wire
-from ._inbox import Inbox, Part
+from ._inbox import Inbox, Part, Removed
 from ._incarnation import Incarnation
 from ._retry import REQUESTS, Backoff
 from ._session import Session
@@ -62,10 +62,6 @@ class Late(Cancelled):
 
 class Failed(Cancelled):
     """All have replied, and some could not do what they were asked."""
-
-
-class Removed(Error):
-    """The membership is over: the member was put out, or the process was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,7 @@ class Handler:
 class Round:
     """What happens in one epoch, as one of its members sees it."""
 
-    def __init__(self, member: Member, part: Part, item: dict[str, Any]) -> None:
+    def __init__(self, member: Member, part: Part[Round], item: dict[str, Any]) -> None:
         self._member, self._part = member, part
         #: Larger than that of all epochs before: the fencing token of the round.
         self.epoch: int = item["epoch"]
@@ -238,7 +234,7 @@ class Member:
         candidate = not observer and type(handler).coordinate is not Handler.coordinate
         known_by = member or socket.gethostname() or "member"
         self._join = known_by, attributes, candidate, create, (spec or Spec()).record()
-        self._part: Part | None = None
+        self._part: Part[Round] | None = None
         self._current: Round | None = None
         self._coordinating: asyncio.Task[None] | None = None
         self._result: Result | None = None
@@ -293,7 +289,7 @@ class Member:
                 async with asyncio.timeout(1):
                     await part.inc.change(self.name, _LEAVE, (part.id,))
 
-    async def _joined(self) -> Part:
+    async def _joined(self) -> Part[Round]:
         inc: Incarnation = await self._session.incarnation()
         if inc.inboxes is None:
             inc.inboxes = {}
@@ -318,7 +314,7 @@ class Member:
             id = await inc.change(self.name, _JOIN, self._join, lambda raw: wire.uint_of(raw, 4))
             await inc.change(self.name, _LEAVE, (id,))
 
-    async def _run(self, part: Part) -> None:
+    async def _run(self, part: Part[Round]) -> None:
         failures = 0
         while True:
             try:
@@ -345,7 +341,7 @@ class Member:
                     await asyncio.sleep(_AGAIN.pause(failures))
                     failures += 1
 
-    def _early(self, part: Part, item: dict[str, Any]) -> Any:
+    def _early(self, part: Part[Round], item: dict[str, Any]) -> Round | None:
         """An item came. The round that it ends, ends at once, however long what is before it takes."""
         newest: Round | None = part.newest
         kind, epoch = item["kind"], item["epoch"]
@@ -357,7 +353,7 @@ class Member:
             newest._completed.set()
         return newest if newest is not None and newest.epoch == epoch else None
 
-    async def _handle_all(self, part: Part) -> None:
+    async def _handle_all(self, part: Part[Round]) -> None:
         while True:
             found = await part.next()
             if found is None:
@@ -397,7 +393,7 @@ class Member:
             log.debug("a handler of the process %r failed", self.name, exc_info=error)
         return (task.result() if error is None else None), error
 
-    async def _prepare(self, part: Part, r: Round) -> None:
+    async def _prepare(self, part: Part[Round], r: Round) -> None:
         await self._cancel()
         if r._over.done():
             return
@@ -410,7 +406,7 @@ class Member:
             return
         part.post(_PREPARED, r.epoch, (), r._prepared.set)
 
-    async def _coordinate(self, part: Part, r: Round) -> None:
+    async def _coordinate(self, part: Part[Round], r: Round) -> None:
         result, error = await self._call(r, self._handler.coordinate(r))
         if r._over.done():
             return
@@ -426,7 +422,7 @@ class Member:
                 return  # what a host refuses comes too late; the inbox says what goes on
         part.post(_FAIL, r.epoch, (_text(error),))
 
-    async def _process(self, part: Part, r: Round, item: dict[str, Any]) -> None:
+    async def _process(self, part: Part[Round], r: Round, item: dict[str, Any]) -> None:
         request = Request(item["from"], item["payload"])
         reply, error = await self._call(r, self._handler.process(r, request))
         if r._over.done():
@@ -436,7 +432,7 @@ class Member:
         body = (item["exchange"], error is not None, _text(error).encode() if error is not None else reply)
         part.post(_REPLY, r.epoch, body)
 
-    async def _complete(self, part: Part, r: Round, item: dict[str, Any]) -> None:
+    async def _complete(self, part: Part[Round], r: Round, item: dict[str, Any]) -> None:
         if self._coordinating is not None:
             await asyncio.gather(self._coordinating, return_exceptions=True)
             self._coordinating = None

@@ -22,6 +22,7 @@ from typing import Any
 
 from . import _wire as wire
 from ._incarnation import Incarnation
+from ._node import Node
 from ._retry import REQUESTS, Backoff, sleep
 from ._session import Session
 from .errors import AlreadyExists, BadRequest, Error, Fenced, NotFound, PreconditionFailed
@@ -344,7 +345,7 @@ class Member:
         self._following = True
         last: Target | None = None
         birth: tuple[int, bool] | None = None
-        node = self._session._client.node(self._session.path)
+        node = Node(self._session._client, self._session.path)
         try:
             async with node._watch(self.name, False, False, _ROLLOUT, f"location/{self.location}") as views:
                 while True:
