@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/client/internal/view"
@@ -18,6 +19,7 @@ import (
 // Client speaks to one cluster. Many goroutines may use a Client; a program needs only a single Client, shared by all
 // of the program's sessions and watches.
 type Client struct {
+	heldClient
 	config       config
 	scope        *scope.Scope
 	cluster      *cluster.Cluster
@@ -47,6 +49,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 	c := &Client{
 		config: config, scope: scope.New(), sessions: make(map[*Session]struct{}), nodes: make(map[string]*nodeID),
 	}
+	c.heldClient = core.Hold[core.Client](clientCore{c})
 	c.cluster = cluster.New(cluster.Config{
 		Config: conn.Config{
 			Scope: c.scope, Name: config.name, Version: version(), Dial: config.dial, Token: config.token,

@@ -2,71 +2,69 @@ package client
 
 import (
 	"context"
+	"log/slog"
 
-	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/view"
 )
 
-func init() {
-	door.OfClient = func(c any) door.Whole { return clientDoor{c.(*Client)} }
-	door.OfSession = func(s any) door.Session { return sessionDoor{s.(*Session)} }
-	door.OfNode = func(n any) door.Node { return nodeDoor{n.(*Node)} }
-}
+// The cores are embedded, so that the packages above client reach them by core.Of. The names of the fields are not
+// exported.
+type (
+	heldClient  = core.Holder[core.Client]
+	heldSession = core.Holder[core.Session]
+	heldNode    = core.Holder[core.Node]
+)
 
-func (c *Client) door() door.Client {
-	return door.Client{Cluster: c.cluster, Watches: c.watches, Log: c.config.log}
-}
+// clientCore implements core.Client.
+type clientCore struct{ client *Client }
 
-// clientDoor is a Client as packages see it whose operations are about no node: it implements door.Whole.
-type clientDoor struct{ client *Client }
+func (c clientCore) Cluster() *cluster.Cluster { return c.client.cluster }
+func (c clientCore) Watches() *view.Watches    { return c.client.watches }
+func (c clientCore) Log() *slog.Logger         { return c.client.config.log }
 
-// Client implements door.Whole.
-func (d clientDoor) Client() door.Client { return d.client.door() }
-
-// Do implements door.Whole.
-func (d clientDoor) Do(ctx context.Context, operation, name string, f func(context.Context) error) error {
-	ctx, op := d.client.begin(ctx, OperationKind(operation), "", name)
+// Do implements core.Client.
+func (c clientCore) Do(ctx context.Context, operation, name string, f func(context.Context) error) error {
+	ctx, op := c.client.begin(ctx, OperationKind(operation), "", name)
 	err := f(ctx)
 	op.end(err)
 	return err
 }
 
-// sessionDoor is a Session as packages of kinds of objects see the session: it implements door.Session.
-type sessionDoor struct{ session *Session }
+// sessionCore implements core.Session.
+type sessionCore struct{ session *Session }
 
-// Client implements door.Session.
-func (d sessionDoor) Client() door.Client { return d.session.client.door() }
+func (s sessionCore) Client() core.Client { return clientCore{s.session.client} }
+func (s sessionCore) Node() core.Node     { return nodeCore{s.session.client.Node(s.session.path)} }
 
-// Node implements door.Session.
-func (d sessionDoor) Node() door.Node { return nodeDoor{d.session.client.Node(d.session.path)} }
-
-// Do implements door.Session.
-func (d sessionDoor) Do(
+// Do implements core.Session.
+func (s sessionCore) Do(
 	ctx context.Context, operation, name string, f func(context.Context, *incarnation.Incarnation) error,
 ) error {
-	return d.session.do(ctx, OperationKind(operation), name, f)
+	return s.session.do(ctx, OperationKind(operation), name, f)
 }
 
-// Incarnation implements door.Session.
-func (d sessionDoor) Incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
-	return d.session.incarnation(ctx)
+// Incarnation implements core.Session.
+func (s sessionCore) Incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
+	return s.session.incarnation(ctx)
 }
 
-// nodeDoor is a Node as packages of kinds of objects see the node: it implements door.Node.
-type nodeDoor struct{ node *Node }
+// nodeCore implements core.Node.
+type nodeCore struct{ node *Node }
 
-// Client implements door.Node.
-func (d nodeDoor) Client() door.Client { return d.node.client.door() }
+func (n nodeCore) Client() core.Client { return clientCore{n.node.client} }
 
-// Do implements door.Node.
-func (d nodeDoor) Do(
+// Do implements core.Node.
+func (n nodeCore) Do(
 	ctx context.Context, operation, name string, f func(ctx context.Context, node uint64) error,
 ) error {
-	return d.node.do(ctx, OperationKind(operation), name, f)
+	return n.node.do(ctx, OperationKind(operation), name, f)
 }
 
-// ID implements door.Node.
-func (d nodeDoor) ID(ctx context.Context) (uint64, error) {
-	id, err := d.node.id(ctx, true)
-	return id, failedNode("describe node", d.node.path, err)
+// ID implements core.Node.
+func (n nodeCore) ID(ctx context.Context) (uint64, error) {
+	id, err := n.node.id(ctx, true)
+	return id, failedNode("describe node", n.node.path, err)
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/scope"
@@ -20,13 +21,18 @@ import (
 // Changes by a Node are not protected against being carried out twice: if the outcome of a try is not known, the
 // change fails with ErrUnavailable, and is not tried again.
 type Node struct {
+	heldNode
 	client *Client
 	path   string
 	known  atomic.Pointer[nodeID] // nil until the first use
 }
 
 // Node returns the node of a path. It asks no host.
-func (c *Client) Node(path string) *Node { return &Node{client: c, path: path} }
+func (c *Client) Node(path string) *Node {
+	n := &Node{client: c, path: path}
+	n.heldNode = core.Hold[core.Node](nodeCore{n})
+	return n
+}
 
 // Path returns the path of the node.
 func (n *Node) Path() string { return n.path }

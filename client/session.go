@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
 // Session is a lease in a node: when the session ends, everything that the session owned is given to other sessions.
 // It is safe for use by many goroutines. OnState hears of the states, and Context ends with the session.
 type Session struct {
+	heldSession
 	client *Client
 	path   string
 	config sessionConfig
@@ -47,6 +49,7 @@ func (c *Client) session(ctx context.Context, path string, options []SessionOpti
 		return nil, err
 	}
 	s := &Session{client: c, path: path, config: config, ready: make(chan struct{})}
+	s.heldSession = core.Hold[core.Session](sessionCore{s})
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	c.mu.Lock()
 	if err := c.scope.Usable(); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
-	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -31,10 +31,10 @@ const (
 )
 
 // Admin operates one cluster. It is safe for use by many goroutines.
-type Admin struct{ door door.Whole }
+type Admin struct{ core core.Client }
 
 // Of returns an Admin that operates the cluster of a client.
-func Of(c *client.Client) *Admin { return &Admin{door.OfClient(c)} }
+func Of(c *client.Client) *Admin { return &Admin{core.Of(c)} }
 
 // By is who does something, and why. Both are kept in the history.
 type By struct{ Author, Reason string }
@@ -47,8 +47,8 @@ func (b By) operation() protocol.Operation {
 func (a *Admin) read(ctx context.Context, op client.OperationKind, to cluster.Target, m protocol.RequestMessage,
 	read func(*protocol.Answer),
 ) error {
-	err := a.door.Do(ctx, string(op), "", func(ctx context.Context) error {
-		return a.door.Client().Cluster.Do(ctx, to, m, read)
+	err := a.core.Do(ctx, string(op), "", func(ctx context.Context) error {
+		return a.core.Cluster().Do(ctx, to, m, read)
 	})
 	return failed(op, "", err)
 }
@@ -57,8 +57,8 @@ func (a *Admin) read(ctx context.Context, op client.OperationKind, to cluster.Ta
 func (a *Admin) change(ctx context.Context, op client.OperationKind, name string, m protocol.RequestMessage,
 	o *protocol.Operation, read func(*protocol.Answer) (since uint64),
 ) error {
-	err := a.door.Do(ctx, string(op), name, func(ctx context.Context) error {
-		_, err := a.door.Client().Cluster.DoNumbered(ctx, cluster.MetaLeader, m, &o.Numbered, read)
+	err := a.core.Do(ctx, string(op), name, func(ctx context.Context) error {
+		_, err := a.core.Cluster().DoNumbered(ctx, cluster.MetaLeader, m, &o.Numbered, read)
 		return err
 	})
 	return failed(op, name, err)

@@ -43,7 +43,7 @@ type Backup struct {
 // turn. A shard whose leader is lost meanwhile is begun again at the next leader.
 func (a *Admin) Backup(ctx context.Context, w io.Writer, progress func(Backup)) (Backup, error) {
 	s := saver{a: a, progress: progress}
-	err := a.door.Do(ctx, string(OpBackup), "", func(ctx context.Context) error { return s.save(ctx, w) })
+	err := a.core.Do(ctx, string(OpBackup), "", func(ctx context.Context) error { return s.save(ctx, w) })
 	return s.done, failed(OpBackup, "", err)
 }
 
@@ -78,7 +78,7 @@ func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
 }
 
 func (s *saver) describe(ctx context.Context) (h backupfile.Header, err error) {
-	err = s.a.door.Client().Cluster.Do(ctx, cluster.AnyHost, &protocol.BackupDescribe{}, func(a *protocol.Answer) {
+	err = s.a.core.Cluster().Do(ctx, cluster.AnyHost, &protocol.BackupDescribe{}, func(a *protocol.Answer) {
 		m := &a.BackupDescribe
 		h = backupfile.Header{Cluster: string(m.ClusterID), Shards: int(m.Shards), Level: level.Level(m.Level),
 			Version: string(m.HostVersion)}
@@ -94,7 +94,7 @@ func (s *saver) describe(ctx context.Context) (h backupfile.Header, err error) {
 func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) error {
 	var broken error // of the file
 	begun := 0
-	err := s.a.door.Client().Cluster.Repeat(ctx, leader, func(to *conn.Conn) error {
+	err := s.a.core.Cluster().Repeat(ctx, leader, func(to *conn.Conn) error {
 		var state protocol.BackupBeginAnswer
 		err := to.RoundTrip(ctx, &protocol.BackupBegin{ShardID: id}, func(a *protocol.Answer) { state = a.BackupBegin })
 		if err != nil {

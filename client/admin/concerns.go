@@ -55,7 +55,7 @@ const clocksApart = 2 * time.Second
 // Concerns asks every host for its concerns, and merges the answers. The call fails only if no host answers.
 func (a *Admin) Concerns(ctx context.Context) (*Concerns, error) {
 	var list *Concerns
-	err := a.door.Do(ctx, string(OpConcerns), "", func(ctx context.Context) (err error) {
+	err := a.core.Do(ctx, string(OpConcerns), "", func(ctx context.Context) (err error) {
 		list, err = a.concerns(ctx)
 		return err
 	})
@@ -75,7 +75,7 @@ type hostAnswer struct {
 }
 
 func (a *Admin) concerns(ctx context.Context) (*Concerns, error) {
-	of := a.door.Client().Cluster
+	of := a.core.Cluster()
 	if err := of.Refresh(ctx); err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ type Denial = rights.Denial
 // Denials returns the latest refusals of all hosts, the newest first, so many of each at most. A host keeps the last
 // 1,000 since its start. Silent are the addresses of hosts that did not answer.
 func (a *Admin) Denials(ctx context.Context, most int) (list []Denial, silent []string, err error) {
-	err = a.door.Do(ctx, string(OpDenials), "", func(ctx context.Context) error {
-		of := a.door.Client().Cluster
+	err = a.core.Do(ctx, string(OpDenials), "", func(ctx context.Context) error {
+		of := a.core.Cluster()
 		if err := of.Refresh(ctx); err != nil {
 			return err
 		}

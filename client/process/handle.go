@@ -244,7 +244,7 @@ func (p *part) guard(name string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s has panicked: %v", name, v)
-			p.member.object.Session.Client().Log.Error("a handler of a process has panicked",
+			p.member.object.Session.Client().Log().Error("a handler of a process has panicked",
 				"process", p.member.Name(), "function", name, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
-	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
@@ -36,7 +36,7 @@ type Options struct {
 
 // New returns a Client on the connections of a client.Client.
 func New(c *client.Client, o Options) *Client {
-	of := door.OfClient(c).Client().Cluster
+	of := core.Of(c).Cluster()
 	return &Client{cluster: of, scope: of.Scope(), options: o, seats: make(map[uint64]*seat)}
 }
 

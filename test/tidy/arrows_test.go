@@ -29,7 +29,7 @@ var floors = map[string][]string{
 
 // clientFloors are the rooms under client/internal from the bottom up. A room imports only those before it, and none of
 // them imports the package client.
-var clientFloors = []string{"option", "failure", "scope", "retry", "conn", "cluster", "view", "incarnation", "door"}
+var clientFloors = []string{"option", "failure", "scope", "retry", "conn", "cluster", "view", "incarnation", "core"}
 
 // TestArrowsOfTheClientPointDown: the rooms of the client stand on one another in one order.
 func TestArrowsOfTheClientPointDown(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package door is how the packages of kinds of objects, such as rollout, reach what package client has for objects of
-// every kind and does not show to its users: requests of their own, numbered or not, and views.
-package door
+// Package core gives the packages above client, such as admin and rollout, what a Client, a Session and a Node have
+// and do not show to their users: the cluster, the watches, and operations that hooks see.
+package core
 
 import (
 	"context"
@@ -11,46 +11,45 @@ import (
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
-// Client is what a *client.Client sends requests and watches with.
-type Client struct {
-	Cluster *cluster.Cluster
-	Watches *view.Watches
-	Log     *slog.Logger
-}
-
-// Whole is a *client.Client, for what is about no node.
-type Whole interface {
-	Client() Client
-	// Do carries an operation out, which hooks see. The name is what it is about.
+// Client is what a *client.Client has.
+type Client interface {
+	Cluster() *cluster.Cluster
+	Watches() *view.Watches
+	Log() *slog.Logger
+	// Do carries out an operation that belongs to no node, which hooks see. The name is the operation's subject.
 	Do(ctx context.Context, operation, name string, f func(context.Context) error) error
 }
 
-// Session is a *client.Session.
+// Session is what a *client.Session has.
 type Session interface {
 	Client() Client
-	// Node is that of the session.
+	// Node is the session's node.
 	Node() Node
-	// Do carries an operation on an object out, which hooks see: it calls f with the incarnation that the session has,
-	// once it has one.
+	// Do carries out an operation on an object, which hooks see: it calls f with the session's incarnation, once the
+	// session has one.
 	Do(ctx context.Context, operation, name string, f func(context.Context, *incarnation.Incarnation) error) error
-	// Incarnation returns the incarnation that the session has, or waits for it.
+	// Incarnation returns the session's incarnation, after waiting while the session has none.
 	Incarnation(ctx context.Context) (*incarnation.Incarnation, error)
 }
 
-// Node is a *client.Node.
+// Node is what a *client.Node has.
 type Node interface {
 	Client() Client
-	// Do carries an operation on an object out, which hooks see: it calls f with the node's id, and once more if the
-	// node turns out to be another one by now.
+	// Do carries out an operation on an object, which hooks see: it calls f with the node's id, and once more if the
+	// path has another node by now.
 	Do(ctx context.Context, operation, name string, f func(ctx context.Context, node uint64) error) error
 	// ID returns the id that the node has now.
 	ID(ctx context.Context) (uint64, error)
 }
 
-// OfClient, OfSession and OfNode open the door of a *client.Client, a *client.Session and a *client.Node. Package
-// client sets them.
-var (
-	OfClient  func(client any) Whole
-	OfSession func(session any) Session
-	OfNode    func(node any) Node
-)
+// Holder gives a type that embeds it the method that Of calls. The method is not exported, so that only this package
+// can call it, and a user of the type sees nothing of it.
+type Holder[T any] struct{ core T }
+
+// Hold returns a Holder of a core.
+func Hold[T any](core T) Holder[T] { return Holder[T]{core} }
+
+func (h *Holder[T]) held() T { return h.core }
+
+// Of returns the core of a *client.Client, a *client.Session or a *client.Node.
+func Of[T any](holder interface{ held() T }) T { return holder.held() }

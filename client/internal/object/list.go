@@ -9,7 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
-	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -47,7 +47,7 @@ func List[T any](
 	shard func(protocol.ListRequest) Pages[T], name func(T) string,
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		node := door.OfNode(c.Node(path))
+		node := core.Of(c.Node(path))
 		id, err := node.ID(ctx)
 		if err != nil {
 			var none T
@@ -60,10 +60,10 @@ func List[T any](
 				l.stop()
 			}
 		}()
-		for _, s := range node.Client().Cluster.DataShards() {
+		for _, s := range node.Client().Cluster().DataShards() {
 			q := protocol.ListRequest{NodeID: id, ShardID: s}
 			option.Apply(&q, options)
-			lists = append(lists, newShardList(shard(q).all(ctx, node.Client().Cluster)))
+			lists = append(lists, newShardList(shard(q).all(ctx, node.Client().Cluster())))
 		}
 		merge(lists, name)(yield)
 	}

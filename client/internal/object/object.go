@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
-	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
@@ -16,18 +16,18 @@ import (
 // Object is a name in a node; the object need not exist. It is safe for use by many goroutines.
 type Object struct {
 	Name    string
-	Node    door.Node
-	Session door.Session // nil for use without a session
+	Node    core.Node
+	Session core.Session // nil for use without a session
 }
 
 // Of returns the object of a name in the node of a path, for use without a session.
 func Of(c *client.Client, path, name string) Object {
-	return Object{Name: name, Node: door.OfNode(c.Node(path))}
+	return Object{Name: name, Node: core.Of(c.Node(path))}
 }
 
 // In returns the object of a name in the session's node.
 func In(s *client.Session, name string) Object {
-	session := door.OfSession(s)
+	session := core.Of(s)
 	return Object{Name: name, Node: session.Node(), Session: session}
 }
 
@@ -60,7 +60,7 @@ func (o *Object) Change(
 	}
 	return o.Node.Do(ctx, string(operation), o.Name, func(ctx context.Context, node uint64) error {
 		k := Key{node, protocol.View(o.Name)}
-		return o.Node.Client().Cluster.DoOnce(ctx, cluster.LeaderAt(k.Slot()), message(k), read)
+		return o.Node.Client().Cluster().DoOnce(ctx, cluster.LeaderAt(k.Slot()), message(k), read)
 	})
 }
 
@@ -102,7 +102,7 @@ func (o *Object) Read(
 ) error {
 	return o.Node.Do(ctx, string(operation), o.Name, func(ctx context.Context, node uint64) error {
 		k := Key{node, protocol.View(o.Name)}
-		return o.Node.Client().Cluster.Do(ctx, cluster.NearLeader(k.Slot()), message(k), read)
+		return o.Node.Client().Cluster().Do(ctx, cluster.NearLeader(k.Slot()), message(k), read)
 	})
 }
 
@@ -114,6 +114,6 @@ func (o *Object) Views(ctx context.Context, kind protocol.ObjectKind, part strin
 			yield(nil, err)
 			return
 		}
-		o.Node.Client().Watches.Views(ctx, view.Key{Node: id, Name: o.Name, Kind: kind, View: part})(yield)
+		o.Node.Client().Watches().Views(ctx, view.Key{Node: id, Name: o.Name, Kind: kind, View: part})(yield)
 	}
 }
