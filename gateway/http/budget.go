@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,11 +22,8 @@ const (
 	// viewBytes is the same for the newest answers of all views.
 	answerBytes = 64 << 20
 	viewBytes   = 64 << 20
-	// firstBytes is reserved before an answer is made. Before a page of a list is made, hostBytes are reserved for what
-	// a host sends at once, and itemBytes for items.
+	// firstBytes is reserved before an answer is made.
 	firstBytes = 64 << 10
-	hostBytes  = 256 << 10
-	itemBytes  = 256 << 10
 	// receivedBytes is the memory of an answer, before it is JSON, for each byte that a host sends.
 	receivedBytes = 2
 	// roomWait is how long a request waits for memory before it is refused, and after how long it may be sent again.
@@ -63,15 +58,22 @@ type room struct {
 	party  fairshare.Party // that has at most half of the memory
 	held   int64
 	spare  int64         // of held, for what comes
-	items  bool          // only items take of spare, and not what hosts send
+	short  int64         // what the room would have had to hold when it could not grow
+	items  bool          // the answer reserves memory for its items, and drops what hosts have sent
+	sent   int64         // of held, for what a host sends at once, if items is set
+	json   int           // the length of the answer in JSON, unless items is set
 	at     *list.Element // in budget.reading
 	since  time.Time     // in budget.reading
 	cut    func()        // ends the reading
 }
 
-// reserve reserves memory for an answer before it is made, and waits for it for a moment. Parties take turns in that.
-// The caller calls leave.
+// reserve reserves memory for an answer before it is made, and waits for it for a moment. The caller calls leave.
 func (b *budget) reserve(ctx context.Context, by fairshare.Party, bytes int) (*room, error) {
+	return b.reserveUntil(ctx, by, int64(bytes), time.Now().Add(roomWait))
+}
+
+// reserveUntil is reserve with the time at which the wait ends. Parties take turns in the wait.
+func (b *budget) reserveUntil(ctx context.Context, by fairshare.Party, bytes int64, end time.Time) (*room, error) {
 	if b == nil {
 		return nil, nil
 	}
@@ -79,11 +81,11 @@ func (b *budget) reserve(ctx context.Context, by fairshare.Party, bytes int) (*r
 	if by.Token != "" {
 		r.party.Address = netip.Prefix{}
 	}
-	ready, giveUp := r.enter(by, int64(bytes))
+	ready, giveUp := r.enter(by, bytes)
 	if ready == nil {
 		return r, nil
 	}
-	late := time.NewTimer(roomWait)
+	late := time.NewTimer(time.Until(end))
 	defer late.Stop()
 	select {
 	case <-ready:
@@ -182,6 +184,7 @@ func (r *room) Grow(bytes int) bool {
 func (r *room) grow(bytes int64) bool {
 	if more := bytes - r.spare; more > 0 {
 		if !r.budget.take(r, more) {
+			r.short = r.held + more
 			return false
 		}
 		r.spare += more
@@ -207,24 +210,35 @@ func (r *room) receive(bytes int) bool {
 	}
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
-	return r.items || r.grow(receivedBytes*int64(bytes))
+	if !r.items {
+		return r.grow(receivedBytes * int64(bytes))
+	}
+	more := max(0, int64(bytes)-r.sent)
+	if !r.grow(more) {
+		return false
+	}
+	r.sent += more
+	return true
 }
 
-// encode writes an answer in JSON, in memory of the room. A page has reserved the memory for its items.
-func (r *room) encode(answer any) ([]byte, error) {
+// measure reserves memory for the JSON of an answer. A page has reserved the memory for its items.
+func (r *room) measure(answer any) (err error) {
 	if r == nil || r.items {
-		text, err := shape.Encode(answer)
-		r.made(cap(text))
-		return text, err
+		return nil
 	}
-	length, err := shape.Length(answer)
-	if err != nil {
-		return nil, err
+	if r.json, err = shape.Length(answer); err == nil && !r.Grow(r.json) {
+		err = operation.ErrNoRoom
 	}
-	if !r.Grow(length) {
-		return nil, operation.ErrNoRoom
+	return err
+}
+
+// encode writes an answer in JSON, in the memory that is reserved for it.
+func (r *room) encode(answer any) ([]byte, error) {
+	var text []byte
+	if r != nil {
+		text = make([]byte, 0, r.json)
 	}
-	text, err := shape.Append(make([]byte, 0, length), answer)
+	text, err := shape.Append(text, answer)
 	r.made(cap(text))
 	return text, err
 }
@@ -279,16 +293,29 @@ func (c *call) reader() fairshare.Party {
 	return c.party()
 }
 
-// reserved carries a request out that reads, in memory for its answer. The caller calls leave.
+// reserved carries a request out that reads, in memory for its answer. If the memory is too short for what comes, the
+// request waits for all that it needs, and is carried out again. The caller calls leave.
 func (r *route) reserved(ctx context.Context, c *call, request any) (answer any, taken *room, err error) {
-	first, spare := firstBytes, firstBytes
-	if r.lists() {
-		first, spare = hostBytes+itemBytes, itemBytes
+	b, end := c.gateway.answers, time.Now().Add(roomWait)
+	for bytes := int64(firstBytes); ; bytes = taken.short {
+		if taken, err = b.reserveUntil(ctx, c.reader(), bytes, end); err != nil {
+			return nil, nil, err
+		}
+		taken.spare = bytes
+		answer, err = r.askWithin(ctx, c, request, taken)
+		if !errors.Is(err, operation.ErrNoRoom) {
+			return answer, taken, err
+		}
+		if time.Now().After(end) {
+			b.refused.Add(1)
+			return nil, taken, err
+		}
+		taken.leave()
 	}
-	if taken, err = c.gateway.answers.reserve(ctx, c.reader(), first); err != nil {
-		return nil, nil, err
-	}
-	taken.spare = int64(spare)
+}
+
+// askWithin carries a request out in the memory of a room, and fails with operation.ErrNoRoom if that cannot grow.
+func (r *route) askWithin(ctx context.Context, c *call, request any, taken *room) (answer any, err error) {
 	ctx, cancel := context.WithCancelCause(operation.WithRoom(ctx, taken))
 	defer cancel(nil)
 	answer, err = r.ask(raw.OnReceive(ctx, func(bytes int) {
@@ -297,18 +324,12 @@ func (r *route) reserved(ctx context.Context, c *call, request any) (answer any,
 		}
 	}), c, request)
 	if cause := context.Cause(ctx); errors.Is(cause, operation.ErrNoRoom) {
-		err = cause // also if the answer would say that hosts are silent
+		return nil, cause // also if the answer would say that hosts are silent
 	}
-	return answer, taken, err
-}
-
-// lists reports whether the route answers with a list that may end before its last item.
-func (r *route) lists() bool {
-	of := r.answer
-	if of.Kind() == reflect.Pointer {
-		of = of.Elem()
+	if err == nil {
+		err = taken.measure(answer)
 	}
-	return slices.ContainsFunc(shape.Fields(of), func(f shape.Field) bool { return f.Name == "more" })
+	return answer, err
 }
 
 // deliver writes the answer of a request, in JSON.

@@ -296,6 +296,32 @@ func TestAnAnswerThatIsNoListReservesWhatHostsSend(t *testing.T) {
 	await(t, "all memory is given back", func() bool { return b.bytes() == 0 })
 }
 
+// TestAnAnswerWaitsForAllThatItNeeds: what comes from hosts does not fit in the memory that is left. The request waits
+// for a moment, and is answered when another answer has left.
+func TestAnAnswerWaitsForAllThatItNeeds(t *testing.T) {
+	d := newDoor(t, nil, nil)
+	d.fill(3)
+	b := d.stage.gateway.answers
+	for _, address := range []string{largeList, "/v1/config?node=/a&name=s0001"} {
+		first := fairshare.Party{Address: fairshare.Network(netip.MustParseAddr("127.0.0.1"))}
+		other, err := b.reserve(t.Context(), first, int(b.limit/2-firstBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := make(chan reply)
+		go func() { answered <- d.get(address) }()
+		await(t, "the request waits", func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return !b.waiting.Empty()
+		})
+		other.leave()
+		if r := <-answered; r.code != http.StatusOK || len(r.text) < 60<<10 {
+			t.Errorf("%s: %d %.100s", address, r.code, r.text)
+		}
+	}
+}
+
 // TestOwnersAndEndpointsComeInPages: the pages together are what the client reads, in its order.
 func TestOwnersAndEndpointsComeInPages(t *testing.T) {
 	st := newStage(t, nil)

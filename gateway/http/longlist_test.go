@@ -73,9 +73,10 @@ func heapInUse() uint64 {
 	return now.HeapAlloc
 }
 
-// readAll reads the list of what fill has created from an address, page by page, and returns the length of both.
+// readAll reads the list of what fill has created from an address, page by page, and returns the number of semaphores
+// and of bytes. A page that a busy machine does not make in time is asked for again, as programs do.
 func (d *door) readAll(from string) (read, size int) {
-	by := d.customer(from)
+	by, end := d.customer(from), time.Now().Add(patience)
 	for cursor := ""; ; {
 		address := "http://" + d.Addr().String() + largeList + "&cursor=" + url.QueryEscape(cursor)
 		r, err := http.NewRequestWithContext(d.Context(), http.MethodGet, address, nil)
@@ -87,6 +88,10 @@ func (d *door) readAll(from string) (read, size int) {
 		if err != nil {
 			d.Error(err)
 			return read, size
+		}
+		if answer.StatusCode == http.StatusServiceUnavailable && time.Now().Before(end) {
+			answer.Body.Close()
+			continue
 		}
 		if answer.StatusCode != http.StatusOK {
 			d.Errorf("status %d after %d semaphores", answer.StatusCode, read)
