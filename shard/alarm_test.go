@@ -10,12 +10,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // bells is a kind of objects that wait for a time: a command sets when one rings, and it counts how often it did. One
 // that is set to ring again sets its own alarm while it is due.
 type bells struct {
-	slab[bell]
+	arena.Slab[bell]
 	plainLinks
 	smallThings
 }
@@ -34,12 +35,12 @@ func init() {
 	mutations[cmdUnset] = mutation{of: kindBell, run: unset, anonymous: true}
 }
 
-func (b *bells) of(m *Machine, h handle) *bell { return b.at(m.objects.at(h).body) }
+func (b *bells) of(m *Machine, h arena.Handle) *bell { return b.At(m.objects.At(h).body) }
 
 func ring(m *Machine, c *Command, t *target) {
 	b := m.kinds[kindBell].(*bells)
 	if t.object == 0 {
-		t.object = m.addObject(kindBell, t, c.Node, c.Name, b.alloc())
+		t.object = m.addObject(kindBell, t, c.Node, c.Name, b.Alloc())
 		m.changed(t.object, FlagCreated)
 	}
 	m.touchObject(t.object)
@@ -55,7 +56,7 @@ func unset(m *Machine, _ *Command, t *target) {
 	m.answer(protocol.StatusSuccess)
 }
 
-func (b *bells) due(m *Machine, object handle) {
+func (b *bells) due(m *Machine, object arena.Handle) {
 	m.touchObject(object)
 	x := b.of(m, object)
 	x.rung++
@@ -67,62 +68,62 @@ func (b *bells) due(m *Machine, object handle) {
 	m.changed(object, FlagData)
 }
 
-func (b *bells) releaseLink(*Machine, handle) {}
+func (b *bells) releaseLink(*Machine, arena.Handle) {}
 
-func (b *bells) remove(m *Machine, h handle) {
+func (b *bells) remove(m *Machine, h arena.Handle) {
 	m.changed(h, FlagDeleted)
 	m.removeObject(h)
 }
 
-func (b *bells) resume(*Machine, handle) {}
+func (b *bells) resume(*Machine, arena.Handle) {}
 
-func (b *bells) bodySize(handle) int { return 0 }
+func (b *bells) bodySize(arena.Handle) int { return 0 }
 
-func (b *bells) free(body handle) { b.release(body) }
+func (b *bells) free(body arena.Handle) { b.Release(body) }
 
-func (b *bells) save(dst []byte, body handle) []byte {
-	x := b.at(body)
+func (b *bells) save(dst []byte, body arena.Handle) []byte {
+	x := b.At(body)
 	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(dst, x.at), x.every), x.rung)
 }
 
-func (b *bells) renew(body handle, n *renewal) ([]byte, bool) {
-	x := *b.at(body)
+func (b *bells) renew(body arena.Handle, n *renewal) ([]byte, bool) {
+	x := *b.At(body)
 	if x.at != 0 {
 		x.at += n.later
 	}
-	h := b.alloc()
-	*b.at(h) = x
-	defer b.release(h)
+	h := b.Alloc()
+	*b.At(h) = x
+	defer b.Release(h)
 	return b.save(nil, h), true
 }
 
-func (b *bells) load(src []byte) (handle, bool) {
+func (b *bells) load(src []byte) (arena.Handle, bool) {
 	r := reader{data: src}
-	h := b.alloc()
-	*b.at(h) = bell{at: r.uvarint(), every: r.uvarint(), rung: r.uvarint()}
+	h := b.Alloc()
+	*b.At(h) = bell{at: r.uvarint(), every: r.uvarint(), rung: r.uvarint()}
 	return h, r.bad == "" && len(r.data) == 0
 }
 
 // linked refuses a bell with links: no command gives it one, and releaseLink has none to release.
-func (b *bells) linked(m *Machine, object handle) error {
-	if o := m.objects.at(object); o.linkCount != 0 {
+func (b *bells) linked(m *Machine, object arena.Handle) error {
+	if o := m.objects.At(object); o.linkCount != 0 {
 		return badSnapshot("bell %q has links", o.name)
 	}
 	m.setAlarm(object, b.of(m, object).at)
 	return nil
 }
 
-func (b *bells) view(m *Machine, object handle, _ string) (view, bool) {
-	return view{track: &m.objects.at(object).track}, false
+func (b *bells) view(m *Machine, object arena.Handle, _ string) (view, bool) {
+	return view{track: &m.objects.At(object).track}, false
 }
 
-func (b *bells) describe(*Machine, handle, view, *DescribeOptions, *Description) {}
+func (b *bells) describe(*Machine, arena.Handle, view, *DescribeOptions, *Description) {}
 
-func (b *bells) changes(*Machine, handle, view, Revision, *Delta) bool { return false }
+func (b *bells) changes(*Machine, arena.Handle, view, Revision, *Delta) bool { return false }
 
 func (b *bells) role(*link) string { return "" }
 
-func (b *bells) state(*Machine, handle, *State) {}
+func (b *bells) state(*Machine, arena.Handle, *State) {}
 
 // ringers is a machine of bells with a leader.
 type ringers struct {
@@ -242,7 +243,7 @@ func TestAnObjectThatIsBeingDeletedIsNotDue(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(0, "a", 10, 0)
 	h := r.m.objects.find(ObjectHash(1, []byte("a")), 1, []byte("a"))
-	r.m.objects.at(h).deleting = true
+	r.m.objects.At(h).deleting = true
 	r.mustRing(100)
 	if r.m.Alarms() != 0 {
 		t.Error("the alarm stays")

@@ -7,6 +7,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // answer is the Result of a mutation, kept until its session acknowledges the answer.
@@ -30,7 +32,7 @@ type slotNumber uint16
 // keep records the result of a numbered command for the session, with the hash of the request and the slot of the
 // object. Numbers come in growing order.
 func (m *Machine) keep(c *Command, mu *mutation, t *target, e *Effect) {
-	s := m.sessions.at(t.session)
+	s := m.sessions.At(t.session)
 	list := m.sessions.answersOf(s)
 	if list == nil {
 		list = make([]answer, 0, 2)
@@ -42,7 +44,7 @@ func (m *Machine) keep(c *Command, mu *mutation, t *target, e *Effect) {
 	}
 	m.sessions.setAnswers(s, append(list, a))
 	if e.Body != "" {
-		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
+		assert.That(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
 		m.keepBody(s, c.Number, e.Body)
 	}
 }
@@ -52,20 +54,20 @@ func (st *sessionStore) answersOf(s *session) []answer {
 	if s.answers == 0 {
 		return nil
 	}
-	return *st.kept.at(s.answers)
+	return *st.kept.At(s.answers)
 }
 
 // setAnswers keeps the answers for a session, none with nil.
 func (st *sessionStore) setAnswers(s *session, list []answer) {
 	switch {
 	case list == nil && s.answers != 0:
-		st.kept.release(s.answers)
+		st.kept.Release(s.answers)
 		s.answers = 0
 	case list != nil:
 		if s.answers == 0 {
-			s.answers = st.kept.alloc()
+			s.answers = st.kept.Alloc()
 		}
-		*st.kept.at(s.answers) = list
+		*st.kept.At(s.answers) = list
 	}
 }
 
@@ -99,9 +101,9 @@ func (st *sessionStore) acknowledge(s *session, number uint64) (forgotten int) {
 
 // endAnswers makes all answers of the session that report the link's ownership Aborted, because the ownership is
 // over.
-func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
-	l := m.links.at(h)
-	answers := m.sessions.answersOf(m.sessions.at(l.session))
+func (m *Machine) endAnswers(h arena.Handle, reason protocol.AbortReason) {
+	l := m.links.At(h)
+	answers := m.sessions.answersOf(m.sessions.At(l.session))
 	for i := range answers {
 		if a := &answers[i]; a.flags&FlagAcquired != 0 && a.order == l.order {
 			m.replaceOutcome(l.session, a, answer{status: protocol.StatusAborted, abort: reason})
@@ -110,9 +112,9 @@ func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 }
 
 // replaceOutcome replaces the outcome in an answer of the session, and forgets the body.
-func (m *Machine) replaceOutcome(session handle, a *answer, outcome answer) {
+func (m *Machine) replaceOutcome(session arena.Handle, a *answer, outcome answer) {
 	m.touchSession(session)
-	if s := m.sessions.at(session); s.bodies != 0 {
+	if s := m.sessions.At(session); s.bodies != 0 {
 		m.forgetBodies(s, a.number-1, a.number)
 	}
 	a.become(outcome)
@@ -126,18 +128,18 @@ func (a *answer) become(outcome answer) {
 
 // recordOutcome writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
 // answer.
-func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
-	if a := m.sessions.answer(m.sessions.at(h), number); a != nil {
+func (m *Machine) recordOutcome(h arena.Handle, number uint64, outcome answer) {
+	if a := m.sessions.answer(m.sessions.At(h), number); a != nil {
 		m.replaceOutcome(h, a, outcome)
 	}
 }
 
 // reportLost gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
 // answer to a repetition must not report an ownership.
-func (m *Machine) reportLost(h handle) {
+func (m *Machine) reportLost(h arena.Handle) {
 	lost := m.emitFor(EffectLost, h)
-	if s := m.sessions.at(m.links.at(h).session); !s.home {
-		m.touchSession(m.links.at(h).session)
+	if s := m.sessions.At(m.links.At(h).session); !s.home {
+		m.touchSession(m.links.At(h).session)
 		s.losses++
 		lost.Limit = s.losses
 	}
@@ -145,9 +147,9 @@ func (m *Machine) reportLost(h handle) {
 }
 
 // abort gives the waiting session Aborted: its acquire is over.
-func (m *Machine) abort(h handle, reason protocol.AbortReason) {
+func (m *Machine) abort(h arena.Handle, reason protocol.AbortReason) {
 	m.emitFor(EffectAborted, h).Abort = reason
-	l := m.links.at(h)
+	l := m.links.At(h)
 	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
 }
 

@@ -49,7 +49,7 @@ func (m *Machine) bodiesSize(s *session) int {
 	if s.bodies == 0 {
 		return 0
 	}
-	return m.bodies.at(s.bodies).size
+	return m.bodies.At(s.bodies).size
 }
 
 // hasRoomForBody reports whether the session may have one more answer, with the longest body of the command.
@@ -64,9 +64,9 @@ func (m *Machine) hasRoomForBody(s *session, mu *mutation) bool {
 // keepBody keeps the body of the session's latest answer.
 func (m *Machine) keepBody(s *session, number uint64, body string) {
 	if s.bodies == 0 {
-		s.bodies = m.bodies.alloc()
+		s.bodies = m.bodies.Alloc()
 	}
-	of := m.bodies.at(s.bodies)
+	of := m.bodies.At(s.bodies)
 	of.list = append(of.list, answerBody{number, body})
 	size := of.list[len(of.list)-1].size()
 	of.size += size
@@ -78,7 +78,7 @@ func (m *Machine) keptBody(s *session, number uint64) string {
 	if s.bodies == 0 {
 		return ""
 	}
-	of := m.bodies.at(s.bodies)
+	of := m.bodies.At(s.bodies)
 	if i := of.after(number); i > 0 && of.list[i-1].number == number {
 		return of.list[i-1].body
 	}
@@ -87,7 +87,7 @@ func (m *Machine) keptBody(s *session, number uint64) string {
 
 // forgetBodies forgets the bodies of the answers above one number, up to a second number, of a session with bodies.
 func (m *Machine) forgetBodies(s *session, above, upTo uint64) {
-	of := m.bodies.at(s.bodies)
+	of := m.bodies.At(s.bodies)
 	m.charge(m.nodeOf(s), -of.remove(of.after(above), of.after(upTo)))
 	if len(of.list) == 0 && cap(of.list) > idleAnswers {
 		m.dropBodies(s)
@@ -97,7 +97,7 @@ func (m *Machine) forgetBodies(s *session, above, upTo uint64) {
 // dropBodies gives back the place of a session's bodies.
 func (m *Machine) dropBodies(s *session) {
 	if s.bodies != 0 {
-		m.bodies.release(s.bodies)
+		m.bodies.Release(s.bodies)
 		s.bodies = 0
 	}
 }

@@ -13,7 +13,7 @@ import (
 // answersOf is a session with the answers, and a machine to keep their bodies.
 func answersOf(list []answer, bodies map[uint64]string) (*Machine, *session) {
 	m := New(Options{})
-	s := m.sessions.at(m.addSession(NewSessionID(1, 1), m.addNode(1)))
+	s := m.sessions.At(m.addSession(NewSessionID(1, 1), m.addNode(1)))
 	for _, a := range list {
 		m.sessions.setAnswers(s, append(m.sessions.answersOf(s), a))
 		if bodies[a.number] != "" {
@@ -160,7 +160,7 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 		b.do(c)
 	}
 	keep := func(i int) { // no command of this build acquires and answers with a body
-		b.m.keepBody(b.m.sessions.at(b.m.sessions.find(b.ids[i])), b.numbers[i], "taken")
+		b.m.keepBody(b.m.sessions.At(b.m.sessions.find(b.ids[i])), b.numbers[i], "taken")
 	}
 	unseen(0, Command{Kind: CmdAcquire, Count: 1})
 	keep(0)
@@ -174,18 +174,18 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 	for range 3 * idleAnswers {
 		unseen(0, Command{Kind: cmdExchange, Body: []byte{byte(b.numbers[0])}})
 	}
-	s := b.m.sessions.at(b.m.sessions.find(b.ids[0]))
-	if s.bodies == 0 || b.m.bodies.size() != 2 {
-		t.Fatalf("bodies of %d sessions are kept", b.m.bodies.size())
+	s := b.m.sessions.At(b.m.sessions.find(b.ids[0]))
+	if s.bodies == 0 || b.m.bodies.Size() != 2 {
+		t.Fatalf("bodies of %d sessions are kept", b.m.bodies.Size())
 	}
 	b.as(0, Command{Kind: CmdRelease, Name: lock})
-	if s.bodies != 0 || b.m.bodies.size() != 1 {
+	if s.bodies != 0 || b.m.bodies.Size() != 1 {
 		t.Errorf("the memory of a burst stays with a session that has seen everything")
 	}
 	for _, id := range b.ids {
 		b.do(Command{Kind: CmdSessionEnd, Session: id})
 	}
-	if n := b.m.bodies.size(); n != 0 {
+	if n := b.m.bodies.Size(); n != 0 {
 		t.Errorf("%d sessions left bodies behind", n)
 	}
 }

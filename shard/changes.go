@@ -1,5 +1,7 @@
 package shard
 
+import "github.com/signalbox/signalbox/shard/internal/arena"
+
 // Ref names the subject of a watch or a description: an object of a kind, or a view of the object.
 type Ref struct {
 	Kind ObjectKind
@@ -77,7 +79,7 @@ func (m *Machine) Changes(r Ref, since Revision, d *Delta) DeltaKind {
 
 // lookUp finds an object and a view of the object. It returns false if either is missing, or if the object is
 // deleted.
-func (m *Machine) lookUp(r *Ref) (object handle, v view, ok bool) {
+func (m *Machine) lookUp(r *Ref) (object arena.Handle, v view, ok bool) {
 	if r.Kind >= MaxKinds || m.kinds[r.Kind] == nil {
 		return 0, view{}, false
 	}

@@ -1,5 +1,7 @@
 package shard
 
+import "github.com/signalbox/signalbox/shard/internal/arena"
+
 // LinkView is an owner or a waiter for readers.
 type LinkView struct {
 	Order   OrderID
@@ -53,15 +55,15 @@ func (m *Machine) Describe(r Ref, o DescribeOptions, d *Description) bool {
 }
 
 // linkAfter returns the first link of an object behind the order id.
-func (m *Machine) linkAfter(root handle, after OrderID) handle {
-	return m.links.byObject.search(root, func(h handle) bool { return m.links.at(h).order > after })
+func (m *Machine) linkAfter(root arena.Handle, after OrderID) arena.Handle {
+	return m.links.byObject.Search(root, func(h arena.Handle) bool { return m.links.At(h).order > after })
 }
 
 // viewLink is a link for readers, who may have its data already.
 func (m *Machine) viewLink(l *link, had string) LinkView {
 	v := LinkView{
-		Order: l.order, Session: m.sessions.at(l.session).id, Count: l.count,
-		Data: m.links.texts.again(l.data, had), Owner: l.owner, Since: l.since,
+		Order: l.order, Session: m.sessions.At(l.session).id, Count: l.count,
+		Data: m.links.texts.Again(l.data, had), Owner: l.owner, Since: l.since,
 	}
 	if !l.owner {
 		v.Timeout = l.timeout.millis()

@@ -53,7 +53,6 @@
 // Snapshots: snapshot.go fixes a moment, save.go writes the file and restore.go reads it, record.go has the record of
 // each thing; digest.go compares replicas, state.go writes everything out for tests and tools.
 //
-// Memory: slab.go holds things in chunks under handles, memory.go has the chunks (discard_linux.go and
-// discard_other.go give them back), text.go strings without pointers, table.go finds handles by hash, forest.go orders
-// them in trees.
+// Memory: package shard/internal/arena has slabs of places under handles, strings without pointers, tables that find
+// handles by hash, and trees that order them.
 package shard

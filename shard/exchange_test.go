@@ -27,9 +27,9 @@ func (sem *semaphores) exchange(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.at(t.object)
-	s := sem.at(o.body)
-	before, n := sem.texts.string(s.data), m.objects.node(o)
+	o := m.objects.At(t.object)
+	s := sem.At(o.body)
+	before, n := sem.texts.String(s.data), m.objects.node(o)
 	switch {
 	case before == string(c.Body):
 		e := m.answer(protocol.StatusSuccess)
@@ -43,7 +43,7 @@ func (sem *semaphores) exchange(m *Machine, c *Command, t *target) {
 	}
 	m.touchObject(t.object)
 	m.charge(n, len(c.Body)-len(before))
-	sem.texts.replace(&s.data, c.Body)
+	sem.texts.Replace(&s.data, c.Body)
 	s.dataRevision = m.lastRevision + 1
 	e := m.answer(protocol.StatusSuccess)
 	e.Revision, e.Body = s.dataRevision, before

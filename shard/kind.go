@@ -6,6 +6,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // A shard holds named objects of several kinds; semaphores are one kind. Files object.go and link.go have the common
@@ -63,10 +65,10 @@ type kindCommand struct {
 
 // addKind makes a kind known, with its commands. The init functions call addKind, before there are machines.
 func addKind(number ObjectKind, row kindRow, commands []kindCommand) {
-	assert(number != 0 && number < MaxKinds && kindRows[number].newStore == nil, "a kind has a number of its own")
+	assert.That(number != 0 && number < MaxKinds && kindRows[number].newStore == nil, "a kind has a number of its own")
 	kindRows[number] = row
 	for _, c := range commands {
-		assert(c.mostBody <= MaxAnswerBody, "a session that has seen all of its answers has room for any other")
+		assert.That(c.mostBody <= MaxAnswerBody, "a session that has seen all of its answers has room for any other")
 		commandNames[c.kind], takesTime[c.kind] = c.name, c.timed
 		commandLevels[c.kind] = level.First
 		c.of = number
@@ -78,36 +80,36 @@ func addKind(number ObjectKind, row kindRow, commands []kindCommand) {
 type kind interface {
 	// releaseLink: the session of the link ended. The kind removes the link, gives its place to others, and notifies
 	// watchers and waiters.
-	releaseLink(m *Machine, link handle)
+	releaseLink(m *Machine, link arena.Handle)
 
 	// remove: the object goes with all its links, as in a forced delete. Work beyond the bound of the command is left
 	// to the next remove.
-	remove(m *Machine, object handle)
+	remove(m *Machine, object arena.Handle)
 
 	// resume: a command left something to be done with the object, which is not deleted.
-	resume(m *Machine, object handle)
+	resume(m *Machine, object arena.Handle)
 
 	// due: the alarm of the object is over, and taken away. The object is not deleted.
-	due(m *Machine, object handle)
+	due(m *Machine, object arena.Handle)
 
 	// bodySize is the kind's part of the object's size in its node's quota of bytes, beside the part of every kind.
-	bodySize(body handle) int
+	bodySize(body arena.Handle) int
 
 	// free releases the object's body in the store of the kind.
-	free(body handle)
+	free(body arena.Handle)
 
 	// linkSize, freeLink, saveLink and loadLink are for the body of a link, as bodySize, free, save and load are for
 	// the body of an object. The machine calls them only for links with a body.
-	linkSize(body handle) int
-	freeLink(body handle)
-	saveLink(dst []byte, body handle) []byte
-	loadLink(src []byte) (body handle, ok bool)
+	linkSize(body arena.Handle) int
+	freeLink(body arena.Handle)
+	saveLink(dst []byte, body arena.Handle) []byte
+	loadLink(src []byte) (body arena.Handle, ok bool)
 
 	// freeze fixes the bytes that save would append now, and freezeLink the bytes of saveLink, for bodies that may be
 	// large; the work does not grow with the size. The machine calls both before a change, where a snapshot needs the
 	// old state. nil says that the body is small, so that the machine saves it at once.
-	freeze(body handle) frozen
-	freezeLink(body handle) frozen
+	freeze(body arena.Handle) frozen
+	freezeLink(body arena.Handle) frozen
 
 	// role is what the session of a link is to the object, in a word for people.
 	role(l *link) string
@@ -115,24 +117,24 @@ type kind interface {
 	// save appends what the kind holds for the object, load makes it again when a
 	// snapshot is restored; load reports whether the bytes are sound. linked is called when all links of the object are
 	// back in their order; it sets the object's alarm again.
-	save(dst []byte, body handle) []byte
-	load(src []byte) (body handle, ok bool)
-	linked(m *Machine, object handle) error
+	save(dst []byte, body arena.Handle) []byte
+	load(src []byte) (body arena.Handle, ok bool)
+	linked(m *Machine, object arena.Handle) error
 
 	// renew returns the saved form of the object for a new cluster, without links. It
 	// returns false for an object that ends with its links. The object itself stays as it is.
-	renew(body handle, n *renewal) (saved []byte, stays bool)
+	renew(body arena.Handle, n *renewal) (saved []byte, stays bool)
 
 	// view finds a view of an object by its name: "" is the whole object. A reader of a missing view gets the answer
 	// for a missing object. describe fills in the description of a view, changes fills in its delta. d.Gone has the
 	// rows that changed since; changes leaves only the rows that are gone, and returns false if there is too much for
 	// one delta.
-	view(m *Machine, object handle, name string) (view, bool)
-	describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description)
-	changes(m *Machine, object handle, v view, since Revision, d *Delta) bool
+	view(m *Machine, object arena.Handle, name string) (view, bool)
+	describe(m *Machine, object arena.Handle, v view, o *DescribeOptions, d *Description)
+	changes(m *Machine, object arena.Handle, v view, since Revision, d *Delta) bool
 
 	// state appends the object to a plain State.
-	state(m *Machine, object handle, s *State)
+	state(m *Machine, object arena.Handle, s *State)
 }
 
 // frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
@@ -141,20 +143,20 @@ type frozen func(dst []byte) []byte
 // smallThings is embedded by a kind whose objects and links are so small that the machine saves them at once.
 type smallThings struct{}
 
-func (smallThings) freeze(handle) frozen { return nil }
+func (smallThings) freeze(arena.Handle) frozen { return nil }
 
-func (smallThings) freezeLink(handle) frozen { return nil }
+func (smallThings) freezeLink(arena.Handle) frozen { return nil }
 
 // plainLinks is embedded by a kind that has no bodies for links.
 type plainLinks struct{}
 
-func (plainLinks) linkSize(handle) int { return 0 }
+func (plainLinks) linkSize(arena.Handle) int { return 0 }
 
-func (plainLinks) freeLink(handle) {}
+func (plainLinks) freeLink(arena.Handle) {}
 
-func (plainLinks) saveLink(dst []byte, _ handle) []byte { return dst }
+func (plainLinks) saveLink(dst []byte, _ arena.Handle) []byte { return dst }
 
-func (plainLinks) loadLink([]byte) (handle, bool) { return 0, false }
+func (plainLinks) loadLink([]byte) (arena.Handle, bool) { return 0, false }
 
 // mutation describes a numbered command on a named object.
 type mutation struct {
@@ -185,8 +187,8 @@ type target struct {
 	hash    uint64
 	slot    Slot
 	node    *node // nil: nothing of the node is here yet
-	session handle
-	object  handle
+	session arena.Handle
+	object  arena.Handle
 }
 
 // mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
@@ -218,7 +220,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		if t.session == 0 && !m.admitGuest(c, t) {
 			return
 		}
-		s := m.sessions.at(t.session)
+		s := m.sessions.At(t.session)
 		switch isNew = c.Number > s.applied; {
 		case s.ending:
 			m.answer(protocol.StatusSessionExpired)
@@ -229,7 +231,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		}
 	}
 	t.object = m.objects.find(t.hash, c.Node, c.Name)
-	if isNew && t.object != 0 && m.objects.at(t.object).deleting {
+	if isNew && t.object != 0 && m.objects.At(t.object).deleting {
 		// The object counts as missing, but the name stays taken as long as links are left: a command that would make
 		// a new object of the name is refused for the moment, and nothing is recorded.
 		if mu.makes != nil && mu.makes(c) {
@@ -248,7 +250,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 // runNumbered notes what the session of a command has seen, applies a new command if there is room for the answer, and
 // keeps the answer.
 func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
-	s := m.sessions.at(t.session)
+	s := m.sessions.At(t.session)
 	forgotten := 0
 	if c.Acked > s.acked {
 		m.touchSession(t.session)
@@ -263,7 +265,7 @@ func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
 		return
 	}
 	if len(m.sessions.answersOf(s)) >= MaxUnacknowledged {
-		assert(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
+		assert.That(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
 		m.answer(protocol.StatusOverloaded)
 		return
 	}
@@ -296,7 +298,7 @@ func (m *Machine) runNumbered(c *Command, mu *mutation, t *target) {
 
 // run applies the command, unless the object of the name is of another kind.
 func (m *Machine) run(c *Command, mu *mutation, t *target) {
-	if t.object != 0 && m.objects.at(t.object).kind != mu.of {
+	if t.object != 0 && m.objects.At(t.object).kind != mu.of {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
@@ -320,13 +322,13 @@ func (m *Machine) admitGuest(c *Command, t *target) bool {
 
 // repeat answers a command with a number that the session has already used.
 func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
-	s := m.sessions.at(t.session)
+	s := m.sessions.At(t.session)
 	a := m.sessions.answer(s, c.Number)
 	if m.isAnother(c, mu, t, a) {
 		m.refuseAnother()
 		return
 	}
-	if mu.resume != nil && t.object != 0 && m.objects.at(t.object).kind == mu.of && mu.resume(m, c, t) {
+	if mu.resume != nil && t.object != 0 && m.objects.At(t.object).kind == mu.of && mu.resume(m, c, t) {
 		return
 	}
 	if a != nil {

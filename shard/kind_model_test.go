@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // clubModel says in the plainest way what clubs and locks of a shard should be after a command. A lock is an ephemeral
@@ -428,23 +429,23 @@ type (
 	forgetsRows   struct{ *clubs }
 )
 
-func (lb losesBodies) loadLink(src []byte) (handle, bool) {
+func (lb losesBodies) loadLink(src []byte) (arena.Handle, bool) {
 	body, ok := lb.clubs.loadLink(src)
-	lb.members.at(body).mark = ""
+	lb.members.At(body).mark = ""
 	return body, ok
 }
 
-func (cnl countsNoLinks) linkSize(handle) int { return 0 }
+func (cnl countsNoLinks) linkSize(arena.Handle) int { return 0 }
 
-func (cnn countsNoNotes) bodySize(handle) int { return 0 }
+func (cnn countsNoNotes) bodySize(arena.Handle) int { return 0 }
 
-func (eis endsInSilence) releaseLink(m *Machine, h handle) { m.removeLink(h) }
+func (eis endsInSilence) releaseLink(m *Machine, h arena.Handle) { m.removeLink(h) }
 
-func (fr forgetsRows) nextRow(m *Machine, object handle, v view, after uint64) (uint64, bool) {
+func (fr forgetsRows) nextRow(m *Machine, object arena.Handle, v view, after uint64) (uint64, bool) {
 	return fr.clubs.nextRow(m, object, v, after+MaxShard+1)
 }
 
-func (fr forgetsRows) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+func (fr forgetsRows) describe(m *Machine, object arena.Handle, v view, o *DescribeOptions, d *Description) {
 	describeRows(fr, m, object, v, o, d)
 }
 

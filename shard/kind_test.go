@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // clubs are a second kind of objects, made only of what kind.go and view.go offer: a named list of members, each of a
 // team and with a mark. A club has a note. It is watched as a whole, with all members as rows, and team by team. A
 // team is there while it has a member.
 type clubs struct {
-	slab[club]
+	arena.Slab[club]
 	smallThings
-	members slab[member]
+	members arena.Slab[member]
 }
 
 type club struct {
@@ -80,24 +81,24 @@ func (cl *clubs) join(m *Machine, c *Command, t *target) {
 	case refusal != protocol.StatusSuccess:
 		m.answer(refusal)
 		return
-	case !fresh && m.links.find(m.objects.at(t.object), t.object, t.session) != 0:
+	case !fresh && m.links.find(m.objects.At(t.object), t.object, t.session) != 0:
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	case fresh && !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+more), !fresh && !m.mayGrow(t.node, 0, more):
 		return
 	}
 	if fresh {
-		t.object = m.addObject(kindClub, t, c.Node, c.Name, cl.alloc())
-		cl.at(m.objects.at(t.object).body).whole = m.newView()
+		t.object = m.addObject(kindClub, t, c.Node, c.Name, cl.Alloc())
+		cl.At(m.objects.At(t.object).body).whole = m.newView()
 	}
 	m.touchObject(t.object)
-	r := cl.at(m.objects.at(t.object).body)
+	r := cl.At(m.objects.At(t.object).body)
 	r.joins++
 	bare := *c
 	bare.Data = nil
 	h := m.addLink(t.session, t.object, &bare, true)
-	body := cl.members.alloc()
-	*cl.members.at(body) = member{team: string(c.Key), mark: string(c.Data)}
+	body := cl.members.Alloc()
+	*cl.members.At(body) = member{team: string(c.Key), mark: string(c.Data)}
 	m.setBody(h, body)
 	of := r.team(string(c.Key))
 	if of == nil {
@@ -115,8 +116,8 @@ func (cl *clubs) join(m *Machine, c *Command, t *target) {
 }
 
 // report notes that a member came, changed or goes. The heads say how many there are.
-func (cl *clubs) report(m *Machine, r *club, of *team, link handle) {
-	row := uint64(m.links.at(link).order)
+func (cl *clubs) report(m *Machine, r *club, of *team, link arena.Handle) {
+	row := uint64(m.links.At(link).order)
 	m.rowChanged(&r.whole, row)
 	m.headChanged(&r.whole)
 	m.rowChanged(&of.viewTrack, row)
@@ -138,15 +139,15 @@ func (cl *club) team(name string) *team {
 }
 
 func (cl *clubs) mark(m *Machine, c *Command, t *target) {
-	h := handle(0)
+	h := arena.Handle(0)
 	if t.object != 0 {
-		h = m.links.find(m.objects.at(t.object), t.object, t.session)
+		h = m.links.find(m.objects.At(t.object), t.object, t.session)
 	}
 	if h == 0 {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	x := cl.members.at(m.links.at(h).body)
+	x := cl.members.At(m.links.At(h).body)
 	more := len(c.Data) - len(x.mark)
 	if !m.mayGrow(t.node, 0, more) {
 		return
@@ -154,11 +155,11 @@ func (cl *clubs) mark(m *Machine, c *Command, t *target) {
 	m.touchLink(h)
 	m.charge(t.node, more)
 	x.mark = string(c.Data)
-	r := cl.at(m.objects.at(t.object).body)
+	r := cl.At(m.objects.At(t.object).body)
 	m.touchObject(t.object)
 	of := r.team(x.team)
-	m.rowChanged(&r.whole, uint64(m.links.at(h).order))
-	m.rowChanged(&of.viewTrack, uint64(m.links.at(h).order))
+	m.rowChanged(&r.whole, uint64(m.links.At(h).order))
+	m.rowChanged(&of.viewTrack, uint64(m.links.At(h).order))
 	m.answer(protocol.StatusSuccess)
 	m.changed(t.object, FlagOwners)
 }
@@ -168,7 +169,7 @@ func (cl *clubs) setNote(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	r := cl.at(m.objects.at(t.object).body)
+	r := cl.At(m.objects.At(t.object).body)
 	more := len(c.Data) - len(r.note)
 	if !m.mayGrow(t.node, 0, more) {
 		return
@@ -182,9 +183,9 @@ func (cl *clubs) setNote(m *Machine, c *Command, t *target) {
 }
 
 func (cl *clubs) leave(m *Machine, c *Command, t *target) {
-	h := handle(0)
+	h := arena.Handle(0)
 	if t.object != 0 {
-		h = m.links.find(m.objects.at(t.object), t.object, t.session)
+		h = m.links.find(m.objects.At(t.object), t.object, t.session)
 	}
 	if h == 0 {
 		m.answer(protocol.StatusSuccess)
@@ -203,9 +204,9 @@ func (cl *clubs) disband(m *Machine, c *Command, t *target) {
 	m.answer(protocol.StatusSuccess)
 }
 
-func (cl *clubs) releaseLink(m *Machine, h handle) {
-	object := m.links.at(h).object
-	o := m.objects.at(object)
+func (cl *clubs) releaseLink(m *Machine, h arena.Handle) {
+	object := m.links.At(h).object
+	o := m.objects.At(object)
 	if o.deleting {
 		m.removeLink(h)
 		if o.linkCount == 0 {
@@ -214,8 +215,8 @@ func (cl *clubs) releaseLink(m *Machine, h handle) {
 		return
 	}
 	m.touchObject(object)
-	r := cl.at(o.body)
-	of := r.team(cl.members.at(m.links.at(h).body).team)
+	r := cl.At(o.body)
+	of := r.team(cl.members.At(m.links.At(h).body).team)
 	cl.report(m, r, of, h)
 	if of.count--; of.count == 0 {
 		i := r.place(of.name)
@@ -225,10 +226,10 @@ func (cl *clubs) releaseLink(m *Machine, h handle) {
 	m.changed(object, FlagOwners)
 }
 
-func (cl *clubs) remove(m *Machine, object handle) {
-	o := m.objects.at(object)
+func (cl *clubs) remove(m *Machine, object arena.Handle) {
+	o := m.objects.At(object)
 	for o.linkCount > 0 && m.left > 0 {
-		h := m.links.byObject.first(o.links)
+		h := m.links.byObject.First(o.links)
 		m.emitFor(EffectLost, h)
 		m.removeLink(h)
 	}
@@ -243,7 +244,7 @@ func (cl *clubs) remove(m *Machine, object handle) {
 	m.deferObject(object)
 }
 
-func (cl *clubs) resume(*Machine, handle) {}
+func (cl *clubs) resume(*Machine, arena.Handle) {}
 
 func (cl *clubs) meet(m *Machine, c *Command, t *target) {
 	if t.object == 0 {
@@ -251,7 +252,7 @@ func (cl *clubs) meet(m *Machine, c *Command, t *target) {
 		return
 	}
 	m.touchObject(t.object)
-	r := cl.at(m.objects.at(t.object).body)
+	r := cl.At(m.objects.At(t.object).body)
 	r.meets = m.clock.After(c.Timeout)
 	m.setAlarm(t.object, r.meets)
 	m.headChanged(&r.whole)
@@ -259,27 +260,27 @@ func (cl *clubs) meet(m *Machine, c *Command, t *target) {
 	m.changed(t.object, FlagData)
 }
 
-func (cl *clubs) due(m *Machine, object handle) {
+func (cl *clubs) due(m *Machine, object arena.Handle) {
 	m.touchObject(object)
-	r := cl.at(m.objects.at(object).body)
+	r := cl.At(m.objects.At(object).body)
 	r.meets, r.met = 0, r.met+1
 	m.headChanged(&r.whole)
 	m.changed(object, FlagData)
 }
 
-func (cl *clubs) bodySize(body handle) int { return len(cl.at(body).note) }
+func (cl *clubs) bodySize(body arena.Handle) int { return len(cl.At(body).note) }
 
-func (cl *clubs) free(body handle) { cl.release(body) }
+func (cl *clubs) free(body arena.Handle) { cl.Release(body) }
 
-func (cl *clubs) linkSize(body handle) int {
-	x := cl.members.at(body)
+func (cl *clubs) linkSize(body arena.Handle) int {
+	x := cl.members.At(body)
 	return len(x.team) + len(x.mark)
 }
 
-func (cl *clubs) freeLink(body handle) { cl.members.release(body) }
+func (cl *clubs) freeLink(body arena.Handle) { cl.members.Release(body) }
 
-func (cl *clubs) save(dst []byte, body handle) []byte {
-	r := cl.at(body)
+func (cl *clubs) save(dst []byte, body arena.Handle) []byte {
+	r := cl.At(body)
 	dst = appendString(dst, r.note)
 	dst = binary.AppendUvarint(dst, r.joins)
 	dst = binary.AppendUvarint(dst, r.meets)
@@ -293,11 +294,11 @@ func (cl *clubs) save(dst []byte, body handle) []byte {
 	return dst
 }
 
-func (cl *clubs) renew(body handle, _ *renewal) ([]byte, bool) {
+func (cl *clubs) renew(body arena.Handle, _ *renewal) ([]byte, bool) {
 	return cl.save(nil, body), true
 }
 
-func (cl *clubs) load(src []byte) (handle, bool) {
+func (cl *clubs) load(src []byte) (arena.Handle, bool) {
 	rd := reader{data: src}
 	r := club{note: string(rd.bytes()), joins: rd.uvarint(), meets: rd.uvarint(), met: rd.uvarint()}
 	for range min(rd.uvarint(), uint64(len(src))) {
@@ -305,34 +306,34 @@ func (cl *clubs) load(src []byte) (handle, bool) {
 		t.viewTrack = restoredView(Revision(rd.uvarint()))
 		r.teams = append(r.teams, t)
 	}
-	h := cl.alloc()
-	*cl.at(h) = r
+	h := cl.Alloc()
+	*cl.At(h) = r
 	return h, rd.bad == "" && len(rd.data) == 0
 }
 
-func (cl *clubs) saveLink(dst []byte, body handle) []byte {
-	x := cl.members.at(body)
+func (cl *clubs) saveLink(dst []byte, body arena.Handle) []byte {
+	x := cl.members.At(body)
 	return appendString(appendString(dst, x.team), x.mark)
 }
 
-func (cl *clubs) loadLink(src []byte) (handle, bool) {
+func (cl *clubs) loadLink(src []byte) (arena.Handle, bool) {
 	rd := reader{data: src}
-	h := cl.members.alloc()
-	*cl.members.at(h) = member{team: string(rd.bytes()), mark: string(rd.bytes())}
+	h := cl.members.Alloc()
+	*cl.members.At(h) = member{team: string(rd.bytes()), mark: string(rd.bytes())}
 	return h, rd.bad == "" && len(rd.data) == 0
 }
 
-func (cl *clubs) linked(m *Machine, object handle) error {
-	o := m.objects.at(object)
-	r := cl.at(o.body)
+func (cl *clubs) linked(m *Machine, object arena.Handle) error {
+	o := m.objects.At(object)
+	r := cl.At(o.body)
 	r.whole = restoredView(o.revision)
 	m.setAlarm(object, r.meets)
-	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
-		l := m.links.at(h)
-		if l.body == 0 || r.team(cl.members.at(l.body).team) == nil {
+	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
+		l := m.links.At(h)
+		if l.body == 0 || r.team(cl.members.At(l.body).team) == nil {
 			return badSnapshot("club %q: order id %d is of no team", o.name, l.order)
 		}
-		r.team(cl.members.at(l.body).team).count++
+		r.team(cl.members.At(l.body).team).count++
 	}
 	return nil
 }
@@ -340,8 +341,8 @@ func (cl *clubs) linked(m *Machine, object handle) error {
 func (cl *clubs) role(*link) string { return "member" }
 
 // view: its number is that of its team, 0 for all of the club.
-func (cl *clubs) view(m *Machine, object handle, name string) (view, bool) {
-	r := cl.at(m.objects.at(object).body)
+func (cl *clubs) view(m *Machine, object arena.Handle, name string) (view, bool) {
+	r := cl.At(m.objects.At(object).body)
 	if name == "" {
 		return view{track: &r.whole.track}, true
 	}
@@ -351,68 +352,68 @@ func (cl *clubs) view(m *Machine, object handle, name string) (view, bool) {
 	return view{}, false
 }
 
-func (cl *clubs) teamOf(m *Machine, object handle, v view) *team {
-	teams := cl.at(m.objects.at(object).body).teams
+func (cl *clubs) teamOf(m *Machine, object arena.Handle, v view) *team {
+	teams := cl.At(m.objects.At(object).body).teams
 	if i := slices.IndexFunc(teams, func(t *team) bool { return t.number == v.number }); i >= 0 {
 		return teams[i]
 	}
 	return nil
 }
 
-func (cl *clubs) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+func (cl *clubs) describe(m *Machine, object arena.Handle, v view, o *DescribeOptions, d *Description) {
 	describeRows(cl, m, object, v, o, d)
 }
 
-func (cl *clubs) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
-	head := cl.at(m.objects.at(object).body).whole.head
+func (cl *clubs) changes(m *Machine, object arena.Handle, v view, since Revision, d *Delta) bool {
+	head := cl.At(m.objects.At(object).body).whole.head
 	if t := cl.teamOf(m, object, v); t != nil {
 		head = t.head
 	}
 	return changeRows(cl, m, object, v, head, since, d)
 }
 
-func (cl *clubs) appendHead(dst []byte, m *Machine, object handle, v view) []byte {
-	o := m.objects.at(object)
+func (cl *clubs) appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte {
+	o := m.objects.At(object)
 	if t := cl.teamOf(m, object, v); t != nil {
 		return fmt.Appendf(dst, "%s: %d of %d", t.name, t.count, t.number)
 	}
-	return fmt.Appendf(dst, "%d members, met %d times, note %q", o.linkCount, cl.at(o.body).met, cl.at(o.body).note)
+	return fmt.Appendf(dst, "%d members, met %d times, note %q", o.linkCount, cl.At(o.body).met, cl.At(o.body).note)
 }
 
 // shows reports whether the link is a row of the view.
-func (cl *clubs) shows(m *Machine, object handle, v view, link handle) bool {
+func (cl *clubs) shows(m *Machine, object arena.Handle, v view, link arena.Handle) bool {
 	t := cl.teamOf(m, object, v)
-	return t == nil || cl.members.at(m.links.at(link).body).team == t.name
+	return t == nil || cl.members.At(m.links.At(link).body).team == t.name
 }
 
-func (cl *clubs) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
-	h := m.linkAfter(m.objects.at(object).links, OrderID(row)-1)
-	if h == 0 || uint64(m.links.at(h).order) != row || !cl.shows(m, object, v, h) {
+func (cl *clubs) appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) ([]byte, bool) {
+	h := m.linkAfter(m.objects.At(object).links, OrderID(row)-1)
+	if h == 0 || uint64(m.links.At(h).order) != row || !cl.shows(m, object, v, h) {
 		return dst, false
 	}
-	x := cl.members.at(m.links.at(h).body)
-	return fmt.Appendf(dst, "%v %s %s", m.sessions.at(m.links.at(h).session).id, x.team, x.mark), true
+	x := cl.members.At(m.links.At(h).body)
+	return fmt.Appendf(dst, "%v %s %s", m.sessions.At(m.links.At(h).session).id, x.team, x.mark), true
 }
 
-func (cl *clubs) nextRow(m *Machine, object handle, v view, after uint64) (uint64, bool) {
-	h := m.linkAfter(m.objects.at(object).links, OrderID(after))
+func (cl *clubs) nextRow(m *Machine, object arena.Handle, v view, after uint64) (uint64, bool) {
+	h := m.linkAfter(m.objects.At(object).links, OrderID(after))
 	for h != 0 && !cl.shows(m, object, v, h) {
-		h = m.links.byObject.next(h)
+		h = m.links.byObject.Next(h)
 	}
 	if h == 0 {
 		return 0, false
 	}
-	return uint64(m.links.at(h).order), true
+	return uint64(m.links.At(h).order), true
 }
 
-func (cl *clubs) state(m *Machine, object handle, s *State) {
-	r := cl.at(m.objects.at(object).body)
+func (cl *clubs) state(m *Machine, object arena.Handle, s *State) {
+	r := cl.At(m.objects.At(object).body)
 	text := fmt.Sprintf("joined %d times, note %q, met %d times, then at %d, teams", r.joins, r.note, r.met, r.meets)
 	for _, t := range r.teams {
 		text += fmt.Sprintf(" %s (%d, revision %d)", t.name, t.number, t.revision)
 	}
 	s.Objects = append(s.Objects, m.objectState(object, text, func(l *link) string {
-		x := cl.members.at(l.body)
+		x := cl.members.At(l.body)
 		return x.team + " " + x.mark
 	}))
 }

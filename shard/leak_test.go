@@ -1,10 +1,13 @@
 package shard
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // CheckLeaks returns an error if a store of the machine keeps a text or another place that nothing refers to. So an
@@ -12,26 +15,26 @@ import (
 func (m *Machine) CheckLeaks() error {
 	var names, data, held, described, kept, bodies int
 	var ofKind, linkBodies [MaxKinds]int
-	for h := handle(1); h < m.objects.used; h++ {
-		o := m.objects.at(h)
+	for h := arena.Handle(1); h < m.objects.End(); h++ {
+		o := m.objects.At(h)
 		if o.node == 0 {
 			continue // a free place
 		}
 		ofKind[o.kind]++
 		names += textsIn(o.name)
 		if o.kind == KindSemaphore {
-			data += textsIn(m.semaphores().at(o.body).data)
+			data += textsIn(m.semaphores().At(o.body).data)
 		}
 	}
-	for h := handle(1); h < m.links.used; h++ {
-		l := m.links.at(h)
+	for h := arena.Handle(1); h < m.links.End(); h++ {
+		l := m.links.At(h)
 		held += textsIn(l.data)
 		if l.body != 0 {
-			linkBodies[m.objects.at(l.object).kind]++
+			linkBodies[m.objects.At(l.object).kind]++
 		}
 	}
-	for h := handle(1); h < m.sessions.used; h++ {
-		s := m.sessions.at(h)
+	for h := arena.Handle(1); h < m.sessions.End(); h++ {
+		s := m.sessions.At(h)
 		described += textsIn(s.description, s.client[0], s.client[1], s.client[2])
 		if s.answers != 0 {
 			kept++
@@ -46,12 +49,12 @@ func (m *Machine) CheckLeaks() error {
 			leaks = append(leaks, fmt.Sprintf("%d %s are kept for %d", got, what, want))
 		}
 	}
-	check("names of objects", m.objects.names.size(), names)
-	check("texts of links", m.links.texts.size(), held)
-	check("texts of sessions", m.sessions.texts.size(), described)
-	check("lists of answers", m.sessions.kept.size(), kept)
-	check("lists of bodies of answers", m.bodies.size(), bodies)
-	check("nodes", m.objects.nodes.size(), len(m.nodes))
+	check("names of objects", m.objects.names.Size(), names)
+	check("texts of links", m.links.texts.Size(), held)
+	check("texts of sessions", m.sessions.texts.Size(), described)
+	check("lists of answers", m.sessions.kept.Size(), kept)
+	check("lists of bodies of answers", m.bodies.Size(), bodies)
+	check("nodes", m.objects.nodes.Size(), len(m.nodes))
 	for number, k := range m.kinds {
 		if k == nil {
 			continue
@@ -61,7 +64,7 @@ func (m *Machine) CheckLeaks() error {
 		check(kind.String()+" objects", own, ofKind[kind])
 		check(kind.String()+" link bodies", ofLinks, linkBodies[kind])
 		if sem, is := k.(*semaphores); is {
-			check("data of semaphores", sem.texts.size(), data)
+			check("data of semaphores", sem.texts.Size(), data)
 		}
 	}
 	if len(leaks) > 0 {
@@ -71,20 +74,11 @@ func (m *Machine) CheckLeaks() error {
 }
 
 // textsIn counts the texts that take a place.
-func textsIn(list ...text) (n int) {
+func textsIn(list ...arena.Text) (n int) {
 	for _, t := range list {
 		if t != 0 {
 			n++
 		}
-	}
-	return n
-}
-
-// size returns how many texts are in use.
-func (te *texts) size() int {
-	n := te.long.size()
-	for _, r := range te.rooms {
-		n += r.(interface{ size() int }).size()
 	}
 	return n
 }
@@ -94,7 +88,7 @@ func placesOf(k kind) (objects, linkBodies int) {
 	store := reflect.ValueOf(k).Elem()
 	for i := range store.NumField() {
 		field := store.Type().Field(i)
-		if !strings.HasPrefix(field.Type.Name(), "slab[") {
+		if !strings.HasPrefix(field.Type.Name(), "Slab[") {
 			continue
 		}
 		used := max(int(store.Field(i).FieldByName("used").Uint())-1, 0) - store.Field(i).FieldByName("free").Len()
@@ -114,17 +108,17 @@ func TestCheckLeaksNoticesALeak(t *testing.T) {
 		says string
 		leak func(m *Machine)
 	}{
-		{"names of objects", func(m *Machine) { m.objects.names.keep(text) }},
-		{"data of semaphores", func(m *Machine) { m.semaphores().texts.keep(text) }},
-		{"texts of links", func(m *Machine) { m.links.texts.keep(text) }},
-		{"texts of sessions", func(m *Machine) { m.sessions.texts.keep(make([]byte, 1000)) }},
-		{"lists of answers", func(m *Machine) { m.sessions.kept.alloc() }},
-		{"lists of bodies of answers", func(m *Machine) { m.bodies.alloc() }},
-		{"nodes", func(m *Machine) { m.objects.nodes.alloc() }},
-		{"semaphore objects", func(m *Machine) { m.semaphores().alloc() }},
-		{"process objects", func(m *Machine) { m.processes().alloc() }},
-		{"process link bodies", func(m *Machine) { m.processes().members.alloc() }},
-		{"rollout link bodies", func(m *Machine) { m.rollouts().parts.alloc() }},
+		{"names of objects", func(m *Machine) { m.objects.names.Keep(text) }},
+		{"data of semaphores", func(m *Machine) { m.semaphores().texts.Keep(text) }},
+		{"texts of links", func(m *Machine) { m.links.texts.Keep(text) }},
+		{"texts of sessions", func(m *Machine) { m.sessions.texts.Keep(make([]byte, 1000)) }},
+		{"lists of answers", func(m *Machine) { m.sessions.kept.Alloc() }},
+		{"lists of bodies of answers", func(m *Machine) { m.bodies.Alloc() }},
+		{"nodes", func(m *Machine) { m.objects.nodes.Alloc() }},
+		{"semaphore objects", func(m *Machine) { m.semaphores().Alloc() }},
+		{"process objects", func(m *Machine) { m.processes().Alloc() }},
+		{"process link bodies", func(m *Machine) { m.processes().members.Alloc() }},
+		{"rollout link bodies", func(m *Machine) { m.rollouts().parts.Alloc() }},
 	} {
 		m := New(Options{})
 		newBusy(m, 4).steps(10)
@@ -135,5 +129,17 @@ func TestCheckLeaksNoticesALeak(t *testing.T) {
 		if err := m.CheckLeaks(); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.says, err)
 		}
+	}
+}
+
+func TestSlabsFindTheirTreesAfterARestore(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 4).steps(10)
+	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
+		t.Fatal(err)
+	}
+	if m.sessions.Trees[0] != &m.sessions.byID || m.objects.Trees[0] != &m.objects.byName ||
+		m.links.Trees[0] != &m.links.byObject || m.links.Trees[1] != &m.links.bySession {
+		t.Error("a slab would shrink the trees of another machine")
 	}
 }

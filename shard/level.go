@@ -3,6 +3,7 @@ package shard
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // commandLevels has the level that brings each command. Numbers without a command have the level unknown. A later
@@ -35,7 +36,7 @@ func (m *Machine) raise(c *Command) {
 		m.answer(protocol.StatusBadRequest)
 		return
 	}
-	assert(c.Count <= uint64(level.Newest), "a level that this build cannot follow stops its replica on decoding")
+	assert.That(c.Count <= uint64(level.Newest), "a level that this build cannot follow stops its replica on decoding")
 	m.nextLevel = max(m.nextLevel, level.Level(c.Count))
 	m.answer(protocol.StatusSuccess)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/level/leveltest"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // above encodes a batch of one command of which no build knows anything but that it is above the level.
@@ -107,8 +108,8 @@ func TestASnapshotOfAnotherLevelIsRefusedOrTakenWhole(t *testing.T) {
 func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 	m := New(Options{})
 	newBusy(m, 5).steps(60)
-	for p, h := range map[phase]handle{phaseSessions: m.sessions.used - 1, phaseObjects: m.objects.used - 1,
-		phaseLinks: m.links.used - 1} {
+	for p, h := range map[phase]arena.Handle{phaseSessions: m.sessions.End() - 1, phaseObjects: m.objects.End() - 1,
+		phaseLinks: m.links.End() - 1} {
 		for ; !m.isOlder(p, h, m.epoch+1); h-- {
 		}
 		record := m.appendRecord(nil, p, h, withPlaces)[4:]

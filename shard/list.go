@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // ObjectView is an object of any kind in listings of all kinds.
@@ -45,9 +46,9 @@ func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o
 			last = m.objects.name(seen)
 		}
 	}()
-	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.next(h) {
-		o := m.objects.at(h)
-		if !bytes.HasPrefix(m.objects.names.bytes(o.name), protocol.View(prefix)) {
+	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.Next(h) {
+		o := m.objects.At(h)
+		if !bytes.HasPrefix(m.objects.names.Bytes(o.name), protocol.View(prefix)) {
 			break
 		}
 		if limit == 0 || looked == MaxPage {
@@ -63,9 +64,9 @@ func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o
 }
 
 // nameAfter returns the first object of a tree of names that is behind after and not before prefix.
-func (m *Machine) nameAfter(root handle, prefix, after string) handle {
-	return m.objects.byName.search(root, func(h handle) bool {
-		name := protocol.Text(m.objects.names.bytes(m.objects.at(h).name))
+func (m *Machine) nameAfter(root arena.Handle, prefix, after string) arena.Handle {
+	return m.objects.byName.Search(root, func(h arena.Handle) bool {
+		name := protocol.Text(m.objects.names.Bytes(m.objects.At(h).name))
 		return name > after && name >= prefix
 	})
 }
@@ -95,7 +96,7 @@ func (m *Machine) viewSession(s *session) SessionView {
 // readSession returns a session with copies of description and client.
 func (m *Machine) readSession(s *session) SessionView {
 	v, client := m.viewSession(s), m.sessions.clientOf(s)
-	v.Description, v.Client = m.sessions.texts.string(s.description), client.state()
+	v.Description, v.Client = m.sessions.texts.String(s.description), client.state()
 	return v
 }
 
@@ -116,7 +117,7 @@ func (m *Machine) sessionAs(id SessionID, as func(*session) SessionView) (v Sess
 	if h == 0 {
 		return SessionView{}, false
 	}
-	return as(m.sessions.at(h)), true
+	return as(m.sessions.At(h)), true
 }
 
 // Client returns the client of a session as the session's last command named the client.
@@ -127,7 +128,7 @@ func (m *Machine) Client(id SessionID) (_ ClientState, known bool) {
 	if h == 0 {
 		return ClientState{}, false
 	}
-	client := m.sessions.clientOf(m.sessions.at(h))
+	client := m.sessions.clientOf(m.sessions.At(h))
 	return client.state(), true
 }
 
@@ -140,7 +141,7 @@ func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
 	if h == 0 {
 		return false
 	}
-	s := m.sessions.at(h)
+	s := m.sessions.At(h)
 	return s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key)
 }
 
@@ -155,13 +156,13 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 	if known == nil {
 		return dst, after, false
 	}
-	h := m.sessions.byID.search(known.ids, func(h handle) bool { return m.sessions.at(h).id > after })
+	h := m.sessions.byID.Search(known.ids, func(h arena.Handle) bool { return m.sessions.At(h).id > after })
 	limit = pageLimit(limit)
-	for looked := 0; h != 0; h = m.sessions.byID.next(h) {
+	for looked := 0; h != 0; h = m.sessions.byID.Next(h) {
 		if limit == 0 || looked == MaxPage {
 			return dst, after, true
 		}
-		s := m.sessions.at(h)
+		s := m.sessions.At(h)
 		after = s.id
 		looked++
 		if s.home && !s.ending {
@@ -191,16 +192,16 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 	}
 	h := m.linkBehind(session, after)
 	limit = pageLimit(limit)
-	for ; h != 0; h = m.links.bySession.next(h) {
-		l := m.links.at(h)
-		if m.objects.at(l.object).deleting {
+	for ; h != 0; h = m.links.bySession.Next(h) {
+		l := m.links.At(h)
+		if m.objects.At(l.object).deleting {
 			continue
 		}
 		if limit == 0 {
 			return dst, true
 		}
 		limit--
-		o := m.objects.at(l.object)
+		o := m.objects.At(l.object)
 		dst = append(dst, Holding{
 			Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l, ""),
 		})
@@ -209,9 +210,9 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 }
 
 // linkBehind returns the first link of a session behind an order id, or zero.
-func (m *Machine) linkBehind(session handle, after OrderID) handle {
-	root := m.sessions.at(session).links
-	return m.links.bySession.search(root, func(h handle) bool { return m.links.at(h).order > after })
+func (m *Machine) linkBehind(session arena.Handle, after OrderID) arena.Handle {
+	root := m.sessions.At(session).links
+	return m.links.bySession.Search(root, func(h arena.Handle) bool { return m.links.At(h).order > after })
 }
 
 // Linked reports whether a session owns a part of an object, waits for the object, or takes part in it.
@@ -219,7 +220,7 @@ func (m *Machine) Linked(id SessionID, of Ref) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	session, object := m.sessions.alive(id), m.objects.alive(of.Kind, of.Node, protocol.View(of.Name))
-	return session != 0 && object != 0 && m.links.find(m.objects.at(object), object, session) != 0
+	return session != 0 && object != 0 && m.links.find(m.objects.At(object), object, session) != 0
 }
 
 // ObjectName names an object of the shard.

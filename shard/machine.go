@@ -7,6 +7,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // Options are the settings of a new machine. They must be equal on all replicas of a shard.
@@ -53,14 +55,14 @@ type content struct {
 	dropping []NodeID     // the nodes that are being dropped
 	limited  []NodeLimits // the nodes with a quota of their own, by id
 	sessions sessionStore
-	bodies   slab[answerBodies] // of the answers kept for sessions
+	bodies   arena.Slab[answerBodies] // of the answers kept for sessions
 	objects  objectStore
 	links    linkStore
 	history  history
 	pending  []pendingWork
 	guests   int // sessions with another home
 	waiters  int // links that do not own
-	alarms   clock.Alarms[handle]
+	alarms   clock.Alarms[arena.Handle]
 
 	// The kinds of objects, each with a store for its own state, and the number of objects of each kind.
 	kinds  [MaxKinds]kind
@@ -78,9 +80,9 @@ type Machine struct {
 
 	// epoch is the number of the newest snapshot. A session, object or link with a stamp below the epoch may have to
 	// be preserved before it changes. snapshots are the snapshots that are not discarded.
-	epoch     uint32
-	snapshots []*snapshot
-	speller   // of names in effects
+	epoch         uint32
+	snapshots     []*snapshot
+	arena.Speller // of names in effects
 
 	bounds Bounds
 	class  OrderID // of the order ids that the shard gives: its id
@@ -117,7 +119,7 @@ func New(o Options) *Machine {
 	if o.Shard == 0 {
 		o.Shard = 1
 	}
-	assert(o.Shard <= MaxShard, "the id of a shard fits into an order id")
+	assert.That(o.Shard <= MaxShard, "the id of a shard fits into an order id")
 	m := &Machine{bounds: o.Bounds, class: OrderID(o.Shard), epoch: 1}
 	m.replaceContent(newContent(o.Slots, o.History))
 	return m
@@ -142,9 +144,9 @@ func newContent(slots SlotSet, historyLimit int) content {
 // addresses, so the slabs get the new addresses, and the alarms get the order of the new object store.
 func (m *Machine) replaceContent(c content) {
 	m.content = c
-	m.sessions.trees = []*forest{&m.sessions.byID}
-	m.objects.trees = []*forest{&m.objects.byName}
-	m.links.trees = []*forest{&m.links.byObject, &m.links.bySession}
+	m.sessions.Trees = []*arena.Forest{&m.sessions.byID}
+	m.objects.Trees = []*arena.Forest{&m.objects.byName}
+	m.links.Trees = []*arena.Forest{&m.links.byObject, &m.links.bySession}
 	m.alarms.Before = m.objects.stands
 }
 
@@ -167,7 +169,7 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 		m.op, m.result = int32(i), -1
 		m.touched, m.left = 0, m.bounds.Work
 		m.apply(c)
-		assert(m.touched <= m.bounds.Work+ownTouches, "a command touches no more links than it may")
+		assert.That(m.touched <= m.bounds.Work+ownTouches, "a command touches no more links than it may")
 		m.worked += m.touched + 1
 		if m.result < 0 {
 			panic(fmt.Sprintf("shard: %v was not answered", c.Kind))
@@ -202,7 +204,7 @@ func (m *Machine) apply(c *Command) {
 			return
 		}
 		u := &upkeeps[c.Kind]
-		assert(u.run != nil, "only commands that this build knows are decoded")
+		assert.That(u.run != nil, "only commands that this build knows are decoded")
 		m.keepUp(c, u)
 	}
 }
@@ -237,11 +239,4 @@ func (m *Machine) answer(s protocol.Status) *Effect {
 	e := m.emit(EffectResult)
 	e.Status = s
 	return e
-}
-
-// assert stops the replica, because a replica must not go on in an impossible state.
-func assert(ok bool, what string) {
-	if !ok {
-		panic("shard: broken invariant: " + what)
-	}
 }

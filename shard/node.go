@@ -4,17 +4,19 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // node is a coordination node with sessions, objects or quotas in the shard. The path and the config of the node
 // belong to the meta shard.
 type node struct {
 	id       NodeID
-	place    int    // in the machine's list
-	handle   handle // in the list of the store of objects
+	place    int          // in the machine's list
+	handle   arena.Handle // in the list of the store of objects
 	dropping bool
-	names    handle // root of its objects by name
-	ids      handle // root of its sessions by id
+	names    arena.Handle // root of its objects by name
+	ids      arena.Handle // root of its sessions by id
 	sessions int
 	objects  int
 	quota    quota
@@ -38,8 +40,8 @@ func (m *Machine) addNode(id NodeID) *node {
 	n := newNode(id)
 	n.place = len(m.listed)
 	m.listed = append(m.listed, n)
-	n.handle = m.objects.nodes.alloc()
-	*m.objects.nodes.at(n.handle) = n
+	n.handle = m.objects.nodes.Alloc()
+	*m.objects.nodes.At(n.handle) = n
 	m.nodes[id] = n
 	return n
 }
@@ -50,9 +52,9 @@ func (m *Machine) removeNode(n *node) {
 	m.listed[n.place], last.place = last, n.place
 	m.listed[len(m.listed)-1] = nil
 	m.listed = m.listed[:len(m.listed)-1]
-	m.objects.nodes.release(n.handle)
+	m.objects.nodes.Release(n.handle)
 	delete(m.nodes, n.id)
-	assert(len(m.listed) == len(m.nodes), "every node that is known is listed")
+	assert.That(len(m.listed) == len(m.nodes), "every node that is known is listed")
 }
 
 // forgetIfEmpty takes a node off the record after its last session and object, unless the node has a quota of its
@@ -61,7 +63,7 @@ func (m *Machine) forgetIfEmpty(n *node) {
 	if n.sessions > 0 || n.objects > 0 {
 		return
 	}
-	assert(n.bytes == 0, "a node that has nothing here takes no bytes")
+	assert.That(n.bytes == 0, "a node that has nothing here takes no bytes")
 	if !n.dropping && n.quota.set == (Limits{}) {
 		m.removeNode(n)
 	}
@@ -80,11 +82,11 @@ func (m *Machine) nodeDrop(c *Command) {
 	}
 	count := c.Count
 	for ; count > 0 && n.names != 0 && m.left > 0; count-- {
-		h := m.objects.byName.first(n.names)
-		m.kinds[m.objects.at(h).kind].remove(m, h)
+		h := m.objects.byName.First(n.names)
+		m.kinds[m.objects.At(h).kind].remove(m, h)
 	}
 	for ; count > 0 && n.names == 0 && n.ids != 0 && m.left > 0; count-- {
-		if h := m.sessions.byID.first(n.ids); m.sessions.at(h).ending {
+		if h := m.sessions.byID.First(n.ids); m.sessions.At(h).ending {
 			m.releaseLinks(h)
 		} else {
 			m.endSession(h, protocol.EndNodeDropped)

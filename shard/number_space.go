@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // A gateway keeps nothing of a session from one stream to the next, and each shard knows only the numbers of
@@ -21,7 +22,7 @@ func (m *Machine) sessionNumbers(c *Command) {
 	if h == 0 {
 		return
 	}
-	s := m.sessions.at(h)
+	s := m.sessions.At(h)
 	space := max(s.numberSpace, numberSpaceOf(s.applied)) + 1
 	if space = max(space, c.Count); space > lastNumberSpace {
 		m.answer(protocol.StatusPreconditionFailed)
@@ -34,7 +35,7 @@ func (m *Machine) sessionNumbers(c *Command) {
 
 // sessionAtHome finds the session of a command that only the session's own client may give, and checks the key. If
 // the session is missing or the key is wrong, sessionAtHome answers and returns zero.
-func (m *Machine) sessionAtHome(c *Command) handle {
+func (m *Machine) sessionAtHome(c *Command) arena.Handle {
 	if !m.slots.Has(c.Session.Slot()) {
 		m.answer(protocol.StatusMoved)
 		return 0
@@ -44,7 +45,7 @@ func (m *Machine) sessionAtHome(c *Command) handle {
 		m.answer(protocol.StatusSessionExpired)
 		return 0
 	}
-	if s := m.sessions.at(h); s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
+	if s := m.sessions.At(h); s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
 		m.answer(protocol.StatusBadSession)
 		return 0
 	}

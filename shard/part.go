@@ -3,6 +3,7 @@ package shard
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // An object has parts for descriptions: its views, and further parts that are never watched.
@@ -42,9 +43,9 @@ const (
 )
 
 // describeView describes a view.
-func (p *PartPage) describeView(m *Machine, object handle, v view, o *PartOptions) {
+func (p *PartPage) describeView(m *Machine, object arena.Handle, v view, o *PartOptions) {
 	var of Description
-	m.kinds[m.objects.at(object).kind].describe(m, object, v,
+	m.kinds[m.objects.At(object).kind].describe(m, object, v,
 		&DescribeOptions{Rows: true, After: OrderID(o.After), Limit: o.Limit}, &of)
 	p.Revision, p.Head, p.Rows, p.More = v.revision, []byte(of.Data), of.Rows, of.More
 }

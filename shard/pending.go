@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // A command does a bounded amount of work. Each released or granted link, and each removed session or object, is a
@@ -13,23 +15,23 @@ import (
 // pendingWork is either an ended session that still has links, or an object. The object is deleted and still has
 // links, or has waiters at its head that fit.
 type pendingWork struct {
-	session, object handle
+	session, object arena.Handle
 }
 
 // ownTouches is how often a command may touch its own link, beside the links of its pieces of work.
 const ownTouches = MaxTouched - MaxWork
 
 // deferSession leaves the links of an ended session to CmdContinue.
-func (m *Machine) deferSession(h handle) {
-	if s := m.sessions.at(h); !s.ending {
+func (m *Machine) deferSession(h arena.Handle) {
+	if s := m.sessions.At(h); !s.ending {
 		s.ending = true
 		m.pending = append(m.pending, pendingWork{session: h})
 	}
 }
 
 // deferObject leaves the rest of the work on an object to CmdContinue.
-func (m *Machine) deferObject(h handle) {
-	if o := m.objects.at(h); !o.pending {
+func (m *Machine) deferObject(h arena.Handle) {
+	if o := m.objects.At(h); !o.pending {
 		o.pending = true
 		m.pending = append(m.pending, pendingWork{object: h})
 	}
@@ -37,8 +39,8 @@ func (m *Machine) deferObject(h handle) {
 
 // endRemove ends what a command may do to delete an object: the object goes with its last link, and links that are left
 // are pending.
-func (m *Machine) endRemove(object handle) {
-	o := m.objects.at(object)
+func (m *Machine) endRemove(object arena.Handle) {
+	o := m.objects.At(object)
 	if o.linkCount == 0 {
 		m.removeObject(object)
 		return
@@ -48,13 +50,13 @@ func (m *Machine) endRemove(object handle) {
 }
 
 // removeParts deletes an object with its links, each after notify, for kinds whose links need nothing else.
-func (m *Machine) removeParts(object handle, notify func(m *Machine, link handle)) {
-	o := m.objects.at(object)
+func (m *Machine) removeParts(object arena.Handle, notify func(m *Machine, link arena.Handle)) {
+	o := m.objects.At(object)
 	if !o.deleting {
 		m.changed(object, FlagData|FlagOwners|FlagDeleted)
 	}
 	for o.linkCount > 0 && m.left > 0 {
-		h := m.links.byObject.first(o.links)
+		h := m.links.byObject.First(o.links)
 		notify(m, h)
 		m.removeLink(h)
 	}
@@ -63,9 +65,9 @@ func (m *Machine) removeParts(object handle, notify func(m *Machine, link handle
 
 // removedWithObject removes the link of an ended session if the object is being deleted, and the object with its last
 // link. It returns false for all other objects.
-func (m *Machine) removedWithObject(link handle) bool {
-	object := m.links.at(link).object
-	o := m.objects.at(object)
+func (m *Machine) removedWithObject(link arena.Handle) bool {
+	object := m.links.At(link).object
+	o := m.objects.At(object)
 	if !o.deleting {
 		return false
 	}
@@ -79,7 +81,7 @@ func (m *Machine) removedWithObject(link handle) bool {
 // removePending takes finished work off the list.
 func (m *Machine) removePending(p pendingWork) {
 	i := slices.Index(m.pending, p)
-	assert(i >= 0, "what is marked as pending is on the list")
+	assert.That(i >= 0, "what is marked as pending is on the list")
 	m.pending = slices.Delete(m.pending, i, i+1)
 }
 
@@ -89,11 +91,11 @@ func (m *Machine) continueWork() {
 		p := m.pending[0]
 		m.pending = slices.Delete(m.pending, 0, 1)
 		if p.session != 0 {
-			m.sessions.at(p.session).ending = false // releaseLinks defers the session again if links are left
+			m.sessions.At(p.session).ending = false // releaseLinks defers the session again if links are left
 			m.releaseLinks(p.session)
 			continue
 		}
-		o := m.objects.at(p.object)
+		o := m.objects.At(p.object)
 		o.pending = false
 		if o.deleting {
 			m.kinds[o.kind].remove(m, p.object)
@@ -116,10 +118,10 @@ func (m *Machine) pendingState() []PendingState {
 	var list []PendingState
 	for _, p := range m.pending {
 		if p.session != 0 {
-			list = append(list, PendingState{Session: m.sessions.at(p.session).id})
+			list = append(list, PendingState{Session: m.sessions.At(p.session).id})
 			continue
 		}
-		o := m.objects.at(p.object)
+		o := m.objects.At(p.object)
 		list = append(list, PendingState{Node: m.objects.node(o).id, Name: m.objects.name(o), Deleting: o.deleting})
 	}
 	return list
@@ -130,17 +132,17 @@ func (m *Machine) restorePending(list []PendingState) error {
 	for _, p := range list {
 		if p.Session != 0 {
 			h := m.sessions.find(p.Session)
-			if h == 0 || m.sessions.at(h).ending {
+			if h == 0 || m.sessions.At(h).ending {
 				return badSnapshot("session %v is pending and not there, or pending twice", p.Session)
 			}
 			m.deferSession(h)
 			continue
 		}
 		h := m.objects.find(ObjectHash(p.Node, []byte(p.Name)), p.Node, []byte(p.Name))
-		if h == 0 || m.objects.at(h).pending {
+		if h == 0 || m.objects.At(h).pending {
 			return badSnapshot("object %q of node %d is pending and not there, or pending twice", p.Name, p.Node)
 		}
-		m.objects.at(h).deleting = p.Deleting
+		m.objects.At(h).deleting = p.Deleting
 		m.deferObject(h)
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 func recordForms() []formtest.Form {
 	m := New(Options{})
 	sem := m.kinds[KindSemaphore].(*semaphores)
-	who, part, place, body := m.sessions.alloc(), m.links.alloc(), m.objects.alloc(), sem.alloc()
+	who, part, place, body := m.sessions.Alloc(), m.links.Alloc(), m.objects.Alloc(), sem.Alloc()
 	m.addNode(1)
 	// The texts of things stand beside them, as what they are filled with.
 	var described struct {
@@ -48,10 +48,10 @@ func recordForms() []formtest.Form {
 	return []formtest.Form{
 		{Name: "session", Of: &described, Was: []string{"session.", ""},
 			Write: func() []byte {
-				s, c := m.sessions.at(who), &described.client
+				s, c := m.sessions.At(who), &described.client
 				*s = described.session
 				s.node, s.client = m.nodes[1].handle, clientTexts{}
-				s.description = m.sessions.texts.keep([]byte(described.description))
+				s.description = m.sessions.texts.Keep([]byte(described.description))
 				s.answers = 0
 				m.sessions.setAnswers(s, described.answers)
 				m.sessions.note(s, &ClientRef{[]byte(c.Address), []byte(c.Name), []byte(c.Version)})
@@ -64,18 +64,18 @@ func recordForms() []formtest.Form {
 			Adjust: func() { described.keyLen = MaxKey }},
 		{Name: "link", Of: &joined, Was: []string{"link.", ""},
 			Write: func() []byte {
-				l := m.links.at(part)
+				l := m.links.At(part)
 				*l = joined.link
-				l.data = m.links.texts.keep([]byte(joined.data))
+				l.data = m.links.texts.Keep([]byte(joined.data))
 				return m.appendLink(nil, part)
 			},
 			Unsaved: []string{"link.session", "link.object", "link.data",
 				"link.body", "link.stamp"}},
 		{Name: "object", Of: &named, Was: []string{"object.", ""},
 			Write: func() []byte {
-				o := m.objects.at(place)
+				o := m.objects.At(place)
 				*o = named.object
-				o.node, o.name = m.nodes[1].handle, m.objects.names.keep([]byte(named.name))
+				o.node, o.name = m.nodes[1].handle, m.objects.names.Keep([]byte(named.name))
 				return m.appendObject(nil, place)
 			},
 			Unsaved: []string{
@@ -85,9 +85,9 @@ func recordForms() []formtest.Form {
 			}},
 		{Name: "semaphore", Of: &filled, Was: []string{"semaphore.", ""},
 			Write: func() []byte {
-				s := sem.at(body)
+				s := sem.At(body)
 				*s = filled.semaphore
-				s.data = sem.texts.keep([]byte(filled.data))
+				s.data = sem.texts.Keep([]byte(filled.data))
 				return sem.save(nil, body)
 			},
 			Unsaved: []string{

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -100,8 +101,8 @@ func (m *Machine) processes() *processes { return m.kinds[KindProcess].(*process
 
 // processes is the store of the kind. The embedded slab has the processes.
 type processes struct {
-	slab[hostedProcess]
-	members slab[processMember]
+	arena.Slab[hostedProcess]
+	members arena.Slab[processMember]
 
 	work   processWork // of the command under way
 	counts ProcessCounts
@@ -110,7 +111,7 @@ type processes struct {
 // hostedProcess is the state of one process in the store.
 type hostedProcess struct {
 	*process.Process
-	object         handle
+	object         arena.Handle
 	alarm          uint64 // the alarm of its object
 	whole, results viewTrack
 }
@@ -118,23 +119,23 @@ type hostedProcess struct {
 // processMember is a session that has joined: the body of the session's link. The Ref of the member is the link.
 type processMember struct {
 	process.Member
-	of      handle // its process
-	touched uint64 // number of the last work that touched the member's link
+	of      arena.Handle // its process
+	touched uint64       // number of the last work that touched the member's link
 }
 
 func newProcesses() kind { return &processes{} }
 
-func (pr *processes) bodySize(body handle) int { return pr.at(body).Size() }
+func (pr *processes) bodySize(body arena.Handle) int { return pr.At(body).Size() }
 
-func (pr *processes) free(body handle) { pr.release(body) }
+func (pr *processes) free(body arena.Handle) { pr.Release(body) }
 
-func (pr *processes) linkSize(body handle) int { return pr.members.at(body).Size() }
+func (pr *processes) linkSize(body arena.Handle) int { return pr.members.At(body).Size() }
 
-func (pr *processes) freeLink(body handle) { pr.members.release(body) }
+func (pr *processes) freeLink(body arena.Handle) { pr.members.Release(body) }
 
 func (pr *processes) role(l *link) string {
-	m := pr.members.at(l.body)
-	p := pr.at(m.of)
+	m := pr.members.At(l.body)
+	p := pr.At(m.of)
 	switch _, round := p.View(p.Epoch()); {
 	case round && p.Coordinator() == m.ID:
 		return "coordinator"

@@ -6,6 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	processkind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -53,11 +54,11 @@ func (pr *processes) create(m *Machine, c *Command, t *target, put *processkind.
 		w.answer(a)
 		return
 	}
-	w.body = pr.alloc()
-	w.hosted = pr.at(w.body)
+	w.body = pr.Alloc()
+	w.hosted = pr.At(w.body)
 	*w.hosted = hostedProcess{Process: p, whole: m.newView(), results: m.newView()}
 	w.objects, w.fresh = 1, ObjectBytes+len(c.Name)+p.Size()
-	member := handle(0)
+	member := arena.Handle(0)
 	if first != nil {
 		member, a = w.admit(*first)
 	} else if !w.MayGrow(0) {
@@ -65,7 +66,7 @@ func (pr *processes) create(m *Machine, c *Command, t *target, put *processkind.
 	}
 	if a.Status != protocol.StatusSuccess {
 		w.answer(a)
-		pr.release(w.body)
+		pr.Release(w.body)
 		return
 	}
 	w.object = m.addObject(KindProcess, t, c.Node, c.Name, w.body)
@@ -97,7 +98,7 @@ func (pr *processes) delete(m *Machine, c *Command, t *target) {
 		m.refuse(protocol.StatusNotFound, noProcess)
 		return
 	}
-	a := pr.at(m.objects.at(t.object).body).Deletable(c.Flags&FlagForce != 0)
+	a := pr.At(m.objects.At(t.object).body).Deletable(c.Flags&FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
 		m.refuse(a.Status, a.Text)
 		return
@@ -124,10 +125,10 @@ func (pr *processes) join(m *Machine, c *Command, t *target) {
 
 func (pr *processes) joinThis(m *Machine, c *Command, t *target, j processkind.Joining) {
 	w := pr.begin(m, t.object, t.session)
-	member, a := handle(0), process.Answer{}
+	member, a := arena.Handle(0), process.Answer{}
 	if h := m.linkOf(w.object, w.session); h != 0 {
-		member = m.links.at(h).body
-		a = w.hosted.Join(w.at, &pr.members.at(member).Member, j)
+		member = m.links.At(h).body
+		a = w.hosted.Join(w.at, &pr.members.At(member).Member, j)
 	} else if member, a = w.admit(j); a.Status == protocol.StatusSuccess {
 		w.link(member, c)
 		w.hosted.Gathered(w.at)

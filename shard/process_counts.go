@@ -2,6 +2,7 @@ package shard
 
 import (
 	processkind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -72,19 +73,19 @@ func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	pr := m.processes()
-	h := max(handle(at), 1)
+	h := max(arena.Handle(at), 1)
 	members := 0
-	for end := min(h+processesInOneGo, pr.used); h < end && members < membersInOneGo; h++ {
-		p := pr.at(h)
-		if p.object == 0 || m.objects.at(p.object).deleting {
+	for end := min(h+processesInOneGo, pr.End()); h < end && members < membersInOneGo; h++ {
+		p := pr.At(h)
+		if p.object == 0 || m.objects.At(p.object).deleting {
 			continue
 		}
 		members += len(p.Members())
-		o := m.objects.at(p.object)
+		o := m.objects.At(p.object)
 		fn(&ProcessView{
 			Node: m.objects.node(o).id, Name: m.objects.name(o), Now: max(estimate, m.clock.Now), State: p.Phase(),
 			Since: p.Since(), Epoch: p.Epoch(), Members: len(p.Members()), Requests: p.Requests(), Reasons: p.Why(),
 		})
 	}
-	return Cursor(h), h >= pr.used
+	return Cursor(h), h >= pr.End()
 }

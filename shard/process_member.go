@@ -3,6 +3,8 @@ package shard
 import (
 	"github.com/signalbox/signalbox/protocol"
 	processkind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -32,49 +34,49 @@ func (pr *processes) runMember(m *Machine, c *Command, t *target,
 // member returns the session's member, or nil if the member has a different id.
 func (w *processWork) member(id OrderID) *process.Member {
 	h := w.m.linkOf(w.object, w.session)
-	if h == 0 || w.m.links.at(h).order != id {
+	if h == 0 || w.m.links.At(h).order != id {
 		return nil
 	}
-	return &w.members.at(w.m.links.at(h).body).Member
+	return &w.members.At(w.m.links.At(h).body).Member
 }
 
 // admit lets the session join; the caller makes the link with link. It refuses if the session may have no more links.
-func (w *processWork) admit(j processkind.Joining) (member handle, a process.Answer) {
+func (w *processWork) admit(j processkind.Joining) (member arena.Handle, a process.Answer) {
 	if refusal, why := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
 		return 0, process.Answer{Status: refusal, Text: why}
 	}
-	member = w.members.alloc()
-	pm := w.members.at(member)
+	member = w.members.Alloc()
+	pm := w.members.At(member)
 	pm.ID, pm.of = uint64(w.m.nextOrder()), w.body
 	w.fresh += LinkBytes
 	if a = w.hosted.Join(w.at, &pm.Member, j); a.Status != protocol.StatusSuccess {
-		w.members.release(member)
+		w.members.Release(member)
 		return 0, a
 	}
 	return member, a
 }
 
 // link makes the link of a new member.
-func (w *processWork) link(member handle, c *Command) {
+func (w *processWork) link(member arena.Handle, c *Command) {
 	if member == 0 {
 		return
 	}
 	h := w.m.addLink(w.session, w.object, &Command{Number: c.Number, Time: c.Time}, true)
 	w.m.setBody(h, member)
-	w.members.at(member).Ref = uint64(h)
+	w.members.At(member).Ref = uint64(h)
 }
 
 // orderOf returns the id of a member, 0 without a member.
-func (w *processWork) orderOf(member handle) OrderID {
+func (w *processWork) orderOf(member arena.Handle) OrderID {
 	if member == 0 {
 		return 0
 	}
-	return OrderID(w.members.at(member).ID)
+	return OrderID(w.members.At(member).ID)
 }
 
 func (w *processWork) leave(_ *Command, m *process.Member) process.Answer {
 	a := w.hosted.Leave(w.at, m)
-	w.gone = handle(m.Ref)
+	w.gone = arena.Handle(m.Ref)
 	return a
 }
 
@@ -114,25 +116,25 @@ func (w *processWork) acknowledge(c *Command, m *process.Member) process.Answer 
 }
 
 // releaseLink ends the membership of an ended session.
-func (pr *processes) releaseLink(m *Machine, h handle) {
+func (pr *processes) releaseLink(m *Machine, h arena.Handle) {
 	if m.removedWithObject(h) {
 		return
 	}
-	object := m.links.at(h).object
-	w := pr.begin(m, object, m.links.at(h).session)
-	w.leave(nil, &pr.members.at(m.links.at(h).body).Member)
+	object := m.links.At(h).object
+	w := pr.begin(m, object, m.links.At(h).session)
+	w.leave(nil, &pr.members.At(m.links.At(h).body).Member)
 	w.finish(0)
 }
 
 // remove deletes a process, and notifies its sessions.
-func (pr *processes) remove(m *Machine, object handle) {
-	m.removeParts(object, func(m *Machine, link handle) {
+func (pr *processes) remove(m *Machine, object arena.Handle) {
+	m.removeParts(object, func(m *Machine, link arena.Handle) {
 		e := m.emitFor(EffectLost, link)
 		e.Object, e.Body = KindProcess, "the process was deleted"
 	})
 }
 
 // resume is for kinds with pending work on objects that are not deleted.
-func (pr *processes) resume(*Machine, handle) {
-	assert(false, "a process is never pending but for its end")
+func (pr *processes) resume(*Machine, arena.Handle) {
+	assert.That(false, "a process is never pending but for its end")
 }

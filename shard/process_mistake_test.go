@@ -5,24 +5,25 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // eachProcess shows a mistake all processes of the machine, eachMember their members.
 
-func (r *processRun) eachProcess(fn func(object handle, p *hostedProcess)) {
-	for h := handle(1); h < r.m.objects.used; h++ {
-		if o := r.m.objects.at(h); o.node != 0 && !o.deleting {
-			fn(h, r.m.processes().at(o.body))
+func (r *processRun) eachProcess(fn func(object arena.Handle, p *hostedProcess)) {
+	for h := arena.Handle(1); h < r.m.objects.End(); h++ {
+		if o := r.m.objects.At(h); o.node != 0 && !o.deleting {
+			fn(h, r.m.processes().At(o.body))
 		}
 	}
 }
 
-func (r *processRun) eachMember(fn func(link handle, pm *processMember)) {
-	r.eachProcess(func(object handle, _ *hostedProcess) {
+func (r *processRun) eachMember(fn func(link arena.Handle, pm *processMember)) {
+	r.eachProcess(func(object arena.Handle, _ *hostedProcess) {
 		links := &r.m.links
-		for h, next := links.byObject.first(r.m.objects.at(object).links), handle(0); h != 0; h = next {
-			next = links.byObject.next(h)
-			fn(h, r.m.processes().members.at(links.at(h).body))
+		for h, next := links.byObject.First(r.m.objects.At(object).links), arena.Handle(0); h != 0; h = next {
+			next = links.byObject.Next(h)
+			fn(h, r.m.processes().members.At(links.At(h).body))
 		}
 	})
 }
@@ -52,16 +53,16 @@ var processMistakes = []struct {
 	make   func(r *processRun)
 }{
 	{"the-rows-of-a-process-are-not-reported", 0, "followed to", "step", func(r *processRun) {
-		r.eachProcess(func(_ handle, p *hostedProcess) { p.whole.newest, p.whole.newestAt = 0, 0 })
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.newest, p.whole.newestAt = 0, 0 })
 	}},
 	{"the-head-is-not-reported", 0, "followed to", "step", func(r *processRun) {
-		r.eachProcess(func(_ handle, p *hostedProcess) { p.whole.head = 0 })
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.head = 0 })
 	}},
 	{"results-are-not-reported", 0, "followed to", "step", func(r *processRun) {
-		r.eachProcess(func(_ handle, p *hostedProcess) { p.results.newest, p.results.newestAt = 0, 0 })
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.newest, p.results.newestAt = 0, 0 })
 	}},
 	{"the-results-have-changed-with-each-member", 0, "View:results", "step", func(r *processRun) {
-		r.eachProcess(func(_ handle, p *hostedProcess) { p.results.revision = p.whole.revision + 1 })
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.revision = p.whole.revision + 1 })
 	}},
 	{"who-got-something-is-not-notified", 0, "notified are", "step", func(r *processRun) {
 		r.forgetSent(EffectInbox)
@@ -75,7 +76,7 @@ var processMistakes = []struct {
 		}
 	}},
 	{"the-link-of-who-has-left-stays", 0, "opens", "restart", func(r *processRun) {
-		r.eachProcess(func(object handle, p *hostedProcess) {
+		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
 			if list := p.Members(); len(list) > 0 {
 				r.m.processes().begin(r.m, object, 0)
 				p.Leave(r.m.processes().work.at, list[0])
@@ -84,8 +85,8 @@ var processMistakes = []struct {
 		})
 	}},
 	{"a-member-is-of-another-link-after-a-restore", 0, "another way", "restart", func(r *processRun) {
-		first := handle(0)
-		r.eachMember(func(link handle, pm *processMember) {
+		first := arena.Handle(0)
+		r.eachMember(func(link arena.Handle, pm *processMember) {
 			if first == 0 {
 				first = link
 			}
@@ -93,13 +94,13 @@ var processMistakes = []struct {
 		})
 	}},
 	{"what-a-member-has-completed-is-lost-with-a-restore", 0, "completed 0", "restart", func(r *processRun) {
-		r.eachMember(func(_ handle, pm *processMember) { pm.Completed = 0 })
+		r.eachMember(func(_ arena.Handle, pm *processMember) { pm.Completed = 0 })
 	}},
 	{"a-restore-sets-no-alarm", 0, "wait, the first for", "restart", func(r *processRun) {
-		r.eachProcess(func(object handle, _ *hostedProcess) { r.m.setAlarm(object, 0) })
+		r.eachProcess(func(object arena.Handle, _ *hostedProcess) { r.m.setAlarm(object, 0) })
 	}},
 	{"an-alarm-is-set-too-late", 0, "wait, the first for", "step", func(r *processRun) {
-		r.eachProcess(func(object handle, p *hostedProcess) {
+		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
 			if due, waits := p.NextDue(); waits {
 				r.m.setAlarm(object, due+1)
 			}

@@ -4,6 +4,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	processkind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -23,8 +24,8 @@ func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *Proce
 		return FoundNothing
 	}
 	pr := m.processes()
-	p := pr.at(m.objects.at(object).body)
-	d.Now, d.Revision = max(o.Now, m.clock.Now), m.objects.at(object).revision
+	p := pr.At(m.objects.At(object).body)
+	d.Now, d.Revision = max(o.Now, m.clock.Now), m.objects.At(object).revision
 	if o.Why {
 		d.Reasons = p.Why()
 	}
@@ -55,7 +56,7 @@ func (m *Machine) WillGather(c *Command, others int) bool {
 	if object == 0 {
 		return false
 	}
-	p := m.processes().at(m.objects.at(object).body)
+	p := m.processes().At(m.objects.At(object).body)
 	switch c.Kind {
 	case CmdProcessJoin:
 		return p.JoinGathers(others)
@@ -77,7 +78,7 @@ func (m *Machine) ListProcesses(n NodeID, prefix, after string, limit int, dst [
 		if o.kind != KindProcess {
 			return false
 		}
-		s := pr.at(o.body).Summary()
+		s := pr.At(o.body).Summary()
 		s.Name, s.Revision = m.objects.name(o), uint64(o.revision)
 		dst = append(dst, s)
 		return true
@@ -103,16 +104,16 @@ func (m *Machine) Inbox(n NodeID, name []byte, s SessionID, member OrderID, afte
 	if object == 0 {
 		return dst, at, process.Answer{Status: protocol.StatusNotFound, Text: noProcess}
 	}
-	pr, o := m.processes(), m.objects.at(object)
-	p := pr.at(o.body)
-	link := handle(0)
+	pr, o := m.processes(), m.objects.At(object)
+	p := pr.At(o.body)
+	link := arena.Handle(0)
 	if session := m.sessions.alive(s); session != 0 {
 		link = m.links.find(o, object, session)
 	}
-	if link == 0 || m.links.at(link).order != member {
+	if link == 0 || m.links.At(link).order != member {
 		return dst, at, p.Gone(uint64(member))
 	}
-	to := &pr.members.at(m.links.at(link).body).Member
+	to := &pr.members.At(m.links.At(link).body).Member
 	at = InboxPlace{Acked: to.Acked(), LastSeq: to.LastSeq()}
 	if ahead := p.Ahead(to, after); ahead == 0 || ahead < most {
 		dst = p.Inbox(to, after, most-ahead, dst)

@@ -99,7 +99,7 @@ func (r *round) reply(i int, exchange uint64, data string) *Effect {
 // hosted is the process itself.
 func (r *round) hosted() *hostedProcess {
 	object := r.m.objects.alive(KindProcess, 1, []byte("p"))
-	return r.m.processes().at(r.m.objects.at(object).body)
+	return r.m.processes().At(r.m.objects.At(object).body)
 }
 
 func (r *round) epoch() uint64 { return r.hosted().Epoch() }

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -16,8 +17,8 @@ const (
 // resultsView is the name of the view of the results.
 const resultsView = "results"
 
-func (pr *processes) view(m *Machine, object handle, name string) (view, bool) {
-	p := pr.at(m.objects.at(object).body)
+func (pr *processes) view(m *Machine, object arena.Handle, name string) (view, bool) {
+	p := pr.At(m.objects.At(object).body)
 	switch name {
 	case "":
 		return view{track: &p.whole.track, number: showsProcess}, true
@@ -27,28 +28,28 @@ func (pr *processes) view(m *Machine, object handle, name string) (view, bool) {
 	return view{}, false
 }
 
-func (pr *processes) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+func (pr *processes) describe(m *Machine, object arena.Handle, v view, o *DescribeOptions, d *Description) {
 	describeRows(pr, m, object, v, o, d)
 }
 
-func (pr *processes) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
+func (pr *processes) changes(m *Machine, object arena.Handle, v view, since Revision, d *Delta) bool {
 	head := Revision(0) // the results have no head
 	if v.number == showsProcess {
-		head = pr.at(m.objects.at(object).body).whole.head
+		head = pr.At(m.objects.At(object).body).whole.head
 	}
 	return changeRows(pr, m, object, v, head, since, d)
 }
 
-func (pr *processes) appendHead(dst []byte, m *Machine, object handle, v view) []byte {
+func (pr *processes) appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte {
 	if v.number == showsResults {
 		return dst
 	}
-	h := pr.at(m.objects.at(object).body).Head()
+	h := pr.At(m.objects.At(object).body).Head()
 	return protocol.AppendRecord(dst, &h)
 }
 
-func (pr *processes) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
-	p := pr.at(m.objects.at(object).body)
+func (pr *processes) appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) ([]byte, bool) {
+	p := pr.At(m.objects.At(object).body)
 	id, of := row>>process.RowBits, row&(1<<process.RowBits-1)
 	if of == process.RowOfResult {
 		result := p.Result(id)
@@ -62,7 +63,7 @@ func (pr *processes) appendRow(dst []byte, m *Machine, object handle, v view, ro
 	if member == nil || v.number == showsResults {
 		return dst, false
 	}
-	r := p.MemberRecord(member, uint64(m.sessions.at(m.links.at(handle(member.Ref)).session).id))
+	r := p.MemberRecord(member, uint64(m.sessions.At(m.links.At(arena.Handle(member.Ref)).session).id))
 	if v.number == showsInboxes {
 		r.Unread = member.Unread()
 	}
@@ -70,6 +71,6 @@ func (pr *processes) appendRow(dst []byte, m *Machine, object handle, v view, ro
 }
 
 // nextRow goes through the members and results in the order of their rows' numbers.
-func (pr *processes) nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool) {
-	return pr.at(m.objects.at(object).body).NextRow(v.number == showsResults, after)
+func (pr *processes) nextRow(m *Machine, object arena.Handle, v view, after uint64) (row uint64, ok bool) {
+	return pr.At(m.objects.At(object).body).NextRow(v.number == showsResults, after)
 }

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -10,10 +11,10 @@ import (
 type processWork struct {
 	*processes
 	m       *Machine
-	node    *node  // nil if not known yet
-	session handle // zero for a command without a session
-	object  handle
-	body    handle
+	node    *node        // nil if not known yet
+	session arena.Handle // zero for a command without a session
+	object  arena.Handle
+	body    arena.Handle
 	hosted  *hostedProcess
 	at      process.At
 
@@ -22,14 +23,14 @@ type processWork struct {
 	objects, fresh int
 
 	number  uint64
-	touched int    // distinct links of members that were touched, without removed links
-	gone    handle // link of the member that has left
+	touched int          // distinct links of members that were touched, without removed links
+	gone    arena.Handle // link of the member that has left
 
 	out process.Effects
 }
 
 // start prepares a command. A command that may have changed something must be ended by finish.
-func (pr *processes) start(m *Machine, n *node, session handle) *processWork {
+func (pr *processes) start(m *Machine, n *node, session arena.Handle) *processWork {
 	w := &pr.work
 	w.out.Reset()
 	*w = processWork{processes: pr, m: m, node: n, session: session, number: w.number + 1, out: w.out}
@@ -40,12 +41,12 @@ func (pr *processes) start(m *Machine, n *node, session handle) *processWork {
 }
 
 // begin prepares a command on an existing process, and preserves the process's record first.
-func (pr *processes) begin(m *Machine, object, session handle) *processWork {
+func (pr *processes) begin(m *Machine, object, session arena.Handle) *processWork {
 	m.touchObject(object)
-	o := m.objects.at(object)
+	o := m.objects.At(object)
 	w := pr.start(m, m.objects.node(o), session)
 	w.object, w.body = object, o.body
-	w.hosted = pr.at(o.body)
+	w.hosted = pr.At(o.body)
 	return w
 }
 
@@ -60,9 +61,9 @@ func (w *processWork) Touch(m *process.Member) {
 	if m.Ref == 0 {
 		return
 	}
-	h := handle(m.Ref)
+	h := arena.Handle(m.Ref)
 	w.m.preserveLink(h)
-	if pm := w.members.at(w.m.links.at(h).body); pm.touched != w.number {
+	if pm := w.members.At(w.m.links.At(h).body); pm.touched != w.number {
 		pm.touched = w.number
 		w.touched++
 	}
@@ -95,13 +96,13 @@ func (w *processWork) finish(flags EffectFlags) {
 		m.changed(w.object, flags|FlagData|FlagOwners)
 	}
 	for _, member := range w.out.Inbox {
-		m.emitFor(EffectInbox, handle(member.Ref)).Object = KindProcess
+		m.emitFor(EffectInbox, arena.Handle(member.Ref)).Object = KindProcess
 	}
 	for k := range w.out.Removed {
 		removed := &w.out.Removed[k]
-		e := m.emitFor(EffectLost, handle(removed.Ref))
+		e := m.emitFor(EffectLost, arena.Handle(removed.Ref))
 		e.Object, e.Body = KindProcess, removed.Text()
-		w.unlink(handle(removed.Ref))
+		w.unlink(arena.Handle(removed.Ref))
 	}
 	if w.gone != 0 {
 		w.unlink(w.gone)
@@ -114,7 +115,7 @@ func (w *processWork) finish(flags EffectFlags) {
 
 // unlink removes the link of a removed member. The removal counts the link as touched, so unlink takes it out of the
 // count of the command.
-func (w *processWork) unlink(h handle) {
+func (w *processWork) unlink(h arena.Handle) {
 	w.touched--
 	w.m.removeLink(h)
 }
@@ -136,8 +137,8 @@ func (w *processWork) reportViews() bool {
 
 // due does the work that time has made due. It may touch all members of the process: if the command has done too much
 // to have room for all of them, the process stays due.
-func (pr *processes) due(m *Machine, object handle) {
-	p := pr.at(m.objects.at(object).body)
+func (pr *processes) due(m *Machine, object arena.Handle) {
+	p := pr.At(m.objects.At(object).body)
 	if done := m.bounds.Work - m.left - 1; done > 0 && len(p.Members()) > m.left+1 {
 		m.setAlarm(object, p.alarm)
 		m.left = 0

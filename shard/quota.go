@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // Limits are the quotas of a node in this shard, or of the shard itself: how many objects it may hold, and how many
@@ -106,7 +107,7 @@ func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 		q = QuotaNodeObjects
 	case n.bytes+uint64(bytes) > ofNode.Bytes:
 		q = QuotaNodeBytes
-	case objects > 0 && uint64(m.objects.size())+more > ofShard.Objects:
+	case objects > 0 && uint64(m.objects.Size())+more > ofShard.Objects:
 		q = QuotaShardObjects
 	case m.bytes+uint64(bytes) > ofShard.Bytes:
 		q = QuotaShardBytes
@@ -204,7 +205,7 @@ func (m *Machine) sessionSize(s *session) int { return m.sessions.sizeOf(s) + m.
 // sizeOf is the size of the session without the bodies of its answers.
 func (st *sessionStore) sizeOf(s *session) int {
 	client := st.clientOf(s)
-	return SessionBytes + len(st.texts.bytes(s.description)) + int(s.keyLen) + client.size() +
+	return SessionBytes + len(st.texts.Bytes(s.description)) + int(s.keyLen) + client.size() +
 		AnswerBytes*len(st.answersOf(s))
 }
 
@@ -212,27 +213,27 @@ func (c *ClientRef) size() int { return len(c.Address) + len(c.Name) + len(c.Ver
 
 // linkSize is the size of a link, without its object.
 func (m *Machine) linkSize(l *link) int {
-	n := LinkBytes + len(m.links.texts.bytes(l.data))
+	n := LinkBytes + len(m.links.texts.Bytes(l.data))
 	if l.body != 0 {
-		n += m.kinds[m.objects.at(l.object).kind].linkSize(l.body)
+		n += m.kinds[m.objects.At(l.object).kind].linkSize(l.body)
 	}
 	return n
 }
 
 // objectSize is the size of an object, without its links.
 func (m *Machine) objectSize(o *object) int {
-	return ObjectBytes + len(m.objects.names.bytes(o.name)) + m.kinds[o.kind].bodySize(o.body)
+	return ObjectBytes + len(m.objects.names.Bytes(o.name)) + m.kinds[o.kind].bodySize(o.body)
 }
 
 // sizeOf returns the size of the thing of a record.
-func (m *Machine) sizeOf(p phase, h handle) int {
+func (m *Machine) sizeOf(p phase, h arena.Handle) int {
 	switch p {
 	case phaseSessions:
-		return m.sessionSize(m.sessions.at(h))
+		return m.sessionSize(m.sessions.At(h))
 	case phaseObjects:
-		return m.objectSize(m.objects.at(h))
+		return m.objectSize(m.objects.At(h))
 	default:
-		return m.linkSize(m.links.at(h))
+		return m.linkSize(m.links.At(h))
 	}
 }
 
@@ -241,7 +242,7 @@ func (m *Machine) Usage(n NodeID) Usage {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n == 0 {
-		return newUsage(m.objects.size(), m.bytes, m.quota.limits)
+		return newUsage(m.objects.Size(), m.bytes, m.quota.limits)
 	}
 	if known := m.nodes[n]; known != nil {
 		return m.usage(known)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
@@ -327,14 +328,13 @@ func TestReadingInMemoryThatIsUsedAgainAllocatesNothing(t *testing.T) {
 func (m *Machine) ListSlot(slot Slot) (sessions []SessionID, objects []ObjectName) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	for _, e := range m.sessions.slots[slot].entries {
-		if e != 0 {
-			sessions = append(sessions, m.sessions.at(handle(e)).id)
+	for h := arena.Handle(1); h < m.sessions.End(); h++ {
+		if id := m.sessions.At(h).id; id != 0 && id.Slot() == slot {
+			sessions = append(sessions, id)
 		}
 	}
-	for _, e := range m.objects.slots[slot].entries {
-		if e != 0 {
-			o := m.objects.at(handle(e))
+	for h := arena.Handle(1); h < m.objects.End(); h++ {
+		if o := m.objects.At(h); o.node != 0 && o.slot == slot {
 			objects = append(objects, ObjectName{Node: m.objects.node(o).id, Name: m.objects.name(o)})
 		}
 	}

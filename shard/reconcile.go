@@ -51,8 +51,8 @@ func (m *Machine) Losses(ids []SessionID, dst []Loss) []Loss {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, id := range ids {
-		if h := m.sessions.alive(id); h != 0 && m.sessions.at(h).losses > 0 {
-			dst = append(dst, Loss{id, m.sessions.at(h).losses})
+		if h := m.sessions.alive(id); h != 0 && m.sessions.At(h).losses > 0 {
+			dst = append(dst, Loss{id, m.sessions.At(h).losses})
 		}
 	}
 	return dst

@@ -3,6 +3,8 @@ package shard
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // The records of a snapshot. Each record stands behind its own length. A reader takes all fields of a
@@ -20,7 +22,7 @@ const (
 )
 
 // appendRecord appends the record of a thing.
-func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm) []byte {
+func (m *Machine) appendRecord(dst []byte, p phase, h arena.Handle, form recordForm) []byte {
 	start := len(dst)
 	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, form)
 	return endRecord(m.appendBody(dst, p, h), start)
@@ -33,7 +35,7 @@ func endRecord(dst []byte, start int) []byte {
 }
 
 // appendFields appends the fields of a record, without the length, and without the body of the kind.
-func (m *Machine) appendFields(dst []byte, p phase, h handle, form recordForm) []byte {
+func (m *Machine) appendFields(dst []byte, p phase, h arena.Handle, form recordForm) []byte {
 	if p != phaseLinks && form == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(h))
 	}
@@ -50,7 +52,7 @@ func (m *Machine) appendFields(dst []byte, p phase, h handle, form recordForm) [
 }
 
 // appendBody appends the body of an object or of a link, in the form of the object's kind.
-func (m *Machine) appendBody(dst []byte, p phase, h handle) []byte {
+func (m *Machine) appendBody(dst []byte, p phase, h arena.Handle) []byte {
 	switch k, body := m.bodyOf(p, h); {
 	case body == 0:
 		return dst
@@ -62,7 +64,7 @@ func (m *Machine) appendBody(dst []byte, p phase, h handle) []byte {
 }
 
 // freezeBody fixes the bytes that appendBody would append. For a small body the result is nil.
-func (m *Machine) freezeBody(p phase, h handle) frozen {
+func (m *Machine) freezeBody(p phase, h arena.Handle) frozen {
 	switch k, body := m.bodyOf(p, h); {
 	case body == 0:
 		return nil
@@ -74,24 +76,24 @@ func (m *Machine) freezeBody(p phase, h handle) frozen {
 }
 
 // bodyOf returns the body of a thing and its kind, or zero.
-func (m *Machine) bodyOf(p phase, h handle) (kind, handle) {
+func (m *Machine) bodyOf(p phase, h arena.Handle) (kind, arena.Handle) {
 	switch p {
 	case phaseObjects:
-		o := m.objects.at(h)
+		o := m.objects.At(h)
 		return m.kinds[o.kind], o.body
 	case phaseLinks:
-		l := m.links.at(h)
-		return m.kinds[m.objects.at(l.object).kind], l.body
+		l := m.links.At(h)
+		return m.kinds[m.objects.At(l.object).kind], l.body
 	}
 	return nil, 0
 }
 
-func (m *Machine) appendSession(dst []byte, h handle) []byte {
-	s := m.sessions.at(h)
+func (m *Machine) appendSession(dst []byte, h arena.Handle) []byte {
+	s := m.sessions.At(h)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
 	dst = binary.AppendUvarint(dst, uint64(m.nodeOf(s).id))
 	dst = binary.AppendUvarint(dst, uint64(s.timeout))
-	dst = appendBytes(dst, m.sessions.texts.bytes(s.description))
+	dst = appendBytes(dst, m.sessions.texts.Bytes(s.description))
 	dst = appendBytes(dst, s.key[:s.keyLen])
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
@@ -102,34 +104,34 @@ func (m *Machine) appendSession(dst []byte, h handle) []byte {
 	}
 	dst = binary.AppendUvarint(dst, s.created)
 	for _, t := range s.client {
-		dst = appendBytes(dst, m.sessions.texts.bytes(t))
+		dst = appendBytes(dst, m.sessions.texts.Bytes(t))
 	}
 	return binary.AppendUvarint(dst, s.numberSpace)
 }
 
-func (m *Machine) appendObject(dst []byte, h handle) []byte {
-	o := m.objects.at(h)
+func (m *Machine) appendObject(dst []byte, h arena.Handle) []byte {
+	o := m.objects.At(h)
 	dst = append(dst, byte(o.kind))
 	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	dst = appendBytes(dst, m.objects.names.bytes(o.name))
+	dst = appendBytes(dst, m.objects.names.Bytes(o.name))
 	return binary.AppendUvarint(dst, uint64(o.revision))
 }
 
 // appendLinkEnds appends the session and the object of a link.
-func (m *Machine) appendLinkEnds(dst []byte, h handle, form recordForm) []byte {
-	l := m.links.at(h)
+func (m *Machine) appendLinkEnds(dst []byte, h arena.Handle, form recordForm) []byte {
+	l := m.links.At(h)
 	if form == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(l.session))
 		return binary.AppendUvarint(dst, uint64(l.object))
 	}
-	o := m.objects.at(l.object)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.at(l.session).id))
+	o := m.objects.At(l.object)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.At(l.session).id))
 	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	return appendBytes(dst, m.objects.names.bytes(o.name))
+	return appendBytes(dst, m.objects.names.Bytes(o.name))
 }
 
-func (m *Machine) appendLink(dst []byte, h handle) []byte {
-	l := m.links.at(h)
+func (m *Machine) appendLink(dst []byte, h arena.Handle) []byte {
+	l := m.links.At(h)
 	dst = binary.AppendUvarint(dst, uint64(l.order))
 	dst = binary.AppendUvarint(dst, l.count)
 	dst = binary.AppendUvarint(dst, l.timeout.millis())
@@ -139,7 +141,7 @@ func (m *Machine) appendLink(dst []byte, h handle) []byte {
 		owner = 1
 	}
 	dst = append(dst, owner)
-	dst = appendBytes(dst, m.links.texts.bytes(l.data))
+	dst = appendBytes(dst, m.links.texts.Bytes(l.data))
 	return binary.AppendUvarint(dst, l.since)
 }
 
@@ -151,46 +153,11 @@ func appendString(dst []byte, s string) []byte {
 // restorer puts records back into a machine that is empty at first.
 type restorer struct {
 	m        *Machine
-	sessions places // in the snapshot -> now
-	objects  places
+	sessions arena.Places // in the snapshot -> now
+	objects  arena.Places
 	pending  []PendingState
 	bytes    uint64   // the sum over all nodes at the time of saving, if the snapshot has the sum
 	links    [][]link // in pieces; put back when all are read, in order of order id
-}
-
-// places maps the places of things in a snapshot to their places now. Places are near each other as a rule; a file
-// with places far apart makes one chunk for each, and no more.
-type places struct {
-	chunks map[handle]*[chunkSize]handle
-	last   *[chunkSize]handle // the chunk of the last question
-	number handle             // its number plus one
-}
-
-func (p *places) chunk(number handle) *[chunkSize]handle {
-	if p.number != number+1 {
-		p.last, p.number = p.chunks[number], number+1
-	}
-	return p.last
-}
-
-// of returns the present place of a thing, or zero for a place without a thing.
-func (p *places) of(place handle) handle {
-	if c := p.chunk(place >> chunkBits); c != nil {
-		return c[place&(chunkSize-1)]
-	}
-	return 0
-}
-
-func (p *places) put(place, now handle) {
-	c := p.chunk(place >> chunkBits)
-	if c == nil {
-		if p.chunks == nil {
-			p.chunks = make(map[handle]*[chunkSize]handle)
-		}
-		c = new([chunkSize]handle)
-		p.chunks[place>>chunkBits], p.last = c, c
-	}
-	c[place&(chunkSize-1)] = now
 }
 
 // record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
@@ -217,7 +184,7 @@ func (re *restorer) record(p phase, data []byte) error {
 
 func (re *restorer) session(r *reader) error {
 	m := re.m
-	place := handle(r.uvarint())
+	place := arena.Handle(r.uvarint())
 	id := SessionID(r.uint64())
 	node := NodeID(r.uvarint())
 	timeout := r.uvarint()
@@ -239,7 +206,7 @@ func (re *restorer) session(r *reader) error {
 		return nil
 	case id.Counter() == 0 || m.sessions.find(id) != 0:
 		return badSnapshot("session %v is there twice or has no number", id)
-	case re.sessions.of(place) != 0:
+	case re.sessions.Of(place) != 0:
 		return badSnapshot("two sessions have the place %d", place)
 	case home && id.Counter() > m.lastSession:
 		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
@@ -248,8 +215,8 @@ func (re *restorer) session(r *reader) error {
 		return badSnapshot("session %v is beyond the limits of a session", id)
 	}
 	h := m.addSession(id, m.restoredNode(node))
-	s := m.sessions.at(h)
-	s.timeout, s.description = uint32(timeout), m.sessions.texts.keep(description)
+	s := m.sessions.At(h)
+	s.timeout, s.description = uint32(timeout), m.sessions.texts.Keep(description)
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked = applied, acked
 	m.sessions.setAnswers(s, answers)
@@ -259,13 +226,13 @@ func (re *restorer) session(r *reader) error {
 		m.keepBody(s, b.number, b.body)
 	}
 	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-SessionBytes)
-	re.sessions.put(place, h)
+	re.sessions.Put(place, h)
 	return nil
 }
 
 func (re *restorer) object(r *reader) error {
 	m := re.m
-	place := handle(r.uvarint())
+	place := arena.Handle(r.uvarint())
 	k := ObjectKind(r.byte())
 	id := NodeID(r.uvarint())
 	name := r.bytes()
@@ -279,7 +246,7 @@ func (re *restorer) object(r *reader) error {
 		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, ErrNewerFormat)
 	case len(name) == 0 || len(name) > MaxName || m.objects.find(hash, id, name) != 0:
 		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
-	case re.objects.of(place) != 0:
+	case re.objects.Of(place) != 0:
 		return badSnapshot("two objects have the place %d", place)
 	case !m.slots.Has(Slot(hash % Slots)):
 		return badSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
@@ -294,14 +261,14 @@ func (re *restorer) object(r *reader) error {
 	}
 	t := target{hash: hash, slot: Slot(hash % Slots), node: m.restoredNode(id)}
 	h := m.addObject(k, &t, id, name, body)
-	o := m.objects.at(h)
+	o := m.objects.At(h)
 	o.revision, o.base = revision, revision
-	re.objects.put(place, h)
+	re.objects.Put(place, h)
 	return nil
 }
 
 func (re *restorer) link(r *reader) error {
-	session, object := handle(r.uvarint()), handle(r.uvarint())
+	session, object := arena.Handle(r.uvarint()), arena.Handle(r.uvarint())
 	var l link
 	l.order = OrderID(r.uvarint())
 	l.count = r.uvarint()
@@ -315,19 +282,19 @@ func (re *restorer) link(r *reader) error {
 	if r.bad != "" {
 		return nil
 	}
-	l.session, l.object = re.sessions.of(session), re.objects.of(object)
+	l.session, l.object = re.sessions.Of(session), re.objects.Of(object)
 	if l.session == 0 || l.object == 0 {
 		return badSnapshot("the link with order id %d has no session or no object", l.order)
 	}
 	if len(r.data) > 0 {
 		m := re.m
-		o := m.objects.at(l.object)
+		o := m.objects.At(l.object)
 		if l.body, ok = m.kinds[o.kind].loadLink(r.data); !ok || l.body == 0 {
 			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.objects.name(o))
 		}
 		r.data = nil
 	}
-	l.data = re.m.links.texts.keep(data)
+	l.data = re.m.links.texts.Keep(data)
 	if last := len(re.links) - 1; last < 0 || len(re.links[last]) == linkPiece {
 		re.links = append(re.links, make([]link, 0, linkPiece))
 	}

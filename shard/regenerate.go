@@ -9,6 +9,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // A new cluster may be made from the state of an old cluster: from a backup, or from the hosts that are left after
@@ -126,8 +128,8 @@ func (m *Machine) beginWith(b beginning, q quota) {
 // lastGuest is the highest number of a session that the machine knows. The home of a guest may be a shard of which
 // only an older state is left.
 func (m *Machine) lastGuest() (last uint64) {
-	for h := handle(1); h < m.sessions.used; h++ {
-		last = max(last, m.sessions.at(h).id.Counter())
+	for h := arena.Handle(1); h < m.sessions.End(); h++ {
+		last = max(last, m.sessions.At(h).id.Counter())
 	}
 	return last
 }
@@ -147,10 +149,10 @@ func (m *Machine) renewInto(made []*Machine, keep func(NodeID) bool, n *renewal)
 		if at.dropping || !keep(at.id) {
 			continue
 		}
-		for h := m.objects.byName.first(at.names); h != 0; h = m.objects.byName.next(h) {
-			to := slices.IndexFunc(made, func(to *Machine) bool { return to.slots.Has(m.objects.at(h).slot) })
+		for h := m.objects.byName.First(at.names); h != 0; h = m.objects.byName.Next(h) {
+			to := slices.IndexFunc(made, func(to *Machine) bool { return to.slots.Has(m.objects.At(h).slot) })
 			if to < 0 {
-				return fmt.Errorf("shard: no new shard serves slot %d", m.objects.at(h).slot)
+				return fmt.Errorf("shard: no new shard serves slot %d", m.objects.At(h).slot)
 			}
 			if err := made[to].takeRenewed(m, h, n); err != nil {
 				return err
@@ -161,8 +163,8 @@ func (m *Machine) renewInto(made []*Machine, keep func(NodeID) bool, n *renewal)
 }
 
 // takeRenewed puts an object of an old machine into the new machine, unless the object ends with its sessions.
-func (m *Machine) takeRenewed(from *Machine, h handle, n *renewal) error {
-	old := from.objects.at(h)
+func (m *Machine) takeRenewed(from *Machine, h arena.Handle, n *renewal) error {
+	old := from.objects.At(h)
 	if old.deleting {
 		return nil
 	}
@@ -173,15 +175,15 @@ func (m *Machine) takeRenewed(from *Machine, h handle, n *renewal) error {
 	}
 	m.lastRevision = n.revision
 	body, sound := m.kinds[old.kind].load(saved)
-	assert(sound, "what is renewed can be loaded")
-	name, node := from.objects.names.bytes(old.name), from.objects.node(old).id
+	assert.That(sound, "what is renewed can be loaded")
+	name, node := from.objects.names.Bytes(old.name), from.objects.node(old).id
 	hash := ObjectHash(node, name)
 	if m.objects.find(hash, node, name) != 0 {
 		return fmt.Errorf("shard: two shards have object %q of node %d", name, node)
 	}
 	t := target{hash: hash, slot: Slot(hash % Slots), node: m.restoredNode(node)}
 	renewed := m.addObject(old.kind, &t, node, name, body)
-	o := m.objects.at(renewed)
+	o := m.objects.At(renewed)
 	o.revision, o.base = n.revision, n.revision
 	return m.kinds[o.kind].linked(m, renewed)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // A data shard that has lost its majority for good is made anew, as a new group of replicas, from the state of the
@@ -132,15 +133,15 @@ func (m *Machine) Longest() (longest Longest) {
 // takeGuests puts the guests of an earlier machine on record, without links. Answers that gave or promised a guest a
 // part in an object are over.
 func (m *Machine) takeGuests(from *Machine) {
-	for h := handle(1); h < from.sessions.used; h++ {
-		if s := from.sessions.at(h); s.id != 0 && !s.home && !s.ending {
+	for h := arena.Handle(1); h < from.sessions.End(); h++ {
+		if s := from.sessions.At(h); s.id != 0 && !s.home && !s.ending {
 			m.takeGuest(from, s)
 		}
 	}
 }
 
 func (m *Machine) takeGuest(from *Machine, was *session) {
-	s := m.sessions.at(m.addSession(was.id, m.restoredNode(from.nodeOf(was).id)))
+	s := m.sessions.At(m.addSession(was.id, m.restoredNode(from.nodeOf(was).id)))
 	s.applied, s.acked, s.losses = was.applied, was.acked, was.losses+lossJump
 	answers := slices.Clone(from.sessions.answersOf(was))
 	m.sessions.setAnswers(s, answers)

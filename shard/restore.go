@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // ErrBadSnapshot is wrapped by errors about files that are no snapshot or a damaged snapshot.
@@ -210,20 +212,20 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	last := OrderID(0)
 	for _, at := range re.linksInOrder() {
 		l := re.linkAt(at)
-		o := m.objects.at(l.object)
+		o := m.objects.At(l.object)
 		switch {
 		case l.order == last || l.order > m.lastOrder:
 			return badSnapshot("order id %d is there twice or above the last one, %d", l.order, m.lastOrder)
 		case m.links.find(o, l.object, l.session) != 0:
 			return badSnapshot("a session is twice at object %q", m.objects.name(o))
-		case m.nodeOf(m.sessions.at(l.session)) != m.objects.node(o):
+		case m.nodeOf(m.sessions.At(l.session)) != m.objects.node(o):
 			return badSnapshot("object %q has a session of another node", m.objects.name(o))
 		case l.owner && o.firstWaiter != 0:
 			return badSnapshot("object %q has an owner behind a waiter", m.objects.name(o))
 		}
 		last = l.order
 		h := m.insertLink(l.session, l.object, l.order)
-		to := m.links.at(h)
+		to := m.links.At(h)
 		to.count, to.timeout, to.number = l.count, l.timeout, l.number
 		to.data, to.owner, to.since, to.body = l.data, l.owner, l.since, l.body
 		m.charge(m.objects.node(o), m.linkSize(to)-LinkBytes)
@@ -237,8 +239,8 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	if err := m.restorePending(re.pending); err != nil {
 		return err
 	}
-	for h := handle(1); h < m.objects.used; h++ { // an empty machine has given out places in order
-		if err := m.kinds[m.objects.at(h).kind].linked(m, h); err != nil {
+	for h := arena.Handle(1); h < m.objects.End(); h++ { // an empty machine has given out places in order
+		if err := m.kinds[m.objects.At(h).kind].linked(m, h); err != nil {
 			return err
 		}
 	}
@@ -271,7 +273,7 @@ func (re *restorer) checkUsage() error {
 	for _, n := range re.m.nodes {
 		sum += n.bytes
 	}
-	assert(sum == re.m.bytes, "what the nodes take is what the shard counts")
+	assert.That(sum == re.m.bytes, "what the nodes take is what the shard counts")
 	if re.m.bytes != re.bytes {
 		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.bytes, re.bytes)
 	}

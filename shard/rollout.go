@@ -3,6 +3,7 @@ package shard
 import (
 	"sync/atomic"
 
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -92,10 +93,10 @@ func (m *Machine) rollouts() *rollouts { return m.kinds[KindRollout].(*rollouts)
 
 // rollouts is the store of the kind. The embedded slab has the rollouts.
 type rollouts struct {
-	slab[stagedRollout]
+	arena.Slab[stagedRollout]
 	smallThings
-	parts      slab[rolloutPart]
-	byLocation forest // of the parts with an instance: one tree for each location, by order id
+	parts      arena.Slab[rolloutPart]
+	byLocation arena.Forest // of the parts with an instance: one tree for each location, by order id
 
 	work   rolloutWork // of the command under way
 	counts RolloutCounts
@@ -104,7 +105,7 @@ type rollouts struct {
 // stagedRollout is the state of one rollout in the store.
 type stagedRollout struct {
 	*rollout.Rollout
-	object  handle
+	object  arena.Handle
 	charged int    // the size in its node's quota
 	alarm   uint64 // the alarm of its object
 	whole   viewTrack
@@ -116,7 +117,7 @@ type stagedRollout struct {
 type locationTracks struct {
 	id                uint64
 	target, instances viewTrack
-	parts             handle // root of the tree of its instances
+	parts             arena.Handle // root of the tree of its instances
 }
 
 // rolloutPart is the part of a session in a rollout: the body of the session's link. The session has an instance that
@@ -133,25 +134,25 @@ func (p *rolloutPart) joined() bool { return p.instance.Name != "" }
 
 func newRollouts() kind {
 	ro := &rollouts{}
-	ro.parts.trees = []*forest{&ro.byLocation}
+	ro.parts.Trees = []*arena.Forest{&ro.byLocation}
 	return ro
 }
 
-// before orders the instances of a location.
-func (ro *rollouts) before(a, b handle) bool {
-	return ro.parts.at(a).instance.ID < ro.parts.at(b).instance.ID
+// Before orders the instances of a location.
+func (ro *rollouts) Before(a, b arena.Handle) bool {
+	return ro.parts.At(a).instance.ID < ro.parts.At(b).instance.ID
 }
 
-func (ro *rollouts) bodySize(body handle) int { return ro.at(body).charged }
+func (ro *rollouts) bodySize(body arena.Handle) int { return ro.At(body).charged }
 
-func (ro *rollouts) free(body handle) { ro.release(body) }
+func (ro *rollouts) free(body arena.Handle) { ro.Release(body) }
 
-func (ro *rollouts) linkSize(body handle) int { return ro.parts.at(body).instance.Size() }
+func (ro *rollouts) linkSize(body arena.Handle) int { return ro.parts.At(body).instance.Size() }
 
-func (ro *rollouts) freeLink(body handle) { ro.parts.release(body) }
+func (ro *rollouts) freeLink(body arena.Handle) { ro.parts.Release(body) }
 
 func (ro *rollouts) role(l *link) string {
-	switch p := ro.parts.at(l.body); {
+	switch p := ro.parts.At(l.body); {
 	case p.source && p.joined():
 		return "source and " + p.instance.Role.String()
 	case p.source:

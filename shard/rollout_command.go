@@ -48,11 +48,11 @@ func (ro *rollouts) create(m *Machine, c *Command, p *rolloutkind.Put, t *target
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+r.Size()) {
 		return
 	}
-	body := ro.alloc()
-	*ro.at(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.newView(), ticket: m.newView()}
-	ro.at(body).followLocations(m)
+	body := ro.Alloc()
+	*ro.At(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.newView(), ticket: m.newView()}
+	ro.At(body).followLocations(m)
 	t.object = m.addObject(KindRollout, t, c.Node, c.Name, body)
-	ro.at(body).object = t.object
+	ro.At(body).object = t.object
 	e := m.answer(protocol.StatusSuccess)
 	e.Flags, e.Revision = FlagCreated, Revision(r.SpecRevision())
 	m.changed(t.object, FlagCreated|FlagData|FlagOwners)
@@ -78,7 +78,7 @@ func (ro *rollouts) delete(m *Machine, c *Command, t *target) {
 		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
 		return
 	}
-	a := ro.at(m.objects.at(t.object).body).Deletable(c.Flags&FlagForce != 0)
+	a := ro.At(m.objects.At(t.object).body).Deletable(c.Flags&FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
 		m.refuse(a.Status, a.Text)
 		return
@@ -125,7 +125,7 @@ func (w *rolloutWork) judge(_ *Command, g rolloutkind.Judgement) rollout.Answer 
 func (w *rolloutWork) offer(c *Command, o rolloutkind.Offering) rollout.Answer {
 	source := uint64(0)
 	if h := w.m.linkOf(w.object, w.session); h != 0 {
-		source = uint64(w.m.links.at(h).order)
+		source = uint64(w.m.links.At(h).order)
 	}
 	if o.Declined {
 		return w.staged.Decline(w.at, source, o.Ticket, o.Text)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -64,18 +65,18 @@ func (m *Machine) WalkRollouts(at Cursor, estimate uint64, fn func(*RolloutView)
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	ro := m.rollouts()
-	h := max(handle(at), 1)
-	for end := min(h+rolloutsInOneGo, ro.used); h < end; h++ {
-		if st := ro.at(h); st.object != 0 && !m.objects.at(st.object).deleting {
+	h := max(arena.Handle(at), 1)
+	for end := min(h+rolloutsInOneGo, ro.End()); h < end; h++ {
+		if st := ro.At(h); st.object != 0 && !m.objects.At(st.object).deleting {
 			v := m.viewRollout(st, max(estimate, m.clock.Now))
 			fn(&v)
 		}
 	}
-	return Cursor(h), h >= ro.used
+	return Cursor(h), h >= ro.End()
 }
 
 func (m *Machine) viewRollout(st *stagedRollout, now uint64) RolloutView {
-	o := m.objects.at(st.object)
+	o := m.objects.At(st.object)
 	v := RolloutView{
 		Node: m.objects.node(o).id, Name: m.objects.name(o), Now: now, Phase: st.Phase(now), Instances: st.Instances(),
 		Sources: len(st.Sources()),

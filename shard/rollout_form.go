@@ -3,25 +3,26 @@ package shard
 import (
 	"slices"
 
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
 // This file has the forms of a rollout outside of the machine's memory.
 
-func (ro *rollouts) save(dst []byte, body handle) []byte { return ro.at(body).Save(dst) }
+func (ro *rollouts) save(dst []byte, body arena.Handle) []byte { return ro.At(body).Save(dst) }
 
-func (ro *rollouts) load(src []byte) (handle, bool) {
+func (ro *rollouts) load(src []byte) (arena.Handle, bool) {
 	r, err := rollout.Load(src)
 	if err != nil {
 		return 0, false
 	}
-	h := ro.alloc()
-	*ro.at(h) = stagedRollout{Rollout: r, charged: r.Size()}
+	h := ro.Alloc()
+	*ro.At(h) = stagedRollout{Rollout: r, charged: r.Size()}
 	return h, true
 }
 
-func (ro *rollouts) renew(body handle, n *renewal) ([]byte, bool) {
-	return ro.at(body).Renewed(rollout.Renewal{
+func (ro *rollouts) renew(body arena.Handle, n *renewal) ([]byte, bool) {
+	return ro.At(body).Renewed(rollout.Renewal{
 		Jump: n.jump, Revision: uint64(n.revision), Now: n.now, Later: n.later,
 	}), true
 }
@@ -32,8 +33,8 @@ const (
 	savedSource
 )
 
-func (ro *rollouts) saveLink(dst []byte, body handle) []byte {
-	p := ro.parts.at(body)
+func (ro *rollouts) saveLink(dst []byte, body arena.Handle) []byte {
+	p := ro.parts.At(body)
 	is := byte(0)
 	if p.source {
 		is |= savedSource
@@ -44,7 +45,7 @@ func (ro *rollouts) saveLink(dst []byte, body handle) []byte {
 	return p.instance.Save(append(dst, is|savedInstance))
 }
 
-func (ro *rollouts) loadLink(src []byte) (handle, bool) {
+func (ro *rollouts) loadLink(src []byte) (arena.Handle, bool) {
 	if len(src) == 0 || src[0] == 0 || src[0] > savedInstance|savedSource {
 		return 0, false
 	}
@@ -56,16 +57,16 @@ func (ro *rollouts) loadLink(src []byte) (handle, bool) {
 	} else if i.Load(src[1:]) != nil {
 		return 0, false
 	}
-	h := ro.parts.alloc()
-	p := ro.parts.at(h)
+	h := ro.parts.Alloc()
+	p := ro.parts.At(h)
 	p.instance, p.source = i, src[0]&savedSource != 0
 	return h, true
 }
 
 // linked puts the instances back into their rollout, and makes the tracks and the alarm again.
-func (ro *rollouts) linked(m *Machine, object handle) error {
-	o := m.objects.at(object)
-	st := ro.at(o.body)
+func (ro *rollouts) linked(m *Machine, object arena.Handle) error {
+	o := m.objects.At(object)
+	st := ro.At(o.body)
 	st.object = object
 	if o.pending && !o.deleting {
 		return badSnapshot("rollout %q is pending", m.objects.name(o))
@@ -76,12 +77,12 @@ func (ro *rollouts) linked(m *Machine, object handle) error {
 	}
 	st.restoreTracks()
 	sources := 0
-	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
-		l := m.links.at(h)
+	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
+		l := m.links.At(h)
 		if l.body == 0 || !l.owner {
 			return badSnapshot("rollout %q: order id %d is no part of it", m.objects.name(o), l.order)
 		}
-		p := ro.parts.at(l.body)
+		p := ro.parts.At(l.body)
 		p.instance.ID = uint64(l.order)
 		if p.source {
 			sources++
@@ -123,13 +124,13 @@ func (st *stagedRollout) restoreTracks() {
 }
 
 // restoreInstance puts an instance back into its rollout and its location.
-func (st *stagedRollout) restoreInstance(ro *rollouts, part handle) error {
-	i := &ro.parts.at(part).instance
+func (st *stagedRollout) restoreInstance(ro *rollouts, part arena.Handle) error {
+	i := &ro.parts.At(part).instance
 	if err := st.Attach(i); err != nil {
 		return err
 	}
 	if of := st.locationOf(i.LocationID()); of != nil {
-		ro.byLocation.insert(&of.parts, part, ro)
+		ro.byLocation.Insert(&of.parts, part, ro)
 		if at := Revision(i.Revision); at > of.instances.revision {
 			of.instances.revision, of.instances.base = at, at
 		}
@@ -138,10 +139,10 @@ func (st *stagedRollout) restoreInstance(ro *rollouts, part handle) error {
 }
 
 // state writes out the state of the store.
-func (ro *rollouts) state(m *Machine, object handle, s *State) {
-	st := ro.at(m.objects.at(object).body)
+func (ro *rollouts) state(m *Machine, object arena.Handle, s *State) {
+	st := ro.At(m.objects.At(object).body)
 	s.Objects = append(s.Objects, m.objectState(object, st.Describe(), func(l *link) string {
-		p := ro.parts.at(l.body)
+		p := ro.parts.At(l.body)
 		return p.instance.Describe(p.source)
 	}))
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -14,7 +16,7 @@ func (w *rolloutWork) openPart() bool {
 		return false
 	}
 	w.m.touchLink(w.link)
-	w.part = w.parts.at(w.m.links.at(w.link).body)
+	w.part = w.parts.At(w.m.links.At(w.link).body)
 	w.charged = w.part.instance.Size()
 	return true
 }
@@ -29,26 +31,26 @@ func (w *rolloutWork) instance() *rollout.Instance {
 
 // partOrNew finds the session's part, or makes a part for withNewLink to link. It refuses if the session may have no
 // more links.
-func (w *rolloutWork) partOrNew() (part handle, a rollout.Answer) {
+func (w *rolloutWork) partOrNew() (part arena.Handle, a rollout.Answer) {
 	if w.openPart() {
-		return w.m.links.at(w.link).body, a
+		return w.m.links.At(w.link).body, a
 	}
 	if refusal, why := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
 		return 0, rollout.Answer{Status: refusal, Text: why}
 	}
-	part = w.parts.alloc()
-	w.parts.at(part).instance.ID = uint64(w.m.nextOrder())
-	w.fresh = LinkBytes + w.parts.at(part).instance.Size()
+	part = w.parts.Alloc()
+	w.parts.At(part).instance.ID = uint64(w.m.nextOrder())
+	w.fresh = LinkBytes + w.parts.At(part).instance.Size()
 	return part, a
 }
 
 // withNewLink links a part that the command has made, or frees the part of a refused command.
-func (w *rolloutWork) withNewLink(part handle, c *Command, a rollout.Answer) rollout.Answer {
+func (w *rolloutWork) withNewLink(part arena.Handle, c *Command, a rollout.Answer) rollout.Answer {
 	if w.link != 0 {
 		return a
 	}
 	if a.Status != protocol.StatusSuccess {
-		w.parts.release(part)
+		w.parts.Release(part)
 		return a
 	}
 	w.link = w.m.addLink(w.session, w.object, &Command{Number: c.Number, Time: c.Time}, true)
@@ -61,7 +63,7 @@ func (w *rolloutWork) join(c *Command, j rolloutkind.Instance) rollout.Answer {
 	if a.Status != protocol.StatusSuccess {
 		return a
 	}
-	i := &w.parts.at(part).instance
+	i := &w.parts.At(part).instance
 	before := i.LocationID()
 	a = w.staged.Join(w.at, i, j.Name, j.Location, string(j.Attributes))
 	if a.Holder != nil {
@@ -77,18 +79,18 @@ func (w *rolloutWork) join(c *Command, j rolloutkind.Instance) rollout.Answer {
 
 // sessionOf returns the session of a joined instance.
 func (w *rolloutWork) sessionOf(i *rollout.Instance) SessionID {
-	h := w.m.linkAfter(w.m.objects.at(w.object).links, OrderID(i.ID)-1)
-	return w.m.sessions.at(w.m.links.at(h).session).id
+	h := w.m.linkAfter(w.m.objects.At(w.object).links, OrderID(i.ID)-1)
+	return w.m.sessions.At(w.m.links.At(h).session).id
 }
 
 // list puts an instance into the tree of a location, unlist removes the instance.
-func (w *rolloutWork) list(part handle, location uint64) {
-	w.byLocation.insert(&w.staged.locationOf(location).parts, part, w.rollouts)
+func (w *rolloutWork) list(part arena.Handle, location uint64) {
+	w.byLocation.Insert(&w.staged.locationOf(location).parts, part, w.rollouts)
 }
 
-func (w *rolloutWork) unlist(part handle, location uint64) {
+func (w *rolloutWork) unlist(part arena.Handle, location uint64) {
 	if of := w.staged.locationOf(location); of != nil {
-		w.byLocation.remove(&of.parts, part)
+		w.byLocation.Remove(&of.parts, part)
 	}
 }
 
@@ -100,7 +102,7 @@ func (w *rolloutWork) source(c *Command, s rolloutkind.SourceRole) rollout.Answe
 	if a.Status != protocol.StatusSuccess {
 		return a
 	}
-	p := w.parts.at(part)
+	p := w.parts.At(part)
 	a = w.staged.AddSource(w.at, rollout.Source{ID: p.instance.ID, Name: s.Name})
 	if a.Status == protocol.StatusSuccess {
 		p.source = true
@@ -124,7 +126,7 @@ func (w *rolloutWork) leave(*Command) rollout.Answer {
 	location := i.LocationID()
 	a := w.staged.Leave(w.at, i)
 	if a.Status == protocol.StatusSuccess {
-		w.unlist(w.m.links.at(w.link).body, location)
+		w.unlist(w.m.links.At(w.link).body, location)
 		*i = rollout.Instance{ID: i.ID}
 		w.endPart()
 	}
@@ -136,7 +138,7 @@ func (w *rolloutWork) endPart() {
 	if w.part.source || w.part.joined() {
 		return
 	}
-	w.m.charge(w.m.objects.node(w.m.objects.at(w.object)), w.part.instance.Size()-w.charged)
+	w.m.charge(w.m.objects.node(w.m.objects.At(w.object)), w.part.instance.Size()-w.charged)
 	w.part = nil
 	w.m.removeLink(w.link)
 }
@@ -170,15 +172,15 @@ func (w *rolloutWork) ask(c *Command) rollout.Answer {
 }
 
 // releaseLink ends the part of an ended session.
-func (ro *rollouts) releaseLink(m *Machine, h handle) {
+func (ro *rollouts) releaseLink(m *Machine, h arena.Handle) {
 	if m.removedWithObject(h) {
 		return
 	}
-	object := m.links.at(h).object
-	w := ro.begin(m, object, m.links.at(h).session)
+	object := m.links.At(h).object
+	w := ro.begin(m, object, m.links.At(h).session)
 	m.preserveLink(h)
-	body := m.links.at(h).body
-	p := ro.parts.at(body)
+	body := m.links.At(h).body
+	p := ro.parts.At(body)
 	if p.source {
 		w.staged.RemoveSource(w.at, p.instance.ID)
 	}
@@ -191,17 +193,17 @@ func (ro *rollouts) releaseLink(m *Machine, h handle) {
 }
 
 // remove deletes a rollout, and notifies its sessions.
-func (ro *rollouts) remove(m *Machine, object handle) {
-	m.removeParts(object, func(m *Machine, link handle) { m.emitFor(EffectLost, link).Object = KindRollout })
+func (ro *rollouts) remove(m *Machine, object arena.Handle) {
+	m.removeParts(object, func(m *Machine, link arena.Handle) { m.emitFor(EffectLost, link).Object = KindRollout })
 }
 
 // resume is for kinds with pending work on objects that are not deleted.
-func (ro *rollouts) resume(*Machine, handle) {
-	assert(false, "a rollout is never pending but for its end")
+func (ro *rollouts) resume(*Machine, arena.Handle) {
+	assert.That(false, "a rollout is never pending but for its end")
 }
 
 // due does everything that time alone has made due.
-func (ro *rollouts) due(m *Machine, object handle) {
+func (ro *rollouts) due(m *Machine, object arena.Handle) {
 	w := ro.begin(m, object, 0)
 	w.staged.alarm = 0
 	w.staged.Due(w.at)

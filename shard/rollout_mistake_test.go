@@ -5,24 +5,25 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // eachRollout shows a mistake all rollouts of the machine.
-func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object handle, st *stagedRollout)) {
+func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *stagedRollout)) {
 	ro := r.m.rollouts()
-	for h := handle(1); h < r.m.objects.used; h++ {
-		if o := r.m.objects.at(h); o.node != 0 && !o.deleting {
-			fn(ro, h, ro.at(o.body))
+	for h := arena.Handle(1); h < r.m.objects.End(); h++ {
+		if o := r.m.objects.At(h); o.node != 0 && !o.deleting {
+			fn(ro, h, ro.At(o.body))
 		}
 	}
 }
 
 // eachPart shows a mistake the parts of a rollout.
-func (r *rolloutRun) eachPart(object handle, fn func(link handle, p *rolloutPart)) {
+func (r *rolloutRun) eachPart(object arena.Handle, fn func(link arena.Handle, p *rolloutPart)) {
 	links := &r.m.links
-	for h, next := links.byObject.first(r.m.objects.at(object).links), handle(0); h != 0; h = next {
-		next = links.byObject.next(h)
-		fn(h, r.m.rollouts().parts.at(links.at(h).body))
+	for h, next := links.byObject.First(r.m.objects.At(object).links), arena.Handle(0); h != 0; h = next {
+		next = links.byObject.Next(h)
+		fn(h, r.m.rollouts().parts.At(links.At(h).body))
 	}
 }
 
@@ -36,34 +37,34 @@ var rolloutMistakes = []struct {
 	make   func(r *rolloutRun)
 }{
 	{"the-rows-of-a-rollout-are-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, _ handle, st *stagedRollout) { st.whole.newest, st.whole.newestAt = 0, 0 })
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.whole.newest, st.whole.newestAt = 0, 0 })
 	}},
 	{"instances-are-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, _ handle, st *stagedRollout) {
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) {
 			for k := range st.tracks {
 				st.tracks[k].instances.newest, st.tracks[k].instances.newestAt = 0, 0
 			}
 		})
 	}},
 	{"the-head-is-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, _ handle, st *stagedRollout) { st.whole.head = 0 })
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.whole.head = 0 })
 	}},
 	{"a-new-target-is-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, _ handle, st *stagedRollout) {
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) {
 			for k := range st.tracks {
 				st.tracks[k].target.head = 0
 			}
 		})
 	}},
 	{"a-question-to-the-source-is-not-reported", 6, "followed to", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, _ handle, st *stagedRollout) { st.ticket.head = 0 })
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.ticket.head = 0 })
 	}},
 	{"an-instance-is-in-no-location", 1, "another way", "step", func(r *rolloutRun) {
-		r.eachRollout(func(ro *rollouts, object handle, st *stagedRollout) {
-			r.eachPart(object, func(h handle, p *rolloutPart) {
+		r.eachRollout(func(ro *rollouts, object arena.Handle, st *stagedRollout) {
+			r.eachPart(object, func(h arena.Handle, p *rolloutPart) {
 				of := st.locationOf(p.instance.LocationID())
 				if of != nil && of.parts != 0 && r.IntN(50) == 0 {
-					ro.byLocation.remove(&of.parts, r.m.links.at(h).body)
+					ro.byLocation.Remove(&of.parts, r.m.links.At(h).body)
 				}
 			})
 		})
@@ -74,8 +75,8 @@ var rolloutMistakes = []struct {
 		}
 	}},
 	{"the-link-of-a-source-is-lost", 1, "source", "restart", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, object handle, _ *stagedRollout) {
-			r.eachPart(object, func(h handle, p *rolloutPart) {
+		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) {
+			r.eachPart(object, func(h arena.Handle, p *rolloutPart) {
 				if p.source && !p.joined() {
 					r.m.removeLink(h)
 				}
@@ -83,15 +84,15 @@ var rolloutMistakes = []struct {
 		})
 	}},
 	{"a-source-is-none-after-a-restore", 1, "source", "restart", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, object handle, _ *stagedRollout) {
-			r.eachPart(object, func(_ handle, p *rolloutPart) { p.source = false })
+		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) {
+			r.eachPart(object, func(_ arena.Handle, p *rolloutPart) { p.source = false })
 		})
 	}},
 	{"a-restore-sets-no-alarm", 1, "wait, the first for", "restart", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, object handle, _ *stagedRollout) { r.m.setAlarm(object, 0) })
+		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) { r.m.setAlarm(object, 0) })
 	}},
 	{"an-alarm-is-set-too-late", 1, "wait, the first for", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, object handle, st *stagedRollout) {
+		r.eachRollout(func(_ *rollouts, object arena.Handle, st *stagedRollout) {
 			if due, waits := st.NextDue(); waits {
 				r.m.setAlarm(object, due+1)
 			}

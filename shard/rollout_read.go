@@ -39,10 +39,10 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o PartOptions, d *Rollo
 		return FoundNothing
 	}
 	ro := m.rollouts()
-	st := ro.at(m.objects.at(object).body)
+	st := ro.At(m.objects.At(object).body)
 	// What is due by the estimate, and has not been carried out, is still waited for.
 	d.Now = max(o.Now, m.clock.Now)
-	d.Phase, d.Revision = st.Phase(m.clock.Now), m.objects.at(object).revision
+	d.Phase, d.Revision = st.Phase(m.clock.Now), m.objects.At(object).revision
 	if o.Why {
 		d.Reasons = st.Why(m.clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
 			return ro.instances(st.locationOf(l.ID))
@@ -50,8 +50,8 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o PartOptions, d *Rollo
 		for k := range d.Reasons {
 			for j := range d.Reasons[k].Named {
 				la := &d.Reasons[k].Named[j]
-				link := m.links.at(m.linkAfter(m.objects.at(object).links, OrderID(la.ID)-1))
-				la.Session = uint64(m.sessions.at(link.session).id)
+				link := m.links.At(m.linkAfter(m.objects.At(object).links, OrderID(la.ID)-1))
+				la.Session = uint64(m.sessions.At(link.session).id)
 			}
 		}
 	}
@@ -101,8 +101,8 @@ func (st *stagedRollout) describeRest(o *PartOptions, d *RolloutDescription) boo
 // instances are the instances of a location, in the order of joining.
 func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
 	return func(yield func(*rollout.Instance) bool) {
-		for h := ro.byLocation.first(of.parts); h != 0; h = ro.byLocation.next(h) {
-			if !yield(&ro.parts.at(h).instance) {
+		for h := ro.byLocation.First(of.parts); h != 0; h = ro.byLocation.Next(h) {
+			if !yield(&ro.parts.At(h).instance) {
 				return
 			}
 		}
@@ -119,7 +119,7 @@ func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []
 		if o.kind != KindRollout {
 			return false
 		}
-		s := ro.at(o.body).Summary(m.clock.Now)
+		s := ro.At(o.body).Summary(m.clock.Now)
 		s.Name, s.Revision = m.objects.name(o), uint64(o.revision)
 		dst = append(dst, s)
 		return true
@@ -137,7 +137,7 @@ func (m *Machine) RehearseRollout(n NodeID, name string, estimate uint64) (r *ro
 	if now = max(estimate, m.clock.Now); object == 0 {
 		return nil, now
 	}
-	return m.rollouts().at(m.objects.at(object).body).Rehearse(now), now
+	return m.rollouts().At(m.objects.At(object).body).Rehearse(now), now
 }
 
 // RolloutVersion returns the label and the payload of a version of a rollout; callers must not change the payload. It
@@ -149,7 +149,7 @@ func (m *Machine) RolloutVersion(n NodeID, name []byte, seq uint64) (label strin
 	if object == 0 {
 		return "", nil, false
 	}
-	v := m.rollouts().at(m.objects.at(object).body).Version(seq)
+	v := m.rollouts().At(m.objects.At(object).body).Version(seq)
 	if v == nil {
 		return "", nil, false
 	}
@@ -171,14 +171,14 @@ func (m *Machine) Unchanged(c *Command, now uint64) (t rollout.Target, ok bool) 
 	if object == 0 || session == 0 {
 		return t, false
 	}
-	o, s := m.objects.at(object), m.sessions.at(session)
+	o, s := m.objects.At(object), m.sessions.At(session)
 	link := m.links.find(o, object, session)
 	if link == 0 || m.nodeOf(s) != m.objects.node(o) || m.nodeOf(s).dropping || c.Number <= s.applied {
 		return t, false
 	}
 	ro := m.rollouts()
-	p := ro.parts.at(m.links.at(link).body)
-	st := ro.at(o.body)
+	p := ro.parts.At(m.links.At(link).body)
+	st := ro.At(o.body)
 	now = max(now, m.clock.Now)
 	ask := c.Kind == CmdRolloutAsk
 	if max(s.applied, p.answered.Load()) < c.Acked || !st.ChangesNothing(now, &p.instance, &report, ask) {

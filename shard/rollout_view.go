@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -25,8 +26,8 @@ const (
 	instancesView = "instances/"
 )
 
-func (ro *rollouts) view(m *Machine, object handle, name string) (view, bool) {
-	st := ro.at(m.objects.at(object).body)
+func (ro *rollouts) view(m *Machine, object arena.Handle, name string) (view, bool) {
+	st := ro.At(m.objects.At(object).body)
 	switch name {
 	case "":
 		return view{track: &st.whole.track, number: showsWhole}, true
@@ -61,12 +62,12 @@ func (st *stagedRollout) shown(v view) (what uint32, l *rollout.Location, tracks
 	return what, l, tracks
 }
 
-func (ro *rollouts) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+func (ro *rollouts) describe(m *Machine, object arena.Handle, v view, o *DescribeOptions, d *Description) {
 	describeRows(ro, m, object, v, o, d)
 }
 
-func (ro *rollouts) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
-	st := ro.at(m.objects.at(object).body)
+func (ro *rollouts) changes(m *Machine, object arena.Handle, v view, since Revision, d *Delta) bool {
+	st := ro.At(m.objects.At(object).body)
 	head := st.whole.head
 	switch what, _, tracks := st.shown(v); what {
 	case showsTicket:
@@ -79,8 +80,8 @@ func (ro *rollouts) changes(m *Machine, object handle, v view, since Revision, d
 	return changeRows(ro, m, object, v, head, since, d)
 }
 
-func (ro *rollouts) appendHead(dst []byte, m *Machine, object handle, v view) []byte {
-	st := ro.at(m.objects.at(object).body)
+func (ro *rollouts) appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte {
+	st := ro.At(m.objects.At(object).body)
 	switch what, l, _ := st.shown(v); what {
 	case showsTicket:
 		r := st.TicketView()
@@ -96,8 +97,8 @@ func (ro *rollouts) appendHead(dst []byte, m *Machine, object handle, v view) []
 	}
 }
 
-func (ro *rollouts) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
-	st := ro.at(m.objects.at(object).body)
+func (ro *rollouts) appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) ([]byte, bool) {
+	st := ro.At(m.objects.At(object).body)
 	what, l, _ := st.shown(v)
 	id, of := row>>rollout.RowBits, row&(1<<rollout.RowBits-1)
 	switch {
@@ -120,28 +121,28 @@ func (ro *rollouts) appendRow(dst []byte, m *Machine, object handle, v view, row
 }
 
 // appendInstance appends the row of the instance with the order id of a link, if the instance is in the location.
-func (ro *rollouts) appendInstance(dst []byte, m *Machine, object handle, l *rollout.Location, id uint64) ([]byte,
+func (ro *rollouts) appendInstance(dst []byte, m *Machine, object arena.Handle, l *rollout.Location, id uint64) ([]byte,
 	bool) {
-	h := m.linkAfter(m.objects.at(object).links, OrderID(id)-1)
-	if h == 0 || uint64(m.links.at(h).order) != id {
+	h := m.linkAfter(m.objects.At(object).links, OrderID(id)-1)
+	if h == 0 || uint64(m.links.At(h).order) != id {
 		return dst, false
 	}
-	i := &ro.parts.at(m.links.at(h).body).instance
+	i := &ro.parts.At(m.links.At(h).body).instance
 	if i.LocationID() != l.ID {
 		return dst, false
 	}
-	r := i.View(uint64(m.sessions.at(m.links.at(h).session).id))
+	r := i.View(uint64(m.sessions.At(m.links.At(h).session).id))
 	return protocol.AppendRecord(dst, &r), true
 }
 
 // nextRow goes through the instances of a location in the order of their links, or through the locations and versions
 // of all in the order of their rows' numbers.
-func (ro *rollouts) nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool) {
-	st := ro.at(m.objects.at(object).body)
+func (ro *rollouts) nextRow(m *Machine, object arena.Handle, v view, after uint64) (row uint64, ok bool) {
+	st := ro.At(m.objects.At(object).body)
 	switch what, _, tracks := st.shown(v); what {
 	case showsInstances:
 		if h := ro.instanceAfter(tracks.parts, after); h != 0 {
-			return rollout.InstanceRow(ro.parts.at(h).instance.ID), true
+			return rollout.InstanceRow(ro.parts.At(h).instance.ID), true
 		}
 	case showsWhole:
 		return st.NextRow(after)
@@ -150,8 +151,8 @@ func (ro *rollouts) nextRow(m *Machine, object handle, v view, after uint64) (ro
 }
 
 // instanceAfter returns the first part of a location behind the number of a row.
-func (ro *rollouts) instanceAfter(root handle, after uint64) handle {
-	return ro.byLocation.search(root, func(h handle) bool {
-		return rollout.InstanceRow(ro.parts.at(h).instance.ID) > after
+func (ro *rollouts) instanceAfter(root arena.Handle, after uint64) arena.Handle {
+	return ro.byLocation.Search(root, func(h arena.Handle) bool {
+		return rollout.InstanceRow(ro.parts.At(h).instance.ID) > after
 	})
 }

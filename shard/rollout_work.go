@@ -2,6 +2,7 @@ package shard
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -10,13 +11,13 @@ import (
 type rolloutWork struct {
 	*rollouts
 	m       *Machine
-	object  handle
-	session handle // zero for a command without a session
+	object  arena.Handle
+	session arena.Handle // zero for a command without a session
 	staged  *stagedRollout
 	at      rollout.At
 
 	// The part of the session, for commands about the part: its link, and its size before the command.
-	link    handle
+	link    arena.Handle
 	part    *rolloutPart
 	charged int
 	fresh   int // bytes of a new link, besides texts
@@ -40,12 +41,12 @@ func (ro *rollouts) run(m *Machine, c *Command, t *target, does func(*rolloutWor
 
 // begin prepares a command on a rollout, and preserves the rollout's record first. Every begin must be ended by
 // finish.
-func (ro *rollouts) begin(m *Machine, object, session handle) *rolloutWork {
+func (ro *rollouts) begin(m *Machine, object, session arena.Handle) *rolloutWork {
 	m.touchObject(object)
 	w := &ro.work
 	w.out.Reset()
 	*w = rolloutWork{
-		rollouts: ro, m: m, object: object, session: session, staged: ro.at(m.objects.at(object).body), out: w.out,
+		rollouts: ro, m: m, object: object, session: session, staged: ro.At(m.objects.At(object).body), out: w.out,
 	}
 	w.at = ro.now(m)
 	w.at.Room = w
@@ -59,7 +60,7 @@ func (ro *rollouts) now(m *Machine) rollout.At {
 
 // MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.
 func (w *rolloutWork) MayGrow(bytes int) bool {
-	return w.m.mayGrow(w.m.objects.node(w.m.objects.at(w.object)), 0, bytes+w.fresh)
+	return w.m.mayGrow(w.m.objects.node(w.m.objects.At(w.object)), 0, bytes+w.fresh)
 }
 
 // answer answers the command, unless MayGrow has refused and answered already.
@@ -77,7 +78,7 @@ func (w *rolloutWork) answer(a rollout.Answer) {
 // finish reports what the command has changed: to the quotas, to the alarm, and to the readers of views.
 func (w *rolloutWork) finish(flags EffectFlags) {
 	m, st := w.m, w.staged
-	o := m.objects.at(w.object)
+	o := m.objects.At(w.object)
 	m.charge(m.objects.node(o), st.Size()-st.charged)
 	st.charged = st.Size()
 	if w.part != nil {

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // The file of a snapshot:
@@ -94,35 +97,35 @@ func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, do
 		return buf, late, false, true
 	}
 	sn.at, sn.cursor = p+1, 1
-	assert(sn.records[p] == sn.things[p], "a snapshot has a record of everything, and one only")
-	assert(sn.at < phases || sn.size == sn.header.bytes,
+	assert.That(sn.records[p] == sn.things[p], "a snapshot has a record of everything, and one only")
+	assert.That(sn.at < phases || sn.size == sn.header.bytes,
 		"what counts in quotas is what the records of a snapshot come to")
 	return buf, late, true, true
 }
 
 // appendRecord appends the record of a thing in its present form, and counts the record.
-func (sn *snapshot) appendRecord(dst []byte, p phase, h handle) []byte {
+func (sn *snapshot) appendRecord(dst []byte, p phase, h arena.Handle) []byte {
 	sn.count(p, h)
 	return sn.m.appendRecord(dst, p, h, sn.form)
 }
 
 // count counts the record of a thing in its present form.
-func (sn *snapshot) count(p phase, h handle) {
+func (sn *snapshot) count(p phase, h arena.Handle) {
 	sn.records[p]++
 	sn.size += uint64(sn.m.sizeOf(p, h))
 }
 
 // isOlder reports whether the place has a thing that has not changed since the epoch began.
-func (m *Machine) isOlder(p phase, h handle, epoch uint32) bool {
+func (m *Machine) isOlder(p phase, h arena.Handle, epoch uint32) bool {
 	switch p {
 	case phaseSessions:
-		s := m.sessions.at(h)
+		s := m.sessions.At(h)
 		return s.id != 0 && s.stamp < epoch
 	case phaseObjects:
-		o := m.objects.at(h)
+		o := m.objects.At(h)
 		return o.node != 0 && o.stamp < epoch
 	default:
-		l := m.links.at(h)
+		l := m.links.At(h)
 		return l.order != 0 && l.stamp < epoch
 	}
 }

@@ -1,12 +1,16 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+)
 
 // semaphore is the state of a semaphore beside the common part of all objects.
 type semaphore struct {
 	limit     uint64
 	taken     uint64 // the sum of the owners' counts
-	data      text
+	data      arena.Text
 	owners    uint32
 	ephemeral bool
 
@@ -16,8 +20,8 @@ type semaphore struct {
 
 // semaphores is the store and the rules of the kind.
 type semaphores struct {
-	slab[semaphore]
-	texts texts // their data
+	arena.Slab[semaphore]
+	texts arena.Texts // their data
 	plainLinks
 	smallThings
 }
@@ -36,20 +40,20 @@ func (s *semaphore) reportedLimit() uint64 {
 }
 
 // limitOf is the limit in the answer to an acquire of the object.
-func (sem *semaphores) limitOf(m *Machine, object handle) uint64 {
-	return sem.at(m.objects.at(object).body).reportedLimit()
+func (sem *semaphores) limitOf(m *Machine, object arena.Handle) uint64 {
+	return sem.At(m.objects.At(object).body).reportedLimit()
 }
 
 // addOwner counts an owner in.
 func (s *semaphore) addOwner(count uint64) {
-	assert(s.fits(count), "a semaphore gives out no more than its limit")
+	assert.That(s.fits(count), "a semaphore gives out no more than its limit")
 	s.taken += count
 	s.owners++
 }
 
 // removeOwner counts an owner out.
 func (s *semaphore) removeOwner(count uint64) {
-	assert(s.owners > 0 && s.taken >= count, "a semaphore gets back what it gave out")
+	assert.That(s.owners > 0 && s.taken >= count, "a semaphore gets back what it gave out")
 	s.taken -= count
 	s.owners--
 }
@@ -61,7 +65,7 @@ func runCreate(m *Machine, c *Command, t *target) {
 	sem := m.semaphores()
 	if t.object != 0 {
 		status := protocol.StatusAlreadyExists
-		if sem.at(m.objects.at(t.object).body).ephemeral {
+		if sem.At(m.objects.At(t.object).body).ephemeral {
 			status = protocol.StatusPreconditionFailed
 		}
 		m.answer(status)
@@ -70,8 +74,8 @@ func runCreate(m *Machine, c *Command, t *target) {
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+len(c.Data)) {
 		return
 	}
-	body := sem.alloc()
-	*sem.at(body) = semaphore{limit: c.Count, data: sem.texts.keep(c.Data)}
+	body := sem.Alloc()
+	*sem.At(body) = semaphore{limit: c.Count, data: sem.texts.Keep(c.Data)}
 	h := m.addObject(KindSemaphore, t, c.Node, c.Name, body)
 	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
 	m.changed(h, FlagCreated)
@@ -83,13 +87,13 @@ func runUpdate(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.at(t.object)
+	o := m.objects.At(t.object)
 	if c.Order != 0 {
-		h := handle(0)
+		h := arena.Handle(0)
 		if t.session != 0 {
 			h = m.links.find(o, t.object, t.session)
 		}
-		if h == 0 || !m.links.at(h).owner || m.links.at(h).order != c.Order {
+		if h == 0 || !m.links.At(h).owner || m.links.At(h).order != c.Order {
 			m.answer(protocol.StatusFenced)
 			return
 		}
@@ -98,18 +102,18 @@ func runUpdate(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	s := sem.at(o.body)
-	if sem.texts.is(s.data, c.Data) {
+	s := sem.At(o.body)
+	if sem.texts.Is(s.data, c.Data) {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
 		return
 	}
-	more, n := len(c.Data)-len(sem.texts.bytes(s.data)), m.objects.node(o)
+	more, n := len(c.Data)-len(sem.texts.Bytes(s.data)), m.objects.node(o)
 	if !m.mayGrow(n, 0, more) {
 		return
 	}
 	m.touchObject(t.object)
 	m.charge(n, more)
-	sem.texts.replace(&s.data, c.Data)
+	sem.texts.Replace(&s.data, c.Data)
 	s.dataRevision = m.lastRevision + 1
 	m.answer(protocol.StatusSuccess).Revision = s.dataRevision
 	m.changed(t.object, FlagData)
@@ -123,12 +127,12 @@ func runResize(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.at(t.object)
-	if sem.at(o.body).ephemeral || c.Revision != 0 && c.Revision != o.revision {
+	o := m.objects.At(t.object)
+	if sem.At(o.body).ephemeral || c.Revision != 0 && c.Revision != o.revision {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	s := sem.at(o.body)
+	s := sem.At(o.body)
 	if s.limit == c.Count {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
 		return
@@ -149,8 +153,8 @@ func runDelete(m *Machine, c *Command, t *target) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.at(t.object)
-	if sem.at(o.body).ephemeral || o.linkCount > 0 && c.Flags&FlagForce == 0 {
+	o := m.objects.At(t.object)
+	if sem.At(o.body).ephemeral || o.linkCount > 0 && c.Flags&FlagForce == 0 {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
@@ -160,16 +164,16 @@ func runDelete(m *Machine, c *Command, t *target) {
 
 // remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. If the links are too many for
 // the command, the semaphore counts as deleted all the same, and the rest of the links is pending.
-func (sem *semaphores) remove(m *Machine, object handle) {
-	o := m.objects.at(object)
+func (sem *semaphores) remove(m *Machine, object arena.Handle) {
+	o := m.objects.At(object)
 	for o.linkCount > 0 && m.left > 0 {
 		h := o.firstWaiter
 		if h != 0 {
 			m.abort(h, protocol.AbortDeleted)
 		} else {
-			h = m.links.byObject.first(o.links)
+			h = m.links.byObject.First(o.links)
 			m.reportLost(h)
-			sem.at(o.body).removeOwner(m.links.at(h).count)
+			sem.At(o.body).removeOwner(m.links.At(h).count)
 		}
 		m.removeLink(h)
 	}
@@ -180,10 +184,12 @@ func (sem *semaphores) remove(m *Machine, object handle) {
 }
 
 // bodySize is the length of the semaphore's data.
-func (sem *semaphores) bodySize(body handle) int { return len(sem.texts.bytes(sem.at(body).data)) }
+func (sem *semaphores) bodySize(body arena.Handle) int {
+	return len(sem.texts.Bytes(sem.At(body).data))
+}
 
 // free gives the store's place back.
-func (sem *semaphores) free(body handle) {
-	sem.texts.free(sem.at(body).data)
-	sem.slab.release(body)
+func (sem *semaphores) free(body arena.Handle) {
+	sem.texts.Free(sem.At(body).data)
+	sem.Slab.Release(body)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 func acquireForm(c *Command) bool {
@@ -19,21 +20,21 @@ func runAcquire(m *Machine, c *Command, t *target) {
 		sem.acquireNew(m, c, t, ephemeral)
 		return
 	}
-	o := m.objects.at(t.object)
-	s := sem.at(o.body)
+	o := m.objects.At(t.object)
+	s := sem.At(o.body)
 	if s.ephemeral != ephemeral {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
 	h := m.links.find(o, t.object, t.session)
 	switch {
-	case c.Count > s.limit && (h == 0 || !m.links.at(h).owner):
+	case c.Count > s.limit && (h == 0 || !m.links.At(h).owner):
 		m.answer(protocol.StatusBadRequest)
 	case h == 0:
 		sem.acquireJoin(m, c, t, o, s)
-	case c.Count > m.links.at(h).count:
+	case c.Count > m.links.At(h).count:
 		m.answer(protocol.StatusBadRequest)
-	case m.links.at(h).owner:
+	case m.links.At(h).owner:
 		sem.acquireAsOwner(m, c, t, s, h)
 	default:
 		sem.acquireAsWaiter(m, c, t, o, s, h)
@@ -53,8 +54,8 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+LinkBytes+len(c.Data)) {
 		return
 	}
-	body := sem.alloc()
-	s := sem.at(body)
+	body := sem.Alloc()
+	s := sem.At(body)
 	*s = semaphore{limit: Forever, ephemeral: true}
 	t.object = m.addObject(KindSemaphore, t, c.Node, c.Name, body)
 	sem.grantNew(m, c, t, s)
@@ -86,19 +87,19 @@ func (sem *semaphores) acquireJoin(m *Machine, c *Command, t *target, o *object,
 func (sem *semaphores) grantNew(m *Machine, c *Command, t *target, s *semaphore) {
 	h := m.addLink(t.session, t.object, c, true)
 	s.addOwner(c.Count)
-	m.recordRowChange(&m.objects.at(t.object).track, m.lastOrder)
+	m.recordRowChange(&m.objects.At(t.object).track, m.lastOrder)
 	m.answerAcquired(h, s.reportedLimit())
 }
 
 // acquireAsOwner lowers the count of an owner, or replaces its data.
-func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *semaphore, h handle) {
-	l := m.links.at(h)
+func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *semaphore, h arena.Handle) {
+	l := m.links.At(h)
 	if !m.mayGrow(t.node, 0, m.links.growth(l, c.Data)) {
 		return
 	}
 	m.touchLink(h)
 	l.number = c.Number
-	lowered, replaced := c.Count < l.count, !m.links.texts.is(l.data, c.Data)
+	lowered, replaced := c.Count < l.count, !m.links.texts.Is(l.data, c.Data)
 	m.setData(h, c.Data)
 	m.answerAcquired(h, s.reportedLimit())
 	if lowered {
@@ -107,14 +108,14 @@ func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *sema
 		sem.runQueue(m, t.object, 0)
 	}
 	if lowered || replaced {
-		m.recordRowChange(&m.objects.at(t.object).track, l.order)
+		m.recordRowChange(&m.objects.At(t.object).track, l.order)
 		m.changed(t.object, FlagOwners)
 	}
 }
 
 // acquireAsWaiter replaces the waiting acquire by a new acquire in the same place.
-func (sem *semaphores) acquireAsWaiter(m *Machine, c *Command, t *target, o *object, s *semaphore, h handle) {
-	l := m.links.at(h)
+func (sem *semaphores) acquireAsWaiter(m *Machine, c *Command, t *target, o *object, s *semaphore, h arena.Handle) {
+	l := m.links.At(h)
 	head := o.firstWaiter == h
 	isGranted := head && s.fits(c.Count)
 	if stays := isGranted || c.Timeout != 0; stays && !m.mayGrow(t.node, 0, m.links.growth(l, c.Data)) {
@@ -140,12 +141,12 @@ func (sem *semaphores) acquireAsWaiter(m *Machine, c *Command, t *target, o *obj
 
 // resumeAcquire answers a repeated acquire that is the session's latest acquire of the semaphore.
 func resumeAcquire(m *Machine, c *Command, t *target) bool {
-	h := m.links.find(m.objects.at(t.object), t.object, t.session)
+	h := m.links.find(m.objects.At(t.object), t.object, t.session)
 	if h == 0 {
 		return false
 	}
-	o := m.objects.at(t.object)
-	if l := m.links.at(h); l.number == c.Number && m.isAnotherAcquire(c, m.semaphores().at(o.body), l) {
+	o := m.objects.At(t.object)
+	if l := m.links.At(h); l.number == c.Number && m.isAnotherAcquire(c, m.semaphores().At(o.body), l) {
 		m.refuseAnother()
 		return true
 	}
@@ -153,9 +154,9 @@ func resumeAcquire(m *Machine, c *Command, t *target) bool {
 		return resumeDeleted(m, c, t, h)
 	}
 	switch {
-	case m.links.at(h).number != c.Number:
+	case m.links.At(h).number != c.Number:
 		return false
-	case m.links.at(h).owner:
+	case m.links.At(h).owner:
 		m.answerAcquired(h, m.semaphores().limitOf(m, t.object))
 	default:
 		m.answerQueued(h, m.semaphores().limitOf(m, t.object))
@@ -166,13 +167,13 @@ func resumeAcquire(m *Machine, c *Command, t *target) bool {
 // isAnotherAcquire reports whether an acquire came under the number of a different acquire, as far as the link with
 // the number shows.
 func (m *Machine) isAnotherAcquire(c *Command, s *semaphore, l *link) bool {
-	return l.count != c.Count || !m.links.texts.is(l.data, c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0)
+	return l.count != c.Count || !m.links.texts.Is(l.data, c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0)
 }
 
 // resumeDeleted is resumeAcquire for a deleted semaphore with a pending link: the ownership of the acquire is over.
-func resumeDeleted(m *Machine, c *Command, t *target, h handle) bool {
-	l := m.links.at(h)
-	a := m.sessions.answer(m.sessions.at(t.session), c.Number)
+func resumeDeleted(m *Machine, c *Command, t *target, h arena.Handle) bool {
+	l := m.links.At(h)
+	a := m.sessions.answer(m.sessions.At(t.session), c.Number)
 	if l.number != c.Number && (a == nil || a.flags&FlagAcquired == 0 || a.order != l.order) {
 		return false
 	}
@@ -192,8 +193,8 @@ func (m *Machine) WillQueue(c *Command) bool {
 	if h == 0 {
 		return false
 	}
-	o := m.objects.at(h)
-	s := m.semaphores().at(o.body)
+	o := m.objects.At(h)
+	s := m.semaphores().At(o.body)
 	if c.Count > s.limit || o.firstWaiter == 0 && s.fits(c.Count) {
 		return false
 	}

@@ -1,5 +1,7 @@
 package shard
 
+import "github.com/signalbox/signalbox/shard/internal/arena"
+
 // KindSemaphore is the kind of semaphores.
 const KindSemaphore ObjectKind = 1
 
@@ -30,7 +32,7 @@ const (
 func init() {
 	addKind(KindSemaphore, kindRow{
 		name:     "semaphore",
-		newStore: func() kind { return &semaphores{texts: newTexts()} },
+		newStore: func() kind { return &semaphores{texts: arena.NewTexts()} },
 	}, []kindCommand{
 		{
 			kind: CmdSemaphoreCreate, name: "semaphore-create",

@@ -2,6 +2,8 @@ package shard
 
 import (
 	"encoding/binary"
+
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // This file has the forms of a semaphore outside of the machine's memory: the form for readers, the form in State,
@@ -21,9 +23,9 @@ type SemaphoreView struct {
 
 // shown is the whole view without the name. had is data that the reader has already.
 func (sem *semaphores) shown(o *object, had string) SemaphoreView {
-	s := sem.at(o.body)
+	s := sem.At(o.body)
 	return SemaphoreView{
-		Data: sem.texts.again(s.data, had), Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
+		Data: sem.texts.Again(s.data, had), Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
 		Revision: o.revision, Owners: int(s.owners), Waiters: int(o.linkCount) - int(s.owners),
 	}
 }
@@ -39,31 +41,31 @@ type SemaphoreState struct {
 	Links     []LinkState // by order id: the owners, then the waiters
 }
 
-func (sem *semaphores) state(m *Machine, object handle, s *State) {
-	o := m.objects.at(object)
-	body := sem.at(o.body)
+func (sem *semaphores) state(m *Machine, object arena.Handle, s *State) {
+	o := m.objects.At(object)
+	body := sem.At(o.body)
 	out := SemaphoreState{
-		Node: m.objects.node(o).id, Name: m.objects.name(o), Data: sem.texts.string(body.data), Limit: body.limit,
+		Node: m.objects.node(o).id, Name: m.objects.name(o), Data: sem.texts.String(body.data), Limit: body.limit,
 		Ephemeral: body.ephemeral, Revision: o.revision,
 	}
-	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
-		out.Links = append(out.Links, m.linkState(m.links.at(h)))
+	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
+		out.Links = append(out.Links, m.linkState(m.links.At(h)))
 	}
 	s.Semaphores = append(s.Semaphores, out)
 }
 
-func (sem *semaphores) save(dst []byte, body handle) []byte {
-	s := sem.at(body)
+func (sem *semaphores) save(dst []byte, body arena.Handle) []byte {
+	s := sem.At(body)
 	ephemeral := byte(0)
 	if s.ephemeral {
 		ephemeral = 1
 	}
 	dst = append(dst, ephemeral)
 	dst = binary.AppendUvarint(dst, s.limit)
-	return appendBytes(dst, sem.texts.bytes(s.data))
+	return appendBytes(dst, sem.texts.Bytes(s.data))
 }
 
-func (sem *semaphores) load(src []byte) (handle, bool) {
+func (sem *semaphores) load(src []byte) (arena.Handle, bool) {
 	r := reader{data: src}
 	ephemeral := r.byte() == 1
 	limit := r.uvarint()
@@ -71,23 +73,23 @@ func (sem *semaphores) load(src []byte) (handle, bool) {
 	if r.bad != "" || len(r.data) > 0 || limit == 0 || len(data) > MaxData {
 		return 0, false
 	}
-	h := sem.alloc()
-	*sem.at(h) = semaphore{limit: limit, data: sem.texts.keep(data), ephemeral: ephemeral}
+	h := sem.Alloc()
+	*sem.At(h) = semaphore{limit: limit, data: sem.texts.Keep(data), ephemeral: ephemeral}
 	return h, true
 }
 
 // renew keeps all of a persistent semaphore.
-func (sem *semaphores) renew(body handle, _ *renewal) ([]byte, bool) {
-	return sem.save(nil, body), !sem.at(body).ephemeral
+func (sem *semaphores) renew(body arena.Handle, _ *renewal) ([]byte, bool) {
+	return sem.save(nil, body), !sem.At(body).ephemeral
 }
 
 // linked counts the owners in and checks their counts. The limit may have been lowered since, so that owners, and
 // waiters behind the first, may have more than the limit.
-func (sem *semaphores) linked(m *Machine, object handle) error {
-	o := m.objects.at(object)
-	s := sem.at(o.body)
-	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
-		l := m.links.at(h)
+func (sem *semaphores) linked(m *Machine, object arena.Handle) error {
+	o := m.objects.At(object)
+	s := sem.At(o.body)
+	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
+		l := m.links.At(h)
 		switch {
 		case l.count == 0 || h == o.firstWaiter && !o.pending && l.count > s.limit:
 			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
@@ -105,7 +107,7 @@ func (sem *semaphores) linked(m *Machine, object handle) error {
 	if s.ephemeral && s.owners == 0 {
 		return badSnapshot("the ephemeral semaphore %q has no owner", m.objects.name(o))
 	}
-	if o.firstWaiter != 0 && s.fits(m.links.at(o.firstWaiter).count) {
+	if o.firstWaiter != 0 && s.fits(m.links.At(o.firstWaiter).count) {
 		return badSnapshot("semaphore %q: the first waiter fits and waits", m.objects.name(o))
 	}
 	return nil

@@ -1,8 +1,10 @@
 package shard
 
+import "github.com/signalbox/signalbox/shard/internal/arena"
+
 // view: a semaphore is watched as a whole.
-func (sem *semaphores) view(m *Machine, object handle, name string) (view, bool) {
-	return view{track: &m.objects.at(object).track}, name == ""
+func (sem *semaphores) view(m *Machine, object arena.Handle, name string) (view, bool) {
+	return view{track: &m.objects.At(object).track}, name == ""
 }
 
 func (sem *semaphores) role(l *link) string {
@@ -13,14 +15,14 @@ func (sem *semaphores) role(l *link) string {
 }
 
 // describe fills in the view of a semaphore, and its links in the place of rows.
-func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOptions, d *Description) {
-	ob := m.objects.at(object)
+func (sem *semaphores) describe(m *Machine, object arena.Handle, _ view, o *DescribeOptions, d *Description) {
+	ob := m.objects.At(object)
 	name := d.Name
 	d.SemaphoreView = sem.shown(ob, d.had)
 	d.Name = name
 	limit := pageLimit(o.Limit)
-	for l := m.firstListed(ob, o); l != 0; l = m.links.byObject.next(l) {
-		v := m.links.at(l)
+	for l := m.firstListed(ob, o); l != 0; l = m.links.byObject.Next(l) {
+		v := m.links.At(l)
 		if !v.owner && !o.Waiters {
 			break
 		}
@@ -37,20 +39,20 @@ func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOp
 }
 
 // changes finds the present owners among the changed order ids. All other ids are gone.
-func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision, d *Delta) bool {
-	o := m.objects.at(object)
+func (sem *semaphores) changes(m *Machine, object arena.Handle, _ view, since Revision, d *Delta) bool {
+	o := m.objects.At(object)
 	gone := d.Gone[:0]
 	for _, order := range d.Gone {
-		if l := m.linkAfter(o.links, order-1); l != 0 && m.links.at(l).order == order {
-			d.Joined = append(d.Joined, m.viewLink(m.links.at(l), ""))
+		if l := m.linkAfter(o.links, order-1); l != 0 && m.links.At(l).order == order {
+			d.Joined = append(d.Joined, m.viewLink(m.links.At(l), ""))
 		} else {
 			gone = append(gone, order)
 		}
 	}
 	d.Gone = gone
-	s := sem.at(o.body)
+	s := sem.At(o.body)
 	if s.dataRevision > since {
-		d.DataChanged, d.Data = true, sem.texts.string(s.data)
+		d.DataChanged, d.Data = true, sem.texts.String(s.data)
 	}
 	if s.limitRevision > since {
 		d.Limit = s.limit
@@ -59,13 +61,13 @@ func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision
 }
 
 // firstListed returns the first link of the page, or zero.
-func (m *Machine) firstListed(o *object, opts *DescribeOptions) handle {
+func (m *Machine) firstListed(o *object, opts *DescribeOptions) arena.Handle {
 	switch {
 	case !opts.Owners && !opts.Waiters:
 		return 0
 	case !opts.Owners:
 		w := o.firstWaiter
-		if w == 0 || m.links.at(w).order > opts.After {
+		if w == 0 || m.links.At(w).order > opts.After {
 			return w
 		}
 	}
@@ -105,22 +107,22 @@ type Queue struct {
 func (m *Machine) WalkQueues(at Cursor, fn func(Queue)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := max(handle(at), 1)
-	for end := min(h+MaxPage, m.objects.used); h < end; h++ {
-		o := m.objects.at(h)
+	h := max(arena.Handle(at), 1)
+	for end := min(h+MaxPage, m.objects.End()); h < end; h++ {
+		o := m.objects.At(h)
 		if o.node == 0 || o.kind != KindSemaphore || o.firstWaiter == 0 || o.deleting {
 			continue
 		}
-		s, first := m.semaphores().at(o.body), m.links.at(o.firstWaiter)
+		s, first := m.semaphores().At(o.body), m.links.At(o.firstWaiter)
 		q := Queue{
 			Node: m.objects.node(o).id, Name: m.objects.name(o),
 			Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
-			First: m.sessions.at(first.session).id,
+			First: m.sessions.At(first.session).id,
 		}
-		if l := m.links.at(m.linkAfter(o.links, 0)); l.owner {
-			q.Owner = m.sessions.at(l.session).id
+		if l := m.links.At(m.linkAfter(o.links, 0)); l.owner {
+			q.Owner = m.sessions.At(l.session).id
 		}
 		fn(q)
 	}
-	return Cursor(h), h >= m.objects.used
+	return Cursor(h), h >= m.objects.End()
 }

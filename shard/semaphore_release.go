@@ -1,23 +1,27 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+)
 
 // runRelease ends the session's ownership, or takes the session out of the queue.
 func runRelease(m *Machine, c *Command, t *target) {
 	sem := m.semaphores()
-	h := handle(0)
+	h := arena.Handle(0)
 	if t.object != 0 {
-		h = m.links.find(m.objects.at(t.object), t.object, t.session)
+		h = m.links.find(m.objects.At(t.object), t.object, t.session)
 	}
 	switch {
-	case c.Order != 0 && (h == 0 || m.links.at(h).order != c.Order):
+	case c.Order != 0 && (h == 0 || m.links.At(h).order != c.Order):
 		m.answer(protocol.StatusFenced)
 		return
 	case h == 0:
 		m.answer(protocol.StatusSuccess)
 		return
 	}
-	if m.links.at(h).owner {
+	if m.links.At(h).owner {
 		m.endAnswers(h, protocol.AbortReleased)
 	} else {
 		m.abort(h, protocol.AbortReleased)
@@ -27,23 +31,23 @@ func runRelease(m *Machine, c *Command, t *target) {
 }
 
 // releaseLink removes the link, grants its place to waiters, and notifies the watchers.
-func (sem *semaphores) releaseLink(m *Machine, h handle) {
-	l := m.links.at(h)
+func (sem *semaphores) releaseLink(m *Machine, h arena.Handle) {
+	l := m.links.At(h)
 	object := l.object
-	o := m.objects.at(object)
+	o := m.objects.At(object)
 	wasOwner, wasHead := l.owner, o.firstWaiter == h
-	s := sem.at(o.body)
+	s := sem.At(o.body)
 	if wasOwner {
 		s.removeOwner(l.count)
-		m.recordRowChange(&m.objects.at(object).track, l.order)
+		m.recordRowChange(&m.objects.At(object).track, l.order)
 	}
 	m.removeLink(h)
 	sem.afterRemoval(m, object, wasOwner, wasHead)
 }
 
 // afterRemoval does the consequences of a removed link.
-func (sem *semaphores) afterRemoval(m *Machine, object handle, wasOwner, wasHead bool) {
-	o := m.objects.at(object)
+func (sem *semaphores) afterRemoval(m *Machine, object arena.Handle, wasOwner, wasHead bool) {
+	o := m.objects.At(object)
 	if o.deleting {
 		if o.linkCount == 0 {
 			m.removeObject(object)
@@ -52,7 +56,7 @@ func (sem *semaphores) afterRemoval(m *Machine, object handle, wasOwner, wasHead
 	}
 	granted := (wasOwner || wasHead) && sem.runQueue(m, object, 0)
 	switch {
-	case sem.at(o.body).ephemeral && o.linkCount == 0:
+	case sem.At(o.body).ephemeral && o.linkCount == 0:
 		m.changed(object, FlagData|FlagOwners|FlagDeleted)
 		m.removeObject(object)
 	case wasOwner || granted:
@@ -61,25 +65,25 @@ func (sem *semaphores) afterRemoval(m *Machine, object handle, wasOwner, wasHead
 }
 
 // resume goes on with the queue run of a command.
-func (sem *semaphores) resume(m *Machine, object handle) {
+func (sem *semaphores) resume(m *Machine, object arena.Handle) {
 	if sem.runQueue(m, object, 0) {
 		m.changed(object, FlagOwners)
 	}
 }
 
 // due is for kinds with alarms.
-func (sem *semaphores) due(*Machine, handle) { assert(false, "a semaphore has no alarm") }
+func (sem *semaphores) due(*Machine, arena.Handle) { assert.That(false, "a semaphore has no alarm") }
 
 // runQueue grants to the head of the queue while the head fits, and reports whether it granted at all. Grants beyond
 // the work of the command are pending. The grant of the link own is the current command's answer; all other waiters
 // get Granted. If the limit was lowered below the count of the head, the head is aborted, so that it does not stand
 // in the way of the waiters behind it.
-func (sem *semaphores) runQueue(m *Machine, object, own handle) bool {
-	o := m.objects.at(object)
-	s := sem.at(o.body)
+func (sem *semaphores) runQueue(m *Machine, object, own arena.Handle) bool {
+	o := m.objects.At(object)
+	s := sem.At(o.body)
 	granted := false
 	for h := o.firstWaiter; h != 0; h = o.firstWaiter {
-		l := m.links.at(h)
+		l := m.links.At(h)
 		if l.count <= s.limit && !s.fits(l.count) {
 			break
 		}
@@ -97,8 +101,8 @@ func (sem *semaphores) runQueue(m *Machine, object, own handle) bool {
 		l.owner, l.since = true, m.wall
 		m.countWaiter(l.session, -1)
 		s.addOwner(l.count)
-		o.firstWaiter = m.links.byObject.next(h)
-		m.recordRowChange(&m.objects.at(object).track, l.order)
+		o.firstWaiter = m.links.byObject.Next(h)
+		m.recordRowChange(&m.objects.At(object).track, l.order)
 		granted = true
 		if h == own {
 			m.answerAcquired(h, s.reportedLimit())

@@ -1,6 +1,9 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+)
 
 // timeOut takes the waiters of a list out of their queues.
 func (sem *semaphores) timeOut(m *Machine, c *Command) {
@@ -20,17 +23,17 @@ func (sem *semaphores) timeOutOne(m *Machine, w *WaiterRef) {
 	if object == 0 || session == 0 {
 		return
 	}
-	h := m.links.find(m.objects.at(object), object, session)
+	h := m.links.find(m.objects.At(object), object, session)
 	if h == 0 {
 		return
 	}
-	l := m.links.at(h)
+	l := m.links.At(h)
 	if l.owner || l.order != w.Order || l.number != w.Number {
 		return
 	}
 	m.emitFor(EffectTimedOut, h)
 	m.recordOutcome(session, l.number, answer{})
-	wasHead := m.objects.at(object).firstWaiter == h
+	wasHead := m.objects.At(object).firstWaiter == h
 	m.removeLink(h)
 	sem.afterRemoval(m, object, false, wasHead)
 }
@@ -46,25 +49,25 @@ type Waiter struct {
 func (m *Machine) WalkWaiters(at Cursor, fn func(Waiter)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := max(handle(at), 1)
-	for end := min(h+MaxPage, m.links.used); h < end; h++ {
-		l := m.links.at(h)
+	h := max(arena.Handle(at), 1)
+	for end := min(h+MaxPage, m.links.End()); h < end; h++ {
+		l := m.links.At(h)
 		if l.order == 0 || l.owner || l.timeout == waitForever {
 			continue
 		}
-		o := m.objects.at(l.object)
-		if o.kind != KindSemaphore || o.deleting || m.sessions.at(l.session).ending {
+		o := m.objects.At(l.object)
+		if o.kind != KindSemaphore || o.deleting || m.sessions.At(l.session).ending {
 			continue
 		}
 		fn(Waiter{
 			WaiterRef: WaiterRef{
-				Node: m.objects.node(o).id, Name: []byte(m.objects.name(o)), Session: m.sessions.at(l.session).id,
+				Node: m.objects.node(o).id, Name: []byte(m.objects.name(o)), Session: m.sessions.At(l.session).id,
 				Order: l.order, Number: l.number,
 			},
 			Timeout: l.timeout.millis(),
 		})
 	}
-	return Cursor(h), h >= m.links.used
+	return Cursor(h), h >= m.links.End()
 }
 
 // WaitersOf appends the waiting acquires of a session behind an order id, in order of order id. It looks at MaxPage
@@ -78,14 +81,14 @@ func (m *Machine) WaitersOf(id SessionID, after OrderID, dst []WaiterRef) (_ []W
 	}
 	h := m.linkBehind(session, after)
 	for looked := 0; h != 0 && looked < MaxPage; looked++ {
-		l := m.links.at(h)
-		if o := m.objects.at(l.object); o.kind == KindSemaphore && !l.owner && !o.deleting {
+		l := m.links.At(h)
+		if o := m.objects.At(l.object); o.kind == KindSemaphore && !l.owner && !o.deleting {
 			dst = append(dst, WaiterRef{
 				Node: m.objects.node(o).id, Name: []byte(m.objects.name(o)), Session: id,
 				Order: l.order, Number: l.number,
 			})
 		}
-		after, h = l.order, m.links.bySession.next(h)
+		after, h = l.order, m.links.bySession.Next(h)
 	}
 	return dst, after, h != 0
 }

@@ -4,25 +4,27 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
 // session is a client's lease in one node. The home shard has the whole session; a shard with the session as a guest
 // has only the links and the answers of the shard itself.
 type session struct {
 	id          SessionID
-	node        handle      // see Machine.nodeOf
-	description text        // of the store of sessions
-	client      clientTexts // as the client said in its last command
-	created     uint64      // wall clock, milliseconds; for people
-	applied     uint64      // highest number applied
-	acked       uint64      // the session has seen the answers up to here
-	numberSpace uint64      // the latest space of numbers, 0 for none; at home only
-	losses      uint64      // how many semaphores were deleted under the session; for guests only
-	answers     handle      // in the slab of kept answers; zero without answers
-	bodies      handle      // of the answers; zero if no answer has a body
-	timeout     uint32      // milliseconds
-	links       handle      // root of its links by order id
-	lastLink    handle
+	node        arena.Handle // see Machine.nodeOf
+	description arena.Text   // of the store of sessions
+	client      clientTexts  // as the client said in its last command
+	created     uint64       // wall clock, milliseconds; for people
+	applied     uint64       // highest number applied
+	acked       uint64       // the session has seen the answers up to here
+	numberSpace uint64       // the latest space of numbers, 0 for none; at home only
+	losses      uint64       // how many semaphores were deleted under the session; for guests only
+	answers     arena.Handle // in the slab of kept answers; zero without answers
+	bodies      arena.Handle // of the answers; zero if no answer has a body
+	timeout     uint32       // milliseconds
+	links       arena.Handle // root of its links by order id
+	lastLink    arena.Handle
 	linkCount   uint32
 	waits       uint32 // how many of the links do not own
 	stamp       uint32
@@ -34,85 +36,80 @@ type session struct {
 
 // sessionStore finds sessions by id and by node.
 type sessionStore struct {
-	slab[session]
-	slots []table
-	byID  forest
-	texts texts
-	kept  slab[[]answer]
+	arena.Slab[session]
+	slots []arena.Table
+	byID  arena.Forest
+	texts arena.Texts
+	kept  arena.Slab[[]answer]
 }
 
 // clientTexts are the address, the name and the version of a client, without pointers.
-type clientTexts [3]text
+type clientTexts [3]arena.Text
 
 func newSessionStore() sessionStore {
-	return sessionStore{slots: make([]table, Slots), texts: newTexts()}
+	return sessionStore{slots: make([]arena.Table, Slots), texts: arena.NewTexts()}
 }
 
 // nodeOf returns the node of a session.
-func (m *Machine) nodeOf(s *session) *node { return *m.objects.nodes.at(s.node) }
+func (m *Machine) nodeOf(s *session) *node { return *m.objects.nodes.At(s.node) }
 
 // note keeps address, name and version of a session's client.
 func (st *sessionStore) note(s *session, c *ClientRef) {
 	for i, b := range [...][]byte{c.Address, c.Name, c.Version} {
-		st.texts.replace(&s.client[i], b)
+		st.texts.Replace(&s.client[i], b)
 	}
 }
 
 // clientOf returns the client of a session, for use while the machine's lock is held.
 func (st *sessionStore) clientOf(s *session) ClientRef {
 	return ClientRef{
-		Address: st.texts.bytes(s.client[0]), Name: st.texts.bytes(s.client[1]), Version: st.texts.bytes(s.client[2]),
+		Address: st.texts.Bytes(s.client[0]), Name: st.texts.Bytes(s.client[1]), Version: st.texts.Bytes(s.client[2]),
 	}
 }
 
-func sessionHash(id SessionID) uint32 { return uint32(mix(uint64(id)) >> 32) }
+func sessionHash(id SessionID) uint32 { return uint32(arena.Mix(uint64(id)) >> 32) }
 
 // find returns the session, or zero for an unknown session.
-func (st *sessionStore) find(id SessionID) handle {
-	t := &st.slots[id>>counterBits]
-	if t.count == 0 {
-		return 0
+func (st *sessionStore) find(id SessionID) arena.Handle {
+	t, hash := &st.slots[id.Slot()], sessionHash(id)
+	h, at := t.First(hash)
+	for h != 0 && st.At(h).id != id {
+		h, at = t.Next(hash, at)
 	}
-	hash := sessionHash(id)
-	for i := int(hash) & (len(t.entries) - 1); t.entries[i] != 0; i = t.follow(i) {
-		if uint32(t.entries[i]>>32) == hash && st.at(handle(t.entries[i])).id == id {
-			return handle(t.entries[i])
-		}
-	}
-	return 0
+	return h
 }
 
 // alive returns the session, or zero for a session that is unknown or has ended.
-func (st *sessionStore) alive(id SessionID) handle {
-	if h := st.find(id); h != 0 && !st.at(h).ending {
+func (st *sessionStore) alive(id SessionID) arena.Handle {
+	if h := st.find(id); h != 0 && !st.At(h).ending {
 		return h
 	}
 	return 0
 }
 
-// before orders the sessions of a node by id.
-func (st *sessionStore) before(a, b handle) bool { return st.at(a).id < st.at(b).id }
+// Before orders the sessions of a node by id.
+func (st *sessionStore) Before(a, b arena.Handle) bool { return st.At(a).id < st.At(b).id }
 
 // addSession puts a session on record.
-func (m *Machine) addSession(id SessionID, n *node) handle {
-	h := m.sessions.alloc()
-	s := m.sessions.at(h)
+func (m *Machine) addSession(id SessionID, n *node) arena.Handle {
+	h := m.sessions.Alloc()
+	s := m.sessions.At(h)
 	s.id, s.node, s.stamp = id, n.handle, m.epoch
 	if s.home = m.slots.Has(id.Slot()); !s.home {
 		m.guests++
 	}
-	m.sessions.slots[id.Slot()].insert(sessionHash(id), h)
-	m.sessions.byID.insert(&n.ids, h, &m.sessions)
+	m.sessions.slots[id.Slot()].Insert(sessionHash(id), h)
+	m.sessions.byID.Insert(&n.ids, h, &m.sessions)
 	n.sessions++
 	m.charge(n, SessionBytes)
 	return h
 }
 
 // dropSession takes a session without links off the record.
-func (m *Machine) dropSession(h handle) {
+func (m *Machine) dropSession(h arena.Handle) {
 	m.touchSession(h)
-	s := m.sessions.at(h)
-	assert(s.linkCount == 0, "a session goes with its links")
+	s := m.sessions.At(h)
+	assert.That(s.linkCount == 0, "a session goes with its links")
 	if !s.home {
 		m.guests--
 	}
@@ -123,19 +120,19 @@ func (m *Machine) dropSession(h handle) {
 	n := m.nodeOf(s)
 	m.charge(n, -m.sessionSize(s))
 	m.dropBodies(s)
-	m.sessions.texts.free(s.description)
+	m.sessions.texts.Free(s.description)
 	m.sessions.note(s, &ClientRef{})
 	m.sessions.setAnswers(s, nil)
-	m.sessions.slots[s.id.Slot()].remove(sessionHash(s.id), h)
-	m.sessions.byID.remove(&n.ids, h)
-	m.sessions.release(h)
+	m.sessions.slots[s.id.Slot()].Remove(sessionHash(s.id), h)
+	m.sessions.byID.Remove(&n.ids, h)
+	m.sessions.Release(h)
 	n.sessions--
 	m.forgetIfEmpty(n)
 }
 
 // endSession ends a session, for every client and every shard.
-func (m *Machine) endSession(h handle, reason protocol.EndReason) {
-	s := m.sessions.at(h)
+func (m *Machine) endSession(h arena.Handle, reason protocol.EndReason) {
+	s := m.sessions.At(h)
 	e := m.emit(EffectSessionEnded)
 	e.Session, e.Node, e.End = s.id, m.nodeOf(s).id, reason
 	m.releaseLinks(h)
@@ -143,16 +140,16 @@ func (m *Machine) endSession(h handle, reason protocol.EndReason) {
 
 // releaseLinks releases the links of an ended session in this shard, in order of order id, and forgets the session
 // after the last link.
-func (m *Machine) releaseLinks(h handle) {
-	s := m.sessions.at(h)
+func (m *Machine) releaseLinks(h arena.Handle) {
+	s := m.sessions.At(h)
 	for s.linkCount > 0 {
 		if m.left <= 0 {
 			m.deferSession(h)
 			return
 		}
-		link := m.links.bySession.first(s.links)
-		object := m.links.at(link).object
-		m.kinds[m.objects.at(object).kind].releaseLink(m, link)
+		link := m.links.bySession.First(s.links)
+		object := m.links.At(link).object
+		m.kinds[m.objects.At(object).kind].releaseLink(m, link)
 	}
 	m.dropSession(h)
 }
@@ -183,7 +180,7 @@ func (m *Machine) sessionCreate(c *Command) {
 	}
 	m.lastSession++
 	id := NewSessionID(c.Slot, m.lastSession)
-	s := m.sessions.at(m.addSession(id, m.nodeFor(c.Node)))
+	s := m.sessions.At(m.addSession(id, m.nodeFor(c.Node)))
 	m.sessions.describe(s, c)
 	s.keyLen = uint8(copy(s.key[:], c.Key))
 	s.created = c.Time
@@ -194,7 +191,7 @@ func (m *Machine) sessionCreate(c *Command) {
 // describe records the description by the session's client.
 func (st *sessionStore) describe(s *session, c *Command) {
 	s.timeout = uint32(c.Timeout)
-	st.texts.replace(&s.description, c.Data)
+	st.texts.Replace(&s.description, c.Data)
 	if !c.Client.isZero() {
 		st.note(s, &c.Client)
 	}
@@ -209,8 +206,8 @@ func (m *Machine) sessionUpdate(c *Command) {
 	if h == 0 {
 		return
 	}
-	s := m.sessions.at(h)
-	if !m.mayGrow(m.nodeOf(s), 0, len(c.Data)-len(m.sessions.texts.bytes(s.description))) {
+	s := m.sessions.At(h)
+	if !m.mayGrow(m.nodeOf(s), 0, len(c.Data)-len(m.sessions.texts.Bytes(s.description))) {
 		return
 	}
 	m.touchSession(h)

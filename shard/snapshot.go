@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // A snapshot is fixed by writing down counters and the sizes of the three slabs: nothing is copied. During a Save the
@@ -34,9 +35,9 @@ type snapshot struct {
 	form   recordForm
 	epoch  uint32
 
-	at     phase  // the present part of Save
-	cursor handle // Save has done all places before the cursor
-	ends   [phases]handle
+	at     phase        // the present part of Save
+	cursor arena.Handle // Save has done all places before the cursor
+	ends   [phases]arena.Handle
 	aside  [phases][]byte         // records of things that changed before Save came to them
 	frozen [phases][]frozenRecord // records set aside with a frozen body, which Save encodes without the lock
 	over   bool                   // the machine's content was replaced: nothing is left to save
@@ -81,8 +82,8 @@ func (m *Machine) fix(form recordForm) *snapshot {
 			lastSession: m.lastSession, clock: m.clock, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
 			limits: m.quota.set, limited: slices.Clone(m.limited), bytes: m.bytes, group: m.group,
 		},
-		ends:   [phases]handle{m.sessions.used, m.objects.used, m.links.used},
-		things: [phases]int{m.sessions.size(), m.objects.size(), m.links.size()},
+		ends:   [phases]arena.Handle{m.sessions.End(), m.objects.End(), m.links.End()},
+		things: [phases]int{m.sessions.Size(), m.objects.Size(), m.links.Size()},
 	}
 	m.snapshots = append(m.snapshots, sn)
 	return sn
@@ -102,35 +103,35 @@ func (sn *snapshot) Discard() {
 // touchSession, touchObject and touchLink must be called before a change to any recorded field of the session, object
 // or link, and before a removal.
 
-func (m *Machine) touchSession(h handle) {
-	if s := m.sessions.at(h); s.stamp != m.epoch {
+func (m *Machine) touchSession(h arena.Handle) {
+	if s := m.sessions.At(h); s.stamp != m.epoch {
 		m.preserve(phaseSessions, h, s.stamp)
 		s.stamp = m.epoch
 	}
 }
 
-func (m *Machine) touchObject(h handle) {
-	if o := m.objects.at(h); o.stamp != m.epoch {
+func (m *Machine) touchObject(h arena.Handle) {
+	if o := m.objects.At(h); o.stamp != m.epoch {
 		m.preserve(phaseObjects, h, o.stamp)
 		o.stamp = m.epoch
 	}
 }
 
-func (m *Machine) touchLink(h handle) {
+func (m *Machine) touchLink(h arena.Handle) {
 	m.touched++
 	m.preserveLink(h)
 }
 
 // preserveLink is for a link that the command has touched already: it does not count again.
-func (m *Machine) preserveLink(h handle) {
-	if l := m.links.at(h); l.stamp != m.epoch {
+func (m *Machine) preserveLink(h arena.Handle) {
+	if l := m.links.At(h); l.stamp != m.epoch {
 		m.preserve(phaseLinks, h, l.stamp)
 		l.stamp = m.epoch
 	}
 }
 
 // preserve writes a thing aside for every snapshot that needs the present form of the thing.
-func (m *Machine) preserve(p phase, h handle, stamp uint32) {
+func (m *Machine) preserve(p phase, h arena.Handle, stamp uint32) {
 	for _, sn := range m.snapshots {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
 			sn.setAside(p, h)
@@ -152,7 +153,7 @@ func (r *frozenRecord) append(dst []byte) []byte {
 
 // setAside takes the record of a thing before a change. A body that may be long is only frozen, because the whole
 // machine waits for setAside.
-func (sn *snapshot) setAside(p phase, h handle) {
+func (sn *snapshot) setAside(p phase, h arena.Handle) {
 	body := sn.m.freezeBody(p, h)
 	if body == nil {
 		sn.aside[p] = sn.appendRecord(sn.aside[p], p, h)

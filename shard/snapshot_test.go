@@ -374,10 +374,10 @@ func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 	m := New(Options{})
 	newBusy(m, 4).steps(40)
 	sn := prepare(t, m)
-	session := m.sessions.used - 1
-	for ; m.sessions.at(session).id == 0; session-- {
+	session := m.sessions.End() - 1
+	for ; m.sessions.At(session).id == 0; session-- {
 	}
-	m.sessions.at(session).stamp = m.epoch // as if it had been touched, and not preserved
+	m.sessions.At(session).stamp = m.epoch // as if it had been touched, and not preserved
 	defer func() {
 		if recover() == nil {
 			t.Error("a snapshot without one of its sessions was saved")
@@ -395,7 +395,7 @@ func TestARestoreInPlaceHoldsOneContentAtATime(t *testing.T) {
 	file := save(t, prepare(t, from))
 	under := prepare(t, to)
 	reader := readerOf(func(p []byte) (int, error) { // the lock is held
-		if n := to.sessions.size() + to.objects.size(); n != 0 {
+		if n := to.sessions.Size() + to.objects.Size(); n != 0 {
 			t.Fatalf("%d things of the old content are left", n)
 		}
 		n := copy(p, file)

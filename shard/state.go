@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and for tools
@@ -47,11 +48,11 @@ func (m *Machine) State() State {
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeState) int { return cmp.Compare(a.ID, b.ID) })
 	for _, n := range s.Nodes {
-		for h := m.sessions.byID.first(m.nodes[n.ID].ids); h != 0; h = m.sessions.byID.next(h) {
-			s.Sessions = append(s.Sessions, m.sessionState(m.sessions.at(h)))
+		for h := m.sessions.byID.First(m.nodes[n.ID].ids); h != 0; h = m.sessions.byID.Next(h) {
+			s.Sessions = append(s.Sessions, m.sessionState(m.sessions.At(h)))
 		}
-		for h := m.objects.byName.first(m.nodes[n.ID].names); h != 0; h = m.objects.byName.next(h) {
-			m.kinds[m.objects.at(h).kind].state(m, h, &s)
+		for h := m.objects.byName.First(m.nodes[n.ID].names); h != 0; h = m.objects.byName.Next(h) {
+			m.kinds[m.objects.At(h).kind].state(m, h, &s)
 		}
 	}
 	slices.SortFunc(s.Sessions, func(a, b SessionState) int { return cmp.Compare(a.ID, b.ID) })
@@ -124,13 +125,13 @@ type ObjectState struct {
 }
 
 // objectState writes out the common part of all kinds. The kind gives the body of the object and of its links.
-func (m *Machine) objectState(object handle, body string, ofLink func(l *link) string) ObjectState {
-	o := m.objects.at(object)
+func (m *Machine) objectState(object arena.Handle, body string, ofLink func(l *link) string) ObjectState {
+	o := m.objects.At(object)
 	out := ObjectState{
 		Node: m.objects.node(o).id, Name: m.objects.name(o), Kind: o.kind, Revision: o.revision, Body: body,
 	}
-	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
-		l := m.links.at(h)
+	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
+		l := m.links.At(h)
 		state := m.linkState(l)
 		state.Body = ofLink(l)
 		out.Links = append(out.Links, state)
@@ -140,7 +141,7 @@ func (m *Machine) objectState(object handle, body string, ofLink func(l *link) s
 
 func (m *Machine) linkState(l *link) LinkState {
 	return LinkState{
-		Session: m.sessions.at(l.session).id, Order: l.order, Count: l.count, Data: m.links.texts.string(l.data),
+		Session: m.sessions.At(l.session).id, Order: l.order, Count: l.count, Data: m.links.texts.String(l.data),
 		Timeout: l.timeout.millis(), Number: l.number, Owner: l.owner, Since: l.since,
 	}
 }
@@ -163,7 +164,7 @@ func (m *Machine) sessionState(s *session) SessionState {
 	client := m.sessions.clientOf(s)
 	out := SessionState{
 		ID: s.id, Node: m.nodeOf(s).id, Home: s.home, Timeout: uint64(s.timeout),
-		Description: m.sessions.texts.string(s.description), Key: string(s.key[:s.keyLen]),
+		Description: m.sessions.texts.String(s.description), Key: string(s.key[:s.keyLen]),
 		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Losses: s.losses,
 		Created: s.created, Client: client.state(),
 	}

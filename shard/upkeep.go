@@ -3,6 +3,7 @@ package shard
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // Upkeep is the work that no client asks for: the leader of a shard proposes it by itself. The causes are time, other
@@ -79,7 +80,7 @@ func (m *Machine) endAll(ids []SessionID, home bool, reason protocol.EndReason) 
 		if m.left <= 0 {
 			return false
 		}
-		if h := m.sessions.alive(id); h != 0 && m.sessions.at(h).home == home {
+		if h := m.sessions.alive(id); h != 0 && m.sessions.At(h).home == home {
 			m.endSession(h, reason)
 		}
 	}
@@ -101,7 +102,7 @@ func (m *Machine) Pending() int {
 
 // setAlarm replaces the alarm of an object: due of the object's kind is called after the time of the shard has
 // reached the alarm. Zero removes the alarm. A delay that begins now is over at m.clock.After.
-func (m *Machine) setAlarm(object handle, at uint64) {
+func (m *Machine) setAlarm(object arena.Handle, at uint64) {
 	if at != 0 || m.alarms.Len() > 0 {
 		m.alarms.Set(object, at)
 	}
@@ -117,7 +118,7 @@ func (m *Machine) due() {
 		}
 		m.left--
 		m.setAlarm(object, 0)
-		if o := m.objects.at(object); !o.deleting {
+		if o := m.objects.At(object); !o.deleting {
 			m.kinds[o.kind].due(m, object)
 		}
 	}

@@ -1,5 +1,7 @@
 package shard
 
+import "github.com/signalbox/signalbox/shard/internal/arena"
+
 // A view is a part of an object that is watched by itself. The view has a revision and a history of its own, apart
 // from changes of other parts. It shows a head, which is sent as a whole, and rows, which are sent one by one. The
 // view with the empty name is the whole object.
@@ -40,14 +42,14 @@ func (m *Machine) rowChanged(v *viewTrack, row uint64) {
 // rowKind is a kind with views of a head and rows.
 type rowKind interface {
 	// appendHead appends the head of a view. appendRow appends a row of a view, and returns false for a missing row.
-	appendHead(dst []byte, m *Machine, object handle, v view) []byte
-	appendRow(dst []byte, m *Machine, object handle, v view, row uint64) (_ []byte, ok bool)
+	appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte
+	appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) (_ []byte, ok bool)
 	// nextRow returns the first row behind an id.
-	nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool)
+	nextRow(m *Machine, object arena.Handle, v view, after uint64) (row uint64, ok bool)
 }
 
 // describeRows is the method describe of a kind with rows.
-func describeRows(k rowKind, m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+func describeRows(k rowKind, m *Machine, object arena.Handle, v view, o *DescribeOptions, d *Description) {
 	d.bodies = k.appendHead(d.bodies, m, object, v)
 	d.Data = string(d.bodies)
 	d.bodies = d.bodies[:0]
@@ -65,7 +67,7 @@ func describeRows(k rowKind, m *Machine, object handle, v view, o *DescribeOptio
 }
 
 // changeRows is the method changes of a kind with rows.
-func changeRows(k rowKind, m *Machine, object handle, v view, head Revision, since Revision, d *Delta) bool {
+func changeRows(k rowKind, m *Machine, object arena.Handle, v view, head Revision, since Revision, d *Delta) bool {
 	if head > since {
 		d.bodies = k.appendHead(d.bodies, m, object, v)
 		d.DataChanged, d.Data = true, string(d.bodies)
@@ -86,7 +88,7 @@ func changeRows(k rowKind, m *Machine, object handle, v view, head Revision, sin
 }
 
 // appendRow appends a row, and its body to bodies. If bodies moves to new memory, earlier rows keep their bytes.
-func appendRow(k rowKind, m *Machine, object handle, v view, row uint64, rows []Row, bodies []byte) ([]Row, []byte,
+func appendRow(k rowKind, m *Machine, object arena.Handle, v view, row uint64, rows []Row, bodies []byte) ([]Row, []byte,
 	bool) {
 	from := len(bodies)
 	bodies, ok := k.appendRow(bodies, m, object, v, row)

@@ -1,5 +1,7 @@
 package shard
 
+import "github.com/signalbox/signalbox/shard/internal/arena"
+
 // Cursor is a place in a walk; zero is the beginning. A cursor is for one machine only, and is good until the machine
 // restores a snapshot.
 type Cursor uint32
@@ -10,13 +12,13 @@ type Cursor uint32
 func (m *Machine) WalkSessions(at Cursor, fn func(SessionView)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := max(handle(at), 1)
-	for end := min(h+MaxPage, m.sessions.used); h < end; h++ {
-		if s := m.sessions.at(h); s.id != 0 && !s.ending {
+	h := max(arena.Handle(at), 1)
+	for end := min(h+MaxPage, m.sessions.End()); h < end; h++ {
+		if s := m.sessions.At(h); s.id != 0 && !s.ending {
 			fn(m.viewSession(s))
 		}
 	}
-	return Cursor(h), h >= m.sessions.used
+	return Cursor(h), h >= m.sessions.End()
 }
 
 // Nodes returns the ids of the nodes that something is here of, unsorted, for the leader to ask the
@@ -45,7 +47,7 @@ type Counts struct {
 func (m *Machine) Sessions() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.sessions.size() - m.guests
+	return m.sessions.Size() - m.guests
 }
 
 // Count returns how much the machine holds.
@@ -53,8 +55,8 @@ func (m *Machine) Count() Counts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return Counts{
-		Nodes: len(m.nodes), Sessions: m.sessions.size() - m.guests, Guests: m.guests,
-		Objects: m.objects.size(), Links: m.links.size(), Waiters: m.waiters,
+		Nodes: len(m.nodes), Sessions: m.sessions.Size() - m.guests, Guests: m.guests,
+		Objects: m.objects.Size(), Links: m.links.Size(), Waiters: m.waiters,
 		OfKind:   m.ofKind,
 		Counters: Counters{LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession},
 		Term:     m.clock.Term,

@@ -1,31 +1,33 @@
-package shard
+package arena
 
-// handle names a place in a slab. A handle is small, stays valid for the life of the thing, and zero means no thing.
+import "github.com/signalbox/signalbox/shard/internal/assert"
+
+// Handle names a place in a slab. A handle is small, stays valid for the life of the thing, and zero means no thing.
 // A place is used again after its thing is gone, so a handle never gets out of the machine.
-type handle = uint32
+type Handle = uint32
 
 // spareChunks is how many empty chunks a slab keeps, besides as many as are in use. Further empty chunks are given
 // back. So memory of a burst does not stay, and a slab of changing size allocates nothing.
 const spareChunks = 16
 
-// slab holds things of one type. A pointer to a thing is good until the place is freed, and the place of no thing is
+// Slab holds things of one type. A pointer to a thing is good until the place is freed, and the place of no thing is
 // zero. A slab allocates only when it grows by a chunk.
-type slab[T any] struct {
+type Slab[T any] struct {
 	memory[T]
-	used handle // places handed out so far, with place 0, which is no thing's
-	free []handle
+	used Handle // places handed out so far, with place 0, which is no thing's
+	free []Handle
 
 	live   []uint16  // the number of used places in each chunk
 	inUse  int       // how many chunks have places in use
 	spare  int       // the number of chunks in memory without used places
 	empty  []uint32  // the spare chunks, and some chunks that are in use again
 	listed []bool    // for each chunk, whether it is in empty
-	trees  []*forest // of the slab's handles; the trees give back their chunks with the chunks of the slab
+	Trees  []*Forest // of the slab's handles; the trees give back their chunks with the chunks of the slab
 }
 
-// alloc hands out a place with the zero value.
-func (s *slab[T]) alloc() handle {
-	var h handle
+// Alloc hands out a place with the zero value.
+func (s *Slab[T]) Alloc() Handle {
+	var h Handle
 	if n := len(s.free); n > 0 {
 		h = s.free[n-1]
 		s.free = s.free[:n-1]
@@ -50,13 +52,13 @@ func (s *slab[T]) alloc() handle {
 	return h
 }
 
-// release frees a place.
-func (s *slab[T]) release(h handle) {
+// Release frees a place.
+func (s *Slab[T]) Release(h Handle) {
 	var zero T
-	*s.at(h) = zero
+	*s.At(h) = zero
 	s.free = append(s.free, h)
 	c := h >> chunkBits
-	assert(s.live[c] > 0, "a place is freed once")
+	assert.That(s.live[c] > 0, "a place is freed once")
 	s.live[c]--
 	if s.live[c] > 0 {
 		return
@@ -71,7 +73,7 @@ func (s *slab[T]) release(h handle) {
 }
 
 // shrink gives back the empty chunks beyond the chunks that the slab keeps.
-func (s *slab[T]) shrink() {
+func (s *Slab[T]) shrink() {
 	for s.spare > s.inUse+spareChunks {
 		n := len(s.empty) - 1
 		c := s.empty[n]
@@ -82,7 +84,7 @@ func (s *slab[T]) shrink() {
 		}
 		s.give(c)
 		s.spare--
-		for _, f := range s.trees {
+		for _, f := range s.Trees {
 			if f.has(c) {
 				f.give(c)
 			}
@@ -90,5 +92,8 @@ func (s *slab[T]) shrink() {
 	}
 }
 
-// size returns how many places are in use.
-func (s *slab[T]) size() int { return max(int(s.used)-1, 0) - len(s.free) }
+// End is the place behind the last place that was ever handed out.
+func (s *Slab[T]) End() Handle { return s.used }
+
+// Size returns how many places are in use.
+func (s *Slab[T]) Size() int { return max(int(s.used)-1, 0) - len(s.free) }

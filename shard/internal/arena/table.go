@@ -1,9 +1,9 @@
-package shard
+package arena
 
-// table finds handles by hash: open addressing with linear probing, no tombstones. Every slot has its own table, so a
-// growing table moves only the entries of one slot. An entry holds the upper half of a hash and a handle; the caller
+// Table finds handles by hash: open addressing with linear probing, no tombstones. Every slot has its own Table, so a
+// growing Table moves only the entries of one slot. An entry holds the upper half of a hash and a handle; the caller
 // checks whether the handle is the right one.
-type table struct {
+type Table struct {
 	entries []uint64 // hash<<32 | handle; 0 is empty
 	count   int
 }
@@ -11,9 +11,29 @@ type table struct {
 const tableMin = 4
 
 // follow returns the place behind a place. A search for a hash starts at the place that the lower bits of the hash say.
-func (t *table) follow(i int) int { return (i + 1) & (len(t.entries) - 1) }
+func (t *Table) follow(i int) int { return (i + 1) & (len(t.entries) - 1) }
 
-func (t *table) insert(hash uint32, h handle) {
+// First returns the First handle with a hash and its place, or zero.
+func (t *Table) First(hash uint32) (h Handle, place int) {
+	if t.count == 0 {
+		return 0, 0
+	}
+	return t.from(hash, int(hash)&(len(t.entries)-1))
+}
+
+// Next returns the handle with the hash behind a place, and its place, or zero.
+func (t *Table) Next(hash uint32, place int) (h Handle, at int) { return t.from(hash, t.follow(place)) }
+
+func (t *Table) from(hash uint32, place int) (Handle, int) {
+	for i := place; t.entries[i] != 0; i = t.follow(i) {
+		if uint32(t.entries[i]>>32) == hash {
+			return Handle(t.entries[i]), i
+		}
+	}
+	return 0, 0
+}
+
+func (t *Table) Insert(hash uint32, h Handle) {
 	if 4*(t.count+1) > 3*len(t.entries) {
 		t.resize(max(tableMin, 2*len(t.entries)))
 	}
@@ -25,7 +45,7 @@ func (t *table) insert(hash uint32, h handle) {
 	t.count++
 }
 
-func (t *table) remove(hash uint32, h handle) {
+func (t *Table) Remove(hash uint32, h Handle) {
 	e := uint64(hash)<<32 | uint64(h)
 	i := int(hash) & (len(t.entries) - 1)
 	for t.entries[i] != e {
@@ -50,12 +70,12 @@ func (t *table) remove(hash uint32, h handle) {
 	}
 }
 
-func (t *table) resize(n int) {
+func (t *Table) resize(n int) {
 	old := t.entries
 	t.entries, t.count = make([]uint64, n), 0
 	for _, e := range old {
 		if e != 0 {
-			t.insert(uint32(e>>32), handle(e))
+			t.Insert(uint32(e>>32), Handle(e))
 		}
 	}
 }

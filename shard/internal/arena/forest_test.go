@@ -1,4 +1,4 @@
-package shard
+package arena
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 
 type byKey []int
 
-func (k byKey) before(a, b handle) bool { return k[a] < k[b] }
+func (k byKey) Before(a, b Handle) bool { return k[a] < k[b] }
 
 func TestForestKeepsItsTreesInOrderThroughRandomInsertsAndRemovals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -17,57 +17,57 @@ func TestForestKeepsItsTreesInOrderThroughRandomInsertsAndRemovals(t *testing.T)
 	for i, k := range rng.Perm(size) {
 		keys[i+1] = k
 	}
-	var f forest
-	var roots [2]handle
-	var in [2][]handle
+	var f Forest
+	var roots [2]Handle
+	var in [2][]Handle
 	for range 20_000 {
 		tree := rng.IntN(2)
-		h := handle(1 + rng.IntN(size))
+		h := Handle(1 + rng.IntN(size))
 		switch {
 		case slices.Contains(in[tree], h):
-			f.remove(&roots[tree], h)
-			in[tree] = slices.DeleteFunc(in[tree], func(x handle) bool { return x == h })
+			f.Remove(&roots[tree], h)
+			in[tree] = slices.DeleteFunc(in[tree], func(x Handle) bool { return x == h })
 		case !slices.Contains(in[1-tree], h):
-			f.insert(&roots[tree], h, keys)
+			f.Insert(&roots[tree], h, keys)
 			in[tree] = append(in[tree], h)
-			slices.SortFunc(in[tree], func(a, b handle) int { return keys[a] - keys[b] })
+			slices.SortFunc(in[tree], func(a, b Handle) int { return keys[a] - keys[b] })
 		}
-		var forward []handle
-		for h := f.first(roots[tree]); h != 0; h = f.next(h) {
+		var forward []Handle
+		for h := f.First(roots[tree]); h != 0; h = f.Next(h) {
 			forward = append(forward, h)
 		}
 		if !slices.Equal(forward, in[tree]) {
 			t.Fatalf("forward: have %v, want %v", forward, in[tree])
 		}
 		for i, h := range forward {
-			want := handle(0)
+			want := Handle(0)
 			if i > 0 {
 				want = forward[i-1]
 			}
-			if f.prev(h) != want {
-				t.Fatalf("prev(%d) = %d, want %d", h, f.prev(h), want)
+			if f.Prev(h) != want {
+				t.Fatalf("prev(%d) = %d, want %d", h, f.Prev(h), want)
 			}
 		}
 	}
 }
 
 func TestForestStaysShallowWhenFilledInOrder(t *testing.T) {
-	var f forest
-	var root, last handle
+	var f Forest
+	var root, last Handle
 	const size = 1 << 16
-	for h := handle(1); h <= size; h++ {
-		f.add(&root, last, false, h)
+	for h := Handle(1); h <= size; h++ {
+		f.Add(&root, last, false, h)
 		last = h
 	}
 	deepest := 0
-	var walk func(h handle, depth int)
-	walk = func(h handle, depth int) {
+	var walk func(h Handle, depth int)
+	walk = func(h Handle, depth int) {
 		if h == 0 {
 			return
 		}
 		deepest = max(deepest, depth)
-		walk(f.at(h).left, depth+1)
-		walk(f.at(h).right, depth+1)
+		walk(f.At(h).left, depth+1)
+		walk(f.At(h).right, depth+1)
 	}
 	walk(root, 1)
 	if deepest > 60 { // 2 ln n is 22 on average; 60 is never seen by chance
@@ -77,9 +77,9 @@ func TestForestStaysShallowWhenFilledInOrder(t *testing.T) {
 
 func TestTableFindsWhatIsInItAndNothingElse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	var tab table
-	in := map[handle]uint32{}
-	has := func(hash uint32, h handle) bool {
+	var tab Table
+	in := map[Handle]uint32{}
+	has := func(hash uint32, h Handle) bool {
 		if tab.count == 0 {
 			return false
 		}
@@ -91,12 +91,12 @@ func TestTableFindsWhatIsInItAndNothingElse(t *testing.T) {
 		return false
 	}
 	for range 200_000 {
-		h := handle(1 + rng.IntN(200))
+		h := Handle(1 + rng.IntN(200))
 		if hash, ok := in[h]; ok {
 			if !has(hash, h) {
 				t.Fatalf("handle %d is lost", h)
 			}
-			tab.remove(hash, h)
+			tab.Remove(hash, h)
 			delete(in, h)
 			if has(hash, h) {
 				t.Fatalf("handle %d is still found", h)
@@ -104,7 +104,7 @@ func TestTableFindsWhatIsInItAndNothingElse(t *testing.T) {
 			continue
 		}
 		hash := uint32(rng.IntN(40)) * 0x01000001 // many collisions
-		tab.insert(hash, h)
+		tab.Insert(hash, h)
 		in[h] = hash
 	}
 	for h, hash := range in {

@@ -2,92 +2,14 @@ package shard
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestTextsKeepWhatTheyGot plays texts of all lengths against a list of strings. What a freed place held is overwritten
-// by what comes next, so that a text whose place was given out twice is another by the end.
-func TestTextsKeepWhatTheyGot(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	ts := newTexts()
-	type kept struct {
-		text text
-		want string
-	}
-	var list []kept
-	drawn := func() string {
-		n := r.IntN(20)
-		if r.IntN(4) == 0 {
-			n = r.IntN(400) // long ones too
-		}
-		b := make([]byte, n)
-		for i := range b {
-			b[i] = byte(r.Uint32())
-		}
-		return string(b)
-	}
-	check := func(k kept) {
-		t.Helper()
-		if got := ts.string(k.text); got != k.want || !ts.is(k.text, []byte(k.want)) ||
-			len(ts.bytes(k.text)) != len(k.want) {
-			t.Fatalf("the text is %q and not %q", got, k.want)
-		}
-	}
-	for range 20_000 {
-		switch i := r.IntN(max(len(list), 1)); {
-		case len(list) < 100 || r.IntN(2) == 0:
-			s := drawn()
-			list = append(list, kept{ts.keep([]byte(s)), s})
-			check(list[len(list)-1])
-		case r.IntN(2) == 0:
-			s := drawn()
-			ts.replace(&list[i].text, []byte(s))
-			list[i].want = s
-		default:
-			check(list[i])
-			ts.free(list[i].text)
-			list = slices.Delete(list, i, i+1)
-		}
-	}
-	for _, k := range list {
-		check(k)
-		ts.free(k.text)
-	}
-	for class := range ts.rooms {
-		room := reflect.ValueOf(ts.rooms[class]).Elem()
-		used, free := int(room.FieldByName("used").Uint())-1, room.FieldByName("free").Len()
-		if used != free || used < 1 {
-			t.Errorf("%d of %d places of class %d are free at the end", free, used, class)
-		}
-	}
-	if ts.long.size() != 0 {
-		t.Errorf("%d long texts stay", ts.long.size())
-	}
-}
-
-// TestTextsOfEveryLengthStandWhereTheyFit: one byte of a place says how long its text is.
-func TestTextsOfEveryLengthStandWhereTheyFit(t *testing.T) {
-	ts := newTexts()
-	for n := range 300 {
-		text := ts.keep([]byte(strings.Repeat("x", n)))
-		if class := text & classMask; n > 0 && class < longText && roomSizes[class] < n+1 || class > longText {
-			t.Errorf("%d bytes stand in class %d", n, class)
-		}
-		if len(ts.bytes(text)) != n {
-			t.Errorf("%d bytes were kept as %d", n, len(ts.bytes(text)))
-		}
-	}
-}
-
-// TestWhatReadersGotStays: all that comes out of a machine is compared, when what it is about has gone and other texts
-// of the same lengths stand in the same places, with what it was.
 func TestWhatReadersGotStays(t *testing.T) {
 	b := newestBed(1)
 	type answers struct {
@@ -159,8 +81,7 @@ func TestWhatReadersGotStays(t *testing.T) {
 // TestTheThingsThatAreManyHaveNoPointers: a collection of garbage passes over memory without pointers.
 func TestTheThingsThatAreManyHaveNoPointers(t *testing.T) {
 	for _, of := range []reflect.Type{
-		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[treeNode](),
-		reflect.TypeFor[session](), reflect.TypeFor[link](),
+		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[session](), reflect.TypeFor[link](),
 	} {
 		if hasPointers(of) {
 			t.Errorf("a %s has pointers", of)

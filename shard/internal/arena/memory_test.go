@@ -1,4 +1,4 @@
-package shard
+package arena
 
 import (
 	"runtime"
@@ -36,14 +36,14 @@ func TestTakenMemoryStays(t *testing.T) {
 		}
 		me.give(c) // a piece with one chunk that is taken stays
 	}
-	stays := func(visit func(h handle)) {
-		for h := range handle(chunks * chunkSize) {
+	stays := func(visit func(h Handle)) {
+		for h := range Handle(chunks * chunkSize) {
 			if me.has(h >> chunkBits) {
 				visit(h)
 			}
 		}
 	}
-	stays(func(h handle) { *me.at(h) = uint64(h) })
+	stays(func(h Handle) { *me.At(h) = uint64(h) })
 	var others [][]uint64
 	for range 10 {
 		runtime.GC()
@@ -53,9 +53,9 @@ func TestTakenMemoryStays(t *testing.T) {
 			}
 		}
 	}
-	stays(func(h handle) {
-		if *me.at(h) != uint64(h) {
-			t.Fatalf("place %d has %d", h, *me.at(h))
+	stays(func(h Handle) {
+		if *me.At(h) != uint64(h) {
+			t.Fatalf("place %d has %d", h, *me.At(h))
 		}
 	})
 	for c := range uint32(chunks) {

@@ -1,4 +1,4 @@
-package shard
+package arena
 
 import (
 	"slices"
@@ -10,18 +10,18 @@ import (
 // TestWhatABurstLeftKeepsLittleMemory: of a piece with one thing that stays, the system gets the rest back.
 func TestWhatABurstLeftKeepsLittleMemory(t *testing.T) {
 	const burst = 16 * pieceChunks * chunkSize
-	var s slab[[64]byte]
-	var handles []handle
+	var s Slab[[64]byte]
+	var handles []Handle
 	for range burst {
-		h := s.alloc()
-		s.at(h)[0] = 1
+		h := s.Alloc()
+		s.At(h)[0] = 1
 		handles = append(handles, h)
 	}
 	const stays = (8*pieceChunks + 5) * chunkSize
 	slices.Reverse(handles) // so that those before are the spare ones
 	for _, h := range handles {
 		if h != stays {
-			s.release(h)
+			s.Release(h)
 		}
 	}
 	_, first, end := pieceOf(stays >> chunkBits)
@@ -39,7 +39,7 @@ func TestWhatABurstLeftKeepsLittleMemory(t *testing.T) {
 	if most := len(pages) / pieceChunks; resident > most {
 		t.Errorf("%d of %d pages stay for one thing; %d are enough", resident, len(pages), most)
 	}
-	if s.at(stays)[0] != 1 || *s.at(stays - chunkSize) != ([64]byte{}) {
+	if s.At(stays)[0] != 1 || *s.At(stays - chunkSize) != ([64]byte{}) {
 		t.Error("the thing that stays is lost, or another is there")
 	}
 }

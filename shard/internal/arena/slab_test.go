@@ -1,20 +1,23 @@
-package shard
+package arena
 
-import (
-	"bytes"
-	"testing"
-)
+import "testing"
 
 // TestASlabGivesBackWhatABurstTook: of a million things that have gone, their chunks do not stay.
+// thing is what the slabs of these tests hold.
+type thing struct {
+	order uint64
+	_     [3]uint64
+}
+
 func TestASlabGivesBackWhatABurstTook(t *testing.T) {
-	var s slab[link]
-	var tree forest
-	s.trees = []*forest{&tree}
-	var handles []handle
+	var s Slab[thing]
+	var tree Forest
+	s.Trees = []*Forest{&tree}
+	var handles []Handle
 	for range 1000 * chunkSize {
-		h := s.alloc()
-		s.at(h).order = OrderID(h)
-		tree.add(new(handle), 0, false, h)
+		h := s.Alloc()
+		s.At(h).order = uint64(h)
+		tree.Add(new(Handle), 0, false, h)
 		handles = append(handles, h)
 	}
 	kept := handles[:0]
@@ -23,7 +26,7 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 			kept = append(kept, h) // ten that stay, each in a chunk of its own
 			continue
 		}
-		s.release(h)
+		s.Release(h)
 	}
 	if most := 2*len(kept) + spareChunks; held(&s) > most {
 		t.Errorf("%d chunks stay for %d things; %d are enough", held(&s), len(kept), most)
@@ -38,31 +41,31 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 		t.Errorf("the tree keeps %d chunks; %d are enough", nodes, most)
 	}
 	for _, h := range kept {
-		if s.at(h).order != OrderID(h) {
+		if s.At(h).order != uint64(h) {
 			t.Fatalf("the thing at place %d is lost", h)
 		}
 	}
 	// What was given back is handed out again, and is empty.
 	for range 500 * chunkSize {
-		h := s.alloc()
-		if *s.at(h) != (link{}) {
+		h := s.Alloc()
+		if *s.At(h) != (thing{}) {
 			t.Fatalf("place %d is not empty", h)
 		}
-		s.at(h).order = OrderID(h)
-		tree.add(new(handle), 0, false, h)
-		tree.at(h).left = h
+		s.At(h).order = uint64(h)
+		tree.Add(new(Handle), 0, false, h)
+		tree.At(h).left = h
 		handles = append(handles, h)
 	}
-	if got, want := s.size(), 500*chunkSize+len(kept); got != want {
+	if got, want := s.Size(), 500*chunkSize+len(kept); got != want {
 		t.Errorf("%d places are in use, %d were handed out", got, want)
 	}
-	if s.zeros != nil && *s.zeros != ([chunkSize]link{}) {
+	if s.zeros != nil && *s.zeros != ([chunkSize]thing{}) {
 		t.Error("the shared chunk of zeros was written to")
 	}
 }
 
 // held counts the chunks that a slab has memory for.
-func held[T any](s *slab[T]) (n int) {
+func held[T any](s *Slab[T]) (n int) {
 	for _, taken := range s.taken {
 		if taken {
 			n++
@@ -73,15 +76,15 @@ func held[T any](s *slab[T]) (n int) {
 
 // TestASlabThatBreathesAllocatesNothing: neither one thing that comes and goes, nor a burst within what is kept.
 func TestASlabThatBreathesAllocatesNothing(t *testing.T) {
-	var s slab[link]
+	var s Slab[thing]
 	for _, size := range []int{1, (spareChunks - 1) * chunkSize} {
-		handles := make([]handle, 0, size)
+		handles := make([]Handle, 0, size)
 		breathe := func() {
 			for range size {
-				handles = append(handles, s.alloc())
+				handles = append(handles, s.Alloc())
 			}
 			for _, h := range handles {
-				s.release(h)
+				s.Release(h)
 			}
 			handles = handles[:0]
 		}
@@ -93,14 +96,3 @@ func TestASlabThatBreathesAllocatesNothing(t *testing.T) {
 }
 
 // TestSlabsFindTheirTreesAfterARestore: they give chunks back together.
-func TestSlabsFindTheirTreesAfterARestore(t *testing.T) {
-	m := New(Options{})
-	newBusy(m, 4).steps(10)
-	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
-		t.Fatal(err)
-	}
-	if m.sessions.trees[0] != &m.sessions.byID || m.objects.trees[0] != &m.objects.byName ||
-		m.links.trees[0] != &m.links.byObject || m.links.trees[1] != &m.links.bySession {
-		t.Error("a slab would shrink the trees of another machine")
-	}
-}

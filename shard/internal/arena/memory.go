@@ -1,4 +1,4 @@
-package shard
+package arena
 
 import "unsafe"
 
@@ -23,8 +23,8 @@ type memory[T any] struct {
 	zeros  *[chunkSize]T
 }
 
-// at returns the place of a handle other than zero.
-func (me *memory[T]) at(h handle) *T { return &me.chunk(h >> chunkBits)[h&(chunkSize-1)] }
+// At returns the place of a handle other than zero.
+func (me *memory[T]) At(h Handle) *T { return &me.chunk(h >> chunkBits)[h&(chunkSize-1)] }
 
 func (me *memory[T]) chunk(chunk uint32) *[chunkSize]T {
 	return (*[chunkSize]T)(chunkAt(&me.chunks[chunk]))
