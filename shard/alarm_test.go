@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // bells is a kind of objects that wait for a time: a command sets when one rings, and it counts how often it did. One
@@ -98,10 +99,10 @@ func (b *bells) renew(body arena.Handle, n *renewal) ([]byte, bool) {
 }
 
 func (b *bells) load(src []byte) (arena.Handle, bool) {
-	r := reader{data: src}
+	r := form.Input{Data: src}
 	h := b.Alloc()
-	*b.At(h) = bell{at: r.uvarint(), every: r.uvarint(), rung: r.uvarint()}
-	return h, r.bad == "" && len(r.data) == 0
+	*b.At(h) = bell{at: r.Number(), every: r.Number(), rung: r.Number()}
+	return h, r.Sound() && len(r.Data) == 0
 }
 
 // linked refuses a bell with links: no command gives it one, and releaseLink has none to release.

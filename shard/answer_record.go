@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // The cached responses in the record of a session: their count, then the responses. A response is its length, one bit
@@ -32,7 +33,7 @@ func (m *Machine) appendAnswers(dst []byte, s *session) []byte {
 		dst = append(dst, 0)
 		start := len(dst)
 		dst = appendAnswer(dst, a, m.keptBody(s, a.number))
-		dst = setLength(dst, start)
+		dst = form.SetLength(dst, start)
 	}
 	return dst
 }
@@ -74,7 +75,7 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 		dst = append(dst, byte(a.quota))
 	}
 	if has&answerHasBody != 0 {
-		dst = appendString(dst, body)
+		dst = form.AppendBytes(dst, body)
 	}
 	if has&answerAsked != 0 {
 		dst = binary.LittleEndian.AppendUint64(dst, a.asked)
@@ -85,74 +86,74 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	return dst
 }
 
-// answers reads the answers of a session, and their bodies. Their numbers are above acked and not above applied.
-func (r *reader) answers(applied, acked uint64) (list []answer, bodies []answerBody) {
+// readAnswers reads the answers of a session, and their bodies. Their numbers are above acked and not above applied.
+func readAnswers(r *form.Input, applied, acked uint64) (list []answer, bodies []answerBody) {
 	const shortest = 3 // the bytes of the shortest answer
-	n := r.uvarint()
-	r.must(n <= MaxUnacknowledged && n <= uint64(len(r.data))/shortest, "a session has too many answers")
-	if n > 0 && r.bad == "" {
+	n := r.Number()
+	r.Must(n <= MaxUnacknowledged && n <= uint64(len(r.Data))/shortest, "a session has too many answers")
+	if n > 0 && r.Sound() {
 		list = make([]answer, n)
 	}
 	last, size := acked, 0
 	for i := range list {
 		a := &list[i]
-		if b := r.answer(a); b != "" {
+		if b := readAnswer(r, a); b != "" {
 			bodies = append(bodies, answerBody{a.number, b})
 			size += bodies[len(bodies)-1].size()
 		}
-		r.must(a.number > last && a.number <= applied, "a session's answers are out of order")
+		r.Must(a.number > last && a.number <= applied, "a session's answers are out of order")
 		last = a.number
 	}
-	r.must(size <= MaxAnswerBytes, "a session has more bytes of answers than it may have")
+	r.Must(size <= MaxAnswerBytes, "a session has more bytes of answers than it may have")
 	return list, bodies
 }
 
-// answer reads an answer and returns its body.
-func (r *reader) answer(a *answer) (body string) {
-	of := reader{data: r.bytes(), bad: r.bad}
-	has := of.uvarint()
-	of.must(has&^answerFields == 0, "an answer has a field that is not of its level")
-	a.number = of.uvarint()
+// readAnswer reads an answer and returns its body.
+func readAnswer(r *form.Input, a *answer) (body string) {
+	of := form.Input{Data: r.Bytes()}
+	has := of.Number()
+	of.Must(has&^answerFields == 0, "an answer has a field that is not of its level")
+	a.number = of.Number()
 	if has&answerStatus != 0 {
-		a.status = protocol.Status(of.byte())
-		of.must(a.status != 0, noField)
+		a.status = protocol.Status(of.Byte())
+		of.Must(a.status != 0, noField)
 	}
 	if has&answerFlags != 0 {
-		flags := of.uvarint()
+		flags := of.Number()
 		a.flags = EffectFlags(flags)
-		of.must(flags != 0 && flags == uint64(a.flags), noField)
+		of.Must(flags != 0 && flags == uint64(a.flags), noField)
 	}
 	if has&answerAbort != 0 {
-		a.abort = protocol.AbortReason(of.byte())
-		of.must(a.abort != 0, noField)
+		a.abort = protocol.AbortReason(of.Byte())
+		of.Must(a.abort != 0, noField)
 	}
 	if has&answerOrder != 0 {
-		a.order = OrderID(of.uvarint())
-		of.must(a.order != 0, noField)
+		a.order = OrderID(of.Number())
+		of.Must(a.order != 0, noField)
 	}
 	if has&answerRevision != 0 {
-		a.revision = Revision(of.uvarint())
-		of.must(a.revision != 0, noField)
+		a.revision = Revision(of.Number())
+		of.Must(a.revision != 0, noField)
 	}
 	if has&answerQuota != 0 {
-		a.quota = Quota(of.byte())
-		of.must(a.quota != 0, noField)
+		a.quota = Quota(of.Byte())
+		of.Must(a.quota != 0, noField)
 	}
 	if has&answerHasBody != 0 {
-		body = string(of.bytes())
-		of.must(body != "", noField)
+		body = string(of.Bytes())
+		of.Must(body != "", noField)
 	}
 	if has&answerAsked != 0 {
-		a.asked = of.uint64()
-		of.must(a.asked != 0, noField)
+		a.asked = of.Uint64()
+		of.Must(a.asked != 0, noField)
 	}
 	if has&answerSlot != 0 {
-		slot := of.uvarint()
-		of.must(slot != 0 && slot <= Slots, noField)
+		slot := of.Number()
+		of.Must(slot != 0 && slot <= Slots, noField)
 		a.slot = slotNumber(slot)
 	}
-	of.must(len(of.data) == 0, "bytes behind the last field of an answer")
-	r.must(of.bad == "", of.bad)
+	of.Must(len(of.Data) == 0, "bytes behind the last field of an answer")
+	r.Must(of.Sound(), of.Bad())
 	return body
 }
 

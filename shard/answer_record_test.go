@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // answersOf is a session with the answers, and a machine to keep their bodies.
@@ -50,10 +51,10 @@ func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 			}
 		}
 		m, s := answersOf(list, bodies)
-		r := reader{data: m.appendAnswers(nil, s)}
-		got, kept := r.answers(number, 5)
-		if r.bad != "" || len(r.data) > 0 || !reflect.DeepEqual(got, list) {
-			t.Fatalf("%s: have %+v\nwant %+v", r.bad, got, list)
+		r := form.Input{Data: m.appendAnswers(nil, s)}
+		got, kept := readAnswers(&r, number, 5)
+		if !r.Sound() || len(r.Data) > 0 || !reflect.DeepEqual(got, list) {
+			t.Fatalf("%s: have %+v\nwant %+v", r.Bad(), got, list)
 		}
 		for _, b := range kept {
 			if want[b.number] != b.body {
@@ -79,9 +80,9 @@ func TestCachedResponsesKeepTheirForm(t *testing.T) {
 		t.Errorf("%s, was %s", got, want)
 	}
 	data, _ := hex.DecodeString(want)
-	r := reader{data: data}
-	if got, _ := r.answers(4, 0); r.bad != "" || !reflect.DeepEqual(got, list) {
-		t.Errorf("%s is read as %+v, %s", want, got, r.bad)
+	r := form.Input{Data: data}
+	if got, _ := readAnswers(&r, 4, 0); !r.Sound() || !reflect.DeepEqual(got, list) {
+		t.Errorf("%s is read as %+v, %s", want, got, r.Bad())
 	}
 	m, s = answersOf([]answer{{number: 9, flags: FlagData | FlagLimit, revision: 2}}, map[uint64]string{9: "xyz"})
 	if got, want := hex.EncodeToString(m.appendAnswers(nil, s)),
@@ -123,8 +124,8 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := reader{data: data}
-		if r.answers(9, 2); r.bad == "" {
+		r := form.Input{Data: data}
+		if readAnswers(&r, 9, 2); r.Sound() {
 			t.Errorf("%s was taken", what)
 		}
 	}
@@ -136,15 +137,15 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := reader{data: data}
-		if r.answers(9, 2); r.bad != noField {
-			t.Errorf("%s: %s", what, r.bad)
+		r := form.Input{Data: data}
+		if readAnswers(&r, 9, 2); r.Bad() != noField {
+			t.Errorf("%s: %s", what, r.Bad())
 		}
 	}
 	sound, _ := hex.DecodeString("01" + "02" + "00" + "09")
-	r := reader{data: sound}
-	if r.answers(9, 2); r.bad != "" {
-		t.Error(r.bad)
+	r := form.Input{Data: sound}
+	if readAnswers(&r, 9, 2); !r.Sound() {
+		t.Error(r.Bad())
 	}
 }
 

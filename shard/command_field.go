@@ -1,6 +1,10 @@
 package shard
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
 
 // The fields of a command stand in a batch in the order of their bits, which is the order of Command. A new field gets
 // its bit and its name here. A test writes command_gen.go, which reads and writes the fields; a tag in Command says the
@@ -56,7 +60,7 @@ func appendWaiters(dst []byte, list []WaiterRef) []byte {
 	for i := range list {
 		w := &list[i]
 		dst = binary.AppendUvarint(dst, uint64(w.Node))
-		dst = appendBytes(dst, w.Name)
+		dst = form.AppendBytes(dst, w.Name)
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(w.Session))
 		dst = binary.AppendUvarint(dst, uint64(w.Order))
 		dst = binary.AppendUvarint(dst, w.Number)
@@ -65,28 +69,28 @@ func appendWaiters(dst []byte, list []WaiterRef) []byte {
 }
 
 func appendClient(dst []byte, c ClientRef) []byte {
-	return appendBytes(appendBytes(appendBytes(dst, c.Address), c.Name), c.Version)
+	return form.AppendBytes(form.AppendBytes(form.AppendBytes(dst, c.Address), c.Name), c.Version)
 }
 
-func (r *reader) client(*Batch) ClientRef {
-	return ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
+func (r *decoder) client(*Batch) ClientRef {
+	return ClientRef{Address: r.Bytes(), Name: r.Bytes(), Version: r.Bytes()}
 }
 
 // filled reads bytes that must not be empty.
-func (r *reader) filled() []byte {
-	v := r.bytes()
-	r.must(len(v) > 0, "a body without bytes")
+func (r *decoder) filled() []byte {
+	v := r.Bytes()
+	r.Must(len(v) > 0, "a body without bytes")
 	return v
 }
 
-func (r *reader) sessions(b *Batch) []SessionID {
-	n := r.uvarint()
-	if !r.must(n <= uint64(len(r.data))/8, "more sessions than it has bytes") {
+func (r *decoder) sessions(b *Batch) []SessionID {
+	n := r.Number()
+	if !r.Must(n <= uint64(len(r.Data))/8, "more sessions than it has bytes") {
 		return nil
 	}
 	from := len(b.sessions)
 	for range n {
-		b.sessions = append(b.sessions, SessionID(r.uint64()))
+		b.sessions = append(b.sessions, SessionID(r.Uint64()))
 	}
 	return b.sessions[from:len(b.sessions):len(b.sessions)]
 }
@@ -94,16 +98,16 @@ func (r *reader) sessions(b *Batch) []SessionID {
 // waiterMin is the fewest bytes of one waiter in a list.
 const waiterMin = 1 + 1 + 8 + 1 + 1
 
-func (r *reader) waiters(b *Batch) []WaiterRef {
-	n := r.uvarint()
-	if !r.must(n <= uint64(len(r.data))/waiterMin, "more waiters than it has bytes") {
+func (r *decoder) waiters(b *Batch) []WaiterRef {
+	n := r.Number()
+	if !r.Must(n <= uint64(len(r.Data))/waiterMin, "more waiters than it has bytes") {
 		return nil
 	}
 	from := len(b.waiters)
 	for range n {
 		b.waiters = append(b.waiters, WaiterRef{
-			Node: NodeID(r.uvarint()), Name: r.bytes(), Session: SessionID(r.uint64()),
-			Order: OrderID(r.uvarint()), Number: r.uvarint(),
+			Node: NodeID(r.Number()), Name: r.Bytes(), Session: SessionID(r.Uint64()),
+			Order: OrderID(r.Number()), Number: r.Number(),
 		})
 	}
 	return b.waiters[from:len(b.waiters):len(b.waiters)]

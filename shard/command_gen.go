@@ -2,7 +2,11 @@
 
 package shard
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
 
 // fieldsOf returns the bits of all fields that are not zero.
 func fieldsOf(c *Command) (f uint64) {
@@ -93,13 +97,13 @@ func appendFields(dst []byte, c *Command, fields uint64) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.Acked))
 	}
 	if fields&hasName != 0 {
-		dst = appendBytes(dst, c.Name)
+		dst = form.AppendBytes(dst, c.Name)
 	}
 	if fields&hasData != 0 {
-		dst = appendBytes(dst, c.Data)
+		dst = form.AppendBytes(dst, c.Data)
 	}
 	if fields&hasKey != 0 {
-		dst = appendBytes(dst, c.Key)
+		dst = form.AppendBytes(dst, c.Key)
 	}
 	if fields&hasCount != 0 {
 		dst = binary.AppendUvarint(dst, c.Count+1)
@@ -135,51 +139,51 @@ func appendFields(dst []byte, c *Command, fields uint64) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.Bytes))
 	}
 	if fields&hasBody != 0 {
-		dst = appendBytes(dst, c.Body)
+		dst = form.AppendBytes(dst, c.Body)
 	}
 	return dst
 }
 
 // fields reads the fields with the bits.
-func (r *reader) fields(c *Command, b *Batch, fields uint64) {
+func (r *decoder) fields(c *Command, b *Batch, fields uint64) {
 	if fields&hasFlags != 0 {
-		c.Flags = CommandFlags(r.byte())
+		c.Flags = CommandFlags(r.Byte())
 	}
 	if fields&hasSlot != 0 {
-		c.Slot = Slot(r.uint16())
+		c.Slot = Slot(r.Uint16())
 	}
 	if fields&hasNode != 0 {
-		c.Node = NodeID(r.uvarint())
+		c.Node = NodeID(r.Number())
 	}
 	if fields&hasSession != 0 {
-		c.Session = SessionID(r.uint64())
+		c.Session = SessionID(r.Uint64())
 	}
 	if fields&hasNumber != 0 {
-		c.Number = r.uvarint()
+		c.Number = r.Number()
 	}
 	if fields&hasAcked != 0 {
-		c.Acked = r.uvarint()
+		c.Acked = r.Number()
 	}
 	if fields&hasName != 0 {
-		c.Name = r.bytes()
+		c.Name = r.Bytes()
 	}
 	if fields&hasData != 0 {
-		c.Data = r.bytes()
+		c.Data = r.Bytes()
 	}
 	if fields&hasKey != 0 {
-		c.Key = r.bytes()
+		c.Key = r.Bytes()
 	}
 	if fields&hasCount != 0 {
-		c.Count = r.uvarint() - 1
+		c.Count = r.Number() - 1
 	}
 	if fields&hasTimeout != 0 {
-		c.Timeout = r.uvarint() - 1
+		c.Timeout = r.Number() - 1
 	}
 	if fields&hasOrder != 0 {
-		c.Order = OrderID(r.uvarint())
+		c.Order = OrderID(r.Number())
 	}
 	if fields&hasTerm != 0 {
-		c.Term = r.uvarint()
+		c.Term = r.Number()
 	}
 	if fields&hasSessions != 0 {
 		c.Sessions = r.sessions(b)
@@ -188,19 +192,19 @@ func (r *reader) fields(c *Command, b *Batch, fields uint64) {
 		c.Waiters = r.waiters(b)
 	}
 	if fields&hasRevision != 0 {
-		c.Revision = Revision(r.uvarint())
+		c.Revision = Revision(r.Number())
 	}
 	if fields&hasSum != 0 {
-		c.Sum = r.uint64()
+		c.Sum = r.Uint64()
 	}
 	if fields&hasTime != 0 {
-		c.Time = r.uvarint()
+		c.Time = r.Number()
 	}
 	if fields&hasClient != 0 {
 		c.Client = r.client(b)
 	}
 	if fields&hasBytes != 0 {
-		c.Bytes = r.uvarint()
+		c.Bytes = r.Number()
 	}
 	if fields&hasBody != 0 {
 		c.Body = r.filled()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // The form of a batch in the log. All integers are little-endian or LEB128 varints.
@@ -43,23 +44,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = append(dst, byte(more>>1))
 	}
 	dst = appendFields(dst, c, fields)
-	if n := len(dst) - body; n < 0x80 {
-		dst[body-1] = byte(n)
-		return dst
-	}
-	return setLength(dst, body)
-}
-
-// setLength writes the length of the bytes from body on into the free byte before body, and makes room if the length
-// has more than one byte.
-func setLength(dst []byte, body int) []byte {
-	var length [binary.MaxVarintLen64]byte
-	n := len(dst) - body
-	more := binary.PutUvarint(length[:], uint64(n)) - 1
-	dst = append(dst, length[:more]...) // makes room; the content is overwritten
-	copy(dst[body+more:], dst[body:body+n])
-	copy(dst[body-1:], length[:more+1])
-	return dst
+	return form.SetLength(dst, body)
 }
 
 // AppendGathered appends a batch of count commands. The argument commands has their AppendCommand forms, one behind
@@ -77,9 +62,4 @@ func AppendGathered(dst []byte, proposer, sequence uint64, stamp clock.Stamp, co
 		dst = binary.AppendUvarint(dst, stamp.Elapsed)
 	}
 	return append(dst, commands...)
-}
-
-func appendBytes(dst, b []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(b)))
-	return append(dst, b...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // clubs are a second kind of objects, made only of what kind.go and view.go offer: a named list of members, each of a
@@ -281,13 +282,13 @@ func (cl *clubs) freeLink(body arena.Handle) { cl.members.Release(body) }
 
 func (cl *clubs) save(dst []byte, body arena.Handle) []byte {
 	r := cl.At(body)
-	dst = appendString(dst, r.note)
+	dst = form.AppendBytes(dst, r.note)
 	dst = binary.AppendUvarint(dst, r.joins)
 	dst = binary.AppendUvarint(dst, r.meets)
 	dst = binary.AppendUvarint(dst, r.met)
 	dst = binary.AppendUvarint(dst, uint64(len(r.teams)))
 	for _, t := range r.teams {
-		dst = appendString(dst, t.name)
+		dst = form.AppendBytes(dst, t.name)
 		dst = binary.AppendUvarint(dst, uint64(t.number))
 		dst = binary.AppendUvarint(dst, uint64(t.revision))
 	}
@@ -299,28 +300,28 @@ func (cl *clubs) renew(body arena.Handle, _ *renewal) ([]byte, bool) {
 }
 
 func (cl *clubs) load(src []byte) (arena.Handle, bool) {
-	rd := reader{data: src}
-	r := club{note: string(rd.bytes()), joins: rd.uvarint(), meets: rd.uvarint(), met: rd.uvarint()}
-	for range min(rd.uvarint(), uint64(len(src))) {
-		t := &team{name: string(rd.bytes()), number: uint32(rd.uvarint())}
-		t.viewTrack = restoredView(Revision(rd.uvarint()))
+	rd := form.Input{Data: src}
+	r := club{note: string(rd.Bytes()), joins: rd.Number(), meets: rd.Number(), met: rd.Number()}
+	for range min(rd.Number(), uint64(len(src))) {
+		t := &team{name: string(rd.Bytes()), number: uint32(rd.Number())}
+		t.viewTrack = restoredView(Revision(rd.Number()))
 		r.teams = append(r.teams, t)
 	}
 	h := cl.Alloc()
 	*cl.At(h) = r
-	return h, rd.bad == "" && len(rd.data) == 0
+	return h, rd.Sound() && len(rd.Data) == 0
 }
 
 func (cl *clubs) saveLink(dst []byte, body arena.Handle) []byte {
 	x := cl.members.At(body)
-	return appendString(appendString(dst, x.team), x.mark)
+	return form.AppendBytes(form.AppendBytes(dst, x.team), x.mark)
 }
 
 func (cl *clubs) loadLink(src []byte) (arena.Handle, bool) {
-	rd := reader{data: src}
+	rd := form.Input{Data: src}
 	h := cl.members.Alloc()
-	*cl.members.At(h) = member{team: string(rd.bytes()), mark: string(rd.bytes())}
-	return h, rd.bad == "" && len(rd.data) == 0
+	*cl.members.At(h) = member{team: string(rd.Bytes()), mark: string(rd.Bytes())}
+	return h, rd.Sound() && len(rd.Data) == 0
 }
 
 func (cl *clubs) linked(m *Machine, object arena.Handle) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // The records of a snapshot. Each record stands behind its own length. A reader takes all fields of a
@@ -22,9 +23,9 @@ const (
 )
 
 // appendRecord appends the record of a thing.
-func (m *Machine) appendRecord(dst []byte, p phase, h arena.Handle, form recordForm) []byte {
+func (m *Machine) appendRecord(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
 	start := len(dst)
-	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, form)
+	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, as)
 	return endRecord(m.appendBody(dst, p, h), start)
 }
 
@@ -35,8 +36,8 @@ func endRecord(dst []byte, start int) []byte {
 }
 
 // appendFields appends the fields of a record, without the length, and without the body of the kind.
-func (m *Machine) appendFields(dst []byte, p phase, h arena.Handle, form recordForm) []byte {
-	if p != phaseLinks && form == withPlaces {
+func (m *Machine) appendFields(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
+	if p != phaseLinks && as == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(h))
 	}
 	switch p {
@@ -45,7 +46,7 @@ func (m *Machine) appendFields(dst []byte, p phase, h arena.Handle, form recordF
 	case phaseObjects:
 		dst = m.appendObject(dst, h)
 	case phaseLinks:
-		dst = m.appendLinkEnds(dst, h, form)
+		dst = m.appendLinkEnds(dst, h, as)
 		dst = m.appendLink(dst, h)
 	}
 	return dst
@@ -93,8 +94,8 @@ func (m *Machine) appendSession(dst []byte, h arena.Handle) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
 	dst = binary.AppendUvarint(dst, uint64(m.nodeOf(s).id))
 	dst = binary.AppendUvarint(dst, uint64(s.timeout))
-	dst = appendBytes(dst, m.sessions.texts.Bytes(s.description))
-	dst = appendBytes(dst, s.key[:s.keyLen])
+	dst = form.AppendBytes(dst, m.sessions.texts.Bytes(s.description))
+	dst = form.AppendBytes(dst, s.key[:s.keyLen])
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
 	dst = m.appendAnswers(dst, s)
@@ -104,7 +105,7 @@ func (m *Machine) appendSession(dst []byte, h arena.Handle) []byte {
 	}
 	dst = binary.AppendUvarint(dst, s.created)
 	for _, t := range s.client {
-		dst = appendBytes(dst, m.sessions.texts.Bytes(t))
+		dst = form.AppendBytes(dst, m.sessions.texts.Bytes(t))
 	}
 	return binary.AppendUvarint(dst, s.numberSpace)
 }
@@ -113,21 +114,21 @@ func (m *Machine) appendObject(dst []byte, h arena.Handle) []byte {
 	o := m.objects.At(h)
 	dst = append(dst, byte(o.kind))
 	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	dst = appendBytes(dst, m.objects.names.Bytes(o.name))
+	dst = form.AppendBytes(dst, m.objects.names.Bytes(o.name))
 	return binary.AppendUvarint(dst, uint64(o.revision))
 }
 
 // appendLinkEnds appends the session and the object of a link.
-func (m *Machine) appendLinkEnds(dst []byte, h arena.Handle, form recordForm) []byte {
+func (m *Machine) appendLinkEnds(dst []byte, h arena.Handle, as recordForm) []byte {
 	l := m.links.At(h)
-	if form == withPlaces {
+	if as == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(l.session))
 		return binary.AppendUvarint(dst, uint64(l.object))
 	}
 	o := m.objects.At(l.object)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.At(l.session).id))
 	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	return appendBytes(dst, m.objects.names.Bytes(o.name))
+	return form.AppendBytes(dst, m.objects.names.Bytes(o.name))
 }
 
 func (m *Machine) appendLink(dst []byte, h arena.Handle) []byte {
@@ -141,13 +142,8 @@ func (m *Machine) appendLink(dst []byte, h arena.Handle) []byte {
 		owner = 1
 	}
 	dst = append(dst, owner)
-	dst = appendBytes(dst, m.links.texts.Bytes(l.data))
+	dst = form.AppendBytes(dst, m.links.texts.Bytes(l.data))
 	return binary.AppendUvarint(dst, l.since)
-}
-
-func appendString(dst []byte, s string) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(s)))
-	return append(dst, s...)
 }
 
 // restorer puts records back into a machine that is empty at first.
@@ -163,7 +159,7 @@ type restorer struct {
 // record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
 // wrong, makes a machine that breaks later.
 func (re *restorer) record(p phase, data []byte) error {
-	r := reader{data: data}
+	r := form.Input{Data: data}
 	var err error
 	switch p {
 	case phaseSessions:
@@ -174,35 +170,35 @@ func (re *restorer) record(p phase, data []byte) error {
 		err = re.link(&r)
 	}
 	if err == nil {
-		r.must(len(r.data) == 0, "bytes behind its last field")
+		r.Must(len(r.Data) == 0, "bytes behind its last field")
 	}
-	if r.bad != "" {
-		return badSnapshot("a record is wrong: %s", r.bad)
+	if !r.Sound() {
+		return badSnapshot("a record is wrong: %s", r.Bad())
 	}
 	return err
 }
 
-func (re *restorer) session(r *reader) error {
+func (re *restorer) session(r *form.Input) error {
 	m := re.m
-	place := arena.Handle(r.uvarint())
-	id := SessionID(r.uint64())
-	node := NodeID(r.uvarint())
-	timeout := r.uvarint()
-	description, key := r.bytes(), r.bytes()
-	applied, acked := r.uvarint(), r.uvarint()
-	answers, bodies := r.answers(applied, acked)
+	place := arena.Handle(r.Number())
+	id := SessionID(r.Uint64())
+	node := NodeID(r.Number())
+	timeout := r.Number()
+	description, key := r.Bytes(), r.Bytes()
+	applied, acked := r.Number(), r.Number()
+	answers, bodies := readAnswers(r, applied, acked)
 	var created, numberSpace uint64
 	var client ClientRef
 	home := m.slots.Has(id.Slot())
-	losses := r.uvarint()
-	r.must(losses == 0 || !home, "a session has losses at home")
+	losses := r.Number()
+	r.Must(losses == 0 || !home, "a session has losses at home")
 	if home {
-		created, client = r.uvarint(), ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
-		numberSpace = r.uvarint()
-		r.must(numberSpace <= lastNumberSpace, "a session has drawn more numbers than there are")
+		created, client = r.Number(), ClientRef{Address: r.Bytes(), Name: r.Bytes(), Version: r.Bytes()}
+		numberSpace = r.Number()
+		r.Must(numberSpace <= lastNumberSpace, "a session has drawn more numbers than there are")
 	}
 	switch {
-	case r.bad != "":
+	case !r.Sound():
 		return nil
 	case id.Counter() == 0 || m.sessions.find(id) != 0:
 		return badSnapshot("session %v is there twice or has no number", id)
@@ -230,14 +226,14 @@ func (re *restorer) session(r *reader) error {
 	return nil
 }
 
-func (re *restorer) object(r *reader) error {
+func (re *restorer) object(r *form.Input) error {
 	m := re.m
-	place := arena.Handle(r.uvarint())
-	k := ObjectKind(r.byte())
-	id := NodeID(r.uvarint())
-	name := r.bytes()
-	revision := Revision(r.uvarint())
-	if r.bad != "" {
+	place := arena.Handle(r.Number())
+	k := ObjectKind(r.Byte())
+	id := NodeID(r.Number())
+	name := r.Bytes()
+	revision := Revision(r.Number())
+	if !r.Sound() {
 		return nil
 	}
 	hash := ObjectHash(id, name)
@@ -254,8 +250,8 @@ func (re *restorer) object(r *reader) error {
 		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision,
 			m.lastRevision)
 	}
-	body, ok := m.kinds[k].load(r.data)
-	r.data = nil
+	body, ok := m.kinds[k].load(r.Data)
+	r.Data = nil
 	if !ok {
 		return badSnapshot("object %q of node %d is not sound", name, id)
 	}
@@ -267,32 +263,32 @@ func (re *restorer) object(r *reader) error {
 	return nil
 }
 
-func (re *restorer) link(r *reader) error {
-	session, object := arena.Handle(r.uvarint()), arena.Handle(r.uvarint())
+func (re *restorer) link(r *form.Input) error {
+	session, object := arena.Handle(r.Number()), arena.Handle(r.Number())
 	var l link
-	l.order = OrderID(r.uvarint())
-	l.count = r.uvarint()
+	l.order = OrderID(r.Number())
+	l.count = r.Number()
 	var ok bool
-	l.timeout, ok = newWaitTime(r.uvarint())
-	r.must(ok, "a link waits for longer than an acquire may")
-	l.number = r.uvarint()
-	l.owner = r.byte() == 1
-	data := r.bytes()
-	l.since = r.uvarint()
-	if r.bad != "" {
+	l.timeout, ok = newWaitTime(r.Number())
+	r.Must(ok, "a link waits for longer than an acquire may")
+	l.number = r.Number()
+	l.owner = r.Byte() == 1
+	data := r.Bytes()
+	l.since = r.Number()
+	if !r.Sound() {
 		return nil
 	}
 	l.session, l.object = re.sessions.Of(session), re.objects.Of(object)
 	if l.session == 0 || l.object == 0 {
 		return badSnapshot("the link with order id %d has no session or no object", l.order)
 	}
-	if len(r.data) > 0 {
+	if len(r.Data) > 0 {
 		m := re.m
 		o := m.objects.At(l.object)
-		if l.body, ok = m.kinds[o.kind].loadLink(r.data); !ok || l.body == 0 {
+		if l.body, ok = m.kinds[o.kind].loadLink(r.Data); !ok || l.body == 0 {
 			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.objects.name(o))
 		}
-		r.data = nil
+		r.Data = nil
 	}
 	l.data = re.m.links.texts.Keep(data)
 	if last := len(re.links) - 1; last < 0 || len(re.links[last]) == linkPiece {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // A data shard that has lost its majority for good is made anew, as a new group of replicas, from the state of the
@@ -181,14 +182,14 @@ func (g *Group) append(dst []byte) []byte {
 	return dst
 }
 
-// group reads a group of a shard that has given sessions up to a counter.
-func (r *reader) group(lastSession uint64) (g Group) {
+// readGroup reads a group of a shard that has given sessions up to a counter.
+func readGroup(r *form.Input, lastSession uint64) (g Group) {
 	for _, to := range []*uint64{
 		&g.Number, &g.Began, &g.Until, &g.Before, &g.Longest.Timeout, (*uint64)(&g.Longest.Session),
 	} {
-		*to = r.uvarint()
+		*to = r.Number()
 	}
-	r.must(g.Before <= lastSession && (g.Number != 0 || g == Group{}), "a group of replicas that is not sound")
+	r.Must(g.Before <= lastSession && (g.Number != 0 || g == Group{}), "a group of replicas that is not sound")
 	return g
 }
 

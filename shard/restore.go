@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // ErrBadSnapshot is wrapped by errors about files that are no snapshot or a damaged snapshot.
@@ -110,52 +111,52 @@ func (m *Machine) read(r io.Reader) error {
 }
 
 func (re *restorer) header(payload []byte) error {
-	m, r := re.m, reader{data: payload}
-	m.level = level.Level(r.byte())
+	m, r := re.m, form.Input{Data: payload}
+	m.level = level.Level(r.Byte())
 	m.nextLevel = m.level
-	r.must(m.level != 0, "level 0")
+	r.Must(m.level != 0, "level 0")
 	if m.level > level.Newest {
 		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level,
 			level.Newest, ErrNewerFormat)
 	}
 	for i := range m.slots {
-		m.slots[i] = r.uint64()
+		m.slots[i] = r.Uint64()
 	}
-	m.lastOrder, m.lastRevision = OrderID(r.uvarint()), Revision(r.uvarint())
-	m.lastSession, m.clock.Term = r.uvarint(), r.uvarint()
-	n := r.uvarint()
-	r.must(n <= uint64(len(r.data)), "more dropped nodes than it has bytes")
+	m.lastOrder, m.lastRevision = OrderID(r.Number()), Revision(r.Number())
+	m.lastSession, m.clock.Term = r.Number(), r.Number()
+	n := r.Number()
+	r.Must(n <= uint64(len(r.Data)), "more dropped nodes than it has bytes")
 	for range n {
-		if r.bad != "" {
+		if !r.Sound() {
 			break
 		}
-		id := NodeID(r.uvarint())
+		id := NodeID(r.Number())
 		m.restoredNode(id).dropping = true
 		m.dropping = append(m.dropping, id)
 	}
-	re.pending = r.pending()
+	re.pending = readPending(&r)
 	m.readLimits(&r)
-	re.bytes = r.uvarint()
-	m.clock.Now, m.clock.Base = r.uvarint(), r.uvarint()
-	r.must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
-	m.group = r.group(m.lastSession)
-	r.must(len(r.data) == 0, "bytes behind its last field")
-	if r.bad != "" {
-		return badSnapshot("its header is wrong: %s", r.bad)
+	re.bytes = r.Number()
+	m.clock.Now, m.clock.Base = r.Number(), r.Number()
+	r.Must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
+	m.group = readGroup(&r, m.lastSession)
+	r.Must(len(r.Data) == 0, "bytes behind its last field")
+	if !r.Sound() {
+		return badSnapshot("its header is wrong: %s", r.Bad())
 	}
 	return nil
 }
 
 // readLimits reads the quotas of the shard and of nodes, the nodes in order of their ids.
-func (m *Machine) readLimits(r *reader) {
-	m.quota = newShardQuota(r.limits())
+func (m *Machine) readLimits(r *form.Input) {
+	m.quota = newShardQuota(readLimits(r))
 	const limitedMin = 1 + 1 + 1
-	n := r.uvarint()
-	r.must(n <= uint64(len(r.data))/limitedMin, "more nodes with quotas than it has bytes")
+	n := r.Number()
+	r.Must(n <= uint64(len(r.Data))/limitedMin, "more nodes with quotas than it has bytes")
 	last := NodeID(0)
 	for range n {
-		id, limits := NodeID(r.uvarint()), r.limits()
-		if !r.must(id > last && limits != (Limits{}) && limits.Objects <= MaxSemaphoresPerNode,
+		id, limits := NodeID(r.Number()), readLimits(r)
+		if !r.Must(id > last && limits != (Limits{}) && limits.Objects <= MaxSemaphoresPerNode,
 			"quotas of nodes that are not sound") {
 			return
 		}
@@ -164,18 +165,18 @@ func (m *Machine) readLimits(r *reader) {
 	}
 }
 
-func (r *reader) limits() Limits { return Limits{Objects: r.uvarint(), Bytes: r.uvarint()} }
+func readLimits(r *form.Input) Limits { return Limits{Objects: r.Number(), Bytes: r.Number()} }
 
-func (r *reader) pending() (list []PendingState) {
+func readPending(r *form.Input) (list []PendingState) {
 	const pendingMin = 8 + 1 + 1 + 1
-	n := r.uvarint()
-	r.must(n <= uint64(len(r.data))/pendingMin, "more that is pending than it has bytes")
+	n := r.Number()
+	r.Must(n <= uint64(len(r.Data))/pendingMin, "more that is pending than it has bytes")
 	for range n {
-		if r.bad != "" {
+		if !r.Sound() {
 			break
 		}
 		list = append(list, PendingState{
-			Session: SessionID(r.uint64()), Node: NodeID(r.uvarint()), Name: string(r.bytes()), Deleting: r.byte() == 1,
+			Session: SessionID(r.Uint64()), Node: NodeID(r.Number()), Name: string(r.Bytes()), Deleting: r.Byte() == 1,
 		})
 	}
 	return list
@@ -202,9 +203,9 @@ func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
 
 // end checks that nothing is missing and puts the links back, oldest first.
 func (re *restorer) end(payload []byte, counts [phases]uint64) error {
-	r := reader{data: payload}
+	r := form.Input{Data: payload}
 	for p := range phases {
-		if n := r.uint64(); n != counts[p] {
+		if n := r.Uint64(); n != counts[p] {
 			return badSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // The file of a snapshot:
@@ -106,7 +107,7 @@ func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, do
 // appendRecord appends the record of a thing in its present form, and counts the record.
 func (sn *snapshot) appendRecord(dst []byte, p phase, h arena.Handle) []byte {
 	sn.count(p, h)
-	return sn.m.appendRecord(dst, p, h, sn.form)
+	return sn.m.appendRecord(dst, p, h, sn.as)
 }
 
 // count counts the record of a thing in its present form.
@@ -167,7 +168,7 @@ func (l Limits) append(dst []byte) []byte {
 func (p PendingState) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Session))
 	dst = binary.AppendUvarint(dst, uint64(p.Node))
-	dst = appendString(dst, p.Name)
+	dst = form.AppendBytes(dst, p.Name)
 	deleting := byte(0)
 	if p.Deleting {
 		deleting = 1

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // This file has the forms of a semaphore outside of the machine's memory: the form for readers, the form in State,
@@ -62,15 +63,15 @@ func (sem *semaphores) save(dst []byte, body arena.Handle) []byte {
 	}
 	dst = append(dst, ephemeral)
 	dst = binary.AppendUvarint(dst, s.limit)
-	return appendBytes(dst, sem.texts.Bytes(s.data))
+	return form.AppendBytes(dst, sem.texts.Bytes(s.data))
 }
 
 func (sem *semaphores) load(src []byte) (arena.Handle, bool) {
-	r := reader{data: src}
-	ephemeral := r.byte() == 1
-	limit := r.uvarint()
-	data := r.bytes()
-	if r.bad != "" || len(r.data) > 0 || limit == 0 || len(data) > MaxData {
+	r := form.Input{Data: src}
+	ephemeral := r.Byte() == 1
+	limit := r.Number()
+	data := r.Bytes()
+	if !r.Sound() || len(r.Data) > 0 || limit == 0 || len(data) > MaxData {
 		return 0, false
 	}
 	h := sem.Alloc()

@@ -32,7 +32,7 @@ const (
 type snapshot struct {
 	m      *Machine
 	header snapshotHeader
-	form   recordForm
+	as     recordForm
 	epoch  uint32
 
 	at     phase        // the present part of Save
@@ -71,12 +71,12 @@ func (m *Machine) PrepareSnapshot() (Snapshot, error) {
 }
 
 // fix fixes the present state, for records of a form.
-func (m *Machine) fix(form recordForm) *snapshot {
+func (m *Machine) fix(as recordForm) *snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch++
 	sn := &snapshot{
-		m: m, form: form, epoch: m.epoch, cursor: 1,
+		m: m, as: as, epoch: m.epoch, cursor: 1,
 		header: snapshotHeader{
 			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
 			lastSession: m.lastSession, clock: m.clock, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
@@ -160,6 +160,6 @@ func (sn *snapshot) setAside(p phase, h arena.Handle) {
 		return
 	}
 	sn.count(p, h)
-	fields := sn.m.appendFields(nil, p, h, sn.form)
+	fields := sn.m.appendFields(nil, p, h, sn.as)
 	sn.frozen[p] = append(sn.frozen[p], frozenRecord{fields, body})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // ErrBatch is wrapped by every error of encoding or decoding a batch.
@@ -57,7 +58,7 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	for i := range b.Commands {
 		c := &b.Commands[i]
 		of := max(c.Level, LevelOf(c))
-		body = appended(append(body[:0], byte(c.Kind)), func(f *coder) { _ = c.Numbered.fields(f) })
+		body = form.Save(append(body[:0], byte(c.Kind)), func(f *form.Coder) { _ = c.Numbered.fields(f) })
 		var err error
 		if body, err = appendCommand(body, c); err != nil {
 			return dst, fmt.Errorf("%w: command %d: %w", ErrBatch, i, err)
@@ -91,18 +92,18 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	if len(src) > shard.MaxBatchBytes {
 		return fmt.Errorf("at most %d bytes are allowed", shard.MaxBatchBytes)
 	}
-	r := fieldReader{src: src}
-	version := r.octet("version")
+	r := form.Input{Data: src}
+	version := r.Byte()
 	switch {
-	case r.err != nil:
+	case !r.Sound():
 	case version > batchVersion:
 		return fmt.Errorf("version %d; this host knows version %d: %w", version, batchVersion, ErrNewer)
 	case version < batchVersion:
 		return fmt.Errorf("version %d; this host knows %d and later", version, batchVersion)
 	}
-	b.Proposer = r.fixed64("proposer")
-	b.Sequence = r.fixed64("sequence")
-	count := r.count("count")
+	b.Proposer = r.Uint64()
+	b.Sequence = r.Uint64()
+	count := r.Count(1, "more commands than it has bytes")
 	if count > shard.MaxBatch {
 		return fmt.Errorf("%d commands; at most %d are allowed", count, shard.MaxBatch)
 	}
@@ -111,64 +112,66 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 		return err
 	}
 	for i := range count {
-		c, err := r.command(at)
+		c, err := readCommand(&r, at)
 		if err != nil {
 			return fmt.Errorf("command %d: %w", i, err)
 		}
 		b.Commands = append(b.Commands, c)
 	}
-	return r.end()
+	r.End()
+	return r.Err()
 }
 
 // readStamp reads the flags of a batch, and the stamp if the flags announce one.
-func readStamp(r *fieldReader) (s clock.Stamp, err error) {
-	flags := r.octet("flags")
+func readStamp(r *form.Input) (s clock.Stamp, err error) {
+	flags := r.Byte()
 	switch {
 	case flags&^batchStamped != 0:
 		return s, fmt.Errorf("the flags %#x: %w", flags, ErrNewer)
 	case flags&batchStamped == 0:
 		return s, nil
 	}
-	s = clock.Stamp{Term: r.number("term"), Elapsed: r.number("elapsed")}
-	if r.err == nil && s.Term == 0 {
+	s = clock.Stamp{Term: r.Number(), Elapsed: r.Number()}
+	if r.Sound() && s.Term == 0 {
 		return s, errors.New("a stamp of term 0")
 	}
 	return s, nil
 }
 
 // command reads one command of a batch.
-func (r *fieldReader) command(at level.Level) (c Command, err error) {
-	of := level.Level(r.octet("level"))
-	body := fieldReader{src: r.bytes("body")}
+func readCommand(r *form.Input, at level.Level) (c Command, err error) {
+	of := level.Level(r.Byte())
+	body := form.Reader(r.Bytes())
 	switch {
-	case r.err != nil:
-		return c, r.err
+	case !r.Sound():
+		return c, r.Err()
 	case of == 0:
 		return c, errors.New("level 0")
 	case of > at:
 		return Command{Level: of}, nil
 	}
-	kind := CommandKind(body.octet("kind"))
-	if body.err != nil {
-		return c, body.err
+	var kind CommandKind
+	if form.Byte(body, &kind); !body.Sound() {
+		return c, body.Err()
 	}
 	if commandLevel(kind) > level.Newest {
 		return c, fmt.Errorf("unknown kind %d at level %d: %w", kind, of, ErrNewer)
 	}
 	var n Numbered
-	if err = n.fields(&coder{from: &body}); err != nil {
+	if err = n.fields(body); err != nil {
 		return c, fmt.Errorf("%v at level %d: %w", kind, of, err)
 	}
 	if requests[kind] == nil {
 		c.Kind = kind
-		c.fields(&coder{from: &body})
-	} else if c, err = readRequest(kind, body.src); err != nil {
+		c.fields(body)
+	} else if c, err = readRequest(kind, body.Input().Data); err != nil {
 		return c, err
 	} else {
-		body.src = nil
+		body.Input().Data = nil
 	}
 	c.Level, c.Numbered = of, n
-	switch err := body.end(); {
+	body.Input().End()
+	switch err := body.Err(); {
 	case err != nil:
 		return c, fmt.Errorf("%v: %w", kind, err)
 	case LevelOf(&c) > of:
@@ -182,57 +185,57 @@ func (r *fieldReader) command(at level.Level) (c Command, err error) {
 
 // appendCommand appends the fields of a command.
 func appendCommand(dst []byte, c *Command) ([]byte, error) {
-	f := coder{dst: dst}
-	if c.fields(&f) {
-		return f.dst, nil
+	f := form.Writer(dst)
+	if c.fields(f) {
+		return f.Data(), nil
 	}
 	return appendRequest(dst, c)
 }
 
 // fields codes the fields of the command's kind, and reports whether the kind is of a command without a Request.
-func (c *Command) fields(f *coder) bool {
+func (c *Command) fields(f *form.Coder) bool {
 	switch c.Kind {
 	case CmdNodeCreate:
-		f.text("path", &c.Path)
+		f.Text(&c.Path, anyLength)
 		c.Config.fields(f)
 	case CmdNodeAlter:
-		f.text("path", &c.Path)
-		codeNumber(f, "node", &c.Node)
+		f.Text(&c.Path, anyLength)
+		form.Uint(f, &c.Node)
 		c.Config.fields(f)
-		codeNumber(f, "expected version", &c.Expected)
+		form.Uint(f, &c.Expected)
 	case CmdNodeDrop:
-		f.text("path", &c.Path)
-		codeNumber(f, "node", &c.Node)
+		f.Text(&c.Path, anyLength)
+		form.Uint(f, &c.Node)
 	case CmdGraceConfirmed:
-		codeNumber(f, "node", &c.Node)
-		codeNumber(f, "config version", &c.Expected)
+		form.Uint(f, &c.Node)
+		form.Uint(f, &c.Expected)
 	case CmdNodeCleared:
-		codeNumber(f, "node", &c.Node)
-		codeNumber(f, "shard", &c.Shard)
+		form.Uint(f, &c.Node)
+		form.Uint(f, &c.Shard)
 	case CmdHostRegister:
 		c.Host.registered(f)
-		codeOctet(f, "level", &c.Host.Level)
+		form.Byte(f, &c.Host.Level)
 	case CmdHostSeen:
-		codeNumber(f, "host id", &c.Host.ID)
-		codeNumber(f, "version", &c.Expected)
+		form.Uint(f, &c.Host.ID)
+		form.Uint(f, &c.Expected)
 	case CmdClusterLevel:
-		codeOctet(f, "level", &c.Raise)
+		form.Byte(f, &c.Raise)
 	case CmdDigestTake:
-		codeNumber(f, "digest", &c.Digest)
+		form.Uint(f, &c.Digest)
 	case CmdDigestCompare:
-		codeNumber(f, "digest", &c.Digest)
-		f.fixed64("sum", &c.Sum)
+		form.Uint(f, &c.Digest)
+		f.Uint64(&c.Sum)
 	case CmdLead:
-		codeNumber(f, "term", &c.Term)
+		form.Uint(f, &c.Term)
 	case CmdRoutingInit:
-		f.text("cluster", &c.Cluster)
-		codeNumbers(f, "shards", &c.Shards)
+		f.Text(&c.Cluster, anyLength)
+		form.Uints(f, &c.Shards, anyLength)
 	case CmdSlotsAssign:
-		codeSlot(f, "first slot", &c.First)
-		codeSlot(f, "last slot", &c.Last)
-		codeNumber(f, "from", &c.From)
-		codeNumber(f, "to", &c.To)
-		codeNumber(f, "expected version", &c.Expected)
+		form.Small(f, &c.First)
+		form.Small(f, &c.Last)
+		form.Uint(f, &c.From)
+		form.Uint(f, &c.To)
+		form.Uint(f, &c.Expected)
 	default:
 		return false
 	}

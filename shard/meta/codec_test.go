@@ -118,31 +118,35 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 	one := func(kind byte, fields string) string {
 		return "\x01" + string(rune(len(fields)+2)) + string([]byte{kind, 0}) + fields
 	}
-	for want, src := range map[string][]byte{
-		"version: the byte is missing":                  nil,
-		"version 9; this host knows version":            append([]byte{9}, head(0, "")[1:]...),
-		"version 0;":                                    make([]byte, 18),
-		"proposer: 8 bytes are needed, 3 are left":      head(0, "")[:4],
-		"sequence: 8 bytes are needed, 0 are left":      head(0, "")[:9],
-		"count: the bytes end within the number":        head(0, "")[:17],
-		"count: the number does not fit":                append(head(0, "")[:17], long...),
-		"count: 9 entries, but 1 bytes are left":        head(9, ""),
-		"16385 commands; at most 16384":                 head(shard.MaxBatch+1, strings.Repeat("x", shard.MaxBatch+1)),
-		"1 bytes more than there should be":             head(0, "x"),
-		"command 0: body: the bytes end":                head(1, "\x01"),
-		"command 0: body: a length of 5, but 1 bytes":   head(1, "\x01\x05x"),
-		"command 0: unknown kind 9 at level 1: a newer": head(1, one(9, "")),
-		"command 0: level 0":                            head(1, "\x00\x01\x01"),
-		"command 0: kind: the byte is missing":          head(1, "\x01\x00"),
-		"command 0: node-create: path: a length of 127": head(1, one(1, "\x7fab")),
-		"command 0: node-create: rate_limiter":          head(1, one(1, "\x02/a\x00\x00\x00\x00")),
-		"node-create: 1 bytes more":                     head(1, one(1, "\x02/a\x00\x00\x00\x00\x00\x00\x00\x00\x00!")),
-		"command 1: settle-grace: config version":       head(2, one(4, "\x01\x01")+one(4, "\x01")),
-		"command 0: routing-init: shards: 100 entries":  head(1, one(32, "\x01c\x64")),
-		"slots-assign: last slot: 65536 is above 65535": head(1, one(33, "\x01\x80\x80\x04\x01\x02\x00")),
-		"node-cleared: node: the number does not fit":   head(1, one(5, long+"\x01")),
-		"a rise of the cluster's level to 200":          head(1, one(18, "\xc8")),
+	for _, c := range []struct {
+		want string
+		src  []byte
+	}{
+		{"cut short", nil},
+		{"version 9; this host knows version", append([]byte{9}, head(0, "")[1:]...)},
+		{"version 0;", make([]byte, 18)},
+		{"cut short", head(0, "")[:4]},
+		{"cut short", head(0, "")[:9]},
+		{"a number is cut off", head(0, "")[:17]},
+		{"a number is cut off", append(head(0, "")[:17], long...)},
+		{"more commands than it has bytes", head(9, "")},
+		{"16385 commands; at most 16384", head(shard.MaxBatch+1, strings.Repeat("x", shard.MaxBatch+1))},
+		{"1 bytes stand behind", head(0, "x")},
+		{"command 0: a number is cut off", head(1, "\x01")},
+		{"command 0: a length beyond its bytes", head(1, "\x01\x05x")},
+		{"command 0: unknown kind 9 at level 1: a newer", head(1, one(9, ""))},
+		{"command 0: level 0", head(1, "\x00\x01\x01")},
+		{"command 0: cut short", head(1, "\x01\x00")},
+		{"command 0: node-create: a text of 127 bytes", head(1, one(1, "\x7fab"))},
+		{"command 0: node-create: cut short", head(1, one(1, "\x02/a\x00\x00\x00\x00"))},
+		{"node-create: 1 bytes stand behind", head(1, one(1, "\x02/a\x00\x00\x00\x00\x00\x00\x00\x00\x00!"))},
+		{"command 1: settle-grace: a number is cut off", head(2, one(4, "\x01\x01")+one(4, "\x01"))},
+		{"command 0: routing-init: a list of 100", head(1, one(32, "\x01c\x64"))},
+		{"slots-assign: a setting is 65536", head(1, one(33, "\x01\x80\x80\x04\x01\x02\x00"))},
+		{"node-cleared: a number is cut off", head(1, one(5, long+"\x01"))},
+		{"a rise of the cluster's level to 200", head(1, one(18, "\xc8"))},
 	} {
+		want, src := c.want, c.src
 		b := Batch{Commands: everyCommand()}
 		err := DecodeBatch(src, &b, level.Newest)
 		if !errors.Is(err, ErrBatch) || !strings.Contains(err.Error(), want) {

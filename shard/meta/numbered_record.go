@@ -3,6 +3,8 @@ package meta
 import (
 	"errors"
 	"fmt"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // The forms of numbers and their answers, in commands and snapshots. Both forms begin with a set of bits for the
@@ -26,39 +28,25 @@ const (
 var errNewerPart = errors.New("it has a part that this build does not know")
 
 // fields codes the common part of commands of all kinds.
-func (n *Numbered) fields(c *coder) error {
+func (n *Numbered) fields(c *form.Coder) error {
 	parts := uint64(0)
 	if *n != (Numbered{}) {
 		parts = bodyNumbered
 	}
-	codeNumber(c, "parts", &parts)
+	form.Uint(c, &parts)
 	if parts&^bodyNumbered != 0 {
 		return fmt.Errorf("%w: %#x: %w", errNewerPart, parts, ErrNewer)
 	}
 	if parts == 0 {
 		return nil
 	}
-	c.client(&n.Client)
-	codeNumber(c, "number", &n.Number)
-	codeNumber(c, "since", &n.Since)
-	if *n == (Numbered{}) && c.from.err == nil {
-		c.from.fail("a number of no client")
+	c.Raw(n.Client[:])
+	form.Uint(c, &n.Number)
+	form.Uint(c, &n.Since)
+	if *n == (Numbered{}) && c.Sound() {
+		c.Fail("a number of no client")
 	}
 	return nil
-}
-
-// client codes the id of a client, which has a fixed length.
-func (c *coder) client(id *ClientID) {
-	if c.from == nil {
-		c.dst = append(c.dst, id[:]...)
-		return
-	}
-	r := c.from
-	if len(r.src) < len(id) {
-		r.fail("client: %d bytes are needed, %d are left", len(id), len(r.src))
-		return
-	}
-	r.src = r.src[copy(id[:], r.src):]
 }
 
 // parts are the bits of the parts that an answer has.
@@ -82,46 +70,43 @@ func (a *Answer) parts() (parts uint64) {
 }
 
 // fields codes an answer: the bits of its parts, client, number, kind, status, flags, and the parts.
-func (a *Answer) fields(c *coder) error {
+func (a *Answer) fields(c *form.Coder) error {
 	parts := a.parts()
-	codeNumber(c, "parts", &parts)
+	form.Uint(c, &parts)
 	const known = answerNode | answerRouting | answerMessage | answerHost | answerAsked
-	if c.from != nil && parts&^known != 0 {
+	if c.Reading() && parts&^known != 0 {
 		return fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
 	}
-	c.client(&a.Client)
-	codeNumber(c, "number", &a.Number)
-	codeOctet(c, "kind", &a.Kind)
-	codeOctet(c, "status", &a.Status)
-	codeOctet(c, "flags", &a.Flags)
+	c.Raw(a.Client[:])
+	form.Uint(c, &a.Number)
+	form.Byte(c, &a.Kind)
+	form.Byte(c, &a.Status)
+	form.Byte(c, &a.Flags)
 	if parts&answerNode != 0 {
 		a.Node.fields(c)
 	}
 	if parts&answerRouting != 0 {
-		codeNumber(c, "routing version", &a.Routing)
+		form.Uint(c, &a.Routing)
 	}
 	if parts&answerMessage != 0 {
-		c.text("message", &a.Message)
+		c.Text(&a.Message, anyLength)
 	}
 	if parts&answerHost != 0 {
-		codeNumber(c, "host", &a.Host)
+		form.Uint(c, &a.Host)
 	}
 	if parts&answerAsked != 0 {
-		if c.fixed64("asked", &a.Asked); a.Asked == 0 && c.from.err == nil {
-			c.from.fail("what was asked has no hash")
+		if c.Uint64(&a.Asked); a.Asked == 0 && c.Sound() {
+			c.Fail("what was asked has no hash")
 		}
 	}
-	if c.from == nil {
-		return nil
-	}
-	return c.from.err
+	return c.Err()
 }
 
 // readAnswers reads the answers of one block. Their places are known when all have been read: takePlaces.
-func (l *loader) readAnswers(r *fieldReader) error {
-	for len(r.src) > 0 {
+func (l *loader) readAnswers(r *form.Coder) error {
+	for r.Left() > 0 {
 		var a Answer
-		err := a.fields(&coder{from: r})
+		err := a.fields(r)
 		if err == nil {
 			err = l.checkAnswer(&a)
 		}

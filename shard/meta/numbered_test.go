@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // grown is a machine of the level that has numbers.
@@ -293,9 +294,9 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 	head := "\x01" + strings.Repeat("\x00", 16) + "\x01\x00"
 	for want, body := range map[string]string{
 		"a part that this build does not know": "\x03\x02\x02/a\x00",
-		"client: 16 bytes are needed":          "\x03\x01abc",
+		"cut short":                            "\x03\x01abc",
 		"a number of no client":                "\x03\x01" + strings.Repeat("\x00", 18) + "\x02/a\x00",
-		"number: the bytes end":                "\x03\x01" + client,
+		"a number is cut off":                  "\x03\x01" + client,
 	} {
 		var b Batch
 		src := head + "\x01" + string(rune(len(body))) + body
@@ -311,8 +312,8 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 		Client: ClientID{7}, Number: 300, Kind: CmdNodeCreate, Status: protocol.StatusNotFound, Flags: FlagExisted,
 		Routing: 3, Message: "no",
 	}
-	write := func(c *coder) { _ = a.fields(c) }
-	if got := string(appended(nil, write)); got != "\x06"+client+"\xac\x02\x01\x03\x01\x03\x02no" {
+	write := func(c *form.Coder) { _ = a.fields(c) }
+	if got := string(form.Save(nil, write)); got != "\x06"+client+"\xac\x02\x01\x03\x01\x03\x02no" {
 		t.Errorf("%x", got)
 	}
 }

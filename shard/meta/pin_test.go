@@ -92,7 +92,7 @@ func plainForm(kind CommandKind) formtest.Form {
 		Unsaved: append(unsaved, "Kind", "Level"),
 		Write: func() []byte {
 			var body []byte
-			body = appended(body, func(f *coder) { _ = c.Numbered.fields(f) })
+			body = form.Save(body, func(f *form.Coder) { _ = c.Numbered.fields(f) })
 			c.Kind = kind
 			body, err := appendCommand(body, &c)
 			if err != nil {
@@ -103,8 +103,8 @@ func plainForm(kind CommandKind) formtest.Form {
 }
 
 // writing returns a function that writes fields.
-func writing(fields func(*coder)) func() []byte {
-	return func() []byte { return appended(nil, fields) }
+func writing(fields func(*form.Coder)) func() []byte {
+	return func() []byte { return form.Save(nil, fields) }
 }
 
 // recordForms are what a snapshot is made of, but for what other packages save.
@@ -124,7 +124,7 @@ func recordForms() []formtest.Form {
 		{Name: "slot table", Of: &routing, Write: writing(routing.fields)},
 	}
 	forms = append(forms, formtest.Form{Name: "answer", Of: &kept,
-		Write: writing(func(c *coder) { _ = kept.fields(c) })})
+		Write: writing(func(c *form.Coder) { _ = kept.fields(c) })})
 	forms = append(forms, formtest.Form{Name: "host that has seen", Of: &seen,
 		Write: writing(seen.fields)})
 	return forms

@@ -2,21 +2,22 @@ package meta
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // The records of snapshots; some parts of records are parts of commands too. A record ends with its last field, so
 // records stand one behind the other.
 
-func (c *Config) fields(f *coder) {
-	codeNumber(f, "self_check_period_ms", &c.SelfCheckPeriodMillis)
-	codeNumber(f, "session_grace_period_ms", &c.SessionGracePeriodMillis)
-	codeOctet(f, "read_consistency", &c.ReadConsistency)
-	codeOctet(f, "attach_consistency", &c.AttachConsistency)
-	codeOctet(f, "rate_limiter_counters_mode", &c.RateLimiterCountersMode)
-	codeNumber(f, "quota_objects", &c.QuotaObjects)
-	codeNumber(f, "quota_bytes", &c.QuotaBytes)
+func (c *Config) fields(f *form.Coder) {
+	form.Uint(f, &c.SelfCheckPeriodMillis)
+	form.Uint(f, &c.SessionGracePeriodMillis)
+	form.Byte(f, &c.ReadConsistency)
+	form.Byte(f, &c.AttachConsistency)
+	form.Byte(f, &c.RateLimiterCountersMode)
+	form.Uint(f, &c.QuotaObjects)
+	form.Uint(f, &c.QuotaBytes)
 	codeAsked(f, &c.Asked)
-	codeNumber(f, "longest_wait_ms", &c.LongestWaitMillis)
+	form.Uint(f, &c.LongestWaitMillis)
 }
 
 // askedFields are the numbers, in the order of their form.
@@ -28,7 +29,7 @@ func askedFields(a *protocol.AskedConfig) [5]*uint64 {
 }
 
 // codeAsked codes the count of the numbers, 0 for an empty AskedConfig, and the numbers.
-func codeAsked(c *coder, a *protocol.AskedConfig) {
+func codeAsked(c *form.Coder, a *protocol.AskedConfig) {
 	all := askedFields(a)
 	var list []uint64
 	if *a != (protocol.AskedConfig{}) {
@@ -36,11 +37,11 @@ func codeAsked(c *coder, a *protocol.AskedConfig) {
 			list = append(list, *p)
 		}
 	}
-	codeNumbers(c, "asked", &list)
+	form.Uints(c, &list, anyLength)
 	switch {
-	case c.from == nil:
+	case !c.Reading():
 	case len(list) != 0 && len(list) != len(all):
-		c.from.fail("asked: %d numbers, %d are known", len(list), len(all))
+		c.Fail("asked: %d numbers, %d are known", len(list), len(all))
 	default:
 		for i, n := range list {
 			*all[i] = n
@@ -48,50 +49,50 @@ func codeAsked(c *coder, a *protocol.AskedConfig) {
 	}
 }
 
-func (n *Node) fields(c *coder) {
-	c.text("path", &n.Path)
-	codeNumber(c, "id", &n.ID)
+func (n *Node) fields(c *form.Coder) {
+	c.Text(&n.Path, anyLength)
+	form.Uint(c, &n.ID)
 	n.Config.fields(c)
-	codeNumber(c, "config version", &n.Version)
-	codeNumber(c, "timing since", &n.Timing.Since)
-	codeNumber(c, "grace floor", &n.Timing.GraceFloorMillis)
-	codeNumber(c, "grace ceiling", &n.Timing.GraceCeilingMillis)
-	codeNumber(c, "self-check ceiling", &n.Timing.SelfCheckCeilingMillis)
-	codeNumber(c, "timed", &n.Timed)
+	form.Uint(c, &n.Version)
+	form.Uint(c, &n.Timing.Since)
+	form.Uint(c, &n.Timing.GraceFloorMillis)
+	form.Uint(c, &n.Timing.GraceCeilingMillis)
+	form.Uint(c, &n.Timing.SelfCheckCeilingMillis)
+	form.Uint(c, &n.Timed)
 }
 
-func (d *Dropped) fields(c *coder) {
-	codeNumber(c, "id", &d.ID)
-	codeNumber(c, "version", &d.Version)
-	codeNumbers(c, "pending", &d.Pending)
+func (d *Dropped) fields(c *form.Coder) {
+	form.Uint(c, &d.ID)
+	form.Uint(c, &d.Version)
+	form.Uints(c, &d.Pending, anyLength)
 }
 
 // registered codes the fields that a host registers.
-func (h *Host) registered(c *coder) {
-	codeNumber(c, "host id", &h.ID)
-	c.text("host name", &h.Name)
-	c.text("raft address", &h.RaftAddress)
-	c.text("client address", &h.ClientAddress)
-	c.text("admin address", &h.AdminAddress)
-	c.text("host version", &h.Version)
+func (h *Host) registered(c *form.Coder) {
+	form.Uint(c, &h.ID)
+	c.Text(&h.Name, anyLength)
+	c.Text(&h.RaftAddress, anyLength)
+	c.Text(&h.ClientAddress, anyLength)
+	c.Text(&h.AdminAddress, anyLength)
+	c.Text(&h.Version, anyLength)
 }
 
-func (h *Host) fields(c *coder) {
+func (h *Host) fields(c *form.Coder) {
 	h.registered(c)
-	codeOctet(c, "current state", &h.Current)
-	codeOctet(c, "target state", &h.Target)
-	codeNumber(c, "changed", &h.Changed)
-	codeNumber(c, "seen", &h.Seen)
-	codeOctet(c, "level", &h.Level)
+	form.Byte(c, &h.Current)
+	form.Byte(c, &h.Target)
+	form.Uint(c, &h.Changed)
+	form.Uint(c, &h.Seen)
+	form.Byte(c, &h.Level)
 }
 
-func (r *Routing) fields(c *coder) {
-	codeNumber(c, "routing version", &r.Version)
-	c.text("cluster", &r.Cluster)
-	codeNumbers(c, "shards", &r.Shards)
-	codeList(c, "ranges", &r.Ranges, func(g *SlotRange) {
-		codeSlot(c, "first slot", &g.First)
-		codeSlot(c, "last slot", &g.Last)
-		codeNumber(c, "shard", &g.Shard)
+func (r *Routing) fields(c *form.Coder) {
+	form.Uint(c, &r.Version)
+	c.Text(&r.Cluster, anyLength)
+	form.Uints(c, &r.Shards, anyLength)
+	form.List(c, &r.Ranges, anyLength, func(g *SlotRange) {
+		form.Small(c, &g.First)
+		form.Small(c, &g.Last)
+		form.Uint(c, &g.Shard)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 var (
@@ -64,9 +65,10 @@ func (l *loader) load() error {
 			last < blockRouting && kind > blockRouting:
 			err = fmt.Errorf("kind %d does not follow kind %d", kind, last)
 		default:
-			fields := fieldReader{src: l.payload}
-			if err = l.readBlock(kind, &fields); err == nil {
-				err = fields.end()
+			fields := form.Reader(l.payload)
+			if err = l.readBlock(kind, fields); err == nil {
+				fields.Input().End()
+				err = fields.Err()
 			}
 		}
 		if err != nil {
@@ -123,31 +125,32 @@ func (l *loader) next() (blockKind, error) {
 	return blockKind(head[0]), nil
 }
 
-func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
+func (l *loader) readBlock(kind blockKind, r *form.Coder) error {
+	in := r.Input()
 	switch kind {
 	case blockCounters:
-		l.version = r.number("version")
-		l.lastNode = shard.NodeID(r.number("last node id"))
-		l.level = level.Level(r.octet("level"))
+		l.version = in.Number()
+		l.lastNode = shard.NodeID(in.Number())
+		l.level = level.Level(in.Byte())
 		switch {
-		case r.err == nil && l.level == 0:
+		case r.Sound() && l.level == 0:
 			return errors.New("level 0")
 		case l.level > level.Newest:
 			return fmt.Errorf("%w: it is of level %d, and this build can follow up to level %d", ErrSnapshotNewer,
 				l.level, level.Newest)
 		}
-		if l.answers.next = r.number("next answer"); r.err == nil && l.answers.next == 0 {
+		if l.answers.next = in.Number(); r.Sound() && l.answers.next == 0 {
 			return errors.New("the places of answers begin with 1")
 		}
-		l.clock.Term, l.clock.Now, l.clock.Base = r.number("term"), r.number("time"), r.number("base of the term")
+		l.clock.Term, l.clock.Now, l.clock.Base = in.Number(), in.Number(), in.Number()
 		if l.clock.Base > l.clock.Now {
 			return errors.New("the term begins after its time")
 		}
 		return nil
 	case blockRouting:
-		l.routing.fields(&coder{from: r})
-		if r.err != nil {
-			return r.err
+		l.routing.fields(r)
+		if !r.Sound() {
+			return r.Err()
 		}
 		return l.routing.check(l.version)
 	case blockHosts:
@@ -174,12 +177,12 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 
 // readRecords reads the records of one block and puts them, in order, into the index.
 func readRecords[K string | shard.NodeID | shard.HostID, V any](
-	r *fieldReader, x *index[K, V], name string, fields func(*V, *coder), check func(*V) error,
+	r *form.Coder, x *index[K, V], name string, fields func(*V, *form.Coder), check func(*V) error,
 ) error {
-	for len(r.src) > 0 {
+	for r.Left() > 0 {
 		var v V
-		fields(&v, &coder{from: r})
-		err := r.err
+		fields(&v, r)
+		err := r.Err()
 		if n := len(x.entries); err == nil && n > 0 && x.key(&v) <= x.key(x.entries[n-1]) {
 			err = errors.New("it is not in order")
 		}
@@ -195,7 +198,7 @@ func readRecords[K string | shard.NodeID | shard.HostID, V any](
 }
 
 // finish compares the counts of the end block with the content, and the parts of the content with each other.
-func (l *loader) finish(r *fieldReader) error {
+func (l *loader) finish(r *form.Coder) error {
 	type count struct {
 		name string
 		have int
@@ -207,17 +210,17 @@ func (l *loader) finish(r *fieldReader) error {
 		{"answers", len(l.answers.kept)},
 	}
 	for _, c := range counts {
-		if n := r.number(c.name); r.err == nil && n != uint64(c.have) {
+		if n := r.Input().Number(); r.Sound() && n != uint64(c.have) {
 			return fmt.Errorf("it counts %d %s where %d came", n, c.name, c.have)
 		}
 	}
-	if r.err == nil {
+	if r.Sound() {
 		if err := l.readTopologyCounts(r); err != nil {
 			return err
 		}
 	}
-	if r.err != nil {
-		return r.err
+	if !r.Sound() {
+		return r.Err()
 	}
 	if err := l.completeRights(); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
@@ -133,12 +134,12 @@ func (f *frozen) save(b *blockWriter) error {
 	b.buf = f.appendCounters(b.buf)
 	b.close()
 	b.open(blockRouting)
-	b.buf = appended(b.buf, f.routing.fields)
+	b.buf = form.Save(b.buf, f.routing.fields)
 	b.close()
 	saveRecords(b, blockHosts, f.hosts, (*Host).fields)
 	saveRecords(b, blockNodes, f.nodes, (*Node).fields)
 	saveRecords(b, blockDropping, f.dropping, (*Dropped).fields)
-	saveRecords(b, blockAnswers, f.answers, func(a *Answer, c *coder) { _ = a.fields(c) })
+	saveRecords(b, blockAnswers, f.answers, func(a *Answer, c *form.Coder) { _ = a.fields(c) })
 	f.topology.save(b)
 	if f.rights.Revision() > 0 {
 		savePieces(b, blockRights, f.rights.Save(nil))
@@ -167,11 +168,11 @@ func (f *frozen) appendCounts(dst []byte) []byte {
 	return f.topology.appendCounts(dst)
 }
 
-func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *coder)) {
+func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *form.Coder)) {
 	for len(list) > 0 && b.err == nil {
 		b.open(kind)
 		for len(list) > 0 && len(b.buf) < blockTarget {
-			b.buf = appended(b.buf, func(c *coder) { fields(list[0], c) })
+			b.buf = form.Save(b.buf, func(c *form.Coder) { fields(list[0], c) })
 			list = list[1:]
 		}
 		b.close()

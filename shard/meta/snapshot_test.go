@@ -244,14 +244,14 @@ func TestBlocksInTheWrongOrderAreRefused(t *testing.T) {
 		"it ends at block 6, before its end": {counters, routing, hosts, nodes, dropping},
 		"block 1: its kind 12 is unknown":    {block(12, "")},
 		"block 1: its kind 0 is unknown":     {block(0, "")},
-		"block 1: 1 bytes more":              {block(blockCounters, "\x01\x01\x01\x01\x00\x00\x00\x01")},
+		"block 1: 1 bytes stand behind":      {block(blockCounters, "\x01\x01\x01\x01\x00\x00\x00\x01")},
 		"block 1: level 0":                   {block(blockCounters, "\x01\x01\x00")},
 		"it is of level 200, and this build": {block(blockCounters, "\x01\x01\xc8")},
-		"block 1: last node id":              {block(blockCounters, "\x01")},
-		"block 2: ranges: 9 entries":         {counters, block(blockRouting, "\x01\x01c\x00\x09")},
-		"block 3: host 0: host name":         {counters, routing, block(blockHosts, "\x01\x09")},
+		"block 1: a number is cut off":       {block(blockCounters, "\x01")},
+		"block 2: a list of 9":               {counters, block(blockRouting, "\x01\x01c\x00\x09")},
+		"block 3: host 0: a text of 9 bytes": {counters, routing, block(blockHosts, "\x01\x09")},
 		"block 3: a length of 1048577":       {counters, routing, huge},
-		"block 3: nodes: the bytes end":      {counters, routing, block(blockEnd, "\x00")},
+		"block 3: a number is cut off":       {counters, routing, block(blockEnd, "\x00")},
 	} {
 		refused(t, bytes.Join(append([][]byte{head}, list...), nil), text)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/internal/form"
 	"github.com/signalbox/signalbox/shard/plan"
 	"github.com/signalbox/signalbox/shard/rights"
 )
@@ -61,11 +62,11 @@ func (m *Machine) BeginDigest() (sum func() uint64) { return m.freeze().digest }
 
 func (f *frozen) digest() uint64 {
 	d := xxhash.New()
-	_, _ = d.Write(appended(f.appendCounts(f.appendCounters(nil)), f.routing.fields))
+	_, _ = d.Write(form.Save(f.appendCounts(f.appendCounters(nil)), f.routing.fields))
 	digestRecords(d, f.hosts, (*Host).fields)
 	digestRecords(d, f.nodes, (*Node).fields)
 	digestRecords(d, f.dropping, (*Dropped).fields)
-	digestRecords(d, f.answers, func(a *Answer, c *coder) { _ = a.fields(c) })
+	digestRecords(d, f.answers, func(a *Answer, c *form.Coder) { _ = a.fields(c) })
 	rest := f.topology.appendDigested(nil)
 	if f.rights.Revision() > 0 {
 		rest = f.rights.Save(rest)
@@ -74,11 +75,10 @@ func (f *frozen) digest() uint64 {
 	return d.Sum64()
 }
 
-func digestRecords[V any](d *xxhash.Digest, list []*V, fields func(*V, *coder)) {
-	var c coder
+func digestRecords[V any](d *xxhash.Digest, list []*V, fields func(*V, *form.Coder)) {
+	var buf []byte
 	for _, v := range list {
-		c.dst = c.dst[:0]
-		fields(v, &c)
-		_, _ = d.Write(c.dst)
+		buf = form.Save(buf[:0], func(c *form.Coder) { fields(v, c) })
+		_, _ = d.Write(buf)
 	}
 }

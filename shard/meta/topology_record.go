@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/internal/form"
 	"github.com/signalbox/signalbox/shard/plan"
 	"github.com/signalbox/signalbox/shard/rights"
 )
@@ -52,23 +53,23 @@ func (t *topology) appendDigested(dst []byte) []byte {
 	dst = t.records.Save(dst)
 	dst = t.plan.Append(dst)
 	for _, s := range t.seen.entries {
-		dst = appended(dst, s.fields)
+		dst = form.Save(dst, s.fields)
 	}
 	return dst
 }
 
-func (s *HostSeen) fields(c *coder) {
-	codeNumber(c, "host id", &s.ID)
-	codeNumber(c, "seen", &s.Version)
+func (s *HostSeen) fields(c *form.Coder) {
+	form.Uint(c, &s.ID)
+	form.Uint(c, &s.Version)
 }
 
 // pieces are the forms that come in several blocks, as far as they were read.
 type pieces struct{ records, plan, rights []byte }
 
 // readPiece takes a piece of a form.
-func readPiece(dst *[]byte, r *fieldReader) error {
-	piece := r.src
-	r.src = nil
+func readPiece(dst *[]byte, r *form.Coder) error {
+	piece := r.Input().Data
+	r.Input().Data = nil
 	if len(piece) == 0 || len(*dst)+len(piece) > maxPieces {
 		return fmt.Errorf("a piece of %d bytes behind %d; there are at most %d, and no piece is empty", len(piece),
 			len(*dst), maxPieces)
@@ -78,10 +79,10 @@ func readPiece(dst *[]byte, r *fieldReader) error {
 }
 
 // readTopologyCounts reads the form of appendCounts, and makes the topology from the pieces.
-func (l *loader) readTopologyCounts(r *fieldReader) error {
-	founded := r.upTo("founded", 1) == 1
-	if r.err != nil {
-		return r.err
+func (l *loader) readTopologyCounts(r *form.Coder) error {
+	var founded bool
+	if r.Flag(&founded); !r.Sound() {
+		return r.Err()
 	}
 	if founded != (len(l.pieces.records) > 0) || founded != (len(l.pieces.plan) > 0) ||
 		!founded && len(l.seen.entries) > 0 {
@@ -90,7 +91,7 @@ func (l *loader) readTopologyCounts(r *fieldReader) error {
 	if !founded {
 		return nil
 	}
-	if n := r.number("seen"); r.err == nil && n != uint64(len(l.seen.entries)) {
+	if n := r.Input().Number(); r.Sound() && n != uint64(len(l.seen.entries)) {
 		return fmt.Errorf("it counts %d hosts that have seen something where %d came", n, len(l.seen.entries))
 	}
 	return l.completeTopology()

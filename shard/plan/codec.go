@@ -36,15 +36,15 @@ func (p *Plan[P]) Size() int { return len(p.Append(nil)) }
 // Read makes a plan from its form, and checks everything that the package relies on.
 func Read[P any](cfg *Config[P], src []byte) (*Plan[P], error) {
 	p := New(cfg)
-	in := input{src: src}
+	in := newInput(src)
 	r := in.record(planFields)
 	p.last, p.revision = ID(r.id), r.revision
 	for range in.number(MaxSteps) {
-		s, n := readStep(cfg, &in, stepFields), len(p.steps)
-		in.must(s.ID > 0 && s.ID <= p.last && (n == 0 || s.ID > p.steps[n-1].ID), "the ids of its steps")
-		in.must(p.fits(&s.Proposal) && s.Supersedes == 0, "a step is beyond the limits")
+		s, n := readStep(cfg, in, stepFields), len(p.steps)
+		in.Must(s.ID > 0 && s.ID <= p.last && (n == 0 || s.ID > p.steps[n-1].ID), "the ids of its steps")
+		in.Must(p.fits(&s.Proposal) && s.Supersedes == 0, "a step is beyond the limits")
 		for i := range p.steps {
-			in.must(!p.steps[i].conflicts(&s.Proposal), "two steps of one subject")
+			in.Must(!p.steps[i].conflicts(&s.Proposal), "two steps of one subject")
 		}
 		p.steps = append(p.steps, s)
 	}
@@ -52,15 +52,15 @@ func Read[P any](cfg *Config[P], src []byte) (*Plan[P], error) {
 		r, n := in.record(backoffFields), len(p.backoffs)
 		b := Backoff{Subject: Subject(r.subject), Failures: uint32(r.failures), LastError: r.lastError,
 			Since: r.entered, Until: r.notBefore}
-		in.must(b.Subject != "" && (n == 0 || b.Subject > p.backoffs[n-1].Subject), "the subjects of its back-offs")
+		in.Must(b.Subject != "" && (n == 0 || b.Subject > p.backoffs[n-1].Subject), "the subjects of its back-offs")
 		for i := range p.steps {
-			in.must(p.steps[i].Subject != b.Subject, "a back-off of an open step")
+			in.Must(p.steps[i].Subject != b.Subject, "a back-off of an open step")
 		}
 		p.backoffs = append(p.backoffs, b)
 	}
-	in.must(len(in.src) == 0, "bytes behind the end")
-	if in.err != nil {
-		return nil, in.err
+	in.End()
+	if err := in.err(); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -72,9 +72,9 @@ func (c *Config[P]) AppendProposal(dst []byte, pr *Proposal[P]) []byte {
 
 // ReadProposal reads the form of AppendProposal, and returns the bytes behind.
 func (c *Config[P]) ReadProposal(src []byte) (Proposal[P], []byte, error) {
-	in := input{src: src}
-	s := readStep(c, &in, proposalFields)
-	return s.Proposal, in.src, in.err
+	in := newInput(src)
+	s := readStep(c, in, proposalFields)
+	return s.Proposal, in.Data, in.err()
 }
 
 // Append appends the form of an act, for the command that reports the act.
@@ -92,12 +92,12 @@ func (c *Config[P]) stepRecord(s *Step[P]) *record {
 
 func readStep[P any](c *Config[P], in *input, may uint64) Step[P] {
 	r := in.record(may)
-	if in.err != nil {
+	if !in.Sound() {
 		return Step[P]{}
 	}
 	payload, err := c.Read([]byte(r.payload))
 	if err != nil {
-		in.err = fmt.Errorf("%w: the payload of a step: %w", ErrForm, err)
+		in.fail(fmt.Errorf("%w: the payload of a step: %w", ErrForm, err))
 	}
 	pr := Proposal[P]{Kind: Kind(r.kind), Subject: Subject(r.subject), With: r.with, Payload: payload,
 		Supersedes: ID(r.supersedes)}

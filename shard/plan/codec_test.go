@@ -118,9 +118,9 @@ func TestARecordHasOneForm(t *testing.T) {
 		"an error that is too long":               (&record{lastError: strings.Repeat("e", MaxText+1)}).append(nil),
 		"a list that is too long":                 (&record{with: make([]Subject, MaxWith+1)}).append(nil),
 	} {
-		in := input{src: src}
-		if in.record(stepFields); !errors.Is(in.err, ErrForm) {
-			t.Errorf("%s: %v", what, in.err)
+		in := newInput(src)
+		if in.record(stepFields); !errors.Is(in.err(), ErrForm) {
+			t.Errorf("%s: %v", what, in.err())
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestAnUnreadablePayloadIsRefused(t *testing.T) {
 
 // ReadAct reads the form of Act.Append, and returns the bytes behind.
 func ReadAct(src []byte) (Act, []byte, error) {
-	in := input{src: src}
+	in := newInput(src)
 	r := in.record(actFields)
-	return Act{Step: ID(r.id), Phase: Phase(r.phase), Failures: uint32(r.failures), Term: r.term}, in.src, in.err
+	return Act{Step: ID(r.id), Phase: Phase(r.phase), Failures: uint32(r.failures), Term: r.term}, in.Data, in.err()
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // record is the form of everything that the package writes: a length, a set of bits for the present fields, and the
@@ -68,11 +70,11 @@ func (r *record) append(dst []byte) []byte {
 		case f.number != nil && *f.number != 0:
 			body = binary.AppendUvarint(body, *f.number)
 		case f.text != nil && *f.text != "":
-			body = appendText(body, *f.text)
+			body = form.AppendBytes(body, *f.text)
 		case f.list != nil && len(*f.list) > 0:
 			body = binary.AppendUvarint(body, uint64(len(*f.list)))
 			for _, s := range *f.list {
-				body = appendText(body, string(s))
+				body = form.AppendBytes(body, s)
 			}
 		}
 		if len(body) > before {
@@ -85,74 +87,79 @@ func (r *record) append(dst []byte) []byte {
 	return append(append(dst, head...), body...)
 }
 
-func appendText(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
-}
-
-// input reads from unchecked bytes. The first error stays in err, and all later reads return zero. The allocated
-// memory is bounded by the length of the bytes. Only the form of Append is accepted.
+// input reads from unchecked bytes. The first mistake is kept, and all later reads return zero. The allocated memory is
+// bounded by the length of the bytes. Only the form of Append is accepted.
 type input struct {
-	src []byte
-	err error
+	form.Input
+	other error // an error that is no mistake of the form
 }
 
-func (in *input) must(ok bool, what string) {
-	if !ok && in.err == nil {
-		in.err, in.src = fmt.Errorf("%w: %s", ErrForm, what), nil
+func newInput(src []byte) *input { return &input{Input: form.Input{Data: src}} }
+
+// fail keeps the first error, and drops the bytes.
+func (in *input) fail(err error) {
+	if in.other == nil && in.Sound() {
+		in.other = err
 	}
+	in.Fail("failed")
+}
+
+func (in *input) err() error {
+	if in.other != nil {
+		return in.other
+	}
+	if !in.Sound() {
+		return fmt.Errorf("%w: %s", ErrForm, in.Bad())
+	}
+	return nil
 }
 
 func (in *input) number(most uint64) uint64 {
-	n, size := binary.Uvarint(in.src)
-	in.must(size > 0, "a number is missing or does not fit into 64 bits")
-	in.must(size < 2 || in.src[size-1] != 0, "a number is longer than it need be")
-	in.must(n <= most, "a number is too large")
-	if in.err != nil {
+	n := in.Number()
+	if !in.Must(n <= most, "a number is too large") {
 		return 0
 	}
-	in.src = in.src[size:]
 	return n
 }
 
 func (in *input) text(most uint64) string {
-	n := in.number(most)
-	in.must(n <= uint64(len(in.src)), "a text is longer than the bytes")
-	if in.err != nil {
+	b := in.Bytes()
+	if !in.Must(uint64(len(b)) <= most, "a text is too long") {
 		return ""
 	}
-	s := string(in.src[:n])
-	in.src = in.src[n:]
-	return s
+	return string(b)
 }
 
 // record reads a record of the given fields. A wrong record is all zero.
 func (in *input) record(may uint64) (r record) {
-	body := input{src: []byte(in.text(math.MaxInt)), err: in.err}
+	body := newInput(in.Bytes())
 	bits := body.number(math.MaxUint64)
-	if bits&^may != 0 && body.err == nil {
-		body.err = fmt.Errorf("%w: bits %#x", ErrNewer, bits&^may)
+	if bits&^may != 0 {
+		body.fail(fmt.Errorf("%w: bits %#x", ErrNewer, bits&^may))
 	}
 	for i, f := range r.fields() {
-		if body.err != nil || bits&(1<<i) == 0 {
+		if !body.Sound() || bits&(1<<i) == 0 {
 			continue
 		}
 		switch {
 		case f.number != nil:
 			*f.number = body.number(f.most)
-			body.must(*f.number != 0, "a field is there and zero")
+			body.Must(*f.number != 0, "a field is there and zero")
 		case f.text != nil:
 			*f.text = body.text(f.most)
-			body.must(*f.text != "", "a field is there and empty")
+			body.Must(*f.text != "", "a field is there and empty")
 		default:
 			for range body.number(f.most) {
 				*f.list = append(*f.list, Subject(body.text(MaxSubject)))
 			}
-			body.must(len(*f.list) > 0, "a field is there and empty")
+			body.Must(len(*f.list) > 0, "a field is there and empty")
 		}
 	}
-	body.must(len(body.src) == 0, "bytes behind the last field of a record")
-	if in.err = body.err; in.err != nil {
-		in.src = nil
+	body.End()
+	if err := body.err(); err != nil && in.Sound() {
+		in.fail(err)
+	}
+	if !in.Sound() {
 		return record{}
 	}
 	return r

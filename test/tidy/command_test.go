@@ -15,20 +15,21 @@ import (
 const commandFile = "shard/command_gen.go"
 
 const commandHead = "// Code generated from the struct Command by: go test ./test/tidy -run Command -update. " +
-	"DO NOT EDIT.\n\npackage shard\n\nimport \"encoding/binary\"\n"
+	"DO NOT EDIT.\n\npackage shard\n\nimport (\n\t\"encoding/binary\"\n\n" +
+	"\t\"github.com/signalbox/signalbox/shard/internal/form\"\n)\n"
 
 // logForm is how a field stands in the log: expressions that append the field %s, and that read it.
 type logForm struct{ write, read string }
 
 // logForms are the forms by the tags of fields. A form called own has functions of the field's name.
 var logForms = map[string]logForm{
-	"byte":   {"append(dst, byte(%s))", "r.byte()"},
-	"short":  {"binary.LittleEndian.AppendUint16(dst, uint16(%s))", "r.uint16()"},
-	"word":   {"binary.LittleEndian.AppendUint64(dst, uint64(%s))", "r.uint64()"},
-	"number": {"binary.AppendUvarint(dst, uint64(%s))", "r.uvarint()"},
-	"next":   {"binary.AppendUvarint(dst, %s+1)", "r.uvarint() - 1"},
-	"bytes":  {"appendBytes(dst, %s)", "r.bytes()"},
-	"filled": {"appendBytes(dst, %s)", "r.filled()"},
+	"byte":   {"append(dst, byte(%s))", "r.Byte()"},
+	"short":  {"binary.LittleEndian.AppendUint16(dst, uint16(%s))", "r.Uint16()"},
+	"word":   {"binary.LittleEndian.AppendUint64(dst, uint64(%s))", "r.Uint64()"},
+	"number": {"binary.AppendUvarint(dst, uint64(%s))", "r.Number()"},
+	"next":   {"binary.AppendUvarint(dst, %s+1)", "r.Number() - 1"},
+	"bytes":  {"form.AppendBytes(dst, %s)", "r.Bytes()"},
+	"filled": {"form.AppendBytes(dst, %s)", "r.filled()"},
 }
 
 // TestCommandFieldsFollowFromTheStruct: a field of a command is read as it was written.
@@ -102,7 +103,7 @@ func appendFields(dst []byte, c *Command, fields uint64) []byte {
 }
 
 // fields reads the fields with the bits.
-func (r *reader) fields(c *Command, b *Batch, fields uint64) {
+func (r *decoder) fields(c *Command, b *Batch, fields uint64) {
 `+read.String()+`}
 `)
 }

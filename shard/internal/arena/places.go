@@ -5,7 +5,7 @@ package arena
 type Places struct {
 	chunks map[Handle]*[chunkSize]Handle
 	last   *[chunkSize]Handle // the chunk of the last question
-	number Handle                   // its number plus one
+	number Handle             // its number plus one
 }
 
 func (p *Places) chunk(number Handle) *[chunkSize]Handle {

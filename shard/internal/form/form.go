@@ -1,5 +1,6 @@
-// Package form is the saved form of the rules of a kind of objects: fields one after the other, with exactly one form
-// for each value. Start with Coder.
+// Package form is the codec of everything that shards keep: commands in logs, and records in snapshots. Fields stand one
+// after the other, and each value has exactly one form. A Coder writes or reads fields by one listing; an Input only
+// reads, without allocating.
 package form
 
 import (
@@ -22,33 +23,41 @@ var (
 // the two cannot differ. Readable bytes have exactly one form: a value that was read and is written again has the
 // same bytes.
 type Coder struct {
-	data    []byte // written so far, or not yet read
+	dst     []byte // written so far
+	in      Input
 	reading bool
-	bad     string
 }
 
 // Writer returns a coder that appends to bytes.
-func Writer(dst []byte) *Coder { return &Coder{data: dst} }
+func Writer(dst []byte) *Coder { return &Coder{dst: dst} }
 
 // Reader returns a coder that reads bytes.
-func Reader(src []byte) *Coder { return &Coder{data: src, reading: true} }
+func Reader(src []byte) *Coder { return &Coder{in: Input{Data: src}, reading: true} }
 
 // Reading says whether the coder reads. A writer must not change the values that it writes, because other goroutines
 // may be reading them.
 func (c *Coder) Reading() bool { return c.reading }
 
 // Data returns the bytes written so far.
-func (c *Coder) Data() []byte { return c.data }
+func (c *Coder) Data() []byte { return c.dst }
+
+// Input returns the bytes that a reader has not read yet, for values that no writer writes from one place.
+func (c *Coder) Input() *Input { return &c.in }
+
+// Left is how many bytes a reader has not read yet.
+func (c *Coder) Left() int { return len(c.in.Data) }
+
+// Err returns the first mistake, or nil.
+func (c *Coder) Err() error { return c.in.Err() }
 
 // Sound reports whether nothing was wrong yet.
-func (c *Coder) Sound() bool { return c.bad == "" }
+func (c *Coder) Sound() bool { return c.in.Sound() }
 
 // Fail makes the bytes unsound. The first reason is kept.
 func (c *Coder) Fail(format string, args ...any) {
-	if c.bad == "" {
-		c.bad = fmt.Sprintf(format, args...)
+	if c.Sound() {
+		c.in.Fail(fmt.Sprintf(format, args...))
 	}
-	c.data = nil
 }
 
 // Must is for reading: a condition that does not hold makes the bytes unsound.
@@ -88,15 +97,19 @@ func Load(src []byte, newest byte, operation string, fields, check func(*Coder))
 // Number codes a number.
 func (c *Coder) Number(p *uint64) {
 	if !c.reading {
-		c.data = binary.AppendUvarint(c.data, *p)
+		c.dst = binary.AppendUvarint(c.dst, *p)
 		return
 	}
-	v, n := binary.Uvarint(c.data)
-	if n <= 0 || n > 1 && c.data[n-1] == 0 {
-		c.Fail("a number is cut off, too long or not in its shortest form")
+	*p = c.in.Number()
+}
+
+// Uint64 codes a number in eight bytes.
+func (c *Coder) Uint64(p *uint64) {
+	if !c.reading {
+		c.dst = binary.LittleEndian.AppendUint64(c.dst, *p)
 		return
 	}
-	*p, c.data = v, c.data[n:]
+	*p = c.in.Uint64()
 }
 
 // Numbers codes numbers one after the other.
@@ -139,8 +152,7 @@ func (c *Coder) Flags(list ...*bool) {
 // Text codes a text.
 func (c *Coder) Text(p *string, limit int) {
 	if !c.reading {
-		c.data = binary.AppendUvarint(c.data, uint64(len(*p)))
-		c.data = append(c.data, *p...)
+		c.dst = AppendBytes(c.dst, *p)
 		return
 	}
 	*p = string(c.cut(limit))
@@ -149,8 +161,7 @@ func (c *Coder) Text(p *string, limit int) {
 // Bytes codes bytes. A reader copies the bytes.
 func (c *Coder) Bytes(p *[]byte, limit int) {
 	if !c.reading {
-		c.data = binary.AppendUvarint(c.data, uint64(len(*p)))
-		c.data = append(c.data, *p...)
+		c.dst = AppendBytes(c.dst, *p)
 		return
 	}
 	if b := c.cut(limit); len(b) > 0 {
@@ -160,18 +171,25 @@ func (c *Coder) Bytes(p *[]byte, limit int) {
 
 // cut reads a length and takes so many bytes.
 func (c *Coder) cut(limit int) []byte {
-	var n uint64
-	c.Number(&n)
-	if n > uint64(limit) || n > uint64(len(c.data)) {
+	n := c.in.Number()
+	if n > uint64(min(limit, len(c.in.Data))) {
 		c.Fail("a text of %d bytes is too long", n)
 		return nil
 	}
-	b := c.data[:n]
-	c.data = c.data[n:]
-	return b
+	return c.in.take(n)
 }
 
-// Fixed codes bytes of a fixed length.
+// Raw codes bytes of a fixed length, without the length.
+func (c *Coder) Raw(p []byte) {
+	switch {
+	case !c.reading:
+		c.dst = append(c.dst, p...)
+	case c.in.Must(len(p) <= len(c.in.Data), cutShort):
+		copy(p, c.in.take(uint64(len(p))))
+	}
+}
+
+// Fixed codes bytes of a fixed length, behind the length.
 func (c *Coder) Fixed(p []byte) {
 	s := string(p)
 	c.Text(&s, len(p))
@@ -179,6 +197,26 @@ func (c *Coder) Fixed(p []byte) {
 	if c.reading {
 		copy(p, s)
 	}
+}
+
+// Uint codes a number of any type.
+func Uint[T ~uint64](c *Coder, p *T) {
+	v := uint64(*p)
+	if c.Number(&v); c.reading {
+		*p = T(v)
+	}
+}
+
+// Uints codes the length of a list of numbers and the numbers.
+func Uints[T ~uint64](c *Coder, p *[]T, limit int) { List(c, p, limit, func(n *T) { Uint(c, n) }) }
+
+// Byte codes a number in one byte.
+func Byte[T ~uint8](c *Coder, p *T) {
+	if !c.reading {
+		c.dst = append(c.dst, byte(*p))
+		return
+	}
+	*p = T(c.in.Byte())
 }
 
 // Small codes a small number. Every value can be read, because the rules judge the value.
@@ -209,7 +247,7 @@ func List[T any](c *Coder, p *[]T, limit int, entry func(*T)) {
 	n := uint64(len(*p))
 	c.Number(&n)
 	if c.reading {
-		if n > uint64(limit) || n > uint64(len(c.data)) {
+		if n > uint64(limit) || n > uint64(len(c.in.Data)) {
 			c.Fail("a list of %d is too long", n)
 			return
 		}
@@ -220,7 +258,7 @@ func List[T any](c *Coder, p *[]T, limit int, entry func(*T)) {
 	}
 	for k := range *p {
 		entry(&(*p)[k])
-		if c.bad != "" {
+		if !c.Sound() {
 			return
 		}
 	}
@@ -238,9 +276,9 @@ func Pointers[T any](c *Coder, p *[]*T, limit int, entry func(*T, *Coder)) {
 
 // Finish returns what went wrong with reading. The operation begins the text of the error.
 func (c *Coder) Finish(operation string) error {
-	c.Must(len(c.data) == 0 || c.bad != "", "%d bytes stand behind the last field", len(c.data))
-	if c.bad != "" {
-		return fmt.Errorf("%s: %s: %w", operation, c.bad, Err)
+	c.in.End()
+	if err := c.in.Err(); err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
 	}
 	return nil
 }

@@ -75,14 +75,14 @@ func (s *said) Items(_ string, n, most int, size func(int), item func(field.Code
 	c := (*Coder)(s)
 	count := s.number(uint64(n))
 	if s.reading {
-		if count > uint64(most) || count > uint64(len(s.data)) {
+		if count > uint64(most) || count > uint64(len(s.in.Data)) {
 			c.Fail("a list of %d is too long", count)
 			return
 		}
 		size(int(count))
 	}
 	for i := range int(count) {
-		if item(s, i); s.bad != "" {
+		if item(s, i); !c.Sound() {
 			return
 		}
 	}
