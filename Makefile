@@ -12,7 +12,7 @@ RELEASE := deploy/release
 GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -timeout 20m -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # The packages whose tests take longest are listed first: tests run in the order of the list, and a long one that begins
 # last would run alone. Go drops the second mention of a package.
-LONGEST := ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard ./server/transport ./server ./server/host ./test/conform ./server/executor
+LONGEST := ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard/machine ./server/transport ./server ./server/host ./test/conform ./server/executor
 # The client in Python, and the Python that tests it: that of Debian, with its packages.
 PYTHON ?= /usr/bin/python3
 # How long each fuzz target runs with `make fuzz`.

@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // fakeShard is a shard: the real machine, and what its leader keeps beside it.
@@ -17,7 +18,7 @@ type fakeShard struct {
 	leader  int
 	term    uint64
 	led     time.Time // when the term began
-	machine *shard.Machine
+	machine *machine.Machine
 
 	waiting []*fakeWaiting
 	timers  []fakeTimer
@@ -53,7 +54,8 @@ func newFakeShard(f *fakeCluster, i, of int, more ...shard.Slot) *fakeShard {
 	}
 	s := &fakeShard{
 		cluster: f, id: uint64(i + 1), first: shard.Slot(first), leader: i % len(f.hosts),
-		machine: shard.New(shard.Options{Shard: uint64(i + 1), Slots: slots}), notices: shard.NewWatchSet[fakeRef](),
+		machine: machine.New(machine.Options{Shard: uint64(i + 1), Slots: slots}),
+		notices: shard.NewWatchSet[fakeRef](),
 	}
 	s.newTerm()
 	return s

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 func TestHoldingsAreReadAsStrictlyAsTheCallerAsks(t *testing.T) {
@@ -116,12 +117,12 @@ func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {
 // TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce: the shard refuses all acquires while clients may believe in
 // what they held before, so neither a change that is under way nor another shard may keep a client from noticing.
 func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
-	renewed := func(t *testing.T, s *fakeShard) *shard.Machine {
-		m, err := s.machine.Renew(shard.Renewal{Group: 1, Jump: shard.JumpOver(time.Minute)})
+	renewed := func(t *testing.T, s *fakeShard) *machine.Machine {
+		m, err := s.machine.Renew(machine.Renewal{Group: 1, Jump: machine.JumpOver(time.Minute)})
 		check(t, err)
 		return m
 	}
-	lead := func(s *fakeShard, m *shard.Machine) {
+	lead := func(s *fakeShard, m *machine.Machine) {
 		s.machine = m
 		s.newTerm()
 	}
@@ -164,7 +165,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 		t.Run(x.title, func(t *testing.T) {
 			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 				s, of, names := guest(t, fake, c)
-				var anew *shard.Machine
+				var anew *machine.Machine
 				fake.do(func() { anew = renewed(t, of) })
 				pool := acquire(t, s.Semaphore(names[0], client.Limit(2)), client.Count(2))
 				lock := acquire(t, s.Semaphore(names[1], client.Limit(1)))

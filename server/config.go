@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // Config is the configuration of a host. Logs opens the logs, so a host runs on dragonboat as well as on a log in
@@ -123,7 +124,7 @@ type Config struct {
 	// had no copy.
 	Apart bool
 	// NextAlarm, if a test sets it, says instead of the machine when an alarm is due in a data shard.
-	NextAlarm func(id uint64, m *shard.Machine) (at uint64, ok bool)
+	NextAlarm func(id uint64, m *machine.Machine) (at uint64, ok bool)
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // shardToList returns the data shard of a list request, and answers for an unknown shard.
@@ -27,7 +28,7 @@ func endsPage(bytes, i, n int, more bool) bool {
 func (c *conn) semaphoreList(r *protocol.Request) {
 	m, name := r.SemaphoreList, func(v *shard.SemaphoreView) string { return v.Name }
 	list(c, r, shard.KindSemaphore, &protocol.ListRequest{NodeID: m.NodeID, ShardID: m.ShardID, Prefix: m.Prefix,
-		After: m.After, Limit: m.Limit, Consistency: m.Consistency}, (*shard.Machine).ListSemaphores, name,
+		After: m.After, Limit: m.Limit, Consistency: m.Consistency}, (*machine.Machine).ListSemaphores, name,
 		func(*replica.Replica) listPage[shard.SemaphoreView] {
 			a := &protocol.SemaphoreListAnswer{}
 			add := func(v shard.SemaphoreView) { a.Semaphores.Append(semaphoreInfo(&v, m.IncludeData)) }

@@ -6,6 +6,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // processStill is from how many milliseconds on a waiting round stands still: all rounds wait for a moment. A round
@@ -55,8 +56,8 @@ func (pw *processWriter) walk(r *replica.Replica) {
 	members, unread := 0, 0
 	at, over := shard.Cursor(0), false
 	for !over && pw.checks > 0 {
-		var still []shard.ProcessView
-		at, over = r.Machine.WalkProcesses(at, r.EstimatedTime(), func(v *shard.ProcessView) {
+		var still []machine.ProcessView
+		at, over = r.Machine.WalkProcesses(at, r.EstimatedTime(), func(v *machine.ProcessView) {
 			pw.checks--
 			states[v.State]++
 			longest[v.State] = max(longest[v.State], v.Now-min(v.Now, v.Since))
@@ -82,7 +83,7 @@ func (pw *processWriter) walk(r *replica.Replica) {
 }
 
 // still writes where a round stands still, for how long, and the first member that the round waits for.
-func (pw *processWriter) still(v *shard.ProcessView) {
+func (pw *processWriter) still(v *machine.ProcessView) {
 	node, ok := pw.node(v.Node)
 	if !ok {
 		return

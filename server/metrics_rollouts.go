@@ -7,6 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // rolloutWriter writes the counts and states of rollouts, and where a rollout stands still.
@@ -45,8 +46,8 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 	var leaders, followers, sources int
 	at, over := shard.Cursor(0), false
 	for !over && rw.checks > 0 {
-		var still []shard.RolloutView
-		at, over = r.Machine.WalkRollouts(at, r.EstimatedTime(), func(v *shard.RolloutView) {
+		var still []machine.RolloutView
+		at, over = r.Machine.WalkRollouts(at, r.EstimatedTime(), func(v *machine.RolloutView) {
 			rw.checks--
 			phases[v.Phase]++
 			leaders += v.Leaders
@@ -69,7 +70,7 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 }
 
 // still writes where a rollout stands still, and for how long if known.
-func (rw *rolloutWriter) still(v *shard.RolloutView) {
+func (rw *rolloutWriter) still(v *machine.RolloutView) {
 	node, ok := rw.node(v.Node)
 	if !ok {
 		return

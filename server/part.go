@@ -4,12 +4,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // describePart has a part described when the replica is as fresh as requested. If the part was found, the message
 // from describe is the answer.
 func (c *conn) describePart(r *protocol.Request, k shard.ObjectKind, q *protocol.PartRequest,
-	describe func(m *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
+	describe func(m *machine.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
 	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
 	if !c.authorizeIn(r, of.Node, q.Name) || !c.hasName(r, q.Name) || c.isAhead(r, q.Generation) {
 		return
@@ -64,7 +65,7 @@ type listPage[V any] struct {
 
 // list lists objects when the replica is as fresh as requested.
 func list[V any](c *conn, r *protocol.Request, k shard.ObjectKind, q *protocol.ListRequest,
-	read func(m *shard.Machine, n shard.NodeID, prefix, after string, limit int, dst []V) ([]V, string, bool),
+	read func(m *machine.Machine, n shard.NodeID, prefix, after string, limit int, dst []V) ([]V, string, bool),
 	name func(*V) string, begin func(rp *replica.Replica) listPage[V]) {
 	id := shard.NodeID(q.NodeID)
 	if !c.authorizeIn(r, id, nil) {

@@ -7,19 +7,20 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 func (c *conn) processDescribe(r *protocol.Request) {
 	c.describePart(r, shard.KindProcess, &r.ProcessDescribe.PartRequest, func(
-		on *shard.Machine, of shard.Ref, o shard.PartOptions,
+		on *machine.Machine, of shard.Ref, o shard.PartOptions,
 	) (shard.Found, protocol.AnswerMessage) {
-		var page shard.ProcessDescription
+		var page machine.ProcessDescription
 		return on.DescribeProcess(of.Node, of.Name, o, &page), processPage(&page, o)
 	})
 }
 
 // processPage is rolloutPage for processes.
-func processPage(page *shard.ProcessDescription, o shard.PartOptions) *protocol.ProcessDescribeAnswer {
+func processPage(page *machine.ProcessDescription, o shard.PartOptions) *protocol.ProcessDescribeAnswer {
 	a := &protocol.ProcessDescribeAnswer{
 		Revision: uint64(page.Revision), NowMillis: page.Now, Head: headOf(&page.PartPage, o),
 	}
@@ -32,7 +33,7 @@ func processPage(page *shard.ProcessDescription, o shard.PartOptions) *protocol.
 
 func (c *conn) processList(r *protocol.Request) {
 	name := func(v *kind.SummaryRow) string { return v.Name }
-	list(c, r, shard.KindProcess, &r.ProcessList.ListRequest, (*shard.Machine).ListProcesses, name,
+	list(c, r, shard.KindProcess, &r.ProcessList.ListRequest, (*machine.Machine).ListProcesses, name,
 		func(rp *replica.Replica) listPage[kind.SummaryRow] {
 			a := &protocol.ProcessListAnswer{NowMillis: max(rp.EstimatedTime(), rp.Machine.Time())}
 			return listPage[kind.SummaryRow]{a, &a.Next, a.Processes.Append, a.Processes.Size}

@@ -7,14 +7,15 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
 func (c *conn) rolloutDescribe(r *protocol.Request) {
 	c.describePart(r, shard.KindRollout, &r.RolloutDescribe.PartRequest, func(
-		on *shard.Machine, of shard.Ref, o shard.PartOptions,
+		on *machine.Machine, of shard.Ref, o shard.PartOptions,
 	) (shard.Found, protocol.AnswerMessage) {
-		var page shard.RolloutDescription
+		var page machine.RolloutDescription
 		found := on.DescribeRollout(of.Node, of.Name, o, &page)
 		c.host.noteDetached(page.Reasons)
 		return found, rolloutPage(&page, o)
@@ -38,7 +39,7 @@ func (h *Host) noteDetached(reasons []rollout.Reason) {
 
 // rolloutPage returns a page in the form for clients. Reasons and rows share the bytes of the page, so that the page
 // fits in a frame however long the reasons are.
-func rolloutPage(page *shard.RolloutDescription, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
+func rolloutPage(page *machine.RolloutDescription, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
 	a := &protocol.RolloutDescribeAnswer{
 		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: page.Phase,
 		Head: headOf(&page.PartPage, o),
@@ -52,7 +53,7 @@ func rolloutPage(page *shard.RolloutDescription, o shard.PartOptions) *protocol.
 
 func (c *conn) rolloutList(r *protocol.Request) {
 	name := func(v *kind.Summary) string { return v.Name }
-	list(c, r, shard.KindRollout, &r.RolloutList.ListRequest, (*shard.Machine).ListRollouts, name,
+	list(c, r, shard.KindRollout, &r.RolloutList.ListRequest, (*machine.Machine).ListRollouts, name,
 		func(*replica.Replica) listPage[kind.Summary] {
 			a := &protocol.RolloutListAnswer{}
 			return listPage[kind.Summary]{a, &a.Next, a.Rollouts.Append, a.Rollouts.Size}

@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -28,7 +29,7 @@ func TestTheLongestReasonsLeaveRoomForAPageOfRows(t *testing.T) {
 		{Code: kind.ReasonSource, By: text, Text: text},
 		{Code: kind.ReasonHalted, By: text, Text: text + text},
 	}
-	var page shard.RolloutDescription
+	var page machine.RolloutDescription
 	for range kind.MaxLocations {
 		for i := range longest {
 			re := longest[i]

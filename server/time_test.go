@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
@@ -60,7 +61,7 @@ func playTime(t *testing.T, hosts int, rate float64, change func(*memlog.Config)
 					l, err := open(id, sm)
 					return &leapingLog{l, &c.ahead}, err
 				}
-				config.NextAlarm = func(uint64, *shard.Machine) (uint64, bool) { return c.alarm.Load(), true }
+				config.NextAlarm = func(uint64, *machine.Machine) (uint64, bool) { return c.alarm.Load(), true }
 			}))
 		play(t, c)
 	})

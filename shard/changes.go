@@ -1,7 +1,5 @@
 package shard
 
-import "github.com/signalbox/signalbox/shard/internal/arena"
-
 // Ref names the subject of a watch or a description: an object of a kind, or a view of the object.
 type Ref struct {
 	Kind ObjectKind
@@ -43,50 +41,8 @@ type Delta struct {
 	Rows        []Row      // new and changed rows, in their present form, by id; good until d is used again
 	Gone        []OrderID  // ids of owners or rows that are gone; some may have come and gone in between
 
-	bodies []byte // the memory of Rows
+	Bodies []byte // the memory of Rows
 }
 
 // MaxRowBytes is from how many bytes of rows on a page ends, and a delta is no delta any more.
 const MaxRowBytes = 256 << 10
-
-// Changes fills d with the changes after a revision that was read before, and reuses the memory of d.
-func (m *Machine) Changes(r Ref, since Revision, d *Delta) DeltaKind {
-	*d = Delta{Joined: d.Joined[:0], Rows: d.Rows[:0], Gone: d.Gone[:0], bodies: d.bodies[:0]}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if since > m.lastRevision {
-		return DeltaBehind
-	}
-	h, v, ok := m.lookUp(&r)
-	if !ok {
-		d.To = m.lastRevision
-		return DeltaAbsent
-	}
-	d.To = v.revision
-	if since >= v.revision {
-		return DeltaNone
-	}
-	// At first Gone holds all changed rows.
-	if d.Gone, ok = m.history.rowsSince(v.track, since, d.Gone); !ok {
-		return DeltaSnapshot
-	}
-	if !m.kinds[r.Kind].changes(m, h, v, since, d) {
-		d.Joined, d.Rows, d.Gone = d.Joined[:0], d.Rows[:0], d.Gone[:0]
-		return DeltaSnapshot
-	}
-	return DeltaChanges
-}
-
-// lookUp finds an object and a view of the object. It returns false if either is missing, or if the object is
-// deleted.
-func (m *Machine) lookUp(r *Ref) (object arena.Handle, v view, ok bool) {
-	if r.Kind >= MaxKinds || m.kinds[r.Kind] == nil {
-		return 0, view{}, false
-	}
-	var buf [128]byte
-	if object = m.objects.alive(r.Kind, r.Node, append(buf[:0], r.Name...)); object == 0 {
-		return 0, view{}, false
-	}
-	v, ok = m.kinds[r.Kind].view(m, object, r.View)
-	return object, v, ok
-}

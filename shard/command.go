@@ -2,7 +2,6 @@ package shard
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol/level"
@@ -147,16 +146,21 @@ type ClientRef struct {
 	Version []byte
 }
 
-func (c *ClientRef) isZero() bool { return len(c.Address)+len(c.Name)+len(c.Version) == 0 }
+// Size is how many bytes the texts have.
+func (c *ClientRef) Size() int { return len(c.Address) + len(c.Name) + len(c.Version) }
 
-func (c *ClientRef) fits() bool {
+// IsZero reports whether nothing is known of the client.
+func (c *ClientRef) IsZero() bool { return c.Size() == 0 }
+
+// Fits reports whether the texts are within their limits.
+func (c *ClientRef) Fits() bool {
 	return len(c.Address) <= MaxClientAddress && len(c.Name) <= MaxClientName && len(c.Version) <= MaxClientVersion
 }
 
-// state copies the client into one new string.
-func (c *ClientRef) state() ClientState {
+// State copies the client into one new string.
+func (c *ClientRef) State() ClientState {
 	var all strings.Builder
-	all.Grow(c.size())
+	all.Grow(c.Size())
 	for _, b := range [...][]byte{c.Address, c.Name, c.Version} {
 		all.Write(b)
 	}
@@ -186,40 +190,4 @@ type Batch struct {
 	// Backing of the decoded lists, kept from one use of the batch to the next.
 	sessions []SessionID
 	waiters  []WaiterRef
-}
-
-// commandNames are the names of the commands in logs and golden scripts, by number.
-var commandNames = [256]string{
-	CmdLead:           "lead",
-	CmdSessionCreate:  "session-create",
-	CmdSessionUpdate:  "session-update",
-	CmdSessionEnd:     "session-end",
-	CmdSessionsExpire: "sessions-expire",
-	CmdSessionsForget: "sessions-forget",
-	CmdNodeDrop:       "node-drop",
-	CmdLevel:          "level",
-	CmdDigestTake:     "digest-take",
-	CmdDigestCompare:  "digest-compare",
-	CmdContinue:       "continue",
-	CmdNodeLimits:     "node-limits",
-	CmdDue:            "due",
-	CmdSessionNumbers: "session-numbers",
-	CmdGroupWait:      "group-wait",
-}
-
-// String returns the name of the kind in logs and golden scripts.
-func (k CommandKind) String() string {
-	if name := commandNames[k]; name != "" {
-		return name
-	}
-	return "command-" + strconv.Itoa(int(k))
-}
-
-// TakesTime reports whether commands of the kind have the Time of their proposal. Commands have a Time if they make a
-// session or a link, may let a waiter own, or do something that a rollout remembers.
-func (k CommandKind) TakesTime() bool { return takesTime[k] }
-
-var takesTime = [256]bool{
-	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true, CmdContinue: true,
-	CmdDue: true,
 }

@@ -72,18 +72,18 @@ func appendClient(dst []byte, c ClientRef) []byte {
 	return form.AppendBytes(form.AppendBytes(form.AppendBytes(dst, c.Address), c.Name), c.Version)
 }
 
-func (r *decoder) client(*Batch) ClientRef {
+func (r *reader) client(*Batch) ClientRef {
 	return ClientRef{Address: r.Bytes(), Name: r.Bytes(), Version: r.Bytes()}
 }
 
 // filled reads bytes that must not be empty.
-func (r *decoder) filled() []byte {
+func (r *reader) filled() []byte {
 	v := r.Bytes()
 	r.Must(len(v) > 0, "a body without bytes")
 	return v
 }
 
-func (r *decoder) sessions(b *Batch) []SessionID {
+func (r *reader) sessions(b *Batch) []SessionID {
 	n := r.Number()
 	if !r.Must(n <= uint64(len(r.Data))/8, "more sessions than it has bytes") {
 		return nil
@@ -98,7 +98,7 @@ func (r *decoder) sessions(b *Batch) []SessionID {
 // waiterMin is the fewest bytes of one waiter in a list.
 const waiterMin = 1 + 1 + 8 + 1 + 1
 
-func (r *decoder) waiters(b *Batch) []WaiterRef {
+func (r *reader) waiters(b *Batch) []WaiterRef {
 	n := r.Number()
 	if !r.Must(n <= uint64(len(r.Data))/waiterMin, "more waiters than it has bytes") {
 		return nil

@@ -145,7 +145,7 @@ func appendFields(dst []byte, c *Command, fields uint64) []byte {
 }
 
 // fields reads the fields with the bits.
-func (r *decoder) fields(c *Command, b *Batch, fields uint64) {
+func (r *reader) fields(c *Command, b *Batch, fields uint64) {
 	if fields&hasFlags != 0 {
 		c.Flags = CommandFlags(r.Byte())
 	}

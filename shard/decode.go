@@ -26,7 +26,7 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	if cap(b.sessions) > 2*MaxList || cap(b.waiters) > 2*MaxList { // the memory of a burst
 		b.sessions, b.waiters = nil, nil
 	}
-	r := decoder{Input: form.Input{Data: data}}
+	r := reader{Input: form.Input{Data: data}}
 	version := r.Byte()
 	if r.Sound() && version > batchVersion {
 		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, batchVersion, ErrNewerFormat)
@@ -65,7 +65,7 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 }
 
 // command reads the command with index i. The level and the length of the command precede it.
-func (r *decoder) command(b *Batch, i int, at level.Level) {
+func (r *reader) command(b *Batch, i int, at level.Level) {
 	c := &b.Commands[i]
 	c.Level = level.Level(r.Byte())
 	body := r.Bytes()
@@ -77,7 +77,7 @@ func (r *decoder) command(b *Batch, i int, at level.Level) {
 	r.Data = body
 	c.Kind = CommandKind(r.Byte())
 	r.Must(c.Kind != 0, "kind 0")
-	r.known(commandLevels[c.Kind] <= level.Newest, "a command of kind %d", uint64(c.Kind))
+	r.known(LevelOf(c) <= level.Newest, "a command of kind %d", uint64(c.Kind))
 	fields := uint64(r.Byte())
 	fields |= uint64(r.Byte()) << 8
 	for next := 16; next < 64 && fields>>(next-1)&1 != 0; next += 8 {
@@ -103,7 +103,7 @@ func (r *decoder) command(b *Batch, i int, at level.Level) {
 }
 
 // known notes that the build does not know a part of a command at or below the shard's level.
-func (r *decoder) known(ok bool, format string, what uint64) {
+func (r *reader) known(ok bool, format string, what uint64) {
 	if !ok && r.Sound() && r.newer == "" {
 		r.newer = fmt.Sprintf(format, what) +
 			fmt.Sprintf(", which this build, that can follow up to level %d, does not know", level.Newest)
@@ -111,9 +111,9 @@ func (r *decoder) known(ok bool, format string, what uint64) {
 	}
 }
 
-// decoder takes a batch off the front of some bytes. After the first value of a newer build the field newer has it, and
-// the decoder returns zeros, as after the first mistake.
-type decoder struct {
+// reader takes a batch off the front of some bytes. After the first value of a newer build the field newer has it, and
+// the reader returns zeros, as after the first mistake.
+type reader struct {
 	form.Input
 	newer string
 }

@@ -1,7 +1,5 @@
 package shard
 
-import "github.com/signalbox/signalbox/shard/internal/arena"
-
 // LinkView is an owner or a waiter for readers.
 type LinkView struct {
 	Order   OrderID
@@ -32,48 +30,48 @@ type Description struct {
 	Rows  []Row      // by id; good until the Description is used again
 	More  bool       // a further page is behind the last of Links, or of Rows
 
-	bodies  []byte          // the memory of Rows
-	options DescribeOptions // in memory that is used again
-	had     string          // the Data of before
+	Bodies []byte // the memory of Rows
 }
 
-// Describe fills d, and reuses the memory of d. It returns false if there is no object of the kind and name, or no
-// such view of the object.
-func (m *Machine) Describe(r Ref, o DescribeOptions, d *Description) bool {
-	*d = Description{Links: d.Links[:0], Rows: d.Rows[:0], bodies: d.bodies[:0], had: d.Data}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	h, v, ok := m.lookUp(&r)
-	if !ok {
-		return false
-	}
-	d.Name, d.Revision = r.Name, v.revision
-	d.options = o
-	m.kinds[r.Kind].describe(m, h, v, &d.options, d)
-	d.options, d.had = DescribeOptions{}, ""
-	return true
+// SemaphoreView is a semaphore for readers.
+type SemaphoreView struct {
+	Name      string
+	Data      string
+	Limit     uint64
+	Count     uint64 // the sum of the owners' counts
+	Ephemeral bool
+	Revision  Revision
+	Owners    int
+	Waiters   int
 }
 
-// linkAfter returns the first link of an object behind the order id.
-func (m *Machine) linkAfter(root arena.Handle, after OrderID) arena.Handle {
-	return m.links.byObject.Search(root, func(h arena.Handle) bool { return m.links.At(h).order > after })
+// PartOptions choose a part of an object and a page.
+type PartOptions struct {
+	Part  string // a view, or a further part of the kind
+	After uint64 // only rows behind the number: the end of the page before
+	Limit int    // at most so many rows, and never more than MaxPage; zero means MaxPage
+	Why   bool   // why the object does not move
+	// Now is the leader's estimate of the shard's time, if known. On an idle shard the time by the log can be seconds
+	// old.
+	Now uint64
 }
 
-// viewLink is a link for readers, who may have its data already.
-func (m *Machine) viewLink(l *link, had string) LinkView {
-	v := LinkView{
-		Order: l.order, Session: m.sessions.At(l.session).id, Count: l.count,
-		Data: m.links.texts.Again(l.data, had), Owner: l.owner, Since: l.since,
-	}
-	if !l.owner {
-		v.Timeout = l.timeout.millis()
-	}
-	return v
+// PartPage is one page of the description of a part of an object.
+type PartPage struct {
+	// Revision is the revision of a view; for a further part, the revision of the object.
+	Revision Revision
+	Now      uint64 // the time of the shard
+	Head     []byte // in the record of the part; empty for parts without a head
+	Rows     []Row
+	More     bool // a further page is behind the last row
 }
 
-func pageLimit(asked int) int {
-	if asked <= 0 || asked > MaxPage {
-		return MaxPage
-	}
-	return asked
-}
+// Found is the outcome of the search for a part.
+type Found uint8
+
+// The object of the kind and name is missing, or only the part is missing, or both are there.
+const (
+	FoundNothing Found = iota
+	FoundObject
+	FoundPart
+)

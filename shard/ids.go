@@ -16,6 +16,9 @@ const (
 	counterBits = 64 - slotBits
 )
 
+// MaxSessionCounter is the highest counter of a session id.
+const MaxSessionCounter = 1<<counterBits - 1
+
 // Slot is one of the Slots hash buckets. A versioned table maps every slot to a data shard.
 type Slot uint16
 
@@ -44,7 +47,7 @@ type SessionID uint64
 
 // NewSessionID puts a session id together. The counter must be above zero and fit into 52 bits.
 func NewSessionID(slot Slot, counter uint64) SessionID {
-	if slot >= Slots || counter == 0 || counter >= 1<<counterBits {
+	if slot >= Slots || counter == 0 || counter > MaxSessionCounter {
 		panic("shard: session id out of range: slot " + strconv.Itoa(int(slot)) +
 			", counter " + strconv.FormatUint(counter, 10))
 	}
@@ -55,7 +58,7 @@ func NewSessionID(slot Slot, counter uint64) SessionID {
 func (s SessionID) Slot() Slot { return Slot(s >> counterBits) }
 
 // Counter returns the session's number in the order of creation at its home shard.
-func (s SessionID) Counter() uint64 { return uint64(s) & (1<<counterBits - 1) }
+func (s SessionID) Counter() uint64 { return uint64(s) & MaxSessionCounter }
 
 // String writes the id as tools show ids: slot and counter.
 func (s SessionID) String() string {

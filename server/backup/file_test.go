@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -32,7 +33,7 @@ func cluster(t *testing.T) *States {
 	for _, g := range s.Meta.Routing().Ranges {
 		var slots shard.SlotSet
 		slots.Add(g.First, g.Last)
-		m := shard.New(shard.Options{Slots: slots})
+		m := machine.New(machine.Options{Slots: slots})
 		var out shard.Effects
 		for i := 0; m.State().Semaphores == nil; i++ {
 			m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSemaphoreCreate, Level: 1, Node: 1,
@@ -76,7 +77,7 @@ func TestATornBackupIsNone(t *testing.T) {
 	file := saved(t, cluster(t))
 	for n := 0; n < len(file); n += max(1, min(len(file)-n-1, 9973)) {
 		_, err := Load(bytes.NewReader(file[:n]))
-		if !errors.Is(err, backupfile.ErrDamaged) && !errors.Is(err, shard.ErrBadSnapshot) &&
+		if !errors.Is(err, backupfile.ErrDamaged) && !errors.Is(err, machine.ErrBadSnapshot) &&
 			!errors.Is(err, meta.ErrSnapshot) {
 			t.Fatalf("%d of %d bytes: %v", n, len(file), err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -11,7 +12,7 @@ import (
 type Machines struct {
 	Meta *meta.Machine
 	// Data are the machines of the data shards, in the order of the routing.
-	Data []*shard.Machine
+	Data []*machine.Machine
 	// Objects is the number of objects. Left counts objects that are not taken over: ephemeral objects, objects in
 	// the middle of a deletion, and objects without a node.
 	Objects, Left int
@@ -32,7 +33,7 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 		return nil, err
 	}
 	m := &Machines{Meta: next}
-	var old []*shard.Machine
+	var old []*machine.Machine
 	for _, id := range s.Shards() {
 		old = append(old, s.Data[id])
 		m.Left += int(s.Data[id].Usage(0).Objects)
@@ -41,7 +42,7 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 		_, is := next.NodeByID(id)
 		return is
 	}
-	m.Data, err = shard.Regenerate(old, shard.Regeneration{Slots: slotsOf(next.Routing()), Jump: r.Jump,
+	m.Data, err = machine.Regenerate(old, machine.Regeneration{Slots: slotsOf(next.Routing()), Jump: r.Jump,
 		Counted: counted, Keep: keep})
 	if err != nil {
 		return nil, err

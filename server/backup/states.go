@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -19,13 +20,13 @@ type States struct {
 	Header   backupfile.Header
 	Sections map[meta.ShardID]backupfile.Section
 	Meta     *meta.Machine
-	Data     map[meta.ShardID]*shard.Machine
+	Data     map[meta.ShardID]*machine.Machine
 }
 
 // NewStates returns States without machines.
 func NewStates(h backupfile.Header) *States {
 	return &States{Header: h, Sections: make(map[meta.ShardID]backupfile.Section),
-		Data: make(map[meta.ShardID]*shard.Machine)}
+		Data: make(map[meta.ShardID]*machine.Machine)}
 }
 
 // Load reads all of a file, which must have the states of all shards. If a section cannot be restored, the error names
@@ -86,14 +87,14 @@ func (s *States) forget(id meta.ShardID) {
 	}
 }
 
-// machine is a machine of a shard, of data or the meta shard, that saves its state and restores itself from one.
-type machine interface {
+// saver is a saver of a shard, of data or the meta shard, that saves its state and restores itself from one.
+type saver interface {
 	shard.Saver
 	Restore(r io.Reader) error
 }
 
 // machine returns the machine of a shard, and makes a missing machine.
-func (s *States) machine(id meta.ShardID) machine {
+func (s *States) machine(id meta.ShardID) saver {
 	if id == 0 {
 		if s.Meta == nil {
 			s.Meta = meta.New()
@@ -101,7 +102,7 @@ func (s *States) machine(id meta.ShardID) machine {
 		return s.Meta
 	}
 	if s.Data[id] == nil {
-		s.Data[id] = shard.New(shard.Options{Shard: uint64(id)})
+		s.Data[id] = machine.New(machine.Options{Shard: uint64(id)})
 	}
 	return s.Data[id]
 }

@@ -12,6 +12,7 @@ import (
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -65,8 +66,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 	now := r.EstimatedTime()
 	l.addWait(r.ID, r.WaitsFor)
 	s.rollouts.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
-		var still []shard.RolloutView
-		next, over = r.Machine.WalkRollouts(at, now, func(v *shard.RolloutView) {
+		var still []machine.RolloutView
+		next, over = r.Machine.WalkRollouts(at, now, func(v *machine.RolloutView) {
 			if looked++; len(v.Still) > 0 {
 				still = append(still, *v)
 			}
@@ -77,8 +78,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 		return next, looked, over
 	})
 	s.processes.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
-		var still []shard.ProcessView
-		next, over = r.Machine.WalkProcesses(at, now, func(v *shard.ProcessView) {
+		var still []machine.ProcessView
+		next, over = r.Machine.WalkProcesses(at, now, func(v *machine.ProcessView) {
 			if looked++; len(v.Reasons) > 0 && v.Members > 0 {
 				still = append(still, *v)
 			}
@@ -89,8 +90,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 		return next, looked, over
 	})
 	s.queues.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
-		var queues []shard.Queue
-		next, over = r.Machine.WalkQueues(at, func(q shard.Queue) { queues = append(queues, q) })
+		var queues []machine.Queue
+		next, over = r.Machine.WalkQueues(at, func(q machine.Queue) { queues = append(queues, q) })
 		for i := range queues {
 			s.queues.found = o.queue(&queues[i], s.queues.found)
 		}
@@ -113,7 +114,7 @@ func (l *List) Forget(r *replica.Replica) { delete(l.book.sweeps, r.ID) }
 // objects makes the concerns about objects of a shard.
 type objects struct {
 	list    *List
-	machine *shard.Machine
+	machine *machine.Machine
 	nodes   Nodes
 	who     func(shard.SessionID) string
 }
@@ -133,7 +134,7 @@ func (o *objects) concern(k kind.Kind, node shard.NodeID, name string, ago uint6
 
 // rollout appends the concerns about a rollout. A halted or paused rollout gets no concern but the halt or the pause,
 // because the rollout goes on only after an operator resumes it.
-func (o *objects) rollout(v *shard.RolloutView, to []kind.Concern) []kind.Concern {
+func (o *objects) rollout(v *machine.RolloutView, to []kind.Concern) []kind.Concern {
 	var texts, waits [4][]string
 	var since [4]uint64
 	kinds := [4]kind.Kind{kind.RolloutHalted, kind.RolloutPaused, kind.RolloutBlocked, kind.RolloutLate}
@@ -198,8 +199,8 @@ func awaited(re *rollout.Reason) string {
 }
 
 // laggards names the instances that hold up a late rollout.
-func (o *objects) laggards(v *shard.RolloutView) (names []string) {
-	var d shard.RolloutDescription
+func (o *objects) laggards(v *machine.RolloutView) (names []string) {
+	var d machine.RolloutDescription
 	o.machine.DescribeRollout(v.Node, v.Name, shard.PartOptions{Part: "acts", Limit: 1, Why: true, Now: v.Now}, &d)
 	for i := range d.Reasons {
 		for _, la := range d.Reasons[i].Named {
@@ -210,7 +211,7 @@ func (o *objects) laggards(v *shard.RolloutView) (names []string) {
 }
 
 // round appends the concerns about the round of a process, at most one of each kind.
-func (o *objects) round(v *shard.ProcessView, to []kind.Concern) []kind.Concern {
+func (o *objects) round(v *machine.ProcessView, to []kind.Concern) []kind.Concern {
 	found := make(map[kind.Kind]bool)
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
@@ -248,7 +249,7 @@ func (o *objects) round(v *shard.ProcessView, to []kind.Concern) []kind.Concern 
 }
 
 // queue appends a concern about a semaphore if a session has waited for the semaphore longer than the node allows.
-func (o *objects) queue(q *shard.Queue, to []kind.Concern) []kind.Concern {
+func (o *objects) queue(q *machine.Queue, to []kind.Concern) []kind.Concern {
 	_, bound, ok := o.nodes(q.Node)
 	since := time.UnixMilli(int64(q.Since))
 	if !ok || bound == 0 || q.Since == 0 || o.list.Now.Sub(since) <= bound {

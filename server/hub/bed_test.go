@@ -8,11 +8,12 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // replica is one copy of the shard with its hub.
 type replica struct {
-	machine *shard.Machine
+	machine *machine.Machine
 	shelves *model // instead of the machine, nil as a rule
 	hub     *Hub
 	effects shard.Effects
@@ -21,7 +22,7 @@ type replica struct {
 }
 
 func newReplica(o Options) *replica {
-	m := shard.New(shard.Options{})
+	m := machine.New(machine.Options{})
 	return &replica{machine: m, hub: New(m, o)}
 }
 
@@ -75,7 +76,7 @@ func (r *replica) restore(from *replica) {
 }
 
 // save returns a snapshot of the shard as its log keeps it.
-func save(m *shard.Machine) []byte {
+func save(m *machine.Machine) []byte {
 	s, err := m.PrepareSnapshot()
 	if err != nil {
 		panic(err)
@@ -92,7 +93,7 @@ func save(m *shard.Machine) []byte {
 type bed struct {
 	testing.TB
 	replicas []*replica
-	machine  *shard.Machine // of the first
+	machine  *machine.Machine // of the first
 	hub      *Hub
 	ids      []shard.SessionID
 	numbers  []uint64

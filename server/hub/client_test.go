@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // client is a connection with the client at its other end: a Sink that reads what it is sent, at once or,
@@ -255,7 +256,7 @@ func (c *client) look(v *view) view {
 }
 
 // expect checks that a view shows what the machine has.
-func (c *client) expect(v *view, m *shard.Machine) {
+func (c *client) expect(v *view, m *machine.Machine) {
 	c.t.Helper()
 	want, _ := stateOf(m, v.node, v.name)
 	c.expectState(v, want)

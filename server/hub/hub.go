@@ -23,7 +23,7 @@ var (
 	errRevisions = errors.New("hub: the revisions of a shard do not grow")
 )
 
-// Machine is the state that the hub reads; *shard.Machine is the machine of a shard.
+// Machine is the state that the hub reads; *machine.Machine is the machine of a shard.
 //
 // An object of a kind other than semaphores is read by views. A view is the whole object or a part, with a head and
 // rows. A view has a revision of its own, the revision of the last change in the view. Changes since this revision or

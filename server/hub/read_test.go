@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // stepping is a machine to which something happens before each page is read.
@@ -35,7 +36,7 @@ func (s *stepping) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Descr
 // record notes the state of a semaphore at every revision that can be read.
 type record map[shard.Revision]state
 
-func (r record) note(m *shard.Machine, name string) {
+func (r record) note(m *machine.Machine, name string) {
 	if s, revision := stateOf(m, 1, name); s.exists {
 		r[revision] = s
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // state is all that a watcher can see of a semaphore, or of a view of an object of another kind.
@@ -62,7 +63,7 @@ func (s state) String() string {
 }
 
 // stateOf reads the state of a semaphore as the machine has it.
-func stateOf(m *shard.Machine, node shard.NodeID, name string) (state, shard.Revision) {
+func stateOf(m *machine.Machine, node shard.NodeID, name string) (state, shard.Revision) {
 	s := state{}
 	var d shard.Description
 	options := shard.DescribeOptions{Owners: true}

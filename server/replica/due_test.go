@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // hostInTime is a host by itself whose loop and clock the test takes the place of, and an alarm that it sets.
@@ -24,7 +25,7 @@ func newTimed(t *testing.T) *hostInTime {
 	h.Set = standaloneWith(t, 1, level.Newest, func(c *Config) {
 		began := time.Now()
 		c.Clock = func() time.Time { return began.Add(time.Duration(h.now.Load())) } // stands still but for the test
-		c.NextAlarm = func(uint64, *shard.Machine) (uint64, bool) { return h.alarm.Load(), h.alarm.Load() != 0 }
+		c.NextAlarm = func(uint64, *machine.Machine) (uint64, bool) { return h.alarm.Load(), h.alarm.Load() != 0 }
 	})
 	h.r = h.Replicas[0]
 	h.data, _ = counting(h.Set)

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -42,8 +43,8 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 			return err
 		}
 	}
-	old := shard.New(shard.Options{Shard: at.id, Slots: at.data.slots})
-	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &shard.Follower{Machine: old},
+	old := machine.New(machine.Options{Shard: at.id, Slots: at.data.slots})
+	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &machine.Follower{Machine: old},
 		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
 	if err == nil {
 		at.data.left.Store(0) // the new group begins with a snapshot, which takes the place of what reads may rely on
@@ -59,9 +60,9 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 
 // renewalOf returns how the machine of a shard is renewed. Counters jump over all that the shard may have given since
 // they were counted last.
-func renewalOf(r *protocol.Renewal) shard.Renewal {
-	return shard.Renewal{
-		Group: r.Group, Jump: shard.JumpOver(millis(r.CountedMillis)),
+func renewalOf(r *protocol.Renewal) machine.Renewal {
+	return machine.Renewal{
+		Group: r.Group, Jump: machine.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
 			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision),
 			LastSession: r.LastSession,

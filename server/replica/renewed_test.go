@@ -13,12 +13,13 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // renew makes the shard of a replica anew, under its leader.
 func renew(t *testing.T, r *Replica) {
 	t.Helper()
-	made, err := r.Machine.Renew(shard.Renewal{Group: 1, Jump: shard.JumpOver(0)})
+	made, err := r.Machine.Renew(machine.Renewal{Group: 1, Jump: machine.JumpOver(0)})
 	if err != nil {
 		t.Fatal(err)
 	}

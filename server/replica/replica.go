@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -23,7 +24,7 @@ type Replica struct {
 	set      *Set
 	ID       uint64
 	slots    shard.SlotSet
-	Machine  *shard.Machine
+	Machine  *machine.Machine
 	end      end
 	log      shard.Log // the field end, unless a test puts another log before it
 	Pipeline *pipeline.Pipeline
@@ -78,7 +79,7 @@ type pushes struct {
 }
 
 func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
-	m := shard.New(shard.Options{Shard: id, Slots: slots})
+	m := machine.New(machine.Options{Shard: id, Slots: slots})
 	r := &Replica{
 		set: s, ID: id, slots: slots, Machine: m,
 		bound:   make(map[shard.SessionID][]Conn),
@@ -120,7 +121,7 @@ func (r *Replica) empty() error {
 	if r.left.Load() != 0 {
 		return errLeft
 	}
-	saved, err := snapshotOf(shard.New(shard.Options{Slots: r.slots}))
+	saved, err := snapshotOf(machine.New(machine.Options{Slots: r.slots}))
 	if err != nil {
 		return err
 	}

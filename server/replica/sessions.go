@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // EndSession proposes the end of a session at once, for the commands of a connection or, if from is nil, for the host
@@ -239,7 +240,7 @@ func (r *Replica) OpenInbox(c Conn, request uint64, m *protocol.InboxOpen, sure 
 		Session: shard.SessionID(m.SessionID), Node: shard.NodeID(m.NodeID), Name: string(m.Name),
 		ID: shard.OrderID(m.MemberID),
 	}
-	refused := r.Inboxes.Open(of, c, m.After, func(at shard.InboxPlace) bool {
+	refused := r.Inboxes.Open(of, c, m.After, func(at machine.InboxPlace) bool {
 		return c.AnswerBound(of.Session, request, &protocol.InboxOpenAnswer{Acked: at.Acked, LastSeq: at.LastSeq})
 	})
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -51,7 +52,7 @@ type Config struct {
 	Halt  func(error)
 	Clock func() time.Time // the host's time, monotonic
 	// NextAlarm, if a test sets it, says instead of the machine when an alarm is due in a data shard.
-	NextAlarm func(id uint64, m *shard.Machine) (at uint64, ok bool)
+	NextAlarm func(id uint64, m *machine.Machine) (at uint64, ok bool)
 	Log       *slog.Logger
 	Metrics   *metrics.Metrics
 	Watches   *hub.Budget // of streaming and one-shot watches

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
@@ -117,7 +118,7 @@ func (m *maker) regenerate() error {
 	m.generation = identity.NewGeneration(number)
 	id := m.directory.Identity()
 	r := meta.Regeneration{
-		Draw: m.generation, Shards: m.Shards, Jump: shard.JumpOver(m.made.Age),
+		Draw: m.generation, Shards: m.Shards, Jump: machine.JumpOver(m.made.Age),
 		Wall: field.WallMillis(time.Now()), By: m.By, Why: m.Why, DropRights: m.DropRights,
 		First: hosts.Founder{Name: id.HostName, Incarnation: id.Incarnation, Version: "", Level: level.Newest,
 			Addresses: hosts.Addresses{Raft: cmp.Or(m.Raft, unknownAddress), Client: unknownAddress}},

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
@@ -82,8 +83,8 @@ func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 		s.Meta = meta.New()
 		return &metaFollower{Machine: s.Meta}
 	}
-	s.Data[id] = shard.New(shard.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)})
-	return &shard.Follower{Machine: s.Data[id]}
+	s.Data[id] = machine.New(machine.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)})
+	return &machine.Follower{Machine: s.Data[id]}
 }
 
 // slotsAtBirth are the slots of a data shard since the birth of its cluster.

@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // Count is the report of one shard's counters.
@@ -139,8 +140,8 @@ func (s *Shard) Founder() *Replica {
 
 // Jump is by how much the counters of the shard grow when it is made anew: over all that the shard may have given since
 // they were reported last.
-func (s *Shard) Jump(now uint64) shard.Jump {
-	return shard.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
+func (s *Shard) Jump(now uint64) machine.Jump {
+	return machine.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
 }
 
 // TimeoutBound is the longest timeout with which the leader of a shard starts and attaches sessions, and the session

@@ -138,7 +138,7 @@ func readStamp(r *form.Input) (s clock.Stamp, err error) {
 	return s, nil
 }
 
-// command reads one command of a batch.
+// readCommand reads one command of a batch.
 func readCommand(r *form.Input, at level.Level) (c Command, err error) {
 	of := level.Level(r.Byte())
 	body := form.Reader(r.Bytes())

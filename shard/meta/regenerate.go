@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // nodeJump is by how much the counter of nodes jumps when a cluster is made from the state of an old cluster.
@@ -26,7 +26,7 @@ type Regeneration struct {
 	// First is the first host of the new cluster. Regenerate gives the host its id.
 	First hosts.Founder
 	// Jump is by how much counters grow.
-	Jump shard.Jump
+	Jump machine.Jump
 	// DropRights leaves all tokens and grants out: the rights of the new cluster allow nothing.
 	DropRights bool
 	// Wall, By and Why are for the audit history.
@@ -36,7 +36,7 @@ type Regeneration struct {
 
 // Regenerate makes the machine of a new cluster from the machine of an old cluster, which stays as it is. Nodes and
 // their configs stay; the new cluster has one host. No version, id or revision is given a second time. Dropped nodes
-// count as cleared, because shard.Regenerate keeps nothing of them.
+// count as cleared, because machine.Regenerate keeps nothing of them.
 func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	next, err := m.copied()
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 func regeneration(jump uint64) Regeneration {
-	return Regeneration{Draw: [16]byte{9}, Jump: shard.Jump{Others: jump}, Wall: 1e12, By: "op", Why: "a test",
+	return Regeneration{Draw: [16]byte{9}, Jump: machine.Jump{Others: jump}, Wall: 1e12, By: "op", Why: "a test",
 		First: hosts.Founder{
 			Name: "a", Incarnation: incarnation(99), Addresses: addressesOf("a"), Version: "1.0", Level: level.Newest}}
 }

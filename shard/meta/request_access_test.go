@@ -10,8 +10,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rights"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
@@ -104,7 +104,7 @@ func TestRightsSurviveASnapshotAndARegeneration(t *testing.T) {
 	if restored.Digest() != c.Digest() || !bytes.Equal(restored.Rights().Save(nil), c.Rights().Save(nil)) {
 		t.Error("the rights are others")
 	}
-	next, err := c.Regenerate(Regeneration{Draw: [16]byte{1}, Jump: shard.Jump{Others: 1000},
+	next, err := c.Regenerate(Regeneration{Draw: [16]byte{1}, Jump: machine.Jump{Others: 1000},
 		First: hosts.Founder{Name: "x", Incarnation: incarnation(9), Addresses: addressesOf("x"), Level: c.Level()}})
 	if err != nil || len(next.Rights().Records()) != 2000 {
 		t.Errorf("%v: the rights are not those of the old cluster", err)

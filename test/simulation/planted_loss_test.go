@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/simulation"
 )
@@ -145,22 +146,23 @@ const lossTries = 25
 // renewing is the replicas of a host with a mistake in how a shard is made anew.
 type renewing struct {
 	replica.Replicas
-	renew func(old *shard.Machine, group uint64) (shard.Saver, error)
+	renew func(old *machine.Machine, group uint64) (shard.Saver, error)
 }
 
 // Renew implements replica.Replicas.
 func (r renewing) Renew(ctx context.Context, id, to, group uint64, before shard.StateMachine,
 	_ func() (shard.Saver, error)) error {
 	return r.Replicas.Renew(ctx, id, to, group, before, func() (shard.Saver, error) {
-		return r.renew(before.(*shard.Follower).Machine, group)
+		return r.renew(before.(*machine.Follower).Machine, group)
 	})
 }
 
 // noWait: a shard that was made anew grants before all owners know that they own no more.
 func noWait() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
-		c.Replicas = renewing{Replicas: c.Replicas, renew: func(old *shard.Machine, group uint64) (shard.Saver, error) {
-			made, err := old.Renew(shard.Renewal{Group: group, Jump: shard.JumpOver(time.Minute)})
+		c.Replicas = renewing{Replicas: c.Replicas, renew: func(old *machine.Machine, group uint64) (shard.Saver,
+			error) {
+			made, err := old.Renew(machine.Renewal{Group: group, Jump: machine.JumpOver(time.Minute)})
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/simulation"
@@ -119,20 +120,20 @@ func metaFirst() *simulation.Bug {
 // noJump: the new cluster goes on with the numbers of the backup.
 func noJump() *simulation.Bug {
 	return &simulation.Bug{Regenerate: func(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
-		r.Jump = shard.Jump{}
+		r.Jump = machine.Jump{}
 		return s.Regenerate(r)
 	}}
 }
 
 // sessionsKept: data shards are as they were.
 func sessionsKept() *simulation.Bug {
-	return keeping(func(*shard.Machine) bool { return true })
+	return keeping(func(*machine.Machine) bool { return true })
 }
 
 // guestsKept: one of two shards is as it was, and the sessions in it whose home is the other one are never forgotten.
 func guestsKept() *simulation.Bug {
 	first := true
-	bug := keeping(func(*shard.Machine) bool {
+	bug := keeping(func(*machine.Machine) bool {
 		kept := first
 		first = false
 		return kept
@@ -143,7 +144,7 @@ func guestsKept() *simulation.Bug {
 }
 
 // keeping: the data shards for which keep says so are as they were.
-func keeping(keep func(*shard.Machine) bool) *simulation.Bug {
+func keeping(keep func(*machine.Machine) bool) *simulation.Bug {
 	return &simulation.Bug{Regenerate: func(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
 		m, err := s.Regenerate(r)
 		if err != nil {

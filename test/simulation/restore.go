@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"
@@ -142,7 +143,7 @@ func (w *world) replace(states *backup.States, x *history.Restoration) {
 	x.Saved = savedStates(states)
 	x.Up = w.record.Now()
 	made, err := w.bug.regenerate(states, meta.Regeneration{
-		Draw: [16]byte{1}, Shards: p.Shards, Jump: shard.JumpOver(time.Since(states.Header.Begun)),
+		Draw: [16]byte{1}, Shards: p.Shards, Jump: machine.JumpOver(time.Since(states.Header.Begun)),
 		Wall: uint64(time.Now().UnixMilli()), By: "simulation", First: servertest.Founder(states.NextHost()),
 	})
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/memlog"
 	"github.com/signalbox/signalbox/test/workload"
@@ -194,7 +195,7 @@ func (w *world) addresses() string {
 
 // alwaysLater says that something waits for the time of every shard, for longer than a world lasts, where nothing else
 // does.
-func alwaysLater(_ uint64, m *shard.Machine) (at uint64, ok bool) {
+func alwaysLater(_ uint64, m *machine.Machine) (at uint64, ok bool) {
 	if at, ok := m.NextAlarm(); ok {
 		return at, true
 	}

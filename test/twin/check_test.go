@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/test/twin"
 )
 
@@ -16,14 +17,14 @@ func lowerHalf() shard.SlotSet {
 }
 
 // allowed is what a machine at work allows.
-var allowed = shard.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
+var allowed = machine.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
 
 // soundState has two home sessions and a guest; the first semaphore has two owners and two waiters,
 // the second is ephemeral.
 func soundState(t *testing.T) shard.State {
 	t.Helper()
 	slots := lowerHalf()
-	tw := twin.New(shard.Options{Shard: 1, Slots: slots, Bounds: allowed})
+	tw := twin.New(machine.Options{Shard: 1, Slots: slots, Bounds: allowed})
 	var names [][]byte
 	for b := byte('a'); len(names) < 2; b++ {
 		if name := []byte{b}; slots.Has(shard.SlotOf(1, name)) {

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // Generator makes random commands that aim at what exists: few nodes, sessions and names, so that commands meet;
@@ -16,7 +17,7 @@ type Generator struct {
 	random
 	shard  uint64
 	slots  shard.SlotSet
-	bounds shard.Bounds
+	bounds machine.Bounds
 	nodes  []shard.NodeID
 	names  map[shard.NodeID][]candidate
 
@@ -64,7 +65,7 @@ func NewGenerator(seed uint64) *Generator {
 			g.slots.Add(first+63, first+190)
 		}
 	}
-	g.bounds = shard.Bounds{
+	g.bounds = machine.Bounds{
 		Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession, AnswerBytes: shard.MaxAnswerBytes,
 	}
 	if g.chance(700) {
@@ -85,8 +86,8 @@ func NewGenerator(seed uint64) *Generator {
 
 // Options returns the options of the machine under test. The history is soon full, and the bounds are mostly so small
 // that much is pending.
-func (g *Generator) Options() shard.Options {
-	return shard.Options{Shard: g.shard, Slots: g.slots, History: 64, Bounds: g.bounds}
+func (g *Generator) Options() machine.Options {
+	return machine.Options{Shard: g.shard, Slots: g.slots, History: 64, Bounds: g.bounds}
 }
 
 // nameSome adds names of the prefix that are served here, and one that is not, where there is any.

@@ -6,10 +6,11 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // Renew makes the shard anew, as a new group of replicas.
-func (t *Twin) Renew(r shard.Renewal) {
+func (t *Twin) Renew(r machine.Renewal) {
 	longest := r.Longest
 	candidates := []shard.Longest{}
 	for id, s := range t.sessions {

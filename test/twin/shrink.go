@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // Shrink removes commands from a list of batches that fails while it still fails, and stops at the latest when the
 // given time is over. The function returns at which batch a list fails, or a negative number. What Shrink returns fails
 // at its last batch.
 func Shrink(
-	o shard.Options, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int,
+	o machine.Options, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int,
 ) []*shard.Batch {
 	deadline := time.Now().Add(within)
 	try := func(candidate []*shard.Batch) bool {
@@ -55,7 +56,7 @@ func Shrink(
 
 // withoutSession removes batch i if it makes a session, and gives the sessions made after it the ids that they then
 // get. Otherwise a failure would need all sessions before the ones that it is about.
-func withoutSession(o *shard.Options, batches []*shard.Batch, i int) []*shard.Batch {
+func withoutSession(o *machine.Options, batches []*shard.Batch, i int) []*shard.Batch {
 	t := New(*o)
 	var out shard.Effects
 	for _, b := range batches[:i+1] {

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/test/twin"
 )
 
 // TestShrinkKeepsOnlyWhatTheFailureNeeds shrinks a failure that needs two sessions of ten, and one acquire of each.
 func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
-	o := shard.Options{Shard: 1, Slots: shard.EverySlot(), Bounds: allowed}
+	o := machine.Options{Shard: 1, Slots: shard.EverySlot(), Bounds: allowed}
 	var batches []*shard.Batch
 	for range 10 {
 		batches = append(batches, &shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionCreate, Node: 1}}})

@@ -8,12 +8,13 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // Twin is the naive machine. It has the methods of the fast one that tests compare.
 type Twin struct {
 	slots  shard.SlotSet
-	bounds shard.Bounds
+	bounds machine.Bounds
 	shard  uint64 // its id
 
 	lastOrder    shard.OrderID
@@ -51,7 +52,7 @@ type place struct {
 }
 
 // New returns an empty twin. The slots, the bounds and the id of the shard must all be given.
-func New(o shard.Options) *Twin {
+func New(o machine.Options) *Twin {
 	return &Twin{
 		slots:      o.Slots,
 		bounds:     o.Bounds,

@@ -2,13 +2,13 @@ package arena
 
 import "testing"
 
-// TestASlabGivesBackWhatABurstTook: of a million things that have gone, their chunks do not stay.
 // thing is what the slabs of these tests hold.
 type thing struct {
 	order uint64
 	_     [3]uint64
 }
 
+// TestASlabGivesBackWhatABurstTook: of a million things that have gone, their chunks do not stay.
 func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	var s Slab[thing]
 	var tree Forest

@@ -33,6 +33,7 @@ func (t *Table) from(hash uint32, place int) (Handle, int) {
 	return 0, 0
 }
 
+// Insert puts a handle in under its hash.
 func (t *Table) Insert(hash uint32, h Handle) {
 	if 4*(t.count+1) > 3*len(t.entries) {
 		t.resize(max(tableMin, 2*len(t.entries)))
@@ -45,6 +46,7 @@ func (t *Table) Insert(hash uint32, h Handle) {
 	t.count++
 }
 
+// Remove takes a handle out, which must be there.
 func (t *Table) Remove(hash uint32, h Handle) {
 	e := uint64(hash)<<32 | uint64(h)
 	i := int(hash) & (len(t.entries) - 1)

@@ -42,6 +42,7 @@ type Texts struct {
 	long   Slab[string]
 }
 
+// NewTexts returns an empty store.
 func NewTexts() Texts {
 	return Texts{rooms: [...]room{
 		&Slab[[16]byte]{}, &Slab[[24]byte]{}, &Slab[[32]byte]{}, &Slab[[48]byte]{}, &Slab[[64]byte]{},
@@ -147,6 +148,7 @@ type Speller struct{ memory []byte }
 
 const spelledTogether = 4096
 
+// Spell returns the bytes as a string.
 func (sp *Speller) Spell(b []byte) string {
 	from := len(sp.memory)
 	if cap(sp.memory)-from < len(b) {

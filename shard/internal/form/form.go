@@ -1,6 +1,6 @@
-// Package form is the codec of everything that shards keep: commands in logs, and records in snapshots. Fields stand one
-// after the other, and each value has exactly one form. A Coder writes or reads fields by one listing; an Input only
-// reads, without allocating.
+// Package form is the codec of everything that shards keep: commands in logs, and records in snapshots. Fields stand
+// one after the other, and each value has exactly one form. A Coder writes or reads fields by one listing; an Input
+// only reads, without allocating.
 package form
 
 import (

@@ -1,0 +1,139 @@
+package shard
+
+import "strconv"
+
+// A shard holds named objects of several kinds. This file has the numbers of the kinds and of their commands, which
+// stand in logs, in snapshots and on the wire. A package of its own has each kind's rules: shard/semaphore,
+// shard/rollout, shard/process.
+
+// ObjectKind is a kind of named objects. The numbers never change their meaning.
+type ObjectKind uint8
+
+const (
+	// KindSemaphore is the kind of semaphores.
+	KindSemaphore ObjectKind = 1
+	// KindRollout is the kind of staged rollouts.
+	KindRollout ObjectKind = 2
+	// KindProcess is the kind of coordination processes.
+	KindProcess ObjectKind = 4
+
+	// MaxKinds is above the number of every kind.
+	MaxKinds = 8
+)
+
+var kindNames = [MaxKinds]string{KindSemaphore: "semaphore", KindRollout: "rollout", KindProcess: "process"}
+
+// String returns the name of the kind in metrics, logs and texts for people.
+func (k ObjectKind) String() string {
+	if k < MaxKinds && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return "kind-" + strconv.Itoa(int(k))
+}
+
+// Kinds returns the kinds of objects that a shard may hold, in the order of their numbers.
+func Kinds() (list []ObjectKind) {
+	for k, name := range kindNames {
+		if name != "" {
+			list = append(list, ObjectKind(k))
+		}
+	}
+	return list
+}
+
+// KnowsKind reports whether this build knows a kind of objects.
+func KnowsKind(k ObjectKind) bool { return k < MaxKinds && kindNames[k] != "" }
+
+// The commands of semaphores.
+const (
+	// CmdWaitersTimeOut takes waiters out of queues after their time is up. Uses Term, Waiters.
+	CmdWaitersTimeOut CommandKind = 7
+	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
+	// (the limit), Data.
+	CmdSemaphoreCreate CommandKind = 16
+	// CmdSemaphoreUpdate replaces a semaphore's data. Uses the mutation fields, Node, Name, Data, and
+	// Order and Revision as guards where they are not zero.
+	CmdSemaphoreUpdate CommandKind = 17
+	// CmdSemaphoreDelete deletes a persistent semaphore. Uses the mutation fields, Node, Name, and
+	// FlagForce.
+	CmdSemaphoreDelete CommandKind = 18
+	// CmdAcquire takes Count of a semaphore or waits for it. Uses the mutation fields, Node, Name,
+	// Count, Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
+	CmdAcquire CommandKind = 19
+	// CmdRelease gives back all that the session owns of a semaphore, or leaves the queue. Uses the mutation fields,
+	// Node, Name, and Order as a guard unless it is zero.
+	CmdRelease CommandKind = 20
+	// CmdSemaphoreResize changes the limit of a persistent semaphore. Uses the mutation fields, Node, Name, Count
+	// (the limit), and Revision as a guard unless it is zero.
+	CmdSemaphoreResize CommandKind = 21
+)
+
+// The commands of rollouts. If a command has a Body, the Body is a form of package rollout. Numbers up to 63 are
+// reserved for commands of rollouts.
+const (
+	// CmdRolloutPut makes a rollout or alters it. Uses the mutation fields, Node, Name, and Body: a rollout.Put.
+	CmdRolloutPut CommandKind = 48
+	// CmdRolloutDelete deletes a rollout. Uses the mutation fields, Node, Name, and FlagForce.
+	CmdRolloutDelete CommandKind = 49
+	// CmdRolloutPublish adds a version. Uses the mutation fields, Node, Name, Body: a rollout.Publication, and Data:
+	// its payload.
+	CmdRolloutPublish CommandKind = 50
+	// CmdRolloutSource makes the session a source, or takes that back. Uses the mutation fields, Node, Name, and Body:
+	// a rollout.SourceRole.
+	CmdRolloutSource CommandKind = 51
+	// CmdRolloutOffer answers the question to the source. Uses the mutation fields, Node, Name, Body: a
+	// rollout.Offering, and Data: its payload.
+	CmdRolloutOffer CommandKind = 52
+	// CmdRolloutJoin makes the session an instance. Uses the mutation fields, Node, Name, and Body: a rollout.Joining.
+	CmdRolloutJoin CommandKind = 53
+	// CmdRolloutLeave ends the session's instance. Uses the mutation fields, Node, Name.
+	CmdRolloutLeave CommandKind = 54
+	// CmdRolloutRole makes the session's instance a follower or a leader. Uses the mutation fields, Node, Name, and
+	// Count: 1 for a leader, else 0.
+	CmdRolloutRole CommandKind = 55
+	// CmdRolloutReport says how the session's instance is getting on. Uses the mutation fields, Node, Name, and Body: a
+	// rollout.Report.
+	CmdRolloutReport CommandKind = 56
+	// CmdRolloutAsk reports, and asks for the target. Uses the fields of CmdRolloutReport.
+	CmdRolloutAsk CommandKind = 57
+	// CmdRolloutAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a rollout.Act.
+	CmdRolloutAct CommandKind = 58
+	// CmdRolloutGate is what a checker says of a target. Uses the mutation fields, Node, Name, and Body: a
+	// rollout.GateVerdict.
+	CmdRolloutGate CommandKind = 59
+)
+
+// The commands of processes. If a command has a Body, the Body is a form of package process: a type of package
+// protocol/process, or the receivers of a request. Numbers up to 79 are reserved for commands of processes.
+//
+// The commands of a member, from leave on, use Order: the id of the member. Commands about an epoch use Term: the
+// epoch; and Count: the seq up to which the member has handled its inbox. The machine acknowledges the inbox after
+// the command, whether the command succeeded or not; a Count of 0 acknowledges nothing.
+const (
+	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a Put.
+	CmdProcessPut CommandKind = 64
+	// CmdProcessDelete deletes a process. Uses the mutation fields, Node, Name, and FlagForce.
+	CmdProcessDelete CommandKind = 65
+	// CmdProcessJoin makes the session a member. Uses the mutation fields, Node, Name, and Body: an Arrival.
+	CmdProcessJoin CommandKind = 66
+	// CmdProcessLeave ends the membership. Uses the mutation fields, Node, Name, and Order.
+	CmdProcessLeave CommandKind = 67
+	// CmdProcessPrepared says that the member is prepared. Uses the mutation fields, Node, Name, Order, Term and Count.
+	CmdProcessPrepared CommandKind = 68
+	// CmdProcessSend sends a request. Uses what CmdProcessPrepared does, Timeout: for how long the sender waits, 0 for
+	// the whole round, Body: the receivers of a process.Request, and Data: its payload.
+	CmdProcessSend CommandKind = 69
+	// CmdProcessReply answers a request. Uses the fields of CmdProcessPrepared, Timeout: the exchange, Data,
+	// FlagFailed.
+	CmdProcessReply CommandKind = 70
+	// CmdProcessComplete completes the round. Uses the fields of CmdProcessPrepared, and Data: the result.
+	CmdProcessComplete CommandKind = 71
+	// CmdProcessCompleted says that the member has handled the completion. Uses the fields of CmdProcessPrepared.
+	CmdProcessCompleted CommandKind = 72
+	// CmdProcessFail gives the round up. Uses the fields of CmdProcessPrepared, and Data: a text with the reason.
+	CmdProcessFail CommandKind = 73
+	// CmdInboxAck frees what the member has handled. Uses the mutation fields, Node, Name, Order and Count.
+	CmdInboxAck CommandKind = 74
+	// CmdProcessAct is an operator's act. Uses the mutation fields, Node, Name, and Body: an Act.
+	CmdProcessAct CommandKind = 75
+)

@@ -1,0 +1,329 @@
+package machine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// bells is a kind of objects that wait for a time: a command sets when one rings, and it counts how often it did. One
+// that is set to ring again sets its own alarm while it is due.
+type bells struct {
+	arena.Slab[bell]
+	plainLinks
+	smallThings
+}
+
+type bell struct{ at, every, rung uint64 }
+
+const (
+	kindBell shard.ObjectKind  = 6
+	cmdRing  shard.CommandKind = 249 // Timeout: after how many milliseconds; Count: how often again, in milliseconds
+	cmdUnset shard.CommandKind = 248 // the bell goes
+)
+
+func init() {
+	addKind(kindBell, kindRow{newStore: func() kind { return &bells{} }}, nil)
+	mutations[cmdRing] = mutation{of: kindBell, run: ring, anonymous: true}
+	mutations[cmdUnset] = mutation{of: kindBell, run: unset, anonymous: true}
+}
+
+func (b *bells) of(m *Machine, h arena.Handle) *bell { return b.At(m.objects.At(h).body) }
+
+func ring(m *Machine, c *shard.Command, t *target) {
+	b := m.kinds[kindBell].(*bells)
+	if t.object == 0 {
+		t.object = m.addObject(kindBell, t, c.Node, c.Name, b.Alloc())
+		m.changed(t.object, shard.FlagCreated)
+	}
+	m.touchObject(t.object)
+	x := b.of(m, t.object)
+	x.at, x.every = m.clock.After(c.Timeout), c.Count
+	m.setAlarm(t.object, x.at)
+	m.answer(protocol.StatusSuccess)
+}
+
+func unset(m *Machine, _ *shard.Command, t *target) {
+	m.changed(t.object, shard.FlagDeleted)
+	m.removeObject(t.object)
+	m.answer(protocol.StatusSuccess)
+}
+
+func (b *bells) due(m *Machine, object arena.Handle) {
+	m.touchObject(object)
+	x := b.of(m, object)
+	x.rung++
+	x.at = 0
+	if x.every > 0 {
+		x.at = m.clock.After(x.every)
+		m.setAlarm(object, x.at)
+	}
+	m.changed(object, shard.FlagData)
+}
+
+func (b *bells) releaseLink(*Machine, arena.Handle) {}
+
+func (b *bells) remove(m *Machine, h arena.Handle) {
+	m.changed(h, shard.FlagDeleted)
+	m.removeObject(h)
+}
+
+func (b *bells) resume(*Machine, arena.Handle) {}
+
+func (b *bells) bodySize(arena.Handle) int { return 0 }
+
+func (b *bells) free(body arena.Handle) { b.Release(body) }
+
+func (b *bells) save(dst []byte, body arena.Handle) []byte {
+	x := b.At(body)
+	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(dst, x.at), x.every), x.rung)
+}
+
+func (b *bells) renew(body arena.Handle, n *renewal) ([]byte, bool) {
+	x := *b.At(body)
+	if x.at != 0 {
+		x.at += n.later
+	}
+	h := b.Alloc()
+	*b.At(h) = x
+	defer b.Release(h)
+	return b.save(nil, h), true
+}
+
+func (b *bells) load(src []byte) (arena.Handle, bool) {
+	r := form.Input{Data: src}
+	h := b.Alloc()
+	*b.At(h) = bell{at: r.Number(), every: r.Number(), rung: r.Number()}
+	return h, r.Sound() && len(r.Data) == 0
+}
+
+// linked refuses a bell with links: no command gives it one, and releaseLink has none to release.
+func (b *bells) linked(m *Machine, object arena.Handle) error {
+	if o := m.objects.At(object); o.linkCount != 0 {
+		return badSnapshot("bell %q has links", o.name)
+	}
+	m.setAlarm(object, b.of(m, object).at)
+	return nil
+}
+
+func (b *bells) view(m *Machine, object arena.Handle, _ string) (view, bool) {
+	return view{track: &m.objects.At(object).track}, false
+}
+
+func (b *bells) describe(*Machine, arena.Handle, view, described, *shard.Description) {}
+
+func (b *bells) changes(*Machine, arena.Handle, view, shard.Revision, *shard.Delta) bool {
+	return false
+}
+
+func (b *bells) role(*link) string { return "" }
+
+func (b *bells) state(*Machine, arena.Handle, *shard.State) {}
+
+// ringers is a machine of bells with a leader.
+type ringers struct {
+	t       *testing.T
+	m       *Machine
+	elapsed uint64
+	out     shard.Effects
+}
+
+func newRingers(t *testing.T, bounds Bounds) *ringers {
+	r := &ringers{t: t, m: New(Options{Bounds: bounds})}
+	r.m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &r.out)
+	r.lead(1)
+	return r
+}
+
+// at applies a command that was proposed so many milliseconds after the term began, and returns its result.
+func (r *ringers) at(elapsed uint64, c shard.Command) shard.Effect {
+	r.t.Helper()
+	r.elapsed = elapsed
+	c.Level = level.Newest
+	r.out.Reset()
+	r.m.Apply(&shard.Batch{Stamp: clock.Stamp{Term: r.m.Term(), Elapsed: elapsed}, Commands: []shard.Command{c}},
+		&r.out)
+	return r.out.List[slices.IndexFunc(r.out.List, func(e shard.Effect) bool { return e.Kind == shard.EffectResult })]
+}
+
+func (r *ringers) lead(term uint64) { r.at(0, shard.Command{Kind: shard.CmdLead, Term: term}) }
+
+func (r *ringers) set(elapsed uint64, name string, after, every uint64) {
+	r.t.Helper()
+	e := r.at(elapsed, shard.Command{Kind: cmdRing, Node: 1, Name: []byte(name), Timeout: after, Count: every})
+	if e.Status != protocol.StatusSuccess {
+		r.t.Fatal(e)
+	}
+}
+
+// due applies the command that a leader proposes, and returns the bells that rang, in their order.
+func (r *ringers) due(elapsed uint64) (rang []string, more bool) {
+	r.t.Helper()
+	e := r.at(elapsed, shard.Command{Kind: shard.CmdDue, Term: r.m.Term()})
+	if e.Status != protocol.StatusSuccess {
+		r.t.Fatal(e)
+	}
+	for _, e := range r.out.List {
+		if e.Kind == shard.EffectChanged {
+			rang = append(rang, e.Name)
+		}
+	}
+	return rang, e.Flags&shard.FlagMore != 0
+}
+
+func (r *ringers) mustRing(elapsed uint64, want ...string) {
+	r.t.Helper()
+	if rang, more := r.due(elapsed); !slices.Equal(rang, want) || more {
+		r.t.Fatalf("after %d ms %v rang, want %v; more %v", elapsed, rang, want, more)
+	}
+}
+
+func TestAlarmsAreDueByTheTimeOfTheShard(t *testing.T) {
+	r := newRingers(t, Bounds{})
+	r.set(100, "c", 50, 0)
+	r.set(100, "a", 50, 0)
+	r.set(100, "b", 20, 0)
+	r.set(100, "d", 50, 0)
+	r.at(100, shard.Command{Kind: cmdUnset, Node: 1, Name: []byte("d")})
+	if at, ok := r.m.NextAlarm(); at != 121 || !ok || r.m.Alarms() != 3 {
+		t.Fatal(at, ok, r.m.Alarms())
+	}
+	r.mustRing(120) // what elapsed was cut to milliseconds
+	r.mustRing(121, "b")
+	r.mustRing(150)
+	r.mustRing(200, "a", "c") // those of one time by name
+	r.mustRing(100_000)
+	if _, ok := r.m.NextAlarm(); ok || r.m.Alarms() != 0 || r.m.Time() != 100_000 {
+		t.Fatal("something is due")
+	}
+	if e := r.at(1, shard.Command{Kind: shard.CmdDue, Term: 7}); e.Status != protocol.StatusStale {
+		t.Fatal(e)
+	}
+}
+
+// TestADelayGoesOnUnderTheNextLeader: what passed under the leader of before counts, the time between the two does not.
+func TestADelayGoesOnUnderTheNextLeader(t *testing.T) {
+	r := newRingers(t, Bounds{})
+	r.set(1000, "a", 500, 0)
+	r.mustRing(1400)
+	r.lead(2)
+	r.mustRing(100)
+	r.mustRing(101, "a")
+	r.set(200, "b", 10, 0)
+	r.lead(2) // again
+	r.mustRing(210)
+	r.mustRing(211, "b")
+}
+
+// TestWhatIsDueIsBoundedWork: a command does what it may, and says that there is more.
+func TestWhatIsDueIsBoundedWork(t *testing.T) {
+	r := newRingers(t, Bounds{Work: 3})
+	for i := range 8 {
+		r.set(0, fmt.Sprint(i), uint64(i), 0)
+	}
+	for want := range 3 {
+		rang, more := r.due(1000)
+		if len(rang) != min(3, 8-3*want) || rang[0] != fmt.Sprint(3*want) || more != (want < 2) {
+			t.Fatalf("command %d rang %v, more %v", want, rang, more)
+		}
+	}
+	r.set(1000, "always", 0, 1) // is due again a millisecond later
+	rang, more := r.due(1003)
+	if !slices.Equal(rang, []string{"always"}) || more {
+		t.Fatal(rang, more)
+	}
+}
+
+// TestAnObjectThatIsBeingDeletedIsNotDue: its alarm goes without a word.
+func TestAnObjectThatIsBeingDeletedIsNotDue(t *testing.T) {
+	r := newRingers(t, Bounds{})
+	r.set(0, "a", 10, 0)
+	h := r.m.objects.find(shard.ObjectHash(1, []byte("a")), 1, []byte("a"))
+	r.m.objects.At(h).deleting = true
+	r.mustRing(100)
+	if r.m.Alarms() != 0 {
+		t.Error("the alarm stays")
+	}
+}
+
+// TestAlarmsComeBackWithASnapshot: kinds set them again from what they keep, and time goes on from where it was.
+func TestAlarmsComeBackWithASnapshot(t *testing.T) {
+	r := newRingers(t, Bounds{})
+	r.set(1000, "x", 500, 0)
+	r.set(1000, "a", 500, 40)
+	sn := prepare(t, r.m)
+	r.mustRing(1501, "a", "x")
+	file := save(t, sn)
+	fresh := &ringers{t: t, m: New(Options{})}
+	if err := fresh.m.Restore(bytes.NewReader(file)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fresh.m.Clock(), (clock.Clock{Now: 1000, Term: 1}); got != want || fresh.m.Alarms() != 2 {
+		t.Fatalf("%+v, %d alarms", got, fresh.m.Alarms())
+	}
+	fresh.mustRing(1500)
+	fresh.mustRing(1501, "a", "x")
+	fresh.lead(2)
+	for _, m := range []*ringers{r, fresh} {
+		if m.m.Term() == 1 {
+			m.lead(2)
+		}
+		m.mustRing(40)
+		m.mustRing(41, "a")
+	}
+	if r.m.Digest() != fresh.m.Digest() {
+		t.Error("the two have different digests")
+	}
+	if err := fresh.m.Restore(bytes.NewReader(save(t, prepare(t, New(Options{}))))); err != nil {
+		t.Fatal(err)
+	}
+	if fresh.m.Alarms() != 0 || fresh.m.Time() != 0 {
+		t.Error("alarms of what was replaced are there")
+	}
+}
+
+// TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused: a header whose term begins after its time is refused.
+func TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused(t *testing.T) {
+	r := newRingers(t, Bounds{})
+	r.at(70, shard.Command{Kind: shard.CmdDue, Term: 1})
+	r.lead(2)
+	r.at(7, shard.Command{Kind: shard.CmdDue, Term: 2})
+	file := save(t, prepare(t, r.m)) // 77 ms, since 70
+	end := appendGroup([]byte{77, 70}, &shard.Group{})
+	bad := changedHeader(file, func(p []byte) []byte {
+		if !bytes.HasSuffix(p, end) {
+			t.Fatalf("the header ends with %x", p)
+		}
+		p[len(p)-len(end)+1] = 78
+		return p
+	})
+	restored(t, file)
+	if err := New(Options{}).Restore(bytes.NewReader(bad)); err == nil {
+		t.Error("was taken")
+	}
+}
+
+// TestObjectsWithoutAlarmsPayNothing: what an object takes in memory, and the stamp of a batch.
+func TestObjectsWithoutAlarmsPayNothing(t *testing.T) {
+	r := newRingers(t, Bounds{})
+	b := &shard.Batch{Commands: []shard.Command{{Level: level.Newest, Kind: shard.CmdDigestTake}}}
+	r.at(1, b.Commands[0])
+	n := testing.AllocsPerRun(100, func() {
+		r.elapsed++
+		b.Stamp = clock.Stamp{Term: 1, Elapsed: r.elapsed}
+		r.out.Reset()
+		r.m.Apply(b, &r.out)
+	})
+	if n != 0 || r.m.alarms.Len() != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

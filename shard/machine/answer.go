@@ -1,0 +1,209 @@
+package machine
+
+import (
+	"math/bits"
+	"sort"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+)
+
+// answer is the Result of a mutation, kept until its session acknowledges the answer.
+//
+// If an answer has a body, the body stands in the machine's bodies.
+type answer struct {
+	number   uint64
+	asked    uint64 // hash of the request under the number; 0 for a request below the level of the rule
+	order    shard.OrderID
+	revision shard.Revision
+	status   protocol.Status
+	flags    shard.EffectFlags
+	abort    protocol.AbortReason
+	quota    shard.Quota
+	slot     slotNumber // of the object of the request
+}
+
+// slotNumber is a slot plus one.
+type slotNumber uint16
+
+// keep records the result of a numbered command for the session, with the hash of the request and the slot of the
+// object. Numbers come in growing order.
+func (m *Machine) keep(c *shard.Command, mu *mutation, t *target, e *shard.Effect) {
+	s := m.sessions.At(t.session)
+	list := m.sessions.answersOf(s)
+	if list == nil {
+		list = make([]answer, 0, 2)
+	}
+	a := answer{
+		number: c.Number, order: e.Order, revision: e.Revision,
+		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
+		asked: askedOf(c, mu, t.hash), slot: slotNumber(t.slot) + 1,
+	}
+	m.sessions.setAnswers(s, append(list, a))
+	if e.Body != "" {
+		assert.That(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
+		m.keepBody(s, c.Number, e.Body)
+	}
+}
+
+// answersOf returns the kept answers of a session, by number.
+func (st *sessionStore) answersOf(s *session) []answer {
+	if s.answers == 0 {
+		return nil
+	}
+	return *st.kept.At(s.answers)
+}
+
+// setAnswers keeps the answers for a session, none with nil.
+func (st *sessionStore) setAnswers(s *session, list []answer) {
+	switch {
+	case list == nil && s.answers != 0:
+		st.kept.Release(s.answers)
+		s.answers = 0
+	case list != nil:
+		if s.answers == 0 {
+			s.answers = st.kept.Alloc()
+		}
+		*st.kept.At(s.answers) = list
+	}
+}
+
+// answer returns the answer kept under the number, or nil.
+func (st *sessionStore) answer(s *session, number uint64) *answer {
+	list := st.answersOf(s)
+	i := sort.Search(len(list), func(i int) bool { return list[i].number >= number })
+	if i == len(list) || list[i].number != number {
+		return nil
+	}
+	return &list[i]
+}
+
+// idleAnswers is the largest room for answers that a session without answers keeps.
+const idleAnswers = 16
+
+// acknowledge forgets the answers up to the number and returns how many it has forgotten.
+func (st *sessionStore) acknowledge(s *session, number uint64) (forgotten int) {
+	s.acked = number
+	list, n := st.answersOf(s), 0
+	for n < len(list) && list[n].number <= number {
+		n++
+	}
+	list = list[:copy(list, list[n:])]
+	if len(list) == 0 && cap(list) > idleAnswers {
+		list = nil
+	}
+	st.setAnswers(s, list)
+	return n
+}
+
+// endAnswers makes all answers of the session that report the link's ownership Aborted, because the ownership is
+// over.
+func (m *Machine) endAnswers(h arena.Handle, reason protocol.AbortReason) {
+	l := m.links.At(h)
+	answers := m.sessions.answersOf(m.sessions.At(l.session))
+	for i := range answers {
+		if a := &answers[i]; a.flags&shard.FlagAcquired != 0 && a.order == l.order {
+			m.replaceOutcome(l.session, a, answer{status: protocol.StatusAborted, abort: reason})
+		}
+	}
+}
+
+// replaceOutcome replaces the outcome in an answer of the session, and forgets the body.
+func (m *Machine) replaceOutcome(session arena.Handle, a *answer, outcome answer) {
+	m.touchSession(session)
+	if s := m.sessions.At(session); s.bodies != 0 {
+		m.forgetBodies(s, a.number-1, a.number)
+	}
+	a.become(outcome)
+}
+
+// become replaces the outcome of the request. What was asked stays.
+func (a *answer) become(outcome answer) {
+	outcome.number, outcome.asked, outcome.slot = a.number, a.asked, a.slot
+	*a = outcome
+}
+
+// recordOutcome writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
+// answer.
+func (m *Machine) recordOutcome(h arena.Handle, number uint64, outcome answer) {
+	if a := m.sessions.answer(m.sessions.At(h), number); a != nil {
+		m.replaceOutcome(h, a, outcome)
+	}
+}
+
+// reportLost gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
+// answer to a repetition must not report an ownership.
+func (m *Machine) reportLost(h arena.Handle) {
+	lost := m.emitFor(shard.EffectLost, h)
+	if s := m.sessions.At(m.links.At(h).session); !s.home {
+		m.touchSession(m.links.At(h).session)
+		s.losses++
+		lost.Limit = s.losses
+	}
+	m.endAnswers(h, protocol.AbortDeleted)
+}
+
+// abort gives the waiting session Aborted: its acquire is over.
+func (m *Machine) abort(h arena.Handle, reason protocol.AbortReason) {
+	m.emitFor(shard.EffectAborted, h).Abort = reason
+	l := m.links.At(h)
+	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
+}
+
+// A number belongs to one request. The answer under a number has a hash of the request, so that a different request
+// under the number is refused, and does not get the answer to the first.
+
+// The multipliers of the hash: fractional digits of pi.
+const (
+	asked1 = 0x243f6a8885a308d3
+	asked2 = 0x13198a2e03707345
+	asked3 = 0xa4093822299f31d1
+	asked4 = 0x082efa98ec4e6c89
+	asked5 = 0x452821e638d01377
+	asked6 = 0xbe5466cf34e90c6d
+	asked7 = 0xc0ac29b7c97c50dd
+)
+
+// askedOf returns the hash of the request of a numbered command, never 0. The request is the kind, the node and the
+// name of the object, and the arguments. Not in the hash are the longest time to wait, the acknowledged number, and
+// the time and the host of the proposal. Hashes stand in snapshots: a field of a later level is hashed only if it is
+// not zero. The hash of an acquire or a release without data takes two multiplications.
+func askedOf(c *shard.Command, mu *mutation, object uint64) uint64 {
+	hash := fold(object^asked1, (uint64(c.Kind)|uint64(c.Flags)<<8)^asked2) ^
+		fold(c.Count^asked3, uint64(c.Order)^asked4)
+	timeout := c.Timeout
+	if mu.waits {
+		timeout = 0
+	}
+	if timeout|c.Term|uint64(c.Revision) != 0 {
+		hash = fold(hash^timeout, asked5)
+		hash = fold(hash^c.Term, asked5)
+		hash = fold(hash^uint64(c.Revision), asked5)
+	}
+	if len(c.Data) > 0 {
+		hash = fold(hash^xxhash.Sum64(c.Data), asked6)
+	}
+	if len(c.Body) > 0 {
+		hash = fold(hash^xxhash.Sum64(c.Body), asked7)
+	}
+	return max(hash, 1)
+}
+
+// fold multiplies two numbers and puts the halves of the product together.
+func fold(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+// isAnother reports whether a command came under the number of a different request, as far as the answer under the
+// number shows.
+func (m *Machine) isAnother(c *shard.Command, mu *mutation, t *target, a *answer) bool {
+	return a != nil && a.asked != askedOf(c, mu, t.hash)
+}
+
+// refuseAnother answers a command under the number of a different request.
+func (m *Machine) refuseAnother() { m.answer(protocol.StatusNumberReused) }

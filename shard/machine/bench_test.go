@@ -1,0 +1,429 @@
+package machine
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// bed is a machine under test with its sessions, and what drives it.
+type bed struct {
+	m       *Machine
+	ids     []shard.SessionID
+	numbers []uint64
+	out     shard.Effects
+	one     shard.Batch
+	at      level.Level        // of its commands
+	record  func(*shard.Batch) // if it is not nil, sees each batch before it is applied
+}
+
+func newBed(sessions int) *bed {
+	b := &bed{m: New(Options{}), numbers: make([]uint64, sessions),
+		one: shard.Batch{Commands: make([]shard.Command, 1)}}
+	for i := range sessions {
+		b.apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
+			Timeout: 10_000})
+		b.ids = append(b.ids, b.result().Session)
+	}
+	return b
+}
+
+// newestBed is a bed of a shard that is at the newest level.
+func newestBed(sessions int) *bed { return bedAt(level.Newest, sessions) }
+
+func bedAt(l level.Level, sessions int) *bed {
+	b := newBed(sessions)
+	b.apply(&shard.Command{Kind: shard.CmdLevel, Count: uint64(l)})
+	b.at = l
+	return b
+}
+
+func (b *bed) do(c shard.Command) { b.apply(&c) }
+
+// apply is do without a copy of the command more.
+func (b *bed) apply(c *shard.Command) {
+	c.Level = max(c.Level, b.at)
+	b.one.Commands[0] = *c
+	b.out.Reset()
+	if b.record != nil {
+		b.record(&b.one)
+	}
+	b.m.Apply(&b.one, &b.out)
+	if c.Kind == shard.CmdLead {
+		b.one.Stamp.Term = max(b.one.Stamp.Term, c.Term)
+	}
+}
+
+func (b *bed) result() *shard.Effect {
+	for i := range b.out.List {
+		if b.out.List[i].Kind == shard.EffectResult {
+			return &b.out.List[i]
+		}
+	}
+	panic("no result")
+}
+
+// as runs a mutation of session i under its next number.
+func (b *bed) as(i int, c shard.Command) { b.applyAs(i, &c) }
+
+// applyAs is as without a copy of the command more.
+func (b *bed) applyAs(i int, c *shard.Command) {
+	b.numbers[i]++
+	c.Node, c.Session, c.Number, c.Acked = 1, b.ids[i], b.numbers[i], b.numbers[i]-1
+	b.apply(c)
+}
+
+func names(format string, n int) [][]byte {
+	out := make([][]byte, n)
+	for i := range out {
+		out[i] = fmt.Appendf(nil, format, i)
+	}
+	return out
+}
+
+// BenchmarkApplyAcquireRelease: an acquire or a release of one's own semaphore: half of what is reported per pair.
+func BenchmarkApplyAcquireRelease(b *testing.B) {
+	for _, n := range []int{512, 100_000} {
+		b.Run(fmt.Sprintf("locks=%d", n), func(b *testing.B) {
+			t := newestBed(n)
+			locks := names("lock/%08d", n)
+			for _, name := range locks {
+				t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				at := i / 2 % n
+				if i%2 == 0 {
+					t.applyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: locks[at], Count: 1,
+						Timeout: shard.Forever})
+				} else {
+					t.applyAs(at, &shard.Command{Kind: shard.CmdRelease, Name: locks[at]})
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkApplyEphemeralCreateDelete: an ephemeral semaphore made by an acquire and ended by the release: one of each
+// per operation.
+func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
+	for _, others := range []int{0, 10_000, 900_000} {
+		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
+			t := newestBed(1)
+			for i := range others {
+				t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "other/%08d", i),
+					Count: 1})
+			}
+			locks := names("object/%d", 1000)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				name := locks[i%len(locks)]
+				t.applyAs(0, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: shard.Exclusive,
+					Flags: shard.FlagEphemeral})
+				t.applyAs(0, &shard.Command{Kind: shard.CmdRelease, Name: name})
+			}
+		})
+	}
+}
+
+// BenchmarkApplyAmongManyWaiters: one session joins a long queue and leaves it from its middle.
+func BenchmarkApplyAmongManyWaiters(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprintf("waiters=%d", n), func(b *testing.B) { benchmarkAmong(b, n, 1) })
+	}
+}
+
+// BenchmarkApplyAmongManyOwners: one session becomes an owner among many and releases.
+func BenchmarkApplyAmongManyOwners(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprintf("owners=%d", n), func(b *testing.B) { benchmarkAmong(b, n, shard.Forever) })
+	}
+}
+
+func benchmarkAmong(b *testing.B, n int, limit uint64) {
+	t := newestBed(n + 1)
+	name := []byte("wanted")
+	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
+	for i := range n + 1 {
+		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := 1 + (i/2*7919)%n
+		if i%2 == 0 {
+			t.applyAs(at, &shard.Command{Kind: shard.CmdRelease, Name: name})
+		} else {
+			t.applyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+		}
+	}
+}
+
+// BenchmarkApplyHandOff: the hand-off of one contended lock: the owner releases, the next gets it, the first queues
+// again.
+func BenchmarkApplyHandOff(b *testing.B) {
+	const n = 32
+	t := newestBed(n)
+	name := []byte("contended")
+	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	for i := range n {
+		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		t.applyAs(i%n, &shard.Command{Kind: shard.CmdRelease, Name: name})
+		t.applyAs(i%n, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+	}
+}
+
+// BenchmarkApplySessionDeathAmongManyWaiters: a session that waits among 100,000 dies, and another takes its place.
+func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
+	const n = 100_000
+	t := newestBed(n)
+	name := []byte("wanted")
+	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	for i := range n {
+		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := 1 + (i*7919)%(n-1)
+		t.apply(&shard.Command{Kind: shard.CmdSessionEnd, Session: t.ids[at]})
+		t.apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
+			Timeout: 10_000})
+		t.ids[at], t.numbers[at] = t.result().Session, 0
+		t.applyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+	}
+}
+
+// BenchmarkApplyDecodedBatch: what the apply path of a host does with a batch from the log: decode it and apply it.
+func BenchmarkApplyDecodedBatch(b *testing.B) {
+	const n = 100
+	t := newestBed(n)
+	locks := names("lock/%08d", n)
+	var batch shard.Batch
+	for i, name := range locks {
+		t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+		batch.Commands = append(batch.Commands,
+			shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: t.ids[i], Name: name, Count: 1,
+				Timeout: shard.Forever}, shard.Command{Kind: shard.CmdRelease, Node: 1, Session: t.ids[i], Name: name})
+	}
+	for i := range batch.Commands {
+		batch.Commands[i].Level = level.Newest
+	}
+	var decoded shard.Batch
+	var data []byte
+	number := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range batch.Commands {
+			number++
+			batch.Commands[i].Number, batch.Commands[i].Acked = number, number-1
+		}
+		data = shard.AppendBatch(data[:0], &batch)
+		if err := shard.DecodeBatch(data, &decoded, level.Newest); err != nil {
+			b.Fatal(err)
+		}
+		t.out.Reset()
+		t.m.Apply(&decoded, &t.out)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*n), "ns/command")
+	b.ReportMetric(float64(len(data))/(2*n), "bytes/command")
+}
+
+const million = 1_000_000
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
+}
+
+// fillMillion makes a million sessions, then a million semaphores, each owned by one of the sessions, in a
+// few nodes: the limit is a million in one.
+func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
+	m = New(Options{})
+	var out shard.Effects
+	batch := shard.Batch{Commands: make([]shard.Command, 0, 2)}
+	ids := make([]shard.SessionID, million)
+	before := heap()
+	for i := range ids {
+		batch.Commands = append(batch.Commands[:0], shard.Command{
+			Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1, Timeout: 10_000,
+			Data: []byte("worker"), Key: []byte("0123456789abcdef"),
+		})
+		out.Reset()
+		m.Apply(&batch, &out)
+		ids[i] = out.List[len(out.List)-1].Session
+	}
+	between := heap()
+	var name []byte
+	for i, id := range ids {
+		name = fmt.Appendf(name[:0], "semaphore/%07d", i)
+		batch.Commands = append(batch.Commands[:0],
+			shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1},
+			shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: id, Number: 1, Name: name, Count: 1})
+		out.Reset()
+		m.Apply(&batch, &out)
+	}
+	after := heap()
+	if c := m.Count(); c.Sessions != million || c.Objects != million || c.Links != million {
+		tb.Fatal(c)
+	}
+	runtime.KeepAlive(ids)
+	return m, float64(between-before) / million, float64(after-between) / million
+}
+
+func BenchmarkMillion(b *testing.B) {
+	m, perSession, perSemaphore := fillMillion(b)
+	b.Run("fill", func(b *testing.B) {
+		for b.Loop() {
+		}
+		b.ReportMetric(perSession, "heap-bytes/session")
+		b.ReportMetric(perSemaphore, "heap-bytes/semaphore")
+		b.ReportMetric(0, "ns/op")
+	})
+	b.Run("prepare-snapshot", func(b *testing.B) {
+		for b.Loop() {
+			sn, err := m.PrepareSnapshot()
+			if err != nil {
+				b.Fatal(err)
+			}
+			sn.Discard()
+		}
+	})
+	var file bytes.Buffer
+	b.Run("save-snapshot", func(b *testing.B) {
+		for b.Loop() {
+			file.Reset()
+			sn, _ := m.PrepareSnapshot()
+			if err := sn.Save(&file, nil); err != nil {
+				b.Fatal(err)
+			}
+			sn.Discard()
+		}
+		b.SetBytes(int64(file.Len()))
+	})
+	// An acquire and a release while a snapshot is being saved: all that is touched is copied once.
+	b.Run("apply-during-save", func(b *testing.B) {
+		t := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
+		for i := range 1000 {
+			t.apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i), Node: 2, Timeout: 10_000})
+			t.ids = append(t.ids, t.result().Session)
+		}
+		locks := names("lock/%08d", len(t.ids))
+		for _, name := range locks {
+			t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 2, Name: name, Count: 1})
+		}
+		sn, _ := m.PrepareSnapshot()
+		saved := make(chan error, 1)
+		go func() { saved <- sn.Save(io.Discard, nil) }()
+		number := uint64(0)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			at := i % len(locks)
+			number += 2
+			t.apply(&shard.Command{Kind: shard.CmdAcquire, Node: 2, Session: t.ids[at], Number: number,
+				Acked: number - 1, Name: locks[at], Count: 1})
+			t.apply(&shard.Command{Kind: shard.CmdRelease, Node: 2, Session: t.ids[at], Number: number + 1,
+				Acked: number, Name: locks[at]})
+		}
+		if err := <-saved; err != nil {
+			b.Fatal(err)
+		}
+		sn.Discard()
+	})
+	// One step of a digest: how long it holds the read lock; and how many steps there are, each followed by a pause of
+	// a host.
+	b.Run("digest-step", func(b *testing.B) {
+		d := m.BeginDigest()
+		steps := 0
+		b.ReportAllocs()
+		for b.Loop() {
+			steps++
+			if done, _ := d.Step(); done {
+				d.Close()
+				b.ReportMetric(float64(steps), "steps")
+				d, steps = m.BeginDigest(), 0
+			}
+		}
+		d.Close()
+	})
+	// An acquire and a release while a digest is taken, in steps with pauses as a host has them.
+	b.Run("apply-during-digest", func(b *testing.B) {
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for d := m.BeginDigest(); ; {
+				if done, _ := d.Step(); done {
+					d.Close()
+					d = m.BeginDigest()
+				}
+				select {
+				case <-stop:
+					d.Close()
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+		}()
+		cyclesOfOne(b, m, "digested")
+		close(stop)
+		<-stopped
+	})
+	b.Run("apply", func(b *testing.B) { cyclesOfOne(b, m, "alone") })
+	b.Run("restore", func(b *testing.B) {
+		for b.Loop() {
+			if err := New(Options{}).Restore(bytes.NewReader(file.Bytes())); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.SetBytes(int64(file.Len()))
+	})
+}
+
+// cyclesOfOne acquires and releases one lock of a machine.
+func cyclesOfOne(b *testing.B, m *Machine, lock string) {
+	t := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
+	t.apply(&shard.Command{Kind: shard.CmdSessionCreate, Node: 3, Timeout: 10_000})
+	session, name := t.result().Session, []byte(lock)
+	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 3, Name: name, Count: 1})
+	number := uint64(0)
+	for b.Loop() {
+		number += 2
+		t.apply(&shard.Command{Kind: shard.CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1,
+			Name: name, Count: 1})
+		t.apply(&shard.Command{Kind: shard.CmdRelease, Node: 3, Session: session, Number: number + 1, Acked: number,
+			Name: name})
+	}
+}
+
+// BenchmarkDescribePageOfManyOwners: one page of a semaphore with 100,000 owners: how long a read holds the lock at the
+// most.
+func BenchmarkDescribePageOfManyOwners(b *testing.B) {
+	const n = 100_000
+	t := newestBed(n)
+	name := []byte("endpoints")
+	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: shard.Forever})
+	for i := range n {
+		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Data: []byte("10.0.0.1:8080")})
+	}
+	var d shard.Description
+	at, after := refOf(1, name), shard.OrderID(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if !t.m.Describe(at, shard.DescribeOptions{Owners: true, After: after}, &d) {
+			b.Fatal("no semaphore")
+		}
+		if after = d.Links[len(d.Links)-1].Order; !d.More {
+			after = 0
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package machine
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+func TestWhatReadersGotStays(t *testing.T) {
+	b := newestBed(1)
+	type answers struct {
+		Description shard.Description
+		Delta       shard.Delta
+		Listed      []shard.SemaphoreView
+		Objects     []shard.ObjectView
+		Holdings    []shard.Holding
+		Slot        []shard.ObjectName
+		Queues      []Queue
+		Sessions    []shard.SessionView
+		Described   shard.SessionView
+		State       shard.State
+		Last        string
+		Effects     []shard.Effect
+	}
+	var first answers
+	name, data, held := []byte("of the first"), []byte("its first data"), []byte("what owners say")
+	session := func(description string) shard.SessionID {
+		b.do(shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Data: []byte(description),
+			Client: shard.ClientRef{Address: []byte(description), Name: []byte(description),
+				Version: []byte(description)}})
+		return b.result().Session
+	}
+	id := session("the first session")
+	var effects []shard.Effect
+	do := func(c shard.Command) {
+		b.do(c)
+		effects = append(effects, b.out.List...)
+	}
+	do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: data})
+	b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Data: held})
+	effects = append(effects, b.out.List...)
+	read := func() (a answers) {
+		b.m.Describe(refOf(1, name), shard.DescribeOptions{Owners: true}, &a.Description)
+		b.m.Changes(refOf(1, name), 1, &a.Delta)
+		a.Listed, a.Last, _ = b.m.ListSemaphores(1, "", "", 0, nil)
+		a.Objects, _, _ = b.m.ListObjects(1, "", "", 0, nil)
+		a.Holdings, _ = b.m.ListHoldings(b.ids[0], 0, 0, nil)
+		_, a.Slot = b.m.ListSlot(shard.SlotOf(1, name))
+		b.m.WalkQueues(0, func(q Queue) { a.Queues = append(a.Queues, q) })
+		a.Sessions, _, _ = b.m.ListSessions(1, 0, 0, nil)
+		a.Described, _ = b.m.DescribeSession(id)
+		a.State = b.m.State()
+		a.Effects = effects
+		return a
+	}
+	first = read()
+	want := fmt.Sprintf("%+v", first)
+	if !strings.Contains(want, string(data)) || strings.Count(want, string(name)) < 8 ||
+		strings.Count(want, string(held)) != 4 || strings.Count(want, "the first session") != 3*4 {
+		t.Fatalf("what was read does not have the texts: %s", want)
+	}
+	b.do(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: name, Flags: shard.FlagForce})
+	b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
+	for i := range 100 {
+		other := fmt.Appendf(nil, "and then %03d", i)
+		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: other, Count: 1,
+			Data: append([]byte("x "), other...)})
+		b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: other, Count: 1,
+			Data: fmt.Appendf(nil, "what others %03d", i)})
+		session(fmt.Sprintf("another than %04d", i))
+		if i%2 == 0 {
+			b.do(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: other})
+		}
+	}
+	if got := fmt.Sprintf("%+v", first); got != want {
+		t.Errorf("what was read has become\n%s\nand was\n%s", got, want)
+	}
+}
+
+// TestTheThingsThatAreManyHaveNoPointers: a collection of garbage passes over memory without pointers.
+func TestTheThingsThatAreManyHaveNoPointers(t *testing.T) {
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[session](), reflect.TypeFor[link](),
+	} {
+		if hasPointers(of) {
+			t.Errorf("a %s has pointers", of)
+		}
+	}
+}
+
+func hasPointers(of reflect.Type) bool {
+	switch of.Kind() {
+	case reflect.Struct:
+		for i := range of.NumField() {
+			if hasPointers(of.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	case reflect.Array:
+		return hasPointers(of.Elem())
+	default:
+		return of.Kind() > reflect.Complex128
+	}
+}
+
+// BenchmarkCollection is one collection of garbage: of a machine with nothing, and with a million things of one sort.
+func BenchmarkCollection(b *testing.B) {
+	const sessions = 1000
+	var name []byte
+	for _, c := range []struct {
+		of   string
+		grow func(bed *bed, i int)
+	}{
+		{"nothing", nil},
+		{"semaphores", func(bed *bed, i int) {
+			name = fmt.Appendf(name[:0], "semaphore/%07d", i)
+			bed.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: name})
+		}},
+		{"sessions", func(bed *bed, i int) {
+			name = fmt.Appendf(name[:0], "10.0.0.1:%d", i)
+			bed.do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
+				Timeout: 10_000, Data: name, Client: shard.ClientRef{Address: name, Name: []byte("signalbox"),
+					Version: []byte("1.4.0")}})
+			if bed.result().Status != protocol.StatusSuccess {
+				b.Fatal(bed.result())
+			}
+		}},
+		{"owners", func(bed *bed, i int) {
+			name = fmt.Appendf(name[:0], "10.0.0.1:%d", i)
+			bed.applyAs(i%sessions, &shard.Command{Kind: shard.CmdAcquire,
+				Name: fmt.Appendf(nil, "service/%d", i/sessions), Count: 1, Flags: shard.FlagEphemeral, Data: name})
+			if bed.result().Flags&shard.FlagAcquired == 0 {
+				b.Fatal(bed.result())
+			}
+		}},
+	} {
+		b.Run(c.of, func(b *testing.B) {
+			bed := newestBed(sessions)
+			for i := range million - sessions {
+				if c.grow != nil {
+					c.grow(bed, i)
+				}
+			}
+			runtime.GC()
+			for b.Loop() {
+				runtime.GC()
+			}
+			runtime.KeepAlive(bed)
+		})
+	}
+}

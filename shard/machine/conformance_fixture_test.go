@@ -1,0 +1,338 @@
+package machine_test
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/test/twin"
+)
+
+// The conformance cases are stories about sessions s1, s2, ... and semaphores in one coordination
+// node. Each is played twice: with the machine and with its naive twin.
+//
+//	m.acquire("s2", "sem", count(2), timeout(60)).want("SUCCESS queued order=2")
+//
+// Whatever the case, the scene holds every command to what must always be so; see scene.mustHold.
+
+// homeNode is the coordination node that commands speak of where none is named.
+const homeNode shard.NodeID = 1
+
+type stateMachine interface {
+	Apply(b *shard.Batch, out *shard.Effects)
+	State() shard.State
+}
+
+// scene is one machine with the sessions that the case has named.
+type scene struct {
+	*testing.T
+	machine  stateMachine
+	slots    shard.SlotSet
+	sessions map[string]shard.SessionID
+	numbers  map[shard.SessionID]uint64 // the last number that was used
+	watches  *shard.WatchSet[uint64]
+	watchers []string // by token
+}
+
+// play plays a case in a shard that serves all slots.
+func play(t *testing.T, story func(m *scene)) {
+	t.Helper()
+	playServing(t, shard.EverySlot(), story)
+}
+
+// playServing plays a case in a shard that serves the slots.
+func playServing(t *testing.T, slots shard.SlotSet, story func(m *scene)) {
+	t.Helper()
+	o := machine.Options{Shard: 1, Slots: slots, Bounds: machine.Bounds{
+		Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession, AnswerBytes: shard.MaxAnswerBytes,
+	}}
+	for _, subject := range []struct {
+		name    string
+		machine stateMachine
+	}{{"machine", machine.New(o)}, {"twin", twin.New(o)}} {
+		t.Run(subject.name, func(t *testing.T) {
+			story(newScene(t, subject.machine, slots))
+		})
+	}
+}
+
+func newScene(t *testing.T, machine stateMachine, slots shard.SlotSet) *scene {
+	return &scene{
+		T:        t,
+		machine:  machine,
+		slots:    slots,
+		sessions: make(map[string]shard.SessionID),
+		numbers:  make(map[shard.SessionID]uint64),
+		watches:  shard.NewWatchSet[uint64](),
+	}
+}
+
+// outcome is what one command brought about.
+type outcome struct {
+	m       *scene
+	command shard.Command
+	effects []shard.Effect
+	fired   []string
+}
+
+// do applies one command.
+func (sc *scene) do(c shard.Command) outcome {
+	sc.Helper()
+	var effects shard.Effects
+	before := sc.machine.State()
+	b := shard.Batch{Commands: []shard.Command{c}}
+	b.Stamp.Term = before.Term // as of the leader
+	if c.Kind == shard.CmdLead {
+		b.Stamp.Term = c.Term
+	}
+	sc.machine.Apply(&b, &effects)
+	o := outcome{m: sc, command: c, effects: effects.List}
+	after := sc.machine.State()
+	sc.mustHold(o, &before, &after)
+	sc.watches.Apply(o.effects, func(token uint64, data, owners bool) {
+		line := sc.watchers[token]
+		if data {
+			line += " data"
+		}
+		if owners {
+			line += " owners"
+		}
+		o.fired = append(o.fired, line)
+	})
+	slices.Sort(o.fired)
+	return o
+}
+
+// mustHold checks what is so after every command, so that the cases need not say it: the state is
+// sound, revisions and Changed go together, a refused command changes nothing, and effects carry the
+// numbers and order ids of the links that they speak of.
+func (sc *scene) mustHold(o outcome, before, after *shard.State) {
+	sc.Helper()
+	if err := twin.Check(*after, sc.slots); err != nil {
+		sc.Errorf("after %s: %v", twin.CommandText(&o.command), err)
+	}
+	if err := twin.CheckChange(before, after, o.effects); err != nil {
+		sc.Errorf("after %s: %v", twin.CommandText(&o.command), err)
+	}
+	results := 0
+	for i := range o.effects {
+		e := &o.effects[i]
+		want := shard.Effect{Kind: e.Kind, Flags: e.Flags, Node: e.Node, Name: e.Name, Session: e.Session}
+		switch e.Kind {
+		case shard.EffectResult:
+			results++
+			sc.resultMustHold(o, e, before, after)
+			continue
+		case shard.EffectChanged:
+			want.Object, want.Revision = shard.KindSemaphore, e.Revision
+		case shard.EffectSessionEnded:
+			want.End = e.End
+		case shard.EffectSessionSeen, shard.EffectNodeSeen:
+		default:
+			// It speaks of a link that was there before: of its number and order id as they were.
+			l := linkIn(before, e.Node, e.Name, e.Session)
+			if l == nil {
+				sc.Errorf("%s: there was no such link", twin.EffectText(e))
+				continue
+			}
+			want.Number, want.Order, want.Abort = l.Number, l.Order, e.Abort
+		}
+		if *e != want {
+			sc.Errorf("effect is\n%s, not\n%s", twin.EffectText(e), twin.EffectText(&want))
+		}
+	}
+	if results != 1 {
+		sc.Errorf("%s: %d results", twin.CommandText(&o.command), results)
+	}
+}
+
+func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard.State) {
+	sc.Helper()
+	want := shard.Effect{Kind: e.Kind, Status: e.Status, Flags: e.Flags, Order: e.Order}
+	if e.Status == protocol.StatusAborted {
+		want.Abort = e.Abort
+	}
+	if e.Status == protocol.StatusSuccess {
+		switch o.command.Kind {
+		case shard.CmdSessionCreate:
+			want.Session = after.Sessions[slices.IndexFunc(after.Sessions, func(s shard.SessionState) bool {
+				return s.ID.Counter() == before.LastSession+1
+			})].ID
+		case shard.CmdAcquire:
+			sem := semaphoreIn(after, o.command.Node, string(o.command.Name))
+			if sem != nil && !sem.Ephemeral && e.Limit != 0 { // a kept answer has none
+				want.Limit = sem.Limit
+			}
+		case twin.CmdExchange:
+			want.Revision, want.Body = e.Revision, e.Body
+		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate:
+			want.Revision = e.Revision
+			if sem := semaphoreIn(after, o.command.Node, string(o.command.Name)); sem != nil && len(o.effects) > 1 {
+				want.Revision = sem.Revision // it was carried out, not repeated
+			}
+		}
+	}
+	if e.Flags&shard.FlagQueued != 0 {
+		if l := linkIn(after, o.command.Node, string(o.command.Name), o.command.Session); l != nil {
+			want.Timeout = l.Timeout
+		}
+	}
+	if *e != want {
+		sc.Errorf("result is\n%s, not\n%s", twin.EffectText(e), twin.EffectText(&want))
+	}
+	if e.Status == protocol.StatusSuccess {
+		return
+	}
+	was, is := withoutRecords(before), withoutRecords(after)
+	if !slices.ContainsFunc(o.effects, func(e shard.Effect) bool { return e.Kind == shard.EffectSessionSeen }) &&
+		!reflect.DeepEqual(was, is) {
+		sc.Errorf("%s was refused with %v and changed something\n%s", twin.CommandText(&o.command), e.Status,
+			twin.Difference(twin.StateText(&is), twin.StateText(&was)))
+	}
+}
+
+// withoutRecords leaves out what even a refused command may change: the numbers and answers.
+func withoutRecords(state *shard.State) shard.State {
+	s := *state
+	s.Sessions = slices.Clone(s.Sessions)
+	for i := range s.Sessions {
+		s.Sessions[i].Applied, s.Sessions[i].Acked, s.Sessions[i].Answers = 0, 0, nil
+	}
+	return s
+}
+
+func linkIn(state *shard.State, node shard.NodeID, name string, session shard.SessionID) *shard.LinkState {
+	sem := semaphoreIn(state, node, name)
+	if sem == nil {
+		return nil
+	}
+	for i := range sem.Links {
+		if sem.Links[i].Session == session {
+			return &sem.Links[i]
+		}
+	}
+	return nil
+}
+
+// semaphoreRef names a semaphore.
+func semaphoreRef(node shard.NodeID, name string) shard.Ref {
+	return shard.Ref{Kind: shard.KindSemaphore, Node: node, Name: name}
+}
+
+func semaphoreIn(state *shard.State, node shard.NodeID, name string) *shard.SemaphoreState {
+	for i := range state.Semaphores {
+		if sem := &state.Semaphores[i]; sem.Node == node && sem.Name == name {
+			return sem
+		}
+	}
+	return nil
+}
+
+// want compares what the command brought about with the lines, in order. See outcome.lines.
+func (o outcome) want(lines ...string) outcome {
+	o.m.Helper()
+	if got := o.lines(); !slices.Equal(got, lines) {
+		o.m.Fatalf("%s\ngot:\n\t%s\nwant:\n\t%s", twin.CommandText(&o.command),
+			strings.Join(got, "\n\t"), strings.Join(lines, "\n\t"))
+	}
+	return o
+}
+
+// wantFired compares the watches that the command fired with the lines: "s1 data owners".
+func (o outcome) wantFired(lines ...string) {
+	o.m.Helper()
+	if !slices.Equal(o.fired, lines) {
+		o.m.Fatalf("%s fired %q, not %q", twin.CommandText(&o.command), o.fired, lines)
+	}
+}
+
+// restart goes on with a machine that was restored from a snapshot, under a new leader. The twin is
+// not saved anywhere; for it only the leader is new.
+func (sc *scene) restart() {
+	sc.Helper()
+	sc.lead(sc.machine.State().Term + 1).want("SUCCESS")
+	saved, ok := sc.machine.(*machine.Machine)
+	if !ok {
+		return
+	}
+	snapshot, err := saved.PrepareSnapshot()
+	if err != nil {
+		sc.Fatal(err)
+	}
+	defer snapshot.Discard()
+	var file bytes.Buffer
+	if err := snapshot.Save(&file, nil); err != nil {
+		sc.Fatal(err)
+	}
+	restored := machine.New(machine.Options{Slots: sc.slots})
+	if err := restored.Restore(&file); err != nil {
+		sc.Fatal(err)
+	}
+	sc.machine = restored
+}
+
+// semaphore returns the semaphore as it is now, nil if it is not there.
+func (sc *scene) semaphore(name string) *shard.SemaphoreState {
+	state := sc.machine.State()
+	return semaphoreIn(&state, homeNode, name)
+}
+
+// sessionState returns the session as it is now, nil if it is not there.
+func (sc *scene) sessionState(session string) *shard.SessionState {
+	for _, s := range sc.machine.State().Sessions {
+		if s.ID == sc.id(session) {
+			return &s
+		}
+	}
+	return nil
+}
+
+// link returns the session's part in the semaphore; there must be one.
+func (sc *scene) link(session, name string) shard.LinkState {
+	sc.Helper()
+	state := sc.machine.State()
+	l := linkIn(&state, homeNode, name, sc.id(session))
+	if l == nil {
+		sc.Fatalf("%s has no part in %q", session, name)
+	}
+	return *l
+}
+
+// wantLinks compares owners and waiters, each with its count: "s1*2 s2*1 | s3*all", or "none" where
+// the semaphore does not exist.
+func (sc *scene) wantLinks(name, want string) {
+	sc.Helper()
+	got := "none"
+	if sem := sc.semaphore(name); sem != nil {
+		var owners, waiters []string
+		for _, l := range sem.Links {
+			entry := sc.alias(l.Session) + "*" + countText(l.Count)
+			if l.Owner {
+				owners = append(owners, entry)
+			} else {
+				waiters = append(waiters, entry)
+			}
+		}
+		got = strings.Join(append(append(owners, "|"), waiters...), " ")
+	}
+	if got != want {
+		sc.Fatalf("links of %q are %q, not %q", name, got, want)
+	}
+}
+
+// wantData compares the semaphore's data.
+func (sc *scene) wantData(name, want string) {
+	sc.Helper()
+	sem := sc.semaphore(name)
+	if sem == nil {
+		sc.Fatalf("no semaphore %q", name)
+	}
+	if sem.Data != want {
+		sc.Fatalf("data of %q is %q, not %q", name, sem.Data, want)
+	}
+}

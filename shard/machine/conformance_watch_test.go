@@ -1,0 +1,247 @@
+package machine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// watch puts a one-shot watch in, and names the session whose watch it replaced: the one to notify
+// (false, false).
+func (sc *scene) watch(session, name string, data, owners bool) (replaced string) {
+	sc.Helper()
+	sc.watchers = append(sc.watchers, session)
+	old, was := sc.watches.Add(sc.id(session), homeNode, name, data, owners, uint64(len(sc.watchers)-1))
+	if was {
+		return sc.watchers[old]
+	}
+	return ""
+}
+
+// TestDataWatchFiresOnceAndForDataOnly: case 104.
+func TestDataWatchFiresOnceAndForDataOnly(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.watch("s1", "sem", true, false)
+		m.acquire("s2", "sem").wantFired()
+		m.update("sem", "a").wantFired("s1 data")
+		m.update("sem", "b").wantFired()
+	})
+}
+
+// TestOwnersWatchFiresForOwnersOnly: case 106.
+func TestOwnersWatchFiresForOwnersOnly(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.watch("s1", "sem", false, true)
+		m.update("sem", "a").wantFired()
+		m.acquire("s2", "sem").wantFired("s1 owners")
+		m.release("s2", "sem").wantFired()
+	})
+}
+
+// TestWatchForBothFiresForWhicheverComesFirst: rule 10: one event removes both.
+func TestWatchForBothFiresForWhicheverComesFirst(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.watch("s1", "sem", true, true)
+		m.acquire("s2", "sem").wantFired("s1 owners")
+		m.update("sem", "a").wantFired()
+		m.watch("s1", "sem", true, true)
+		m.update("sem", "b").wantFired("s1 data")
+		m.release("s2", "sem").wantFired()
+	})
+}
+
+// TestWatchOfTheOneWhoActsFiresToo: case 107.
+func TestWatchOfTheOneWhoActsFiresToo(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1")
+		m.create("sem", 1)
+		m.watch("s1", "sem", false, true)
+		m.acquire("s1", "sem").wantFired("s1 owners")
+	})
+}
+
+// TestOwnersWatchFiresForOtherDataOfAnOwnerAndNotForTheSame: cases 109 and 110.
+func TestOwnersWatchFiresForOtherDataOfAnOwnerAndNotForTheSame(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.acquire("s2", "sem", data("a"))
+		m.watch("s1", "sem", false, true)
+		m.acquire("s2", "sem", data("a")).wantFired()
+		m.acquire("s2", "sem", data("b")).wantFired("s1 owners")
+	})
+}
+
+func TestOwnersWatchFiresForALowerCount(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 2)
+		m.acquire("s2", "sem", count(2))
+		m.watch("s1", "sem", false, true)
+		m.acquire("s2", "sem").wantFired("s1 owners")
+	})
+}
+
+// TestEndOfAnOwnerFiresOnceForOthersAndNotForItself: case 112: one queue run is one notification; who goes hears
+// nothing.
+func TestEndOfAnOwnerFiresOnceForOthersAndNotForItself(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2", "s3", "s4")
+		m.create("sem", 3)
+		m.acquire("s1", "sem")
+		m.acquire("s2", "sem", count(2))
+		m.acquire("s3", "sem")
+		m.acquire("s4", "sem")
+		m.watch("s4", "sem", false, true)
+		m.watch("s2", "sem", false, true)
+		end := m.endSession("s2", byOperator)
+		end.want(
+			"ended s2 DESTROYED",
+			"granted s3 sem order=3", "granted s4 sem order=4", "changed sem owners",
+			"SUCCESS",
+		)
+		end.wantFired("s4 owners")
+		if got := m.watches.Len(); got != 0 {
+			t.Errorf("%d watches are left", got)
+		}
+	})
+}
+
+// TestDeleteFiresEveryWatchWithBoth: cases 113 and 119, rule 13.
+func TestDeleteFiresEveryWatchWithBoth(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2", "s3")
+		m.create("sem", 1)
+		m.watch("s1", "sem", true, false)
+		m.watch("s2", "sem", false, true)
+		m.delete("sem").wantFired("s1 data owners", "s2 data owners")
+		m.create("sem", 1)
+		m.acquire("s3", "sem")
+		m.watch("s1", "sem", false, true)
+		m.delete("sem", force).wantFired("s1 data owners")
+	})
+}
+
+// TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth: case 103.
+func TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2", "s3")
+		m.acquire("s1", "L", ephemeral)
+		m.watch("s2", "L", true, false)
+		m.watch("s3", "L", false, true)
+		m.release("s1", "L").wantFired("s2 data owners", "s3 data owners")
+	})
+}
+
+// TestReplacedWatchIsHandedBackAndIsOver: case 115, rule 11.
+func TestReplacedWatchIsHandedBackAndIsOver(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.create("other", 1)
+		if got := m.watch("s1", "sem", false, true); got != "" {
+			t.Errorf("the first watch replaced %q", got)
+		}
+		if got := m.watch("s1", "other", true, true); got != "" {
+			t.Errorf("a watch of another semaphore replaced %q", got)
+		}
+		if got := m.watch("s2", "sem", true, true); got != "" {
+			t.Errorf("a watch of another session replaced %q", got)
+		}
+		if got := m.watch("s1", "sem", true, false); got != "s1" {
+			t.Errorf("the second watch replaced %q", got)
+		}
+		m.acquire("s1", "sem").wantFired("s2 owners")
+		m.update("sem", "x").wantFired("s1 data")
+	})
+}
+
+// TestOwnersWatchIsSilentAboutWaiters: case 118, rule 12.
+func TestOwnersWatchIsSilentAboutWaiters(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2", "s3")
+		m.create("sem", 2)
+		m.acquire("s1", "sem", count(2))
+		m.watch("s3", "sem", true, true)
+		m.acquire("s2", "sem", count(2)).wantFired()
+		m.acquire("s2", "sem", data("new")).wantFired()
+		m.release("s2", "sem").wantFired()
+		m.acquire("s2", "sem").wantFired()
+		m.acquire("s2", "sem", try).wantFired()
+		m.acquire("s2", "sem").wantFired()
+		m.endSession("s2").wantFired()
+		m.update("sem", "").wantFired() // the same bytes
+		m.release("s1", "sem").wantFired("s3 owners")
+	})
+}
+
+// TestDroppedSessionsWatchesAreSilent: case 35: a session that attaches anew hears nothing of its watches of before.
+func TestDroppedSessionsWatchesAreSilent(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.create("other", 1)
+		m.watch("s1", "sem", true, true)
+		m.watch("s1", "other", true, true)
+		m.watch("s2", "sem", true, true)
+		m.watches.DropSession(m.id("s1"))
+		m.update("sem", "x").wantFired("s2 data")
+		m.update("other", "x").wantFired()
+	})
+}
+
+func TestEndedSessionsWatchesAreSilent(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.watch("s1", "sem", true, true)
+		m.expire([]string{"s1"}).wantFired()
+		m.update("sem", "x").wantFired()
+	})
+}
+
+// TestWatchIsOfOneSemaphore: a watch sees one semaphore of one node.
+func TestWatchIsOfOneSemaphore(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1")
+		m.create("sem", 1)
+		m.watch("s1", "sem", true, true)
+		m.create("sem", 1, inNode(2)).wantFired()
+		m.update("sem", "x", inNode(2)).wantFired()
+		m.delete("sem", inNode(2)).wantFired()
+		m.create("sem2", 1).wantFired()
+		m.update("sem2", "x").wantFired()
+		m.update("sem", "x").wantFired("s1 data")
+	})
+}
+
+// TestWatchFiresOnceForAllThatABatchDoes: rule 10: it is one-shot, however much happens in one batch.
+func TestWatchFiresOnceForAllThatABatchDoes(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.watch("s1", "sem", true, true)
+		var effects shard.Effects
+		name := []byte("sem")
+		m.machine.Apply(&shard.Batch{Commands: []shard.Command{
+			{Kind: shard.CmdAcquire, Node: homeNode, Name: name, Session: m.id("s2"), Number: 1, Count: 1},
+			{Kind: shard.CmdSemaphoreUpdate, Node: homeNode, Name: name, Data: []byte("x")},
+			{Kind: shard.CmdSemaphoreDelete, Node: homeNode, Name: name, Flags: shard.FlagForce},
+			{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: name, Count: 1},
+		}}, &effects)
+		var fired []string
+		m.watches.Apply(effects.List, func(_ uint64, data, owners bool) {
+			fired = append(fired, fmt.Sprintf("data=%v owners=%v", data, owners))
+		})
+		if len(fired) != 1 || fired[0] != "data=false owners=true" {
+			t.Errorf("fired %v, not once for the first thing that happened", fired)
+		}
+	})
+}

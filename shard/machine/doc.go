@@ -1,0 +1,46 @@
+// Package machine is the state machine of a data shard.
+//
+// The machine is pure. It does no I/O, reads no clock, starts no goroutine and draws no random number: its state
+// follows from its commands and their order alone. Whatever needs time is a command that a leader proposes
+// (SessionsExpire, WaitersTimeOut).
+//
+// Caveats:
+//
+//   - Apply and the reads may run side by side; two Apply calls may not. The log that feeds a machine
+//     calls Apply from one goroutine at a time.
+//   - Handles into the machine's memory never leave it: two replicas show equal results even where their memory is laid
+//     out differently.
+//
+// # Where to find what
+//
+// The rules are in shard/DESIGN.md.
+//
+// Through the machine: machine.go applies a batch; kind.go has one row for each kind of objects, and runs the command
+// of the row; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders propose by
+// themselves and the time of the shard, reconcile.go the sessions of other shards, regenerate.go the state of a cluster
+// made from a backup, renew.go the state of a shard that lost its majority.
+//
+// Sessions and answers: session.go; number_space.go gives streams of a gateway their numbers; answer.go keeps the
+// result of each mutation, with a hash of the request, until its session acknowledges it, answer_body.go the longer
+// ones, answer_record.go their place in a snapshot.
+//
+// Objects of any kind: node.go, object.go, and link.go for one session's part in an object; view.go for what of an
+// object is described by itself; quota.go counts and limits.
+//
+// Semaphores: semaphore.go is the kind, semaphore_command.go its commands, semaphore_acquire.go, semaphore_release.go
+// and semaphore_timeout.go the rules, semaphore_read.go and semaphore_form.go reads and saved state.
+//
+// Rollouts and processes, whose rules are packages of their own (shard/rollout, shard/process): rollout.go and
+// process.go are the kinds; rollout_command.go, rollout_instance.go, process_command.go and process_member.go the
+// commands; rollout_work.go and process_work.go let the rules act on the machine; rollout_read.go, rollout_view.go,
+// rollout_counts.go, process_read.go, process_view.go and process_counts.go the reads; rollout_form.go and
+// process_form.go the saved state.
+//
+// Reads: describe.go, list.go and walk.go; changes.go and history.go say what changed since a revision.
+//
+// Snapshots: snapshot.go fixes a moment, save.go writes the file and restore.go reads it, record.go has the record of
+// each thing; digest.go compares replicas, state.go writes everything out for tests and tools.
+//
+// Memory: package shard/internal/arena has slabs of places under handles, strings without pointers, tables that find
+// handles by hash, and trees that order them.
+package machine

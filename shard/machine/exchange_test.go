@@ -1,0 +1,52 @@
+package machine
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// cmdExchange stands in these tests for the operations whose answers have a body: it gives a semaphore the data of its
+// Body and answers with the data that it had before. Done twice, or answered from the state, it would answer something
+// else. The twin has it too.
+const cmdExchange shard.CommandKind = 251
+
+// maxExchanged is the most bytes that it gives or answers with.
+const maxExchanged = 300
+
+func init() {
+	shard.Commands[cmdExchange] = shard.CommandRow{Name: "exchange"}
+	mutations[cmdExchange] = mutation{
+		of: shard.KindSemaphore, form: func(c *shard.Command) bool { return len(c.Body) <= maxExchanged },
+		run:       func(m *Machine, c *shard.Command, t *target) { m.semaphores().exchange(m, c, t) },
+		anonymous: true, mostBody: maxExchanged,
+	}
+}
+
+func (sem *semaphores) exchange(m *Machine, c *shard.Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	o := m.objects.At(t.object)
+	s := sem.At(o.body)
+	before, n := sem.texts.String(s.data), m.objects.node(o)
+	switch {
+	case before == string(c.Body):
+		e := m.answer(protocol.StatusSuccess)
+		e.Revision, e.Body = o.revision, before
+		return
+	case len(before) > maxExchanged:
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	case !m.mayGrow(n, 0, len(c.Body)-len(before)):
+		return
+	}
+	m.touchObject(t.object)
+	m.charge(n, len(c.Body)-len(before))
+	sem.texts.Replace(&s.data, c.Body)
+	s.dataRevision = m.lastRevision + 1
+	e := m.answer(protocol.StatusSuccess)
+	e.Revision, e.Body = s.dataRevision, before
+	e.Flags = shard.FlagData | shard.FlagLimit // the second stands in the upper byte of what is kept
+	m.changed(t.object, shard.FlagData)
+}

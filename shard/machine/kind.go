@@ -1,0 +1,310 @@
+package machine
+
+import (
+	"cmp"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+)
+
+// A shard holds named objects of several kinds; semaphores are one kind. Files object.go and link.go have the common
+// part of all kinds: a name in a node, a slot, a revision, and sessions that own the object or wait for it. A kind
+// adds a store for its own state, its rules, and its commands. DESIGN.md, section 8, says how to add a kind.
+
+// kindRow is the description of a kind.
+type kindRow struct{ newStore func() kind }
+
+// kindRows are the kinds of the build, by number.
+var kindRows [shard.MaxKinds]kindRow
+
+// kindCommand is a command of a kind: either a numbered command of clients, or a command that the leader proposes.
+type kindCommand struct {
+	kind shard.CommandKind
+	// Of a numbered command of clients.
+	mutation
+	// upkeep is of a command that the leader proposes.
+	upkeep upkeep
+}
+
+// addKind makes a kind known, with its commands. The init functions call addKind, before there are machines.
+func addKind(number shard.ObjectKind, row kindRow, commands []kindCommand) {
+	assert.That(number != 0 && number < shard.MaxKinds && kindRows[number].newStore == nil,
+		"a kind has a number of its own")
+	kindRows[number] = row
+	for _, c := range commands {
+		assert.That(c.mostBody <= shard.MaxAnswerBody,
+			"a session that has seen all of its answers has room for any other")
+		c.of = number
+		mutations[c.kind], upkeeps[c.kind] = c.mutation, c.upkeep
+	}
+}
+
+// kind is the interface of a kind of objects towards the machine.
+type kind interface {
+	// releaseLink: the session of the link ended. The kind removes the link, gives its place to others, and notifies
+	// watchers and waiters.
+	releaseLink(m *Machine, link arena.Handle)
+
+	// remove: the object goes with all its links, as in a forced delete. Work beyond the bound of the command is left
+	// to the next remove.
+	remove(m *Machine, object arena.Handle)
+
+	// resume: a command left something to be done with the object, which is not deleted.
+	resume(m *Machine, object arena.Handle)
+
+	// due: the alarm of the object is over, and taken away. The object is not deleted.
+	due(m *Machine, object arena.Handle)
+
+	// bodySize is the kind's part of the object's size in its node's quota of bytes, beside the part of every kind.
+	bodySize(body arena.Handle) int
+
+	// free releases the object's body in the store of the kind.
+	free(body arena.Handle)
+
+	// linkSize, freeLink, saveLink and loadLink are for the body of a link, as bodySize, free, save and load are for
+	// the body of an object. The machine calls them only for links with a body.
+	linkSize(body arena.Handle) int
+	freeLink(body arena.Handle)
+	saveLink(dst []byte, body arena.Handle) []byte
+	loadLink(src []byte) (body arena.Handle, ok bool)
+
+	// freeze fixes the bytes that save would append now, and freezeLink the bytes of saveLink, for bodies that may be
+	// large; the work does not grow with the size. The machine calls both before a change, where a snapshot needs the
+	// old state. nil says that the body is small, so that the machine saves it at once.
+	freeze(body arena.Handle) frozen
+	freezeLink(body arena.Handle) frozen
+
+	// role is what the session of a link is to the object, in a word for people.
+	role(l *link) string
+
+	// save appends what the kind holds for the object, load makes it again when a
+	// snapshot is restored; load reports whether the bytes are sound. linked is called when all links of the object are
+	// back in their order; it sets the object's alarm again.
+	save(dst []byte, body arena.Handle) []byte
+	load(src []byte) (body arena.Handle, ok bool)
+	linked(m *Machine, object arena.Handle) error
+
+	// renew returns the saved form of the object for a new cluster, without links. It
+	// returns false for an object that ends with its links. The object itself stays as it is.
+	renew(body arena.Handle, n *renewal) (saved []byte, stays bool)
+
+	// view finds a view of an object by its name: "" is the whole object. A reader of a missing view gets the answer
+	// for a missing object. describe fills in the description of a view, changes fills in its delta. d.Gone has the
+	// rows that changed since; changes leaves only the rows that are gone, and returns false if there is too much for
+	// one delta.
+	view(m *Machine, object arena.Handle, name string) (view, bool)
+	describe(m *Machine, object arena.Handle, v view, o described, d *shard.Description)
+	changes(m *Machine, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool
+
+	// state appends the object to a plain State.
+	state(m *Machine, object arena.Handle, s *shard.State)
+}
+
+// frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
+type frozen func(dst []byte) []byte
+
+// smallThings is embedded by a kind whose objects and links are so small that the machine saves them at once.
+type smallThings struct{}
+
+func (smallThings) freeze(arena.Handle) frozen { return nil }
+
+func (smallThings) freezeLink(arena.Handle) frozen { return nil }
+
+// plainLinks is embedded by a kind that has no bodies for links.
+type plainLinks struct{}
+
+func (plainLinks) linkSize(arena.Handle) int { return 0 }
+
+func (plainLinks) freeLink(arena.Handle) {}
+
+func (plainLinks) saveLink(dst []byte, _ arena.Handle) []byte { return dst }
+
+func (plainLinks) loadLink([]byte) (arena.Handle, bool) { return 0, false }
+
+// mutation describes a numbered command on a named object.
+type mutation struct {
+	// of is the kind of the command's objects.
+	of shard.ObjectKind
+	// form checks the command by itself, without the state.
+	form func(c *shard.Command) bool
+	// run applies the command. session is zero for a command outside of any session; object is zero if no object has
+	// the name. Every run must call answer once.
+	run func(m *Machine, c *shard.Command, t *target)
+	// resume answers a repetition from the state, and returns false if the state has no answer.
+	resume func(m *Machine, c *shard.Command, t *target) bool
+	// anonymous commands may come without a session.
+	anonymous bool
+	// makes reports whether the command makes the object if there is no object of the name.
+	makes func(c *shard.Command) bool
+	// waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
+	waits bool
+	// mostBody is the most bytes that the body of the answer may have.
+	mostBody int
+}
+
+// mutations are the numbered commands of all kinds.
+var mutations [256]mutation
+
+// target is the place and the object of a mutation.
+type target struct {
+	hash    uint64
+	slot    shard.Slot
+	node    *node // nil: nothing of the node is here yet
+	session arena.Handle
+	object  arena.Handle
+}
+
+// mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
+func (m *Machine) mutate(c *shard.Command, mu *mutation) {
+	inOrder := c.Number > c.Acked && c.Session.Counter() != 0
+	if c.Session == 0 {
+		inOrder = mu.anonymous && c.Number == 0 && c.Acked == 0
+	}
+	if len(c.Name) == 0 || len(c.Name) > shard.MaxName || len(c.Data) > shard.MaxData || !inOrder ||
+		mu.form != nil && !mu.form(c) {
+		m.answer(protocol.StatusBadRequest)
+		return
+	}
+	t := &m.target
+	*t = target{hash: shard.ObjectHash(c.Node, c.Name)}
+	t.slot = shard.Slot(t.hash % shard.Slots)
+	if !m.slots.Has(t.slot) {
+		m.answer(protocol.StatusMoved)
+		return
+	}
+	t.node = m.nodes[c.Node]
+	if t.node != nil && t.node.dropping {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	isNew := true
+	if c.Session != 0 {
+		t.session = m.sessions.find(c.Session)
+		if t.session == 0 && !m.admitGuest(c, t) {
+			return
+		}
+		s := m.sessions.At(t.session)
+		switch isNew = c.Number > s.applied; {
+		case s.ending:
+			m.answer(protocol.StatusSessionExpired)
+			return
+		case m.nodeOf(s) != t.node:
+			m.answer(protocol.StatusBadSession)
+			return
+		}
+	}
+	t.object = m.objects.find(t.hash, c.Node, c.Name)
+	if isNew && t.object != 0 && m.objects.At(t.object).deleting {
+		// The object counts as missing, but the name stays taken as long as links are left: a command that would make
+		// a new object of the name is refused for the moment, and nothing is recorded.
+		if mu.makes != nil && mu.makes(c) {
+			m.answer(protocol.StatusOverloaded)
+			return
+		}
+		t.object = 0
+	}
+	if c.Session == 0 {
+		m.run(c, mu, t)
+	} else {
+		m.runNumbered(c, mu, t)
+	}
+}
+
+// runNumbered notes what the session of a command has seen, applies a new command if there is room for the answer, and
+// keeps the answer.
+func (m *Machine) runNumbered(c *shard.Command, mu *mutation, t *target) {
+	s := m.sessions.At(t.session)
+	forgotten := 0
+	if c.Acked > s.acked {
+		m.touchSession(t.session)
+		forgotten = m.sessions.acknowledge(s, c.Acked)
+		if s.bodies != 0 {
+			m.forgetBodies(s, 0, c.Acked)
+		}
+	}
+	if c.Number <= s.applied {
+		m.charge(m.nodeOf(s), -shard.AnswerBytes*forgotten)
+		m.repeat(c, mu, t)
+		return
+	}
+	if len(m.sessions.answersOf(s)) >= shard.MaxUnacknowledged {
+		assert.That(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
+		m.answer(protocol.StatusOverloaded)
+		return
+	}
+	// Answers without bodies are bounded by their number.
+	if (s.bodies != 0 || mu.mostBody != 0) && !m.hasRoomForBody(s, mu) {
+		m.charge(m.nodeOf(s), -shard.AnswerBytes*forgotten)
+		m.answer(protocol.StatusOverloaded)
+		return
+	}
+	if forgotten != 1 { // mostly one answer goes and another comes
+		m.charge(m.nodeOf(s), shard.AnswerBytes*(1-forgotten))
+	}
+	m.touchSession(t.session)
+	before := s.applied
+	s.applied = c.Number
+	m.run(c, mu, t)
+	e := &m.out.List[m.result]
+	if e.Status == protocol.StatusOverloaded {
+		// There may be room later: the number stands for the same command then.
+		s.applied = before
+		if left := m.group.Left(m.clock.Now); left > 0 {
+			e.Timeout, e.Body = left, cmp.Or(e.Body, shard.QuietReason)
+			s.applied = max(before, c.Acked) // what a lost replica has answered is not carried out again
+		}
+		m.charge(m.nodeOf(s), -shard.AnswerBytes)
+		return
+	}
+	m.keep(c, mu, t, e)
+}
+
+// run applies the command, unless the object of the name is of another kind.
+func (m *Machine) run(c *shard.Command, mu *mutation, t *target) {
+	if t.object != 0 && m.objects.At(t.object).kind != mu.of {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	mu.run(m, c, t)
+}
+
+// admitGuest records an unknown session as a guest if the home of the session is another shard. An unknown session at
+// home is over: admitGuest answers and returns false. No limit keeps a guest out: without a guest there is no number,
+// and a late copy of a refused command would be carried out once there is room.
+func (m *Machine) admitGuest(c *shard.Command, t *target) bool {
+	if m.slots.Has(c.Session.Slot()) {
+		m.answer(protocol.StatusSessionExpired)
+		return false
+	}
+	t.node = m.nodeFor(c.Node)
+	t.session = m.addSession(c.Session, t.node)
+	e := m.emit(shard.EffectSessionSeen)
+	e.Session, e.Node = c.Session, c.Node
+	return true
+}
+
+// repeat answers a command with a number that the session has already used.
+func (m *Machine) repeat(c *shard.Command, mu *mutation, t *target) {
+	s := m.sessions.At(t.session)
+	a := m.sessions.answer(s, c.Number)
+	if m.isAnother(c, mu, t, a) {
+		m.refuseAnother()
+		return
+	}
+	if mu.resume != nil && t.object != 0 && m.objects.At(t.object).kind == mu.of && mu.resume(m, c, t) {
+		return
+	}
+	if a != nil {
+		e := m.answer(a.status)
+		e.Flags, e.Abort, e.Order, e.Revision, e.Quota = a.flags, a.abort, a.order, a.revision, a.quota
+		e.Body = m.keptBody(s, c.Number)
+		return
+	}
+	if mu.resume != nil && c.Number <= s.acked {
+		m.answer(protocol.StatusSuccess)
+		return
+	}
+	m.answer(protocol.StatusStale)
+}

@@ -1,0 +1,146 @@
+package machine
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+)
+
+// CheckLeaks returns an error if a store of the machine keeps a text or another place that nothing refers to. So an
+// empty machine has no texts.
+func (m *Machine) CheckLeaks() error {
+	var names, data, held, described, kept, bodies int
+	var ofKind, linkBodies [shard.MaxKinds]int
+	for h := arena.Handle(1); h < m.objects.End(); h++ {
+		o := m.objects.At(h)
+		if o.node == 0 {
+			continue // a free place
+		}
+		ofKind[o.kind]++
+		names += textsIn(o.name)
+		if o.kind == shard.KindSemaphore {
+			data += textsIn(m.semaphores().At(o.body).data)
+		}
+	}
+	for h := arena.Handle(1); h < m.links.End(); h++ {
+		l := m.links.At(h)
+		held += textsIn(l.data)
+		if l.body != 0 {
+			linkBodies[m.objects.At(l.object).kind]++
+		}
+	}
+	for h := arena.Handle(1); h < m.sessions.End(); h++ {
+		s := m.sessions.At(h)
+		described += textsIn(s.description, s.client[0], s.client[1], s.client[2])
+		if s.answers != 0 {
+			kept++
+		}
+		if s.bodies != 0 {
+			bodies++
+		}
+	}
+	var leaks []string
+	check := func(what string, got, want int) {
+		if got != want {
+			leaks = append(leaks, fmt.Sprintf("%d %s are kept for %d", got, what, want))
+		}
+	}
+	check("names of objects", m.objects.names.Size(), names)
+	check("texts of links", m.links.texts.Size(), held)
+	check("texts of sessions", m.sessions.texts.Size(), described)
+	check("lists of answers", m.sessions.kept.Size(), kept)
+	check("lists of bodies of answers", m.bodies.Size(), bodies)
+	check("nodes", m.objects.nodes.Size(), len(m.nodes))
+	for number, k := range m.kinds {
+		if k == nil {
+			continue
+		}
+		kind := shard.ObjectKind(number)
+		own, ofLinks := placesOf(k)
+		check(kind.String()+" objects", own, ofKind[kind])
+		check(kind.String()+" link bodies", ofLinks, linkBodies[kind])
+		if sem, is := k.(*semaphores); is {
+			check("data of semaphores", sem.texts.Size(), data)
+		}
+	}
+	if len(leaks) > 0 {
+		return fmt.Errorf("leaks: %s", strings.Join(leaks, ", "))
+	}
+	return nil
+}
+
+// textsIn counts the texts that take a place.
+func textsIn(list ...arena.Text) (n int) {
+	for _, t := range list {
+		if t != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// placesOf returns how many places are in use in the slab of a kind's objects, and in its slabs for bodies of links.
+func placesOf(k kind) (objects, linkBodies int) {
+	store := reflect.ValueOf(k).Elem()
+	for i := range store.NumField() {
+		field := store.Type().Field(i)
+		if !strings.HasPrefix(field.Type.Name(), "Slab[") {
+			continue
+		}
+		used := max(int(store.Field(i).FieldByName("used").Uint())-1, 0) - store.Field(i).FieldByName("free").Len()
+		if field.Anonymous {
+			objects += used
+		} else {
+			linkBodies += used
+		}
+	}
+	return objects, linkBodies
+}
+
+// TestCheckLeaksNoticesALeak: CheckLeaks notices one text or place too many in each store.
+func TestCheckLeaksNoticesALeak(t *testing.T) {
+	text := []byte("a text that nothing refers to")
+	for _, c := range []struct {
+		says string
+		leak func(m *Machine)
+	}{
+		{"names of objects", func(m *Machine) { m.objects.names.Keep(text) }},
+		{"data of semaphores", func(m *Machine) { m.semaphores().texts.Keep(text) }},
+		{"texts of links", func(m *Machine) { m.links.texts.Keep(text) }},
+		{"texts of sessions", func(m *Machine) { m.sessions.texts.Keep(make([]byte, 1000)) }},
+		{"lists of answers", func(m *Machine) { m.sessions.kept.Alloc() }},
+		{"lists of bodies of answers", func(m *Machine) { m.bodies.Alloc() }},
+		{"nodes", func(m *Machine) { m.objects.nodes.Alloc() }},
+		{"semaphore objects", func(m *Machine) { m.semaphores().Alloc() }},
+		{"process objects", func(m *Machine) { m.processes().Alloc() }},
+		{"process link bodies", func(m *Machine) { m.processes().members.Alloc() }},
+		{"rollout link bodies", func(m *Machine) { m.rollouts().parts.Alloc() }},
+	} {
+		m := New(Options{})
+		newBusy(m, 4).steps(10)
+		if err := m.CheckLeaks(); err != nil {
+			t.Fatal(err)
+		}
+		c.leak(m)
+		if err := m.CheckLeaks(); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.says, err)
+		}
+	}
+}
+
+func TestSlabsFindTheirTreesAfterARestore(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 4).steps(10)
+	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
+		t.Fatal(err)
+	}
+	if m.sessions.Trees[0] != &m.sessions.byID || m.objects.Trees[0] != &m.objects.byName ||
+		m.links.Trees[0] != &m.links.byObject || m.links.Trees[1] != &m.links.bySession {
+		t.Error("a slab would shrink the trees of another machine")
+	}
+}

@@ -1,0 +1,196 @@
+package machine
+
+import (
+	"bytes"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+)
+
+// ListObjects appends the objects of all kinds in the node whose names begin with prefix and come behind after, in
+// order of name. ListObjects appends at most limit objects and looks at no more than MaxPage. last is the last name
+// looked at: the after of the next call, if there is more.
+func (m *Machine) ListObjects(n shard.NodeID, prefix, after string, limit int,
+	dst []shard.ObjectView) (_ []shard.ObjectView, last string, more bool) {
+	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
+		dst = append(dst, shard.ObjectView{
+			Name: m.objects.name(o), Kind: o.kind, Revision: o.revision, Links: int(o.linkCount),
+		})
+		return true
+	})
+	return dst, last, more
+}
+
+// walkNames shows fn the objects of a node in order of name, without deleted objects. It ends after fn has taken
+// limit objects, or after a look at MaxPage objects. It returns the last name looked at, and whether there is more.
+func (m *Machine) walkNames(n shard.NodeID, prefix, after string, limit int, fn func(o *object) bool) (last string,
+	more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	known := m.nodes[n]
+	if known == nil {
+		return after, false
+	}
+	limit = pageLimit(limit)
+	looked, seen := 0, (*object)(nil)
+	defer func() {
+		if last = after; seen != nil {
+			last = m.objects.name(seen)
+		}
+	}()
+	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.Next(h) {
+		o := m.objects.At(h)
+		if !bytes.HasPrefix(m.objects.names.Bytes(o.name), protocol.View(prefix)) {
+			break
+		}
+		if limit == 0 || looked == shard.MaxPage {
+			return "", true
+		}
+		seen = o
+		looked++
+		if !o.deleting && fn(o) {
+			limit--
+		}
+	}
+	return "", false
+}
+
+// nameAfter returns the first object of a tree of names that is behind after and not before prefix.
+func (m *Machine) nameAfter(root arena.Handle, prefix, after string) arena.Handle {
+	return m.objects.byName.Search(root, func(h arena.Handle) bool {
+		name := protocol.Text(m.objects.names.Bytes(m.objects.At(h).name))
+		return name > after && name >= prefix
+	})
+}
+
+// viewSession returns a session without description and client, so without copies of texts.
+func (m *Machine) viewSession(s *session) shard.SessionView {
+	return shard.SessionView{
+		ID: s.id, Node: m.nodeOf(s).id, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
+		Owns: int(s.linkCount - s.waits), Waits: int(s.waits), Created: s.created,
+	}
+}
+
+// readSession returns a session with copies of description and client.
+func (m *Machine) readSession(s *session) shard.SessionView {
+	v, client := m.viewSession(s), m.sessions.clientOf(s)
+	v.Description, v.Client = m.sessions.texts.String(s.description), client.State()
+	return v
+}
+
+// Session returns a session without description and client.
+func (m *Machine) Session(id shard.SessionID) (v shard.SessionView, known bool) {
+	return m.sessionAs(id, m.viewSession)
+}
+
+// DescribeSession returns a session with description and client.
+func (m *Machine) DescribeSession(id shard.SessionID) (v shard.SessionView, known bool) {
+	return m.sessionAs(id, m.readSession)
+}
+
+func (m *Machine) sessionAs(id shard.SessionID, as func(*session) shard.SessionView) (v shard.SessionView, known bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.sessions.alive(id)
+	if h == 0 {
+		return shard.SessionView{}, false
+	}
+	return as(m.sessions.At(h)), true
+}
+
+// Client returns the client of a session as the session's last command named the client.
+func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.sessions.alive(id)
+	if h == 0 {
+		return shard.ClientState{}, false
+	}
+	client := m.sessions.clientOf(m.sessions.At(h))
+	return client.State(), true
+}
+
+// KeyMatches reports whether a client with the key may take the session over: the session has the same key, or no
+// key.
+func (m *Machine) KeyMatches(id shard.SessionID, key []byte) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.sessions.alive(id)
+	if h == 0 {
+		return false
+	}
+	s := m.sessions.At(h)
+	return s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key)
+}
+
+// ListSessions appends the sessions of a node with their home here and with ids behind after, in order of id, and
+// reports whether there are more. ListSessions looks at no more than MaxPage sessions; last is the last id looked at,
+// for the next call.
+func (m *Machine) ListSessions(n shard.NodeID, after shard.SessionID, limit int,
+	dst []shard.SessionView) (_ []shard.SessionView, last shard.SessionID, more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	known := m.nodes[n]
+	if known == nil {
+		return dst, after, false
+	}
+	h := m.sessions.byID.Search(known.ids, func(h arena.Handle) bool { return m.sessions.At(h).id > after })
+	limit = pageLimit(limit)
+	for looked := 0; h != 0; h = m.sessions.byID.Next(h) {
+		if limit == 0 || looked == shard.MaxPage {
+			return dst, after, true
+		}
+		s := m.sessions.At(h)
+		after = s.id
+		looked++
+		if s.home && !s.ending {
+			dst = append(dst, m.readSession(s))
+			limit--
+		}
+	}
+	return dst, after, false
+}
+
+// ListHoldings appends the links of a session in this shard, to objects of every kind, behind an order id, in order
+// of order id, and reports whether there are more.
+func (m *Machine) ListHoldings(id shard.SessionID, after shard.OrderID, limit int,
+	dst []shard.Holding) (_ []shard.Holding, more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	session := m.sessions.alive(id)
+	if session == 0 {
+		return dst, false
+	}
+	h := m.linkBehind(session, after)
+	limit = pageLimit(limit)
+	for ; h != 0; h = m.links.bySession.Next(h) {
+		l := m.links.At(h)
+		if m.objects.At(l.object).deleting {
+			continue
+		}
+		if limit == 0 {
+			return dst, true
+		}
+		limit--
+		o := m.objects.At(l.object)
+		dst = append(dst, shard.Holding{
+			Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l, ""),
+		})
+	}
+	return dst, false
+}
+
+// linkBehind returns the first link of a session behind an order id, or zero.
+func (m *Machine) linkBehind(session arena.Handle, after shard.OrderID) arena.Handle {
+	root := m.sessions.At(session).links
+	return m.links.bySession.Search(root, func(h arena.Handle) bool { return m.links.At(h).order > after })
+}
+
+// Linked reports whether a session owns a part of an object, waits for the object, or takes part in it.
+func (m *Machine) Linked(id shard.SessionID, of shard.Ref) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	session, object := m.sessions.alive(id), m.objects.alive(of.Kind, of.Node, protocol.View(of.Name))
+	return session != 0 && object != 0 && m.links.find(m.objects.At(object), object, session) != 0
+}

@@ -1,0 +1,259 @@
+package machine
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// burdens are the commands that have the most to do, each for a machine in which it would touch n links at once.
+var burdens = []struct {
+	name string
+	make func(b *bed, n int)
+	// run is proposed again for as long as it says that there is more, as its leader does; of some commands the rest is
+	// pending only.
+	run  func(b *bed, n int) shard.Command
+	over func(c shard.Counts) bool
+}{
+	{"session-end, ephemerals", func(b *bed, n int) { b.ephemerals(0, n) }, func(b *bed, _ int) shard.Command {
+		return shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[0]}
+	}, noLinks},
+	{"session-end, each with a waiter", func(b *bed, n int) {
+		b.ephemerals(0, n/2)
+		for i := range n / 2 {
+			b.as(1, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "e%d", i), Count: shard.Exclusive,
+				Timeout: shard.Forever, Flags: shard.FlagEphemeral})
+		}
+	}, func(b *bed, _ int) shard.Command { return shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[0]} },
+		func(c shard.Counts) bool { return c.Waiters == 0 }},
+	{"sessions-expire", func(b *bed, n int) { b.everyone(n / 4) }, func(b *bed, n int) shard.Command {
+		return shard.Command{Kind: shard.CmdSessionsExpire, Sessions: b.ids[:n/4]}
+	}, noLinks},
+	{"semaphore-delete, waiters", func(b *bed, n int) { b.queue(n, 1) }, func(*bed, int) shard.Command {
+		return shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: []byte("hall"), Flags: shard.FlagForce}
+	}, noLinks},
+	{"semaphore-delete, owners", func(b *bed, n int) { b.queue(n, shard.Forever) }, func(*bed, int) shard.Command {
+		return shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: []byte("hall"), Flags: shard.FlagForce}
+	}, noLinks},
+	{"node-drop", func(b *bed, n int) { b.queue(n/2, 1); b.everyone(n / 8) }, func(*bed, int) shard.Command {
+		return shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: shard.MaxList}
+	}, func(c shard.Counts) bool { return c.Nodes == 0 }},
+	{"release that lets many in", func(b *bed, n int) {
+		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: 1 << 40})
+		b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1 << 40})
+		b.joinHall(1, n)
+	}, func(b *bed, _ int) shard.Command {
+		return b.next(0, shard.Command{Kind: shard.CmdRelease, Name: []byte("hall")})
+	},
+		func(c shard.Counts) bool { return c.Waiters == 0 }},
+	{"acquire of less that lets many in", func(b *bed, n int) {
+		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: 1 << 40})
+		b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1 << 40})
+		b.joinHall(1, n)
+	}, func(b *bed, _ int) shard.Command {
+		return b.next(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1})
+	},
+		func(c shard.Counts) bool { return c.Waiters == 0 }},
+	{"waiters-time-out", func(b *bed, n int) { b.queue(n, 1) }, func(b *bed, _ int) shard.Command {
+		c := shard.Command{Kind: shard.CmdWaitersTimeOut}
+		for at, over := shard.Cursor(0), false; !over; {
+			at, over = b.m.WalkWaiters(at, func(w Waiter) { c.Waiters = append(c.Waiters, w.WaiterRef) })
+		}
+		return c
+	}, func(c shard.Counts) bool { return c.Waiters == 0 }},
+}
+
+func noLinks(c shard.Counts) bool { return c.Links == 0 }
+
+// next is the command as the next mutation of session i.
+func (b *bed) next(i int, c shard.Command) shard.Command {
+	b.numbers[i]++
+	c.Node, c.Session, c.Number, c.Acked = 1, b.ids[i], b.numbers[i], b.numbers[i]-1
+	return c
+}
+
+func (b *bed) ephemerals(i, n int) {
+	for j := range n {
+		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "e%d", j), Count: 1,
+			Flags: shard.FlagEphemeral})
+	}
+}
+
+// everyone gives the first sessions four ephemeral semaphores each.
+func (b *bed) everyone(sessions int) {
+	for i := range sessions {
+		for j := range 4 {
+			b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "s%d/%d", i, j), Count: 1,
+				Flags: shard.FlagEphemeral})
+		}
+	}
+}
+
+// queue makes a semaphore that n sessions own or wait for.
+func (b *bed) queue(n int, limit uint64) {
+	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: limit})
+	b.joinHall(0, n)
+}
+
+func (b *bed) joinHall(first, n int) {
+	for i := first; i < first+n; i++ {
+		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1, Timeout: 60_000})
+	}
+}
+
+// burdened returns a machine with a burden of n links.
+func burdened(i, n int) *bed {
+	b := newBed(n + 1)
+	burdens[i].make(b, n)
+	return b
+}
+
+// runToEnd proposes the command and what it leaves until nothing is left, and returns the most links that one command
+// touched, and the longest that one took.
+func (b *bed) runToEnd(c shard.Command) (touched int, longest time.Duration) {
+	step := func(c shard.Command) {
+		began := time.Now()
+		b.do(c)
+		longest, touched = max(longest, time.Since(began)), max(touched, b.m.touched)
+	}
+	for step(c); b.result().Flags&shard.FlagMore != 0; {
+		step(c)
+	}
+	for b.m.Pending() > 0 {
+		step(shard.Command{Kind: shard.CmdContinue})
+	}
+	return touched, longest
+}
+
+func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
+	const n = 3 * shard.MaxTouched
+	for i, burden := range burdens {
+		t.Run(burden.name, func(t *testing.T) {
+			b := burdened(i, n)
+			touched, _ := b.runToEnd(burden.run(b, n))
+			if touched > shard.MaxTouched {
+				t.Errorf("a command touched %d links", touched)
+			}
+			if touched < shard.MaxWork/4 {
+				t.Errorf("no command touched more than %d links: it was no burden", touched)
+			}
+			if c := b.m.Count(); !burden.over(c) {
+				t.Errorf("at the end there are %+v", c)
+			}
+		})
+	}
+}
+
+// BenchmarkWorstCommands: the worst of each kind: how long the machine's lock is held by the longest command of a run,
+// in the median and at the worst of all runs.
+func BenchmarkWorstCommands(b *testing.B) {
+	const n = 20_000
+	for i, burden := range burdens {
+		b.Run(burden.name, func(b *testing.B) {
+			var longests []time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				bed := burdened(i, n)
+				c := burden.run(bed, n)
+				if len(c.Waiters) > shard.MaxList {
+					c.Waiters = c.Waiters[:shard.MaxList]
+				}
+				b.StartTimer()
+				_, longest := bed.runToEnd(c)
+				longests = append(longests, longest)
+			}
+			slices.Sort(longests)
+			b.ReportMetric(float64(longests[len(longests)/2].Microseconds())/1000, "median-ms")
+			b.ReportMetric(float64(longests[len(longests)-1].Microseconds())/1000, "worst-ms")
+		})
+	}
+}
+
+// TestASessionThatEndedIsOverBeforeItsLinksAreReleased: from the command that ends it on a session is over, whatever it
+// still has.
+func TestASessionThatEndedIsOverBeforeItsLinksAreReleased(t *testing.T) {
+	b := burdened(0, 3*shard.MaxWork)
+	id, command := b.ids[0],
+		b.next(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("more"), Count: 1, Flags: shard.FlagEphemeral})
+	b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
+	if b.m.Pending() != 1 {
+		t.Fatalf("%d things are pending", b.m.Pending())
+	}
+	if _, known := b.m.Session(id); known || b.m.Liveness(id) != shard.Dead {
+		t.Errorf("the session is known %v, and %v", known, b.m.Liveness(id))
+	}
+	for _, c := range []shard.Command{command, {Kind: shard.CmdSessionEnd, Session: id},
+		{Kind: shard.CmdSessionUpdate, Session: id}} {
+		if b.do(c); b.result().Status != protocol.StatusSessionExpired {
+			t.Errorf("%v: %v", c.Kind, b.result().Status)
+		}
+	}
+	b.do(shard.Command{Kind: shard.CmdSessionsExpire, Sessions: []shard.SessionID{id}})
+	for _, e := range b.out.List {
+		if e.Kind == shard.EffectSessionEnded {
+			t.Error("it ended twice")
+		}
+	}
+}
+
+func TestASessionHasALimitOfLinks(t *testing.T) {
+	b := newBed(2)
+	b.ephemerals(0, shard.MaxLinksPerSession)
+	one := func(i int, name string, want protocol.Status) {
+		t.Helper()
+		c := b.next(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte(name), Count: shard.Exclusive,
+			Timeout: shard.Forever, Flags: shard.FlagEphemeral})
+		if b.do(c); b.result().Status != want {
+			t.Errorf("%s: %v, not %v", name, b.result().Status, want)
+		}
+	}
+	one(1, "of another", protocol.StatusSuccess)
+	one(0, "one more", protocol.StatusPreconditionFailed)
+	one(0, "of another", protocol.StatusPreconditionFailed)
+	b.as(0, shard.Command{Kind: shard.CmdRelease, Name: []byte("e7")})
+	one(0, "of another", protocol.StatusSuccess)
+}
+
+// TestALongBatchLetsReadersIn: readers get in between the commands of a batch that has much to do.
+func TestALongBatchLetsReadersIn(t *testing.T) {
+	const n = 20 * shard.MaxWork
+	for range 50 {
+		b := newBed(1)
+		b.ephemerals(0, n)
+		batch := shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: b.ids[0]}}}
+		for range 2 * n / shard.MaxWork {
+			batch.Commands = append(batch.Commands, shard.Command{Kind: shard.CmdContinue})
+		}
+		between := make(chan bool)
+		go func() {
+			for {
+				if links := b.m.Count().Links; links < n {
+					between <- links > 0
+					return
+				}
+			}
+		}()
+		b.m.Apply(&batch, &b.out)
+		if <-between {
+			return
+		}
+	}
+	t.Error("nobody sees the state between two commands of a batch")
+}
+
+func TestAnIndexThatWasLargeIsGivenBackWhenItIsEmpty(t *testing.T) {
+	b := newBed(2 * keptIndex)
+	b.queue(2*keptIndex, 1)
+	before := b.m.links.index
+	for i := range b.ids {
+		b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[i]})
+	}
+	if len(b.m.links.index) != 0 || reflect.ValueOf(b.m.links.index).Pointer() == reflect.ValueOf(before).Pointer() {
+		t.Errorf("%d entries; the map of before is kept", len(b.m.links.index))
+	}
+}

@@ -1,0 +1,102 @@
+package machine
+
+import (
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+)
+
+// TestBytesOfAShardAreWhatTheyWere: a command, and the records and the head of snapshots.
+func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
+	var command shard.Command
+	var kept answer
+	forms := []formtest.Form{
+		{Name: "command", Of: &command, Write: func() []byte { return shard.AppendCommand(nil, &command) },
+			Adjust: func() { command.Kind, command.Level = shard.CmdAcquire, 100 }}, // above what any field needs
+		{Name: "answer", Of: &kept, Write: func() []byte { return appendAnswer(nil, &kept, "body") }},
+	}
+	formtest.Check(t, "testdata/pins", append(forms, recordForms()...)...)
+}
+
+// recordForms are what a snapshot is made of, but for what package form codes.
+func recordForms() []formtest.Form {
+	m := New(Options{})
+	sem := m.kinds[shard.KindSemaphore].(*semaphores)
+	who, part, place, body := m.sessions.Alloc(), m.links.Alloc(), m.objects.Alloc(), sem.Alloc()
+	m.addNode(1)
+	// The texts of things stand beside them, as what they are filled with.
+	var described struct {
+		session
+		description string
+		client      shard.ClientState
+		answers     []answer
+	}
+	var joined struct {
+		link
+		data string
+	}
+	var named struct {
+		object
+		name string
+	}
+	var filled struct {
+		semaphore
+		data string
+	}
+	var header snapshotHeader
+
+	return []formtest.Form{
+		{Name: "session", Of: &described, Was: []string{"session.", ""},
+			Write: func() []byte {
+				s, c := m.sessions.At(who), &described.client
+				*s = described.session
+				s.node, s.client = m.nodes[1].handle, clientTexts{}
+				s.description = m.sessions.texts.Keep([]byte(described.description))
+				s.answers = 0
+				m.sessions.setAnswers(s, described.answers)
+				m.sessions.note(s, &shard.ClientRef{Address: []byte(c.Address), Name: []byte(c.Name),
+					Version: []byte(c.Version)})
+				return m.appendSession(nil, who)
+			},
+			Unsaved: []string{"session.node", "session.description", "session.client", "session.answers",
+				"session.bodies",
+				"session.links", "session.lastLink", "session.linkCount", "session.waits", "session.stamp",
+				"session.ending"},
+			Adjust: func() { described.keyLen = shard.MaxKey }},
+		{Name: "link", Of: &joined, Was: []string{"link.", ""},
+			Write: func() []byte {
+				l := m.links.At(part)
+				*l = joined.link
+				l.data = m.links.texts.Keep([]byte(joined.data))
+				return m.appendLink(nil, part)
+			},
+			Unsaved: []string{"link.session", "link.object", "link.data",
+				"link.body", "link.stamp"}},
+		{Name: "object", Of: &named, Was: []string{"object.", ""},
+			Write: func() []byte {
+				o := m.objects.At(place)
+				*o = named.object
+				o.node, o.name = m.nodes[1].handle, m.objects.names.Keep([]byte(named.name))
+				return m.appendObject(nil, place)
+			},
+			Unsaved: []string{
+				"object.node", "object.name", "object.track.base", "object.track.newest", "object.track.newestAt",
+				"object.links", "object.lastLink", "object.firstWaiter", "object.linkCount", "object.body",
+				"object.stamp", "object.hash", "object.slot", "object.deleting", "object.pending", "object.indexed",
+			}},
+		{Name: "semaphore", Of: &filled, Was: []string{"semaphore.", ""},
+			Write: func() []byte {
+				s := sem.At(body)
+				*s = filled.semaphore
+				s.data = sem.texts.Keep([]byte(filled.data))
+				return sem.save(nil, body)
+			},
+			Unsaved: []string{
+				"semaphore.data", "semaphore.taken", "semaphore.owners", "semaphore.dataRevision",
+				"semaphore.limitRevision",
+			}},
+		{Name: "head", Of: &header, Write: func() []byte { return header.append(nil) },
+			Unsaved: []string{"slots"}},
+	}
+}

@@ -1,0 +1,156 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	processkind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+const noProcess = "there is no process of this name"
+
+// put makes a process, or alters the existing process of the name.
+func (pr *processes) put(m *Machine, c *shard.Command, t *target) {
+	p, err := process.Parse[processkind.Put](c.Body, "a put")
+	switch {
+	case err != nil:
+		m.refuse(protocol.StatusBadRequest, err.Error())
+	case t.object != 0 && p.Mode == field.PutCreate:
+		m.refuse(protocol.StatusAlreadyExists, "there is a process of this name")
+	case t.object != 0:
+		pr.alter(m, &p, t)
+	case p.Mode == field.PutAlter:
+		m.refuse(protocol.StatusNotFound, noProcess)
+	case p.ExpectedRevision != 0:
+		m.refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
+	default:
+		pr.create(m, c, t, &p, nil)
+	}
+}
+
+// processPutMakes reports whether a put may make a process, arrivalMakes whether joining may.
+func processPutMakes(c *shard.Command) bool {
+	p, err := process.Parse[processkind.Put](c.Body, "a put")
+	return err == nil && p.Mode != field.PutAlter
+}
+
+func arrivalMakes(c *shard.Command) bool {
+	a, err := process.Parse[processkind.Arrival](c.Body, "a joining")
+	return err == nil && a.Create
+}
+
+// create makes a process, with a first member if the command is a join. After a refusal no process is left.
+func (pr *processes) create(m *Machine, c *shard.Command, t *target, put *processkind.Put, first *processkind.Joining) {
+	if t.node != nil && t.node.objects >= shard.MaxSemaphoresPerNode {
+		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
+		return
+	}
+	w := pr.start(m, t.node, t.session)
+	p, a := process.New(w.at, put.Spec, put.By)
+	if a.Status != protocol.StatusSuccess {
+		w.answer(a)
+		return
+	}
+	w.body = pr.Alloc()
+	w.hosted = pr.At(w.body)
+	*w.hosted = hostedProcess{Process: p, whole: m.newView(), results: m.newView()}
+	w.objects, w.fresh = 1, shard.ObjectBytes+len(c.Name)+p.Size()
+	member := arena.Handle(0)
+	if first != nil {
+		member, a = w.admit(*first)
+	} else if !w.MayGrow(0) {
+		a.Status = protocol.StatusQuotaExceeded
+	}
+	if a.Status != protocol.StatusSuccess {
+		w.answer(a)
+		pr.Release(w.body)
+		return
+	}
+	w.object = m.addObject(shard.KindProcess, t, c.Node, c.Name, w.body)
+	w.hosted.object, w.node = w.object, t.node
+	w.link(member, c)
+	w.out.Grown = 0 // the new object's size counts the growth already
+	e := m.answer(protocol.StatusSuccess)
+	e.Flags, e.Revision, e.Order = shard.FlagCreated, shard.Revision(p.SpecRevision()), w.orderOf(member)
+	w.finish(shard.FlagCreated)
+}
+
+func (pr *processes) alter(m *Machine, put *processkind.Put, t *target) {
+	w := pr.begin(m, t.object, t.session)
+	var a process.Answer
+	if is := w.hosted.SpecRevision(); put.ExpectedRevision != 0 && put.ExpectedRevision != is {
+		a.Status = protocol.StatusPreconditionFailed
+		a.Text = fmt.Sprintf("the spec has revision %d, not %d", is, put.ExpectedRevision)
+	} else {
+		a = w.hosted.Alter(w.at, put.Spec, put.By)
+	}
+	if e := w.answer(a); a.Status == protocol.StatusSuccess {
+		e.Revision = shard.Revision(w.hosted.SpecRevision())
+	}
+	w.finish(0)
+}
+
+func (pr *processes) delete(m *Machine, c *shard.Command, t *target) {
+	if t.object == 0 {
+		m.refuse(protocol.StatusNotFound, noProcess)
+		return
+	}
+	a := pr.At(m.objects.At(t.object).body).Deletable(c.Flags&shard.FlagForce != 0)
+	if a.Status != protocol.StatusSuccess {
+		m.refuse(a.Status, a.Text)
+		return
+	}
+	pr.remove(m, t.object)
+	m.answer(protocol.StatusSuccess)
+}
+
+// join makes the session a member. It makes the process first, if the command asks for a missing process.
+func (pr *processes) join(m *Machine, c *shard.Command, t *target) {
+	a, err := process.Parse[processkind.Arrival](c.Body, "a joining")
+	switch {
+	case err != nil:
+		m.refuse(protocol.StatusBadRequest, err.Error())
+	case t.object != 0:
+		pr.joinThis(m, c, t, a.Joining)
+	case a.Create:
+		by := processkind.By{Author: a.Name, Reason: "joined"}
+		pr.create(m, c, t, &processkind.Put{Spec: a.Spec, By: by}, &a.Joining)
+	default:
+		m.refuse(protocol.StatusNotFound, noProcess)
+	}
+}
+
+func (pr *processes) joinThis(m *Machine, c *shard.Command, t *target, j processkind.Joining) {
+	w := pr.begin(m, t.object, t.session)
+	member, a := arena.Handle(0), process.Answer{}
+	if h := m.linkOf(w.object, w.session); h != 0 {
+		member = m.links.At(h).body
+		a = w.hosted.Join(w.at, &pr.members.At(member).Member, j)
+	} else if member, a = w.admit(j); a.Status == protocol.StatusSuccess {
+		w.link(member, c)
+		w.hosted.Gathered(w.at)
+	}
+	if e := w.answer(a); a.Status == protocol.StatusSuccess {
+		e.Order = w.orderOf(member)
+	}
+	w.finish(0)
+}
+
+// act applies an operator's act.
+func (pr *processes) act(m *Machine, c *shard.Command, t *target) {
+	act, err := process.Parse[processkind.Act](c.Body, "an act")
+	switch {
+	case t.object == 0:
+		m.refuse(protocol.StatusNotFound, noProcess)
+	case err != nil:
+		m.refuse(protocol.StatusBadRequest, err.Error())
+	default:
+		w := pr.begin(m, t.object, t.session)
+		w.answer(w.hosted.Act(w.at, act))
+		w.finish(0)
+	}
+}

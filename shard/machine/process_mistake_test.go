@@ -1,0 +1,144 @@
+package machine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+)
+
+// eachProcess shows a mistake all processes of the machine, eachMember their members.
+
+func (r *processRun) eachProcess(fn func(object arena.Handle, p *hostedProcess)) {
+	for h := arena.Handle(1); h < r.m.objects.End(); h++ {
+		if o := r.m.objects.At(h); o.node != 0 && !o.deleting {
+			fn(h, r.m.processes().At(o.body))
+		}
+	}
+}
+
+func (r *processRun) eachMember(fn func(link arena.Handle, pm *processMember)) {
+	r.eachProcess(func(object arena.Handle, _ *hostedProcess) {
+		links := &r.m.links
+		for h, next := links.byObject.First(r.m.objects.At(object).links), arena.Handle(0); h != 0; h = next {
+			next = links.byObject.Next(h)
+			fn(h, r.m.processes().members.At(links.At(h).body))
+		}
+	})
+}
+
+// last is the command that was carried out last, and whether it was.
+func (r *processRun) last(k shard.CommandKind) bool {
+	return r.one.Commands[0].Kind == k && r.result().Status == protocol.StatusSuccess
+}
+
+// forgetSent lets the machine notify who has been so of nothing of a kind.
+func (r *processRun) forgetSent(what shard.EffectKind) {
+	for k := len(r.sent) - 1; k >= 0; k-- {
+		if strings.HasPrefix(r.sent[k], what.String()) {
+			r.sent = append(r.sent[:k], r.sent[k+1:]...)
+			return
+		}
+	}
+}
+
+// processMistakes are what the room of processes may do wrong, as the machine would look after it, with a run that
+// notices each, and what that says. A mistake is made after each step, or after each restart.
+var processMistakes = []struct {
+	name   string
+	seed   uint64
+	says   string
+	moment string
+	make   func(r *processRun)
+}{
+	{"the-rows-of-a-process-are-not-reported", 0, "followed to", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.newest, p.whole.newestAt = 0, 0 })
+	}},
+	{"the-head-is-not-reported", 0, "followed to", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.head = 0 })
+	}},
+	{"results-are-not-reported", 0, "followed to", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.newest, p.results.newestAt = 0, 0 })
+	}},
+	{"the-results-have-changed-with-each-member", 0, "View:results", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.revision = p.whole.revision + 1 })
+	}},
+	{"who-got-something-is-not-notified", 0, "notified are", "step", func(r *processRun) {
+		r.forgetSent(shard.EffectInbox)
+	}},
+	{"who-was-put-out-is-not-notified", 0, "notified are", "step", func(r *processRun) {
+		r.forgetSent(shard.EffectLost)
+	}},
+	{"an-inbox-is-not-counted", 0, "bytes count", "step", func(r *processRun) {
+		if r.last(shard.CmdProcessSend) {
+			r.m.charge(r.m.nodes[1], -1)
+		}
+	}},
+	{"the-link-of-who-has-left-stays", 0, "opens", "restart", func(r *processRun) {
+		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
+			if list := p.Members(); len(list) > 0 {
+				r.m.processes().begin(r.m, object, 0)
+				p.Leave(r.m.processes().work.at, list[0])
+				r.m.processes().work.out.Reset()
+			}
+		})
+	}},
+	{"a-member-is-of-another-link-after-a-restore", 0, "another way", "restart", func(r *processRun) {
+		first := arena.Handle(0)
+		r.eachMember(func(link arena.Handle, pm *processMember) {
+			if first == 0 {
+				first = link
+			}
+			pm.Ref = uint64(first)
+		})
+	}},
+	{"what-a-member-has-completed-is-lost-with-a-restore", 0, "completed 0", "restart", func(r *processRun) {
+		r.eachMember(func(_ arena.Handle, pm *processMember) { pm.Completed = 0 })
+	}},
+	{"a-restore-sets-no-alarm", 0, "wait, the first for", "restart", func(r *processRun) {
+		r.eachProcess(func(object arena.Handle, _ *hostedProcess) { r.m.setAlarm(object, 0) })
+	}},
+	{"an-alarm-is-set-too-late", 0, "wait, the first for", "step", func(r *processRun) {
+		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
+			if due, waits := p.NextDue(); waits {
+				r.m.setAlarm(object, due+1)
+			}
+		})
+	}},
+	{"the-order-counter-is-behind-an-epoch", 0, "order id", "step", func(r *processRun) {
+		if r.last(shard.CmdDue) && len(r.sent) > 1 {
+			r.m.lastOrder--
+		}
+	}},
+}
+
+func TestMistakesOfProcessesAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
+	newRound(t, 1, processSpec)
+	play := func(seed uint64, moment string, mistake func(r *processRun)) error {
+		r := newProcessRun(seed, make(map[string]int))
+		r.tamper = func(at string) {
+			if at == moment {
+				mistake(r)
+			}
+		}
+		return r.play(shard.CmdProcessPut, processSteps)
+	}
+	for _, c := range processMistakes {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range *processSeek {
+				t.Logf("seed %d: %v", seed, play(seed, c.moment, c.make))
+			}
+			if err := play(c.seed, "never", c.make); err != nil {
+				t.Fatal("without the mistake:", err)
+			}
+			if err := play(c.seed, c.moment, c.make); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("noticed as %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,228 @@
+package machine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+)
+
+// quota is the quota of a node, or of the shard: the limits as set, and the limits in force.
+type quota struct {
+	set, limits shard.Limits
+}
+
+func newQuota(set, otherwise shard.Limits) quota {
+	return quota{
+		set: set, limits: shard.Limits{Objects: cmp.Or(set.Objects, otherwise.Objects),
+			Bytes: cmp.Or(set.Bytes, otherwise.Bytes)},
+	}
+}
+
+func newNodeQuota(set shard.Limits) quota { return newQuota(set, defaultNodeLimits) }
+
+func newShardQuota(set shard.Limits) quota { return newQuota(set, defaultShardLimits) }
+
+var (
+	defaultNodeLimits  = shard.Limits{Objects: shard.DefaultNodeObjects, Bytes: shard.DefaultNodeBytes}
+	defaultShardLimits = shard.Limits{Objects: shard.DefaultShardObjects, Bytes: shard.DefaultShardBytes}
+)
+
+// nodeLimits sets the quotas of a node, or of the shard. A node with quotas is known even without sessions and
+// objects, so that the quotas hold from the first object on.
+func (m *Machine) nodeLimits(c *shard.Command) {
+	set := shard.Limits{Objects: c.Count, Bytes: c.Bytes}
+	n := m.nodes[c.Node]
+	switch {
+	case c.Node == 0:
+		m.quota = newShardQuota(set)
+	case set.Objects > shard.MaxSemaphoresPerNode:
+		m.answer(protocol.StatusBadRequest)
+		return
+	case n != nil && n.dropping:
+		m.answer(protocol.StatusNotFound)
+		return
+	case set != (shard.Limits{}):
+		m.limit(m.nodeFor(c.Node), set)
+	case n != nil:
+		m.limit(n, set)
+		m.forgetIfEmpty(n)
+	}
+	m.answer(protocol.StatusSuccess)
+}
+
+// mayGrow reports whether the node and the shard have room for more objects and bytes. If not, mayGrow answers with
+// the exceeded quota. A command asks before it changes anything. A command that adds no bytes always has room. The
+// node is nil if it is not known yet.
+func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
+	if bytes <= 0 {
+		return true
+	}
+	if n == nil {
+		n = unknownNode
+	}
+	more := uint64(objects)
+	ofNode, ofShard := m.limitsOf(n), &m.quota.limits
+	q := shard.QuotaNone
+	switch { // the sums are far below 2^63, and a limit may have been set below the present sum
+	case objects > 0 && uint64(n.objects)+more > ofNode.Objects:
+		q = shard.QuotaNodeObjects
+	case n.bytes+uint64(bytes) > ofNode.Bytes:
+		q = shard.QuotaNodeBytes
+	case objects > 0 && uint64(m.objects.Size())+more > ofShard.Objects:
+		q = shard.QuotaShardObjects
+	case m.bytes+uint64(bytes) > ofShard.Bytes:
+		q = shard.QuotaShardBytes
+	}
+	if q != shard.QuotaNone {
+		m.answer(protocol.StatusQuotaExceeded).Quota = q
+	}
+	return q == shard.QuotaNone
+}
+
+// limitsOf returns the limits in force of a node. A node without a quota of bytes takes at most three quarters of the
+// shard, so that it does not keep others from what they need.
+func (m *Machine) limitsOf(n *node) shard.Limits {
+	limits := n.quota.limits
+	if n.quota.set.Bytes == 0 {
+		limits.Bytes = min(limits.Bytes, m.quota.limits.Bytes/4*3)
+	}
+	return limits
+}
+
+// unknownNode has nothing, and the default quotas.
+var unknownNode = newNode(0)
+
+// limit gives a node its quotas, and updates the list of nodes with quotas.
+func (m *Machine) limit(n *node, limits shard.Limits) {
+	n.quota = newNodeQuota(limits)
+	i, listed := slices.BinarySearchFunc(m.limited, n.id, func(of shard.NodeLimits, id shard.NodeID) int {
+		return cmp.Compare(of.Node, id)
+	})
+	now := shard.NodeLimits{Node: n.id, Limits: limits}
+	switch is := limits != (shard.Limits{}); {
+	case is && listed:
+		m.limited[i] = now
+	case is:
+		m.limited = slices.Insert(m.limited, i, now)
+	case listed:
+		m.limited = slices.Delete(m.limited, i, i+1)
+	}
+}
+
+// Limits returns the quotas of a node as set. Zeros mean that no quotas were set, or that the shard does not know the
+// node. Node 0 stands for the shard.
+func (m *Machine) Limits(n shard.NodeID) shard.Limits {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if n == 0 {
+		return m.quota.set
+	}
+	if known := m.nodes[n]; known != nil {
+		return known.quota.set
+	}
+	return shard.Limits{}
+}
+
+// LimitedNodes appends the nodes with quotas of their own, and the quotas, in order of id.
+func (m *Machine) LimitedNodes(dst []shard.NodeLimits) []shard.NodeLimits {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return append(dst, m.limited...)
+}
+
+// charge adds bytes to the sum of a node, or takes bytes off if the number is below zero.
+func (m *Machine) charge(n *node, bytes int) {
+	n.bytes += uint64(bytes)
+	m.bytes += uint64(bytes)
+}
+
+// sessionSize is the size of the session in its node's quota of bytes.
+func (m *Machine) sessionSize(s *session) int { return m.sessions.sizeOf(s) + m.bodiesSize(s) }
+
+// sizeOf is the size of the session without the bodies of its answers.
+func (st *sessionStore) sizeOf(s *session) int {
+	client := st.clientOf(s)
+	return shard.SessionBytes + len(st.texts.Bytes(s.description)) + int(s.keyLen) + client.Size() +
+		shard.AnswerBytes*len(st.answersOf(s))
+}
+
+// linkSize is the size of a link, without its object.
+func (m *Machine) linkSize(l *link) int {
+	n := shard.LinkBytes + len(m.links.texts.Bytes(l.data))
+	if l.body != 0 {
+		n += m.kinds[m.objects.At(l.object).kind].linkSize(l.body)
+	}
+	return n
+}
+
+// objectSize is the size of an object, without its links.
+func (m *Machine) objectSize(o *object) int {
+	return shard.ObjectBytes + len(m.objects.names.Bytes(o.name)) + m.kinds[o.kind].bodySize(o.body)
+}
+
+// sizeOf returns the size of the thing of a record.
+func (m *Machine) sizeOf(p phase, h arena.Handle) int {
+	switch p {
+	case phaseSessions:
+		return m.sessionSize(m.sessions.At(h))
+	case phaseObjects:
+		return m.objectSize(m.objects.At(h))
+	default:
+		return m.linkSize(m.links.At(h))
+	}
+}
+
+// Usage returns the usage of a node; for an unknown node, zeros and the default limits. Node 0 stands for the shard.
+func (m *Machine) Usage(n shard.NodeID) shard.Usage {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if n == 0 {
+		return newUsage(m.objects.Size(), m.bytes, m.quota.limits)
+	}
+	if known := m.nodes[n]; known != nil {
+		return m.usage(known)
+	}
+	return m.usage(unknownNode)
+}
+
+func (m *Machine) usage(n *node) shard.Usage { return newUsage(n.objects, n.bytes, m.limitsOf(n)) }
+
+func newUsage(objects int, bytes uint64, l shard.Limits) shard.Usage {
+	return shard.Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: l.Objects, ByteLimit: l.Bytes}
+}
+
+// FullestNodes appends the nodes with at least a share of a quota in use, the fullest first, and at most the given
+// number. FullestNodes goes through all nodes, MaxPage nodes under one hold of the read lock. A node whose usage
+// changes meanwhile may appear with the old or with the new usage.
+func (m *Machine) FullestNodes(share float64, most int, dst []shard.NodeUsage) []shard.NodeUsage {
+	from := len(dst)
+	for end, over := math.MaxInt, false; !over; {
+		dst, end, over = m.fullOf(share, end, dst)
+	}
+	found := dst[from:]
+	slices.SortFunc(found, func(a, b shard.NodeUsage) int { return cmp.Compare(a.Node, b.Node) })
+	// nodes that came twice
+	found = slices.CompactFunc(found, func(a, b shard.NodeUsage) bool { return a.Node == b.Node })
+	slices.SortStableFunc(found, func(a, b shard.NodeUsage) int { return cmp.Compare(b.Share(), a.Share()) })
+	return dst[:from+min(len(found), most)]
+}
+
+// fullOf appends the nodes with the share in use, from a page of the list that ends before a place, and returns the
+// end of the next page. The walk begins at the list's end: a removed node is replaced by a node that the walk has
+// passed, or comes to again.
+func (m *Machine) fullOf(share float64, end int, dst []shard.NodeUsage) (_ []shard.NodeUsage, next int, over bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	end = min(end, len(m.listed))
+	next = max(end-shard.MaxPage, 0)
+	for _, n := range m.listed[next:end] {
+		if u := m.usage(n); u.Share() >= share {
+			dst = append(dst, shard.NodeUsage{Node: n.id, Usage: u})
+		}
+	}
+	return dst, next, next == 0
+}

@@ -1,0 +1,56 @@
+package machine
+
+import "github.com/signalbox/signalbox/shard"
+
+// Sessions die at their home shard. A shard with guests keeps asking the session directory (the home shard's state,
+// on any host) about them: about a guest on first sight and on every report of a death, and about all guests after
+// the election of a new leader. A command then forgets the dead guests. A missed report only delays the command;
+// nothing is lost.
+
+// Liveness answers for sessions with their home in this shard. A missing session is dead only if the replica has seen
+// the creation of the session or of a later session: ids only grow. During the wait after a renewal of the shard,
+// all sessions of before are unknown.
+func (m *Machine) Liveness(id shard.SessionID) shard.Liveness {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	switch {
+	case !m.slots.Has(id.Slot()):
+		return shard.Unknown
+	case m.sessions.alive(id) != 0:
+		return shard.Alive
+	case id.Counter() > m.lastSession || id.Counter() <= m.group.Before && m.group.Waits(m.clock.Now):
+		return shard.Unknown
+	}
+	return shard.Dead
+}
+
+// Losses appends the guests of a list that have lost a semaphore here.
+func (m *Machine) Losses(ids []shard.SessionID, dst []shard.Loss) []shard.Loss {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, id := range ids {
+		if h := m.sessions.alive(id); h != 0 && m.sessions.At(h).losses > 0 {
+			dst = append(dst, shard.Loss{Session: id, Count: m.sessions.At(h).losses})
+		}
+	}
+	return dst
+}
+
+// DeadGuests looks at the next guests of the walk and appends those that the directory calls dead: the list for a
+// CmdSessionsForget. The directory is asked while no lock is held.
+func (m *Machine) DeadGuests(at shard.Cursor, d shard.Directory, dst []shard.SessionID) (_ []shard.SessionID,
+	next shard.Cursor, over bool) {
+	from := len(dst)
+	next, over = m.WalkSessions(at, func(v shard.SessionView) {
+		if !v.Home {
+			dst = append(dst, v.ID)
+		}
+	})
+	dead := dst[:from]
+	for _, id := range dst[from:] {
+		if d.Liveness(id) == shard.Dead {
+			dead = append(dead, id)
+		}
+	}
+	return dead, next, over
+}

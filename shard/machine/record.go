@@ -1,0 +1,301 @@
+package machine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// The records of a snapshot. Each record stands behind its own length. A reader takes all fields of a
+// record, or refuses the file.
+
+// recordForm says how records name sessions and objects.
+type recordForm uint8
+
+const (
+	// withPlaces: by their places in the machine's memory, as a file does. Records of sessions and objects begin with
+	// their own place.
+	withPlaces recordForm = 1
+	// withNames: by id or name, so that equal things have equal records in every replica.
+	withNames recordForm = 2
+)
+
+// appendRecord appends the record of a thing.
+func (m *Machine) appendRecord(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
+	start := len(dst)
+	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, as)
+	return endRecord(m.appendBody(dst, p, h), start)
+}
+
+// endRecord writes down the length of a record that begins at start.
+func endRecord(dst []byte, start int) []byte {
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+	return dst
+}
+
+// appendFields appends the fields of a record, without the length, and without the body of the kind.
+func (m *Machine) appendFields(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
+	if p != phaseLinks && as == withPlaces {
+		dst = binary.AppendUvarint(dst, uint64(h))
+	}
+	switch p {
+	case phaseSessions:
+		dst = m.appendSession(dst, h)
+	case phaseObjects:
+		dst = m.appendObject(dst, h)
+	case phaseLinks:
+		dst = m.appendLinkEnds(dst, h, as)
+		dst = m.appendLink(dst, h)
+	}
+	return dst
+}
+
+// appendBody appends the body of an object or of a link, in the form of the object's kind.
+func (m *Machine) appendBody(dst []byte, p phase, h arena.Handle) []byte {
+	switch k, body := m.bodyOf(p, h); {
+	case body == 0:
+		return dst
+	case p == phaseObjects:
+		return k.save(dst, body)
+	default:
+		return k.saveLink(dst, body)
+	}
+}
+
+// freezeBody fixes the bytes that appendBody would append. For a small body the result is nil.
+func (m *Machine) freezeBody(p phase, h arena.Handle) frozen {
+	switch k, body := m.bodyOf(p, h); {
+	case body == 0:
+		return nil
+	case p == phaseObjects:
+		return k.freeze(body)
+	default:
+		return k.freezeLink(body)
+	}
+}
+
+// bodyOf returns the body of a thing and its kind, or zero.
+func (m *Machine) bodyOf(p phase, h arena.Handle) (kind, arena.Handle) {
+	switch p {
+	case phaseObjects:
+		o := m.objects.At(h)
+		return m.kinds[o.kind], o.body
+	case phaseLinks:
+		l := m.links.At(h)
+		return m.kinds[m.objects.At(l.object).kind], l.body
+	}
+	return nil, 0
+}
+
+func (m *Machine) appendSession(dst []byte, h arena.Handle) []byte {
+	s := m.sessions.At(h)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
+	dst = binary.AppendUvarint(dst, uint64(m.nodeOf(s).id))
+	dst = binary.AppendUvarint(dst, uint64(s.timeout))
+	dst = form.AppendBytes(dst, m.sessions.texts.Bytes(s.description))
+	dst = form.AppendBytes(dst, s.key[:s.keyLen])
+	dst = binary.AppendUvarint(dst, s.applied)
+	dst = binary.AppendUvarint(dst, s.acked)
+	dst = m.appendAnswers(dst, s)
+	dst = binary.AppendUvarint(dst, s.losses)
+	if !s.home {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, s.created)
+	for _, t := range s.client {
+		dst = form.AppendBytes(dst, m.sessions.texts.Bytes(t))
+	}
+	return binary.AppendUvarint(dst, s.numberSpace)
+}
+
+func (m *Machine) appendObject(dst []byte, h arena.Handle) []byte {
+	o := m.objects.At(h)
+	dst = append(dst, byte(o.kind))
+	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
+	dst = form.AppendBytes(dst, m.objects.names.Bytes(o.name))
+	return binary.AppendUvarint(dst, uint64(o.revision))
+}
+
+// appendLinkEnds appends the session and the object of a link.
+func (m *Machine) appendLinkEnds(dst []byte, h arena.Handle, as recordForm) []byte {
+	l := m.links.At(h)
+	if as == withPlaces {
+		dst = binary.AppendUvarint(dst, uint64(l.session))
+		return binary.AppendUvarint(dst, uint64(l.object))
+	}
+	o := m.objects.At(l.object)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.At(l.session).id))
+	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
+	return form.AppendBytes(dst, m.objects.names.Bytes(o.name))
+}
+
+func (m *Machine) appendLink(dst []byte, h arena.Handle) []byte {
+	l := m.links.At(h)
+	dst = binary.AppendUvarint(dst, uint64(l.order))
+	dst = binary.AppendUvarint(dst, l.count)
+	dst = binary.AppendUvarint(dst, l.timeout.millis())
+	dst = binary.AppendUvarint(dst, l.number)
+	owner := byte(0)
+	if l.owner {
+		owner = 1
+	}
+	dst = append(dst, owner)
+	dst = form.AppendBytes(dst, m.links.texts.Bytes(l.data))
+	return binary.AppendUvarint(dst, l.since)
+}
+
+// restorer puts records back into a machine that is empty at first.
+type restorer struct {
+	m        *Machine
+	sessions arena.Places // in the snapshot -> now
+	objects  arena.Places
+	pending  []shard.PendingState
+	bytes    uint64   // the sum over all nodes at the time of saving, if the snapshot has the sum
+	links    [][]link // in pieces; put back when all are read, in order of order id
+}
+
+// record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
+// wrong, makes a machine that breaks later.
+func (re *restorer) record(p phase, data []byte) error {
+	r := form.Input{Data: data}
+	var err error
+	switch p {
+	case phaseSessions:
+		err = re.session(&r)
+	case phaseObjects:
+		err = re.object(&r)
+	case phaseLinks:
+		err = re.link(&r)
+	}
+	if err == nil {
+		r.Must(len(r.Data) == 0, "bytes behind its last field")
+	}
+	if !r.Sound() {
+		return badSnapshot("a record is wrong: %s", r.Bad())
+	}
+	return err
+}
+
+func (re *restorer) session(r *form.Input) error {
+	m := re.m
+	place := arena.Handle(r.Number())
+	id := shard.SessionID(r.Uint64())
+	node := shard.NodeID(r.Number())
+	timeout := r.Number()
+	description, key := r.Bytes(), r.Bytes()
+	applied, acked := r.Number(), r.Number()
+	answers, bodies := readAnswers(r, applied, acked)
+	var created, numberSpace uint64
+	var client shard.ClientRef
+	home := m.slots.Has(id.Slot())
+	losses := r.Number()
+	r.Must(losses == 0 || !home, "a session has losses at home")
+	if home {
+		created, client = r.Number(), shard.ClientRef{Address: r.Bytes(), Name: r.Bytes(), Version: r.Bytes()}
+		numberSpace = r.Number()
+		r.Must(numberSpace <= lastNumberSpace, "a session has drawn more numbers than there are")
+	}
+	switch {
+	case !r.Sound():
+		return nil
+	case id.Counter() == 0 || m.sessions.find(id) != 0:
+		return badSnapshot("session %v is there twice or has no number", id)
+	case re.sessions.Of(place) != 0:
+		return badSnapshot("two sessions have the place %d", place)
+	case home && id.Counter() > m.lastSession:
+		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
+	case timeout > uint64(shard.MaxSessionTimeout.Milliseconds()) || len(description) > shard.MaxDescription ||
+		len(key) > shard.MaxKey || !client.Fits():
+		return badSnapshot("session %v is beyond the limits of a session", id)
+	}
+	h := m.addSession(id, m.restoredNode(node))
+	s := m.sessions.At(h)
+	s.timeout, s.description = uint32(timeout), m.sessions.texts.Keep(description)
+	s.keyLen = uint8(copy(s.key[:], key))
+	s.applied, s.acked = applied, acked
+	m.sessions.setAnswers(s, answers)
+	s.created, s.numberSpace, s.losses = created, numberSpace, losses
+	m.sessions.note(s, &client)
+	for _, b := range bodies {
+		m.keepBody(s, b.number, b.body)
+	}
+	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-shard.SessionBytes)
+	re.sessions.Put(place, h)
+	return nil
+}
+
+func (re *restorer) object(r *form.Input) error {
+	m := re.m
+	place := arena.Handle(r.Number())
+	k := shard.ObjectKind(r.Byte())
+	id := shard.NodeID(r.Number())
+	name := r.Bytes()
+	revision := shard.Revision(r.Number())
+	if !r.Sound() {
+		return nil
+	}
+	hash := shard.ObjectHash(id, name)
+	switch {
+	case k >= shard.MaxKinds || m.kinds[k] == nil:
+		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, shard.ErrNewerFormat)
+	case len(name) == 0 || len(name) > shard.MaxName || m.objects.find(hash, id, name) != 0:
+		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
+	case re.objects.Of(place) != 0:
+		return badSnapshot("two objects have the place %d", place)
+	case !m.slots.Has(shard.Slot(hash % shard.Slots)):
+		return badSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
+	case revision == 0 || revision > m.lastRevision:
+		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision,
+			m.lastRevision)
+	}
+	body, ok := m.kinds[k].load(r.Data)
+	r.Data = nil
+	if !ok {
+		return badSnapshot("object %q of node %d is not sound", name, id)
+	}
+	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: m.restoredNode(id)}
+	h := m.addObject(k, &t, id, name, body)
+	o := m.objects.At(h)
+	o.revision, o.base = revision, revision
+	re.objects.Put(place, h)
+	return nil
+}
+
+func (re *restorer) link(r *form.Input) error {
+	session, object := arena.Handle(r.Number()), arena.Handle(r.Number())
+	var l link
+	l.order = shard.OrderID(r.Number())
+	l.count = r.Number()
+	var ok bool
+	l.timeout, ok = newWaitTime(r.Number())
+	r.Must(ok, "a link waits for longer than an acquire may")
+	l.number = r.Number()
+	l.owner = r.Byte() == 1
+	data := r.Bytes()
+	l.since = r.Number()
+	if !r.Sound() {
+		return nil
+	}
+	l.session, l.object = re.sessions.Of(session), re.objects.Of(object)
+	if l.session == 0 || l.object == 0 {
+		return badSnapshot("the link with order id %d has no session or no object", l.order)
+	}
+	if len(r.Data) > 0 {
+		m := re.m
+		o := m.objects.At(l.object)
+		if l.body, ok = m.kinds[o.kind].loadLink(r.Data); !ok || l.body == 0 {
+			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.objects.name(o))
+		}
+		r.Data = nil
+	}
+	l.data = re.m.links.texts.Keep(data)
+	if last := len(re.links) - 1; last < 0 || len(re.links[last]) == linkPiece {
+		re.links = append(re.links, make([]link, 0, linkPiece))
+	}
+	last := len(re.links) - 1
+	re.links[last] = append(re.links[last], l)
+	return nil
+}

@@ -1,0 +1,183 @@
+package machine
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+)
+
+// A new cluster may be made from the state of an old cluster: from a backup, or from the hosts that are left after
+// the loss of a majority. The new cluster must give no number a second time, and numbers given after the state was
+// written are unknown. So all counters jump over a range above the known numbers. Owners of the old cluster may be
+// alive without knowing of the new cluster: sessions end, with all their links.
+
+const (
+	// jumpBase and jumpPerSecond are by how much revisions jump: more than a shard can have given in the time since.
+	jumpBase      = 1 << 40
+	jumpPerSecond = 1 << 24
+	// orderJumpBase and orderJumpPerSecond are the same for order ids, of which a shard gives every 1024th. Order ids
+	// jump so at all levels, as the level of the old cluster may have risen after the state was written.
+	orderJumpBase      = jumpBase * (shard.MaxShard + 1)
+	orderJumpPerSecond = 1 << 30
+	// sessionJump is by how much the counter of sessions jumps. The counter has 52 bits.
+	sessionJump = 1 << 36
+	// lastJump is above every order id and revision: kinds keep some of them in fewer bits.
+	lastJump = 1 << 60
+)
+
+// Jump is by how much the counters of a cluster grow: order ids, and all others but sessions.
+type Jump struct{ Orders, Others uint64 }
+
+// JumpOver is the jump for a state of an age. An age below zero counts as zero.
+func JumpOver(age time.Duration) Jump {
+	seconds := uint64(math.Ceil(max(age, 0).Seconds()))
+	return Jump{orderJumpBase + orderJumpPerSecond*seconds, jumpBase + jumpPerSecond*seconds}
+}
+
+// Regeneration says how the machines of a new cluster are made.
+type Regeneration struct {
+	// Slots are the slots of each new machine: together all slots, and no slot twice.
+	Slots []shard.SlotSet
+	// Jump is by how much order ids, revisions and the counters of objects grow.
+	Jump Jump
+	// Counted are the highest counters of shards without a machine, zeros if there are no such shards.
+	Counted shard.Counters
+	// Keep reports whether the node of an id exists. The objects of missing nodes are left out.
+	Keep func(shard.NodeID) bool
+}
+
+// renewal has the numbers that kinds need for a regeneration.
+type renewal struct {
+	jump     uint64         // of the kind's own counters
+	revision shard.Revision // of the new object and of all its parts
+	now      uint64         // the shard time of the new machine
+	later    uint64         // the difference between the time of the new machine and of the old
+}
+
+// Regenerate makes the machines of a new cluster from all machines of an old cluster. The old machines stay as they
+// are, and must not change meanwhile. All new machines begin with the highest counters and the latest time of any old
+// machine, so that the old placement of the objects does not matter. The new machines have no sessions and no links.
+func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
+	next, err := r.Jump.over(r.Counted, from...)
+	if err != nil {
+		return nil, err
+	}
+	var made []*Machine
+	for _, slots := range r.Slots {
+		m := New(Options{Slots: slots})
+		m.beginWith(next, from[0].quota)
+		made = append(made, m)
+	}
+	for _, old := range from {
+		n := renewal{jump: r.Jump.Others, now: next.clock.Now, later: next.clock.Now - old.clock.Now}
+		if err := old.renewInto(made, r.Keep, &n); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// beginning is what new machines begin with.
+type beginning struct {
+	shard.Counters
+	clock clock.Clock
+	level level.Level
+}
+
+// over returns the highest of the counters and of those of all machines, after the jump. The term begins anew, as the
+// engine's term does.
+func (j Jump) over(counted shard.Counters, from ...*Machine) (b beginning, err error) {
+	b.Counters = counted
+	for _, m := range from {
+		b.LastOrder, b.LastRevision = max(b.LastOrder, m.lastOrder), max(b.LastRevision, m.lastRevision)
+		b.LastSession = max(b.LastSession, m.lastSession, m.lastGuest())
+		b.clock.Now = max(b.clock.Now, m.clock.Now)
+		b.level = max(b.level, m.level)
+	}
+	b.clock.Base = b.clock.Now
+	b.LastOrder += shard.OrderID(j.Orders)
+	b.LastRevision += shard.Revision(j.Others)
+	b.LastSession += sessionJump
+	if uint64(max(b.LastOrder, shard.OrderID(b.LastRevision))) >= lastJump || b.LastSession > shard.MaxSessionCounter {
+		return b, fmt.Errorf("shard: the counters have no room for another jump: order id %d, revision %d, session %d",
+			b.LastOrder, b.LastRevision, b.LastSession)
+	}
+	return b, nil
+}
+
+// beginWith gives an empty machine its counters, its time, its level and the quota of the shard.
+func (m *Machine) beginWith(b beginning, q quota) {
+	m.lastOrder, m.lastRevision, m.lastSession = b.LastOrder, b.LastRevision, b.LastSession
+	m.clock, m.level, m.nextLevel, m.quota = b.clock, b.level, b.level, q
+}
+
+// lastGuest is the highest number of a session that the machine knows. The home of a guest may be a shard of which
+// only an older state is left.
+func (m *Machine) lastGuest() (last uint64) {
+	for h := arena.Handle(1); h < m.sessions.End(); h++ {
+		last = max(last, m.sessions.At(h).id.Counter())
+	}
+	return last
+}
+
+// renewInto puts the objects of the old machine, except the objects that end, into the new machine that serves their
+// slot, and the quotas of nodes into all new machines.
+func (m *Machine) renewInto(made []*Machine, keep func(shard.NodeID) bool, n *renewal) error {
+	for _, l := range m.limited {
+		for _, to := range made {
+			if keep(l.Node) {
+				to.limit(to.restoredNode(l.Node), l.Limits)
+			}
+		}
+	}
+	byID := func(a, b *node) int { return cmp.Compare(a.id, b.id) }
+	for _, at := range slices.SortedFunc(slices.Values(m.listed), byID) {
+		if at.dropping || !keep(at.id) {
+			continue
+		}
+		for h := m.objects.byName.First(at.names); h != 0; h = m.objects.byName.Next(h) {
+			to := slices.IndexFunc(made, func(to *Machine) bool { return to.slots.Has(m.objects.At(h).slot) })
+			if to < 0 {
+				return fmt.Errorf("shard: no new shard serves slot %d", m.objects.At(h).slot)
+			}
+			if err := made[to].takeRenewed(m, h, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takeRenewed puts an object of an old machine into the new machine, unless the object ends with its sessions.
+func (m *Machine) takeRenewed(from *Machine, h arena.Handle, n *renewal) error {
+	old := from.objects.At(h)
+	if old.deleting {
+		return nil
+	}
+	n.revision = m.lastRevision + 1
+	saved, stays := from.kinds[old.kind].renew(old.body, n)
+	if !stays {
+		return nil
+	}
+	m.lastRevision = n.revision
+	body, sound := m.kinds[old.kind].load(saved)
+	assert.That(sound, "what is renewed can be loaded")
+	name, node := from.objects.names.Bytes(old.name), from.objects.node(old).id
+	hash := shard.ObjectHash(node, name)
+	if m.objects.find(hash, node, name) != 0 {
+		return fmt.Errorf("shard: two shards have object %q of node %d", name, node)
+	}
+	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: m.restoredNode(node)}
+	renewed := m.addObject(old.kind, &t, node, name, body)
+	o := m.objects.At(renewed)
+	o.revision, o.base = n.revision, n.revision
+	return m.kinds[o.kind].linked(m, renewed)
+}

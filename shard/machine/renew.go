@@ -1,0 +1,170 @@
+package machine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// A data shard that has lost its majority for good is made anew, as a new group of replicas, from the state of the
+// furthest survivor, while the other shards of the cluster go on. So guests live on, with their numbers. Sessions of
+// the home and all holdings end. Clients of the lost replicas may believe in them for a while, whether the survivor
+// knows of them or not: one wait covers all of them. DESIGN.md, section 14, has the argument.
+
+// Renewal says how a shard is made anew.
+type Renewal struct {
+	// Group is the number of the new group of replicas. It is above the numbers of all earlier groups of the shard.
+	Group uint64
+	// Jump is by how much order ids, revisions and the counters of objects grow.
+	Jump Jump
+	// Counted are the highest counters that other hosts know of, zeros if no host knows any.
+	Counted shard.Counters
+	// Longest is the longest session timeout that the meta shard has on record for the shard.
+	Longest shard.Longest
+}
+
+// lossJump is by how much the losses of a guest grow: the survivor may not have known all losses that the guest's home
+// has heard of, and later losses must count above them.
+const lossJump = 1 << 20
+
+// Group returns the group of replicas of the shard.
+func (m *Machine) Group() shard.Group {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.group
+}
+
+// Renew makes the machine of a new group of replicas from a machine with all entries that the furthest survivor has, or
+// from an empty machine if there is no survivor. The machine may have applied entries that no majority had: a leader
+// would commit those too. The machine stays as it is, and must not change meanwhile. The new machine has all objects
+// that do not end with their links, and all guests, without links.
+func (m *Machine) Renew(r Renewal) (*Machine, error) {
+	if r.Group <= m.group.Number {
+		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.group.Number)
+	}
+	next, err := r.Jump.over(r.Counted, m)
+	if err != nil {
+		return nil, err
+	}
+	made := New(Options{Shard: uint64(m.class), History: m.history.limit, Bounds: m.bounds})
+	made.slots = m.slots
+	made.beginWith(next, m.quota)
+	longest := r.Longest.Over(m.Longest())
+	if m.group.Waits(m.clock.Now) {
+		longest = longest.Over(m.group.Longest)
+	}
+	made.group = shard.Group{Number: r.Group, Began: next.clock.Now, Before: next.LastSession, Longest: longest}
+	n := renewal{jump: r.Jump.Others, now: next.clock.Now}
+	if err := m.renewInto([]*Machine{made}, func(shard.NodeID) bool { return true }, &n); err != nil {
+		return nil, err
+	}
+	made.takeGuests(m)
+	for _, id := range m.dropping {
+		if n := made.nodes[id]; n != nil {
+			n.dropping = true
+			made.dropping = append(made.dropping, id)
+		}
+	}
+	return made, nil
+}
+
+// Longest returns the session of this home with the longest timeout.
+func (m *Machine) Longest() (longest shard.Longest) {
+	for at, over := shard.Cursor(0), false; !over; {
+		at, over = m.WalkSessions(at, func(v shard.SessionView) {
+			if v.Home {
+				longest = longest.Over(shard.Longest{Timeout: v.Timeout, Session: v.ID})
+			}
+		})
+	}
+	return longest
+}
+
+// takeGuests puts the guests of an earlier machine on record, without links. Answers that gave or promised a guest a
+// part in an object are over.
+func (m *Machine) takeGuests(from *Machine) {
+	for h := arena.Handle(1); h < from.sessions.End(); h++ {
+		if s := from.sessions.At(h); s.id != 0 && !s.home && !s.ending {
+			m.takeGuest(from, s)
+		}
+	}
+}
+
+func (m *Machine) takeGuest(from *Machine, was *session) {
+	s := m.sessions.At(m.addSession(was.id, m.restoredNode(from.nodeOf(was).id)))
+	s.applied, s.acked, s.losses = was.applied, was.acked, was.losses+lossJump
+	answers := slices.Clone(from.sessions.answersOf(was))
+	m.sessions.setAnswers(s, answers)
+	for i := range answers {
+		a := &answers[i]
+		if a.flags&(shard.FlagAcquired|shard.FlagQueued) != 0 {
+			a.become(answer{status: protocol.StatusAborted})
+		} else if body := from.keptBody(was, a.number); body != "" {
+			m.keepBody(s, a.number, body)
+		}
+	}
+	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-shard.SessionBytes)
+}
+
+// groupWait begins the wait of the group: no host acts for an earlier group any more. An operator ends the wait.
+func (m *Machine) groupWait(c *shard.Command) {
+	g := &m.group
+	if c.Count != g.Number || c.Count == 0 {
+		m.answer(protocol.StatusStale)
+		return
+	}
+	switch {
+	case c.Flags&shard.FlagOperator != 0 && g.Waits(m.clock.Now):
+		g.Until = max(m.clock.Now, 1)
+	case g.Until == 0:
+		g.Until = m.clock.Now + max(c.Timeout, g.Longest.Timeout, 1)
+	}
+	m.answer(protocol.StatusSuccess)
+}
+
+func appendGroup(dst []byte, g *shard.Group) []byte {
+	for _, n := range [...]uint64{
+		g.Number, g.Began, g.Until, g.Before, g.Longest.Timeout, uint64(g.Longest.Session),
+	} {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	return dst
+}
+
+// readGroup reads a group of a shard that has given sessions up to a counter.
+func readGroup(r *form.Input, lastSession uint64) (g shard.Group) {
+	for _, to := range []*uint64{
+		&g.Number, &g.Began, &g.Until, &g.Before, &g.Longest.Timeout, (*uint64)(&g.Longest.Session),
+	} {
+		*to = r.Number()
+	}
+	r.Must(g.Before <= lastSession && (g.Number != 0 || g == shard.Group{}), "a group of replicas that is not sound")
+	return g
+}
+
+// Follower is a state machine that applies the log of a shard to a machine which no host serves.
+type Follower struct {
+	*Machine
+	batch   shard.Batch
+	effects shard.Effects
+}
+
+// Apply implements StateMachine.
+func (f *Follower) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		if err := shard.DecodeBatch(entries[i].Data, &f.batch, f.Level()); err != nil {
+			return fmt.Errorf("entry %d: %w", entries[i].Index, err)
+		}
+		f.effects.Reset()
+		f.Machine.Apply(&f.batch, &f.effects)
+	}
+	return nil
+}
+
+// LeadershipChanged implements StateMachine.
+func (*Follower) LeadershipChanged(shard.Leadership) {}

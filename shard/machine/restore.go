@@ -1,0 +1,343 @@
+package machine
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// ErrBadSnapshot is wrapped by errors about files that are no snapshot or a damaged snapshot.
+var ErrBadSnapshot = errors.New("not a sound snapshot of a shard")
+
+func badSnapshot(format string, args ...any) error {
+	return fmt.Errorf("shard: "+format+": %w", append(args, ErrBadSnapshot)...)
+}
+
+// Restore replaces the whole content of the machine by a saved snapshot. After an error the machine is unchanged.
+func (m *Machine) Restore(r io.Reader) error {
+	fresh := New(Options{History: m.history.limit, Bounds: m.bounds})
+	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replaceWhole(fresh)
+	return nil
+}
+
+// RestoreInPlace is Restore without the memory for two contents: the old content goes first. Reads wait meanwhile, so
+// that none takes a part for the whole. After an error the machine is empty.
+func (m *Machine) RestoreInPlace(r io.Reader) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	options := Options{History: m.history.limit, Bounds: m.bounds}
+	m.replaceWhole(New(options))
+	fresh := New(options)
+	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
+		return err
+	}
+	m.replaceWhole(fresh)
+	return nil
+}
+
+// replaceWhole gives the machine the content of a fresh one. Snapshots under way end. The lock is held.
+func (m *Machine) replaceWhole(fresh *Machine) {
+	for _, sn := range m.snapshots {
+		sn.over = true
+	}
+	m.snapshots = nil
+	m.replaceContent(fresh.content)
+}
+
+// read fills an empty machine from a file.
+func (m *Machine) read(r io.Reader) error {
+	start := make([]byte, len(snapshotMagic)+4)
+	if _, err := io.ReadFull(r, start); err != nil {
+		return cutShort(err, "its first bytes")
+	}
+	if string(start[:len(snapshotMagic)]) != snapshotMagic {
+		return badSnapshot("it does not begin as one")
+	}
+	format := binary.LittleEndian.Uint32(start[len(snapshotMagic):])
+	switch {
+	case format > snapshotFormat:
+		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", format, snapshotFormat,
+			shard.ErrNewerFormat)
+	case format == 0:
+		return badSnapshot("snapshot of format 0")
+	}
+	blocks := blockReader{r: r}
+	kind, payload, err := blocks.next()
+	if err != nil {
+		return err
+	}
+	if kind != blockHeader {
+		return badSnapshot("its first block is of kind %d", kind)
+	}
+	rs := restorer{m: m}
+	if err := rs.header(payload); err != nil {
+		return err
+	}
+	var counts [phases]uint64
+	at := phase(0)
+	for {
+		kind, payload, err := blocks.next()
+		if err != nil {
+			return err
+		}
+		if kind == blockEnd {
+			return rs.end(payload, counts)
+		}
+		p := phase(kind) - blockFirst
+		if p < at || p >= phases {
+			return badSnapshot("a block of kind %d is out of place", kind)
+		}
+		at = p
+		n, err := rs.block(p, payload)
+		counts[p] += n
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (re *restorer) header(payload []byte) error {
+	m, r := re.m, form.Input{Data: payload}
+	m.level = level.Level(r.Byte())
+	m.nextLevel = m.level
+	r.Must(m.level != 0, "level 0")
+	if m.level > level.Newest {
+		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level,
+			level.Newest, shard.ErrNewerFormat)
+	}
+	for i := range m.slots {
+		m.slots[i] = r.Uint64()
+	}
+	m.lastOrder, m.lastRevision = shard.OrderID(r.Number()), shard.Revision(r.Number())
+	m.lastSession, m.clock.Term = r.Number(), r.Number()
+	n := r.Number()
+	r.Must(n <= uint64(len(r.Data)), "more dropped nodes than it has bytes")
+	for range n {
+		if !r.Sound() {
+			break
+		}
+		id := shard.NodeID(r.Number())
+		m.restoredNode(id).dropping = true
+		m.dropping = append(m.dropping, id)
+	}
+	re.pending = readPending(&r)
+	m.readLimits(&r)
+	re.bytes = r.Number()
+	m.clock.Now, m.clock.Base = r.Number(), r.Number()
+	r.Must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
+	m.group = readGroup(&r, m.lastSession)
+	r.Must(len(r.Data) == 0, "bytes behind its last field")
+	if !r.Sound() {
+		return badSnapshot("its header is wrong: %s", r.Bad())
+	}
+	return nil
+}
+
+// readLimits reads the quotas of the shard and of nodes, the nodes in order of their ids.
+func (m *Machine) readLimits(r *form.Input) {
+	m.quota = newShardQuota(readLimits(r))
+	const limitedMin = 1 + 1 + 1
+	n := r.Number()
+	r.Must(n <= uint64(len(r.Data))/limitedMin, "more nodes with quotas than it has bytes")
+	last := shard.NodeID(0)
+	for range n {
+		id, limits := shard.NodeID(r.Number()), readLimits(r)
+		if !r.Must(id > last && limits != (shard.Limits{}) && limits.Objects <= shard.MaxSemaphoresPerNode,
+			"quotas of nodes that are not sound") {
+			return
+		}
+		last = id
+		m.limit(m.restoredNode(id), limits)
+	}
+}
+
+func readLimits(r *form.Input) shard.Limits {
+	return shard.Limits{Objects: r.Number(), Bytes: r.Number()}
+}
+
+func readPending(r *form.Input) (list []shard.PendingState) {
+	const pendingMin = 8 + 1 + 1 + 1
+	n := r.Number()
+	r.Must(n <= uint64(len(r.Data))/pendingMin, "more that is pending than it has bytes")
+	for range n {
+		if !r.Sound() {
+			break
+		}
+		list = append(list, shard.PendingState{
+			Session: shard.SessionID(r.Uint64()), Node: shard.NodeID(r.Number()), Name: string(r.Bytes()),
+			Deleting: r.Byte() == 1,
+		})
+	}
+	return list
+}
+
+// block puts the records of a block back.
+func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
+	for len(payload) > 0 {
+		if len(payload) < 4 {
+			return n, badSnapshot("a record is cut short")
+		}
+		size := binary.LittleEndian.Uint32(payload)
+		if uint64(size) > uint64(len(payload)-4) {
+			return n, badSnapshot("a record is longer than its block")
+		}
+		if err := re.record(p, payload[4:4+size]); err != nil {
+			return n, err
+		}
+		payload = payload[4+size:]
+		n++
+	}
+	return n, nil
+}
+
+// end checks that nothing is missing and puts the links back, oldest first.
+func (re *restorer) end(payload []byte, counts [phases]uint64) error {
+	r := form.Input{Data: payload}
+	for p := range phases {
+		if n := r.Uint64(); n != counts[p] {
+			return badSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])
+		}
+	}
+	m := re.m
+	last := shard.OrderID(0)
+	for _, at := range re.linksInOrder() {
+		l := re.linkAt(at)
+		o := m.objects.At(l.object)
+		switch {
+		case l.order == last || l.order > m.lastOrder:
+			return badSnapshot("order id %d is there twice or above the last one, %d", l.order, m.lastOrder)
+		case m.links.find(o, l.object, l.session) != 0:
+			return badSnapshot("a session is twice at object %q", m.objects.name(o))
+		case m.nodeOf(m.sessions.At(l.session)) != m.objects.node(o):
+			return badSnapshot("object %q has a session of another node", m.objects.name(o))
+		case l.owner && o.firstWaiter != 0:
+			return badSnapshot("object %q has an owner behind a waiter", m.objects.name(o))
+		}
+		last = l.order
+		h := m.insertLink(l.session, l.object, l.order)
+		to := m.links.At(h)
+		to.count, to.timeout, to.number = l.count, l.timeout, l.number
+		to.data, to.owner, to.since, to.body = l.data, l.owner, l.since, l.body
+		m.charge(m.objects.node(o), m.linkSize(to)-shard.LinkBytes)
+		if !l.owner {
+			m.countWaiter(l.session, 1)
+			if o.firstWaiter == 0 {
+				o.firstWaiter = h
+			}
+		}
+	}
+	if err := m.restorePending(re.pending); err != nil {
+		return err
+	}
+	for h := arena.Handle(1); h < m.objects.End(); h++ { // an empty machine has given out places in order
+		if err := m.kinds[m.objects.At(h).kind].linked(m, h); err != nil {
+			return err
+		}
+	}
+	return re.checkUsage()
+}
+
+// linkPiece is how many links stand together until all are read: one slice that grows would take twice the memory.
+const linkPiece = 4096
+
+func (re *restorer) linkAt(at uint32) *link { return &re.links[at/linkPiece][at%linkPiece] }
+
+// linksInOrder returns where the links stand, in order of order id.
+func (re *restorer) linksInOrder() []uint32 {
+	n := 0
+	for _, piece := range re.links {
+		n += len(piece)
+	}
+	places := make([]uint32, n)
+	for i := range places {
+		places[i] = uint32(i)
+	}
+	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(re.linkAt(a).order, re.linkAt(b).order) })
+	return places
+}
+
+// checkUsage compares the sizes that were counted while the records were put back with the saved sum of the old
+// machine.
+func (re *restorer) checkUsage() error {
+	sum := uint64(0)
+	for _, n := range re.m.nodes {
+		sum += n.bytes
+	}
+	assert.That(sum == re.m.bytes, "what the nodes take is what the shard counts")
+	if re.m.bytes != re.bytes {
+		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.bytes, re.bytes)
+	}
+	return nil
+}
+
+// restoredNode is nodeFor during a restore, without effects.
+func (m *Machine) restoredNode(id shard.NodeID) *node {
+	n := m.nodes[id]
+	if n == nil {
+		n = m.addNode(id)
+	}
+	return n
+}
+
+// blockReader reads blocks and checks their sums.
+type blockReader struct {
+	r   io.Reader
+	buf []byte
+}
+
+func (b *blockReader) next() (kind byte, payload []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(b.r, head[:]); err != nil {
+		return 0, nil, cutShort(err, "where a block should begin")
+	}
+	size := binary.LittleEndian.Uint32(head[1:])
+	if size > maxBlock {
+		return 0, nil, badSnapshot("a block claims %d bytes", size)
+	}
+	b.buf = append(b.buf[:0], head[:]...)
+	if b.buf, err = readMore(b.r, b.buf, int(size)+4); err != nil {
+		return 0, nil, cutShort(err, "in a block")
+	}
+	body := b.buf[:len(b.buf)-4]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b.buf[len(body):]) {
+		return 0, nil, badSnapshot("the checksum of a block of kind %d is wrong", head[0])
+	}
+	return head[0], body[len(head):], nil
+}
+
+// readMore appends n bytes, and allocates little more than the reader really has.
+func readMore(r io.Reader, buf []byte, n int) ([]byte, error) {
+	for n > 0 {
+		step := min(n, saveBytes)
+		from := len(buf)
+		buf = slices.Grow(buf, step)[:from+step]
+		if _, err := io.ReadFull(r, buf[from:]); err != nil {
+			return buf[:from], err
+		}
+		n -= step
+	}
+	return buf, nil
+}
+
+func cutShort(err error, where string) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return badSnapshot("it ends %s", where)
+	}
+	return fmt.Errorf("shard: reading a snapshot: %w", err)
+}

@@ -1,0 +1,93 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// RolloutCounts count events in the rollouts of a machine since the machine was made or restored. The counts are no
+// part of the machine's state.
+type RolloutCounts struct {
+	Versions uint64                             // added versions
+	Targets  [rolloutkind.CauseRetry + 1]uint64 // assigned targets, by cause
+	Halts    [rolloutkind.HaltedAborted + 1]uint64
+}
+
+// RolloutCounts returns the counts of events.
+func (m *Machine) RolloutCounts() RolloutCounts {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.rollouts().counts
+}
+
+// countVersion counts the version of a command that added a version.
+func (c *RolloutCounts) countVersion(k shard.CommandKind, a *rollout.Answer) {
+	if a.Status == protocol.StatusSuccess && a.Seq != 0 && (k == shard.CmdRolloutPublish ||
+		k == shard.CmdRolloutOffer) {
+		c.Versions++
+	}
+}
+
+// countEvents counts the events of a command.
+func (c *RolloutCounts) countEvents(events []rollout.Event) {
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case rollout.EventAssigned:
+			c.Targets[e.Cause]++
+		case rollout.EventHalted:
+			c.Halts[e.Halt]++
+		}
+	}
+}
+
+// RolloutView is a rollout for an observer of all rollouts.
+type RolloutView struct {
+	Node  shard.NodeID
+	Name  string
+	Now   uint64 // the time of the shard, by its leader's estimate if known
+	Phase rolloutkind.Phase
+	// Instances counts all instances, with the Leaders.
+	Instances, Leaders, Sources int
+	// Still are the reasons for a standstill that may need an operator.
+	Still []rollout.Reason
+}
+
+// rolloutsInOneGo is how many places of rollouts a walk looks at while the machine stands still.
+const rolloutsInOneGo = 100
+
+// WalkRollouts calls fn for rollouts, some at a time, and returns the place of the next call and whether the walk is
+// over. Rollouts that are made during the walk may be missed. estimate is the leader's estimate of the time, 0 if
+// unknown. fn must not call the machine.
+func (m *Machine) WalkRollouts(at shard.Cursor, estimate uint64, fn func(*RolloutView)) (next shard.Cursor, over bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	ro := m.rollouts()
+	h := max(arena.Handle(at), 1)
+	for end := min(h+rolloutsInOneGo, ro.End()); h < end; h++ {
+		if st := ro.At(h); st.object != 0 && !m.objects.At(st.object).deleting {
+			v := m.viewRollout(st, max(estimate, m.clock.Now))
+			fn(&v)
+		}
+	}
+	return shard.Cursor(h), h >= ro.End()
+}
+
+func (m *Machine) viewRollout(st *stagedRollout, now uint64) RolloutView {
+	o := m.objects.At(st.object)
+	v := RolloutView{
+		Node: m.objects.node(o).id, Name: m.objects.name(o), Now: now, Phase: st.Phase(now), Instances: st.Instances(),
+		Sources: len(st.Sources()),
+	}
+	for _, l := range st.Locations() {
+		v.Leaders += l.Counts.Leaders
+	}
+	if v.Phase != rolloutkind.Idle {
+		v.Still = slices.DeleteFunc(st.Why(now, now, nil), func(re rollout.Reason) bool { return !re.Stands() })
+	}
+	return v
+}

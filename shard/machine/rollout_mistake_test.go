@@ -1,0 +1,134 @@
+package machine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+)
+
+// eachRollout shows a mistake all rollouts of the machine.
+func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *stagedRollout)) {
+	ro := r.m.rollouts()
+	for h := arena.Handle(1); h < r.m.objects.End(); h++ {
+		if o := r.m.objects.At(h); o.node != 0 && !o.deleting {
+			fn(ro, h, ro.At(o.body))
+		}
+	}
+}
+
+// eachPart shows a mistake the parts of a rollout.
+func (r *rolloutRun) eachPart(object arena.Handle, fn func(link arena.Handle, p *rolloutPart)) {
+	links := &r.m.links
+	for h, next := links.byObject.First(r.m.objects.At(object).links), arena.Handle(0); h != 0; h = next {
+		next = links.byObject.Next(h)
+		fn(h, r.m.rollouts().parts.At(links.At(h).body))
+	}
+}
+
+// rolloutMistakes are what the room of rollouts may do wrong, as the machine would look after it, with a run that
+// notices each, and what that says. A mistake is made after each step, or after each restart.
+var rolloutMistakes = []struct {
+	name   string
+	seed   uint64
+	says   string
+	moment string
+	make   func(r *rolloutRun)
+}{
+	{"the-rows-of-a-rollout-are-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) {
+			st.whole.newest, st.whole.newestAt = 0,
+				0
+		})
+	}},
+	{"instances-are-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) {
+			for k := range st.tracks {
+				st.tracks[k].instances.newest, st.tracks[k].instances.newestAt = 0, 0
+			}
+		})
+	}},
+	{"the-head-is-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.whole.head = 0 })
+	}},
+	{"a-new-target-is-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) {
+			for k := range st.tracks {
+				st.tracks[k].target.head = 0
+			}
+		})
+	}},
+	{"a-question-to-the-source-is-not-reported", 6, "followed to", "step", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.ticket.head = 0 })
+	}},
+	{"an-instance-is-in-no-location", 1, "another way", "step", func(r *rolloutRun) {
+		r.eachRollout(func(ro *rollouts, object arena.Handle, st *stagedRollout) {
+			r.eachPart(object, func(h arena.Handle, p *rolloutPart) {
+				of := st.locationOf(p.instance.LocationID())
+				if of != nil && of.parts != 0 && r.IntN(50) == 0 {
+					ro.byLocation.Remove(&of.parts, r.m.links.At(h).body)
+				}
+			})
+		})
+	}},
+	{"a-text-is-not-counted", 1, "bytes count", "step", func(r *rolloutRun) {
+		if r.one.Commands[0].Kind == shard.CmdRolloutReport && r.result().Status == protocol.StatusSuccess {
+			r.m.charge(r.m.nodes[1], -1)
+		}
+	}},
+	{"the-link-of-a-source-is-lost", 1, "source", "restart", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) {
+			r.eachPart(object, func(h arena.Handle, p *rolloutPart) {
+				if p.source && !p.joined() {
+					r.m.removeLink(h)
+				}
+			})
+		})
+	}},
+	{"a-source-is-none-after-a-restore", 1, "source", "restart", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) {
+			r.eachPart(object, func(_ arena.Handle, p *rolloutPart) { p.source = false })
+		})
+	}},
+	{"a-restore-sets-no-alarm", 1, "wait, the first for", "restart", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) { r.m.setAlarm(object, 0) })
+	}},
+	{"an-alarm-is-set-too-late", 1, "wait, the first for", "step", func(r *rolloutRun) {
+		r.eachRollout(func(_ *rollouts, object arena.Handle, st *stagedRollout) {
+			if due, waits := st.NextDue(); waits {
+				r.m.setAlarm(object, due+1)
+			}
+		})
+	}},
+}
+
+func TestMistakesOfRolloutsAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
+	rolloutBed(t, 0)
+	play := func(seed uint64, moment string, mistake func(r *rolloutRun)) error {
+		r := newRolloutRun(seed, make(map[string]int))
+		r.tamper = func(at string) {
+			if at == moment {
+				mistake(r)
+			}
+		}
+		return r.play(shard.CmdRolloutPut, rolloutSteps)
+	}
+	for _, c := range rolloutMistakes {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range *rolloutSeek {
+				t.Logf("seed %d: %v", seed, play(seed, c.moment, c.make))
+			}
+			if err := play(c.seed, "never", c.make); err != nil {
+				t.Fatal("without the mistake:", err)
+			}
+			if err := play(c.seed, c.moment, c.make); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("noticed as %v", err)
+			}
+		})
+	}
+}

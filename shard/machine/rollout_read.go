@@ -1,0 +1,193 @@
+package machine
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// The parts of a rollout, beside its acts, that are described and not watched. Parts of a location or of a version
+// begin with these words, before the location's name or the version's seq.
+const (
+	historyPart = "history/"
+	versionPart = "version/"
+)
+
+// maxRolloutPage is the most rollouts on a page of a list, because the list looks at all causes of the phase for
+// each.
+const maxRolloutPage = 100
+
+// RolloutDescription is one page of the description of a part of a rollout.
+type RolloutDescription struct {
+	shard.PartPage
+	Phase   rolloutkind.Phase
+	Reasons []rollout.Reason
+}
+
+// DescribeRollout fills d with a part of a rollout.
+func (m *Machine) DescribeRollout(n shard.NodeID, name string, o shard.PartOptions, d *RolloutDescription) shard.Found {
+	*d = RolloutDescription{}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(shard.KindRollout, n, []byte(name))
+	if object == 0 {
+		return shard.FoundNothing
+	}
+	ro := m.rollouts()
+	st := ro.At(m.objects.At(object).body)
+	// What is due by the estimate, and has not been carried out, is still waited for.
+	d.Now = max(o.Now, m.clock.Now)
+	d.Phase, d.Revision = st.Phase(m.clock.Now), m.objects.At(object).revision
+	if o.Why {
+		d.Reasons = st.Why(m.clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
+			return ro.instances(st.locationOf(l.ID))
+		})
+		for k := range d.Reasons {
+			for j := range d.Reasons[k].Named {
+				la := &d.Reasons[k].Named[j]
+				link := m.links.At(m.linkAfter(m.objects.At(object).links, shard.OrderID(la.ID)-1))
+				la.Session = uint64(m.sessions.At(link.session).id)
+			}
+		}
+	}
+	if v, ok := ro.view(m, object, o.Part); ok {
+		m.describePart(&d.PartPage, object, v, &o)
+		return shard.FoundPart
+	}
+	if !st.describeRest(&o, d) {
+		return shard.FoundObject
+	}
+	return shard.FoundPart
+}
+
+// describeRest describes a part that is no view. It returns false for an unknown part.
+func (st *stagedRollout) describeRest(o *shard.PartOptions, d *RolloutDescription) bool {
+	if o.Part == actsPart {
+		acts := st.Audit()
+		fillPart(&d.PartPage, o, len(acts), func(k int) (uint64, field.Value) {
+			r := acts[k].View()
+			return r.Number, &r
+		})
+		return true
+	}
+	if location, is := strings.CutPrefix(o.Part, historyPart); is {
+		l := st.Find(location)
+		if l == nil {
+			return false
+		}
+		fillPart(&d.PartPage, o, len(l.History), func(k int) (uint64, field.Value) {
+			r := l.History[k].View()
+			return r.Generation, &r
+		})
+		return true
+	}
+	seq, is := strings.CutPrefix(o.Part, versionPart)
+	number, err := strconv.ParseUint(seq, 10, 64)
+	v := st.Version(number)
+	if !is || err != nil || v == nil {
+		return false
+	}
+	r := st.VersionView(v)
+	r.Payload = v.Payload
+	d.Head = protocol.AppendRecord(nil, &r)
+	return true
+}
+
+// instances are the instances of a location, in the order of joining.
+func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
+	return func(yield func(*rollout.Instance) bool) {
+		for h := ro.byLocation.First(of.parts); h != 0; h = ro.byLocation.Next(h) {
+			if !yield(&ro.parts.At(h).instance) {
+				return
+			}
+		}
+	}
+}
+
+// ListRollouts appends the rollouts of the node whose names begin with prefix and come behind after, in order of
+// name. ListRollouts appends at most limit rollouts, never more than a hundred, and looks at no more than MaxPage
+// objects. last is the last name looked at: the after of the next call, if there is more.
+func (m *Machine) ListRollouts(n shard.NodeID, prefix, after string, limit int, dst []rolloutkind.Summary) (
+	_ []rolloutkind.Summary, last string, more bool) {
+	ro := m.rollouts()
+	last, more = m.walkNames(n, prefix, after, min(pageLimit(limit), maxRolloutPage), func(o *object) bool {
+		if o.kind != shard.KindRollout {
+			return false
+		}
+		s := ro.At(o.body).Summary(m.clock.Now)
+		s.Name, s.Revision = m.objects.name(o), uint64(o.revision)
+		dst = append(dst, s)
+		return true
+	})
+	return dst, last, more
+}
+
+// RehearseRollout copies a rollout for a dry run that begins now, and returns nil if there is no rollout of the name.
+// The run itself works on the copy and does not hold the machine up. estimate is the leader's estimate of the shard's
+// time, 0 if unknown.
+func (m *Machine) RehearseRollout(n shard.NodeID, name string, estimate uint64) (r *rollout.Rehearsal, now uint64) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(shard.KindRollout, n, []byte(name))
+	if now = max(estimate, m.clock.Now); object == 0 {
+		return nil, now
+	}
+	return m.rollouts().At(m.objects.At(object).body).Rehearse(now), now
+}
+
+// RolloutVersion returns the label and the payload of a version of a rollout; callers must not change the payload. It
+// returns false for a version that the rollout does not keep.
+func (m *Machine) RolloutVersion(n shard.NodeID, name []byte, seq uint64) (label string, payload []byte, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(shard.KindRollout, n, name)
+	if object == 0 {
+		return "", nil, false
+	}
+	v := m.rollouts().At(m.objects.At(object).body).Version(seq)
+	if v == nil {
+		return "", nil, false
+	}
+	return v.Label, v.Payload, true
+}
+
+// Unchanged reports whether a CmdRolloutReport or a CmdRolloutAsk may be answered now, without the log, because the
+// command would change nothing. If so, the caller answers the command, an ask with the target. now is the leader's
+// estimate of the shard's time. Only the leader's host calls Unchanged: DESIGN.md, section 11, says why a deposed
+// leader does no harm.
+func (m *Machine) Unchanged(c *shard.Command, now uint64) (t rollout.Target, ok bool) {
+	report, err := rollout.ParseReport(c.Body)
+	if err != nil || c.Number != c.Acked+1 {
+		return t, false
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object, session := m.objects.alive(shard.KindRollout, c.Node, c.Name), m.sessions.alive(c.Session)
+	if object == 0 || session == 0 {
+		return t, false
+	}
+	o, s := m.objects.At(object), m.sessions.At(session)
+	link := m.links.find(o, object, session)
+	if link == 0 || m.nodeOf(s) != m.objects.node(o) || m.nodeOf(s).dropping || c.Number <= s.applied {
+		return t, false
+	}
+	ro := m.rollouts()
+	p := ro.parts.At(m.links.At(link).body)
+	st := ro.At(o.body)
+	now = max(now, m.clock.Now)
+	ask := c.Kind == shard.CmdRolloutAsk
+	if max(s.applied, p.answered.Load()) < c.Acked || !st.ChangesNothing(now, &p.instance, &report, ask) {
+		return t, false
+	}
+	p.answered.Store(c.Number)
+	if ask {
+		t = st.TargetOf(st.LocationOf(&p.instance), now)
+	}
+	return t, true
+}

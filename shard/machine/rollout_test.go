@@ -1,0 +1,131 @@
+package machine
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// rolloutBed is a bed of a shard with the rollout "dns": sas, and man 5 s behind it.
+func rolloutBed(t testing.TB, sessions int) *bed {
+	t.Helper()
+	b := newestBed(sessions)
+	b.do(shard.Command{Kind: shard.CmdLead, Term: 1})
+	b.put("dns", rolloutkind.Put{Spec: twoLocations()})
+	return b
+}
+
+func twoLocations() rolloutkind.Spec {
+	locations := []rolloutkind.Location{{Name: "sas"}, {Name: "man", Delay: 5 * time.Second}}
+	return rolloutkind.Spec{Locations: locations}.WithDefaults()
+}
+
+// The commands below are of the session i; what may come without one does.
+
+func (b *bed) put(name string, p rolloutkind.Put) *shard.Effect {
+	b.do(shard.Command{Kind: shard.CmdRolloutPut, Node: 1, Name: []byte(name), Body: rollout.Append(nil, &p)})
+	return b.result()
+}
+
+func (b *bed) publish(p rolloutkind.Publication) *shard.Effect {
+	b.do(shard.Command{
+		Kind: shard.CmdRolloutPublish, Node: 1, Name: []byte("dns"), Body: rollout.Append(nil, &p), Data: p.Payload,
+	})
+	return b.result()
+}
+
+func (b *bed) part(i int, k shard.CommandKind, body []byte) *shard.Effect {
+	b.as(i, shard.Command{Kind: k, Name: []byte("dns"), Body: body})
+	return b.result()
+}
+
+func (b *bed) joinRollout(i int, instance, location string) *shard.Effect {
+	j := rolloutkind.Instance{Name: instance, Location: location}
+	return b.part(i, shard.CmdRolloutJoin, rollout.Append(nil, &j))
+}
+
+func (b *bed) lead(i int) *shard.Effect {
+	b.as(i, shard.Command{Kind: shard.CmdRolloutRole, Name: []byte("dns"), Count: 1})
+	return b.result()
+}
+
+func (b *bed) report(i int, r rollout.Report) *shard.Effect {
+	return b.part(i, shard.CmdRolloutReport, rollout.AppendReport(nil, r))
+}
+
+func (b *bed) ask(t testing.TB, i int, r rollout.Report) rollout.Target {
+	t.Helper()
+	e := b.part(i, shard.CmdRolloutAsk, rollout.AppendReport(nil, r))
+	if e.Status != protocol.StatusSuccess {
+		t.Fatalf("asking is refused: %v %s", e.Status, e.Body)
+	}
+	target, err := rollout.ParseTarget([]byte(e.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+// untilTime lets it be a time of the shard, and carries out what is due.
+func (b *bed) untilTime(at uint64) {
+	b.one.Stamp.Elapsed = at
+	b.do(shard.Command{Kind: shard.CmdDue, Term: 1})
+}
+
+func rolloutRef(view string) shard.Ref {
+	return shard.Ref{Kind: shard.KindRollout, Node: 1, Name: "dns", View: view}
+}
+
+// target reads what the instances of a location are shown.
+func (b *bed) target(t testing.TB, location string) (r protocol.RolloutTarget) {
+	t.Helper()
+	var d shard.Description
+	if !b.m.Describe(rolloutRef("location/"+location), shard.DescribeOptions{}, &d) {
+		t.Fatalf("there is no location %s", location)
+	}
+	if err := protocol.ReadRecord([]byte(d.Data), &r, 0); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestAVersionReachesLocationsInOrder is the document's own example: sas at once, man 5 s after it, also where the
+// replica is another one meanwhile.
+func TestAVersionReachesLocationsInOrder(t *testing.T) {
+	b := rolloutBed(t, 2)
+	for i, location := range []string{"sas", "man"} {
+		if e := b.joinRollout(i, "a."+location, location); e.Status != protocol.StatusSuccess || e.Order == 0 {
+			t.Fatalf("%+v", e)
+		}
+		b.lead(i)
+	}
+	if e := b.publish(rolloutkind.Publication{Payload: []byte("zone")}); e.Order != 1 {
+		t.Fatalf("%+v", e)
+	}
+	if at := b.target(t, "sas"); at.Seq != 1 || string(at.Payload) != "zone" {
+		t.Fatalf("%+v", at)
+	}
+	b.one.Stamp.Elapsed = 1000
+	b.report(0, rollout.Report{Current: 1, Generation: 1})
+	b.m = restored(t, save(t, prepare(t, b.m)))
+	if at, waits := b.m.NextAlarm(); !waits || at != 6001 {
+		t.Fatalf("it waits until %d %v", at, waits)
+	}
+	b.untilTime(6000)
+	if at := b.target(t, "man"); at.Seq != 0 {
+		t.Fatalf("man has %+v before its delay is over", at)
+	}
+	b.untilTime(6001)
+	changed := slices.ContainsFunc(b.out.List, func(e shard.Effect) bool { return e.Kind == shard.EffectChanged })
+	if at := b.target(t, "man"); at.Seq != 1 || at.Generation != 2 || !changed {
+		t.Fatalf("man has %+v, reported: %v", at, changed)
+	}
+	if at := b.ask(t, 1, rollout.Report{}); at.Seq != 1 || at.Generation != 2 {
+		t.Fatalf("man is answered %+v", at)
+	}
+}

@@ -1,0 +1,159 @@
+package machine
+
+import (
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// The number of a view of a rollout has the subject of the view in its lowest bits. Above them stands the place of
+// the location, for views of a location.
+const (
+	showsWhole uint32 = iota
+	showsTicket
+	showsTarget
+	showsInstances
+
+	showsBits = 2
+)
+
+// The names of views. A view of a location has the location's name behind its own.
+const (
+	ticketView    = "source"
+	targetView    = "location/"
+	instancesView = "instances/"
+)
+
+func (ro *rollouts) view(m *Machine, object arena.Handle, name string) (view, bool) {
+	st := ro.At(m.objects.At(object).body)
+	switch name {
+	case "":
+		return view{track: &st.whole.track, number: showsWhole}, true
+	case ticketView:
+		return view{track: &st.ticket.track, number: showsTicket}, true
+	}
+	location, ofTarget := strings.CutPrefix(name, targetView)
+	if !ofTarget {
+		var ofInstances bool
+		if location, ofInstances = strings.CutPrefix(name, instancesView); !ofInstances {
+			return view{}, false
+		}
+	}
+	l := st.Find(location)
+	if l == nil {
+		return view{}, false
+	}
+	place := uint32(l.Place()) << showsBits
+	if ofTarget {
+		return view{track: &st.tracks[l.Place()].target.track, number: place | showsTarget}, true
+	}
+	return view{track: &st.tracks[l.Place()].instances.track, number: place | showsInstances}, true
+}
+
+// shown returns the subject of a view, and the location of a view of a location.
+func (st *stagedRollout) shown(v view) (what uint32, l *rollout.Location, tracks *locationTracks) {
+	what = v.number & (1<<showsBits - 1)
+	if what == showsTarget || what == showsInstances {
+		place := v.number >> showsBits
+		l, tracks = st.Locations()[place], &st.tracks[place]
+	}
+	return what, l, tracks
+}
+
+func (ro *rollouts) describe(m *Machine, object arena.Handle, v view, o described, d *shard.Description) {
+	describeRows(ro, m, object, v, o, d)
+}
+
+func (ro *rollouts) changes(m *Machine, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool {
+	st := ro.At(m.objects.At(object).body)
+	head := st.whole.head
+	switch what, _, tracks := st.shown(v); what {
+	case showsTicket:
+		head = st.ticket.head
+	case showsTarget:
+		head = tracks.target.head
+	case showsInstances:
+		head = tracks.instances.head
+	}
+	return changeRows(ro, m, object, v, head, since, d)
+}
+
+func (ro *rollouts) appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte {
+	st := ro.At(m.objects.At(object).body)
+	switch what, l, _ := st.shown(v); what {
+	case showsTicket:
+		r := st.TicketView()
+		return protocol.AppendRecord(dst, &r)
+	case showsTarget:
+		r := st.TargetView(l)
+		return protocol.AppendRecord(dst, &r)
+	case showsInstances:
+		return protocol.AppendRecord(dst, &l.Counts)
+	default:
+		r := st.Head()
+		return protocol.AppendRecord(dst, &r)
+	}
+}
+
+func (ro *rollouts) appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) ([]byte, bool) {
+	st := ro.At(m.objects.At(object).body)
+	what, l, _ := st.shown(v)
+	id, of := row>>rollout.RowBits, row&(1<<rollout.RowBits-1)
+	switch {
+	case what == showsInstances && of == rollout.RowOfInstance:
+		return ro.appendInstance(dst, m, object, l, id)
+	case what == showsWhole && of == rollout.RowOfLocation:
+		for _, l := range st.Locations() {
+			if l.ID == id {
+				r := l.View()
+				return protocol.AppendRecord(dst, &r), true
+			}
+		}
+	case what == showsWhole && of == rollout.RowOfVersion:
+		if v := st.Version(id); v != nil {
+			r := st.VersionView(v)
+			return protocol.AppendRecord(dst, &r), true
+		}
+	}
+	return dst, false
+}
+
+// appendInstance appends the row of the instance with the order id of a link, if the instance is in the location.
+func (ro *rollouts) appendInstance(dst []byte, m *Machine, object arena.Handle, l *rollout.Location, id uint64) ([]byte,
+	bool) {
+	h := m.linkAfter(m.objects.At(object).links, shard.OrderID(id)-1)
+	if h == 0 || uint64(m.links.At(h).order) != id {
+		return dst, false
+	}
+	i := &ro.parts.At(m.links.At(h).body).instance
+	if i.LocationID() != l.ID {
+		return dst, false
+	}
+	r := i.View(uint64(m.sessions.At(m.links.At(h).session).id))
+	return protocol.AppendRecord(dst, &r), true
+}
+
+// nextRow goes through the instances of a location in the order of their links, or through the locations and versions
+// of all in the order of their rows' numbers.
+func (ro *rollouts) nextRow(m *Machine, object arena.Handle, v view, after uint64) (row uint64, ok bool) {
+	st := ro.At(m.objects.At(object).body)
+	switch what, _, tracks := st.shown(v); what {
+	case showsInstances:
+		if h := ro.instanceAfter(tracks.parts, after); h != 0 {
+			return rollout.InstanceRow(ro.parts.At(h).instance.ID), true
+		}
+	case showsWhole:
+		return st.NextRow(after)
+	}
+	return 0, false
+}
+
+// instanceAfter returns the first part of a location behind the number of a row.
+func (ro *rollouts) instanceAfter(root arena.Handle, after uint64) arena.Handle {
+	return ro.byLocation.Search(root, func(h arena.Handle) bool {
+		return rollout.InstanceRow(ro.parts.At(h).instance.ID) > after
+	})
+}

@@ -1,0 +1,151 @@
+package machine
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// rolloutWork is one command on one rollout, from the beginning to the report of all changes. At most one is under
+// way.
+type rolloutWork struct {
+	*rollouts
+	m       *Machine
+	object  arena.Handle
+	session arena.Handle // zero for a command without a session
+	staged  *stagedRollout
+	at      rollout.At
+
+	// The part of the session, for commands about the part: its link, and its size before the command.
+	link    arena.Handle
+	part    *rolloutPart
+	charged int
+	fresh   int // bytes of a new link, besides texts
+
+	body string // of the answer
+	out  rollout.Effects
+}
+
+// run applies a command on an existing rollout.
+func (ro *rollouts) run(m *Machine, c *shard.Command, t *target,
+	does func(*rolloutWork, *shard.Command) rollout.Answer) {
+	if t.object == 0 {
+		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
+		return
+	}
+	w := ro.begin(m, t.object, t.session)
+	a := does(w, c)
+	ro.counts.countVersion(c.Kind, &a)
+	w.answer(a)
+	w.finish(0)
+}
+
+// begin prepares a command on a rollout, and preserves the rollout's record first. Every begin must be ended by
+// finish.
+func (ro *rollouts) begin(m *Machine, object, session arena.Handle) *rolloutWork {
+	m.touchObject(object)
+	w := &ro.work
+	w.out.Reset()
+	*w = rolloutWork{
+		rollouts: ro, m: m, object: object, session: session, staged: ro.At(m.objects.At(object).body), out: w.out,
+	}
+	w.at = ro.now(m)
+	w.at.Room = w
+	return w
+}
+
+// now is the time and the revision of the command under way.
+func (ro *rollouts) now(m *Machine) rollout.At {
+	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out}
+}
+
+// MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.
+func (w *rolloutWork) MayGrow(bytes int) bool {
+	return w.m.mayGrow(w.m.objects.node(w.m.objects.At(w.object)), 0, bytes+w.fresh)
+}
+
+// answer answers the command, unless MayGrow has refused and answered already.
+func (w *rolloutWork) answer(a rollout.Answer) {
+	switch {
+	case a.Status == protocol.StatusQuotaExceeded:
+	case a.Status != protocol.StatusSuccess:
+		w.m.refuse(a.Status, a.Text)
+	default:
+		e := w.m.answer(protocol.StatusSuccess)
+		e.Order, e.Body = shard.OrderID(a.Number), w.body
+	}
+}
+
+// finish reports what the command has changed: to the quotas, to the alarm, and to the readers of views.
+func (w *rolloutWork) finish(flags shard.EffectFlags) {
+	m, st := w.m, w.staged
+	o := m.objects.At(w.object)
+	m.charge(m.objects.node(o), st.Size()-st.charged)
+	st.charged = st.Size()
+	if w.part != nil {
+		m.charge(m.objects.node(o), w.part.instance.Size()-w.charged)
+	}
+	if due, _ := st.NextDue(); due != st.alarm {
+		m.setAlarm(w.object, due)
+		st.alarm = due
+	}
+	if w.reportViews() || flags != 0 {
+		m.changed(w.object, flags|shard.FlagData|shard.FlagOwners)
+	}
+	w.counts.countEvents(w.out.Events)
+	w.part, w.at.Out = nil, nil
+}
+
+// reportViews notes all changed heads and rows of views, and reports whether there are any.
+func (w *rolloutWork) reportViews() (any bool) {
+	m, st := w.m, w.staged
+	st.followLocations(m)
+	if st.HeadRevision() == w.at.Revision {
+		m.headChanged(&st.whole)
+		any = true
+	}
+	if st.TicketRevision() == w.at.Revision {
+		m.headChanged(&st.ticket)
+		any = true
+	}
+	for _, l := range st.Locations() {
+		if l.Revision == w.at.Revision {
+			m.headChanged(&st.locationOf(l.ID).instances)
+		}
+		if l.TargetRevision == w.at.Revision {
+			m.headChanged(&st.locationOf(l.ID).target)
+		}
+	}
+	for _, row := range w.out.Rows {
+		if row.Location == 0 {
+			m.rowChanged(&st.whole, row.ID)
+			any = true
+		} else if of := st.locationOf(row.Location); of != nil {
+			m.rowChanged(&of.instances, row.ID)
+			any = true
+		}
+	}
+	return any
+}
+
+// followLocations makes the tracks again after a change of the list of locations.
+func (st *stagedRollout) followLocations(m *Machine) {
+	locations := st.Locations()
+	same := len(st.tracks) == len(locations)
+	for k := 0; same && k < len(locations); k++ {
+		same = st.tracks[k].id == locations[k].ID
+	}
+	if same {
+		return
+	}
+	tracks := make([]locationTracks, len(locations))
+	for k, l := range locations {
+		if old := st.locationOf(l.ID); old != nil {
+			tracks[k] = *old
+			continue
+		}
+		tracks[k] = locationTracks{id: l.ID, target: m.newView(), instances: m.newView()}
+	}
+	st.tracks = tracks
+}

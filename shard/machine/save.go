@@ -1,0 +1,219 @@
+package machine
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// The file of a snapshot:
+//
+//	magic 16 bytes, format uint32, then blocks:
+//	kind 1 byte, length uint32, the bytes of the block, CRC-32C of kind, length and bytes uint32
+//
+// All integers are little-endian or varints. The first block is the header. Then come blocks of records, each record
+// behind its length as uint32. The last block is the end, with the number of records of each phase.
+const (
+	snapshotMagic = "signalbox shard\n"
+	// snapshotFormat is the version of this form. The header begins with the level of the shard. A field of a later
+	// level stands only in the records of shards of the level, and needs no new format.
+	snapshotFormat = 1
+
+	blockHeader = 1
+	blockFirst  = 2 // plus the phase
+	blockEnd    = 15
+
+	// saveStep is how many places are looked at under one hold of the read lock, saveBytes how many
+	// bytes may come together before the lock is let go.
+	saveStep  = 256
+	saveBytes = 256 << 10
+	// maxBlock is the longest block: saveBytes and one more record of any length.
+	maxBlock = 16 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Save writes the snapshot, and may run beside Apply.
+func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
+	out := blockWriter{w: w}
+	out.write([]byte(snapshotMagic))
+	out.write(binary.LittleEndian.AppendUint32(nil, snapshotFormat))
+	out.block(blockHeader, sn.header.append(nil))
+	var counts [phases]uint64
+	var buf []byte
+	for p := range phases {
+		for done := false; !done && out.err == nil; {
+			select {
+			case <-stop:
+				return shard.ErrSnapshotStopped
+			default:
+			}
+			var ok bool
+			if buf, done, ok = sn.step(buf[:0], p); !ok {
+				return shard.ErrSnapshotStopped
+			}
+			counts[p] += countRecords(buf)
+			out.records(blockFirst+byte(p), buf)
+		}
+	}
+	var end []byte
+	for _, n := range counts {
+		end = binary.LittleEndian.AppendUint64(end, n)
+	}
+	out.block(blockEnd, end)
+	return out.err
+}
+
+// step takes the next few records of the phase, and the records that were written aside. ok is false if the content
+// was replaced, so that there is nothing to save.
+func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
+	buf, late, done, ok := sn.take(buf, p)
+	for i := range late {
+		buf = late[i].append(buf)
+	}
+	return buf, done, ok
+}
+
+// take is the part of step under the read lock. The records of frozen things are encoded later, without the lock.
+func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, done, ok bool) {
+	m := sn.m
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if sn.over {
+		return buf, nil, true, false
+	}
+	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
+		if m.isOlder(p, sn.cursor, sn.epoch) {
+			buf = sn.appendRecord(buf, p, sn.cursor)
+		}
+		sn.cursor++
+	}
+	buf, late = append(buf, sn.aside[p]...), sn.frozen[p]
+	sn.aside[p], sn.frozen[p] = nil, nil
+	if sn.cursor < sn.ends[p] {
+		return buf, late, false, true
+	}
+	sn.at, sn.cursor = p+1, 1
+	assert.That(sn.records[p] == sn.things[p], "a snapshot has a record of everything, and one only")
+	assert.That(sn.at < phases || sn.size == sn.header.bytes,
+		"what counts in quotas is what the records of a snapshot come to")
+	return buf, late, true, true
+}
+
+// appendRecord appends the record of a thing in its present form, and counts the record.
+func (sn *snapshot) appendRecord(dst []byte, p phase, h arena.Handle) []byte {
+	sn.count(p, h)
+	return sn.m.appendRecord(dst, p, h, sn.as)
+}
+
+// count counts the record of a thing in its present form.
+func (sn *snapshot) count(p phase, h arena.Handle) {
+	sn.records[p]++
+	sn.size += uint64(sn.m.sizeOf(p, h))
+}
+
+// isOlder reports whether the place has a thing that has not changed since the epoch began.
+func (m *Machine) isOlder(p phase, h arena.Handle, epoch uint32) bool {
+	switch p {
+	case phaseSessions:
+		s := m.sessions.At(h)
+		return s.id != 0 && s.stamp < epoch
+	case phaseObjects:
+		o := m.objects.At(h)
+		return o.node != 0 && o.stamp < epoch
+	default:
+		l := m.links.At(h)
+		return l.order != 0 && l.stamp < epoch
+	}
+}
+
+func (sh *snapshotHeader) append(dst []byte) []byte {
+	dst = append(dst, byte(sh.level))
+	for _, w := range sh.slots {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	dst = binary.AppendUvarint(dst, uint64(sh.lastOrder))
+	dst = binary.AppendUvarint(dst, uint64(sh.lastRevision))
+	dst = binary.AppendUvarint(dst, sh.lastSession)
+	dst = binary.AppendUvarint(dst, sh.clock.Term)
+	dst = binary.AppendUvarint(dst, uint64(len(sh.dropping)))
+	for _, id := range sh.dropping {
+		dst = binary.AppendUvarint(dst, uint64(id))
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(sh.pending)))
+	for _, p := range sh.pending {
+		dst = appendPending(dst, p)
+	}
+	dst = appendLimits(dst, sh.limits)
+	dst = binary.AppendUvarint(dst, uint64(len(sh.limited)))
+	for _, l := range sh.limited {
+		dst = binary.AppendUvarint(dst, uint64(l.Node))
+		dst = appendLimits(dst, l.Limits)
+	}
+	dst = binary.AppendUvarint(dst, sh.bytes)
+	dst = binary.AppendUvarint(dst, sh.clock.Now)
+	dst = binary.AppendUvarint(dst, sh.clock.Base)
+	return appendGroup(dst, &sh.group)
+}
+
+func appendLimits(dst []byte, l shard.Limits) []byte {
+	dst = binary.AppendUvarint(dst, l.Objects)
+	return binary.AppendUvarint(dst, l.Bytes)
+}
+
+func appendPending(dst []byte, p shard.PendingState) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Session))
+	dst = binary.AppendUvarint(dst, uint64(p.Node))
+	dst = form.AppendBytes(dst, p.Name)
+	deleting := byte(0)
+	if p.Deleting {
+		deleting = 1
+	}
+	return append(dst, deleting)
+}
+
+func countRecords(buf []byte) (n uint64) {
+	for len(buf) > 0 {
+		buf = buf[4+binary.LittleEndian.Uint32(buf):]
+		n++
+	}
+	return n
+}
+
+// blockWriter writes blocks until the first error.
+type blockWriter struct {
+	w   io.Writer
+	buf []byte
+	err error
+}
+
+func (b *blockWriter) write(p []byte) {
+	if b.err == nil {
+		_, b.err = b.w.Write(p)
+	}
+}
+
+// records writes records in as many blocks as their size asks for.
+func (b *blockWriter) records(kind byte, buf []byte) {
+	for len(buf) > 0 {
+		n := 0
+		for n < len(buf) && n < saveBytes {
+			n += 4 + int(binary.LittleEndian.Uint32(buf[n:]))
+		}
+		b.block(kind, buf[:n])
+		buf = buf[n:]
+	}
+}
+
+func (b *blockWriter) block(kind byte, payload []byte) {
+	b.buf = append(b.buf[:0], kind)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(len(payload)))
+	b.buf = append(b.buf, payload...)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, crc32.Checksum(b.buf, castagnoli))
+	b.write(b.buf)
+}

@@ -1,0 +1,57 @@
+package machine
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+var writeSnapshot = flag.Bool("snapshot.write", false,
+	"write the snapshot of a format that has none yet into testdata/snapshots")
+
+// TestSnapshotsOfAFormatAreWhatTheyWere reads a file that was written when the format got its number, and writes it
+// again. A change of the bytes gives snapshotFormat a new number, and its file is made with -snapshot.write.
+func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
+	path := filepath.Join("testdata", "snapshots", fmt.Sprint("format", snapshotFormat))
+	want, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) && *writeSnapshot {
+		m := New(Options{})
+		newBusy(m, 1).steps(100)
+		m = restored(t, save(t, prepare(t, m))) // which leaves no gaps
+		want = save(t, prepare(t, m))
+		err = os.WriteFile(path, want, 0o644)
+	}
+	if err != nil {
+		t.Fatalf("format %d has no file: %v", snapshotFormat, err)
+	}
+	m := New(Options{})
+	if err := m.Restore(bytes.NewReader(want)); err != nil {
+		t.Fatalf("a snapshot of format %d cannot be read any more: give the new form a number of its own: %v",
+			snapshotFormat, err)
+	}
+	if got := save(t, prepare(t, m)); !bytes.Equal(got, want) {
+		t.Errorf("a snapshot of format %d has other bytes now: give the new form a number of its own", snapshotFormat)
+	}
+	if m.sessions.End() < 10 || m.objects.End() < 10 || m.links.End() < 10 {
+		t.Error("there is little in the file")
+	}
+}
+
+func TestASnapshotOfAnotherFormatIsRefusedWithItsNumber(t *testing.T) {
+	file := save(t, prepare(t, New(Options{})))
+	for format, want := range map[int]error{0: ErrBadSnapshot, snapshotFormat + 1: shard.ErrNewerFormat} {
+		other := bytes.Clone(file)
+		other[len(snapshotMagic)] = byte(format)
+		err := New(Options{}).Restore(bytes.NewReader(other))
+		if !errors.Is(err, want) || !strings.Contains(err.Error(), fmt.Sprint("format ", format)) {
+			t.Errorf("%v, want %v and the number", err, want)
+		}
+	}
+}

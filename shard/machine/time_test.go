@@ -1,0 +1,19 @@
+package machine_test
+
+import (
+	"testing"
+
+	"github.com/signalbox/signalbox/test/twin"
+)
+
+// TestMistakesAboutTimeAreNoticed: a mistake in how the time of a shard moves, or in which batches have effects, is
+// noticed. The mistake is the twin's: the comparison is the same whichever of the two errs.
+func TestMistakesAboutTimeAreNoticed(t *testing.T) {
+	noticeMistakes(t, []plantedMistake{
+		{"the base is forgotten at a change of leader", twin.ForgetsBase, 13, "term"},
+		{"what elapsed in a term of before counts", twin.CountsLateStamps, 13, "time"},
+		{"time goes back", twin.TimeGoesBack, 13, "time"},
+		{"a term that begins twice counts twice", twin.RebasesTwice, 13, "since"},
+		{"a batch of a leader that is over has effects", twin.ObeysLateLeaders, 13, "UNAVAILABLE"},
+	})
+}

@@ -1,0 +1,356 @@
+package machine
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// sessionCommands are the commands of clients that are not on a named object.
+var sessionCommands = map[shard.CommandKind]bool{
+	shard.CmdSessionCreate: true, shard.CmdSessionUpdate: true, shard.CmdSessionEnd: true,
+	shard.CmdSessionNumbers: true,
+}
+
+// eachUpkeep calls f for every command that a leader proposes by itself.
+func eachUpkeep(f func(k shard.CommandKind, u *upkeep)) {
+	for k := range upkeeps {
+		if upkeeps[k].run != nil {
+			f(shard.CommandKind(k), &upkeeps[k])
+		}
+	}
+}
+
+// shownUpkeep is a row of the table of upkeep in DESIGN.md.
+type shownUpkeep struct{ proposed, term, work, late, lost string }
+
+// tableOfUpkeep returns the rows of the table of upkeep in DESIGN.md by command.
+func tableOfUpkeep(t *testing.T) map[string]shownUpkeep {
+	t.Helper()
+	page, err := os.ReadFile("../DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "| command | proposed | carries the term | work | late, or twice | lost, or refused |\n"
+	_, table, found := strings.Cut(string(page), head)
+	if table, _, _ = strings.Cut(table, "\n\n"); !found {
+		t.Fatal("DESIGN.md has no table of upkeep")
+	}
+	rows := make(map[string]shownUpkeep)
+	for _, line := range strings.Split(table, "\n")[1:] {
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
+		if len(cells) != 6 || slices.Contains(cells, "") {
+			t.Fatalf("DESIGN.md has the row %s", line)
+		}
+		rows[strings.Trim(cells[0], "`")] = shownUpkeep{cells[1], cells[2], cells[3], cells[4], cells[5]}
+	}
+	return rows
+}
+
+// TestEveryCommandIsOfAClientOrUpkeep: nothing is both, and DESIGN.md says of what is upkeep all that a reader must
+// know: when it is proposed, whether it carries the term, its work, and what one that is late or lost does.
+func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
+	shown := tableOfUpkeep(t)
+	for i, row := range shard.Commands {
+		k, name := shard.CommandKind(i), row.Name
+		if name == "" {
+			continue
+		}
+		u := &upkeeps[k]
+		client := sessionCommands[k] || mutations[k].run != nil
+		if client == (u.run != nil) {
+			t.Errorf("%v is of a client %v, and upkeep %v", k, client, !client)
+		}
+		row, is := shown[name]
+		delete(shown, name)
+		term := "no"
+		if u.fenced || k == shard.CmdLead {
+			term = "yes"
+		}
+		if is != (u.run != nil) || is && row.term != term {
+			t.Errorf("%v has in DESIGN.md the row %q", k, row)
+		}
+	}
+	if len(shown) > 0 {
+		t.Errorf("DESIGN.md has rows of no command: %v", shown)
+	}
+}
+
+// proposals reads the sources of the host, and returns which commands they make, and which of these with a term.
+func proposals(t *testing.T) (made, withTerm map[string]bool) {
+	made, withTerm = make(map[string]bool), make(map[string]bool)
+	err := filepath.WalkDir("../../server", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			literal, is := n.(*ast.CompositeLit)
+			if !is || !named(literal.Type, "shard", "Command") {
+				return true
+			}
+			kind, term := "", false
+			for _, e := range literal.Elts {
+				field := e.(*ast.KeyValueExpr)
+				switch field.Key.(*ast.Ident).Name {
+				case "Kind":
+					if constant, is := field.Value.(*ast.SelectorExpr); is { // else it is of a table of mutations
+						kind = constant.Sel.Name
+					}
+				case "Term":
+					term = true
+				}
+			}
+			made[kind] = true
+			withTerm[kind] = withTerm[kind] || term
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made, withTerm
+}
+
+// named reports whether an expression is that name of a package.
+func named(e ast.Expr, pkg, name string) bool {
+	s, is := e.(*ast.SelectorExpr)
+	if !is || s.Sel.Name != name {
+		return false
+	}
+	x, is := s.X.(*ast.Ident)
+	return is && x.Name == pkg
+}
+
+// kindIdentifiers returns the kinds of commands by their names in the code.
+func kindIdentifiers(t *testing.T) map[string]shard.CommandKind {
+	kinds := make(map[string]shard.CommandKind)
+	files, err := filepath.Glob("../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, is := n.(*ast.ValueSpec)
+			if !is || len(spec.Values) != 1 {
+				return true
+			}
+			if of, is := spec.Type.(*ast.Ident); is && of.Name == "CommandKind" {
+				number, err := strconv.Atoi(spec.Values[0].(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kinds[spec.Names[0].Name] = shard.CommandKind(number)
+			}
+			return true
+		})
+	}
+	return kinds
+}
+
+// TestUpkeepIsWhatHostsPropose: every command of the table is proposed somewhere in the host, and carries a term where
+// the table says so, and nowhere else.
+func TestUpkeepIsWhatHostsPropose(t *testing.T) {
+	made, withTerm := proposals(t)
+	kinds := kindIdentifiers(t)
+	if len(kinds) < 15 || len(made) < 12 {
+		t.Fatalf("%d kinds of commands, %d are made: the sources are read wrongly", len(kinds), len(made))
+	}
+	for name, k := range kinds {
+		u := &upkeeps[k]
+		if u.run == nil {
+			continue
+		}
+		if !made[name] {
+			t.Errorf("no host proposes %s", name)
+		}
+		if want := u.fenced || k == shard.CmdLead; withTerm[name] != want {
+			t.Errorf("%s carries a term: %v; want %v", name, withTerm[name], want)
+		}
+	}
+}
+
+// TestUpkeepOfAnotherTermIsStale: what a leader decided has no effect under another one.
+func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 5).steps(60)
+	bed := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
+	const term = 1 << 40
+	bed.do(shard.Command{Kind: shard.CmdLead, Term: term})
+	bed.one.Stamp = clock.Stamp{Term: term} // else all of them are refused
+	before := m.Digest()
+	eachUpkeep(func(k shard.CommandKind, u *upkeep) {
+		for _, other := range []uint64{0, term - 1, term + 1} {
+			if !u.fenced && (k != shard.CmdLead || other > term) {
+				continue
+			}
+			bed.do(shard.Command{Level: m.Level(), Kind: k, Term: other})
+			if got := bed.result().Status; got != protocol.StatusStale {
+				t.Errorf("%v of term %d: %v", k, other, got)
+			}
+		}
+	})
+	if m.Digest() != before {
+		t.Error("a command of another term changed something")
+	}
+}
+
+// TestUpkeepOfALeaderThatIsOverHasNoEffect: in a batch of an earlier leader, or of none, everything but the beginning
+// of a term is refused, whether or not it carries a term.
+func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 6).steps(60)
+	bed := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
+	const term = 1 << 40
+	bed.do(shard.Command{Kind: shard.CmdLead, Term: term})
+	before := m.Digest()
+	for _, of := range []uint64{0, term - 1, term + 1} {
+		bed.one.Stamp = clock.Stamp{Term: of, Elapsed: 1}
+		if of == 0 {
+			bed.one.Stamp = clock.Stamp{}
+		}
+		eachUpkeep(func(k shard.CommandKind, u *upkeep) {
+			if k == shard.CmdLead {
+				return
+			}
+			bed.do(shard.Command{Level: level.First, Kind: k, Term: term, Node: 1, Count: 1})
+			if got := bed.result().Status; got != protocol.StatusUnavailable || len(bed.out.List) != 1 {
+				t.Errorf("%v in a batch of term %d: %v", k, of, got)
+			}
+		})
+	}
+	if m.Digest() != before {
+		t.Error("a batch of a leader that is over changed something")
+	}
+}
+
+// heavyUpkeep are commands of every kind, each on a shard where there is more to do than one may.
+func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
+	const n = 3 * shard.MaxTouched
+	of := func(c shard.Command) func() (*bed, shard.Command) {
+		return func() (*bed, shard.Command) {
+			b := newestBed(2)
+			b.ephemerals(0, n)
+			return b, c
+		}
+	}
+	all := map[shard.CommandKind]func() (*bed, shard.Command){
+		shard.CmdLead:          of(shard.Command{Kind: shard.CmdLead, Term: 7}),
+		shard.CmdLevel:         of(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)}),
+		shard.CmdDigestTake:    of(shard.Command{Kind: shard.CmdDigestTake, Count: 1}),
+		shard.CmdDigestCompare: of(shard.Command{Kind: shard.CmdDigestCompare, Count: 1, Sum: 2}),
+		shard.CmdNodeLimits:    of(shard.Command{Kind: shard.CmdNodeLimits, Node: 3, Count: 5}),
+		shard.CmdGroupWait:     of(shard.Command{Kind: shard.CmdGroupWait, Count: 1, Timeout: 5}),
+		shard.CmdDue: func() (*bed, shard.Command) {
+			b := newestBed(1)
+			b.do(shard.Command{Kind: shard.CmdLead, Term: 1})
+			for i := range n {
+				b.one.Stamp = clock.Stamp{Term: 1}
+				b.do(shard.Command{Kind: cmdRing, Node: 1, Name: fmt.Appendf(nil, "bell/%d", i), Timeout: 1})
+			}
+			b.one.Stamp.Elapsed = 10
+			return b, shard.Command{Kind: shard.CmdDue, Term: 1}
+		},
+		shard.CmdContinue: func() (*bed, shard.Command) {
+			b, _ := of(shard.Command{})()
+			b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[0]})
+			return b, shard.Command{Kind: shard.CmdContinue}
+		},
+		shard.CmdSessionsForget: func() (*bed, shard.Command) {
+			var home shard.SlotSet
+			home.Add(shard.Slots/2, shard.Slots-1)
+			b := &bed{m: New(Options{Slots: home}), one: shard.Batch{Commands: make([]shard.Command, 1)}}
+			b.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+			b.at = level.Newest
+			var guests []shard.SessionID
+			for i := range shard.MaxList {
+				id := shard.NewSessionID(shard.Slot(i%int(shard.Slots/2)), uint64(i)+1)
+				guests = append(guests, id)
+				name := fmt.Appendf(nil, "g%d", i)
+				for shard.SlotOf(1, name) < shard.Slots/2 {
+					name = append(name, '+')
+				}
+				b.do(shard.Command{Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: name, Count: 1,
+					Flags: shard.FlagEphemeral})
+			}
+			return b, shard.Command{Kind: shard.CmdSessionsForget, Sessions: guests}
+		},
+	}
+	for _, burden := range burdens {
+		b := newestBed(n + 1)
+		burden.make(b, n)
+		if c := burden.run(b, n); upkeeps[c.Kind].run != nil {
+			all[c.Kind] = func() (*bed, shard.Command) { return b, c }
+		}
+	}
+	return all
+}
+
+// runUpkeep proposes a command until it has nothing left to do, and returns the most links that one touched, and the
+// most pieces of work that one did.
+func (b *bed) runUpkeep(c shard.Command) (touched, pieces int) {
+	step := func(c shard.Command) {
+		b.do(c)
+		touched, pieces = max(touched, b.m.touched), max(pieces, shard.MaxWork-b.m.left)
+	}
+	for step(c); b.result().Flags&shard.FlagMore != 0; {
+		step(c)
+	}
+	for b.m.Pending() > 0 {
+		step(shard.Command{Kind: shard.CmdContinue})
+	}
+	return touched, pieces
+}
+
+// TestUpkeepIsBoundedAndComesTwiceWithoutHarm: each kind, with as much to do as there may be, touches few links at a
+// time, none where its row says so; and once more, when all is done, it changes nothing.
+func TestUpkeepIsBoundedAndComesTwiceWithoutHarm(t *testing.T) {
+	heavy, shown := heavyUpkeep(), tableOfUpkeep(t)
+	eachUpkeep(func(k shard.CommandKind, _ *upkeep) {
+		make, noWork := heavy[k], shown[shard.Commands[k].Name].work == "none"
+		if make == nil {
+			t.Errorf("%v is not in this test", k)
+			return
+		}
+		b, c := make()
+		touched, pieces := b.runUpkeep(c)
+		switch {
+		case touched > shard.MaxTouched:
+			t.Errorf("%v touches %d links", k, touched)
+		case noWork && touched+pieces > 0:
+			t.Errorf("%v touches %d links, does %d pieces of work, and its row says none", k, touched, pieces)
+		case pieces > shard.MaxWork+1: // the last may go with what it leaves empty
+			t.Errorf("%v does %d pieces of work", k, pieces)
+		case !noWork && pieces < shard.MaxWork/4:
+			t.Errorf("%v does no more than %d pieces of work: there was too little to do", k, pieces)
+		}
+		before := b.m.Digest()
+		if b.do(c); len(b.out.List) != 1 || b.result().Flags&shard.FlagMore != 0 || b.m.Digest() != before {
+			t.Errorf("%v: once more it yields %+v", k, b.out.List)
+		}
+	})
+}

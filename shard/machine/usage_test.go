@@ -1,0 +1,197 @@
+package machine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// TestQuotasCountWhatTheHeapHolds: for each kind of numerous things, the sum in a quota of bytes is near the heap in
+// use. The sum may be larger: the sizes in the sum never change, and a session takes less heap than before.
+func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
+	const many = 200_000
+	const least, most = 0.6, 1.25
+	data := []byte("10.0.0.1:8080")
+	session := func(m *bed, i int) {
+		m.do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1, Timeout: 10_000,
+			Data: []byte("worker"), Key: []byte("0123456789abcdef")})
+		m.ids = append(m.ids, m.result().Session)
+		m.numbers = append(m.numbers, 0)
+	}
+	for _, c := range []struct {
+		what   string
+		before func(m *bed)
+		grow   func(m *bed, i int)
+	}{
+		{"sessions", nil, session},
+		{"semaphores", nil, func(m *bed, i int) {
+			m.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "semaphore/%07d", i),
+				Count: 1})
+		}},
+		{"sessions that own a semaphore each", nil, func(m *bed, i int) {
+			session(m, i)
+			m.as(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
+				Flags: shard.FlagEphemeral, Data: data})
+		}},
+		{"waiters of one semaphore", func(m *bed) {
+			for i := range many {
+				session(m, i)
+			}
+			m.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("wanted"), Count: 1})
+		}, func(m *bed, i int) {
+			m.as(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte("wanted"), Count: 1, Data: data,
+				Timeout: shard.Forever})
+		}},
+		{"semaphores of one session", func(m *bed) { session(m, 0) }, func(m *bed, i int) {
+			m.as(0, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
+				Flags: shard.FlagEphemeral, Data: data})
+		}},
+		{"answers", func(m *bed) {
+			for i := range many / shard.MaxUnacknowledged {
+				session(m, i)
+			}
+		}, func(m *bed, i int) {
+			s := i % len(m.ids)
+			m.numbers[s]++
+			m.do(shard.Command{Kind: shard.CmdRelease, Node: 1, Session: m.ids[s], Number: m.numbers[s],
+				Name: []byte("none")})
+		}},
+	} {
+		m := newBed(0)
+		m.ids, m.numbers = make([]shard.SessionID, 0, many), make([]uint64, 0, many)
+		if c.before != nil {
+			c.before(m)
+		}
+		before, usage := heap(), m.m.Usage(0).Bytes
+		for i := range many {
+			c.grow(m, i)
+		}
+		held, counted := float64(heap()-before)/many, float64(m.m.Usage(0).Bytes-usage)/many
+		t.Logf("%s: %.0f bytes of heap each, %.0f are counted", c.what, held, counted)
+		if held < least*counted || held > most*counted {
+			t.Errorf("%s: %.0f bytes of heap each, and %.0f are counted", c.what, held, counted)
+		}
+	}
+}
+
+// TestUsageThatDriftedStopsASnapshotAndADigest: a machine that counted wrong notices it when it goes through all that
+// it has.
+func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
+	for what, save := range map[string]func(m *Machine){
+		"a snapshot": func(m *Machine) { _ = prepare(t, m).Save(&bytes.Buffer{}, nil) },
+		"a digest":   func(m *Machine) { m.Digest() },
+	} {
+		m := New(Options{})
+		newBusy(m, 4).steps(40)
+		save(m) // nothing is wrong yet
+		m.charge(m.nodes[1], 1)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s was taken of a machine that counted wrong", what)
+				}
+			}()
+			save(m)
+		}()
+	}
+}
+
+// TestASnapshotOfAnotherUsageIsRefused: who restores a snapshot must count what its maker counted.
+func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 4).steps(40)
+	file := save(t, prepare(t, m))
+	restored(t, file)
+	changed := changedHeader(file, func(payload []byte) []byte {
+		payload[len(payload)-len(appendGroup([]byte{0, 0}, &shard.Group{}))-1]++ // the last byte before the time
+		return payload
+	})
+	err := New(Options{}).Restore(bytes.NewReader(changed))
+	if !errors.Is(err, ErrBadSnapshot) || !strings.Contains(err.Error(), "what counts in quotas") {
+		t.Error(err)
+	}
+}
+
+func TestReadsOfQuotas(t *testing.T) {
+	b := newBed(0)
+	b.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+	limit := func(n shard.NodeID, objects, bytes uint64) {
+		b.do(shard.Command{Kind: shard.CmdNodeLimits, Node: n, Count: objects, Bytes: bytes, Level: level.Newest})
+	}
+	create := func(n shard.NodeID, name string) {
+		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: n, Name: []byte(name), Count: 1, Level: level.Newest})
+	}
+	limit(9, 4, 0)
+	limit(3, 0, 1000)
+	limit(5, 2, 2000)
+	limit(5, 0, 0)
+	limit(0, 7, 70_000)
+	create(9, "a")
+	create(9, "b")
+	create(3, "c")
+	create(4, "d")
+	want := []shard.NodeLimits{{Node: 3, Limits: shard.Limits{Bytes: 1000}},
+		{Node: 9, Limits: shard.Limits{Objects: 4}}}
+	if got := b.m.LimitedNodes(nil); !slices.Equal(got, want) {
+		t.Errorf("limited are %+v", got)
+	}
+	for n, want := range map[shard.NodeID]shard.Limits{
+		0: {Objects: 7, Bytes: 70_000}, 3: {Bytes: 1000}, 4: {}, 5: {}, 9: {Objects: 4}, 77: {},
+	} {
+		if got := b.m.Limits(n); got != want {
+			t.Errorf("the limits of node %d are %+v", n, got)
+		}
+	}
+	for n, want := range map[shard.NodeID]shard.Usage{
+		0: {Objects: 4, Bytes: 4 * (shard.ObjectBytes + 1), ObjectLimit: 7, ByteLimit: 70_000},
+		3: {Objects: 1, Bytes: shard.ObjectBytes + 1, ObjectLimit: shard.DefaultNodeObjects, ByteLimit: 1000},
+		9: {Objects: 2, Bytes: 2 * (shard.ObjectBytes + 1), ObjectLimit: 4, ByteLimit: 52_500},
+		5: {ObjectLimit: shard.DefaultNodeObjects, ByteLimit: 52_500}, // three quarters of the shard
+	} {
+		if got := b.m.Usage(n); got != want {
+			t.Errorf("node %d takes %+v", n, got)
+		}
+	}
+	fullest := func(share float64, most int) (ids []shard.NodeID) {
+		for _, n := range b.m.FullestNodes(share, most, nil) {
+			ids = append(ids, n.Node)
+		}
+		return ids
+	}
+	if got := fullest(0, 2); !slices.Equal(got, []shard.NodeID{9, 3}) {
+		t.Errorf("the fullest two are %v", got)
+	}
+	if got := fullest(0.5, 100); !slices.Equal(got, []shard.NodeID{9}) {
+		t.Errorf("half full is %v", got)
+	}
+}
+
+// BenchmarkFullestNodes: how long the read lock is held for what metrics show of 100,000 nodes; and the write lock,
+// where each of them has a quota of its own and a snapshot is fixed.
+func BenchmarkFullestNodes(b *testing.B) {
+	const many = 100_000
+	t := newBed(0)
+	t.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+	for n := range shard.NodeID(many) {
+		t.do(shard.Command{Kind: shard.CmdNodeLimits, Node: n + 1, Count: 2, Level: level.Newest})
+		t.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: n + 1, Name: []byte("one"), Count: 1,
+			Level: level.Newest})
+	}
+	b.Run("read", func(b *testing.B) {
+		var list []shard.NodeUsage
+		for b.Loop() {
+			list = t.m.FullestNodes(0.6, 100, list[:0])
+		}
+	})
+	b.Run("fix", func(b *testing.B) {
+		for b.Loop() {
+			prepare(b, t.m).Discard()
+		}
+	})
+}

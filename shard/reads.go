@@ -1,0 +1,82 @@
+package shard
+
+// ObjectView is an object of any kind in listings of all kinds.
+type ObjectView struct {
+	Name     string
+	Kind     ObjectKind
+	Revision Revision
+	Links    int // of sessions that own the object, belong to it or wait for it
+}
+
+// SessionView is a session for readers.
+type SessionView struct {
+	ID          SessionID
+	Node        NodeID
+	Home        bool // this shard is the home; for a guest the next three are zero
+	Timeout     uint64
+	Description string
+	Keyed       bool // has a protection key
+	Owns        int  // number of links in this shard
+	Waits       int
+	Created     uint64 // wall clock, milliseconds since 1970; 0 if unknown, and for guests
+	Client      ClientState
+}
+
+// Holding is a session's part in an object.
+type Holding struct {
+	Name string
+	Kind ObjectKind
+	Role string // the session's part in the object, in a word for people
+	LinkView
+}
+
+// ObjectName names an object of the shard.
+type ObjectName struct {
+	Node NodeID
+	Name string
+}
+
+// Counters are the last numbers that a shard has given.
+type Counters struct {
+	LastOrder    OrderID
+	LastRevision Revision
+	LastSession  uint64
+}
+
+// Cursor is a place in a walk; zero is the beginning. A cursor is for one machine only, and is good until the machine
+// restores a snapshot.
+type Cursor uint32
+
+// Counts says how much a machine holds.
+type Counts struct {
+	Nodes, Sessions, Guests, Objects, Links, Waiters int
+
+	OfKind [MaxKinds]int // objects, by the number of their kind
+
+	Counters
+	Term uint64
+}
+
+// Liveness is the knowledge of a session directory about a session.
+type Liveness uint8
+
+const (
+	// Unknown: the replica is too far behind to know. Ask again later, or elsewhere.
+	Unknown Liveness = 0
+	// Alive: the session was alive at the present moment of the replica.
+	Alive Liveness = 1
+	// Dead: the session is over, for good.
+	Dead Liveness = 2
+)
+
+// Directory answers whether sessions live, for the sessions of many shards. The answer must come from a replica of
+// the session's home shard.
+type Directory interface {
+	Liveness(id SessionID) Liveness
+}
+
+// Loss is how many semaphores were deleted under a guest that owned them.
+type Loss struct {
+	Session SessionID `json:"id"`
+	Count   uint64    `json:"count"`
+}
