@@ -13,7 +13,7 @@ func TestMistakesInAnswersAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"a body is lost at a restore", twin.LosesBodies, 16, "body="},
 		{"the bound counts after the effect", twin.BoundsAfterTheEffect, 32, "OVERLOADED"},
-		{"a repetition answers with a newer body", twin.RepeatsNewerBodies, 11, "body="},
+		{"a repetition answers with a newer body", twin.RepeatsNewerBodies, 16, "body="},
 		{"acknowledged bodies still count", twin.CountsSeenBodies, 64, "OVERLOADED"},
 	})
 }
