@@ -53,8 +53,9 @@ func (l watchedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 }
 
 // TestALongTimeoutIsGrantedOnceItIsOnRecord: a session with a timeout above 30 s starts, gets the timeout, and is
-// attached at another leader, only after the meta shard has the timeout on record, whoever leads the meta shard. While
-// the meta shard takes nothing, shorter timeouts and those on record are granted, and longer ones are refused.
+// attached at another leader, only after the meta shard has the timeout on record, also if the meta shard has another
+// leader. While the meta shard takes nothing, shorter timeouts and those on record are granted, and longer ones are
+// refused.
 func TestALongTimeoutIsGrantedOnceItIsOnRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var muted atomic.Bool
@@ -67,7 +68,8 @@ func TestALongTimeoutIsGrantedOnceItIsOnRecord(t *testing.T) {
 			looked++
 			known, _ := c.Host(at).Topology()
 			if on := known.Records.Longest(); on.Timeout < command.Timeout {
-				t.Errorf("%v with a timeout of %d ms while %d ms are on record", command.Kind, command.Timeout, on.Timeout)
+				t.Errorf("%v with a timeout of %d ms while %d ms are on record", command.Kind, command.Timeout,
+					on.Timeout)
 			}
 		}
 		c = servertest.Start(t, servertest.Hosts(3), servertest.Config(func(config *server.Config) {

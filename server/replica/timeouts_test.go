@@ -69,7 +69,9 @@ func (b *timeoutBed) look() {
 // TestABoundIsLoweredWhenNoSessionNeedsIt: rarely, at once where sessions are granted, and named by its session.
 func TestABoundIsLoweredWhenNoSessionNeedsIt(t *testing.T) {
 	b := newTimeoutBed(t)
-	for timeout, granted := range map[uint64]bool{0: true, shard.UnnotedTimeout: true, shard.UnnotedTimeout + 1: false} {
+	for timeout, granted := range map[uint64]bool{
+		0: true, shard.UnnotedTimeout: true, shard.UnnotedTimeout + 1: false,
+	} {
 		if b.r.Grants(timeout) != granted {
 			t.Errorf("a timeout of %d ms is granted: %t", timeout, !granted)
 		}
@@ -98,8 +100,8 @@ func TestABoundIsLoweredWhenNoSessionNeedsIt(t *testing.T) {
 	}
 }
 
-// TestALateBoundDoesNotLowerALaterOne: the leader lowers its bound, and raises it again before the lower one has reached
-// the meta shard, which a forwarded command may do at any time.
+// TestALateBoundDoesNotLowerALaterOne: the leader lowers its bound, and raises it again before the lower one has
+// reached the meta shard, which a forwarded command may do at any time.
 func TestALateBoundDoesNotLowerALaterOne(t *testing.T) {
 	b := newTimeoutBed(t)
 	m := b.r.set.Meta
