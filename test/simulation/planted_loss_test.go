@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/simulation"
@@ -60,17 +61,13 @@ func elsewhere(p *simulation.Plan) {
 }
 
 // longElsewhere is such a world in which the client believes for longer than a shard waits that knows of no long
-// timeout. Other clients have short ones: what the survivor has of the shard says nothing of this client.
+// timeout.
 func longElsewhere(p *simulation.Plan) {
 	elsewhere(p)
 	p.Length, p.Recovery = 5*time.Minute, 6*time.Minute
-	for n, c := range p.Clients {
-		timeout := 20 * time.Second
-		if n == 0 {
-			timeout = 3 * time.Minute
-		}
+	for _, c := range p.Clients {
 		for i := range c.Timeouts {
-			c.Timeouts[i] = timeout
+			c.Timeouts[i] = 3 * time.Minute
 		}
 	}
 	p.Faults[1].For = 200 * time.Second
@@ -146,22 +143,21 @@ const lossTries = 25
 // renewing is the replicas of a host with a mistake in how a shard is made anew.
 type renewing struct {
 	replica.Replicas
-	renew func(old *machine.Machine, group uint64) (shard.Saver, error)
+	renew func(old *machine.Machine, group uint64, renew func() (shard.Saver, error)) (shard.Saver, error)
 }
 
 // Renew implements replica.Replicas.
 func (r renewing) Renew(ctx context.Context, id, to, group uint64, before shard.StateMachine,
-	_ func() (shard.Saver, error)) error {
+	renew func() (shard.Saver, error)) error {
 	return r.Replicas.Renew(ctx, id, to, group, before, func() (shard.Saver, error) {
-		return r.renew(before.(*machine.Follower).Machine, group)
+		return r.renew(before.(*machine.Follower).Machine, group, renew)
 	})
 }
 
 // noWait: a shard that was made anew grants before all owners know that they own no more.
 func noWait() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
-		c.Replicas = renewing{Replicas: c.Replicas, renew: func(old *machine.Machine, group uint64) (shard.Saver,
-			error) {
+		renew := func(old *machine.Machine, group uint64, _ func() (shard.Saver, error)) (shard.Saver, error) {
 			made, err := old.Renew(machine.Renewal{Group: group, Jump: machine.JumpOver(time.Minute)})
 			if err != nil {
 				return nil, err
@@ -169,13 +165,15 @@ func noWait() *simulation.Bug {
 			end := shard.Command{Level: made.Level(), Kind: shard.CmdGroupWait, Count: group, Flags: shard.FlagOperator}
 			made.Apply(&shard.Batch{Commands: []shard.Command{end}}, new(shard.Effects))
 			return made, nil
-		}}
+		}
+		c.Replicas = renewing{c.Replicas, renew}
 	}}
 }
 
-// noBound: a leader takes the longest timeout of its sessions for recorded that is not on record.
+// noBound: a leader takes the longest timeout of its sessions for recorded that is not on record. The survivor of a
+// shard knows no session of the shard, so that it does not know the timeout either.
 func noBound() *simulation.Bug {
-	return withFullLog(func(id uint64, l *fullLog) {
+	unrecorded := withFullLog(func(id uint64, l *fullLog) {
 		if id != 0 {
 			return
 		}
@@ -185,4 +183,25 @@ func noBound() *simulation.Bug {
 			}
 		}
 	})
+	return &simulation.Bug{Config: func(c *server.Config) {
+		unrecorded.Config(c)
+		renew := func(old *machine.Machine, _ uint64, renew func() (shard.Saver, error)) (shard.Saver, error) {
+			endSessions(old)
+			return renew()
+		}
+		c.Replicas = renewing{c.Replicas, renew}
+	}}
+}
+
+// endSessions ends the sessions of a home.
+func endSessions(m *machine.Machine) {
+	b := shard.Batch{Stamp: clock.Stamp{Term: m.Term()}}
+	for at, over := shard.Cursor(0), false; !over; {
+		at, over = m.WalkSessions(at, func(v shard.SessionView) {
+			if v.Home {
+				b.Commands = append(b.Commands, shard.Command{Level: m.Level(), Kind: shard.CmdSessionEnd, Session: v.ID})
+			}
+		})
+	}
+	m.Apply(&b, new(shard.Effects))
 }
