@@ -40,11 +40,11 @@ type Client struct {
 func Open(ctx context.Context, addresses string, options ...Option) (*Client, error) {
 	config, err := newConfig(options)
 	if err != nil {
-		return nil, err
+		return nil, failed("open", "", err)
 	}
 	list := splitAddresses(addresses)
 	if len(list) == 0 {
-		return nil, errors.New("client: open: no address of a host was given")
+		return nil, failed("open", "", errors.New("no address of a host was given"))
 	}
 	c := &Client{
 		config: config, scope: scope.New(), sessions: make(map[*Session]struct{}), nodes: make(map[string]*nodeID),
@@ -62,7 +62,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 	c.watches = view.NewWatches(c.scope, c.cluster)
 	if err := c.cluster.Open(ctx); err != nil {
 		c.scope.End()
-		return nil, fmt.Errorf("client: open: %w", err)
+		return nil, failed("open", "", err)
 	}
 	return c, nil
 }
@@ -104,8 +104,8 @@ func (c *Client) Close() error {
 	}
 	c.scope.End()
 	if left > 0 {
-		return fmt.Errorf("client: %d sessions could not be ended at their hosts, and end by their timeouts: %w", left,
-			first)
+		return failed("close", "", fmt.Errorf("%d sessions could not be ended at their hosts, and end by their "+
+			"timeouts: %w", left, first))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
@@ -157,7 +156,7 @@ func failedName(operation, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return failed(operation, strconv.Quote(name), missing(ErrSemaphoreNotFound, err))
+	return failure.OfName("client", operation, name, missing(ErrSemaphoreNotFound, err))
 }
 
 // failedNode is failed for the path of a node: an ErrNotFound that names no subject becomes an ErrNodeNotFound.
@@ -170,7 +169,7 @@ func missing(what, err error) error {
 	if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrSemaphoreNotFound) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", what, err)
+	return failure.Missing(what, err)
 }
 
 // failed puts the operation and the subject in front of an error.

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/signalbox/signalbox/client/internal/core"
@@ -115,7 +114,7 @@ func (s *Session) Close(ctx context.Context) error {
 	op.end(err)
 	if err != nil {
 		in.StopLater()
-		return fmt.Errorf("client: close session %d: %w", in.ID(), err)
+		return failed("close session", decimal(in.ID()), err)
 	}
 	return nil
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/process"
 )
@@ -116,7 +116,7 @@ func Current(ctx context.Context, c *client.Client, path, name string, options .
 		return &Assignment{}, nil // the assignment has had no member
 	}
 	if err != nil {
-		return nil, fmt.Errorf("assign: read %q: %w", name, err)
+		return nil, failure.OfName("assign", "read", name, err)
 	}
 	return a, nil
 }
@@ -132,7 +132,7 @@ func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*
 				err = json.Unmarshal(result.Bytes(), a)
 			}
 			if err != nil {
-				yield(nil, fmt.Errorf("assign: watch %q: %w", name, err))
+				yield(nil, failure.OfName("assign", "watch", name, err))
 				return
 			}
 			if !yield(a, nil) {

@@ -2,11 +2,11 @@ package assign
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/client/process"
@@ -83,7 +83,7 @@ func Join(
 	joined, err := process.Join(ctx, s, name, m.handler(),
 		append(m.config.member, process.Encoding(process.JSON), process.Create(m.config.spec))...)
 	if err != nil {
-		return nil, fmt.Errorf("assign: join %q: %w", name, err)
+		return nil, failure.OfName("assign", "join", name, err)
 	}
 	m.member = joined
 	return m, nil
@@ -117,8 +117,5 @@ func (m *Member) Leave(ctx context.Context) error {
 			_ = m.member.Leave(context.Background())
 		}()
 	}
-	if err != nil {
-		return fmt.Errorf("assign: leave %q: %w", m.name, err)
-	}
-	return nil
+	return failure.OfName("assign", "leave", m.name, err)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/process"
 )
@@ -63,7 +64,7 @@ func New(s *client.Session, name string, parties int, options ...Option) *Barrie
 func (b *Barrier) Enter(ctx context.Context) (*Entry, error) {
 	e, err := b.enter(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("barrier: enter %q: %w", b.name, err)
+		return nil, failure.OfName("barrier", "enter", b.name, err)
 	}
 	return e, nil
 }

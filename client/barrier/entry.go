@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/process"
 )
 
@@ -53,7 +54,7 @@ func (e *Entry) Err() error {
 	if e.ctx.Err() == nil {
 		return nil
 	}
-	return fmt.Errorf("barrier: be inside %q: %w", e.party.barrier.name, context.Cause(e.ctx))
+	return failure.OfName("barrier", "be inside", e.party.barrier.name, context.Cause(e.ctx))
 }
 
 // lose ends the place: the party is not a member any more. A session that is renewed joins again, for nothing, so the
@@ -82,10 +83,7 @@ func (e *Entry) Leave(ctx context.Context) error {
 	if err == nil {
 		err = <-out
 	}
-	if err != nil {
-		return fmt.Errorf("barrier: leave %q: %w", e.party.barrier.name, err)
-	}
-	return nil
+	return failure.OfName("barrier", "leave", e.party.barrier.name, err)
 }
 
 // leave ends the membership of the party.

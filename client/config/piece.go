@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/failure"
@@ -99,5 +98,5 @@ func Get(ctx context.Context, c *client.Client, path, name string) (value []byte
 
 // failed puts the operation and the subject in front of an error.
 func failed(operation, name string, err error) error {
-	return failure.Of("config", operation, strconv.Quote(name), err)
+	return failure.OfName("config", operation, name, err)
 }

@@ -3,7 +3,6 @@ package discovery
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
@@ -149,5 +148,5 @@ var (
 
 // failed puts the operation and the subject in front of an error.
 func failed(operation, name string, err error) error {
-	return failure.Of("discovery", operation, strconv.Quote(name), err)
+	return failure.OfName("discovery", operation, name, err)
 }

@@ -3,10 +3,10 @@ package election
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 )
 
@@ -66,7 +66,7 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 			err = ErrShared
 		}
 		if err != nil {
-			yield(Leader{}, fmt.Errorf("election: observe %q: %w", name, err))
+			yield(Leader{}, failure.OfName("election", "observe", name, err))
 			return
 		}
 		shown := present.leader
@@ -90,7 +90,7 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 				next = leader(owner)
 			}
 			if err != nil {
-				yield(Leader{}, fmt.Errorf("election: observe %q: %w", name, err))
+				yield(Leader{}, failure.OfName("election", "observe", name, err))
 				return
 			}
 			if next.Fence == shown.Fence {
@@ -110,7 +110,7 @@ func Current(
 ) (l Leader, ok bool, err error) {
 	present, err := read(ctx, c, path, name, options)
 	if err != nil {
-		return Leader{}, false, fmt.Errorf("election: observe %q: %w", name, err)
+		return Leader{}, false, failure.OfName("election", "observe", name, err)
 	}
 	return present.leader, present.leader.Fence != 0, nil
 }

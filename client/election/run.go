@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/lock"
 )
@@ -48,9 +49,9 @@ func Run(
 		case over:
 			return err
 		case ctx.Err() != nil:
-			return fmt.Errorf("election: contend in %q: %w", name, context.Cause(ctx))
+			return failure.OfName("election", "contend in", name, context.Cause(ctx))
 		case s.Context().Err() != nil:
-			return fmt.Errorf("election: contend in %q: %w", name, context.Cause(s.Context()))
+			return failure.OfName("election", "contend in", name, context.Cause(s.Context()))
 		}
 		select {
 		case <-time.After(pause):
@@ -94,7 +95,7 @@ func (c *candidate) contend(ctx context.Context) (over bool, err error) {
 	case ctx.Err() != nil || passing(err):
 		return false, nil
 	}
-	return true, fmt.Errorf("election: contend in %q: %w", c.name, err)
+	return true, failure.OfName("election", "contend in", c.name, err)
 }
 
 // fit refuses a semaphore that was made for something else: with a larger limit, several candidates would lead.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/lock"
 )
 
@@ -130,7 +131,7 @@ func (l *Limiter) options() []lock.Option {
 }
 
 func (l *Limiter) notObtained(cause error) error {
-	return fmt.Errorf("limiter: acquire %q: %w: %w", l.name, ErrNotObtained, cause)
+	return failure.OfName("limiter", "acquire", l.name, fmt.Errorf("%w: %w", ErrNotObtained, cause))
 }
 
 // Close ends the limiter: waiting calls get ErrClosed, slots that are held are lost, and the sessions are closed. An
@@ -153,10 +154,7 @@ func (l *Limiter) Close(ctx context.Context) error {
 		}
 	}
 	l.work.Wait()
-	if err != nil {
-		return fmt.Errorf("limiter: close %q: %w", l.name, err)
-	}
-	return nil
+	return failure.OfName("limiter", "close", l.name, err)
 }
 
 // Slot is a slot of a limiter that a goroutine holds. It is safe for use by many goroutines.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
 // farewell bounds how long Do waits for the cluster to take the lock back. Afterwards the giving back goes on by
@@ -37,7 +38,7 @@ func (h *Hold) Context() context.Context { return h.lease.Context() }
 func (h *Hold) Err() error {
 	lost := h.lost()
 	if h.over.Load() {
-		return fmt.Errorf("lock: hold %q: %w", h.place.name, ErrNotHeld)
+		return failure.OfName("lock", "hold", h.place.name, ErrNotHeld)
 	}
 	return lost
 }
@@ -47,23 +48,20 @@ func (h *Hold) Err() error {
 // was unlocked before.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if h.over.Swap(true) {
-		return fmt.Errorf("lock: unlock %q: %w", h.place.name, ErrNotHeld)
+		return failure.OfName("lock", "unlock", h.place.name, ErrNotHeld)
 	}
 	lost := h.lost()
 	err := h.place.release(ctx, h)
 	if lost != nil {
 		return lost
 	}
-	if err != nil {
-		return fmt.Errorf("lock: unlock %q: %w", h.place.name, err)
-	}
-	return nil
+	return failure.OfName("lock", "unlock", h.place.name, err)
 }
 
 // lost returns why the lock is lost, nil if it is not.
 func (h *Hold) lost() error {
 	if cause := h.lease.Err(); cause != nil {
-		return fmt.Errorf("lock: hold %q: %w: %w", h.place.name, ErrLost, cause)
+		return failure.OfName("lock", "hold", h.place.name, fmt.Errorf("%w: %w", ErrLost, cause))
 	}
 	return nil
 }
@@ -80,7 +78,8 @@ type heldKey struct{}
 func Err(ctx context.Context) error {
 	h, ok := ctx.Value(heldKey{}).(*Hold)
 	if !ok {
-		return fmt.Errorf("lock: %w: the context is not that of a function that runs under a lock", ErrNotHeld)
+		return failure.Of("lock", "hold", "",
+			fmt.Errorf("%w: the context is not that of a function that runs under a lock", ErrNotHeld))
 	}
 	if err := h.Err(); err != nil {
 		return err

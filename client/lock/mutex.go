@@ -2,10 +2,10 @@ package lock
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
 // Mutex is a lock for work that does not fit into one function. A Mutex is like a sync.Mutex with contexts, with the
@@ -58,7 +58,7 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 	m.hold = nil
 	m.mu.Unlock()
 	if h == nil {
-		return fmt.Errorf("lock: unlock %q: %w", m.name, ErrNotHeld)
+		return failure.OfName("lock", "unlock", m.name, ErrNotHeld)
 	}
 	return h.Unlock(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 )
 
@@ -99,5 +100,5 @@ var (
 )
 
 func notObtained(name string, cause error) error {
-	return fmt.Errorf("lock: obtain %q: %w: %w", name, ErrNotObtained, cause)
+	return failure.OfName("lock", "obtain", name, fmt.Errorf("%w: %w", ErrNotObtained, cause))
 }

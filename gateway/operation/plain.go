@@ -2,69 +2,137 @@ package operation
 
 import (
 	"errors"
-	"regexp"
+	"net"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/process"
-	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Plain returns the text of an error for people, without what only programmers need: names of packages, and names of
-// statuses where the host or the client says in words what a status means.
-func Plain(err error) string {
-	text := packageName.ReplaceAllString(err.Error(), "$1")
-	text = dialled.ReplaceAllString(text, ": ")
-	for _, missing := range []error{rollout.ErrNotFound, process.ErrNotFound} {
-		if errors.Is(err, missing) {
-			text = strings.Replace(text, missing.Error()+": ", "", 1) // what follows says what there is not
-		}
-	}
-	answer, ok := errors.AsType[*protocol.Error](err)
-	switch {
-	case !ok:
-	case errors.Is(err, client.ErrNodeNotFound), errors.Is(err, client.ErrSemaphoreNotFound):
-		text = strings.Replace(text, ": "+answer.Error(), "", 1)
-	case answer.Status == protocol.StatusSessionExpired && answer.Message == "":
-		text = strings.Replace(text, answer.Error(), "it is over, or there never was one", 1)
-	case answer.Message != "":
-		// It stays one line: a host does not write those of this program.
-		text = strings.ReplaceAll(text, answer.Message, strings.ReplaceAll(answer.Message, "\n", `\n`))
-		text = strings.Replace(text, answer.Status.String()+": ", "", 1)
-	}
-	return once(text)
+// tried is an error of the SDK that says what was tried: the text is "OPERATION SUBJECT: CAUSE".
+type tried interface {
+	error
+	Fields() (operation, subject string, cause error)
 }
 
-var (
-	// packageName finds the names of packages that an error, or an error in it, begins with.
-	packageName = regexp.MustCompile(`(^|: )(?:(?:admin|backup|barrier|client|config|discovery|election|identity|` +
-		`join|lock|process|raftlog|rollout|server|transport): )+`)
-	// dialled finds what the standard library says of a connection. The address, or its name, stands before.
-	dialled = regexp.MustCompile(`: (?:dial|listen|read|write) tcp(?: [^ ]+)?: (?:(?:connect|bind|read|write): )?`)
-)
+// missing is an error of the SDK that says what a host did not find.
+type missing interface {
+	Missing() (what, answer error)
+}
 
-// once leaves out what an error begins with, VERB SUBJECT, where the rest names the same subject. A name in quotes
-// counts only where the rest begins with a verb and the name too.
-func once(text string) string {
-	head, rest, ok := strings.Cut(text, ": ")
-	_, subject, named := strings.Cut(head, " ")
-	if !ok || !named {
+// Plain returns the text of an error for people, composed from the fields of the errors in it, without what only
+// programmers need: names of packages, and names of statuses if the host or the client says in words what a status
+// means.
+func Plain(err error) string {
+	switch e := err.(type) {
+	case tried:
+		return plainTried(e)
+	case missing:
+		return plainMissing(e.Missing())
+	case *protocol.Error:
+		return plainAnswer(e)
+	case *client.SessionEnd:
+		return plainEnd(e)
+	case *net.OpError:
+		if e.Op == "dial" || e.Op == "listen" || e.Op == "read" || e.Op == "write" {
+			return plainCall(e.Err) // the address, or its name, stands before
+		}
+	case interface{ Unwrap() error }:
+		if cause := e.Unwrap(); cause != nil {
+			return plainAround(err.Error(), cause)
+		}
+	case interface{ Unwrap() []error }:
+		return plainAround(err.Error(), e.Unwrap()...)
+	}
+	return ownText(err.Error())
+}
+
+// plainTried leaves the operation out if the cause names the subject too.
+func plainTried(e tried) string {
+	operation, subject, cause := e.Fields()
+	text := Plain(cause)
+	if inner, ok := cause.(tried); ok {
+		// A node is asked for first, and does not exist.
+		what, of, _ := inner.Fields()
+		if strings.HasPrefix(subject, `"`) && (of == subject || what == "describe node") {
+			return text
+		}
+	}
+	head := strings.TrimSuffix(operation+" "+subject, " ")
+	if _, named, ok := strings.Cut(head, " "); ok && saysOf(text, named) {
 		return text
 	}
-	said, _, _ := strings.Cut(rest, "; ")
-	if strings.HasPrefix(subject, `"`) {
-		if _, inner, _ := strings.Cut(said, " "); strings.HasPrefix(inner, subject+":") {
-			return once(rest)
-		}
-		if strings.HasPrefix(rest, "describe node ") {
-			return rest // what is asked for first, and does not exist
-		}
-		return text
+	return head + ": " + text
+}
+
+// saysOf reports whether a text names a subject of several words before its advice, if it has advice.
+func saysOf(text, subject string) bool {
+	if strings.HasPrefix(subject, `"`) || !strings.Contains(subject, " ") {
+		return false
 	}
-	plain := " " + strings.NewReplacer(`"`, "", ":", " ", ",", " ").Replace(said) + " "
-	if strings.Contains(subject, " ") && strings.Contains(plain, " "+subject+" ") {
-		return rest
+	said, _, _ := strings.Cut(text, "; ")
+	said = " " + strings.NewReplacer(`"`, "", ":", " ", ",", " ").Replace(said) + " "
+	return strings.Contains(said, " "+subject+" ")
+}
+
+// plainMissing is the host's message if it has one. A host says nothing of a node or a semaphore that the SDK does not
+// know.
+func plainMissing(what, answer error) string {
+	known := errors.Is(what, client.ErrNodeNotFound) || errors.Is(what, client.ErrSemaphoreNotFound)
+	if a, ok := errors.AsType[*protocol.Error](answer); ok && a.Message != "" && !known {
+		return Plain(answer)
+	}
+	return what.Error()
+}
+
+// plainAnswer is one line: a host does not write the lines of this program.
+func plainAnswer(e *protocol.Error) string {
+	if e.Message == "" {
+		if e.Status == protocol.StatusSessionExpired {
+			return "it is over, or there never was one"
+		}
+		return e.Error()
+	}
+	line := *e
+	line.Message = ownText(strings.ReplaceAll(e.Message, "\n", `\n`))
+	return strings.TrimPrefix(line.Error(), e.Status.String()+": ")
+}
+
+func plainEnd(e *client.SessionEnd) string {
+	text := "session " + strconv.FormatUint(e.SessionID, 10) + " ended: " + e.Reason.String()
+	if e.Detail != "" {
+		text += ": " + e.Detail
 	}
 	return text
+}
+
+// plainCall leaves out which system call failed.
+func plainCall(err error) string {
+	if call, ok := err.(*os.SyscallError); ok {
+		err = call.Err
+	}
+	return Plain(err)
+}
+
+// plainAround replaces the text of each cause by its plain text in the text around them.
+func plainAround(text string, causes ...error) string {
+	var plain strings.Builder
+	for _, cause := range causes {
+		before, after, ok := strings.Cut(text, cause.Error())
+		if !ok {
+			continue // the text does not show this cause
+		}
+		plain.WriteString(before)
+		plain.WriteString(Plain(cause))
+		text = after
+	}
+	plain.WriteString(text)
+	return ownText(plain.String())
+}
+
+// ownText leaves out the package that an error of the log or of the server begins with.
+func ownText(text string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(text, "raftlog: "), "server: ")
 }

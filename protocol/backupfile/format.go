@@ -80,7 +80,7 @@ func (g Generation) MarshalText() ([]byte, error) { return hex.AppendEncode(nil,
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (g *Generation) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(g) {
-		return fmt.Errorf("backup: a generation has %d letters, not %d", 2*len(g), len(text))
+		return fmt.Errorf("a generation has %d letters, not %d", 2*len(g), len(text))
 	}
 	_, err := hex.Decode(g[:], text)
 	return err

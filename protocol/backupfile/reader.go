@@ -34,18 +34,18 @@ func NewReader(r io.Reader) (*Reader, error) {
 	b := &Reader{in: bufio.NewReaderSize(r, pieceBytes), sum: sha256.New()}
 	start := make([]byte, len(magic)+4)
 	if _, err := io.ReadFull(b.in, start); err != nil || string(start[:len(magic)]) != magic {
-		return nil, fmt.Errorf("backup: %w", damaged("it does not begin as one"))
+		return nil, damaged("it does not begin as one")
 	}
 	if f := binary.LittleEndian.Uint32(start[len(magic):]); f != format {
 		if f > format {
-			return nil, fmt.Errorf("backup: %w: it has format %d, this program knows formats up to %d", ErrNewer, f,
+			return nil, fmt.Errorf("%w: it has format %d, this program knows formats up to %d", ErrNewer, f,
 				format)
 		}
-		return nil, fmt.Errorf("backup: %w", damaged("it has no format"))
+		return nil, damaged("it has no format")
 	}
 	b.sum.Write(start)
 	if err := b.header(recordHeader, &b.Header); err != nil {
-		return nil, fmt.Errorf("backup: its header: %w", err)
+		return nil, fmt.Errorf("its header: %w", err)
 	}
 	return b, nil
 }
@@ -121,7 +121,7 @@ func (r *Reader) Next() (Section, error) {
 		err = decode(kind, recordSection, payload, &r.at)
 	}
 	if err != nil {
-		return Section{}, fmt.Errorf("backup: %w", err)
+		return Section{}, err
 	}
 	r.inside, r.length, r.content = true, 0, sha256.New()
 	return r.at, nil
@@ -157,7 +157,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		if err := r.fill(); err != nil {
-			return 0, fmt.Errorf("backup: %s: %w", r.at, err)
+			return 0, fmt.Errorf("%s: %w", r.at, err)
 		}
 	}
 	n := copy(p, r.piece)

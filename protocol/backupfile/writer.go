@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash"
 	"hash/crc32"
 	"io"
@@ -60,7 +59,7 @@ func (w *Writer) header(kind byte, v any) {
 // section begins.
 func (w *Writer) Section(s Section) (*SectionWriter, error) {
 	if w.open != nil {
-		return nil, errors.New("backup: a section is open")
+		return nil, errors.New("a section is open")
 	}
 	w.header(recordSection, s)
 	w.open = &SectionWriter{w: w, sum: sha256.New()}
@@ -70,7 +69,7 @@ func (w *Writer) Section(s Section) (*SectionWriter, error) {
 // Close seals the file. A file without a seal is no backup.
 func (w *Writer) Close() error {
 	if w.open != nil {
-		return errors.New("backup: a section is open")
+		return errors.New("a section is open")
 	}
 	w.header(recordSeal, seal{w.sections, hex.EncodeToString(w.sum.Sum(nil))})
 	return w.err
@@ -108,7 +107,7 @@ func (s *SectionWriter) flush() {
 // Close implements io.Closer.
 func (s *SectionWriter) Close() error {
 	if s.w.open != s {
-		return fmt.Errorf("backup: %w", io.ErrClosedPipe)
+		return io.ErrClosedPipe
 	}
 	s.flush()
 	s.w.header(recordEnd, sectionEnd{s.length, hex.EncodeToString(s.sum.Sum(nil))})
@@ -121,7 +120,7 @@ func (s *SectionWriter) Close() error {
 // the shard may follow.
 func (s *SectionWriter) GiveUp() error {
 	if s.w.open != s {
-		return fmt.Errorf("backup: %w", io.ErrClosedPipe)
+		return io.ErrClosedPipe
 	}
 	s.w.record(recordGivenUp, nil)
 	s.w.open = nil

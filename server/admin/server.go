@@ -44,11 +44,11 @@ type Server struct {
 func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("admin: listen on %s: %w: another process listens there; "+
+		return nil, fmt.Errorf("listen on %s: %w: another process listens there; "+
 			"stop it or choose another port", address, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("admin: listen on %s: %w", address, err)
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	limiter := httplimit.New(httplimit.Limits{Connections: maxConnections})
 	s := &Server{listener: limiter.Listen(listener)}

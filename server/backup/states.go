@@ -64,14 +64,14 @@ func LoadPart(r io.Reader) (*States, error) {
 func (s *States) restore(section backupfile.Section, r io.Reader) error {
 	id := meta.ShardID(section.Shard)
 	if _, twice := s.Sections[id]; twice {
-		return fmt.Errorf("backup: %s: %w: it is there twice", section, backupfile.ErrDamaged)
+		return fmt.Errorf("%s: %w: it is there twice", section, backupfile.ErrDamaged)
 	}
 	err := s.machine(id).Restore(r)
 	switch {
 	case errors.Is(err, backupfile.ErrGivenUp):
 		s.forget(id)
 	case err != nil:
-		return fmt.Errorf("backup: %s: %w", section, err)
+		return fmt.Errorf("%s: %w", section, err)
 	default:
 		s.Sections[id] = section
 	}
@@ -110,10 +110,10 @@ func (s *States) machine(id meta.ShardID) saver {
 // check returns an error if a shard is missing.
 func (s *States) check() error {
 	if s.Meta == nil {
-		return fmt.Errorf("backup: %w: there is no section of the meta shard", backupfile.ErrIncomplete)
+		return fmt.Errorf("%w: there is no section of the meta shard", backupfile.ErrIncomplete)
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		return fmt.Errorf("backup: %w: there is no section of %s", backupfile.ErrIncomplete, Names(missing))
+		return fmt.Errorf("%w: there is no section of %s", backupfile.ErrIncomplete, Names(missing))
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (s *States) counted() (highest shard.Counters, err error) {
 	}
 	t, founded := s.Meta.Topology()
 	if !founded {
-		return highest, fmt.Errorf("backup: nothing is left of %s, and the meta shard does not know which numbers "+
+		return highest, fmt.Errorf("nothing is left of %s, and the meta shard does not know which numbers "+
 			"have been given", Names(missing))
 	}
 	for _, id := range missing {
@@ -222,7 +222,7 @@ func Choose(all []*States) (*States, error) {
 	for _, s := range all {
 		h := s.Header
 		if h.Cluster != best.Header.Cluster || h.Generation != best.Header.Generation {
-			return nil, fmt.Errorf("backup: cluster %s, generation %x, is another one than %s, %x", h.Cluster,
+			return nil, fmt.Errorf("cluster %s, generation %x, is another one than %s, %x", h.Cluster,
 				h.Generation, best.Header.Cluster, best.Header.Generation)
 		}
 		if best.Header.Begun.After(h.Begun) {
@@ -242,7 +242,7 @@ func Choose(all []*States) (*States, error) {
 		}
 	}
 	if best.Meta == nil {
-		return nil, errors.New("backup: none of the states is of the meta shard, without which there is no cluster")
+		return nil, errors.New("none of the states is of the meta shard, without which there is no cluster")
 	}
 	return best, nil
 }

@@ -79,7 +79,7 @@ func (d *Directory) checkAnchor(id *Identity) (a anchor, doubt, err error) {
 	case errors.Is(err, ErrDamaged):
 		return anchor{}, fmt.Errorf("%s: %w", AnchorName, err), nil
 	case err != nil:
-		return anchor{}, nil, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, AnchorName), err)
+		return anchor{}, nil, fmt.Errorf("%s: %w", filepath.Join(d.path, AnchorName), err)
 	case a.File.other(is):
 		return anchor{}, nil, d.copied(id, &a, is)
 	}
@@ -94,7 +94,7 @@ func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
 		what = "Start the host on the directory that it ran on last, or restore a backup: " +
 			"signalbox backup restore FILE"
 	}
-	return fmt.Errorf("identity: %s: %w: its %s was written as %v, and is %v. What the host confirmed after the copy "+
+	return fmt.Errorf("%s: %w: its %s was written as %v, and is %v. What the host confirmed after the copy "+
 		"was taken is not in it. %s. If this is all that there is of the directory, moved here after its host had "+
 		"stopped, and the one that it was taken from is never used again, say so: signalbox host moved %s",
 		d.path, ErrCopied, AnchorName, a.File, is, what, d.path)
@@ -138,7 +138,7 @@ func (d *Directory) writeAnchor(end hosts.LogEnd, stopped bool) error {
 		return encode(&a)
 	})
 	if err != nil {
-		return fmt.Errorf("identity: tie %s to its place: %w", d.path, err)
+		return fmt.Errorf("tie %s to its place: %w", d.path, err)
 	}
 	d.anchor = a
 	return nil
@@ -159,11 +159,11 @@ func (d *Directory) Moved(killed bool) (was bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, AnchorName), err)
+		return false, fmt.Errorf("%s: %w", filepath.Join(d.path, AnchorName), err)
 	case !a.File.other(is):
 		return false, nil
 	case !a.Stopped && !killed:
-		return true, fmt.Errorf("identity: %s: %w when this copy was taken", d.path, ErrRunning)
+		return true, fmt.Errorf("%s: %w when this copy was taken", d.path, ErrRunning)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -48,13 +48,13 @@ func (d *Directory) recall(name string, into any, without string) (there bool, e
 	case errors.Is(err, ErrDamaged):
 		err = fmt.Errorf("%w; put the file back from a backup. Without one, take it away: %s", err, without)
 	}
-	return false, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, name), err)
+	return false, fmt.Errorf("%s: %w", filepath.Join(d.path, name), err)
 }
 
 // WriteBook writes down the hosts of the cluster.
 func (d *Directory) WriteBook(book []Known) error {
 	if err := writeRecord(d.path, BookName, book); err != nil {
-		return fmt.Errorf("identity: write down the other hosts: %w", err)
+		return fmt.Errorf("write down the other hosts: %w", err)
 	}
 	return nil
 }

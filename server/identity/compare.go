@@ -22,7 +22,7 @@ func compare(dir string, found *Identity, want *Expected) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	return fmt.Errorf("identity: %s: %w:\n  - %s", dir, ErrMismatch, strings.Join(differences, "\n  - "))
+	return fmt.Errorf("%s: %w:\n  - %s", dir, ErrMismatch, strings.Join(differences, "\n  - "))
 }
 
 // compareBirth compares the facts fixed at the birth of the cluster.

@@ -68,12 +68,12 @@ type Expected struct {
 // process ends.
 func Claim(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("identity: %s: %w: it is a file; name a directory, or one that can be made", path,
+		return nil, fmt.Errorf("%s: %w: it is a file; name a directory, or one that can be made", path,
 			ErrForeign)
 	}
 	made, err := makeDirectory(filepath.Clean(path), syncDirectory)
 	if err != nil {
-		return nil, fmt.Errorf("identity: make the data directory: %w; "+
+		return nil, fmt.Errorf("make the data directory: %w; "+
 			"make %s yourself for the user that runs this, or name another one", err, path)
 	}
 	if !made {
@@ -84,7 +84,7 @@ func Claim(path string) (*Directory, error) {
 	}
 	lock, err := takeLock(filepath.Join(path, lockName))
 	if err != nil {
-		return nil, fmt.Errorf("identity: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &Directory{path: path, lock: lock}, nil
 }
@@ -229,7 +229,7 @@ func (d *Directory) Join(a Admission) error {
 // KeepSecret keeps the secret of the cluster in SecretName. Only the user that runs the host may read the file.
 func (d *Directory) KeepSecret(secret []byte) error {
 	if err := writeWhole(d.path, SecretName, append(slices.Clone(secret), '\n'), 0o600); err != nil {
-		return fmt.Errorf("identity: write the secret of the cluster into %s: %w", d.path, err)
+		return fmt.Errorf("write the secret of the cluster into %s: %w", d.path, err)
 	}
 	_ = os.Remove(filepath.Join(d.path, SecretName+temporarySuffix)) // an earlier secret is kept nowhere
 	return nil
@@ -248,7 +248,7 @@ func (d *Directory) change(to func(*Identity) error) error {
 		err = writeRecord(d.path, FileName, &id)
 	}
 	if err != nil {
-		return fmt.Errorf("identity: write that of %s: %w", d.path, err)
+		return fmt.Errorf("write that of %s: %w", d.path, err)
 	}
 	d.id = id
 	return nil
@@ -284,10 +284,10 @@ func (d *Directory) hasLog() bool {
 
 func (d *Directory) logLost(id *Identity) error {
 	if len(id.Founders) == 1 && !id.Joined() {
-		return fmt.Errorf("identity: %w: %s was there and is not any more; put it back from a backup, "+
+		return fmt.Errorf("%w: %s was there and is not any more; put it back from a backup, "+
 			"or move %s away to begin with nothing", ErrLogLost, d.LogPath(), d.path)
 	}
-	return fmt.Errorf("identity: %w: %s was there and is not any more; put the disk back that had it. "+
+	return fmt.Errorf("%w: %s was there and is not any more; put the disk back that had it. "+
 		"Without its log host %s must not come back under this name: it would deny what it has confirmed to "+
 		"the others, who go on without it meanwhile",
 		ErrLogLost, d.LogPath(), id.HostName)
@@ -315,7 +315,7 @@ func makeDirectory(path string, sync func(dir string) error) (made bool, err err
 func refuseForeign(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return fmt.Errorf("identity: %w", err)
+		return err
 	}
 	stranger := ""
 	for _, e := range entries {
@@ -329,7 +329,7 @@ func refuseForeign(path string) error {
 		}
 	}
 	if stranger != "" {
-		return fmt.Errorf("identity: %s: %w: there is %q in it and no %s; name an empty directory, or one that can "+
+		return fmt.Errorf("%s: %w: there is %q in it and no %s; name an empty directory, or one that can "+
 			"be made",
 			path, ErrForeign, stranger, FileName)
 	}

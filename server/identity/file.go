@@ -31,16 +31,16 @@ func Read(dir string) (Identity, error) {
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return Identity{}, fmt.Errorf("identity: %s: %w: there is no such directory", dir, ErrNone)
+			return Identity{}, fmt.Errorf("%s: %w: there is no such directory", dir, ErrNone)
 		}
-		return Identity{}, fmt.Errorf("identity: %s: %w: no host has used it", dir, ErrNone)
+		return Identity{}, fmt.Errorf("%s: %w: no host has used it", dir, ErrNone)
 	}
 	if errors.Is(err, ErrDamaged) {
 		err = fmt.Errorf("%w; put %s back as it was from a backup: what it says cannot be found out otherwise", err,
 			FileName)
 	}
 	if err != nil {
-		return Identity{}, fmt.Errorf("identity: %s: %w", dir, err)
+		return Identity{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	return id, nil
 }

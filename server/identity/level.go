@@ -22,7 +22,7 @@ type levelRecord struct {
 func ReadLevel(dir string) (level.Level, error) {
 	var r levelRecord
 	if err := readRecord(dir, LevelName, &r); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("identity: %s: %s: %w", dir, LevelName, err)
+		return 0, fmt.Errorf("%s: %s: %w", dir, LevelName, err)
 	}
 	return r.Level, nil
 }
@@ -37,7 +37,7 @@ func (d *Directory) NoteLevel(l level.Level) error {
 	}
 	if noted, err := ReadLevel(d.path); err != nil || noted < l {
 		if err := writeRecord(d.path, LevelName, &levelRecord{l}); err != nil {
-			return fmt.Errorf("identity: note the feature level of %s: %w", d.path, err)
+			return fmt.Errorf("note the feature level of %s: %w", d.path, err)
 		}
 	}
 	d.level = l

@@ -104,7 +104,7 @@ func (p *Peers) write(what string, changed map[hosts.Incarnation]peer) error {
 	maps.Copy(next, changed)
 	maps.DeleteFunc(next, func(_ hosts.Incarnation, x peer) bool { return x.Start == hosts.Start{} })
 	if err := writeRecord(p.dir, PeersName, next); err != nil {
-		return fmt.Errorf("identity: %s: %w", what, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	p.seen = next
 	return nil

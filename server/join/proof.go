@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 )
 
 // Transcript is a digest of the random bytes drawn by both sides for a connection. Proofs and seals made under a
@@ -31,7 +30,7 @@ func (t Transcript) key(from []byte, label string) ([]byte, error) {
 func (t Transcript) prove(from []byte, label string, ask []byte) ([]byte, error) {
 	key, err := t.key(from, label)
 	if err != nil {
-		return nil, fmt.Errorf("join: %w", err)
+		return nil, err
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write(ask)
@@ -71,7 +70,7 @@ func (t Transcript) seal(from, ask []byte, g *Grant) ([]byte, error) {
 }
 
 // errGrant: the answering host is not of the cluster, or does not know the proved token or secret.
-var errGrant = errors.New("join: the answer is not of a host that knows the join token, or the secret of the cluster")
+var errGrant = errors.New("the answer is not of a host that knows the join token, or the secret of the cluster")
 
 // open reads the output of seal.
 func (t Transcript) open(from, ask, sealed []byte) (g Grant, err error) {

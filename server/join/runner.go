@@ -134,7 +134,7 @@ func (r *Runner) ask(ctx context.Context, address string) (g Grant, leader strin
 	defer cancel()
 	ask, err := json.Marshal(r.newcomer.Ask)
 	if err != nil {
-		return g, "", fmt.Errorf("join: %w", err)
+		return g, "", err
 	}
 	var transcript Transcript
 	text, err := r.newcomer.Call(ctx, address, func(t Transcript) ([]byte, error) {

@@ -34,11 +34,11 @@ type acceptor struct {
 func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*acceptor, error) {
 	socket, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("transport: listen on %s: %w: another process listens there; stop it or choose "+
+		return nil, fmt.Errorf("listen on %s: %w: another process listens there; stop it or choose "+
 			"another port", addr, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("transport: listen on %s: %w", addr, err)
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	a := &acceptor{
 		socket: socket, limit: int64(positive(limit, FileConnections())), stats: cmp.Or(stats, new(Stats)),

@@ -48,7 +48,7 @@ func ListenGnet(addr string, handler Handler, options NetOptions) (Listener, err
 	}
 	if err != nil {
 		_ = a.close()
-		return nil, fmt.Errorf("transport: start the event loops for %s: %w", addr, err)
+		return nil, fmt.Errorf("start the event loops for %s: %w", addr, err)
 	}
 	a.start(l.take)
 	return l, nil

@@ -42,7 +42,7 @@ var ErrNoTLSConfig = errors.New("no TLS configuration")
 // the actual port.
 func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, error) {
 	if options.Config == nil {
-		return nil, fmt.Errorf("transport: listen on %s: %w: set TLSOptions.Config, for example to that of "+
+		return nil, fmt.Errorf("listen on %s: %w: set TLSOptions.Config, for example to that of "+
 			"LoadCertificates", addr, ErrNoTLSConfig)
 	}
 	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)

@@ -31,7 +31,12 @@ func Of(pkg, operation, subject string, cause error) error {
 	return &Error{pkg: pkg, operation: operation, subject: subject, cause: cause}
 }
 
-// OfObject is Of for an operation on an object of a kind. The error of a missing object is notFound too, except for
+// OfName is Of for an operation on an object of a name.
+func OfName(pkg, operation, name string, cause error) error {
+	return Of(pkg, operation, strconv.Quote(name), cause)
+}
+
+// OfObject is OfName for an operation on an object of a kind. The error of a missing object is notFound too, except for
 // the known errors.
 func OfObject(kind, operation, name string, cause, notFound error, known ...error) error {
 	if cause == nil {
@@ -39,9 +44,9 @@ func OfObject(kind, operation, name string, cause, notFound error, known ...erro
 	}
 	if errors.Is(cause, protocol.ErrNotFound) && !errors.Is(cause, ErrNodeNotFound) && !errors.Is(cause, notFound) &&
 		!slices.ContainsFunc(known, func(e error) bool { return errors.Is(cause, e) }) {
-		cause = fmt.Errorf("%w: %w", notFound, cause)
+		cause = Missing(notFound, cause)
 	}
-	return Of(kind, strings.TrimPrefix(operation, kind+"_"), strconv.Quote(name), cause)
+	return OfName(kind, strings.TrimPrefix(operation, kind+"_"), name, cause)
 }
 
 // Error returns the error in one line.
@@ -55,6 +60,26 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
+
+// Fields returns operation, subject and cause. The subject may be empty.
+func (e *Error) Fields() (operation, subject string, cause error) {
+	return e.operation, e.subject, e.cause
+}
+
+// missing is a host's answer that a node or an object does not exist.
+type missing struct{ what, answer error }
+
+// Missing adds to a host's answer an error for the missing node or object.
+func Missing(what, answer error) error { return &missing{what, answer} }
+
+// Error names the missing node or object before the answer.
+func (m *missing) Error() string { return m.what.Error() + ": " + m.answer.Error() }
+
+// Unwrap returns both errors.
+func (m *missing) Unwrap() []error { return []error{m.what, m.answer} }
+
+// Missing returns both errors.
+func (m *missing) Missing() (what, answer error) { return m.what, m.answer }
 
 // Errors that the client itself reports. Package client exports these errors and says what each means.
 var (
@@ -81,6 +106,11 @@ func (t *Transport) Error() string { return "host " + t.Address + ": " + t.Err.E
 // Unwrap returns the cause.
 func (t *Transport) Unwrap() error { return t.Err }
 
+// Fields returns operation, subject and cause.
+func (t *Transport) Fields() (operation, subject string, cause error) {
+	return "host", t.Address, t.Err
+}
+
 // Is makes a lost connection an ErrUnavailable: the cluster could not be asked.
 func (t *Transport) Is(target error) bool { return target == protocol.ErrUnavailable }
 
@@ -95,6 +125,9 @@ func (e *Entry) Error() string { return "host " + e.Address + ": " + e.Err.Error
 
 // Unwrap returns the cause.
 func (e *Entry) Unwrap() error { return e.Err }
+
+// Fields returns operation, subject and cause.
+func (e *Entry) Fields() (operation, subject string, cause error) { return "host", e.Address, e.Err }
 
 // Is reports whether the host does not know the client. A known client without some right is another case.
 func (e *Entry) Is(target error) bool {
@@ -159,7 +192,10 @@ var overtaking = map[protocol.AbortReason]error{
 // Aborted is the outcome of an acquire that was overtaken.
 func Aborted(reason protocol.AbortReason) error {
 	abort := &protocol.Error{Status: protocol.StatusAborted, Reason: reason}
-	if by := overtaking[reason]; by != nil {
+	switch by := overtaking[reason]; {
+	case reason == protocol.AbortNodeDropped:
+		return Missing(by, abort)
+	case by != nil:
 		return fmt.Errorf("%w: %w", abort, by)
 	}
 	return abort

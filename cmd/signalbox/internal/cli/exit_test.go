@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/backupfile"
 )
 
 func TestEveryErrorHasItsCode(t *testing.T) {
@@ -64,36 +66,63 @@ func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// tried is an error like those of the SDK: its fields are what was tried.
+type tried struct {
+	operation, subject string
+	cause              error
+}
+
+func (t tried) Error() string {
+	return "client: " + t.operation + " " + t.subject + ": " + t.cause.Error()
+}
+
+func (t tried) Unwrap() error { return t.cause }
+
+func (t tried) Fields() (operation, subject string, cause error) {
+	return t.operation, t.subject, t.cause
+}
+
 func TestAnErrorSaysOneThingOnce(t *testing.T) {
 	answer := func(text string) error { return &protocol.Error{Status: protocol.StatusNotFound, Message: text} }
+	address := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7}
+	call := func(operation, name string, cause error) error {
+		return &net.OpError{Op: operation, Net: "tcp", Addr: address, Err: os.NewSyscallError(name, cause)}
+	}
+	_, damaged := backupfile.NewReader(strings.NewReader("root:x:0:0"))
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("config: get %q: client: describe %q: %w", "a", "a", errors.New("none is there")),
-			`describe "a": none is there`},
-		{fmt.Errorf("client: operate host zz: %w", answer(`there is no host "zz"`)), `there is no host "zz"; signalbox host list shows them`},
-		{fmt.Errorf("client: transfer shard 9: %w", answer("there is no shard 9")),
+		{tried{"get", `"a"`, tried{"describe", `"a"`, errors.New("none is there")}}, `describe "a": none is there`},
+		{tried{"get", `"a"`, tried{"describe", `"b"`, errors.New("none is there")}},
+			`get "a": describe "b": none is there`},
+		{tried{"operate host", "zz", answer(`there is no host "zz"`)},
+			`there is no host "zz"; signalbox host list shows them`},
+		{tried{"transfer shard", "9", answer("there is no shard 9")},
 			"there is no shard 9; signalbox shard list shows them"},
-		{fmt.Errorf("client: transfer shard 9: %w", answer("there is no shard 91")),
+		{tried{"transfer shard", "9", answer("there is no shard 91")},
 			"transfer shard 9: there is no shard 91; signalbox shard list shows them"},
-		{errors.New("--listen: listen on 127.0.0.1:7: listen tcp 127.0.0.1:7: bind: address already in use"),
+		{fmt.Errorf("--listen: listen on %v: %w", address, call("listen", "bind", syscall.EADDRINUSE)),
 			"--listen: listen on 127.0.0.1:7: address already in use"},
-		{errors.New("open: host a:1: read tcp 127.0.0.1:46348->127.0.0.1:1: read: connection reset by peer"),
+		{tried{"open", "", tried{"host", "a:1", call("read", "read", syscall.ECONNRESET)}},
 			"open: host a:1: connection reset by peer"},
-		{errors.New("client: list \"x\": client: describe node /no: there is no such node"),
-			"describe node /no: there is no such node"},
-		{errors.New("/etc/passwd: backup: the backup is damaged: it does not begin as one"),
-			"/etc/passwd: the backup is damaged: it does not begin as one"},
-		{fmt.Errorf("client: operate host b: %w", answer(`"z" is not KEY=VALUE`)), `operate host b: "z" is not KEY=VALUE`},
-		{fmt.Errorf("client: list node /a: %w", answer("it is full; drop /a or node /a")),
-			"list node /a: it is full; drop /a or node /a"},
-		{errors.New("client: open: host 10.0.0.1:7420: dial tcp 10.0.0.1:7420: connect: connection refused"),
+		{tried{"open", "", tried{"host", "10.0.0.1:7420", call("dial", "connect", syscall.ECONNREFUSED)}},
 			"open: host 10.0.0.1:7420: connection refused"},
-		{errors.New("client: open: host nowhere:7420: dial tcp: lookup nowhere: no such host"),
+		{tried{"open", "", tried{"host", "nowhere:7420", &net.OpError{Op: "dial", Net: "tcp",
+			Err: &net.DNSError{Err: "no such host", Name: "nowhere"}}}},
 			"open: host nowhere:7420: lookup nowhere: no such host"},
-		{fmt.Errorf("client: cluster plan: %w", answer("server: this host reaches no others")),
+		{tried{"list", `"x"`, tried{"describe node", "/no", errors.New("there is no such node")}},
+			"describe node /no: there is no such node"},
+		{fmt.Errorf("/etc/passwd: %w", damaged), "/etc/passwd: the backup is damaged: it does not begin as one"},
+		{tried{"operate host", "b", answer(`"z" is not KEY=VALUE`)}, `operate host b: "z" is not KEY=VALUE`},
+		{tried{"list", "node /a", answer("it is full; drop /a or node /a")},
+			"list node /a: it is full; drop /a or node /a"},
+		{tried{"cluster plan", "", answer("server: this host reaches no others")},
 			"cluster plan: this host reaches no others"},
+		{errors.Join(tried{"open", "", errors.New("a")}, &client.SessionEnd{SessionID: 7, Reason: client.EndTaken}),
+			"open: a\nsession 7 ended: another client took it"},
+		{errors.New("discovery: config: what a program says stays as it is"),
+			"discovery: config: what a program says stays as it is"},
 	} {
 		if got := Explain(c.err); got != c.want {
 			t.Errorf("%v\ngot  %s\nwant %s", c.err, got, c.want)
