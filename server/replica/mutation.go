@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"math"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -16,6 +18,8 @@ type mutation struct {
 	// fill gives the answer to a successful request its content, in memory of the replica that is used again. Nil: the
 	// answer has no content.
 	fill func(r *Replica, c *shard.Command, e *shard.Effect)
+	// applied is called on every host of the shard after the command has taken effect. Nil: nothing is left to do.
+	applied func(r *Replica, c *shard.Command)
 	// MayChangeNothing: such requests often repeat known facts, and then need not go into the log. They are tried with
 	// Replica.Unchanged first.
 	MayChangeNothing bool
@@ -31,6 +35,17 @@ var Mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
 	for _, of := range []map[protocol.Kind]mutation{semaphoreMutations, rolloutMutations, processMutations} {
 		for kind, m := range of {
 			all[kind] = m
+		}
+	}
+	return all
+}()
+
+// applied has the functions of Mutations by the kind of command.
+var applied = func() (all [math.MaxUint8 + 1]func(*Replica, *shard.Command)) {
+	for _, m := range Mutations {
+		if m.applied != nil {
+			_, _, _, c := m.Command(new(protocol.Request), new([]byte))
+			all[c.Kind] = m.applied
 		}
 	}
 	return all

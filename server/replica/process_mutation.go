@@ -56,7 +56,8 @@ var processMutations = map[protocol.Kind]mutation{
 				Kind: shard.CmdProcessLeave, Order: shard.OrderID(m.MemberID),
 			}
 		},
-		Frees: true,
+		applied: func(r *Replica, c *shard.Command) { r.Inboxes.Lost(c.Session, c.Order, "the member left") },
+		Frees:   true,
 	},
 	protocol.KindProcessPrepared: {
 		waits: gathers,

@@ -216,12 +216,12 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
 				r.leader.recheck() // the leader gives the shard everything new in the level
-			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdProcessLeave:
-				r.Inboxes.Lost(command.Session, command.Order, "the member left")
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
 				differs = r.digests.compare(command.Count, command.Sum)
+			case e.Status == protocol.StatusSuccess && applied[command.Kind] != nil:
+				applied[command.Kind](r, command)
 			}
 			if ops != nil {
 				r.result(&ops[e.Op], command, e)
