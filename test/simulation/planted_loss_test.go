@@ -199,7 +199,8 @@ func endSessions(m *machine.Machine) {
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = m.WalkSessions(at, func(v shard.SessionView) {
 			if v.Home {
-				b.Commands = append(b.Commands, shard.Command{Level: m.Level(), Kind: shard.CmdSessionEnd, Session: v.ID})
+				end := shard.Command{Level: m.Level(), Kind: shard.CmdSessionEnd, Session: v.ID}
+				b.Commands = append(b.Commands, end)
 			}
 		})
 	}
