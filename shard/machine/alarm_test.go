@@ -37,47 +37,47 @@ func init() {
 	mutations[cmdUnset] = mutation{of: kindBell, run: unset, anonymous: true}
 }
 
-func (b *bells) of(m *Machine, h arena.Handle) *bell { return b.At(m.objects.At(h).body) }
+func (b *bells) of(m *Core, h arena.Handle) *bell { return b.At(m.Objects.At(h).body) }
 
-func ring(m *Machine, c *shard.Command, t *target) {
+func ring(m *Core, c *shard.Command, t *target) {
 	b := m.kinds[kindBell].(*bells)
 	if t.object == 0 {
-		t.object = m.addObject(kindBell, t, c.Node, c.Name, b.Alloc())
-		m.changed(t.object, shard.FlagCreated)
+		t.object = m.Objects.Add(kindBell, t, c.Node, c.Name, b.Alloc())
+		m.Objects.Changed(t.object, shard.FlagCreated)
 	}
-	m.touchObject(t.object)
+	m.Snapshots.TouchObject(t.object)
 	x := b.of(m, t.object)
-	x.at, x.every = m.clock.After(c.Timeout), c.Count
-	m.setAlarm(t.object, x.at)
-	m.answer(protocol.StatusSuccess)
+	x.at, x.every = m.Clock.After(c.Timeout), c.Count
+	m.Objects.SetAlarm(t.object, x.at)
+	m.Run.Answer(protocol.StatusSuccess)
 }
 
-func unset(m *Machine, _ *shard.Command, t *target) {
-	m.changed(t.object, shard.FlagDeleted)
-	m.removeObject(t.object)
-	m.answer(protocol.StatusSuccess)
+func unset(m *Core, _ *shard.Command, t *target) {
+	m.Objects.Changed(t.object, shard.FlagDeleted)
+	m.Objects.Remove(t.object)
+	m.Run.Answer(protocol.StatusSuccess)
 }
 
-func (b *bells) due(m *Machine, object arena.Handle) {
-	m.touchObject(object)
+func (b *bells) due(m *Core, object arena.Handle) {
+	m.Snapshots.TouchObject(object)
 	x := b.of(m, object)
 	x.rung++
 	x.at = 0
 	if x.every > 0 {
-		x.at = m.clock.After(x.every)
-		m.setAlarm(object, x.at)
+		x.at = m.Clock.After(x.every)
+		m.Objects.SetAlarm(object, x.at)
 	}
-	m.changed(object, shard.FlagData)
+	m.Objects.Changed(object, shard.FlagData)
 }
 
-func (b *bells) releaseLink(*Machine, arena.Handle) {}
+func (b *bells) releaseLink(*Core, arena.Handle) {}
 
-func (b *bells) remove(m *Machine, h arena.Handle) {
-	m.changed(h, shard.FlagDeleted)
-	m.removeObject(h)
+func (b *bells) remove(m *Core, h arena.Handle) {
+	m.Objects.Changed(h, shard.FlagDeleted)
+	m.Objects.Remove(h)
 }
 
-func (b *bells) resume(*Machine, arena.Handle) {}
+func (b *bells) resume(*Core, arena.Handle) {}
 
 func (b *bells) bodySize(arena.Handle) int { return 0 }
 
@@ -107,27 +107,27 @@ func (b *bells) load(src []byte) (arena.Handle, bool) {
 }
 
 // linked refuses a bell with links: no command gives it one, and releaseLink has none to release.
-func (b *bells) linked(m *Machine, object arena.Handle) error {
-	if o := m.objects.At(object); o.linkCount != 0 {
+func (b *bells) linked(m *Core, object arena.Handle) error {
+	if o := m.Objects.At(object); o.linkCount != 0 {
 		return badSnapshot("bell %q has links", o.name)
 	}
-	m.setAlarm(object, b.of(m, object).at)
+	m.Objects.SetAlarm(object, b.of(m, object).at)
 	return nil
 }
 
-func (b *bells) view(m *Machine, object arena.Handle, _ string) (view, bool) {
-	return view{track: &m.objects.At(object).track}, false
+func (b *bells) view(m *Core, object arena.Handle, _ string) (view, bool) {
+	return view{track: &m.Objects.At(object).track}, false
 }
 
-func (b *bells) describe(*Machine, arena.Handle, view, described, *shard.Description) {}
+func (b *bells) describe(*Core, arena.Handle, view, described, *shard.Description) {}
 
-func (b *bells) changes(*Machine, arena.Handle, view, shard.Revision, *shard.Delta) bool {
+func (b *bells) changes(*Core, arena.Handle, view, shard.Revision, *shard.Delta) bool {
 	return false
 }
 
 func (b *bells) role(*link) string { return "" }
 
-func (b *bells) state(*Machine, arena.Handle, *shard.State) {}
+func (b *bells) state(*Core, arena.Handle, *shard.State) {}
 
 // ringers is a machine of bells with a leader.
 type ringers struct {
@@ -247,8 +247,8 @@ func TestWhatIsDueIsBoundedWork(t *testing.T) {
 func TestAnObjectThatIsBeingDeletedIsNotDue(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(0, "a", 10, 0)
-	h := r.m.objects.find(shard.ObjectHash(1, []byte("a")), 1, []byte("a"))
-	r.m.objects.At(h).deleting = true
+	h := r.m.core.Objects.find(shard.ObjectHash(1, []byte("a")), 1, []byte("a"))
+	r.m.core.Objects.At(h).deleting = true
 	r.mustRing(100)
 	if r.m.Alarms() != 0 {
 		t.Error("the alarm stays")
@@ -323,7 +323,7 @@ func TestObjectsWithoutAlarmsPayNothing(t *testing.T) {
 		r.out.Reset()
 		r.m.Apply(b, &r.out)
 	})
-	if n != 0 || r.m.alarms.Len() != 0 {
+	if n != 0 || r.m.core.Objects.alarms.Len() != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -32,9 +32,9 @@ type slotNumber uint16
 
 // keep records the result of a numbered command for the session, with the hash of the request and the slot of the
 // object. Numbers come in growing order.
-func (m *Machine) keep(c *shard.Command, mu *mutation, t *target, e *shard.Effect) {
-	s := m.sessions.At(t.session)
-	list := m.sessions.answersOf(s)
+func (an *Answers) keep(c *shard.Command, mu *mutation, t *target, e *shard.Effect) {
+	s := an.core.Sessions.At(t.session)
+	list := an.core.Sessions.answersOf(s)
 	if list == nil {
 		list = make([]answer, 0, 2)
 	}
@@ -43,38 +43,38 @@ func (m *Machine) keep(c *shard.Command, mu *mutation, t *target, e *shard.Effec
 		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
 		asked: askedOf(c, mu, t.hash), slot: slotNumber(t.slot) + 1,
 	}
-	m.sessions.setAnswers(s, append(list, a))
+	an.core.Sessions.setAnswers(s, append(list, a))
 	if e.Body != "" {
 		assert.That(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
-		m.keepBody(s, c.Number, e.Body)
+		an.keepBody(s, c.Number, e.Body)
 	}
 }
 
 // answersOf returns the kept answers of a session, by number.
-func (st *sessionStore) answersOf(s *session) []answer {
+func (se *Sessions) answersOf(s *session) []answer {
 	if s.answers == 0 {
 		return nil
 	}
-	return *st.kept.At(s.answers)
+	return *se.kept.At(s.answers)
 }
 
 // setAnswers keeps the answers for a session, none with nil.
-func (st *sessionStore) setAnswers(s *session, list []answer) {
+func (se *Sessions) setAnswers(s *session, list []answer) {
 	switch {
 	case list == nil && s.answers != 0:
-		st.kept.Release(s.answers)
+		se.kept.Release(s.answers)
 		s.answers = 0
 	case list != nil:
 		if s.answers == 0 {
-			s.answers = st.kept.Alloc()
+			s.answers = se.kept.Alloc()
 		}
-		*st.kept.At(s.answers) = list
+		*se.kept.At(s.answers) = list
 	}
 }
 
 // answer returns the answer kept under the number, or nil.
-func (st *sessionStore) answer(s *session, number uint64) *answer {
-	list := st.answersOf(s)
+func (se *Sessions) answer(s *session, number uint64) *answer {
+	list := se.answersOf(s)
 	i := sort.Search(len(list), func(i int) bool { return list[i].number >= number })
 	if i == len(list) || list[i].number != number {
 		return nil
@@ -86,9 +86,9 @@ func (st *sessionStore) answer(s *session, number uint64) *answer {
 const idleAnswers = 16
 
 // acknowledge forgets the answers up to the number and returns how many it has forgotten.
-func (st *sessionStore) acknowledge(s *session, number uint64) (forgotten int) {
+func (se *Sessions) acknowledge(s *session, number uint64) (forgotten int) {
 	s.acked = number
-	list, n := st.answersOf(s), 0
+	list, n := se.answersOf(s), 0
 	for n < len(list) && list[n].number <= number {
 		n++
 	}
@@ -96,27 +96,27 @@ func (st *sessionStore) acknowledge(s *session, number uint64) (forgotten int) {
 	if len(list) == 0 && cap(list) > idleAnswers {
 		list = nil
 	}
-	st.setAnswers(s, list)
+	se.setAnswers(s, list)
 	return n
 }
 
-// endAnswers makes all answers of the session that report the link's ownership Aborted, because the ownership is
+// End makes all answers of the session that report the link's ownership Aborted, because the ownership is
 // over.
-func (m *Machine) endAnswers(h arena.Handle, reason protocol.AbortReason) {
-	l := m.links.At(h)
-	answers := m.sessions.answersOf(m.sessions.At(l.session))
+func (an *Answers) End(h arena.Handle, reason protocol.AbortReason) {
+	l := an.core.Holdings.At(h)
+	answers := an.core.Sessions.answersOf(an.core.Sessions.At(l.session))
 	for i := range answers {
 		if a := &answers[i]; a.flags&shard.FlagAcquired != 0 && a.order == l.order {
-			m.replaceOutcome(l.session, a, answer{status: protocol.StatusAborted, abort: reason})
+			an.replaceOutcome(l.session, a, answer{status: protocol.StatusAborted, abort: reason})
 		}
 	}
 }
 
 // replaceOutcome replaces the outcome in an answer of the session, and forgets the body.
-func (m *Machine) replaceOutcome(session arena.Handle, a *answer, outcome answer) {
-	m.touchSession(session)
-	if s := m.sessions.At(session); s.bodies != 0 {
-		m.forgetBodies(s, a.number-1, a.number)
+func (an *Answers) replaceOutcome(session arena.Handle, a *answer, outcome answer) {
+	an.core.Snapshots.touchSession(session)
+	if s := an.core.Sessions.At(session); s.bodies != 0 {
+		an.forgetBodies(s, a.number-1, a.number)
 	}
 	a.become(outcome)
 }
@@ -127,31 +127,31 @@ func (a *answer) become(outcome answer) {
 	*a = outcome
 }
 
-// recordOutcome writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
+// Record writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
 // answer.
-func (m *Machine) recordOutcome(h arena.Handle, number uint64, outcome answer) {
-	if a := m.sessions.answer(m.sessions.At(h), number); a != nil {
-		m.replaceOutcome(h, a, outcome)
+func (an *Answers) Record(h arena.Handle, number uint64, outcome answer) {
+	if a := an.core.Sessions.answer(an.core.Sessions.At(h), number); a != nil {
+		an.replaceOutcome(h, a, outcome)
 	}
 }
 
-// reportLost gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
+// Lose gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
 // answer to a repetition must not report an ownership.
-func (m *Machine) reportLost(h arena.Handle) {
-	lost := m.emitFor(shard.EffectLost, h)
-	if s := m.sessions.At(m.links.At(h).session); !s.home {
-		m.touchSession(m.links.At(h).session)
+func (ho *Holdings) Lose(h arena.Handle) {
+	lost := ho.Emit(shard.EffectLost, h)
+	if s := ho.core.Sessions.At(ho.At(h).session); !s.home {
+		ho.core.Snapshots.touchSession(ho.At(h).session)
 		s.losses++
 		lost.Limit = s.losses
 	}
-	m.endAnswers(h, protocol.AbortDeleted)
+	ho.core.Answers.End(h, protocol.AbortDeleted)
 }
 
-// abort gives the waiting session Aborted: its acquire is over.
-func (m *Machine) abort(h arena.Handle, reason protocol.AbortReason) {
-	m.emitFor(shard.EffectAborted, h).Abort = reason
-	l := m.links.At(h)
-	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
+// Abort gives the waiting session Aborted: its acquire is over.
+func (ho *Holdings) Abort(h arena.Handle, reason protocol.AbortReason) {
+	ho.Emit(shard.EffectAborted, h).Abort = reason
+	l := ho.At(h)
+	ho.core.Answers.Record(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
 }
 
 // A number belongs to one request. The answer under a number has a hash of the request, so that a different request
@@ -201,9 +201,9 @@ func fold(a, b uint64) uint64 {
 
 // isAnother reports whether a command came under the number of a different request, as far as the answer under the
 // number shows.
-func (m *Machine) isAnother(c *shard.Command, mu *mutation, t *target, a *answer) bool {
+func (an *Answers) isAnother(c *shard.Command, mu *mutation, t *target, a *answer) bool {
 	return a != nil && a.asked != askedOf(c, mu, t.hash)
 }
 
 // refuseAnother answers a command under the number of a different request.
-func (m *Machine) refuseAnother() { m.answer(protocol.StatusNumberReused) }
+func (ru *Run) refuseAnother() { ru.Answer(protocol.StatusNumberReused) }

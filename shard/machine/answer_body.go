@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
@@ -45,41 +46,47 @@ func (b *answerBodies) remove(from, to int) (size int) {
 	return size
 }
 
+// Answers are the answers that the shard keeps until their sessions acknowledge them.
+type Answers struct {
+	core   *Core
+	bodies arena.Slab[answerBodies]
+}
+
 // bodiesSize is the size of all bodies of the session's answers.
-func (m *Machine) bodiesSize(s *session) int {
+func (an *Answers) bodiesSize(s *session) int {
 	if s.bodies == 0 {
 		return 0
 	}
-	return m.bodies.At(s.bodies).size
+	return an.bodies.At(s.bodies).size
 }
 
 // hasRoomForBody reports whether the session may have one more answer, with the longest body of the command.
-func (m *Machine) hasRoomForBody(s *session, mu *mutation) bool {
-	size := m.bodiesSize(s)
+func (an *Answers) hasRoomForBody(s *session, mu *mutation) bool {
+	size := an.bodiesSize(s)
 	if mu.mostBody > 0 {
 		size += shard.AnswerBodyBytes + mu.mostBody
 	}
-	return size == 0 || size+shard.AnswerBytes*(len(m.sessions.answersOf(s))+1) <= m.bounds.AnswerBytes
+	return size == 0 || size+shard.AnswerBytes*(len(an.core.Sessions.answersOf(s))+1) <= an.core.bounds.AnswerBytes
 }
 
 // keepBody keeps the body of the session's latest answer.
-func (m *Machine) keepBody(s *session, number uint64, body string) {
+func (an *Answers) keepBody(s *session, number uint64, body string) {
 	if s.bodies == 0 {
-		s.bodies = m.bodies.Alloc()
+		s.bodies = an.bodies.Alloc()
 	}
-	of := m.bodies.At(s.bodies)
+	of := an.bodies.At(s.bodies)
 	of.list = append(of.list, answerBody{number, body})
 	size := of.list[len(of.list)-1].size()
 	of.size += size
-	m.charge(m.nodeOf(s), size)
+	an.core.Nodes.Charge(an.core.Sessions.Node(s), size)
 }
 
-// keptBody returns the body of the answer with the number, "" if the answer has no body.
-func (m *Machine) keptBody(s *session, number uint64) string {
+// body returns the body of the answer with the number, "" if the answer has no body.
+func (an *Answers) body(s *session, number uint64) string {
 	if s.bodies == 0 {
 		return ""
 	}
-	of := m.bodies.At(s.bodies)
+	of := an.bodies.At(s.bodies)
 	if i := of.after(number); i > 0 && of.list[i-1].number == number {
 		return of.list[i-1].body
 	}
@@ -87,18 +94,18 @@ func (m *Machine) keptBody(s *session, number uint64) string {
 }
 
 // forgetBodies forgets the bodies of the answers above one number, up to a second number, of a session with bodies.
-func (m *Machine) forgetBodies(s *session, above, upTo uint64) {
-	of := m.bodies.At(s.bodies)
-	m.charge(m.nodeOf(s), -of.remove(of.after(above), of.after(upTo)))
+func (an *Answers) forgetBodies(s *session, above, upTo uint64) {
+	of := an.bodies.At(s.bodies)
+	an.core.Nodes.Charge(an.core.Sessions.Node(s), -of.remove(of.after(above), of.after(upTo)))
 	if len(of.list) == 0 && cap(of.list) > idleAnswers {
-		m.dropBodies(s)
+		an.dropBodies(s)
 	}
 }
 
 // dropBodies gives back the place of a session's bodies.
-func (m *Machine) dropBodies(s *session) {
+func (an *Answers) dropBodies(s *session) {
 	if s.bodies != 0 {
-		m.bodies.Release(s.bodies)
+		an.bodies.Release(s.bodies)
 		s.bodies = 0
 	}
 }
@@ -106,12 +113,12 @@ func (m *Machine) dropBodies(s *session) {
 // mostRefusal is the longest text for people that the answer to a refused command has.
 const mostRefusal = 1024
 
-// refuse answers with a text for people.
-func (m *Machine) refuse(status protocol.Status, text string) *shard.Effect {
+// Refuse answers with a text for people.
+func (ru *Run) Refuse(status protocol.Status, text string) *shard.Effect {
 	if len(text) > mostRefusal {
 		text = strings.Clone(form.Cut(text, mostRefusal))
 	}
-	e := m.answer(status)
+	e := ru.Answer(status)
 	e.Body = text
 	return e
 }

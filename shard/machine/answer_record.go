@@ -26,14 +26,14 @@ const (
 	answerFields = 1<<iota - 1
 )
 
-func (m *Machine) appendAnswers(dst []byte, s *session) []byte {
-	list := m.sessions.answersOf(s)
+func (an *Answers) append(dst []byte, s *session) []byte {
+	list := an.core.Sessions.answersOf(s)
 	dst = binary.AppendUvarint(dst, uint64(len(list)))
 	for i := range list {
 		a := &list[i]
 		dst = append(dst, 0)
 		start := len(dst)
-		dst = appendAnswer(dst, a, m.keptBody(s, a.number))
+		dst = appendAnswer(dst, a, an.body(s, a.number))
 		dst = form.SetLength(dst, start)
 	}
 	return dst

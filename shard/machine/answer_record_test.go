@@ -15,11 +15,11 @@ import (
 // answersOf is a session with the answers, and a machine to keep their bodies.
 func answersOf(list []answer, bodies map[uint64]string) (*Machine, *session) {
 	m := New(Options{})
-	s := m.sessions.At(m.addSession(shard.NewSessionID(1, 1), m.addNode(1)))
+	s := m.core.Sessions.At(m.core.Sessions.add(shard.NewSessionID(1, 1), m.core.Nodes.add(1)))
 	for _, a := range list {
-		m.sessions.setAnswers(s, append(m.sessions.answersOf(s), a))
+		m.core.Sessions.setAnswers(s, append(m.core.Sessions.answersOf(s), a))
 		if bodies[a.number] != "" {
-			m.keepBody(s, a.number, bodies[a.number])
+			m.core.Answers.keepBody(s, a.number, bodies[a.number])
 		}
 	}
 	return m, s
@@ -53,7 +53,7 @@ func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 			}
 		}
 		m, s := answersOf(list, bodies)
-		r := form.Input{Data: m.appendAnswers(nil, s)}
+		r := form.Input{Data: m.core.Answers.append(nil, s)}
 		got, kept := readAnswers(&r, number, 5)
 		if !r.Sound() || len(r.Data) > 0 || !reflect.DeepEqual(got, list) {
 			t.Fatalf("%s: have %+v\nwant %+v", r.Bad(), got, list)
@@ -78,7 +78,7 @@ func TestCachedResponsesKeepTheirForm(t *testing.T) {
 	}
 	m, s := answersOf(list, nil)
 	want := "02" + "05" + "0a" + "03" + "01" + "ac02" + "04" + "21" + "04" + "12" + "02"
-	if got := hex.EncodeToString(m.appendAnswers(nil, s)); got != want {
+	if got := hex.EncodeToString(m.core.Answers.append(nil, s)); got != want {
 		t.Errorf("%s, was %s", got, want)
 	}
 	data, _ := hex.DecodeString(want)
@@ -88,17 +88,17 @@ func TestCachedResponsesKeepTheirForm(t *testing.T) {
 	}
 	m, s = answersOf([]answer{{number: 9, flags: shard.FlagData | shard.FlagLimit, revision: 2}},
 		map[uint64]string{9: "xyz"})
-	if got, want := hex.EncodeToString(m.appendAnswers(nil, s)),
+	if got, want := hex.EncodeToString(m.core.Answers.append(nil, s)),
 		"01"+"09"+"52"+"09"+"8802"+"02"+"0378797a"; got != want {
 		t.Errorf("with a body: %s, was %s", got, want)
 	}
 	m, s = answersOf([]answer{{number: 9, asked: 0x0102030405060708}}, nil)
-	if got, want := hex.EncodeToString(m.appendAnswers(nil, s)),
+	if got, want := hex.EncodeToString(m.core.Answers.append(nil, s)),
 		"01"+"0b"+"8001"+"09"+"0807060504030201"; got != want {
 		t.Errorf("with what was asked: %s, was %s", got, want)
 	}
 	m, s = answersOf([]answer{{number: 9, slot: shard.Slots}}, nil)
-	if got, want := hex.EncodeToString(m.appendAnswers(nil, s)),
+	if got, want := hex.EncodeToString(m.core.Answers.append(nil, s)),
 		"01"+"05"+"8002"+"09"+"8020"; got != want {
 		t.Errorf("with a slot: %s, was %s", got, want)
 	}
@@ -164,7 +164,7 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 		b.do(c)
 	}
 	keep := func(i int) { // no command of this build acquires and answers with a body
-		b.m.keepBody(b.m.sessions.At(b.m.sessions.find(b.ids[i])), b.numbers[i], "taken")
+		b.m.core.Answers.keepBody(b.m.core.Sessions.At(b.m.core.Sessions.find(b.ids[i])), b.numbers[i], "taken")
 	}
 	unseen(0, shard.Command{Kind: shard.CmdAcquire, Count: 1})
 	keep(0)
@@ -178,18 +178,18 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 	for range 3 * idleAnswers {
 		unseen(0, shard.Command{Kind: cmdExchange, Body: []byte{byte(b.numbers[0])}})
 	}
-	s := b.m.sessions.At(b.m.sessions.find(b.ids[0]))
-	if s.bodies == 0 || b.m.bodies.Size() != 2 {
-		t.Fatalf("bodies of %d sessions are kept", b.m.bodies.Size())
+	s := b.m.core.Sessions.At(b.m.core.Sessions.find(b.ids[0]))
+	if s.bodies == 0 || b.m.core.Answers.bodies.Size() != 2 {
+		t.Fatalf("bodies of %d sessions are kept", b.m.core.Answers.bodies.Size())
 	}
 	b.as(0, shard.Command{Kind: shard.CmdRelease, Name: lock})
-	if s.bodies != 0 || b.m.bodies.Size() != 1 {
+	if s.bodies != 0 || b.m.core.Answers.bodies.Size() != 1 {
 		t.Errorf("the memory of a burst stays with a session that has seen everything")
 	}
 	for _, id := range b.ids {
 		b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
 	}
-	if n := b.m.bodies.Size(); n != 0 {
+	if n := b.m.core.Answers.bodies.Size(); n != 0 {
 		t.Errorf("%d sessions left bodies behind", n)
 	}
 }

@@ -10,12 +10,12 @@ func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sha
 	*d = shard.Delta{Joined: d.Joined[:0], Rows: d.Rows[:0], Gone: d.Gone[:0], Bodies: d.Bodies[:0]}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if since > m.lastRevision {
+	if since > m.core.lastRevision {
 		return shard.DeltaBehind
 	}
-	h, v, ok := m.lookUp(&r)
+	h, v, ok := m.core.Objects.lookUp(&r)
 	if !ok {
-		d.To = m.lastRevision
+		d.To = m.core.lastRevision
 		return shard.DeltaAbsent
 	}
 	d.To = v.revision
@@ -23,10 +23,10 @@ func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sha
 		return shard.DeltaNone
 	}
 	// At first Gone holds all changed rows.
-	if d.Gone, ok = m.history.rowsSince(v.track, since, d.Gone); !ok {
+	if d.Gone, ok = m.core.History.rowsSince(v.track, since, d.Gone); !ok {
 		return shard.DeltaSnapshot
 	}
-	if !m.kinds[r.Kind].changes(m, h, v, since, d) {
+	if !m.core.kinds[r.Kind].changes(m.core, h, v, since, d) {
 		d.Joined, d.Rows, d.Gone = d.Joined[:0], d.Rows[:0], d.Gone[:0]
 		return shard.DeltaSnapshot
 	}
@@ -35,14 +35,14 @@ func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sha
 
 // lookUp finds an object and a view of the object. It returns false if either is missing, or if the object is
 // deleted.
-func (m *Machine) lookUp(r *shard.Ref) (object arena.Handle, v view, ok bool) {
-	if r.Kind >= shard.MaxKinds || m.kinds[r.Kind] == nil {
+func (ob *Objects) lookUp(r *shard.Ref) (object arena.Handle, v view, ok bool) {
+	if r.Kind >= shard.MaxKinds || ob.core.kinds[r.Kind] == nil {
 		return 0, view{}, false
 	}
 	var buf [128]byte
-	if object = m.objects.alive(r.Kind, r.Node, append(buf[:0], r.Name...)); object == 0 {
+	if object = ob.alive(r.Kind, r.Node, append(buf[:0], r.Name...)); object == 0 {
 		return 0, view{}, false
 	}
-	v, ok = m.kinds[r.Kind].view(m, object, r.View)
+	v, ok = ob.core.kinds[r.Kind].view(ob.core, object, r.View)
 	return object, v, ok
 }

@@ -12,12 +12,12 @@ func (m *Machine) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Descri
 	*d = shard.Description{Links: d.Links[:0], Rows: d.Rows[:0], Bodies: d.Bodies[:0]}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h, v, ok := m.lookUp(&r)
+	h, v, ok := m.core.Objects.lookUp(&r)
 	if !ok {
 		return false
 	}
 	d.Name, d.Revision = r.Name, v.revision
-	m.kinds[r.Kind].describe(m, h, v, described{o, had}, d)
+	m.core.kinds[r.Kind].describe(m.core, h, v, described{o, had}, d)
 	return true
 }
 
@@ -27,16 +27,16 @@ type described struct {
 	had string
 }
 
-// linkAfter returns the first link of an object behind the order id.
-func (m *Machine) linkAfter(root arena.Handle, after shard.OrderID) arena.Handle {
-	return m.links.byObject.Search(root, func(h arena.Handle) bool { return m.links.At(h).order > after })
+// After returns the first link of an object behind the order id.
+func (ho *Holdings) After(root arena.Handle, after shard.OrderID) arena.Handle {
+	return ho.byObject.Search(root, func(h arena.Handle) bool { return ho.At(h).order > after })
 }
 
-// viewLink is a link for readers, who may have its data already.
-func (m *Machine) viewLink(l *link, had string) shard.LinkView {
+// View is a link for readers, who may have its data already.
+func (ho *Holdings) View(l *link, had string) shard.LinkView {
 	v := shard.LinkView{
-		Order: l.order, Session: m.sessions.At(l.session).id, Count: l.count,
-		Data: m.links.texts.Again(l.data, had), Owner: l.owner, Since: l.since,
+		Order: l.order, Session: ho.core.Sessions.At(l.session).id, Count: l.count,
+		Data: ho.texts.Again(l.data, had), Owner: l.owner, Since: l.since,
 	}
 	if !l.owner {
 		v.Timeout = l.timeout.millis()

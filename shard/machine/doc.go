@@ -15,10 +15,11 @@
 //
 // The rules are in shard/DESIGN.md.
 //
-// Through the machine: machine.go applies a batch; kind.go has one row for each kind of objects, and runs the command
-// of the row; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders propose by
-// themselves and the time of the shard, reconcile.go the sessions of other shards, regenerate.go the state of a cluster
-// made from a backup, renew.go the state of a shard that lost its majority.
+// Through the machine: machine.go applies a batch; core.go has the parts of the machine's content, each a type with
+// rules of its own, and run.go the command under way; kind.go has one row for each kind of objects, and runs the
+// command of the row; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders
+// propose by themselves and the time of the shard, reconcile.go the sessions of other shards, regenerate.go the state
+// of a cluster made from a backup, renew.go the state of a shard that lost its majority.
 //
 // Sessions and answers: session.go; number_space.go gives streams of a gateway their numbers; answer.go keeps the
 // result of each mutation, with a hash of the request, until its session acknowledges it, answer_body.go the longer

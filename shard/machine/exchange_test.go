@@ -17,36 +17,36 @@ func init() {
 	shard.Commands[cmdExchange] = shard.CommandRow{Name: "exchange"}
 	mutations[cmdExchange] = mutation{
 		of: shard.KindSemaphore, form: func(c *shard.Command) bool { return len(c.Body) <= maxExchanged },
-		run:       func(m *Machine, c *shard.Command, t *target) { m.semaphores().exchange(m, c, t) },
+		run:       func(m *Core, c *shard.Command, t *target) { m.semaphores().exchange(m, c, t) },
 		anonymous: true, mostBody: maxExchanged,
 	}
 }
 
-func (sem *semaphores) exchange(m *Machine, c *shard.Command, t *target) {
+func (sem *semaphores) exchange(m *Core, c *shard.Command, t *target) {
 	if t.object == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.At(t.object)
+	o := m.Objects.At(t.object)
 	s := sem.At(o.body)
-	before, n := sem.texts.String(s.data), m.objects.node(o)
+	before, n := sem.texts.String(s.data), m.Objects.node(o)
 	switch {
 	case before == string(c.Body):
-		e := m.answer(protocol.StatusSuccess)
+		e := m.Run.Answer(protocol.StatusSuccess)
 		e.Revision, e.Body = o.revision, before
 		return
 	case len(before) > maxExchanged:
-		m.answer(protocol.StatusPreconditionFailed)
+		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
-	case !m.mayGrow(n, 0, len(c.Body)-len(before)):
+	case !m.Nodes.MayGrow(n, 0, len(c.Body)-len(before)):
 		return
 	}
-	m.touchObject(t.object)
-	m.charge(n, len(c.Body)-len(before))
+	m.Snapshots.TouchObject(t.object)
+	m.Nodes.Charge(n, len(c.Body)-len(before))
 	sem.texts.Replace(&s.data, c.Body)
 	s.dataRevision = m.lastRevision + 1
-	e := m.answer(protocol.StatusSuccess)
+	e := m.Run.Answer(protocol.StatusSuccess)
 	e.Revision, e.Body = s.dataRevision, before
 	e.Flags = shard.FlagData | shard.FlagLimit // the second stands in the upper byte of what is kept
-	m.changed(t.object, shard.FlagData)
+	m.Objects.Changed(t.object, shard.FlagData)
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// history remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left, for
+// History remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left, for
 // a view of any other kind its rows. One ring serves all objects of the shard, and the entries of a track are chained
 // in the ring. The history is not part of the replicated state: it starts anew after a restart, and readers that ask
 // for earlier changes take a snapshot.
-type history struct {
+type History struct {
+	core    *Core
 	limit   int
 	entries []rowChange
 	last    uint64 // place of the newest entry, counted from 1 through all time
@@ -39,17 +40,17 @@ type track struct {
 const historyMin = 64
 
 // at returns the entry at a place, or nil if the entry was overwritten.
-func (hi *history) at(place uint64) *rowChange {
+func (hi *History) at(place uint64) *rowChange {
 	if place == 0 || place > hi.last || hi.last-place >= uint64(len(hi.entries)) {
 		return nil
 	}
 	return &hi.entries[place&uint64(len(hi.entries)-1)]
 }
 
-// recordRowChange notes a change of a row; of a semaphore, a change of an owner. The next call of changed for the
+// record notes a change of a row; of a semaphore, a change of an owner. The next call of changed for the
 // object will report the change.
-func (m *Machine) recordRowChange(t *track, row shard.OrderID) {
-	hi, at := &m.history, m.lastRevision+1
+func (hi *History) record(t *track, row shard.OrderID) {
+	at := hi.core.lastRevision + 1
 	if hi.last+1 >= uint64(len(hi.entries)) && len(hi.entries) < hi.limit {
 		grown := make([]rowChange, max(historyMin, 2*len(hi.entries)))
 		copy(grown, hi.entries) // each entry stays at its place: the ring grows before it begins anew
@@ -64,7 +65,7 @@ func (m *Machine) recordRowChange(t *track, row shard.OrderID) {
 
 // rowsSince appends the ids of the rows of a track that changed after a revision, without repetitions, in order. It
 // returns false if the history does not reach back so far, or if the rows are more than a page.
-func (hi *history) rowsSince(t *track, since shard.Revision, dst []shard.OrderID) ([]shard.OrderID, bool) {
+func (hi *History) rowsSince(t *track, since shard.Revision, dst []shard.OrderID) ([]shard.OrderID, bool) {
 	if since < t.base {
 		return dst, false
 	}

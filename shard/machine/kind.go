@@ -45,17 +45,17 @@ func addKind(number shard.ObjectKind, row kindRow, commands []kindCommand) {
 type kind interface {
 	// releaseLink: the session of the link ended. The kind removes the link, gives its place to others, and notifies
 	// watchers and waiters.
-	releaseLink(m *Machine, link arena.Handle)
+	releaseLink(m *Core, link arena.Handle)
 
 	// remove: the object goes with all its links, as in a forced delete. Work beyond the bound of the command is left
 	// to the next remove.
-	remove(m *Machine, object arena.Handle)
+	remove(m *Core, object arena.Handle)
 
 	// resume: a command left something to be done with the object, which is not deleted.
-	resume(m *Machine, object arena.Handle)
+	resume(m *Core, object arena.Handle)
 
 	// due: the alarm of the object is over, and taken away. The object is not deleted.
-	due(m *Machine, object arena.Handle)
+	due(m *Core, object arena.Handle)
 
 	// bodySize is the kind's part of the object's size in its node's quota of bytes, beside the part of every kind.
 	bodySize(body arena.Handle) int
@@ -84,7 +84,7 @@ type kind interface {
 	// back in their order; it sets the object's alarm again.
 	save(dst []byte, body arena.Handle) []byte
 	load(src []byte) (body arena.Handle, ok bool)
-	linked(m *Machine, object arena.Handle) error
+	linked(m *Core, object arena.Handle) error
 
 	// renew returns the saved form of the object for a new cluster, without links. It
 	// returns false for an object that ends with its links. The object itself stays as it is.
@@ -94,12 +94,12 @@ type kind interface {
 	// for a missing object. describe fills in the description of a view, changes fills in its delta. d.Gone has the
 	// rows that changed since; changes leaves only the rows that are gone, and returns false if there is too much for
 	// one delta.
-	view(m *Machine, object arena.Handle, name string) (view, bool)
-	describe(m *Machine, object arena.Handle, v view, o described, d *shard.Description)
-	changes(m *Machine, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool
+	view(m *Core, object arena.Handle, name string) (view, bool)
+	describe(m *Core, object arena.Handle, v view, o described, d *shard.Description)
+	changes(m *Core, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool
 
 	// state appends the object to a plain State.
-	state(m *Machine, object arena.Handle, s *shard.State)
+	state(m *Core, object arena.Handle, s *shard.State)
 }
 
 // frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
@@ -131,9 +131,9 @@ type mutation struct {
 	form func(c *shard.Command) bool
 	// run applies the command. session is zero for a command outside of any session; object is zero if no object has
 	// the name. Every run must call answer once.
-	run func(m *Machine, c *shard.Command, t *target)
+	run func(m *Core, c *shard.Command, t *target)
 	// resume answers a repetition from the state, and returns false if the state has no answer.
-	resume func(m *Machine, c *shard.Command, t *target) bool
+	resume func(m *Core, c *shard.Command, t *target) bool
 	// anonymous commands may come without a session.
 	anonymous bool
 	// makes reports whether the command makes the object if there is no object of the name.
@@ -157,154 +157,154 @@ type target struct {
 }
 
 // mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
-func (m *Machine) mutate(c *shard.Command, mu *mutation) {
+func (co *Core) mutate(c *shard.Command, mu *mutation) {
 	inOrder := c.Number > c.Acked && c.Session.Counter() != 0
 	if c.Session == 0 {
 		inOrder = mu.anonymous && c.Number == 0 && c.Acked == 0
 	}
 	if len(c.Name) == 0 || len(c.Name) > shard.MaxName || len(c.Data) > shard.MaxData || !inOrder ||
 		mu.form != nil && !mu.form(c) {
-		m.answer(protocol.StatusBadRequest)
+		co.Run.Answer(protocol.StatusBadRequest)
 		return
 	}
-	t := &m.target
+	t := &co.Run.target
 	*t = target{hash: shard.ObjectHash(c.Node, c.Name)}
 	t.slot = shard.Slot(t.hash % shard.Slots)
-	if !m.slots.Has(t.slot) {
-		m.answer(protocol.StatusMoved)
+	if !co.slots.Has(t.slot) {
+		co.Run.Answer(protocol.StatusMoved)
 		return
 	}
-	t.node = m.nodes[c.Node]
+	t.node = co.Nodes.byID[c.Node]
 	if t.node != nil && t.node.dropping {
-		m.answer(protocol.StatusNotFound)
+		co.Run.Answer(protocol.StatusNotFound)
 		return
 	}
 	isNew := true
 	if c.Session != 0 {
-		t.session = m.sessions.find(c.Session)
-		if t.session == 0 && !m.admitGuest(c, t) {
+		t.session = co.Sessions.find(c.Session)
+		if t.session == 0 && !co.Sessions.admitRemote(c, t) {
 			return
 		}
-		s := m.sessions.At(t.session)
+		s := co.Sessions.At(t.session)
 		switch isNew = c.Number > s.applied; {
 		case s.ending:
-			m.answer(protocol.StatusSessionExpired)
+			co.Run.Answer(protocol.StatusSessionExpired)
 			return
-		case m.nodeOf(s) != t.node:
-			m.answer(protocol.StatusBadSession)
+		case co.Sessions.Node(s) != t.node:
+			co.Run.Answer(protocol.StatusBadSession)
 			return
 		}
 	}
-	t.object = m.objects.find(t.hash, c.Node, c.Name)
-	if isNew && t.object != 0 && m.objects.At(t.object).deleting {
+	t.object = co.Objects.find(t.hash, c.Node, c.Name)
+	if isNew && t.object != 0 && co.Objects.At(t.object).deleting {
 		// The object counts as missing, but the name stays taken as long as links are left: a command that would make
 		// a new object of the name is refused for the moment, and nothing is recorded.
 		if mu.makes != nil && mu.makes(c) {
-			m.answer(protocol.StatusOverloaded)
+			co.Run.Answer(protocol.StatusOverloaded)
 			return
 		}
 		t.object = 0
 	}
 	if c.Session == 0 {
-		m.run(c, mu, t)
+		co.run(c, mu, t)
 	} else {
-		m.runNumbered(c, mu, t)
+		co.runNumbered(c, mu, t)
 	}
 }
 
 // runNumbered notes what the session of a command has seen, applies a new command if there is room for the answer, and
 // keeps the answer.
-func (m *Machine) runNumbered(c *shard.Command, mu *mutation, t *target) {
-	s := m.sessions.At(t.session)
+func (co *Core) runNumbered(c *shard.Command, mu *mutation, t *target) {
+	s := co.Sessions.At(t.session)
 	forgotten := 0
 	if c.Acked > s.acked {
-		m.touchSession(t.session)
-		forgotten = m.sessions.acknowledge(s, c.Acked)
+		co.Snapshots.touchSession(t.session)
+		forgotten = co.Sessions.acknowledge(s, c.Acked)
 		if s.bodies != 0 {
-			m.forgetBodies(s, 0, c.Acked)
+			co.Answers.forgetBodies(s, 0, c.Acked)
 		}
 	}
 	if c.Number <= s.applied {
-		m.charge(m.nodeOf(s), -shard.AnswerBytes*forgotten)
-		m.repeat(c, mu, t)
+		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
+		co.repeat(c, mu, t)
 		return
 	}
-	if len(m.sessions.answersOf(s)) >= shard.MaxUnacknowledged {
+	if len(co.Sessions.answersOf(s)) >= shard.MaxUnacknowledged {
 		assert.That(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
-		m.answer(protocol.StatusOverloaded)
+		co.Run.Answer(protocol.StatusOverloaded)
 		return
 	}
 	// Answers without bodies are bounded by their number.
-	if (s.bodies != 0 || mu.mostBody != 0) && !m.hasRoomForBody(s, mu) {
-		m.charge(m.nodeOf(s), -shard.AnswerBytes*forgotten)
-		m.answer(protocol.StatusOverloaded)
+	if (s.bodies != 0 || mu.mostBody != 0) && !co.Answers.hasRoomForBody(s, mu) {
+		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
+		co.Run.Answer(protocol.StatusOverloaded)
 		return
 	}
 	if forgotten != 1 { // mostly one answer goes and another comes
-		m.charge(m.nodeOf(s), shard.AnswerBytes*(1-forgotten))
+		co.Nodes.Charge(co.Sessions.Node(s), shard.AnswerBytes*(1-forgotten))
 	}
-	m.touchSession(t.session)
+	co.Snapshots.touchSession(t.session)
 	before := s.applied
 	s.applied = c.Number
-	m.run(c, mu, t)
-	e := &m.out.List[m.result]
+	co.run(c, mu, t)
+	e := &co.Run.out.List[co.Run.result]
 	if e.Status == protocol.StatusOverloaded {
 		// There may be room later: the number stands for the same command then.
 		s.applied = before
-		if left := m.group.Left(m.clock.Now); left > 0 {
+		if left := co.group.Left(co.Clock.Now); left > 0 {
 			e.Timeout, e.Body = left, cmp.Or(e.Body, shard.QuietReason)
 			s.applied = max(before, c.Acked) // what a lost replica has answered is not carried out again
 		}
-		m.charge(m.nodeOf(s), -shard.AnswerBytes)
+		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes)
 		return
 	}
-	m.keep(c, mu, t, e)
+	co.Answers.keep(c, mu, t, e)
 }
 
 // run applies the command, unless the object of the name is of another kind.
-func (m *Machine) run(c *shard.Command, mu *mutation, t *target) {
-	if t.object != 0 && m.objects.At(t.object).kind != mu.of {
-		m.answer(protocol.StatusPreconditionFailed)
+func (co *Core) run(c *shard.Command, mu *mutation, t *target) {
+	if t.object != 0 && co.Objects.At(t.object).kind != mu.of {
+		co.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	mu.run(m, c, t)
+	mu.run(co, c, t)
 }
 
-// admitGuest records an unknown session as a guest if the home of the session is another shard. An unknown session at
-// home is over: admitGuest answers and returns false. No limit keeps a guest out: without a guest there is no number,
+// admitRemote records an unknown session as a guest if the home of the session is another shard. An unknown session at
+// home is over: admitRemote answers and returns false. No limit keeps a guest out: without a guest there is no number,
 // and a late copy of a refused command would be carried out once there is room.
-func (m *Machine) admitGuest(c *shard.Command, t *target) bool {
-	if m.slots.Has(c.Session.Slot()) {
-		m.answer(protocol.StatusSessionExpired)
+func (se *Sessions) admitRemote(c *shard.Command, t *target) bool {
+	if se.core.slots.Has(c.Session.Slot()) {
+		se.core.Run.Answer(protocol.StatusSessionExpired)
 		return false
 	}
-	t.node = m.nodeFor(c.Node)
-	t.session = m.addSession(c.Session, t.node)
-	e := m.emit(shard.EffectSessionSeen)
+	t.node = se.core.Nodes.see(c.Node)
+	t.session = se.add(c.Session, t.node)
+	e := se.core.Run.Emit(shard.EffectSessionSeen)
 	e.Session, e.Node = c.Session, c.Node
 	return true
 }
 
 // repeat answers a command with a number that the session has already used.
-func (m *Machine) repeat(c *shard.Command, mu *mutation, t *target) {
-	s := m.sessions.At(t.session)
-	a := m.sessions.answer(s, c.Number)
-	if m.isAnother(c, mu, t, a) {
-		m.refuseAnother()
+func (co *Core) repeat(c *shard.Command, mu *mutation, t *target) {
+	s := co.Sessions.At(t.session)
+	a := co.Sessions.answer(s, c.Number)
+	if co.Answers.isAnother(c, mu, t, a) {
+		co.Run.refuseAnother()
 		return
 	}
-	if mu.resume != nil && t.object != 0 && m.objects.At(t.object).kind == mu.of && mu.resume(m, c, t) {
+	if mu.resume != nil && t.object != 0 && co.Objects.At(t.object).kind == mu.of && mu.resume(co, c, t) {
 		return
 	}
 	if a != nil {
-		e := m.answer(a.status)
+		e := co.Run.Answer(a.status)
 		e.Flags, e.Abort, e.Order, e.Revision, e.Quota = a.flags, a.abort, a.order, a.revision, a.quota
-		e.Body = m.keptBody(s, c.Number)
+		e.Body = co.Answers.body(s, c.Number)
 		return
 	}
 	if mu.resume != nil && c.Number <= s.acked {
-		m.answer(protocol.StatusSuccess)
+		co.Run.Answer(protocol.StatusSuccess)
 		return
 	}
-	m.answer(protocol.StatusStale)
+	co.Run.Answer(protocol.StatusStale)
 }

@@ -402,7 +402,7 @@ func (r *clubRun) restart() error {
 	if err := sn.Save(&file, nil); err != nil {
 		return err
 	}
-	m := New(Options{History: 64, Bounds: r.m.bounds})
+	m := New(Options{History: 64, Bounds: r.m.core.bounds})
 	if err := m.Restore(&file); err != nil {
 		return err
 	}
@@ -441,13 +441,13 @@ func (cnl countsNoLinks) linkSize(arena.Handle) int { return 0 }
 
 func (cnn countsNoNotes) bodySize(arena.Handle) int { return 0 }
 
-func (eis endsInSilence) releaseLink(m *Machine, h arena.Handle) { m.removeLink(h) }
+func (eis endsInSilence) releaseLink(m *Core, h arena.Handle) { m.Holdings.Remove(h) }
 
-func (fr forgetsRows) nextRow(m *Machine, object arena.Handle, v view, after uint64) (uint64, bool) {
+func (fr forgetsRows) nextRow(m *Core, object arena.Handle, v view, after uint64) (uint64, bool) {
 	return fr.clubs.nextRow(m, object, v, after+shard.MaxShard+1)
 }
 
-func (fr forgetsRows) describe(m *Machine, object arena.Handle, v view, o described, d *shard.Description) {
+func (fr forgetsRows) describe(m *Core, object arena.Handle, v view, o described, d *shard.Description) {
 	describeRows(fr, m, object, v, o, d)
 }
 

@@ -290,7 +290,7 @@ func TestQuotasCountTheBodiesOfLinks(t *testing.T) {
 func TestAForcedEndOfAnyKindIsBounded(t *testing.T) {
 	const members, work = 50, 8
 	b := clubBed(t, members)
-	b.m.bounds.Work = work
+	b.m.core.bounds.Work = work
 	for i := range b.ids {
 		b.join(i, "club", "red", "a")
 	}
@@ -305,7 +305,7 @@ func TestAForcedEndOfAnyKindIsBounded(t *testing.T) {
 	for b.m.Pending() > 0 {
 		// What is pending stands in snapshots.
 		b.m = restored(t, save(t, prepare(t, b.m)))
-		b.m.bounds.Work = work
+		b.m.core.bounds.Work = work
 		b.do(shard.Command{Kind: shard.CmdContinue})
 		steps++
 	}

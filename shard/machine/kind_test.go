@@ -67,8 +67,8 @@ func init() {
 	}
 }
 
-func ofClubs(run func(*clubs, *Machine, *shard.Command, *target)) func(*Machine, *shard.Command, *target) {
-	return func(m *Machine, c *shard.Command, t *target) {
+func ofClubs(run func(*clubs, *Core, *shard.Command, *target)) func(*Core, *shard.Command, *target) {
+	return func(m *Core, c *shard.Command, t *target) {
 		run(m.kinds[kindClub].(interface{ store() *clubs }).store(), m, c, t)
 	}
 }
@@ -76,54 +76,55 @@ func ofClubs(run func(*clubs, *Machine, *shard.Command, *target)) func(*Machine,
 // store is the kind itself, also where a test has put a mistake before it.
 func (cl *clubs) store() *clubs { return cl }
 
-func (cl *clubs) join(m *Machine, c *shard.Command, t *target) {
+func (cl *clubs) join(m *Core, c *shard.Command, t *target) {
 	fresh := t.object == 0
 	more := shard.LinkBytes + len(c.Key) + len(c.Data)
-	switch refusal, _ := m.admitsLink(t.session); {
+	switch refusal, _ := m.Holdings.Admits(t.session); {
 	case refusal != protocol.StatusSuccess:
-		m.answer(refusal)
+		m.Run.Answer(refusal)
 		return
-	case !fresh && m.links.find(m.objects.At(t.object), t.object, t.session) != 0:
-		m.answer(protocol.StatusPreconditionFailed)
+	case !fresh && m.Holdings.find(m.Objects.At(t.object), t.object, t.session) != 0:
+		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
-	case fresh && !m.mayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+more), !fresh && !m.mayGrow(t.node, 0, more):
+	case fresh && !m.Nodes.MayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+more), !fresh &&
+		!m.Nodes.MayGrow(t.node, 0, more):
 		return
 	}
 	if fresh {
-		t.object = m.addObject(kindClub, t, c.Node, c.Name, cl.Alloc())
-		cl.At(m.objects.At(t.object).body).whole = m.newView()
+		t.object = m.Objects.Add(kindClub, t, c.Node, c.Name, cl.Alloc())
+		cl.At(m.Objects.At(t.object).body).whole = m.History.NewView()
 	}
-	m.touchObject(t.object)
-	r := cl.At(m.objects.At(t.object).body)
+	m.Snapshots.TouchObject(t.object)
+	r := cl.At(m.Objects.At(t.object).body)
 	r.joins++
 	bare := *c
 	bare.Data = nil
-	h := m.addLink(t.session, t.object, &bare, true)
+	h := m.Holdings.Add(t.session, t.object, &bare, true)
 	body := cl.members.Alloc()
 	*cl.members.At(body) = member{team: string(c.Key), mark: string(c.Data)}
-	m.setBody(h, body)
+	m.Holdings.SetState(h, body)
 	of := r.team(string(c.Key))
 	if of == nil {
-		of = &team{name: string(c.Key), number: uint32(r.joins), viewTrack: m.newView()}
+		of = &team{name: string(c.Key), number: uint32(r.joins), viewTrack: m.History.NewView()}
 		r.teams = slices.Insert(r.teams, r.place(of.name), of)
 	}
 	of.count++
 	cl.report(m, r, of, h)
-	m.answerAcquired(h, 0)
+	m.Holdings.AnswerAcquired(h, 0)
 	if fresh {
-		m.changed(t.object, shard.FlagCreated)
+		m.Objects.Changed(t.object, shard.FlagCreated)
 	} else {
-		m.changed(t.object, shard.FlagOwners)
+		m.Objects.Changed(t.object, shard.FlagOwners)
 	}
 }
 
 // report notes that a member came, changed or goes. The heads say how many there are.
-func (cl *clubs) report(m *Machine, r *club, of *team, link arena.Handle) {
-	row := uint64(m.links.At(link).order)
-	m.rowChanged(&r.whole, row)
-	m.headChanged(&r.whole)
-	m.rowChanged(&of.viewTrack, row)
-	m.headChanged(&of.viewTrack)
+func (cl *clubs) report(m *Core, r *club, of *team, link arena.Handle) {
+	row := uint64(m.Holdings.At(link).order)
+	m.History.RowChanged(&r.whole, row)
+	m.History.HeadChanged(&r.whole)
+	m.History.RowChanged(&of.viewTrack, row)
+	m.History.HeadChanged(&of.viewTrack)
 }
 
 func (cl *club) place(name string) int {
@@ -140,134 +141,134 @@ func (cl *club) team(name string) *team {
 	return nil
 }
 
-func (cl *clubs) mark(m *Machine, c *shard.Command, t *target) {
+func (cl *clubs) mark(m *Core, c *shard.Command, t *target) {
 	h := arena.Handle(0)
 	if t.object != 0 {
-		h = m.links.find(m.objects.At(t.object), t.object, t.session)
+		h = m.Holdings.find(m.Objects.At(t.object), t.object, t.session)
 	}
 	if h == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	x := cl.members.At(m.links.At(h).body)
+	x := cl.members.At(m.Holdings.At(h).body)
 	more := len(c.Data) - len(x.mark)
-	if !m.mayGrow(t.node, 0, more) {
+	if !m.Nodes.MayGrow(t.node, 0, more) {
 		return
 	}
-	m.touchLink(h)
-	m.charge(t.node, more)
+	m.Snapshots.TouchHolding(h)
+	m.Nodes.Charge(t.node, more)
 	x.mark = string(c.Data)
-	r := cl.At(m.objects.At(t.object).body)
-	m.touchObject(t.object)
+	r := cl.At(m.Objects.At(t.object).body)
+	m.Snapshots.TouchObject(t.object)
 	of := r.team(x.team)
-	m.rowChanged(&r.whole, uint64(m.links.At(h).order))
-	m.rowChanged(&of.viewTrack, uint64(m.links.At(h).order))
-	m.answer(protocol.StatusSuccess)
-	m.changed(t.object, shard.FlagOwners)
+	m.History.RowChanged(&r.whole, uint64(m.Holdings.At(h).order))
+	m.History.RowChanged(&of.viewTrack, uint64(m.Holdings.At(h).order))
+	m.Run.Answer(protocol.StatusSuccess)
+	m.Objects.Changed(t.object, shard.FlagOwners)
 }
 
-func (cl *clubs) setNote(m *Machine, c *shard.Command, t *target) {
+func (cl *clubs) setNote(m *Core, c *shard.Command, t *target) {
 	if t.object == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	r := cl.At(m.objects.At(t.object).body)
+	r := cl.At(m.Objects.At(t.object).body)
 	more := len(c.Data) - len(r.note)
-	if !m.mayGrow(t.node, 0, more) {
+	if !m.Nodes.MayGrow(t.node, 0, more) {
 		return
 	}
-	m.touchObject(t.object)
-	m.charge(t.node, more)
+	m.Snapshots.TouchObject(t.object)
+	m.Nodes.Charge(t.node, more)
 	r.note = string(c.Data)
-	m.headChanged(&r.whole)
-	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
-	m.changed(t.object, shard.FlagData)
+	m.History.HeadChanged(&r.whole)
+	m.Run.Answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
+	m.Objects.Changed(t.object, shard.FlagData)
 }
 
-func (cl *clubs) leave(m *Machine, c *shard.Command, t *target) {
+func (cl *clubs) leave(m *Core, c *shard.Command, t *target) {
 	h := arena.Handle(0)
 	if t.object != 0 {
-		h = m.links.find(m.objects.At(t.object), t.object, t.session)
+		h = m.Holdings.find(m.Objects.At(t.object), t.object, t.session)
 	}
 	if h == 0 {
-		m.answer(protocol.StatusSuccess)
+		m.Run.Answer(protocol.StatusSuccess)
 		return
 	}
-	m.answer(protocol.StatusSuccess).Flags = shard.FlagReleased
+	m.Run.Answer(protocol.StatusSuccess).Flags = shard.FlagReleased
 	cl.releaseLink(m, h)
 }
 
-func (cl *clubs) disband(m *Machine, c *shard.Command, t *target) {
+func (cl *clubs) disband(m *Core, c *shard.Command, t *target) {
 	if t.object == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
 	cl.remove(m, t.object)
-	m.answer(protocol.StatusSuccess)
+	m.Run.Answer(protocol.StatusSuccess)
 }
 
-func (cl *clubs) releaseLink(m *Machine, h arena.Handle) {
-	object := m.links.At(h).object
-	o := m.objects.At(object)
+func (cl *clubs) releaseLink(m *Core, h arena.Handle) {
+	object := m.Holdings.At(h).object
+	o := m.Objects.At(object)
 	if o.deleting {
-		m.removeLink(h)
+		m.Holdings.Remove(h)
 		if o.linkCount == 0 {
-			m.removeObject(object)
+			m.Objects.Remove(object)
 		}
 		return
 	}
-	m.touchObject(object)
+	m.Snapshots.TouchObject(object)
 	r := cl.At(o.body)
-	of := r.team(cl.members.At(m.links.At(h).body).team)
+	of := r.team(cl.members.At(m.Holdings.At(h).body).team)
 	cl.report(m, r, of, h)
 	if of.count--; of.count == 0 {
 		i := r.place(of.name)
 		r.teams = slices.Delete(r.teams, i, i+1)
 	}
-	m.removeLink(h)
-	m.changed(object, shard.FlagOwners)
+	m.Holdings.Remove(h)
+	m.Objects.Changed(object, shard.FlagOwners)
 }
 
-func (cl *clubs) remove(m *Machine, object arena.Handle) {
-	o := m.objects.At(object)
-	for o.linkCount > 0 && m.left > 0 {
-		h := m.links.byObject.First(o.links)
-		m.emitFor(shard.EffectLost, h)
-		m.removeLink(h)
+func (cl *clubs) remove(m *Core, object arena.Handle) {
+	o := m.Objects.At(object)
+	for o.linkCount > 0 && m.Run.Left > 0 {
+		h := m.Holdings.byObject.First(o.links)
+		m.Holdings.Emit(shard.EffectLost, h)
+		m.Holdings.Remove(h)
 	}
 	if !o.deleting {
-		m.changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+		m.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
 	}
 	if o.linkCount == 0 {
-		m.removeObject(object)
+		m.Objects.Remove(object)
 		return
 	}
 	o.deleting = true
-	m.deferObject(object)
+	m.Pending.Defer(object)
 }
 
-func (cl *clubs) resume(*Machine, arena.Handle) {}
+func (cl *clubs) resume(*Core, arena.Handle) {}
 
-func (cl *clubs) meet(m *Machine, c *shard.Command, t *target) {
+func (cl *clubs) meet(m *Core, c *shard.Command, t *target) {
 	if t.object == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	m.touchObject(t.object)
-	r := cl.At(m.objects.At(t.object).body)
-	r.meets = m.clock.After(c.Timeout)
-	m.setAlarm(t.object, r.meets)
-	m.headChanged(&r.whole)
-	m.answer(protocol.StatusSuccess)
-	m.changed(t.object, shard.FlagData)
+	m.Snapshots.TouchObject(t.object)
+	r := cl.At(m.Objects.At(t.object).body)
+	r.meets = m.Clock.After(c.Timeout)
+	m.Objects.SetAlarm(t.object, r.meets)
+	m.History.HeadChanged(&r.whole)
+	m.Run.Answer(protocol.StatusSuccess)
+	m.Objects.Changed(t.object, shard.FlagData)
 }
 
-func (cl *clubs) due(m *Machine, object arena.Handle) {
-	m.touchObject(object)
-	r := cl.At(m.objects.At(object).body)
+func (cl *clubs) due(m *Core, object arena.Handle) {
+	m.Snapshots.TouchObject(object)
+	r := cl.At(m.Objects.At(object).body)
 	r.meets, r.met = 0, r.met+1
-	m.headChanged(&r.whole)
-	m.changed(object, shard.FlagData)
+	m.History.HeadChanged(&r.whole)
+	m.Objects.Changed(object, shard.FlagData)
 }
 
 func (cl *clubs) bodySize(body arena.Handle) int { return len(cl.At(body).note) }
@@ -325,13 +326,13 @@ func (cl *clubs) loadLink(src []byte) (arena.Handle, bool) {
 	return h, rd.Sound() && len(rd.Data) == 0
 }
 
-func (cl *clubs) linked(m *Machine, object arena.Handle) error {
-	o := m.objects.At(object)
+func (cl *clubs) linked(m *Core, object arena.Handle) error {
+	o := m.Objects.At(object)
 	r := cl.At(o.body)
 	r.whole = restoredView(o.revision)
-	m.setAlarm(object, r.meets)
-	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
-		l := m.links.At(h)
+	m.Objects.SetAlarm(object, r.meets)
+	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+		l := m.Holdings.At(h)
 		if l.body == 0 || r.team(cl.members.At(l.body).team) == nil {
 			return badSnapshot("club %q: order id %d is of no team", o.name, l.order)
 		}
@@ -343,8 +344,8 @@ func (cl *clubs) linked(m *Machine, object arena.Handle) error {
 func (cl *clubs) role(*link) string { return "member" }
 
 // view: its number is that of its team, 0 for all of the club.
-func (cl *clubs) view(m *Machine, object arena.Handle, name string) (view, bool) {
-	r := cl.At(m.objects.At(object).body)
+func (cl *clubs) view(m *Core, object arena.Handle, name string) (view, bool) {
+	r := cl.At(m.Objects.At(object).body)
 	if name == "" {
 		return view{track: &r.whole.track}, true
 	}
@@ -354,28 +355,28 @@ func (cl *clubs) view(m *Machine, object arena.Handle, name string) (view, bool)
 	return view{}, false
 }
 
-func (cl *clubs) teamOf(m *Machine, object arena.Handle, v view) *team {
-	teams := cl.At(m.objects.At(object).body).teams
+func (cl *clubs) teamOf(m *Core, object arena.Handle, v view) *team {
+	teams := cl.At(m.Objects.At(object).body).teams
 	if i := slices.IndexFunc(teams, func(t *team) bool { return t.number == v.number }); i >= 0 {
 		return teams[i]
 	}
 	return nil
 }
 
-func (cl *clubs) describe(m *Machine, object arena.Handle, v view, o described, d *shard.Description) {
+func (cl *clubs) describe(m *Core, object arena.Handle, v view, o described, d *shard.Description) {
 	describeRows(cl, m, object, v, o, d)
 }
 
-func (cl *clubs) changes(m *Machine, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool {
-	head := cl.At(m.objects.At(object).body).whole.head
+func (cl *clubs) changes(m *Core, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool {
+	head := cl.At(m.Objects.At(object).body).whole.head
 	if t := cl.teamOf(m, object, v); t != nil {
 		head = t.head
 	}
 	return changeRows(cl, m, object, v, head, since, d)
 }
 
-func (cl *clubs) appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte {
-	o := m.objects.At(object)
+func (cl *clubs) appendHead(dst []byte, m *Core, object arena.Handle, v view) []byte {
+	o := m.Objects.At(object)
 	if t := cl.teamOf(m, object, v); t != nil {
 		return fmt.Appendf(dst, "%s: %d of %d", t.name, t.count, t.number)
 	}
@@ -383,38 +384,38 @@ func (cl *clubs) appendHead(dst []byte, m *Machine, object arena.Handle, v view)
 }
 
 // shows reports whether the link is a row of the view.
-func (cl *clubs) shows(m *Machine, object arena.Handle, v view, link arena.Handle) bool {
+func (cl *clubs) shows(m *Core, object arena.Handle, v view, link arena.Handle) bool {
 	t := cl.teamOf(m, object, v)
-	return t == nil || cl.members.At(m.links.At(link).body).team == t.name
+	return t == nil || cl.members.At(m.Holdings.At(link).body).team == t.name
 }
 
-func (cl *clubs) appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) ([]byte, bool) {
-	h := m.linkAfter(m.objects.At(object).links, shard.OrderID(row)-1)
-	if h == 0 || uint64(m.links.At(h).order) != row || !cl.shows(m, object, v, h) {
+func (cl *clubs) appendRow(dst []byte, m *Core, object arena.Handle, v view, row uint64) ([]byte, bool) {
+	h := m.Holdings.After(m.Objects.At(object).links, shard.OrderID(row)-1)
+	if h == 0 || uint64(m.Holdings.At(h).order) != row || !cl.shows(m, object, v, h) {
 		return dst, false
 	}
-	x := cl.members.At(m.links.At(h).body)
-	return fmt.Appendf(dst, "%v %s %s", m.sessions.At(m.links.At(h).session).id, x.team, x.mark), true
+	x := cl.members.At(m.Holdings.At(h).body)
+	return fmt.Appendf(dst, "%v %s %s", m.Sessions.At(m.Holdings.At(h).session).id, x.team, x.mark), true
 }
 
-func (cl *clubs) nextRow(m *Machine, object arena.Handle, v view, after uint64) (uint64, bool) {
-	h := m.linkAfter(m.objects.At(object).links, shard.OrderID(after))
+func (cl *clubs) nextRow(m *Core, object arena.Handle, v view, after uint64) (uint64, bool) {
+	h := m.Holdings.After(m.Objects.At(object).links, shard.OrderID(after))
 	for h != 0 && !cl.shows(m, object, v, h) {
-		h = m.links.byObject.Next(h)
+		h = m.Holdings.byObject.Next(h)
 	}
 	if h == 0 {
 		return 0, false
 	}
-	return uint64(m.links.At(h).order), true
+	return uint64(m.Holdings.At(h).order), true
 }
 
-func (cl *clubs) state(m *Machine, object arena.Handle, s *shard.State) {
-	r := cl.At(m.objects.At(object).body)
+func (cl *clubs) state(m *Core, object arena.Handle, s *shard.State) {
+	r := cl.At(m.Objects.At(object).body)
 	text := fmt.Sprintf("joined %d times, note %q, met %d times, then at %d, teams", r.joins, r.note, r.met, r.meets)
 	for _, t := range r.teams {
 		text += fmt.Sprintf(" %s (%d, revision %d)", t.name, t.number, t.revision)
 	}
-	s.Objects = append(s.Objects, m.objectState(object, text, func(l *link) string {
+	s.Objects = append(s.Objects, m.Objects.State(object, text, func(l *link) string {
 		x := cl.members.At(l.body)
 		return x.team + " " + x.mark
 	}))

@@ -16,26 +16,26 @@ import (
 func (m *Machine) CheckLeaks() error {
 	var names, data, held, described, kept, bodies int
 	var ofKind, linkBodies [shard.MaxKinds]int
-	for h := arena.Handle(1); h < m.objects.End(); h++ {
-		o := m.objects.At(h)
+	for h := arena.Handle(1); h < m.core.Objects.End(); h++ {
+		o := m.core.Objects.At(h)
 		if o.node == 0 {
 			continue // a free place
 		}
 		ofKind[o.kind]++
 		names += textsIn(o.name)
 		if o.kind == shard.KindSemaphore {
-			data += textsIn(m.semaphores().At(o.body).data)
+			data += textsIn(m.core.semaphores().At(o.body).data)
 		}
 	}
-	for h := arena.Handle(1); h < m.links.End(); h++ {
-		l := m.links.At(h)
+	for h := arena.Handle(1); h < m.core.Holdings.End(); h++ {
+		l := m.core.Holdings.At(h)
 		held += textsIn(l.data)
 		if l.body != 0 {
-			linkBodies[m.objects.At(l.object).kind]++
+			linkBodies[m.core.Objects.At(l.object).kind]++
 		}
 	}
-	for h := arena.Handle(1); h < m.sessions.End(); h++ {
-		s := m.sessions.At(h)
+	for h := arena.Handle(1); h < m.core.Sessions.End(); h++ {
+		s := m.core.Sessions.At(h)
 		described += textsIn(s.description, s.client[0], s.client[1], s.client[2])
 		if s.answers != 0 {
 			kept++
@@ -50,13 +50,13 @@ func (m *Machine) CheckLeaks() error {
 			leaks = append(leaks, fmt.Sprintf("%d %s are kept for %d", got, what, want))
 		}
 	}
-	check("names of objects", m.objects.names.Size(), names)
-	check("texts of links", m.links.texts.Size(), held)
-	check("texts of sessions", m.sessions.texts.Size(), described)
-	check("lists of answers", m.sessions.kept.Size(), kept)
-	check("lists of bodies of answers", m.bodies.Size(), bodies)
-	check("nodes", m.objects.nodes.Size(), len(m.nodes))
-	for number, k := range m.kinds {
+	check("names of objects", m.core.Objects.names.Size(), names)
+	check("texts of links", m.core.Holdings.texts.Size(), held)
+	check("texts of sessions", m.core.Sessions.texts.Size(), described)
+	check("lists of answers", m.core.Sessions.kept.Size(), kept)
+	check("lists of bodies of answers", m.core.Answers.bodies.Size(), bodies)
+	check("nodes", m.core.Objects.nodes.Size(), len(m.core.Nodes.byID))
+	for number, k := range m.core.kinds {
 		if k == nil {
 			continue
 		}
@@ -109,17 +109,17 @@ func TestCheckLeaksNoticesALeak(t *testing.T) {
 		says string
 		leak func(m *Machine)
 	}{
-		{"names of objects", func(m *Machine) { m.objects.names.Keep(text) }},
-		{"data of semaphores", func(m *Machine) { m.semaphores().texts.Keep(text) }},
-		{"texts of links", func(m *Machine) { m.links.texts.Keep(text) }},
-		{"texts of sessions", func(m *Machine) { m.sessions.texts.Keep(make([]byte, 1000)) }},
-		{"lists of answers", func(m *Machine) { m.sessions.kept.Alloc() }},
-		{"lists of bodies of answers", func(m *Machine) { m.bodies.Alloc() }},
-		{"nodes", func(m *Machine) { m.objects.nodes.Alloc() }},
-		{"semaphore objects", func(m *Machine) { m.semaphores().Alloc() }},
-		{"process objects", func(m *Machine) { m.processes().Alloc() }},
-		{"process link bodies", func(m *Machine) { m.processes().members.Alloc() }},
-		{"rollout link bodies", func(m *Machine) { m.rollouts().parts.Alloc() }},
+		{"names of objects", func(m *Machine) { m.core.Objects.names.Keep(text) }},
+		{"data of semaphores", func(m *Machine) { m.core.semaphores().texts.Keep(text) }},
+		{"texts of links", func(m *Machine) { m.core.Holdings.texts.Keep(text) }},
+		{"texts of sessions", func(m *Machine) { m.core.Sessions.texts.Keep(make([]byte, 1000)) }},
+		{"lists of answers", func(m *Machine) { m.core.Sessions.kept.Alloc() }},
+		{"lists of bodies of answers", func(m *Machine) { m.core.Answers.bodies.Alloc() }},
+		{"nodes", func(m *Machine) { m.core.Objects.nodes.Alloc() }},
+		{"semaphore objects", func(m *Machine) { m.core.semaphores().Alloc() }},
+		{"process objects", func(m *Machine) { m.core.processes().Alloc() }},
+		{"process link bodies", func(m *Machine) { m.core.processes().members.Alloc() }},
+		{"rollout link bodies", func(m *Machine) { m.core.rollouts().parts.Alloc() }},
 	} {
 		m := New(Options{})
 		newBusy(m, 4).steps(10)
@@ -139,8 +139,9 @@ func TestSlabsFindTheirTreesAfterARestore(t *testing.T) {
 	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
 		t.Fatal(err)
 	}
-	if m.sessions.Trees[0] != &m.sessions.byID || m.objects.Trees[0] != &m.objects.byName ||
-		m.links.Trees[0] != &m.links.byObject || m.links.Trees[1] != &m.links.bySession {
+	if m.core.Sessions.Trees[0] != &m.core.Sessions.byID || m.core.Objects.Trees[0] != &m.core.Objects.byName ||
+		m.core.Holdings.Trees[0] != &m.core.Holdings.byObject ||
+		m.core.Holdings.Trees[1] != &m.core.Holdings.bySession {
 		t.Error("a slab would shrink the trees of another machine")
 	}
 }

@@ -111,13 +111,13 @@ func TestASnapshotOfAnotherLevelIsRefusedOrTakenWhole(t *testing.T) {
 func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 	m := New(Options{})
 	newBusy(m, 5).steps(60)
-	for p, h := range map[phase]arena.Handle{phaseSessions: m.sessions.End() - 1, phaseObjects: m.objects.End() - 1,
-		phaseLinks: m.links.End() - 1} {
-		for ; !m.isOlder(p, h, m.epoch+1); h-- {
+	for p, h := range map[phase]arena.Handle{phaseSessions: m.core.Sessions.End() - 1,
+		phaseObjects: m.core.Objects.End() - 1, phaseLinks: m.core.Holdings.End() - 1} {
+		for ; !m.core.Snapshots.isOlder(p, h, m.core.Snapshots.epoch+1); h-- {
 		}
-		record := m.appendRecord(nil, p, h, withPlaces)[4:]
-		rs := restorer{m: New(Options{})}
-		rs.m.lastSession, rs.m.lastRevision = m.lastSession, m.lastRevision
+		record := m.core.Snapshots.appendRecord(nil, p, h, withPlaces)[4:]
+		rs := restorer{m: New(Options{}).core}
+		rs.m.Sessions.last, rs.m.lastRevision = m.core.Sessions.last, m.core.lastRevision
 		if err := rs.record(p, append(record, 0)); err == nil {
 			t.Errorf("a record of part %d with a byte more was taken", p)
 		}

@@ -15,7 +15,7 @@ func (m *Machine) ListObjects(n shard.NodeID, prefix, after string, limit int,
 	dst []shard.ObjectView) (_ []shard.ObjectView, last string, more bool) {
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
 		dst = append(dst, shard.ObjectView{
-			Name: m.objects.name(o), Kind: o.kind, Revision: o.revision, Links: int(o.linkCount),
+			Name: m.core.Objects.name(o), Kind: o.kind, Revision: o.revision, Links: int(o.linkCount),
 		})
 		return true
 	})
@@ -28,7 +28,7 @@ func (m *Machine) walkNames(n shard.NodeID, prefix, after string, limit int, fn 
 	more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	known := m.nodes[n]
+	known := m.core.Nodes.byID[n]
 	if known == nil {
 		return after, false
 	}
@@ -36,12 +36,12 @@ func (m *Machine) walkNames(n shard.NodeID, prefix, after string, limit int, fn 
 	looked, seen := 0, (*object)(nil)
 	defer func() {
 		if last = after; seen != nil {
-			last = m.objects.name(seen)
+			last = m.core.Objects.name(seen)
 		}
 	}()
-	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.Next(h) {
-		o := m.objects.At(h)
-		if !bytes.HasPrefix(m.objects.names.Bytes(o.name), protocol.View(prefix)) {
+	for h := m.core.Objects.nameAfter(known.names, prefix, after); h != 0; h = m.core.Objects.byName.Next(h) {
+		o := m.core.Objects.At(h)
+		if !bytes.HasPrefix(m.core.Objects.names.Bytes(o.name), protocol.View(prefix)) {
 			break
 		}
 		if limit == 0 || looked == shard.MaxPage {
@@ -57,57 +57,57 @@ func (m *Machine) walkNames(n shard.NodeID, prefix, after string, limit int, fn 
 }
 
 // nameAfter returns the first object of a tree of names that is behind after and not before prefix.
-func (m *Machine) nameAfter(root arena.Handle, prefix, after string) arena.Handle {
-	return m.objects.byName.Search(root, func(h arena.Handle) bool {
-		name := protocol.Text(m.objects.names.Bytes(m.objects.At(h).name))
+func (ob *Objects) nameAfter(root arena.Handle, prefix, after string) arena.Handle {
+	return ob.byName.Search(root, func(h arena.Handle) bool {
+		name := protocol.Text(ob.names.Bytes(ob.At(h).name))
 		return name > after && name >= prefix
 	})
 }
 
-// viewSession returns a session without description and client, so without copies of texts.
-func (m *Machine) viewSession(s *session) shard.SessionView {
+// view returns a session without description and client, so without copies of texts.
+func (se *Sessions) view(s *session) shard.SessionView {
 	return shard.SessionView{
-		ID: s.id, Node: m.nodeOf(s).id, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
+		ID: s.id, Node: se.Node(s).id, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
 		Owns: int(s.linkCount - s.waits), Waits: int(s.waits), Created: s.created,
 	}
 }
 
-// readSession returns a session with copies of description and client.
-func (m *Machine) readSession(s *session) shard.SessionView {
-	v, client := m.viewSession(s), m.sessions.clientOf(s)
-	v.Description, v.Client = m.sessions.texts.String(s.description), client.State()
+// read returns a session with copies of description and client.
+func (se *Sessions) read(s *session) shard.SessionView {
+	v, client := se.view(s), se.clientOf(s)
+	v.Description, v.Client = se.texts.String(s.description), client.State()
 	return v
 }
 
 // Session returns a session without description and client.
 func (m *Machine) Session(id shard.SessionID) (v shard.SessionView, known bool) {
-	return m.sessionAs(id, m.viewSession)
+	return m.sessionAs(id, m.core.Sessions.view)
 }
 
 // DescribeSession returns a session with description and client.
 func (m *Machine) DescribeSession(id shard.SessionID) (v shard.SessionView, known bool) {
-	return m.sessionAs(id, m.readSession)
+	return m.sessionAs(id, m.core.Sessions.read)
 }
 
 func (m *Machine) sessionAs(id shard.SessionID, as func(*session) shard.SessionView) (v shard.SessionView, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.sessions.alive(id)
+	h := m.core.Sessions.alive(id)
 	if h == 0 {
 		return shard.SessionView{}, false
 	}
-	return as(m.sessions.At(h)), true
+	return as(m.core.Sessions.At(h)), true
 }
 
 // Client returns the client of a session as the session's last command named the client.
 func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.sessions.alive(id)
+	h := m.core.Sessions.alive(id)
 	if h == 0 {
 		return shard.ClientState{}, false
 	}
-	client := m.sessions.clientOf(m.sessions.At(h))
+	client := m.core.Sessions.clientOf(m.core.Sessions.At(h))
 	return client.State(), true
 }
 
@@ -116,11 +116,11 @@ func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
 func (m *Machine) KeyMatches(id shard.SessionID, key []byte) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.sessions.alive(id)
+	h := m.core.Sessions.alive(id)
 	if h == 0 {
 		return false
 	}
-	s := m.sessions.At(h)
+	s := m.core.Sessions.At(h)
 	return s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key)
 }
 
@@ -131,21 +131,21 @@ func (m *Machine) ListSessions(n shard.NodeID, after shard.SessionID, limit int,
 	dst []shard.SessionView) (_ []shard.SessionView, last shard.SessionID, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	known := m.nodes[n]
+	known := m.core.Nodes.byID[n]
 	if known == nil {
 		return dst, after, false
 	}
-	h := m.sessions.byID.Search(known.ids, func(h arena.Handle) bool { return m.sessions.At(h).id > after })
+	h := m.core.Sessions.byID.Search(known.ids, func(h arena.Handle) bool { return m.core.Sessions.At(h).id > after })
 	limit = pageLimit(limit)
-	for looked := 0; h != 0; h = m.sessions.byID.Next(h) {
+	for looked := 0; h != 0; h = m.core.Sessions.byID.Next(h) {
 		if limit == 0 || looked == shard.MaxPage {
 			return dst, after, true
 		}
-		s := m.sessions.At(h)
+		s := m.core.Sessions.At(h)
 		after = s.id
 		looked++
 		if s.home && !s.ending {
-			dst = append(dst, m.readSession(s))
+			dst = append(dst, m.core.Sessions.read(s))
 			limit--
 		}
 	}
@@ -158,39 +158,40 @@ func (m *Machine) ListHoldings(id shard.SessionID, after shard.OrderID, limit in
 	dst []shard.Holding) (_ []shard.Holding, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	session := m.sessions.alive(id)
+	session := m.core.Sessions.alive(id)
 	if session == 0 {
 		return dst, false
 	}
-	h := m.linkBehind(session, after)
+	h := m.core.Holdings.behind(session, after)
 	limit = pageLimit(limit)
-	for ; h != 0; h = m.links.bySession.Next(h) {
-		l := m.links.At(h)
-		if m.objects.At(l.object).deleting {
+	for ; h != 0; h = m.core.Holdings.bySession.Next(h) {
+		l := m.core.Holdings.At(h)
+		if m.core.Objects.At(l.object).deleting {
 			continue
 		}
 		if limit == 0 {
 			return dst, true
 		}
 		limit--
-		o := m.objects.At(l.object)
+		o := m.core.Objects.At(l.object)
 		dst = append(dst, shard.Holding{
-			Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l, ""),
+			Name: m.core.Objects.name(o), Kind: o.kind, Role: m.core.kinds[o.kind].role(l),
+			LinkView: m.core.Holdings.View(l, ""),
 		})
 	}
 	return dst, false
 }
 
-// linkBehind returns the first link of a session behind an order id, or zero.
-func (m *Machine) linkBehind(session arena.Handle, after shard.OrderID) arena.Handle {
-	root := m.sessions.At(session).links
-	return m.links.bySession.Search(root, func(h arena.Handle) bool { return m.links.At(h).order > after })
+// behind returns the first link of a session behind an order id, or zero.
+func (ho *Holdings) behind(session arena.Handle, after shard.OrderID) arena.Handle {
+	root := ho.core.Sessions.At(session).links
+	return ho.bySession.Search(root, func(h arena.Handle) bool { return ho.At(h).order > after })
 }
 
 // Linked reports whether a session owns a part of an object, waits for the object, or takes part in it.
 func (m *Machine) Linked(id shard.SessionID, of shard.Ref) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	session, object := m.sessions.alive(id), m.objects.alive(of.Kind, of.Node, protocol.View(of.Name))
-	return session != 0 && object != 0 && m.links.find(m.objects.At(object), object, session) != 0
+	session, object := m.core.Sessions.alive(id), m.core.Objects.alive(of.Kind, of.Node, protocol.View(of.Name))
+	return session != 0 && object != 0 && m.core.Holdings.find(m.core.Objects.At(object), object, session) != 0
 }

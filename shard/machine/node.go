@@ -24,81 +24,92 @@ type node struct {
 	bytes    uint64 // the sum in its quota of bytes
 }
 
+// Nodes are the nodes that the shard knows, with what they take of their quotas.
+type Nodes struct {
+	core     *Core
+	byID     map[shard.NodeID]*node
+	listed   []*node            // all nodes, each at its place
+	dropping []shard.NodeID     // the nodes that are being dropped
+	limited  []shard.NodeLimits // the nodes with a quota of their own, by id
+	quota    quota              // of the shard
+	bytes    uint64             // the sum over all nodes
+}
+
 func newNode(id shard.NodeID) *node { return &node{id: id, quota: newNodeQuota(shard.Limits{})} }
 
-// nodeFor returns the node, known from now on.
-func (m *Machine) nodeFor(id shard.NodeID) *node {
-	n := m.nodes[id]
+// see returns the node, known from now on.
+func (no *Nodes) see(id shard.NodeID) *node {
+	n := no.byID[id]
 	if n == nil {
-		n = m.addNode(id)
-		m.emit(shard.EffectNodeSeen).Node = id
+		n = no.add(id)
+		no.core.Run.Emit(shard.EffectNodeSeen).Node = id
 	}
 	return n
 }
 
-// addNode puts a node on record.
-func (m *Machine) addNode(id shard.NodeID) *node {
+// add puts a node on record.
+func (no *Nodes) add(id shard.NodeID) *node {
 	n := newNode(id)
-	n.place = len(m.listed)
-	m.listed = append(m.listed, n)
-	n.handle = m.objects.nodes.Alloc()
-	*m.objects.nodes.At(n.handle) = n
-	m.nodes[id] = n
+	n.place = len(no.listed)
+	no.listed = append(no.listed, n)
+	n.handle = no.core.Objects.nodes.Alloc()
+	*no.core.Objects.nodes.At(n.handle) = n
+	no.byID[id] = n
 	return n
 }
 
-// removeNode takes a node off the record. The last of the list gets its place.
-func (m *Machine) removeNode(n *node) {
-	last := m.listed[len(m.listed)-1]
-	m.listed[n.place], last.place = last, n.place
-	m.listed[len(m.listed)-1] = nil
-	m.listed = m.listed[:len(m.listed)-1]
-	m.objects.nodes.Release(n.handle)
-	delete(m.nodes, n.id)
-	assert.That(len(m.listed) == len(m.nodes), "every node that is known is listed")
+// remove takes a node off the record. The last of the list gets its place.
+func (no *Nodes) remove(n *node) {
+	last := no.listed[len(no.listed)-1]
+	no.listed[n.place], last.place = last, n.place
+	no.listed[len(no.listed)-1] = nil
+	no.listed = no.listed[:len(no.listed)-1]
+	no.core.Objects.nodes.Release(n.handle)
+	delete(no.byID, n.id)
+	assert.That(len(no.listed) == len(no.byID), "every node that is known is listed")
 }
 
 // forgetIfEmpty takes a node off the record after its last session and object, unless the node has a quota of its
 // own.
-func (m *Machine) forgetIfEmpty(n *node) {
+func (no *Nodes) forgetIfEmpty(n *node) {
 	if n.sessions > 0 || n.objects > 0 {
 		return
 	}
 	assert.That(n.bytes == 0, "a node that has nothing here takes no bytes")
 	if !n.dropping && n.quota.set == (shard.Limits{}) {
-		m.removeNode(n)
+		no.remove(n)
 	}
 }
 
-// nodeDrop removes a part of a dropped node's objects and sessions.
-func (m *Machine) nodeDrop(c *shard.Command) {
-	n := m.nodes[c.Node]
+// drop removes a part of a dropped node's objects and sessions.
+func (no *Nodes) drop(c *shard.Command) {
+	n := no.byID[c.Node]
 	if n == nil {
-		m.answer(protocol.StatusSuccess)
+		no.core.Run.Answer(protocol.StatusSuccess)
 		return
 	}
 	if !n.dropping {
 		n.dropping = true
-		m.dropping = append(m.dropping, n.id)
+		no.dropping = append(no.dropping, n.id)
 	}
 	count := c.Count
-	for ; count > 0 && n.names != 0 && m.left > 0; count-- {
-		h := m.objects.byName.First(n.names)
-		m.kinds[m.objects.At(h).kind].remove(m, h)
+	for ; count > 0 && n.names != 0 && no.core.Run.Left > 0; count-- {
+		h := no.core.Objects.byName.First(n.names)
+		no.core.kinds[no.core.Objects.At(h).kind].remove(no.core, h)
 	}
-	for ; count > 0 && n.names == 0 && n.ids != 0 && m.left > 0; count-- {
-		if h := m.sessions.byID.First(n.ids); m.sessions.At(h).ending {
-			m.releaseLinks(h)
+	for ; count > 0 && n.names == 0 && n.ids != 0 && no.core.Run.Left > 0; count-- {
+		if h := no.core.Sessions.byID.First(n.ids); no.core.Sessions.At(h).ending {
+			no.core.Sessions.releaseHoldings(h)
 		} else {
-			m.endSession(h, protocol.EndNodeDropped)
+			no.core.Sessions.end(h, protocol.EndNodeDropped)
 		}
 	}
 	more := n.objects > 0 || n.sessions > 0
-	m.answerMore(more)
+	no.core.Run.AnswerMore(more)
 	if more {
 		return
 	}
-	m.dropping = slices.DeleteFunc(m.dropping, func(id shard.NodeID) bool { return id == n.id })
-	m.limit(n, shard.Limits{})
-	m.removeNode(n)
+	no.dropping = slices.DeleteFunc(no.dropping, func(id shard.NodeID) bool { return id == n.id })
+	no.limit(n, shard.Limits{})
+	no.remove(n)
 }

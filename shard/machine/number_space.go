@@ -17,37 +17,37 @@ const lastNumberSpace = math.MaxUint64/protocol.NumberSpace - 1
 // numberSpaceOf returns the space of a number.
 func numberSpaceOf(number uint64) uint64 { return number / protocol.NumberSpace }
 
-// sessionNumbers draws the session's next space of numbers.
-func (m *Machine) sessionNumbers(c *shard.Command) {
-	h := m.sessionAtHome(c)
+// drawNumbers draws the session's next space of numbers.
+func (se *Sessions) drawNumbers(c *shard.Command) {
+	h := se.atHome(c)
 	if h == 0 {
 		return
 	}
-	s := m.sessions.At(h)
+	s := se.At(h)
 	space := max(s.numberSpace, numberSpaceOf(s.applied)) + 1
 	if space = max(space, c.Count); space > lastNumberSpace {
-		m.answer(protocol.StatusPreconditionFailed)
+		se.core.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	m.touchSession(h)
+	se.core.Snapshots.touchSession(h)
 	s.numberSpace = space
-	m.answer(protocol.StatusSuccess).Number = space * protocol.NumberSpace
+	se.core.Run.Answer(protocol.StatusSuccess).Number = space * protocol.NumberSpace
 }
 
-// sessionAtHome finds the session of a command that only the session's own client may give, and checks the key. If
-// the session is missing or the key is wrong, sessionAtHome answers and returns zero.
-func (m *Machine) sessionAtHome(c *shard.Command) arena.Handle {
-	if !m.slots.Has(c.Session.Slot()) {
-		m.answer(protocol.StatusMoved)
+// atHome finds the session of a command that only the session's own client may give, and checks the key. If
+// the session is missing or the key is wrong, atHome answers and returns zero.
+func (se *Sessions) atHome(c *shard.Command) arena.Handle {
+	if !se.core.slots.Has(c.Session.Slot()) {
+		se.core.Run.Answer(protocol.StatusMoved)
 		return 0
 	}
-	h := m.sessions.alive(c.Session)
+	h := se.alive(c.Session)
 	if h == 0 {
-		m.answer(protocol.StatusSessionExpired)
+		se.core.Run.Answer(protocol.StatusSessionExpired)
 		return 0
 	}
-	if s := m.sessions.At(h); s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
-		m.answer(protocol.StatusBadSession)
+	if s := se.At(h); s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
+		se.core.Run.Answer(protocol.StatusBadSession)
 		return 0
 	}
 	return h

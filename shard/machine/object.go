@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
@@ -31,25 +32,28 @@ type object struct {
 	indexed bool
 }
 
-// objectStore finds objects by name.
-type objectStore struct {
+// Objects finds objects by name.
+type Objects struct {
+	core *Core
 	arena.Slab[object]
 	nodes  arena.Slab[*node] // of the objects
 	names  arena.Texts
 	slots  []arena.Table
 	byName arena.Forest
+	alarms clock.Alarms[arena.Handle]
+	ofKind [shard.MaxKinds]int // the number of objects of each kind
 }
 
-func newObjectStore() objectStore {
-	return objectStore{names: arena.NewTexts(), slots: make([]arena.Table, shard.Slots)}
+func newObjects() Objects {
+	return Objects{names: arena.NewTexts(), slots: make([]arena.Table, shard.Slots)}
 }
 
 // find returns the object of the name, or zero.
-func (st *objectStore) find(hash uint64, n shard.NodeID, name []byte) arena.Handle {
-	t, upper := &st.slots[hash%shard.Slots], uint32(hash>>32)
+func (ob *Objects) find(hash uint64, n shard.NodeID, name []byte) arena.Handle {
+	t, upper := &ob.slots[hash%shard.Slots], uint32(hash>>32)
 	h, at := t.First(upper)
 	for ; h != 0; h, at = t.Next(upper, at) {
-		if o := st.At(h); st.node(o).id == n && st.names.Is(o.name, name) {
+		if o := ob.At(h); ob.node(o).id == n && ob.names.Is(o.name, name) {
 			break
 		}
 	}
@@ -57,86 +61,86 @@ func (st *objectStore) find(hash uint64, n shard.NodeID, name []byte) arena.Hand
 }
 
 // alive returns the object of the name if the object is of the kind and not deleted, else zero.
-func (st *objectStore) alive(k shard.ObjectKind, n shard.NodeID, name []byte) arena.Handle {
-	h := st.find(shard.ObjectHash(n, name), n, name)
+func (ob *Objects) alive(k shard.ObjectKind, n shard.NodeID, name []byte) arena.Handle {
+	h := ob.find(shard.ObjectHash(n, name), n, name)
 	if h == 0 {
 		return 0
 	}
-	if o := st.At(h); o.kind != k || o.deleting {
+	if o := ob.At(h); o.kind != k || o.deleting {
 		return 0
 	}
 	return h
 }
 
 // Before orders the objects of a node by name.
-func (st *objectStore) Before(a, b arena.Handle) bool {
-	return bytes.Compare(st.names.Bytes(st.At(a).name), st.names.Bytes(st.At(b).name)) < 0
+func (ob *Objects) Before(a, b arena.Handle) bool {
+	return bytes.Compare(ob.names.Bytes(ob.At(a).name), ob.names.Bytes(ob.At(b).name)) < 0
 }
 
 // name returns the name of an object for readers.
-func (st *objectStore) name(o *object) string { return st.names.String(o.name) }
+func (ob *Objects) name(o *object) string { return ob.names.String(o.name) }
 
-func (st *objectStore) node(o *object) *node { return *st.nodes.At(o.node) }
+func (ob *Objects) node(o *object) *node { return *ob.nodes.At(o.node) }
 
 // stands reports whether an object stands before a second object in the order of nodes and names.
-func (st *objectStore) stands(a, b arena.Handle) bool {
-	x, y := st.At(a), st.At(b)
+func (ob *Objects) stands(a, b arena.Handle) bool {
+	x, y := ob.At(a), ob.At(b)
 	if x.node != y.node {
-		return st.node(x).id < st.node(y).id
+		return ob.node(x).id < ob.node(y).id
 	}
-	return st.Before(a, b)
+	return ob.Before(a, b)
 }
 
-// addObject makes an object of the target's name. The caller fills in the state of the kind and reports the creation.
-func (m *Machine) addObject(k shard.ObjectKind, t *target, id shard.NodeID, name []byte,
+// Add makes an object of the target's name. The caller fills in the state of the kind and reports the creation.
+func (ob *Objects) Add(k shard.ObjectKind, t *target, id shard.NodeID, name []byte,
 	body arena.Handle) arena.Handle {
 	if t.node == nil {
-		t.node = m.nodeFor(id)
+		t.node = ob.core.Nodes.see(id)
 	}
-	h := m.objects.Alloc()
-	o := m.objects.At(h)
-	o.node, o.name, o.kind, o.body = t.node.handle, m.objects.names.Keep(name), k, body
-	o.slot, o.hash, o.stamp = t.slot, uint32(t.hash>>32), m.epoch
-	m.objects.slots[o.slot].Insert(o.hash, h)
-	m.objects.byName.Insert(&t.node.names, h, &m.objects)
+	h := ob.Alloc()
+	o := ob.At(h)
+	o.node, o.name, o.kind, o.body = t.node.handle, ob.names.Keep(name), k, body
+	o.slot, o.hash, o.stamp = t.slot, uint32(t.hash>>32), ob.core.Snapshots.epoch
+	ob.slots[o.slot].Insert(o.hash, h)
+	ob.byName.Insert(&t.node.names, h, ob)
 	t.node.objects++
-	m.ofKind[k]++
-	m.charge(t.node, m.objectSize(o))
+	ob.ofKind[k]++
+	ob.core.Nodes.Charge(t.node, ob.size(o))
 	return h
 }
 
-// removeObject takes an object without links out.
-func (m *Machine) removeObject(h arena.Handle) {
-	m.touchObject(h)
-	o := m.objects.At(h)
+// Remove takes an object without links out.
+func (ob *Objects) Remove(h arena.Handle) {
+	ob.core.Snapshots.TouchObject(h)
+	o := ob.At(h)
 	assert.That(o.linkCount == 0, "an object goes with its links")
 	if o.pending {
-		m.removePending(pendingWork{object: h})
+		ob.core.Pending.remove(pendingWork{object: h})
 	}
-	m.left--
-	m.setAlarm(h, 0)
-	n, kind := m.objects.node(o), o.kind
-	m.charge(n, -m.objectSize(o))
-	m.kinds[o.kind].free(o.body)
-	m.objects.slots[o.slot].Remove(o.hash, h)
-	m.objects.byName.Remove(&n.names, h)
-	m.objects.names.Free(o.name)
-	m.objects.Release(h)
+	ob.core.Run.Left--
+	ob.SetAlarm(h, 0)
+	n, kind := ob.node(o), o.kind
+	ob.core.Nodes.Charge(n, -ob.size(o))
+	ob.core.kinds[o.kind].free(o.body)
+	ob.slots[o.slot].Remove(o.hash, h)
+	ob.byName.Remove(&n.names, h)
+	ob.names.Free(o.name)
+	ob.Release(h)
 	n.objects--
-	m.ofKind[kind]--
-	m.forgetIfEmpty(n)
+	ob.ofKind[kind]--
+	ob.core.Nodes.forgetIfEmpty(n)
 }
 
-// changed gives the object the next revision and notifies its watchers.
-func (m *Machine) changed(h arena.Handle, flags shard.EffectFlags) {
-	m.touchObject(h)
-	m.lastRevision++
-	o := m.objects.At(h)
-	o.revision = m.lastRevision
+// Changed gives the object the next revision and notifies its watchers.
+func (ob *Objects) Changed(h arena.Handle, flags shard.EffectFlags) {
+	ob.core.Snapshots.TouchObject(h)
+	ob.core.lastRevision++
+	o := ob.At(h)
+	o.revision = ob.core.lastRevision
 	if flags&shard.FlagCreated != 0 {
 		o.base = o.revision
 	}
-	e := m.emit(shard.EffectChanged)
-	e.Object, e.Flags, e.Node, e.Revision = o.kind, flags, m.objects.node(o).id, o.revision
-	e.Name = m.Spell(m.objects.names.Bytes(o.name))
+	e := ob.core.Run.Emit(shard.EffectChanged)
+	e.Object, e.Flags, e.Node, e.Revision = o.kind, flags, ob.node(o).id, o.revision
+	e.Name = ob.core.Run.speller.Spell(ob.names.Bytes(o.name))
 }

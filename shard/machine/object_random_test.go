@@ -286,7 +286,7 @@ func (r *objectRun) snapshot() error {
 	if err := saved.snapshot.Save(&file, nil); err != nil {
 		return err
 	}
-	m := New(Options{History: 64, Bounds: r.m.bounds})
+	m := New(Options{History: 64, Bounds: r.m.core.bounds})
 	if err := m.Restore(&file); err != nil {
 		return err
 	}
@@ -308,7 +308,7 @@ func (r *objectRun) restart() error {
 	if err := sn.Save(&file, nil); err != nil {
 		return err
 	}
-	m := New(Options{History: 64, Bounds: r.m.bounds})
+	m := New(Options{History: 64, Bounds: r.m.core.bounds})
 	if err := m.Restore(&file); err != nil {
 		return err
 	}

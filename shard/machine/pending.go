@@ -19,133 +19,139 @@ type pendingWork struct {
 	session, object arena.Handle
 }
 
+// Pending is the work that commands have begun and not finished.
+type Pending struct {
+	core *Core
+	list []pendingWork
+}
+
 // ownTouches is how often a command may touch its own link, beside the links of its pieces of work.
 const ownTouches = shard.MaxTouched - shard.MaxWork
 
 // deferSession leaves the links of an ended session to CmdContinue.
-func (m *Machine) deferSession(h arena.Handle) {
-	if s := m.sessions.At(h); !s.ending {
+func (pe *Pending) deferSession(h arena.Handle) {
+	if s := pe.core.Sessions.At(h); !s.ending {
 		s.ending = true
-		m.pending = append(m.pending, pendingWork{session: h})
+		pe.list = append(pe.list, pendingWork{session: h})
 	}
 }
 
-// deferObject leaves the rest of the work on an object to CmdContinue.
-func (m *Machine) deferObject(h arena.Handle) {
-	if o := m.objects.At(h); !o.pending {
+// Defer leaves the rest of the work on an object to CmdContinue.
+func (pe *Pending) Defer(h arena.Handle) {
+	if o := pe.core.Objects.At(h); !o.pending {
 		o.pending = true
-		m.pending = append(m.pending, pendingWork{object: h})
+		pe.list = append(pe.list, pendingWork{object: h})
 	}
 }
 
-// endRemove ends what a command may do to delete an object: the object goes with its last link, and links that are left
+// EndRemove ends what a command may do to delete an object: the object goes with its last link, and links that are left
 // are pending.
-func (m *Machine) endRemove(object arena.Handle) {
-	o := m.objects.At(object)
+func (pe *Pending) EndRemove(object arena.Handle) {
+	o := pe.core.Objects.At(object)
 	if o.linkCount == 0 {
-		m.removeObject(object)
+		pe.core.Objects.Remove(object)
 		return
 	}
 	o.deleting = true
-	m.deferObject(object)
+	pe.Defer(object)
 }
 
-// removeParts deletes an object with its links, each after notify, for kinds whose links need nothing else.
-func (m *Machine) removeParts(object arena.Handle, notify func(m *Machine, link arena.Handle)) {
-	o := m.objects.At(object)
+// RemoveAll deletes an object with its links, each after notify, for kinds whose links need nothing else.
+func (pe *Pending) RemoveAll(object arena.Handle, notify func(m *Core, link arena.Handle)) {
+	o := pe.core.Objects.At(object)
 	if !o.deleting {
-		m.changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+		pe.core.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
 	}
-	for o.linkCount > 0 && m.left > 0 {
-		h := m.links.byObject.First(o.links)
-		notify(m, h)
-		m.removeLink(h)
+	for o.linkCount > 0 && pe.core.Run.Left > 0 {
+		h := pe.core.Holdings.byObject.First(o.links)
+		notify(pe.core, h)
+		pe.core.Holdings.Remove(h)
 	}
-	m.endRemove(object)
+	pe.EndRemove(object)
 }
 
-// removedWithObject removes the link of an ended session if the object is being deleted, and the object with its last
+// RemovedWithObject removes the link of an ended session if the object is being deleted, and the object with its last
 // link. It returns false for all other objects.
-func (m *Machine) removedWithObject(link arena.Handle) bool {
-	object := m.links.At(link).object
-	o := m.objects.At(object)
+func (pe *Pending) RemovedWithObject(link arena.Handle) bool {
+	object := pe.core.Holdings.At(link).object
+	o := pe.core.Objects.At(object)
 	if !o.deleting {
 		return false
 	}
-	m.removeLink(link)
+	pe.core.Holdings.Remove(link)
 	if o.linkCount == 0 {
-		m.removeObject(object)
+		pe.core.Objects.Remove(object)
 	}
 	return true
 }
 
-// removePending takes finished work off the list.
-func (m *Machine) removePending(p pendingWork) {
-	i := slices.Index(m.pending, p)
+// remove takes finished work off the list.
+func (pe *Pending) remove(p pendingWork) {
+	i := slices.Index(pe.list, p)
 	assert.That(i >= 0, "what is marked as pending is on the list")
-	m.pending = slices.Delete(m.pending, i, i+1)
+	pe.list = slices.Delete(pe.list, i, i+1)
 }
 
-// continueWork continues the pending work. Work that stays unfinished goes to the end of the list.
-func (m *Machine) continueWork() {
-	for len(m.pending) > 0 && m.left > 0 {
-		p := m.pending[0]
-		m.pending = slices.Delete(m.pending, 0, 1)
+// proceed continues the pending work. Work that stays unfinished goes to the end of the list.
+func (pe *Pending) proceed() {
+	for len(pe.list) > 0 && pe.core.Run.Left > 0 {
+		p := pe.list[0]
+		pe.list = slices.Delete(pe.list, 0, 1)
 		if p.session != 0 {
-			m.sessions.At(p.session).ending = false // releaseLinks defers the session again if links are left
-			m.releaseLinks(p.session)
+			pe.core.Sessions.At(p.session).ending = false // releaseHoldings defers the session again if links are left
+			pe.core.Sessions.releaseHoldings(p.session)
 			continue
 		}
-		o := m.objects.At(p.object)
+		o := pe.core.Objects.At(p.object)
 		o.pending = false
 		if o.deleting {
-			m.kinds[o.kind].remove(m, p.object)
+			pe.core.kinds[o.kind].remove(pe.core, p.object)
 		} else {
-			m.kinds[o.kind].resume(m, p.object)
+			pe.core.kinds[o.kind].resume(pe.core, p.object)
 		}
 	}
-	m.answerMore(len(m.pending) > 0)
+	pe.core.Run.AnswerMore(len(pe.list) > 0)
 }
 
-// answerMore answers a command that may have done only a part.
-func (m *Machine) answerMore(more bool) {
-	if e := m.answer(protocol.StatusSuccess); more {
+// AnswerMore answers a command that may have done only a part.
+func (ru *Run) AnswerMore(more bool) {
+	if e := ru.Answer(protocol.StatusSuccess); more {
 		e.Flags = shard.FlagMore
 	}
 }
 
-// pendingState writes the list out.
-func (m *Machine) pendingState() []shard.PendingState {
+// state writes the list out.
+func (pe *Pending) state() []shard.PendingState {
 	var list []shard.PendingState
-	for _, p := range m.pending {
+	for _, p := range pe.list {
 		if p.session != 0 {
-			list = append(list, shard.PendingState{Session: m.sessions.At(p.session).id})
+			list = append(list, shard.PendingState{Session: pe.core.Sessions.At(p.session).id})
 			continue
 		}
-		o := m.objects.At(p.object)
-		list = append(list, shard.PendingState{Node: m.objects.node(o).id, Name: m.objects.name(o),
+		o := pe.core.Objects.At(p.object)
+		list = append(list, shard.PendingState{Node: pe.core.Objects.node(o).id, Name: pe.core.Objects.name(o),
 			Deleting: o.deleting})
 	}
 	return list
 }
 
-// restorePending puts the list back after all sessions and objects.
-func (m *Machine) restorePending(list []shard.PendingState) error {
+// restore puts the list back after all sessions and objects.
+func (pe *Pending) restore(list []shard.PendingState) error {
 	for _, p := range list {
 		if p.Session != 0 {
-			h := m.sessions.find(p.Session)
-			if h == 0 || m.sessions.At(h).ending {
+			h := pe.core.Sessions.find(p.Session)
+			if h == 0 || pe.core.Sessions.At(h).ending {
 				return badSnapshot("session %v is pending and not there, or pending twice", p.Session)
 			}
-			m.deferSession(h)
+			pe.deferSession(h)
 			continue
 		}
-		h := m.objects.find(shard.ObjectHash(p.Node, []byte(p.Name)), p.Node, []byte(p.Name))
-		if h == 0 || m.objects.At(h).pending {
+		h := pe.core.Objects.find(shard.ObjectHash(p.Node, []byte(p.Name)), p.Node, []byte(p.Name))
+		if h == 0 || pe.core.Objects.At(h).pending {
 			return badSnapshot("object %q of node %d is pending and not there, or pending twice", p.Name, p.Node)
 		}
-		m.objects.At(h).deleting = p.Deleting
-		m.deferObject(h)
+		pe.core.Objects.At(h).deleting = p.Deleting
+		pe.Defer(h)
 	}
 	return nil
 }

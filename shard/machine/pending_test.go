@@ -119,7 +119,7 @@ func (b *bed) runToEnd(c shard.Command) (touched int, longest time.Duration) {
 	step := func(c shard.Command) {
 		began := time.Now()
 		b.do(c)
-		longest, touched = max(longest, time.Since(began)), max(touched, b.m.touched)
+		longest, touched = max(longest, time.Since(began)), max(touched, b.m.core.Run.Touched)
 	}
 	for step(c); b.result().Flags&shard.FlagMore != 0; {
 		step(c)
@@ -249,11 +249,12 @@ func TestALongBatchLetsReadersIn(t *testing.T) {
 func TestAnIndexThatWasLargeIsGivenBackWhenItIsEmpty(t *testing.T) {
 	b := newBed(2 * keptIndex)
 	b.queue(2*keptIndex, 1)
-	before := b.m.links.index
+	before := b.m.core.Holdings.index
 	for i := range b.ids {
 		b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[i]})
 	}
-	if len(b.m.links.index) != 0 || reflect.ValueOf(b.m.links.index).Pointer() == reflect.ValueOf(before).Pointer() {
-		t.Errorf("%d entries; the map of before is kept", len(b.m.links.index))
+	if len(b.m.core.Holdings.index) != 0 ||
+		reflect.ValueOf(b.m.core.Holdings.index).Pointer() == reflect.ValueOf(before).Pointer() {
+		t.Errorf("%d entries; the map of before is kept", len(b.m.core.Holdings.index))
 	}
 }

@@ -22,9 +22,9 @@ func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 // recordForms are what a snapshot is made of, but for what package form codes.
 func recordForms() []formtest.Form {
 	m := New(Options{})
-	sem := m.kinds[shard.KindSemaphore].(*semaphores)
-	who, part, place, body := m.sessions.Alloc(), m.links.Alloc(), m.objects.Alloc(), sem.Alloc()
-	m.addNode(1)
+	sem := m.core.kinds[shard.KindSemaphore].(*semaphores)
+	who, part, place, body := m.core.Sessions.Alloc(), m.core.Holdings.Alloc(), m.core.Objects.Alloc(), sem.Alloc()
+	m.core.Nodes.add(1)
 	// The texts of things stand beside them, as what they are filled with.
 	var described struct {
 		session
@@ -49,15 +49,15 @@ func recordForms() []formtest.Form {
 	return []formtest.Form{
 		{Name: "session", Of: &described, Was: []string{"session.", ""},
 			Write: func() []byte {
-				s, c := m.sessions.At(who), &described.client
+				s, c := m.core.Sessions.At(who), &described.client
 				*s = described.session
-				s.node, s.client = m.nodes[1].handle, clientTexts{}
-				s.description = m.sessions.texts.Keep([]byte(described.description))
+				s.node, s.client = m.core.Nodes.byID[1].handle, clientTexts{}
+				s.description = m.core.Sessions.texts.Keep([]byte(described.description))
 				s.answers = 0
-				m.sessions.setAnswers(s, described.answers)
-				m.sessions.note(s, &shard.ClientRef{Address: []byte(c.Address), Name: []byte(c.Name),
+				m.core.Sessions.setAnswers(s, described.answers)
+				m.core.Sessions.note(s, &shard.ClientRef{Address: []byte(c.Address), Name: []byte(c.Name),
 					Version: []byte(c.Version)})
-				return m.appendSession(nil, who)
+				return m.core.Snapshots.appendSession(nil, who)
 			},
 			Unsaved: []string{"session.node", "session.description", "session.client", "session.answers",
 				"session.bodies",
@@ -66,19 +66,19 @@ func recordForms() []formtest.Form {
 			Adjust: func() { described.keyLen = shard.MaxKey }},
 		{Name: "link", Of: &joined, Was: []string{"link.", ""},
 			Write: func() []byte {
-				l := m.links.At(part)
+				l := m.core.Holdings.At(part)
 				*l = joined.link
-				l.data = m.links.texts.Keep([]byte(joined.data))
-				return m.appendLink(nil, part)
+				l.data = m.core.Holdings.texts.Keep([]byte(joined.data))
+				return m.core.Snapshots.appendLink(nil, part)
 			},
 			Unsaved: []string{"link.session", "link.object", "link.data",
 				"link.body", "link.stamp"}},
 		{Name: "object", Of: &named, Was: []string{"object.", ""},
 			Write: func() []byte {
-				o := m.objects.At(place)
+				o := m.core.Objects.At(place)
 				*o = named.object
-				o.node, o.name = m.nodes[1].handle, m.objects.names.Keep([]byte(named.name))
-				return m.appendObject(nil, place)
+				o.node, o.name = m.core.Nodes.byID[1].handle, m.core.Objects.names.Keep([]byte(named.name))
+				return m.core.Snapshots.appendObject(nil, place)
 			},
 			Unsaved: []string{
 				"object.node", "object.name", "object.track.base", "object.track.newest", "object.track.newestAt",

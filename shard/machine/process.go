@@ -40,19 +40,19 @@ func init() {
 // forMembers is the row of a command by a member of a process.
 func forMembers(k shard.CommandKind,
 	does func(*processWork, *shard.Command, *process.Member) process.Answer) kindCommand {
-	run := func(m *Machine, c *shard.Command, t *target) { m.processes().runMember(m, c, t, does) }
+	run := func(m *Core, c *shard.Command, t *target) { m.processes().runMember(m, c, t, does) }
 	return kindCommand{kind: k, mutation: mutation{run: run, mostBody: mostRefusal}}
 }
 
-func runProcessPut(m *Machine, c *shard.Command, t *target) { m.processes().put(m, c, t) }
+func runProcessPut(m *Core, c *shard.Command, t *target) { m.processes().put(m, c, t) }
 
-func runProcessDelete(m *Machine, c *shard.Command, t *target) { m.processes().delete(m, c, t) }
+func runProcessDelete(m *Core, c *shard.Command, t *target) { m.processes().delete(m, c, t) }
 
-func runProcessJoin(m *Machine, c *shard.Command, t *target) { m.processes().join(m, c, t) }
+func runProcessJoin(m *Core, c *shard.Command, t *target) { m.processes().join(m, c, t) }
 
-func runProcessAct(m *Machine, c *shard.Command, t *target) { m.processes().act(m, c, t) }
+func runProcessAct(m *Core, c *shard.Command, t *target) { m.processes().act(m, c, t) }
 
-func (m *Machine) processes() *processes { return m.kinds[shard.KindProcess].(*processes) }
+func (co *Core) processes() *processes { return co.kinds[shard.KindProcess].(*processes) }
 
 // processes is the store of the kind. The embedded slab has the processes.
 type processes struct {

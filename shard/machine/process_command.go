@@ -14,19 +14,19 @@ import (
 const noProcess = "there is no process of this name"
 
 // put makes a process, or alters the existing process of the name.
-func (pr *processes) put(m *Machine, c *shard.Command, t *target) {
+func (pr *processes) put(m *Core, c *shard.Command, t *target) {
 	p, err := process.Parse[processkind.Put](c.Body, "a put")
 	switch {
 	case err != nil:
-		m.refuse(protocol.StatusBadRequest, err.Error())
+		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
 	case t.object != 0 && p.Mode == field.PutCreate:
-		m.refuse(protocol.StatusAlreadyExists, "there is a process of this name")
+		m.Run.Refuse(protocol.StatusAlreadyExists, "there is a process of this name")
 	case t.object != 0:
 		pr.alter(m, &p, t)
 	case p.Mode == field.PutAlter:
-		m.refuse(protocol.StatusNotFound, noProcess)
+		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 	case p.ExpectedRevision != 0:
-		m.refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
+		m.Run.Refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
 	default:
 		pr.create(m, c, t, &p, nil)
 	}
@@ -44,9 +44,9 @@ func arrivalMakes(c *shard.Command) bool {
 }
 
 // create makes a process, with a first member if the command is a join. After a refusal no process is left.
-func (pr *processes) create(m *Machine, c *shard.Command, t *target, put *processkind.Put, first *processkind.Joining) {
+func (pr *processes) create(m *Core, c *shard.Command, t *target, put *processkind.Put, first *processkind.Joining) {
 	if t.node != nil && t.node.objects >= shard.MaxSemaphoresPerNode {
-		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
+		m.Run.Refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
 	w := pr.start(m, t.node, t.session)
@@ -57,7 +57,7 @@ func (pr *processes) create(m *Machine, c *shard.Command, t *target, put *proces
 	}
 	w.body = pr.Alloc()
 	w.hosted = pr.At(w.body)
-	*w.hosted = hostedProcess{Process: p, whole: m.newView(), results: m.newView()}
+	*w.hosted = hostedProcess{Process: p, whole: m.History.NewView(), results: m.History.NewView()}
 	w.objects, w.fresh = 1, shard.ObjectBytes+len(c.Name)+p.Size()
 	member := arena.Handle(0)
 	if first != nil {
@@ -70,16 +70,16 @@ func (pr *processes) create(m *Machine, c *shard.Command, t *target, put *proces
 		pr.Release(w.body)
 		return
 	}
-	w.object = m.addObject(shard.KindProcess, t, c.Node, c.Name, w.body)
+	w.object = m.Objects.Add(shard.KindProcess, t, c.Node, c.Name, w.body)
 	w.hosted.object, w.node = w.object, t.node
 	w.link(member, c)
 	w.out.Grown = 0 // the new object's size counts the growth already
-	e := m.answer(protocol.StatusSuccess)
+	e := m.Run.Answer(protocol.StatusSuccess)
 	e.Flags, e.Revision, e.Order = shard.FlagCreated, shard.Revision(p.SpecRevision()), w.orderOf(member)
 	w.finish(shard.FlagCreated)
 }
 
-func (pr *processes) alter(m *Machine, put *processkind.Put, t *target) {
+func (pr *processes) alter(m *Core, put *processkind.Put, t *target) {
 	w := pr.begin(m, t.object, t.session)
 	var a process.Answer
 	if is := w.hosted.SpecRevision(); put.ExpectedRevision != 0 && put.ExpectedRevision != is {
@@ -94,41 +94,41 @@ func (pr *processes) alter(m *Machine, put *processkind.Put, t *target) {
 	w.finish(0)
 }
 
-func (pr *processes) delete(m *Machine, c *shard.Command, t *target) {
+func (pr *processes) delete(m *Core, c *shard.Command, t *target) {
 	if t.object == 0 {
-		m.refuse(protocol.StatusNotFound, noProcess)
+		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 		return
 	}
-	a := pr.At(m.objects.At(t.object).body).Deletable(c.Flags&shard.FlagForce != 0)
+	a := pr.At(m.Objects.At(t.object).body).Deletable(c.Flags&shard.FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
-		m.refuse(a.Status, a.Text)
+		m.Run.Refuse(a.Status, a.Text)
 		return
 	}
 	pr.remove(m, t.object)
-	m.answer(protocol.StatusSuccess)
+	m.Run.Answer(protocol.StatusSuccess)
 }
 
 // join makes the session a member. It makes the process first, if the command asks for a missing process.
-func (pr *processes) join(m *Machine, c *shard.Command, t *target) {
+func (pr *processes) join(m *Core, c *shard.Command, t *target) {
 	a, err := process.Parse[processkind.Arrival](c.Body, "a joining")
 	switch {
 	case err != nil:
-		m.refuse(protocol.StatusBadRequest, err.Error())
+		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
 	case t.object != 0:
 		pr.joinThis(m, c, t, a.Joining)
 	case a.Create:
 		by := processkind.By{Author: a.Name, Reason: "joined"}
 		pr.create(m, c, t, &processkind.Put{Spec: a.Spec, By: by}, &a.Joining)
 	default:
-		m.refuse(protocol.StatusNotFound, noProcess)
+		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 	}
 }
 
-func (pr *processes) joinThis(m *Machine, c *shard.Command, t *target, j processkind.Joining) {
+func (pr *processes) joinThis(m *Core, c *shard.Command, t *target, j processkind.Joining) {
 	w := pr.begin(m, t.object, t.session)
 	member, a := arena.Handle(0), process.Answer{}
-	if h := m.linkOf(w.object, w.session); h != 0 {
-		member = m.links.At(h).body
+	if h := m.Holdings.Of(w.object, w.session); h != 0 {
+		member = m.Holdings.At(h).body
 		a = w.hosted.Join(w.at, &pr.members.At(member).Member, j)
 	} else if member, a = w.admit(j); a.Status == protocol.StatusSuccess {
 		w.link(member, c)
@@ -141,13 +141,13 @@ func (pr *processes) joinThis(m *Machine, c *shard.Command, t *target, j process
 }
 
 // act applies an operator's act.
-func (pr *processes) act(m *Machine, c *shard.Command, t *target) {
+func (pr *processes) act(m *Core, c *shard.Command, t *target) {
 	act, err := process.Parse[processkind.Act](c.Body, "an act")
 	switch {
 	case t.object == 0:
-		m.refuse(protocol.StatusNotFound, noProcess)
+		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 	case err != nil:
-		m.refuse(protocol.StatusBadRequest, err.Error())
+		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
 	default:
 		w := pr.begin(m, t.object, t.session)
 		w.answer(w.hosted.Act(w.at, act))

@@ -22,7 +22,7 @@ type ProcessCounts struct {
 func (m *Machine) ProcessCounts() ProcessCounts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.processes().counts
+	return m.core.processes().counts
 }
 
 // count counts the events of a command.
@@ -74,18 +74,19 @@ func (m *Machine) WalkProcesses(at shard.Cursor, estimate uint64, fn func(*Proce
 	over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	pr := m.processes()
+	pr := m.core.processes()
 	h := max(arena.Handle(at), 1)
 	members := 0
 	for end := min(h+processesInOneGo, pr.End()); h < end && members < membersInOneGo; h++ {
 		p := pr.At(h)
-		if p.object == 0 || m.objects.At(p.object).deleting {
+		if p.object == 0 || m.core.Objects.At(p.object).deleting {
 			continue
 		}
 		members += len(p.Members())
-		o := m.objects.At(p.object)
+		o := m.core.Objects.At(p.object)
 		fn(&ProcessView{
-			Node: m.objects.node(o).id, Name: m.objects.name(o), Now: max(estimate, m.clock.Now), State: p.Phase(),
+			Node: m.core.Objects.node(o).id, Name: m.core.Objects.name(o), Now: max(estimate, m.core.Clock.Now),
+			State: p.Phase(),
 			Since: p.Since(), Epoch: p.Epoch(), Members: len(p.Members()), Requests: p.Requests(), Reasons: p.Why(),
 		})
 	}

@@ -55,8 +55,8 @@ func (pr *processes) loadLink(src []byte) (arena.Handle, bool) {
 
 // linked puts the members back into their process, and makes the tracks and the alarm again. A deleted process gets
 // neither members nor an alarm, because only the links of its members are left to be removed.
-func (pr *processes) linked(m *Machine, object arena.Handle) error {
-	o := m.objects.At(object)
+func (pr *processes) linked(m *Core, object arena.Handle) error {
+	o := m.Objects.At(object)
 	p := pr.At(o.body)
 	p.object = object
 	switch {
@@ -70,8 +70,8 @@ func (pr *processes) linked(m *Machine, object arena.Handle) error {
 	p.whole = restoredView(shard.Revision(p.WholeRevision()))
 	p.whole.head = shard.Revision(p.HeadRevision())
 	p.results = restoredView(shard.Revision(p.ResultsRevision()))
-	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
-		l := m.links.At(h)
+	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+		l := m.Holdings.At(h)
 		if l.body == 0 || !l.owner {
 			return badSnapshot("process %q: order id %d is no member", o.name, l.order)
 		}
@@ -91,14 +91,14 @@ func (pr *processes) linked(m *Machine, object arena.Handle) error {
 		return badSnapshot("process %q: %v", o.name, err)
 	}
 	p.alarm, _ = p.NextDue()
-	m.setAlarm(object, p.alarm)
+	m.Objects.SetAlarm(object, p.alarm)
 	return nil
 }
 
 // state writes out the state of the store.
-func (pr *processes) state(m *Machine, object arena.Handle, s *shard.State) {
-	p := pr.At(m.objects.At(object).body)
-	s.Objects = append(s.Objects, m.objectState(object, p.Describe(), func(l *link) string {
+func (pr *processes) state(m *Core, object arena.Handle, s *shard.State) {
+	p := pr.At(m.Objects.At(object).body)
+	s.Objects = append(s.Objects, m.Objects.State(object, p.Describe(), func(l *link) string {
 		return pr.members.At(l.body).Describe()
 	}))
 }

@@ -126,8 +126,8 @@ func TestNoCommandOnAProcessTouchesMoreLinksThanItMay(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			r, c := h.prepare(t)
 			r.do(c)
-			if r.m.touched > shard.MaxTouched || r.m.touched < h.lost+h.inbox {
-				t.Errorf("%d links are touched", r.m.touched)
+			if r.m.core.Run.Touched > shard.MaxTouched || r.m.core.Run.Touched < h.lost+h.inbox {
+				t.Errorf("%d links are touched", r.m.core.Run.Touched)
 			}
 			if e := r.result(); e.Status != protocol.StatusSuccess {
 				t.Errorf("%v %s", e.Status, e.Body)
@@ -164,8 +164,8 @@ func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
 	for c := r.dueIn(10); ; {
 		r.do(c)
 		opened = append(opened, len(r.effects(shard.EffectInbox))/members)
-		if r.m.touched > shard.MaxTouched {
-			t.Errorf("%d links are touched", r.m.touched)
+		if r.m.core.Run.Touched > shard.MaxTouched {
+			t.Errorf("%d links are touched", r.m.core.Run.Touched)
 		}
 		if r.result().Flags&shard.FlagMore == 0 {
 			break

@@ -10,10 +10,10 @@ import (
 )
 
 // runMember applies a command of a member, and the acknowledgement in the command.
-func (pr *processes) runMember(m *Machine, c *shard.Command, t *target,
+func (pr *processes) runMember(m *Core, c *shard.Command, t *target,
 	does func(*processWork, *shard.Command, *process.Member) process.Answer) {
 	if t.object == 0 {
-		m.refuse(protocol.StatusNotFound, noProcess)
+		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 		return
 	}
 	w := pr.begin(m, t.object, t.session)
@@ -34,21 +34,21 @@ func (pr *processes) runMember(m *Machine, c *shard.Command, t *target,
 
 // member returns the session's member, or nil if the member has a different id.
 func (w *processWork) member(id shard.OrderID) *process.Member {
-	h := w.m.linkOf(w.object, w.session)
-	if h == 0 || w.m.links.At(h).order != id {
+	h := w.m.Holdings.Of(w.object, w.session)
+	if h == 0 || w.m.Holdings.At(h).order != id {
 		return nil
 	}
-	return &w.members.At(w.m.links.At(h).body).Member
+	return &w.members.At(w.m.Holdings.At(h).body).Member
 }
 
 // admit lets the session join; the caller makes the link with link. It refuses if the session may have no more links.
 func (w *processWork) admit(j processkind.Joining) (member arena.Handle, a process.Answer) {
-	if refusal, why := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
+	if refusal, why := w.m.Holdings.Admits(w.session); refusal != protocol.StatusSuccess {
 		return 0, process.Answer{Status: refusal, Text: why}
 	}
 	member = w.members.Alloc()
 	pm := w.members.At(member)
-	pm.ID, pm.of = uint64(w.m.nextOrder()), w.body
+	pm.ID, pm.of = uint64(w.m.Holdings.NextOrder()), w.body
 	w.fresh += shard.LinkBytes
 	if a = w.hosted.Join(w.at, &pm.Member, j); a.Status != protocol.StatusSuccess {
 		w.members.Release(member)
@@ -62,8 +62,8 @@ func (w *processWork) link(member arena.Handle, c *shard.Command) {
 	if member == 0 {
 		return
 	}
-	h := w.m.addLink(w.session, w.object, &shard.Command{Number: c.Number, Time: c.Time}, true)
-	w.m.setBody(h, member)
+	h := w.m.Holdings.Add(w.session, w.object, &shard.Command{Number: c.Number, Time: c.Time}, true)
+	w.m.Holdings.SetState(h, member)
 	w.members.At(member).Ref = uint64(h)
 }
 
@@ -117,25 +117,25 @@ func (w *processWork) acknowledge(c *shard.Command, m *process.Member) process.A
 }
 
 // releaseLink ends the membership of an ended session.
-func (pr *processes) releaseLink(m *Machine, h arena.Handle) {
-	if m.removedWithObject(h) {
+func (pr *processes) releaseLink(m *Core, h arena.Handle) {
+	if m.Pending.RemovedWithObject(h) {
 		return
 	}
-	object := m.links.At(h).object
-	w := pr.begin(m, object, m.links.At(h).session)
-	w.leave(nil, &pr.members.At(m.links.At(h).body).Member)
+	object := m.Holdings.At(h).object
+	w := pr.begin(m, object, m.Holdings.At(h).session)
+	w.leave(nil, &pr.members.At(m.Holdings.At(h).body).Member)
 	w.finish(0)
 }
 
 // remove deletes a process, and notifies its sessions.
-func (pr *processes) remove(m *Machine, object arena.Handle) {
-	m.removeParts(object, func(m *Machine, link arena.Handle) {
-		e := m.emitFor(shard.EffectLost, link)
+func (pr *processes) remove(m *Core, object arena.Handle) {
+	m.Pending.RemoveAll(object, func(m *Core, link arena.Handle) {
+		e := m.Holdings.Emit(shard.EffectLost, link)
 		e.Object, e.Body = shard.KindProcess, "the process was deleted"
 	})
 }
 
 // resume is for kinds with pending work on objects that are not deleted.
-func (pr *processes) resume(*Machine, arena.Handle) {
+func (pr *processes) resume(*Core, arena.Handle) {
 	assert.That(false, "a process is never pending but for its end")
 }

@@ -12,19 +12,19 @@ import (
 // eachProcess shows a mistake all processes of the machine, eachMember their members.
 
 func (r *processRun) eachProcess(fn func(object arena.Handle, p *hostedProcess)) {
-	for h := arena.Handle(1); h < r.m.objects.End(); h++ {
-		if o := r.m.objects.At(h); o.node != 0 && !o.deleting {
-			fn(h, r.m.processes().At(o.body))
+	for h := arena.Handle(1); h < r.m.core.Objects.End(); h++ {
+		if o := r.m.core.Objects.At(h); o.node != 0 && !o.deleting {
+			fn(h, r.m.core.processes().At(o.body))
 		}
 	}
 }
 
 func (r *processRun) eachMember(fn func(link arena.Handle, pm *processMember)) {
 	r.eachProcess(func(object arena.Handle, _ *hostedProcess) {
-		links := &r.m.links
-		for h, next := links.byObject.First(r.m.objects.At(object).links), arena.Handle(0); h != 0; h = next {
+		links := &r.m.core.Holdings
+		for h, next := links.byObject.First(r.m.core.Objects.At(object).links), arena.Handle(0); h != 0; h = next {
 			next = links.byObject.Next(h)
-			fn(h, r.m.processes().members.At(links.At(h).body))
+			fn(h, r.m.core.processes().members.At(links.At(h).body))
 		}
 	})
 }
@@ -73,15 +73,15 @@ var processMistakes = []struct {
 	}},
 	{"an-inbox-is-not-counted", 0, "bytes count", "step", func(r *processRun) {
 		if r.last(shard.CmdProcessSend) {
-			r.m.charge(r.m.nodes[1], -1)
+			r.m.core.Nodes.Charge(r.m.core.Nodes.byID[1], -1)
 		}
 	}},
 	{"the-link-of-who-has-left-stays", 0, "opens", "restart", func(r *processRun) {
 		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
 			if list := p.Members(); len(list) > 0 {
-				r.m.processes().begin(r.m, object, 0)
-				p.Leave(r.m.processes().work.at, list[0])
-				r.m.processes().work.out.Reset()
+				r.m.core.processes().begin(r.m.core, object, 0)
+				p.Leave(r.m.core.processes().work.at, list[0])
+				r.m.core.processes().work.out.Reset()
 			}
 		})
 	}},
@@ -98,18 +98,18 @@ var processMistakes = []struct {
 		r.eachMember(func(_ arena.Handle, pm *processMember) { pm.Completed = 0 })
 	}},
 	{"a-restore-sets-no-alarm", 0, "wait, the first for", "restart", func(r *processRun) {
-		r.eachProcess(func(object arena.Handle, _ *hostedProcess) { r.m.setAlarm(object, 0) })
+		r.eachProcess(func(object arena.Handle, _ *hostedProcess) { r.m.core.Objects.SetAlarm(object, 0) })
 	}},
 	{"an-alarm-is-set-too-late", 0, "wait, the first for", "step", func(r *processRun) {
 		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
 			if due, waits := p.NextDue(); waits {
-				r.m.setAlarm(object, due+1)
+				r.m.core.Objects.SetAlarm(object, due+1)
 			}
 		})
 	}},
 	{"the-order-counter-is-behind-an-epoch", 0, "order id", "step", func(r *processRun) {
 		if r.last(shard.CmdDue) && len(r.sent) > 1 {
-			r.m.lastOrder--
+			r.m.core.lastOrder--
 		}
 	}},
 }

@@ -20,21 +20,21 @@ func (m *Machine) DescribeProcess(n shard.NodeID, name string, o shard.PartOptio
 	*d = ProcessDescription{}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	object := m.objects.alive(shard.KindProcess, n, []byte(name))
+	object := m.core.Objects.alive(shard.KindProcess, n, []byte(name))
 	if object == 0 {
 		return shard.FoundNothing
 	}
-	pr := m.processes()
-	p := pr.At(m.objects.At(object).body)
-	d.Now, d.Revision = max(o.Now, m.clock.Now), m.objects.At(object).revision
+	pr := m.core.processes()
+	p := pr.At(m.core.Objects.At(object).body)
+	d.Now, d.Revision = max(o.Now, m.core.Clock.Now), m.core.Objects.At(object).revision
 	if o.Why {
 		d.Reasons = p.Why()
 	}
-	if v, ok := pr.view(m, object, o.Part); ok {
+	if v, ok := pr.view(m.core, object, o.Part); ok {
 		if v.number == showsProcess {
 			v.number = showsInboxes
 		}
-		m.describePart(&d.PartPage, object, v, &o)
+		m.core.DescribePart(&d.PartPage, object, v, &o)
 		return shard.FoundPart
 	}
 	if o.Part != actsPart {
@@ -53,11 +53,11 @@ func (m *Machine) DescribeProcess(n shard.NodeID, name string, o shard.PartOptio
 func (m *Machine) WillGather(c *shard.Command, others int) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	object := m.objects.alive(shard.KindProcess, c.Node, c.Name)
+	object := m.core.Objects.alive(shard.KindProcess, c.Node, c.Name)
 	if object == 0 {
 		return false
 	}
-	p := m.processes().At(m.objects.At(object).body)
+	p := m.core.processes().At(m.core.Objects.At(object).body)
 	switch c.Kind {
 	case shard.CmdProcessJoin:
 		return p.JoinGathers(others)
@@ -74,13 +74,13 @@ func (m *Machine) WillGather(c *shard.Command, others int) bool {
 // next call where there is more.
 func (m *Machine) ListProcesses(n shard.NodeID, prefix, after string, limit int, dst []processkind.SummaryRow) (
 	_ []processkind.SummaryRow, last string, more bool) {
-	pr := m.processes()
+	pr := m.core.processes()
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
 		if o.kind != shard.KindProcess {
 			return false
 		}
 		s := pr.At(o.body).Summary()
-		s.Name, s.Revision = m.objects.name(o), uint64(o.revision)
+		s.Name, s.Revision = m.core.Objects.name(o), uint64(o.revision)
 		dst = append(dst, s)
 		return true
 	})
@@ -101,20 +101,20 @@ func (m *Machine) Inbox(n shard.NodeID, name []byte, s shard.SessionID, member s
 	dst []process.Delivery) (_ []process.Delivery, at InboxPlace, a process.Answer) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	object := m.objects.alive(shard.KindProcess, n, name)
+	object := m.core.Objects.alive(shard.KindProcess, n, name)
 	if object == 0 {
 		return dst, at, process.Answer{Status: protocol.StatusNotFound, Text: noProcess}
 	}
-	pr, o := m.processes(), m.objects.At(object)
+	pr, o := m.core.processes(), m.core.Objects.At(object)
 	p := pr.At(o.body)
 	link := arena.Handle(0)
-	if session := m.sessions.alive(s); session != 0 {
-		link = m.links.find(o, object, session)
+	if session := m.core.Sessions.alive(s); session != 0 {
+		link = m.core.Holdings.find(o, object, session)
 	}
-	if link == 0 || m.links.At(link).order != member {
+	if link == 0 || m.core.Holdings.At(link).order != member {
 		return dst, at, p.Gone(uint64(member))
 	}
-	to := &pr.members.At(m.links.At(link).body).Member
+	to := &pr.members.At(m.core.Holdings.At(link).body).Member
 	at = InboxPlace{Acked: to.Acked(), LastSeq: to.LastSeq()}
 	if ahead := p.Ahead(to, after); ahead == 0 || ahead < most {
 		dst = p.Inbox(to, after, most-ahead, dst)

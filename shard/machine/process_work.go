@@ -11,7 +11,7 @@ import (
 // way. The type is the Caller of the rules.
 type processWork struct {
 	*processes
-	m       *Machine
+	m       *Core
 	node    *node        // nil if not known yet
 	session arena.Handle // zero for a command without a session
 	object  arena.Handle
@@ -31,21 +31,21 @@ type processWork struct {
 }
 
 // start prepares a command. A command that may have changed something must be ended by finish.
-func (pr *processes) start(m *Machine, n *node, session arena.Handle) *processWork {
+func (pr *processes) start(m *Core, n *node, session arena.Handle) *processWork {
 	w := &pr.work
 	w.out.Reset()
 	*w = processWork{processes: pr, m: m, node: n, session: session, number: w.number + 1, out: w.out}
 	w.at = process.At{
-		Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Caller: w, Out: &w.out,
+		Now: m.Clock.Now, Wall: m.Run.Wall, Revision: uint64(m.lastRevision) + 1, Caller: w, Out: &w.out,
 	}
 	return w
 }
 
 // begin prepares a command on an existing process, and preserves the process's record first.
-func (pr *processes) begin(m *Machine, object, session arena.Handle) *processWork {
-	m.touchObject(object)
-	o := m.objects.At(object)
-	w := pr.start(m, m.objects.node(o), session)
+func (pr *processes) begin(m *Core, object, session arena.Handle) *processWork {
+	m.Snapshots.TouchObject(object)
+	o := m.Objects.At(object)
+	w := pr.start(m, m.Objects.node(o), session)
 	w.object, w.body = object, o.body
 	w.hosted = pr.At(o.body)
 	return w
@@ -53,7 +53,7 @@ func (pr *processes) begin(m *Machine, object, session arena.Handle) *processWor
 
 // NextOrder gives an order id, from the same counter as links.
 func (w *processWork) NextOrder() uint64 {
-	w.m.lastOrder = w.m.nextOrder()
+	w.m.lastOrder = w.m.Holdings.NextOrder()
 	return uint64(w.m.lastOrder)
 }
 
@@ -63,15 +63,17 @@ func (w *processWork) Touch(m *process.Member) {
 		return
 	}
 	h := arena.Handle(m.Ref)
-	w.m.preserveLink(h)
-	if pm := w.members.At(w.m.links.At(h).body); pm.touched != w.number {
+	w.m.Snapshots.PreserveHolding(h)
+	if pm := w.members.At(w.m.Holdings.At(h).body); pm.touched != w.number {
 		pm.touched = w.number
 		w.touched++
 	}
 }
 
 // MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.
-func (w *processWork) MayGrow(bytes int) bool { return w.m.mayGrow(w.node, w.objects, bytes+w.fresh) }
+func (w *processWork) MayGrow(bytes int) bool {
+	return w.m.Nodes.MayGrow(w.node, w.objects, bytes+w.fresh)
+}
 
 // answer answers the command, unless MayGrow has refused and answered already.
 func (w *processWork) answer(a process.Answer) *shard.Effect {
@@ -79,36 +81,36 @@ func (w *processWork) answer(a process.Answer) *shard.Effect {
 	case protocol.StatusQuotaExceeded:
 		return nil
 	case protocol.StatusSuccess:
-		return w.m.answer(protocol.StatusSuccess)
+		return w.m.Run.Answer(protocol.StatusSuccess)
 	default:
-		return w.m.refuse(a.Status, a.Text)
+		return w.m.Run.Refuse(a.Status, a.Text)
 	}
 }
 
 // finish reports what the command has changed: to the quotas, to the alarm, to the readers of views, and to members.
 func (w *processWork) finish(flags shard.EffectFlags) {
 	m, p := w.m, w.hosted
-	m.charge(w.node, w.out.Grown)
+	m.Nodes.Charge(w.node, w.out.Grown)
 	if due, _ := p.NextDue(); due != p.alarm {
-		m.setAlarm(w.object, due)
+		m.Objects.SetAlarm(w.object, due)
 		p.alarm = due
 	}
 	if w.reportViews() || flags != 0 {
-		m.changed(w.object, flags|shard.FlagData|shard.FlagOwners)
+		m.Objects.Changed(w.object, flags|shard.FlagData|shard.FlagOwners)
 	}
 	for _, member := range w.out.Inbox {
-		m.emitFor(shard.EffectInbox, arena.Handle(member.Ref)).Object = shard.KindProcess
+		m.Holdings.Emit(shard.EffectInbox, arena.Handle(member.Ref)).Object = shard.KindProcess
 	}
 	for k := range w.out.Removed {
 		removed := &w.out.Removed[k]
-		e := m.emitFor(shard.EffectLost, arena.Handle(removed.Ref))
+		e := m.Holdings.Emit(shard.EffectLost, arena.Handle(removed.Ref))
 		e.Object, e.Body = shard.KindProcess, removed.Text()
 		w.unlink(arena.Handle(removed.Ref))
 	}
 	if w.gone != 0 {
 		w.unlink(w.gone)
 	}
-	m.touched += w.touched
+	m.Run.Touched += w.touched
 	w.counts.count(w.out.Events)
 	w.out.Reset()
 	w.hosted = nil
@@ -118,19 +120,19 @@ func (w *processWork) finish(flags shard.EffectFlags) {
 // count of the command.
 func (w *processWork) unlink(h arena.Handle) {
 	w.touched--
-	w.m.removeLink(h)
+	w.m.Holdings.Remove(h)
 }
 
 // reportViews notes all changed heads and rows of views, and reports whether there are any.
 func (w *processWork) reportViews() bool {
 	m, p := w.m, w.hosted
 	if p.HeadRevision() == w.at.Revision {
-		m.headChanged(&p.whole)
+		m.History.HeadChanged(&p.whole)
 	}
 	for _, row := range w.out.Rows {
-		m.rowChanged(&p.whole, row)
+		m.History.RowChanged(&p.whole, row)
 		if row&(1<<process.RowBits-1) == process.RowOfResult {
-			m.rowChanged(&p.results, row)
+			m.History.RowChanged(&p.results, row)
 		}
 	}
 	return p.WholeRevision() == w.at.Revision
@@ -138,16 +140,16 @@ func (w *processWork) reportViews() bool {
 
 // due does the work that time has made due. It may touch all members of the process: if the command has done too much
 // to have room for all of them, the process stays due.
-func (pr *processes) due(m *Machine, object arena.Handle) {
-	p := pr.At(m.objects.At(object).body)
-	if done := m.bounds.Work - m.left - 1; done > 0 && len(p.Members()) > m.left+1 {
-		m.setAlarm(object, p.alarm)
-		m.left = 0
+func (pr *processes) due(m *Core, object arena.Handle) {
+	p := pr.At(m.Objects.At(object).body)
+	if done := m.bounds.Work - m.Run.Left - 1; done > 0 && len(p.Members()) > m.Run.Left+1 {
+		m.Objects.SetAlarm(object, p.alarm)
+		m.Run.Left = 0
 		return
 	}
 	w := pr.begin(m, object, 0)
 	p.alarm = 0
 	p.Due(w.at)
 	w.finish(0)
-	m.left -= w.touched
+	m.Run.Left -= w.touched
 }

@@ -31,33 +31,33 @@ var (
 	defaultShardLimits = shard.Limits{Objects: shard.DefaultShardObjects, Bytes: shard.DefaultShardBytes}
 )
 
-// nodeLimits sets the quotas of a node, or of the shard. A node with quotas is known even without sessions and
+// setLimits sets the quotas of a node, or of the shard. A node with quotas is known even without sessions and
 // objects, so that the quotas hold from the first object on.
-func (m *Machine) nodeLimits(c *shard.Command) {
+func (no *Nodes) setLimits(c *shard.Command) {
 	set := shard.Limits{Objects: c.Count, Bytes: c.Bytes}
-	n := m.nodes[c.Node]
+	n := no.byID[c.Node]
 	switch {
 	case c.Node == 0:
-		m.quota = newShardQuota(set)
+		no.quota = newShardQuota(set)
 	case set.Objects > shard.MaxSemaphoresPerNode:
-		m.answer(protocol.StatusBadRequest)
+		no.core.Run.Answer(protocol.StatusBadRequest)
 		return
 	case n != nil && n.dropping:
-		m.answer(protocol.StatusNotFound)
+		no.core.Run.Answer(protocol.StatusNotFound)
 		return
 	case set != (shard.Limits{}):
-		m.limit(m.nodeFor(c.Node), set)
+		no.limit(no.see(c.Node), set)
 	case n != nil:
-		m.limit(n, set)
-		m.forgetIfEmpty(n)
+		no.limit(n, set)
+		no.forgetIfEmpty(n)
 	}
-	m.answer(protocol.StatusSuccess)
+	no.core.Run.Answer(protocol.StatusSuccess)
 }
 
-// mayGrow reports whether the node and the shard have room for more objects and bytes. If not, mayGrow answers with
+// MayGrow reports whether the node and the shard have room for more objects and bytes. If not, MayGrow answers with
 // the exceeded quota. A command asks before it changes anything. A command that adds no bytes always has room. The
 // node is nil if it is not known yet.
-func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
+func (no *Nodes) MayGrow(n *node, objects, bytes int) bool {
 	if bytes <= 0 {
 		return true
 	}
@@ -65,30 +65,30 @@ func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 		n = unknownNode
 	}
 	more := uint64(objects)
-	ofNode, ofShard := m.limitsOf(n), &m.quota.limits
+	ofNode, ofShard := no.limitsOf(n), &no.quota.limits
 	q := shard.QuotaNone
 	switch { // the sums are far below 2^63, and a limit may have been set below the present sum
 	case objects > 0 && uint64(n.objects)+more > ofNode.Objects:
 		q = shard.QuotaNodeObjects
 	case n.bytes+uint64(bytes) > ofNode.Bytes:
 		q = shard.QuotaNodeBytes
-	case objects > 0 && uint64(m.objects.Size())+more > ofShard.Objects:
+	case objects > 0 && uint64(no.core.Objects.Size())+more > ofShard.Objects:
 		q = shard.QuotaShardObjects
-	case m.bytes+uint64(bytes) > ofShard.Bytes:
+	case no.bytes+uint64(bytes) > ofShard.Bytes:
 		q = shard.QuotaShardBytes
 	}
 	if q != shard.QuotaNone {
-		m.answer(protocol.StatusQuotaExceeded).Quota = q
+		no.core.Run.Answer(protocol.StatusQuotaExceeded).Quota = q
 	}
 	return q == shard.QuotaNone
 }
 
 // limitsOf returns the limits in force of a node. A node without a quota of bytes takes at most three quarters of the
 // shard, so that it does not keep others from what they need.
-func (m *Machine) limitsOf(n *node) shard.Limits {
+func (no *Nodes) limitsOf(n *node) shard.Limits {
 	limits := n.quota.limits
 	if n.quota.set.Bytes == 0 {
-		limits.Bytes = min(limits.Bytes, m.quota.limits.Bytes/4*3)
+		limits.Bytes = min(limits.Bytes, no.quota.limits.Bytes/4*3)
 	}
 	return limits
 }
@@ -97,19 +97,19 @@ func (m *Machine) limitsOf(n *node) shard.Limits {
 var unknownNode = newNode(0)
 
 // limit gives a node its quotas, and updates the list of nodes with quotas.
-func (m *Machine) limit(n *node, limits shard.Limits) {
+func (no *Nodes) limit(n *node, limits shard.Limits) {
 	n.quota = newNodeQuota(limits)
-	i, listed := slices.BinarySearchFunc(m.limited, n.id, func(of shard.NodeLimits, id shard.NodeID) int {
+	i, listed := slices.BinarySearchFunc(no.limited, n.id, func(of shard.NodeLimits, id shard.NodeID) int {
 		return cmp.Compare(of.Node, id)
 	})
 	now := shard.NodeLimits{Node: n.id, Limits: limits}
 	switch is := limits != (shard.Limits{}); {
 	case is && listed:
-		m.limited[i] = now
+		no.limited[i] = now
 	case is:
-		m.limited = slices.Insert(m.limited, i, now)
+		no.limited = slices.Insert(no.limited, i, now)
 	case listed:
-		m.limited = slices.Delete(m.limited, i, i+1)
+		no.limited = slices.Delete(no.limited, i, i+1)
 	}
 }
 
@@ -119,9 +119,9 @@ func (m *Machine) Limits(n shard.NodeID) shard.Limits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n == 0 {
-		return m.quota.set
+		return m.core.Nodes.quota.set
 	}
-	if known := m.nodes[n]; known != nil {
+	if known := m.core.Nodes.byID[n]; known != nil {
 		return known.quota.set
 	}
 	return shard.Limits{}
@@ -131,48 +131,48 @@ func (m *Machine) Limits(n shard.NodeID) shard.Limits {
 func (m *Machine) LimitedNodes(dst []shard.NodeLimits) []shard.NodeLimits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return append(dst, m.limited...)
+	return append(dst, m.core.Nodes.limited...)
 }
 
-// charge adds bytes to the sum of a node, or takes bytes off if the number is below zero.
-func (m *Machine) charge(n *node, bytes int) {
+// Charge adds bytes to the sum of a node, or takes bytes off if the number is below zero.
+func (no *Nodes) Charge(n *node, bytes int) {
 	n.bytes += uint64(bytes)
-	m.bytes += uint64(bytes)
+	no.bytes += uint64(bytes)
 }
 
-// sessionSize is the size of the session in its node's quota of bytes.
-func (m *Machine) sessionSize(s *session) int { return m.sessions.sizeOf(s) + m.bodiesSize(s) }
+// size is the size of the session in its node's quota of bytes.
+func (se *Sessions) size(s *session) int { return se.sizeOf(s) + se.core.Answers.bodiesSize(s) }
 
 // sizeOf is the size of the session without the bodies of its answers.
-func (st *sessionStore) sizeOf(s *session) int {
-	client := st.clientOf(s)
-	return shard.SessionBytes + len(st.texts.Bytes(s.description)) + int(s.keyLen) + client.Size() +
-		shard.AnswerBytes*len(st.answersOf(s))
+func (se *Sessions) sizeOf(s *session) int {
+	client := se.clientOf(s)
+	return shard.SessionBytes + len(se.texts.Bytes(s.description)) + int(s.keyLen) + client.Size() +
+		shard.AnswerBytes*len(se.answersOf(s))
 }
 
-// linkSize is the size of a link, without its object.
-func (m *Machine) linkSize(l *link) int {
-	n := shard.LinkBytes + len(m.links.texts.Bytes(l.data))
+// sizeOf is the size of a link, without its object.
+func (ho *Holdings) sizeOf(l *link) int {
+	n := shard.LinkBytes + len(ho.texts.Bytes(l.data))
 	if l.body != 0 {
-		n += m.kinds[m.objects.At(l.object).kind].linkSize(l.body)
+		n += ho.core.kinds[ho.core.Objects.At(l.object).kind].linkSize(l.body)
 	}
 	return n
 }
 
-// objectSize is the size of an object, without its links.
-func (m *Machine) objectSize(o *object) int {
-	return shard.ObjectBytes + len(m.objects.names.Bytes(o.name)) + m.kinds[o.kind].bodySize(o.body)
+// size is the size of an object, without its links.
+func (ob *Objects) size(o *object) int {
+	return shard.ObjectBytes + len(ob.names.Bytes(o.name)) + ob.core.kinds[o.kind].bodySize(o.body)
 }
 
 // sizeOf returns the size of the thing of a record.
-func (m *Machine) sizeOf(p phase, h arena.Handle) int {
+func (snaps *Snapshots) sizeOf(p phase, h arena.Handle) int {
 	switch p {
 	case phaseSessions:
-		return m.sessionSize(m.sessions.At(h))
+		return snaps.core.Sessions.size(snaps.core.Sessions.At(h))
 	case phaseObjects:
-		return m.objectSize(m.objects.At(h))
+		return snaps.core.Objects.size(snaps.core.Objects.At(h))
 	default:
-		return m.linkSize(m.links.At(h))
+		return snaps.core.Holdings.sizeOf(snaps.core.Holdings.At(h))
 	}
 }
 
@@ -181,15 +181,15 @@ func (m *Machine) Usage(n shard.NodeID) shard.Usage {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n == 0 {
-		return newUsage(m.objects.Size(), m.bytes, m.quota.limits)
+		return newUsage(m.core.Objects.Size(), m.core.Nodes.bytes, m.core.Nodes.quota.limits)
 	}
-	if known := m.nodes[n]; known != nil {
-		return m.usage(known)
+	if known := m.core.Nodes.byID[n]; known != nil {
+		return m.core.Nodes.usage(known)
 	}
-	return m.usage(unknownNode)
+	return m.core.Nodes.usage(unknownNode)
 }
 
-func (m *Machine) usage(n *node) shard.Usage { return newUsage(n.objects, n.bytes, m.limitsOf(n)) }
+func (no *Nodes) usage(n *node) shard.Usage { return newUsage(n.objects, n.bytes, no.limitsOf(n)) }
 
 func newUsage(objects int, bytes uint64, l shard.Limits) shard.Usage {
 	return shard.Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: l.Objects, ByteLimit: l.Bytes}
@@ -217,10 +217,10 @@ func (m *Machine) FullestNodes(share float64, most int, dst []shard.NodeUsage) [
 func (m *Machine) fullOf(share float64, end int, dst []shard.NodeUsage) (_ []shard.NodeUsage, next int, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	end = min(end, len(m.listed))
+	end = min(end, len(m.core.Nodes.listed))
 	next = max(end-shard.MaxPage, 0)
-	for _, n := range m.listed[next:end] {
-		if u := m.usage(n); u.Share() >= share {
+	for _, n := range m.core.Nodes.listed[next:end] {
+		if u := m.core.Nodes.usage(n); u.Share() >= share {
 			dst = append(dst, shard.NodeUsage{Node: n.id, Usage: u})
 		}
 	}

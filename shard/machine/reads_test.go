@@ -335,14 +335,14 @@ func TestReadingInMemoryThatIsUsedAgainAllocatesNothing(t *testing.T) {
 func (m *Machine) ListSlot(slot shard.Slot) (sessions []shard.SessionID, objects []shard.ObjectName) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	for h := arena.Handle(1); h < m.sessions.End(); h++ {
-		if id := m.sessions.At(h).id; id != 0 && id.Slot() == slot {
+	for h := arena.Handle(1); h < m.core.Sessions.End(); h++ {
+		if id := m.core.Sessions.At(h).id; id != 0 && id.Slot() == slot {
 			sessions = append(sessions, id)
 		}
 	}
-	for h := arena.Handle(1); h < m.objects.End(); h++ {
-		if o := m.objects.At(h); o.node != 0 && o.slot == slot {
-			objects = append(objects, shard.ObjectName{Node: m.objects.node(o).id, Name: m.objects.name(o)})
+	for h := arena.Handle(1); h < m.core.Objects.End(); h++ {
+		if o := m.core.Objects.At(h); o.node != 0 && o.slot == slot {
+			objects = append(objects, shard.ObjectName{Node: m.core.Objects.node(o).id, Name: m.core.Objects.name(o)})
 		}
 	}
 	slices.Sort(sessions)

@@ -14,11 +14,12 @@ func (m *Machine) Liveness(id shard.SessionID) shard.Liveness {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	switch {
-	case !m.slots.Has(id.Slot()):
+	case !m.core.slots.Has(id.Slot()):
 		return shard.Unknown
-	case m.sessions.alive(id) != 0:
+	case m.core.Sessions.alive(id) != 0:
 		return shard.Alive
-	case id.Counter() > m.lastSession || id.Counter() <= m.group.Before && m.group.Waits(m.clock.Now):
+	case id.Counter() > m.core.Sessions.last || id.Counter() <= m.core.group.Before &&
+		m.core.group.Waits(m.core.Clock.Now):
 		return shard.Unknown
 	}
 	return shard.Dead
@@ -29,8 +30,8 @@ func (m *Machine) Losses(ids []shard.SessionID, dst []shard.Loss) []shard.Loss {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, id := range ids {
-		if h := m.sessions.alive(id); h != 0 && m.sessions.At(h).losses > 0 {
-			dst = append(dst, shard.Loss{Session: id, Count: m.sessions.At(h).losses})
+		if h := m.core.Sessions.alive(id); h != 0 && m.core.Sessions.At(h).losses > 0 {
+			dst = append(dst, shard.Loss{Session: id, Count: m.core.Sessions.At(h).losses})
 		}
 	}
 	return dst

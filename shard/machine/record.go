@@ -24,10 +24,10 @@ const (
 )
 
 // appendRecord appends the record of a thing.
-func (m *Machine) appendRecord(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
+func (snaps *Snapshots) appendRecord(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
 	start := len(dst)
-	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, as)
-	return endRecord(m.appendBody(dst, p, h), start)
+	dst = snaps.appendFields(append(dst, 0, 0, 0, 0), p, h, as)
+	return endRecord(snaps.appendBody(dst, p, h), start)
 }
 
 // endRecord writes down the length of a record that begins at start.
@@ -37,25 +37,25 @@ func endRecord(dst []byte, start int) []byte {
 }
 
 // appendFields appends the fields of a record, without the length, and without the body of the kind.
-func (m *Machine) appendFields(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
+func (snaps *Snapshots) appendFields(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
 	if p != phaseLinks && as == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(h))
 	}
 	switch p {
 	case phaseSessions:
-		dst = m.appendSession(dst, h)
+		dst = snaps.appendSession(dst, h)
 	case phaseObjects:
-		dst = m.appendObject(dst, h)
+		dst = snaps.appendObject(dst, h)
 	case phaseLinks:
-		dst = m.appendLinkEnds(dst, h, as)
-		dst = m.appendLink(dst, h)
+		dst = snaps.appendLinkEnds(dst, h, as)
+		dst = snaps.appendLink(dst, h)
 	}
 	return dst
 }
 
 // appendBody appends the body of an object or of a link, in the form of the object's kind.
-func (m *Machine) appendBody(dst []byte, p phase, h arena.Handle) []byte {
-	switch k, body := m.bodyOf(p, h); {
+func (snaps *Snapshots) appendBody(dst []byte, p phase, h arena.Handle) []byte {
+	switch k, body := snaps.bodyOf(p, h); {
 	case body == 0:
 		return dst
 	case p == phaseObjects:
@@ -66,8 +66,8 @@ func (m *Machine) appendBody(dst []byte, p phase, h arena.Handle) []byte {
 }
 
 // freezeBody fixes the bytes that appendBody would append. For a small body the result is nil.
-func (m *Machine) freezeBody(p phase, h arena.Handle) frozen {
-	switch k, body := m.bodyOf(p, h); {
+func (snaps *Snapshots) freezeBody(p phase, h arena.Handle) frozen {
+	switch k, body := snaps.bodyOf(p, h); {
 	case body == 0:
 		return nil
 	case p == phaseObjects:
@@ -78,62 +78,62 @@ func (m *Machine) freezeBody(p phase, h arena.Handle) frozen {
 }
 
 // bodyOf returns the body of a thing and its kind, or zero.
-func (m *Machine) bodyOf(p phase, h arena.Handle) (kind, arena.Handle) {
+func (snaps *Snapshots) bodyOf(p phase, h arena.Handle) (kind, arena.Handle) {
 	switch p {
 	case phaseObjects:
-		o := m.objects.At(h)
-		return m.kinds[o.kind], o.body
+		o := snaps.core.Objects.At(h)
+		return snaps.core.kinds[o.kind], o.body
 	case phaseLinks:
-		l := m.links.At(h)
-		return m.kinds[m.objects.At(l.object).kind], l.body
+		l := snaps.core.Holdings.At(h)
+		return snaps.core.kinds[snaps.core.Objects.At(l.object).kind], l.body
 	}
 	return nil, 0
 }
 
-func (m *Machine) appendSession(dst []byte, h arena.Handle) []byte {
-	s := m.sessions.At(h)
+func (snaps *Snapshots) appendSession(dst []byte, h arena.Handle) []byte {
+	s := snaps.core.Sessions.At(h)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
-	dst = binary.AppendUvarint(dst, uint64(m.nodeOf(s).id))
+	dst = binary.AppendUvarint(dst, uint64(snaps.core.Sessions.Node(s).id))
 	dst = binary.AppendUvarint(dst, uint64(s.timeout))
-	dst = form.AppendBytes(dst, m.sessions.texts.Bytes(s.description))
+	dst = form.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(s.description))
 	dst = form.AppendBytes(dst, s.key[:s.keyLen])
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
-	dst = m.appendAnswers(dst, s)
+	dst = snaps.core.Answers.append(dst, s)
 	dst = binary.AppendUvarint(dst, s.losses)
 	if !s.home {
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, s.created)
 	for _, t := range s.client {
-		dst = form.AppendBytes(dst, m.sessions.texts.Bytes(t))
+		dst = form.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(t))
 	}
 	return binary.AppendUvarint(dst, s.numberSpace)
 }
 
-func (m *Machine) appendObject(dst []byte, h arena.Handle) []byte {
-	o := m.objects.At(h)
+func (snaps *Snapshots) appendObject(dst []byte, h arena.Handle) []byte {
+	o := snaps.core.Objects.At(h)
 	dst = append(dst, byte(o.kind))
-	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	dst = form.AppendBytes(dst, m.objects.names.Bytes(o.name))
+	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.node(o).id))
+	dst = form.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
 	return binary.AppendUvarint(dst, uint64(o.revision))
 }
 
 // appendLinkEnds appends the session and the object of a link.
-func (m *Machine) appendLinkEnds(dst []byte, h arena.Handle, as recordForm) []byte {
-	l := m.links.At(h)
+func (snaps *Snapshots) appendLinkEnds(dst []byte, h arena.Handle, as recordForm) []byte {
+	l := snaps.core.Holdings.At(h)
 	if as == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(l.session))
 		return binary.AppendUvarint(dst, uint64(l.object))
 	}
-	o := m.objects.At(l.object)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.At(l.session).id))
-	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
-	return form.AppendBytes(dst, m.objects.names.Bytes(o.name))
+	o := snaps.core.Objects.At(l.object)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(snaps.core.Sessions.At(l.session).id))
+	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.node(o).id))
+	return form.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
 }
 
-func (m *Machine) appendLink(dst []byte, h arena.Handle) []byte {
-	l := m.links.At(h)
+func (snaps *Snapshots) appendLink(dst []byte, h arena.Handle) []byte {
+	l := snaps.core.Holdings.At(h)
 	dst = binary.AppendUvarint(dst, uint64(l.order))
 	dst = binary.AppendUvarint(dst, l.count)
 	dst = binary.AppendUvarint(dst, l.timeout.millis())
@@ -143,13 +143,13 @@ func (m *Machine) appendLink(dst []byte, h arena.Handle) []byte {
 		owner = 1
 	}
 	dst = append(dst, owner)
-	dst = form.AppendBytes(dst, m.links.texts.Bytes(l.data))
+	dst = form.AppendBytes(dst, snaps.core.Holdings.texts.Bytes(l.data))
 	return binary.AppendUvarint(dst, l.since)
 }
 
 // restorer puts records back into a machine that is empty at first.
 type restorer struct {
-	m        *Machine
+	m        *Core
 	sessions arena.Places // in the snapshot -> now
 	objects  arena.Places
 	pending  []shard.PendingState
@@ -201,28 +201,28 @@ func (re *restorer) session(r *form.Input) error {
 	switch {
 	case !r.Sound():
 		return nil
-	case id.Counter() == 0 || m.sessions.find(id) != 0:
+	case id.Counter() == 0 || m.Sessions.find(id) != 0:
 		return badSnapshot("session %v is there twice or has no number", id)
 	case re.sessions.Of(place) != 0:
 		return badSnapshot("two sessions have the place %d", place)
-	case home && id.Counter() > m.lastSession:
-		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
+	case home && id.Counter() > m.Sessions.last:
+		return badSnapshot("session %v is newer than the last one, %d", id, m.Sessions.last)
 	case timeout > uint64(shard.MaxSessionTimeout.Milliseconds()) || len(description) > shard.MaxDescription ||
 		len(key) > shard.MaxKey || !client.Fits():
 		return badSnapshot("session %v is beyond the limits of a session", id)
 	}
-	h := m.addSession(id, m.restoredNode(node))
-	s := m.sessions.At(h)
-	s.timeout, s.description = uint32(timeout), m.sessions.texts.Keep(description)
+	h := m.Sessions.add(id, m.Nodes.restored(node))
+	s := m.Sessions.At(h)
+	s.timeout, s.description = uint32(timeout), m.Sessions.texts.Keep(description)
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked = applied, acked
-	m.sessions.setAnswers(s, answers)
+	m.Sessions.setAnswers(s, answers)
 	s.created, s.numberSpace, s.losses = created, numberSpace, losses
-	m.sessions.note(s, &client)
+	m.Sessions.note(s, &client)
 	for _, b := range bodies {
-		m.keepBody(s, b.number, b.body)
+		m.Answers.keepBody(s, b.number, b.body)
 	}
-	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-shard.SessionBytes)
+	m.Nodes.Charge(m.Sessions.Node(s), m.Sessions.sizeOf(s)-shard.SessionBytes)
 	re.sessions.Put(place, h)
 	return nil
 }
@@ -241,7 +241,7 @@ func (re *restorer) object(r *form.Input) error {
 	switch {
 	case k >= shard.MaxKinds || m.kinds[k] == nil:
 		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, shard.ErrNewerFormat)
-	case len(name) == 0 || len(name) > shard.MaxName || m.objects.find(hash, id, name) != 0:
+	case len(name) == 0 || len(name) > shard.MaxName || m.Objects.find(hash, id, name) != 0:
 		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
 	case re.objects.Of(place) != 0:
 		return badSnapshot("two objects have the place %d", place)
@@ -256,9 +256,9 @@ func (re *restorer) object(r *form.Input) error {
 	if !ok {
 		return badSnapshot("object %q of node %d is not sound", name, id)
 	}
-	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: m.restoredNode(id)}
-	h := m.addObject(k, &t, id, name, body)
-	o := m.objects.At(h)
+	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: m.Nodes.restored(id)}
+	h := m.Objects.Add(k, &t, id, name, body)
+	o := m.Objects.At(h)
 	o.revision, o.base = revision, revision
 	re.objects.Put(place, h)
 	return nil
@@ -285,13 +285,13 @@ func (re *restorer) link(r *form.Input) error {
 	}
 	if len(r.Data) > 0 {
 		m := re.m
-		o := m.objects.At(l.object)
+		o := m.Objects.At(l.object)
 		if l.body, ok = m.kinds[o.kind].loadLink(r.Data); !ok || l.body == 0 {
-			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.objects.name(o))
+			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.Objects.name(o))
 		}
 		r.Data = nil
 	}
-	l.data = re.m.links.texts.Keep(data)
+	l.data = re.m.Holdings.texts.Keep(data)
 	if last := len(re.links) - 1; last < 0 || len(re.links[last]) == linkPiece {
 		re.links = append(re.links, make([]link, 0, linkPiece))
 	}

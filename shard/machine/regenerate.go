@@ -71,14 +71,15 @@ func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 		return nil, err
 	}
 	var made []*Machine
+	var cores []*Core
 	for _, slots := range r.Slots {
 		m := New(Options{Slots: slots})
-		m.beginWith(next, from[0].quota)
-		made = append(made, m)
+		m.core.beginWith(next, from[0].core.Nodes.quota)
+		made, cores = append(made, m), append(cores, m.core)
 	}
 	for _, old := range from {
-		n := renewal{jump: r.Jump.Others, now: next.clock.Now, later: next.clock.Now - old.clock.Now}
-		if err := old.renewInto(made, r.Keep, &n); err != nil {
+		n := renewal{jump: r.Jump.Others, now: next.clock.Now, later: next.clock.Now - old.core.Clock.Now}
+		if err := old.core.renewInto(cores, r.Keep, &n); err != nil {
 			return nil, err
 		}
 	}
@@ -97,10 +98,10 @@ type beginning struct {
 func (j Jump) over(counted shard.Counters, from ...*Machine) (b beginning, err error) {
 	b.Counters = counted
 	for _, m := range from {
-		b.LastOrder, b.LastRevision = max(b.LastOrder, m.lastOrder), max(b.LastRevision, m.lastRevision)
-		b.LastSession = max(b.LastSession, m.lastSession, m.lastGuest())
-		b.clock.Now = max(b.clock.Now, m.clock.Now)
-		b.level = max(b.level, m.level)
+		b.LastOrder, b.LastRevision = max(b.LastOrder, m.core.lastOrder), max(b.LastRevision, m.core.lastRevision)
+		b.LastSession = max(b.LastSession, m.core.Sessions.last, m.core.Sessions.highestCounter())
+		b.clock.Now = max(b.clock.Now, m.core.Clock.Now)
+		b.level = max(b.level, m.core.level)
 	}
 	b.clock.Base = b.clock.Now
 	b.LastOrder += shard.OrderID(j.Orders)
@@ -114,41 +115,41 @@ func (j Jump) over(counted shard.Counters, from ...*Machine) (b beginning, err e
 }
 
 // beginWith gives an empty machine its counters, its time, its level and the quota of the shard.
-func (m *Machine) beginWith(b beginning, q quota) {
-	m.lastOrder, m.lastRevision, m.lastSession = b.LastOrder, b.LastRevision, b.LastSession
-	m.clock, m.level, m.nextLevel, m.quota = b.clock, b.level, b.level, q
+func (co *Core) beginWith(b beginning, q quota) {
+	co.lastOrder, co.lastRevision, co.Sessions.last = b.LastOrder, b.LastRevision, b.LastSession
+	co.Clock, co.level, co.nextLevel, co.Nodes.quota = b.clock, b.level, b.level, q
 }
 
-// lastGuest is the highest number of a session that the machine knows. The home of a guest may be a shard of which
+// highestCounter is the highest number of a session that the machine knows. The home of a guest may be a shard of which
 // only an older state is left.
-func (m *Machine) lastGuest() (last uint64) {
-	for h := arena.Handle(1); h < m.sessions.End(); h++ {
-		last = max(last, m.sessions.At(h).id.Counter())
+func (se *Sessions) highestCounter() (last uint64) {
+	for h := arena.Handle(1); h < se.End(); h++ {
+		last = max(last, se.At(h).id.Counter())
 	}
 	return last
 }
 
 // renewInto puts the objects of the old machine, except the objects that end, into the new machine that serves their
 // slot, and the quotas of nodes into all new machines.
-func (m *Machine) renewInto(made []*Machine, keep func(shard.NodeID) bool, n *renewal) error {
-	for _, l := range m.limited {
+func (co *Core) renewInto(made []*Core, keep func(shard.NodeID) bool, n *renewal) error {
+	for _, l := range co.Nodes.limited {
 		for _, to := range made {
 			if keep(l.Node) {
-				to.limit(to.restoredNode(l.Node), l.Limits)
+				to.Nodes.limit(to.Nodes.restored(l.Node), l.Limits)
 			}
 		}
 	}
 	byID := func(a, b *node) int { return cmp.Compare(a.id, b.id) }
-	for _, at := range slices.SortedFunc(slices.Values(m.listed), byID) {
+	for _, at := range slices.SortedFunc(slices.Values(co.Nodes.listed), byID) {
 		if at.dropping || !keep(at.id) {
 			continue
 		}
-		for h := m.objects.byName.First(at.names); h != 0; h = m.objects.byName.Next(h) {
-			to := slices.IndexFunc(made, func(to *Machine) bool { return to.slots.Has(m.objects.At(h).slot) })
+		for h := co.Objects.byName.First(at.names); h != 0; h = co.Objects.byName.Next(h) {
+			to := slices.IndexFunc(made, func(to *Core) bool { return to.slots.Has(co.Objects.At(h).slot) })
 			if to < 0 {
-				return fmt.Errorf("shard: no new shard serves slot %d", m.objects.At(h).slot)
+				return fmt.Errorf("shard: no new shard serves slot %d", co.Objects.At(h).slot)
 			}
-			if err := made[to].takeRenewed(m, h, n); err != nil {
+			if err := made[to].takeRenewed(co, h, n); err != nil {
 				return err
 			}
 		}
@@ -157,27 +158,27 @@ func (m *Machine) renewInto(made []*Machine, keep func(shard.NodeID) bool, n *re
 }
 
 // takeRenewed puts an object of an old machine into the new machine, unless the object ends with its sessions.
-func (m *Machine) takeRenewed(from *Machine, h arena.Handle, n *renewal) error {
-	old := from.objects.At(h)
+func (co *Core) takeRenewed(from *Core, h arena.Handle, n *renewal) error {
+	old := from.Objects.At(h)
 	if old.deleting {
 		return nil
 	}
-	n.revision = m.lastRevision + 1
+	n.revision = co.lastRevision + 1
 	saved, stays := from.kinds[old.kind].renew(old.body, n)
 	if !stays {
 		return nil
 	}
-	m.lastRevision = n.revision
-	body, sound := m.kinds[old.kind].load(saved)
+	co.lastRevision = n.revision
+	body, sound := co.kinds[old.kind].load(saved)
 	assert.That(sound, "what is renewed can be loaded")
-	name, node := from.objects.names.Bytes(old.name), from.objects.node(old).id
+	name, node := from.Objects.names.Bytes(old.name), from.Objects.node(old).id
 	hash := shard.ObjectHash(node, name)
-	if m.objects.find(hash, node, name) != 0 {
+	if co.Objects.find(hash, node, name) != 0 {
 		return fmt.Errorf("shard: two shards have object %q of node %d", name, node)
 	}
-	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: m.restoredNode(node)}
-	renewed := m.addObject(old.kind, &t, node, name, body)
-	o := m.objects.At(renewed)
+	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: co.Nodes.restored(node)}
+	renewed := co.Objects.Add(old.kind, &t, node, name, body)
+	o := co.Objects.At(renewed)
 	o.revision, o.base = n.revision, n.revision
-	return m.kinds[o.kind].linked(m, renewed)
+	return co.kinds[o.kind].linked(co, renewed)
 }

@@ -36,7 +36,7 @@ const lossJump = 1 << 20
 func (m *Machine) Group() shard.Group {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.group
+	return m.core.group
 }
 
 // Renew makes the machine of a new group of replicas from a machine with all entries that the furthest survivor has, or
@@ -44,30 +44,30 @@ func (m *Machine) Group() shard.Group {
 // would commit those too. The machine stays as it is, and must not change meanwhile. The new machine has all objects
 // that do not end with their links, and all guests, without links.
 func (m *Machine) Renew(r Renewal) (*Machine, error) {
-	if r.Group <= m.group.Number {
-		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.group.Number)
+	if r.Group <= m.core.group.Number {
+		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.core.group.Number)
 	}
 	next, err := r.Jump.over(r.Counted, m)
 	if err != nil {
 		return nil, err
 	}
-	made := New(Options{Shard: uint64(m.class), History: m.history.limit, Bounds: m.bounds})
-	made.slots = m.slots
-	made.beginWith(next, m.quota)
+	made := New(Options{Shard: uint64(m.core.class), History: m.core.History.limit, Bounds: m.core.bounds})
+	made.core.slots = m.core.slots
+	made.core.beginWith(next, m.core.Nodes.quota)
 	longest := r.Longest.Over(m.Longest())
-	if m.group.Waits(m.clock.Now) {
-		longest = longest.Over(m.group.Longest)
+	if m.core.group.Waits(m.core.Clock.Now) {
+		longest = longest.Over(m.core.group.Longest)
 	}
-	made.group = shard.Group{Number: r.Group, Began: next.clock.Now, Before: next.LastSession, Longest: longest}
+	made.core.group = shard.Group{Number: r.Group, Began: next.clock.Now, Before: next.LastSession, Longest: longest}
 	n := renewal{jump: r.Jump.Others, now: next.clock.Now}
-	if err := m.renewInto([]*Machine{made}, func(shard.NodeID) bool { return true }, &n); err != nil {
+	if err := m.core.renewInto([]*Core{made.core}, func(shard.NodeID) bool { return true }, &n); err != nil {
 		return nil, err
 	}
-	made.takeGuests(m)
-	for _, id := range m.dropping {
-		if n := made.nodes[id]; n != nil {
+	made.core.Sessions.takeRemote(m.core)
+	for _, id := range m.core.Nodes.dropping {
+		if n := made.core.Nodes.byID[id]; n != nil {
 			n.dropping = true
-			made.dropping = append(made.dropping, id)
+			made.core.Nodes.dropping = append(made.core.Nodes.dropping, id)
 		}
 	}
 	return made, nil
@@ -85,46 +85,46 @@ func (m *Machine) Longest() (longest shard.Longest) {
 	return longest
 }
 
-// takeGuests puts the guests of an earlier machine on record, without links. Answers that gave or promised a guest a
+// takeRemote puts the guests of an earlier machine on record, without links. Answers that gave or promised a guest a
 // part in an object are over.
-func (m *Machine) takeGuests(from *Machine) {
-	for h := arena.Handle(1); h < from.sessions.End(); h++ {
-		if s := from.sessions.At(h); s.id != 0 && !s.home && !s.ending {
-			m.takeGuest(from, s)
+func (se *Sessions) takeRemote(from *Core) {
+	for h := arena.Handle(1); h < from.Sessions.End(); h++ {
+		if s := from.Sessions.At(h); s.id != 0 && !s.home && !s.ending {
+			se.takeOne(from, s)
 		}
 	}
 }
 
-func (m *Machine) takeGuest(from *Machine, was *session) {
-	s := m.sessions.At(m.addSession(was.id, m.restoredNode(from.nodeOf(was).id)))
+func (se *Sessions) takeOne(from *Core, was *session) {
+	s := se.At(se.add(was.id, se.core.Nodes.restored(from.Sessions.Node(was).id)))
 	s.applied, s.acked, s.losses = was.applied, was.acked, was.losses+lossJump
-	answers := slices.Clone(from.sessions.answersOf(was))
-	m.sessions.setAnswers(s, answers)
+	answers := slices.Clone(from.Sessions.answersOf(was))
+	se.setAnswers(s, answers)
 	for i := range answers {
 		a := &answers[i]
 		if a.flags&(shard.FlagAcquired|shard.FlagQueued) != 0 {
 			a.become(answer{status: protocol.StatusAborted})
-		} else if body := from.keptBody(was, a.number); body != "" {
-			m.keepBody(s, a.number, body)
+		} else if body := from.Answers.body(was, a.number); body != "" {
+			se.core.Answers.keepBody(s, a.number, body)
 		}
 	}
-	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-shard.SessionBytes)
+	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-shard.SessionBytes)
 }
 
 // groupWait begins the wait of the group: no host acts for an earlier group any more. An operator ends the wait.
-func (m *Machine) groupWait(c *shard.Command) {
-	g := &m.group
+func (co *Core) groupWait(c *shard.Command) {
+	g := &co.group
 	if c.Count != g.Number || c.Count == 0 {
-		m.answer(protocol.StatusStale)
+		co.Run.Answer(protocol.StatusStale)
 		return
 	}
 	switch {
-	case c.Flags&shard.FlagOperator != 0 && g.Waits(m.clock.Now):
-		g.Until = max(m.clock.Now, 1)
+	case c.Flags&shard.FlagOperator != 0 && g.Waits(co.Clock.Now):
+		g.Until = max(co.Clock.Now, 1)
 	case g.Until == 0:
-		g.Until = m.clock.Now + max(c.Timeout, g.Longest.Timeout, 1)
+		g.Until = co.Clock.Now + max(c.Timeout, g.Longest.Timeout, 1)
 	}
-	m.answer(protocol.StatusSuccess)
+	co.Run.Answer(protocol.StatusSuccess)
 }
 
 func appendGroup(dst []byte, g *shard.Group) []byte {

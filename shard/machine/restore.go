@@ -26,13 +26,13 @@ func badSnapshot(format string, args ...any) error {
 
 // Restore replaces the whole content of the machine by a saved snapshot. After an error the machine is unchanged.
 func (m *Machine) Restore(r io.Reader) error {
-	fresh := New(Options{History: m.history.limit, Bounds: m.bounds})
+	fresh := m.core.empty()
 	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.replaceWhole(fresh)
+	m.replace(fresh)
 	return nil
 }
 
@@ -41,27 +41,32 @@ func (m *Machine) Restore(r io.Reader) error {
 func (m *Machine) RestoreInPlace(r io.Reader) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	options := Options{History: m.history.limit, Bounds: m.bounds}
-	m.replaceWhole(New(options))
-	fresh := New(options)
+	m.replace(m.core.empty())
+	fresh := m.core.empty()
 	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
 		return err
 	}
-	m.replaceWhole(fresh)
+	m.replace(fresh)
 	return nil
 }
 
-// replaceWhole gives the machine the content of a fresh one. Snapshots under way end. The lock is held.
-func (m *Machine) replaceWhole(fresh *Machine) {
-	for _, sn := range m.snapshots {
+// replace gives the machine another content. Snapshots under way end. The lock is held.
+func (m *Machine) replace(fresh *Core) {
+	for _, sn := range m.core.Snapshots.list {
 		sn.over = true
 	}
-	m.snapshots = nil
-	m.replaceContent(fresh.content)
+	m.core = fresh
+}
+
+// empty returns an empty content with the settings of another.
+func (co *Core) empty() *Core {
+	return newCore(Options{
+		Shard: uint64(co.class), Slots: shard.EverySlot(), History: co.History.limit, Bounds: co.bounds,
+	})
 }
 
 // read fills an empty machine from a file.
-func (m *Machine) read(r io.Reader) error {
+func (co *Core) read(r io.Reader) error {
 	start := make([]byte, len(snapshotMagic)+4)
 	if _, err := io.ReadFull(r, start); err != nil {
 		return cutShort(err, "its first bytes")
@@ -85,7 +90,7 @@ func (m *Machine) read(r io.Reader) error {
 	if kind != blockHeader {
 		return badSnapshot("its first block is of kind %d", kind)
 	}
-	rs := restorer{m: m}
+	rs := restorer{m: co}
 	if err := rs.header(payload); err != nil {
 		return err
 	}
@@ -125,7 +130,7 @@ func (re *restorer) header(payload []byte) error {
 		m.slots[i] = r.Uint64()
 	}
 	m.lastOrder, m.lastRevision = shard.OrderID(r.Number()), shard.Revision(r.Number())
-	m.lastSession, m.clock.Term = r.Number(), r.Number()
+	m.Sessions.last, m.Clock.Term = r.Number(), r.Number()
 	n := r.Number()
 	r.Must(n <= uint64(len(r.Data)), "more dropped nodes than it has bytes")
 	for range n {
@@ -133,15 +138,15 @@ func (re *restorer) header(payload []byte) error {
 			break
 		}
 		id := shard.NodeID(r.Number())
-		m.restoredNode(id).dropping = true
-		m.dropping = append(m.dropping, id)
+		m.Nodes.restored(id).dropping = true
+		m.Nodes.dropping = append(m.Nodes.dropping, id)
 	}
 	re.pending = readPending(&r)
-	m.readLimits(&r)
+	m.Nodes.readLimits(&r)
 	re.bytes = r.Number()
-	m.clock.Now, m.clock.Base = r.Number(), r.Number()
-	r.Must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
-	m.group = readGroup(&r, m.lastSession)
+	m.Clock.Now, m.Clock.Base = r.Number(), r.Number()
+	r.Must(m.Clock.Base <= m.Clock.Now, "a term that begins after its time")
+	m.group = readGroup(&r, m.Sessions.last)
 	r.Must(len(r.Data) == 0, "bytes behind its last field")
 	if !r.Sound() {
 		return badSnapshot("its header is wrong: %s", r.Bad())
@@ -150,8 +155,8 @@ func (re *restorer) header(payload []byte) error {
 }
 
 // readLimits reads the quotas of the shard and of nodes, the nodes in order of their ids.
-func (m *Machine) readLimits(r *form.Input) {
-	m.quota = newShardQuota(readLimits(r))
+func (no *Nodes) readLimits(r *form.Input) {
+	no.quota = newShardQuota(readLimits(r))
 	const limitedMin = 1 + 1 + 1
 	n := r.Number()
 	r.Must(n <= uint64(len(r.Data))/limitedMin, "more nodes with quotas than it has bytes")
@@ -163,7 +168,7 @@ func (m *Machine) readLimits(r *form.Input) {
 			return
 		}
 		last = id
-		m.limit(m.restoredNode(id), limits)
+		no.limit(no.restored(id), limits)
 	}
 }
 
@@ -218,35 +223,35 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	last := shard.OrderID(0)
 	for _, at := range re.linksInOrder() {
 		l := re.linkAt(at)
-		o := m.objects.At(l.object)
+		o := m.Objects.At(l.object)
 		switch {
 		case l.order == last || l.order > m.lastOrder:
 			return badSnapshot("order id %d is there twice or above the last one, %d", l.order, m.lastOrder)
-		case m.links.find(o, l.object, l.session) != 0:
-			return badSnapshot("a session is twice at object %q", m.objects.name(o))
-		case m.nodeOf(m.sessions.At(l.session)) != m.objects.node(o):
-			return badSnapshot("object %q has a session of another node", m.objects.name(o))
+		case m.Holdings.find(o, l.object, l.session) != 0:
+			return badSnapshot("a session is twice at object %q", m.Objects.name(o))
+		case m.Sessions.Node(m.Sessions.At(l.session)) != m.Objects.node(o):
+			return badSnapshot("object %q has a session of another node", m.Objects.name(o))
 		case l.owner && o.firstWaiter != 0:
-			return badSnapshot("object %q has an owner behind a waiter", m.objects.name(o))
+			return badSnapshot("object %q has an owner behind a waiter", m.Objects.name(o))
 		}
 		last = l.order
-		h := m.insertLink(l.session, l.object, l.order)
-		to := m.links.At(h)
+		h := m.Holdings.insert(l.session, l.object, l.order)
+		to := m.Holdings.At(h)
 		to.count, to.timeout, to.number = l.count, l.timeout, l.number
 		to.data, to.owner, to.since, to.body = l.data, l.owner, l.since, l.body
-		m.charge(m.objects.node(o), m.linkSize(to)-shard.LinkBytes)
+		m.Nodes.Charge(m.Objects.node(o), m.Holdings.sizeOf(to)-shard.LinkBytes)
 		if !l.owner {
-			m.countWaiter(l.session, 1)
+			m.Holdings.CountWaiter(l.session, 1)
 			if o.firstWaiter == 0 {
 				o.firstWaiter = h
 			}
 		}
 	}
-	if err := m.restorePending(re.pending); err != nil {
+	if err := m.Pending.restore(re.pending); err != nil {
 		return err
 	}
-	for h := arena.Handle(1); h < m.objects.End(); h++ { // an empty machine has given out places in order
-		if err := m.kinds[m.objects.At(h).kind].linked(m, h); err != nil {
+	for h := arena.Handle(1); h < m.Objects.End(); h++ { // an empty machine has given out places in order
+		if err := m.kinds[m.Objects.At(h).kind].linked(m, h); err != nil {
 			return err
 		}
 	}
@@ -276,21 +281,21 @@ func (re *restorer) linksInOrder() []uint32 {
 // machine.
 func (re *restorer) checkUsage() error {
 	sum := uint64(0)
-	for _, n := range re.m.nodes {
+	for _, n := range re.m.Nodes.byID {
 		sum += n.bytes
 	}
-	assert.That(sum == re.m.bytes, "what the nodes take is what the shard counts")
-	if re.m.bytes != re.bytes {
-		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.bytes, re.bytes)
+	assert.That(sum == re.m.Nodes.bytes, "what the nodes take is what the shard counts")
+	if re.m.Nodes.bytes != re.bytes {
+		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.Nodes.bytes, re.bytes)
 	}
 	return nil
 }
 
-// restoredNode is nodeFor during a restore, without effects.
-func (m *Machine) restoredNode(id shard.NodeID) *node {
-	n := m.nodes[id]
+// restored is see during a restore, without effects.
+func (no *Nodes) restored(id shard.NodeID) *node {
+	n := no.byID[id]
 	if n == nil {
-		n = m.addNode(id)
+		n = no.add(id)
 	}
 	return n
 }

@@ -35,7 +35,7 @@ func init() {
 
 // forSessions is the row of a command by a session on an existing rollout.
 func forSessions(k shard.CommandKind, does func(*rolloutWork, *shard.Command) rollout.Answer) kindCommand {
-	run := func(m *Machine, c *shard.Command, t *target) { m.rollouts().run(m, c, t, does) }
+	run := func(m *Core, c *shard.Command, t *target) { m.rollouts().run(m, c, t, does) }
 	return kindCommand{kind: k, mutation: mutation{run: run, mostBody: mostRefusal}}
 }
 
@@ -46,11 +46,11 @@ func forAnyone(k shard.CommandKind, does func(*rolloutWork, *shard.Command) roll
 	return c
 }
 
-func runPut(m *Machine, c *shard.Command, t *target) { m.rollouts().put(m, c, t) }
+func runPut(m *Core, c *shard.Command, t *target) { m.rollouts().put(m, c, t) }
 
-func runRolloutDelete(m *Machine, c *shard.Command, t *target) { m.rollouts().delete(m, c, t) }
+func runRolloutDelete(m *Core, c *shard.Command, t *target) { m.rollouts().delete(m, c, t) }
 
-func (m *Machine) rollouts() *rollouts { return m.kinds[shard.KindRollout].(*rollouts) }
+func (co *Core) rollouts() *rollouts { return co.kinds[shard.KindRollout].(*rollouts) }
 
 // rollouts is the store of the kind. The embedded slab has the rollouts.
 type rollouts struct {

@@ -11,19 +11,19 @@ import (
 )
 
 // put makes a rollout, or alters the existing rollout of the name.
-func (ro *rollouts) put(m *Machine, c *shard.Command, t *target) {
+func (ro *rollouts) put(m *Core, c *shard.Command, t *target) {
 	p, err := rollout.Parse[rolloutkind.Put](c.Body, "a put")
 	switch {
 	case err != nil:
-		m.refuse(protocol.StatusBadRequest, err.Error())
+		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
 	case t.object != 0 && p.Mode == field.PutCreate:
-		m.refuse(protocol.StatusAlreadyExists, "there is a rollout of this name")
+		m.Run.Refuse(protocol.StatusAlreadyExists, "there is a rollout of this name")
 	case t.object != 0:
 		ro.alter(m, &p, t)
 	case p.Mode == field.PutAlter:
-		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
+		m.Run.Refuse(protocol.StatusNotFound, "there is no rollout of this name")
 	case p.ExpectedRevision != 0:
-		m.refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
+		m.Run.Refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
 	default:
 		ro.create(m, c, &p, t)
 	}
@@ -35,57 +35,57 @@ func putMakes(c *shard.Command) bool {
 	return err == nil && p.Mode != field.PutAlter
 }
 
-func (ro *rollouts) create(m *Machine, c *shard.Command, p *rolloutkind.Put, t *target) {
+func (ro *rollouts) create(m *Core, c *shard.Command, p *rolloutkind.Put, t *target) {
 	if t.node != nil && t.node.objects >= shard.MaxSemaphoresPerNode {
-		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
+		m.Run.Refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
 	ro.work.out.Reset()
 	r, a := rollout.New(ro.now(m), p.Spec, p.By)
 	if a.Status != protocol.StatusSuccess {
-		m.refuse(a.Status, a.Text)
+		m.Run.Refuse(a.Status, a.Text)
 		return
 	}
-	if !m.mayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+r.Size()) {
+	if !m.Nodes.MayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+r.Size()) {
 		return
 	}
 	body := ro.Alloc()
-	*ro.At(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.newView(), ticket: m.newView()}
+	*ro.At(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.History.NewView(), ticket: m.History.NewView()}
 	ro.At(body).followLocations(m)
-	t.object = m.addObject(shard.KindRollout, t, c.Node, c.Name, body)
+	t.object = m.Objects.Add(shard.KindRollout, t, c.Node, c.Name, body)
 	ro.At(body).object = t.object
-	e := m.answer(protocol.StatusSuccess)
+	e := m.Run.Answer(protocol.StatusSuccess)
 	e.Flags, e.Revision = shard.FlagCreated, shard.Revision(r.SpecRevision())
-	m.changed(t.object, shard.FlagCreated|shard.FlagData|shard.FlagOwners)
+	m.Objects.Changed(t.object, shard.FlagCreated|shard.FlagData|shard.FlagOwners)
 }
 
-func (ro *rollouts) alter(m *Machine, p *rolloutkind.Put, t *target) {
+func (ro *rollouts) alter(m *Core, p *rolloutkind.Put, t *target) {
 	w := ro.begin(m, t.object, t.session)
 	if p.ExpectedRevision != 0 && p.ExpectedRevision != w.staged.SpecRevision() {
-		m.refuse(protocol.StatusPreconditionFailed, fmt.Sprintf("the spec has revision %d, not %d",
+		m.Run.Refuse(protocol.StatusPreconditionFailed, fmt.Sprintf("the spec has revision %d, not %d",
 			w.staged.SpecRevision(), p.ExpectedRevision))
 		return
 	}
 	a := w.staged.Alter(w.at, p.Spec, p.By)
 	w.answer(a)
 	if a.Status == protocol.StatusSuccess {
-		m.out.List[m.result].Revision = shard.Revision(w.staged.SpecRevision())
+		m.Run.out.List[m.Run.result].Revision = shard.Revision(w.staged.SpecRevision())
 	}
 	w.finish(0)
 }
 
-func (ro *rollouts) delete(m *Machine, c *shard.Command, t *target) {
+func (ro *rollouts) delete(m *Core, c *shard.Command, t *target) {
 	if t.object == 0 {
-		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
+		m.Run.Refuse(protocol.StatusNotFound, "there is no rollout of this name")
 		return
 	}
-	a := ro.At(m.objects.At(t.object).body).Deletable(c.Flags&shard.FlagForce != 0)
+	a := ro.At(m.Objects.At(t.object).body).Deletable(c.Flags&shard.FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
-		m.refuse(a.Status, a.Text)
+		m.Run.Refuse(a.Status, a.Text)
 		return
 	}
 	ro.remove(m, t.object)
-	m.answer(protocol.StatusSuccess)
+	m.Run.Answer(protocol.StatusSuccess)
 }
 
 func badForm(err error) rollout.Answer {
@@ -126,8 +126,8 @@ func (w *rolloutWork) judge(_ *shard.Command, g rolloutkind.Judgement) rollout.A
 
 func (w *rolloutWork) offer(c *shard.Command, o rolloutkind.Offering) rollout.Answer {
 	source := uint64(0)
-	if h := w.m.linkOf(w.object, w.session); h != 0 {
-		source = uint64(w.m.links.At(h).order)
+	if h := w.m.Holdings.Of(w.object, w.session); h != 0 {
+		source = uint64(w.m.Holdings.At(h).order)
 	}
 	if o.Declined {
 		return w.staged.Decline(w.at, source, o.Ticket, o.Text)

@@ -22,7 +22,7 @@ type RolloutCounts struct {
 func (m *Machine) RolloutCounts() RolloutCounts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.rollouts().counts
+	return m.core.rollouts().counts
 }
 
 // countVersion counts the version of a command that added a version.
@@ -66,22 +66,23 @@ const rolloutsInOneGo = 100
 func (m *Machine) WalkRollouts(at shard.Cursor, estimate uint64, fn func(*RolloutView)) (next shard.Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	ro := m.rollouts()
+	ro := m.core.rollouts()
 	h := max(arena.Handle(at), 1)
 	for end := min(h+rolloutsInOneGo, ro.End()); h < end; h++ {
-		if st := ro.At(h); st.object != 0 && !m.objects.At(st.object).deleting {
-			v := m.viewRollout(st, max(estimate, m.clock.Now))
+		if st := ro.At(h); st.object != 0 && !m.core.Objects.At(st.object).deleting {
+			v := m.core.viewRollout(st, max(estimate, m.core.Clock.Now))
 			fn(&v)
 		}
 	}
 	return shard.Cursor(h), h >= ro.End()
 }
 
-func (m *Machine) viewRollout(st *stagedRollout, now uint64) RolloutView {
-	o := m.objects.At(st.object)
+func (co *Core) viewRollout(st *stagedRollout, now uint64) RolloutView {
+	o := co.Objects.At(st.object)
 	v := RolloutView{
-		Node: m.objects.node(o).id, Name: m.objects.name(o), Now: now, Phase: st.Phase(now), Instances: st.Instances(),
-		Sources: len(st.Sources()),
+		Node: co.Objects.node(o).id, Name: co.Objects.name(o), Now: now, Phase: st.Phase(now),
+		Instances: st.Instances(),
+		Sources:   len(st.Sources()),
 	}
 	for _, l := range st.Locations() {
 		v.Leaders += l.Counts.Leaders

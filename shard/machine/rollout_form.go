@@ -65,23 +65,23 @@ func (ro *rollouts) loadLink(src []byte) (arena.Handle, bool) {
 }
 
 // linked puts the instances back into their rollout, and makes the tracks and the alarm again.
-func (ro *rollouts) linked(m *Machine, object arena.Handle) error {
-	o := m.objects.At(object)
+func (ro *rollouts) linked(m *Core, object arena.Handle) error {
+	o := m.Objects.At(object)
 	st := ro.At(o.body)
 	st.object = object
 	if o.pending && !o.deleting {
-		return badSnapshot("rollout %q is pending", m.objects.name(o))
+		return badSnapshot("rollout %q is pending", m.Objects.name(o))
 	}
 	if st.WholeRevision() > uint64(o.revision) {
-		return badSnapshot("rollout %q is of revision %d, and has changed at %d", m.objects.name(o), o.revision,
+		return badSnapshot("rollout %q is of revision %d, and has changed at %d", m.Objects.name(o), o.revision,
 			st.WholeRevision())
 	}
 	st.restoreTracks()
 	sources := 0
-	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
-		l := m.links.At(h)
+	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+		l := m.Holdings.At(h)
 		if l.body == 0 || !l.owner {
-			return badSnapshot("rollout %q: order id %d is no part of it", m.objects.name(o), l.order)
+			return badSnapshot("rollout %q: order id %d is no part of it", m.Objects.name(o), l.order)
 		}
 		p := ro.parts.At(l.body)
 		p.instance.ID = uint64(l.order)
@@ -90,20 +90,20 @@ func (ro *rollouts) linked(m *Machine, object arena.Handle) error {
 		}
 		if p.joined() {
 			if err := st.restoreInstance(ro, l.body); err != nil {
-				return badSnapshot("rollout %q: order id %d: %v", m.objects.name(o), l.order, err)
+				return badSnapshot("rollout %q: order id %d: %v", m.Objects.name(o), l.order, err)
 			}
 		}
 		if p.source && !o.deleting && !st.hasSource(p.instance.ID) {
-			return badSnapshot("rollout %q: order id %d is no source of it", m.objects.name(o), l.order)
+			return badSnapshot("rollout %q: order id %d is no source of it", m.Objects.name(o), l.order)
 		}
 	}
 	if sources != len(st.Sources()) && !o.deleting {
-		return badSnapshot("rollout %q has %d sources and should have %d", m.objects.name(o), sources,
+		return badSnapshot("rollout %q has %d sources and should have %d", m.Objects.name(o), sources,
 			len(st.Sources()))
 	}
 	if due, _ := st.NextDue(); !o.deleting {
 		st.alarm = due
-		m.setAlarm(object, due)
+		m.Objects.SetAlarm(object, due)
 	}
 	return nil
 }
@@ -141,9 +141,9 @@ func (st *stagedRollout) restoreInstance(ro *rollouts, part arena.Handle) error 
 }
 
 // state writes out the state of the store.
-func (ro *rollouts) state(m *Machine, object arena.Handle, s *shard.State) {
-	st := ro.At(m.objects.At(object).body)
-	s.Objects = append(s.Objects, m.objectState(object, st.Describe(), func(l *link) string {
+func (ro *rollouts) state(m *Core, object arena.Handle, s *shard.State) {
+	st := ro.At(m.Objects.At(object).body)
+	s.Objects = append(s.Objects, m.Objects.State(object, st.Describe(), func(l *link) string {
 		p := ro.parts.At(l.body)
 		return p.instance.Describe(p.source)
 	}))

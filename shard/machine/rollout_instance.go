@@ -13,11 +13,11 @@ import (
 
 // openPart finds the part of the session and preserves its record. It returns false for a session without a part.
 func (w *rolloutWork) openPart() bool {
-	if w.link = w.m.linkOf(w.object, w.session); w.link == 0 {
+	if w.link = w.m.Holdings.Of(w.object, w.session); w.link == 0 {
 		return false
 	}
-	w.m.touchLink(w.link)
-	w.part = w.parts.At(w.m.links.At(w.link).body)
+	w.m.Snapshots.TouchHolding(w.link)
+	w.part = w.parts.At(w.m.Holdings.At(w.link).body)
 	w.charged = w.part.instance.Size()
 	return true
 }
@@ -34,13 +34,13 @@ func (w *rolloutWork) instance() *rollout.Instance {
 // more links.
 func (w *rolloutWork) partOrNew() (part arena.Handle, a rollout.Answer) {
 	if w.openPart() {
-		return w.m.links.At(w.link).body, a
+		return w.m.Holdings.At(w.link).body, a
 	}
-	if refusal, why := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
+	if refusal, why := w.m.Holdings.Admits(w.session); refusal != protocol.StatusSuccess {
 		return 0, rollout.Answer{Status: refusal, Text: why}
 	}
 	part = w.parts.Alloc()
-	w.parts.At(part).instance.ID = uint64(w.m.nextOrder())
+	w.parts.At(part).instance.ID = uint64(w.m.Holdings.NextOrder())
 	w.fresh = shard.LinkBytes + w.parts.At(part).instance.Size()
 	return part, a
 }
@@ -54,8 +54,8 @@ func (w *rolloutWork) withNewLink(part arena.Handle, c *shard.Command, a rollout
 		w.parts.Release(part)
 		return a
 	}
-	w.link = w.m.addLink(w.session, w.object, &shard.Command{Number: c.Number, Time: c.Time}, true)
-	w.m.setBody(w.link, part)
+	w.link = w.m.Holdings.Add(w.session, w.object, &shard.Command{Number: c.Number, Time: c.Time}, true)
+	w.m.Holdings.SetState(w.link, part)
 	return a
 }
 
@@ -80,8 +80,8 @@ func (w *rolloutWork) join(c *shard.Command, j rolloutkind.Instance) rollout.Ans
 
 // sessionOf returns the session of a joined instance.
 func (w *rolloutWork) sessionOf(i *rollout.Instance) shard.SessionID {
-	h := w.m.linkAfter(w.m.objects.At(w.object).links, shard.OrderID(i.ID)-1)
-	return w.m.sessions.At(w.m.links.At(h).session).id
+	h := w.m.Holdings.After(w.m.Objects.At(w.object).links, shard.OrderID(i.ID)-1)
+	return w.m.Sessions.At(w.m.Holdings.At(h).session).id
 }
 
 // list puts an instance into the tree of a location, unlist removes the instance.
@@ -127,7 +127,7 @@ func (w *rolloutWork) leave(*shard.Command) rollout.Answer {
 	location := i.LocationID()
 	a := w.staged.Leave(w.at, i)
 	if a.Status == protocol.StatusSuccess {
-		w.unlist(w.m.links.At(w.link).body, location)
+		w.unlist(w.m.Holdings.At(w.link).body, location)
 		*i = rollout.Instance{ID: i.ID}
 		w.endPart()
 	}
@@ -139,9 +139,9 @@ func (w *rolloutWork) endPart() {
 	if w.part.source || w.part.joined() {
 		return
 	}
-	w.m.charge(w.m.objects.node(w.m.objects.At(w.object)), w.part.instance.Size()-w.charged)
+	w.m.Nodes.Charge(w.m.Objects.node(w.m.Objects.At(w.object)), w.part.instance.Size()-w.charged)
 	w.part = nil
-	w.m.removeLink(w.link)
+	w.m.Holdings.Remove(w.link)
 }
 
 func (w *rolloutWork) setRole(c *shard.Command) rollout.Answer {
@@ -173,14 +173,14 @@ func (w *rolloutWork) ask(c *shard.Command) rollout.Answer {
 }
 
 // releaseLink ends the part of an ended session.
-func (ro *rollouts) releaseLink(m *Machine, h arena.Handle) {
-	if m.removedWithObject(h) {
+func (ro *rollouts) releaseLink(m *Core, h arena.Handle) {
+	if m.Pending.RemovedWithObject(h) {
 		return
 	}
-	object := m.links.At(h).object
-	w := ro.begin(m, object, m.links.At(h).session)
-	m.preserveLink(h)
-	body := m.links.At(h).body
+	object := m.Holdings.At(h).object
+	w := ro.begin(m, object, m.Holdings.At(h).session)
+	m.Snapshots.PreserveHolding(h)
+	body := m.Holdings.At(h).body
 	p := ro.parts.At(body)
 	if p.source {
 		w.staged.RemoveSource(w.at, p.instance.ID)
@@ -189,23 +189,23 @@ func (ro *rollouts) releaseLink(m *Machine, h arena.Handle) {
 		w.unlist(body, p.instance.LocationID())
 		w.staged.Leave(w.at, &p.instance)
 	}
-	m.removeLink(h)
+	m.Holdings.Remove(h)
 	w.finish(0)
 }
 
 // remove deletes a rollout, and notifies its sessions.
-func (ro *rollouts) remove(m *Machine, object arena.Handle) {
-	m.removeParts(object,
-		func(m *Machine, link arena.Handle) { m.emitFor(shard.EffectLost, link).Object = shard.KindRollout })
+func (ro *rollouts) remove(m *Core, object arena.Handle) {
+	m.Pending.RemoveAll(object,
+		func(m *Core, link arena.Handle) { m.Holdings.Emit(shard.EffectLost, link).Object = shard.KindRollout })
 }
 
 // resume is for kinds with pending work on objects that are not deleted.
-func (ro *rollouts) resume(*Machine, arena.Handle) {
+func (ro *rollouts) resume(*Core, arena.Handle) {
 	assert.That(false, "a rollout is never pending but for its end")
 }
 
 // due does everything that time alone has made due.
-func (ro *rollouts) due(m *Machine, object arena.Handle) {
+func (ro *rollouts) due(m *Core, object arena.Handle) {
 	w := ro.begin(m, object, 0)
 	w.staged.alarm = 0
 	w.staged.Due(w.at)

@@ -11,9 +11,9 @@ import (
 
 // eachRollout shows a mistake all rollouts of the machine.
 func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *stagedRollout)) {
-	ro := r.m.rollouts()
-	for h := arena.Handle(1); h < r.m.objects.End(); h++ {
-		if o := r.m.objects.At(h); o.node != 0 && !o.deleting {
+	ro := r.m.core.rollouts()
+	for h := arena.Handle(1); h < r.m.core.Objects.End(); h++ {
+		if o := r.m.core.Objects.At(h); o.node != 0 && !o.deleting {
 			fn(ro, h, ro.At(o.body))
 		}
 	}
@@ -21,10 +21,10 @@ func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *
 
 // eachPart shows a mistake the parts of a rollout.
 func (r *rolloutRun) eachPart(object arena.Handle, fn func(link arena.Handle, p *rolloutPart)) {
-	links := &r.m.links
-	for h, next := links.byObject.First(r.m.objects.At(object).links), arena.Handle(0); h != 0; h = next {
+	links := &r.m.core.Holdings
+	for h, next := links.byObject.First(r.m.core.Objects.At(object).links), arena.Handle(0); h != 0; h = next {
 		next = links.byObject.Next(h)
-		fn(h, r.m.rollouts().parts.At(links.At(h).body))
+		fn(h, r.m.core.rollouts().parts.At(links.At(h).body))
 	}
 }
 
@@ -68,21 +68,21 @@ var rolloutMistakes = []struct {
 			r.eachPart(object, func(h arena.Handle, p *rolloutPart) {
 				of := st.locationOf(p.instance.LocationID())
 				if of != nil && of.parts != 0 && r.IntN(50) == 0 {
-					ro.byLocation.Remove(&of.parts, r.m.links.At(h).body)
+					ro.byLocation.Remove(&of.parts, r.m.core.Holdings.At(h).body)
 				}
 			})
 		})
 	}},
 	{"a-text-is-not-counted", 1, "bytes count", "step", func(r *rolloutRun) {
 		if r.one.Commands[0].Kind == shard.CmdRolloutReport && r.result().Status == protocol.StatusSuccess {
-			r.m.charge(r.m.nodes[1], -1)
+			r.m.core.Nodes.Charge(r.m.core.Nodes.byID[1], -1)
 		}
 	}},
 	{"the-link-of-a-source-is-lost", 1, "source", "restart", func(r *rolloutRun) {
 		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) {
 			r.eachPart(object, func(h arena.Handle, p *rolloutPart) {
 				if p.source && !p.joined() {
-					r.m.removeLink(h)
+					r.m.core.Holdings.Remove(h)
 				}
 			})
 		})
@@ -93,12 +93,12 @@ var rolloutMistakes = []struct {
 		})
 	}},
 	{"a-restore-sets-no-alarm", 1, "wait, the first for", "restart", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) { r.m.setAlarm(object, 0) })
+		r.eachRollout(func(_ *rollouts, object arena.Handle, _ *stagedRollout) { r.m.core.Objects.SetAlarm(object, 0) })
 	}},
 	{"an-alarm-is-set-too-late", 1, "wait, the first for", "step", func(r *rolloutRun) {
 		r.eachRollout(func(_ *rollouts, object arena.Handle, st *stagedRollout) {
 			if due, waits := st.NextDue(); waits {
-				r.m.setAlarm(object, due+1)
+				r.m.core.Objects.SetAlarm(object, due+1)
 			}
 		})
 	}},

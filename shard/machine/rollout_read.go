@@ -35,29 +35,30 @@ func (m *Machine) DescribeRollout(n shard.NodeID, name string, o shard.PartOptio
 	*d = RolloutDescription{}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	object := m.objects.alive(shard.KindRollout, n, []byte(name))
+	object := m.core.Objects.alive(shard.KindRollout, n, []byte(name))
 	if object == 0 {
 		return shard.FoundNothing
 	}
-	ro := m.rollouts()
-	st := ro.At(m.objects.At(object).body)
+	ro := m.core.rollouts()
+	st := ro.At(m.core.Objects.At(object).body)
 	// What is due by the estimate, and has not been carried out, is still waited for.
-	d.Now = max(o.Now, m.clock.Now)
-	d.Phase, d.Revision = st.Phase(m.clock.Now), m.objects.At(object).revision
+	d.Now = max(o.Now, m.core.Clock.Now)
+	d.Phase, d.Revision = st.Phase(m.core.Clock.Now), m.core.Objects.At(object).revision
 	if o.Why {
-		d.Reasons = st.Why(m.clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
+		d.Reasons = st.Why(m.core.Clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
 			return ro.instances(st.locationOf(l.ID))
 		})
 		for k := range d.Reasons {
 			for j := range d.Reasons[k].Named {
 				la := &d.Reasons[k].Named[j]
-				link := m.links.At(m.linkAfter(m.objects.At(object).links, shard.OrderID(la.ID)-1))
-				la.Session = uint64(m.sessions.At(link.session).id)
+				link := m.core.Holdings.At(m.core.Holdings.After(m.core.Objects.At(object).links,
+					shard.OrderID(la.ID)-1))
+				la.Session = uint64(m.core.Sessions.At(link.session).id)
 			}
 		}
 	}
-	if v, ok := ro.view(m, object, o.Part); ok {
-		m.describePart(&d.PartPage, object, v, &o)
+	if v, ok := ro.view(m.core, object, o.Part); ok {
+		m.core.DescribePart(&d.PartPage, object, v, &o)
 		return shard.FoundPart
 	}
 	if !st.describeRest(&o, d) {
@@ -115,13 +116,13 @@ func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
 // objects. last is the last name looked at: the after of the next call, if there is more.
 func (m *Machine) ListRollouts(n shard.NodeID, prefix, after string, limit int, dst []rolloutkind.Summary) (
 	_ []rolloutkind.Summary, last string, more bool) {
-	ro := m.rollouts()
+	ro := m.core.rollouts()
 	last, more = m.walkNames(n, prefix, after, min(pageLimit(limit), maxRolloutPage), func(o *object) bool {
 		if o.kind != shard.KindRollout {
 			return false
 		}
-		s := ro.At(o.body).Summary(m.clock.Now)
-		s.Name, s.Revision = m.objects.name(o), uint64(o.revision)
+		s := ro.At(o.body).Summary(m.core.Clock.Now)
+		s.Name, s.Revision = m.core.Objects.name(o), uint64(o.revision)
 		dst = append(dst, s)
 		return true
 	})
@@ -134,11 +135,11 @@ func (m *Machine) ListRollouts(n shard.NodeID, prefix, after string, limit int, 
 func (m *Machine) RehearseRollout(n shard.NodeID, name string, estimate uint64) (r *rollout.Rehearsal, now uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	object := m.objects.alive(shard.KindRollout, n, []byte(name))
-	if now = max(estimate, m.clock.Now); object == 0 {
+	object := m.core.Objects.alive(shard.KindRollout, n, []byte(name))
+	if now = max(estimate, m.core.Clock.Now); object == 0 {
 		return nil, now
 	}
-	return m.rollouts().At(m.objects.At(object).body).Rehearse(now), now
+	return m.core.rollouts().At(m.core.Objects.At(object).body).Rehearse(now), now
 }
 
 // RolloutVersion returns the label and the payload of a version of a rollout; callers must not change the payload. It
@@ -146,11 +147,11 @@ func (m *Machine) RehearseRollout(n shard.NodeID, name string, estimate uint64) 
 func (m *Machine) RolloutVersion(n shard.NodeID, name []byte, seq uint64) (label string, payload []byte, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	object := m.objects.alive(shard.KindRollout, n, name)
+	object := m.core.Objects.alive(shard.KindRollout, n, name)
 	if object == 0 {
 		return "", nil, false
 	}
-	v := m.rollouts().At(m.objects.At(object).body).Version(seq)
+	v := m.core.rollouts().At(m.core.Objects.At(object).body).Version(seq)
 	if v == nil {
 		return "", nil, false
 	}
@@ -168,19 +169,20 @@ func (m *Machine) Unchanged(c *shard.Command, now uint64) (t rollout.Target, ok 
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	object, session := m.objects.alive(shard.KindRollout, c.Node, c.Name), m.sessions.alive(c.Session)
+	object, session := m.core.Objects.alive(shard.KindRollout, c.Node, c.Name), m.core.Sessions.alive(c.Session)
 	if object == 0 || session == 0 {
 		return t, false
 	}
-	o, s := m.objects.At(object), m.sessions.At(session)
-	link := m.links.find(o, object, session)
-	if link == 0 || m.nodeOf(s) != m.objects.node(o) || m.nodeOf(s).dropping || c.Number <= s.applied {
+	o, s := m.core.Objects.At(object), m.core.Sessions.At(session)
+	link := m.core.Holdings.find(o, object, session)
+	if link == 0 || m.core.Sessions.Node(s) != m.core.Objects.node(o) || m.core.Sessions.Node(s).dropping ||
+		c.Number <= s.applied {
 		return t, false
 	}
-	ro := m.rollouts()
-	p := ro.parts.At(m.links.At(link).body)
+	ro := m.core.rollouts()
+	p := ro.parts.At(m.core.Holdings.At(link).body)
 	st := ro.At(o.body)
-	now = max(now, m.clock.Now)
+	now = max(now, m.core.Clock.Now)
 	ask := c.Kind == shard.CmdRolloutAsk
 	if max(s.applied, p.answered.Load()) < c.Acked || !st.ChangesNothing(now, &p.instance, &report, ask) {
 		return t, false

@@ -27,8 +27,8 @@ const (
 	instancesView = "instances/"
 )
 
-func (ro *rollouts) view(m *Machine, object arena.Handle, name string) (view, bool) {
-	st := ro.At(m.objects.At(object).body)
+func (ro *rollouts) view(m *Core, object arena.Handle, name string) (view, bool) {
+	st := ro.At(m.Objects.At(object).body)
 	switch name {
 	case "":
 		return view{track: &st.whole.track, number: showsWhole}, true
@@ -63,12 +63,12 @@ func (st *stagedRollout) shown(v view) (what uint32, l *rollout.Location, tracks
 	return what, l, tracks
 }
 
-func (ro *rollouts) describe(m *Machine, object arena.Handle, v view, o described, d *shard.Description) {
+func (ro *rollouts) describe(m *Core, object arena.Handle, v view, o described, d *shard.Description) {
 	describeRows(ro, m, object, v, o, d)
 }
 
-func (ro *rollouts) changes(m *Machine, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool {
-	st := ro.At(m.objects.At(object).body)
+func (ro *rollouts) changes(m *Core, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool {
+	st := ro.At(m.Objects.At(object).body)
 	head := st.whole.head
 	switch what, _, tracks := st.shown(v); what {
 	case showsTicket:
@@ -81,8 +81,8 @@ func (ro *rollouts) changes(m *Machine, object arena.Handle, v view, since shard
 	return changeRows(ro, m, object, v, head, since, d)
 }
 
-func (ro *rollouts) appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte {
-	st := ro.At(m.objects.At(object).body)
+func (ro *rollouts) appendHead(dst []byte, m *Core, object arena.Handle, v view) []byte {
+	st := ro.At(m.Objects.At(object).body)
 	switch what, l, _ := st.shown(v); what {
 	case showsTicket:
 		r := st.TicketView()
@@ -98,8 +98,8 @@ func (ro *rollouts) appendHead(dst []byte, m *Machine, object arena.Handle, v vi
 	}
 }
 
-func (ro *rollouts) appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) ([]byte, bool) {
-	st := ro.At(m.objects.At(object).body)
+func (ro *rollouts) appendRow(dst []byte, m *Core, object arena.Handle, v view, row uint64) ([]byte, bool) {
+	st := ro.At(m.Objects.At(object).body)
 	what, l, _ := st.shown(v)
 	id, of := row>>rollout.RowBits, row&(1<<rollout.RowBits-1)
 	switch {
@@ -122,24 +122,24 @@ func (ro *rollouts) appendRow(dst []byte, m *Machine, object arena.Handle, v vie
 }
 
 // appendInstance appends the row of the instance with the order id of a link, if the instance is in the location.
-func (ro *rollouts) appendInstance(dst []byte, m *Machine, object arena.Handle, l *rollout.Location, id uint64) ([]byte,
+func (ro *rollouts) appendInstance(dst []byte, m *Core, object arena.Handle, l *rollout.Location, id uint64) ([]byte,
 	bool) {
-	h := m.linkAfter(m.objects.At(object).links, shard.OrderID(id)-1)
-	if h == 0 || uint64(m.links.At(h).order) != id {
+	h := m.Holdings.After(m.Objects.At(object).links, shard.OrderID(id)-1)
+	if h == 0 || uint64(m.Holdings.At(h).order) != id {
 		return dst, false
 	}
-	i := &ro.parts.At(m.links.At(h).body).instance
+	i := &ro.parts.At(m.Holdings.At(h).body).instance
 	if i.LocationID() != l.ID {
 		return dst, false
 	}
-	r := i.View(uint64(m.sessions.At(m.links.At(h).session).id))
+	r := i.View(uint64(m.Sessions.At(m.Holdings.At(h).session).id))
 	return protocol.AppendRecord(dst, &r), true
 }
 
 // nextRow goes through the instances of a location in the order of their links, or through the locations and versions
 // of all in the order of their rows' numbers.
-func (ro *rollouts) nextRow(m *Machine, object arena.Handle, v view, after uint64) (row uint64, ok bool) {
-	st := ro.At(m.objects.At(object).body)
+func (ro *rollouts) nextRow(m *Core, object arena.Handle, v view, after uint64) (row uint64, ok bool) {
+	st := ro.At(m.Objects.At(object).body)
 	switch what, _, tracks := st.shown(v); what {
 	case showsInstances:
 		if h := ro.instanceAfter(tracks.parts, after); h != 0 {

@@ -11,7 +11,7 @@ import (
 // way.
 type rolloutWork struct {
 	*rollouts
-	m       *Machine
+	m       *Core
 	object  arena.Handle
 	session arena.Handle // zero for a command without a session
 	staged  *stagedRollout
@@ -28,10 +28,10 @@ type rolloutWork struct {
 }
 
 // run applies a command on an existing rollout.
-func (ro *rollouts) run(m *Machine, c *shard.Command, t *target,
+func (ro *rollouts) run(m *Core, c *shard.Command, t *target,
 	does func(*rolloutWork, *shard.Command) rollout.Answer) {
 	if t.object == 0 {
-		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
+		m.Run.Refuse(protocol.StatusNotFound, "there is no rollout of this name")
 		return
 	}
 	w := ro.begin(m, t.object, t.session)
@@ -43,12 +43,12 @@ func (ro *rollouts) run(m *Machine, c *shard.Command, t *target,
 
 // begin prepares a command on a rollout, and preserves the rollout's record first. Every begin must be ended by
 // finish.
-func (ro *rollouts) begin(m *Machine, object, session arena.Handle) *rolloutWork {
-	m.touchObject(object)
+func (ro *rollouts) begin(m *Core, object, session arena.Handle) *rolloutWork {
+	m.Snapshots.TouchObject(object)
 	w := &ro.work
 	w.out.Reset()
 	*w = rolloutWork{
-		rollouts: ro, m: m, object: object, session: session, staged: ro.At(m.objects.At(object).body), out: w.out,
+		rollouts: ro, m: m, object: object, session: session, staged: ro.At(m.Objects.At(object).body), out: w.out,
 	}
 	w.at = ro.now(m)
 	w.at.Room = w
@@ -56,13 +56,13 @@ func (ro *rollouts) begin(m *Machine, object, session arena.Handle) *rolloutWork
 }
 
 // now is the time and the revision of the command under way.
-func (ro *rollouts) now(m *Machine) rollout.At {
-	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out}
+func (ro *rollouts) now(m *Core) rollout.At {
+	return rollout.At{Now: m.Clock.Now, Wall: m.Run.Wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out}
 }
 
 // MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.
 func (w *rolloutWork) MayGrow(bytes int) bool {
-	return w.m.mayGrow(w.m.objects.node(w.m.objects.At(w.object)), 0, bytes+w.fresh)
+	return w.m.Nodes.MayGrow(w.m.Objects.node(w.m.Objects.At(w.object)), 0, bytes+w.fresh)
 }
 
 // answer answers the command, unless MayGrow has refused and answered already.
@@ -70,9 +70,9 @@ func (w *rolloutWork) answer(a rollout.Answer) {
 	switch {
 	case a.Status == protocol.StatusQuotaExceeded:
 	case a.Status != protocol.StatusSuccess:
-		w.m.refuse(a.Status, a.Text)
+		w.m.Run.Refuse(a.Status, a.Text)
 	default:
-		e := w.m.answer(protocol.StatusSuccess)
+		e := w.m.Run.Answer(protocol.StatusSuccess)
 		e.Order, e.Body = shard.OrderID(a.Number), w.body
 	}
 }
@@ -80,18 +80,18 @@ func (w *rolloutWork) answer(a rollout.Answer) {
 // finish reports what the command has changed: to the quotas, to the alarm, and to the readers of views.
 func (w *rolloutWork) finish(flags shard.EffectFlags) {
 	m, st := w.m, w.staged
-	o := m.objects.At(w.object)
-	m.charge(m.objects.node(o), st.Size()-st.charged)
+	o := m.Objects.At(w.object)
+	m.Nodes.Charge(m.Objects.node(o), st.Size()-st.charged)
 	st.charged = st.Size()
 	if w.part != nil {
-		m.charge(m.objects.node(o), w.part.instance.Size()-w.charged)
+		m.Nodes.Charge(m.Objects.node(o), w.part.instance.Size()-w.charged)
 	}
 	if due, _ := st.NextDue(); due != st.alarm {
-		m.setAlarm(w.object, due)
+		m.Objects.SetAlarm(w.object, due)
 		st.alarm = due
 	}
 	if w.reportViews() || flags != 0 {
-		m.changed(w.object, flags|shard.FlagData|shard.FlagOwners)
+		m.Objects.Changed(w.object, flags|shard.FlagData|shard.FlagOwners)
 	}
 	w.counts.countEvents(w.out.Events)
 	w.part, w.at.Out = nil, nil
@@ -102,27 +102,27 @@ func (w *rolloutWork) reportViews() (any bool) {
 	m, st := w.m, w.staged
 	st.followLocations(m)
 	if st.HeadRevision() == w.at.Revision {
-		m.headChanged(&st.whole)
+		m.History.HeadChanged(&st.whole)
 		any = true
 	}
 	if st.TicketRevision() == w.at.Revision {
-		m.headChanged(&st.ticket)
+		m.History.HeadChanged(&st.ticket)
 		any = true
 	}
 	for _, l := range st.Locations() {
 		if l.Revision == w.at.Revision {
-			m.headChanged(&st.locationOf(l.ID).instances)
+			m.History.HeadChanged(&st.locationOf(l.ID).instances)
 		}
 		if l.TargetRevision == w.at.Revision {
-			m.headChanged(&st.locationOf(l.ID).target)
+			m.History.HeadChanged(&st.locationOf(l.ID).target)
 		}
 	}
 	for _, row := range w.out.Rows {
 		if row.Location == 0 {
-			m.rowChanged(&st.whole, row.ID)
+			m.History.RowChanged(&st.whole, row.ID)
 			any = true
 		} else if of := st.locationOf(row.Location); of != nil {
-			m.rowChanged(&of.instances, row.ID)
+			m.History.RowChanged(&of.instances, row.ID)
 			any = true
 		}
 	}
@@ -130,7 +130,7 @@ func (w *rolloutWork) reportViews() (any bool) {
 }
 
 // followLocations makes the tracks again after a change of the list of locations.
-func (st *stagedRollout) followLocations(m *Machine) {
+func (st *stagedRollout) followLocations(m *Core) {
 	locations := st.Locations()
 	same := len(st.tracks) == len(locations)
 	for k := 0; same && k < len(locations); k++ {
@@ -145,7 +145,7 @@ func (st *stagedRollout) followLocations(m *Machine) {
 			tracks[k] = *old
 			continue
 		}
-		tracks[k] = locationTracks{id: l.ID, target: m.newView(), instances: m.newView()}
+		tracks[k] = locationTracks{id: l.ID, target: m.History.NewView(), instances: m.History.NewView()}
 	}
 	st.tracks = tracks
 }

@@ -88,7 +88,7 @@ func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, do
 		return buf, nil, true, false
 	}
 	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
-		if m.isOlder(p, sn.cursor, sn.epoch) {
+		if m.core.Snapshots.isOlder(p, sn.cursor, sn.epoch) {
 			buf = sn.appendRecord(buf, p, sn.cursor)
 		}
 		sn.cursor++
@@ -108,26 +108,26 @@ func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, do
 // appendRecord appends the record of a thing in its present form, and counts the record.
 func (sn *snapshot) appendRecord(dst []byte, p phase, h arena.Handle) []byte {
 	sn.count(p, h)
-	return sn.m.appendRecord(dst, p, h, sn.as)
+	return sn.m.core.Snapshots.appendRecord(dst, p, h, sn.as)
 }
 
 // count counts the record of a thing in its present form.
 func (sn *snapshot) count(p phase, h arena.Handle) {
 	sn.records[p]++
-	sn.size += uint64(sn.m.sizeOf(p, h))
+	sn.size += uint64(sn.m.core.Snapshots.sizeOf(p, h))
 }
 
 // isOlder reports whether the place has a thing that has not changed since the epoch began.
-func (m *Machine) isOlder(p phase, h arena.Handle, epoch uint32) bool {
+func (snaps *Snapshots) isOlder(p phase, h arena.Handle, epoch uint32) bool {
 	switch p {
 	case phaseSessions:
-		s := m.sessions.At(h)
+		s := snaps.core.Sessions.At(h)
 		return s.id != 0 && s.stamp < epoch
 	case phaseObjects:
-		o := m.objects.At(h)
+		o := snaps.core.Objects.At(h)
 		return o.node != 0 && o.stamp < epoch
 	default:
-		l := m.links.At(h)
+		l := snaps.core.Holdings.At(h)
 		return l.order != 0 && l.stamp < epoch
 	}
 }

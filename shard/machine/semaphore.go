@@ -27,7 +27,7 @@ type semaphores struct {
 	smallThings
 }
 
-func (m *Machine) semaphores() *semaphores { return m.kinds[shard.KindSemaphore].(*semaphores) }
+func (co *Core) semaphores() *semaphores { return co.kinds[shard.KindSemaphore].(*semaphores) }
 
 // fits reports whether the count is free. The owners may have more than the limit, after the limit was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
@@ -41,8 +41,8 @@ func (s *semaphore) reportedLimit() uint64 {
 }
 
 // limitOf is the limit in the answer to an acquire of the object.
-func (sem *semaphores) limitOf(m *Machine, object arena.Handle) uint64 {
-	return sem.At(m.objects.At(object).body).reportedLimit()
+func (sem *semaphores) limitOf(m *Core, object arena.Handle) uint64 {
+	return sem.At(m.Objects.At(object).body).reportedLimit()
 }
 
 // addOwner counts an owner in.
@@ -62,126 +62,126 @@ func (s *semaphore) removeOwner(count uint64) {
 // limitForm is for commands with a limit.
 func limitForm(c *shard.Command) bool { return c.Count > 0 }
 
-func runCreate(m *Machine, c *shard.Command, t *target) {
+func runCreate(m *Core, c *shard.Command, t *target) {
 	sem := m.semaphores()
 	if t.object != 0 {
 		status := protocol.StatusAlreadyExists
-		if sem.At(m.objects.At(t.object).body).ephemeral {
+		if sem.At(m.Objects.At(t.object).body).ephemeral {
 			status = protocol.StatusPreconditionFailed
 		}
-		m.answer(status)
+		m.Run.Answer(status)
 		return
 	}
-	if !m.mayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+len(c.Data)) {
+	if !m.Nodes.MayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+len(c.Data)) {
 		return
 	}
 	body := sem.Alloc()
 	*sem.At(body) = semaphore{limit: c.Count, data: sem.texts.Keep(c.Data)}
-	h := m.addObject(shard.KindSemaphore, t, c.Node, c.Name, body)
-	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
-	m.changed(h, shard.FlagCreated)
+	h := m.Objects.Add(shard.KindSemaphore, t, c.Node, c.Name, body)
+	m.Run.Answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
+	m.Objects.Changed(h, shard.FlagCreated)
 }
 
-func runUpdate(m *Machine, c *shard.Command, t *target) {
+func runUpdate(m *Core, c *shard.Command, t *target) {
 	sem := m.semaphores()
 	if t.object == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.At(t.object)
+	o := m.Objects.At(t.object)
 	if c.Order != 0 {
 		h := arena.Handle(0)
 		if t.session != 0 {
-			h = m.links.find(o, t.object, t.session)
+			h = m.Holdings.find(o, t.object, t.session)
 		}
-		if h == 0 || !m.links.At(h).owner || m.links.At(h).order != c.Order {
-			m.answer(protocol.StatusFenced)
+		if h == 0 || !m.Holdings.At(h).owner || m.Holdings.At(h).order != c.Order {
+			m.Run.Answer(protocol.StatusFenced)
 			return
 		}
 	}
 	if c.Revision != 0 && c.Revision != o.revision {
-		m.answer(protocol.StatusPreconditionFailed)
+		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
 	s := sem.At(o.body)
 	if sem.texts.Is(s.data, c.Data) {
-		m.answer(protocol.StatusSuccess).Revision = o.revision
+		m.Run.Answer(protocol.StatusSuccess).Revision = o.revision
 		return
 	}
-	more, n := len(c.Data)-len(sem.texts.Bytes(s.data)), m.objects.node(o)
-	if !m.mayGrow(n, 0, more) {
+	more, n := len(c.Data)-len(sem.texts.Bytes(s.data)), m.Objects.node(o)
+	if !m.Nodes.MayGrow(n, 0, more) {
 		return
 	}
-	m.touchObject(t.object)
-	m.charge(n, more)
+	m.Snapshots.TouchObject(t.object)
+	m.Nodes.Charge(n, more)
 	sem.texts.Replace(&s.data, c.Data)
 	s.dataRevision = m.lastRevision + 1
-	m.answer(protocol.StatusSuccess).Revision = s.dataRevision
-	m.changed(t.object, shard.FlagData)
+	m.Run.Answer(protocol.StatusSuccess).Revision = s.dataRevision
+	m.Objects.Changed(t.object, shard.FlagData)
 }
 
 // runResize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was
 // given back.
-func runResize(m *Machine, c *shard.Command, t *target) {
+func runResize(m *Core, c *shard.Command, t *target) {
 	sem := m.semaphores()
 	if t.object == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.At(t.object)
+	o := m.Objects.At(t.object)
 	if sem.At(o.body).ephemeral || c.Revision != 0 && c.Revision != o.revision {
-		m.answer(protocol.StatusPreconditionFailed)
+		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
 	s := sem.At(o.body)
 	if s.limit == c.Count {
-		m.answer(protocol.StatusSuccess).Revision = o.revision
+		m.Run.Answer(protocol.StatusSuccess).Revision = o.revision
 		return
 	}
-	m.touchObject(t.object)
+	m.Snapshots.TouchObject(t.object)
 	s.limit, s.limitRevision = c.Count, m.lastRevision+1
-	m.answer(protocol.StatusSuccess).Revision = s.limitRevision
+	m.Run.Answer(protocol.StatusSuccess).Revision = s.limitRevision
 	flags := shard.FlagData | shard.FlagLimit
 	if sem.runQueue(m, t.object, 0) {
 		flags |= shard.FlagOwners
 	}
-	m.changed(t.object, flags)
+	m.Objects.Changed(t.object, flags)
 }
 
-func runDelete(m *Machine, c *shard.Command, t *target) {
+func runDelete(m *Core, c *shard.Command, t *target) {
 	sem := m.semaphores()
 	if t.object == 0 {
-		m.answer(protocol.StatusNotFound)
+		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.objects.At(t.object)
+	o := m.Objects.At(t.object)
 	if sem.At(o.body).ephemeral || o.linkCount > 0 && c.Flags&shard.FlagForce == 0 {
-		m.answer(protocol.StatusPreconditionFailed)
+		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
 	sem.remove(m, t.object)
-	m.answer(protocol.StatusSuccess)
+	m.Run.Answer(protocol.StatusSuccess)
 }
 
 // remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. If the links are too many for
 // the command, the semaphore counts as deleted all the same, and the rest of the links is pending.
-func (sem *semaphores) remove(m *Machine, object arena.Handle) {
-	o := m.objects.At(object)
-	for o.linkCount > 0 && m.left > 0 {
+func (sem *semaphores) remove(m *Core, object arena.Handle) {
+	o := m.Objects.At(object)
+	for o.linkCount > 0 && m.Run.Left > 0 {
 		h := o.firstWaiter
 		if h != 0 {
-			m.abort(h, protocol.AbortDeleted)
+			m.Holdings.Abort(h, protocol.AbortDeleted)
 		} else {
-			h = m.links.byObject.First(o.links)
-			m.reportLost(h)
-			sem.At(o.body).removeOwner(m.links.At(h).count)
+			h = m.Holdings.byObject.First(o.links)
+			m.Holdings.Lose(h)
+			sem.At(o.body).removeOwner(m.Holdings.At(h).count)
 		}
-		m.removeLink(h)
+		m.Holdings.Remove(h)
 	}
 	if !o.deleting {
-		m.changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+		m.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
 	}
-	m.endRemove(object)
+	m.Pending.EndRemove(object)
 }
 
 // bodySize is the length of the semaphore's data.

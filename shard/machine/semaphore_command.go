@@ -42,7 +42,7 @@ func init() {
 		{
 			kind: shard.CmdWaitersTimeOut,
 			upkeep: upkeep{
-				form: listFits, run: func(m *Machine, c *shard.Command) { m.semaphores().timeOut(m, c) }, fenced: true,
+				form: listFits, run: func(m *Core, c *shard.Command) { m.semaphores().timeOut(m, c) }, fenced: true,
 			},
 		},
 	})

@@ -20,15 +20,15 @@ func (sem *semaphores) shown(o *object, had string) shard.SemaphoreView {
 	}
 }
 
-func (sem *semaphores) state(m *Machine, object arena.Handle, s *shard.State) {
-	o := m.objects.At(object)
+func (sem *semaphores) state(m *Core, object arena.Handle, s *shard.State) {
+	o := m.Objects.At(object)
 	body := sem.At(o.body)
 	out := shard.SemaphoreState{
-		Node: m.objects.node(o).id, Name: m.objects.name(o), Data: sem.texts.String(body.data), Limit: body.limit,
+		Node: m.Objects.node(o).id, Name: m.Objects.name(o), Data: sem.texts.String(body.data), Limit: body.limit,
 		Ephemeral: body.ephemeral, Revision: o.revision,
 	}
-	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
-		out.Links = append(out.Links, m.linkState(m.links.At(h)))
+	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+		out.Links = append(out.Links, m.Holdings.State(m.Holdings.At(h)))
 	}
 	s.Semaphores = append(s.Semaphores, out)
 }
@@ -64,17 +64,17 @@ func (sem *semaphores) renew(body arena.Handle, _ *renewal) ([]byte, bool) {
 
 // linked counts the owners in and checks their counts. The limit may have been lowered since, so that owners, and
 // waiters behind the first, may have more than the limit.
-func (sem *semaphores) linked(m *Machine, object arena.Handle) error {
-	o := m.objects.At(object)
+func (sem *semaphores) linked(m *Core, object arena.Handle) error {
+	o := m.Objects.At(object)
 	s := sem.At(o.body)
-	for h := m.links.byObject.First(o.links); h != 0; h = m.links.byObject.Next(h) {
-		l := m.links.At(h)
+	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+		l := m.Holdings.At(h)
 		switch {
 		case l.count == 0 || h == o.firstWaiter && !o.pending && l.count > s.limit:
 			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
-				m.objects.name(o), l.order, l.count, s.limit)
+				m.Objects.name(o), l.order, l.count, s.limit)
 		case l.owner && l.count > shard.Forever-s.taken:
-			return badSnapshot("semaphore %q: the counts of its owners overflow", m.objects.name(o))
+			return badSnapshot("semaphore %q: the counts of its owners overflow", m.Objects.name(o))
 		case l.owner:
 			s.taken += l.count
 			s.owners++
@@ -84,10 +84,10 @@ func (sem *semaphores) linked(m *Machine, object arena.Handle) error {
 		return nil // a waiter that fits may be pending, and owners too
 	}
 	if s.ephemeral && s.owners == 0 {
-		return badSnapshot("the ephemeral semaphore %q has no owner", m.objects.name(o))
+		return badSnapshot("the ephemeral semaphore %q has no owner", m.Objects.name(o))
 	}
-	if o.firstWaiter != 0 && s.fits(m.links.At(o.firstWaiter).count) {
-		return badSnapshot("semaphore %q: the first waiter fits and waits", m.objects.name(o))
+	if o.firstWaiter != 0 && s.fits(m.Holdings.At(o.firstWaiter).count) {
+		return badSnapshot("semaphore %q: the first waiter fits and waits", m.Objects.name(o))
 	}
 	return nil
 }

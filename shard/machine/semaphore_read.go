@@ -6,8 +6,8 @@ import (
 )
 
 // view: a semaphore is watched as a whole.
-func (sem *semaphores) view(m *Machine, object arena.Handle, name string) (view, bool) {
-	return view{track: &m.objects.At(object).track}, name == ""
+func (sem *semaphores) view(m *Core, object arena.Handle, name string) (view, bool) {
+	return view{track: &m.Objects.At(object).track}, name == ""
 }
 
 func (sem *semaphores) role(l *link) string {
@@ -18,14 +18,14 @@ func (sem *semaphores) role(l *link) string {
 }
 
 // describe fills in the view of a semaphore, and its links in the place of rows.
-func (sem *semaphores) describe(m *Machine, object arena.Handle, _ view, o described, d *shard.Description) {
-	ob := m.objects.At(object)
+func (sem *semaphores) describe(m *Core, object arena.Handle, _ view, o described, d *shard.Description) {
+	ob := m.Objects.At(object)
 	name := d.Name
 	d.SemaphoreView = sem.shown(ob, o.had)
 	d.Name = name
 	limit := pageLimit(o.Limit)
-	for l := m.firstListed(ob, o); l != 0; l = m.links.byObject.Next(l) {
-		v := m.links.At(l)
+	for l := m.firstListed(ob, o); l != 0; l = m.Holdings.byObject.Next(l) {
+		v := m.Holdings.At(l)
 		if !v.owner && !o.Waiters {
 			break
 		}
@@ -37,17 +37,17 @@ func (sem *semaphores) describe(m *Machine, object arena.Handle, _ view, o descr
 		if n := len(d.Links); n < cap(d.Links) {
 			had = d.Links[:n+1][n].Data
 		}
-		d.Links = append(d.Links, m.viewLink(v, had))
+		d.Links = append(d.Links, m.Holdings.View(v, had))
 	}
 }
 
 // changes finds the present owners among the changed order ids. All other ids are gone.
-func (sem *semaphores) changes(m *Machine, object arena.Handle, _ view, since shard.Revision, d *shard.Delta) bool {
-	o := m.objects.At(object)
+func (sem *semaphores) changes(m *Core, object arena.Handle, _ view, since shard.Revision, d *shard.Delta) bool {
+	o := m.Objects.At(object)
 	gone := d.Gone[:0]
 	for _, order := range d.Gone {
-		if l := m.linkAfter(o.links, order-1); l != 0 && m.links.At(l).order == order {
-			d.Joined = append(d.Joined, m.viewLink(m.links.At(l), ""))
+		if l := m.Holdings.After(o.links, order-1); l != 0 && m.Holdings.At(l).order == order {
+			d.Joined = append(d.Joined, m.Holdings.View(m.Holdings.At(l), ""))
 		} else {
 			gone = append(gone, order)
 		}
@@ -64,17 +64,17 @@ func (sem *semaphores) changes(m *Machine, object arena.Handle, _ view, since sh
 }
 
 // firstListed returns the first link of the page, or zero.
-func (m *Machine) firstListed(o *object, opts described) arena.Handle {
+func (co *Core) firstListed(o *object, opts described) arena.Handle {
 	switch {
 	case !opts.Owners && !opts.Waiters:
 		return 0
 	case !opts.Owners:
 		w := o.firstWaiter
-		if w == 0 || m.links.At(w).order > opts.After {
+		if w == 0 || co.Holdings.At(w).order > opts.After {
 			return w
 		}
 	}
-	return m.linkAfter(o.links, opts.After)
+	return co.Holdings.After(o.links, opts.After)
 }
 
 // ListSemaphores appends the semaphores of the node whose names begin with prefix and come behind after, in order of
@@ -82,13 +82,13 @@ func (m *Machine) firstListed(o *object, opts described) arena.Handle {
 // name looked at: the after of the next call, if there is more.
 func (m *Machine) ListSemaphores(n shard.NodeID, prefix, after string, limit int,
 	dst []shard.SemaphoreView) (_ []shard.SemaphoreView, last string, more bool) {
-	sem := m.semaphores()
+	sem := m.core.semaphores()
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
 		if o.kind != shard.KindSemaphore {
 			return false
 		}
 		v := sem.shown(o, "")
-		v.Name = m.objects.name(o)
+		v.Name = m.core.Objects.name(o)
 		dst = append(dst, v)
 		return true
 	})
@@ -111,21 +111,21 @@ func (m *Machine) WalkQueues(at shard.Cursor, fn func(Queue)) (next shard.Cursor
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	h := max(arena.Handle(at), 1)
-	for end := min(h+shard.MaxPage, m.objects.End()); h < end; h++ {
-		o := m.objects.At(h)
+	for end := min(h+shard.MaxPage, m.core.Objects.End()); h < end; h++ {
+		o := m.core.Objects.At(h)
 		if o.node == 0 || o.kind != shard.KindSemaphore || o.firstWaiter == 0 || o.deleting {
 			continue
 		}
-		s, first := m.semaphores().At(o.body), m.links.At(o.firstWaiter)
+		s, first := m.core.semaphores().At(o.body), m.core.Holdings.At(o.firstWaiter)
 		q := Queue{
-			Node: m.objects.node(o).id, Name: m.objects.name(o),
+			Node: m.core.Objects.node(o).id, Name: m.core.Objects.name(o),
 			Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
-			First: m.sessions.At(first.session).id,
+			First: m.core.Sessions.At(first.session).id,
 		}
-		if l := m.links.At(m.linkAfter(o.links, 0)); l.owner {
-			q.Owner = m.sessions.At(l.session).id
+		if l := m.core.Holdings.At(m.core.Holdings.After(o.links, 0)); l.owner {
+			q.Owner = m.core.Sessions.At(l.session).id
 		}
 		fn(q)
 	}
-	return shard.Cursor(h), h >= m.objects.End()
+	return shard.Cursor(h), h >= m.core.Objects.End()
 }

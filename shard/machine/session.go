@@ -13,7 +13,7 @@ import (
 // has only the links and the answers of the shard itself.
 type session struct {
 	id          shard.SessionID
-	node        arena.Handle // see Machine.nodeOf
+	node        arena.Handle // see Sessions.Node
 	description arena.Text   // of the store of sessions
 	client      clientTexts  // as the client said in its last command
 	created     uint64       // wall clock, milliseconds; for people
@@ -35,124 +35,128 @@ type session struct {
 	key         [shard.MaxKey]byte
 }
 
-// sessionStore finds sessions by id and by node.
-type sessionStore struct {
+// Sessions finds sessions by id and by node.
+type Sessions struct {
+	core *Core
 	arena.Slab[session]
 	slots []arena.Table
 	byID  arena.Forest
 	texts arena.Texts
 	kept  arena.Slab[[]answer]
+
+	last   uint64 // counter of the newest session of this home
+	guests int    // sessions with another home
 }
 
 // clientTexts are the address, the name and the version of a client, without pointers.
 type clientTexts [3]arena.Text
 
-func newSessionStore() sessionStore {
-	return sessionStore{slots: make([]arena.Table, shard.Slots), texts: arena.NewTexts()}
+func newSessions() Sessions {
+	return Sessions{slots: make([]arena.Table, shard.Slots), texts: arena.NewTexts()}
 }
 
-// nodeOf returns the node of a session.
-func (m *Machine) nodeOf(s *session) *node { return *m.objects.nodes.At(s.node) }
+// Node returns the node of a session.
+func (se *Sessions) Node(s *session) *node { return *se.core.Objects.nodes.At(s.node) }
 
 // note keeps address, name and version of a session's client.
-func (st *sessionStore) note(s *session, c *shard.ClientRef) {
+func (se *Sessions) note(s *session, c *shard.ClientRef) {
 	for i, b := range [...][]byte{c.Address, c.Name, c.Version} {
-		st.texts.Replace(&s.client[i], b)
+		se.texts.Replace(&s.client[i], b)
 	}
 }
 
 // clientOf returns the client of a session, for use while the machine's lock is held.
-func (st *sessionStore) clientOf(s *session) shard.ClientRef {
+func (se *Sessions) clientOf(s *session) shard.ClientRef {
 	return shard.ClientRef{
-		Address: st.texts.Bytes(s.client[0]), Name: st.texts.Bytes(s.client[1]), Version: st.texts.Bytes(s.client[2]),
+		Address: se.texts.Bytes(s.client[0]), Name: se.texts.Bytes(s.client[1]), Version: se.texts.Bytes(s.client[2]),
 	}
 }
 
 func sessionHash(id shard.SessionID) uint32 { return uint32(arena.Mix(uint64(id)) >> 32) }
 
 // find returns the session, or zero for an unknown session.
-func (st *sessionStore) find(id shard.SessionID) arena.Handle {
-	t, hash := &st.slots[id.Slot()], sessionHash(id)
+func (se *Sessions) find(id shard.SessionID) arena.Handle {
+	t, hash := &se.slots[id.Slot()], sessionHash(id)
 	h, at := t.First(hash)
-	for h != 0 && st.At(h).id != id {
+	for h != 0 && se.At(h).id != id {
 		h, at = t.Next(hash, at)
 	}
 	return h
 }
 
 // alive returns the session, or zero for a session that is unknown or has ended.
-func (st *sessionStore) alive(id shard.SessionID) arena.Handle {
-	if h := st.find(id); h != 0 && !st.At(h).ending {
+func (se *Sessions) alive(id shard.SessionID) arena.Handle {
+	if h := se.find(id); h != 0 && !se.At(h).ending {
 		return h
 	}
 	return 0
 }
 
 // Before orders the sessions of a node by id.
-func (st *sessionStore) Before(a, b arena.Handle) bool { return st.At(a).id < st.At(b).id }
+func (se *Sessions) Before(a, b arena.Handle) bool { return se.At(a).id < se.At(b).id }
 
-// addSession puts a session on record.
-func (m *Machine) addSession(id shard.SessionID, n *node) arena.Handle {
-	h := m.sessions.Alloc()
-	s := m.sessions.At(h)
-	s.id, s.node, s.stamp = id, n.handle, m.epoch
-	if s.home = m.slots.Has(id.Slot()); !s.home {
-		m.guests++
+// add puts a session on record.
+func (se *Sessions) add(id shard.SessionID, n *node) arena.Handle {
+	h := se.Alloc()
+	s := se.At(h)
+	s.id, s.node, s.stamp = id, n.handle, se.core.Snapshots.epoch
+	if s.home = se.core.slots.Has(id.Slot()); !s.home {
+		se.guests++
 	}
-	m.sessions.slots[id.Slot()].Insert(sessionHash(id), h)
-	m.sessions.byID.Insert(&n.ids, h, &m.sessions)
+	se.slots[id.Slot()].Insert(sessionHash(id), h)
+	se.byID.Insert(&n.ids, h, se)
 	n.sessions++
-	m.charge(n, shard.SessionBytes)
+	se.core.Nodes.Charge(n, shard.SessionBytes)
 	return h
 }
 
-// dropSession takes a session without links off the record.
-func (m *Machine) dropSession(h arena.Handle) {
-	m.touchSession(h)
-	s := m.sessions.At(h)
+// drop takes a session without links off the record.
+func (se *Sessions) drop(h arena.Handle) {
+	se.core.Snapshots.touchSession(h)
+	s := se.At(h)
 	assert.That(s.linkCount == 0, "a session goes with its links")
 	if !s.home {
-		m.guests--
+		se.guests--
 	}
 	if s.ending {
-		m.removePending(pendingWork{session: h})
+		se.core.Pending.remove(pendingWork{session: h})
 	}
-	m.left--
-	n := m.nodeOf(s)
-	m.charge(n, -m.sessionSize(s))
-	m.dropBodies(s)
-	m.sessions.texts.Free(s.description)
-	m.sessions.note(s, &shard.ClientRef{})
-	m.sessions.setAnswers(s, nil)
-	m.sessions.slots[s.id.Slot()].Remove(sessionHash(s.id), h)
-	m.sessions.byID.Remove(&n.ids, h)
-	m.sessions.Release(h)
+	se.core.Run.Left--
+	n := se.Node(s)
+	se.core.Nodes.Charge(n, -se.size(s))
+	se.core.Answers.dropBodies(s)
+	se.texts.Free(s.description)
+	se.note(s, &shard.ClientRef{})
+	se.setAnswers(s, nil)
+	se.slots[s.id.Slot()].Remove(sessionHash(s.id), h)
+	se.byID.Remove(&n.ids, h)
+	se.Release(h)
 	n.sessions--
-	m.forgetIfEmpty(n)
+	se.core.Nodes.forgetIfEmpty(n)
 }
 
-// endSession ends a session, for every client and every shard.
-func (m *Machine) endSession(h arena.Handle, reason protocol.EndReason) {
-	s := m.sessions.At(h)
-	e := m.emit(shard.EffectSessionEnded)
-	e.Session, e.Node, e.End = s.id, m.nodeOf(s).id, reason
-	m.releaseLinks(h)
+// end ends a session, for every client and every shard.
+func (se *Sessions) end(h arena.Handle, reason protocol.EndReason) {
+	s := se.At(h)
+	e := se.core.Run.Emit(shard.EffectSessionEnded)
+	e.Session, e.Node, e.End = s.id, se.Node(s).id, reason
+	se.releaseHoldings(h)
 }
 
-// releaseLinks releases the links of an ended session in this shard, in order of order id, and forgets the session
+// releaseHoldings releases the links of an ended session in this shard, in order of order id, and forgets the session
 // after the last link.
-func (m *Machine) releaseLinks(h arena.Handle) {
-	s := m.sessions.At(h)
+func (se *Sessions) releaseHoldings(h arena.Handle) {
+	s := se.At(h)
 	for s.linkCount > 0 {
-		if m.left <= 0 {
-			m.deferSession(h)
+		if se.core.Run.Left <= 0 {
+			se.core.Pending.deferSession(h)
 			return
 		}
-		link := m.links.bySession.First(s.links)
-		object := m.links.At(link).object
-		m.kinds[m.objects.At(object).kind].releaseLink(m, link)
+		link := se.core.Holdings.bySession.First(s.links)
+		object := se.core.Holdings.At(link).object
+		se.core.kinds[se.core.Objects.At(object).kind].releaseLink(se.core, link)
 	}
-	m.dropSession(h)
+	se.drop(h)
 }
 
 func validSession(c *shard.Command) bool {
@@ -161,77 +165,77 @@ func validSession(c *shard.Command) bool {
 		c.Client.Fits()
 }
 
-func (m *Machine) sessionCreate(c *shard.Command) {
-	n := m.nodes[c.Node]
+func (se *Sessions) create(c *shard.Command) {
+	n := se.core.Nodes.byID[c.Node]
 	switch {
 	case !validSession(c):
-		m.answer(protocol.StatusBadRequest)
+		se.core.Run.Answer(protocol.StatusBadRequest)
 		return
-	case !m.slots.Has(c.Slot):
-		m.answer(protocol.StatusMoved)
+	case !se.core.slots.Has(c.Slot):
+		se.core.Run.Answer(protocol.StatusMoved)
 		return
 	case n != nil && n.dropping:
-		m.answer(protocol.StatusNotFound)
+		se.core.Run.Answer(protocol.StatusNotFound)
 		return
 	case n != nil && n.sessions >= shard.MaxSessionsPerNode:
-		m.answer(protocol.StatusPreconditionFailed)
+		se.core.Run.Answer(protocol.StatusPreconditionFailed)
 		return
-	case !m.mayGrow(n, 0, shard.SessionBytes+len(c.Data)+len(c.Key)+c.Client.Size()):
+	case !se.core.Nodes.MayGrow(n, 0, shard.SessionBytes+len(c.Data)+len(c.Key)+c.Client.Size()):
 		return
 	}
-	m.lastSession++
-	id := shard.NewSessionID(c.Slot, m.lastSession)
-	s := m.sessions.At(m.addSession(id, m.nodeFor(c.Node)))
-	m.sessions.describe(s, c)
+	se.last++
+	id := shard.NewSessionID(c.Slot, se.last)
+	s := se.At(se.add(id, se.core.Nodes.see(c.Node)))
+	se.describe(s, c)
 	s.keyLen = uint8(copy(s.key[:], c.Key))
 	s.created = c.Time
-	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-shard.SessionBytes)
-	m.answer(protocol.StatusSuccess).Session = id
+	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-shard.SessionBytes)
+	se.core.Run.Answer(protocol.StatusSuccess).Session = id
 }
 
 // describe records the description by the session's client.
-func (st *sessionStore) describe(s *session, c *shard.Command) {
+func (se *Sessions) describe(s *session, c *shard.Command) {
 	s.timeout = uint32(c.Timeout)
-	st.texts.Replace(&s.description, c.Data)
+	se.texts.Replace(&s.description, c.Data)
 	if !c.Client.IsZero() {
-		st.note(s, &c.Client)
+		se.note(s, &c.Client)
 	}
 }
 
-func (m *Machine) sessionUpdate(c *shard.Command) {
+func (se *Sessions) update(c *shard.Command) {
 	if !validSession(c) {
-		m.answer(protocol.StatusBadRequest)
+		se.core.Run.Answer(protocol.StatusBadRequest)
 		return
 	}
-	h := m.sessionAtHome(c)
+	h := se.atHome(c)
 	if h == 0 {
 		return
 	}
-	s := m.sessions.At(h)
-	if !m.mayGrow(m.nodeOf(s), 0, len(c.Data)-len(m.sessions.texts.Bytes(s.description))) {
+	s := se.At(h)
+	if !se.core.Nodes.MayGrow(se.Node(s), 0, len(c.Data)-len(se.texts.Bytes(s.description))) {
 		return
 	}
-	m.touchSession(h)
-	before := m.sessions.sizeOf(s)
-	m.sessions.describe(s, c)
-	m.charge(m.nodeOf(s), m.sessions.sizeOf(s)-before)
-	m.answer(protocol.StatusSuccess)
+	se.core.Snapshots.touchSession(h)
+	before := se.sizeOf(s)
+	se.describe(s, c)
+	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-before)
+	se.core.Run.Answer(protocol.StatusSuccess)
 }
 
-func (m *Machine) sessionEnd(c *shard.Command) {
-	if !m.slots.Has(c.Session.Slot()) {
-		m.answer(protocol.StatusMoved)
+func (se *Sessions) endOne(c *shard.Command) {
+	if !se.core.slots.Has(c.Session.Slot()) {
+		se.core.Run.Answer(protocol.StatusMoved)
 		return
 	}
-	h := m.sessions.alive(c.Session)
+	h := se.alive(c.Session)
 	if h == 0 {
-		m.answer(protocol.StatusSessionExpired)
+		se.core.Run.Answer(protocol.StatusSessionExpired)
 		return
 	}
 	reason := protocol.EndStopped
 	if c.Flags&shard.FlagOperator != 0 {
 		reason = protocol.EndDestroyed
 	}
-	m.endSession(h, reason)
-	m.answer(protocol.StatusSuccess)
+	se.end(h, reason)
+	se.core.Run.Answer(protocol.StatusSuccess)
 }

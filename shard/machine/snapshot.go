@@ -27,6 +27,15 @@ const (
 	phases
 )
 
+// Snapshots are the snapshots that are not discarded, and preserve what they need.
+type Snapshots struct {
+	core *Core
+	// epoch is the number of the newest snapshot. A session, object or holding with a stamp below the epoch may have to
+	// be preserved before it changes.
+	epoch uint32
+	list  []*snapshot
+}
+
 // snapshot is a state fixed by PrepareSnapshot. All but once is guarded by the machine's lock: Apply
 // writes under the write lock, Save under the read lock, and they touch different snapshots' fields
 // only one at a time.
@@ -75,18 +84,20 @@ func (m *Machine) PrepareSnapshot() (shard.Snapshot, error) {
 func (m *Machine) fix(as recordForm) *snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.epoch++
+	m.core.Snapshots.epoch++
 	sn := &snapshot{
-		m: m, as: as, epoch: m.epoch, cursor: 1,
+		m: m, as: as, epoch: m.core.Snapshots.epoch, cursor: 1,
 		header: snapshotHeader{
-			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
-			lastSession: m.lastSession, clock: m.clock, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
-			limits: m.quota.set, limited: slices.Clone(m.limited), bytes: m.bytes, group: m.group,
+			level: m.core.level, slots: m.core.slots, lastOrder: m.core.lastOrder, lastRevision: m.core.lastRevision,
+			lastSession: m.core.Sessions.last, clock: m.core.Clock, dropping: slices.Clone(m.core.Nodes.dropping),
+			pending: m.core.Pending.state(),
+			limits:  m.core.Nodes.quota.set, limited: slices.Clone(m.core.Nodes.limited), bytes: m.core.Nodes.bytes,
+			group: m.core.group,
 		},
-		ends:   [phases]arena.Handle{m.sessions.End(), m.objects.End(), m.links.End()},
-		things: [phases]int{m.sessions.Size(), m.objects.Size(), m.links.Size()},
+		ends:   [phases]arena.Handle{m.core.Sessions.End(), m.core.Objects.End(), m.core.Holdings.End()},
+		things: [phases]int{m.core.Sessions.Size(), m.core.Objects.Size(), m.core.Holdings.Size()},
 	}
-	m.snapshots = append(m.snapshots, sn)
+	m.core.Snapshots.list = append(m.core.Snapshots.list, sn)
 	return sn
 }
 
@@ -95,45 +106,48 @@ func (sn *snapshot) Discard() {
 	sn.once.Do(func() {
 		sn.m.mu.Lock()
 		defer sn.m.mu.Unlock()
-		sn.m.snapshots = slices.DeleteFunc(sn.m.snapshots, func(o *snapshot) bool { return o == sn })
+		sn.m.core.Snapshots.list = slices.DeleteFunc(sn.m.core.Snapshots.list,
+			func(o *snapshot) bool { return o == sn })
 		sn.aside, sn.frozen = [phases][]byte{}, [phases][]frozenRecord{}
 		sn.over = true
 	})
 }
 
-// touchSession, touchObject and touchLink must be called before a change to any recorded field of the session, object
-// or link, and before a removal.
+// touchSession, TouchObject and TouchHolding must be called before a change to any recorded field of the session,
+// object or link, and before a removal.
 
-func (m *Machine) touchSession(h arena.Handle) {
-	if s := m.sessions.At(h); s.stamp != m.epoch {
-		m.preserve(phaseSessions, h, s.stamp)
-		s.stamp = m.epoch
+func (snaps *Snapshots) touchSession(h arena.Handle) {
+	if s := snaps.core.Sessions.At(h); s.stamp != snaps.epoch {
+		snaps.preserve(phaseSessions, h, s.stamp)
+		s.stamp = snaps.epoch
 	}
 }
 
-func (m *Machine) touchObject(h arena.Handle) {
-	if o := m.objects.At(h); o.stamp != m.epoch {
-		m.preserve(phaseObjects, h, o.stamp)
-		o.stamp = m.epoch
+// TouchObject preserves the record of an object before it changes.
+func (snaps *Snapshots) TouchObject(h arena.Handle) {
+	if o := snaps.core.Objects.At(h); o.stamp != snaps.epoch {
+		snaps.preserve(phaseObjects, h, o.stamp)
+		o.stamp = snaps.epoch
 	}
 }
 
-func (m *Machine) touchLink(h arena.Handle) {
-	m.touched++
-	m.preserveLink(h)
+// TouchHolding preserves the record of a holding before it changes, and counts it.
+func (snaps *Snapshots) TouchHolding(h arena.Handle) {
+	snaps.core.Run.Touched++
+	snaps.PreserveHolding(h)
 }
 
-// preserveLink is for a link that the command has touched already: it does not count again.
-func (m *Machine) preserveLink(h arena.Handle) {
-	if l := m.links.At(h); l.stamp != m.epoch {
-		m.preserve(phaseLinks, h, l.stamp)
-		l.stamp = m.epoch
+// PreserveHolding is for a link that the command has touched already: it does not count again.
+func (snaps *Snapshots) PreserveHolding(h arena.Handle) {
+	if l := snaps.core.Holdings.At(h); l.stamp != snaps.epoch {
+		snaps.preserve(phaseLinks, h, l.stamp)
+		l.stamp = snaps.epoch
 	}
 }
 
 // preserve writes a thing aside for every snapshot that needs the present form of the thing.
-func (m *Machine) preserve(p phase, h arena.Handle, stamp uint32) {
-	for _, sn := range m.snapshots {
+func (snaps *Snapshots) preserve(p phase, h arena.Handle, stamp uint32) {
+	for _, sn := range snaps.list {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
 			sn.setAside(p, h)
 		}
@@ -155,12 +169,12 @@ func (r *frozenRecord) append(dst []byte) []byte {
 // setAside takes the record of a thing before a change. A body that may be long is only frozen, because the whole
 // machine waits for setAside.
 func (sn *snapshot) setAside(p phase, h arena.Handle) {
-	body := sn.m.freezeBody(p, h)
+	body := sn.m.core.Snapshots.freezeBody(p, h)
 	if body == nil {
 		sn.aside[p] = sn.appendRecord(sn.aside[p], p, h)
 		return
 	}
 	sn.count(p, h)
-	fields := sn.m.appendFields(nil, p, h, sn.as)
+	fields := sn.m.core.Snapshots.appendFields(nil, p, h, sn.as)
 	sn.frozen[p] = append(sn.frozen[p], frozenRecord{fields, body})
 }

@@ -39,7 +39,7 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	if got := save(t, prepare(t, m)); !bytes.Equal(got, want) {
 		t.Errorf("a snapshot of format %d has other bytes now: give the new form a number of its own", snapshotFormat)
 	}
-	if m.sessions.End() < 10 || m.objects.End() < 10 || m.links.End() < 10 {
+	if m.core.Sessions.End() < 10 || m.core.Objects.End() < 10 || m.core.Holdings.End() < 10 {
 		t.Error("there is little in the file")
 	}
 }

@@ -150,7 +150,7 @@ func TestSnapshotShowsTheMomentItWasPreparedWhateverComesMeanwhile(t *testing.T)
 		if got := restored(t, file.Bytes()).State(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: have %+v\nwant %+v", seed, got, want)
 		}
-		if len(m.snapshots) != 0 {
+		if len(m.core.Snapshots.list) != 0 {
 			t.Fatal("the machine still holds a discarded snapshot")
 		}
 	}
@@ -377,10 +377,10 @@ func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 	m := New(Options{})
 	newBusy(m, 4).steps(40)
 	sn := prepare(t, m)
-	session := m.sessions.End() - 1
-	for ; m.sessions.At(session).id == 0; session-- {
+	session := m.core.Sessions.End() - 1
+	for ; m.core.Sessions.At(session).id == 0; session-- {
 	}
-	m.sessions.At(session).stamp = m.epoch // as if it had been touched, and not preserved
+	m.core.Sessions.At(session).stamp = m.core.Snapshots.epoch // as if it had been touched, and not preserved
 	defer func() {
 		if recover() == nil {
 			t.Error("a snapshot without one of its sessions was saved")
@@ -398,7 +398,7 @@ func TestARestoreInPlaceHoldsOneContentAtATime(t *testing.T) {
 	file := save(t, prepare(t, from))
 	under := prepare(t, to)
 	reader := readerOf(func(p []byte) (int, error) { // the lock is held
-		if n := to.sessions.Size() + to.objects.Size(); n != 0 {
+		if n := to.core.Sessions.Size() + to.core.Objects.Size(); n != 0 {
 			t.Fatalf("%d things of the old content are left", n)
 		}
 		n := copy(p, file)

@@ -21,7 +21,7 @@ type upkeep struct {
 	// form checks the command by itself, without the state.
 	form func(c *shard.Command) bool
 	// run applies the command. Every run must call answer once.
-	run func(m *Machine, c *shard.Command)
+	run func(m *Core, c *shard.Command)
 	// fenced: the cause is a clock or a decision of the leader, and the command has the leader's term. In any other
 	// term the answer is STALE.
 	fenced bool
@@ -29,17 +29,18 @@ type upkeep struct {
 
 // upkeeps are all rows, by kind. Kinds of objects add their rows.
 var upkeeps = [256]upkeep{
-	shard.CmdLead:           {run: (*Machine).lead},
-	shard.CmdSessionsExpire: {form: listFits, run: (*Machine).sessionsExpire, fenced: true},
-	shard.CmdDue:            {run: func(m *Machine, _ *shard.Command) { m.due() }, fenced: true},
-	shard.CmdSessionsForget: {form: listFits, run: (*Machine).sessionsForget},
-	shard.CmdNodeDrop:       {form: dropFits, run: (*Machine).nodeDrop},
-	shard.CmdContinue:       {run: func(m *Machine, _ *shard.Command) { m.continueWork() }},
-	shard.CmdLevel:          {run: (*Machine).raise},
-	shard.CmdDigestTake:     {run: func(m *Machine, _ *shard.Command) { m.answer(protocol.StatusSuccess) }},
-	shard.CmdDigestCompare:  {run: func(m *Machine, _ *shard.Command) { m.answer(protocol.StatusSuccess) }},
-	shard.CmdNodeLimits:     {run: (*Machine).nodeLimits},
-	shard.CmdGroupWait:      {run: (*Machine).groupWait, fenced: true},
+	shard.CmdLead: {run: (*Core).lead},
+	shard.CmdSessionsExpire: {form: listFits, run: func(co *Core, c *shard.Command) { co.Sessions.expire(c) },
+		fenced: true},
+	shard.CmdDue:            {run: func(m *Core, _ *shard.Command) { m.due() }, fenced: true},
+	shard.CmdSessionsForget: {form: listFits, run: func(co *Core, c *shard.Command) { co.Sessions.forget(c) }},
+	shard.CmdNodeDrop:       {form: dropFits, run: func(co *Core, c *shard.Command) { co.Nodes.drop(c) }},
+	shard.CmdContinue:       {run: func(m *Core, _ *shard.Command) { m.Pending.proceed() }},
+	shard.CmdLevel:          {run: (*Core).raise},
+	shard.CmdDigestTake:     {run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
+	shard.CmdDigestCompare:  {run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
+	shard.CmdNodeLimits:     {run: func(co *Core, c *shard.Command) { co.Nodes.setLimits(c) }},
+	shard.CmdGroupWait:      {run: (*Core).groupWait, fenced: true},
 }
 
 // listFits is the form of commands with a list of sessions or waiters.
@@ -50,43 +51,43 @@ func listFits(c *shard.Command) bool {
 func dropFits(c *shard.Command) bool { return c.Count > 0 && c.Count <= shard.MaxList }
 
 // keepUp applies a command that the leader proposed by itself.
-func (m *Machine) keepUp(c *shard.Command, u *upkeep) {
+func (co *Core) keepUp(c *shard.Command, u *upkeep) {
 	switch {
 	case u.form != nil && !u.form(c):
-		m.answer(protocol.StatusBadRequest)
-	case u.fenced && c.Term != m.clock.Term:
-		m.answer(protocol.StatusStale)
+		co.Run.Answer(protocol.StatusBadRequest)
+	case u.fenced && c.Term != co.Clock.Term:
+		co.Run.Answer(protocol.StatusStale)
 	default:
-		u.run(m, c)
+		u.run(co, c)
 	}
 }
 
 // lead makes the proposals of earlier leaders void.
-func (m *Machine) lead(c *shard.Command) {
-	if !m.clock.Lead(c.Term) {
-		m.answer(protocol.StatusStale)
+func (co *Core) lead(c *shard.Command) {
+	if !co.Clock.Lead(c.Term) {
+		co.Run.Answer(protocol.StatusStale)
 		return
 	}
-	m.answer(protocol.StatusSuccess)
+	co.Run.Answer(protocol.StatusSuccess)
 }
 
-func (m *Machine) sessionsExpire(c *shard.Command) {
-	m.answerMore(!m.endAll(c.Sessions, true, protocol.EndExpired))
+func (se *Sessions) expire(c *shard.Command) {
+	se.core.Run.AnswerMore(!se.endAll(c.Sessions, true, protocol.EndExpired))
 }
 
-func (m *Machine) sessionsForget(c *shard.Command) {
-	m.answerMore(!m.endAll(c.Sessions, false, protocol.EndUnknown))
+func (se *Sessions) forget(c *shard.Command) {
+	se.core.Run.AnswerMore(!se.endAll(c.Sessions, false, protocol.EndUnknown))
 }
 
 // endAll ends the sessions of a list that are known here, either at home or as guests. It returns false if the rest
 // of the list is more work than the command may do.
-func (m *Machine) endAll(ids []shard.SessionID, home bool, reason protocol.EndReason) bool {
+func (se *Sessions) endAll(ids []shard.SessionID, home bool, reason protocol.EndReason) bool {
 	for _, id := range ids {
-		if m.left <= 0 {
+		if se.core.Run.Left <= 0 {
 			return false
 		}
-		if h := m.sessions.alive(id); h != 0 && m.sessions.At(h).home == home {
-			m.endSession(h, reason)
+		if h := se.alive(id); h != 0 && se.At(h).home == home {
+			se.end(h, reason)
 		}
 	}
 	return true
@@ -97,7 +98,7 @@ func (m *Machine) endAll(ids []shard.SessionID, home bool, reason protocol.EndRe
 func (m *Machine) Pending() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return len(m.pending)
+	return len(m.core.Pending.list)
 }
 
 // The time of the shard, and the work that is due by it. Time moves with the stamps of batches, as package clock
@@ -105,30 +106,30 @@ func (m *Machine) Pending() int {
 // follow from the state of the kind. CmdDue calls the kind. Objects without an alarm pay nothing, in memory or in
 // work.
 
-// setAlarm replaces the alarm of an object: due of the object's kind is called after the time of the shard has
+// SetAlarm replaces the alarm of an object: due of the object's kind is called after the time of the shard has
 // reached the alarm. Zero removes the alarm. A delay that begins now is over at m.clock.After.
-func (m *Machine) setAlarm(object arena.Handle, at uint64) {
-	if at != 0 || m.alarms.Len() > 0 {
-		m.alarms.Set(object, at)
+func (ob *Objects) SetAlarm(object arena.Handle, at uint64) {
+	if at != 0 || ob.alarms.Len() > 0 {
+		ob.alarms.Set(object, at)
 	}
 }
 
 // due calls the kinds of the objects whose alarms are over, in the order of the alarms. Each call is a piece of work.
-func (m *Machine) due() {
-	for m.left > 0 {
-		object, at, ok := m.alarms.First()
-		if !ok || at > m.clock.Now {
-			m.answer(protocol.StatusSuccess)
+func (co *Core) due() {
+	for co.Run.Left > 0 {
+		object, at, ok := co.Objects.alarms.First()
+		if !ok || at > co.Clock.Now {
+			co.Run.Answer(protocol.StatusSuccess)
 			return
 		}
-		m.left--
-		m.setAlarm(object, 0)
-		if o := m.objects.At(object); !o.deleting {
-			m.kinds[o.kind].due(m, object)
+		co.Run.Left--
+		co.Objects.SetAlarm(object, 0)
+		if o := co.Objects.At(object); !o.deleting {
+			co.kinds[o.kind].due(co, object)
 		}
 	}
-	_, at, ok := m.alarms.First()
-	m.answerMore(ok && at <= m.clock.Now)
+	_, at, ok := co.Objects.alarms.First()
+	co.Run.AnswerMore(ok && at <= co.Clock.Now)
 }
 
 // Clock returns the time of the shard by its log. The leader's own estimate is ahead by the time since the proposal
@@ -136,7 +137,7 @@ func (m *Machine) due() {
 func (m *Machine) Clock() clock.Clock {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.clock
+	return m.core.Clock
 }
 
 // Time returns the time of the shard in milliseconds. It only grows, and only with the log.
@@ -147,8 +148,8 @@ func (m *Machine) Time() uint64 { return m.Clock().Now }
 func (m *Machine) NextAlarm() (at uint64, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	_, at, ok = m.alarms.First()
-	if until := m.group.Until; m.clock.Now < until && (!ok || until < at) {
+	_, at, ok = m.core.Objects.alarms.First()
+	if until := m.core.group.Until; m.core.Clock.Now < until && (!ok || until < at) {
 		return until, true
 	}
 	return at, ok
@@ -158,23 +159,23 @@ func (m *Machine) NextAlarm() (at uint64, ok bool) {
 func (m *Machine) Alarms() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.alarms.Len()
+	return m.core.Objects.alarms.Len()
 }
 
 // Level returns the feature level of the shard. The level at the beginning of a batch counts for the whole batch.
 func (m *Machine) Level() level.Level {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.level
+	return m.core.level
 }
 
 // raise lets the level rise at the end of the batch, so that a batch is decoded at one level. The level never falls.
-func (m *Machine) raise(c *shard.Command) {
+func (co *Core) raise(c *shard.Command) {
 	if c.Count == 0 {
-		m.answer(protocol.StatusBadRequest)
+		co.Run.Answer(protocol.StatusBadRequest)
 		return
 	}
 	assert.That(c.Count <= uint64(level.Newest), "a level that this build cannot follow stops its replica on decoding")
-	m.nextLevel = max(m.nextLevel, level.Level(c.Count))
-	m.answer(protocol.StatusSuccess)
+	co.nextLevel = max(co.nextLevel, level.Level(c.Count))
+	co.Run.Answer(protocol.StatusSuccess)
 }

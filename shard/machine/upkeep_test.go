@@ -315,7 +315,7 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 func (b *bed) runUpkeep(c shard.Command) (touched, pieces int) {
 	step := func(c shard.Command) {
 		b.do(c)
-		touched, pieces = max(touched, b.m.touched), max(pieces, shard.MaxWork-b.m.left)
+		touched, pieces = max(touched, b.m.core.Run.Touched), max(pieces, shard.MaxWork-b.m.core.Run.Left)
 	}
 	for step(c); b.result().Flags&shard.FlagMore != 0; {
 		step(c)

@@ -90,7 +90,7 @@ func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 		m := New(Options{})
 		newBusy(m, 4).steps(40)
 		save(m) // nothing is wrong yet
-		m.charge(m.nodes[1], 1)
+		m.core.Nodes.Charge(m.core.Nodes.byID[1], 1)
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -23,38 +23,40 @@ type viewTrack struct {
 	head shard.Revision // of the last change of the head
 }
 
-// newView returns the track of a new view; the next call of changed for the object makes the view visible. A view
+// NewView returns the track of a new view; the next call of changed for the object makes the view visible. A view
 // from a snapshot gets the track of restoredView.
-func (m *Machine) newView() viewTrack { return restoredView(m.lastRevision + 1) }
+func (hi *History) NewView() viewTrack { return restoredView(hi.core.lastRevision + 1) }
 
 // restoredView returns the track of a view whose changes are known from a revision on.
 func restoredView(at shard.Revision) viewTrack {
 	return viewTrack{track: track{revision: at, base: at}, head: at}
 }
 
-// headChanged and rowChanged note a change. The next call of changed for the view's object will report the change.
+// HeadChanged and RowChanged note a change. The next call of Changed for the view's object will report the change.
 
-func (m *Machine) headChanged(v *viewTrack) {
-	v.head = m.lastRevision + 1
+// HeadChanged notes a change of the head of a view.
+func (hi *History) HeadChanged(v *viewTrack) {
+	v.head = hi.core.lastRevision + 1
 	v.revision = v.head
 }
 
-func (m *Machine) rowChanged(v *viewTrack, row uint64) {
-	m.recordRowChange(&v.track, shard.OrderID(row))
+// RowChanged notes a change of a row of a view.
+func (hi *History) RowChanged(v *viewTrack, row uint64) {
+	hi.record(&v.track, shard.OrderID(row))
 	v.revision = v.newestAt
 }
 
 // rowKind is a kind with views of a head and rows.
 type rowKind interface {
 	// appendHead appends the head of a view. appendRow appends a row of a view, and returns false for a missing row.
-	appendHead(dst []byte, m *Machine, object arena.Handle, v view) []byte
-	appendRow(dst []byte, m *Machine, object arena.Handle, v view, row uint64) (_ []byte, ok bool)
+	appendHead(dst []byte, m *Core, object arena.Handle, v view) []byte
+	appendRow(dst []byte, m *Core, object arena.Handle, v view, row uint64) (_ []byte, ok bool)
 	// nextRow returns the first row behind an id.
-	nextRow(m *Machine, object arena.Handle, v view, after uint64) (row uint64, ok bool)
+	nextRow(m *Core, object arena.Handle, v view, after uint64) (row uint64, ok bool)
 }
 
 // describeRows is the method describe of a kind with rows.
-func describeRows(k rowKind, m *Machine, object arena.Handle, v view, o described, d *shard.Description) {
+func describeRows(k rowKind, m *Core, object arena.Handle, v view, o described, d *shard.Description) {
 	d.Bodies = k.appendHead(d.Bodies, m, object, v)
 	d.Data = string(d.Bodies)
 	d.Bodies = d.Bodies[:0]
@@ -72,7 +74,7 @@ func describeRows(k rowKind, m *Machine, object arena.Handle, v view, o describe
 }
 
 // changeRows is the method changes of a kind with rows.
-func changeRows(k rowKind, m *Machine, object arena.Handle, v view, head shard.Revision, since shard.Revision,
+func changeRows(k rowKind, m *Core, object arena.Handle, v view, head shard.Revision, since shard.Revision,
 	d *shard.Delta) bool {
 	if head > since {
 		d.Bodies = k.appendHead(d.Bodies, m, object, v)
@@ -94,7 +96,7 @@ func changeRows(k rowKind, m *Machine, object arena.Handle, v view, head shard.R
 }
 
 // appendRow appends a row, and its body to bodies. If bodies moves to new memory, earlier rows keep their bytes.
-func appendRow(k rowKind, m *Machine, object arena.Handle, v view, row uint64, rows []shard.Row,
+func appendRow(k rowKind, m *Core, object arena.Handle, v view, row uint64, rows []shard.Row,
 	bodies []byte) ([]shard.Row, []byte, bool) {
 	from := len(bodies)
 	bodies, ok := k.appendRow(bodies, m, object, v, row)
@@ -107,10 +109,10 @@ func appendRow(k rowKind, m *Machine, object arena.Handle, v view, row uint64, r
 // actsPart is the part with the acts of operators.
 const actsPart = "acts"
 
-// describePart fills a page with a view.
-func (m *Machine) describePart(p *shard.PartPage, object arena.Handle, v view, o *shard.PartOptions) {
+// DescribePart fills a page with a view.
+func (co *Core) DescribePart(p *shard.PartPage, object arena.Handle, v view, o *shard.PartOptions) {
 	var of shard.Description
-	m.kinds[m.objects.At(object).kind].describe(m, object, v,
+	co.kinds[co.Objects.At(object).kind].describe(co, object, v,
 		described{DescribeOptions: shard.DescribeOptions{Rows: true, After: shard.OrderID(o.After), Limit: o.Limit}},
 		&of)
 	p.Revision, p.Head, p.Rows, p.More = v.revision, []byte(of.Data), of.Rows, of.More

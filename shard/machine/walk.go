@@ -12,12 +12,12 @@ func (m *Machine) WalkSessions(at shard.Cursor, fn func(shard.SessionView)) (nex
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	h := max(arena.Handle(at), 1)
-	for end := min(h+shard.MaxPage, m.sessions.End()); h < end; h++ {
-		if s := m.sessions.At(h); s.id != 0 && !s.ending {
-			fn(m.viewSession(s))
+	for end := min(h+shard.MaxPage, m.core.Sessions.End()); h < end; h++ {
+		if s := m.core.Sessions.At(h); s.id != 0 && !s.ending {
+			fn(m.core.Sessions.view(s))
 		}
 	}
-	return shard.Cursor(h), h >= m.sessions.End()
+	return shard.Cursor(h), h >= m.core.Sessions.End()
 }
 
 // Nodes returns the ids of the nodes that something is here of, unsorted, for the leader to ask the
@@ -25,8 +25,8 @@ func (m *Machine) WalkSessions(at shard.Cursor, fn func(shard.SessionView)) (nex
 func (m *Machine) Nodes() []shard.NodeID {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	ids := make([]shard.NodeID, 0, len(m.nodes))
-	for _, n := range m.listed {
+	ids := make([]shard.NodeID, 0, len(m.core.Nodes.byID))
+	for _, n := range m.core.Nodes.listed {
 		ids = append(ids, n.id)
 	}
 	return ids
@@ -36,7 +36,7 @@ func (m *Machine) Nodes() []shard.NodeID {
 func (m *Machine) Sessions() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.sessions.Size() - m.guests
+	return m.core.Sessions.Size() - m.core.Sessions.guests
 }
 
 // Count returns how much the machine holds.
@@ -44,11 +44,13 @@ func (m *Machine) Count() shard.Counts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return shard.Counts{
-		Nodes: len(m.nodes), Sessions: m.sessions.Size() - m.guests, Guests: m.guests,
-		Objects: m.objects.Size(), Links: m.links.Size(), Waiters: m.waiters,
-		OfKind:   m.ofKind,
-		Counters: shard.Counters{LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession},
-		Term:     m.clock.Term,
+		Nodes: len(m.core.Nodes.byID), Sessions: m.core.Sessions.Size() - m.core.Sessions.guests,
+		Guests:  m.core.Sessions.guests,
+		Objects: m.core.Objects.Size(), Links: m.core.Holdings.Size(), Waiters: m.core.Holdings.waiters,
+		OfKind: m.core.Objects.ofKind,
+		Counters: shard.Counters{LastOrder: m.core.lastOrder, LastRevision: m.core.lastRevision,
+			LastSession: m.core.Sessions.last},
+		Term: m.core.Clock.Term,
 	}
 }
 
@@ -56,5 +58,5 @@ func (m *Machine) Count() shard.Counts {
 func (m *Machine) Term() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.clock.Term
+	return m.core.Clock.Term
 }

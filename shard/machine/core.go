@@ -1,0 +1,88 @@
+package machine
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+)
+
+// Core is the content of a machine, in parts with rules of their own. Commands and the kinds of objects work on it
+// while the machine's lock is held. Restore replaces the Core as a whole.
+type Core struct {
+	Run       Run
+	Nodes     Nodes
+	Sessions  Sessions
+	Answers   Answers
+	Objects   Objects
+	Holdings  Holdings
+	Pending   Pending
+	History   History
+	Snapshots Snapshots
+	Clock     clock.Clock // with the highest term that began
+
+	slots        shard.SlotSet
+	class        shard.OrderID // of the order ids that the shard gives: its id
+	bounds       Bounds
+	lastOrder    shard.OrderID
+	lastRevision shard.Revision
+	level        level.Level // commands above the level are refused
+	nextLevel    level.Level // becomes the level at the end of the batch
+	group        shard.Group // of the replicas
+
+	kinds [shard.MaxKinds]kind // each with a store for its own state
+}
+
+// newCore returns the content of an empty machine. Every part knows the Core, and slabs know the trees of their places.
+func newCore(o Options) *Core {
+	co := &Core{
+		slots: o.Slots, class: shard.OrderID(o.Shard), bounds: o.Bounds, level: level.First, nextLevel: level.First,
+		Nodes:    Nodes{quota: newShardQuota(shard.Limits{}), byID: make(map[shard.NodeID]*node)},
+		Sessions: newSessions(), Objects: newObjects(), Holdings: newHoldings(),
+		History: History{limit: o.History}, Snapshots: Snapshots{epoch: 1},
+	}
+	co.Nodes.core, co.Sessions.core, co.Answers.core, co.Objects.core, co.Holdings.core = co, co, co, co, co
+	co.Pending.core, co.History.core, co.Snapshots.core = co, co, co
+	co.Sessions.Trees = []*arena.Forest{&co.Sessions.byID}
+	co.Objects.Trees = []*arena.Forest{&co.Objects.byName}
+	co.Holdings.Trees = []*arena.Forest{&co.Holdings.byObject, &co.Holdings.bySession}
+	co.Objects.alarms.Before = co.Objects.stands
+	for i, row := range kindRows {
+		if row.newStore != nil {
+			co.kinds[i] = row.newStore()
+		}
+	}
+	return co
+}
+
+func (co *Core) apply(c *shard.Command) {
+	if c.Level > co.level {
+		co.Run.Answer(protocol.StatusUnsupported)
+		return
+	}
+	if co.Run.stamp.Term != co.Clock.Term && c.Kind != shard.CmdLead {
+		co.Run.Answer(protocol.StatusUnavailable)
+		return
+	}
+	co.Run.Wall = c.Time
+	switch c.Kind {
+	case shard.CmdSessionCreate:
+		co.Sessions.create(c)
+	case shard.CmdSessionUpdate:
+		co.Sessions.update(c)
+	case shard.CmdSessionNumbers:
+		co.Sessions.drawNumbers(c)
+	case shard.CmdSessionEnd:
+		co.Sessions.endOne(c)
+	default:
+		if mu := &mutations[c.Kind]; mu.run != nil {
+			co.mutate(c, mu)
+			return
+		}
+		u := &upkeeps[c.Kind]
+		assert.That(u.run != nil, "only commands that this build knows are decoded")
+		co.keepUp(c, u)
+	}
+}
