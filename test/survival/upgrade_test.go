@@ -76,7 +76,7 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	for i := range hosts {
 		at(i, int(leveltest.Later))
 	}
-	if err := errors.Join(c.quota(1000, 2), c.quota(1, 1)); err != nil {
+	if err := errors.Join(c.quota(1, 1), c.quota(1000, 2), c.quota(1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(c.rollOut("dns", "sas", "the first version"), c.coordinate("jobs", "done")); err != nil {
