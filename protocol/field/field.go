@@ -143,3 +143,23 @@ func (b *By) Fields(c Coder) {
 	c.Text("author", &b.Author, MaxText)
 	c.Text("reason", &b.Reason, MaxText)
 }
+
+// Put makes an object, or gives an object another spec.
+type Put[S any, P interface {
+	*S
+	Value
+}] struct {
+	Mode PutMode
+	// ExpectedRevision, if it is not 0, is compared: the put is refused if the spec in force has another revision.
+	ExpectedRevision uint64
+	Spec             S
+	By               By
+}
+
+// Fields implements Value.
+func (p *Put[S, P]) Fields(c Coder) {
+	Enum(c, "mode", &p.Mode, PutModes)
+	c.Number("expected_revision", &p.ExpectedRevision)
+	c.Record("spec", P(&p.Spec).Fields)
+	p.By.Fields(c)
+}

@@ -6,21 +6,7 @@ import "github.com/signalbox/signalbox/protocol/field"
 type By = field.By
 
 // Put makes a process, or gives a process another spec.
-type Put struct {
-	Mode field.PutMode
-	// ExpectedRevision, if it is not 0, is compared: the put is refused if the spec in force has another revision.
-	ExpectedRevision uint64
-	Spec             Spec
-	By               By
-}
-
-// Fields implements field.Value.
-func (p *Put) Fields(c field.Coder) {
-	field.Enum(c, "mode", &p.Mode, field.PutModes)
-	c.Number("expected_revision", &p.ExpectedRevision)
-	c.Record("spec", p.Spec.Fields)
-	p.By.Fields(c)
-}
+type Put = field.Put[Spec, *Spec]
 
 // Act is what an operator does with a process, besides a Put. The process keeps the act, with who and why.
 type Act struct {
