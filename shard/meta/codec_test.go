@@ -207,8 +207,7 @@ func FuzzDecodeBatch(f *testing.F) {
 			t.Fatalf("%v: %+v became %+v", err, b, again)
 		}
 		// Whatever can be decoded can be applied, on every replica with the same outcome.
-		m, twin := born(2), born(2)
-		m, twin = founded(t, "a", "b", "c").Machine, founded(t, "a", "b", "c").Machine
+		m, twin := founded(t, "a", "b", "c").Machine, founded(t, "a", "b", "c").Machine
 		var out, same Effects
 		m.Apply(&b, &out)
 		twin.Apply(&again, &same)

@@ -5,7 +5,6 @@ package survival_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
@@ -71,16 +70,4 @@ func (c *client) ask(name string, report protocol.InstanceReport) (protocol.Roll
 	t := a.RolloutAsk.Target
 	t.Payload = []byte(string(t.Payload)) // the answer's bytes are not kept
 	return t, nil
-}
-
-// checkRefused returns why something is not refused as it has to be below its level: by a host that can follow that
-// level, which names it, or by one of a build that does not know the message.
-func checkRefused(what string, err error) error {
-	switch {
-	case !errors.Is(err, protocol.ErrUnsupported):
-		return fmt.Errorf("%s below its level: %w", what, err)
-	case !strings.Contains(err.Error(), "feature level") && !strings.Contains(err.Error(), "not known here"):
-		return fmt.Errorf("the refusal of %s does not say why: %w", what, err)
-	}
-	return nil
 }
