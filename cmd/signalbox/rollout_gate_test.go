@@ -64,8 +64,8 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 func TestAGateThatIsNotThere(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas:0s:errors")
 	for say, args := range map[string][]string{
-		`gate "dns": a gate "doors" of the location "sas"`: {"--location", "sas", "--gate", "doors"},
-		`gate "dns": a gate "errors" of the location "x"`:  {"--location", "x", "--gate", "errors"},
+		`no such part of it: a gate "doors" of the location "sas"`: {"--location", "sas", "--gate", "doors"},
+		`no such part of it: a gate "errors" of the location "x"`:  {"--location", "x", "--gate", "errors"},
 	} {
 		r := x.run(append(append([]string{"rollout", "gate", node, "dns"}, args...), "--", "true")...)
 		if r.code != cli.ExitNotFound || !strings.Contains(r.err, say) {
