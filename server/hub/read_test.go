@@ -115,6 +115,7 @@ func TestASnapshotThatCannotBeReadForChangesIsReadAfterThem(t *testing.T) {
 			storms--
 			if storms == 1 {
 				b.remove("sem")
+				b.do(shard.Command{Kind: shard.CmdContinue}) // it has more owners than one command removes
 				b.create("sem", shard.Forever, "again")
 			}
 			for i := range shard.MaxPage + 100 {
