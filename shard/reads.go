@@ -43,8 +43,7 @@ type Counters struct {
 	LastSession  uint64
 }
 
-// Cursor is a place in a walk; zero is the beginning. A cursor is for one machine only, and is good until the machine
-// restores a snapshot.
+// Cursor is a position in a walk over one machine; zero is the start. A snapshot restore invalidates all cursors.
 type Cursor uint32
 
 // Counts says how much a machine holds.

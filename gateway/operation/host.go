@@ -326,12 +326,12 @@ with most of the shard goes on alone, and the governor adds replicas. What only 
 hosts had is gone: owners are owners no more, waiters wait no more, and sessions with
 their home in the shard end. Fencing tokens that come after are above all before.
 
-Nothing is granted until no host acts for the lost majority any more, and no client can
-believe in what it held: until the lost hosts are expelled for good (31 seconds), all
-other hosts go by the order, and the longest session timeout and the longest grace period
-have passed. The command prints how long that is at the least, and because of which
-session; signalbox check shows the time left. Make sure that the lost hosts are switched
-off, or reach the others if they run again: they end when they do.
+The rebuilt shard grants nothing while a client may still trust an old holding. The wait
+starts when the lost hosts are expelled for good (31 seconds) and all other hosts have
+applied the order. It lasts for the longest session timeout plus the longest grace
+period. The command prints the minimum wait and the session that causes it; signalbox
+check shows the time left. Switch the lost hosts off, or make sure that they reach the
+others if they run again: they exit then.
 
 A session of half an hour makes a shard wait for half an hour. With --accept-overlap the
 shard grants at once, and other shards release what sessions of the shard had: clients of

@@ -158,7 +158,8 @@ func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 	})
 }
 
-// TestNumberUsedForAnotherRequestIsRefused: section 2: a number belongs to one kind and one name.
+// TestNumberUsedForAnotherRequestIsRefused: a number belongs to the kind and the object name of its first request
+// (section 2).
 func TestNumberUsedForAnotherRequestIsRefused(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")

@@ -43,21 +43,20 @@ func addKind(number shard.ObjectKind, row kindRow, commands []kindCommand) {
 
 // kind is the interface of a kind of objects towards the machine.
 type kind interface {
-	// releaseLink: the session of the link ended. The kind removes the link, gives its place to others, and notifies
-	// watchers and waiters.
+	// releaseLink removes a link whose session has ended, grants what becomes free, and notifies watchers and waiters.
 	releaseLink(m *Core, link arena.Handle)
 
-	// remove: the object goes with all its links, as in a forced delete. Work beyond the bound of the command is left
-	// to the next remove.
+	// remove deletes an object with all its links, as a forced delete does. It leaves work beyond the command's limit
+	// to the next call.
 	remove(m *Core, object arena.Handle)
 
-	// resume: a command left something to be done with the object, which is not deleted.
+	// resume continues work that an earlier command left unfinished. The object is not deleted.
 	resume(m *Core, object arena.Handle)
 
-	// due: the alarm of the object is over, and taken away. The object is not deleted.
+	// due handles an object alarm, which has fired and is cleared. The object is not deleted.
 	due(m *Core, object arena.Handle)
 
-	// bodySize is the kind's part of the object's size in its node's quota of bytes, beside the part of every kind.
+	// bodySize returns the bytes that the body adds to the object's size in the node quota.
 	bodySize(body arena.Handle) int
 
 	// free releases the object's body in the store of the kind.

@@ -32,8 +32,8 @@ func lossWorld(seed uint64) simulation.Plan {
 	return p
 }
 
-// cutOff is such a world in which a client reaches no host while a shard is made anew, and believes in what it owns
-// for longer than that takes, though not for longer than nothing is granted then.
+// cutOff isolates one client from all hosts while a shard is rebuilt. The client trusts its holdings for longer than
+// the rebuild takes, but not for longer than the rebuilt shard waits before it grants.
 func cutOff(p *simulation.Plan) {
 	p.Shards, p.Length, p.Recovery = 1, 75*time.Second, 2*time.Minute
 	p.Node.SessionGracePeriod, p.Graces = 10*time.Second, []time.Duration{10 * time.Second}
@@ -47,8 +47,8 @@ func cutOff(p *simulation.Plan) {
 	})
 }
 
-// elsewhere is such a world in which the client's session has another home, which lives on: the client believes for a
-// minute, and the shard waits no less.
+// elsewhere is cutOff with a session whose home is another, healthy shard. The client trusts its holdings for a minute,
+// and the rebuilt shard waits at least as long.
 func elsewhere(p *simulation.Plan) {
 	cutOff(p)
 	p.Shards, p.Length, p.Recovery = 3, 3*time.Minute, 4*time.Minute
@@ -60,8 +60,7 @@ func elsewhere(p *simulation.Plan) {
 	p.Faults[1].For = 80 * time.Second
 }
 
-// longElsewhere is such a world in which the client believes for longer than a shard waits that knows of no long
-// timeout.
+// longElsewhere is elsewhere with a session timeout that the minimum wait does not cover.
 func longElsewhere(p *simulation.Plan) {
 	elsewhere(p)
 	p.Length, p.Recovery = 5*time.Minute, 6*time.Minute
