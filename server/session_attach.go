@@ -157,7 +157,7 @@ func (a *attach) commit() {
 			a.drawNumbers()
 			return
 		}
-		a.attach()
+		a.attachFresh()
 	})
 }
 
@@ -170,8 +170,18 @@ func (a *attach) drawNumbers() {
 	a.propose(&shard.Command{Kind: shard.CmdSessionNumbers, Session: a.id, Key: a.key, Count: firstNumberSpace},
 		func(e *shard.Effect) {
 			a.numberBase = e.Number
-			a.attach()
+			a.attachFresh()
 		})
+}
+
+// attachFresh attaches after a command was applied, which is as good as a barrier. A leader that has just been elected
+// may still lack the barrier by which it can vouch for clients.
+func (a *attach) attachFresh() {
+	if a.rp.Leases.Fresh(a.c.host.config.Clock()) {
+		a.attach()
+		return
+	}
+	a.confirm(a.attach)
 }
 
 // propose proposes a command of the session, and goes on if the command succeeds.

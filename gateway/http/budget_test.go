@@ -229,6 +229,7 @@ func TestAddressesTakeTurnsForMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var mu sync.Mutex
 		var served []byte
 		ask := func(token string, address byte) {
 			go func() {
@@ -237,7 +238,9 @@ func TestAddressesTakeTurnsForMemory(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				mu.Lock()
 				served = append(served, address)
+				mu.Unlock()
 				time.Sleep(time.Millisecond)
 				r.leave()
 			}()
@@ -250,6 +253,8 @@ func TestAddressesTakeTurnsForMemory(t *testing.T) {
 		ask("two", 3)
 		first.leave()
 		time.Sleep(roomWait / 2)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(served) != 22 || fmt.Sprint(served[:3]) != "[3 1 2]" {
 			t.Errorf("memory went to %v", served)
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,16 +17,31 @@ const mib = 1 << 20
 
 // testMemory is memory of which a test says how much is in use.
 type testMemory struct {
+	sync.Mutex
 	usage     Usage
 	collected int
 	live      uint64 // what a collection of garbage finds in use
 }
 
-func (m *testMemory) measure() Usage { return m.usage }
+func (m *testMemory) measure() Usage {
+	m.Lock()
+	defer m.Unlock()
+	return m.usage
+}
 
 func (m *testMemory) collect() {
+	m.Lock()
+	defer m.Unlock()
 	m.collected++
 	m.usage = Usage{Live: m.live, InUse: m.live}
+}
+
+// set says what is in use, and what a collection finds, and returns the number of collections so far.
+func (m *testMemory) set(usage Usage, live uint64) (collected int) {
+	m.Lock()
+	defer m.Unlock()
+	m.usage, m.live = usage, live
+	return m.collected
 }
 
 func (m *testMemory) config() Config {
@@ -38,8 +54,7 @@ func TestGrowthIsRefusedAboveTheHighMarkUntilMemoryIsFreed(t *testing.T) {
 		g := Start(m.config())
 		defer g.Close()
 		use := func(live uint64) {
-			m.live = live * mib
-			m.usage = Usage{Live: m.live, InUse: m.live}
+			m.set(Usage{Live: live * mib, InUse: live * mib}, live*mib)
 			time.Sleep(2 * DefaultInterval)
 			synctest.Wait()
 		}
@@ -76,10 +91,11 @@ func TestGarbageIsCollectedInDoubt(t *testing.T) {
 		g := Start(m.config())
 		defer g.Close()
 		at := func(live, inUse, found uint64) (collected int) {
-			before := m.collected
-			m.usage, m.live = Usage{Live: live * mib, InUse: inUse * mib}, found*mib
+			before := m.set(Usage{Live: live * mib, InUse: inUse * mib}, found*mib)
 			time.Sleep(2 * DefaultInterval)
 			synctest.Wait()
+			m.Lock()
+			defer m.Unlock()
 			return m.collected - before
 		}
 		if n := at(50, 87, 50); n != 0 {
