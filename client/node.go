@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -125,7 +124,7 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 	var n *NodeInfo
 	m := &protocol.NodeCreate{Path: protocol.View(path), Config: config.wire()}
 	ctx, op := c.begin(ctx, OpCreateNode, path, "")
-	_, err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+	err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
 		n = nodeInfo(&a.NodeCreate.Node)
 		n.Existed = a.NodeCreate.Existed
 		return a.NodeCreate.Since
@@ -178,7 +177,7 @@ func (c *Client) AlterNode(
 	var n *NodeInfo
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
 	ctx, op := c.begin(ctx, OpAlterNode, path, "")
-	_, err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+	err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
 		n = nodeInfo(&a.NodeAlter.Node)
 		return a.NodeAlter.Since
 	})
@@ -191,19 +190,14 @@ func (c *Client) AlterNode(
 
 // DropNode removes a node with all its semaphores, and ends its sessions. A node in use is dropped too.
 func (c *Client) DropNode(ctx context.Context, path string) error {
-	// Because of the id, a second try does not hit a node that was created after the first try, even if the cluster
-	// has no numbers.
 	ctx, op := c.begin(ctx, OpDropNode, path, "")
 	n, err := c.describeNode(ctx, path)
 	if err == nil {
-		var doubt bool
+		// With the id, the drop does not hit a node that was created since the description.
 		m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
-		doubt, err = c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+		err = c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
 			return a.NodeDrop.Since
 		})
-		if doubt && errors.Is(err, ErrNotFound) {
-			err = nil // an earlier try has done it
-		}
 	}
 	op.end(err)
 	return failedNode("drop node", path, err)

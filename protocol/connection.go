@@ -34,8 +34,7 @@ type Welcome struct {
 	// RequestKinds are the requests of the second block of kinds that the host answers. An older host closes the
 	// connection over any other request of the block.
 	RequestKinds Kinds
-	// Since goes into numbered changes of nodes that the client sends for the first time from now on; 0 where the
-	// cluster has no numbers yet.
+	// Since goes into numbered changes of nodes that the client sends for the first time from now on.
 	Since uint64
 	// Generation counts how often the cluster was made anew, of a backup or of the rest after a lost majority.
 	Generation uint64

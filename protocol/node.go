@@ -69,8 +69,7 @@ type NodeCreateAnswer struct {
 	Node Node
 	// Existed: the node was there before, and nothing was changed.
 	Existed bool
-	// Since goes into numbered requests that the client sends for the first time from now on; 0 where the cluster has
-	// no numbers yet.
+	// Since goes into numbered requests that the client sends for the first time from now on.
 	Since uint64
 }
 

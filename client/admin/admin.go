@@ -58,8 +58,7 @@ func (a *Admin) change(ctx context.Context, op client.OperationKind, name string
 	o *protocol.Operation, read func(*protocol.Answer) (since uint64),
 ) error {
 	err := a.core.Do(ctx, string(op), name, func(ctx context.Context) error {
-		_, err := a.core.Cluster().DoNumbered(ctx, cluster.MetaLeader, m, &o.Numbered, read)
-		return err
+		return a.core.Cluster().DoNumbered(ctx, cluster.MetaLeader, m, &o.Numbered, read)
 	})
 	return failed(op, name, err)
 }

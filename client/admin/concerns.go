@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/concern"
@@ -45,8 +44,6 @@ type Unanswered struct {
 	Host    string `about:"its name, where that is known"`
 	Address string
 	Reason  string
-	// Old: the host answers, and its version has no list of concerns.
-	Old bool `about:"it answers, and its version has no such list"`
 }
 
 // clocksApart is by how much the clocks of hosts may differ.
@@ -80,7 +77,7 @@ func (a *Admin) concerns(ctx context.Context) (*Concerns, error) {
 		return nil, err
 	}
 	all := cluster.AskEach(of, func(h *cluster.Host) hostAnswer { return askConcerns(ctx, h) })
-	heard := func(t hostAnswer) bool { return t.err == nil || errors.Is(t.err, client.ErrUnsupported) }
+	heard := func(t hostAnswer) bool { return t.err == nil }
 	if len(all) > 0 && !slices.ContainsFunc(all, heard) {
 		return nil, all[0].err
 	}
@@ -130,8 +127,8 @@ func (c *Concerns) merge(all []hostAnswer) {
 	for i := range all {
 		t := &all[i]
 		if t.err != nil {
-			c.Unanswered = append(c.Unanswered, Unanswered{Host: t.name, Address: t.address,
-				Reason: reasonOf(t.address, t.err), Old: errors.Is(t.err, client.ErrUnsupported)})
+			c.Unanswered = append(c.Unanswered,
+				Unanswered{Host: t.name, Address: t.address, Reason: reasonOf(t.address, t.err)})
 			continue
 		}
 		c.Items = append(c.Items, t.items...)
@@ -163,9 +160,6 @@ func (c *Concerns) merge(all []hostAnswer) {
 
 // reasonOf says why a host has not answered. The text stands beside the address, so the address is left out.
 func reasonOf(address string, err error) string {
-	if errors.Is(err, client.ErrUnsupported) {
-		return "its version has no list of concerns"
-	}
 	text := strings.TrimPrefix(err.Error(), "host "+address+": ")
 	if dial, ok := errors.AsType[*net.OpError](err); ok {
 		cause := dial.Err
@@ -199,7 +193,7 @@ func nameHosts(records *Cluster, all []hostAnswer) {
 func (c *Concerns) addRecords(records *Cluster, all []hostAnswer) {
 	answers := make(map[uint64]bool)
 	for _, t := range all {
-		answers[t.id] = t.err == nil || errors.Is(t.err, client.ErrUnsupported)
+		answers[t.id] = t.err == nil
 	}
 	type loss struct{ text, away string }
 	var losses []loss

@@ -57,11 +57,10 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 	case !ok:
 		return failure.BadRequest(fmt.Sprintf("%v is not a request without a session that can be sent here", m.Kind()))
 	case r.numbered != nil:
-		_, err := c.cluster.DoNumbered(ctx, r.target, m, r.numbered, func(a *protocol.Answer) uint64 {
+		return c.cluster.DoNumbered(ctx, r.target, m, r.numbered, func(a *protocol.Answer) uint64 {
 			read(a)
 			return sinceOf(a)
 		})
-		return err
 	case r.once:
 		return c.cluster.DoOnce(ctx, r.target, m, read)
 	}

@@ -15,7 +15,7 @@ import (
 type numbers struct {
 	client [protocol.MaxClientIDBytes]byte
 	last   atomic.Uint64
-	since  atomic.Uint64 // the largest that a host has said; 0 while the cluster has no numbers
+	since  atomic.Uint64 // the largest that a host has reported
 }
 
 func (n *numbers) init() {
@@ -32,28 +32,23 @@ func (n *numbers) learn(since uint64) {
 	}
 }
 
-// next numbers a request that no host can have carried out yet, if the cluster has numbers.
+// next numbers a request that no host can have carried out yet.
 func (n *numbers) next() protocol.Numbered {
-	since := n.since.Load()
-	if since == 0 {
-		return protocol.Numbered{}
-	}
-	return protocol.Numbered{Client: n.client[:], Number: n.last.Add(1), Since: since}
+	return protocol.Numbered{Client: n.client[:], Number: n.last.Add(1), Since: n.since.Load()}
 }
 
-// DoNumbered carries out a request that changes nodes: once, however often the request has to be sent, if the cluster
-// has numbers. numbered is a field of the request, filled in here; read returns the number in the answer that later
-// requests go by. doubt says that the cluster has no numbers, and that a try before the answered try may have been
-// carried out.
+// DoNumbered carries out a request that changes nodes once, however often the request is sent. It sets numbered, which
+// is a field of the request. read returns the number in the answer that later requests go by.
 func (c *Cluster) DoNumbered(
 	ctx context.Context, t Target, m protocol.RequestMessage, numbered *protocol.Numbered,
 	read func(a *protocol.Answer) (since uint64),
-) (doubt bool, err error) {
+) error {
 	if err := c.scope.Usable(); err != nil {
-		return false, err
+		return err
 	}
 	var unknown error
-	err = c.Repeat(ctx, t, func(to *conn.Conn) error {
+	doubt := false // whether an earlier try may have been carried out
+	err := c.Repeat(ctx, t, func(to *conn.Conn) error {
 		if !doubt {
 			*numbered = c.numbers.next()
 		}
@@ -75,7 +70,7 @@ func (c *Cluster) DoNumbered(
 		return err
 	})
 	if unknown != nil {
-		err = unknown
+		return unknown
 	}
-	return doubt && numbered.Number == 0, err
+	return err
 }

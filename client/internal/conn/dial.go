@@ -130,7 +130,7 @@ type Welcome struct {
 	Cluster string
 	// Generation counts how often the cluster was restored or recovered.
 	Generation uint64
-	// Since is for numbered requests; 0 if the cluster has no numbers yet.
+	// Since is for numbered requests.
 	Since uint64
 	// KnownAs is the name of the token or certificate that let the client in; empty for an anonymous client.
 	KnownAs string

@@ -123,7 +123,7 @@ class Client:
         self._core.check()
         async with self._in_time(f"create the node {path}", doubtful=True):
             wanted = (config or NodeConfig()).record()
-            a, _ = await self._core.cluster.do_numbered("NODE_CREATE", path=path, config=wanted)
+            a = await self._core.cluster.do_numbered("NODE_CREATE", path=path, config=wanted)
         return node_info(a["node"], a["existed"])
 
     async def describe_node(self, path: str) -> NodeInfo:
@@ -141,7 +141,7 @@ class Client:
         """Changes what is set in the config, and leaves the rest as it is."""
         self._core.check()
         async with self._in_time(f"alter the node {path}", doubtful=True):
-            a, _ = await self._core.cluster.do_numbered("NODE_ALTER", path=path, config=config.record(),
+            a = await self._core.cluster.do_numbered("NODE_ALTER", path=path, config=config.record(),
                                                         config_version=if_version)
         return node_info(a["node"])
 

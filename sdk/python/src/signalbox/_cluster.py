@@ -468,21 +468,16 @@ class Cluster:
             e.args = (*e.args, "the outcome is not known") if sent else e.args
             raise
 
-    async def do_numbered(self, request: str, /, **values: Any) -> tuple[dict[str, Any], bool]:
-        """Carries out a request that changes nodes: once, where the cluster has numbers.
-
-        The second result says that it has none, and that an earlier try may have been carried out.
-        """
+    async def do_numbered(self, request: str, /, **values: Any) -> dict[str, Any]:
+        """Carries out a request that changes nodes once, however often the request is sent."""
         kind, doubt = wire.number_of(request), False
         numbered: tuple[Any, ...] = ()
 
         async def attempt(conn: Connection) -> dict[str, Any]:
             nonlocal doubt, numbered
             if not doubt:
-                numbered = ()
-                if self.since:
-                    self.last_number += 1
-                    numbered = (self.client_id, self.last_number, self.since)
+                self.last_number += 1
+                numbered = (self.client_id, self.last_number, self.since)
             try:
                 raw = await conn.call(kind, wire.body(request, values | {"numbered": numbered}))
             except Error as e:
@@ -492,7 +487,7 @@ class Cluster:
                     doubt = True
                 elif e.status == Status.STALE and doubt:
                     raise _Doubt(e) from e
-                elif e.status == Status.STALE and (not numbered or heard <= numbered[2]):
+                elif e.status == Status.STALE and heard <= numbered[2]:
                     raise Internal(f"a new number would be as stale: {e}") from e
                 raise
             answer = wire.fields(raw)
@@ -500,14 +495,10 @@ class Cluster:
             return answer
 
         try:
-            answer = await self.repeat(self.meta_leader, attempt)
+            answer: dict[str, Any] = await self.repeat(self.meta_leader, attempt)
         except _Doubt as d:
             raise unknown(d.error) from d.error
-        except Error as e:
-            if doubt and not numbered and e.status == Status.NOT_FOUND:
-                return {}, True
-            raise
-        return answer, doubt and not numbered
+        return answer
 
     def close(self) -> None:
         """Closes all connections."""
