@@ -19,8 +19,8 @@ import (
 // that is set to ring again sets its own alarm while it is due.
 type bells struct {
 	arena.Slab[bell]
-	plainLinks
-	smallThings
+	PlainHoldings
+	SmallStates
 }
 
 type bell struct{ at, every, rung uint64 }
@@ -32,33 +32,33 @@ const (
 )
 
 func init() {
-	addKind(kindBell, kindRow{newStore: func() kind { return &bells{} }}, nil)
-	mutations[cmdRing] = mutation{of: kindBell, run: ring, anonymous: true}
-	mutations[cmdUnset] = mutation{of: kindBell, run: unset, anonymous: true}
+	addKind(kindBell, KindRow{New: func() Kind { return &bells{} }}, nil)
+	mutations[cmdRing] = Mutation{of: kindBell, Run: ring, Anonymous: true}
+	mutations[cmdUnset] = Mutation{of: kindBell, Run: unset, Anonymous: true}
 }
 
-func (b *bells) of(m *Core, h arena.Handle) *bell { return b.At(m.Objects.At(h).body) }
+func (b *bells) of(m *Core, h arena.Handle) *bell { return b.At(m.Objects.At(h).State) }
 
-func ring(m *Core, c *shard.Command, t *target) {
+func ring(m *Core, c *shard.Command, t *Target) {
 	b := m.kinds[kindBell].(*bells)
-	if t.object == 0 {
-		t.object = m.Objects.Add(kindBell, t, c.Node, c.Name, b.Alloc())
-		m.Objects.Changed(t.object, shard.FlagCreated)
+	if t.Object == 0 {
+		t.Object = m.Objects.Add(kindBell, t, c.Node, c.Name, b.Alloc())
+		m.Objects.Changed(t.Object, shard.FlagCreated)
 	}
-	m.Snapshots.TouchObject(t.object)
-	x := b.of(m, t.object)
+	m.Snapshots.TouchObject(t.Object)
+	x := b.of(m, t.Object)
 	x.at, x.every = m.Clock.After(c.Timeout), c.Count
-	m.Objects.SetAlarm(t.object, x.at)
+	m.Objects.SetAlarm(t.Object, x.at)
 	m.Run.Answer(protocol.StatusSuccess)
 }
 
-func unset(m *Core, _ *shard.Command, t *target) {
-	m.Objects.Changed(t.object, shard.FlagDeleted)
-	m.Objects.Remove(t.object)
+func unset(m *Core, _ *shard.Command, t *Target) {
+	m.Objects.Changed(t.Object, shard.FlagDeleted)
+	m.Objects.Remove(t.Object)
 	m.Run.Answer(protocol.StatusSuccess)
 }
 
-func (b *bells) due(m *Core, object arena.Handle) {
+func (b *bells) Due(m *Core, object arena.Handle) {
 	m.Snapshots.TouchObject(object)
 	x := b.of(m, object)
 	x.rung++
@@ -70,64 +70,64 @@ func (b *bells) due(m *Core, object arena.Handle) {
 	m.Objects.Changed(object, shard.FlagData)
 }
 
-func (b *bells) releaseLink(*Core, arena.Handle) {}
+func (b *bells) ReleaseHolding(*Core, arena.Handle) {}
 
-func (b *bells) remove(m *Core, h arena.Handle) {
+func (b *bells) Remove(m *Core, h arena.Handle) {
 	m.Objects.Changed(h, shard.FlagDeleted)
 	m.Objects.Remove(h)
 }
 
-func (b *bells) resume(*Core, arena.Handle) {}
+func (b *bells) Resume(*Core, arena.Handle) {}
 
-func (b *bells) bodySize(arena.Handle) int { return 0 }
+func (b *bells) StateSize(arena.Handle) int { return 0 }
 
-func (b *bells) free(body arena.Handle) { b.Release(body) }
+func (b *bells) FreeState(body arena.Handle) { b.Release(body) }
 
-func (b *bells) save(dst []byte, body arena.Handle) []byte {
+func (b *bells) Save(dst []byte, body arena.Handle) []byte {
 	x := b.At(body)
 	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(dst, x.at), x.every), x.rung)
 }
 
-func (b *bells) renew(body arena.Handle, n *renewal) ([]byte, bool) {
+func (b *bells) Renew(body arena.Handle, n *StateRenewal) ([]byte, bool) {
 	x := *b.At(body)
 	if x.at != 0 {
-		x.at += n.later
+		x.at += n.Later
 	}
 	h := b.Alloc()
 	*b.At(h) = x
 	defer b.Release(h)
-	return b.save(nil, h), true
+	return b.Save(nil, h), true
 }
 
-func (b *bells) load(src []byte) (arena.Handle, bool) {
+func (b *bells) Load(src []byte) (arena.Handle, bool) {
 	r := form.Input{Data: src}
 	h := b.Alloc()
 	*b.At(h) = bell{at: r.Number(), every: r.Number(), rung: r.Number()}
 	return h, r.Sound() && len(r.Data) == 0
 }
 
-// linked refuses a bell with links: no command gives it one, and releaseLink has none to release.
-func (b *bells) linked(m *Core, object arena.Handle) error {
-	if o := m.Objects.At(object); o.linkCount != 0 {
-		return badSnapshot("bell %q has links", o.name)
+// Linked refuses a bell with links: no command gives it one, and releaseLink has none to release.
+func (b *bells) Linked(m *Core, object arena.Handle) error {
+	if o := m.Objects.At(object); o.Held != 0 {
+		return BadSnapshot("bell %q has links", o.name)
 	}
 	m.Objects.SetAlarm(object, b.of(m, object).at)
 	return nil
 }
 
-func (b *bells) view(m *Core, object arena.Handle, _ string) (view, bool) {
-	return view{track: &m.Objects.At(object).track}, false
+func (b *bells) View(m *Core, object arena.Handle, _ string) (View, bool) {
+	return View{track: &m.Objects.At(object).track}, false
 }
 
-func (b *bells) describe(*Core, arena.Handle, view, described, *shard.Description) {}
+func (b *bells) Describe(*Core, arena.Handle, View, Described, *shard.Description) {}
 
-func (b *bells) changes(*Core, arena.Handle, view, shard.Revision, *shard.Delta) bool {
+func (b *bells) Changes(*Core, arena.Handle, View, shard.Revision, *shard.Delta) bool {
 	return false
 }
 
-func (b *bells) role(*link) string { return "" }
+func (b *bells) Role(*Holding) string { return "" }
 
-func (b *bells) state(*Core, arena.Handle, *shard.State) {}
+func (b *bells) AppendState(*Core, arena.Handle, *shard.State) {}
 
 // ringers is a machine of bells with a leader.
 type ringers struct {
@@ -248,7 +248,7 @@ func TestAnObjectThatIsBeingDeletedIsNotDue(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(0, "a", 10, 0)
 	h := r.m.core.Objects.find(shard.ObjectHash(1, []byte("a")), 1, []byte("a"))
-	r.m.core.Objects.At(h).deleting = true
+	r.m.core.Objects.At(h).Deleting = true
 	r.mustRing(100)
 	if r.m.Alarms() != 0 {
 		t.Error("the alarm stays")

@@ -32,8 +32,8 @@ type slotNumber uint16
 
 // keep records the result of a numbered command for the session, with the hash of the request and the slot of the
 // object. Numbers come in growing order.
-func (an *Answers) keep(c *shard.Command, mu *mutation, t *target, e *shard.Effect) {
-	s := an.core.Sessions.At(t.session)
+func (an *Answers) keep(c *shard.Command, mu *Mutation, t *Target, e *shard.Effect) {
+	s := an.core.Sessions.At(t.Session)
 	list := an.core.Sessions.answersOf(s)
 	if list == nil {
 		list = make([]answer, 0, 2)
@@ -45,7 +45,7 @@ func (an *Answers) keep(c *shard.Command, mu *mutation, t *target, e *shard.Effe
 	}
 	an.core.Sessions.setAnswers(s, append(list, a))
 	if e.Body != "" {
-		assert.That(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
+		assert.That(len(e.Body) <= mu.MostBody, "an answer has no longer body than its command may have")
 		an.keepBody(s, c.Number, e.Body)
 	}
 }
@@ -104,10 +104,10 @@ func (se *Sessions) acknowledge(s *session, number uint64) (forgotten int) {
 // over.
 func (an *Answers) End(h arena.Handle, reason protocol.AbortReason) {
 	l := an.core.Holdings.At(h)
-	answers := an.core.Sessions.answersOf(an.core.Sessions.At(l.session))
+	answers := an.core.Sessions.answersOf(an.core.Sessions.At(l.Session))
 	for i := range answers {
-		if a := &answers[i]; a.flags&shard.FlagAcquired != 0 && a.order == l.order {
-			an.replaceOutcome(l.session, a, answer{status: protocol.StatusAborted, abort: reason})
+		if a := &answers[i]; a.flags&shard.FlagAcquired != 0 && a.order == l.Order {
+			an.replaceOutcome(l.Session, a, answer{status: protocol.StatusAborted, abort: reason})
 		}
 	}
 }
@@ -127,20 +127,40 @@ func (a *answer) become(outcome answer) {
 	*a = outcome
 }
 
-// Record writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
+// record writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
 // answer.
-func (an *Answers) Record(h arena.Handle, number uint64, outcome answer) {
-	if a := an.core.Sessions.answer(an.core.Sessions.At(h), number); a != nil {
-		an.replaceOutcome(h, a, outcome)
+func (an *Answers) record(l *Holding, outcome answer) {
+	if a := an.core.Sessions.answer(an.core.Sessions.At(l.Session), l.Number); a != nil {
+		an.replaceOutcome(l.Session, a, outcome)
 	}
+}
+
+// Acquired reports whether the session of a holding keeps an answer under the number that gave it the holding.
+func (an *Answers) Acquired(h arena.Handle, number uint64) bool {
+	l := an.core.Holdings.At(h)
+	a := an.core.Sessions.answer(an.core.Sessions.At(l.Session), number)
+	return a != nil && a.flags&shard.FlagAcquired != 0 && a.order == l.Order
+}
+
+// NotifyGranted gives the new owner Granted.
+func (ho *Holdings) NotifyGranted(h arena.Handle) {
+	ho.Emit(shard.EffectGranted, h)
+	l := ho.At(h)
+	ho.core.Answers.record(l, answer{flags: shard.FlagAcquired, order: l.Order})
+}
+
+// NotifyTimedOut gives the waiting session TimedOut: its acquire is over.
+func (ho *Holdings) NotifyTimedOut(h arena.Handle) {
+	ho.Emit(shard.EffectTimedOut, h)
+	ho.core.Answers.record(ho.At(h), answer{})
 }
 
 // Lose gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
 // answer to a repetition must not report an ownership.
 func (ho *Holdings) Lose(h arena.Handle) {
 	lost := ho.Emit(shard.EffectLost, h)
-	if s := ho.core.Sessions.At(ho.At(h).session); !s.home {
-		ho.core.Snapshots.touchSession(ho.At(h).session)
+	if s := ho.core.Sessions.At(ho.At(h).Session); !s.home {
+		ho.core.Snapshots.touchSession(ho.At(h).Session)
 		s.losses++
 		lost.Limit = s.losses
 	}
@@ -150,8 +170,7 @@ func (ho *Holdings) Lose(h arena.Handle) {
 // Abort gives the waiting session Aborted: its acquire is over.
 func (ho *Holdings) Abort(h arena.Handle, reason protocol.AbortReason) {
 	ho.Emit(shard.EffectAborted, h).Abort = reason
-	l := ho.At(h)
-	ho.core.Answers.Record(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
+	ho.core.Answers.record(ho.At(h), answer{status: protocol.StatusAborted, abort: reason})
 }
 
 // A number belongs to one request. The answer under a number has a hash of the request, so that a different request
@@ -172,11 +191,11 @@ const (
 // name of the object, and the arguments. Not in the hash are the longest time to wait, the acknowledged number, and
 // the time and the host of the proposal. Hashes stand in snapshots: a field of a later level is hashed only if it is
 // not zero. The hash of an acquire or a release without data takes two multiplications.
-func askedOf(c *shard.Command, mu *mutation, object uint64) uint64 {
+func askedOf(c *shard.Command, mu *Mutation, object uint64) uint64 {
 	hash := fold(object^asked1, (uint64(c.Kind)|uint64(c.Flags)<<8)^asked2) ^
 		fold(c.Count^asked3, uint64(c.Order)^asked4)
 	timeout := c.Timeout
-	if mu.waits {
+	if mu.Waits {
 		timeout = 0
 	}
 	if timeout|c.Term|uint64(c.Revision) != 0 {
@@ -201,9 +220,9 @@ func fold(a, b uint64) uint64 {
 
 // isAnother reports whether a command came under the number of a different request, as far as the answer under the
 // number shows.
-func (an *Answers) isAnother(c *shard.Command, mu *mutation, t *target, a *answer) bool {
+func (an *Answers) isAnother(c *shard.Command, mu *Mutation, t *Target, a *answer) bool {
 	return a != nil && a.asked != askedOf(c, mu, t.hash)
 }
 
-// refuseAnother answers a command under the number of a different request.
-func (ru *Run) refuseAnother() { ru.Answer(protocol.StatusNumberReused) }
+// RefuseAnother answers a command under the number of a different request.
+func (ru *Run) RefuseAnother() { ru.Answer(protocol.StatusNumberReused) }

@@ -61,10 +61,10 @@ func (an *Answers) bodiesSize(s *session) int {
 }
 
 // hasRoomForBody reports whether the session may have one more answer, with the longest body of the command.
-func (an *Answers) hasRoomForBody(s *session, mu *mutation) bool {
+func (an *Answers) hasRoomForBody(s *session, mu *Mutation) bool {
 	size := an.bodiesSize(s)
-	if mu.mostBody > 0 {
-		size += shard.AnswerBodyBytes + mu.mostBody
+	if mu.MostBody > 0 {
+		size += shard.AnswerBodyBytes + mu.MostBody
 	}
 	return size == 0 || size+shard.AnswerBytes*(len(an.core.Sessions.answersOf(s))+1) <= an.core.bounds.AnswerBytes
 }
@@ -110,13 +110,13 @@ func (an *Answers) dropBodies(s *session) {
 	}
 }
 
-// mostRefusal is the longest text for people that the answer to a refused command has.
-const mostRefusal = 1024
+// MostRefusal is the longest text for people that the answer to a refused command has.
+const MostRefusal = 1024
 
 // Refuse answers with a text for people.
 func (ru *Run) Refuse(status protocol.Status, text string) *shard.Effect {
-	if len(text) > mostRefusal {
-		text = strings.Clone(form.Cut(text, mostRefusal))
+	if len(text) > MostRefusal {
+		text = strings.Clone(form.Cut(text, MostRefusal))
 	}
 	e := ru.Answer(status)
 	e.Body = text

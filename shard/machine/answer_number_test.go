@@ -80,7 +80,7 @@ func TestNoKindOfObjectsAnswersAnotherRequest(t *testing.T) {
 		b := newestBed(1)
 		c := shard.Command{Kind: shard.CommandKind(kind), Name: []byte("first"), Count: 1, Order: 7}
 		b.applyAs(0, &c)
-		if b.m.core.Sessions.answer(b.m.core.Sessions.At(b.m.core.Sessions.find(b.ids[0])), c.Number) == nil {
+		if b.m.core.Sessions.answer(b.m.core.Sessions.At(b.m.core.Sessions.Find(b.ids[0])), c.Number) == nil {
 			continue // of a form that uses no number
 		}
 		tried[mutations[kind].of]++

@@ -164,7 +164,7 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 		b.do(c)
 	}
 	keep := func(i int) { // no command of this build acquires and answers with a body
-		b.m.core.Answers.keepBody(b.m.core.Sessions.At(b.m.core.Sessions.find(b.ids[i])), b.numbers[i], "taken")
+		b.m.core.Answers.keepBody(b.m.core.Sessions.At(b.m.core.Sessions.Find(b.ids[i])), b.numbers[i], "taken")
 	}
 	unseen(0, shard.Command{Kind: shard.CmdAcquire, Count: 1})
 	keep(0)
@@ -178,7 +178,7 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 	for range 3 * idleAnswers {
 		unseen(0, shard.Command{Kind: cmdExchange, Body: []byte{byte(b.numbers[0])}})
 	}
-	s := b.m.core.Sessions.At(b.m.core.Sessions.find(b.ids[0]))
+	s := b.m.core.Sessions.At(b.m.core.Sessions.Find(b.ids[0]))
 	if s.bodies == 0 || b.m.core.Answers.bodies.Size() != 2 {
 		t.Fatalf("bodies of %d sessions are kept", b.m.core.Answers.bodies.Size())
 	}

@@ -18,15 +18,15 @@ func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sha
 		d.To = m.core.lastRevision
 		return shard.DeltaAbsent
 	}
-	d.To = v.revision
-	if since >= v.revision {
+	d.To = v.Revision
+	if since >= v.Revision {
 		return shard.DeltaNone
 	}
 	// At first Gone holds all changed rows.
 	if d.Gone, ok = m.core.History.rowsSince(v.track, since, d.Gone); !ok {
 		return shard.DeltaSnapshot
 	}
-	if !m.core.kinds[r.Kind].changes(m.core, h, v, since, d) {
+	if !m.core.kinds[r.Kind].Changes(m.core, h, v, since, d) {
 		d.Joined, d.Rows, d.Gone = d.Joined[:0], d.Rows[:0], d.Gone[:0]
 		return shard.DeltaSnapshot
 	}
@@ -35,14 +35,14 @@ func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sha
 
 // lookUp finds an object and a view of the object. It returns false if either is missing, or if the object is
 // deleted.
-func (ob *Objects) lookUp(r *shard.Ref) (object arena.Handle, v view, ok bool) {
+func (ob *Objects) lookUp(r *shard.Ref) (object arena.Handle, v View, ok bool) {
 	if r.Kind >= shard.MaxKinds || ob.core.kinds[r.Kind] == nil {
-		return 0, view{}, false
+		return 0, View{}, false
 	}
 	var buf [128]byte
-	if object = ob.alive(r.Kind, r.Node, append(buf[:0], r.Name...)); object == 0 {
-		return 0, view{}, false
+	if object = ob.Alive(r.Kind, r.Node, append(buf[:0], r.Name...)); object == 0 {
+		return 0, View{}, false
 	}
-	v, ok = ob.core.kinds[r.Kind].view(ob.core, object, r.View)
+	v, ok = ob.core.kinds[r.Kind].View(ob.core, object, r.View)
 	return object, v, ok
 }

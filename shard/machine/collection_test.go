@@ -85,7 +85,7 @@ func TestWhatReadersGotStays(t *testing.T) {
 // TestTheThingsThatAreManyHaveNoPointers: a collection of garbage passes over memory without pointers.
 func TestTheThingsThatAreManyHaveNoPointers(t *testing.T) {
 	for _, of := range []reflect.Type{
-		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[session](), reflect.TypeFor[link](),
+		reflect.TypeFor[Object](), reflect.TypeFor[semaphore](), reflect.TypeFor[session](), reflect.TypeFor[Holding](),
 	} {
 		if hasPointers(of) {
 			t.Errorf("a %s has pointers", of)

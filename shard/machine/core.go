@@ -32,14 +32,14 @@ type Core struct {
 	nextLevel    level.Level // becomes the level at the end of the batch
 	group        shard.Group // of the replicas
 
-	kinds [shard.MaxKinds]kind // each with a store for its own state
+	kinds [shard.MaxKinds]Kind // each with a store for its own state
 }
 
 // newCore returns the content of an empty machine. Every part knows the Core, and slabs know the trees of their places.
 func newCore(o Options) *Core {
 	co := &Core{
 		slots: o.Slots, class: shard.OrderID(o.Shard), bounds: o.Bounds, level: level.First, nextLevel: level.First,
-		Nodes:    Nodes{quota: newShardQuota(shard.Limits{}), byID: make(map[shard.NodeID]*node)},
+		Nodes:    Nodes{quota: newShardQuota(shard.Limits{}), byID: make(map[shard.NodeID]*Node)},
 		Sessions: newSessions(), Objects: newObjects(), Holdings: newHoldings(),
 		History: History{limit: o.History}, Snapshots: Snapshots{epoch: 1},
 	}
@@ -50,12 +50,21 @@ func newCore(o Options) *Core {
 	co.Holdings.Trees = []*arena.Forest{&co.Holdings.byObject, &co.Holdings.bySession}
 	co.Objects.alarms.Before = co.Objects.stands
 	for i, row := range kindRows {
-		if row.newStore != nil {
-			co.kinds[i] = row.newStore()
+		if row.New != nil {
+			co.kinds[i] = row.New()
 		}
 	}
 	return co
 }
+
+// Kind returns the store of a kind.
+func (co *Core) Kind(k shard.ObjectKind) Kind { return co.kinds[k] }
+
+// NextRevision is the revision of the next change.
+func (co *Core) NextRevision() shard.Revision { return co.lastRevision + 1 }
+
+// Worked returns how many pieces of work the command has done.
+func (co *Core) Worked() int { return co.bounds.Work - co.Run.Left }
 
 func (co *Core) apply(c *shard.Command) {
 	if c.Level > co.level {
@@ -77,12 +86,12 @@ func (co *Core) apply(c *shard.Command) {
 	case shard.CmdSessionEnd:
 		co.Sessions.endOne(c)
 	default:
-		if mu := &mutations[c.Kind]; mu.run != nil {
+		if mu := &mutations[c.Kind]; mu.Run != nil {
 			co.mutate(c, mu)
 			return
 		}
 		u := &upkeeps[c.Kind]
-		assert.That(u.run != nil, "only commands that this build knows are decoded")
+		assert.That(u.Run != nil, "only commands that this build knows are decoded")
 		co.keepUp(c, u)
 	}
 }

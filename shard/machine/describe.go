@@ -16,35 +16,36 @@ func (m *Machine) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Descri
 	if !ok {
 		return false
 	}
-	d.Name, d.Revision = r.Name, v.revision
-	m.core.kinds[r.Kind].describe(m.core, h, v, described{o, had}, d)
+	d.Name, d.Revision = r.Name, v.Revision
+	m.core.kinds[r.Kind].Describe(m.core, h, v, Described{o, had}, d)
 	return true
 }
 
-// described are the options of a Describe, and the data that the Description had before.
-type described struct {
+// Described are the options of a Describe, and the data that the Description had before.
+type Described struct {
 	shard.DescribeOptions
-	had string
+	Had string
 }
 
-// After returns the first link of an object behind the order id.
-func (ho *Holdings) After(root arena.Handle, after shard.OrderID) arena.Handle {
-	return ho.byObject.Search(root, func(h arena.Handle) bool { return ho.At(h).order > after })
+// After returns the first holding of an object behind the order id.
+func (ho *Holdings) After(o *Object, after shard.OrderID) arena.Handle {
+	return ho.byObject.Search(o.holdings, func(h arena.Handle) bool { return ho.At(h).Order > after })
 }
 
 // View is a link for readers, who may have its data already.
-func (ho *Holdings) View(l *link, had string) shard.LinkView {
+func (ho *Holdings) View(l *Holding, had string) shard.LinkView {
 	v := shard.LinkView{
-		Order: l.order, Session: ho.core.Sessions.At(l.session).id, Count: l.count,
-		Data: ho.texts.Again(l.data, had), Owner: l.owner, Since: l.since,
+		Order: l.Order, Session: ho.core.Sessions.At(l.Session).id, Count: l.Count,
+		Data: ho.texts.Again(l.data, had), Owner: l.Owner, Since: l.Since,
 	}
-	if !l.owner {
+	if !l.Owner {
 		v.Timeout = l.timeout.millis()
 	}
 	return v
 }
 
-func pageLimit(asked int) int {
+// PageLimit returns how many things a page has if a reader asks for a number; 0 asks for the most.
+func PageLimit(asked int) int {
 	if asked <= 0 || asked > shard.MaxPage {
 		return shard.MaxPage
 	}

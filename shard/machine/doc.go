@@ -25,7 +25,7 @@
 // result of each mutation, with a hash of the request, until its session acknowledges it, answer_body.go the longer
 // ones, answer_record.go their place in a snapshot.
 //
-// Objects of any kind: node.go, object.go, and link.go for one session's part in an object; view.go for what of an
+// Objects of any kind: node.go, object.go, and holding.go for one session's part in an object; view.go for what of an
 // object is described by itself; quota.go counts and limits.
 //
 // Semaphores: semaphore.go is the kind, semaphore_command.go its commands, semaphore_acquire.go, semaphore_release.go

@@ -15,25 +15,25 @@ const maxExchanged = 300
 
 func init() {
 	shard.Commands[cmdExchange] = shard.CommandRow{Name: "exchange"}
-	mutations[cmdExchange] = mutation{
-		of: shard.KindSemaphore, form: func(c *shard.Command) bool { return len(c.Body) <= maxExchanged },
-		run:       func(m *Core, c *shard.Command, t *target) { m.semaphores().exchange(m, c, t) },
-		anonymous: true, mostBody: maxExchanged,
+	mutations[cmdExchange] = Mutation{
+		of: shard.KindSemaphore, Form: func(c *shard.Command) bool { return len(c.Body) <= maxExchanged },
+		Run:       func(m *Core, c *shard.Command, t *Target) { m.semaphores().exchange(m, c, t) },
+		Anonymous: true, MostBody: maxExchanged,
 	}
 }
 
-func (sem *semaphores) exchange(m *Core, c *shard.Command, t *target) {
-	if t.object == 0 {
+func (sem *semaphores) exchange(m *Core, c *shard.Command, t *Target) {
+	if t.Object == 0 {
 		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.Objects.At(t.object)
-	s := sem.At(o.body)
-	before, n := sem.texts.String(s.data), m.Objects.node(o)
+	o := m.Objects.At(t.Object)
+	s := sem.At(o.State)
+	before, n := sem.texts.String(s.data), m.Objects.Node(o)
 	switch {
 	case before == string(c.Body):
 		e := m.Run.Answer(protocol.StatusSuccess)
-		e.Revision, e.Body = o.revision, before
+		e.Revision, e.Body = o.Revision, before
 		return
 	case len(before) > maxExchanged:
 		m.Run.Answer(protocol.StatusPreconditionFailed)
@@ -41,12 +41,12 @@ func (sem *semaphores) exchange(m *Core, c *shard.Command, t *target) {
 	case !m.Nodes.MayGrow(n, 0, len(c.Body)-len(before)):
 		return
 	}
-	m.Snapshots.TouchObject(t.object)
+	m.Snapshots.TouchObject(t.Object)
 	m.Nodes.Charge(n, len(c.Body)-len(before))
 	sem.texts.Replace(&s.data, c.Body)
 	s.dataRevision = m.lastRevision + 1
 	e := m.Run.Answer(protocol.StatusSuccess)
 	e.Revision, e.Body = s.dataRevision, before
 	e.Flags = shard.FlagData | shard.FlagLimit // the second stands in the upper byte of what is kept
-	m.Objects.Changed(t.object, shard.FlagData)
+	m.Objects.Changed(t.Object, shard.FlagData)
 }

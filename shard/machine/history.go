@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
 // History remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left, for
@@ -31,7 +32,7 @@ type rowChange struct {
 // on, the latest row is at place newest of the history, and of revision newestAt. revision is that of the last change
 // of all.
 type track struct {
-	revision shard.Revision
+	Revision shard.Revision
 	base     shard.Revision
 	newest   uint64
 	newestAt shard.Revision
@@ -61,6 +62,12 @@ func (hi *History) record(t *track, row shard.OrderID) {
 		revision: at, row: row, before: t.newest, beforeAt: t.newestAt,
 	}
 	t.newest, t.newestAt = hi.last, at
+}
+
+// OwnerChanged notes that an owner joined, changed or left. The next call of Changed for the object will report the
+// change.
+func (hi *History) OwnerChanged(object arena.Handle, order shard.OrderID) {
+	hi.record(&hi.core.Objects.At(object).track, order)
 }
 
 // rowsSince appends the ids of the rows of a track that changed after a revision, without repetitions, in order. It

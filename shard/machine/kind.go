@@ -9,200 +9,207 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// A shard holds named objects of several kinds; semaphores are one kind. Files object.go and link.go have the common
+// A shard holds named objects of several kinds; semaphores are one kind. Files object.go and holding.go have the common
 // part of all kinds: a name in a node, a slot, a revision, and sessions that own the object or wait for it. A kind
 // adds a store for its own state, its rules, and its commands. DESIGN.md, section 8, says how to add a kind.
 
-// kindRow is the description of a kind.
-type kindRow struct{ newStore func() kind }
+// KindRow is the description of a kind.
+type KindRow struct{ New func() Kind }
 
 // kindRows are the kinds of the build, by number.
-var kindRows [shard.MaxKinds]kindRow
+var kindRows [shard.MaxKinds]KindRow
 
-// kindCommand is a command of a kind: either a numbered command of clients, or a command that the leader proposes.
-type kindCommand struct {
-	kind shard.CommandKind
+// CommandRow is a command of a kind: either a numbered command of clients, or a command that the leader proposes.
+type CommandRow struct {
+	Kind shard.CommandKind
 	// Of a numbered command of clients.
-	mutation
+	Mutation
 	// upkeep is of a command that the leader proposes.
-	upkeep upkeep
+	Upkeep Upkeep
 }
 
 // addKind makes a kind known, with its commands. The init functions call addKind, before there are machines.
-func addKind(number shard.ObjectKind, row kindRow, commands []kindCommand) {
-	assert.That(number != 0 && number < shard.MaxKinds && kindRows[number].newStore == nil,
+func addKind(number shard.ObjectKind, row KindRow, commands []CommandRow) {
+	assert.That(number != 0 && number < shard.MaxKinds && kindRows[number].New == nil,
 		"a kind has a number of its own")
 	kindRows[number] = row
 	for _, c := range commands {
-		assert.That(c.mostBody <= shard.MaxAnswerBody,
+		assert.That(c.MostBody <= shard.MaxAnswerBody,
 			"a session that has seen all of its answers has room for any other")
 		c.of = number
-		mutations[c.kind], upkeeps[c.kind] = c.mutation, c.upkeep
+		mutations[c.Kind], upkeeps[c.Kind] = c.Mutation, c.Upkeep
 	}
 }
 
-// kind is the interface of a kind of objects towards the machine.
-type kind interface {
-	// releaseLink removes a link whose session has ended, grants what becomes free, and notifies watchers and waiters.
-	releaseLink(m *Core, link arena.Handle)
+// Kind is the interface of a Kind of objects towards the machine.
+type Kind interface {
+	// ReleaseHolding removes a link whose session has ended, grants what becomes free, and notifies watchers and
+	// waiters.
+	ReleaseHolding(m *Core, link arena.Handle)
 
-	// remove deletes an object with all its links, as a forced delete does. It leaves work beyond the command's limit
+	// Remove deletes an object with all its links, as a forced delete does. It leaves work beyond the command's limit
 	// to the next call.
-	remove(m *Core, object arena.Handle)
+	Remove(m *Core, object arena.Handle)
 
-	// resume continues work that an earlier command left unfinished. The object is not deleted.
-	resume(m *Core, object arena.Handle)
+	// Resume continues work that an earlier command left unfinished. The object is not deleted.
+	Resume(m *Core, object arena.Handle)
 
-	// due handles an object alarm, which has fired and is cleared. The object is not deleted.
-	due(m *Core, object arena.Handle)
+	// Due handles an object alarm, which has fired and is cleared. The object is not deleted.
+	Due(m *Core, object arena.Handle)
 
-	// bodySize returns the bytes that the body adds to the object's size in the node quota.
-	bodySize(body arena.Handle) int
+	// StateSize returns the bytes that the body adds to the object's size in the node quota.
+	StateSize(body arena.Handle) int
 
-	// free releases the object's body in the store of the kind.
-	free(body arena.Handle)
+	// FreeState releases the object's body in the store of the kind.
+	FreeState(body arena.Handle)
 
-	// linkSize, freeLink, saveLink and loadLink are for the body of a link, as bodySize, free, save and load are for
+	// HoldingSize, freeLink, saveLink and loadLink are for the body of a link, as bodySize, free, save and load are for
 	// the body of an object. The machine calls them only for links with a body.
-	linkSize(body arena.Handle) int
-	freeLink(body arena.Handle)
-	saveLink(dst []byte, body arena.Handle) []byte
-	loadLink(src []byte) (body arena.Handle, ok bool)
+	HoldingSize(body arena.Handle) int
+	FreeHolding(body arena.Handle)
+	SaveHolding(dst []byte, body arena.Handle) []byte
+	LoadHolding(src []byte) (body arena.Handle, ok bool)
 
-	// freeze fixes the bytes that save would append now, and freezeLink the bytes of saveLink, for bodies that may be
+	// Freeze fixes the bytes that save would append now, and freezeLink the bytes of saveLink, for bodies that may be
 	// large; the work does not grow with the size. The machine calls both before a change, where a snapshot needs the
 	// old state. nil says that the body is small, so that the machine saves it at once.
-	freeze(body arena.Handle) frozen
-	freezeLink(body arena.Handle) frozen
+	Freeze(body arena.Handle) Frozen
+	FreezeHolding(body arena.Handle) Frozen
 
-	// role is what the session of a link is to the object, in a word for people.
-	role(l *link) string
+	// Role is what the session of a link is to the object, in a word for people.
+	Role(l *Holding) string
 
-	// save appends what the kind holds for the object, load makes it again when a
+	// Save appends what the kind holds for the object, load makes it again when a
 	// snapshot is restored; load reports whether the bytes are sound. linked is called when all links of the object are
 	// back in their order; it sets the object's alarm again.
-	save(dst []byte, body arena.Handle) []byte
-	load(src []byte) (body arena.Handle, ok bool)
-	linked(m *Core, object arena.Handle) error
+	Save(dst []byte, body arena.Handle) []byte
+	Load(src []byte) (body arena.Handle, ok bool)
+	Linked(m *Core, object arena.Handle) error
 
-	// renew returns the saved form of the object for a new cluster, without links. It
+	// Renew returns the saved form of the object for a new cluster, without links. It
 	// returns false for an object that ends with its links. The object itself stays as it is.
-	renew(body arena.Handle, n *renewal) (saved []byte, stays bool)
+	Renew(body arena.Handle, n *StateRenewal) (saved []byte, stays bool)
 
-	// view finds a view of an object by its name: "" is the whole object. A reader of a missing view gets the answer
-	// for a missing object. describe fills in the description of a view, changes fills in its delta. d.Gone has the
+	// View finds a View of an object by its name: "" is the whole object. A reader of a missing View gets the answer
+	// for a missing object. describe fills in the description of a View, changes fills in its delta. d.Gone has the
 	// rows that changed since; changes leaves only the rows that are gone, and returns false if there is too much for
 	// one delta.
-	view(m *Core, object arena.Handle, name string) (view, bool)
-	describe(m *Core, object arena.Handle, v view, o described, d *shard.Description)
-	changes(m *Core, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool
+	View(m *Core, object arena.Handle, name string) (View, bool)
+	Describe(m *Core, object arena.Handle, v View, o Described, d *shard.Description)
+	Changes(m *Core, object arena.Handle, v View, since shard.Revision, d *shard.Delta) bool
 
-	// state appends the object to a plain State.
-	state(m *Core, object arena.Handle, s *shard.State)
+	// AppendState appends the object to a plain State.
+	AppendState(m *Core, object arena.Handle, s *shard.State)
 }
 
-// frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
-type frozen func(dst []byte) []byte
+// Frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
+type Frozen func(dst []byte) []byte
 
-// smallThings is embedded by a kind whose objects and links are so small that the machine saves them at once.
-type smallThings struct{}
+// SmallStates is embedded by a kind whose objects and links are so small that the machine saves them at once.
+type SmallStates struct{}
 
-func (smallThings) freeze(arena.Handle) frozen { return nil }
+// Freeze implements Kind.
+func (SmallStates) Freeze(arena.Handle) Frozen { return nil }
 
-func (smallThings) freezeLink(arena.Handle) frozen { return nil }
+// FreezeHolding implements Kind.
+func (SmallStates) FreezeHolding(arena.Handle) Frozen { return nil }
 
-// plainLinks is embedded by a kind that has no bodies for links.
-type plainLinks struct{}
+// PlainHoldings is embedded by a kind that has no bodies for links.
+type PlainHoldings struct{}
 
-func (plainLinks) linkSize(arena.Handle) int { return 0 }
+// HoldingSize implements Kind.
+func (PlainHoldings) HoldingSize(arena.Handle) int { return 0 }
 
-func (plainLinks) freeLink(arena.Handle) {}
+// FreeHolding implements Kind.
+func (PlainHoldings) FreeHolding(arena.Handle) {}
 
-func (plainLinks) saveLink(dst []byte, _ arena.Handle) []byte { return dst }
+// SaveHolding implements Kind.
+func (PlainHoldings) SaveHolding(dst []byte, _ arena.Handle) []byte { return dst }
 
-func (plainLinks) loadLink([]byte) (arena.Handle, bool) { return 0, false }
+// LoadHolding implements Kind.
+func (PlainHoldings) LoadHolding([]byte) (arena.Handle, bool) { return 0, false }
 
-// mutation describes a numbered command on a named object.
-type mutation struct {
+// Mutation describes a numbered command on a named object.
+type Mutation struct {
 	// of is the kind of the command's objects.
 	of shard.ObjectKind
 	// form checks the command by itself, without the state.
-	form func(c *shard.Command) bool
+	Form func(c *shard.Command) bool
 	// run applies the command. session is zero for a command outside of any session; object is zero if no object has
 	// the name. Every run must call answer once.
-	run func(m *Core, c *shard.Command, t *target)
+	Run func(m *Core, c *shard.Command, t *Target)
 	// resume answers a repetition from the state, and returns false if the state has no answer.
-	resume func(m *Core, c *shard.Command, t *target) bool
+	Resume func(m *Core, c *shard.Command, t *Target) bool
 	// anonymous commands may come without a session.
-	anonymous bool
+	Anonymous bool
 	// makes reports whether the command makes the object if there is no object of the name.
-	makes func(c *shard.Command) bool
+	Makes func(c *shard.Command) bool
 	// waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
-	waits bool
+	Waits bool
 	// mostBody is the most bytes that the body of the answer may have.
-	mostBody int
+	MostBody int
 }
 
 // mutations are the numbered commands of all kinds.
-var mutations [256]mutation
+var mutations [256]Mutation
 
-// target is the place and the object of a mutation.
-type target struct {
+// Target is the place and the object of a mutation.
+type Target struct {
 	hash    uint64
 	slot    shard.Slot
-	node    *node // nil: nothing of the node is here yet
-	session arena.Handle
-	object  arena.Handle
+	Node    *Node // nil: nothing of the node is here yet
+	Session arena.Handle
+	Object  arena.Handle
 }
 
 // mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
-func (co *Core) mutate(c *shard.Command, mu *mutation) {
+func (co *Core) mutate(c *shard.Command, mu *Mutation) {
 	inOrder := c.Number > c.Acked && c.Session.Counter() != 0
 	if c.Session == 0 {
-		inOrder = mu.anonymous && c.Number == 0 && c.Acked == 0
+		inOrder = mu.Anonymous && c.Number == 0 && c.Acked == 0
 	}
 	if len(c.Name) == 0 || len(c.Name) > shard.MaxName || len(c.Data) > shard.MaxData || !inOrder ||
-		mu.form != nil && !mu.form(c) {
+		mu.Form != nil && !mu.Form(c) {
 		co.Run.Answer(protocol.StatusBadRequest)
 		return
 	}
 	t := &co.Run.target
-	*t = target{hash: shard.ObjectHash(c.Node, c.Name)}
+	*t = Target{hash: shard.ObjectHash(c.Node, c.Name)}
 	t.slot = shard.Slot(t.hash % shard.Slots)
 	if !co.slots.Has(t.slot) {
 		co.Run.Answer(protocol.StatusMoved)
 		return
 	}
-	t.node = co.Nodes.byID[c.Node]
-	if t.node != nil && t.node.dropping {
+	t.Node = co.Nodes.byID[c.Node]
+	if t.Node != nil && t.Node.Dropping {
 		co.Run.Answer(protocol.StatusNotFound)
 		return
 	}
 	isNew := true
 	if c.Session != 0 {
-		t.session = co.Sessions.find(c.Session)
-		if t.session == 0 && !co.Sessions.admitRemote(c, t) {
+		t.Session = co.Sessions.Find(c.Session)
+		if t.Session == 0 && !co.Sessions.admitRemote(c, t) {
 			return
 		}
-		s := co.Sessions.At(t.session)
+		s := co.Sessions.At(t.Session)
 		switch isNew = c.Number > s.applied; {
 		case s.ending:
 			co.Run.Answer(protocol.StatusSessionExpired)
 			return
-		case co.Sessions.Node(s) != t.node:
+		case co.Sessions.Node(s) != t.Node:
 			co.Run.Answer(protocol.StatusBadSession)
 			return
 		}
 	}
-	t.object = co.Objects.find(t.hash, c.Node, c.Name)
-	if isNew && t.object != 0 && co.Objects.At(t.object).deleting {
+	t.Object = co.Objects.find(t.hash, c.Node, c.Name)
+	if isNew && t.Object != 0 && co.Objects.At(t.Object).Deleting {
 		// The object counts as missing, but the name stays taken as long as links are left: a command that would make
 		// a new object of the name is refused for the moment, and nothing is recorded.
-		if mu.makes != nil && mu.makes(c) {
+		if mu.Makes != nil && mu.Makes(c) {
 			co.Run.Answer(protocol.StatusOverloaded)
 			return
 		}
-		t.object = 0
+		t.Object = 0
 	}
 	if c.Session == 0 {
 		co.run(c, mu, t)
@@ -213,11 +220,11 @@ func (co *Core) mutate(c *shard.Command, mu *mutation) {
 
 // runNumbered notes what the session of a command has seen, applies a new command if there is room for the answer, and
 // keeps the answer.
-func (co *Core) runNumbered(c *shard.Command, mu *mutation, t *target) {
-	s := co.Sessions.At(t.session)
+func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target) {
+	s := co.Sessions.At(t.Session)
 	forgotten := 0
 	if c.Acked > s.acked {
-		co.Snapshots.touchSession(t.session)
+		co.Snapshots.touchSession(t.Session)
 		forgotten = co.Sessions.acknowledge(s, c.Acked)
 		if s.bodies != 0 {
 			co.Answers.forgetBodies(s, 0, c.Acked)
@@ -234,7 +241,7 @@ func (co *Core) runNumbered(c *shard.Command, mu *mutation, t *target) {
 		return
 	}
 	// Answers without bodies are bounded by their number.
-	if (s.bodies != 0 || mu.mostBody != 0) && !co.Answers.hasRoomForBody(s, mu) {
+	if (s.bodies != 0 || mu.MostBody != 0) && !co.Answers.hasRoomForBody(s, mu) {
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
 		co.Run.Answer(protocol.StatusOverloaded)
 		return
@@ -242,7 +249,7 @@ func (co *Core) runNumbered(c *shard.Command, mu *mutation, t *target) {
 	if forgotten != 1 { // mostly one answer goes and another comes
 		co.Nodes.Charge(co.Sessions.Node(s), shard.AnswerBytes*(1-forgotten))
 	}
-	co.Snapshots.touchSession(t.session)
+	co.Snapshots.touchSession(t.Session)
 	before := s.applied
 	s.applied = c.Number
 	co.run(c, mu, t)
@@ -261,38 +268,38 @@ func (co *Core) runNumbered(c *shard.Command, mu *mutation, t *target) {
 }
 
 // run applies the command, unless the object of the name is of another kind.
-func (co *Core) run(c *shard.Command, mu *mutation, t *target) {
-	if t.object != 0 && co.Objects.At(t.object).kind != mu.of {
+func (co *Core) run(c *shard.Command, mu *Mutation, t *Target) {
+	if t.Object != 0 && co.Objects.At(t.Object).Kind != mu.of {
 		co.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	mu.run(co, c, t)
+	mu.Run(co, c, t)
 }
 
 // admitRemote records an unknown session as a guest if the home of the session is another shard. An unknown session at
 // home is over: admitRemote answers and returns false. No limit keeps a guest out: without a guest there is no number,
 // and a late copy of a refused command would be carried out once there is room.
-func (se *Sessions) admitRemote(c *shard.Command, t *target) bool {
+func (se *Sessions) admitRemote(c *shard.Command, t *Target) bool {
 	if se.core.slots.Has(c.Session.Slot()) {
 		se.core.Run.Answer(protocol.StatusSessionExpired)
 		return false
 	}
-	t.node = se.core.Nodes.see(c.Node)
-	t.session = se.add(c.Session, t.node)
+	t.Node = se.core.Nodes.see(c.Node)
+	t.Session = se.add(c.Session, t.Node)
 	e := se.core.Run.Emit(shard.EffectSessionSeen)
 	e.Session, e.Node = c.Session, c.Node
 	return true
 }
 
 // repeat answers a command with a number that the session has already used.
-func (co *Core) repeat(c *shard.Command, mu *mutation, t *target) {
-	s := co.Sessions.At(t.session)
+func (co *Core) repeat(c *shard.Command, mu *Mutation, t *Target) {
+	s := co.Sessions.At(t.Session)
 	a := co.Sessions.answer(s, c.Number)
 	if co.Answers.isAnother(c, mu, t, a) {
-		co.Run.refuseAnother()
+		co.Run.RefuseAnother()
 		return
 	}
-	if mu.resume != nil && t.object != 0 && co.Objects.At(t.object).kind == mu.of && mu.resume(co, c, t) {
+	if mu.Resume != nil && t.Object != 0 && co.Objects.At(t.Object).Kind == mu.of && mu.Resume(co, c, t) {
 		return
 	}
 	if a != nil {
@@ -301,7 +308,7 @@ func (co *Core) repeat(c *shard.Command, mu *mutation, t *target) {
 		e.Body = co.Answers.body(s, c.Number)
 		return
 	}
-	if mu.resume != nil && c.Number <= s.acked {
+	if mu.Resume != nil && c.Number <= s.acked {
 		co.Run.Answer(protocol.StatusSuccess)
 		return
 	}

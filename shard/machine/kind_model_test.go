@@ -431,24 +431,24 @@ type (
 	forgetsRows   struct{ *clubs }
 )
 
-func (lb losesBodies) loadLink(src []byte) (arena.Handle, bool) {
-	body, ok := lb.clubs.loadLink(src)
+func (lb losesBodies) LoadHolding(src []byte) (arena.Handle, bool) {
+	body, ok := lb.clubs.LoadHolding(src)
 	lb.members.At(body).mark = ""
 	return body, ok
 }
 
-func (cnl countsNoLinks) linkSize(arena.Handle) int { return 0 }
+func (cnl countsNoLinks) HoldingSize(arena.Handle) int { return 0 }
 
-func (cnn countsNoNotes) bodySize(arena.Handle) int { return 0 }
+func (cnn countsNoNotes) StateSize(arena.Handle) int { return 0 }
 
-func (eis endsInSilence) releaseLink(m *Core, h arena.Handle) { m.Holdings.Remove(h) }
+func (eis endsInSilence) ReleaseHolding(m *Core, h arena.Handle) { m.Holdings.Remove(h) }
 
-func (fr forgetsRows) nextRow(m *Core, object arena.Handle, v view, after uint64) (uint64, bool) {
-	return fr.clubs.nextRow(m, object, v, after+shard.MaxShard+1)
+func (fr forgetsRows) NextRow(m *Core, object arena.Handle, v View, after uint64) (uint64, bool) {
+	return fr.clubs.NextRow(m, object, v, after+shard.MaxShard+1)
 }
 
-func (fr forgetsRows) describe(m *Core, object arena.Handle, v view, o described, d *shard.Description) {
-	describeRows(fr, m, object, v, o, d)
+func (fr forgetsRows) Describe(m *Core, object arena.Handle, v View, o Described, d *shard.Description) {
+	DescribeRows(fr, m, object, v, o, d)
 }
 
 func TestMistakesOfKindsAreNoticed(t *testing.T) {
@@ -461,21 +461,21 @@ func TestMistakesOfKindsAreNoticed(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		seed uint64
-		kind func(*clubs) kind
+		kind func(*clubs) Kind
 		says string
 	}{
-		{"the-body-of-a-link-is-lost-at-a-restore", 1, func(cl *clubs) kind { return losesBodies{cl} }, "should have"},
-		{"the-size-of-a-link-is-not-counted", 2, func(cl *clubs) kind { return countsNoLinks{cl} }, "bytes count"},
-		{"the-size-of-an-object-is-not-counted", 3, func(cl *clubs) kind { return countsNoNotes{cl} }, ""},
-		{"the-end-of-a-session-passes-over-a-kind", 4, func(cl *clubs) kind { return endsInSilence{cl} }, "clubs:"},
-		{"a-page-leaves-out-a-row", 6, func(cl *clubs) kind { return forgetsRows{cl} }, "followed to"},
+		{"the-body-of-a-link-is-lost-at-a-restore", 1, func(cl *clubs) Kind { return losesBodies{cl} }, "should have"},
+		{"the-size-of-a-link-is-not-counted", 2, func(cl *clubs) Kind { return countsNoLinks{cl} }, "bytes count"},
+		{"the-size-of-an-object-is-not-counted", 3, func(cl *clubs) Kind { return countsNoNotes{cl} }, ""},
+		{"the-end-of-a-session-passes-over-a-kind", 4, func(cl *clubs) Kind { return endsInSilence{cl} }, "clubs:"},
+		{"a-page-leaves-out-a-row", 6, func(cl *clubs) Kind { return forgetsRows{cl} }, "followed to"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			kindRows[kindClub].newStore = row.newStore
+			kindRows[kindClub].New = row.New
 			if err := runClubs(c.seed, 400); err != nil {
 				t.Fatal("without the mistake:", err)
 			}
-			kindRows[kindClub].newStore = func() kind { return c.kind(&clubs{}) }
+			kindRows[kindClub].New = func() Kind { return c.kind(&clubs{}) }
 			err := runClubs(c.seed, 400)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("noticed as %v", err)

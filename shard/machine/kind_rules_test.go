@@ -186,7 +186,7 @@ func TestAKindThatIsNotKnownStopsARestore(t *testing.T) {
 	file := save(t, prepare(t, b.m))
 	row := kindRows[kindClub]
 	defer func() { kindRows[kindClub] = row }()
-	kindRows[kindClub] = kindRow{}
+	kindRows[kindClub] = KindRow{}
 	if err := New(Options{}).Restore(bytes.NewReader(file)); !errors.Is(err, shard.ErrNewerFormat) {
 		t.Error(err)
 	}
@@ -328,7 +328,7 @@ func TestALinkIsNoLargerForItsBody(t *testing.T) {
 			t.Errorf("%d milliseconds are %d %v", c.millis, w.millis(), ok)
 		}
 	}
-	if size := reflect.TypeFor[link]().Size(); size > 72 {
+	if size := reflect.TypeFor[Holding]().Size(); size > 72 {
 		t.Errorf("a link takes %d bytes", size)
 	}
 }

@@ -21,17 +21,17 @@ func (m *Machine) CheckLeaks() error {
 		if o.node == 0 {
 			continue // a free place
 		}
-		ofKind[o.kind]++
+		ofKind[o.Kind]++
 		names += textsIn(o.name)
-		if o.kind == shard.KindSemaphore {
-			data += textsIn(m.core.semaphores().At(o.body).data)
+		if o.Kind == shard.KindSemaphore {
+			data += textsIn(m.core.semaphores().At(o.State).data)
 		}
 	}
 	for h := arena.Handle(1); h < m.core.Holdings.End(); h++ {
 		l := m.core.Holdings.At(h)
 		held += textsIn(l.data)
-		if l.body != 0 {
-			linkBodies[m.core.Objects.At(l.object).kind]++
+		if l.State != 0 {
+			linkBodies[m.core.Objects.At(l.Object).Kind]++
 		}
 	}
 	for h := arena.Handle(1); h < m.core.Sessions.End(); h++ {
@@ -85,7 +85,7 @@ func textsIn(list ...arena.Text) (n int) {
 }
 
 // placesOf returns how many places are in use in the slab of a kind's objects, and in its slabs for bodies of links.
-func placesOf(k kind) (objects, linkBodies int) {
+func placesOf(k Kind) (objects, linkBodies int) {
 	store := reflect.ValueOf(k).Elem()
 	for i := range store.NumField() {
 		field := store.Type().Field(i)

@@ -13,30 +13,30 @@ import (
 // looked at: the after of the next call, if there is more.
 func (m *Machine) ListObjects(n shard.NodeID, prefix, after string, limit int,
 	dst []shard.ObjectView) (_ []shard.ObjectView, last string, more bool) {
-	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
+	last, more = m.WalkNames(0, n, prefix, after, limit, func(co *Core, o *Object) {
 		dst = append(dst, shard.ObjectView{
-			Name: m.core.Objects.name(o), Kind: o.kind, Revision: o.revision, Links: int(o.linkCount),
+			Name: co.Objects.Name(o), Kind: o.Kind, Revision: o.Revision, Links: int(o.Held),
 		})
-		return true
 	})
 	return dst, last, more
 }
 
-// walkNames shows fn the objects of a node in order of name, without deleted objects. It ends after fn has taken
-// limit objects, or after a look at MaxPage objects. It returns the last name looked at, and whether there is more.
-func (m *Machine) walkNames(n shard.NodeID, prefix, after string, limit int, fn func(o *object) bool) (last string,
-	more bool) {
+// WalkNames calls fn for the objects of a kind in a node, in order of name and without deleted objects. Kind 0 means
+// all kinds. It ends after limit calls, or after a look at MaxPage objects of any kind. It returns the last name looked
+// at, and whether there is more.
+func (m *Machine) WalkNames(k shard.ObjectKind, n shard.NodeID, prefix, after string, limit int,
+	fn func(co *Core, o *Object)) (last string, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := m.core.Nodes.byID[n]
 	if known == nil {
 		return after, false
 	}
-	limit = pageLimit(limit)
-	looked, seen := 0, (*object)(nil)
+	limit = PageLimit(limit)
+	looked, seen := 0, (*Object)(nil)
 	defer func() {
 		if last = after; seen != nil {
-			last = m.core.Objects.name(seen)
+			last = m.core.Objects.Name(seen)
 		}
 	}()
 	for h := m.core.Objects.nameAfter(known.names, prefix, after); h != 0; h = m.core.Objects.byName.Next(h) {
@@ -49,7 +49,8 @@ func (m *Machine) walkNames(n shard.NodeID, prefix, after string, limit int, fn 
 		}
 		seen = o
 		looked++
-		if !o.deleting && fn(o) {
+		if !o.Deleting && (k == 0 || o.Kind == k) {
+			fn(m.core, o)
 			limit--
 		}
 	}
@@ -67,7 +68,7 @@ func (ob *Objects) nameAfter(root arena.Handle, prefix, after string) arena.Hand
 // view returns a session without description and client, so without copies of texts.
 func (se *Sessions) view(s *session) shard.SessionView {
 	return shard.SessionView{
-		ID: s.id, Node: se.Node(s).id, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
+		ID: s.id, Node: se.Node(s).ID, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
 		Owns: int(s.linkCount - s.waits), Waits: int(s.waits), Created: s.created,
 	}
 }
@@ -92,7 +93,7 @@ func (m *Machine) DescribeSession(id shard.SessionID) (v shard.SessionView, know
 func (m *Machine) sessionAs(id shard.SessionID, as func(*session) shard.SessionView) (v shard.SessionView, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.core.Sessions.alive(id)
+	h := m.core.Sessions.Alive(id)
 	if h == 0 {
 		return shard.SessionView{}, false
 	}
@@ -103,7 +104,7 @@ func (m *Machine) sessionAs(id shard.SessionID, as func(*session) shard.SessionV
 func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.core.Sessions.alive(id)
+	h := m.core.Sessions.Alive(id)
 	if h == 0 {
 		return shard.ClientState{}, false
 	}
@@ -116,7 +117,7 @@ func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
 func (m *Machine) KeyMatches(id shard.SessionID, key []byte) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.core.Sessions.alive(id)
+	h := m.core.Sessions.Alive(id)
 	if h == 0 {
 		return false
 	}
@@ -136,7 +137,7 @@ func (m *Machine) ListSessions(n shard.NodeID, after shard.SessionID, limit int,
 		return dst, after, false
 	}
 	h := m.core.Sessions.byID.Search(known.ids, func(h arena.Handle) bool { return m.core.Sessions.At(h).id > after })
-	limit = pageLimit(limit)
+	limit = PageLimit(limit)
 	for looked := 0; h != 0; h = m.core.Sessions.byID.Next(h) {
 		if limit == 0 || looked == shard.MaxPage {
 			return dst, after, true
@@ -158,40 +159,40 @@ func (m *Machine) ListHoldings(id shard.SessionID, after shard.OrderID, limit in
 	dst []shard.Holding) (_ []shard.Holding, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	session := m.core.Sessions.alive(id)
+	session := m.core.Sessions.Alive(id)
 	if session == 0 {
 		return dst, false
 	}
-	h := m.core.Holdings.behind(session, after)
-	limit = pageLimit(limit)
+	h := m.core.Holdings.Behind(session, after)
+	limit = PageLimit(limit)
 	for ; h != 0; h = m.core.Holdings.bySession.Next(h) {
 		l := m.core.Holdings.At(h)
-		if m.core.Objects.At(l.object).deleting {
+		if m.core.Objects.At(l.Object).Deleting {
 			continue
 		}
 		if limit == 0 {
 			return dst, true
 		}
 		limit--
-		o := m.core.Objects.At(l.object)
+		o := m.core.Objects.At(l.Object)
 		dst = append(dst, shard.Holding{
-			Name: m.core.Objects.name(o), Kind: o.kind, Role: m.core.kinds[o.kind].role(l),
+			Name: m.core.Objects.Name(o), Kind: o.Kind, Role: m.core.kinds[o.Kind].Role(l),
 			LinkView: m.core.Holdings.View(l, ""),
 		})
 	}
 	return dst, false
 }
 
-// behind returns the first link of a session behind an order id, or zero.
-func (ho *Holdings) behind(session arena.Handle, after shard.OrderID) arena.Handle {
+// Behind returns the first link of a session Behind an order id, or zero.
+func (ho *Holdings) Behind(session arena.Handle, after shard.OrderID) arena.Handle {
 	root := ho.core.Sessions.At(session).links
-	return ho.bySession.Search(root, func(h arena.Handle) bool { return ho.At(h).order > after })
+	return ho.bySession.Search(root, func(h arena.Handle) bool { return ho.At(h).Order > after })
 }
 
 // Linked reports whether a session owns a part of an object, waits for the object, or takes part in it.
 func (m *Machine) Linked(id shard.SessionID, of shard.Ref) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	session, object := m.core.Sessions.alive(id), m.core.Objects.alive(of.Kind, of.Node, protocol.View(of.Name))
-	return session != 0 && object != 0 && m.core.Holdings.find(m.core.Objects.At(object), object, session) != 0
+	session, object := m.core.Sessions.Alive(id), m.core.Objects.Alive(of.Kind, of.Node, protocol.View(of.Name))
+	return session != 0 && object != 0 && m.core.Holdings.Find(m.core.Objects.At(object), object, session) != 0
 }

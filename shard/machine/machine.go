@@ -66,6 +66,15 @@ func New(o Options) *Machine {
 	return &Machine{core: newCore(o)}
 }
 
+// RLock takes the machine's read lock for a read of a kind, and returns the content. RUnlock releases the lock.
+func (m *Machine) RLock() *Core {
+	m.mu.RLock()
+	return m.core
+}
+
+// RUnlock ends a read that RLock began.
+func (m *Machine) RUnlock() { m.mu.RUnlock() }
+
 // Apply applies the commands of a batch in order and appends their effects to out. The batch must have come from
 // DecodeBatch, or be like a decoded batch: the machine keeps nothing of its memory after returning. After much work
 // Apply lets readers in between two commands.

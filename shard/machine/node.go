@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// node is a coordination node with sessions, objects or quotas in the shard. The path and the config of the node
+// Node is a coordination Node with sessions, objects or quotas in the shard. The path and the config of the Node
 // belong to the meta shard.
-type node struct {
-	id       shard.NodeID
+type Node struct {
+	ID       shard.NodeID
 	place    int          // in the machine's list
 	handle   arena.Handle // in the list of the store of objects
-	dropping bool
+	Dropping bool
 	names    arena.Handle // root of its objects by name
 	ids      arena.Handle // root of its sessions by id
 	sessions int
@@ -27,18 +27,21 @@ type node struct {
 // Nodes are the nodes that the shard knows, with what they take of their quotas.
 type Nodes struct {
 	core     *Core
-	byID     map[shard.NodeID]*node
-	listed   []*node            // all nodes, each at its place
+	byID     map[shard.NodeID]*Node
+	listed   []*Node            // all nodes, each at its place
 	dropping []shard.NodeID     // the nodes that are being dropped
 	limited  []shard.NodeLimits // the nodes with a quota of their own, by id
 	quota    quota              // of the shard
 	bytes    uint64             // the sum over all nodes
 }
 
-func newNode(id shard.NodeID) *node { return &node{id: id, quota: newNodeQuota(shard.Limits{})} }
+func newNode(id shard.NodeID) *Node { return &Node{ID: id, quota: newNodeQuota(shard.Limits{})} }
+
+// Full reports whether the node has as many objects as a node may have. The node is nil if it is not known yet.
+func (n *Node) Full() bool { return n != nil && n.objects >= shard.MaxSemaphoresPerNode }
 
 // see returns the node, known from now on.
-func (no *Nodes) see(id shard.NodeID) *node {
+func (no *Nodes) see(id shard.NodeID) *Node {
 	n := no.byID[id]
 	if n == nil {
 		n = no.add(id)
@@ -48,7 +51,7 @@ func (no *Nodes) see(id shard.NodeID) *node {
 }
 
 // add puts a node on record.
-func (no *Nodes) add(id shard.NodeID) *node {
+func (no *Nodes) add(id shard.NodeID) *Node {
 	n := newNode(id)
 	n.place = len(no.listed)
 	no.listed = append(no.listed, n)
@@ -59,24 +62,24 @@ func (no *Nodes) add(id shard.NodeID) *node {
 }
 
 // remove takes a node off the record. The last of the list gets its place.
-func (no *Nodes) remove(n *node) {
+func (no *Nodes) remove(n *Node) {
 	last := no.listed[len(no.listed)-1]
 	no.listed[n.place], last.place = last, n.place
 	no.listed[len(no.listed)-1] = nil
 	no.listed = no.listed[:len(no.listed)-1]
 	no.core.Objects.nodes.Release(n.handle)
-	delete(no.byID, n.id)
+	delete(no.byID, n.ID)
 	assert.That(len(no.listed) == len(no.byID), "every node that is known is listed")
 }
 
 // forgetIfEmpty takes a node off the record after its last session and object, unless the node has a quota of its
 // own.
-func (no *Nodes) forgetIfEmpty(n *node) {
+func (no *Nodes) forgetIfEmpty(n *Node) {
 	if n.sessions > 0 || n.objects > 0 {
 		return
 	}
 	assert.That(n.bytes == 0, "a node that has nothing here takes no bytes")
-	if !n.dropping && n.quota.set == (shard.Limits{}) {
+	if !n.Dropping && n.quota.set == (shard.Limits{}) {
 		no.remove(n)
 	}
 }
@@ -88,14 +91,14 @@ func (no *Nodes) drop(c *shard.Command) {
 		no.core.Run.Answer(protocol.StatusSuccess)
 		return
 	}
-	if !n.dropping {
-		n.dropping = true
-		no.dropping = append(no.dropping, n.id)
+	if !n.Dropping {
+		n.Dropping = true
+		no.dropping = append(no.dropping, n.ID)
 	}
 	count := c.Count
 	for ; count > 0 && n.names != 0 && no.core.Run.Left > 0; count-- {
 		h := no.core.Objects.byName.First(n.names)
-		no.core.kinds[no.core.Objects.At(h).kind].remove(no.core, h)
+		no.core.kinds[no.core.Objects.At(h).Kind].Remove(no.core, h)
 	}
 	for ; count > 0 && n.names == 0 && n.ids != 0 && no.core.Run.Left > 0; count-- {
 		if h := no.core.Sessions.byID.First(n.ids); no.core.Sessions.At(h).ending {
@@ -109,7 +112,7 @@ func (no *Nodes) drop(c *shard.Command) {
 	if more {
 		return
 	}
-	no.dropping = slices.DeleteFunc(no.dropping, func(id shard.NodeID) bool { return id == n.id })
+	no.dropping = slices.DeleteFunc(no.dropping, func(id shard.NodeID) bool { return id == n.ID })
 	no.limit(n, shard.Limits{})
 	no.remove(n)
 }

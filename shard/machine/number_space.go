@@ -41,7 +41,7 @@ func (se *Sessions) atHome(c *shard.Command) arena.Handle {
 		se.core.Run.Answer(protocol.StatusMoved)
 		return 0
 	}
-	h := se.alive(c.Session)
+	h := se.Alive(c.Session)
 	if h == 0 {
 		se.core.Run.Answer(protocol.StatusSessionExpired)
 		return 0

@@ -9,25 +9,25 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// object is the common part of named things of every kind.
-type object struct {
+// Object is the common part of named things of every kind.
+type Object struct {
 	track
 
 	node arena.Handle // the place of its node in the store's list
 	name arena.Text
 
-	links       arena.Handle // root of its links by order id
-	lastLink    arena.Handle
-	firstWaiter arena.Handle // zero without a waiting session
-	linkCount   uint32
+	holdings    arena.Handle // root of its links by order id
+	lastHolding arena.Handle
+	FirstWaiter arena.Handle // zero without a waiting session
+	Held        uint32
 
-	body  arena.Handle // in the store of its kind
+	State arena.Handle // in the store of its kind
 	stamp uint32
 	hash  uint32 // the upper half of its hash
 	slot  shard.Slot
-	kind  shard.ObjectKind
+	Kind  shard.ObjectKind
 	// deleting: the object is deleted, and some of its links are pending. pending: the object is on the pending list.
-	deleting, pending bool
+	Deleting, Pending bool
 	// indexed: the links are in the links' index, because they were once too many to walk.
 	indexed bool
 }
@@ -35,8 +35,8 @@ type object struct {
 // Objects finds objects by name.
 type Objects struct {
 	core *Core
-	arena.Slab[object]
-	nodes  arena.Slab[*node] // of the objects
+	arena.Slab[Object]
+	nodes  arena.Slab[*Node] // of the objects
 	names  arena.Texts
 	slots  []arena.Table
 	byName arena.Forest
@@ -48,25 +48,28 @@ func newObjects() Objects {
 	return Objects{names: arena.NewTexts(), slots: make([]arena.Table, shard.Slots)}
 }
 
+// View returns the view of a whole object.
+func (ob *Objects) View(h arena.Handle) View { return View{track: &ob.At(h).track} }
+
 // find returns the object of the name, or zero.
 func (ob *Objects) find(hash uint64, n shard.NodeID, name []byte) arena.Handle {
 	t, upper := &ob.slots[hash%shard.Slots], uint32(hash>>32)
 	h, at := t.First(upper)
 	for ; h != 0; h, at = t.Next(upper, at) {
-		if o := ob.At(h); ob.node(o).id == n && ob.names.Is(o.name, name) {
+		if o := ob.At(h); ob.Node(o).ID == n && ob.names.Is(o.name, name) {
 			break
 		}
 	}
 	return h
 }
 
-// alive returns the object of the name if the object is of the kind and not deleted, else zero.
-func (ob *Objects) alive(k shard.ObjectKind, n shard.NodeID, name []byte) arena.Handle {
+// Alive returns the object of the name if the object is of the kind and not deleted, else zero.
+func (ob *Objects) Alive(k shard.ObjectKind, n shard.NodeID, name []byte) arena.Handle {
 	h := ob.find(shard.ObjectHash(n, name), n, name)
 	if h == 0 {
 		return 0
 	}
-	if o := ob.At(h); o.kind != k || o.deleting {
+	if o := ob.At(h); o.Kind != k || o.Deleting {
 		return 0
 	}
 	return h
@@ -77,35 +80,36 @@ func (ob *Objects) Before(a, b arena.Handle) bool {
 	return bytes.Compare(ob.names.Bytes(ob.At(a).name), ob.names.Bytes(ob.At(b).name)) < 0
 }
 
-// name returns the name of an object for readers.
-func (ob *Objects) name(o *object) string { return ob.names.String(o.name) }
+// Name returns the Name of an object for readers.
+func (ob *Objects) Name(o *Object) string { return ob.names.String(o.name) }
 
-func (ob *Objects) node(o *object) *node { return *ob.nodes.At(o.node) }
+// Node returns the node of an object.
+func (ob *Objects) Node(o *Object) *Node { return *ob.nodes.At(o.node) }
 
 // stands reports whether an object stands before a second object in the order of nodes and names.
 func (ob *Objects) stands(a, b arena.Handle) bool {
 	x, y := ob.At(a), ob.At(b)
 	if x.node != y.node {
-		return ob.node(x).id < ob.node(y).id
+		return ob.Node(x).ID < ob.Node(y).ID
 	}
 	return ob.Before(a, b)
 }
 
 // Add makes an object of the target's name. The caller fills in the state of the kind and reports the creation.
-func (ob *Objects) Add(k shard.ObjectKind, t *target, id shard.NodeID, name []byte,
+func (ob *Objects) Add(k shard.ObjectKind, t *Target, id shard.NodeID, name []byte,
 	body arena.Handle) arena.Handle {
-	if t.node == nil {
-		t.node = ob.core.Nodes.see(id)
+	if t.Node == nil {
+		t.Node = ob.core.Nodes.see(id)
 	}
 	h := ob.Alloc()
 	o := ob.At(h)
-	o.node, o.name, o.kind, o.body = t.node.handle, ob.names.Keep(name), k, body
+	o.node, o.name, o.Kind, o.State = t.Node.handle, ob.names.Keep(name), k, body
 	o.slot, o.hash, o.stamp = t.slot, uint32(t.hash>>32), ob.core.Snapshots.epoch
 	ob.slots[o.slot].Insert(o.hash, h)
-	ob.byName.Insert(&t.node.names, h, ob)
-	t.node.objects++
+	ob.byName.Insert(&t.Node.names, h, ob)
+	t.Node.objects++
 	ob.ofKind[k]++
-	ob.core.Nodes.Charge(t.node, ob.size(o))
+	ob.core.Nodes.Charge(t.Node, ob.size(o))
 	return h
 }
 
@@ -113,15 +117,15 @@ func (ob *Objects) Add(k shard.ObjectKind, t *target, id shard.NodeID, name []by
 func (ob *Objects) Remove(h arena.Handle) {
 	ob.core.Snapshots.TouchObject(h)
 	o := ob.At(h)
-	assert.That(o.linkCount == 0, "an object goes with its links")
-	if o.pending {
+	assert.That(o.Held == 0, "an object goes with its links")
+	if o.Pending {
 		ob.core.Pending.remove(pendingWork{object: h})
 	}
 	ob.core.Run.Left--
 	ob.SetAlarm(h, 0)
-	n, kind := ob.node(o), o.kind
+	n, kind := ob.Node(o), o.Kind
 	ob.core.Nodes.Charge(n, -ob.size(o))
-	ob.core.kinds[o.kind].free(o.body)
+	ob.core.kinds[o.Kind].FreeState(o.State)
 	ob.slots[o.slot].Remove(o.hash, h)
 	ob.byName.Remove(&n.names, h)
 	ob.names.Free(o.name)
@@ -136,11 +140,11 @@ func (ob *Objects) Changed(h arena.Handle, flags shard.EffectFlags) {
 	ob.core.Snapshots.TouchObject(h)
 	ob.core.lastRevision++
 	o := ob.At(h)
-	o.revision = ob.core.lastRevision
+	o.Revision = ob.core.lastRevision
 	if flags&shard.FlagCreated != 0 {
-		o.base = o.revision
+		o.base = o.Revision
 	}
 	e := ob.core.Run.Emit(shard.EffectChanged)
-	e.Object, e.Flags, e.Node, e.Revision = o.kind, flags, ob.node(o).id, o.revision
+	e.Object, e.Flags, e.Node, e.Revision = o.Kind, flags, ob.Node(o).ID, o.Revision
 	e.Name = ob.core.Run.speller.Spell(ob.names.Bytes(o.name))
 }

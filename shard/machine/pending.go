@@ -38,8 +38,8 @@ func (pe *Pending) deferSession(h arena.Handle) {
 
 // Defer leaves the rest of the work on an object to CmdContinue.
 func (pe *Pending) Defer(h arena.Handle) {
-	if o := pe.core.Objects.At(h); !o.pending {
-		o.pending = true
+	if o := pe.core.Objects.At(h); !o.Pending {
+		o.Pending = true
 		pe.list = append(pe.list, pendingWork{object: h})
 	}
 }
@@ -48,22 +48,22 @@ func (pe *Pending) Defer(h arena.Handle) {
 // are pending.
 func (pe *Pending) EndRemove(object arena.Handle) {
 	o := pe.core.Objects.At(object)
-	if o.linkCount == 0 {
+	if o.Held == 0 {
 		pe.core.Objects.Remove(object)
 		return
 	}
-	o.deleting = true
+	o.Deleting = true
 	pe.Defer(object)
 }
 
 // RemoveAll deletes an object with its links, each after notify, for kinds whose links need nothing else.
 func (pe *Pending) RemoveAll(object arena.Handle, notify func(m *Core, link arena.Handle)) {
 	o := pe.core.Objects.At(object)
-	if !o.deleting {
+	if !o.Deleting {
 		pe.core.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
 	}
-	for o.linkCount > 0 && pe.core.Run.Left > 0 {
-		h := pe.core.Holdings.byObject.First(o.links)
+	for o.Held > 0 && pe.core.Run.Left > 0 {
+		h := pe.core.Holdings.byObject.First(o.holdings)
 		notify(pe.core, h)
 		pe.core.Holdings.Remove(h)
 	}
@@ -73,13 +73,13 @@ func (pe *Pending) RemoveAll(object arena.Handle, notify func(m *Core, link aren
 // RemovedWithObject removes the link of an ended session if the object is being deleted, and the object with its last
 // link. It returns false for all other objects.
 func (pe *Pending) RemovedWithObject(link arena.Handle) bool {
-	object := pe.core.Holdings.At(link).object
+	object := pe.core.Holdings.At(link).Object
 	o := pe.core.Objects.At(object)
-	if !o.deleting {
+	if !o.Deleting {
 		return false
 	}
 	pe.core.Holdings.Remove(link)
-	if o.linkCount == 0 {
+	if o.Held == 0 {
 		pe.core.Objects.Remove(object)
 	}
 	return true
@@ -103,11 +103,11 @@ func (pe *Pending) proceed() {
 			continue
 		}
 		o := pe.core.Objects.At(p.object)
-		o.pending = false
-		if o.deleting {
-			pe.core.kinds[o.kind].remove(pe.core, p.object)
+		o.Pending = false
+		if o.Deleting {
+			pe.core.kinds[o.Kind].Remove(pe.core, p.object)
 		} else {
-			pe.core.kinds[o.kind].resume(pe.core, p.object)
+			pe.core.kinds[o.Kind].Resume(pe.core, p.object)
 		}
 	}
 	pe.core.Run.AnswerMore(len(pe.list) > 0)
@@ -129,8 +129,8 @@ func (pe *Pending) state() []shard.PendingState {
 			continue
 		}
 		o := pe.core.Objects.At(p.object)
-		list = append(list, shard.PendingState{Node: pe.core.Objects.node(o).id, Name: pe.core.Objects.name(o),
-			Deleting: o.deleting})
+		list = append(list, shard.PendingState{Node: pe.core.Objects.Node(o).ID, Name: pe.core.Objects.Name(o),
+			Deleting: o.Deleting})
 	}
 	return list
 }
@@ -139,18 +139,18 @@ func (pe *Pending) state() []shard.PendingState {
 func (pe *Pending) restore(list []shard.PendingState) error {
 	for _, p := range list {
 		if p.Session != 0 {
-			h := pe.core.Sessions.find(p.Session)
+			h := pe.core.Sessions.Find(p.Session)
 			if h == 0 || pe.core.Sessions.At(h).ending {
-				return badSnapshot("session %v is pending and not there, or pending twice", p.Session)
+				return BadSnapshot("session %v is pending and not there, or pending twice", p.Session)
 			}
 			pe.deferSession(h)
 			continue
 		}
 		h := pe.core.Objects.find(shard.ObjectHash(p.Node, []byte(p.Name)), p.Node, []byte(p.Name))
-		if h == 0 || pe.core.Objects.At(h).pending {
-			return badSnapshot("object %q of node %d is pending and not there, or pending twice", p.Name, p.Node)
+		if h == 0 || pe.core.Objects.At(h).Pending {
+			return BadSnapshot("object %q of node %d is pending and not there, or pending twice", p.Name, p.Node)
 		}
-		pe.core.Objects.At(h).deleting = p.Deleting
+		pe.core.Objects.At(h).Deleting = p.Deleting
 		pe.Defer(h)
 	}
 	return nil

@@ -33,11 +33,11 @@ func recordForms() []formtest.Form {
 		answers     []answer
 	}
 	var joined struct {
-		link
+		Holding
 		data string
 	}
 	var named struct {
-		object
+		Object
 		name string
 	}
 	var filled struct {
@@ -64,33 +64,33 @@ func recordForms() []formtest.Form {
 				"session.links", "session.lastLink", "session.linkCount", "session.waits", "session.stamp",
 				"session.ending"},
 			Adjust: func() { described.keyLen = shard.MaxKey }},
-		{Name: "link", Of: &joined, Was: []string{"link.", ""},
+		{Name: "link", Of: &joined, Was: []string{"Holding.", "", "Order", "order", "Count", "count", "Number",
+			"number", "Owner", "owner", "Since", "since"},
 			Write: func() []byte {
 				l := m.core.Holdings.At(part)
-				*l = joined.link
+				*l = joined.Holding
 				l.data = m.core.Holdings.texts.Keep([]byte(joined.data))
 				return m.core.Snapshots.appendLink(nil, part)
 			},
-			Unsaved: []string{"link.session", "link.object", "link.data",
-				"link.body", "link.stamp"}},
-		{Name: "object", Of: &named, Was: []string{"object.", ""},
+			Unsaved: []string{"Holding.Session", "Holding.Object", "Holding.data", "Holding.State", "Holding.stamp"}},
+		{Name: "object", Of: &named, Was: []string{"Object.", "", "Kind", "kind", "Revision", "revision"},
 			Write: func() []byte {
 				o := m.core.Objects.At(place)
-				*o = named.object
+				*o = named.Object
 				o.node, o.name = m.core.Nodes.byID[1].handle, m.core.Objects.names.Keep([]byte(named.name))
 				return m.core.Snapshots.appendObject(nil, place)
 			},
 			Unsaved: []string{
-				"object.node", "object.name", "object.track.base", "object.track.newest", "object.track.newestAt",
-				"object.links", "object.lastLink", "object.firstWaiter", "object.linkCount", "object.body",
-				"object.stamp", "object.hash", "object.slot", "object.deleting", "object.pending", "object.indexed",
+				"Object.node", "Object.name", "Object.track.base", "Object.track.newest", "Object.track.newestAt",
+				"Object.holdings", "Object.lastHolding", "Object.FirstWaiter", "Object.Held", "Object.State",
+				"Object.stamp", "Object.hash", "Object.slot", "Object.Deleting", "Object.Pending", "Object.indexed",
 			}},
 		{Name: "semaphore", Of: &filled, Was: []string{"semaphore.", ""},
 			Write: func() []byte {
 				s := sem.At(body)
 				*s = filled.semaphore
 				s.data = sem.texts.Keep([]byte(filled.data))
-				return sem.save(nil, body)
+				return sem.Save(nil, body)
 			},
 			Unsaved: []string{
 				"semaphore.data", "semaphore.taken", "semaphore.owners", "semaphore.dataRevision",

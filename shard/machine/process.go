@@ -7,20 +7,20 @@ import (
 )
 
 func init() {
-	addKind(shard.KindProcess, kindRow{
-		newStore: newProcesses,
-	}, []kindCommand{
+	addKind(shard.KindProcess, KindRow{
+		New: newProcesses,
+	}, []CommandRow{
 		{
-			kind:     shard.CmdProcessPut,
-			mutation: mutation{run: runProcessPut, anonymous: true, makes: processPutMakes, mostBody: mostRefusal},
+			Kind:     shard.CmdProcessPut,
+			Mutation: Mutation{Run: runProcessPut, Anonymous: true, Makes: processPutMakes, MostBody: MostRefusal},
 		},
 		{
-			kind:     shard.CmdProcessDelete,
-			mutation: mutation{run: runProcessDelete, anonymous: true, mostBody: mostRefusal},
+			Kind:     shard.CmdProcessDelete,
+			Mutation: Mutation{Run: runProcessDelete, Anonymous: true, MostBody: MostRefusal},
 		},
 		{
-			kind:     shard.CmdProcessJoin,
-			mutation: mutation{run: runProcessJoin, makes: arrivalMakes, mostBody: mostRefusal},
+			Kind:     shard.CmdProcessJoin,
+			Mutation: Mutation{Run: runProcessJoin, Makes: arrivalMakes, MostBody: MostRefusal},
 		},
 		forMembers(shard.CmdProcessLeave, (*processWork).leave),
 		forMembers(shard.CmdProcessPrepared, (*processWork).prepared),
@@ -31,28 +31,28 @@ func init() {
 		forMembers(shard.CmdProcessFail, (*processWork).fail),
 		forMembers(shard.CmdInboxAck, (*processWork).acknowledge),
 		{
-			kind:     shard.CmdProcessAct,
-			mutation: mutation{run: runProcessAct, anonymous: true, mostBody: mostRefusal},
+			Kind:     shard.CmdProcessAct,
+			Mutation: Mutation{Run: runProcessAct, Anonymous: true, MostBody: MostRefusal},
 		},
 	})
 }
 
 // forMembers is the row of a command by a member of a process.
 func forMembers(k shard.CommandKind,
-	does func(*processWork, *shard.Command, *process.Member) process.Answer) kindCommand {
-	run := func(m *Core, c *shard.Command, t *target) { m.processes().runMember(m, c, t, does) }
-	return kindCommand{kind: k, mutation: mutation{run: run, mostBody: mostRefusal}}
+	does func(*processWork, *shard.Command, *process.Member) process.Answer) CommandRow {
+	run := func(m *Core, c *shard.Command, t *Target) { m.processes().runMember(m, c, t, does) }
+	return CommandRow{Kind: k, Mutation: Mutation{Run: run, MostBody: MostRefusal}}
 }
 
-func runProcessPut(m *Core, c *shard.Command, t *target) { m.processes().put(m, c, t) }
+func runProcessPut(m *Core, c *shard.Command, t *Target) { m.processes().put(m, c, t) }
 
-func runProcessDelete(m *Core, c *shard.Command, t *target) { m.processes().delete(m, c, t) }
+func runProcessDelete(m *Core, c *shard.Command, t *Target) { m.processes().delete(m, c, t) }
 
-func runProcessJoin(m *Core, c *shard.Command, t *target) { m.processes().join(m, c, t) }
+func runProcessJoin(m *Core, c *shard.Command, t *Target) { m.processes().join(m, c, t) }
 
-func runProcessAct(m *Core, c *shard.Command, t *target) { m.processes().act(m, c, t) }
+func runProcessAct(m *Core, c *shard.Command, t *Target) { m.processes().act(m, c, t) }
 
-func (co *Core) processes() *processes { return co.kinds[shard.KindProcess].(*processes) }
+func (co *Core) processes() *processes { return co.Kind(shard.KindProcess).(*processes) }
 
 // processes is the store of the kind. The embedded slab has the processes.
 type processes struct {
@@ -68,7 +68,7 @@ type hostedProcess struct {
 	*process.Process
 	object         arena.Handle
 	alarm          uint64 // the alarm of its object
-	whole, results viewTrack
+	whole, results ViewTrack
 }
 
 // processMember is a session that has joined: the body of the session's link. The Ref of the member is the link.
@@ -78,18 +78,18 @@ type processMember struct {
 	touched uint64       // number of the last work that touched the member's link
 }
 
-func newProcesses() kind { return &processes{} }
+func newProcesses() Kind { return &processes{} }
 
-func (pr *processes) bodySize(body arena.Handle) int { return pr.At(body).Size() }
+func (pr *processes) StateSize(body arena.Handle) int { return pr.At(body).Size() }
 
-func (pr *processes) free(body arena.Handle) { pr.Release(body) }
+func (pr *processes) FreeState(body arena.Handle) { pr.Release(body) }
 
-func (pr *processes) linkSize(body arena.Handle) int { return pr.members.At(body).Size() }
+func (pr *processes) HoldingSize(body arena.Handle) int { return pr.members.At(body).Size() }
 
-func (pr *processes) freeLink(body arena.Handle) { pr.members.Release(body) }
+func (pr *processes) FreeHolding(body arena.Handle) { pr.members.Release(body) }
 
-func (pr *processes) role(l *link) string {
-	m := pr.members.At(l.body)
+func (pr *processes) Role(l *Holding) string {
+	m := pr.members.At(l.State)
 	p := pr.At(m.of)
 	switch _, round := p.View(p.Epoch()); {
 	case round && p.Coordinator() == m.ID:

@@ -14,14 +14,14 @@ import (
 const noProcess = "there is no process of this name"
 
 // put makes a process, or alters the existing process of the name.
-func (pr *processes) put(m *Core, c *shard.Command, t *target) {
+func (pr *processes) put(m *Core, c *shard.Command, t *Target) {
 	p, err := process.Parse[processkind.Put](c.Body, "a put")
 	switch {
 	case err != nil:
 		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
-	case t.object != 0 && p.Mode == field.PutCreate:
+	case t.Object != 0 && p.Mode == field.PutCreate:
 		m.Run.Refuse(protocol.StatusAlreadyExists, "there is a process of this name")
-	case t.object != 0:
+	case t.Object != 0:
 		pr.alter(m, &p, t)
 	case p.Mode == field.PutAlter:
 		m.Run.Refuse(protocol.StatusNotFound, noProcess)
@@ -44,12 +44,12 @@ func arrivalMakes(c *shard.Command) bool {
 }
 
 // create makes a process, with a first member if the command is a join. After a refusal no process is left.
-func (pr *processes) create(m *Core, c *shard.Command, t *target, put *processkind.Put, first *processkind.Joining) {
-	if t.node != nil && t.node.objects >= shard.MaxSemaphoresPerNode {
+func (pr *processes) create(m *Core, c *shard.Command, t *Target, put *processkind.Put, first *processkind.Joining) {
+	if t.Node.Full() {
 		m.Run.Refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
-	w := pr.start(m, t.node, t.session)
+	w := pr.start(m, t.Node, t.Session)
 	p, a := process.New(w.at, put.Spec, put.By)
 	if a.Status != protocol.StatusSuccess {
 		w.answer(a)
@@ -71,7 +71,7 @@ func (pr *processes) create(m *Core, c *shard.Command, t *target, put *processki
 		return
 	}
 	w.object = m.Objects.Add(shard.KindProcess, t, c.Node, c.Name, w.body)
-	w.hosted.object, w.node = w.object, t.node
+	w.hosted.object, w.node = w.object, t.Node
 	w.link(member, c)
 	w.out.Grown = 0 // the new object's size counts the growth already
 	e := m.Run.Answer(protocol.StatusSuccess)
@@ -79,8 +79,8 @@ func (pr *processes) create(m *Core, c *shard.Command, t *target, put *processki
 	w.finish(shard.FlagCreated)
 }
 
-func (pr *processes) alter(m *Core, put *processkind.Put, t *target) {
-	w := pr.begin(m, t.object, t.session)
+func (pr *processes) alter(m *Core, put *processkind.Put, t *Target) {
+	w := pr.begin(m, t.Object, t.Session)
 	var a process.Answer
 	if is := w.hosted.SpecRevision(); put.ExpectedRevision != 0 && put.ExpectedRevision != is {
 		a.Status = protocol.StatusPreconditionFailed
@@ -94,27 +94,27 @@ func (pr *processes) alter(m *Core, put *processkind.Put, t *target) {
 	w.finish(0)
 }
 
-func (pr *processes) delete(m *Core, c *shard.Command, t *target) {
-	if t.object == 0 {
+func (pr *processes) delete(m *Core, c *shard.Command, t *Target) {
+	if t.Object == 0 {
 		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 		return
 	}
-	a := pr.At(m.Objects.At(t.object).body).Deletable(c.Flags&shard.FlagForce != 0)
+	a := pr.At(m.Objects.At(t.Object).State).Deletable(c.Flags&shard.FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
 		m.Run.Refuse(a.Status, a.Text)
 		return
 	}
-	pr.remove(m, t.object)
+	pr.Remove(m, t.Object)
 	m.Run.Answer(protocol.StatusSuccess)
 }
 
 // join makes the session a member. It makes the process first, if the command asks for a missing process.
-func (pr *processes) join(m *Core, c *shard.Command, t *target) {
+func (pr *processes) join(m *Core, c *shard.Command, t *Target) {
 	a, err := process.Parse[processkind.Arrival](c.Body, "a joining")
 	switch {
 	case err != nil:
 		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
-	case t.object != 0:
+	case t.Object != 0:
 		pr.joinThis(m, c, t, a.Joining)
 	case a.Create:
 		by := processkind.By{Author: a.Name, Reason: "joined"}
@@ -124,11 +124,11 @@ func (pr *processes) join(m *Core, c *shard.Command, t *target) {
 	}
 }
 
-func (pr *processes) joinThis(m *Core, c *shard.Command, t *target, j processkind.Joining) {
-	w := pr.begin(m, t.object, t.session)
+func (pr *processes) joinThis(m *Core, c *shard.Command, t *Target, j processkind.Joining) {
+	w := pr.begin(m, t.Object, t.Session)
 	member, a := arena.Handle(0), process.Answer{}
 	if h := m.Holdings.Of(w.object, w.session); h != 0 {
-		member = m.Holdings.At(h).body
+		member = m.Holdings.At(h).State
 		a = w.hosted.Join(w.at, &pr.members.At(member).Member, j)
 	} else if member, a = w.admit(j); a.Status == protocol.StatusSuccess {
 		w.link(member, c)
@@ -141,15 +141,15 @@ func (pr *processes) joinThis(m *Core, c *shard.Command, t *target, j processkin
 }
 
 // act applies an operator's act.
-func (pr *processes) act(m *Core, c *shard.Command, t *target) {
+func (pr *processes) act(m *Core, c *shard.Command, t *Target) {
 	act, err := process.Parse[processkind.Act](c.Body, "an act")
 	switch {
-	case t.object == 0:
+	case t.Object == 0:
 		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 	case err != nil:
 		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
 	default:
-		w := pr.begin(m, t.object, t.session)
+		w := pr.begin(m, t.Object, t.Session)
 		w.answer(w.hosted.Act(w.at, act))
 		w.finish(0)
 	}

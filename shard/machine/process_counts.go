@@ -20,9 +20,9 @@ type ProcessCounts struct {
 
 // ProcessCounts returns the counts of events.
 func (m *Machine) ProcessCounts() ProcessCounts {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.core.processes().counts
+	co := m.RLock()
+	defer m.RUnlock()
+	return co.processes().counts
 }
 
 // count counts the events of a command.
@@ -72,20 +72,20 @@ const (
 // unknown. fn must not call the machine.
 func (m *Machine) WalkProcesses(at shard.Cursor, estimate uint64, fn func(*ProcessView)) (next shard.Cursor,
 	over bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	pr := m.core.processes()
+	co := m.RLock()
+	defer m.RUnlock()
+	pr := co.processes()
 	h := max(arena.Handle(at), 1)
 	members := 0
 	for end := min(h+processesInOneGo, pr.End()); h < end && members < membersInOneGo; h++ {
 		p := pr.At(h)
-		if p.object == 0 || m.core.Objects.At(p.object).deleting {
+		if p.object == 0 || co.Objects.At(p.object).Deleting {
 			continue
 		}
 		members += len(p.Members())
-		o := m.core.Objects.At(p.object)
+		o := co.Objects.At(p.object)
 		fn(&ProcessView{
-			Node: m.core.Objects.node(o).id, Name: m.core.Objects.name(o), Now: max(estimate, m.core.Clock.Now),
+			Node: co.Objects.Node(o).ID, Name: co.Objects.Name(o), Now: max(estimate, co.Clock.Now),
 			State: p.Phase(),
 			Since: p.Since(), Epoch: p.Epoch(), Members: len(p.Members()), Requests: p.Requests(), Reasons: p.Why(),
 		})

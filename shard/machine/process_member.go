@@ -10,13 +10,13 @@ import (
 )
 
 // runMember applies a command of a member, and the acknowledgement in the command.
-func (pr *processes) runMember(m *Core, c *shard.Command, t *target,
+func (pr *processes) runMember(m *Core, c *shard.Command, t *Target,
 	does func(*processWork, *shard.Command, *process.Member) process.Answer) {
-	if t.object == 0 {
+	if t.Object == 0 {
 		m.Run.Refuse(protocol.StatusNotFound, noProcess)
 		return
 	}
-	w := pr.begin(m, t.object, t.session)
+	w := pr.begin(m, t.Object, t.Session)
 	var a process.Answer
 	if member := w.member(c.Order); member == nil {
 		a = w.hosted.Gone(uint64(c.Order))
@@ -35,10 +35,10 @@ func (pr *processes) runMember(m *Core, c *shard.Command, t *target,
 // member returns the session's member, or nil if the member has a different id.
 func (w *processWork) member(id shard.OrderID) *process.Member {
 	h := w.m.Holdings.Of(w.object, w.session)
-	if h == 0 || w.m.Holdings.At(h).order != id {
+	if h == 0 || w.m.Holdings.At(h).Order != id {
 		return nil
 	}
-	return &w.members.At(w.m.Holdings.At(h).body).Member
+	return &w.members.At(w.m.Holdings.At(h).State).Member
 }
 
 // admit lets the session join; the caller makes the link with link. It refuses if the session may have no more links.
@@ -116,26 +116,26 @@ func (w *processWork) acknowledge(c *shard.Command, m *process.Member) process.A
 	return w.hosted.Ack(w.at, m, c.Count)
 }
 
-// releaseLink ends the membership of an ended session.
-func (pr *processes) releaseLink(m *Core, h arena.Handle) {
+// ReleaseHolding ends the membership of an ended session.
+func (pr *processes) ReleaseHolding(m *Core, h arena.Handle) {
 	if m.Pending.RemovedWithObject(h) {
 		return
 	}
-	object := m.Holdings.At(h).object
-	w := pr.begin(m, object, m.Holdings.At(h).session)
-	w.leave(nil, &pr.members.At(m.Holdings.At(h).body).Member)
+	object := m.Holdings.At(h).Object
+	w := pr.begin(m, object, m.Holdings.At(h).Session)
+	w.leave(nil, &pr.members.At(m.Holdings.At(h).State).Member)
 	w.finish(0)
 }
 
-// remove deletes a process, and notifies its sessions.
-func (pr *processes) remove(m *Core, object arena.Handle) {
+// Remove deletes a process, and notifies its sessions.
+func (pr *processes) Remove(m *Core, object arena.Handle) {
 	m.Pending.RemoveAll(object, func(m *Core, link arena.Handle) {
 		e := m.Holdings.Emit(shard.EffectLost, link)
 		e.Object, e.Body = shard.KindProcess, "the process was deleted"
 	})
 }
 
-// resume is for kinds with pending work on objects that are not deleted.
-func (pr *processes) resume(*Core, arena.Handle) {
+// Resume is for kinds with pending work on objects that are not deleted.
+func (pr *processes) Resume(*Core, arena.Handle) {
 	assert.That(false, "a process is never pending but for its end")
 }

@@ -13,8 +13,8 @@ import (
 
 func (r *processRun) eachProcess(fn func(object arena.Handle, p *hostedProcess)) {
 	for h := arena.Handle(1); h < r.m.core.Objects.End(); h++ {
-		if o := r.m.core.Objects.At(h); o.node != 0 && !o.deleting {
-			fn(h, r.m.core.processes().At(o.body))
+		if o := r.m.core.Objects.At(h); o.node != 0 && !o.Deleting {
+			fn(h, r.m.core.processes().At(o.State))
 		}
 	}
 }
@@ -22,9 +22,9 @@ func (r *processRun) eachProcess(fn func(object arena.Handle, p *hostedProcess))
 func (r *processRun) eachMember(fn func(link arena.Handle, pm *processMember)) {
 	r.eachProcess(func(object arena.Handle, _ *hostedProcess) {
 		links := &r.m.core.Holdings
-		for h, next := links.byObject.First(r.m.core.Objects.At(object).links), arena.Handle(0); h != 0; h = next {
+		for h, next := links.byObject.First(r.m.core.Objects.At(object).holdings), arena.Handle(0); h != 0; h = next {
 			next = links.byObject.Next(h)
-			fn(h, r.m.core.processes().members.At(links.At(h).body))
+			fn(h, r.m.core.processes().members.At(links.At(h).State))
 		}
 	})
 }
@@ -57,13 +57,13 @@ var processMistakes = []struct {
 		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.newest, p.whole.newestAt = 0, 0 })
 	}},
 	{"the-head-is-not-reported", 0, "followed to", "step", func(r *processRun) {
-		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.head = 0 })
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.Head = 0 })
 	}},
 	{"results-are-not-reported", 0, "followed to", "step", func(r *processRun) {
 		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.newest, p.results.newestAt = 0, 0 })
 	}},
 	{"the-results-have-changed-with-each-member", 0, "View:results", "step", func(r *processRun) {
-		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.revision = p.whole.revision + 1 })
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.Revision = p.whole.Revision + 1 })
 	}},
 	{"who-got-something-is-not-notified", 0, "notified are", "step", func(r *processRun) {
 		r.forgetSent(shard.EffectInbox)

@@ -18,30 +18,30 @@ type ProcessDescription struct {
 // DescribeProcess fills d with a part of a process.
 func (m *Machine) DescribeProcess(n shard.NodeID, name string, o shard.PartOptions, d *ProcessDescription) shard.Found {
 	*d = ProcessDescription{}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	object := m.core.Objects.alive(shard.KindProcess, n, []byte(name))
+	co := m.RLock()
+	defer m.RUnlock()
+	object := co.Objects.Alive(shard.KindProcess, n, []byte(name))
 	if object == 0 {
 		return shard.FoundNothing
 	}
-	pr := m.core.processes()
-	p := pr.At(m.core.Objects.At(object).body)
-	d.Now, d.Revision = max(o.Now, m.core.Clock.Now), m.core.Objects.At(object).revision
+	pr := co.processes()
+	p := pr.At(co.Objects.At(object).State)
+	d.Now, d.Revision = max(o.Now, co.Clock.Now), co.Objects.At(object).Revision
 	if o.Why {
 		d.Reasons = p.Why()
 	}
-	if v, ok := pr.view(m.core, object, o.Part); ok {
-		if v.number == showsProcess {
-			v.number = showsInboxes
+	if v, ok := pr.View(co, object, o.Part); ok {
+		if v.Number == showsProcess {
+			v.Number = showsInboxes
 		}
-		m.core.DescribePart(&d.PartPage, object, v, &o)
+		co.DescribePart(&d.PartPage, object, v, &o)
 		return shard.FoundPart
 	}
-	if o.Part != actsPart {
+	if o.Part != ActsPart {
 		return shard.FoundObject
 	}
 	acts := p.Audit()
-	fillPart(&d.PartPage, &o, len(acts), func(k int) (uint64, field.Value) {
+	FillPart(&d.PartPage, &o, len(acts), func(k int) (uint64, field.Value) {
 		r := acts[k].Record()
 		return acts[k].Number, &r
 	})
@@ -51,13 +51,13 @@ func (m *Machine) DescribeProcess(n shard.NodeID, name string, o shard.PartOptio
 // WillGather reports whether a command of a member of a process, applied now after a number of others like it, would
 // only gather with such commands of other members. The result is a forecast: WillGather does not check the command.
 func (m *Machine) WillGather(c *shard.Command, others int) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	object := m.core.Objects.alive(shard.KindProcess, c.Node, c.Name)
+	co := m.RLock()
+	defer m.RUnlock()
+	object := co.Objects.Alive(shard.KindProcess, c.Node, c.Name)
 	if object == 0 {
 		return false
 	}
-	p := m.core.processes().At(m.core.Objects.At(object).body)
+	p := co.processes().At(co.Objects.At(object).State)
 	switch c.Kind {
 	case shard.CmdProcessJoin:
 		return p.JoinGathers(others)
@@ -74,15 +74,10 @@ func (m *Machine) WillGather(c *shard.Command, others int) bool {
 // next call where there is more.
 func (m *Machine) ListProcesses(n shard.NodeID, prefix, after string, limit int, dst []processkind.SummaryRow) (
 	_ []processkind.SummaryRow, last string, more bool) {
-	pr := m.core.processes()
-	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
-		if o.kind != shard.KindProcess {
-			return false
-		}
-		s := pr.At(o.body).Summary()
-		s.Name, s.Revision = m.core.Objects.name(o), uint64(o.revision)
+	last, more = m.WalkNames(shard.KindProcess, n, prefix, after, limit, func(co *Core, o *Object) {
+		s := co.processes().At(o.State).Summary()
+		s.Name, s.Revision = co.Objects.Name(o), uint64(o.Revision)
 		dst = append(dst, s)
-		return true
 	})
 	return dst, last, more
 }
@@ -99,22 +94,22 @@ type InboxPlace struct {
 // For a session without the member the answer is a refusal with the reason.
 func (m *Machine) Inbox(n shard.NodeID, name []byte, s shard.SessionID, member shard.OrderID, after uint64, most int,
 	dst []process.Delivery) (_ []process.Delivery, at InboxPlace, a process.Answer) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	object := m.core.Objects.alive(shard.KindProcess, n, name)
+	co := m.RLock()
+	defer m.RUnlock()
+	object := co.Objects.Alive(shard.KindProcess, n, name)
 	if object == 0 {
 		return dst, at, process.Answer{Status: protocol.StatusNotFound, Text: noProcess}
 	}
-	pr, o := m.core.processes(), m.core.Objects.At(object)
-	p := pr.At(o.body)
+	pr, o := co.processes(), co.Objects.At(object)
+	p := pr.At(o.State)
 	link := arena.Handle(0)
-	if session := m.core.Sessions.alive(s); session != 0 {
-		link = m.core.Holdings.find(o, object, session)
+	if session := co.Sessions.Alive(s); session != 0 {
+		link = co.Holdings.Find(o, object, session)
 	}
-	if link == 0 || m.core.Holdings.At(link).order != member {
+	if link == 0 || co.Holdings.At(link).Order != member {
 		return dst, at, p.Gone(uint64(member))
 	}
-	to := &pr.members.At(m.core.Holdings.At(link).body).Member
+	to := &pr.members.At(co.Holdings.At(link).State).Member
 	at = InboxPlace{Acked: to.Acked(), LastSeq: to.LastSeq()}
 	if ahead := p.Ahead(to, after); ahead == 0 || ahead < most {
 		dst = p.Inbox(to, after, most-ahead, dst)

@@ -99,8 +99,8 @@ func (r *round) reply(i int, exchange uint64, data string) *shard.Effect {
 
 // hosted is the process itself.
 func (r *round) hosted() *hostedProcess {
-	object := r.m.core.Objects.alive(shard.KindProcess, 1, []byte("p"))
-	return r.m.core.processes().At(r.m.core.Objects.At(object).body)
+	object := r.m.core.Objects.Alive(shard.KindProcess, 1, []byte("p"))
+	return r.m.core.processes().At(r.m.core.Objects.At(object).State)
 }
 
 func (r *round) epoch() uint64 { return r.hosted().Epoch() }

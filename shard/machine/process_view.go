@@ -18,60 +18,60 @@ const (
 // resultsView is the name of the view of the results.
 const resultsView = "results"
 
-func (pr *processes) view(m *Core, object arena.Handle, name string) (view, bool) {
-	p := pr.At(m.Objects.At(object).body)
+func (pr *processes) View(m *Core, object arena.Handle, name string) (View, bool) {
+	p := pr.At(m.Objects.At(object).State)
 	switch name {
 	case "":
-		return view{track: &p.whole.track, number: showsProcess}, true
+		return p.whole.View(showsProcess), true
 	case resultsView:
-		return view{track: &p.results.track, number: showsResults}, true
+		return p.results.View(showsResults), true
 	}
-	return view{}, false
+	return View{}, false
 }
 
-func (pr *processes) describe(m *Core, object arena.Handle, v view, o described, d *shard.Description) {
-	describeRows(pr, m, object, v, o, d)
+func (pr *processes) Describe(m *Core, object arena.Handle, v View, o Described, d *shard.Description) {
+	DescribeRows(pr, m, object, v, o, d)
 }
 
-func (pr *processes) changes(m *Core, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool {
+func (pr *processes) Changes(m *Core, object arena.Handle, v View, since shard.Revision, d *shard.Delta) bool {
 	head := shard.Revision(0) // the results have no head
-	if v.number == showsProcess {
-		head = pr.At(m.Objects.At(object).body).whole.head
+	if v.Number == showsProcess {
+		head = pr.At(m.Objects.At(object).State).whole.Head
 	}
-	return changeRows(pr, m, object, v, head, since, d)
+	return ChangeRows(pr, m, object, v, head, since, d)
 }
 
-func (pr *processes) appendHead(dst []byte, m *Core, object arena.Handle, v view) []byte {
-	if v.number == showsResults {
+func (pr *processes) AppendHead(dst []byte, m *Core, object arena.Handle, v View) []byte {
+	if v.Number == showsResults {
 		return dst
 	}
-	h := pr.At(m.Objects.At(object).body).Head()
+	h := pr.At(m.Objects.At(object).State).Head()
 	return protocol.AppendRecord(dst, &h)
 }
 
-func (pr *processes) appendRow(dst []byte, m *Core, object arena.Handle, v view, row uint64) ([]byte, bool) {
-	p := pr.At(m.Objects.At(object).body)
+func (pr *processes) AppendRow(dst []byte, m *Core, object arena.Handle, v View, row uint64) ([]byte, bool) {
+	p := pr.At(m.Objects.At(object).State)
 	id, of := row>>process.RowBits, row&(1<<process.RowBits-1)
 	if of == process.RowOfResult {
 		result := p.Result(id)
 		if result == nil {
 			return dst, false
 		}
-		r := result.Record(v.number == showsResults)
+		r := result.Record(v.Number == showsResults)
 		return protocol.AppendRecord(dst, &r), true
 	}
 	member := p.Member(id)
-	if member == nil || v.number == showsResults {
+	if member == nil || v.Number == showsResults {
 		return dst, false
 	}
-	r := p.MemberRecord(member, uint64(m.Sessions.At(m.Holdings.At(arena.Handle(member.Ref)).session).id))
-	if v.number == showsInboxes {
+	r := p.MemberRecord(member, uint64(m.Sessions.ID(m.Holdings.At(arena.Handle(member.Ref)).Session)))
+	if v.Number == showsInboxes {
 		r.Unread = member.Unread()
 	}
 	return protocol.AppendRecord(dst, &r), true
 }
 
-// nextRow goes through the members and results in the order of their rows' numbers.
-func (pr *processes) nextRow(m *Core, object arena.Handle, v view, after uint64) (row uint64, ok bool) {
-	return pr.At(m.Objects.At(object).body).NextRow(v.number == showsResults, after)
+// NextRow goes through the members and results in the order of their rows' numbers.
+func (pr *processes) NextRow(m *Core, object arena.Handle, v View, after uint64) (row uint64, ok bool) {
+	return pr.At(m.Objects.At(object).State).NextRow(v.Number == showsResults, after)
 }

@@ -12,7 +12,7 @@ import (
 type processWork struct {
 	*processes
 	m       *Core
-	node    *node        // nil if not known yet
+	node    *Node        // nil if not known yet
 	session arena.Handle // zero for a command without a session
 	object  arena.Handle
 	body    arena.Handle
@@ -31,12 +31,12 @@ type processWork struct {
 }
 
 // start prepares a command. A command that may have changed something must be ended by finish.
-func (pr *processes) start(m *Core, n *node, session arena.Handle) *processWork {
+func (pr *processes) start(m *Core, n *Node, session arena.Handle) *processWork {
 	w := &pr.work
 	w.out.Reset()
 	*w = processWork{processes: pr, m: m, node: n, session: session, number: w.number + 1, out: w.out}
 	w.at = process.At{
-		Now: m.Clock.Now, Wall: m.Run.Wall, Revision: uint64(m.lastRevision) + 1, Caller: w, Out: &w.out,
+		Now: m.Clock.Now, Wall: m.Run.Wall, Revision: uint64(m.NextRevision()), Caller: w, Out: &w.out,
 	}
 	return w
 }
@@ -45,16 +45,15 @@ func (pr *processes) start(m *Core, n *node, session arena.Handle) *processWork 
 func (pr *processes) begin(m *Core, object, session arena.Handle) *processWork {
 	m.Snapshots.TouchObject(object)
 	o := m.Objects.At(object)
-	w := pr.start(m, m.Objects.node(o), session)
-	w.object, w.body = object, o.body
-	w.hosted = pr.At(o.body)
+	w := pr.start(m, m.Objects.Node(o), session)
+	w.object, w.body = object, o.State
+	w.hosted = pr.At(o.State)
 	return w
 }
 
 // NextOrder gives an order id, from the same counter as links.
 func (w *processWork) NextOrder() uint64 {
-	w.m.lastOrder = w.m.Holdings.NextOrder()
-	return uint64(w.m.lastOrder)
+	return uint64(w.m.Holdings.TakeOrder())
 }
 
 // Touch preserves the record of a member's link. A new member has no link yet.
@@ -64,7 +63,7 @@ func (w *processWork) Touch(m *process.Member) {
 	}
 	h := arena.Handle(m.Ref)
 	w.m.Snapshots.PreserveHolding(h)
-	if pm := w.members.At(w.m.Holdings.At(h).body); pm.touched != w.number {
+	if pm := w.members.At(w.m.Holdings.At(h).State); pm.touched != w.number {
 		pm.touched = w.number
 		w.touched++
 	}
@@ -138,11 +137,11 @@ func (w *processWork) reportViews() bool {
 	return p.WholeRevision() == w.at.Revision
 }
 
-// due does the work that time has made due. It may touch all members of the process: if the command has done too much
-// to have room for all of them, the process stays due.
-func (pr *processes) due(m *Core, object arena.Handle) {
-	p := pr.At(m.Objects.At(object).body)
-	if done := m.bounds.Work - m.Run.Left - 1; done > 0 && len(p.Members()) > m.Run.Left+1 {
+// Due does the work that time has made Due. It may touch all members of the process: if the command has done too much
+// to have room for all of them, the process stays Due.
+func (pr *processes) Due(m *Core, object arena.Handle) {
+	p := pr.At(m.Objects.At(object).State)
+	if done := m.Worked() - 1; done > 0 && len(p.Members()) > m.Run.Left+1 {
 		m.Objects.SetAlarm(object, p.alarm)
 		m.Run.Left = 0
 		return

@@ -42,7 +42,7 @@ func (no *Nodes) setLimits(c *shard.Command) {
 	case set.Objects > shard.MaxSemaphoresPerNode:
 		no.core.Run.Answer(protocol.StatusBadRequest)
 		return
-	case n != nil && n.dropping:
+	case n != nil && n.Dropping:
 		no.core.Run.Answer(protocol.StatusNotFound)
 		return
 	case set != (shard.Limits{}):
@@ -57,7 +57,7 @@ func (no *Nodes) setLimits(c *shard.Command) {
 // MayGrow reports whether the node and the shard have room for more objects and bytes. If not, MayGrow answers with
 // the exceeded quota. A command asks before it changes anything. A command that adds no bytes always has room. The
 // node is nil if it is not known yet.
-func (no *Nodes) MayGrow(n *node, objects, bytes int) bool {
+func (no *Nodes) MayGrow(n *Node, objects, bytes int) bool {
 	if bytes <= 0 {
 		return true
 	}
@@ -85,7 +85,7 @@ func (no *Nodes) MayGrow(n *node, objects, bytes int) bool {
 
 // limitsOf returns the limits in force of a node. A node without a quota of bytes takes at most three quarters of the
 // shard, so that it does not keep others from what they need.
-func (no *Nodes) limitsOf(n *node) shard.Limits {
+func (no *Nodes) limitsOf(n *Node) shard.Limits {
 	limits := n.quota.limits
 	if n.quota.set.Bytes == 0 {
 		limits.Bytes = min(limits.Bytes, no.quota.limits.Bytes/4*3)
@@ -97,12 +97,12 @@ func (no *Nodes) limitsOf(n *node) shard.Limits {
 var unknownNode = newNode(0)
 
 // limit gives a node its quotas, and updates the list of nodes with quotas.
-func (no *Nodes) limit(n *node, limits shard.Limits) {
+func (no *Nodes) limit(n *Node, limits shard.Limits) {
 	n.quota = newNodeQuota(limits)
-	i, listed := slices.BinarySearchFunc(no.limited, n.id, func(of shard.NodeLimits, id shard.NodeID) int {
+	i, listed := slices.BinarySearchFunc(no.limited, n.ID, func(of shard.NodeLimits, id shard.NodeID) int {
 		return cmp.Compare(of.Node, id)
 	})
-	now := shard.NodeLimits{Node: n.id, Limits: limits}
+	now := shard.NodeLimits{Node: n.ID, Limits: limits}
 	switch is := limits != (shard.Limits{}); {
 	case is && listed:
 		no.limited[i] = now
@@ -135,7 +135,7 @@ func (m *Machine) LimitedNodes(dst []shard.NodeLimits) []shard.NodeLimits {
 }
 
 // Charge adds bytes to the sum of a node, or takes bytes off if the number is below zero.
-func (no *Nodes) Charge(n *node, bytes int) {
+func (no *Nodes) Charge(n *Node, bytes int) {
 	n.bytes += uint64(bytes)
 	no.bytes += uint64(bytes)
 }
@@ -151,17 +151,17 @@ func (se *Sessions) sizeOf(s *session) int {
 }
 
 // sizeOf is the size of a link, without its object.
-func (ho *Holdings) sizeOf(l *link) int {
+func (ho *Holdings) sizeOf(l *Holding) int {
 	n := shard.LinkBytes + len(ho.texts.Bytes(l.data))
-	if l.body != 0 {
-		n += ho.core.kinds[ho.core.Objects.At(l.object).kind].linkSize(l.body)
+	if l.State != 0 {
+		n += ho.core.kinds[ho.core.Objects.At(l.Object).Kind].HoldingSize(l.State)
 	}
 	return n
 }
 
 // size is the size of an object, without its links.
-func (ob *Objects) size(o *object) int {
-	return shard.ObjectBytes + len(ob.names.Bytes(o.name)) + ob.core.kinds[o.kind].bodySize(o.body)
+func (ob *Objects) size(o *Object) int {
+	return shard.ObjectBytes + len(ob.names.Bytes(o.name)) + ob.core.kinds[o.Kind].StateSize(o.State)
 }
 
 // sizeOf returns the size of the thing of a record.
@@ -189,7 +189,7 @@ func (m *Machine) Usage(n shard.NodeID) shard.Usage {
 	return m.core.Nodes.usage(unknownNode)
 }
 
-func (no *Nodes) usage(n *node) shard.Usage { return newUsage(n.objects, n.bytes, no.limitsOf(n)) }
+func (no *Nodes) usage(n *Node) shard.Usage { return newUsage(n.objects, n.bytes, no.limitsOf(n)) }
 
 func newUsage(objects int, bytes uint64, l shard.Limits) shard.Usage {
 	return shard.Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: l.Objects, ByteLimit: l.Bytes}
@@ -221,7 +221,7 @@ func (m *Machine) fullOf(share float64, end int, dst []shard.NodeUsage) (_ []sha
 	next = max(end-shard.MaxPage, 0)
 	for _, n := range m.core.Nodes.listed[next:end] {
 		if u := m.core.Nodes.usage(n); u.Share() >= share {
-			dst = append(dst, shard.NodeUsage{Node: n.id, Usage: u})
+			dst = append(dst, shard.NodeUsage{Node: n.ID, Usage: u})
 		}
 	}
 	return dst, next, next == 0

@@ -342,7 +342,7 @@ func (m *Machine) ListSlot(slot shard.Slot) (sessions []shard.SessionID, objects
 	}
 	for h := arena.Handle(1); h < m.core.Objects.End(); h++ {
 		if o := m.core.Objects.At(h); o.node != 0 && o.slot == slot {
-			objects = append(objects, shard.ObjectName{Node: m.core.Objects.node(o).id, Name: m.core.Objects.name(o)})
+			objects = append(objects, shard.ObjectName{Node: m.core.Objects.Node(o).ID, Name: m.core.Objects.Name(o)})
 		}
 	}
 	slices.Sort(sessions)

@@ -16,7 +16,7 @@ func (m *Machine) Liveness(id shard.SessionID) shard.Liveness {
 	switch {
 	case !m.core.slots.Has(id.Slot()):
 		return shard.Unknown
-	case m.core.Sessions.alive(id) != 0:
+	case m.core.Sessions.Alive(id) != 0:
 		return shard.Alive
 	case id.Counter() > m.core.Sessions.last || id.Counter() <= m.core.group.Before &&
 		m.core.group.Waits(m.core.Clock.Now):
@@ -30,7 +30,7 @@ func (m *Machine) Losses(ids []shard.SessionID, dst []shard.Loss) []shard.Loss {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, id := range ids {
-		if h := m.core.Sessions.alive(id); h != 0 && m.core.Sessions.At(h).losses > 0 {
+		if h := m.core.Sessions.Alive(id); h != 0 && m.core.Sessions.At(h).losses > 0 {
 			dst = append(dst, shard.Loss{Session: id, Count: m.core.Sessions.At(h).losses})
 		}
 	}

@@ -59,33 +59,33 @@ func (snaps *Snapshots) appendBody(dst []byte, p phase, h arena.Handle) []byte {
 	case body == 0:
 		return dst
 	case p == phaseObjects:
-		return k.save(dst, body)
+		return k.Save(dst, body)
 	default:
-		return k.saveLink(dst, body)
+		return k.SaveHolding(dst, body)
 	}
 }
 
 // freezeBody fixes the bytes that appendBody would append. For a small body the result is nil.
-func (snaps *Snapshots) freezeBody(p phase, h arena.Handle) frozen {
+func (snaps *Snapshots) freezeBody(p phase, h arena.Handle) Frozen {
 	switch k, body := snaps.bodyOf(p, h); {
 	case body == 0:
 		return nil
 	case p == phaseObjects:
-		return k.freeze(body)
+		return k.Freeze(body)
 	default:
-		return k.freezeLink(body)
+		return k.FreezeHolding(body)
 	}
 }
 
 // bodyOf returns the body of a thing and its kind, or zero.
-func (snaps *Snapshots) bodyOf(p phase, h arena.Handle) (kind, arena.Handle) {
+func (snaps *Snapshots) bodyOf(p phase, h arena.Handle) (Kind, arena.Handle) {
 	switch p {
 	case phaseObjects:
 		o := snaps.core.Objects.At(h)
-		return snaps.core.kinds[o.kind], o.body
+		return snaps.core.kinds[o.Kind], o.State
 	case phaseLinks:
 		l := snaps.core.Holdings.At(h)
-		return snaps.core.kinds[snaps.core.Objects.At(l.object).kind], l.body
+		return snaps.core.kinds[snaps.core.Objects.At(l.Object).Kind], l.State
 	}
 	return nil, 0
 }
@@ -93,7 +93,7 @@ func (snaps *Snapshots) bodyOf(p phase, h arena.Handle) (kind, arena.Handle) {
 func (snaps *Snapshots) appendSession(dst []byte, h arena.Handle) []byte {
 	s := snaps.core.Sessions.At(h)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
-	dst = binary.AppendUvarint(dst, uint64(snaps.core.Sessions.Node(s).id))
+	dst = binary.AppendUvarint(dst, uint64(snaps.core.Sessions.Node(s).ID))
 	dst = binary.AppendUvarint(dst, uint64(s.timeout))
 	dst = form.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(s.description))
 	dst = form.AppendBytes(dst, s.key[:s.keyLen])
@@ -113,38 +113,38 @@ func (snaps *Snapshots) appendSession(dst []byte, h arena.Handle) []byte {
 
 func (snaps *Snapshots) appendObject(dst []byte, h arena.Handle) []byte {
 	o := snaps.core.Objects.At(h)
-	dst = append(dst, byte(o.kind))
-	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.node(o).id))
+	dst = append(dst, byte(o.Kind))
+	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.Node(o).ID))
 	dst = form.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
-	return binary.AppendUvarint(dst, uint64(o.revision))
+	return binary.AppendUvarint(dst, uint64(o.Revision))
 }
 
 // appendLinkEnds appends the session and the object of a link.
 func (snaps *Snapshots) appendLinkEnds(dst []byte, h arena.Handle, as recordForm) []byte {
 	l := snaps.core.Holdings.At(h)
 	if as == withPlaces {
-		dst = binary.AppendUvarint(dst, uint64(l.session))
-		return binary.AppendUvarint(dst, uint64(l.object))
+		dst = binary.AppendUvarint(dst, uint64(l.Session))
+		return binary.AppendUvarint(dst, uint64(l.Object))
 	}
-	o := snaps.core.Objects.At(l.object)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(snaps.core.Sessions.At(l.session).id))
-	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.node(o).id))
+	o := snaps.core.Objects.At(l.Object)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(snaps.core.Sessions.At(l.Session).id))
+	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.Node(o).ID))
 	return form.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
 }
 
 func (snaps *Snapshots) appendLink(dst []byte, h arena.Handle) []byte {
 	l := snaps.core.Holdings.At(h)
-	dst = binary.AppendUvarint(dst, uint64(l.order))
-	dst = binary.AppendUvarint(dst, l.count)
+	dst = binary.AppendUvarint(dst, uint64(l.Order))
+	dst = binary.AppendUvarint(dst, l.Count)
 	dst = binary.AppendUvarint(dst, l.timeout.millis())
-	dst = binary.AppendUvarint(dst, l.number)
+	dst = binary.AppendUvarint(dst, l.Number)
 	owner := byte(0)
-	if l.owner {
+	if l.Owner {
 		owner = 1
 	}
 	dst = append(dst, owner)
 	dst = form.AppendBytes(dst, snaps.core.Holdings.texts.Bytes(l.data))
-	return binary.AppendUvarint(dst, l.since)
+	return binary.AppendUvarint(dst, l.Since)
 }
 
 // restorer puts records back into a machine that is empty at first.
@@ -153,8 +153,8 @@ type restorer struct {
 	sessions arena.Places // in the snapshot -> now
 	objects  arena.Places
 	pending  []shard.PendingState
-	bytes    uint64   // the sum over all nodes at the time of saving, if the snapshot has the sum
-	links    [][]link // in pieces; put back when all are read, in order of order id
+	bytes    uint64      // the sum over all nodes at the time of saving, if the snapshot has the sum
+	links    [][]Holding // in pieces; put back when all are read, in order of order id
 }
 
 // record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
@@ -174,7 +174,7 @@ func (re *restorer) record(p phase, data []byte) error {
 		r.Must(len(r.Data) == 0, "bytes behind its last field")
 	}
 	if !r.Sound() {
-		return badSnapshot("a record is wrong: %s", r.Bad())
+		return BadSnapshot("a record is wrong: %s", r.Bad())
 	}
 	return err
 }
@@ -201,15 +201,15 @@ func (re *restorer) session(r *form.Input) error {
 	switch {
 	case !r.Sound():
 		return nil
-	case id.Counter() == 0 || m.Sessions.find(id) != 0:
-		return badSnapshot("session %v is there twice or has no number", id)
+	case id.Counter() == 0 || m.Sessions.Find(id) != 0:
+		return BadSnapshot("session %v is there twice or has no number", id)
 	case re.sessions.Of(place) != 0:
-		return badSnapshot("two sessions have the place %d", place)
+		return BadSnapshot("two sessions have the place %d", place)
 	case home && id.Counter() > m.Sessions.last:
-		return badSnapshot("session %v is newer than the last one, %d", id, m.Sessions.last)
+		return BadSnapshot("session %v is newer than the last one, %d", id, m.Sessions.last)
 	case timeout > uint64(shard.MaxSessionTimeout.Milliseconds()) || len(description) > shard.MaxDescription ||
 		len(key) > shard.MaxKey || !client.Fits():
-		return badSnapshot("session %v is beyond the limits of a session", id)
+		return BadSnapshot("session %v is beyond the limits of a session", id)
 	}
 	h := m.Sessions.add(id, m.Nodes.restored(node))
 	s := m.Sessions.At(h)
@@ -242,58 +242,58 @@ func (re *restorer) object(r *form.Input) error {
 	case k >= shard.MaxKinds || m.kinds[k] == nil:
 		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, shard.ErrNewerFormat)
 	case len(name) == 0 || len(name) > shard.MaxName || m.Objects.find(hash, id, name) != 0:
-		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
+		return BadSnapshot("object %q of node %d is there twice or has no fit name", name, id)
 	case re.objects.Of(place) != 0:
-		return badSnapshot("two objects have the place %d", place)
+		return BadSnapshot("two objects have the place %d", place)
 	case !m.slots.Has(shard.Slot(hash % shard.Slots)):
-		return badSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
+		return BadSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
 	case revision == 0 || revision > m.lastRevision:
-		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision,
+		return BadSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision,
 			m.lastRevision)
 	}
-	body, ok := m.kinds[k].load(r.Data)
+	body, ok := m.kinds[k].Load(r.Data)
 	r.Data = nil
 	if !ok {
-		return badSnapshot("object %q of node %d is not sound", name, id)
+		return BadSnapshot("object %q of node %d is not sound", name, id)
 	}
-	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: m.Nodes.restored(id)}
+	t := Target{hash: hash, slot: shard.Slot(hash % shard.Slots), Node: m.Nodes.restored(id)}
 	h := m.Objects.Add(k, &t, id, name, body)
 	o := m.Objects.At(h)
-	o.revision, o.base = revision, revision
+	o.Revision, o.base = revision, revision
 	re.objects.Put(place, h)
 	return nil
 }
 
 func (re *restorer) link(r *form.Input) error {
 	session, object := arena.Handle(r.Number()), arena.Handle(r.Number())
-	var l link
-	l.order = shard.OrderID(r.Number())
-	l.count = r.Number()
+	var l Holding
+	l.Order = shard.OrderID(r.Number())
+	l.Count = r.Number()
 	var ok bool
 	l.timeout, ok = newWaitTime(r.Number())
 	r.Must(ok, "a link waits for longer than an acquire may")
-	l.number = r.Number()
-	l.owner = r.Byte() == 1
+	l.Number = r.Number()
+	l.Owner = r.Byte() == 1
 	data := r.Bytes()
-	l.since = r.Number()
+	l.Since = r.Number()
 	if !r.Sound() {
 		return nil
 	}
-	l.session, l.object = re.sessions.Of(session), re.objects.Of(object)
-	if l.session == 0 || l.object == 0 {
-		return badSnapshot("the link with order id %d has no session or no object", l.order)
+	l.Session, l.Object = re.sessions.Of(session), re.objects.Of(object)
+	if l.Session == 0 || l.Object == 0 {
+		return BadSnapshot("the link with order id %d has no session or no object", l.Order)
 	}
 	if len(r.Data) > 0 {
 		m := re.m
-		o := m.Objects.At(l.object)
-		if l.body, ok = m.kinds[o.kind].loadLink(r.Data); !ok || l.body == 0 {
-			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.Objects.name(o))
+		o := m.Objects.At(l.Object)
+		if l.State, ok = m.kinds[o.Kind].LoadHolding(r.Data); !ok || l.State == 0 {
+			return BadSnapshot("the link with order id %d to object %q is not sound", l.Order, m.Objects.Name(o))
 		}
 		r.Data = nil
 	}
 	l.data = re.m.Holdings.texts.Keep(data)
 	if last := len(re.links) - 1; last < 0 || len(re.links[last]) == linkPiece {
-		re.links = append(re.links, make([]link, 0, linkPiece))
+		re.links = append(re.links, make([]Holding, 0, linkPiece))
 	}
 	last := len(re.links) - 1
 	re.links[last] = append(re.links[last], l)

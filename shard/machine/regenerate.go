@@ -54,12 +54,12 @@ type Regeneration struct {
 	Keep func(shard.NodeID) bool
 }
 
-// renewal has the numbers that kinds need for a regeneration.
-type renewal struct {
-	jump     uint64         // of the kind's own counters
-	revision shard.Revision // of the new object and of all its parts
-	now      uint64         // the shard time of the new machine
-	later    uint64         // the difference between the time of the new machine and of the old
+// StateRenewal has the numbers that kinds need for a regeneration.
+type StateRenewal struct {
+	Jump     uint64         // of the kind's own counters
+	Revision shard.Revision // of the new object and of all its parts
+	Now      uint64         // the shard time of the new machine
+	Later    uint64         // the difference between the time of the new machine and of the old
 }
 
 // Regenerate makes the machines of a new cluster from all machines of an old cluster. The old machines stay as they
@@ -78,7 +78,7 @@ func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 		made, cores = append(made, m), append(cores, m.core)
 	}
 	for _, old := range from {
-		n := renewal{jump: r.Jump.Others, now: next.clock.Now, later: next.clock.Now - old.core.Clock.Now}
+		n := StateRenewal{Jump: r.Jump.Others, Now: next.clock.Now, Later: next.clock.Now - old.core.Clock.Now}
 		if err := old.core.renewInto(cores, r.Keep, &n); err != nil {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (se *Sessions) highestCounter() (last uint64) {
 
 // renewInto puts the objects of the old machine, except the objects that end, into the new machine that serves their
 // slot, and the quotas of nodes into all new machines.
-func (co *Core) renewInto(made []*Core, keep func(shard.NodeID) bool, n *renewal) error {
+func (co *Core) renewInto(made []*Core, keep func(shard.NodeID) bool, n *StateRenewal) error {
 	for _, l := range co.Nodes.limited {
 		for _, to := range made {
 			if keep(l.Node) {
@@ -139,9 +139,9 @@ func (co *Core) renewInto(made []*Core, keep func(shard.NodeID) bool, n *renewal
 			}
 		}
 	}
-	byID := func(a, b *node) int { return cmp.Compare(a.id, b.id) }
+	byID := func(a, b *Node) int { return cmp.Compare(a.ID, b.ID) }
 	for _, at := range slices.SortedFunc(slices.Values(co.Nodes.listed), byID) {
-		if at.dropping || !keep(at.id) {
+		if at.Dropping || !keep(at.ID) {
 			continue
 		}
 		for h := co.Objects.byName.First(at.names); h != 0; h = co.Objects.byName.Next(h) {
@@ -158,27 +158,27 @@ func (co *Core) renewInto(made []*Core, keep func(shard.NodeID) bool, n *renewal
 }
 
 // takeRenewed puts an object of an old machine into the new machine, unless the object ends with its sessions.
-func (co *Core) takeRenewed(from *Core, h arena.Handle, n *renewal) error {
+func (co *Core) takeRenewed(from *Core, h arena.Handle, n *StateRenewal) error {
 	old := from.Objects.At(h)
-	if old.deleting {
+	if old.Deleting {
 		return nil
 	}
-	n.revision = co.lastRevision + 1
-	saved, stays := from.kinds[old.kind].renew(old.body, n)
+	n.Revision = co.lastRevision + 1
+	saved, stays := from.kinds[old.Kind].Renew(old.State, n)
 	if !stays {
 		return nil
 	}
-	co.lastRevision = n.revision
-	body, sound := co.kinds[old.kind].load(saved)
+	co.lastRevision = n.Revision
+	body, sound := co.kinds[old.Kind].Load(saved)
 	assert.That(sound, "what is renewed can be loaded")
-	name, node := from.Objects.names.Bytes(old.name), from.Objects.node(old).id
+	name, node := from.Objects.names.Bytes(old.name), from.Objects.Node(old).ID
 	hash := shard.ObjectHash(node, name)
 	if co.Objects.find(hash, node, name) != 0 {
 		return fmt.Errorf("shard: two shards have object %q of node %d", name, node)
 	}
-	t := target{hash: hash, slot: shard.Slot(hash % shard.Slots), node: co.Nodes.restored(node)}
-	renewed := co.Objects.Add(old.kind, &t, node, name, body)
+	t := Target{hash: hash, slot: shard.Slot(hash % shard.Slots), Node: co.Nodes.restored(node)}
+	renewed := co.Objects.Add(old.Kind, &t, node, name, body)
 	o := co.Objects.At(renewed)
-	o.revision, o.base = n.revision, n.revision
-	return co.kinds[o.kind].linked(co, renewed)
+	o.Revision, o.base = n.Revision, n.Revision
+	return co.kinds[o.Kind].Linked(co, renewed)
 }

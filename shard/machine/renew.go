@@ -59,14 +59,14 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 		longest = longest.Over(m.core.group.Longest)
 	}
 	made.core.group = shard.Group{Number: r.Group, Began: next.clock.Now, Before: next.LastSession, Longest: longest}
-	n := renewal{jump: r.Jump.Others, now: next.clock.Now}
+	n := StateRenewal{Jump: r.Jump.Others, Now: next.clock.Now}
 	if err := m.core.renewInto([]*Core{made.core}, func(shard.NodeID) bool { return true }, &n); err != nil {
 		return nil, err
 	}
 	made.core.Sessions.takeRemote(m.core)
 	for _, id := range m.core.Nodes.dropping {
 		if n := made.core.Nodes.byID[id]; n != nil {
-			n.dropping = true
+			n.Dropping = true
 			made.core.Nodes.dropping = append(made.core.Nodes.dropping, id)
 		}
 	}
@@ -96,7 +96,7 @@ func (se *Sessions) takeRemote(from *Core) {
 }
 
 func (se *Sessions) takeOne(from *Core, was *session) {
-	s := se.At(se.add(was.id, se.core.Nodes.restored(from.Sessions.Node(was).id)))
+	s := se.At(se.add(was.id, se.core.Nodes.restored(from.Sessions.Node(was).ID)))
 	s.applied, s.acked, s.losses = was.applied, was.acked, was.losses+lossJump
 	answers := slices.Clone(from.Sessions.answersOf(was))
 	se.setAnswers(s, answers)

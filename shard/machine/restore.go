@@ -20,7 +20,8 @@ import (
 // ErrBadSnapshot is wrapped by errors about files that are no snapshot or a damaged snapshot.
 var ErrBadSnapshot = errors.New("not a sound snapshot of a shard")
 
-func badSnapshot(format string, args ...any) error {
+// BadSnapshot returns an error that wraps ErrBadSnapshot.
+func BadSnapshot(format string, args ...any) error {
 	return fmt.Errorf("shard: "+format+": %w", append(args, ErrBadSnapshot)...)
 }
 
@@ -72,7 +73,7 @@ func (co *Core) read(r io.Reader) error {
 		return cutShort(err, "its first bytes")
 	}
 	if string(start[:len(snapshotMagic)]) != snapshotMagic {
-		return badSnapshot("it does not begin as one")
+		return BadSnapshot("it does not begin as one")
 	}
 	format := binary.LittleEndian.Uint32(start[len(snapshotMagic):])
 	switch {
@@ -80,7 +81,7 @@ func (co *Core) read(r io.Reader) error {
 		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", format, snapshotFormat,
 			shard.ErrNewerFormat)
 	case format == 0:
-		return badSnapshot("snapshot of format 0")
+		return BadSnapshot("snapshot of format 0")
 	}
 	blocks := blockReader{r: r}
 	kind, payload, err := blocks.next()
@@ -88,7 +89,7 @@ func (co *Core) read(r io.Reader) error {
 		return err
 	}
 	if kind != blockHeader {
-		return badSnapshot("its first block is of kind %d", kind)
+		return BadSnapshot("its first block is of kind %d", kind)
 	}
 	rs := restorer{m: co}
 	if err := rs.header(payload); err != nil {
@@ -106,7 +107,7 @@ func (co *Core) read(r io.Reader) error {
 		}
 		p := phase(kind) - blockFirst
 		if p < at || p >= phases {
-			return badSnapshot("a block of kind %d is out of place", kind)
+			return BadSnapshot("a block of kind %d is out of place", kind)
 		}
 		at = p
 		n, err := rs.block(p, payload)
@@ -138,7 +139,7 @@ func (re *restorer) header(payload []byte) error {
 			break
 		}
 		id := shard.NodeID(r.Number())
-		m.Nodes.restored(id).dropping = true
+		m.Nodes.restored(id).Dropping = true
 		m.Nodes.dropping = append(m.Nodes.dropping, id)
 	}
 	re.pending = readPending(&r)
@@ -149,7 +150,7 @@ func (re *restorer) header(payload []byte) error {
 	m.group = readGroup(&r, m.Sessions.last)
 	r.Must(len(r.Data) == 0, "bytes behind its last field")
 	if !r.Sound() {
-		return badSnapshot("its header is wrong: %s", r.Bad())
+		return BadSnapshot("its header is wrong: %s", r.Bad())
 	}
 	return nil
 }
@@ -196,11 +197,11 @@ func readPending(r *form.Input) (list []shard.PendingState) {
 func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
 	for len(payload) > 0 {
 		if len(payload) < 4 {
-			return n, badSnapshot("a record is cut short")
+			return n, BadSnapshot("a record is cut short")
 		}
 		size := binary.LittleEndian.Uint32(payload)
 		if uint64(size) > uint64(len(payload)-4) {
-			return n, badSnapshot("a record is longer than its block")
+			return n, BadSnapshot("a record is longer than its block")
 		}
 		if err := re.record(p, payload[4:4+size]); err != nil {
 			return n, err
@@ -216,34 +217,34 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	r := form.Input{Data: payload}
 	for p := range phases {
 		if n := r.Uint64(); n != counts[p] {
-			return badSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])
+			return BadSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])
 		}
 	}
 	m := re.m
 	last := shard.OrderID(0)
 	for _, at := range re.linksInOrder() {
 		l := re.linkAt(at)
-		o := m.Objects.At(l.object)
+		o := m.Objects.At(l.Object)
 		switch {
-		case l.order == last || l.order > m.lastOrder:
-			return badSnapshot("order id %d is there twice or above the last one, %d", l.order, m.lastOrder)
-		case m.Holdings.find(o, l.object, l.session) != 0:
-			return badSnapshot("a session is twice at object %q", m.Objects.name(o))
-		case m.Sessions.Node(m.Sessions.At(l.session)) != m.Objects.node(o):
-			return badSnapshot("object %q has a session of another node", m.Objects.name(o))
-		case l.owner && o.firstWaiter != 0:
-			return badSnapshot("object %q has an owner behind a waiter", m.Objects.name(o))
+		case l.Order == last || l.Order > m.lastOrder:
+			return BadSnapshot("order id %d is there twice or above the last one, %d", l.Order, m.lastOrder)
+		case m.Holdings.Find(o, l.Object, l.Session) != 0:
+			return BadSnapshot("a session is twice at object %q", m.Objects.Name(o))
+		case m.Sessions.Node(m.Sessions.At(l.Session)) != m.Objects.Node(o):
+			return BadSnapshot("object %q has a session of another node", m.Objects.Name(o))
+		case l.Owner && o.FirstWaiter != 0:
+			return BadSnapshot("object %q has an owner behind a waiter", m.Objects.Name(o))
 		}
-		last = l.order
-		h := m.Holdings.insert(l.session, l.object, l.order)
+		last = l.Order
+		h := m.Holdings.insert(l.Session, l.Object, l.Order)
 		to := m.Holdings.At(h)
-		to.count, to.timeout, to.number = l.count, l.timeout, l.number
-		to.data, to.owner, to.since, to.body = l.data, l.owner, l.since, l.body
-		m.Nodes.Charge(m.Objects.node(o), m.Holdings.sizeOf(to)-shard.LinkBytes)
-		if !l.owner {
-			m.Holdings.CountWaiter(l.session, 1)
-			if o.firstWaiter == 0 {
-				o.firstWaiter = h
+		to.Count, to.timeout, to.Number = l.Count, l.timeout, l.Number
+		to.data, to.Owner, to.Since, to.State = l.data, l.Owner, l.Since, l.State
+		m.Nodes.Charge(m.Objects.Node(o), m.Holdings.sizeOf(to)-shard.LinkBytes)
+		if !l.Owner {
+			m.Holdings.countWaiter(l.Session, 1)
+			if o.FirstWaiter == 0 {
+				o.FirstWaiter = h
 			}
 		}
 	}
@@ -251,7 +252,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		return err
 	}
 	for h := arena.Handle(1); h < m.Objects.End(); h++ { // an empty machine has given out places in order
-		if err := m.kinds[m.Objects.At(h).kind].linked(m, h); err != nil {
+		if err := m.kinds[m.Objects.At(h).Kind].Linked(m, h); err != nil {
 			return err
 		}
 	}
@@ -261,7 +262,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 // linkPiece is how many links stand together until all are read: one slice that grows would take twice the memory.
 const linkPiece = 4096
 
-func (re *restorer) linkAt(at uint32) *link { return &re.links[at/linkPiece][at%linkPiece] }
+func (re *restorer) linkAt(at uint32) *Holding { return &re.links[at/linkPiece][at%linkPiece] }
 
 // linksInOrder returns where the links stand, in order of order id.
 func (re *restorer) linksInOrder() []uint32 {
@@ -273,7 +274,7 @@ func (re *restorer) linksInOrder() []uint32 {
 	for i := range places {
 		places[i] = uint32(i)
 	}
-	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(re.linkAt(a).order, re.linkAt(b).order) })
+	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(re.linkAt(a).Order, re.linkAt(b).Order) })
 	return places
 }
 
@@ -286,13 +287,13 @@ func (re *restorer) checkUsage() error {
 	}
 	assert.That(sum == re.m.Nodes.bytes, "what the nodes take is what the shard counts")
 	if re.m.Nodes.bytes != re.bytes {
-		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.Nodes.bytes, re.bytes)
+		return BadSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.Nodes.bytes, re.bytes)
 	}
 	return nil
 }
 
 // restored is see during a restore, without effects.
-func (no *Nodes) restored(id shard.NodeID) *node {
+func (no *Nodes) restored(id shard.NodeID) *Node {
 	n := no.byID[id]
 	if n == nil {
 		n = no.add(id)
@@ -313,7 +314,7 @@ func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	}
 	size := binary.LittleEndian.Uint32(head[1:])
 	if size > maxBlock {
-		return 0, nil, badSnapshot("a block claims %d bytes", size)
+		return 0, nil, BadSnapshot("a block claims %d bytes", size)
 	}
 	b.buf = append(b.buf[:0], head[:]...)
 	if b.buf, err = readMore(b.r, b.buf, int(size)+4); err != nil {
@@ -321,7 +322,7 @@ func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	}
 	body := b.buf[:len(b.buf)-4]
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b.buf[len(body):]) {
-		return 0, nil, badSnapshot("the checksum of a block of kind %d is wrong", head[0])
+		return 0, nil, BadSnapshot("the checksum of a block of kind %d is wrong", head[0])
 	}
 	return head[0], body[len(head):], nil
 }
@@ -342,7 +343,7 @@ func readMore(r io.Reader, buf []byte, n int) ([]byte, error) {
 
 func cutShort(err error, where string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return badSnapshot("it ends %s", where)
+		return BadSnapshot("it ends %s", where)
 	}
 	return fmt.Errorf("shard: reading a snapshot: %w", err)
 }

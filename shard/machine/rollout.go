@@ -9,16 +9,16 @@ import (
 )
 
 func init() {
-	addKind(shard.KindRollout, kindRow{
-		newStore: newRollouts,
-	}, []kindCommand{
+	addKind(shard.KindRollout, KindRow{
+		New: newRollouts,
+	}, []CommandRow{
 		{
-			kind:     shard.CmdRolloutPut,
-			mutation: mutation{run: runPut, anonymous: true, makes: putMakes, mostBody: mostRefusal},
+			Kind:     shard.CmdRolloutPut,
+			Mutation: Mutation{Run: runPut, Anonymous: true, Makes: putMakes, MostBody: MostRefusal},
 		},
 		{
-			kind:     shard.CmdRolloutDelete,
-			mutation: mutation{run: runRolloutDelete, anonymous: true, mostBody: mostRefusal},
+			Kind:     shard.CmdRolloutDelete,
+			Mutation: Mutation{Run: runRolloutDelete, Anonymous: true, MostBody: MostRefusal},
 		},
 		forAnyone(shard.CmdRolloutPublish, parsed("a publication", (*rolloutWork).publish)),
 		forSessions(shard.CmdRolloutSource, parsed("a role of a source", (*rolloutWork).source)),
@@ -34,28 +34,28 @@ func init() {
 }
 
 // forSessions is the row of a command by a session on an existing rollout.
-func forSessions(k shard.CommandKind, does func(*rolloutWork, *shard.Command) rollout.Answer) kindCommand {
-	run := func(m *Core, c *shard.Command, t *target) { m.rollouts().run(m, c, t, does) }
-	return kindCommand{kind: k, mutation: mutation{run: run, mostBody: mostRefusal}}
+func forSessions(k shard.CommandKind, does func(*rolloutWork, *shard.Command) rollout.Answer) CommandRow {
+	run := func(m *Core, c *shard.Command, t *Target) { m.rollouts().run(m, c, t, does) }
+	return CommandRow{Kind: k, Mutation: Mutation{Run: run, MostBody: MostRefusal}}
 }
 
 // forAnyone is the row of a command that may come without a session.
-func forAnyone(k shard.CommandKind, does func(*rolloutWork, *shard.Command) rollout.Answer) kindCommand {
+func forAnyone(k shard.CommandKind, does func(*rolloutWork, *shard.Command) rollout.Answer) CommandRow {
 	c := forSessions(k, does)
-	c.anonymous = true
+	c.Anonymous = true
 	return c
 }
 
-func runPut(m *Core, c *shard.Command, t *target) { m.rollouts().put(m, c, t) }
+func runPut(m *Core, c *shard.Command, t *Target) { m.rollouts().put(m, c, t) }
 
-func runRolloutDelete(m *Core, c *shard.Command, t *target) { m.rollouts().delete(m, c, t) }
+func runRolloutDelete(m *Core, c *shard.Command, t *Target) { m.rollouts().delete(m, c, t) }
 
-func (co *Core) rollouts() *rollouts { return co.kinds[shard.KindRollout].(*rollouts) }
+func (co *Core) rollouts() *rollouts { return co.Kind(shard.KindRollout).(*rollouts) }
 
 // rollouts is the store of the kind. The embedded slab has the rollouts.
 type rollouts struct {
 	arena.Slab[stagedRollout]
-	smallThings
+	SmallStates
 	parts      arena.Slab[rolloutPart]
 	byLocation arena.Forest // of the parts with an instance: one tree for each location, by order id
 
@@ -69,15 +69,15 @@ type stagedRollout struct {
 	object  arena.Handle
 	charged int    // the size in its node's quota
 	alarm   uint64 // the alarm of its object
-	whole   viewTrack
-	ticket  viewTrack
+	whole   ViewTrack
+	ticket  ViewTrack
 	tracks  []locationTracks // in the order of its locations
 }
 
 // locationTracks are the state of one location in the store.
 type locationTracks struct {
 	id                uint64
-	target, instances viewTrack
+	target, instances ViewTrack
 	parts             arena.Handle // root of the tree of its instances
 }
 
@@ -93,7 +93,7 @@ type rolloutPart struct {
 
 func (p *rolloutPart) joined() bool { return p.instance.Name != "" }
 
-func newRollouts() kind {
+func newRollouts() Kind {
 	ro := &rollouts{}
 	ro.parts.Trees = []*arena.Forest{&ro.byLocation}
 	return ro
@@ -104,16 +104,16 @@ func (ro *rollouts) Before(a, b arena.Handle) bool {
 	return ro.parts.At(a).instance.ID < ro.parts.At(b).instance.ID
 }
 
-func (ro *rollouts) bodySize(body arena.Handle) int { return ro.At(body).charged }
+func (ro *rollouts) StateSize(body arena.Handle) int { return ro.At(body).charged }
 
-func (ro *rollouts) free(body arena.Handle) { ro.Release(body) }
+func (ro *rollouts) FreeState(body arena.Handle) { ro.Release(body) }
 
-func (ro *rollouts) linkSize(body arena.Handle) int { return ro.parts.At(body).instance.Size() }
+func (ro *rollouts) HoldingSize(body arena.Handle) int { return ro.parts.At(body).instance.Size() }
 
-func (ro *rollouts) freeLink(body arena.Handle) { ro.parts.Release(body) }
+func (ro *rollouts) FreeHolding(body arena.Handle) { ro.parts.Release(body) }
 
-func (ro *rollouts) role(l *link) string {
-	switch p := ro.parts.At(l.body); {
+func (ro *rollouts) Role(l *Holding) string {
+	switch p := ro.parts.At(l.State); {
 	case p.source && p.joined():
 		return "source and " + p.instance.Role.String()
 	case p.source:

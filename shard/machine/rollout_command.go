@@ -11,14 +11,14 @@ import (
 )
 
 // put makes a rollout, or alters the existing rollout of the name.
-func (ro *rollouts) put(m *Core, c *shard.Command, t *target) {
+func (ro *rollouts) put(m *Core, c *shard.Command, t *Target) {
 	p, err := rollout.Parse[rolloutkind.Put](c.Body, "a put")
 	switch {
 	case err != nil:
 		m.Run.Refuse(protocol.StatusBadRequest, err.Error())
-	case t.object != 0 && p.Mode == field.PutCreate:
+	case t.Object != 0 && p.Mode == field.PutCreate:
 		m.Run.Refuse(protocol.StatusAlreadyExists, "there is a rollout of this name")
-	case t.object != 0:
+	case t.Object != 0:
 		ro.alter(m, &p, t)
 	case p.Mode == field.PutAlter:
 		m.Run.Refuse(protocol.StatusNotFound, "there is no rollout of this name")
@@ -35,8 +35,8 @@ func putMakes(c *shard.Command) bool {
 	return err == nil && p.Mode != field.PutAlter
 }
 
-func (ro *rollouts) create(m *Core, c *shard.Command, p *rolloutkind.Put, t *target) {
-	if t.node != nil && t.node.objects >= shard.MaxSemaphoresPerNode {
+func (ro *rollouts) create(m *Core, c *shard.Command, p *rolloutkind.Put, t *Target) {
+	if t.Node.Full() {
 		m.Run.Refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
@@ -46,45 +46,44 @@ func (ro *rollouts) create(m *Core, c *shard.Command, p *rolloutkind.Put, t *tar
 		m.Run.Refuse(a.Status, a.Text)
 		return
 	}
-	if !m.Nodes.MayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+r.Size()) {
+	if !m.Nodes.MayGrow(t.Node, 1, shard.ObjectBytes+len(c.Name)+r.Size()) {
 		return
 	}
 	body := ro.Alloc()
 	*ro.At(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.History.NewView(), ticket: m.History.NewView()}
 	ro.At(body).followLocations(m)
-	t.object = m.Objects.Add(shard.KindRollout, t, c.Node, c.Name, body)
-	ro.At(body).object = t.object
+	t.Object = m.Objects.Add(shard.KindRollout, t, c.Node, c.Name, body)
+	ro.At(body).object = t.Object
 	e := m.Run.Answer(protocol.StatusSuccess)
 	e.Flags, e.Revision = shard.FlagCreated, shard.Revision(r.SpecRevision())
-	m.Objects.Changed(t.object, shard.FlagCreated|shard.FlagData|shard.FlagOwners)
+	m.Objects.Changed(t.Object, shard.FlagCreated|shard.FlagData|shard.FlagOwners)
 }
 
-func (ro *rollouts) alter(m *Core, p *rolloutkind.Put, t *target) {
-	w := ro.begin(m, t.object, t.session)
+func (ro *rollouts) alter(m *Core, p *rolloutkind.Put, t *Target) {
+	w := ro.begin(m, t.Object, t.Session)
 	if p.ExpectedRevision != 0 && p.ExpectedRevision != w.staged.SpecRevision() {
 		m.Run.Refuse(protocol.StatusPreconditionFailed, fmt.Sprintf("the spec has revision %d, not %d",
 			w.staged.SpecRevision(), p.ExpectedRevision))
 		return
 	}
 	a := w.staged.Alter(w.at, p.Spec, p.By)
-	w.answer(a)
-	if a.Status == protocol.StatusSuccess {
-		m.Run.out.List[m.Run.result].Revision = shard.Revision(w.staged.SpecRevision())
+	if e := w.answer(a); a.Status == protocol.StatusSuccess {
+		e.Revision = shard.Revision(w.staged.SpecRevision())
 	}
 	w.finish(0)
 }
 
-func (ro *rollouts) delete(m *Core, c *shard.Command, t *target) {
-	if t.object == 0 {
+func (ro *rollouts) delete(m *Core, c *shard.Command, t *Target) {
+	if t.Object == 0 {
 		m.Run.Refuse(protocol.StatusNotFound, "there is no rollout of this name")
 		return
 	}
-	a := ro.At(m.Objects.At(t.object).body).Deletable(c.Flags&shard.FlagForce != 0)
+	a := ro.At(m.Objects.At(t.Object).State).Deletable(c.Flags&shard.FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
 		m.Run.Refuse(a.Status, a.Text)
 		return
 	}
-	ro.remove(m, t.object)
+	ro.Remove(m, t.Object)
 	m.Run.Answer(protocol.StatusSuccess)
 }
 
@@ -127,7 +126,7 @@ func (w *rolloutWork) judge(_ *shard.Command, g rolloutkind.Judgement) rollout.A
 func (w *rolloutWork) offer(c *shard.Command, o rolloutkind.Offering) rollout.Answer {
 	source := uint64(0)
 	if h := w.m.Holdings.Of(w.object, w.session); h != 0 {
-		source = uint64(w.m.Holdings.At(h).order)
+		source = uint64(w.m.Holdings.At(h).Order)
 	}
 	if o.Declined {
 		return w.staged.Decline(w.at, source, o.Ticket, o.Text)

@@ -20,9 +20,9 @@ type RolloutCounts struct {
 
 // RolloutCounts returns the counts of events.
 func (m *Machine) RolloutCounts() RolloutCounts {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.core.rollouts().counts
+	co := m.RLock()
+	defer m.RUnlock()
+	return co.rollouts().counts
 }
 
 // countVersion counts the version of a command that added a version.
@@ -64,13 +64,13 @@ const rolloutsInOneGo = 100
 // over. Rollouts that are made during the walk may be missed. estimate is the leader's estimate of the time, 0 if
 // unknown. fn must not call the machine.
 func (m *Machine) WalkRollouts(at shard.Cursor, estimate uint64, fn func(*RolloutView)) (next shard.Cursor, over bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	ro := m.core.rollouts()
+	co := m.RLock()
+	defer m.RUnlock()
+	ro := co.rollouts()
 	h := max(arena.Handle(at), 1)
 	for end := min(h+rolloutsInOneGo, ro.End()); h < end; h++ {
-		if st := ro.At(h); st.object != 0 && !m.core.Objects.At(st.object).deleting {
-			v := m.core.viewRollout(st, max(estimate, m.core.Clock.Now))
+		if st := ro.At(h); st.object != 0 && !co.Objects.At(st.object).Deleting {
+			v := co.viewRollout(st, max(estimate, co.Clock.Now))
 			fn(&v)
 		}
 	}
@@ -80,7 +80,7 @@ func (m *Machine) WalkRollouts(at shard.Cursor, estimate uint64, fn func(*Rollou
 func (co *Core) viewRollout(st *stagedRollout, now uint64) RolloutView {
 	o := co.Objects.At(st.object)
 	v := RolloutView{
-		Node: co.Objects.node(o).id, Name: co.Objects.name(o), Now: now, Phase: st.Phase(now),
+		Node: co.Objects.Node(o).ID, Name: co.Objects.Name(o), Now: now, Phase: st.Phase(now),
 		Instances: st.Instances(),
 		Sources:   len(st.Sources()),
 	}

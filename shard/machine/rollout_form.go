@@ -10,9 +10,9 @@ import (
 
 // This file has the forms of a rollout outside of the machine's memory.
 
-func (ro *rollouts) save(dst []byte, body arena.Handle) []byte { return ro.At(body).Save(dst) }
+func (ro *rollouts) Save(dst []byte, body arena.Handle) []byte { return ro.At(body).Save(dst) }
 
-func (ro *rollouts) load(src []byte) (arena.Handle, bool) {
+func (ro *rollouts) Load(src []byte) (arena.Handle, bool) {
 	r, err := rollout.Load(src)
 	if err != nil {
 		return 0, false
@@ -22,9 +22,9 @@ func (ro *rollouts) load(src []byte) (arena.Handle, bool) {
 	return h, true
 }
 
-func (ro *rollouts) renew(body arena.Handle, n *renewal) ([]byte, bool) {
+func (ro *rollouts) Renew(body arena.Handle, n *StateRenewal) ([]byte, bool) {
 	return ro.At(body).Renewed(rollout.Renewal{
-		Jump: n.jump, Revision: uint64(n.revision), Now: n.now, Later: n.later,
+		Jump: n.Jump, Revision: uint64(n.Revision), Now: n.Now, Later: n.Later,
 	}), true
 }
 
@@ -34,7 +34,7 @@ const (
 	savedSource
 )
 
-func (ro *rollouts) saveLink(dst []byte, body arena.Handle) []byte {
+func (ro *rollouts) SaveHolding(dst []byte, body arena.Handle) []byte {
 	p := ro.parts.At(body)
 	is := byte(0)
 	if p.source {
@@ -46,7 +46,7 @@ func (ro *rollouts) saveLink(dst []byte, body arena.Handle) []byte {
 	return p.instance.Save(append(dst, is|savedInstance))
 }
 
-func (ro *rollouts) loadLink(src []byte) (arena.Handle, bool) {
+func (ro *rollouts) LoadHolding(src []byte) (arena.Handle, bool) {
 	if len(src) == 0 || src[0] == 0 || src[0] > savedInstance|savedSource {
 		return 0, false
 	}
@@ -64,44 +64,44 @@ func (ro *rollouts) loadLink(src []byte) (arena.Handle, bool) {
 	return h, true
 }
 
-// linked puts the instances back into their rollout, and makes the tracks and the alarm again.
-func (ro *rollouts) linked(m *Core, object arena.Handle) error {
+// Linked puts the instances back into their rollout, and makes the tracks and the alarm again.
+func (ro *rollouts) Linked(m *Core, object arena.Handle) error {
 	o := m.Objects.At(object)
-	st := ro.At(o.body)
+	st := ro.At(o.State)
 	st.object = object
-	if o.pending && !o.deleting {
-		return badSnapshot("rollout %q is pending", m.Objects.name(o))
+	if o.Pending && !o.Deleting {
+		return BadSnapshot("rollout %q is pending", m.Objects.Name(o))
 	}
-	if st.WholeRevision() > uint64(o.revision) {
-		return badSnapshot("rollout %q is of revision %d, and has changed at %d", m.Objects.name(o), o.revision,
+	if st.WholeRevision() > uint64(o.Revision) {
+		return BadSnapshot("rollout %q is of revision %d, and has changed at %d", m.Objects.Name(o), o.Revision,
 			st.WholeRevision())
 	}
 	st.restoreTracks()
 	sources := 0
-	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+	for h := m.Holdings.First(o); h != 0; h = m.Holdings.Next(h) {
 		l := m.Holdings.At(h)
-		if l.body == 0 || !l.owner {
-			return badSnapshot("rollout %q: order id %d is no part of it", m.Objects.name(o), l.order)
+		if l.State == 0 || !l.Owner {
+			return BadSnapshot("rollout %q: order id %d is no part of it", m.Objects.Name(o), l.Order)
 		}
-		p := ro.parts.At(l.body)
-		p.instance.ID = uint64(l.order)
+		p := ro.parts.At(l.State)
+		p.instance.ID = uint64(l.Order)
 		if p.source {
 			sources++
 		}
 		if p.joined() {
-			if err := st.restoreInstance(ro, l.body); err != nil {
-				return badSnapshot("rollout %q: order id %d: %v", m.Objects.name(o), l.order, err)
+			if err := st.restoreInstance(ro, l.State); err != nil {
+				return BadSnapshot("rollout %q: order id %d: %v", m.Objects.Name(o), l.Order, err)
 			}
 		}
-		if p.source && !o.deleting && !st.hasSource(p.instance.ID) {
-			return badSnapshot("rollout %q: order id %d is no source of it", m.Objects.name(o), l.order)
+		if p.source && !o.Deleting && !st.hasSource(p.instance.ID) {
+			return BadSnapshot("rollout %q: order id %d is no source of it", m.Objects.Name(o), l.Order)
 		}
 	}
-	if sources != len(st.Sources()) && !o.deleting {
-		return badSnapshot("rollout %q has %d sources and should have %d", m.Objects.name(o), sources,
+	if sources != len(st.Sources()) && !o.Deleting {
+		return BadSnapshot("rollout %q has %d sources and should have %d", m.Objects.Name(o), sources,
 			len(st.Sources()))
 	}
-	if due, _ := st.NextDue(); !o.deleting {
+	if due, _ := st.NextDue(); !o.Deleting {
 		st.alarm = due
 		m.Objects.SetAlarm(object, due)
 	}
@@ -114,13 +114,13 @@ func (st *stagedRollout) hasSource(id uint64) bool {
 
 // restoreTracks makes the tracks again, except for changes that follow from instances.
 func (st *stagedRollout) restoreTracks() {
-	st.whole = restoredView(shard.Revision(st.WholeRevision()))
-	st.whole.head = shard.Revision(st.HeadRevision())
-	st.ticket = restoredView(shard.Revision(st.TicketRevision()))
+	st.whole = RestoredView(shard.Revision(st.WholeRevision()))
+	st.whole.Head = shard.Revision(st.HeadRevision())
+	st.ticket = RestoredView(shard.Revision(st.TicketRevision()))
 	for _, l := range st.Locations() {
 		st.tracks = append(st.tracks, locationTracks{
-			id: l.ID, target: restoredView(shard.Revision(l.TargetRevision)),
-			instances: restoredView(shard.Revision(l.Revision)),
+			id: l.ID, target: RestoredView(shard.Revision(l.TargetRevision)),
+			instances: RestoredView(shard.Revision(l.Revision)),
 		})
 	}
 }
@@ -133,18 +133,18 @@ func (st *stagedRollout) restoreInstance(ro *rollouts, part arena.Handle) error 
 	}
 	if of := st.locationOf(i.LocationID()); of != nil {
 		ro.byLocation.Insert(&of.parts, part, ro)
-		if at := shard.Revision(i.Revision); at > of.instances.revision {
-			of.instances.revision, of.instances.base = at, at
+		if at := shard.Revision(i.Revision); at > of.instances.Revision {
+			of.instances.RestoreAt(at)
 		}
 	}
 	return nil
 }
 
-// state writes out the state of the store.
-func (ro *rollouts) state(m *Core, object arena.Handle, s *shard.State) {
-	st := ro.At(m.Objects.At(object).body)
-	s.Objects = append(s.Objects, m.Objects.State(object, st.Describe(), func(l *link) string {
-		p := ro.parts.At(l.body)
+// AppendState writes out the AppendState of the store.
+func (ro *rollouts) AppendState(m *Core, object arena.Handle, s *shard.State) {
+	st := ro.At(m.Objects.At(object).State)
+	s.Objects = append(s.Objects, m.Objects.State(object, st.Describe(), func(l *Holding) string {
+		p := ro.parts.At(l.State)
 		return p.instance.Describe(p.source)
 	}))
 }

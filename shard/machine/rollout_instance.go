@@ -17,7 +17,7 @@ func (w *rolloutWork) openPart() bool {
 		return false
 	}
 	w.m.Snapshots.TouchHolding(w.link)
-	w.part = w.parts.At(w.m.Holdings.At(w.link).body)
+	w.part = w.parts.At(w.m.Holdings.At(w.link).State)
 	w.charged = w.part.instance.Size()
 	return true
 }
@@ -34,7 +34,7 @@ func (w *rolloutWork) instance() *rollout.Instance {
 // more links.
 func (w *rolloutWork) partOrNew() (part arena.Handle, a rollout.Answer) {
 	if w.openPart() {
-		return w.m.Holdings.At(w.link).body, a
+		return w.m.Holdings.At(w.link).State, a
 	}
 	if refusal, why := w.m.Holdings.Admits(w.session); refusal != protocol.StatusSuccess {
 		return 0, rollout.Answer{Status: refusal, Text: why}
@@ -80,8 +80,8 @@ func (w *rolloutWork) join(c *shard.Command, j rolloutkind.Instance) rollout.Ans
 
 // sessionOf returns the session of a joined instance.
 func (w *rolloutWork) sessionOf(i *rollout.Instance) shard.SessionID {
-	h := w.m.Holdings.After(w.m.Objects.At(w.object).links, shard.OrderID(i.ID)-1)
-	return w.m.Sessions.At(w.m.Holdings.At(h).session).id
+	h := w.m.Holdings.After(w.m.Objects.At(w.object), shard.OrderID(i.ID)-1)
+	return w.m.Sessions.ID(w.m.Holdings.At(h).Session)
 }
 
 // list puts an instance into the tree of a location, unlist removes the instance.
@@ -127,7 +127,7 @@ func (w *rolloutWork) leave(*shard.Command) rollout.Answer {
 	location := i.LocationID()
 	a := w.staged.Leave(w.at, i)
 	if a.Status == protocol.StatusSuccess {
-		w.unlist(w.m.Holdings.At(w.link).body, location)
+		w.unlist(w.m.Holdings.At(w.link).State, location)
 		*i = rollout.Instance{ID: i.ID}
 		w.endPart()
 	}
@@ -139,7 +139,7 @@ func (w *rolloutWork) endPart() {
 	if w.part.source || w.part.joined() {
 		return
 	}
-	w.m.Nodes.Charge(w.m.Objects.node(w.m.Objects.At(w.object)), w.part.instance.Size()-w.charged)
+	w.m.Nodes.Charge(w.m.Objects.Node(w.m.Objects.At(w.object)), w.part.instance.Size()-w.charged)
 	w.part = nil
 	w.m.Holdings.Remove(w.link)
 }
@@ -172,15 +172,15 @@ func (w *rolloutWork) ask(c *shard.Command) rollout.Answer {
 	return a
 }
 
-// releaseLink ends the part of an ended session.
-func (ro *rollouts) releaseLink(m *Core, h arena.Handle) {
+// ReleaseHolding ends the part of an ended session.
+func (ro *rollouts) ReleaseHolding(m *Core, h arena.Handle) {
 	if m.Pending.RemovedWithObject(h) {
 		return
 	}
-	object := m.Holdings.At(h).object
-	w := ro.begin(m, object, m.Holdings.At(h).session)
+	object := m.Holdings.At(h).Object
+	w := ro.begin(m, object, m.Holdings.At(h).Session)
 	m.Snapshots.PreserveHolding(h)
-	body := m.Holdings.At(h).body
+	body := m.Holdings.At(h).State
 	p := ro.parts.At(body)
 	if p.source {
 		w.staged.RemoveSource(w.at, p.instance.ID)
@@ -193,19 +193,19 @@ func (ro *rollouts) releaseLink(m *Core, h arena.Handle) {
 	w.finish(0)
 }
 
-// remove deletes a rollout, and notifies its sessions.
-func (ro *rollouts) remove(m *Core, object arena.Handle) {
+// Remove deletes a rollout, and notifies its sessions.
+func (ro *rollouts) Remove(m *Core, object arena.Handle) {
 	m.Pending.RemoveAll(object,
 		func(m *Core, link arena.Handle) { m.Holdings.Emit(shard.EffectLost, link).Object = shard.KindRollout })
 }
 
-// resume is for kinds with pending work on objects that are not deleted.
-func (ro *rollouts) resume(*Core, arena.Handle) {
+// Resume is for kinds with pending work on objects that are not deleted.
+func (ro *rollouts) Resume(*Core, arena.Handle) {
 	assert.That(false, "a rollout is never pending but for its end")
 }
 
-// due does everything that time alone has made due.
-func (ro *rollouts) due(m *Core, object arena.Handle) {
+// Due does everything that time alone has made Due.
+func (ro *rollouts) Due(m *Core, object arena.Handle) {
 	w := ro.begin(m, object, 0)
 	w.staged.alarm = 0
 	w.staged.Due(w.at)

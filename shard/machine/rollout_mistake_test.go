@@ -13,8 +13,8 @@ import (
 func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *stagedRollout)) {
 	ro := r.m.core.rollouts()
 	for h := arena.Handle(1); h < r.m.core.Objects.End(); h++ {
-		if o := r.m.core.Objects.At(h); o.node != 0 && !o.deleting {
-			fn(ro, h, ro.At(o.body))
+		if o := r.m.core.Objects.At(h); o.node != 0 && !o.Deleting {
+			fn(ro, h, ro.At(o.State))
 		}
 	}
 }
@@ -22,9 +22,9 @@ func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object arena.Handle, st *
 // eachPart shows a mistake the parts of a rollout.
 func (r *rolloutRun) eachPart(object arena.Handle, fn func(link arena.Handle, p *rolloutPart)) {
 	links := &r.m.core.Holdings
-	for h, next := links.byObject.First(r.m.core.Objects.At(object).links), arena.Handle(0); h != 0; h = next {
+	for h, next := links.byObject.First(r.m.core.Objects.At(object).holdings), arena.Handle(0); h != 0; h = next {
 		next = links.byObject.Next(h)
-		fn(h, r.m.core.rollouts().parts.At(links.At(h).body))
+		fn(h, r.m.core.rollouts().parts.At(links.At(h).State))
 	}
 }
 
@@ -51,24 +51,24 @@ var rolloutMistakes = []struct {
 		})
 	}},
 	{"the-head-is-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.whole.head = 0 })
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.whole.Head = 0 })
 	}},
 	{"a-new-target-is-not-reported", 1, "followed to", "step", func(r *rolloutRun) {
 		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) {
 			for k := range st.tracks {
-				st.tracks[k].target.head = 0
+				st.tracks[k].target.Head = 0
 			}
 		})
 	}},
 	{"a-question-to-the-source-is-not-reported", 6, "followed to", "step", func(r *rolloutRun) {
-		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.ticket.head = 0 })
+		r.eachRollout(func(_ *rollouts, _ arena.Handle, st *stagedRollout) { st.ticket.Head = 0 })
 	}},
 	{"an-instance-is-in-no-location", 1, "another way", "step", func(r *rolloutRun) {
 		r.eachRollout(func(ro *rollouts, object arena.Handle, st *stagedRollout) {
 			r.eachPart(object, func(h arena.Handle, p *rolloutPart) {
 				of := st.locationOf(p.instance.LocationID())
 				if of != nil && of.parts != 0 && r.IntN(50) == 0 {
-					ro.byLocation.Remove(&of.parts, r.m.core.Holdings.At(h).body)
+					ro.byLocation.Remove(&of.parts, r.m.core.Holdings.At(h).State)
 				}
 			})
 		})

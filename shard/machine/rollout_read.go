@@ -33,32 +33,32 @@ type RolloutDescription struct {
 // DescribeRollout fills d with a part of a rollout.
 func (m *Machine) DescribeRollout(n shard.NodeID, name string, o shard.PartOptions, d *RolloutDescription) shard.Found {
 	*d = RolloutDescription{}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	object := m.core.Objects.alive(shard.KindRollout, n, []byte(name))
+	co := m.RLock()
+	defer m.RUnlock()
+	object := co.Objects.Alive(shard.KindRollout, n, []byte(name))
 	if object == 0 {
 		return shard.FoundNothing
 	}
-	ro := m.core.rollouts()
-	st := ro.At(m.core.Objects.At(object).body)
+	ro := co.rollouts()
+	st := ro.At(co.Objects.At(object).State)
 	// What is due by the estimate, and has not been carried out, is still waited for.
-	d.Now = max(o.Now, m.core.Clock.Now)
-	d.Phase, d.Revision = st.Phase(m.core.Clock.Now), m.core.Objects.At(object).revision
+	d.Now = max(o.Now, co.Clock.Now)
+	d.Phase, d.Revision = st.Phase(co.Clock.Now), co.Objects.At(object).Revision
 	if o.Why {
-		d.Reasons = st.Why(m.core.Clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
+		d.Reasons = st.Why(co.Clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
 			return ro.instances(st.locationOf(l.ID))
 		})
 		for k := range d.Reasons {
 			for j := range d.Reasons[k].Named {
 				la := &d.Reasons[k].Named[j]
-				link := m.core.Holdings.At(m.core.Holdings.After(m.core.Objects.At(object).links,
+				link := co.Holdings.At(co.Holdings.After(co.Objects.At(object),
 					shard.OrderID(la.ID)-1))
-				la.Session = uint64(m.core.Sessions.At(link.session).id)
+				la.Session = uint64(co.Sessions.ID(link.Session))
 			}
 		}
 	}
-	if v, ok := ro.view(m.core, object, o.Part); ok {
-		m.core.DescribePart(&d.PartPage, object, v, &o)
+	if v, ok := ro.View(co, object, o.Part); ok {
+		co.DescribePart(&d.PartPage, object, v, &o)
 		return shard.FoundPart
 	}
 	if !st.describeRest(&o, d) {
@@ -69,9 +69,9 @@ func (m *Machine) DescribeRollout(n shard.NodeID, name string, o shard.PartOptio
 
 // describeRest describes a part that is no view. It returns false for an unknown part.
 func (st *stagedRollout) describeRest(o *shard.PartOptions, d *RolloutDescription) bool {
-	if o.Part == actsPart {
+	if o.Part == ActsPart {
 		acts := st.Audit()
-		fillPart(&d.PartPage, o, len(acts), func(k int) (uint64, field.Value) {
+		FillPart(&d.PartPage, o, len(acts), func(k int) (uint64, field.Value) {
 			r := acts[k].View()
 			return r.Number, &r
 		})
@@ -82,7 +82,7 @@ func (st *stagedRollout) describeRest(o *shard.PartOptions, d *RolloutDescriptio
 		if l == nil {
 			return false
 		}
-		fillPart(&d.PartPage, o, len(l.History), func(k int) (uint64, field.Value) {
+		FillPart(&d.PartPage, o, len(l.History), func(k int) (uint64, field.Value) {
 			r := l.History[k].View()
 			return r.Generation, &r
 		})
@@ -116,15 +116,11 @@ func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
 // objects. last is the last name looked at: the after of the next call, if there is more.
 func (m *Machine) ListRollouts(n shard.NodeID, prefix, after string, limit int, dst []rolloutkind.Summary) (
 	_ []rolloutkind.Summary, last string, more bool) {
-	ro := m.core.rollouts()
-	last, more = m.walkNames(n, prefix, after, min(pageLimit(limit), maxRolloutPage), func(o *object) bool {
-		if o.kind != shard.KindRollout {
-			return false
-		}
-		s := ro.At(o.body).Summary(m.core.Clock.Now)
-		s.Name, s.Revision = m.core.Objects.name(o), uint64(o.revision)
+	limit = min(PageLimit(limit), maxRolloutPage)
+	last, more = m.WalkNames(shard.KindRollout, n, prefix, after, limit, func(co *Core, o *Object) {
+		s := co.rollouts().At(o.State).Summary(co.Clock.Now)
+		s.Name, s.Revision = co.Objects.Name(o), uint64(o.Revision)
 		dst = append(dst, s)
-		return true
 	})
 	return dst, last, more
 }
@@ -133,25 +129,25 @@ func (m *Machine) ListRollouts(n shard.NodeID, prefix, after string, limit int, 
 // The run itself works on the copy and does not hold the machine up. estimate is the leader's estimate of the shard's
 // time, 0 if unknown.
 func (m *Machine) RehearseRollout(n shard.NodeID, name string, estimate uint64) (r *rollout.Rehearsal, now uint64) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	object := m.core.Objects.alive(shard.KindRollout, n, []byte(name))
-	if now = max(estimate, m.core.Clock.Now); object == 0 {
+	co := m.RLock()
+	defer m.RUnlock()
+	object := co.Objects.Alive(shard.KindRollout, n, []byte(name))
+	if now = max(estimate, co.Clock.Now); object == 0 {
 		return nil, now
 	}
-	return m.core.rollouts().At(m.core.Objects.At(object).body).Rehearse(now), now
+	return co.rollouts().At(co.Objects.At(object).State).Rehearse(now), now
 }
 
 // RolloutVersion returns the label and the payload of a version of a rollout; callers must not change the payload. It
 // returns false for a version that the rollout does not keep.
 func (m *Machine) RolloutVersion(n shard.NodeID, name []byte, seq uint64) (label string, payload []byte, ok bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	object := m.core.Objects.alive(shard.KindRollout, n, name)
+	co := m.RLock()
+	defer m.RUnlock()
+	object := co.Objects.Alive(shard.KindRollout, n, name)
 	if object == 0 {
 		return "", nil, false
 	}
-	v := m.core.rollouts().At(m.core.Objects.At(object).body).Version(seq)
+	v := co.rollouts().At(co.Objects.At(object).State).Version(seq)
 	if v == nil {
 		return "", nil, false
 	}
@@ -167,24 +163,24 @@ func (m *Machine) Unchanged(c *shard.Command, now uint64) (t rollout.Target, ok 
 	if err != nil || c.Number != c.Acked+1 {
 		return t, false
 	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	object, session := m.core.Objects.alive(shard.KindRollout, c.Node, c.Name), m.core.Sessions.alive(c.Session)
+	co := m.RLock()
+	defer m.RUnlock()
+	object, session := co.Objects.Alive(shard.KindRollout, c.Node, c.Name), co.Sessions.Alive(c.Session)
 	if object == 0 || session == 0 {
 		return t, false
 	}
-	o, s := m.core.Objects.At(object), m.core.Sessions.At(session)
-	link := m.core.Holdings.find(o, object, session)
-	if link == 0 || m.core.Sessions.Node(s) != m.core.Objects.node(o) || m.core.Sessions.Node(s).dropping ||
-		c.Number <= s.applied {
+	o, applied := co.Objects.At(object), co.Sessions.Applied(session)
+	link, node := co.Holdings.Find(o, object, session), co.Sessions.Node(co.Sessions.At(session))
+	if link == 0 || node != co.Objects.Node(o) || node.Dropping ||
+		c.Number <= applied {
 		return t, false
 	}
-	ro := m.core.rollouts()
-	p := ro.parts.At(m.core.Holdings.At(link).body)
-	st := ro.At(o.body)
-	now = max(now, m.core.Clock.Now)
+	ro := co.rollouts()
+	p := ro.parts.At(co.Holdings.At(link).State)
+	st := ro.At(o.State)
+	now = max(now, co.Clock.Now)
 	ask := c.Kind == shard.CmdRolloutAsk
-	if max(s.applied, p.answered.Load()) < c.Acked || !st.ChangesNothing(now, &p.instance, &report, ask) {
+	if max(applied, p.answered.Load()) < c.Acked || !st.ChangesNothing(now, &p.instance, &report, ask) {
 		return t, false
 	}
 	p.answered.Store(c.Number)

@@ -27,62 +27,62 @@ const (
 	instancesView = "instances/"
 )
 
-func (ro *rollouts) view(m *Core, object arena.Handle, name string) (view, bool) {
-	st := ro.At(m.Objects.At(object).body)
+func (ro *rollouts) View(m *Core, object arena.Handle, name string) (View, bool) {
+	st := ro.At(m.Objects.At(object).State)
 	switch name {
 	case "":
-		return view{track: &st.whole.track, number: showsWhole}, true
+		return st.whole.View(showsWhole), true
 	case ticketView:
-		return view{track: &st.ticket.track, number: showsTicket}, true
+		return st.ticket.View(showsTicket), true
 	}
 	location, ofTarget := strings.CutPrefix(name, targetView)
 	if !ofTarget {
 		var ofInstances bool
 		if location, ofInstances = strings.CutPrefix(name, instancesView); !ofInstances {
-			return view{}, false
+			return View{}, false
 		}
 	}
 	l := st.Find(location)
 	if l == nil {
-		return view{}, false
+		return View{}, false
 	}
 	place := uint32(l.Place()) << showsBits
 	if ofTarget {
-		return view{track: &st.tracks[l.Place()].target.track, number: place | showsTarget}, true
+		return st.tracks[l.Place()].target.View(place | showsTarget), true
 	}
-	return view{track: &st.tracks[l.Place()].instances.track, number: place | showsInstances}, true
+	return st.tracks[l.Place()].instances.View(place | showsInstances), true
 }
 
 // shown returns the subject of a view, and the location of a view of a location.
-func (st *stagedRollout) shown(v view) (what uint32, l *rollout.Location, tracks *locationTracks) {
-	what = v.number & (1<<showsBits - 1)
+func (st *stagedRollout) shown(v View) (what uint32, l *rollout.Location, tracks *locationTracks) {
+	what = v.Number & (1<<showsBits - 1)
 	if what == showsTarget || what == showsInstances {
-		place := v.number >> showsBits
+		place := v.Number >> showsBits
 		l, tracks = st.Locations()[place], &st.tracks[place]
 	}
 	return what, l, tracks
 }
 
-func (ro *rollouts) describe(m *Core, object arena.Handle, v view, o described, d *shard.Description) {
-	describeRows(ro, m, object, v, o, d)
+func (ro *rollouts) Describe(m *Core, object arena.Handle, v View, o Described, d *shard.Description) {
+	DescribeRows(ro, m, object, v, o, d)
 }
 
-func (ro *rollouts) changes(m *Core, object arena.Handle, v view, since shard.Revision, d *shard.Delta) bool {
-	st := ro.At(m.Objects.At(object).body)
-	head := st.whole.head
+func (ro *rollouts) Changes(m *Core, object arena.Handle, v View, since shard.Revision, d *shard.Delta) bool {
+	st := ro.At(m.Objects.At(object).State)
+	head := st.whole.Head
 	switch what, _, tracks := st.shown(v); what {
 	case showsTicket:
-		head = st.ticket.head
+		head = st.ticket.Head
 	case showsTarget:
-		head = tracks.target.head
+		head = tracks.target.Head
 	case showsInstances:
-		head = tracks.instances.head
+		head = tracks.instances.Head
 	}
-	return changeRows(ro, m, object, v, head, since, d)
+	return ChangeRows(ro, m, object, v, head, since, d)
 }
 
-func (ro *rollouts) appendHead(dst []byte, m *Core, object arena.Handle, v view) []byte {
-	st := ro.At(m.Objects.At(object).body)
+func (ro *rollouts) AppendHead(dst []byte, m *Core, object arena.Handle, v View) []byte {
+	st := ro.At(m.Objects.At(object).State)
 	switch what, l, _ := st.shown(v); what {
 	case showsTicket:
 		r := st.TicketView()
@@ -98,8 +98,8 @@ func (ro *rollouts) appendHead(dst []byte, m *Core, object arena.Handle, v view)
 	}
 }
 
-func (ro *rollouts) appendRow(dst []byte, m *Core, object arena.Handle, v view, row uint64) ([]byte, bool) {
-	st := ro.At(m.Objects.At(object).body)
+func (ro *rollouts) AppendRow(dst []byte, m *Core, object arena.Handle, v View, row uint64) ([]byte, bool) {
+	st := ro.At(m.Objects.At(object).State)
 	what, l, _ := st.shown(v)
 	id, of := row>>rollout.RowBits, row&(1<<rollout.RowBits-1)
 	switch {
@@ -124,22 +124,22 @@ func (ro *rollouts) appendRow(dst []byte, m *Core, object arena.Handle, v view, 
 // appendInstance appends the row of the instance with the order id of a link, if the instance is in the location.
 func (ro *rollouts) appendInstance(dst []byte, m *Core, object arena.Handle, l *rollout.Location, id uint64) ([]byte,
 	bool) {
-	h := m.Holdings.After(m.Objects.At(object).links, shard.OrderID(id)-1)
-	if h == 0 || uint64(m.Holdings.At(h).order) != id {
+	h := m.Holdings.After(m.Objects.At(object), shard.OrderID(id)-1)
+	if h == 0 || uint64(m.Holdings.At(h).Order) != id {
 		return dst, false
 	}
-	i := &ro.parts.At(m.Holdings.At(h).body).instance
+	i := &ro.parts.At(m.Holdings.At(h).State).instance
 	if i.LocationID() != l.ID {
 		return dst, false
 	}
-	r := i.View(uint64(m.Sessions.At(m.Holdings.At(h).session).id))
+	r := i.View(uint64(m.Sessions.ID(m.Holdings.At(h).Session)))
 	return protocol.AppendRecord(dst, &r), true
 }
 
-// nextRow goes through the instances of a location in the order of their links, or through the locations and versions
+// NextRow goes through the instances of a location in the order of their links, or through the locations and versions
 // of all in the order of their rows' numbers.
-func (ro *rollouts) nextRow(m *Core, object arena.Handle, v view, after uint64) (row uint64, ok bool) {
-	st := ro.At(m.Objects.At(object).body)
+func (ro *rollouts) NextRow(m *Core, object arena.Handle, v View, after uint64) (row uint64, ok bool) {
+	st := ro.At(m.Objects.At(object).State)
 	switch what, _, tracks := st.shown(v); what {
 	case showsInstances:
 		if h := ro.instanceAfter(tracks.parts, after); h != 0 {

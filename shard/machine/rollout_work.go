@@ -28,13 +28,13 @@ type rolloutWork struct {
 }
 
 // run applies a command on an existing rollout.
-func (ro *rollouts) run(m *Core, c *shard.Command, t *target,
+func (ro *rollouts) run(m *Core, c *shard.Command, t *Target,
 	does func(*rolloutWork, *shard.Command) rollout.Answer) {
-	if t.object == 0 {
+	if t.Object == 0 {
 		m.Run.Refuse(protocol.StatusNotFound, "there is no rollout of this name")
 		return
 	}
-	w := ro.begin(m, t.object, t.session)
+	w := ro.begin(m, t.Object, t.Session)
 	a := does(w, c)
 	ro.counts.countVersion(c.Kind, &a)
 	w.answer(a)
@@ -48,7 +48,7 @@ func (ro *rollouts) begin(m *Core, object, session arena.Handle) *rolloutWork {
 	w := &ro.work
 	w.out.Reset()
 	*w = rolloutWork{
-		rollouts: ro, m: m, object: object, session: session, staged: ro.At(m.Objects.At(object).body), out: w.out,
+		rollouts: ro, m: m, object: object, session: session, staged: ro.At(m.Objects.At(object).State), out: w.out,
 	}
 	w.at = ro.now(m)
 	w.at.Room = w
@@ -57,23 +57,25 @@ func (ro *rollouts) begin(m *Core, object, session arena.Handle) *rolloutWork {
 
 // now is the time and the revision of the command under way.
 func (ro *rollouts) now(m *Core) rollout.At {
-	return rollout.At{Now: m.Clock.Now, Wall: m.Run.Wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out}
+	return rollout.At{Now: m.Clock.Now, Wall: m.Run.Wall, Revision: uint64(m.NextRevision()), Out: &ro.work.out}
 }
 
 // MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.
 func (w *rolloutWork) MayGrow(bytes int) bool {
-	return w.m.Nodes.MayGrow(w.m.Objects.node(w.m.Objects.At(w.object)), 0, bytes+w.fresh)
+	return w.m.Nodes.MayGrow(w.m.Objects.Node(w.m.Objects.At(w.object)), 0, bytes+w.fresh)
 }
 
 // answer answers the command, unless MayGrow has refused and answered already.
-func (w *rolloutWork) answer(a rollout.Answer) {
-	switch {
-	case a.Status == protocol.StatusQuotaExceeded:
-	case a.Status != protocol.StatusSuccess:
-		w.m.Run.Refuse(a.Status, a.Text)
-	default:
+func (w *rolloutWork) answer(a rollout.Answer) *shard.Effect {
+	switch a.Status {
+	case protocol.StatusQuotaExceeded:
+		return nil
+	case protocol.StatusSuccess:
 		e := w.m.Run.Answer(protocol.StatusSuccess)
 		e.Order, e.Body = shard.OrderID(a.Number), w.body
+		return e
+	default:
+		return w.m.Run.Refuse(a.Status, a.Text)
 	}
 }
 
@@ -81,10 +83,10 @@ func (w *rolloutWork) answer(a rollout.Answer) {
 func (w *rolloutWork) finish(flags shard.EffectFlags) {
 	m, st := w.m, w.staged
 	o := m.Objects.At(w.object)
-	m.Nodes.Charge(m.Objects.node(o), st.Size()-st.charged)
+	m.Nodes.Charge(m.Objects.Node(o), st.Size()-st.charged)
 	st.charged = st.Size()
 	if w.part != nil {
-		m.Nodes.Charge(m.Objects.node(o), w.part.instance.Size()-w.charged)
+		m.Nodes.Charge(m.Objects.Node(o), w.part.instance.Size()-w.charged)
 	}
 	if due, _ := st.NextDue(); due != st.alarm {
 		m.Objects.SetAlarm(w.object, due)

@@ -17,7 +17,7 @@ type Run struct {
 	op      int32       // the index of the command
 	stamp   clock.Stamp // of the batch
 	result  int         // index of the command's Result in out.List, -1 before there is a Result
-	target  target
+	target  Target
 	speller arena.Speller // of names in effects
 }
 

@@ -128,7 +128,7 @@ func (snaps *Snapshots) isOlder(p phase, h arena.Handle, epoch uint32) bool {
 		return o.node != 0 && o.stamp < epoch
 	default:
 		l := snaps.core.Holdings.At(h)
-		return l.order != 0 && l.stamp < epoch
+		return l.Order != 0 && l.stamp < epoch
 	}
 }
 

@@ -23,11 +23,11 @@ type semaphore struct {
 type semaphores struct {
 	arena.Slab[semaphore]
 	texts arena.Texts // their data
-	plainLinks
-	smallThings
+	PlainHoldings
+	SmallStates
 }
 
-func (co *Core) semaphores() *semaphores { return co.kinds[shard.KindSemaphore].(*semaphores) }
+func (co *Core) semaphores() *semaphores { return co.Kind(shard.KindSemaphore).(*semaphores) }
 
 // fits reports whether the count is free. The owners may have more than the limit, after the limit was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
@@ -42,7 +42,7 @@ func (s *semaphore) reportedLimit() uint64 {
 
 // limitOf is the limit in the answer to an acquire of the object.
 func (sem *semaphores) limitOf(m *Core, object arena.Handle) uint64 {
-	return sem.At(m.Objects.At(object).body).reportedLimit()
+	return sem.At(m.Objects.At(object).State).reportedLimit()
 }
 
 // addOwner counts an owner in.
@@ -62,135 +62,135 @@ func (s *semaphore) removeOwner(count uint64) {
 // limitForm is for commands with a limit.
 func limitForm(c *shard.Command) bool { return c.Count > 0 }
 
-func runCreate(m *Core, c *shard.Command, t *target) {
+func runCreate(m *Core, c *shard.Command, t *Target) {
 	sem := m.semaphores()
-	if t.object != 0 {
+	if t.Object != 0 {
 		status := protocol.StatusAlreadyExists
-		if sem.At(m.Objects.At(t.object).body).ephemeral {
+		if sem.At(m.Objects.At(t.Object).State).ephemeral {
 			status = protocol.StatusPreconditionFailed
 		}
 		m.Run.Answer(status)
 		return
 	}
-	if !m.Nodes.MayGrow(t.node, 1, shard.ObjectBytes+len(c.Name)+len(c.Data)) {
+	if !m.Nodes.MayGrow(t.Node, 1, shard.ObjectBytes+len(c.Name)+len(c.Data)) {
 		return
 	}
 	body := sem.Alloc()
 	*sem.At(body) = semaphore{limit: c.Count, data: sem.texts.Keep(c.Data)}
 	h := m.Objects.Add(shard.KindSemaphore, t, c.Node, c.Name, body)
-	m.Run.Answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
+	m.Run.Answer(protocol.StatusSuccess).Revision = m.NextRevision()
 	m.Objects.Changed(h, shard.FlagCreated)
 }
 
-func runUpdate(m *Core, c *shard.Command, t *target) {
+func runUpdate(m *Core, c *shard.Command, t *Target) {
 	sem := m.semaphores()
-	if t.object == 0 {
+	if t.Object == 0 {
 		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.Objects.At(t.object)
+	o := m.Objects.At(t.Object)
 	if c.Order != 0 {
 		h := arena.Handle(0)
-		if t.session != 0 {
-			h = m.Holdings.find(o, t.object, t.session)
+		if t.Session != 0 {
+			h = m.Holdings.Find(o, t.Object, t.Session)
 		}
-		if h == 0 || !m.Holdings.At(h).owner || m.Holdings.At(h).order != c.Order {
+		if h == 0 || !m.Holdings.At(h).Owner || m.Holdings.At(h).Order != c.Order {
 			m.Run.Answer(protocol.StatusFenced)
 			return
 		}
 	}
-	if c.Revision != 0 && c.Revision != o.revision {
+	if c.Revision != 0 && c.Revision != o.Revision {
 		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	s := sem.At(o.body)
+	s := sem.At(o.State)
 	if sem.texts.Is(s.data, c.Data) {
-		m.Run.Answer(protocol.StatusSuccess).Revision = o.revision
+		m.Run.Answer(protocol.StatusSuccess).Revision = o.Revision
 		return
 	}
-	more, n := len(c.Data)-len(sem.texts.Bytes(s.data)), m.Objects.node(o)
+	more, n := len(c.Data)-len(sem.texts.Bytes(s.data)), m.Objects.Node(o)
 	if !m.Nodes.MayGrow(n, 0, more) {
 		return
 	}
-	m.Snapshots.TouchObject(t.object)
+	m.Snapshots.TouchObject(t.Object)
 	m.Nodes.Charge(n, more)
 	sem.texts.Replace(&s.data, c.Data)
-	s.dataRevision = m.lastRevision + 1
+	s.dataRevision = m.NextRevision()
 	m.Run.Answer(protocol.StatusSuccess).Revision = s.dataRevision
-	m.Objects.Changed(t.object, shard.FlagData)
+	m.Objects.Changed(t.Object, shard.FlagData)
 }
 
 // runResize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was
 // given back.
-func runResize(m *Core, c *shard.Command, t *target) {
+func runResize(m *Core, c *shard.Command, t *Target) {
 	sem := m.semaphores()
-	if t.object == 0 {
+	if t.Object == 0 {
 		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.Objects.At(t.object)
-	if sem.At(o.body).ephemeral || c.Revision != 0 && c.Revision != o.revision {
+	o := m.Objects.At(t.Object)
+	if sem.At(o.State).ephemeral || c.Revision != 0 && c.Revision != o.Revision {
 		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	s := sem.At(o.body)
+	s := sem.At(o.State)
 	if s.limit == c.Count {
-		m.Run.Answer(protocol.StatusSuccess).Revision = o.revision
+		m.Run.Answer(protocol.StatusSuccess).Revision = o.Revision
 		return
 	}
-	m.Snapshots.TouchObject(t.object)
-	s.limit, s.limitRevision = c.Count, m.lastRevision+1
+	m.Snapshots.TouchObject(t.Object)
+	s.limit, s.limitRevision = c.Count, m.NextRevision()
 	m.Run.Answer(protocol.StatusSuccess).Revision = s.limitRevision
 	flags := shard.FlagData | shard.FlagLimit
-	if sem.runQueue(m, t.object, 0) {
+	if sem.runQueue(m, t.Object, 0) {
 		flags |= shard.FlagOwners
 	}
-	m.Objects.Changed(t.object, flags)
+	m.Objects.Changed(t.Object, flags)
 }
 
-func runDelete(m *Core, c *shard.Command, t *target) {
+func runDelete(m *Core, c *shard.Command, t *Target) {
 	sem := m.semaphores()
-	if t.object == 0 {
+	if t.Object == 0 {
 		m.Run.Answer(protocol.StatusNotFound)
 		return
 	}
-	o := m.Objects.At(t.object)
-	if sem.At(o.body).ephemeral || o.linkCount > 0 && c.Flags&shard.FlagForce == 0 {
+	o := m.Objects.At(t.Object)
+	if sem.At(o.State).ephemeral || o.Held > 0 && c.Flags&shard.FlagForce == 0 {
 		m.Run.Answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	sem.remove(m, t.object)
+	sem.Remove(m, t.Object)
 	m.Run.Answer(protocol.StatusSuccess)
 }
 
-// remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. If the links are too many for
+// Remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. If the links are too many for
 // the command, the semaphore counts as deleted all the same, and the rest of the links is pending.
-func (sem *semaphores) remove(m *Core, object arena.Handle) {
+func (sem *semaphores) Remove(m *Core, object arena.Handle) {
 	o := m.Objects.At(object)
-	for o.linkCount > 0 && m.Run.Left > 0 {
-		h := o.firstWaiter
+	for o.Held > 0 && m.Run.Left > 0 {
+		h := o.FirstWaiter
 		if h != 0 {
 			m.Holdings.Abort(h, protocol.AbortDeleted)
 		} else {
-			h = m.Holdings.byObject.First(o.links)
+			h = m.Holdings.First(o)
 			m.Holdings.Lose(h)
-			sem.At(o.body).removeOwner(m.Holdings.At(h).count)
+			sem.At(o.State).removeOwner(m.Holdings.At(h).Count)
 		}
 		m.Holdings.Remove(h)
 	}
-	if !o.deleting {
+	if !o.Deleting {
 		m.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
 	}
 	m.Pending.EndRemove(object)
 }
 
-// bodySize is the length of the semaphore's data.
-func (sem *semaphores) bodySize(body arena.Handle) int {
+// StateSize is the length of the semaphore's data.
+func (sem *semaphores) StateSize(body arena.Handle) int {
 	return len(sem.texts.Bytes(sem.At(body).data))
 }
 
-// free gives the store's place back.
-func (sem *semaphores) free(body arena.Handle) {
+// FreeState gives the store's place back.
+func (sem *semaphores) FreeState(body arena.Handle) {
 	sem.texts.Free(sem.At(body).data)
 	sem.Slab.Release(body)
 }

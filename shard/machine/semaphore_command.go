@@ -6,43 +6,43 @@ import (
 )
 
 func init() {
-	addKind(shard.KindSemaphore, kindRow{
-		newStore: func() kind { return &semaphores{texts: arena.NewTexts()} },
-	}, []kindCommand{
+	addKind(shard.KindSemaphore, KindRow{
+		New: func() Kind { return &semaphores{texts: arena.NewTexts()} },
+	}, []CommandRow{
 		{
-			kind: shard.CmdSemaphoreCreate,
-			mutation: mutation{
-				form: limitForm, run: runCreate, anonymous: true,
-				makes: func(*shard.Command) bool { return true },
+			Kind: shard.CmdSemaphoreCreate,
+			Mutation: Mutation{
+				Form: limitForm, Run: runCreate, Anonymous: true,
+				Makes: func(*shard.Command) bool { return true },
 			},
 		},
 		{
-			kind:     shard.CmdSemaphoreUpdate,
-			mutation: mutation{run: runUpdate, anonymous: true},
+			Kind:     shard.CmdSemaphoreUpdate,
+			Mutation: Mutation{Run: runUpdate, Anonymous: true},
 		},
 		{
-			kind:     shard.CmdSemaphoreDelete,
-			mutation: mutation{run: runDelete, anonymous: true},
+			Kind:     shard.CmdSemaphoreDelete,
+			Mutation: Mutation{Run: runDelete, Anonymous: true},
 		},
 		{
-			kind: shard.CmdAcquire,
-			mutation: mutation{
-				form: acquireForm, run: runAcquire, resume: resumeAcquire, waits: true,
-				makes: func(c *shard.Command) bool { return c.Flags&shard.FlagEphemeral != 0 },
+			Kind: shard.CmdAcquire,
+			Mutation: Mutation{
+				Form: acquireForm, Run: runAcquire, Resume: resumeAcquire, Waits: true,
+				Makes: func(c *shard.Command) bool { return c.Flags&shard.FlagEphemeral != 0 },
 			},
 		},
 		{
-			kind:     shard.CmdRelease,
-			mutation: mutation{run: runRelease},
+			Kind:     shard.CmdRelease,
+			Mutation: Mutation{Run: runRelease},
 		},
 		{
-			kind:     shard.CmdSemaphoreResize,
-			mutation: mutation{form: limitForm, run: runResize, anonymous: true},
+			Kind:     shard.CmdSemaphoreResize,
+			Mutation: Mutation{Form: limitForm, Run: runResize, Anonymous: true},
 		},
 		{
-			kind: shard.CmdWaitersTimeOut,
-			upkeep: upkeep{
-				form: listFits, run: func(m *Core, c *shard.Command) { m.semaphores().timeOut(m, c) }, fenced: true,
+			Kind: shard.CmdWaitersTimeOut,
+			Upkeep: Upkeep{
+				Form: ListFits, Run: func(m *Core, c *shard.Command) { m.semaphores().timeOut(m, c) }, Fenced: true,
 			},
 		},
 	})

@@ -12,28 +12,28 @@ import (
 // and the form in a record.
 
 // shown is the whole view without the name. had is data that the reader has already.
-func (sem *semaphores) shown(o *object, had string) shard.SemaphoreView {
-	s := sem.At(o.body)
+func (sem *semaphores) shown(o *Object, had string) shard.SemaphoreView {
+	s := sem.At(o.State)
 	return shard.SemaphoreView{
 		Data: sem.texts.Again(s.data, had), Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
-		Revision: o.revision, Owners: int(s.owners), Waiters: int(o.linkCount) - int(s.owners),
+		Revision: o.Revision, Owners: int(s.owners), Waiters: int(o.Held) - int(s.owners),
 	}
 }
 
-func (sem *semaphores) state(m *Core, object arena.Handle, s *shard.State) {
+func (sem *semaphores) AppendState(m *Core, object arena.Handle, s *shard.State) {
 	o := m.Objects.At(object)
-	body := sem.At(o.body)
+	body := sem.At(o.State)
 	out := shard.SemaphoreState{
-		Node: m.Objects.node(o).id, Name: m.Objects.name(o), Data: sem.texts.String(body.data), Limit: body.limit,
-		Ephemeral: body.ephemeral, Revision: o.revision,
+		Node: m.Objects.Node(o).ID, Name: m.Objects.Name(o), Data: sem.texts.String(body.data), Limit: body.limit,
+		Ephemeral: body.ephemeral, Revision: o.Revision,
 	}
-	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+	for h := m.Holdings.First(o); h != 0; h = m.Holdings.Next(h) {
 		out.Links = append(out.Links, m.Holdings.State(m.Holdings.At(h)))
 	}
 	s.Semaphores = append(s.Semaphores, out)
 }
 
-func (sem *semaphores) save(dst []byte, body arena.Handle) []byte {
+func (sem *semaphores) Save(dst []byte, body arena.Handle) []byte {
 	s := sem.At(body)
 	ephemeral := byte(0)
 	if s.ephemeral {
@@ -44,7 +44,7 @@ func (sem *semaphores) save(dst []byte, body arena.Handle) []byte {
 	return form.AppendBytes(dst, sem.texts.Bytes(s.data))
 }
 
-func (sem *semaphores) load(src []byte) (arena.Handle, bool) {
+func (sem *semaphores) Load(src []byte) (arena.Handle, bool) {
 	r := form.Input{Data: src}
 	ephemeral := r.Byte() == 1
 	limit := r.Number()
@@ -57,37 +57,37 @@ func (sem *semaphores) load(src []byte) (arena.Handle, bool) {
 	return h, true
 }
 
-// renew keeps all of a persistent semaphore.
-func (sem *semaphores) renew(body arena.Handle, _ *renewal) ([]byte, bool) {
-	return sem.save(nil, body), !sem.At(body).ephemeral
+// Renew keeps all of a persistent semaphore.
+func (sem *semaphores) Renew(body arena.Handle, _ *StateRenewal) ([]byte, bool) {
+	return sem.Save(nil, body), !sem.At(body).ephemeral
 }
 
-// linked counts the owners in and checks their counts. The limit may have been lowered since, so that owners, and
+// Linked counts the owners in and checks their counts. The limit may have been lowered since, so that owners, and
 // waiters behind the first, may have more than the limit.
-func (sem *semaphores) linked(m *Core, object arena.Handle) error {
+func (sem *semaphores) Linked(m *Core, object arena.Handle) error {
 	o := m.Objects.At(object)
-	s := sem.At(o.body)
-	for h := m.Holdings.byObject.First(o.links); h != 0; h = m.Holdings.byObject.Next(h) {
+	s := sem.At(o.State)
+	for h := m.Holdings.First(o); h != 0; h = m.Holdings.Next(h) {
 		l := m.Holdings.At(h)
 		switch {
-		case l.count == 0 || h == o.firstWaiter && !o.pending && l.count > s.limit:
-			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
-				m.Objects.name(o), l.order, l.count, s.limit)
-		case l.owner && l.count > shard.Forever-s.taken:
-			return badSnapshot("semaphore %q: the counts of its owners overflow", m.Objects.name(o))
-		case l.owner:
-			s.taken += l.count
+		case l.Count == 0 || h == o.FirstWaiter && !o.Pending && l.Count > s.limit:
+			return BadSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
+				m.Objects.Name(o), l.Order, l.Count, s.limit)
+		case l.Owner && l.Count > shard.Forever-s.taken:
+			return BadSnapshot("semaphore %q: the counts of its owners overflow", m.Objects.Name(o))
+		case l.Owner:
+			s.taken += l.Count
 			s.owners++
 		}
 	}
-	if o.pending {
+	if o.Pending {
 		return nil // a waiter that fits may be pending, and owners too
 	}
 	if s.ephemeral && s.owners == 0 {
-		return badSnapshot("the ephemeral semaphore %q has no owner", m.Objects.name(o))
+		return BadSnapshot("the ephemeral semaphore %q has no owner", m.Objects.Name(o))
 	}
-	if o.firstWaiter != 0 && s.fits(m.Holdings.At(o.firstWaiter).count) {
-		return badSnapshot("semaphore %q: the first waiter fits and waits", m.Objects.name(o))
+	if o.FirstWaiter != 0 && s.fits(m.Holdings.At(o.FirstWaiter).Count) {
+		return BadSnapshot("semaphore %q: the first waiter fits and waits", m.Objects.Name(o))
 	}
 	return nil
 }

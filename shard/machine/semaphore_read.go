@@ -5,28 +5,28 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// view: a semaphore is watched as a whole.
-func (sem *semaphores) view(m *Core, object arena.Handle, name string) (view, bool) {
-	return view{track: &m.Objects.At(object).track}, name == ""
+// View: a semaphore is watched as a whole.
+func (sem *semaphores) View(m *Core, object arena.Handle, name string) (View, bool) {
+	return m.Objects.View(object), name == ""
 }
 
-func (sem *semaphores) role(l *link) string {
-	if l.owner {
+func (sem *semaphores) Role(l *Holding) string {
+	if l.Owner {
 		return "owner"
 	}
 	return "waiter"
 }
 
-// describe fills in the view of a semaphore, and its links in the place of rows.
-func (sem *semaphores) describe(m *Core, object arena.Handle, _ view, o described, d *shard.Description) {
+// Describe fills in the view of a semaphore, and its links in the place of rows.
+func (sem *semaphores) Describe(m *Core, object arena.Handle, _ View, o Described, d *shard.Description) {
 	ob := m.Objects.At(object)
 	name := d.Name
-	d.SemaphoreView = sem.shown(ob, o.had)
+	d.SemaphoreView = sem.shown(ob, o.Had)
 	d.Name = name
-	limit := pageLimit(o.Limit)
-	for l := m.firstListed(ob, o); l != 0; l = m.Holdings.byObject.Next(l) {
+	limit := PageLimit(o.Limit)
+	for l := firstListed(m, ob, o); l != 0; l = m.Holdings.Next(l) {
 		v := m.Holdings.At(l)
-		if !v.owner && !o.Waiters {
+		if !v.Owner && !o.Waiters {
 			break
 		}
 		if len(d.Links) == limit {
@@ -41,19 +41,19 @@ func (sem *semaphores) describe(m *Core, object arena.Handle, _ view, o describe
 	}
 }
 
-// changes finds the present owners among the changed order ids. All other ids are gone.
-func (sem *semaphores) changes(m *Core, object arena.Handle, _ view, since shard.Revision, d *shard.Delta) bool {
+// Changes finds the present owners among the changed order ids. All other ids are gone.
+func (sem *semaphores) Changes(m *Core, object arena.Handle, _ View, since shard.Revision, d *shard.Delta) bool {
 	o := m.Objects.At(object)
 	gone := d.Gone[:0]
 	for _, order := range d.Gone {
-		if l := m.Holdings.After(o.links, order-1); l != 0 && m.Holdings.At(l).order == order {
+		if l := m.Holdings.After(o, order-1); l != 0 && m.Holdings.At(l).Order == order {
 			d.Joined = append(d.Joined, m.Holdings.View(m.Holdings.At(l), ""))
 		} else {
 			gone = append(gone, order)
 		}
 	}
 	d.Gone = gone
-	s := sem.At(o.body)
+	s := sem.At(o.State)
 	if s.dataRevision > since {
 		d.DataChanged, d.Data = true, sem.texts.String(s.data)
 	}
@@ -64,17 +64,17 @@ func (sem *semaphores) changes(m *Core, object arena.Handle, _ view, since shard
 }
 
 // firstListed returns the first link of the page, or zero.
-func (co *Core) firstListed(o *object, opts described) arena.Handle {
+func firstListed(m *Core, o *Object, opts Described) arena.Handle {
 	switch {
 	case !opts.Owners && !opts.Waiters:
 		return 0
 	case !opts.Owners:
-		w := o.firstWaiter
-		if w == 0 || co.Holdings.At(w).order > opts.After {
+		w := o.FirstWaiter
+		if w == 0 || m.Holdings.At(w).Order > opts.After {
 			return w
 		}
 	}
-	return co.Holdings.After(o.links, opts.After)
+	return m.Holdings.After(o, opts.After)
 }
 
 // ListSemaphores appends the semaphores of the node whose names begin with prefix and come behind after, in order of
@@ -82,15 +82,10 @@ func (co *Core) firstListed(o *object, opts described) arena.Handle {
 // name looked at: the after of the next call, if there is more.
 func (m *Machine) ListSemaphores(n shard.NodeID, prefix, after string, limit int,
 	dst []shard.SemaphoreView) (_ []shard.SemaphoreView, last string, more bool) {
-	sem := m.core.semaphores()
-	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
-		if o.kind != shard.KindSemaphore {
-			return false
-		}
-		v := sem.shown(o, "")
-		v.Name = m.core.Objects.name(o)
+	last, more = m.WalkNames(shard.KindSemaphore, n, prefix, after, limit, func(co *Core, o *Object) {
+		v := co.semaphores().shown(o, "")
+		v.Name = co.Objects.Name(o)
 		dst = append(dst, v)
-		return true
 	})
 	return dst, last, more
 }
@@ -108,24 +103,24 @@ type Queue struct {
 
 // WalkQueues calls fn for semaphores with waiters, as WalkSessions does for sessions.
 func (m *Machine) WalkQueues(at shard.Cursor, fn func(Queue)) (next shard.Cursor, over bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	co := m.RLock()
+	defer m.RUnlock()
 	h := max(arena.Handle(at), 1)
-	for end := min(h+shard.MaxPage, m.core.Objects.End()); h < end; h++ {
-		o := m.core.Objects.At(h)
-		if o.node == 0 || o.kind != shard.KindSemaphore || o.firstWaiter == 0 || o.deleting {
+	for end := min(h+shard.MaxPage, co.Objects.End()); h < end; h++ {
+		o := co.Objects.At(h)
+		if o.Kind != shard.KindSemaphore || o.FirstWaiter == 0 || o.Deleting {
 			continue
 		}
-		s, first := m.core.semaphores().At(o.body), m.core.Holdings.At(o.firstWaiter)
+		s, first := co.semaphores().At(o.State), co.Holdings.At(o.FirstWaiter)
 		q := Queue{
-			Node: m.core.Objects.node(o).id, Name: m.core.Objects.name(o),
-			Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
-			First: m.core.Sessions.At(first.session).id,
+			Node: co.Objects.Node(o).ID, Name: co.Objects.Name(o),
+			Waiters: int(o.Held) - int(s.owners), Since: first.Since,
+			First: co.Sessions.ID(first.Session),
 		}
-		if l := m.core.Holdings.At(m.core.Holdings.After(o.links, 0)); l.owner {
-			q.Owner = m.core.Sessions.At(l.session).id
+		if l := co.Holdings.At(co.Holdings.After(o, 0)); l.Owner {
+			q.Owner = co.Sessions.ID(l.Session)
 		}
 		fn(q)
 	}
-	return shard.Cursor(h), h >= m.core.Objects.End()
+	return shard.Cursor(h), h >= co.Objects.End()
 }

@@ -19,22 +19,21 @@ func (sem *semaphores) timeOut(m *Core, c *shard.Command) {
 }
 
 func (sem *semaphores) timeOutOne(m *Core, w *shard.WaiterRef) {
-	object := m.Objects.alive(shard.KindSemaphore, w.Node, w.Name)
-	session := m.Sessions.alive(w.Session)
+	object := m.Objects.Alive(shard.KindSemaphore, w.Node, w.Name)
+	session := m.Sessions.Alive(w.Session)
 	if object == 0 || session == 0 {
 		return
 	}
-	h := m.Holdings.find(m.Objects.At(object), object, session)
+	h := m.Holdings.Find(m.Objects.At(object), object, session)
 	if h == 0 {
 		return
 	}
 	l := m.Holdings.At(h)
-	if l.owner || l.order != w.Order || l.number != w.Number {
+	if l.Owner || l.Order != w.Order || l.Number != w.Number {
 		return
 	}
-	m.Holdings.Emit(shard.EffectTimedOut, h)
-	m.Answers.Record(session, l.number, answer{})
-	wasHead := m.Objects.At(object).firstWaiter == h
+	m.Holdings.NotifyTimedOut(h)
+	wasHead := m.Objects.At(object).FirstWaiter == h
 	m.Holdings.Remove(h)
 	sem.afterRemoval(m, object, false, wasHead)
 }
@@ -48,50 +47,50 @@ type Waiter struct {
 // WalkWaiters calls fn for the waiters of finite timeout, as WalkSessions does: a new leader starts
 // their timers anew.
 func (m *Machine) WalkWaiters(at shard.Cursor, fn func(Waiter)) (next shard.Cursor, over bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	co := m.RLock()
+	defer m.RUnlock()
 	h := max(arena.Handle(at), 1)
-	for end := min(h+shard.MaxPage, m.core.Holdings.End()); h < end; h++ {
-		l := m.core.Holdings.At(h)
-		if l.order == 0 || l.owner || l.timeout == waitForever {
+	for end := min(h+shard.MaxPage, co.Holdings.End()); h < end; h++ {
+		l := co.Holdings.At(h)
+		if l.Order == 0 || l.Owner || l.Timeout() == shard.Forever {
 			continue
 		}
-		o := m.core.Objects.At(l.object)
-		if o.kind != shard.KindSemaphore || o.deleting || m.core.Sessions.At(l.session).ending {
+		o := co.Objects.At(l.Object)
+		if o.Kind != shard.KindSemaphore || o.Deleting || co.Sessions.Ended(l.Session) {
 			continue
 		}
 		fn(Waiter{
 			WaiterRef: shard.WaiterRef{
-				Node: m.core.Objects.node(o).id, Name: []byte(m.core.Objects.name(o)),
-				Session: m.core.Sessions.At(l.session).id,
-				Order:   l.order, Number: l.number,
+				Node: co.Objects.Node(o).ID, Name: []byte(co.Objects.Name(o)),
+				Session: co.Sessions.ID(l.Session),
+				Order:   l.Order, Number: l.Number,
 			},
-			Timeout: l.timeout.millis(),
+			Timeout: l.Timeout(),
 		})
 	}
-	return shard.Cursor(h), h >= m.core.Holdings.End()
+	return shard.Cursor(h), h >= co.Holdings.End()
 }
 
 // WaitersOf appends the waiting acquires of a session behind an order id, in order of order id. It looks at MaxPage
 // links at most: where there are more, the next page is behind last.
 func (m *Machine) WaitersOf(id shard.SessionID, after shard.OrderID, dst []shard.WaiterRef) (_ []shard.WaiterRef,
 	last shard.OrderID, more bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	session := m.core.Sessions.alive(id)
+	co := m.RLock()
+	defer m.RUnlock()
+	session := co.Sessions.Alive(id)
 	if session == 0 {
 		return dst, after, false
 	}
-	h := m.core.Holdings.behind(session, after)
+	h := co.Holdings.Behind(session, after)
 	for looked := 0; h != 0 && looked < shard.MaxPage; looked++ {
-		l := m.core.Holdings.At(h)
-		if o := m.core.Objects.At(l.object); o.kind == shard.KindSemaphore && !l.owner && !o.deleting {
+		l := co.Holdings.At(h)
+		if o := co.Objects.At(l.Object); o.Kind == shard.KindSemaphore && !l.Owner && !o.Deleting {
 			dst = append(dst, shard.WaiterRef{
-				Node: m.core.Objects.node(o).id, Name: []byte(m.core.Objects.name(o)), Session: id,
-				Order: l.order, Number: l.number,
+				Node: co.Objects.Node(o).ID, Name: []byte(co.Objects.Name(o)), Session: id,
+				Order: l.Order, Number: l.Number,
 			})
 		}
-		after, h = l.order, m.core.Holdings.bySession.Next(h)
+		after, h = l.Order, co.Holdings.NextOfSession(h)
 	}
 	return dst, after, h != 0
 }

@@ -56,7 +56,7 @@ func newSessions() Sessions {
 }
 
 // Node returns the node of a session.
-func (se *Sessions) Node(s *session) *node { return *se.core.Objects.nodes.At(s.node) }
+func (se *Sessions) Node(s *session) *Node { return *se.core.Objects.nodes.At(s.node) }
 
 // note keeps address, name and version of a session's client.
 func (se *Sessions) note(s *session, c *shard.ClientRef) {
@@ -74,8 +74,8 @@ func (se *Sessions) clientOf(s *session) shard.ClientRef {
 
 func sessionHash(id shard.SessionID) uint32 { return uint32(arena.Mix(uint64(id)) >> 32) }
 
-// find returns the session, or zero for an unknown session.
-func (se *Sessions) find(id shard.SessionID) arena.Handle {
+// Find returns the session, or zero for an unknown session.
+func (se *Sessions) Find(id shard.SessionID) arena.Handle {
 	t, hash := &se.slots[id.Slot()], sessionHash(id)
 	h, at := t.First(hash)
 	for h != 0 && se.At(h).id != id {
@@ -84,19 +84,28 @@ func (se *Sessions) find(id shard.SessionID) arena.Handle {
 	return h
 }
 
-// alive returns the session, or zero for a session that is unknown or has ended.
-func (se *Sessions) alive(id shard.SessionID) arena.Handle {
-	if h := se.find(id); h != 0 && !se.At(h).ending {
+// Alive returns the session, or zero for a session that is unknown or has ended.
+func (se *Sessions) Alive(id shard.SessionID) arena.Handle {
+	if h := se.Find(id); h != 0 && !se.At(h).ending {
 		return h
 	}
 	return 0
 }
 
+// ID returns the id of a session.
+func (se *Sessions) ID(h arena.Handle) shard.SessionID { return se.At(h).id }
+
+// Ended reports whether a session has ended and is forgotten after its last holding.
+func (se *Sessions) Ended(h arena.Handle) bool { return se.At(h).ending }
+
+// Applied returns the highest number of a session that the shard has applied.
+func (se *Sessions) Applied(h arena.Handle) uint64 { return se.At(h).applied }
+
 // Before orders the sessions of a node by id.
 func (se *Sessions) Before(a, b arena.Handle) bool { return se.At(a).id < se.At(b).id }
 
 // add puts a session on record.
-func (se *Sessions) add(id shard.SessionID, n *node) arena.Handle {
+func (se *Sessions) add(id shard.SessionID, n *Node) arena.Handle {
 	h := se.Alloc()
 	s := se.At(h)
 	s.id, s.node, s.stamp = id, n.handle, se.core.Snapshots.epoch
@@ -139,7 +148,7 @@ func (se *Sessions) drop(h arena.Handle) {
 func (se *Sessions) end(h arena.Handle, reason protocol.EndReason) {
 	s := se.At(h)
 	e := se.core.Run.Emit(shard.EffectSessionEnded)
-	e.Session, e.Node, e.End = s.id, se.Node(s).id, reason
+	e.Session, e.Node, e.End = s.id, se.Node(s).ID, reason
 	se.releaseHoldings(h)
 }
 
@@ -153,8 +162,8 @@ func (se *Sessions) releaseHoldings(h arena.Handle) {
 			return
 		}
 		link := se.core.Holdings.bySession.First(s.links)
-		object := se.core.Holdings.At(link).object
-		se.core.kinds[se.core.Objects.At(object).kind].releaseLink(se.core, link)
+		object := se.core.Holdings.At(link).Object
+		se.core.kinds[se.core.Objects.At(object).Kind].ReleaseHolding(se.core, link)
 	}
 	se.drop(h)
 }
@@ -174,7 +183,7 @@ func (se *Sessions) create(c *shard.Command) {
 	case !se.core.slots.Has(c.Slot):
 		se.core.Run.Answer(protocol.StatusMoved)
 		return
-	case n != nil && n.dropping:
+	case n != nil && n.Dropping:
 		se.core.Run.Answer(protocol.StatusNotFound)
 		return
 	case n != nil && n.sessions >= shard.MaxSessionsPerNode:
@@ -227,7 +236,7 @@ func (se *Sessions) endOne(c *shard.Command) {
 		se.core.Run.Answer(protocol.StatusMoved)
 		return
 	}
-	h := se.alive(c.Session)
+	h := se.Alive(c.Session)
 	if h == 0 {
 		se.core.Run.Answer(protocol.StatusSessionExpired)
 		return

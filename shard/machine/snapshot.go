@@ -157,7 +157,7 @@ func (snaps *Snapshots) preserve(p phase, h arena.Handle, stamp uint32) {
 // frozenRecord is the record of a thing whose body was fixed and is not encoded yet.
 type frozenRecord struct {
 	fields []byte
-	body   frozen
+	body   Frozen
 }
 
 func (r *frozenRecord) append(dst []byte) []byte {

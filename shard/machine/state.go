@@ -23,7 +23,7 @@ func (m *Machine) State() shard.State {
 	}
 	for _, n := range m.core.Nodes.byID {
 		s.Nodes = append(s.Nodes, shard.NodeState{
-			ID: n.id, Dropping: n.dropping, ObjectLimit: n.quota.set.Objects, ByteLimit: n.quota.set.Bytes,
+			ID: n.ID, Dropping: n.Dropping, ObjectLimit: n.quota.set.Objects, ByteLimit: n.quota.set.Bytes,
 		})
 	}
 	slices.SortFunc(s.Nodes, func(a, b shard.NodeState) int { return cmp.Compare(a.ID, b.ID) })
@@ -32,7 +32,7 @@ func (m *Machine) State() shard.State {
 			s.Sessions = append(s.Sessions, m.core.Sessions.state(m.core.Sessions.At(h)))
 		}
 		for h := m.core.Objects.byName.First(m.core.Nodes.byID[n.ID].names); h != 0; h = m.core.Objects.byName.Next(h) {
-			m.core.kinds[m.core.Objects.At(h).kind].state(m.core, h, &s)
+			m.core.kinds[m.core.Objects.At(h).Kind].AppendState(m.core, h, &s)
 		}
 	}
 	slices.SortFunc(s.Sessions, func(a, b shard.SessionState) int { return cmp.Compare(a.ID, b.ID) })
@@ -40,12 +40,12 @@ func (m *Machine) State() shard.State {
 }
 
 // State writes out the common part of all kinds. The kind gives the body of the object and of its links.
-func (ob *Objects) State(object arena.Handle, body string, ofLink func(l *link) string) shard.ObjectState {
+func (ob *Objects) State(object arena.Handle, body string, ofLink func(l *Holding) string) shard.ObjectState {
 	o := ob.At(object)
 	out := shard.ObjectState{
-		Node: ob.node(o).id, Name: ob.name(o), Kind: o.kind, Revision: o.revision, Body: body,
+		Node: ob.Node(o).ID, Name: ob.Name(o), Kind: o.Kind, Revision: o.Revision, Body: body,
 	}
-	for h := ob.core.Holdings.byObject.First(o.links); h != 0; h = ob.core.Holdings.byObject.Next(h) {
+	for h := ob.core.Holdings.byObject.First(o.holdings); h != 0; h = ob.core.Holdings.byObject.Next(h) {
 		l := ob.core.Holdings.At(h)
 		state := ob.core.Holdings.State(l)
 		state.Body = ofLink(l)
@@ -55,17 +55,17 @@ func (ob *Objects) State(object arena.Handle, body string, ofLink func(l *link) 
 }
 
 // State writes a holding out.
-func (ho *Holdings) State(l *link) shard.LinkState {
+func (ho *Holdings) State(l *Holding) shard.LinkState {
 	return shard.LinkState{
-		Session: ho.core.Sessions.At(l.session).id, Order: l.order, Count: l.count, Data: ho.texts.String(l.data),
-		Timeout: l.timeout.millis(), Number: l.number, Owner: l.owner, Since: l.since,
+		Session: ho.core.Sessions.At(l.Session).id, Order: l.Order, Count: l.Count, Data: ho.texts.String(l.data),
+		Timeout: l.timeout.millis(), Number: l.Number, Owner: l.Owner, Since: l.Since,
 	}
 }
 
 func (se *Sessions) state(s *session) shard.SessionState {
 	client := se.clientOf(s)
 	out := shard.SessionState{
-		ID: s.id, Node: se.Node(s).id, Home: s.home, Timeout: uint64(s.timeout),
+		ID: s.id, Node: se.Node(s).ID, Home: s.home, Timeout: uint64(s.timeout),
 		Description: se.texts.String(s.description), Key: string(s.key[:s.keyLen]),
 		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Losses: s.losses,
 		Created: s.created, Client: client.State(),

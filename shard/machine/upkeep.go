@@ -16,49 +16,49 @@ import (
 // section 10, says for each command when the leader proposes it, what bounds its work, why a command that comes
 // late or twice is harmless, and what follows if the command is lost or the queue has no room.
 
-// upkeep is a command that the leader proposes by itself.
-type upkeep struct {
+// Upkeep is a command that the leader proposes by itself.
+type Upkeep struct {
 	// form checks the command by itself, without the state.
-	form func(c *shard.Command) bool
+	Form func(c *shard.Command) bool
 	// run applies the command. Every run must call answer once.
-	run func(m *Core, c *shard.Command)
+	Run func(m *Core, c *shard.Command)
 	// fenced: the cause is a clock or a decision of the leader, and the command has the leader's term. In any other
 	// term the answer is STALE.
-	fenced bool
+	Fenced bool
 }
 
 // upkeeps are all rows, by kind. Kinds of objects add their rows.
-var upkeeps = [256]upkeep{
-	shard.CmdLead: {run: (*Core).lead},
-	shard.CmdSessionsExpire: {form: listFits, run: func(co *Core, c *shard.Command) { co.Sessions.expire(c) },
-		fenced: true},
-	shard.CmdDue:            {run: func(m *Core, _ *shard.Command) { m.due() }, fenced: true},
-	shard.CmdSessionsForget: {form: listFits, run: func(co *Core, c *shard.Command) { co.Sessions.forget(c) }},
-	shard.CmdNodeDrop:       {form: dropFits, run: func(co *Core, c *shard.Command) { co.Nodes.drop(c) }},
-	shard.CmdContinue:       {run: func(m *Core, _ *shard.Command) { m.Pending.proceed() }},
-	shard.CmdLevel:          {run: (*Core).raise},
-	shard.CmdDigestTake:     {run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
-	shard.CmdDigestCompare:  {run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
-	shard.CmdNodeLimits:     {run: func(co *Core, c *shard.Command) { co.Nodes.setLimits(c) }},
-	shard.CmdGroupWait:      {run: (*Core).groupWait, fenced: true},
+var upkeeps = [256]Upkeep{
+	shard.CmdLead: {Run: (*Core).lead},
+	shard.CmdSessionsExpire: {Form: ListFits, Run: func(co *Core, c *shard.Command) { co.Sessions.expire(c) },
+		Fenced: true},
+	shard.CmdDue:            {Run: func(m *Core, _ *shard.Command) { m.due() }, Fenced: true},
+	shard.CmdSessionsForget: {Form: ListFits, Run: func(co *Core, c *shard.Command) { co.Sessions.forget(c) }},
+	shard.CmdNodeDrop:       {Form: dropFits, Run: func(co *Core, c *shard.Command) { co.Nodes.drop(c) }},
+	shard.CmdContinue:       {Run: func(m *Core, _ *shard.Command) { m.Pending.proceed() }},
+	shard.CmdLevel:          {Run: (*Core).raise},
+	shard.CmdDigestTake:     {Run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
+	shard.CmdDigestCompare:  {Run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
+	shard.CmdNodeLimits:     {Run: func(co *Core, c *shard.Command) { co.Nodes.setLimits(c) }},
+	shard.CmdGroupWait:      {Run: (*Core).groupWait, Fenced: true},
 }
 
-// listFits is the form of commands with a list of sessions or waiters.
-func listFits(c *shard.Command) bool {
+// ListFits is the form of commands with a list of sessions or waiters.
+func ListFits(c *shard.Command) bool {
 	return len(c.Sessions) <= shard.MaxList && len(c.Waiters) <= shard.MaxList
 }
 
 func dropFits(c *shard.Command) bool { return c.Count > 0 && c.Count <= shard.MaxList }
 
 // keepUp applies a command that the leader proposed by itself.
-func (co *Core) keepUp(c *shard.Command, u *upkeep) {
+func (co *Core) keepUp(c *shard.Command, u *Upkeep) {
 	switch {
-	case u.form != nil && !u.form(c):
+	case u.Form != nil && !u.Form(c):
 		co.Run.Answer(protocol.StatusBadRequest)
-	case u.fenced && c.Term != co.Clock.Term:
+	case u.Fenced && c.Term != co.Clock.Term:
 		co.Run.Answer(protocol.StatusStale)
 	default:
-		u.run(co, c)
+		u.Run(co, c)
 	}
 }
 
@@ -86,7 +86,7 @@ func (se *Sessions) endAll(ids []shard.SessionID, home bool, reason protocol.End
 		if se.core.Run.Left <= 0 {
 			return false
 		}
-		if h := se.alive(id); h != 0 && se.At(h).home == home {
+		if h := se.Alive(id); h != 0 && se.At(h).home == home {
 			se.end(h, reason)
 		}
 	}
@@ -124,8 +124,8 @@ func (co *Core) due() {
 		}
 		co.Run.Left--
 		co.Objects.SetAlarm(object, 0)
-		if o := co.Objects.At(object); !o.deleting {
-			co.kinds[o.kind].due(co, object)
+		if o := co.Objects.At(object); !o.Deleting {
+			co.kinds[o.Kind].Due(co, object)
 		}
 	}
 	_, at, ok := co.Objects.alarms.First()

@@ -26,9 +26,9 @@ var sessionCommands = map[shard.CommandKind]bool{
 }
 
 // eachUpkeep calls f for every command that a leader proposes by itself.
-func eachUpkeep(f func(k shard.CommandKind, u *upkeep)) {
+func eachUpkeep(f func(k shard.CommandKind, u *Upkeep)) {
 	for k := range upkeeps {
-		if upkeeps[k].run != nil {
+		if upkeeps[k].Run != nil {
 			f(shard.CommandKind(k), &upkeeps[k])
 		}
 	}
@@ -70,17 +70,17 @@ func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 			continue
 		}
 		u := &upkeeps[k]
-		client := sessionCommands[k] || mutations[k].run != nil
-		if client == (u.run != nil) {
+		client := sessionCommands[k] || mutations[k].Run != nil
+		if client == (u.Run != nil) {
 			t.Errorf("%v is of a client %v, and upkeep %v", k, client, !client)
 		}
 		row, is := shown[name]
 		delete(shown, name)
 		term := "no"
-		if u.fenced || k == shard.CmdLead {
+		if u.Fenced || k == shard.CmdLead {
 			term = "yes"
 		}
-		if is != (u.run != nil) || is && row.term != term {
+		if is != (u.Run != nil) || is && row.term != term {
 			t.Errorf("%v has in DESIGN.md the row %q", k, row)
 		}
 	}
@@ -182,13 +182,13 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	}
 	for name, k := range kinds {
 		u := &upkeeps[k]
-		if u.run == nil {
+		if u.Run == nil {
 			continue
 		}
 		if !made[name] {
 			t.Errorf("no host proposes %s", name)
 		}
-		if want := u.fenced || k == shard.CmdLead; withTerm[name] != want {
+		if want := u.Fenced || k == shard.CmdLead; withTerm[name] != want {
 			t.Errorf("%s carries a term: %v; want %v", name, withTerm[name], want)
 		}
 	}
@@ -203,9 +203,9 @@ func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
 	bed.do(shard.Command{Kind: shard.CmdLead, Term: term})
 	bed.one.Stamp = clock.Stamp{Term: term} // else all of them are refused
 	before := m.Digest()
-	eachUpkeep(func(k shard.CommandKind, u *upkeep) {
+	eachUpkeep(func(k shard.CommandKind, u *Upkeep) {
 		for _, other := range []uint64{0, term - 1, term + 1} {
-			if !u.fenced && (k != shard.CmdLead || other > term) {
+			if !u.Fenced && (k != shard.CmdLead || other > term) {
 				continue
 			}
 			bed.do(shard.Command{Level: m.Level(), Kind: k, Term: other})
@@ -233,7 +233,7 @@ func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
 		if of == 0 {
 			bed.one.Stamp = clock.Stamp{}
 		}
-		eachUpkeep(func(k shard.CommandKind, u *upkeep) {
+		eachUpkeep(func(k shard.CommandKind, u *Upkeep) {
 			if k == shard.CmdLead {
 				return
 			}
@@ -303,7 +303,7 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 	for _, burden := range burdens {
 		b := newestBed(n + 1)
 		burden.make(b, n)
-		if c := burden.run(b, n); upkeeps[c.Kind].run != nil {
+		if c := burden.run(b, n); upkeeps[c.Kind].Run != nil {
 			all[c.Kind] = func() (*bed, shard.Command) { return b, c }
 		}
 	}
@@ -330,7 +330,7 @@ func (b *bed) runUpkeep(c shard.Command) (touched, pieces int) {
 // time, none where its row says so; and once more, when all is done, it changes nothing.
 func TestUpkeepIsBoundedAndComesTwiceWithoutHarm(t *testing.T) {
 	heavy, shown := heavyUpkeep(), tableOfUpkeep(t)
-	eachUpkeep(func(k shard.CommandKind, _ *upkeep) {
+	eachUpkeep(func(k shard.CommandKind, _ *Upkeep) {
 		make, noWork := heavy[k], shown[shard.Commands[k].Name].work == "none"
 		if make == nil {
 			t.Errorf("%v is not in this test", k)

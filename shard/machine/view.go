@@ -11,60 +11,66 @@ import (
 // from changes of other parts. It shows a head, which is sent as a whole, and rows, which are sent one by one. The
 // view with the empty name is the whole object.
 
-// view is a view during a read.
-type view struct {
+// View is a View during a read.
+type View struct {
 	*track
-	number uint32 // the kind's number of the view
+	Number uint32 // the kind's number of the view
 }
 
-// viewTrack is the state of a view in its kind.
-type viewTrack struct {
+// ViewTrack is the state of a view in its kind.
+type ViewTrack struct {
 	track
-	head shard.Revision // of the last change of the head
+	Head shard.Revision // of the last change of the head
 }
 
 // NewView returns the track of a new view; the next call of changed for the object makes the view visible. A view
 // from a snapshot gets the track of restoredView.
-func (hi *History) NewView() viewTrack { return restoredView(hi.core.lastRevision + 1) }
+func (hi *History) NewView() ViewTrack { return RestoredView(hi.core.lastRevision + 1) }
 
-// restoredView returns the track of a view whose changes are known from a revision on.
-func restoredView(at shard.Revision) viewTrack {
-	return viewTrack{track: track{revision: at, base: at}, head: at}
+// RestoredView returns the track of a view whose changes are known from a revision on.
+func RestoredView(at shard.Revision) ViewTrack {
+	return ViewTrack{track: track{Revision: at, base: at}, Head: at}
 }
+
+// View returns the view during a read, with the number that its kind gives it.
+func (v *ViewTrack) View(number uint32) View { return View{track: &v.track, Number: number} }
+
+// RestoreAt is for a restored view with a row that changed after its head.
+func (v *ViewTrack) RestoreAt(at shard.Revision) { v.Revision, v.base = at, at }
 
 // HeadChanged and RowChanged note a change. The next call of Changed for the view's object will report the change.
 
 // HeadChanged notes a change of the head of a view.
-func (hi *History) HeadChanged(v *viewTrack) {
-	v.head = hi.core.lastRevision + 1
-	v.revision = v.head
+func (hi *History) HeadChanged(v *ViewTrack) {
+	v.Head = hi.core.lastRevision + 1
+	v.Revision = v.Head
 }
 
 // RowChanged notes a change of a row of a view.
-func (hi *History) RowChanged(v *viewTrack, row uint64) {
+func (hi *History) RowChanged(v *ViewTrack, row uint64) {
 	hi.record(&v.track, shard.OrderID(row))
-	v.revision = v.newestAt
+	v.Revision = v.newestAt
 }
 
-// rowKind is a kind with views of a head and rows.
-type rowKind interface {
-	// appendHead appends the head of a view. appendRow appends a row of a view, and returns false for a missing row.
-	appendHead(dst []byte, m *Core, object arena.Handle, v view) []byte
-	appendRow(dst []byte, m *Core, object arena.Handle, v view, row uint64) (_ []byte, ok bool)
-	// nextRow returns the first row behind an id.
-	nextRow(m *Core, object arena.Handle, v view, after uint64) (row uint64, ok bool)
+// RowKind is a kind with views of a head and rows.
+type RowKind interface {
+	// AppendHead appends the head of a view. appendRow appends a row of a view, and returns false for a missing row.
+	AppendHead(dst []byte, m *Core, object arena.Handle, v View) []byte
+	AppendRow(dst []byte, m *Core, object arena.Handle, v View, row uint64) (_ []byte, ok bool)
+	// NextRow returns the first row behind an id.
+	NextRow(m *Core, object arena.Handle, v View, after uint64) (row uint64, ok bool)
 }
 
-// describeRows is the method describe of a kind with rows.
-func describeRows(k rowKind, m *Core, object arena.Handle, v view, o described, d *shard.Description) {
-	d.Bodies = k.appendHead(d.Bodies, m, object, v)
+// DescribeRows is the method describe of a kind with rows.
+func DescribeRows(k RowKind, m *Core, object arena.Handle, v View, o Described, d *shard.Description) {
+	d.Bodies = k.AppendHead(d.Bodies, m, object, v)
 	d.Data = string(d.Bodies)
 	d.Bodies = d.Bodies[:0]
 	if !o.Rows {
 		return
 	}
-	limit := pageLimit(o.Limit)
-	for at, more := k.nextRow(m, object, v, uint64(o.After)); more; at, more = k.nextRow(m, object, v, at) {
+	limit := PageLimit(o.Limit)
+	for at, more := k.NextRow(m, object, v, uint64(o.After)); more; at, more = k.NextRow(m, object, v, at) {
 		if len(d.Rows) == limit || len(d.Bodies) >= shard.MaxRowBytes {
 			d.More = true
 			return
@@ -73,11 +79,11 @@ func describeRows(k rowKind, m *Core, object arena.Handle, v view, o described, 
 	}
 }
 
-// changeRows is the method changes of a kind with rows.
-func changeRows(k rowKind, m *Core, object arena.Handle, v view, head shard.Revision, since shard.Revision,
+// ChangeRows is the method changes of a kind with rows.
+func ChangeRows(k RowKind, m *Core, object arena.Handle, v View, head shard.Revision, since shard.Revision,
 	d *shard.Delta) bool {
 	if head > since {
-		d.Bodies = k.appendHead(d.Bodies, m, object, v)
+		d.Bodies = k.AppendHead(d.Bodies, m, object, v)
 		d.DataChanged, d.Data = true, string(d.Bodies)
 		d.Bodies = d.Bodies[:0]
 	}
@@ -96,31 +102,31 @@ func changeRows(k rowKind, m *Core, object arena.Handle, v view, head shard.Revi
 }
 
 // appendRow appends a row, and its body to bodies. If bodies moves to new memory, earlier rows keep their bytes.
-func appendRow(k rowKind, m *Core, object arena.Handle, v view, row uint64, rows []shard.Row,
+func appendRow(k RowKind, m *Core, object arena.Handle, v View, row uint64, rows []shard.Row,
 	bodies []byte) ([]shard.Row, []byte, bool) {
 	from := len(bodies)
-	bodies, ok := k.appendRow(bodies, m, object, v, row)
+	bodies, ok := k.AppendRow(bodies, m, object, v, row)
 	if !ok {
 		return rows, bodies[:from], false
 	}
 	return append(rows, shard.Row{ID: row, Body: bodies[from:len(bodies):len(bodies)]}), bodies, true
 }
 
-// actsPart is the part with the acts of operators.
-const actsPart = "acts"
+// ActsPart is the part with the acts of operators.
+const ActsPart = "acts"
 
 // DescribePart fills a page with a view.
-func (co *Core) DescribePart(p *shard.PartPage, object arena.Handle, v view, o *shard.PartOptions) {
+func (co *Core) DescribePart(p *shard.PartPage, object arena.Handle, v View, o *shard.PartOptions) {
 	var of shard.Description
-	co.kinds[co.Objects.At(object).kind].describe(co, object, v,
-		described{DescribeOptions: shard.DescribeOptions{Rows: true, After: shard.OrderID(o.After), Limit: o.Limit}},
+	co.kinds[co.Objects.At(object).Kind].Describe(co, object, v,
+		Described{DescribeOptions: shard.DescribeOptions{Rows: true, After: shard.OrderID(o.After), Limit: o.Limit}},
 		&of)
-	p.Revision, p.Head, p.Rows, p.More = v.revision, []byte(of.Data), of.Rows, of.More
+	p.Revision, p.Head, p.Rows, p.More = v.Revision, []byte(of.Data), of.Rows, of.More
 }
 
-// fillPart appends a page of count rows that stand in the order of their numbers.
-func fillPart(p *shard.PartPage, o *shard.PartOptions, count int, row func(k int) (uint64, field.Value)) {
-	limit, bytes := pageLimit(o.Limit), 0
+// FillPart appends a page of count rows that stand in the order of their numbers.
+func FillPart(p *shard.PartPage, o *shard.PartOptions, count int, row func(k int) (uint64, field.Value)) {
+	limit, bytes := PageLimit(o.Limit), 0
 	for k := range count {
 		number, r := row(k)
 		if number <= o.After {

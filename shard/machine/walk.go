@@ -27,7 +27,7 @@ func (m *Machine) Nodes() []shard.NodeID {
 	defer m.mu.RUnlock()
 	ids := make([]shard.NodeID, 0, len(m.core.Nodes.byID))
 	for _, n := range m.core.Nodes.listed {
-		ids = append(ids, n.id)
+		ids = append(ids, n.ID)
 	}
 	return ids
 }

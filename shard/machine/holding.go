@@ -7,19 +7,19 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// link is one session's part in one object, as an owner or a waiter.
-type link struct {
-	session arena.Handle
-	object  arena.Handle
-	order   shard.OrderID
-	count   uint64
-	number  uint64       // of the latest acquire
-	since   uint64       // when the session began to wait, or to own: wall clock, milliseconds; for people
+// Holding is one session's part in one object, as an owner or a waiter.
+type Holding struct {
+	Session arena.Handle
+	Object  arena.Handle
+	Order   shard.OrderID
+	Count   uint64
+	Number  uint64       // of the latest acquire
+	Since   uint64       // when the session began to wait, or to own: wall clock, milliseconds; for people
 	data    arena.Text   // of the store of links
 	timeout waitTime     // of the latest acquire
-	body    arena.Handle // what the object's kind holds for the link, in a store of the kind; zero for nothing
+	State   arena.Handle // what the object's kind holds for the link, in a store of the kind; zero for nothing
 	stamp   uint32
-	owner   bool
+	Owner   bool
 }
 
 // waitTime is for how long an acquire may wait: milliseconds, or forever.
@@ -42,13 +42,23 @@ func (w waitTime) millis() uint64 {
 	return uint64(w)
 }
 
+// Timeout is for how long the latest acquire may wait, in milliseconds.
+func (ho *Holding) Timeout() uint64 { return ho.timeout.millis() }
+
+// SetTimeout replaces the timeout, in milliseconds: Forever, or at most MaxAcquireTimeout.
+func (ho *Holding) SetTimeout(millis uint64) {
+	var ok bool
+	ho.timeout, ok = newWaitTime(millis)
+	assert.That(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
+}
+
 // walkedLinks is up to how many links of an object find looks through one by one.
 const walkedLinks = 8
 
 // Holdings holds links in two orders, both by order id: per object and per session.
 type Holdings struct {
 	core *Core
-	arena.Slab[link]
+	arena.Slab[Holding]
 	byObject  arena.Forest
 	bySession arena.Forest
 	index     map[linkKey]arena.Handle // the links of indexed objects
@@ -65,16 +75,16 @@ func newHoldings() Holdings {
 	return Holdings{index: make(map[linkKey]arena.Handle), texts: arena.NewTexts()}
 }
 
-// find returns the link between the object and the session, or zero.
-func (ho *Holdings) find(o *object, object, session arena.Handle) arena.Handle {
-	if o.linkCount == 0 {
+// Find returns the link between the object and the session, or zero.
+func (ho *Holdings) Find(o *Object, object, session arena.Handle) arena.Handle {
+	if o.Held == 0 {
 		return 0
 	}
 	if o.indexed {
 		return ho.index[linkKey{object, session}]
 	}
-	for h := ho.byObject.First(o.links); h != 0; h = ho.byObject.Next(h) {
-		if ho.At(h).session == session {
+	for h := ho.byObject.First(o.holdings); h != 0; h = ho.byObject.Next(h) {
+		if ho.At(h).Session == session {
 			return h
 		}
 	}
@@ -83,20 +93,39 @@ func (ho *Holdings) find(o *object, object, session arena.Handle) arena.Handle {
 
 // Add makes the session the last owner or waiter of the object under the next order id.
 func (ho *Holdings) Add(session, object arena.Handle, c *shard.Command, owner bool) arena.Handle {
-	ho.core.lastOrder = ho.NextOrder()
-	h := ho.insert(session, object, ho.core.lastOrder)
+	h := ho.insert(session, object, ho.TakeOrder())
 	l := ho.At(h)
-	l.count, l.number, l.owner, l.since = c.Count, c.Number, owner, c.Time
-	var ok bool
-	l.timeout, ok = newWaitTime(c.Timeout)
-	assert.That(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
+	l.Count, l.Number, l.Owner, l.Since = c.Count, c.Number, owner, c.Time
+	l.SetTimeout(c.Timeout)
 	if len(c.Data) > 0 {
 		ho.SetData(h, c.Data)
 	}
 	if !owner {
-		ho.CountWaiter(session, 1)
+		ho.countWaiter(session, 1)
+		if o := ho.core.Objects.At(object); o.FirstWaiter == 0 {
+			o.FirstWaiter = h
+		}
 	}
 	return h
+}
+
+// Grant makes the first waiter of an object an owner, as a piece of work of the command.
+func (ho *Holdings) Grant(h arena.Handle) {
+	ho.core.Run.Left--
+	ho.core.Snapshots.TouchHolding(h)
+	l := ho.At(h)
+	l.Owner, l.Since = true, ho.core.Run.Wall
+	ho.countWaiter(l.Session, -1)
+	ho.core.Objects.At(l.Object).FirstWaiter = ho.byObject.Next(h)
+}
+
+// LastOrder is the highest order id that the shard has given.
+func (ho *Holdings) LastOrder() shard.OrderID { return ho.core.lastOrder }
+
+// TakeOrder gives the next order id, for a new holding or for anything else that a kind orders like holdings.
+func (ho *Holdings) TakeOrder() shard.OrderID {
+	ho.core.lastOrder = ho.NextOrder()
+	return ho.core.lastOrder
 }
 
 // NextOrder is the order id that the shard gives next.
@@ -113,22 +142,27 @@ func (ho *Holdings) insert(session, object arena.Handle, order shard.OrderID) ar
 	h := ho.Alloc()
 	l := ho.At(h)
 	s, o := ho.core.Sessions.At(session), ho.core.Objects.At(object)
-	l.session, l.object, l.order, l.stamp = session, object, order, ho.core.Snapshots.epoch
-	ho.core.Nodes.Charge(ho.core.Objects.node(o), shard.LinkBytes)
-	ho.byObject.Add(&o.links, o.lastLink, false, h)
+	l.Session, l.Object, l.Order, l.stamp = session, object, order, ho.core.Snapshots.epoch
+	ho.core.Nodes.Charge(ho.core.Objects.Node(o), shard.LinkBytes)
+	ho.byObject.Add(&o.holdings, o.lastHolding, false, h)
 	ho.bySession.Add(&s.links, s.lastLink, false, h)
-	o.lastLink, s.lastLink = h, h
+	o.lastHolding, s.lastLink = h, h
 	s.linkCount++
-	o.linkCount++
+	o.Held++
 	ho.core.Run.Touched++
-	if o.indexed || o.linkCount > walkedLinks {
+	if o.indexed || o.Held > walkedLinks {
 		ho.addToIndex(o, object, h)
 	}
 	return h
 }
 
-// growth returns how many bytes longer a link would be with the data.
-func (ho *Holdings) growth(l *link, data []byte) int { return len(data) - len(ho.texts.Bytes(l.data)) }
+// HasData reports whether the data of a holding are these bytes.
+func (ho *Holdings) HasData(l *Holding, data []byte) bool { return ho.texts.Is(l.data, data) }
+
+// Growth returns how many bytes longer a link would be with the data.
+func (ho *Holdings) Growth(l *Holding, data []byte) int {
+	return len(data) - len(ho.texts.Bytes(l.data))
+}
 
 // SetData replaces the data of a link.
 func (ho *Holdings) SetData(h arena.Handle, data []byte) {
@@ -136,7 +170,7 @@ func (ho *Holdings) SetData(h arena.Handle, data []byte) {
 	if ho.texts.Is(l.data, data) {
 		return
 	}
-	ho.core.Nodes.Charge(ho.core.Objects.node(ho.core.Objects.At(l.object)), ho.growth(l, data))
+	ho.core.Nodes.Charge(ho.core.Objects.Node(ho.core.Objects.At(l.Object)), ho.Growth(l, data))
 	ho.texts.Replace(&l.data, data)
 }
 
@@ -145,10 +179,10 @@ func (ho *Holdings) SetData(h arena.Handle, data []byte) {
 func (ho *Holdings) SetState(h, body arena.Handle) {
 	ho.core.Snapshots.TouchHolding(h)
 	l := ho.At(h)
-	assert.That(l.body == 0, "a link gets a body once")
-	l.body = body
-	o := ho.core.Objects.At(l.object)
-	ho.core.Nodes.Charge(ho.core.Objects.node(o), ho.core.kinds[o.kind].linkSize(body))
+	assert.That(l.State == 0, "a link gets a body once")
+	l.State = body
+	o := ho.core.Objects.At(l.Object)
+	ho.core.Nodes.Charge(ho.core.Objects.Node(o), ho.core.kinds[o.Kind].HoldingSize(body))
 }
 
 // keptIndex is up to how many entries a map of the index may have had to be kept when it is empty: maps do not shrink.
@@ -165,14 +199,14 @@ func (ho *Holdings) removeFromIndex(k linkKey) {
 
 // addToIndex puts the link into the index; for an object without an index, addToIndex puts all links of the object
 // in.
-func (ho *Holdings) addToIndex(o *object, object, h arena.Handle) {
+func (ho *Holdings) addToIndex(o *Object, object, h arena.Handle) {
 	if o.indexed {
-		ho.index[linkKey{object, ho.At(h).session}] = h
+		ho.index[linkKey{object, ho.At(h).Session}] = h
 		return
 	}
 	o.indexed = true
-	for h := ho.byObject.First(o.links); h != 0; h = ho.byObject.Next(h) {
-		ho.index[linkKey{object, ho.At(h).session}] = h
+	for h := ho.byObject.First(o.holdings); h != 0; h = ho.byObject.Next(h) {
+		ho.index[linkKey{object, ho.At(h).Session}] = h
 	}
 }
 
@@ -180,40 +214,40 @@ func (ho *Holdings) addToIndex(o *object, object, h arena.Handle) {
 func (ho *Holdings) Remove(h arena.Handle) {
 	l := ho.At(h)
 	ho.core.Snapshots.TouchHolding(h)
-	s, o := ho.core.Sessions.At(l.session), ho.core.Objects.At(l.object)
+	s, o := ho.core.Sessions.At(l.Session), ho.core.Objects.At(l.Object)
 	if o.indexed {
-		ho.removeFromIndex(linkKey{l.object, l.session})
+		ho.removeFromIndex(linkKey{l.Object, l.Session})
 	}
-	if o.firstWaiter == h {
-		o.firstWaiter = ho.byObject.Next(h)
+	if o.FirstWaiter == h {
+		o.FirstWaiter = ho.byObject.Next(h)
 	}
-	if o.lastLink == h {
-		o.lastLink = ho.byObject.Prev(h)
+	if o.lastHolding == h {
+		o.lastHolding = ho.byObject.Prev(h)
 	}
 	if s.lastLink == h {
 		s.lastLink = ho.bySession.Prev(h)
 	}
-	ho.byObject.Remove(&o.links, h)
+	ho.byObject.Remove(&o.holdings, h)
 	ho.bySession.Remove(&s.links, h)
-	if !l.owner {
-		ho.CountWaiter(l.session, -1)
+	if !l.Owner {
+		ho.countWaiter(l.Session, -1)
 	}
-	ho.core.Nodes.Charge(ho.core.Objects.node(o), -ho.sizeOf(l))
+	ho.core.Nodes.Charge(ho.core.Objects.Node(o), -ho.sizeOf(l))
 	ho.texts.Free(l.data)
-	if l.body != 0 {
-		ho.core.kinds[o.kind].freeLink(l.body)
+	if l.State != 0 {
+		ho.core.kinds[o.Kind].FreeHolding(l.State)
 	}
 	ho.Release(h)
 	ho.core.Run.Left--
 	s.linkCount--
-	o.linkCount--
-	if o.linkCount == 0 {
+	o.Held--
+	if o.Held == 0 {
 		o.indexed = false
 	}
 }
 
-// CountWaiter counts waiting links, of the shard and of the session.
-func (ho *Holdings) CountWaiter(session arena.Handle, by int) {
+// countWaiter counts waiting links, of the shard and of the session.
+func (ho *Holdings) countWaiter(session arena.Handle, by int) {
 	ho.waiters += by
 	s := ho.core.Sessions.At(session)
 	s.waits = uint32(int(s.waits) + by)
@@ -222,10 +256,10 @@ func (ho *Holdings) CountWaiter(session arena.Handle, by int) {
 // Emit emits an effect about the link's acquire to the link's session.
 func (ho *Holdings) Emit(k shard.EffectKind, h arena.Handle) *shard.Effect {
 	l := ho.At(h)
-	o := ho.core.Objects.At(l.object)
+	o := ho.core.Objects.At(l.Object)
 	e := ho.core.Run.Emit(k)
-	e.Node, e.Name = ho.core.Objects.node(o).id, ho.core.Run.speller.Spell(ho.core.Objects.names.Bytes(o.name))
-	e.Session, e.Number, e.Order = ho.core.Sessions.At(l.session).id, l.number, l.order
+	e.Node, e.Name = ho.core.Objects.Node(o).ID, ho.core.Run.speller.Spell(ho.core.Objects.names.Bytes(o.name))
+	e.Session, e.Number, e.Order = ho.core.Sessions.At(l.Session).id, l.Number, l.Order
 	return e
 }
 
@@ -244,20 +278,29 @@ func (ho *Holdings) Admits(session arena.Handle) (refusal protocol.Status, why s
 // AnswerAcquired answers that the session is an owner. The limit is the semaphore's limit in the answer.
 func (ho *Holdings) AnswerAcquired(h arena.Handle, limit uint64) {
 	e := ho.core.Run.Answer(protocol.StatusSuccess)
-	e.Flags, e.Order, e.Limit = shard.FlagAcquired, ho.At(h).order, limit
+	e.Flags, e.Order, e.Limit = shard.FlagAcquired, ho.At(h).Order, limit
 }
 
 // AnswerQueued answers that the session waits.
 func (ho *Holdings) AnswerQueued(h arena.Handle, limit uint64) {
 	l := ho.At(h)
 	e := ho.core.Run.Answer(protocol.StatusSuccess)
-	e.Flags, e.Order, e.Limit, e.Timeout = shard.FlagQueued, l.order, limit, l.timeout.millis()
+	e.Flags, e.Order, e.Limit, e.Timeout = shard.FlagQueued, l.Order, limit, l.timeout.millis()
 }
+
+// First returns the oldest holding of an object, or zero.
+func (ho *Holdings) First(o *Object) arena.Handle { return ho.byObject.First(o.holdings) }
+
+// Next returns the holding of the same object behind a holding, or zero.
+func (ho *Holdings) Next(h arena.Handle) arena.Handle { return ho.byObject.Next(h) }
+
+// NextOfSession returns the holding of the same session behind a holding, or zero.
+func (ho *Holdings) NextOfSession(h arena.Handle) arena.Handle { return ho.bySession.Next(h) }
 
 // Of returns the link of a session to an object, or zero, also for no session.
 func (ho *Holdings) Of(object, session arena.Handle) arena.Handle {
 	if session == 0 {
 		return 0
 	}
-	return ho.find(ho.core.Objects.At(object), object, session)
+	return ho.Find(ho.core.Objects.At(object), object, session)
 }
