@@ -73,7 +73,7 @@ func loadedHost(t *testing.T) string {
 		"--raft-snapshot-bytes", "64KiB",
 		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
 		"--http-listen", addresses[5],
-		"--client-advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
+		"--advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
 		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert}
 	// A host that others could join is made once.
 	if out, err := exec.Command(program, append([]string{"init"}, arguments[1:]...)...).CombinedOutput(); err != nil {
@@ -170,7 +170,7 @@ func saveSnapshot(t *testing.T, address, page string) {
 	if err := node.Create(ctx, "changes", 1, nil); err != nil && !errors.Is(err, client.ErrAlreadyExists) {
 		t.Fatal(err)
 	}
-	const none = "signalbox_log_snapshots_saved_total{shard=\"1\"} 0\n"
+	const none = "signalbox_snapshots_saved_total{shard=\"1\"} 0\n"
 	for changed := 0; strings.Contains(get(t, page), none); {
 		for range 25 {
 			changed++

@@ -37,7 +37,8 @@ func load(t *testing.T, what string, from settings.Sources) settings.Settings {
 	}
 	known := settingsPage(t)
 	for _, line := range from.Environment {
-		if name, _, _ := strings.Cut(line, "="); !variableForm.MatchString(name) || !strings.Contains(known, "`"+name+"`") {
+		if name, _, _ := strings.Cut(line, "="); !variableForm.MatchString(name) || !strings.Contains(known,
+			"`"+name+"`") {
 			t.Errorf("%s: %s is no setting", what, name)
 		}
 	}
@@ -135,13 +136,14 @@ func TestTheComposeFileMakesACluster(t *testing.T) {
 	advertised := make(map[string]bool)
 	for _, h := range hosts {
 		s := h.settings
-		if len(s.Hosts) != 3 || s.Hosts[0] != hosts[0].settings.Hosts[0] || s.Cluster != hosts[0].settings.Cluster {
-			t.Errorf("%s has another cluster: %v", h.name, s.Hosts)
+		if len(s.InitialHosts) != 3 || s.InitialHosts[0] != hosts[0].settings.InitialHosts[0] ||
+			s.ClusterName != hosts[0].settings.ClusterName {
+			t.Errorf("%s has another cluster: %v", h.name, s.InitialHosts)
 		}
-		advertised[s.ClientAdvertise] = true
+		advertised[s.Advertise] = true
 		_, port, _ := strings.Cut(s.Listen, ":")
-		if want := s.ClientAdvertise + ":" + port; !slices.Contains(h.ports, want) {
-			t.Errorf("%s tells clients %s, and its ports are %v", h.name, s.ClientAdvertise, h.ports)
+		if want := s.Advertise + ":" + port; !slices.Contains(h.ports, want) {
+			t.Errorf("%s tells clients %s, and its ports are %v", h.name, s.Advertise, h.ports)
 		}
 		_, port, _ = strings.Cut(s.HTTPListen, ":")
 		if !slices.ContainsFunc(h.ports, func(p string) bool {
@@ -220,9 +222,9 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 		s := container.settingsOf(t, name, name)
 		if !slices.Contains(s.Join, s.RaftAdvertise) || len(s.Join) != spec.Replicas ||
 			s.Replace != name || !strings.HasPrefix(s.RaftAdvertise, name+".") ||
-			!strings.HasPrefix(s.ClientAdvertise, name+".") {
+			!strings.HasPrefix(s.Advertise, name+".") {
 			t.Errorf("%s joins %v in the place of %s, tells hosts %s and clients %s", name, s.Join, s.Replace,
-				s.RaftAdvertise, s.ClientAdvertise)
+				s.RaftAdvertise, s.Advertise)
 		}
 		// Its own name may not be known when it starts.
 		if host, _, _ := strings.Cut(s.RaftListen, ":"); host != "0.0.0.0" {
@@ -266,7 +268,7 @@ func TestAClusterInKubernetesIsMadeOnce(t *testing.T) {
 	}
 	made := container.settingsOf(t, "init", first)
 	started := set.Spec.Template.Spec.Containers[0].settingsOf(t, first, first)
-	if made.Name != started.Name || made.Cluster != started.Cluster || made.DataDir != started.DataDir ||
+	if made.Name != started.Name || made.ClusterName != started.ClusterName || made.DataDir != started.DataDir ||
 		made.Shards != started.Shards || made.RaftAdvertise != started.RaftAdvertise || made.Joins() {
 		t.Errorf("made is %+v, and started %+v", made, started)
 	}
@@ -334,8 +336,8 @@ func checkFlags(t *testing.T, set *statefulSet, flags []string) {
 			for i, endpoint := range strings.Split(value, ",") {
 				name := set.Spec.ServiceName + "-" + strconv.Itoa(i)
 				s := set.Spec.Template.Spec.Containers[0].settingsOf(t, name, name)
-				if endpoint != s.ClientAdvertise {
-					t.Errorf("%s is asked at %s, and advertises %s", name, endpoint, s.ClientAdvertise)
+				if endpoint != s.Advertise {
+					t.Errorf("%s is asked at %s, and advertises %s", name, endpoint, s.Advertise)
 				}
 			}
 		}

@@ -46,7 +46,7 @@ func TestTheGatewaysInKubernetesFindTheHosts(t *testing.T) {
 	var hosts []string
 	for i := range set.Spec.Replicas {
 		name := set.Spec.ServiceName + "-" + strconv.Itoa(i)
-		hosts = append(hosts, set.Spec.Template.Spec.Containers[0].settingsOf(t, name, name).ClientAdvertise)
+		hosts = append(hosts, set.Spec.Template.Spec.Containers[0].settingsOf(t, name, name).Advertise)
 	}
 	if got := strings.Split(value("endpoints"), ","); !slices.Equal(got, hosts) || value("cluster-tls") != "on" {
 		t.Errorf("gateways call %v, and the hosts are %v", got, hosts)

@@ -93,7 +93,7 @@ func (ho *hosts) flags(h *host, config *Config) []string {
 	}
 	for _, other := range ho.each {
 		if len(ho.each) > 1 {
-			flags = append(flags, "--host", other.name+"="+other.raft)
+			flags = append(flags, "--initial-hosts", other.name+"="+other.raft)
 		}
 	}
 	if config.Shards > 0 {

@@ -274,7 +274,7 @@ func TestAHostThatHoldsTheLevelIsAConcern(t *testing.T) {
 // TestMetricsCountConcerns: a series of each kind, also of those that there are none of.
 func TestMetricsCountConcerns(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
-		series := `signalbox_concerns{kind="rollout-blocked",severity="warning"}`
+		series := `signalbox_health_issues{kind="rollout-blocked",severity="warning"}`
 		time.Sleep(2 * time.Second)
 		if got := b.metric(series); got != 0 {
 			t.Errorf("%d before", got)

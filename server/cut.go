@@ -27,8 +27,8 @@ const (
 	cutReasons
 )
 
-var cutNames = [cutReasons]string{"SLOW", "SILENT", "NO_HELLO", "UNAUTHORIZED", "UNSUPPORTED", "PARTIAL", "LAGGING",
-	"BAD_REQUEST"}
+var cutNames = [cutReasons]string{"slow_reader", "heartbeat_timeout", "handshake_timeout", "unauthorized",
+	"unsupported", "input_buffer_full", "access_rules_outdated", "bad_request"}
 
 // cutLines is how many ended connections are logged in one second.
 const cutLines = 5
@@ -52,7 +52,7 @@ type lineBudget struct {
 func (cu *cuts) init(h *Host, set *vm.Set) {
 	cu.host = h
 	for i, name := range cutNames {
-		cu.total[i] = set.NewCounter(fmt.Sprintf(`signalbox_connections_cut_total{reason=%q}`, name))
+		cu.total[i] = set.NewCounter(fmt.Sprintf(`signalbox_connections_closed_total{reason=%q}`, name))
 	}
 }
 

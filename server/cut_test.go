@@ -67,23 +67,23 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 			client      bool // it is known by name
 			do          func() *speaker
 		}{
-			{"BAD_REQUEST", "frame", false, func() *speaker {
+			{"bad_request", "frame", false, func() *speaker {
 				s := stranger(t, c)
 				if _, err := s.conn.Write([]byte{0x7f, 0xff, 0xff, 0xff}); err != nil {
 					t.Fatal(err)
 				}
 				return s
 			}},
-			{"BAD_REQUEST", "must be a HELLO", false, func() *speaker {
+			{"bad_request", "must be a HELLO", false, func() *speaker {
 				s := stranger(t, c)
 				s.say(&protocol.Ping{})
 				return s
 			}},
-			{"UNSUPPORTED", "version", false, func() *speaker { return hello(1000, "good") }},
-			{"UNAUTHORIZED", "not known", false, func() *speaker { return hello(1, "bad") }},
-			{"NO_HELLO", "no HELLO", false, func() *speaker { return stranger(t, c) }},
-			{"SILENT", "silent", true, func() *speaker { return hello(1, "good") }},
-			{"SLOW", "slowly", true, func() *speaker {
+			{"unsupported", "version", false, func() *speaker { return hello(1000, "good") }},
+			{"unauthorized", "not known", false, func() *speaker { return hello(1, "bad") }},
+			{"handshake_timeout", "no HELLO", false, func() *speaker { return stranger(t, c) }},
+			{"heartbeat_timeout", "silent", true, func() *speaker { return hello(1, "good") }},
+			{"slow_reader", "slowly", true, func() *speaker {
 				s := hello(1, "good")
 				describe := large(s, protocol.ConsistencyStrict)
 				many := make([]protocol.RequestMessage, 3000)
@@ -97,13 +97,13 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 				synctest.Wait()
 				return s
 			}},
-			{"UNAUTHORIZED", "not good any more", true, func() *speaker {
+			{"unauthorized", "not good any more", true, func() *speaker {
 				s := hello(1, "good")
 				keeper.revoked.Store(true)
 				return s
 			}},
 		} {
-			series := `signalbox_connections_cut_total{reason="` + x.reason + `"}`
+			series := `signalbox_connections_closed_total{reason="` + x.reason + `"}`
 			before, logged := metric(t, c, series), len(log.lines(endedClient))
 			x.do().closed(time.Minute)
 			want(t, x.reason+": counted", metric(t, c, series), before+1)
@@ -138,7 +138,7 @@ func TestManyHostileClientsDoNotFillTheLog(t *testing.T) {
 		for range clients {
 			hostile()
 		}
-		want(t, "counted", metric(t, c, `signalbox_connections_cut_total{reason="BAD_REQUEST"}`), clients)
+		want(t, "counted", metric(t, c, `signalbox_connections_closed_total{reason="bad_request"}`), clients)
 		first := len(log.lines(endedClient))
 		if first == 0 || first > 10 {
 			t.Fatalf("%d lines for %d clients in a moment", first, clients)

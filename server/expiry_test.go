@@ -31,12 +31,13 @@ func TestManySessionsThatExpireTogetherEndInSteps(t *testing.T) {
 			s.kept = nil
 		}
 		time.Sleep(time.Second)
-		want(t, "semaphores", metric(t, c, `signalbox_shard_semaphores{shard="1"}`)+metric(t, c, `signalbox_shard_semaphores{shard="2"}`), sessions*each)
+		want(t, "semaphores", metric(t, c, `signalbox_shard_semaphores{shard="1"}`)+metric(t, c,
+			`signalbox_shard_semaphores{shard="2"}`), sessions*each)
 		if err := s.conn.Close(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20*time.Minute + 3*time.Second)
-		for _, of := range []string{"sessions", "guests", "semaphores"} {
+		for _, of := range []string{"sessions", "remote_sessions", "semaphores"} {
 			for _, shard := range []string{"1", "2"} {
 				want(t, of, metric(t, c, `signalbox_shard_`+of+`{shard="`+shard+`"}`), 0)
 			}

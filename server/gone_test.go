@@ -27,7 +27,7 @@ func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 		synctest.Wait()
 		c.Resume(1)
 		time.Sleep(5 * time.Second)
-		want(t, "sessions that ended", metric(t, c, `signalbox_sessions_ended_total{reason="`+protocol.EndStopped.String()+`"}`), 1)
+		want(t, "sessions that ended", metric(t, c, `signalbox_sessions_ended_total{reason="stopped"}`), 1)
 		want(t, "sessions", metric(t, c, `signalbox_shard_sessions{shard="1"}`), 0)
 	})
 }

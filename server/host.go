@@ -78,7 +78,7 @@ func Open(config Config) (*Host, error) {
 	h.pending.limit = int64(config.PendingBytes)
 	h.partial.limit = int64(config.PartialBytes)
 	h.metrics.Set.NewGauge(`signalbox_feature_level`, func() float64 { return float64(h.meta.Machine.Level()) })
-	h.metrics.Set.NewGauge(`signalbox_generation`,
+	h.metrics.Set.NewGauge(`signalbox_cluster_generation`,
 		func() float64 { return float64(h.meta.Machine.Generation().Number) })
 	h.cuts.init(h, h.metrics.Set)
 	h.set = replica.New(replica.Config{

@@ -28,22 +28,22 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	gauge := func(name string, v float64) { fmt.Fprintf(w, "%s %g\n", name, v) }
 	gauge("signalbox_connections", float64(h.connections()))
 	gauge("signalbox_requests_denied_total", float64(h.denials.count()))
-	gauge("signalbox_backup_states_saved_total", float64(h.saved.states.Load()))
+	gauge("signalbox_backup_shards_saved_total", float64(h.saved.states.Load()))
 	gauge("signalbox_backup_last_timestamp_seconds", float64(h.saved.last.Load()))
-	gauge("signalbox_rights_age_seconds", h.knownRightsAge().Seconds())
+	gauge("signalbox_access_rules_age_seconds", h.knownRightsAge().Seconds())
 	pending := 0
 	h.eachConn(func(c *conn) { pending += c.peer.Pending() })
-	gauge("signalbox_pending_bytes", float64(pending))
-	gauge("signalbox_pending_limit_bytes", float64(h.pending.limit))
+	gauge("signalbox_output_buffer_bytes", float64(pending))
+	gauge("signalbox_output_buffer_limit_bytes", float64(h.pending.limit))
 	gauge("signalbox_watch_memory_bytes", float64(h.watches.Used()))
 	gauge("signalbox_watch_memory_limit_bytes", float64(h.watches.Limit()))
-	gauge("signalbox_partial_frame_bytes", float64(h.partial.held.Load()))
-	gauge("signalbox_partial_frame_limit_bytes", float64(h.partial.limit))
+	gauge("signalbox_input_buffer_bytes", float64(h.partial.held.Load()))
+	gauge("signalbox_input_buffer_limit_bytes", float64(h.partial.limit))
 	homes := h.set.HomeCounts()
-	gauge("signalbox_home_questions_waiting", float64(homes.Waiting))
-	gauge("signalbox_home_hosts_unanswering", float64(homes.Unanswered))
+	gauge("signalbox_home_shard_requests_pending", float64(homes.Waiting))
+	gauge("signalbox_home_shard_unreachable_hosts", float64(homes.Unanswered))
 	gauge("signalbox_nodes", float64(h.meta.Machine.NodeCount()))
-	gauge("signalbox_nodes_changing_timing", float64(len(h.set.ChangingTiming())))
+	gauge("signalbox_nodes_updating_config", float64(len(h.set.ChangingTiming())))
 	for _, r := range h.replicas {
 		if !r.Holds() {
 			continue
@@ -55,24 +55,25 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		if r.Leads() {
 			leads = 1
 		}
-		gauge("signalbox_shard_leads"+l, leads)
+		gauge("signalbox_shard_is_leader"+l, leads)
 		gauge("signalbox_shard_term"+l, float64(r.Leader().Term))
 		gauge("signalbox_shard_applied_index"+l, float64(r.AppliedIndex()))
 		gauge("signalbox_shard_sessions"+l, float64(count.Sessions))
-		gauge("signalbox_shard_guests"+l, float64(count.Guests))
+		gauge("signalbox_shard_remote_sessions"+l, float64(count.Guests))
 		gauge("signalbox_shard_semaphores"+l, float64(count.OfKind[shard.KindSemaphore]))
 		for _, k := range shard.Kinds() {
-			gauge(fmt.Sprintf(`signalbox_shard_kind_objects{shard="%d",kind="%v"}`, r.ID, k), float64(count.OfKind[k]))
+			gauge(fmt.Sprintf(`signalbox_shard_objects_by_kind{shard="%d",kind="%v"}`, r.ID, k),
+				float64(count.OfKind[k]))
 		}
 		gauge("signalbox_shard_waiters"+l, float64(count.Waiters))
-		gauge("signalbox_shard_pending"+l, float64(r.Machine.Pending()))
-		gauge("signalbox_shard_time_seconds"+l, float64(r.Machine.Time())/1000)
-		gauge("signalbox_shard_alarms"+l, float64(r.Machine.Alarms()))
+		gauge("signalbox_shard_background_tasks"+l, float64(r.Machine.Pending()))
+		gauge("signalbox_shard_clock_seconds"+l, float64(r.Machine.Time())/1000)
+		gauge("signalbox_shard_timers"+l, float64(r.Machine.Alarms()))
 		next, _ := r.Machine.NextAlarm()
-		gauge("signalbox_shard_next_alarm_seconds"+l, float64(next)/1000)
-		gauge("signalbox_shard_beats_total"+l, float64(r.Beats()))
+		gauge("signalbox_shard_next_timer_seconds"+l, float64(next)/1000)
+		gauge("signalbox_shard_clock_ticks_total"+l, float64(r.Beats()))
 		gauge("signalbox_shard_queued_commands"+l, float64(queued))
-		gauge("signalbox_shard_shared_batches_total"+l, float64(r.Pipeline.Shared()))
+		gauge("signalbox_shard_fair_share_batches_total"+l, float64(r.Pipeline.Shared()))
 		gauge("signalbox_shard_batches_in_flight"+l, float64(flying))
 		leases := r.Leases.Counts()
 		gauge("signalbox_shard_sessions_attached"+l, float64(leases.Attached))
@@ -82,17 +83,17 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		hub := r.Hub.Counters()
 		gauge("signalbox_shard_watches"+l, float64(hub.Watches))
 		gauge("signalbox_shard_watched_semaphores"+l, float64(hub.Topics))
-		gauge("signalbox_shard_slow_watches"+l, float64(hub.Slow))
+		gauge("signalbox_shard_slow_watchers"+l, float64(hub.Slow))
 		gauge("signalbox_watch_deltas_total"+l, float64(hub.Deltas))
 		gauge("signalbox_watch_snapshots_total"+l, float64(hub.Snapshots))
 		gauge("signalbox_watch_resyncs_total"+l, float64(hub.Resyncs))
 		gauge("signalbox_watch_bytes_total"+l, float64(hub.Bytes))
 		gauge("signalbox_shard_one_shot_watches"+l, float64(r.OneShotWatches()))
 		if age := r.ProofAge(now); age < 1<<62 {
-			gauge("signalbox_shard_proof_age_seconds"+l, age.Seconds())
+			gauge("signalbox_shard_read_barrier_age_seconds"+l, age.Seconds())
 		}
 		if age, ok := r.SweepAge(now); ok {
-			gauge("signalbox_shard_sweep_age_seconds"+l, age.Seconds())
+			gauge("signalbox_shard_remote_session_check_age_seconds"+l, age.Seconds())
 		}
 	}
 	h.writeQuotas(w)
@@ -105,7 +106,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 
 // NewSyncTimes returns the counts of how long the log's syncs to the disk take, for Config.LogSyncs. Many goroutines
 // may use the counts, even before the host exists.
-func NewSyncTimes() *metrics.Histogram { return metrics.NewHistogram("signalbox_log_sync_seconds", "") }
+func NewSyncTimes() *metrics.Histogram {
+	return metrics.NewHistogram("signalbox_wal_fsync_duration_seconds", "")
+}
 
 // SnapshotTransfers counts the snapshots between the logs of this host and the logs of other hosts, in both
 // directions, for the metrics of the host. Many goroutines may use it, even before the host exists.
@@ -136,16 +139,17 @@ func (t *SnapshotTransfers) of(shardID uint64) *transfers {
 func (t *SnapshotTransfers) write(w io.Writer, shardID uint64) {
 	l := fmt.Sprintf(`{shard="%d"}`, shardID)
 	s := t.of(shardID)
-	fmt.Fprintf(w, "signalbox_log_snapshots_sent_total%s %d\n", l, s.sent.Load())
-	fmt.Fprintf(w, "signalbox_log_snapshot_sends_failed_total%s %d\n", l, s.unsent.Load())
-	fmt.Fprintf(w, "signalbox_log_snapshots_received_total%s %d\n", l, s.received.Load())
+	fmt.Fprintf(w, "signalbox_snapshots_sent_total%s %d\n", l, s.sent.Load())
+	fmt.Fprintf(w, "signalbox_snapshot_send_failures_total%s %d\n", l, s.unsent.Load())
+	fmt.Fprintf(w, "signalbox_snapshots_received_total%s %d\n", l, s.received.Load())
 }
 
 // label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value with unprintable
 // characters is quoted, since clients choose values and a terminal may show them. A value that begins with a quote is
 // quoted as well, for two values must not become equal.
 func label(v string) string {
-	if strings.HasPrefix(v, `"`) || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+	if strings.HasPrefix(v, `"`) || !utf8.ValidString(v) || strings.ContainsFunc(v,
+		func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
 		v = strconv.Quote(v)
 	}
 	return `"` + labelEscapes.Replace(v) + `"`

@@ -34,10 +34,10 @@ func (h *Host) writeCluster(w io.Writer) {
 	writeHostReplicas(w, &c)
 	for _, r := range c.Redundancies() {
 		labels := fmt.Sprintf(`{shard="%d"}`, r.Shard)
-		fmt.Fprintf(w, "signalbox_shard_voters_wanted%s %d\n", labels, r.Wanted)
+		fmt.Fprintf(w, "signalbox_shard_voters_desired%s %d\n", labels, r.Wanted)
 		fmt.Fprintf(w, "signalbox_shard_voters%s %d\n", labels, r.Voters)
-		fmt.Fprintf(w, "signalbox_shard_voters_alive%s %d\n", labels, r.Live)
-		fmt.Fprintf(w, "signalbox_shard_failures_tolerated%s %d\n", labels, r.Tolerated)
+		fmt.Fprintf(w, "signalbox_shard_voters_live%s %d\n", labels, r.Live)
+		fmt.Fprintf(w, "signalbox_shard_failure_tolerance%s %d\n", labels, r.Tolerated)
 	}
 }
 
@@ -78,7 +78,7 @@ func (h *Host) writeConcerns(w io.Writer) {
 		counts[c.Kind] += 1 + c.More
 	}
 	for _, row := range concern.Kinds {
-		fmt.Fprintf(w, "signalbox_concerns{kind=%q,severity=\"%v\"} %d\n", string(row.Kind), row.Severity,
+		fmt.Fprintf(w, "signalbox_health_issues{kind=%q,severity=\"%v\"} %d\n", string(row.Kind), row.Severity,
 			counts[row.Kind])
 	}
 }

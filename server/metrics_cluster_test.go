@@ -38,28 +38,30 @@ func TestTheGovernorShowsWhatTheClusterCanLose(t *testing.T) {
 				return true
 			}
 		}
-		eventually(t, time.Minute, "all is well", shows("signalbox_governor 1\n", `signalbox_hosts{state="online"} 3`+"\n",
-			`signalbox_host_replicas{host="host-3"} 1`+"\n", `signalbox_shard_voters{shard="0"} 3`+"\n", `signalbox_shard_voters_wanted{shard="1"} 3`+"\n",
-			`signalbox_shard_voters_alive{shard="1"} 3`+"\n", `signalbox_shard_failures_tolerated{shard="1"} 1`+"\n",
+		eventually(t, time.Minute, "all is well", shows("signalbox_governor 1\n",
+			`signalbox_hosts{state="online"} 3`+"\n",
+			`signalbox_host_replicas{host="host-3"} 1`+"\n", `signalbox_shard_voters{shard="0"} 3`+"\n",
+			`signalbox_shard_voters_desired{shard="1"} 3`+"\n",
+			`signalbox_shard_voters_live{shard="1"} 3`+"\n", `signalbox_shard_failure_tolerance{shard="1"} 1`+"\n",
 			"signalbox_governor_open_steps 0\n", "signalbox_governor_failing_steps 0\n"))
 		for line := range strings.Lines(metricsOf(c, governor)) {
-			if strings.HasPrefix(line, "signalbox_concerns{") && !strings.HasSuffix(line, " 0\n") {
+			if strings.HasPrefix(line, "signalbox_health_issues{") && !strings.HasSuffix(line, " 0\n") {
 				t.Errorf("where all is well: %s", line)
 			}
 		}
 		if text := metricsOf(c, id); !strings.Contains(text, "signalbox_governor 0\n") ||
-			strings.Contains(text, "signalbox_shard_failures_tolerated") {
+			strings.Contains(text, "signalbox_shard_failure_tolerance") {
 			t.Errorf("a host that does not govern shows\n%s", text)
 		}
 		c.Isolate(id)
 		eventually(t, time.Minute, "a failure is shown", shows(
-			`signalbox_concerns{kind="failed",severity="warning"} 1`+"\n",
-			`signalbox_shard_voters_alive{shard="1"} 2`+"\n", `signalbox_shard_failures_tolerated{shard="1"} 0`+"\n",
-			`signalbox_concerns{kind="tolerance",severity="warning"} 1`+"\n",
+			`signalbox_health_issues{kind="failed",severity="warning"} 1`+"\n",
+			`signalbox_shard_voters_live{shard="1"} 2`+"\n", `signalbox_shard_failure_tolerance{shard="1"} 0`+"\n",
+			`signalbox_health_issues{kind="tolerance",severity="warning"} 1`+"\n",
 			`signalbox_hosts{state="offline"} 1`+"\n"))
 		c.Heal()
 		isOnline(t, c, id, 1)
-		eventually(t, time.Minute, "it is back", shows(`signalbox_shard_failures_tolerated{shard="1"} 1`+"\n"))
+		eventually(t, time.Minute, "it is back", shows(`signalbox_shard_failure_tolerance{shard="1"} 1`+"\n"))
 	})
 }
 
@@ -69,7 +71,7 @@ func TestTheLeaderShowsTheAgeOfItsSweep(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
 		id := follower(c, 1)
 		isOnline(t, c, id, 1)
-		const series = `signalbox_shard_sweep_age_seconds{shard="1"} `
+		const series = `signalbox_shard_remote_session_check_age_seconds{shard="1"} `
 		for range 7 {
 			time.Sleep(10 * time.Second)
 			_, rest, shown := strings.Cut(metricsOf(c, c.Leader(1)), series)

@@ -36,8 +36,8 @@ func (pw *processWriter) counts(r *replica.Replica) {
 	}{{"completed", c.Completed}, {"cancelled", c.Cancelled}, {"failed", c.Failed}} {
 		fmt.Fprintf(pw.to, "signalbox_process_rounds_total{shard=\"%d\",outcome=%q} %d\n", r.ID, round.outcome, round.n)
 	}
-	fmt.Fprintf(pw.to, "signalbox_process_kicks_total{shard=\"%[1]d\"} %[2]d\n"+
-		"signalbox_process_late_total{shard=\"%[1]d\"} %[3]d\n", r.ID, c.Kicked, c.Late)
+	fmt.Fprintf(pw.to, "signalbox_process_evictions_total{shard=\"%[1]d\"} %[2]d\n"+
+		"signalbox_process_reply_timeouts_total{shard=\"%[1]d\"} %[3]d\n", r.ID, c.Kicked, c.Late)
 }
 
 // inboxes writes the pushes of this host.
@@ -46,7 +46,7 @@ func (pw *processWriter) inboxes(r *replica.Replica) {
 	fmt.Fprintf(pw.to, "signalbox_inboxes_open{shard=\"%[1]d\"} %[2]d\n"+
 		"signalbox_inbox_items_total{shard=\"%[1]d\"} %[3]d\n"+
 		"signalbox_inbox_bytes_total{shard=\"%[1]d\"} %[4]d\n"+
-		"signalbox_inbox_held_total{shard=\"%[1]d\"} %[5]d\n", r.ID, r.Inboxes.Len(), c.Items, c.Bytes, c.Held)
+		"signalbox_inbox_backpressure_total{shard=\"%[1]d\"} %[5]d\n", r.ID, r.Inboxes.Len(), c.Items, c.Bytes, c.Held)
 }
 
 // walk writes the states of a shard's processes, at the leader.
@@ -75,11 +75,11 @@ func (pw *processWriter) walk(r *replica.Replica) {
 		fmt.Fprintf(pw.to, "signalbox_processes{shard=\"%d\",state=%q} %d\n", r.ID, kind.Phase(state), n)
 	}
 	for _, state := range []kind.Phase{kind.Preparing, kind.Running} {
-		fmt.Fprintf(pw.to, "signalbox_process_longest_seconds{shard=\"%d\",state=%q} %g\n", r.ID, state,
+		fmt.Fprintf(pw.to, "signalbox_process_oldest_state_seconds{shard=\"%d\",state=%q} %g\n", r.ID, state,
 			float64(longest[state])/1000)
 	}
 	fmt.Fprintf(pw.to, "signalbox_process_members{shard=\"%[1]d\"} %[2]d\n"+
-		"signalbox_process_unread_requests{shard=\"%[1]d\"} %[3]d\n", r.ID, members, unread)
+		"signalbox_process_unacknowledged_requests{shard=\"%[1]d\"} %[3]d\n", r.ID, members, unread)
 }
 
 // still writes where a round stands still, for how long, and the first member that the round waits for.
@@ -102,7 +102,7 @@ func (pw *processWriter) still(v *machine.ProcessView) {
 		if len(re.Members) > 0 {
 			member = re.Members[0].Name
 		}
-		pw.add(seen, fmt.Sprintf("signalbox_process_still_seconds{node=%s,process=%s,member=%s,reason=%q}", node,
+		pw.add(seen, fmt.Sprintf("signalbox_process_stalled_seconds{node=%s,process=%s,member=%s,reason=%q}", node,
 			label(v.Name), label(member), reason), waited)
 	}
 }

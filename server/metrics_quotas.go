@@ -29,8 +29,8 @@ type nodeQuota struct {
 func (h *Host) writeQuotas(w io.Writer) {
 	gauge := func(name, labels string, v float64) { fmt.Fprintf(w, "%s%s %g\n", name, labels, v) }
 	given := h.set.Quotas()
-	gauge("signalbox_shard_object_quota_setting", "", float64(cmp.Or(given.Objects, shard.DefaultShardObjects)))
-	gauge("signalbox_shard_byte_quota_setting", "", float64(cmp.Or(given.Bytes, shard.DefaultShardBytes)))
+	gauge("signalbox_shard_quota_setting_objects", "", float64(cmp.Or(given.Objects, shard.DefaultShardObjects)))
+	gauge("signalbox_shard_quota_setting_bytes", "", float64(cmp.Or(given.Bytes, shard.DefaultShardBytes)))
 	var full []nodeQuota
 	for _, r := range h.replicas {
 		if !r.Holds() {
@@ -38,10 +38,10 @@ func (h *Host) writeQuotas(w io.Writer) {
 		}
 		u := r.Machine.Usage(0)
 		labels := fmt.Sprintf(`{shard="%d"}`, r.ID)
-		gauge("signalbox_shard_objects", labels, float64(u.Objects))
-		gauge("signalbox_shard_object_quota", labels, float64(u.ObjectLimit))
-		gauge("signalbox_shard_bytes", labels, float64(u.Bytes))
-		gauge("signalbox_shard_byte_quota", labels, float64(u.ByteLimit))
+		gauge("signalbox_shard_quota_used_objects", labels, float64(u.Objects))
+		gauge("signalbox_shard_quota_limit_objects", labels, float64(u.ObjectLimit))
+		gauge("signalbox_shard_quota_used_bytes", labels, float64(u.Bytes))
+		gauge("signalbox_shard_quota_limit_bytes", labels, float64(u.ByteLimit))
 		fullest := 0.0
 		for i, n := range r.Machine.FullestNodes(leastShare, maxQuotaNodes, nil) {
 			if i == 0 {
@@ -51,7 +51,7 @@ func (h *Host) writeQuotas(w io.Writer) {
 				full = append(full, nodeQuota{r.ID, n})
 			}
 		}
-		gauge("signalbox_shard_fullest_node_ratio", labels, fullest)
+		gauge("signalbox_shard_max_node_quota_ratio", labels, fullest)
 	}
 	slices.SortStableFunc(full, func(a, b nodeQuota) int { return cmp.Compare(b.Share(), a.Share()) })
 	for _, n := range full[:min(len(full), maxQuotaNodes)] {
@@ -60,10 +60,10 @@ func (h *Host) writeQuotas(w io.Writer) {
 			continue // the node was dropped, and is being cleared
 		}
 		labels := fmt.Sprintf(`{shard="%d",node=%s}`, n.shard, label(node.Path))
-		gauge("signalbox_node_objects", labels, float64(n.Objects))
-		gauge("signalbox_node_object_quota", labels, float64(n.ObjectLimit))
-		gauge("signalbox_node_bytes", labels, float64(n.Bytes))
-		gauge("signalbox_node_byte_quota", labels, float64(n.ByteLimit))
+		gauge("signalbox_node_quota_used_objects", labels, float64(n.Objects))
+		gauge("signalbox_node_quota_limit_objects", labels, float64(n.ObjectLimit))
+		gauge("signalbox_node_quota_used_bytes", labels, float64(n.Bytes))
+		gauge("signalbox_node_quota_limit_bytes", labels, float64(n.ByteLimit))
 	}
 }
 

@@ -3,8 +3,8 @@ package server
 import (
 	"fmt"
 
-	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
@@ -28,14 +28,14 @@ func (rw *rolloutWriter) counts(r *replica.Replica) {
 	fmt.Fprintf(rw.to, "signalbox_rollout_versions_total{shard=\"%d\"} %d\n", r.ID, c.Versions)
 	for cause, n := range c.Targets {
 		if cause > 0 {
-			fmt.Fprintf(rw.to, "signalbox_rollout_targets_total{shard=\"%d\",cause=\"%v\"} %d\n", r.ID,
-				field.Name(kind.Cause(cause)), n)
+			fmt.Fprintf(rw.to, "signalbox_rollout_targets_total{shard=\"%d\",cause=%q} %d\n", r.ID,
+				metrics.Word(kind.Cause(cause)), n)
 		}
 	}
 	for reason, n := range c.Halts {
 		if reason > 0 {
-			fmt.Fprintf(rw.to, "signalbox_rollout_halts_total{shard=\"%d\",reason=\"%v\"} %d\n", r.ID,
-				field.Name(kind.HaltReason(reason)), n)
+			fmt.Fprintf(rw.to, "signalbox_rollout_halts_total{shard=\"%d\",reason=%q} %d\n", r.ID,
+				metrics.Word(kind.HaltReason(reason)), n)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 		}
 	}
 	for phase, n := range phases {
-		fmt.Fprintf(rw.to, "signalbox_rollouts{shard=\"%d\",phase=\"%v\"} %d\n", r.ID, field.Name(kind.Phase(phase)), n)
+		fmt.Fprintf(rw.to, "signalbox_rollouts{shard=\"%d\",phase=%q} %d\n", r.ID, metrics.Word(kind.Phase(phase)), n)
 	}
 	fmt.Fprintf(rw.to, "signalbox_rollout_instances{shard=\"%[1]d\",role=\"leader\"} %[2]d\n"+
 		"signalbox_rollout_instances{shard=\"%[1]d\",role=\"follower\"} %[3]d\n"+
@@ -82,7 +82,7 @@ func (rw *rolloutWriter) still(v *machine.RolloutView) {
 		if re.Since != 0 {
 			millis = v.Now - min(v.Now, re.Since)
 		}
-		rw.add(seen, fmt.Sprintf("signalbox_rollout_still_seconds{node=%s,rollout=%s,location=%s,reason=%q}", node,
+		rw.add(seen, fmt.Sprintf("signalbox_rollout_stalled_seconds{node=%s,rollout=%s,location=%s,reason=%q}", node,
 			label(v.Name), label(re.Location), string(re.Code)), millis)
 	}
 }

@@ -62,8 +62,8 @@ func (sw *semaphoreWriter) inNode(n *meta.Node) {
 func (sw *semaphoreWriter) semaphore(r *replica.Replica, n *meta.Node, s *shard.SemaphoreView) {
 	sw.series--
 	labels := "{node=" + label(n.Path) + ",semaphore=" + label(s.Name) + "}"
-	fmt.Fprintf(sw.to, "signalbox_semaphore_taken%s %d\nsignalbox_semaphore_waiters%s %d\n", labels, s.Count, labels,
-		s.Waiters)
+	fmt.Fprintf(sw.to, "signalbox_semaphore_owned_units%s %d\nsignalbox_semaphore_waiters%s %d\n", labels, s.Count,
+		labels, s.Waiters)
 	if n.Config.Effective().RateLimiterCountersMode == protocol.CountersDetailed && sw.series > 0 {
 		sw.owners(r, n, s.Name)
 	}
@@ -77,7 +77,7 @@ func (sw *semaphoreWriter) owners(r *replica.Replica, n *meta.Node, name string)
 	}
 	for _, o := range d.Links {
 		sw.series--
-		fmt.Fprintf(sw.to, "signalbox_semaphore_owned{node=%s,semaphore=%s,session=%q} %d\n", label(n.Path),
+		fmt.Fprintf(sw.to, "signalbox_semaphore_owner_units{node=%s,semaphore=%s,session=%q} %d\n", label(n.Path),
 			label(name), o.Session, o.Count)
 	}
 }

@@ -58,10 +58,10 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 		close(stopped)
 		for id := range uint64(2) { // the meta shard and one of data
 			series := func(name string, n int) string {
-				return fmt.Sprintf(`signalbox_log_snapshot%s{shard="%d"} %d`, name, id, n)
+				return fmt.Sprintf(`signalbox_snapshot%s{shard="%d"} %d`, name, id, n)
 			}
-			shows(series("s_saved_total", 0), series("_saves_failed_total", 0), series("s_loaded_total", 0),
-				series("_bytes", 0))
+			shows(series("s_saved_total", 0), series("_save_failures_total", 0), series("s_loaded_total", 0),
+				series("_size_bytes", 0))
 
 			if err := prepare(id).Save(fullDisk{}, nil); err == nil {
 				t.Fatal("a full disk took a snapshot")
@@ -69,15 +69,15 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 			if err := prepare(id).Save(new(bytes.Buffer), stopped); !errors.Is(err, shard.ErrSnapshotStopped) {
 				t.Fatal(err)
 			}
-			shows(series("s_saved_total", 0), series("_saves_failed_total", 1), series("_bytes", 0))
+			shows(series("s_saved_total", 0), series("_save_failures_total", 1), series("_size_bytes", 0))
 
 			var disk bytes.Buffer
 			if err := prepare(id).Save(&disk, nil); err != nil {
 				t.Fatal(err)
 			}
 			size := disk.Len()
-			shows(series("s_saved_total", 1), series("_saves_failed_total", 1), series("s_loaded_total", 0),
-				series("_bytes", size))
+			shows(series("s_saved_total", 1), series("_save_failures_total", 1), series("s_loaded_total", 0),
+				series("_size_bytes", size))
 
 			if err := machines[id].Restore(bytes.NewReader(disk.Bytes()[:size/2])); err == nil {
 				t.Fatal("half a snapshot was taken")
@@ -85,9 +85,9 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 			if err := machines[id].Restore(&disk); err != nil {
 				t.Fatal(err)
 			}
-			shows(series("s_saved_total", 1), series("s_loaded_total", 1), series("_bytes", size))
+			shows(series("s_saved_total", 1), series("s_loaded_total", 1), series("_size_bytes", size))
 		}
-		shows("signalbox_log_snapshot_save_seconds_count 2", "signalbox_log_snapshot_load_seconds_count 2")
+		shows("signalbox_snapshot_save_duration_seconds_count 2", "signalbox_snapshot_load_duration_seconds_count 2")
 	})
 }
 
@@ -102,8 +102,8 @@ func TestMetricsShowTheSnapshotsBetweenHosts(t *testing.T) {
 	var out bytes.Buffer
 	c.Host(1).WriteMetrics(&out)
 	for _, want := range []string{
-		`signalbox_log_snapshots_sent_total{shard="0"} 1`, `signalbox_log_snapshots_sent_total{shard="1"} 0`,
-		`signalbox_log_snapshot_sends_failed_total{shard="1"} 1`, `signalbox_log_snapshots_received_total{shard="1"} 2`,
+		`signalbox_snapshots_sent_total{shard="0"} 1`, `signalbox_snapshots_sent_total{shard="1"} 0`,
+		`signalbox_snapshot_send_failures_total{shard="1"} 1`, `signalbox_snapshots_received_total{shard="1"} 2`,
 	} {
 		if !strings.Contains(out.String(), want+"\n") {
 			t.Errorf("missing: %s", want)

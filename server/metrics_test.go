@@ -29,16 +29,16 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 	c.Host(1).WriteMetrics(&out)
 	text := out.String()
 	for _, want := range []string{
-		`signalbox_semaphore_taken{node="/whole",semaphore="a \"lock\"\n"} 3`,
-		`signalbox_semaphore_taken{node="/each",semaphore="a \"lock\"\n"} 3`,
-		`signalbox_semaphore_owned{node="/each",semaphore="a \"lock\"\n",session=`,
-		`signalbox_semaphore_taken{node="/plain",semaphore="slots"} 2`, // AGGREGATED is the default
-		`signalbox_semaphore_taken{node="/whole",semaphore="slots"} 2`,
+		`signalbox_semaphore_owned_units{node="/whole",semaphore="a \"lock\"\n"} 3`,
+		`signalbox_semaphore_owned_units{node="/each",semaphore="a \"lock\"\n"} 3`,
+		`signalbox_semaphore_owner_units{node="/each",semaphore="a \"lock\"\n",session=`,
+		`signalbox_semaphore_owned_units{node="/plain",semaphore="slots"} 2`, // AGGREGATED is the default
+		`signalbox_semaphore_owned_units{node="/whole",semaphore="slots"} 2`,
 		`signalbox_semaphore_waiters{node="/plain",semaphore="slots"} 0`,
-		`signalbox_requests_total{kind="ACQUIRE"} 6`,
+		`signalbox_requests_total{kind="acquire"} 6`,
 		`signalbox_shard_sessions{shard="1"} 3`,
-		`signalbox_request_seconds_count{kind="ACQUIRE"} 6`,
-		`signalbox_shard_leads{shard="1"} 1`,
+		`signalbox_request_duration_seconds_count{kind="acquire"} 6`,
+		`signalbox_shard_is_leader{shard="1"} 1`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("missing: %s", want)
@@ -46,7 +46,7 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 	}
 	for _, unwanted := range []string{
 		`node="/plain",semaphore="a `, // ephemeral ones only where the config asks
-		`semaphore_owned{node="/plain"`, `semaphore_owned{node="/whole"`,
+		`semaphore_owner_units{node="/plain"`, `semaphore_owner_units{node="/whole"`,
 	} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("not asked for: %s", unwanted)
@@ -76,9 +76,9 @@ func TestSeriesOfSemaphoresAreBoundedAndThoseAskedForComeFirst(t *testing.T) {
 	asked.acquire("sem-0000", 1, 0, false)
 	var out bytes.Buffer
 	c.Host(1).WriteMetrics(&out)
-	want(t, "semaphores", strings.Count(out.String(), "signalbox_semaphore_taken{"), 999)
-	want(t, "those asked for", strings.Count(out.String(), `signalbox_semaphore_taken{node="/zoo"`), 100)
-	want(t, "their owners", strings.Count(out.String(), `signalbox_semaphore_owned{node="/zoo"`), 1)
+	want(t, "semaphores", strings.Count(out.String(), "signalbox_semaphore_owned_units{"), 999)
+	want(t, "those asked for", strings.Count(out.String(), `signalbox_semaphore_owned_units{node="/zoo"`), 100)
+	want(t, "their owners", strings.Count(out.String(), `signalbox_semaphore_owner_units{node="/zoo"`), 1)
 }
 
 func TestMetricsShowTheSyncsOfTheLog(t *testing.T) {
@@ -88,7 +88,7 @@ func TestMetricsShowTheSyncsOfTheLog(t *testing.T) {
 	syncs.Observe(int64(time.Millisecond))
 	var out bytes.Buffer
 	c.Host(1).WriteMetrics(&out)
-	if want := "signalbox_log_sync_seconds_count 2"; !strings.Contains(out.String(), want) {
+	if want := "signalbox_wal_fsync_duration_seconds_count 2"; !strings.Contains(out.String(), want) {
 		t.Errorf("missing: %s", want)
 	}
 }

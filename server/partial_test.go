@@ -37,10 +37,10 @@ func TestAFrameBeforeTheHelloIsShort(t *testing.T) {
 		// After it the limit is that of the WELCOME.
 		s.sendPart(protocol.HelloFrameBytes+1, 10)
 		synctest.Wait()
-		want(t, "bytes held", metric(t, c, "signalbox_partial_frame_bytes"), protocol.FrameHeaderBytes+10)
+		want(t, "bytes held", metric(t, c, "signalbox_input_buffer_bytes"), protocol.FrameHeaderBytes+10)
 		_ = s.conn.Close()
 		synctest.Wait()
-		want(t, "bytes held of a connection that is gone", metric(t, c, "signalbox_partial_frame_bytes"), 0)
+		want(t, "bytes held of a connection that is gone", metric(t, c, "signalbox_input_buffer_bytes"), 0)
 	})
 }
 
@@ -60,11 +60,11 @@ func TestFramesInPartShareABudget(t *testing.T) {
 			}
 			large = append(large, s)
 			synctest.Wait()
-			if held := metric(t, c, "signalbox_partial_frame_bytes"); held > limit {
+			if held := metric(t, c, "signalbox_input_buffer_bytes"); held > limit {
 				t.Fatalf("%d bytes are held, and %d may be", held, limit)
 			}
 		}
-		cut := metric(t, c, `signalbox_connections_cut_total{reason="PARTIAL"}`)
+		cut := metric(t, c, `signalbox_connections_closed_total{reason="input_buffer_full"}`)
 		if least := clients - limit/size; cut < least {
 			t.Errorf("%d connections were closed, and %d must be", cut, least)
 		}

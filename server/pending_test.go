@@ -46,16 +46,17 @@ func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
 					asked.Consistency = consistency
 					many[i] = &asked
 				}
-				done := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`)
+				done := metric(t, c, `signalbox_requests_total{kind="semaphore_describe"}`)
 				for range clients {
 					speak(t, c, 1).burst(many...)
 				}
 				time.Sleep(time.Second) // for what is answered later
 				synctest.Wait()
-				asked := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`) - done
-				refused := metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
-				cut := metric(t, c, `signalbox_connections_cut_total{reason="SLOW"}`)
-				pending := metric(t, c, "signalbox_pending_bytes")
+				asked := metric(t, c, `signalbox_requests_total{kind="semaphore_describe"}`) - done
+				refused := metric(t, c,
+					`signalbox_requests_failed_total{kind="semaphore_describe",status="overloaded"}`)
+				cut := metric(t, c, `signalbox_connections_closed_total{reason="slow_reader"}`)
+				pending := metric(t, c, "signalbox_output_buffer_bytes")
 				if asked+cut*requests < clients*requests { // those of a client that was cut off may never be read
 					t.Errorf("%d of %d requests were read, and %d clients were cut off", asked, clients*requests, cut)
 				}

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-var changingNodes = regexp.MustCompile(`(?m)^signalbox_nodes_changing_timing (\d+)$`)
+var changingNodes = regexp.MustCompile(`(?m)^signalbox_nodes_updating_config (\d+)$`)
 
 // changing returns how many nodes have a timing that is not confirmed, as the host shows it.
 func changing(t *testing.T, c *servertest.Cluster, id shard.HostID) int {

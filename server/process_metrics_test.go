@@ -30,25 +30,25 @@ func TestMetricsSayHowProcessesAre(t *testing.T) {
 		b.put(kind.Spec{ReplyTimeout: 20 * time.Second})
 		all := b.run("a", "b", "c")
 		a := all[0]
-		late := `signalbox_process_still_seconds{node="/prod",process="cache",member="c",reason="late"}`
-		waits := `signalbox_process_still_seconds{node="/prod",process="cache",member="c",reason="reply"}`
+		late := `signalbox_process_stalled_seconds{node="/prod",process="cache",member="c",reason="late"}`
+		waits := `signalbox_process_stalled_seconds{node="/prod",process="cache",member="c",reason="reply"}`
 		a.broadcast("x")
 		all[0].answer("y")
 		all[1].answer("y")
 		all[2].next(kind.ItemRequest)
 		b.metrics("a round", map[string]int{
-			`signalbox_processes{shard="1",state="running"}`:                    1,
-			`signalbox_processes{shard="1",state="complete"}`:                   0,
-			`signalbox_process_members{shard="1"}`:                              3,
-			`signalbox_process_unread_requests{shard="1"}`:                      1,
-			`signalbox_process_epochs_total{shard="1"}`:                         1,
-			`signalbox_process_rounds_total{shard="1",outcome="completed"}`:     0,
-			`signalbox_process_longest_seconds{shard="1",state="preparing"}`:    0,
-			`signalbox_inboxes_open{shard="1"}`:                                 3,
-			`signalbox_inbox_items_total{shard="1"}`:                            7,
-			`signalbox_inbox_held_total{shard="1"}`:                             0,
-			`signalbox_requests_total{kind="PROCESS_REPLY"}`:                    2,
-			`signalbox_requests_failed_total{kind="PROCESS_SEND",status="ANY"}`: -1,
+			`signalbox_processes{shard="1",state="running"}`:                      1,
+			`signalbox_processes{shard="1",state="complete"}`:                     0,
+			`signalbox_process_members{shard="1"}`:                                3,
+			`signalbox_process_unacknowledged_requests{shard="1"}`:                1,
+			`signalbox_process_epochs_total{shard="1"}`:                           1,
+			`signalbox_process_rounds_total{shard="1",outcome="completed"}`:       0,
+			`signalbox_process_oldest_state_seconds{shard="1",state="preparing"}`: 0,
+			`signalbox_inboxes_open{shard="1"}`:                                   3,
+			`signalbox_inbox_items_total{shard="1"}`:                              7,
+			`signalbox_inbox_backpressure_total{shard="1"}`:                       0,
+			`signalbox_requests_total{kind="process_reply"}`:                      2,
+			`signalbox_requests_failed_total{kind="process_send",status="any"}`:   -1,
 			late: -1, waits: -1,
 		})
 		everyone := func(d time.Duration) {
@@ -63,20 +63,20 @@ func TestMetricsSayHowProcessesAre(t *testing.T) {
 		if got := b.metric(waits); got < 10 || got > 13 {
 			t.Errorf("c is waited for for %d s, want about 12", got)
 		}
-		if got := b.metric(`signalbox_process_longest_seconds{shard="1",state="running"}`); got < 10 || got > 13 {
+		if got := b.metric(`signalbox_process_oldest_state_seconds{shard="1",state="running"}`); got < 10 || got > 13 {
 			t.Errorf("the round runs for %d s, want about 12", got)
 		}
 		everyone(12 * time.Second)
 		if got := b.metric(late); got < 22 || got > 26 {
 			t.Errorf("c is late for %d s, want about 24", got)
 		}
-		b.metrics("it is late", map[string]int{`signalbox_process_late_total{shard="1"}`: 1, waits: -1})
+		b.metrics("it is late", map[string]int{`signalbox_process_reply_timeouts_total{shard="1"}`: 1, waits: -1})
 		b.act(kind.VerbKick, all[2].member, "it hangs")
 		a.next(kind.ItemEnd)
 		a.next(kind.ItemCancel)
 		a.prepare()
 		b.metrics("it was put out", map[string]int{
-			`signalbox_process_kicks_total{shard="1"}`:                      1,
+			`signalbox_process_evictions_total{shard="1"}`:                  1,
 			`signalbox_process_epochs_total{shard="1"}`:                     2,
 			`signalbox_process_rounds_total{shard="1",outcome="cancelled"}`: 1,
 			`signalbox_inboxes_open{shard="1"}`:                             2,

@@ -66,8 +66,8 @@ func TestAReportThatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 
 // unlogged is how many reports and asks were answered without the log.
 func (b *rolloutBed) unlogged() int {
-	return b.metric(`signalbox_rollout_requests_unlogged_total{kind="ROLLOUT_REPORT"}`) +
-		b.metric(`signalbox_rollout_requests_unlogged_total{kind="ROLLOUT_ASK"}`)
+	return b.metric(`signalbox_rollout_noop_requests_total{kind="rollout_report"}`) +
+		b.metric(`signalbox_rollout_noop_requests_total{kind="rollout_ask"}`)
 }
 
 // metric returns the value of a series of the leader, -1 where it is not there.
@@ -105,17 +105,17 @@ func TestMetricsShowHowRolloutsAre(t *testing.T) {
 			Report: protocol.InstanceReport{Generation: target.Generation, Status: kind.Failed,
 				Code: []byte("gone"), Attempts: 1}})
 		for series, want := range map[string]int{
-			`signalbox_rollout_versions_total{shard="1"}`:                                               2,
-			`signalbox_rollout_targets_total{shard="1",cause="BIRTH"}`:                                  1,
-			`signalbox_rollout_targets_total{shard="1",cause="REELECTION"}`:                             1,
-			`signalbox_rollout_targets_total{shard="1",cause="NEXT"}`:                                   0,
-			`signalbox_rollout_halts_total{shard="1",reason="ABORTED"}`:                                 0,
-			`signalbox_rollouts{shard="1",phase="ROLLING"}`:                                             1,
-			`signalbox_rollouts{shard="1",phase="IDLE"}`:                                                0,
-			`signalbox_rollout_instances{shard="1",role="leader"}`:                                      1,
-			`signalbox_rollout_instances{shard="1",role="follower"}`:                                    1,
-			`signalbox_rollout_instances{shard="1",role="source"}`:                                      0,
-			`signalbox_rollout_still_seconds{node="/prod",rollout="dns",location="sas",reason="stuck"}`: -1,
+			`signalbox_rollout_versions_total{shard="1"}`:                                                 2,
+			`signalbox_rollout_targets_total{shard="1",cause="birth"}`:                                    1,
+			`signalbox_rollout_targets_total{shard="1",cause="reelection"}`:                               1,
+			`signalbox_rollout_targets_total{shard="1",cause="next"}`:                                     0,
+			`signalbox_rollout_halts_total{shard="1",reason="aborted"}`:                                   0,
+			`signalbox_rollouts{shard="1",phase="rolling"}`:                                               1,
+			`signalbox_rollouts{shard="1",phase="idle"}`:                                                  0,
+			`signalbox_rollout_instances{shard="1",role="leader"}`:                                        1,
+			`signalbox_rollout_instances{shard="1",role="follower"}`:                                      1,
+			`signalbox_rollout_instances{shard="1",role="source"}`:                                        0,
+			`signalbox_rollout_stalled_seconds{node="/prod",rollout="dns",location="sas",reason="stuck"}`: -1,
 		} {
 			if got := b.metric(series); got != want {
 				t.Errorf("%s is %d, want %d", series, got, want)
@@ -123,16 +123,16 @@ func TestMetricsShowHowRolloutsAre(t *testing.T) {
 		}
 		b.act(kind.Abort, 0)
 		for series, want := range map[string]int{
-			`signalbox_rollout_halts_total{shard="1",reason="ABORTED"}`:                               1,
-			`signalbox_rollouts{shard="1",phase="HALTED"}`:                                            1,
-			`signalbox_rollout_still_seconds{node="/prod",rollout="dns",location="",reason="halted"}`: 0,
+			`signalbox_rollout_halts_total{shard="1",reason="aborted"}`:                                 1,
+			`signalbox_rollouts{shard="1",phase="halted"}`:                                              1,
+			`signalbox_rollout_stalled_seconds{node="/prod",rollout="dns",location="",reason="halted"}`: 0,
 		} {
 			if got := b.metric(series); got != want {
 				t.Errorf("after an abort %s is %d, want %d", series, got, want)
 			}
 		}
 		b.act(kind.Retry, 0)
-		for b.metric(`signalbox_rollout_still_seconds{node="/prod",rollout="dns",location="sas",reason="stuck"}`) < 0 {
+		for b.metric(`signalbox_rollout_stalled_seconds{node="/prod",rollout="dns",location="sas",reason="stuck"}`) < 0 {
 			time.Sleep(time.Second)
 			b.s.must(b.s.ask(&protocol.Ping{}))
 		}

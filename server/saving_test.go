@@ -78,7 +78,7 @@ func TestBackupsAreCountedAndOnRecord(t *testing.T) {
 	for i, id := range []uint64{1, 0} {
 		want(t, "when the meta shard was saved", metric(t, c, last), 0)
 		s.readState(s.begin(id).StateID)
-		awaitThat(t, "it is counted", func() bool { return metric(t, c, "signalbox_backup_states_saved_total") == i+1 })
+		awaitThat(t, "it is counted", func() bool { return metric(t, c, "signalbox_backup_shards_saved_total") == i+1 })
 	}
 	if at := metric(t, c, last); at < 1e9 {
 		t.Errorf("the meta shard was saved at %d", at)

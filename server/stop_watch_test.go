@@ -52,7 +52,8 @@ func TestAClientThatReadsSlowlyMayStopItsWatch(t *testing.T) {
 				}
 				s.burst(slices.Repeat([]protocol.RequestMessage{describe}, 2000)...)
 				synctest.Wait()
-				refused := metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
+				refused := metric(t, c,
+					`signalbox_requests_failed_total{kind="semaphore_describe",status="overloaded"}`)
 				if refused == 0 {
 					t.Fatal("no request was refused")
 				}

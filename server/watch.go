@@ -11,7 +11,7 @@ import (
 
 const (
 	tooManyWatches = "too many watches are open on this connection"
-	tooMuchWatched = "the open watches of all clients hold as much memory as this host allows (watch-memory)"
+	tooMuchWatched = "the open watches of all clients hold as much memory as this host allows (max-watch-memory)"
 	noSuchWatch    = "no watch of this id"
 )
 

@@ -36,7 +36,7 @@ func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 		refused := func(a *protocol.Answer) {
 			t.Helper()
 			want(t, "status", a.Result.Status, protocol.StatusOverloaded)
-			if message := string(a.Result.Message); !strings.Contains(message, "watch-memory") {
+			if message := string(a.Result.Message); !strings.Contains(message, "max-watch-memory") {
 				t.Errorf("the refusal does not name the limit: %q", message)
 			}
 		}

@@ -109,7 +109,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Binary, "binary", "",
 		"the signalbox program to start (default built inside the module, or from the PATH)")
 	flags.StringArrayVar(&c.ServerFlags, "server-flag", nil,
-		"a flag for every host that is started, such as --server-flag=--raft-tick=20ms")
+		"a flag for every host that is started, such as --server-flag=--raft-heartbeat-interval=20ms")
 	flags.StringVar(&r.tokenFile, "token-file", "", "a file with the token that lets clients in, and nothing else")
 	flags.BoolVar(&r.useTLS, "tls", false, "connect with TLS")
 	flags.StringVar(&r.ca, "tls-ca", "",

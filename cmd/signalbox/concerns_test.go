@@ -93,9 +93,9 @@ func TestNothingStuckIsGreen(t *testing.T) {
 		t.Errorf("it ends with %d: %s", r.code, r.out)
 	}
 	metrics := page(t, "http://"+p.Admin+"/metrics")
-	for _, series := range []string{`signalbox_concerns{kind="rollout-blocked",severity="warning"} 2`,
-		`signalbox_concerns{kind="round-members",severity="warning"} 1`,
-		`signalbox_concerns{kind="rollout-halted",severity="warning"} 0`} {
+	for _, series := range []string{`signalbox_health_issues{kind="rollout-blocked",severity="warning"} 2`,
+		`signalbox_health_issues{kind="round-members",severity="warning"} 1`,
+		`signalbox_health_issues{kind="rollout-halted",severity="warning"} 0`} {
 		if !strings.Contains(metrics, series+"\n") {
 			t.Errorf("the metrics have no %s", series)
 		}

@@ -29,7 +29,7 @@ func TestEveryHostServesTheHTTPAPI(t *testing.T) {
 	for _, p := range newCluster(t, "a", "b", "c") {
 		p.HTTP = newPlace(t).Client // an address that is reserved
 		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key",
-			key, "--token-file", tokens, "--http-ca", ca, "--raft-tls-cert", cert, "--raft-tls-key", key,
+			key, "--token-file", tokens, "--http-peer-ca", ca, "--raft-tls-cert", cert, "--raft-tls-key", key,
 			"--raft-tls-ca", ca))
 	}
 	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: patience}

@@ -162,7 +162,8 @@ func TestTwoContendersNeverRunAtOnce(t *testing.T) {
 	for range contenders {
 		all.Go(func() {
 			for range rounds {
-				s := p.tool(t, "lock", "/jobs", "count", "--quiet", "--", "sh", "-c", `n=$(cat "$1"); sleep 0.01; echo $((n+1)) > "$1"`, "sh", count)
+				s := p.tool(t, "lock", "/jobs", "count", "--quiet", "--", "sh", "-c",
+					`n=$(cat "$1"); sleep 0.01; echo $((n+1)) > "$1"`, "sh", count)
 				if code := s.wait(patience); code != 0 {
 					t.Errorf("code %d", code)
 				}
@@ -234,7 +235,7 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	w := newCutWire(t, p.Client)
-	server := p.serve(t, "--client-advertise", w.listener.Addr().String())
+	server := p.serve(t, "--advertise", w.listener.Addr().String())
 	server.awaitReady()
 	through := newTool(t, w.listener.Addr().String())
 	beats := filepath.Join(t.TempDir(), "beats")

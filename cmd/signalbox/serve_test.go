@@ -40,7 +40,8 @@ func TestAHostWithoutSettings(t *testing.T) {
 		}
 	}
 	_, text := s.get("/metrics")
-	for _, name := range []string{"signalbox_ready 1\n", `signalbox_shard_leads{shard="1"} 1`, "signalbox_disk_free_bytes ", "process_open_fds ", "signalbox_build_info{"} {
+	for _, name := range []string{"signalbox_ready 1\n", `signalbox_shard_is_leader{shard="1"} 1`,
+		"signalbox_disk_free_bytes ", "process_open_fds ", "signalbox_build_info{"} {
 		if !strings.Contains(text, name) {
 			t.Errorf("the metrics have no %s", name)
 		}
@@ -145,7 +146,7 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 		"signalbox serve --join HOST:PORT --data-dir " + p.Dir + " --name signalbox", "signalbox init --data-dir " +
 			"" + p.Dir +
 			" --name signalbox --raft-listen " + p.Raft})
-	made := []string{"init", "--data-dir", p.Dir, "--raft-listen", p.Raft, "--cluster", "prod", "--shards", "2"}
+	made := []string{"init", "--data-dir", p.Dir, "--raft-listen", p.Raft, "--cluster-name", "prod", "--shards", "2"}
 	code, out, errs := command(nil, made...)
 	if code != cli.ExitDone || !strings.Contains(out, p.Dir+" is host signalbox of the new cluster prod-") {
 		t.Fatalf("%v: code %d\n%s%s", made, code, out, errs)
@@ -154,7 +155,7 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 		p.Dir+" is host signalbox of cluster prod-") {
 		t.Errorf("again: code %d\n%s", code, errs)
 	}
-	p.Args = append(p.Args, "--cluster", "prod")
+	p.Args = append(p.Args, "--cluster-name", "prod")
 	for range 2 {
 		s := p.serve(t)
 		s.awaitReady()
@@ -212,8 +213,8 @@ func TestHostsShareASecret(t *testing.T) {
 	c = places[2].serve(t)
 	a.await("a refused handshake is counted", func() bool {
 		_, text := a.get("/metrics")
-		return strings.Contains(text, `signalbox_raft_refused_total{reason="handshake"}`) &&
-			!strings.Contains(text, `signalbox_raft_refused_total{reason="handshake"} 0`)
+		return strings.Contains(text, `signalbox_raft_messages_rejected_total{reason="handshake"}`) &&
+			!strings.Contains(text, `signalbox_raft_messages_rejected_total{reason="handshake"} 0`)
 	})
 	if code, _ := c.get("/health/ready"); code == 200 {
 		t.Error("a host with another secret is ready")
@@ -387,7 +388,8 @@ func TestHostsWithDifferentSettingsDoNotConnect(t *testing.T) {
 	for _, s := range hosts {
 		s.await("it says how they differ", func() bool {
 			code, text := s.get("/health/ready")
-			return code == 503 && strings.Contains(text, "all hosts must be given the same --host, --cluster and "+
+			return code == 503 && strings.Contains(text, "all hosts must be given the same --initial-hosts, "+
+				"--cluster-name and "+
 				"--shards")
 		})
 	}

@@ -134,7 +134,8 @@ func TestARequestWithoutMemoryForItsAnswerIsRefused(t *testing.T) {
 	for _, address := range []string{"/v1/nodes", "/v1/cluster", "/v1/leader?node=/a&name=l"} {
 		r := st.get(address)
 		if r.code != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" ||
-			r.header.Get("Content-Type") != problemType || !strings.Contains(r.text, `"signalbox_status":"OVERLOADED"`) ||
+			r.header.Get("Content-Type") != problemType || !strings.Contains(r.text,
+			`"signalbox_status":"OVERLOADED"`) ||
 			!strings.Contains(r.text, `"wait_ms":1000`) {
 			t.Errorf("%s: %d %v %s", address, r.code, r.header, r.text)
 		}

@@ -102,16 +102,17 @@ func New(config Config) *Gateway {
 // writeMetrics writes the metrics of the gateway.
 func (g *Gateway) writeMetrics(w io.Writer) {
 	waits := g.waits.Counts()
-	fmt.Fprintf(w, "signalbox_http_calls %d\nsignalbox_http_streams %d\nsignalbox_http_waits %d\n", g.calls.Load(),
+	fmt.Fprintf(w, "signalbox_http_requests_in_flight %d\nsignalbox_http_event_streams %d\nsignalbox_http_waits %d\n",
+		g.calls.Load(),
 		g.streams.Load(), waits.Held)
 	fmt.Fprintf(w, "signalbox_http_waits_ended_total %d\n", waits.Taken)
 	fmt.Fprintf(w, "signalbox_http_answer_bytes %d\nsignalbox_http_view_bytes %d\n", g.answers.bytes(),
 		g.shown.bytes())
 	for reason, count := range map[string]uint64{
-		"CALLS": g.turnedAway.Load(), "WAITS": waits.Refused, "BODY": g.unfinished.Load(),
-		"ANSWERS": g.answers.refused.Load(),
+		"requests": g.turnedAway.Load(), "waits": waits.Refused, "body": g.unfinished.Load(),
+		"answers": g.answers.refused.Load(),
 	} {
-		fmt.Fprintf(w, "signalbox_http_requests_refused_total{reason=%q} %d\n", reason, count)
+		fmt.Fprintf(w, "signalbox_http_requests_rejected_total{reason=%q} %d\n", reason, count)
 	}
 }
 

@@ -31,7 +31,8 @@ func protect(h http.Header) {
 func (g *Gateway) admit(r *http.Request) *problem {
 	if !g.config.Names.Allow(r.Host) {
 		return refuseCode(http.StatusMisdirectedRequest, protocol.StatusBadRequest,
-			"this host is not asked for as "+r.Host, "use its address or localhost, or start it with --http-names")
+			"this host is not asked for as "+r.Host, "use its address or localhost, or start it with "+
+				"--http-allowed-hosts")
 	}
 	if !strings.HasPrefix(r.URL.Path, version+"/") {
 		return nil
@@ -79,7 +80,7 @@ func (g *Gateway) admitChange(r *http.Request, token string, byCookie bool) erro
 	if token == "" && byBrowser(r) && !g.config.Actions {
 		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized,
 			"the console only reads where it has no token",
-			"sign in with a token, or start the host with --console-actions")
+			"sign in with a token, or start the host with --console-anonymous-writes")
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func TestSilentCallsShutNoClientOut(t *testing.T) {
 			t.Fatalf("a call ended with %v", err)
 		}
 	}
-	if n := r.counted(`signalbox_ydb_calls_refused_total{reason="FIRST_MESSAGE"}`); n < connections*1000 {
+	if n := r.counted(`signalbox_ydb_calls_rejected_total{reason="first_message"}`); n < connections*1000 {
 		t.Errorf("%v are counted", n)
 	}
 	cancel()
@@ -218,7 +218,7 @@ func TestSessionsAreDividedAmongAddresses(t *testing.T) {
 	if m, err := c.receive(); status.Code(err) != codes.Unavailable {
 		t.Fatalf("a fifth one got %v, %v", m, err)
 	}
-	if n := r.counted(`signalbox_ydb_calls_refused_total{reason="SESSIONS"}`); n != 1 {
+	if n := r.counted(`signalbox_ydb_calls_rejected_total{reason="sessions"}`); n != 1 {
 		t.Errorf("%v refusals are counted", n)
 	}
 	for i := range 2 {

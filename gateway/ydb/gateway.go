@@ -139,18 +139,18 @@ signalbox_ydb_connections %d
 signalbox_ydb_connections_closed_total %d
 # TYPE signalbox_ydb_calls_arriving gauge
 signalbox_ydb_calls_arriving %d
-# TYPE signalbox_ydb_calls_refused_total counter
-signalbox_ydb_calls_refused_total{reason="FIRST_MESSAGE"} %d
-signalbox_ydb_calls_refused_total{reason="ARRIVING"} %d
-signalbox_ydb_calls_refused_total{reason="SESSIONS"} %d
+# TYPE signalbox_ydb_calls_rejected_total counter
+signalbox_ydb_calls_rejected_total{reason="first_message"} %d
+signalbox_ydb_calls_rejected_total{reason="arriving"} %d
+signalbox_ydb_calls_rejected_total{reason="sessions"} %d
 # TYPE signalbox_ydb_sessions gauge
 signalbox_ydb_sessions %d
-# TYPE signalbox_ydb_sessions_refused_total counter
-signalbox_ydb_sessions_refused_total %d
+# TYPE signalbox_ydb_sessions_rejected_total counter
+signalbox_ydb_sessions_rejected_total %d
 # TYPE signalbox_ydb_sessions_displaced_total counter
 signalbox_ydb_sessions_displaced_total %d
-# TYPE signalbox_ydb_streams_withheld_total counter
-signalbox_ydb_streams_withheld_total %d
+# TYPE signalbox_ydb_streams_backpressure_total counter
+signalbox_ydb_streams_backpressure_total %d
 # TYPE signalbox_ydb_streams_overloaded_total counter
 signalbox_ydb_streams_overloaded_total %d
 # TYPE signalbox_ydb_queued_bytes gauge

@@ -99,7 +99,7 @@ func countsOf(t testing.TB, host *process.Host) (c logCounts) {
 	_, text := host.Get("/metrics")
 	for series, v := range map[string]*float64{
 		"signalbox_commands_applied_total": &c.commands, "signalbox_batches_applied_total": &c.batches,
-		"signalbox_log_sync_seconds_sum": &c.syncing,
+		"signalbox_wal_fsync_duration_seconds_sum": &c.syncing,
 	} {
 		_, rest, _ := strings.Cut(text, "\n"+series+" ")
 		if _, err := fmt.Sscan(rest, v); err != nil {

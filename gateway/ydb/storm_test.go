@@ -28,7 +28,7 @@ func TestAnSDKInItsLoopIsHeldBack(t *testing.T) {
 		t.Fatal("a session in a missing node")
 	}
 	took := time.Since(began)
-	if n := r.counted("signalbox_ydb_sessions_refused_total"); n < 1 || n > 5*(took.Seconds()+1) {
+	if n := r.counted("signalbox_ydb_sessions_rejected_total"); n < 1 || n > 5*(took.Seconds()+1) {
 		t.Errorf("%v streams in %v", n, took)
 	}
 }

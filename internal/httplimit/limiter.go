@@ -117,8 +117,8 @@ func (l *Limiter) WriteMetrics(w io.Writer) {
 	connections, bytes := l.connections.Counts(), l.bytes.Counts()
 	fmt.Fprintf(w, "signalbox_http_connections %d\n", connections.Held)
 	fmt.Fprintf(w, "signalbox_http_connections_accepted_total %d\n", l.accepted.Load())
-	for reason, of := range map[string]fairshare.Counts{"CONNECTIONS": connections, "BYTES": bytes} {
+	for reason, of := range map[string]fairshare.Counts{"connections": connections, "bytes": bytes} {
 		fmt.Fprintf(w, "signalbox_http_connections_closed_total{reason=%q} %d\n", reason, of.Taken+of.Refused)
 	}
-	fmt.Fprintf(w, "signalbox_http_held_bytes %d\n", bytes.Held)
+	fmt.Fprintf(w, "signalbox_http_in_flight_bytes %d\n", bytes.Held)
 }

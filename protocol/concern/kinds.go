@@ -161,17 +161,18 @@ var Kinds = []Row{
 	{Files, Warning, Machines, "a host has opened most of the files that it may open, or may open few", ofHost,
 		"every client needs one: raise the limit with ulimit -n, or LimitNOFILE= in a unit of systemd"},
 	{Refused, Warning, Machines, "a host refused or lost connections within the last ten minutes", ofHost,
-		"there are more clients than --connections, or the limit of open files, allows"},
+		"there are more clients than --max-connections, or the limit of open files, allows"},
 	{SlowWatches, Warning, Machines, "watches do not read as fast as things change", ofHost,
 		"they get what happened in larger pieces: look at what those clients do"},
 	{CertificateEnds, Warning, Machines, "a certificate ends within 14 days", ofHost, newCertificate},
 	{Quota, Warning, Machines, "more than 80 % of a quota is used", "a quota in shard {shards}", "free what is not " +
-		"needed, or raise the quota: of a node with signalbox node alter, of shards with --shard-objects and " +
-		"--shard-bytes"},
+		"needed, or raise the quota: of a node with signalbox node alter, of shards with --shard-quota-objects and " +
+		"--shard-quota-bytes"},
 	{QuotaSettings, Warning, Machines,
 		"a host has another quota of objects than the one in force, or less memory for a shard than the quota of " +
 			"bytes in force", ofHost,
-		"give all hosts the same --shard-objects: that of the host that leads a shard counts. The quota of bytes " +
+		"give all hosts the same --shard-quota-objects: that of the host that leads a shard counts. The quota of " +
+			"bytes " +
 			"falls to the least of the hosts with a replica"},
 	{BackupLate, Warning, Machines, "the last backup is older than two days; a cluster that never saved one is not " +
 		"spoken of", "the backups", "look at what saves them: at its log, and whether its token is still good"},

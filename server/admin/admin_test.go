@@ -75,7 +75,7 @@ func TestHealth(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	w := get(t, Handler(&fake{}, Options{}), "/metrics")
-	if w.Code != 200 || w.Body.String() != "# HELP signalbox_connections client connections that are open\n# TYPE "+
+	if w.Code != 200 || w.Body.String() != "# HELP signalbox_connections Open client connections\n# TYPE "+
 		"signalbox_connections gauge\nsignalbox_connections 3\n" ||
 		!strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Errorf("%d %q %v", w.Code, w.Body, w.Header())

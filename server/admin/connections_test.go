@@ -148,7 +148,7 @@ func TestRequestsForOtherNamesAreRefused(t *testing.T) {
 			if w.Code != want {
 				t.Errorf("%s for %q: %d", path, host, w.Code)
 			}
-			if want != http.StatusOK && !strings.Contains(w.Body.String(), "--http-names") {
+			if want != http.StatusOK && !strings.Contains(w.Body.String(), "--http-allowed-hosts") {
 				t.Errorf("it does not say what to do: %s", w.Body)
 			}
 		}

@@ -37,12 +37,12 @@ func TestFamiliesAreThoseOfThePageOfMetrics(t *testing.T) {
 }
 
 func TestSeriesOfAFamilyStandTogetherBelowItsHelpAndType(t *testing.T) {
-	got := string(expose([]byte(`signalbox_shard_leads{shard="1"} 1
+	got := string(expose([]byte(`signalbox_shard_is_leader{shard="1"} 1
 signalbox_shard_term{shard="1"} 7
-signalbox_shard_leads{shard="2"} 0
-signalbox_commit_seconds_bucket{le="+Inf"} 3
-signalbox_commit_seconds_sum 0.5
-signalbox_commit_seconds_count 3
+signalbox_shard_is_leader{shard="2"} 0
+signalbox_commit_duration_seconds_bucket{le="+Inf"} 3
+signalbox_commit_duration_seconds_sum 0.5
+signalbox_commit_duration_seconds_count 3
 # HELP go_gc_duration_seconds
 # TYPE go_gc_duration_seconds summary
 go_gc_duration_seconds{quantile="0.5"} 1
@@ -53,18 +53,19 @@ process_start_time_seconds 5
 
 dragonboat_lost_total{shard="1"} 4
 `)))
-	want := `# HELP signalbox_shard_leads 1 where this host leads the shard
-# TYPE signalbox_shard_leads gauge
-signalbox_shard_leads{shard="1"} 1
-signalbox_shard_leads{shard="2"} 0
-# HELP signalbox_shard_term the term of its latest leader
+	want := `# HELP signalbox_shard_is_leader 1 if this host leads the shard
+# TYPE signalbox_shard_is_leader gauge
+signalbox_shard_is_leader{shard="1"} 1
+signalbox_shard_is_leader{shard="2"} 0
+# HELP signalbox_shard_term Raft term of the latest leader
 # TYPE signalbox_shard_term gauge
 signalbox_shard_term{shard="1"} 7
-# HELP signalbox_commit_seconds from the proposal of a batch to its effect: the disks, and the way between hosts
-# TYPE signalbox_commit_seconds histogram
-signalbox_commit_seconds_bucket{le="+Inf"} 3
-signalbox_commit_seconds_sum 0.5
-signalbox_commit_seconds_count 3
+# HELP signalbox_commit_duration_seconds Time from proposing a batch to applying it: the disks,
+	and the network between hosts
+# TYPE signalbox_commit_duration_seconds histogram
+signalbox_commit_duration_seconds_bucket{le="+Inf"} 3
+signalbox_commit_duration_seconds_sum 0.5
+signalbox_commit_duration_seconds_count 3
 # HELP go_gc_duration_seconds gc duration seconds, of the Go runtime
 # TYPE go_gc_duration_seconds summary
 go_gc_duration_seconds{quantile="0.5"} 1

@@ -48,7 +48,8 @@ func guard(names Names, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != livePath && !names.Allow(r.Host) {
 			writeText(w, http.StatusMisdirectedRequest, fmt.Sprintf(
-				"this host is not asked for as %q: use its address or localhost, or start it with --http-names\n",
+				"this host is not asked for as %q: use its address or localhost, or start it with "+
+					"--http-allowed-hosts\n",
 				r.Host))
 			return
 		}

@@ -202,11 +202,11 @@ func TestWhoIsRefused(t *testing.T) {
 		"its own name":   {func(a *Ask) { a.Name = "b" }, "it has the name of the host that it asks, b"},
 		"no incarnation": {func(a *Ask) { a.Incarnation = hosts.Incarnation{} }, "it has no incarnation"},
 		"other shards":   {func(a *Ask) { a.Plan.Shards = 4 }, `--shards is "1" here and "4" there`},
-		"another name":   {func(a *Ask) { a.Plan.Cluster = "x" }, `--cluster is "" here and "x" there`},
+		"another name":   {func(a *Ask) { a.Plan.Cluster = "x" }, `--cluster-name is "" here and "x" there`},
 		"another list": {func(a *Ask) { a.Plan = planOf("a", "b") },
-			`--host is "a=a:7421,b=b:7421,c=c:7421" here`},
-		"another order":     {func(a *Ask) { a.Plan = planOf("c", "b", "a") }, "--host is"},
-		"an empty list":     {func(a *Ask) { a.Plan = Plan{} }, "--host is"},
+			`--initial-hosts is "a=a:7421,b=b:7421,c=c:7421" here`},
+		"another order":     {func(a *Ask) { a.Plan = planOf("c", "b", "a") }, "--initial-hosts is"},
+		"an empty list":     {func(a *Ask) { a.Plan = Plan{} }, "--initial-hosts is"},
 		"another addresses": {func(a *Ask) { a.Plan = planOf("a", "b", "c"); a.Plan.Hosts[0].Raft = "x:1" }, "a=x:1"},
 	} {
 		ask := Ask{Name: "c", Incarnation: hosts.Incarnation{99}, Plan: planOf("a", "b", "c")}
@@ -234,7 +234,7 @@ func TestARefusedHostIsNotBornWithoutTheOthers(t *testing.T) {
 		w.deliver(0)
 	}
 	if a := w.running["a"]; !strings.Contains(a.Awaited(a.answers, nil), `host c refuses this one: all hosts must be `+
-		`given the same --host, --cluster and --shards: --shards is "4" here and "1" there`) {
+		`given the same --initial-hosts, --cluster-name and --shards: --shards is "4" here and "1" there`) {
 		t.Errorf("it says: %s", a.Awaited(a.answers, nil))
 	}
 }

@@ -72,7 +72,7 @@ func (w *Without) Error() string {
 	return fmt.Sprintf("host %s is of cluster %s, %s. A host that may have forgotten what it confirmed is not let in "+
 		"again under what it was: put the directory back as it was last, or empty it and join as a new host with "+
 		"%s, the "+
-		"other settings of this host, and without --host", w.Host, w.Cluster, why, command)
+		"other settings of this host, and without --initial-hosts", w.Host, w.Cluster, why, command)
 }
 
 // Hear answers another host. The promise in the answer is durable. news: the asking host was not known by its
@@ -106,7 +106,7 @@ func (c *Candidate) refusal(ask *Ask) string {
 		return "it has the name of the host that it asks, " + c.name
 	}
 	if difference := c.plan.compare(&ask.Plan); difference != "" {
-		return "all hosts must be given the same --host, --cluster and --shards: " + difference
+		return "all hosts must be given the same --initial-hosts, --cluster-name and --shards: " + difference
 	}
 	if !c.plan.has(ask.Name) {
 		return "it is not in the list of hosts: " + ask.Name

@@ -38,8 +38,8 @@ func (p *Plan) compare(theirs *Plan) string {
 			differences = append(differences, fmt.Sprintf("%s is %q here and %q there", setting, ours, theirs))
 		}
 	}
-	differ("--host", FormatPlaces(p.Hosts), FormatPlaces(theirs.Hosts))
-	differ("--cluster", p.Cluster, theirs.Cluster)
+	differ("--initial-hosts", FormatPlaces(p.Hosts), FormatPlaces(theirs.Hosts))
+	differ("--cluster-name", p.Cluster, theirs.Cluster)
 	differ("--shards", fmt.Sprint(p.Shards), fmt.Sprint(theirs.Shards))
 	return strings.Join(differences, "; ")
 }

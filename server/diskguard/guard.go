@@ -169,8 +169,8 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 	}
 	fmt.Fprintf(w, "signalbox_disk_total_bytes %d\n", space.Total)
 	fmt.Fprintf(w, "signalbox_disk_free_bytes %d\n", space.Free)
-	fmt.Fprintf(w, "signalbox_disk_low_mark_bytes %d\n", low)
-	fmt.Fprintf(w, "signalbox_disk_refusing_changes %d\n", refusing)
+	fmt.Fprintf(w, "signalbox_disk_low_watermark_bytes %d\n", low)
+	fmt.Fprintf(w, "signalbox_disk_writes_rejected %d\n", refusing)
 	fmt.Fprintf(w, "signalbox_disk_reserve_bytes %d\n", g.reserve.held())
 }
 

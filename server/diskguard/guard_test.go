@@ -99,8 +99,8 @@ func TestMetrics(t *testing.T) {
 	defer g.Close()
 	var b bytes.Buffer
 	g.WriteMetrics(&b)
-	want := "signalbox_disk_total_bytes 1000\nsignalbox_disk_free_bytes 10\nsignalbox_disk_low_mark_bytes " +
-		"100\nsignalbox_disk_refusing_changes 1\nsignalbox_disk_reserve_bytes 0\n"
+	want := "signalbox_disk_total_bytes 1000\nsignalbox_disk_free_bytes 10\nsignalbox_disk_low_watermark_bytes " +
+		"100\nsignalbox_disk_writes_rejected 1\nsignalbox_disk_reserve_bytes 0\n"
 	if b.String() != want {
 		t.Errorf("got %s", b.String())
 	}

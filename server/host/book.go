@@ -41,7 +41,7 @@ func (h *Host) present() []identity.Known {
 		if met, is := h.book.met[k.Incarnation]; is && met == k.Start {
 			continue
 		}
-		for _, listed := range h.settings.Hosts {
+		for _, listed := range h.settings.InitialHosts {
 			if listed.Name == k.Name && listed.Raft != "" {
 				k.Raft = listed.Raft
 			}

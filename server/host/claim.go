@@ -103,7 +103,7 @@ func (h *Host) listenAdmin() (err error) {
 }
 
 // maxConnections is how many client connections a listener takes.
-func (h *Host) maxConnections() int { return h.settings.MaxConnections(transport.FileConnections()) }
+func (h *Host) maxConnections() int { return h.settings.ConnectionLimit(transport.FileConnections()) }
 
 func (h *Host) listenPlain() error {
 	s := &h.settings
@@ -151,7 +151,7 @@ func (h *Host) listenRaft() (err error) {
 func (h *Host) advertised() (client, admin string) {
 	s := &h.settings
 	listens := cmp.Or(h.addresses.TLS, h.addresses.Client)
-	return withPort(s.ClientAdvertise, listens), withPort(s.AdminAdvertise(), h.addresses.Admin)
+	return withPort(s.Advertise, listens), withPort(s.AdminAdvertise(), h.addresses.Admin)
 }
 
 // withPort returns the address, with the port of the listener in the place of port 0.

@@ -22,7 +22,7 @@ const (
 	maxRepeats = 1024
 	// otherDeployment is in the error about a host of a different deployment.
 	otherDeployment     = "is of deployment"
-	otherDeploymentHint = "were all hosts given the same list of hosts, --cluster and --shards?"
+	otherDeploymentHint = "were all hosts given the same list of hosts, --cluster-name and --shards?"
 )
 
 // engineDetails are in lines that the engine writes as warnings or errors although no operator is concerned. The

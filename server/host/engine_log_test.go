@@ -30,7 +30,7 @@ func TestTheLogOfTheEngineIsForOperators(t *testing.T) {
 	}
 	log.Warn("ended a connection", "remote", 4, "error", "c is of deployment 1, this one of 2")
 	log.Info("opened")
-	const hint = ` hint="were all hosts given the same list of hosts, --cluster and --shards?"`
+	const hint = ` hint="were all hosts given the same list of hosts, --cluster-name and --shards?"`
 	want := `level=WARN msg="b:1 became unreachable, affected 0 nodes" host=a engine=transport
 level=WARN msg="c:1 became unreachable, affected 0 nodes" host=a engine=transport
 level=ERROR msg="the disk is gone" host=a engine=transport

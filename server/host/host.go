@@ -209,13 +209,14 @@ const reserveName = "reserve"
 func (h *Host) openLog() (err error) {
 	s := &h.settings
 	// Both timeouts must outlast an election, and a long tick makes an election long.
-	timeout := max(raftlog.DefaultProposalTimeout, 4*time.Duration(raftlog.ElectionTicks(s.RaftTick))*s.RaftTick)
+	timeout := max(raftlog.DefaultProposalTimeout,
+		4*time.Duration(raftlog.ElectionTicks(s.RaftHeartbeatInterval))*s.RaftHeartbeatInterval)
 	config := raftlog.Config{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, DataDir: h.directory.LogPath(),
 		Founders: founders(&h.identity), Deployment: h.identity.Deployment(), Transport: h.peers.Load(),
 		Used: h.identity.Started, Damaged: h.logDamaged, Relieve: h.disk.Relieve,
 		LogEnd: h.directory.LogEnd(), Confirmed: h.confirmed(),
-		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
+		Tick: s.RaftHeartbeatInterval, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotBytes: int64(s.RaftSnapshotBytes), Room: h.disk.Room, Full: h.disk.Guard,
 		Memory: h.memory.Guard, Fits: h.memory.Fits, ShardBytes: s.ShardQuota(h.identity.Shards),
 		RecentBytes: s.Memory().RecentBytes(), QueuedBytes: s.Memory().QueuedBytes(),
@@ -250,11 +251,13 @@ func (h *Host) coreConfig() server.Config {
 		Replicas: raftReplicas{h.raft}, Calls: h.calls(), Rejoin: h.rejoin, HostsChanged: h.hostsChanged,
 		Leads: h.announceLed,
 		Limits: protocol.Limits{
-			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
+			DataBytes: uint64(s.MaxDataSize), RequestsInFlight: uint64(s.MaxRequestsInFlight),
+			Watches: uint64(s.MaxWatches),
 		},
-		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), WatchBytes: uint64(s.WatchMemory),
+		PendingBytes: uint64(s.MaxOutputBuffer), PartialBytes: uint64(s.MaxInputBuffer),
+		WatchBytes:   uint64(s.MaxWatchMemory),
 		QueuedBytes:  s.Memory().CommandBytes(h.identity.Shards),
-		ShardObjects: uint64(s.ShardObjects), ShardBytes: s.ShardQuota(h.identity.Shards),
+		ShardObjects: uint64(s.ShardQuotaObjects), ShardBytes: s.ShardQuota(h.identity.Shards),
 		PingInterval: s.PingInterval, Guard: h.disk.Guard, Memory: h.memory.Guard, Fits: h.memory.FitsState,
 		Own: h.own, Authority: h.authority,
 		Halt: h.halt, NotesNodes: true,

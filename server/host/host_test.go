@@ -198,7 +198,7 @@ func newClusterSettings(t *testing.T, names ...string) (all []settings.Settings)
 	}
 	for _, name := range names {
 		s := newSettings(t)
-		s.Name, s.Hosts, s.RaftSecretFile = name, hosts, secret
+		s.Name, s.InitialHosts, s.RaftSecretFile = name, hosts, secret
 		all = append(all, s)
 	}
 	return all

@@ -51,9 +51,9 @@ func (h *Host) identify() (err error) {
 
 // expected is the part of the settings that the identity must agree with.
 func expected(s *settings.Settings, version string) identity.Expected {
-	want := identity.Expected{HostName: s.Name, ClusterName: s.Cluster, Shards: s.Shards, Version: version}
+	want := identity.Expected{HostName: s.Name, ClusterName: s.ClusterName, Shards: s.Shards, Version: version}
 	if s.HasList() {
-		for _, first := range s.Hosts {
+		for _, first := range s.InitialHosts {
 			want.Hosts = append(want.Hosts, first.Name)
 		}
 	}
@@ -90,14 +90,14 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 }
 
 func bearAlone(d *identity.Directory, s *settings.Settings) error {
-	return d.BearAlone(s.Cluster, cmp.Or(s.Shards, settings.DefaultShards), s.RaftAdvertise)
+	return d.BearAlone(s.ClusterName, cmp.Or(s.Shards, settings.DefaultShards), s.RaftAdvertise)
 }
 
 // notBorn says what to type.
 func notBorn(s *settings.Settings) error {
 	what := []string{"--data-dir " + s.DataDir, "--name " + s.Name}
-	if s.Cluster != "" {
-		what = append(what, "--cluster "+s.Cluster)
+	if s.ClusterName != "" {
+		what = append(what, "--cluster-name "+s.ClusterName)
 	}
 	if s.Shards != 0 {
 		what = append(what, fmt.Sprintf("--shards %d", s.Shards))
@@ -158,5 +158,5 @@ func initialize(d *identity.Directory, s *settings.Settings, version string) err
 
 // plan is the plan on which hosts that are born together must agree.
 func plan(s *settings.Settings) birth.Plan {
-	return birth.Plan{Cluster: s.Cluster, Shards: cmp.Or(s.Shards, settings.DefaultShards), Hosts: s.Hosts}
+	return birth.Plan{Cluster: s.ClusterName, Shards: cmp.Or(s.Shards, settings.DefaultShards), Hosts: s.InitialHosts}
 }

@@ -53,14 +53,21 @@ func awaitFailure(t *testing.T, h *Host) error {
 
 func TestAHostThatOthersCanReachIsNotBornByItself(t *testing.T) {
 	for name, change := range map[string]func(*settings.Settings){
-		"a Raft address":    func(s *settings.Settings) { s.RaftListen = s.Hosts[0].Raft; s.Hosts, s.Name = nil, "" },
+		"a Raft address": func(s *settings.Settings) {
+			s.RaftListen = s.InitialHosts[0].Raft
+			s.InitialHosts,
+				s.Name = nil, ""
+		},
 		"a list of one":     func(s *settings.Settings) {},
-		"clients elsewhere": func(s *settings.Settings) { s.Hosts, s.Name, s.Listen = nil, "", "0.0.0.0:0" },
-		"pages elsewhere":   func(s *settings.Settings) { s.Hosts, s.Name, s.AdminListen = nil, "", "0.0.0.0:0" },
+		"clients elsewhere": func(s *settings.Settings) { s.InitialHosts, s.Name, s.Listen = nil, "", "0.0.0.0:0" },
+		"pages elsewhere": func(s *settings.Settings) {
+			s.InitialHosts, s.Name, s.AdminListen = nil, "",
+				"0.0.0.0:0"
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newClusterSettings(t, "a")[0]
-			s.Insecure, s.ClientAdvertise = settings.PartsAll, "127.0.0.1:0"
+			s.Insecure, s.Advertise = settings.PartsAll, "127.0.0.1:0"
 			change(&s)
 			_, err := Start(Options{Settings: s})
 			if !errors.Is(err, ErrNotBorn) || KindOf(err) != KindData ||
@@ -149,8 +156,8 @@ func TestAWipedHostWaitsWhileNoOtherAnswers(t *testing.T) {
 	}
 	b := startSome(t, all[1])[0]
 	if err := b.WaitReady(within(t, time.Second)); !errors.Is(err, context.DeadlineExceeded) ||
-		!strings.Contains(err.Error(), "it waits for a at "+all[0].Hosts[0].Raft) ||
-		!strings.Contains(err.Error(), "c at "+all[0].Hosts[2].Raft) {
+		!strings.Contains(err.Error(), "it waits for a at "+all[0].InitialHosts[0].Raft) ||
+		!strings.Contains(err.Error(), "c at "+all[0].InitialHosts[2].Raft) {
 		t.Errorf("it says: %v", err)
 	}
 	if id := b.Identity(); id.Born() {
@@ -260,12 +267,12 @@ func TestAHostWithOthersNeedsAnAddressForThem(t *testing.T) {
 	awaitReady(t, hosts...)
 	hosts[0].Close()
 	without := all[0]
-	without.Hosts = nil // the list is not needed any more
+	without.InitialHosts = nil // the list is not needed any more
 	if _, err := Start(Options{Settings: without}); err == nil || KindOf(err) != KindSettings ||
 		!strings.Contains(err.Error(), "--raft-listen: host a has others in its cluster") {
 		t.Fatalf("got %v", err)
 	}
-	without.RaftListen = all[0].Hosts[0].Raft
+	without.RaftListen = all[0].InitialHosts[0].Raft
 	again := startSome(t, without)[0]
 	awaitReady(t, again, hosts[1])
 	if got := again.Identity().Cluster; got != hosts[1].Identity().Cluster {
@@ -282,7 +289,7 @@ func TestAHostMayMoveToAnotherAddress(t *testing.T) {
 	}
 	moved := newClusterSettings(t, "a", "b", "c")
 	for i := range all {
-		all[i].Hosts = moved[i].Hosts
+		all[i].InitialHosts = moved[i].InitialHosts
 	}
 	awaitReady(t, startSome(t, all...)...)
 }

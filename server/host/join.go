@@ -18,26 +18,26 @@ import (
 // readJoinToken reads the join token, and checks that the host knows other hosts by the authority named in the token.
 func (h *Host) readJoinToken() error {
 	text := h.settings.JoinToken
-	if text == "" {
-		return nil
-	}
-	if !strings.HasPrefix(text, join.TokenPrefix) {
-		content, err := os.ReadFile(text)
+	if path := h.settings.JoinTokenFile; path != "" {
+		content, err := os.ReadFile(path)
 		if err != nil {
-			return aboutSetting("join-token", err)
+			return aboutSetting("join-token-file", err)
 		}
 		text = string(content)
 	}
+	if text == "" {
+		return nil
+	}
 	token, err := join.ParseToken(text)
 	if err != nil {
-		return aboutSetting("join-token", err)
+		return aboutSetting("join-token-file", err)
 	}
 	trusted, err := h.authorities()
 	if err != nil {
 		return err
 	}
 	h.joinToken = &token
-	return aboutSetting("join-token", token.CheckAuthorities(trusted))
+	return aboutSetting("join-token-file", token.CheckAuthorities(trusted))
 }
 
 // authorities returns the authorities that sign the certificates of hosts, or nothing if hosts do not use TLS.
@@ -54,7 +54,7 @@ func (h *Host) newcomer() join.Newcomer {
 	s := &h.settings
 	return join.Newcomer{
 		Ask: join.Ask{
-			Name: s.Name, Incarnation: h.identity.Incarnation, ClusterName: s.Cluster, Shards: s.Shards,
+			Name: s.Name, Incarnation: h.identity.Incarnation, ClusterName: s.ClusterName, Shards: s.Shards,
 			Raft: s.RaftAdvertise, Client: h.addresses.ClientAdvertise, Admin: h.addresses.AdminAdvertise,
 			Domain: s.FailureDomain, Version: h.options.Version, Level: level.Newest, Replace: s.Replace,
 		},

@@ -36,7 +36,7 @@ func newFirst(t *testing.T, change func(*settings.Settings)) *Host {
 func joining(t *testing.T, name string, to ...*Host) settings.Settings {
 	t.Helper()
 	s := newSettings(t)
-	s.Name, s.RaftListen = name, newClusterSettings(t, name)[0].Hosts[0].Raft
+	s.Name, s.RaftListen = name, newClusterSettings(t, name)[0].InitialHosts[0].Raft
 	for _, h := range to {
 		s.Join = append(s.Join, h.settings.RaftAdvertise)
 	}
@@ -192,8 +192,8 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 		t.Fatal(e.Message, err)
 	}
 	s := joining(t, "b", a)
-	s.JoinToken = filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(s.JoinToken, []byte(token.String()+"\n"), 0o600); err != nil {
+	s.JoinTokenFile = filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(s.JoinTokenFile, []byte(token.String()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b := startSome(t, s)[0]
@@ -203,7 +203,7 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 		string(kept) != "a secret that is long enough\n" {
 		t.Errorf("it has kept %q, %v", kept, err)
 	}
-	s.JoinToken, s.Join = "", nil
+	s.JoinTokenFile, s.Join = "", nil
 	b = startSome(t, s)[0]
 	awaitReady(t, b)
 	b.Close()

@@ -15,10 +15,10 @@ func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 		"shards":             {settings.MaxShards, server.MaxShards},
 		"name of a host":     {settings.MaxHostName, meta.MaxHostName},
 		"address":            {settings.MaxAddress, meta.MaxAddress},
-		"requests in flight": {settings.DefaultRequestsInFlight, server.DefaultRequestsInFlight},
-		"watches":            {settings.DefaultWatches, server.DefaultWatches},
+		"requests in flight": {settings.DefaultMaxRequestsInFlight, server.DefaultRequestsInFlight},
+		"watches":            {settings.DefaultMaxWatches, server.DefaultWatches},
 		"ping interval":      {settings.DefaultPingInterval, server.DefaultPingInterval},
-		"tick":               {settings.DefaultRaftTick, raftlog.DefaultTick},
+		"tick":               {settings.DefaultRaftHeartbeatInterval, raftlog.DefaultTick},
 	} {
 		if c.settings != c.limit {
 			t.Errorf("%s: the settings have %v, the host has %v", name, c.settings, c.limit)

@@ -69,15 +69,16 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	}
 	fmt.Fprintf(w, "signalbox_ready %d\n", ready)
 	fmt.Fprintf(w, "signalbox_connections_accepted_total %d\n", h.stats.Accepted.Load())
-	fmt.Fprintf(w, "signalbox_connections_refused_total %d\n", h.stats.Refused.Load())
+	fmt.Fprintf(w, "signalbox_connections_rejected_total %d\n", h.stats.Refused.Load())
 	fmt.Fprintf(w, "signalbox_accept_errors_total %d\n", h.stats.AcceptErrors.Load())
-	fmt.Fprintf(w, "signalbox_failed_handshakes_total %d\n", h.stats.FailedHandshakes.Load())
-	fmt.Fprintf(w, "signalbox_evicted_handshakes_total %d\n", h.stats.EvictedHandshakes.Load())
+	fmt.Fprintf(w, "signalbox_tls_handshake_failures_total %d\n", h.stats.FailedHandshakes.Load())
+	fmt.Fprintf(w, "signalbox_tls_handshakes_evicted_total %d\n", h.stats.EvictedHandshakes.Load())
 	for reason := range transport.Refusals {
-		fmt.Fprintf(w, "signalbox_raft_refused_total{reason=%q} %d\n", reason.String(), h.raftRefused[reason].Load())
+		fmt.Fprintf(w, "signalbox_raft_messages_rejected_total{reason=%q} %d\n", reason.String(),
+			h.raftRefused[reason].Load())
 	}
 	if peers := h.peers.Load(); peers != nil {
-		fmt.Fprintf(w, "signalbox_kept_peers %d\n", peers.KeptPeers())
+		fmt.Fprintf(w, "signalbox_peer_connections %d\n", peers.KeptPeers())
 	}
 	var dropped uint64
 	if h.options.LogLinesDropped != nil {
@@ -96,7 +97,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		h.memory.WriteMetrics(w)
 		fmt.Fprintf(w, "signalbox_memory_full_hosts %d\n", len(h.raft.MemoryFullHosts()))
 		fmt.Fprintf(w, "signalbox_disk_full_hosts %d\n", len(h.raft.FullHosts()))
-		fmt.Fprintf(w, "signalbox_disk_refusing_shards %d\n", h.raft.RefusingShards())
+		fmt.Fprintf(w, "signalbox_disk_rejecting_shards %d\n", h.raft.RefusingShards())
 	}
 	if doors := h.doors.Load(); doors != nil {
 		(*doors)(w)
@@ -115,10 +116,10 @@ func (h *Host) WriteMetrics(w io.Writer) {
 func (h *Host) AddMetrics(write func(w io.Writer)) { h.doors.Store(&write) }
 
 // certificateSeries is when the certificate shown to clients, or to other hosts, ends.
-const certificateSeries = "signalbox_certificate_expires_seconds"
+const certificateSeries = "signalbox_certificate_expiration_timestamp_seconds"
 
-func writeCertificate(w io.Writer, use string, end time.Time) {
-	fmt.Fprintf(w, "%s{use=%q} %d\n", certificateSeries, use, end.Unix())
+func writeCertificate(w io.Writer, listener string, end time.Time) {
+	fmt.Fprintf(w, "%s{listener=%q} %d\n", certificateSeries, listener, end.Unix())
 }
 
 // own is the process's knowledge about the host, for the list of concerns.
@@ -154,7 +155,7 @@ func (h *Host) Status() admin.Status {
 		Host: admin.HostStatus{
 			ID: uint64(cmp.Or(id.HostID, s.HostID())), Name: s.Name, Version: h.options.Version,
 			UptimeSeconds: time.Since(h.began).Seconds(), Started: h.began.UTC(),
-			ClientAddress: s.ClientAdvertise, RaftAddress: s.RaftAdvertise, AdminAddress: s.AdminAdvertise(),
+			ClientAddress: s.Advertise, RaftAddress: s.RaftAdvertise, AdminAddress: s.AdminAdvertise(),
 			DataDir: s.DataDir, Starts: id.Starts,
 		},
 		Connections: admin.Connections{
@@ -196,7 +197,7 @@ func (h *Host) records() (all []admin.HostRecord) {
 		}
 		return all
 	}
-	for i, first := range h.settings.Hosts {
+	for i, first := range h.settings.InitialHosts {
 		all = append(all, admin.HostRecord{ID: uint64(i + 1), Name: first.Name, RaftAddress: first.Raft})
 	}
 	return all

@@ -217,7 +217,7 @@ func refused(code rafttransport.Code, format string, args ...any) *rafttransport
 // another host.
 func replaceAdvice(address, name string) string {
 	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve "+
-		"--join %s --name %s --replace %s, with its other settings and without --host", address, name, name)
+		"--join %s --name %s --replace %s, with its other settings and without --initial-hosts", address, name, name)
 }
 
 // turnedAway is called when another host refuses this host. A host that must never take part again cannot go on.

@@ -30,12 +30,12 @@ func compareBirth(found *Birth, want *Expected, differ func(format string, args 
 	switch {
 	case found.ClusterName == want.ClusterName:
 	case found.ClusterName == "":
-		differ("its cluster was made without a name, and --cluster is %s: "+
-			"leave --cluster out, or give another --data-dir for another cluster",
+		differ("its cluster was made without a name, and --cluster-name is %s: "+
+			"leave --cluster-name out, or give another --data-dir for another cluster",
 			want.ClusterName)
 	default:
-		differ("its cluster was made with the name %s, and --cluster is %q: "+
-			"give --cluster %s, or another --data-dir for another cluster",
+		differ("its cluster was made with the name %s, and --cluster-name is %q: "+
+			"give --cluster-name %s, or another --data-dir for another cluster",
 			found.ClusterName, want.ClusterName, found.ClusterName)
 	}
 	if want.Shards != 0 && want.Shards != found.Shards {
@@ -45,7 +45,8 @@ func compareBirth(found *Birth, want *Expected, differ func(format string, args 
 	}
 	if names := founderNames(found); len(want.Hosts) > 0 && !slices.Equal(names, want.Hosts) {
 		differ("%s", compareHosts(names, want.Hosts)+"; the list says with whom a cluster is born, and counts for "+
-			"nothing later: give it back as it was, SIGNALBOX_HOSTS="+formatHosts(found.Founders)+", or leave it out")
+			"nothing later: give it back as it was, SIGNALBOX_INITIAL_HOSTS="+formatHosts(found.Founders)+", or "+
+			"leave it out")
 	}
 }
 

@@ -238,16 +238,16 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		"another number of shards": {three(), with(three(), func(w *Expected) { w.Shards = 8 }), []string{
 			"its cluster was made with 1 shards, and --shards is 8: give --shards 1 or leave it out"}},
 		"another cluster": {named, with(three(), func(w *Expected) { w.ClusterName = "test" }), []string{
-			`its cluster was made with the name prod, and --cluster is "test": give --cluster prod`}},
+			`its cluster was made with the name prod, and --cluster-name is "test": give --cluster-name prod`}},
 		"no name for the cluster": {named, three(), []string{
-			`its cluster was made with the name prod, and --cluster is "": give --cluster prod`}},
+			`its cluster was made with the name prod, and --cluster-name is "": give --cluster-name prod`}},
 		"a name for the cluster": {three(), named, []string{
-			"its cluster was made without a name, and --cluster is prod: leave --cluster out"}},
+			"its cluster was made without a name, and --cluster-name is prod: leave --cluster-name out"}},
 		"a host more": {three(), with(three(), func(w *Expected) { w.Hosts = []string{"a", "b", "c", "d"} }), []string{
 			"born with other hosts (d is new); the list says with whom a cluster is born, and counts for nothing " +
 				"later: " +
 				"give it back as it was, " +
-				"SIGNALBOX_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
+				"SIGNALBOX_INITIAL_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
 		"a host less": {three(), with(three(), func(w *Expected) { w.Hosts = w.Hosts[:2] }), []string{
 			"born with other hosts (c is missing)"}},
 		"alone, then one of three": {alone(), three(), []string{

@@ -126,7 +126,7 @@ func (d *Desk) check(from *Caller, r *request, ask *Ask, records *hosts.Records,
 		return shown{r.Token, token.Hash[:]}, ""
 	}
 	if len(c.Secret) > 0 && s.key == nil {
-		return s, "the hosts share a secret: give --join-token with what signalbox host join-token prints, or " +
+		return s, "the hosts share a secret: give --join-token-file with what signalbox host join-token prints, or " +
 			"--raft-secret-file"
 	}
 	return s, ""
@@ -137,10 +137,10 @@ func (d *Desk) compare(ask *Ask) string {
 	birth := &d.config.Birth
 	switch {
 	case ask.ClusterName != birth.ClusterName && birth.ClusterName == "":
-		return fmt.Sprintf("this is cluster %s, which was made without a name: leave --cluster %s out, or join "+
+		return fmt.Sprintf("this is cluster %s, which was made without a name: leave --cluster-name %s out, or join "+
 			"another cluster", birth.Cluster, ask.ClusterName)
 	case ask.ClusterName != birth.ClusterName:
-		return fmt.Sprintf("this is cluster %s: give --cluster %s, or join another cluster", birth.Cluster,
+		return fmt.Sprintf("this is cluster %s: give --cluster-name %s, or join another cluster", birth.Cluster,
 			birth.ClusterName)
 	case ask.Shards != 0 && ask.Shards != birth.Shards:
 		return fmt.Sprintf("the cluster has %d shards: give --shards %d or leave it out", birth.Shards, birth.Shards)

@@ -77,7 +77,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 		change func(*bed, *Newcomer)
 		want   string
 	}{
-		"no token": {someSecret, func(*bed, *Newcomer) {}, "give --join-token"},
+		"no token": {someSecret, func(*bed, *Newcomer) {}, "give --join-token-file"},
 		"another secret": {someSecret, func(_ *bed, n *Newcomer) { n.Secret = []byte("another secret") },
 			"is not that"},
 		"a secret too many": {nil, func(_ *bed, n *Newcomer) { n.Secret = someSecret },
@@ -105,9 +105,9 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 		}, "the join token is unknown"},
 		"a certificate of another": {nil, func(b *bed, n *Newcomer) { withCertificate(b, n, "e") }, "--raft-tls-cert"},
 		"a certificate, and no secret": {someSecret, func(b *bed, n *Newcomer) { withCertificate(b, n, "d") },
-			"give --join-token"},
+			"give --join-token-file"},
 		"another cluster": {nil, func(_ *bed, n *Newcomer) { n.Ask.ClusterName = "other" },
-			"leave --cluster other out"},
+			"leave --cluster-name other out"},
 		"another number":      {nil, func(_ *bed, n *Newcomer) { n.Ask.Shards = 4 }, "has 1 shards"},
 		"a name that is used": {nil, func(_ *bed, n *Newcomer) { n.Ask.Name = "b" }, "--replace b"},
 		"a bad domain":        {nil, func(_ *bed, n *Newcomer) { n.Ask.Domain = "rack" }, "--failure-domain"},

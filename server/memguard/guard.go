@@ -172,9 +172,9 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 		refusing = 1
 	}
 	fmt.Fprintf(w, "signalbox_memory_limit_bytes %d\n", g.config.Limit)
-	fmt.Fprintf(w, "signalbox_memory_high_mark_bytes %d\n", g.config.High)
+	fmt.Fprintf(w, "signalbox_memory_high_watermark_bytes %d\n", g.config.High)
 	fmt.Fprintf(w, "signalbox_memory_live_bytes %d\n", g.Usage().Live)
-	fmt.Fprintf(w, "signalbox_memory_refusing_changes %d\n", refusing)
+	fmt.Fprintf(w, "signalbox_memory_writes_rejected %d\n", refusing)
 }
 
 // size shows bytes to people.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/bits"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	vm "github.com/VictoriaMetrics/metrics"
@@ -43,35 +44,40 @@ func New(shards int) *Metrics {
 	m := &Metrics{Set: vm.NewSet(), snapshots: make([]snapshotCounts, shards+1)}
 	m.commands = m.Set.NewCounter(`signalbox_commands_applied_total`)
 	m.batches = m.Set.NewCounter(`signalbox_batches_applied_total`)
-	m.Greeted = m.Set.NewCounter(`signalbox_connections_greeted_total`)
+	m.Greeted = m.Set.NewCounter(`signalbox_connections_authenticated_total`)
 	m.Acquire = NewHistogram("signalbox_acquire_wait_seconds", "")
-	m.Apply = NewHistogram("signalbox_apply_seconds", "")
-	m.Commit = NewHistogram("signalbox_commit_seconds", "")
-	m.Saves = NewHistogram("signalbox_log_snapshot_save_seconds", "")
-	m.Loads = NewHistogram("signalbox_log_snapshot_load_seconds", "")
-	m.Digests = m.Set.NewCounter(`signalbox_digest_checks_total`)
+	m.Apply = NewHistogram("signalbox_apply_duration_seconds", "")
+	m.Commit = NewHistogram("signalbox_commit_duration_seconds", "")
+	m.Saves = NewHistogram("signalbox_snapshot_save_duration_seconds", "")
+	m.Loads = NewHistogram("signalbox_snapshot_load_duration_seconds", "")
+	m.Digests = m.Set.NewCounter(`signalbox_consistency_checks_total`)
 	m.LeaderChanges = m.Set.NewCounter(`signalbox_leader_changes_total`)
 	for k := range m.Requests {
 		kind := protocol.Kind(k)
 		known := (&protocol.Request{Kind: kind}).Message() != nil
-		name := "UNKNOWN"
+		name := "unknown"
 		if known {
-			name = kind.String()
+			name = Word(kind)
 		}
 		m.Requests[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_total{kind=%q}`, name))
 		if known {
-			m.latency[k] = NewHistogram("signalbox_request_seconds", fmt.Sprintf(`kind=%q`, kind))
+			m.latency[k] = NewHistogram("signalbox_request_duration_seconds", fmt.Sprintf(`kind=%q`, name))
 		}
 	}
 	m.unlogged = make(map[protocol.Kind]*vm.Counter)
 	for _, k := range []protocol.Kind{protocol.KindRolloutReport, protocol.KindRolloutAsk} {
-		m.unlogged[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_rollout_requests_unlogged_total{kind=%q}`, k))
+		m.unlogged[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_rollout_noop_requests_total{kind=%q}`, Word(k)))
 	}
 	for i := range m.ended {
 		reason := min(protocol.EndReason(i), protocol.EndNodeDropped)
-		m.ended[i] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_sessions_ended_total{reason=%q}`, reason))
+		m.ended[i] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_sessions_ended_total{reason=%q}`, Word(reason)))
 	}
 	return m
+}
+
+// Word returns a name as a label value: label values are in lower snake case.
+func Word(name fmt.Stringer) string {
+	return strings.ToLower(strings.ReplaceAll(name.String(), " ", "_"))
 }
 
 // Failed counts a request with an error status.
@@ -79,7 +85,8 @@ func (m *Metrics) Failed(k protocol.Kind, s protocol.Status) {
 	at := &m.failures[k][s&31]
 	c := at.Load()
 	if c == nil {
-		c = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_failed_total{kind=%q,status=%q}`, k, s))
+		c = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_failed_total{kind=%q,status=%q}`, Word(k),
+			Word(s)))
 		at.Store(c)
 	}
 	c.Inc()

@@ -20,10 +20,10 @@ type snapshotCounts struct {
 
 func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
 	l := fmt.Sprintf(`{shard="%d"}`, shardID)
-	fmt.Fprintf(w, "signalbox_log_snapshots_saved_total%s %d\n", l, c.saved.Load())
-	fmt.Fprintf(w, "signalbox_log_snapshot_saves_failed_total%s %d\n", l, c.failed.Load())
-	fmt.Fprintf(w, "signalbox_log_snapshots_loaded_total%s %d\n", l, c.loaded.Load())
-	fmt.Fprintf(w, "signalbox_log_snapshot_bytes%s %d\n", l, c.bytes.Load())
+	fmt.Fprintf(w, "signalbox_snapshots_saved_total%s %d\n", l, c.saved.Load())
+	fmt.Fprintf(w, "signalbox_snapshot_save_failures_total%s %d\n", l, c.failed.Load())
+	fmt.Fprintf(w, "signalbox_snapshots_loaded_total%s %d\n", l, c.loaded.Load())
+	fmt.Fprintf(w, "signalbox_snapshot_size_bytes%s %d\n", l, c.bytes.Load())
 }
 
 // CountSnapshots wraps a state machine, and counts the snapshots that the log requests and restores. Durations are

@@ -11,7 +11,7 @@ func markdown() string {
 	b.WriteString(docsHead)
 	for _, g := range groups {
 		fmt.Fprintf(&b, "\n## %s\n\n", g)
-		b.WriteString("| setting | flag | variable | default | what it is for |\n| --- | --- | --- | --- | --- |\n")
+		b.WriteString("| setting | flag | variable | default | description |\n| --- | --- | --- | --- | --- |\n")
 		for i := range table {
 			if r := &table[i]; r.group == g {
 				fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s |\n",
@@ -49,14 +49,14 @@ const docsHead = `# Settings
 
 <!-- Made from the table in server/settings/table.go by: go test ./server/settings -update -->
 
-Everything that ` + "`signalbox serve`" + ` can be told. Each setting has one name and can be said in three places:
+All settings of ` + "`signalbox serve`" + `. Each setting has one name and can be given in three places:
 
 - as a flag: ` + "`--data-dir /var/lib/signalbox`" + `
 - as a variable of the environment: ` + "`SIGNALBOX_DATA_DIR=/var/lib/signalbox`" + `
 - as a line of a YAML file that ` + "`--config FILE`" + ` or ` + "`SIGNALBOX_CONFIG`" + ` names: ` + "`data-dir: /var/lib/signalbox`" + `
 
-Where more than one speaks, the flag counts, then the variable, then the file. All are checked together at the
-start: the host either starts or lists everything that must be changed, with what to say instead.
+A flag overrides a variable, and a variable overrides the file. The host checks all settings at the
+start: it either starts or lists every setting that must be changed, with a remedy.
 
 An address is ` + "`HOST:PORT`" + `; without a host (` + "`:7420`" + `) it means all addresses of the machine. A size is a number of
 bytes or has a unit (` + "`64KiB`, `2GiB`" + `), a duration has one too (` + "`20ms`, `10s`" + `).
@@ -72,18 +72,17 @@ metrics and status at http://127.0.0.1:7422.
 
 ## A cluster
 
-Every host gets the same list of hosts and says which of them it is. The order of the list does not matter: the ids
-of the hosts follow from the order of their names. The list is part of the replicated log, so it is never changed
-afterwards; give names or addresses that last. Client addresses of other hosts need not be said: hosts tell each
-other.
+All hosts get the same ` + "`initial-hosts`" + `, and each its own ` + "`name`" + `. The order of the list does not matter: host ids
+follow from the order of the names. The list is part of the replicated log and never changes afterwards, so use names or
+addresses that last. Client addresses of other hosts are not needed: hosts report them to each other.
 
 ` + "```sh" + `
-signalbox serve --name a --host a=10.0.0.1:7421 --host b=10.0.0.2:7421 --host c=10.0.0.3:7421 \
+signalbox serve --name a --initial-hosts a=10.0.0.1:7421,b=10.0.0.2:7421,c=10.0.0.3:7421 \
     --tls-listen 10.0.0.1:7423 --tls-cert a.pem --tls-key a.key --token-file tokens.yaml \
     --raft-tls-cert a.pem --raft-tls-key a.key --raft-tls-ca ca.pem
 ` + "```" + `
 
-The same as a file, which can be one and the same on all hosts but for what is said of the host itself:
+The same as a file. Only the settings of the host itself differ between the hosts:
 
 ` + "```yaml" + `
 ` + exampleFile + "```" + `
@@ -91,7 +90,7 @@ The same as a file, which can be one and the same on all hosts but for what is s
 Three hosts on one machine, to try things out:
 
 ` + "```sh" + `
-export SIGNALBOX_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
+export SIGNALBOX_INITIAL_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
 signalbox serve --name a --data-dir a --listen 127.0.0.1:7430 --admin-listen 127.0.0.1:7432 &
 signalbox serve --name b --data-dir b --listen 127.0.0.1:7440 --admin-listen 127.0.0.1:7442 &
 signalbox serve --name c --data-dir c --listen 127.0.0.1:7450 --admin-listen 127.0.0.1:7452 &
@@ -99,21 +98,21 @@ signalbox serve --name c --data-dir c --listen 127.0.0.1:7450 --admin-listen 127
 
 ## Protection
 
-What listens on 127.0.0.1 needs no protection from the network. Anything else must have it, or the host does not
-start: clients need TLS, and either tokens or certificates of their own; hosts need certificates for each other, or at
-least a secret; health, metrics and status cannot be protected. ` + "`--insecure=PARTS`" + ` says which of these may be open
-nevertheless, because the network itself is trusted.
+A listener on 127.0.0.1 needs no protection from the network. Every other listener must have it, or the host does not
+start: clients need TLS, and either tokens or client certificates; hosts need certificates for each other, or at
+least a secret; health, metrics and status cannot be protected. ` + "`--insecure=LISTENERS`" + ` names the listeners that may be open
+anyway, because the network itself is trusted.
 
-A host alone opens no port for others. Several hosts with neither certificates nor a secret warn at their start, on
-127.0.0.1 too: every process of the machine can write to their log.
+A single host opens no port for other hosts. Several hosts with neither certificates nor a secret warn at their start,
+on 127.0.0.1 too: every process of the machine can write to their log.
 ` + "`(umask 077; openssl rand -base64 32 > raft-secret)`" + ` makes a secret;
-each host is given the same with ` + "`--raft-secret-file raft-secret`" + `. It authenticates what hosts send each other and hides
-nothing of it.
+give the same secret to each host with ` + "`--raft-secret-file raft-secret`" + `. It authenticates messages between hosts and does
+not encrypt them.
 
 ## Access tokens
 
-The file of ` + "`--token-file`" + ` is a list. It has hashes only, and no tokens; but whoever can change it says who is let in, so
-a host warns at its start where every user of the machine can read or change it:
+The file of ` + "`--token-file`" + ` is a list of token hashes. It has no tokens, but whoever can change it controls access, so
+a host warns at its start if every user of the machine can read or change it:
 
 ` + "```yaml" + `
 - {name: billing, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08,
@@ -122,7 +121,7 @@ a host warns at its start where every user of the machine can read or change it:
 ` + "```" + `
 
 ` + "`signalbox token new --name billing --role write --path /prod/billing`" + ` makes a token and prints it with its line. A path
-covers the node of that path and every node below it. A role brings those before it:
+covers the node of that path and every node below it. Each role includes the roles above it:
 
 | role | allows |
 | --- | --- |
@@ -135,31 +134,31 @@ covers the node of that path and every node below it. A role brings those before
 The file is read again when it changes. What it no longer has is refused from then on, on open connections too; while
 it is broken the last good content counts, and the log says so.
 
-## What a data directory remembers
+## Identity in the data directory
 
 The name of the host, the list of hosts, the name of the cluster and the number of shards are written into the data
-directory at the first start and compared at every later one. A host that is started with others refuses, and says
-which differ. Only one process can use a data directory at a time.
+directory at the first start and compared at every later start. A host with other values does not start, and reports
+the differences. Only one process can use a data directory at a time.
 
-The host name of the machine is remembered as well, so give a container a fixed one (` + "`docker run --hostname`" + `, or a
+The host name of the machine is recorded as well, so give a container a fixed host name (` + "`docker run --hostname`" + `, or a
 StatefulSet in Kubernetes).
 
 ## Exit codes
 
 | code | meaning |
 | --- | --- |
-| 0 | stopped as it was told to (SIGTERM or SIGINT) |
+| 0 | stopped as requested (SIGTERM or SIGINT) |
 | 1 | any other failure |
 | 2 | crashed; the reason is on standard error |
 | 64 | the command line or the settings are wrong: a restart does not help |
 | 65 | the data directory is in use, another host's, damaged, or of a newer version: a restart does not help |
-| 69 | an address cannot be listened on |
+| 69 | cannot listen on an address |
 | 130, 143 | stopped at once, by a second SIGINT or SIGTERM |
 `
 
 // exampleFile is a file of settings for one of three hosts.
 const exampleFile = `name: a
-hosts:
+initial-hosts:
   a: 10.0.0.1:7421
   b: 10.0.0.2:7421
   c: 10.0.0.3:7421

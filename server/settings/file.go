@@ -101,7 +101,7 @@ func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
 		}
 		return []string{content.Value}, ""
 	case yaml.SequenceNode:
-		if name != "hosts" && name != "insecure" {
+		if name != "initial-hosts" && name != "insecure" {
 			return nil, "it is a list and should be one value"
 		}
 		for _, item := range content.Content {
@@ -112,7 +112,7 @@ func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
 		}
 		return texts, ""
 	case yaml.MappingNode:
-		if name != "hosts" {
+		if name != "initial-hosts" {
 			return nil, "it has settings below it and should be one value"
 		}
 		for i := 0; i+1 < len(content.Content); i += 2 {

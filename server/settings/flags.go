@@ -38,13 +38,13 @@ func AddFlags(set *pflag.FlagSet) *Flags {
 		r := &table[i]
 		text := &flagText{kind: r.hint}
 		f.texts[r.name] = text
-		set.Var(text, r.flagName(), r.help)
+		set.Var(text, r.name, r.help)
 		if r.bare() != "" {
-			set.Lookup(r.flagName()).NoOptDefVal = r.bare()
+			set.Lookup(r.name).NoOptDefVal = r.bare()
 		}
 	}
 	f.config.kind = "FILE"
-	set.Var(&f.config, fileSetting, "a YAML file with settings; a flag and the environment go before it")
+	set.Var(&f.config, fileSetting, "YAML file with settings. Flags and the environment override it")
 	return f
 }
 
@@ -71,7 +71,7 @@ func (f *Flags) textsOf(name string) []string {
 // WriteUsage writes all flags under their headings, for the help of a command.
 func WriteUsage(w io.Writer) {
 	fmt.Fprintf(w, "%s:\n", "Settings from a file")
-	writeFlag(w, fileSetting+" FILE", "a YAML file with settings; a flag and the environment go before it", "")
+	writeFlag(w, fileSetting+" FILE", "YAML file with settings. Flags and the environment override it", "")
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n%s:\n", g)
 		for i := range table {
@@ -89,7 +89,7 @@ func Names() string {
 		line := string(g) + ":"
 		for i := range table {
 			if r := &table[i]; r.group == g {
-				line += " --" + r.flagName()
+				line += " --" + r.name
 			}
 		}
 		fmt.Fprintf(&b, "%s\n", strings.Join(wrap(line, usageWidth), "\n  "))
@@ -101,11 +101,11 @@ func Names() string {
 func (r *row) usage() string {
 	switch {
 	case r.hint == "":
-		return r.flagName()
+		return r.name
 	case r.bare() != "":
-		return r.flagName() + "[=" + r.hint + "]"
+		return r.name + "[=" + r.hint + "]"
 	}
-	return r.flagName() + " " + r.hint
+	return r.name + " " + r.hint
 }
 
 const usageWidth = 96

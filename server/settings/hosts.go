@@ -35,7 +35,7 @@ func FormatHosts(hosts []FirstHost) string { return birth.FormatPlaces(hosts) }
 
 // HostID is the id of this host: the place of its name among the sorted names, from 1 on; zero for an unlisted name.
 func (s *Settings) HostID() shard.HostID {
-	return shard.HostID(1 + slices.IndexFunc(s.Hosts, func(h FirstHost) bool { return h.Name == s.Name }))
+	return shard.HostID(1 + slices.IndexFunc(s.InitialHosts, func(h FirstHost) bool { return h.Name == s.Name }))
 }
 
 // addressOf returns the address of a host in the list, empty for an unlisted host.
@@ -53,14 +53,14 @@ func (c *checker) checkHost() {
 	if s.DataDir == "" {
 		c.reject("data-dir", "there is no directory", "name one, such as ./"+DefaultDataDir)
 	}
-	if s.Name == "" && !c.rejected("name", "hosts") {
-		c.reject("name", "it is not said which of the hosts this one is", "give one of "+names(s.Hosts))
+	if s.Name == "" && !c.rejected("name", "initial-hosts") {
+		c.reject("name", "it is not said which of the hosts this one is", "give one of "+names(s.InitialHosts))
 	}
 	if s.Name != "" && !c.rejected("name") && !isName(s.Name, MaxHostName) {
 		c.reject("name", "it is not a name for a host", nameRule(MaxHostName))
 	}
-	if s.Cluster != "" && !isName(s.Cluster, MaxClusterName) {
-		c.reject("cluster", "it is not a name for a cluster", nameRule(MaxClusterName))
+	if s.ClusterName != "" && !isName(s.ClusterName, MaxClusterName) {
+		c.reject("cluster-name", "it is not a name for a cluster", nameRule(MaxClusterName))
 	}
 	if !c.rejected("shards") && (s.Shards < 0 || s.Shards > MaxShards) {
 		c.reject("shards", "that is no possible number of data shards",
@@ -70,22 +70,22 @@ func (c *checker) checkHost() {
 
 func (c *checker) checkHosts() {
 	s := c.settings
-	if c.rejected("hosts") || s.alone {
+	if c.rejected("initial-hosts") || s.alone {
 		return
 	}
-	if len(s.Hosts) > MaxHosts {
-		c.reject("hosts", fmt.Sprintf("%d hosts", len(s.Hosts)),
+	if len(s.InitialHosts) > MaxHosts {
+		c.reject("initial-hosts", fmt.Sprintf("%d hosts", len(s.InitialHosts)),
 			fmt.Sprintf("give at most %d; 3 or 5 are usual", MaxHosts))
 	}
-	if s.Name != "" && !c.rejected("name") && addressOf(s.Hosts, s.Name) == "" {
+	if s.Name != "" && !c.rejected("name") && addressOf(s.InitialHosts, s.Name) == "" {
 		c.reject("name", c.subject("name", s.Name)+" is not in the list of hosts",
-			"give one of "+names(s.Hosts)+", or add --host "+s.Name+"=ADDRESS on every host")
+			"give one of "+names(s.InitialHosts)+", or add --initial-hosts "+s.Name+"=ADDRESS on every host")
 	}
-	for i, h := range s.Hosts {
-		c.checkFirstHost(h, s.Hosts[:i])
+	for i, h := range s.InitialHosts {
+		c.checkFirstHost(h, s.InitialHosts[:i])
 	}
 	c.checkLoopback()
-	if len(s.Hosts) == 2 {
+	if len(s.InitialHosts) == 2 {
 		s.warnings = append(s.warnings,
 			"a cluster of two hosts stops when either of them does; three go on without one")
 	}
@@ -94,21 +94,21 @@ func (c *checker) checkHosts() {
 // checkFirstHost checks a host of the list by itself and against the hosts before.
 func (c *checker) checkFirstHost(h FirstHost, before []FirstHost) {
 	if !isName(h.Name, MaxHostName) {
-		c.reject("hosts", strconv.Quote(h.Name)+" is not a name for a host", nameRule(MaxHostName))
+		c.reject("initial-hosts", strconv.Quote(h.Name)+" is not a name for a host", nameRule(MaxHostName))
 	}
 	if problem, remedy := checkAddress(h.Raft, false); problem != "" {
-		c.reject("hosts", "the address "+h.Raft+" of "+h.Name+" "+problem, remedy)
+		c.reject("initial-hosts", "the address "+h.Raft+" of "+h.Name+" "+problem, remedy)
 	} else if host, _, _ := net.SplitHostPort(h.Raft); isWildcard(host) {
-		c.reject("hosts",
+		c.reject("initial-hosts",
 			"the address "+h.Raft+" of "+h.Name+" stands for all addresses of a machine, and nobody else can use it",
 			"give the address that the other hosts reach it by, and --raft-listen on "+h.Name)
 	}
 	for _, other := range before {
 		switch {
 		case other.Name == h.Name:
-			c.reject("hosts", h.Name+" stands there twice", "name every host once")
+			c.reject("initial-hosts", h.Name+" stands there twice", "name every host once")
 		case other.Raft == h.Raft:
-			c.reject("hosts", other.Name+" and "+h.Name+" have the same address "+h.Raft, "give each its own")
+			c.reject("initial-hosts", other.Name+" and "+h.Name+" have the same address "+h.Raft, "give each its own")
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (c *checker) checkFirstHost(h FirstHost, before []FirstHost) {
 // machine, so every host would look for the listed host on its own machine.
 func (c *checker) checkLoopback() {
 	var inside, outside string
-	for _, h := range c.settings.Hosts {
+	for _, h := range c.settings.InitialHosts {
 		if isLoopback(h.Raft) {
 			inside = h.Name
 		} else {
@@ -125,7 +125,8 @@ func (c *checker) checkLoopback() {
 		}
 	}
 	if inside != "" && outside != "" {
-		c.reject("hosts", fmt.Sprintf("the address of %s is reached from its own machine only, but %s is on another",
+		c.reject("initial-hosts", fmt.Sprintf("the address of %s is reached from its own machine only, but %s is on "+
+			"another",
 			inside, outside),
 			"give an address of "+inside+" that all hosts can reach")
 	}

@@ -15,8 +15,9 @@ func (c *checker) checkJoin() {
 		c.reject("failure-domain", err.Error(), "write KEY=VALUE with commas between them, such as dc=a,rack=1")
 	}
 	if !s.Joins() {
-		for _, setting := range []string{"join-token", "replace"} {
-			if c.text(setting) != "" && !c.rejected("join") {
+		for _, setting := range []string{"join-token-file", "replace"} {
+			given := c.text(setting) != "" || setting == "join-token-file" && s.JoinToken != ""
+			if given && !c.rejected("join") {
 				c.reject(setting, "it is for a host that joins a cluster",
 					"give --join ADDRESS as well, that of a host of the cluster, or leave it out")
 			}

@@ -39,19 +39,19 @@ const (
 
 func (c *checker) checkLimits() {
 	s := c.settings
-	inRange(c, "data-limit", s.DataLimit, 1<<10, protocol.MaxDataBytes)
-	if s.Connections != 0 {
-		inRange(c, "connections", s.Connections, 1, 10_000_000)
+	inRange(c, "max-data-size", s.MaxDataSize, 1<<10, protocol.MaxDataBytes)
+	if s.MaxConnections != 0 {
+		inRange(c, "max-connections", s.MaxConnections, 1, 10_000_000)
 	}
-	inRange(c, "requests-in-flight", s.RequestsInFlight, 1, 1<<20)
-	inRange(c, "watches", s.Watches, 1, 1<<20)
+	inRange(c, "max-requests-in-flight", s.MaxRequestsInFlight, 1, 1<<20)
+	inRange(c, "max-watches", s.MaxWatches, 1, 1<<20)
 	c.checkMemory()
-	inRange(c, "shard-objects", s.ShardObjects, 1, 1_000_000_000)
+	inRange(c, "shard-quota-objects", s.ShardQuotaObjects, 1, 1_000_000_000)
 	inRange(c, "ping-interval", s.PingInterval, time.Second, 10*time.Minute)
 	// With a longer tick an election takes longer than sessions last.
-	inRange(c, "raft-tick", s.RaftTick, time.Millisecond, 250*time.Millisecond)
-	if s.RaftTick%time.Millisecond != 0 && !c.rejected("raft-tick") {
-		c.reject("raft-tick", "it is not a whole number of milliseconds", "round it, such as 20ms")
+	inRange(c, "raft-heartbeat-interval", s.RaftHeartbeatInterval, time.Millisecond, 250*time.Millisecond)
+	if s.RaftHeartbeatInterval%time.Millisecond != 0 && !c.rejected("raft-heartbeat-interval") {
+		c.reject("raft-heartbeat-interval", "it is not a whole number of milliseconds", "round it, such as 20ms")
 	}
 	// Below the least value a shard does little else than saving. Above the largest value the log fills the disk, and
 	// a restart has all of the log to apply.

@@ -53,21 +53,21 @@ func (c *checker) checkListeners() {
 		c.reject("http-listen", "a certificate that a client shows there cannot be shown to hosts for it",
 			"leave --http-listen or --tls-client-ca out")
 	}
-	if s.HTTPCA != "" && !s.ServesHTTP() {
-		c.reject("http-ca", "there is no listener for it", "give --http-listen ADDRESS as well")
+	if s.HTTPPeerCA != "" && !s.ServesHTTP() {
+		c.reject("http-peer-ca", "there is no listener for it", "give --http-listen ADDRESS as well")
 	}
-	if !c.rejected("client-advertise", "listen", "tls-listen") {
-		c.checkAdvertised("client-advertise", s.ClientAdvertise, "clients reach it by", s.AnyPort)
+	if !c.rejected("advertise", "listen", "tls-listen") {
+		c.checkAdvertised("advertise", s.Advertise, "clients reach it by", s.AnyPort)
 	}
 	c.checkRaftAdvertise()
 }
 
 func (c *checker) checkRaftAdvertise() {
 	s := c.settings
-	if c.rejected("raft-advertise", "raft-listen", "hosts", "name") {
+	if c.rejected("raft-advertise", "raft-listen", "initial-hosts", "name") {
 		return
 	}
-	switch listed := addressOf(s.Hosts, s.Name); {
+	switch listed := addressOf(s.InitialHosts, s.Name); {
 	case !s.ServesHosts():
 		if s.RaftAdvertise != "" {
 			c.reject("raft-advertise", "no other host can reach it there, because it listens for none",
@@ -96,7 +96,7 @@ func (c *checker) checkAdvertised(setting, address, purpose string, anyPort bool
 
 // raftFromList reports whether this host listens for other hosts at its address in the list.
 func (s *Settings) raftFromList() bool {
-	return !s.alone && s.RaftListen == wildcard(addressOf(s.Hosts, s.Name))
+	return !s.alone && s.RaftListen == wildcard(addressOf(s.InitialHosts, s.Name))
 }
 
 // checkAddress returns the mistake in HOST:PORT, as the rest of a sentence after the address, or two empty texts.
@@ -118,7 +118,10 @@ func checkAddress(address string, anyPort bool) (problem, remedy string) {
 		return "would get another port at every start", "give one from 1 to 65535"
 	case len(address) > MaxAddress:
 		return "is longer than " + strconv.Itoa(MaxAddress) + " bytes", form
-	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`/\,;"'`, r) }):
+	case strings.ContainsFunc(host, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune(`/\,;"'`,
+			r)
+	}):
 		return "has a character that no host has", form
 	}
 	return "", ""

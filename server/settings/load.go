@@ -45,6 +45,9 @@ func Load(from Sources) (Settings, error) {
 			c.apply(r, given{texts, asFlag(r, texts)})
 		}
 	}
+	if token := environment[joinTokenVariable]; token != "" && len(from.Flags.textsOf("join-token-file")) == 0 {
+		s.JoinToken, s.JoinTokenFile, s.origins["join-token-file"] = token, "", joinTokenVariable
+	}
 	s.warnMisspelt(environment)
 	s.complete(c)
 	c.check()
@@ -57,7 +60,7 @@ func Load(from Sources) (Settings, error) {
 func (s Settings) Complete() (Settings, error) {
 	s.warnings = nil
 	if s.alone {
-		s.alone, s.Hosts = false, nil // both are filled again
+		s.alone, s.InitialHosts = false, nil // both are filled again
 	}
 	c := &checker{settings: &s}
 	s.complete(c)
@@ -109,7 +112,7 @@ func variables(environment []string) map[string]string {
 // warnMisspelt warns of variables that look like misspelt settings. Other variables with the prefix are no mistake:
 // Kubernetes makes SIGNALBOX_PORT and more variables for a service with the name signalbox.
 func (s *Settings) warnMisspelt(environment map[string]string) {
-	known := map[string]bool{variableOf(fileSetting): true}
+	known := map[string]bool{variableOf(fileSetting): true, joinTokenVariable: true}
 	for i := range table {
 		known[table[i].variable()] = true
 	}
@@ -126,7 +129,7 @@ func (s *Settings) warnMisspelt(environment map[string]string) {
 
 // asFlag shows a flag in the notation of the command line.
 func asFlag(r *row, texts []string) string {
-	flag := "--" + r.flagName()
+	flag := "--" + r.name
 	if r.bare() != "" {
 		return flag + "=" + strings.Join(texts, ",")
 	}
@@ -136,19 +139,19 @@ func asFlag(r *row, texts []string) string {
 // complete fills fields that follow from other settings. Fields that would follow from wrong settings stay empty:
 // check reports the wrong settings.
 func (s *Settings) complete(c *checker) {
-	s.Hosts = slices.Clone(s.Hosts)
-	slices.SortStableFunc(s.Hosts, func(a, b FirstHost) int { return strings.Compare(a.Name, b.Name) })
-	if s.Name == "" && !c.rejected("name", "hosts") {
-		switch len(s.Hosts) {
+	s.InitialHosts = slices.Clone(s.InitialHosts)
+	slices.SortStableFunc(s.InitialHosts, func(a, b FirstHost) int { return strings.Compare(a.Name, b.Name) })
+	if s.Name == "" && !c.rejected("name", "initial-hosts") {
+		switch len(s.InitialHosts) {
 		case 0:
 			s.Name = DefaultName
 		case 1:
-			s.Name = s.Hosts[0].Name
+			s.Name = s.InitialHosts[0].Name
 		}
 	}
-	listed := addressOf(s.Hosts, s.Name)
+	listed := addressOf(s.InitialHosts, s.Name)
 	otherwise := Off
-	if len(s.Hosts) > 0 || c.rejected("hosts") {
+	if len(s.InitialHosts) > 0 || c.rejected("initial-hosts") {
 		otherwise = DefaultRaftListen // the own place in the list is unknown: check says so
 	}
 	s.RaftListen = wildcard(cmp.Or(s.RaftListen, listed, otherwise))
@@ -156,9 +159,9 @@ func (s *Settings) complete(c *checker) {
 		s.RaftAdvertise = cmp.Or(s.RaftAdvertise, listed, s.RaftListen)
 	}
 	s.RaftSecretFile = cmp.Or(s.RaftSecretFile, s.keptSecret())
-	if len(s.Hosts) == 0 && !c.rejected("hosts") {
+	if len(s.InitialHosts) == 0 && !c.rejected("initial-hosts") {
 		s.alone = true
-		s.Hosts = []FirstHost{{Name: s.Name, Raft: s.RaftAdvertise}}
+		s.InitialHosts = []FirstHost{{Name: s.Name, Raft: s.RaftAdvertise}}
 	}
 
 	s.completeMemory()
@@ -176,10 +179,10 @@ func (s *Settings) complete(c *checker) {
 			s.HTTPListen = Off // a gateway cannot pass on the certificates of clients
 		}
 	}
-	if s.ClientAdvertise == "" {
-		s.ClientAdvertise = s.TLSListen
+	if s.Advertise == "" {
+		s.Advertise = s.TLSListen
 		if s.TLSListen == Off {
-			s.ClientAdvertise = s.Listen
+			s.Advertise = s.Listen
 		}
 	}
 }
@@ -200,7 +203,7 @@ func (s *Settings) AdminAdvertise() string {
 		return ""
 	}
 	host, port, err := net.SplitHostPort(s.AdminListen)
-	client, _, wrong := net.SplitHostPort(s.ClientAdvertise)
+	client, _, wrong := net.SplitHostPort(s.Advertise)
 	if err != nil || wrong != nil || !isWildcard(host) {
 		return s.AdminListen
 	}
@@ -210,8 +213,8 @@ func (s *Settings) AdminAdvertise() string {
 // NamesOverHTTP returns the names by which HTTP requests may address this host: HTTPNames, the name of the host, and
 // the host parts of the addresses at which the host listens or which the host advertises.
 func (s *Settings) NamesOverHTTP() []string {
-	names := append(slices.Clone(s.HTTPNames), s.Name)
-	for _, address := range []string{s.AdminListen, s.HTTPListen, s.ClientAdvertise, s.RaftAdvertise} {
+	names := append(slices.Clone(s.HTTPAllowedHosts), s.Name)
+	for _, address := range []string{s.AdminListen, s.HTTPListen, s.Advertise, s.RaftAdvertise} {
 		if host, _, err := net.SplitHostPort(address); err == nil && host != "" && !slices.Contains(names, host) {
 			names = append(names, host)
 		}

@@ -23,14 +23,14 @@ func mustLoad(t *testing.T, args []string, environment []string, file string) Se
 }
 
 func TestAFlagGoesBeforeAVariableBeforeALineBeforeTheDefault(t *testing.T) {
-	line, variable, flag := "watches: 1\n", []string{"SIGNALBOX_WATCHES=2"}, []string{"--watches", "3"}
+	line, variable, flag := "max-watches: 1\n", []string{"SIGNALBOX_MAX_WATCHES=2"}, []string{"--max-watches", "3"}
 	for _, c := range []struct {
 		args []string
 		env  []string
 		file string
 		want int
 	}{
-		{nil, nil, "", DefaultWatches},
+		{nil, nil, "", DefaultMaxWatches},
 		{nil, nil, line, 1},
 		{nil, variable, "", 2},
 		{nil, variable, line, 2},
@@ -38,12 +38,12 @@ func TestAFlagGoesBeforeAVariableBeforeALineBeforeTheDefault(t *testing.T) {
 		{flag, nil, line, 3},
 		{flag, variable, "", 3},
 		{flag, variable, line, 3},
-		{append(flag, "--watches", "4"), nil, "", 4},
-		{nil, []string{"SIGNALBOX_WATCHES="}, line, 1},
-		{nil, nil, "watches:\n", DefaultWatches},
+		{append(flag, "--max-watches", "4"), nil, "", 4},
+		{nil, []string{"SIGNALBOX_MAX_WATCHES="}, line, 1},
+		{nil, nil, "max-watches:\n", DefaultMaxWatches},
 	} {
-		if s := mustLoad(t, c.args, c.env, c.file); s.Watches != c.want {
-			t.Errorf("%v %v %q: %d watches, want %d", c.args, c.env, c.file, s.Watches, c.want)
+		if s := mustLoad(t, c.args, c.env, c.file); s.MaxWatches != c.want {
+			t.Errorf("%v %v %q: %d watches, want %d", c.args, c.env, c.file, s.MaxWatches, c.want)
 		}
 	}
 }
@@ -53,9 +53,9 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 	s := mustLoad(t, nil, nil, "")
 	s.origins = nil
 	want := Defaults()
-	want.Name, want.Hosts, want.alone = "signalbox", []FirstHost{{Name: "signalbox"}}, true
-	want.Listen, want.ClientAdvertise = "127.0.0.1:7420", "127.0.0.1:7420"
-	want.MemoryLimit, want.PendingLimit, want.PartialLimit, want.WatchMemory = 256<<20, 14<<20, 8<<20, 14<<20
+	want.Name, want.InitialHosts, want.alone = "signalbox", []FirstHost{{Name: "signalbox"}}, true
+	want.Listen, want.Advertise = "127.0.0.1:7420", "127.0.0.1:7420"
+	want.MemoryLimit, want.MaxOutputBuffer, want.MaxInputBuffer, want.MaxWatchMemory = 256<<20, 14<<20, 8<<20, 14<<20
 	want.RaftListen, want.HTTPListen, want.httpByDefault = Off, DefaultHTTPListen, true
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
@@ -101,7 +101,7 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 		want any
 	}{
 		"a join token brings the secret": {
-			"--join 10.0.0.9:7421 --raft-listen 10.0.0.7:7421 --join-token some.token",
+			"--join 10.0.0.9:7421 --raft-listen 10.0.0.7:7421 --join-token-file some.token",
 			func(s Settings) any { return []any{s.Joins(), s.IsLocal(), s.RaftSecretFile, len(s.Warnings())} },
 			[]any{true, false, "", 0},
 		},
@@ -118,47 +118,48 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 			func(s Settings) any { return s.Join }, []string{"a:1", "b:2"},
 		},
 		"hosts are sorted, whatever the order": {
-			"--name b --insecure --host c=10.0.0.3:1 --host a=10.0.0.1:1,b=10.0.0.2:1",
-			func(s Settings) any { return FormatHosts(s.Hosts) }, "a=10.0.0.1:1,b=10.0.0.2:1,c=10.0.0.3:1",
+			"--name b --insecure --initial-hosts c=10.0.0.3:1 --initial-hosts a=10.0.0.1:1,b=10.0.0.2:1",
+			func(s Settings) any { return FormatHosts(s.InitialHosts) }, "a=10.0.0.1:1,b=10.0.0.2:1,c=10.0.0.3:1",
 		},
 		"ids follow from the names": {
-			"--name b --insecure --host c=10.0.0.3:1 --host a=10.0.0.1:1 --host b=10.0.0.2:1",
+			"--name b --insecure --initial-hosts c=10.0.0.3:1 --initial-hosts a=10.0.0.1:1 --initial-hosts " +
+				"b=10.0.0.2:1",
 			func(s Settings) any { return s.HostID() }, shard.HostID(2),
 		},
 		"members have the ids": {
-			"--name b --host b=127.0.0.1:2 --host a=127.0.0.1:1",
-			func(s Settings) any { return s.Hosts },
+			"--name b --initial-hosts b=127.0.0.1:2 --initial-hosts a=127.0.0.1:1",
+			func(s Settings) any { return s.InitialHosts },
 			[]FirstHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}},
 		},
 		"a list of one host names it": {
-			"--host a=127.0.0.1:1", func(s Settings) any { return s.Name }, "a",
+			"--initial-hosts a=127.0.0.1:1", func(s Settings) any { return s.Name }, "a",
 		},
 		"Raft listens where the list says": {
-			"--name a --host a=127.0.0.1:1 --host b=127.0.0.1:2",
+			"--name a --initial-hosts a=127.0.0.1:1 --initial-hosts b=127.0.0.1:2",
 			func(s Settings) any { return s.RaftListen }, "127.0.0.1:1",
 		},
 		"Raft may listen elsewhere": {
-			"--name a --insecure --raft-listen :7 --host a=10.0.0.1:1 --host b=10.0.0.2:2",
+			"--name a --insecure --raft-listen :7 --initial-hosts a=10.0.0.1:1 --initial-hosts b=10.0.0.2:2",
 			func(s Settings) any { return s.RaftListen + " " + s.RaftAdvertise }, "0.0.0.0:7 10.0.0.1:1",
 		},
 		"a single host may advertise another address": {
 			"--insecure --raft-listen :7 --raft-advertise box:7",
-			func(s Settings) any { return FormatHosts(s.Hosts) }, "signalbox=box:7",
+			func(s Settings) any { return FormatHosts(s.InitialHosts) }, "signalbox=box:7",
 		},
 		"TLS takes the place of plain": {
 			"--tls-listen 127.0.0.1:7 --tls-cert PEM --tls-key PEM",
-			func(s Settings) any { return s.Listen + " " + s.ClientAdvertise }, "off 127.0.0.1:7",
+			func(s Settings) any { return s.Listen + " " + s.Advertise }, "off 127.0.0.1:7",
 		},
 		"TLS beside plain is what clients are told": {
 			"--listen 127.0.0.1:6 --tls-listen 127.0.0.1:7 --tls-cert PEM --tls-key PEM",
-			func(s Settings) any { return s.Listen + " " + s.ClientAdvertise }, "127.0.0.1:6 127.0.0.1:7",
+			func(s Settings) any { return s.Listen + " " + s.Advertise }, "127.0.0.1:6 127.0.0.1:7",
 		},
 		"an admin listener on all addresses is told with the host of the clients'": {
-			"--insecure --listen :6 --client-advertise box:6 --admin-listen :8",
+			"--insecure --listen :6 --advertise box:6 --admin-listen :8",
 			func(s Settings) any { return s.AdminAdvertise() }, "box:8",
 		},
 		"names over HTTP are those that are given and those of its addresses": {
-			"--name a --http-names One.example.com,two --client-advertise box:7 --raft-advertise raft.example.com:9 " +
+			"--name a --http-allowed-hosts One.example.com,two --advertise box:7 --raft-advertise raft.example.com:9 " +
 				"--raft-listen 127.0.0.1:9 --insecure",
 			func(s Settings) any {
 				return strings.Join(s.NamesOverHTTP(),
@@ -170,11 +171,11 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 		},
 		"TLS and tokens need no leave": {
 			"--tls-listen 10.0.0.1:7 --tls-cert PEM --tls-key PEM --token-file PEM",
-			func(s Settings) any { return s.ClientAdvertise }, "10.0.0.1:7",
+			func(s Settings) any { return s.Advertise }, "10.0.0.1:7",
 		},
 		"certificates of clients do as well": {
 			"--tls-listen 10.0.0.1:7 --tls-cert PEM --tls-key PEM --tls-client-ca PEM",
-			func(s Settings) any { return s.ClientAdvertise }, "10.0.0.1:7",
+			func(s Settings) any { return s.Advertise }, "10.0.0.1:7",
 		},
 		"Raft with certificates needs no leave": {
 			"--raft-listen 10.0.0.1:7 --raft-tls-cert PEM --raft-tls-key PEM --raft-tls-ca PEM",
@@ -182,16 +183,16 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 		},
 		"localhost and ::1 are this machine": {
 			"--listen localhost:6 --raft-listen [::1]:7 --admin-listen 127.1.2.3:8",
-			func(s Settings) any { return s.ClientAdvertise }, "localhost:6",
+			func(s Settings) any { return s.Advertise }, "localhost:6",
 		},
 		"insecure without a value is all": {"--insecure", func(s Settings) any { return s.Insecure }, PartsAll},
 		"insecure names parts": {"--insecure=admin,raft", func(s Settings) any { return s.Insecure },
 			PartAdmin | PartRaft},
 		"levels": {"--log-level DEBUG", func(s Settings) any { return s.LogLevel },
 			slog.LevelDebug},
-		"sizes": {"--data-limit 1MiB", func(s Settings) any { return s.DataLimit },
+		"sizes": {"--max-data-size 1MiB", func(s Settings) any { return s.MaxDataSize },
 			Size(1 << 20)},
-		"durations": {"--raft-tick 100ms", func(s Settings) any { return s.RaftTick },
+		"durations": {"--raft-heartbeat-interval 100ms", func(s Settings) any { return s.RaftHeartbeatInterval },
 			100 * time.Millisecond},
 		"switches": {"--pprof --raft-metrics=false",
 			func(s Settings) any { return fmt.Sprint(s.Pprof, s.RaftMetrics) }, "true false"},
@@ -213,10 +214,10 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 func TestTheListOfHostsCanBeWrittenInSeveralWays(t *testing.T) {
 	want := []FirstHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}}
 	for _, file := range []string{
-		"name: a\nhosts: a=127.0.0.1:1,b=127.0.0.1:2\n",
-		"name: a\nhosts: [b=127.0.0.1:2, a=127.0.0.1:1]\n",
-		"name: a\nhosts:\n  b: 127.0.0.1:2\n  a: 127.0.0.1:1\n",
-		"list: &list {a: 127.0.0.1:1}\nhosts: *list\n",
+		"name: a\ninitial-hosts: a=127.0.0.1:1,b=127.0.0.1:2\n",
+		"name: a\ninitial-hosts: [b=127.0.0.1:2, a=127.0.0.1:1]\n",
+		"name: a\ninitial-hosts:\n  b: 127.0.0.1:2\n  a: 127.0.0.1:1\n",
+		"list: &list {a: 127.0.0.1:1}\ninitial-hosts: *list\n",
 	} {
 		s, err := load(t, nil, nil, file)
 		if strings.HasPrefix(file, "list") {
@@ -225,8 +226,8 @@ func TestTheListOfHostsCanBeWrittenInSeveralWays(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || !reflect.DeepEqual(s.Hosts, want) {
-			t.Errorf("%q: %v, %v", file, s.Hosts, err)
+		if err != nil || !reflect.DeepEqual(s.InitialHosts, want) {
+			t.Errorf("%q: %v, %v", file, s.InitialHosts, err)
 		}
 	}
 }
@@ -244,7 +245,8 @@ func TestWarnings(t *testing.T) {
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	three := []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=127.0.0.1:2", "--host", "c=127.0.0.1:3"}
+	three := []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts", "b=127.0.0.1:2",
+		"--initial-hosts", "c=127.0.0.1:3"}
 	for _, c := range []struct {
 		args []string
 		env  []string
@@ -252,7 +254,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		{nil, []string{"SIGNALBOX_SHARD=3", "SIGNALBOX_PORT=tcp://10.0.0.1:7420", "SIGNALBOX_SERVICE_HOST=10.0.0.1"},
 			"SIGNALBOX_SHARD is no setting and counts for nothing; did you mean SIGNALBOX_SHARDS?"},
-		{[]string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=127.0.0.1:2"}, nil,
+		{[]string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts", "b=127.0.0.1:2"}, nil,
 			"a cluster of two hosts stops when either of them does; three go on without one; " +
 				"whoever reaches 127.0.0.1:1 can write to the log of the cluster: " +
 				"hosts have neither certificates for each other (--raft-tls-cert) nor a secret (--raft-secret-file)"},
@@ -277,7 +279,7 @@ func TestSettingsAreCompletedWithoutLoad(t *testing.T) {
 	}
 	s.Name = "other"
 	again, err := s.Complete()
-	if err != nil || again.HostID() != 1 || again.Hosts[0].Name != "other" {
+	if err != nil || again.HostID() != 1 || again.InitialHosts[0].Name != "other" {
 		t.Errorf("completed again: %+v, %v", again, err)
 	}
 }
@@ -292,15 +294,15 @@ func TestWhatIsBornByItself(t *testing.T) {
 		"":                                    true,
 		"--listen localhost:6 --name other":   true,
 		"--listen [::1]:6 --admin-listen off": true,
-		"--insecure --listen 0.0.0.0:6 --client-advertise box:6":                false,
-		"--insecure --listen :6 --client-advertise box:6":                       false,
-		"--insecure --listen 10.0.0.1:6":                                        false,
-		"--insecure --listen box:6":                                             false,
-		"--insecure --admin-listen 0.0.0.0:7":                                   false,
-		"--client-advertise box.example.com:7":                                  true,
-		"--raft-listen 127.0.0.1:7 --raft-secret-file SECRET":                   false,
-		"--host a=127.0.0.1:7 --raft-secret-file SECRET":                        false,
-		"--name a --host a=127.0.0.1:7,b=127.0.0.1:8 --raft-secret-file SECRET": false,
+		"--insecure --listen 0.0.0.0:6 --advertise box:6":                                false,
+		"--insecure --listen :6 --advertise box:6":                                       false,
+		"--insecure --listen 10.0.0.1:6":                                                 false,
+		"--insecure --listen box:6":                                                      false,
+		"--insecure --admin-listen 0.0.0.0:7":                                            false,
+		"--advertise box.example.com:7":                                                  true,
+		"--raft-listen 127.0.0.1:7 --raft-secret-file SECRET":                            false,
+		"--initial-hosts a=127.0.0.1:7 --raft-secret-file SECRET":                        false,
+		"--name a --initial-hosts a=127.0.0.1:7,b=127.0.0.1:8 --raft-secret-file SECRET": false,
 	} {
 		s := mustLoad(t, strings.Fields(strings.ReplaceAll(args, "SECRET", secret)), nil, "")
 		again, err := s.Complete()
@@ -356,5 +358,22 @@ func TestSizes(t *testing.T) {
 		if got := size.String(); got != want {
 			t.Errorf("%d is shown as %s, want %s", uint64(size), got, want)
 		}
+	}
+}
+
+func TestJoinTokenVariableHasTheTokenItself(t *testing.T) {
+	joining := strings.Fields("--join 10.0.0.9:7421 --raft-listen 10.0.0.7:7421")
+	variables := []string{"SIGNALBOX_JOIN_TOKEN=sbj.secret", "SIGNALBOX_JOIN_TOKEN_FILE=a.token"}
+	if s := mustLoad(t, joining, variables, ""); s.JoinToken != "sbj.secret" || s.JoinTokenFile != "" {
+		t.Errorf("by the variables: %q, file %q", s.JoinToken, s.JoinTokenFile)
+	}
+	if s := mustLoad(t, append(joining, "--join-token-file", "b.token"), variables, ""); s.JoinToken != "" ||
+		s.JoinTokenFile != "b.token" {
+		t.Errorf("by the flag: %q, file %q", s.JoinToken, s.JoinTokenFile)
+	}
+	_, err := load(t, nil, variables[:1], "")
+	if err == nil || !strings.Contains(err.Error(), "SIGNALBOX_JOIN_TOKEN: it is for a host that joins a cluster") ||
+		strings.Contains(err.Error(), "sbj.secret") {
+		t.Errorf("without --join: %v", err)
 	}
 }

@@ -16,12 +16,12 @@ func (s *Settings) Memory() memguard.Budget { return memguard.Budget(s.MemoryLim
 
 // ShardQuota is the quota of bytes of each of so many shards.
 func (s *Settings) ShardQuota(shards int) uint64 {
-	return cmp.Or(uint64(s.ShardBytes), s.Memory().ShardBytes(shards, shard.DefaultShardBytes))
+	return cmp.Or(uint64(s.ShardQuotaBytes), s.Memory().ShardBytes(shards, shard.DefaultShardBytes))
 }
 
-// MaxConnections is the largest number of client connections, given how many files allow.
-func (s *Settings) MaxConnections(files int) int {
-	return cmp.Or(s.Connections, min(files, s.Memory().Connections()))
+// ConnectionLimit is the largest number of client connections, given how many files allow.
+func (s *Settings) ConnectionLimit(files int) int {
+	return cmp.Or(s.MaxConnections, min(files, s.Memory().Connections()))
 }
 
 // completeMemory fills the limits that follow the memory, except the quota of shards: the data directory knows how many
@@ -29,9 +29,9 @@ func (s *Settings) MaxConnections(files int) int {
 func (s *Settings) completeMemory() {
 	s.MemoryLimit = cmp.Or(s.MemoryLimit, Size(available()))
 	of := s.Memory()
-	s.PendingLimit = cmp.Or(s.PendingLimit, Size(of.PendingBytes()))
-	s.PartialLimit = cmp.Or(s.PartialLimit, Size(of.PartialBytes()))
-	s.WatchMemory = cmp.Or(s.WatchMemory, Size(of.WatchBytes()))
+	s.MaxOutputBuffer = cmp.Or(s.MaxOutputBuffer, Size(of.PendingBytes()))
+	s.MaxInputBuffer = cmp.Or(s.MaxInputBuffer, Size(of.PartialBytes()))
+	s.MaxWatchMemory = cmp.Or(s.MaxWatchMemory, Size(of.WatchBytes()))
 }
 
 // checkMemory refuses limits of memory that are out of bounds, and such as promise more than the host has.
@@ -52,10 +52,10 @@ func (c *checker) checkMemory() {
 		value   Size
 		least   Size
 	}{
-		{"pending-limit", s.PendingLimit, 4 << 20},
-		{"partial-limit", s.PartialLimit, 8 << 20},
-		{"watch-memory", s.WatchMemory, 1 << 20},
-		{"shard-bytes", s.ShardBytes, 1 << 20},
+		{"max-output-buffer", s.MaxOutputBuffer, 4 << 20},
+		{"max-input-buffer", s.MaxInputBuffer, 8 << 20},
+		{"max-watch-memory", s.MaxWatchMemory, 1 << 20},
+		{"shard-quota-bytes", s.ShardQuotaBytes, 1 << 20},
 	} {
 		if limit.value == 0 {
 			continue // it follows the memory
@@ -70,13 +70,16 @@ func (c *checker) checkMemory() {
 
 // WarnMemory returns a warning if the limits promise more memory than the host has, with the figures; empty otherwise.
 func (s *Settings) WarnMemory(shards int) string {
-	promised := memguard.Promised(shards, s.ShardQuota(shards), uint64(s.PendingLimit), uint64(s.PartialLimit),
-		uint64(s.WatchMemory))
+	promised := memguard.Promised(shards, s.ShardQuota(shards), uint64(s.MaxOutputBuffer), uint64(s.MaxInputBuffer),
+		uint64(s.MaxWatchMemory))
 	if high := s.Memory().HighMark(); s.MemoryLimit != 0 && promised > high {
-		return fmt.Sprintf("the limits promise %s of memory and the host has %s for it: shard-bytes %s for each of %d "+
-			"shards, pending-limit %s, partial-limit %s, watch-memory %s; changes are refused when it runs out",
+		return fmt.Sprintf("the limits promise %s of memory and the host has %s for it: shard-quota-bytes %s for "+
+			"each of %d "+
+			"shards, max-output-buffer %s, max-input-buffer %s, max-watch-memory %s; changes are refused when it "+
+			"runs out",
 			mebibytes(promised), mebibytes(high), mebibytes(s.ShardQuota(shards)), shards,
-			mebibytes(uint64(s.PendingLimit)), mebibytes(uint64(s.PartialLimit)), mebibytes(uint64(s.WatchMemory)))
+			mebibytes(uint64(s.MaxOutputBuffer)), mebibytes(uint64(s.MaxInputBuffer)),
+			mebibytes(uint64(s.MaxWatchMemory)))
 	}
 	return ""
 }

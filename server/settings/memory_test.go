@@ -24,16 +24,18 @@ func TestLimitsOfMemoryFollowTheMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.MemoryLimit != 256<<20 || s.PendingLimit != 14<<20 || s.WatchMemory != 14<<20 || s.PartialLimit != 8<<20 ||
-		s.ShardQuota(1) != 56<<20 || s.ShardQuota(4) != 14<<20 || s.MaxConnections(1<<20) != 7168 ||
-		s.MaxConnections(100) != 100 {
+	if s.MemoryLimit != 256<<20 || s.MaxOutputBuffer != 14<<20 || s.MaxWatchMemory != 14<<20 ||
+		s.MaxInputBuffer != 8<<20 ||
+		s.ShardQuota(1) != 56<<20 || s.ShardQuota(4) != 14<<20 || s.ConnectionLimit(1<<20) != 7168 ||
+		s.ConnectionLimit(100) != 100 {
 		t.Errorf("%+v, quota %d", s, s.ShardQuota(1))
 	}
 	if warning := s.WarnMemory(1); warning != "" {
 		t.Error(warning)
 	}
-	half, err := loadWith(t, "SIGNALBOX_MEMORY_LIMIT=128MiB", "SIGNALBOX_CONNECTIONS=9", "SIGNALBOX_SHARD_BYTES=2MiB")
-	if err != nil || half.PendingLimit != 6<<20 || half.MaxConnections(100) != 9 || half.ShardQuota(4) != 2<<20 {
+	half, err := loadWith(t, "SIGNALBOX_MEMORY_LIMIT=128MiB", "SIGNALBOX_MAX_CONNECTIONS=9",
+		"SIGNALBOX_SHARD_QUOTA_BYTES=2MiB")
+	if err != nil || half.MaxOutputBuffer != 6<<20 || half.ConnectionLimit(100) != 9 || half.ShardQuota(4) != 2<<20 {
 		t.Errorf("%+v, %v", half, err)
 	}
 }
@@ -41,12 +43,12 @@ func TestLimitsOfMemoryFollowTheMemory(t *testing.T) {
 func TestLimitsThatPromiseMoreMemoryThanThereIsAreRefused(t *testing.T) {
 	withMemory(t, 256<<20)
 	for line, want := range map[string]string{
-		"SIGNALBOX_MEMORY_LIMIT=1GiB":    "it is more than the 256 MiB that this host may use",
-		"SIGNALBOX_MEMORY_LIMIT=32MiB":   "32 MiB are too little for a host; give it 64 MiB or more",
-		"SIGNALBOX_SHARD_BYTES=4GiB":     "it is more than the 256 MiB of memory that this host may use",
-		"SIGNALBOX_WATCH_MEMORY=512MiB":  "it is more than the 256 MiB of memory that this host may use",
-		"SIGNALBOX_PENDING_LIMIT=512MiB": "it is more than the 256 MiB of memory that this host may use",
-		"SIGNALBOX_PARTIAL_LIMIT=512MiB": "it is more than the 256 MiB of memory that this host may use",
+		"SIGNALBOX_MEMORY_LIMIT=1GiB":        "it is more than the 256 MiB that this host may use",
+		"SIGNALBOX_MEMORY_LIMIT=32MiB":       "32 MiB are too little for a host; give it 64 MiB or more",
+		"SIGNALBOX_SHARD_QUOTA_BYTES=4GiB":   "it is more than the 256 MiB of memory that this host may use",
+		"SIGNALBOX_MAX_WATCH_MEMORY=512MiB":  "it is more than the 256 MiB of memory that this host may use",
+		"SIGNALBOX_MAX_OUTPUT_BUFFER=512MiB": "it is more than the 256 MiB of memory that this host may use",
+		"SIGNALBOX_MAX_INPUT_BUFFER=512MiB":  "it is more than the 256 MiB of memory that this host may use",
 	} {
 		if _, err := loadWith(t, line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
@@ -57,18 +59,19 @@ func TestLimitsThatPromiseMoreMemoryThanThereIsAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	withMemory(t, 0)
-	if s, err := loadWith(t, "SIGNALBOX_SHARD_BYTES=4GiB"); err != nil || s.WarnMemory(64) != "" {
+	if s, err := loadWith(t, "SIGNALBOX_SHARD_QUOTA_BYTES=4GiB"); err != nil || s.WarnMemory(64) != "" {
 		t.Errorf("unknown memory: %v, %s", err, s.WarnMemory(64))
 	}
 }
 
 func TestLimitsThatTogetherPromiseMoreMemoryThanThereIsAreWarnedOf(t *testing.T) {
 	withMemory(t, 256<<20)
-	s, err := loadWith(t, "SIGNALBOX_SHARD_BYTES=100MiB")
+	s, err := loadWith(t, "SIGNALBOX_SHARD_QUOTA_BYTES=100MiB")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "the limits promise 286 MiB of memory and the host has 168 MiB for it: shard-bytes 100 MiB for each of 2 "
+	want := "the limits promise 286 MiB of memory and the host has 168 MiB for it: shard-quota-bytes 100 MiB for " +
+		"each of 2 "
 	if warning := s.WarnMemory(2); !strings.HasPrefix(warning, want) {
 		t.Errorf("%q, want %q", warning, want)
 	}

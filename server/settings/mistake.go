@@ -45,7 +45,7 @@ type checker struct {
 func (c *checker) reject(setting, problem, remedy string) {
 	where, known := c.settings.origins[setting]
 	if !known {
-		where = "--" + rowOf(setting).flagName()
+		where = "--" + rowOf(setting).name
 	}
 	c.mistakes = append(c.mistakes, Mistake{Setting: setting, Where: where, Problem: problem, Remedy: remedy})
 }

@@ -47,7 +47,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 	if err := os.WriteFile(pem, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	three := []string{"--host", "a=10.0.0.1:7421", "--host", "b=10.0.0.2:7421", "--host", "c=10.0.0.3:7421",
+	three := []string{"--initial-hosts", "a=10.0.0.1:7421", "--initial-hosts", "b=10.0.0.2:7421", "--initial-hosts",
+		"c=10.0.0.3:7421",
 		"--insecure=raft"}
 	and := func(args ...string) []string { return append(append([]string{}, three...), args...) }
 	for name, c := range map[string]struct {
@@ -90,28 +91,37 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"bad name": {args: []string{"--name", "a b"},
 			want: "--name a b: it is not a name for a host; use 1 to 256 letters, digits, dots, dashes and " +
 				"underscores"},
-		"bad cluster": {args: []string{"--cluster", strings.Repeat("c", 33)}, want: "--cluster " +
+		"bad cluster": {args: []string{"--cluster-name", strings.Repeat("c", 33)}, want: "--cluster-name " +
 			strings.Repeat("c", 33) +
 			": it is not a name for a cluster; use 1 to 32 letters, digits, dots, dashes and underscores"},
 		"which host": {args: three,
 			want: "--name: it is not said which of the hosts this one is; give one of a, b, c"},
 		"not among them": {args: and("--name", "d"),
-			want: "--name d: it is not in the list of hosts; give one of a, b, c, or add --host d=ADDRESS on " +
+			want: "--name d: it is not in the list of hosts; give one of a, b, c, or add --initial-hosts d=ADDRESS " +
+				"on " +
 				"every host"},
-		"no address": {args: []string{"--host", "a"}, want: `--host a: "a" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421`},
-		"bad address": {args: []string{"--host", "a=10.0.0.1"},
-			want: "--host a=10.0.0.1: the address 10.0.0.1 of a is not an address; write HOST:PORT, such as " +
+		"no address": {args: []string{"--initial-hosts", "a"},
+			want: `--initial-hosts a: "a" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421`},
+		"bad address": {args: []string{"--initial-hosts", "a=10.0.0.1"},
+			want: "--initial-hosts a=10.0.0.1: the address 10.0.0.1 of a is not an address; write HOST:PORT, such as " +
 				"127.0.0.1:7420"},
-		"same host twice": {args: []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "a=127.0.0.1:2"},
-			want: "--host a=127.0.0.1:1 --host a=127.0.0.1:2: a stands there twice; name every host once"},
-		"same address twice": {args: []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=127.0.0.1:1"},
-			want: "--host a=127.0.0.1:1 --host b=127.0.0.1:1: a and b have the same address 127.0.0.1:1; give each " +
+		"same host twice": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
+			"a=127.0.0.1:2"},
+			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts a=127.0.0.1:2: a stands there twice; name every " +
+				"host once"},
+		"same address twice": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
+			"b=127.0.0.1:1"},
+			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=127.0.0.1:1: a and b have the same address " +
+				"127.0.0.1:1; give each " +
 				"its own"},
-		"loopback among others": {args: []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=10.0.0.2:1"},
-			want: "--host a=127.0.0.1:1 --host b=10.0.0.2:1: the address of a is reached from its own machine only, " +
+		"loopback among others": {args: []string{"--name", "a", "--initial-hosts", "a=127.0.0.1:1", "--initial-hosts",
+			"b=10.0.0.2:1"},
+			want: "--initial-hosts a=127.0.0.1:1 --initial-hosts b=10.0.0.2:1: the address of a is reached from its " +
+				"own machine only, " +
 				"but b is on another; give an address of a that all hosts can reach"},
-		"wildcard in the list": {args: []string{"--name", "a", "--host", "a=0.0.0.0:1", "--insecure"},
-			want: "--host a=0.0.0.0:1: the address 0.0.0.0:1 of a stands for all addresses of a machine, and nobody " +
+		"wildcard in the list": {args: []string{"--name", "a", "--initial-hosts", "a=0.0.0.0:1", "--insecure"},
+			want: "--initial-hosts a=0.0.0.0:1: the address 0.0.0.0:1 of a stands for all addresses of a machine, " +
+				"and nobody " +
 				"else can use it; give the address that the other hosts reach it by, and --raft-listen on a"},
 
 		"no port": {args: []string{"--listen", "127.0.0.1"},
@@ -120,7 +130,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: "--listen ::1:7420: it is not an address; write an IPv6 address in brackets, such as [::1]:7420"},
 		"port 0": {args: []string{"--listen", "127.0.0.1:0"},
 			want: "--listen 127.0.0.1:0: it would get another port at every start; give one from 1 to 65535"},
-		"port too big": {args: []string{"--admin-listen", "127.0.0.1:70000"}, want: `--admin-listen 127.0.0.1:70000: it has no possible port; give one from 1 to 65535`},
+		"port too big": {args: []string{"--admin-listen", "127.0.0.1:70000"},
+			want: `--admin-listen 127.0.0.1:70000: it has no possible port; give one from 1 to 65535`},
 		"odd host": {args: []string{"--admin-listen", "http://x:80"},
 			want: "--admin-listen http://x:80: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		"same port": {args: []string{"--admin-listen", "localhost:7420"},
@@ -141,11 +152,11 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"pprof nowhere": {args: []string{"--pprof", "--admin-listen", "off"},
 			want: "--pprof=true: there is no listener for it; give --admin-listen ADDRESS as well, or leave " +
 				"--pprof out"},
-		"bad advertise": {args: []string{"--client-advertise", "x"},
-			want: "--client-advertise x: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
+		"bad advertise": {args: []string{"--advertise", "x"},
+			want: "--advertise x: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		"wildcard to tell": {args: []string{"--listen", ":7420", "--insecure"},
-			want: "--client-advertise: :7420 stands for all addresses of this machine, and nobody else can use it; " +
-				"give the address that clients reach it by, such as --client-advertise signalbox.example.com:7420"},
+			want: "--advertise: :7420 stands for all addresses of this machine, and nobody else can use it; " +
+				"give the address that clients reach it by, such as --advertise signalbox.example.com:7420"},
 		"Raft to tell": {args: []string{"--raft-listen", ":7421", "--insecure"},
 			want: "--raft-advertise: 0.0.0.0:7421 stands for all addresses of this machine, and nobody else can use " +
 				"it; give the address that other hosts would reach it by, such as --raft-advertise " +
@@ -182,8 +193,9 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
 				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
 				"least --raft-secret-file, or say --insecure=raft where that network is trusted"},
-		"a token and no cluster": {args: []string{"--join-token", "x"},
-			want: "--join-token x: it is for a host that joins a cluster; give --join ADDRESS as well, that of a " +
+		"a token and no cluster": {args: []string{"--join-token-file", "x"},
+			want: "--join-token-file x: it is for a host that joins a cluster; give --join ADDRESS as well, that of " +
+				"a " +
 				"host of the cluster, or leave it out"},
 		"a place and no cluster": {args: []string{"--replace", "b"},
 			want: "--replace b: it is for a host that joins a cluster; give --join ADDRESS as well, that of a host " +
@@ -196,24 +208,24 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: `--failure-domain rack: "rack" in a failure domain is not KEY=VALUE; write KEY=VALUE with commas ` +
 				"between them, such as dc=a,rack=1"},
 
-		"small data": {args: []string{"--data-limit", "1"},
-			want: "--data-limit 1: it is out of bounds; give 1KiB to 1MiB"},
-		"no size": {args: []string{"--data-limit", "big"},
-			want: "--data-limit big: it is not a number of bytes; write it like 65536, 64KiB or 2GiB"},
-		"no requests": {args: []string{"--requests-in-flight", "0"},
-			want: "--requests-in-flight 0: it is out of bounds; give 1 to 1048576"},
-		"no watches": {args: []string{"--watches", "0"},
-			want: "--watches 0: it is out of bounds; give 1 to 1048576"},
-		"connections": {args: []string{"--connections=-3"},
-			want: "--connections -3: it is out of bounds; give 1 to 10000000"},
+		"small data": {args: []string{"--max-data-size", "1"},
+			want: "--max-data-size 1: it is out of bounds; give 1KiB to 1MiB"},
+		"no size": {args: []string{"--max-data-size", "big"},
+			want: "--max-data-size big: it is not a number of bytes; write it like 65536, 64KiB or 2GiB"},
+		"no requests": {args: []string{"--max-requests-in-flight", "0"},
+			want: "--max-requests-in-flight 0: it is out of bounds; give 1 to 1048576"},
+		"no watches": {args: []string{"--max-watches", "0"},
+			want: "--max-watches 0: it is out of bounds; give 1 to 1048576"},
+		"max-connections": {args: []string{"--max-connections=-3"},
+			want: "--max-connections -3: it is out of bounds; give 1 to 10000000"},
 		"ping too often": {args: []string{"--ping-interval", "10ms"},
 			want: "--ping-interval 10ms: it is out of bounds; give 1s to 10m0s"},
 		"no duration": {args: []string{"--ping-interval", "10"},
 			want: "--ping-interval 10: it is not a length of time; write it like 20ms, 10s or 2m"},
-		"tick too long": {args: []string{"--raft-tick", "2s"},
-			want: "--raft-tick 2s: it is out of bounds; give 1ms to 250ms"},
-		"broken tick": {args: []string{"--raft-tick", "1500us"},
-			want: "--raft-tick 1500us: it is not a whole number of milliseconds; round it, such as 20ms"},
+		"tick too long": {args: []string{"--raft-heartbeat-interval", "2s"},
+			want: "--raft-heartbeat-interval 2s: it is out of bounds; give 1ms to 250ms"},
+		"broken tick": {args: []string{"--raft-heartbeat-interval", "1500us"},
+			want: "--raft-heartbeat-interval 1500us: it is not a whole number of milliseconds; round it, such as 20ms"},
 		"snapshots often": {args: []string{"--raft-snapshot-bytes", "1KiB"},
 			want: "--raft-snapshot-bytes 1KiB: it is out of bounds; give 64KiB to 64GiB"},
 		"snapshots never": {args: []string{"--raft-snapshot-bytes", "65GiB"},
@@ -224,7 +236,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: "--log-level loud: there is no such level; give debug, info, warn or error"},
 		"switch": {args: []string{"--pprof=maybe"},
 			want: "--pprof=maybe: it is neither true nor false; give true or false"},
-		"unknown part": {args: []string{"--insecure=clients,doors"}, want: `--insecure=clients,doors: "doors" is no part of a host; give clients, raft, admin, http or all, with commas between them`},
+		"unknown part": {args: []string{"--insecure=clients,doors"},
+			want: `--insecure=clients,doors: "doors" is no listener of a host; give clients, raft, admin, http or all, with commas between them`},
 		"open to clients": {args: []string{"--listen", "10.0.0.1:7420"},
 			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and whoever reaches it may do " +
 				"everything; use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on " +
@@ -247,8 +260,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			"--tls-listen", "127.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem, "--tls-client-ca", pem},
 			want: "--http-listen 127.0.0.1:7424: a certificate that a client shows there cannot be shown to hosts " +
 				"for it; leave --http-listen or --tls-client-ca out"},
-		"authorities for no HTTP API": {args: []string{"--http-listen", "off", "--http-ca", pem},
-			want: "--http-ca " + pem + ": there is no listener for it; give --http-listen ADDRESS as well"},
+		"authorities for no HTTP API": {args: []string{"--http-listen", "off", "--http-peer-ca", pem},
+			want: "--http-peer-ca " + pem + ": there is no listener for it; give --http-listen ADDRESS as well"},
 		"open Raft": {args: append(three[:6:6], "--name", "a", "--raft-listen", "10.0.0.7:7421"),
 			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
 				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
@@ -282,12 +295,12 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	_, err := load(t,
 		[]string{"--shards", "x", "--listen", "nowhere", "--name", "a b"},
-		[]string{"SIGNALBOX_LOG_LEVEL=loud", "SIGNALBOX_HOSTS=b"},
+		[]string{"SIGNALBOX_LOG_LEVEL=loud", "SIGNALBOX_INITIAL_HOSTS=b"},
 		"ping-interval: soon\nlisten_tls: x\n")
 	want := `7 settings must be changed:
   - signalbox.yaml:2: listen_tls: there is no such setting; docs/settings.md and signalbox serve --help list all of them
   - --name a b: it is not a name for a host; use 1 to 256 letters, digits, dots, dashes and underscores
-  - SIGNALBOX_HOSTS=b: "b" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421
+  - SIGNALBOX_INITIAL_HOSTS=b: "b" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421
   - --shards x: it is not a whole number; give one, such as 4
   - --listen nowhere: it is not an address; write HOST:PORT, such as 127.0.0.1:7420
   - signalbox.yaml:1: ping-interval: soon: it is not a length of time; write it like 20ms, 10s or 2m

@@ -51,7 +51,7 @@ func parsePart(name string) (Parts, error) {
 			return p.part, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no part of a host", name)
+	return 0, fmt.Errorf("%q is no listener of a host", name)
 }
 
 // Has reports whether the parts include all the given parts.
@@ -129,10 +129,10 @@ func (c *checker) checkExposure() {
 	if s.ServesHosts() && !s.protectsRaft() {
 		raft := "raft-listen"
 		if s.raftFromList() {
-			raft = "hosts"
+			raft = "initial-hosts"
 		}
 		switch {
-		case s.RaftSecretFile == "" && s.JoinToken != "": // the secret comes with the answer
+		case s.RaftSecretFile == "" && (s.JoinToken != "" || s.JoinTokenFile != ""): // the secret comes with the answer
 		case s.RaftSecretFile == "":
 			expose(raft, s.RaftListen, PartRaft, "whoever reaches it can write to the log of the cluster",
 				"give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at least --raft-secret-file")
@@ -159,7 +159,8 @@ func (c *checker) checkExposure() {
 // file is checked by the package that reads the file.
 func (c *checker) checkFiles() {
 	for _, setting := range []string{
-		"tls-cert", "tls-key", "tls-client-ca", "token-file", "http-ca", "raft-tls-cert", "raft-tls-key", "raft-tls-ca",
+		"tls-cert", "tls-key", "tls-client-ca", "token-file", "http-peer-ca", "raft-tls-cert", "raft-tls-key",
+		"raft-tls-ca",
 		"raft-secret-file",
 	} {
 		if path := c.text(setting); path != "" && !c.rejected(setting) {

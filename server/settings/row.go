@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,14 +8,12 @@ import (
 
 // row is a setting: its name in all sources, and its purpose. The setting fills the field of Settings with the name.
 type row struct {
-	// name is the key in the file. The flag and the variable are made of it.
-	name string
-	// flag is the name of the flag if it differs from name: the flag of a list names a single element, and is repeated.
-	flag  string
+	// name is the key in the file and the name of the flag. The variable is made of it.
+	name  string
 	group group
 	// hint stands for the value in the help.
 	hint string
-	// help is what the setting is for, beginning with a small letter and without a full stop.
+	// help describes the setting, beginning with a capital letter and without a full stop at the end.
 	help string
 	// otherwise describes a default that depends on other settings or on the machine.
 	otherwise string
@@ -54,9 +51,6 @@ const (
 
 var groups = []group{groupHost, groupClients, groupRaft, groupAdmin, groupLimits, groupLog, groupSafety}
 
-// flagName is the name of the flag, without the dashes.
-func (r *row) flagName() string { return cmp.Or(r.flag, r.name) }
-
 // variable is the name in the environment.
 func (r *row) variable() string { return variableOf(r.name) }
 
@@ -68,6 +62,8 @@ const (
 	variablePrefix = "SIGNALBOX_"
 	// fileSetting names the file. fileSetting is no row, because the file cannot name itself.
 	fileSetting = "config"
+	// joinTokenVariable has the join token itself: a secret stands in no flag and in no file of settings.
+	joinTokenVariable = variablePrefix + "JOIN_TOKEN"
 )
 
 // fallback is the default, in the form for the help and the docs.
@@ -107,7 +103,7 @@ func nearest(name string) string {
 	}
 	for i := range table {
 		r := &table[i]
-		if d := min(distance(name, r.name), distance(name, r.flagName())); d < least {
+		if d := distance(name, r.name); d < least {
 			best, least = r.name, d
 		}
 	}

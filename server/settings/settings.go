@@ -15,27 +15,30 @@ import (
 //
 // An unwanted listener has the address Off.
 type Settings struct {
-	// Name is the name of this host among Hosts. The name never changes for a data directory.
+	// Name is the name of this host among InitialHosts. The name never changes for a data directory.
 	Name string `yaml:"name"`
 	// DataDir holds everything the host must not forget. The directory belongs to this host alone.
 	DataDir string `yaml:"data-dir"`
-	// Hosts are the first hosts of the cluster, equal on all of them, with their addresses for each other. Empty
-	// means this host alone.
-	Hosts []FirstHost `yaml:"hosts"`
-	// Cluster is a name for the cluster. The name distinguishes two clusters made of one set of hosts, one after the
-	// other. Equal on all hosts, and never changed.
-	Cluster string `yaml:"cluster"`
+	// InitialHosts are the initial members of the cluster, equal on all of them, with their addresses for each other.
+	// Empty means this host alone.
+	InitialHosts []FirstHost `yaml:"initial-hosts"`
+	// ClusterName is the cluster name. It distinguishes two clusters made of one set of hosts, one after the other.
+	// Equal on all hosts, and never changed.
+	ClusterName string `yaml:"cluster-name"`
 	// Join are Raft addresses of hosts in the cluster to join. Join counts only while the data directory belongs to no
 	// cluster.
 	Join []string `yaml:"join"`
 	// Replace names the lost host replaced by this host when joining, empty for none.
 	Replace string `yaml:"replace"`
-	// JoinToken is the file of the join token that shows this host's right to join, or the token itself.
-	JoinToken string `yaml:"join-token"`
-	// FailureDomain is the place of the host, as KEY=VALUE with commas between them: hosts that fail together share a
+	// JoinTokenFile is the file of the join token that shows this host's right to join.
+	JoinTokenFile string `yaml:"join-token-file"`
+	// JoinToken is the token itself, instead of JoinTokenFile. Only the environment and programs set JoinToken.
+	JoinToken string `yaml:"-"`
+	// FailureDomain is the failure domain of the host, as KEY=VALUE with commas between them: hosts that fail together
+	// share a
 	// value.
 	FailureDomain string `yaml:"failure-domain"`
-	// Shards is the number of data shards, fixed at the birth of the cluster. Zero means the number of the data
+	// Shards is the number of data shards, fixed at the bootstrap of the cluster. Zero means the number of the data
 	// directory, and DefaultShards for a new directory.
 	Shards int `yaml:"shards"`
 
@@ -43,8 +46,8 @@ type Settings struct {
 	Listen string `yaml:"listen"`
 	// TLSListen is the address for clients with TLS.
 	TLSListen string `yaml:"tls-listen"`
-	// ClientAdvertise is the address of this host for clients.
-	ClientAdvertise string `yaml:"client-advertise"`
+	// Advertise is the address of this host for clients.
+	Advertise string `yaml:"advertise"`
 	// TLSCert and TLSKey are the certificate of TLSListen with its key, PEM. The host reads both again after a
 	// change.
 	TLSCert string `yaml:"tls-cert"`
@@ -67,9 +70,9 @@ type Settings struct {
 	// RaftSecretFile holds a secret that only the hosts of the cluster know. Without TLS the secret keeps strangers
 	// from writing to the log.
 	RaftSecretFile string `yaml:"raft-secret-file"`
-	// RaftTick is how often a leader calls the other hosts. A host tries to lead after a silence of 6 to 12 ticks,
-	// and of 300 ms at least. Equal on all hosts.
-	RaftTick time.Duration `yaml:"raft-tick"`
+	// RaftHeartbeatInterval is the interval of leader heartbeats to other hosts. Another host starts an election after
+	// 6 to 12 intervals without a heartbeat, and at least 300 ms. Equal on all hosts.
+	RaftHeartbeatInterval time.Duration `yaml:"raft-heartbeat-interval"`
 	// RaftSnapshotBytes is the length of the log after which a shard saves a snapshot and drops the log before the
 	// snapshot, except a quarter of RaftSnapshotBytes. Zero derives the length from the last snapshot.
 	RaftSnapshotBytes Size `yaml:"raft-snapshot-bytes"`
@@ -81,40 +84,41 @@ type Settings struct {
 	// HTTPListen is the address of the HTTP API, for programs that compose a host with a gateway, as signalbox serve
 	// does: a host by itself does not serve the HTTP API.
 	HTTPListen string `yaml:"http-listen"`
-	// HTTPCA has the authorities by which a gateway knows other hosts over TLS; empty for the authorities of the
+	// HTTPPeerCA has the authorities by which a gateway knows other hosts over TLS; empty for the authorities of the
 	// system.
-	HTTPCA string `yaml:"http-ca"`
-	// ConsoleActions lets browsers without a token make changes at HTTPListen.
-	ConsoleActions bool `yaml:"console-actions"`
-	// HTTPNames are names of the host in HTTP requests, besides the names in its own addresses.
-	HTTPNames []string `yaml:"http-names"`
+	HTTPPeerCA string `yaml:"http-peer-ca"`
+	// ConsoleAnonymousWrites lets browsers without a token make changes at HTTPListen.
+	ConsoleAnonymousWrites bool `yaml:"console-anonymous-writes"`
+	// HTTPAllowedHosts are names of the host in HTTP requests, besides the names in its own addresses.
+	HTTPAllowedHosts []string `yaml:"http-allowed-hosts"`
 	// HTTPTrustedProxies are the proxies at HTTPListen that may name the addresses of their clients.
 	HTTPTrustedProxies []netip.Prefix `yaml:"http-trusted-proxies"`
 	// Pprof serves the Go profiler at AdminListen as well.
 	Pprof bool `yaml:"pprof"`
 
 	// MemoryLimit is how much memory the host may use. Zero stands for what its container and its machine allow.
-	// PendingLimit, WatchMemory, PartialLimit, ShardBytes and Connections follow it where they are zero.
+	// MaxOutputBuffer, MaxWatchMemory, MaxInputBuffer, ShardQuotaBytes and MaxConnections follow it if they are zero.
 	MemoryLimit Size `yaml:"memory-limit"`
-	// DataLimit is the most bytes that the data of a semaphore, an owner or a waiter may have.
-	DataLimit Size `yaml:"data-limit"`
-	// Connections is the largest number of client connections. Zero derives the number from the limit of open files
+	// MaxDataSize is the most bytes that the data of a semaphore, an owner or a waiter may have.
+	MaxDataSize Size `yaml:"max-data-size"`
+	// MaxConnections is the largest number of client connections. Zero derives the number from the limit of open files
 	// and the memory.
-	Connections int `yaml:"connections"`
-	// RequestsInFlight is the largest number of unanswered requests of one connection.
-	RequestsInFlight int `yaml:"requests-in-flight"`
-	// Watches is the largest number of open watches of one connection.
-	Watches int `yaml:"watches"`
-	// PendingLimit is how much may wait to be sent over all connections together.
-	PendingLimit Size `yaml:"pending-limit"`
-	// WatchMemory is how much memory the open watches of all connections may hold.
-	WatchMemory Size `yaml:"watch-memory"`
-	// PartialLimit is how much may be held of requests that have arrived in part, over all connections together.
-	PartialLimit Size `yaml:"partial-limit"`
-	// ShardObjects and ShardBytes are the quotas of a data shard, over all nodes. The objects of the shard's leader
-	// count, and the least bytes of the hosts with a replica. Zero bytes follow the memory and the number of shards.
-	ShardObjects int  `yaml:"shard-objects"`
-	ShardBytes   Size `yaml:"shard-bytes"`
+	MaxConnections int `yaml:"max-connections"`
+	// MaxRequestsInFlight is the largest number of unanswered requests of one connection.
+	MaxRequestsInFlight int `yaml:"max-requests-in-flight"`
+	// MaxWatches is the largest number of open watches of one connection.
+	MaxWatches int `yaml:"max-watches"`
+	// MaxOutputBuffer is how much may wait to be sent over all connections together.
+	MaxOutputBuffer Size `yaml:"max-output-buffer"`
+	// MaxWatchMemory is how much memory the open watches of all connections may hold.
+	MaxWatchMemory Size `yaml:"max-watch-memory"`
+	// MaxInputBuffer is how much may be held of requests that have arrived in part, over all connections together.
+	MaxInputBuffer Size `yaml:"max-input-buffer"`
+	// ShardQuotaObjects and ShardQuotaBytes are the quotas of a data shard, over all nodes. The objects of the shard's
+	// leader apply, and the least bytes of the hosts with a replica. Zero bytes follow the memory and the number of
+	// shards.
+	ShardQuotaObjects int  `yaml:"shard-quota-objects"`
+	ShardQuotaBytes   Size `yaml:"shard-quota-bytes"`
 	// PingInterval is how often an idle client must ping. A client silent for three intervals is disconnected.
 	PingInterval time.Duration `yaml:"ping-interval"`
 	// MinFreeDisk is how many bytes of the data directory's file system must be free for the host to accept changes.
@@ -159,10 +163,10 @@ const (
 	// work, give more at the birth of a cluster.
 	DefaultShards = 1
 
-	DefaultRequestsInFlight = 16_384
-	DefaultWatches          = 65_536
-	DefaultPingInterval     = 10 * time.Second
-	DefaultRaftTick         = 50 * time.Millisecond
+	DefaultMaxRequestsInFlight   = 16_384
+	DefaultMaxWatches            = 65_536
+	DefaultPingInterval          = 10 * time.Second
+	DefaultRaftHeartbeatInterval = 50 * time.Millisecond
 )
 
 // Off is the address of an unwanted listener.
@@ -178,22 +182,22 @@ const (
 // Defaults returns the default settings. Fields that depend on other settings are still empty.
 func Defaults() Settings {
 	return Settings{
-		DataDir:          DefaultDataDir,
-		AdminListen:      DefaultAdminListen,
-		TLSListen:        Off,
-		DataLimit:        protocol.DefaultDataBytes,
-		RequestsInFlight: DefaultRequestsInFlight,
-		Watches:          DefaultWatches,
-		ShardObjects:     shard.DefaultShardObjects,
-		PingInterval:     DefaultPingInterval,
-		RaftTick:         DefaultRaftTick,
-		LogFormat:        FormatText,
-		LogLevel:         slog.LevelInfo,
+		DataDir:               DefaultDataDir,
+		AdminListen:           DefaultAdminListen,
+		TLSListen:             Off,
+		MaxDataSize:           protocol.DefaultDataBytes,
+		MaxRequestsInFlight:   DefaultMaxRequestsInFlight,
+		MaxWatches:            DefaultMaxWatches,
+		ShardQuotaObjects:     shard.DefaultShardObjects,
+		PingInterval:          DefaultPingInterval,
+		RaftHeartbeatInterval: DefaultRaftHeartbeatInterval,
+		LogFormat:             FormatText,
+		LogLevel:              slog.LevelInfo,
 	}
 }
 
 // HasPeers reports whether the list has other hosts.
-func (s *Settings) HasPeers() bool { return len(s.Hosts) > 1 }
+func (s *Settings) HasPeers() bool { return len(s.InitialHosts) > 1 }
 
 // HasList reports whether a list of hosts was given.
 func (s *Settings) HasList() bool { return !s.alone }

@@ -34,7 +34,7 @@ func TestEveryFieldHasItsRowAndEveryRowItsField(t *testing.T) {
 		if tag == "log-format" {
 			text["string"] = "json"
 		}
-		if tag == "http-names" {
+		if tag == "http-allowed-hosts" {
 			text[""] = "box"
 		}
 		if tag == "http-trusted-proxies" {
@@ -70,13 +70,13 @@ func TestFlagVariableAndLineHaveTheSameName(t *testing.T) {
 	set.VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	delete(flags, "config")
 	for _, r := range table {
-		if !flags[r.flagName()] {
-			t.Errorf("no flag --%s", r.flagName())
+		if !flags[r.name] {
+			t.Errorf("no flag --%s", r.name)
 		}
-		delete(flags, r.flagName())
+		delete(flags, r.name)
 		// A list is repeated as a flag, so there its flag has the singular.
-		if r.flagName() != r.name && r.flagName()+"s" != r.name {
-			t.Errorf("setting %s has the flag %s", r.name, r.flagName())
+		if r.name != r.name && r.name+"s" != r.name {
+			t.Errorf("setting %s has the flag %s", r.name, r.name)
 		}
 		if want := "SIGNALBOX_" + strings.ToUpper(strings.ReplaceAll(r.name, "-", "_")); r.variable() != want {
 			t.Errorf("variable %s, want %s", r.variable(), want)
@@ -95,25 +95,29 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := map[string]string{
-		"name": "b", "data-dir": "elsewhere", "hosts": "a=10.0.0.1:1,b=10.0.0.2:1", "cluster": "prod", "shards": "2",
-		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "client-advertise": "box:7", "tls-cert": pem,
+		"name": "b", "data-dir": "elsewhere", "initial-hosts": "a=10.0.0.1:1,b=10.0.0.2:1", "cluster-name": "prod",
+		"shards": "2",
+		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "advertise": "box:7", "tls-cert": pem,
 		"tls-key":       pem,
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
-		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "40ms",
-		"http-trusted-proxies": "10.0.0.0/8,2001:db8::1/128",
-		"raft-metrics":         "true", "raft-snapshot-bytes": "8MiB",
+		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem,
+		"raft-heartbeat-interval": "40ms",
+		"http-trusted-proxies":    "10.0.0.0/8,2001:db8::1/128",
+		"raft-metrics":            "true", "raft-snapshot-bytes": "8MiB",
 		"admin-listen": "127.0.0.1:8", "pprof": "true",
-		"http-names":  "box.example.com,box",
-		"http-listen": "127.0.0.1:9", "http-ca": pem, "console-actions": "true", "data-limit": "128KiB",
-		"connections": "100", "requests-in-flight": "9",
-		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "partial-limit": "16MiB",
-		"memory-limit": "4GiB", "watch-memory": "64MiB", "shard-objects": "5000", "shard-bytes": "2GiB",
+		"http-allowed-hosts": "box.example.com,box",
+		"http-listen":        "127.0.0.1:9", "http-peer-ca": pem, "console-anonymous-writes": "true",
+		"max-data-size":   "128KiB",
+		"max-connections": "100", "max-requests-in-flight": "9",
+		"max-watches": "10", "ping-interval": "5s", "max-output-buffer": "1GiB", "max-input-buffer": "16MiB",
+		"memory-limit": "4GiB", "max-watch-memory": "64MiB", "shard-quota-objects": "5000", "shard-quota-bytes": "2GiB",
 		"min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
-		"join": "10.0.0.1:1,10.0.0.3:1", "join-token": "some.token", "replace": "c", "failure-domain": "dc=a,rack=1",
+		"join": "10.0.0.1:1,10.0.0.3:1", "join-token-file": "some.token", "replace": "c",
+		"failure-domain": "dc=a,rack=1",
 	}
 	// A host is born with others or joins them, and an HTTP API cannot show the certificates of clients.
 	for _, without := range [][]string{
-		{"join", "join-token", "replace", "http-listen", "http-ca"}, {"hosts", "tls-client-ca"},
+		{"join", "join-token-file", "replace", "http-listen", "http-peer-ca"}, {"initial-hosts", "tls-client-ca"},
 	} {
 		checkSources(t, texts, without)
 	}
@@ -132,7 +136,7 @@ func checkSources(t *testing.T, texts map[string]string, without []string) {
 		if slices.Contains(without, r.name) {
 			continue
 		}
-		args = append(args, "--"+r.flagName()+"="+text)
+		args = append(args, "--"+r.name+"="+text)
 		environment = append(environment, r.variable()+"="+text)
 		file.WriteString(r.name + ": \"" + text + "\"\n")
 	}
@@ -183,7 +187,7 @@ func golden(t *testing.T, path, got string) {
 func TestTheDocsAreCurrent(t *testing.T) {
 	text := markdown()
 	for _, r := range table {
-		for _, name := range []string{"`" + r.name + "`", "`--" + r.flagName(), "`" + r.variable() + "`"} {
+		for _, name := range []string{"`" + r.name + "`", "`--" + r.name, "`" + r.variable() + "`"} {
 			if !strings.Contains(text, name) {
 				t.Errorf("the docs have no %s", name)
 			}
@@ -206,7 +210,7 @@ func TestTheExampleFileLoads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := mustLoad(t, nil, nil, file); len(s.Hosts) != 3 || s.HostID() != 1 {
+	if s := mustLoad(t, nil, nil, file); len(s.InitialHosts) != 3 || s.HostID() != 1 {
 		t.Errorf("got %+v", s)
 	}
 }

@@ -85,7 +85,8 @@ func newCluster(program process.Program, dir string, names []string, first int) 
 		for _, a := range []*string{&p.Client, &p.Raft, &p.Admin} {
 			*a = strings.Replace(*a, "127.0.0.1", loopbackAddress, 1)
 		}
-		p.Args = []string{"--name", p.Name, "--shards", strconv.Itoa(shards), "--host", strings.Join(list[:first], ",")}
+		p.Args = []string{"--name", p.Name, "--shards", strconv.Itoa(shards), "--initial-hosts",
+			strings.Join(list[:first], ",")}
 	}
 	n := len(places)
 	absent := make([]bool, n)

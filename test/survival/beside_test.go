@@ -311,7 +311,7 @@ func (b *besideLocks) restart(d disturbance) bool {
 // snapshots is how many a host has saved since its start, of the data shard.
 func (b *besideLocks) snapshots(h *host) (n int) {
 	b.t.Helper()
-	const series = `signalbox_log_snapshots_saved_total{shard="1"} `
+	const series = `signalbox_snapshots_saved_total{shard="1"} `
 	_, text := h.Get("/metrics")
 	_, rest, _ := strings.Cut(text, series)
 	if _, err := fmt.Sscan(rest, &n); err != nil {
@@ -334,7 +334,8 @@ func (b *besideLocks) figures(h *host) besideFigures {
 	f := besideFigures{syncs: make(map[float64]float64)}
 	for line := range strings.Lines(text) {
 		var within, n float64
-		if _, err := fmt.Sscanf(line, `signalbox_log_sync_seconds_bucket{le="%g"} %g`, &within, &n); err == nil {
+		if _, err := fmt.Sscanf(line, `signalbox_wal_fsync_duration_seconds_bucket{le="%g"} %g`, &within,
+			&n); err == nil {
 			f.syncs[within] = n
 		}
 		_, _ = fmt.Sscanf(line, "process_cpu_seconds_total %g", &f.processor)

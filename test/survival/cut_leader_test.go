@@ -105,7 +105,8 @@ func (w wiring) start(shards string, names ...string) (hosts []*host) {
 			Program: process.Program{Path: enter, Env: []string{"PATH=" + os.Getenv("PATH")}},
 			Name:    name, Dir: filepath.Join(dir, name),
 			Client: address(7420), Admin: address(7422), HTTP: address(7424),
-			Args: []string{"--name", name, "--host", strings.Join(list, ","), "--shards", shards, "--insecure=all",
+			Args: []string{"--name", name, "--initial-hosts", strings.Join(list, ","), "--shards", shards,
+				"--insecure=all",
 				"--raft-listen", fmt.Sprintf("10.77.0.%d:7421", i+1)},
 		}}
 		hosts = append(hosts, at.serve(w.t))

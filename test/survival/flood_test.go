@@ -29,7 +29,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 		unanswered = 1000 // answers that a client does not acknowledge
 	)
 	p := newPlaces(t, "flooded")[0]
-	running, err := p.Start("--shard-bytes", fmt.Sprint(quota))
+	running, err := p.Start("--shard-quota-bytes", fmt.Sprint(quota))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	h.must(err)
 	bound := func() (bytes, quotas float64) {
 		_, page := h.Get("/metrics")
-		return sumOf(t, page, "signalbox_shard_bytes"), sumOf(t, page, "signalbox_shard_byte_quota")
+		return sumOf(t, page, "signalbox_shard_quota_used_bytes"), sumOf(t, page, "signalbox_shard_quota_limit_bytes")
 	}
 	h.await("the shards to have their quotas", func() bool { _, quotas := bound(); return quotas == shards*quota })
 

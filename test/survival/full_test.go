@@ -37,7 +37,7 @@ func TestAFullCluster(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	const spare = 100
 	found, err := process.Growing(program, dir, []string{"a", "b", "c"},
-		"--shards", "1", "--shard-objects", strconv.Itoa(n+spare), "--shard-bytes", "64GiB")
+		"--shards", "1", "--shard-quota-objects", strconv.Itoa(n+spare), "--shard-quota-bytes", "64GiB")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestAFullCluster(t *testing.T) {
 
 	for _, h := range hosts {
 		h.must(h.Await("its state is compared", fullTime+replica.DigestInterval, func() bool {
-			return h.metric("signalbox_digest_checks_total") > "0"
+			return h.metric("signalbox_consistency_checks_total") > "0"
 		}))
 	}
 	lap("the states of all are compared")

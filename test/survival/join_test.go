@@ -65,8 +65,8 @@ func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
 	if err := os.WriteFile(file, token, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.Args = append(b.Args, "--join-token", file)
-	c.Args = append(c.Args, "--join-token", file)
+	b.Args = append(b.Args, "--join-token-file", file)
+	c.Args = append(c.Args, "--join-token-file", file)
 	hosts := []*host{first, b.serve(t)}
 	hosts[1].awaitReady()
 	awaitReplicas(hosts)

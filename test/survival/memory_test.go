@@ -207,7 +207,7 @@ func (b *bystander) empty(h *host) {
 		b.t.Fatal(err)
 	}
 	h.await("shard that is empty", func() bool {
-		counted, err := strconv.ParseFloat(h.labelled("signalbox_shard_bytes", `shard="1"`), 64)
+		counted, err := strconv.ParseFloat(h.labelled("signalbox_shard_quota_used_bytes", `shard="1"`), 64)
 		return err == nil && counted < 1<<20
 	})
 	if _, err := b.client.CreateNode(b.t.Context(), "/again", sdk.NodeConfig{}); err != nil {
@@ -286,7 +286,7 @@ func TestClientsThatFillTheMemoryEndNoHost(t *testing.T) {
 func TestAHostThatPromisesTooMuchRefusesBeforeItIsFull(t *testing.T) {
 	eachGroup(t, func(t *testing.T, version string, mib int) {
 		group := newCgroup(t, version, "promises", mib<<20)
-		found, err := places.Places(program, t.TempDir(), []string{"a"}, "--shard-bytes", fmt.Sprint(mib<<20-1))
+		found, err := places.Places(program, t.TempDir(), []string{"a"}, "--shard-quota-bytes", fmt.Sprint(mib<<20-1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,10 +352,10 @@ func TestAHostWithLessMemoryThanTheOthersCounts(t *testing.T) {
 				}
 			}
 		}
-		smallest := hosts[2].metric("signalbox_shard_byte_quota_setting")
+		smallest := hosts[2].metric("signalbox_shard_quota_setting_bytes")
 		for _, h := range hosts {
 			h.await("quota of the smallest host", func() bool {
-				return h.labelled("signalbox_shard_byte_quota", `shard="1"`) == smallest
+				return h.labelled("signalbox_shard_quota_limit_bytes", `shard="1"`) == smallest
 			})
 		}
 		addresses := strings.Join(addresses(hosts), ",")

@@ -56,8 +56,8 @@ func TestTheStartAfterAKill(t *testing.T) {
 }
 
 // roomForAll are flags of a host that takes what is made of semaphores here.
-var roomForAll = []string{"--shard-objects", "100000000",
-	"--shard-bytes", fmt.Sprintf("%dMiB", memguard.Available()>>20)}
+var roomForAll = []string{"--shard-quota-objects", "100000000",
+	"--shard-quota-bytes", fmt.Sprintf("%dMiB", memguard.Available()>>20)}
 
 // perNode is how many semaphores are made in one node.
 const perNode = 500_000

@@ -17,7 +17,7 @@ import (
 )
 
 // movingTime is the time of a shard as it is shown, if it is not 0.
-var movingTime = regexp.MustCompile(`(?m)^signalbox_shard_time_seconds\{shard="\d+"\} (?:[1-9]|0\.)`)
+var movingTime = regexp.MustCompile(`(?m)^signalbox_shard_clock_seconds\{shard="\d+"\} (?:[1-9]|0\.)`)
 
 // exitData is the code of a host that cannot use what it has.
 const exitData = 65

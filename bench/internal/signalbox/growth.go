@@ -47,7 +47,7 @@ func Grow(ctx context.Context, c *Cluster, plan growth.Plan,
 }
 
 // savedSeries counts the snapshots that a host has saved of the data shard.
-const savedSeries = "signalbox_log_snapshots_saved_total{shard=\"1\"} "
+const savedSeries = "signalbox_snapshots_saved_total{shard=\"1\"} "
 
 func (c *Cluster) snapshots() (int, error) {
 	code, text := c.hosts[0].Get("/metrics")

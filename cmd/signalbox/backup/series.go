@@ -47,7 +47,7 @@ func newSeriesMetrics() seriesMetrics {
 		saved:    set.NewCounter("signalbox_backups_saved_total"),
 		failures: set.NewCounter("signalbox_backup_failures_total"),
 		success:  set.NewGauge("signalbox_backup_last_success_timestamp_seconds", nil),
-		size:     set.NewGauge("signalbox_backup_last_bytes", nil),
+		size:     set.NewGauge("signalbox_backup_last_size_bytes", nil),
 		took:     set.NewGauge("signalbox_backup_last_duration_seconds", nil),
 	}
 }

@@ -36,7 +36,7 @@ The token is printed once, and no host has its secret: the cluster keeps a hash.
 		Example: `  signalbox host join-token --valid 10m >d.token
 
   # on the new machine
-  signalbox serve --join a.example:7421 --name d --join-token d.token`,
+  signalbox serve --join a.example:7421 --name d --join-token-file d.token`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
 			on, by := admin.Of(box), admin.By(flags.By(f))
 			switch {
@@ -64,7 +64,7 @@ func createJoinToken(ctx context.Context, f *cli.Frame, on *admin.Admin, valid t
 		return err
 	}
 	copy(token.Authority[:], j.Authority)
-	f.Say("signalbox: good for %v: signalbox serve --join %s --name NAME --join-token FILE", valid,
+	f.Say("signalbox: good for %v: signalbox serve --join %s --name NAME --join-token-file FILE", valid,
 		strings.Join(j.Addresses, ","))
 	return f.Line(newJoinToken{j, token.String()}, "%s", token.String())
 }

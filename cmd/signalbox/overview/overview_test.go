@@ -173,32 +173,32 @@ func TestALookIsWhatHappenedInBetween(t *testing.T) {
 		return pages.Reading{At: began.Add(after), Metrics: m,
 			Status: pageadmin.Status{Host: pageadmin.HostStatus{ID: 1, Name: "a", Started: started}}}
 	}
-	before := []pages.Reading{reading(0, began, `signalbox_requests_total{kind="PING"} 100
-signalbox_requests_total{kind="ACQUIRE"} 10
-signalbox_requests_failed_total{kind="ACQUIRE",status="TIMEOUT"} 1
+	before := []pages.Reading{reading(0, began, `signalbox_requests_total{kind="ping"} 100
+signalbox_requests_total{kind="acquire"} 10
+signalbox_requests_failed_total{kind="acquire",status="timeout"} 1
 signalbox_acquire_wait_seconds_sum 1
 signalbox_acquire_wait_seconds_count 1
 `)}
-	now := []pages.Reading{reading(2*time.Second, began, `signalbox_requests_total{kind="PING"} 100
-signalbox_requests_total{kind="ACQUIRE"} 30
-signalbox_requests_failed_total{kind="ACQUIRE",status="TIMEOUT"} 5
+	now := []pages.Reading{reading(2*time.Second, began, `signalbox_requests_total{kind="ping"} 100
+signalbox_requests_total{kind="acquire"} 30
+signalbox_requests_failed_total{kind="acquire",status="timeout"} 5
 signalbox_acquire_wait_seconds_sum 9
 signalbox_acquire_wait_seconds_count 5
-signalbox_semaphore_taken{node="/a",semaphore="x"} 1.8446744073709552e+19
+signalbox_semaphore_owned_units{node="/a",semaphore="x"} 1.8446744073709552e+19
 signalbox_semaphore_waiters{node="/a",semaphore="x"} 0
-signalbox_semaphore_taken{node="/a",semaphore="y"} 1
+signalbox_semaphore_owned_units{node="/a",semaphore="y"} 1
 signalbox_semaphore_waiters{node="/a",semaphore="y"} 2
-signalbox_semaphore_taken{node="/a",semaphore="z"} 2
+signalbox_semaphore_owned_units{node="/a",semaphore="z"} 2
 signalbox_semaphore_waiters{node="/a",semaphore="z"} 0
-signalbox_rollout_still_seconds{node="/a",rollout="dns",location="man",reason="gate"} 5
-signalbox_rollout_still_seconds{node="/a",rollout="dns",location="vla",reason="no-leaders"} 75
-signalbox_rollout_still_seconds{node="/a",rollout="feed",location="",reason="halted"} 9
-signalbox_process_still_seconds{node="/a",process="deploy",member="",reason="few-members"} 5
-signalbox_process_still_seconds{node="/a",process="switch",member="b",reason="late"} 75
-signalbox_process_still_seconds{node="/a",process="switch",member="c",reason="reply"} 9
+signalbox_rollout_stalled_seconds{node="/a",rollout="dns",location="man",reason="gate"} 5
+signalbox_rollout_stalled_seconds{node="/a",rollout="dns",location="vla",reason="no-leaders"} 75
+signalbox_rollout_stalled_seconds{node="/a",rollout="feed",location="",reason="halted"} 9
+signalbox_process_stalled_seconds{node="/a",process="deploy",member="",reason="few-members"} 5
+signalbox_process_stalled_seconds{node="/a",process="switch",member="b",reason="late"} 75
+signalbox_process_stalled_seconds{node="/a",process="switch",member="c",reason="reply"} 9
 `)}
 	l := newSample(before, now, 2)
-	if len(l.Requests) != 1 || l.Requests[0].Kind != "ACQUIRE" || l.Requests[0].PerSecond != 10 ||
+	if len(l.Requests) != 1 || l.Requests[0].Kind != "acquire" || l.Requests[0].PerSecond != 10 ||
 		l.Requests[0].Failed != 2 || l.Waits.PerSecond != 2 || l.Waits.MeanMS != 2000 {
 		t.Errorf("%+v", l)
 	}

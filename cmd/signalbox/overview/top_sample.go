@@ -135,8 +135,8 @@ func sumRequests(kinds map[string]requestSum, h, was *pages.Reading) {
 		x.count += s.Value - was.Metrics.Sum("signalbox_requests_total", label...)
 		x.failed += h.Metrics.Sum("signalbox_requests_failed_total",
 			label...) - was.Metrics.Sum("signalbox_requests_failed_total", label...)
-		x.times = x.times.Plus(h.Metrics.Times("signalbox_request_seconds",
-			label...).Since(was.Metrics.Times("signalbox_request_seconds", label...)))
+		x.times = x.times.Plus(h.Metrics.Times("signalbox_request_duration_seconds",
+			label...).Since(was.Metrics.Times("signalbox_request_duration_seconds", label...)))
 		kinds[kind] = x
 	}
 }
@@ -158,14 +158,14 @@ func newHostSample(h, was *pages.Reading, seconds float64) hostSample {
 	o.Connections = m.Sum("signalbox_connections")
 	o.Sessions = m.Sum("signalbox_shard_sessions_attached")
 	o.Watches = m.Sum("signalbox_shard_watches")
-	o.SlowWatches = m.Sum("signalbox_shard_slow_watches")
-	o.Commit = newTimesSample(m.Times("signalbox_commit_seconds").Since(was.Metrics.Times("signalbox_commit_seconds")),
-		seconds)
+	o.SlowWatches = m.Sum("signalbox_shard_slow_watchers")
+	const commit = "signalbox_commit_duration_seconds"
+	o.Commit = newTimesSample(m.Times(commit).Since(was.Metrics.Times(commit)), seconds)
 	return o
 }
 
 func (s *Sample) addSemaphores(h *pages.Reading) {
-	for _, one := range h.Metrics["signalbox_semaphore_taken"] {
+	for _, one := range h.Metrics["signalbox_semaphore_owned_units"] {
 		s.counted = true
 		node, name := one.Labels["node"], one.Labels["semaphore"]
 		s.Semaphores = append(s.Semaphores, semaphoreSample{

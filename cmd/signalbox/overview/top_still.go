@@ -30,7 +30,7 @@ type stillProcess struct {
 
 func stillRollouts(hosts []pages.Reading, most int) []stillRollout {
 	still := []stillRollout{}
-	for _, s := range longestStill(hosts, most, "signalbox_rollout_still_seconds", "rollout", "location") {
+	for _, s := range longestStill(hosts, most, "signalbox_rollout_stalled_seconds", "rollout", "location") {
 		l := s.Labels
 		still = append(still, stillRollout{l["node"], l["rollout"], l["location"], l["reason"], s.Value})
 	}
@@ -39,7 +39,7 @@ func stillRollouts(hosts []pages.Reading, most int) []stillRollout {
 
 func stillProcesses(hosts []pages.Reading, most int) []stillProcess {
 	still := []stillProcess{}
-	for _, s := range longestStill(hosts, most, "signalbox_process_still_seconds", "process", "member") {
+	for _, s := range longestStill(hosts, most, "signalbox_process_stalled_seconds", "process", "member") {
 		l := s.Labels
 		still = append(still, stillProcess{l["node"], l["process"], l["member"], l["reason"], s.Value})
 	}

@@ -160,9 +160,9 @@ func (d *demo) plan() error {
 	for i, name := range demoNames {
 		given, err := settings.Load(settings.Sources{Flags: d.flags, Environment: []string{
 			"SIGNALBOX_NAME=" + name, "SIGNALBOX_DATA_DIR=" + filepath.Join(d.dir, name),
-			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list), "SIGNALBOX_RAFT_SECRET_FILE=" + secret,
+			"SIGNALBOX_INITIAL_HOSTS=" + settings.FormatHosts(list), "SIGNALBOX_RAFT_SECRET_FILE=" + secret,
 			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2), "SIGNALBOX_HTTP_LISTEN=" + at(i, 3),
-			"SIGNALBOX_CONSOLE_ACTIONS=true", "SIGNALBOX_LOG_LEVEL=warn",
+			"SIGNALBOX_CONSOLE_ANONYMOUS_WRITES=true", "SIGNALBOX_LOG_LEVEL=warn",
 			"SIGNALBOX_MEMORY_LIMIT=" + share.String(),
 		}})
 		if err != nil {

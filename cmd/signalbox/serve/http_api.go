@@ -53,7 +53,8 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 		api.scheme, certificate = "https", source.ServerConfig()
 	}
 	g := gateway.New(gateway.Config{
-		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
+		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleAnonymousWrites,
+		Log:   log,
 		Files: console.Files(), Proxies: s.HTTPTrustedProxies, Connections: transport.GatewayConnections(),
 		Note: func(ctx context.Context, a gateway.Act) error {
 			return h.NoteAct(ctx, server.Act{Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why})
@@ -106,17 +107,17 @@ type hostDialer struct {
 
 func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
 	d := &hostDialer{own: h.Addresses().ClientAdvertise}
-	if s.ServesTLS() && s.ClientAdvertise == s.TLSListen || s.ServesTLS() && !s.ServesPlain() {
+	if s.ServesTLS() && s.Advertise == s.TLSListen || s.ServesTLS() && !s.ServesPlain() {
 		d.tls = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	if d.tls != nil && s.HTTPCA != "" {
-		pem, err := os.ReadFile(s.HTTPCA)
+	if d.tls != nil && s.HTTPPeerCA != "" {
+		pem, err := os.ReadFile(s.HTTPPeerCA)
 		if err != nil {
-			return nil, fmt.Errorf("--http-ca: %w", err)
+			return nil, fmt.Errorf("--http-peer-ca: %w", err)
 		}
 		d.tls.RootCAs = x509.NewCertPool()
 		if !d.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--http-ca %s: there is no certificate in it", s.HTTPCA)
+			return nil, fmt.Errorf("--http-peer-ca %s: there is no certificate in it", s.HTTPPeerCA)
 		}
 	}
 	d.inside = transport.NewInside(h, transport.Pipes(httpClient))

@@ -86,7 +86,8 @@ func loadBetween(before, now pages.Metrics, span time.Duration) server.Load {
 	}
 	load.Span = span
 	load.Requests, load.Failed = grown("signalbox_requests_total"), grown("signalbox_requests_failed_total")
-	load.P50, load.P99 = below("signalbox_request_seconds", 0.5), below("signalbox_request_seconds", 0.99)
-	load.CommitP99 = below("signalbox_commit_seconds", 0.99)
+	load.P50, load.P99 = below("signalbox_request_duration_seconds", 0.5), below("signalbox_request_duration_seconds",
+		0.99)
+	load.CommitP99 = below("signalbox_commit_duration_seconds", 0.99)
 	return load
 }

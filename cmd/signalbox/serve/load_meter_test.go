@@ -20,13 +20,13 @@ func TestTheLoadOfAHost(t *testing.T) {
 		}
 		return read
 	}
-	before := reading(`signalbox_requests_total{kind="ACQUIRE"} 10
-signalbox_requests_failed_total{kind="ACQUIRE",status="OVERLOADED"} 1
+	before := reading(`signalbox_requests_total{kind="acquire"} 10
+signalbox_requests_failed_total{kind="acquire",status="overloaded"} 1
 signalbox_disk_free_bytes 5
 `)
-	now := reading(`signalbox_requests_total{kind="ACQUIRE"} 60
-signalbox_requests_total{kind="RELEASE"} 50
-signalbox_requests_failed_total{kind="ACQUIRE",status="OVERLOADED"} 11
+	now := reading(`signalbox_requests_total{kind="acquire"} 60
+signalbox_requests_total{kind="release"} 50
+signalbox_requests_failed_total{kind="acquire",status="overloaded"} 11
 signalbox_disk_free_bytes 7
 signalbox_disk_total_bytes 9
 `)

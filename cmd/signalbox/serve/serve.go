@@ -74,7 +74,7 @@ the host again, it goes on once there is some; 1 anything else.`,
       --token-file tokens.yaml
 
   # the first of three hosts of one machine; b and c are alike
-  export SIGNALBOX_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
+  export SIGNALBOX_INITIAL_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
   signalbox serve --name a --data-dir a --listen 127.0.0.1:7430 \
       --admin-listen 127.0.0.1:7432
 
@@ -180,7 +180,7 @@ func awaitReady(interrupted context.Context, h *host.Host, given *settings.Setti
 			return false
 		}
 		if lacks := h.Ready(); lacks != nil {
-			log.Info("not ready yet", "why", lacks, "hosts", settings.FormatHosts(given.Hosts))
+			log.Info("not ready yet", "why", lacks, "hosts", settings.FormatHosts(given.InitialHosts))
 		}
 	}
 }
@@ -190,7 +190,7 @@ func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after ti
 	if given.ServesHosts() {
 		raft = given.RaftAdvertise
 	}
-	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", raft,
+	log.Info("the host is ready", "clients", given.Advertise, "raft", raft,
 		"admin", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster,
 		"after", after.Round(time.Millisecond).String())
 }

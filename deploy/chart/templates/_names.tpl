@@ -63,7 +63,7 @@ securityContext:
 {{/* Settings that hosts and the job that makes the cluster have in common. */}}
 {{- define "signalbox.settings" -}}
 - {name: SIGNALBOX_RAFT_LISTEN, value: "0.0.0.0:7421"}
-- {name: SIGNALBOX_CLUSTER, value: {{ .Values.cluster | quote }}}
+- {name: SIGNALBOX_CLUSTER_NAME, value: {{ .Values.clusterName | quote }}}
 - {name: SIGNALBOX_DATA_DIR, value: /var/lib/signalbox}
 - {name: SIGNALBOX_RAFT_TLS_CERT, value: /etc/signalbox/tls/tls.crt}
 - {name: SIGNALBOX_RAFT_TLS_KEY, value: /etc/signalbox/tls/tls.key}

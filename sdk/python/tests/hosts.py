@@ -83,7 +83,7 @@ class Hosts:
         members = ",".join(f"{name}=127.0.0.1:{ports[n + i]}" for i, name in enumerate(names))
         self.all = [
             Host(self.folder, name, ports[i], list(arguments or []),
-                 {"SIGNALBOX_HOSTS": members, "SIGNALBOX_NAME": name} if n > 1 else {})
+                 {"SIGNALBOX_INITIAL_HOSTS": members, "SIGNALBOX_NAME": name} if n > 1 else {})
             for i, name in enumerate(names)
         ]
         try:

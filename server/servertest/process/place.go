@@ -76,7 +76,7 @@ func Places(program Program, dir string, names []string, args ...string) ([]*Pla
 	for _, p := range places {
 		p.Args = append([]string{"--name", p.Name}, args...)
 		if p.others {
-			p.Args = append(p.Args, "--host", strings.Join(list, ","))
+			p.Args = append(p.Args, "--initial-hosts", strings.Join(list, ","))
 		}
 	}
 	return places, nil
