@@ -57,6 +57,10 @@ func (r *Result) Err() error {
 	}
 }
 
+// Error implements error for a Result that is no success, so that a host can return the answer to a refused request as
+// an error.
+func (r *Result) Error() string { return r.Err().Error() }
+
 // maxWaitMillis keeps an absurd wait of a peer from overflowing a time.Duration.
 const maxWaitMillis = 24 * 60 * 60 * 1000
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/handle"
 )
 
 // Act is a client's change through a door of this host, such as the HTTP API, with its reason.
@@ -32,11 +34,11 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 	if name == "" && len(a.Token) > 0 {
 		name = h.nameOfToken(ctx, a.Token)
 	}
-	by := asker("", name, a.Address, true)
+	by := handle.Asker("", name, a.Address, true)
 	var failure error // the newest cause beside the end of the context
 	for {
 		err := h.governing.attendance.say(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
-			By: []byte(by), What: []byte(entryText(a.What)), Reason: []byte(entryText(a.Why)),
+			By: []byte(by), What: []byte(handle.EntryText(a.What)), Reason: []byte(handle.EntryText(a.Why)),
 		}})
 		if err == nil {
 			return nil
@@ -55,18 +57,18 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 // nameOfToken returns the name of a token that was admitted a moment ago, empty if the name is unknown. Another host
 // may have admitted the client because it knew the token earlier than this host.
 func (h *Host) nameOfToken(ctx context.Context, token []byte) string {
-	e, _ := h.enter(token, nil)
-	if !e.unknown {
-		return e.name
+	by, unknown, _ := h.gate.Enter(token, nil)
+	if !unknown {
+		return by.Name
 	}
-	sure := make(chan struct{})
-	h.meta.Confirm(func(bool) { close(sure) })
+	sure := make(chan string, 1)
+	h.gate.EnterSure(token, nil, func(by *caller.Caller, _ *protocol.Result) { sure <- by.Name })
 	select {
-	case <-sure:
-		e, _ = h.enter(token, nil)
+	case name := <-sure:
+		return name
 	case <-ctx.Done():
 	}
-	return e.name
+	return by.Name
 }
 
 const (
@@ -87,11 +89,12 @@ type nodeNotes struct {
 
 func (n *nodeNotes) init(h *Host) { n.host, n.queue = h, make(chan Act, nodesAtOnce) }
 
-// add queues a change for the history. The caller may hold the lock of a connection, so add never waits.
-func (n *nodeNotes) add(a Act) {
+// add queues a change of a client for the history. It never waits.
+func (n *nodeNotes) add(client, address, what string) {
 	if !n.host.config.NotesNodes {
 		return
 	}
+	a := Act{Name: client, Address: address, What: what, Why: "no reason was asked for"}
 	if n.admit(n.host.config.Clock()) {
 		select {
 		case n.queue <- a:
@@ -129,4 +132,17 @@ func (n *nodeNotes) run(ctx context.Context) {
 			cancel()
 		}
 	}
+}
+
+// noteWithin is how long a host tries to add an entry to the history of the cluster.
+const noteWithin = 5 * time.Second
+
+// noteBackup adds an entry about a saved state to the history of the cluster, unless there is no history yet.
+func (g *governing) noteBackup(m protocol.HostSay) error {
+	if !g.attendance.founded() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(g.ctx, noteWithin)
+	defer cancel()
+	return g.attendance.say(ctx, m)
 }

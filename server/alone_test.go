@@ -63,7 +63,7 @@ func TestANodeThatIsNotKnownIsReadStrictly(t *testing.T) {
 		protocol.ConsistencyUnset:   protocol.ConsistencyStrict,
 		protocol.ConsistencyRelaxed: protocol.ConsistencyRelaxed,
 	} {
-		if got := h.consistency(asked, 1<<30); got != want {
+		if got := h.core.Consistency(asked, 1<<30); got != want {
 			t.Errorf("asked for %v it is %v", asked, got)
 		}
 	}

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// attendEvery is how often a host compares its record with what is so, when nothing wakes it.
+	// attendEvery is the interval between two comparisons of the host's record with the facts, without a wake.
 	attendEvery = time.Second
-	// bootEvery is how often a host whose start is not on record says that it was started.
+	// bootEvery is the interval between reports of a start, until the start is on record.
 	bootEvery = 200 * time.Millisecond
-	// stopGivesUp is for how long a host that stops looks for one that governs.
+	// stopGivesUp is the maximum time of a stopping host to find a governor.
 	stopGivesUp = time.Second
-	// unaskedFor is how long a host waits for a governor that asks it, before it asks whether it still belongs to the
+	// unaskedFor is how long a host waits for a question of a governor, before asking whether the host still is in the
 	// cluster.
 	unaskedFor = 10 * time.Second
-	// askWithin is how long one host may take to answer.
+	// askWithin is the maximum time of a host to answer.
 	askWithin = time.Second
 )
 
-// ErrRefused is wrapped by the error with which a host is halted that does not belong to its cluster as it is.
+// ErrRefused is wrapped by the error that halts a host outside of the cluster.
 var ErrRefused = errors.New("the cluster refuses this host")
 
-// attendance keeps the record of this host as it is: its process has started, it was taken for failed and is not, it
-// has other addresses, it stops. All of it goes to the leader of the meta shard, again and again until it is on record.
+// attendance keeps the record of the host up to date: the process has started, the host was wrongly considered failed,
+// has new addresses, or stops. Reports go to the leader of the meta shard, again and again until they are on record.
 type attendance struct {
 	host  *Host
 	wakes chan struct{}
 	// booted: the start of the process is on record.
 	booted atomic.Bool
-	// entered is the revision of the records that the host went by last. Used by run alone.
+	// entered is the revision of the records in use by the host. Only run uses the field.
 	entered uint64
 }
 
@@ -68,7 +68,7 @@ func (a *attendance) run(ctx context.Context) {
 	}
 }
 
-// enter has the host go by the records of the hosts where they are others than before.
+// enter has the host go by the records of the hosts, if the records are new.
 func (a *attendance) enter() {
 	h := a.host
 	if h.meta.Machine.RecordsRevision() == a.entered {
@@ -85,13 +85,13 @@ func (a *attendance) enter() {
 	}
 }
 
-// founded reports whether the hosts of the cluster have records. One without a replica of the meta shard has joined, or
-// had one.
+// founded reports whether the hosts of the cluster have records. A host without a replica of the meta shard has joined,
+// or had a replica.
 func (a *attendance) founded() bool {
 	return a.host.meta.Machine.Founded() || !a.host.set.Holds(replica.MetaShard)
 }
 
-// attend says what is not on record.
+// attend reports facts that are not on record.
 func (a *attendance) attend(ctx context.Context) error {
 	h := a.host
 	if h.leaving.Load() || !a.founded() {
@@ -112,8 +112,8 @@ func (a *attendance) attend(ctx context.Context) error {
 	return nil
 }
 
-// takenForFailed reports whether this host is to be offline because it was not heard, and the epoch of that. One
-// without a replica of the meta shard goes by what the governor says, which has no reason: it asks.
+// takenForFailed reports whether the host is to be offline because of silence, with the epoch. A host without a replica
+// of the meta shard goes by the report of the governor, which has no reason, and asks.
 func (a *attendance) takenForFailed(own *hosts.Host) (epoch uint64, failed bool) {
 	if a.host.set.Holds(replica.MetaShard) {
 		if own == nil || own.Wanted() {
@@ -125,11 +125,11 @@ func (a *attendance) takenForFailed(own *hosts.Host) (epoch uint64, failed bool)
 	return s.TargetEpoch, s.Target == protocol.HostOffline
 }
 
-// forgotten reports whether this host may have been expelled and not have heard of it: no governor asks an expelled
-// host, and one whose replicas were all removed speaks to no other by itself.
+// forgotten reports whether the host may have been expelled unheard: no governor asks an expelled host, and a
+// host without replicas calls no remote host by itself.
 func (a *attendance) forgotten() bool { return a.host.governing.agent.Unasked() > unaskedFor }
 
-// boot says that the process has started, or asks whether that is on record. A refusal is final.
+// boot reports the start of the process, or asks whether the start is on record. A refusal is final.
 func (a *attendance) boot(ctx context.Context) error {
 	h := a.host
 	at := h.addresses()
@@ -166,15 +166,15 @@ func (a *attendance) say(ctx context.Context, m protocol.HostSay) error {
 	return err
 }
 
-// moves says where the host is reached.
+// moves reports the addresses of the host.
 func (a *attendance) moves() protocol.HostSay {
 	at := a.host.addresses()
 	return protocol.HostSay{What: protocol.HostMoves, RaftAddress: []byte(at.Raft), ClientAddress: []byte(at.Client),
 		AdminAddress: []byte(at.Admin)}
 }
 
-// stop says that the process is to stop, and returns when the host is offline on record, when its word does not come
-// on record for stopGivesUp, or at the end of the context. A host that is alone has nothing to wait for.
+// stop reports that the process is to stop, and returns when the host is offline on record, when the report is not on
+// record within stopGivesUp, or at the end of the context. A host without peers has nothing to wait for.
 func (a *attendance) stop(ctx context.Context) {
 	if !a.founded() || !a.booted.Load() || !a.hasOthers() {
 		return
@@ -195,8 +195,7 @@ func (a *attendance) stop(ctx context.Context) {
 	}
 }
 
-// hasOthers reports whether the cluster has another host that is to be online; without records, whether it has another
-// one at all.
+// hasOthers reports whether the cluster has a second host that is to be online; without records, a second host at all.
 func (a *attendance) hasOthers() bool {
 	h := a.host
 	known := h.meta.Machine.Hosts()
@@ -205,7 +204,7 @@ func (a *attendance) hasOthers() bool {
 	})
 }
 
-// offline reports whether the host is offline on record, as it is to be: by its own copy, or by what the governor says.
+// offline reports whether the host is offline on record, as wanted: by the local replica, or by the governor's report.
 func (a *attendance) offline() bool {
 	s := a.host.governing.agent.Standing()
 	if s.Target == protocol.HostOffline && s.Current == protocol.HostOffline && s.TargetEpoch == s.CurrentEpoch {
@@ -215,7 +214,7 @@ func (a *attendance) offline() bool {
 	return own != nil && own.Start == a.host.config.Start && own.Target.Variant == protocol.HostOffline && own.Reached()
 }
 
-// ready returns why the host is not ready, as far as its record goes.
+// ready returns why the host is not ready, as far as the record goes.
 func (a *attendance) ready() error {
 	if !a.booted.Load() && a.founded() {
 		return fmt.Errorf("server: the start of this host is not on record yet: %w", replica.ErrNotReady)
@@ -223,7 +222,7 @@ func (a *attendance) ready() error {
 	return nil
 }
 
-// addresses are where the host is reached.
+// addresses are the addresses of the host.
 func (h *Host) addresses() hosts.Addresses {
 	return hosts.Addresses{Raft: h.config.RaftAddress, Client: h.config.ClientAddress, Admin: h.config.AdminAddress}
 }

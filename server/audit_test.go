@@ -7,13 +7,14 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
 // readers may read everything but for the token "admin", which may do everything.
-type readers struct{ server.Rights }
+type readers struct{ caller.Rights }
 
-func (readers) Authenticate(token []byte) (server.Rights, string, bool) {
+func (readers) Authenticate(token []byte) (caller.Rights, string, bool) {
 	return reader{admin: string(token) == "admin"}, "token-" + string(token), true
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/connection"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -54,7 +55,7 @@ func (s *sink) RemoteAddr() net.Addr                      { return nil }
 func (s *sink) TLS() *tls.ConnectionState                 { return nil }
 
 // exchange gives bytes to the connection and waits until so many frames came for them.
-func (s *sink) exchange(c *conn, bytes []byte, frames int64) {
+func (s *sink) exchange(c *connection.Conn, bytes []byte, frames int64) {
 	all := s.frames.Load() + frames
 	s.awaited.Store(all)
 	c.Data(bytes)
@@ -65,19 +66,19 @@ func (s *sink) exchange(c *conn, bytes []byte, frames int64) {
 }
 
 // benchHost is a host on a log in memory, with one greeted connection.
-func benchHost(t testing.TB) (*Host, *conn, *sink) {
+func benchHost(t testing.TB) (*Host, *connection.Conn, *sink) {
 	t.Helper()
 	h := openAlone(t)
 	t.Cleanup(h.Close)
 	s := newSink()
-	c := h.Opened(s).(*conn)
+	c := h.Opened(s).(*connection.Conn)
 	send(c, s, &protocol.Hello{VersionMin: 1, VersionMax: 1})
 	send(c, s, &protocol.NodeCreate{Path: []byte("/bench")})
 	return h, c, s
 }
 
 // send gives a request to the connection and waits until a frame came for it.
-func send(c *conn, s *sink, m protocol.RequestMessage) {
+func send(c *connection.Conn, s *sink, m protocol.RequestMessage) {
 	buf := bytebufferpool.Get()
 	defer bytebufferpool.Put(buf)
 	protocol.NewEncoder().Request(buf, 1, m)

@@ -11,25 +11,27 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/connection"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/transport"
 )
 
 // openedOver gives connections to a host and keeps the host's side of each.
 type openedOver struct {
 	host  *Host
-	conns chan *conn
+	conns chan *connection.Conn
 }
 
 func (o openedOver) Opened(peer transport.Conn) transport.Events {
 	events := o.host.Opened(peer)
-	o.conns <- events.(*conn)
+	o.conns <- events.(*connection.Conn)
 	return events
 }
 
 // connectOverTCP connects a client to the host over an event loop, and returns both ends.
-func connectOverTCP(tb testing.TB, h *Host) (*conn, net.Conn) {
+func connectOverTCP(tb testing.TB, h *Host) (*connection.Conn, net.Conn) {
 	tb.Helper()
-	opened := openedOver{h, make(chan *conn, 1)}
+	opened := openedOver{h, make(chan *connection.Conn, 1)}
 	listener, err := transport.ListenGnet("127.0.0.1:0", opened, transport.NetOptions{Loops: 1})
 	if err != nil {
 		tb.Fatal(err)
@@ -45,10 +47,10 @@ func connectOverTCP(tb testing.TB, h *Host) (*conn, net.Conn) {
 }
 
 // pongs answers so many times over the connection, each with a write of its own, and reads what arrives.
-func pongs(tb testing.TB, c *conn, client net.Conn, n int) {
+func pongs(tb testing.TB, c *connection.Conn, client net.Conn, n int) {
 	var frame [7]byte
 	for range n {
-		c.Answer(1, &protocol.Pong{})
+		c.Answer(pipeline.Ticket{Request: 1, Kind: protocol.KindPing}, &protocol.Pong{})
 		c.Flush(true)
 		if _, err := io.ReadFull(client, frame[:]); err != nil {
 			tb.Fatal(err)

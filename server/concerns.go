@@ -13,25 +13,6 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// concerns answers with the concerns of this host. A concern about an object is left out if the client may not see
-// the object.
-func (c *conn) concerns(r *protocol.Request) {
-	id, h := r.ID, c.host
-	c.question(id, r.Kind, func() (protocol.AnswerMessage, error) {
-		_, err := h.view()
-		a := &protocol.ConcernsAnswer{HostName: []byte(h.config.Name), NowMillis: h.wall(), Governs: err == nil}
-		for _, x := range h.Concerns() {
-			if x.Node == "" || c.permits(protocol.KindSemaphoreDescribe, x.Node, x.Name) {
-				a.Items.Append(protocol.HostConcern{Concern: x})
-			}
-			if a.Items.Size() > protocol.PageBytes {
-				break
-			}
-		}
-		return a, nil
-	})
-}
-
 // Concerns returns the concerns of this host, the worst first. The list must not be changed. Sessions with their homes
 // elsewhere are named as their homes name them, so the call may wait for other hosts.
 func (h *Host) Concerns() []kind.Concern {
@@ -105,7 +86,7 @@ func (h *Host) whoIs(id shard.SessionID) string {
 	var description string
 	if home := h.set.Of(id.Slot()); home.Here() {
 		v, _ := home.Machine.DescribeSession(id)
-		client, description = h.clientOf(id), v.Description
+		client, description = h.core.ClientOf(id), v.Description
 	} else {
 		s := h.strangers.named(id, h.config.Clock())
 		client, description = s.Client, string(s.Description)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/metrics"
@@ -106,7 +107,7 @@ type Config struct {
 	// should end the process with the error, since the log stops feeding the replica. May be nil.
 	Halt func(error)
 	// Access decides about the rights of clients. Nil lets every client do everything.
-	Access Access
+	Access caller.Access
 	// Authority returns the SHA-256 of the certificate by which hosts recognise each other, or of the authority's
 	// certificate, nil for hosts without TLS. New hosts need the hash. May be nil.
 	Authority func() []byte
@@ -181,27 +182,4 @@ const (
 	DefaultPartialBytes = 64 << 20
 	// DefaultWatchBytes is the limit on the memory of all open watches: some 690,000 with short names.
 	DefaultWatchBytes = 512 << 20
-)
-
-// requestKinds is the length of an array with a place for every kind of request.
-const requestKinds = protocol.MaxRequestKind + 1
-
-// The limits of a host. Config has the limits that users may change; docs/operating.md lists all limits.
-const (
-	// maxPending is how many bytes may wait to be sent over one connection. A client that reads more slowly is cut
-	// off.
-	maxPending = 32 << 20
-	// slowPending is how many bytes may wait before further requests of the connection are refused with OVERLOADED:
-	// answers are much longer than requests, and a client must not run into maxPending by asking much at once.
-	slowPending = 16 << 20
-	// earlyBytes is the length of answers from which an early write pays, while further frames of the burst are
-	// dispatched.
-	earlyBytes = 1 << 10
-	// spillBytes is the length of output that is handed over early, so that Pending shows how much waits for a client,
-	// however many answers one round of frames or one batch brings.
-	spillBytes = 256 << 10
-	// helloTime is how long a connection may stay without a Hello.
-	helloTime = 5 * time.Second
-	// silences is how many ping intervals a connection may be silent before it is closed.
-	silences = 3
 )

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -48,7 +49,7 @@ const endedClient = "ended the connection of a client"
 // picky knows one token, and withdraws it when the test says so.
 type picky struct{ revocable }
 
-func (p *picky) Authenticate(token []byte) (server.Rights, string, bool) {
+func (p *picky) Authenticate(token []byte) (caller.Rights, string, bool) {
 	return p, "billing", string(token) == "good"
 }
 

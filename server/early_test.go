@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/connection"
 )
 
 // earlySink is a sink on an event loop.
@@ -20,7 +21,7 @@ func (s *earlySink) FlushEarly() { s.early = append(s.early, s.frames.Load()) }
 func TestFirstAnswersLeaveEarlyWhereNoOtherConnectionAsks(t *testing.T) {
 	h, other, otherSink := benchHost(t)
 	s := &earlySink{sink: newSink()}
-	c := h.Opened(s).(*conn)
+	c := h.Opened(s).(*connection.Conn)
 	send(c, s.sink, &protocol.Hello{VersionMin: 1, VersionMax: 1})
 	send(c, s.sink, &protocol.SemaphoreCreate{NodeID: 1, Name: []byte("read"), Limit: 1})
 

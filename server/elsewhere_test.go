@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -36,7 +37,7 @@ func TestAHostThatDoesNotLeadSendsChangesOn(t *testing.T) {
 // noOperator may do everything but operate.
 type noOperator struct{}
 
-func (noOperator) Authenticate([]byte) (server.Rights, string, bool) {
+func (noOperator) Authenticate([]byte) (caller.Rights, string, bool) {
 	return noOperator{}, "app", true
 }
 func (noOperator) Allows(_, _ string, need protocol.Right) bool {

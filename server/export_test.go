@@ -5,6 +5,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/handle/backup"
 	"github.com/signalbox/signalbox/server/overview"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -12,14 +14,7 @@ import (
 )
 
 // Broadcast pushes a message to every client that has said its HELLO.
-func (h *Host) Broadcast(m protocol.PushMessage) {
-	h.eachConn(func(c *conn) {
-		if c.welcomed.Load() {
-			c.Push(0, m)
-			c.flush()
-		}
-	})
-}
+func (h *Host) Broadcast(m protocol.PushMessage) { h.conns.Push(false, m) }
 
 // AboveLevel is the answer to a request that needs a level which a shard has not reached.
 func (h *Host) AboveLevel(needs level.Level) *protocol.Result { return h.aboveLevel(needs) }
@@ -91,11 +86,16 @@ func (h *Host) Windows() (list []int) {
 }
 
 // MaxSavings is how many states a host has fixed for backups at once.
-const MaxSavings = maxSavings
+const MaxSavings = backup.MaxStates
 
 // HoldOpenings has the watches of all connections wait until release is called.
 func (h *Host) HoldOpenings() (release func()) {
 	held := make(chan struct{})
-	h.openings.add(&conn{closed: true}, func() { <-held })
+	h.opening.Add(silent{}, func() { <-held })
 	return func() { close(held) }
 }
+
+// silent is a connection that nothing is sent over.
+type silent struct{ handle.Connection }
+
+func (silent) Flush(bool) {}

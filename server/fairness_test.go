@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/connection"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -111,9 +112,9 @@ func testServedBeside(t *testing.T, c flood) {
 		return g
 	})
 	t.Cleanup(h.Close)
-	greet := func() (*conn, *sink) {
+	greet := func() (*connection.Conn, *sink) {
 		s := newSink()
-		c := h.Opened(s).(*conn)
+		c := h.Opened(s).(*connection.Conn)
 		send(c, s, &protocol.Hello{VersionMin: 1, VersionMax: 1})
 		return c, s
 	}

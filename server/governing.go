@@ -16,9 +16,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// governing is a host's part in what changes the hosts of its cluster. Where it leads the meta shard its executor
-// carries the plan out, and it proposes what the others say of themselves; everywhere its agent does what that asks
-// for.
+// governing is the work of a host for changes among the hosts of the cluster. On the leader of the meta shard the
+// executor carries the plan out, and reports of hosts are proposed; on every host the agent obeys the executor.
 type governing struct {
 	host       *Host
 	executor   *executor.Executor
@@ -31,10 +30,10 @@ type governing struct {
 	running sync.WaitGroup
 }
 
-// errNoMember is returned for a question about sessions of one that is no host of the cluster.
+// errNoMember is returned for a question about sessions by a caller outside of the cluster.
 var errNoMember = errors.New("server: this is for hosts that belong to the cluster")
 
-// errNoCalls is returned for a call of a host that reaches no other.
+// errNoCalls is returned for a call of a host without peers.
 var errNoCalls = errors.New("server: this host reaches no others")
 
 func (g *governing) init(h *Host) {
@@ -52,7 +51,7 @@ func (g *governing) init(h *Host) {
 	g.nodes.init(h)
 }
 
-// start begins all of it. The replicas are open.
+// start starts the agent, the executor and the attendance. The replicas are open.
 func (g *governing) start() {
 	g.running.Go(func() { g.agent.Run(g.ctx) })
 	g.running.Go(func() { g.executor.Run(g.ctx) })
@@ -62,29 +61,29 @@ func (g *governing) start() {
 	}
 }
 
-// close ends all of it.
+// close stops the goroutines of start.
 func (g *governing) close() {
 	g.cancel()
 	g.running.Wait()
 }
 
-// changed is called when the records of hosts, or who leads, may be others.
+// changed is called when the records of hosts, or the leaders, may have changed.
 func (g *governing) changed() {
 	g.executor.Wake()
 	g.attendance.wake()
 }
 
-// noCalls is for a host that reaches no other.
+// noCalls is for a host without peers.
 type noCalls struct{}
 
 func (noCalls) Call(context.Context, shard.HostID, []byte) ([]byte, error) { return nil, errNoCalls }
 
-// Governor answers questions about what is changed among the hosts: see executor.Executor. They fail with
-// executor.ErrNotGoverning where another host governs.
+// Governor answers questions about changes among the hosts: see executor.Executor. Questions fail with
+// executor.ErrNotGoverning if a remote host governs.
 func (h *Host) Governor() *executor.Executor { return h.governing.executor }
 
-// Answer carries out a call of another host: the payload of a frame, and that of the answer. The host is the one that
-// the caller has proved to be, 0 where it has not. A payload that is no request is an error.
+// Answer carries out a call of a remote host: the payload of a frame, and the payload of the answer. from is the proven
+// identity of the caller, 0 without proof. A payload that is no request is an error.
 func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
 	if replica.IsHomeCall(request) {
 		if from == 0 {
@@ -110,8 +109,7 @@ func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([
 		Message: "hosts do not ask each other this"}), nil
 }
 
-// ask has the host that leads the meta shard answer a request: the one that this host takes for it, or that others
-// name.
+// ask has the leader of the meta shard answer a request: the leader known here, or named by remote hosts.
 func (g *governing) ask(ctx context.Context, m protocol.RequestMessage) (*protocol.Answer, error) {
 	err := fmt.Errorf("server: %v: %w", m.Kind(), errNoLeader)
 	asked := make(map[shard.HostID]bool)
@@ -136,7 +134,7 @@ func (g *governing) ask(ctx context.Context, m protocol.RequestMessage) (*protoc
 	return nil, err
 }
 
-// errNoLeader is returned where no host is found that leads the meta shard.
+// errNoLeader is returned if no leader of the meta shard is found.
 var errNoLeader = errors.New("no host is known to lead the meta shard")
 
 // likely returns the hosts to ask, the most likely leader of the meta shard first.
@@ -186,12 +184,11 @@ func (h *Host) nameOf(id shard.HostID) string {
 	return fmt.Sprintf("host %d", id)
 }
 
-// record returns the host's own record, nil where its copy of the meta shard has none.
+// record returns the host's own record, nil if the local replica of the meta shard has no record.
 func (h *Host) record() *hosts.Host { return h.meta.Machine.HostRecord(h.config.ID) }
 
-// Do carries out a command on hosts, replicas or steps, where this host leads the meta shard: what an operator or a
-// host asks for. An error says that nothing became of it, or that it is not known what did; whether it was refused is
-// the result.
+// Do carries out a command on hosts, replicas or steps for an operator or a host, if the host leads the meta shard. An
+// error says that the command had no effect, or an unknown effect; a refusal is in the result.
 func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Effect, error) {
 	return h.meta.Do(ctx, r, h.set.Origin(by, why))
 }
@@ -200,22 +197,22 @@ func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Eff
 // the hosts have no records yet.
 func (h *Host) Topology() (t meta.Topology, ok bool) { return h.meta.Machine.Topology() }
 
-// What package join needs of a host: *Host is a join.Cluster.
+// Methods for package join: *Host is a join.Cluster.
 
-// Leader returns the host that leads the meta shard, as far as this one knows; zero: none.
+// Leader returns the leader of the meta shard, as far as known here; zero: none.
 func (h *Host) Leader() shard.HostID { return h.meta.Leader().Leader }
 
-// Records returns the records of the hosts as this host has applied them, with the shard time that a command would have
-// which is proposed now. It is not ok where the cluster has none yet.
+// Records returns the records of the hosts as applied here, with the shard time of a command proposed now. ok is
+// false if the cluster has no records yet.
 func (h *Host) Records() (records *hosts.Records, now uint64, ok bool) {
 	t, now, ok := h.meta.Topology()
 	return t.Records, now, ok
 }
 
-// Hears reports whether a host has answered this one, which leads the meta shard, within the last two seconds.
+// Hears reports whether a host has answered the leader of the meta shard within the last two seconds.
 func (h *Host) Hears(id shard.HostID) bool { return h.meta.Hears(id) }
 
-// Join proposes that a host belongs to the cluster, and returns the answer once this host has applied it.
+// Join proposes that a host belongs to the cluster, and returns the answer once the command is applied here.
 func (h *Host) Join(ctx context.Context, j hosts.Join) (hosts.Answer, error) {
 	e, err := h.Do(ctx, &meta.HostJoin{Join: j}, "host "+j.Name, "")
 	return hosts.Answer{Status: e.Status, Text: e.Message, Host: e.Host, Existed: e.Flags&meta.FlagExisted != 0}, err

@@ -5,13 +5,22 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/audit"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/concern"
+	"github.com/signalbox/signalbox/server/connection"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/handle/access"
+	"github.com/signalbox/signalbox/server/handle/backup"
+	"github.com/signalbox/signalbox/server/handle/cluster"
+	"github.com/signalbox/signalbox/server/handle/node"
+	"github.com/signalbox/signalbox/server/handle/object"
+	"github.com/signalbox/signalbox/server/handle/session"
+	"github.com/signalbox/signalbox/server/handle/watch"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/overview"
@@ -29,36 +38,23 @@ type Host struct {
 	set      *replica.Set
 	meta     *replica.Meta      // of the set
 	replicas []*replica.Replica // of the set
+	core     *handle.Host       // what handlers know of the host
+	conns    *connection.Set
+	gate     *caller.Gate
+	opening  *watch.Watches
+	backups  *backup.Backups
 	routes   routes
 	metrics  *metrics.Metrics
-	pending  pendingBytes
-	arrivals atomic.Uint64 // how often frames have arrived, over all connections
-	partial  partialBytes
 	watches  *hub.Budget
-	openings openings
-	cuts     cuts
-	refusals lineBudget // of administrative acts
-	guessers guessers
-	denials  denials // for lack of a right
-	// askedAt is when this host last tried to make sure of the cluster's rights; used on the loop.
-	askedAt time.Time
 
 	governing governing
+	governor  overview.Governor // answers questions about changes among the hosts; nil if this host has none
 
-	leaving atomic.Bool // this host is about to stop
-
-	governor overview.Governor // answers questions about changes among the hosts; nil if this host has none
-	asking   chan struct{}     // has a place for each open question about the cluster
-	saved    savedStates
-	saving   chan struct{}        // has a place for each state under way for a backup
-	load     atomic.Pointer[Load] // nil before the first report
-	book     *concern.Book
+	leaving atomic.Bool          // this host is about to stop
+	load    atomic.Pointer[Load] // nil before the first report
+	book    *concern.Book
 	// strangers are the sessions that the book names by the word of other hosts.
 	strangers strangers
-
-	mu     sync.Mutex // guards the fields below
-	conns  map[*conn]struct{}
-	silent []*conn // the connections that the loop checks for silence, in rounds
 }
 
 // Open starts a host: when Open returns, the host's replicas are restored and take part in their shards. The host
@@ -69,18 +65,13 @@ func Open(config Config) (*Host, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	h := &Host{
-		config: config, log: config.Log, conns: make(map[*conn]struct{}),
-		metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
-		asking: make(chan struct{}, maxQuestions), saving: make(chan struct{}, maxSavings),
+		config: config, log: config.Log, metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
 	}
 	h.book = concern.New(h.gather)
 	h.routes = routes{host: h, led: make(map[uint64]uint64)}
-	h.pending.limit = int64(config.PendingBytes)
-	h.partial.limit = int64(config.PartialBytes)
 	h.metrics.Set.NewGauge(`signalbox_feature_level`, func() float64 { return float64(h.meta.Machine.Level()) })
 	h.metrics.Set.NewGauge(`signalbox_cluster_generation`,
 		func() float64 { return float64(h.meta.Machine.Generation().Number) })
-	h.cuts.init(h, h.metrics.Set)
 	h.set = replica.New(replica.Config{
 		Self: meta.Host{
 			ID: config.ID, Name: config.Name, RaftAddress: config.RaftAddress, ClientAddress: config.ClientAddress,
@@ -94,6 +85,7 @@ func Open(config Config) (*Host, error) {
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores, Fits: config.Fits,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas
+	h.furnish()
 	h.governing.init(h) // the loop of the replicas wakes governing
 	if err := h.set.Open(); err != nil {
 		return nil, err
@@ -101,6 +93,47 @@ func Open(config Config) (*Host, error) {
 	h.governor = h.governing.executor
 	h.governing.start()
 	return h, nil
+}
+
+// showSession shows a session to another host.
+func (h *Host) showSession(id shard.SessionID, parts []uint64) protocol.Session {
+	return session.Show(h.core, id, parts)
+}
+
+// furnish makes what serves connections.
+func (h *Host) furnish() {
+	c := &h.config
+	h.gate = caller.NewGate(caller.Config{
+		Access: c.Access, Meta: h.meta, Nodes: h.meta.Machine, Clock: c.Clock, Started: h.set.Started,
+	})
+	h.core = &handle.Host{
+		ID: c.ID, Name: c.Name, Cluster: c.Cluster, Version: c.Version,
+		Set: h.set, Meta: h.meta, Replicas: h.replicas, Metrics: h.metrics, Gate: h.gate, Watches: h.watches,
+		Clock: c.Clock, Refusal: h.ownRefusal, AboveLevel: h.aboveLevel,
+	}
+	h.opening = watch.New(h.core)
+	h.backups = backup.New(backup.Config{Host: h.core, Note: h.governing.noteBackup, Log: h.log})
+	h.conns = connection.New(connection.Config{
+		Host: h.core, Handlers: h.handlers(), Limits: c.Limits, PingInterval: c.PingInterval,
+		PendingBytes: int64(c.PendingBytes), PartialBytes: int64(c.PartialBytes), Log: h.log, Left: h.backups.Gone,
+		Audit: &audit.Log{Nodes: h.meta.Machine, To: h.log, Clock: c.Clock, NodeChanged: h.governing.nodes.add},
+	})
+}
+
+// handlers are the handlers of all requests. Every kind in the protocol's table has one, but for those of the
+// connection itself.
+func (h *Host) handlers() (all [connection.Kinds]handle.Handler) {
+	table := make(handle.Table)
+	for _, of := range []handle.Table{
+		access.Handlers(h.core), h.backups.Handlers(), cluster.Handlers(h.core, h), node.Handlers(h.core),
+		object.Handlers(h.core), session.Handlers(h.core), h.opening.Handlers(),
+	} {
+		maps.Copy(table, of)
+	}
+	for k, handler := range table {
+		all[k] = handler
+	}
+	return all
 }
 
 // Close stops the host. Transports should be closed earlier; Leave before them lets clients and leadership go in
@@ -132,11 +165,8 @@ func (h *Host) Leave(within time.Duration) {
 		h.set.HandOver()
 		time.Sleep(replica.Tick)
 	}
-	push := protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"}}
-	h.eachConn(func(c *conn) {
-		c.Push(0, &push)
-		c.flush()
-	})
+	h.conns.Push(true, &protocol.GoingAway{
+		Result: protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"}})
 	ctx, cancel := context.WithTimeout(context.Background(), max(deadline.Sub(h.config.Clock()), 0))
 	defer cancel()
 	h.governing.attendance.stop(ctx)
@@ -150,34 +180,42 @@ func (h *Host) Opened(peer transport.Conn) transport.Events {
 	if h.leaving.Load() || h.set.Foreign() {
 		return nil
 	}
-	c := h.newConn(peer)
-	h.mu.Lock()
-	h.conns[c] = struct{}{}
-	h.mu.Unlock()
-	h.set.Stir()
-	return c
+	return h.conns.Open(peer)
 }
 
-func (h *Host) connections() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.conns)
-}
-
-// eachConn calls fn for every present connection, without a lock.
-func (h *Host) eachConn(fn func(*conn)) {
-	h.mu.Lock()
-	all := slices.AppendSeq(make([]*conn, 0, len(h.conns)), maps.Keys(h.conns))
-	h.mu.Unlock()
-	for _, c := range all {
-		fn(c)
+// ownRefusal returns why this host refuses changes in all shards: its own disk or memory is nearly full.
+func (h *Host) ownRefusal() error {
+	for _, guard := range []func() error{h.config.Guard, h.config.Memory} {
+		if guard == nil {
+			continue
+		}
+		if err := guard(); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// drained is called by a connection that keeps up again.
-func (h *Host) drained(c *conn) {
+// refusal returns why this host refuses changes in a shard, nil if it takes changes.
+func (h *Host) refusal() error {
+	if err := h.ownRefusal(); err != nil {
+		return err
+	}
 	for _, r := range h.replicas {
-		r.Hub.Drained(c)
-		r.Inboxes.Drained(c)
+		if err := r.Guard(); err != nil {
+			return err
+		}
 	}
+	return h.meta.Guard()
+}
+
+// chores is the work of the host in a round of the loop. With connections open, the next round has work too.
+func (h *Host) chores(now time.Time, changed bool) (busy bool) {
+	h.routes.announceLeaders()
+	if changed {
+		h.routes.announce()
+		h.governing.changed()
+	}
+	h.gate.MakeSure(now)
+	return h.conns.Chores(now)
 }

@@ -25,16 +25,17 @@ type Load struct {
 // report. Any goroutine may call ReportLoad at any time.
 func (h *Host) ReportLoad(l Load) { h.load.Store(&l) }
 
-func (c *conn) hostLoad(r *protocol.Request) {
-	var a protocol.HostLoadAnswer
-	if l := c.host.load.Load(); l != nil {
-		a = protocol.HostLoadAnswer{
-			SpanMillis: uint64(max(l.Span.Milliseconds(), 0)), Requests: l.Requests, Failed: l.Failed,
-			P50Micros: micros(l.P50), P99Micros: micros(l.P99), CommitP99Micros: micros(l.CommitP99),
-			DiskFreeBytes: l.DiskFree, DiskTotalBytes: l.DiskTotal,
-		}
+// HostLoad is the answer with the latest work of the host.
+func (h *Host) HostLoad() *protocol.HostLoadAnswer {
+	l := h.load.Load()
+	if l == nil {
+		return &protocol.HostLoadAnswer{}
 	}
-	c.Answer(r.ID, &a)
+	return &protocol.HostLoadAnswer{
+		SpanMillis: uint64(max(l.Span.Milliseconds(), 0)), Requests: l.Requests, Failed: l.Failed,
+		P50Micros: micros(l.P50), P99Micros: micros(l.P99), CommitP99Micros: micros(l.CommitP99),
+		DiskFreeBytes: l.DiskFree, DiskTotalBytes: l.DiskTotal,
+	}
 }
 
 func micros(d time.Duration) uint64 { return uint64(max(d.Microseconds(), 0)) }

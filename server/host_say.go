@@ -14,9 +14,9 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// What hosts say of themselves goes to the one that leads the meta shard, which proposes it.
+// Reports of hosts go to the leader of the meta shard, and the leader proposes the reports.
 
-// answerBoot takes over that the process of a host has started.
+// answerBoot records the start of a host's process.
 func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.HostBoot) []byte {
 	domain, err := host.ParseDomain(string(m.Domain))
 	incarnation, known := incarnationOf(m.Incarnation)
@@ -36,7 +36,7 @@ var savePhases = map[protocol.HostWord]meta.SavePhase{
 	protocol.HostSaves: meta.SaveBegun, protocol.HostSaved: meta.SaveDone, protocol.HostGaveUp: meta.SaveGivenUp,
 }
 
-// answerSay takes over what else a host says.
+// answerSay records the further reports of a host.
 func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.HostSay) []byte {
 	incarnation, known := incarnationOf(m.Incarnation)
 	start, by, why := hosts.Start{Number: m.StartNumber, Draw: m.StartDraw}, h.nameOf(from), ""
@@ -72,7 +72,7 @@ func addresses(raft, client, admin []byte) hosts.Addresses {
 	return hosts.Addresses{Raft: string(raft), Client: string(client), Admin: string(admin)}
 }
 
-// badCall refuses a host that says what cannot be, or of another host.
+// badCall refuses an impossible report, or a report about a different host.
 func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 	text := fmt.Sprintf("host %d says what cannot be, or of another host", from)
 	if why != nil {
@@ -81,7 +81,7 @@ func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 	return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusBadRequest, Message: text})
 }
 
-// proposeSaid proposes what a host says, where this one leads the meta shard, and encodes what came of it.
+// proposeSaid proposes the report of a host, if the local host leads the meta shard, and encodes the outcome.
 func (h *Host) proposeSaid(ctx context.Context, by meta.Origin, kind protocol.Kind, success protocol.AnswerMessage,
 	r meta.Request) []byte {
 	if l := h.meta.Leader(); l.Leader != h.config.ID {

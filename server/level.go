@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -108,14 +109,14 @@ func (h *Host) Level() Level {
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	switch {
 	case !h.meta.CaughtUp():
-		return &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway}
+		return &handle.MetaAway
 	case needs <= h.meta.Machine.Level():
 		return &protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 20,
 			Message: fmt.Sprintf("the shard has not followed the cluster to feature level %d yet", needs)}
 	}
 	l := h.Level()
-	result := &protocol.Result{Status: protocol.StatusUnsupported, Message: clip(fmt.Sprintf(
-		"this needs feature level %d of the cluster, which is at %v", needs, l))}
+	result := &protocol.Result{Status: protocol.StatusUnsupported, Message: fmt.Sprintf(
+		"this needs feature level %d of the cluster, which is at %v", needs, l)}
 	held := slices.ContainsFunc(l.HeldBy, func(x LevelHolder) bool { return x.Name != "" })
 	if needs <= l.Newest && !held { // this host can follow the level, and no registered host is known to lag
 		result.Status, result.WaitMillis = protocol.StatusUnavailable, 50

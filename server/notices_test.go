@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -16,7 +17,7 @@ import (
 // revocable lets everybody do everything until it is revoked.
 type revocable struct{ revoked atomic.Bool }
 
-func (r *revocable) Authenticate([]byte) (server.Rights, string, bool) { return r, "", true }
+func (r *revocable) Authenticate([]byte) (caller.Rights, string, bool) { return r, "", true }
 func (r *revocable) Allows(string, string, protocol.Right) bool        { return true }
 func (r *revocable) Valid() bool                                       { return !r.revoked.Load() }
 func (r *revocable) Version() uint64                                   { return 0 }

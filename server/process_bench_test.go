@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	kind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/server/connection"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -171,7 +172,7 @@ func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	}
 	b.Cleanup(func() { _ = listener.Close() })
 	s := newSink()
-	c := h.Opened(s).(*conn)
+	c := h.Opened(s).(*connection.Conn)
 	send(c, s, &protocol.Hello{VersionMin: 1, VersionMax: 1})
 	send(c, s, &protocol.NodeCreate{Path: []byte("/bench")})
 	var all sync.WaitGroup

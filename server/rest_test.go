@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/servertest"
 )
@@ -16,7 +17,7 @@ type reviewed struct {
 	looked chan time.Time
 }
 
-func (r reviewed) Authenticate([]byte) (server.Rights, string, bool) { return r, "root", true }
+func (r reviewed) Authenticate([]byte) (caller.Rights, string, bool) { return r, "root", true }
 
 func (r reviewed) Valid() bool {
 	select {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -25,7 +26,7 @@ type scope struct {
 	token string
 }
 
-func (sc *scopes) Authenticate(token []byte) (server.Rights, string, bool) {
+func (sc *scopes) Authenticate(token []byte) (caller.Rights, string, bool) {
 	return scope{sc, string(token)}, string(token), true
 }
 

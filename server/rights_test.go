@@ -7,13 +7,14 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
 // tokens have the role that they are, for /prod and what is below it; root has all.
 type tokens struct{}
 
-func (tokens) Authenticate(token []byte) (server.Rights, string, bool) {
+func (tokens) Authenticate(token []byte) (caller.Rights, string, bool) {
 	return limited(token), "the " + string(token) + " of billing", true
 }
 
@@ -111,7 +112,7 @@ func TestANodeThatIsNotThereIsMissingForAll(t *testing.T) {
 func TestASessionWhoseNodeMayComeIsNotSaidToBeOver(t *testing.T) {
 	for _, x := range []struct {
 		name         string
-		access       server.Access
+		access       caller.Access
 		attach, bind protocol.Status
 	}{
 		{"by tokens", tokens{}, protocol.StatusUnavailable, protocol.StatusUnavailable},

@@ -15,12 +15,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/server/connection"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
 
 // rolloutHost is benchHost with rollouts of one location, or three with delays, named r0, r1 and so on.
-func rolloutHost(b *testing.B, rollouts, places int) (*Host, *conn, *sink) {
+func rolloutHost(b *testing.B, rollouts, places int) (*Host, *connection.Conn, *sink) {
 	b.Helper()
 	if level.Newest < 4 {
 		b.Skip("this build has no rollouts")
@@ -43,7 +44,7 @@ func rolloutHost(b *testing.B, rollouts, places int) (*Host, *conn, *sink) {
 }
 
 // instance starts a session that is a leader of sas in r0, and returns what its next mutation has.
-func instance(h *Host, c *conn, s *sink, name string) *protocol.Mutation {
+func instance(h *Host, c *connection.Conn, s *sink, name string) *protocol.Mutation {
 	send(c, s, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
 	m, machine := &protocol.Mutation{}, h.replicas[0].Machine
 	last := machine.Count().LastSession
@@ -196,7 +197,7 @@ func BenchmarkFiveThousandWatchesOfATarget(b *testing.B) {
 	m := instance(h, c, s, "leader")
 	crowd := newCrowd()
 	for range watches {
-		w := h.Opened(onlooker{crowd}).(*conn)
+		w := h.Opened(onlooker{crowd}).(*connection.Conn)
 		give(w, 1, &protocol.Hello{VersionMin: 1, VersionMax: 1})
 		give(w, 2, &protocol.Watch{
 			NodeID: 1, Name: []byte("r0"), ObjectKind: protocol.ObjectRollout, View: []byte("location/sas"),
@@ -225,7 +226,7 @@ func BenchmarkFiveThousandWatchesOfATarget(b *testing.B) {
 }
 
 // give gives a request to a connection.
-func give(c *conn, id uint64, m protocol.RequestMessage) {
+func give(c *connection.Conn, id uint64, m protocol.RequestMessage) {
 	buf := bytebufferpool.Get()
 	defer bytebufferpool.Put(buf)
 	protocol.NewEncoder().Request(buf, id, m)

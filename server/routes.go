@@ -24,7 +24,7 @@ func (r *routes) announce() {
 	if r.announced.Swap(v) == v {
 		return
 	}
-	r.push([]protocol.RoutingChanged{{Version: v}})
+	r.host.conns.Push(false, &protocol.RoutingChanged{Version: v})
 }
 
 // announceLeaders pushes new leaders to all connections, once for each term of a shard, so that clients in need of a
@@ -56,54 +56,19 @@ func (r *routes) heard(news []protocol.RoutingChanged, id uint64, l shard.Leader
 	})
 }
 
+// push pushes new leaders to all connections.
 func (r *routes) push(news []protocol.RoutingChanged) {
-	r.host.eachConn(func(c *conn) {
-		if !c.welcomed.Load() {
-			return
-		}
-		for i := range news {
-			c.Push(0, &news[i])
-		}
-		c.flush()
-	})
+	messages := make([]protocol.PushMessage, len(news))
+	for i := range news {
+		messages[i] = &news[i]
+	}
+	r.host.conns.Push(false, messages...)
 }
 
-// readersOf returns the hosts with a filled replica of a shard: until the hosts are founded, all hosts.
-func (h *Host) readersOf(id uint64) (ids protocol.HostIDs) {
-	members := h.config.Hosts
+// ReadersOf returns the hosts with a filled replica of a shard: until the hosts are founded, all hosts.
+func (h *Host) ReadersOf(id uint64) []shard.HostID {
 	if h.meta.Machine.Founded() {
-		members = h.meta.Machine.ReadersOf(meta.ShardID(id))
+		return h.meta.Machine.ReadersOf(meta.ShardID(id))
 	}
-	for _, member := range members {
-		ids.Append(protocol.HostID(member))
-	}
-	return ids
-}
-
-// routing answers where everything is.
-func (c *conn) routing(id uint64, m *protocol.Routing) {
-	h := c.host
-	answer := protocol.RoutingAnswer{Version: h.meta.RoutingVersion(), MetaShardID: replica.MetaShard}
-	if m.KnownVersion == answer.Version {
-		c.Answer(id, &answer)
-		return
-	}
-	for _, x := range h.meta.Machine.Hosts() {
-		answer.Hosts.Append(protocol.Host{
-			ID: uint64(x.ID), Name: []byte(x.Name), Address: []byte(x.ClientAddress), State: x.Current,
-		})
-	}
-	answer.Shards.Append(protocol.Shard{
-		ID: replica.MetaShard, LeaderHostID: uint64(h.meta.Known().Leader),
-		ReplicaHostIDs: h.readersOf(replica.MetaShard),
-	})
-	for _, r := range h.replicas {
-		answer.Shards.Append(protocol.Shard{
-			ID: r.ID, LeaderHostID: uint64(r.Known().Leader), ReplicaHostIDs: h.readersOf(r.ID),
-		})
-	}
-	for _, g := range h.meta.Machine.Routing().Ranges {
-		answer.Slots.Append(protocol.SlotRange{First: uint64(g.First), Last: uint64(g.Last), ShardID: uint64(g.Shard)})
-	}
-	c.Answer(id, &answer)
+	return h.config.Hosts
 }

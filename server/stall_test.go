@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/server/transport"
 )
@@ -19,7 +20,7 @@ type doorkeeper struct {
 	door    chan struct{}
 }
 
-func (d *doorkeeper) Authenticate(token []byte) (server.Rights, string, bool) {
+func (d *doorkeeper) Authenticate(token []byte) (caller.Rights, string, bool) {
 	if string(token) == "slow" {
 		close(d.stopped)
 		<-d.door

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -57,3 +59,40 @@ func (h *Host) ShardClock(id uint64) clock.Clock {
 	}
 	return h.replicas[id-1].Machine.Clock()
 }
+
+// HostStatus is what the host reports of itself to clients.
+func (h *Host) HostStatus() *protocol.HostStatusAnswer {
+	now := h.config.Clock()
+	a := &protocol.HostStatusAnswer{
+		HostID: uint64(h.config.ID), HostName: []byte(h.config.Name), Version: []byte(h.config.Version),
+		UptimeMillis: uint64(now.Sub(h.set.Started).Milliseconds()), Connections: uint64(h.conns.Len()), Fresh: true,
+	}
+	at := h.Level()
+	a.Level = protocol.FeatureLevel{
+		Cluster: uint64(at.Cluster), Newest: uint64(at.Newest), HeldBy: []byte(clip(at.Holders())),
+	}
+	if err := h.refusal(); err != nil {
+		a.Refusal = []byte(clip(err.Error()))
+	}
+	l := h.meta.Leader()
+	a.Meta = protocol.ShardStatus{
+		ID: replica.MetaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.AppliedIndex(),
+	}
+	for _, rp := range h.replicas {
+		if rp.Holds() && rp.Doubtful(now) {
+			a.Fresh = false
+		}
+		a.Sessions += uint64(rp.Leases.Counts().Attached)
+		count, l := rp.Machine.Count(), rp.Known()
+		a.Shards.Append(protocol.ShardStatus{
+			ID: rp.ID, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: rp.AppliedIndex(),
+			Sessions: uint64(count.Sessions), Semaphores: uint64(count.OfKind[shard.KindSemaphore]),
+			Waiters: uint64(count.Waiters), Rollouts: uint64(count.OfKind[shard.KindRollout]),
+			Processes: uint64(count.OfKind[shard.KindProcess]),
+		})
+	}
+	return a
+}
+
+// clip returns as much of a text as a result may have.
+func clip(text string) string { return text[:min(len(text), protocol.MaxMessageBytes)] }

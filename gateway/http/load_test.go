@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	hostcaller "github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -152,9 +153,9 @@ func TestWhoMaySeeNoHostSeesNoLoad(t *testing.T) {
 }
 
 // blind lets all clients in, and lets them see nothing.
-type blind struct{ server.Rights }
+type blind struct{ hostcaller.Rights }
 
-func (blind) Authenticate([]byte) (server.Rights, string, bool) { return blind{}, "nobody", true }
-func (blind) Allows(_, _ string, _ protocol.Right) bool         { return false }
-func (blind) Valid() bool                                       { return true }
-func (blind) Version() uint64                                   { return 0 }
+func (blind) Authenticate([]byte) (hostcaller.Rights, string, bool) { return blind{}, "nobody", true }
+func (blind) Allows(_, _ string, _ protocol.Right) bool             { return false }
+func (blind) Valid() bool                                           { return true }
+func (blind) Version() uint64                                       { return 0 }

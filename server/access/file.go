@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// File is the present content of a file of tokens. File implements server.Access. All goroutines may use a File.
+// File is the present content of a file of tokens. File implements caller.Access. All goroutines may use a File.
 type File struct {
 	path string
 	log  *slog.Logger
@@ -32,7 +32,7 @@ type File struct {
 	read, seen fs.FileInfo
 }
 
-var _ server.Access = (*File)(nil)
+var _ caller.Access = (*File)(nil)
 
 // same reports whether the state of the file was equal at two polls; a state is nil for a missing file.
 func same(a, b fs.FileInfo) bool {
@@ -83,11 +83,11 @@ func (f *File) Close() {
 	f.watching.Wait()
 }
 
-// Authenticate implements server.Access.
+// Authenticate implements caller.Access.
 //
 // The duration of a call reveals nothing about the known tokens. The map is searched for a hash: to come near to a
 // hash in the map, an attacker would have to find a token for a near hash.
-func (f *File) Authenticate(token []byte) (server.Rights, string, bool) {
+func (f *File) Authenticate(token []byte) (caller.Rights, string, bool) {
 	sum := hashOf(token)
 	g := (*f.grants.Load())[sum]
 	if g == nil || len(token) == 0 {
@@ -174,7 +174,7 @@ type grant struct {
 	version atomic.Uint64
 }
 
-// Allows implements server.Rights.
+// Allows implements caller.Rights.
 func (g *grant) Allows(path, object string, need protocol.Right) bool {
 	set := g.set.Load()
 	return set != nil && set.Allows(path, object, need)
@@ -188,8 +188,8 @@ func (g *grant) Set() *rights.Set {
 	return &rights.Set{}
 }
 
-// Valid implements server.Rights.
+// Valid implements caller.Rights.
 func (g *grant) Valid() bool { return g.set.Load() != nil }
 
-// Version implements server.Rights.
+// Version implements caller.Rights.
 func (g *grant) Version() uint64 { return g.version.Load() }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/caller"
 )
 
 // fixture is a file of tokens that is looked at when the test says so.
@@ -55,7 +55,7 @@ func (f *fixture) change(text string) {
 	f.file.poll()
 }
 
-func (f *fixture) enter(token string) server.Rights {
+func (f *fixture) enter(token string) caller.Rights {
 	f.t.Helper()
 	rights, _, ok := f.file.Authenticate([]byte(token))
 	if ok != (rights != nil) {
@@ -84,7 +84,7 @@ func TestATokenHoldsForItsRolesUnderItsPaths(t *testing.T) {
 		entry("b", "two", RoleWrite, "/prod", "/test"))
 	one, two := x.enter("one"), x.enter("two")
 	for _, c := range []struct {
-		rights server.Rights
+		rights caller.Rights
 		path   string
 		need   protocol.Right
 		want   bool

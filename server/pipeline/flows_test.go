@@ -38,7 +38,8 @@ func (a *asked) ask(name string, n, size int) {
 		a.sent[name]++
 		encoded := make([]byte, size)
 		encoded[0] = byte(a.sent[name])
-		a.flows.push(a.all[name], Op{Source: a.conns[name], Request: a.sent[name], size: int32(size)}, encoded)
+		o := Op{Source: a.conns[name], Ticket: Ticket{Request: a.sent[name]}, size: int32(size)}
+		a.flows.push(a.all[name], o, encoded)
 	}
 }
 

@@ -28,7 +28,7 @@ func (l *heldLog) client(s *Source, at time.Duration) (through *bool) {
 	through = new(bool)
 	c := &shard.Command{Kind: shard.CmdRelease, Node: 1, Session: 1, Number: 1, Name: []byte("lock")}
 	done := &caller{answered: through}
-	if !l.p.Add(Op{Source: s, Caller: done, Started: int64(time.Hour + at)}, c) {
+	if !l.p.Add(Op{Source: s, Caller: done, Ticket: Ticket{Started: int64(time.Hour + at)}}, c) {
 		l.t.Fatal("a client's command is refused")
 	}
 	return through
@@ -37,8 +37,8 @@ func (l *heldLog) client(s *Source, at time.Duration) (through *bool) {
 // caller notes that its request was answered.
 type caller struct{ answered *bool }
 
-func (c *caller) Fail(uint64, protocol.Kind, *protocol.Result) { *c.answered = true }
-func (c *caller) Flush(bool)                                   {}
+func (c *caller) Fail(Ticket, *protocol.Result) { *c.answered = true }
+func (c *caller) Flush(bool)                    {}
 
 // landOne has the oldest batch that is proposed applied, and returns how many commands of the host, and of clients,
 // were in it.
@@ -141,7 +141,7 @@ func TestClientsThatFillTheQueueLeaveTheHostItsShare(t *testing.T) {
 			refused = 0
 			for _, s := range sources {
 				now++
-				if !l.p.Add(Op{Source: s, Caller: &caller{new(bool)}, Started: now}, c) {
+				if !l.p.Add(Op{Source: s, Caller: &caller{new(bool)}, Ticket: Ticket{Started: now}}, c) {
 					refused++
 				}
 			}

@@ -11,7 +11,7 @@ import (
 // held.
 type Caller interface {
 	// Fail answers a request that failed, or whose outcome is not certain.
-	Fail(request uint64, kind protocol.Kind, why *protocol.Result)
+	Fail(t Ticket, why *protocol.Result)
 	// Flush sends the answers; few says that only few callers are flushed, as in hub.Sink.
 	Flush(few bool)
 }
@@ -43,14 +43,19 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// Op is a command under way, with the receiver of its result.
-type Op struct {
-	Caller  Caller  // nil if Done is called
-	Source  *Source // nil: the command is the host's own
+// Ticket is a request that waits for its answer.
+type Ticket struct {
 	Request uint64
 	Kind    protocol.Kind
 	Started int64 // in nanoseconds of the host's clock
-	size    int32 // of the encoded command
+}
+
+// Op is a command under way, with the receiver of its result.
+type Op struct {
+	Ticket
+	Caller Caller  // nil if Done is called
+	Source *Source // nil: the command is the host's own
+	size   int32   // of the encoded command
 	// Delayable: the command may wait for the next command.
 	Delayable bool
 	// Done is called if there is no Caller, with the result, or with nil and the reason why the result is unknown.
@@ -67,7 +72,7 @@ func fail(ops []Op, why *protocol.Result) {
 			o.Done(nil, why.Status)
 			continue
 		}
-		o.Caller.Fail(o.Request, o.Kind, why)
+		o.Caller.Fail(o.Ticket, why)
 		answered[o.Caller] = struct{}{}
 	}
 	for c := range answered {

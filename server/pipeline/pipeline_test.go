@@ -136,7 +136,7 @@ func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 		for _, source := range all {
 			for range requests {
 				now += int64(time.Microsecond)
-				if !p.Add(Op{Source: source, Started: now}, release) {
+				if !p.Add(Op{Source: source, Ticket: Ticket{Started: now}}, release) {
 					t.Fatal("the queue is full")
 				}
 			}
@@ -266,7 +266,8 @@ func TestATimeOfDayBeforeAllTimesIsNone(t *testing.T) {
 	} {
 		l.p.SetWall(wall)
 		c := &shard.Command{Kind: shard.CmdContinue}
-		if !l.p.Add(Op{Started: int64(20 * time.Millisecond), Done: func(*shard.Effect, protocol.Status) {}}, c) {
+		o := Op{Ticket: Ticket{Started: int64(20 * time.Millisecond)}, Done: func(*shard.Effect, protocol.Status) {}}
+		if !l.p.Add(o, c) {
 			t.Fatal("the queue is full")
 		}
 		if c.Time != want {

@@ -14,8 +14,8 @@ type Conn interface {
 
 	// Answer appends the answer to a successful request. AnswerBound does so only while the session acts over this
 	// connection; otherwise AnswerBound returns false, and answers nothing.
-	Answer(request uint64, m protocol.AnswerMessage)
-	AnswerBound(session shard.SessionID, request uint64, m protocol.AnswerMessage) bool
+	Answer(t pipeline.Ticket, m protocol.AnswerMessage)
+	AnswerBound(session shard.SessionID, t pipeline.Ticket, m protocol.AnswerMessage) bool
 	// Push appends a message without a request, or the outcome of a request that was answered earlier.
 	Push(request uint64, m protocol.PushMessage)
 	// Mark returns true for the first caller since Unmark, and the first caller is to flush the connection.

@@ -306,7 +306,7 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 	}
 	c := o.Caller.(Conn)
 	if e.Status != protocol.StatusSuccess {
-		c.Fail(o.Request, o.Kind, r.refused(command, e))
+		c.Fail(o.Ticket, r.refused(command, e))
 		r.Mark(c)
 		return
 	}
@@ -315,18 +315,15 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 		fill(r, command, e)
 	}
 	if e.Flags&shard.FlagQueued == 0 {
-		c.Answer(o.Request, answer)
-	} else if c.AnswerBound(command.Session, o.Request, answer) {
+		c.Answer(o.Ticket, answer)
+	} else if c.AnswerBound(command.Session, o.Ticket, answer) {
 		// After the answer: from here on other goroutines may push the outcome.
 		r.addWaiter(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
 		r.withdrawWait(&shard.WaiterRef{Node: command.Node, Name: command.Name, Session: command.Session,
 			Order: e.Order, Number: command.Number}, c) // the right may have been revoked meanwhile
 	} else {
-		c.Fail(o.Request, o.Kind, &waitsElsewhere)
-		r.Mark(c)
-		return
+		c.Fail(o.Ticket, &waitsElsewhere)
 	}
-	r.set.metrics.Answered(o.Kind, r.set.Clock()-o.Started)
 	r.Mark(c)
 }
 

@@ -232,22 +232,24 @@ func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
 	return r.slots.At(rand.IntN(n)), true
 }
 
-// OpenInbox has the inbox of a member pushed over a connection, and answers; the caller flushes. It returns false,
-// and answers nothing, if the session is not such a member as far as this copy of the shard has come, unless sure
-// says that the copy is up to date.
-func (r *Replica) OpenInbox(c Conn, request uint64, m *protocol.InboxOpen, sure bool) bool {
+// OpenInbox has the inbox of a member pushed over a connection, and answers; the caller flushes. It returns false, and
+// answers nothing, if the session is not such a member as far as this copy of the shard has come, unless sure says that
+// the copy is up to date.
+func (r *Replica) OpenInbox(c Conn, t pipeline.Ticket, m *protocol.InboxOpen, sure bool) (
+	answered bool, refused error,
+) {
 	of := inbox.Member{
 		Session: shard.SessionID(m.SessionID), Node: shard.NodeID(m.NodeID), Name: string(m.Name),
 		ID: shard.OrderID(m.MemberID),
 	}
-	refused := r.Inboxes.Open(of, c, m.After, func(at machine.InboxPlace) bool {
-		return c.AnswerBound(of.Session, request, &protocol.InboxOpenAnswer{Acked: at.Acked, LastSeq: at.LastSeq})
+	result := r.Inboxes.Open(of, c, m.After, func(at machine.InboxPlace) bool {
+		return c.AnswerBound(of.Session, t, &protocol.InboxOpenAnswer{Acked: at.Acked, LastSeq: at.LastSeq})
 	})
 	switch {
-	case refused.Status == protocol.StatusNotFound && !sure:
-		return false
-	case refused.Status != protocol.StatusSuccess:
-		c.Fail(request, protocol.KindInboxOpen, &refused)
+	case result.Status == protocol.StatusNotFound && !sure:
+		return false, nil
+	case result.Status != protocol.StatusSuccess:
+		return false, &result
 	case !c.May(protocol.KindInboxOpen, shard.ObjectName{Node: of.Node, Name: of.Name}):
 		r.Withdraw(of.Session, c) // the right was revoked while the inbox was opened
 	case !r.Leads():
@@ -255,5 +257,5 @@ func (r *Replica) OpenInbox(c Conn, request uint64, m *protocol.InboxOpen, sure 
 		// check finds the end.
 		r.Inboxes.End(r.set.Moved(r))
 	}
-	return true
+	return true, nil
 }

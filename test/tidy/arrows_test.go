@@ -77,7 +77,8 @@ func TestRoomsOfKindsStandOnTheCoderAlone(t *testing.T) {
 
 // forTests are what only tests may import, whatever floor they are on.
 var forTests = []string{
-	"test/", "server/servertest", "server/transport/conntest", "shard/raftlog/raftlogtest", "protocol/level/leveltest",
+	"test/", "server/servertest", "server/handle/handletest", "server/transport/conntest",
+	"shard/raftlog/raftlogtest", "protocol/level/leveltest",
 }
 
 // TestArrowsPointDown: a room knows what it stands on, and nothing of what stands on it.

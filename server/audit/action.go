@@ -1,0 +1,163 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// actions have the audit entry of a request, by kind; kinds without an element are not administrative. The entry is nil
+// if the request is not administrative after all.
+var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
+	protocol.KindNodeCreate: func(l *Log, r *protocol.Request) *Entry {
+		return &Entry{verb: "create node", node: true, object: l.nodeText(r.NodeCreate.Path, 0),
+			details: configDetail(&r.NodeCreate.Config)}
+	},
+	protocol.KindNodeAlter: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.NodeAlter
+		return &Entry{verb: "alter node", node: true, object: l.nodeText(m.Path, m.NodeID),
+			details: configDetail(&m.Config)}
+	},
+	protocol.KindNodeDrop: func(l *Log, r *protocol.Request) *Entry {
+		return &Entry{verb: "drop node", node: true, object: l.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
+	},
+	protocol.KindSessionDestroy: func(_ *Log, r *protocol.Request) *Entry {
+		return &Entry{verb: "end session", object: shard.SessionID(r.SessionDestroy.SessionID).String()}
+	},
+	protocol.KindBackupBegin: func(_ *Log, r *protocol.Request) *Entry {
+		return &Entry{verb: "save backup", object: fmt.Sprintf("shard %d", r.BackupBegin.ShardID)}
+	},
+	protocol.KindSemaphoreDelete: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.SemaphoreDelete
+		if !m.Force {
+			return nil
+		}
+		return &Entry{verb: "delete semaphore by force", object: l.objectText(m.NodeID, m.Name)}
+	},
+	protocol.KindRolloutPut: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.RolloutPut
+		return &Entry{verb: "put rollout", object: l.objectText(m.NodeID, m.Name),
+			details: whoDetails(m.By.Author, m.By.Reason)}
+	},
+	protocol.KindRolloutDelete: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.RolloutDelete
+		return &Entry{verb: deleteVerb("rollout", m.Force), object: l.objectText(m.NodeID, m.Name)}
+	},
+	protocol.KindRolloutAct: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.RolloutAct
+		a := &Entry{verb: m.Act.Verb.String() + " rollout", object: l.objectText(m.NodeID, m.Name)}
+		if in := m.Act.Locations; len(in) > 0 {
+			a.details = append(a.details, "locations", clip(strings.Join(in, ",")))
+		}
+		if m.Act.Seq != 0 {
+			a.details = append(a.details, "seq", m.Act.Seq)
+		}
+		a.details = append(a.details, whoDetails(m.Act.By.Author, m.Act.By.Reason)...)
+		return a
+	},
+	protocol.KindProcessPut: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.ProcessPut
+		return &Entry{verb: "put process", object: l.objectText(m.NodeID, m.Name),
+			details: whoDetails(m.By.Author, m.By.Reason)}
+	},
+	protocol.KindProcessDelete: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.ProcessDelete
+		return &Entry{verb: deleteVerb("process", m.Force), object: l.objectText(m.NodeID, m.Name)}
+	},
+	protocol.KindProcessAct: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.ProcessAct
+		a := &Entry{verb: m.Verb.String() + " process", object: l.objectText(m.NodeID, m.Name)}
+		if m.MemberID != 0 {
+			a.details = append(a.details, "member", m.MemberID)
+		}
+		a.details = append(a.details, whoDetails(m.By.Author, m.By.Reason)...)
+		return a
+	},
+	protocol.KindHostOperate: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.HostOperate
+		var details []any
+		if len(m.Domain) > 0 {
+			details = append(details, "domain", string(m.Domain))
+		}
+		if len(m.Successor) > 0 {
+			details = append(details, "successor", string(m.Successor))
+		}
+		return operatorEntry(strings.ToLower(m.Verb.String())+" host", string(m.Host), &m.Operation, details...)
+	},
+	protocol.KindShardTransfer: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.ShardTransfer
+		return operatorEntry("transfer shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation, "to", string(m.Host))
+	},
+	protocol.KindShardRecover: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.ShardRecover
+		return operatorEntry("recover shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation, "empty", m.Empty)
+	},
+	protocol.KindStepCancel: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.StepCancel
+		if m.StepID == 0 {
+			return operatorEntry("end delay", string(m.Subject), &m.Operation)
+		}
+		return operatorEntry("cancel step", fmt.Sprintf("step %d", m.StepID), &m.Operation)
+	},
+	protocol.KindPolicy: func(_ *Log, r *protocol.Request) *Entry {
+		return operatorEntry("set policy", fmt.Sprintf("%+v", r.Policy.To), &r.Policy.Operation)
+	},
+	protocol.KindToken: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.Token
+		if m.Verb == protocol.TokenList {
+			return nil
+		}
+		return operatorEntry(strings.ToLower(m.Verb.String())+" join token", string(m.ID), &m.Operation)
+	},
+}
+
+// operatorEntry is the entry of an action on hosts, or on their governing.
+func operatorEntry(verb, object string, o *protocol.Operation, details ...any) *Entry {
+	return &Entry{verb: verb, object: object, details: append(details, whoDetails(o.Author, o.Reason)...)}
+}
+
+func deleteVerb(kind string, force bool) string {
+	if force {
+		return "delete " + kind + " by force"
+	}
+	return "delete " + kind
+}
+
+// whoDetails are the author and the reason of an operator's action, as far as given.
+func whoDetails[T string | []byte](author, reason T) (list []any) {
+	if len(author) > 0 {
+		list = append(list, "author", string(author))
+	}
+	if len(reason) > 0 {
+		list = append(list, "reason", string(reason))
+	}
+	return list
+}
+
+// objectText is the node and the name of an object, in the form of the records.
+func (l *Log) objectText(node uint64, name []byte) string {
+	return fmt.Sprintf("%s %q", l.nodeText(nil, node), name)
+}
+
+// nodeText is the path of a node if it is known, in the form for people, and the id otherwise.
+func (l *Log) nodeText(path []byte, id uint64) string {
+	if len(path) > 0 {
+		if parsed, err := meta.ParsePath(string(path)); err == nil {
+			return parsed
+		}
+		return string(path)
+	}
+	if n, ok := l.Nodes.NodeByID(shard.NodeID(id)); ok {
+		return n.Path
+	}
+	return fmt.Sprintf("node %d", id)
+}
+
+// configDetail is the new config of a node.
+func configDetail(f *protocol.NodeConfig) []any { return []any{"config", fmt.Sprintf("%+v", *f)} }
+
+// clip returns as much of a text as a result may have.
+func clip(text string) string { return text[:min(len(text), protocol.MaxMessageBytes)] }

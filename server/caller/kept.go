@@ -1,0 +1,72 @@
+package caller
+
+import (
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rights"
+)
+
+// kept are the rights of a client by the cluster's book. Any goroutine may use them.
+type kept struct {
+	gate  *Gate
+	token *rights.Record // as it was when the client came; nil without a token
+	who   []rights.Principal
+
+	state  atomic.Pointer[keptState]
+	warned atomic.Bool // of the end of the token
+}
+
+// keptState is the rights of a client by one version of the book.
+type keptState struct {
+	book *rights.Book
+	set  *rights.Set
+	// all: no right has been set yet for anonymous clients, and this host has no Access to keep them out.
+	all     bool
+	gone    bool // the token was revoked
+	version uint64
+}
+
+// current returns the rights by the book as this host has applied it.
+func (k *kept) current() *keptState {
+	book := k.gate.Meta.Rights()
+	s := k.state.Load()
+	if s != nil && s.book == book {
+		return s
+	}
+	next := &keptState{book: book, set: book.Set(k.who...), all: !book.Decided() && k.gate.Access == nil,
+		version: 1}
+	if k.token != nil {
+		t := book.Record(k.token.Principal)
+		next.gone = t == nil || t.Hash != k.token.Hash
+	}
+	if s != nil {
+		next.version = s.version
+		if s.all != next.all || !s.set.Equal(next.set) {
+			next.version++
+		}
+	}
+	k.state.CompareAndSwap(s, next) // if another goroutine was first, both states are of one book
+	return next
+}
+
+// Allows implements Rights.
+func (k *kept) Allows(path, object string, need protocol.Right) bool {
+	s := k.current()
+	return s.all || s.set.Allows(path, object, need)
+}
+
+// Valid implements Rights.
+func (k *kept) Valid() bool {
+	s := k.current()
+	switch {
+	case k.token != nil:
+		return !s.gone && (k.token.Expires == 0 || k.gate.wall() < k.token.Expires)
+	case s.all:
+		return true
+	}
+	return s.set.Allows("", "", protocol.RightAll)
+}
+
+// Version implements Rights.
+func (k *kept) Version() uint64 { return k.current().version }

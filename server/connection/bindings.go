@@ -1,0 +1,203 @@
+package connection
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// binding is a session that may act over a connection.
+type binding struct {
+	handle.Binding
+	// silent: the host reported to the client that the client was silent for too long. The session acts here no more,
+	// and only its end is reported.
+	silent bool
+}
+
+// sessions are the sessions of a connection. The connection's lock guards them.
+type sessions struct {
+	all      map[shard.SessionID]*binding // nil once the connection is closed
+	attached []attachedHome
+}
+
+// attachedHome counts the attached sessions of one home shard over a connection.
+type attachedHome struct {
+	home     *replica.Replica
+	sessions int
+	// slot is the slot of new sessions, and begun how many have been begun there over the connection.
+	slot  shard.Slot
+	begun int
+}
+
+func newSessions() sessions { return sessions{all: make(map[shard.SessionID]*binding)} }
+
+// acting returns the binding of a session that may act over the connection.
+func (s *sessions) acting(id shard.SessionID) *binding {
+	if b := s.all[id]; b != nil && !b.silent {
+		return b
+	}
+	return nil
+}
+
+// attach binds a session to the connection that the session is attached over.
+func (s *sessions) attach(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
+	if b := s.all[id]; b != nil && b.Attached {
+		return
+	}
+	s.all[id] = &binding{Binding: handle.Binding{Node: node, Home: home, Attached: true}}
+	s.of(home).sessions++
+}
+
+// remove removes a session, and returns its binding.
+func (s *sessions) remove(id shard.SessionID) *binding {
+	b := s.all[id]
+	delete(s.all, id)
+	if b != nil && b.Attached {
+		s.of(b.Home).sessions--
+	}
+	return b
+}
+
+// takeAll removes all sessions.
+func (s *sessions) takeAll() map[shard.SessionID]*binding {
+	all := s.all
+	s.all = nil
+	return all
+}
+
+// of returns the counts of a home shard.
+func (s *sessions) of(home *replica.Replica) *attachedHome {
+	i := slices.IndexFunc(s.attached, func(a attachedHome) bool { return a.home == home })
+	if i < 0 {
+		i = len(s.attached)
+		s.attached = append(s.attached, attachedHome{home: home})
+	}
+	return &s.attached[i]
+}
+
+// sessionsOfSlot is how many sessions are begun in one slot over a connection before another slot is taken. The
+// sessions of a client move together.
+const sessionsOfSlot = 500
+
+// slotForSession returns the slot of a shard for a new session, and false if the shard has no slot.
+func (s *sessions) slotForSession(home *replica.Replica) (slot shard.Slot, ok bool) {
+	a := s.of(home)
+	if a.begun == 0 || a.begun == sessionsOfSlot || !home.HasSlot(a.slot) {
+		a.slot, ok = home.SomeSlot()
+		if a.begun = 0; !ok {
+			return 0, false
+		}
+	}
+	a.begun++
+	return a.slot, true
+}
+
+// homes returns the home shards of the attached sessions.
+func (s *sessions) homes() (homes []*replica.Replica) {
+	for _, h := range s.attached {
+		if h.sessions > 0 {
+			homes = append(homes, h.home)
+		}
+	}
+	return homes
+}
+
+// SlotForSession implements handle.Connection.
+func (c *Conn) SlotForSession(home *replica.Replica) (slot shard.Slot, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions.slotForSession(home)
+}
+
+// Binding implements handle.Connection.
+func (c *Conn) Binding(id shard.SessionID) (handle.Binding, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b := c.sessions.acting(id); b != nil {
+		return b.Binding, true
+	}
+	return handle.Binding{}, false
+}
+
+// SwapStop implements handle.Connection.
+func (c *Conn) SwapStop(id shard.SessionID, from, to *handle.Stop) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b := c.sessions.all[id]; b != nil && b.Stop == from {
+		b.Stop = to
+	}
+}
+
+// bound returns a copy of the bindings.
+func (c *Conn) bound() map[shard.SessionID]*binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.sessions.all)
+}
+
+// Acts implements replica.Conn.
+func (c *Conn) Acts(id shard.SessionID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions.acting(id) != nil
+}
+
+// Bind implements replica.Conn. A silent binding is replaced.
+func (c *Conn) Bind(id shard.SessionID, node shard.NodeID, home *replica.Replica, silent bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	if before := c.sessions.all[id]; before == nil || before.silent {
+		c.sessions.all[id] = &binding{Binding: handle.Binding{Node: node, Home: home}, silent: silent}
+	}
+	return true
+}
+
+// Unbind implements replica.Conn.
+func (c *Conn) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.sessions.remove(id)
+	if b == nil {
+		return 0, false
+	}
+	return b.Node, true
+}
+
+// Detach implements replica.Conn. A session that came back over this connection meanwhile stays: the client has got
+// an answer about the attach, and a SessionDetached would contradict the answer.
+func (c *Conn) Detach(id shard.SessionID, home *replica.Replica, why protocol.Result) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions.all[id] == nil || home.Leases.Holder(id) == c.holder {
+		return false
+	}
+	c.sessions.remove(id)
+	c.out.encoder.Push(c.out.buffer(), 0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
+	return true
+}
+
+// May implements replica.Conn.
+func (c *Conn) May(k protocol.Kind, of shard.ObjectName) bool {
+	return c.Caller().PermitsIn(k, of.Node, of.Name)
+}
+
+func (c *Conn) mayWatch(of shard.ObjectName) bool { return c.May(protocol.KindWatch, of) }
+
+// Review implements replica.Conn.
+func (c *Conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
+	if by := c.Caller(); by.PermitsIn(protocol.KindSessionBind, node, "") && by.Sees(node) {
+		return
+	}
+	attached := home.Leases.Withdraw(id, c.holder)
+	home.Detach(id, c, replica.Withdrawn)
+	if attached {
+		c.holder.Reported(1)
+	}
+}

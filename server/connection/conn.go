@@ -1,0 +1,248 @@
+package connection
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/audit"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/server/transport"
+)
+
+// Conn is one client connection. Requests are decoded and dispatched on the connection's event loop; answers and
+// pushes come from the event loop and from the goroutines that apply batches, in one stream.
+type Conn struct {
+	set  *Set
+	peer transport.Conn
+	// holder is the connection as the leases see it: attached sessions live as long as the connection speaks.
+	holder *lease.Holder
+	opened int64 // in the host's nanoseconds
+
+	// Used on the event loop only.
+	decoder  *protocol.RequestDecoder
+	entering bool              // its HELLO waits until the host has made sure of the client's rights
+	arrival  uint64            // the host's count when frames last arrived
+	request  handle.Request    // the present request
+	behalf   protocol.OnBehalf // the client behind the next request of a gateway
+	// touched are the replicas with commands from these frames. Their pipelines are flushed after the last frame.
+	touched []*replica.Replica
+
+	// Set by HELLO before caller is, and never changed.
+	pushes protocol.KindSet // of the second block that the client understands
+	source *pipeline.Source // of its commands
+	caller atomic.Pointer[caller.Caller]
+	// reviewed is the version of the rights at the last review. HELLO sets the version, and from then on the host's
+	// loop.
+	reviewed uint64
+
+	guesses  caller.Guesses
+	inFlight atomic.Int64 // requests without an answer
+	// bytes of a frame that has arrived in part; changed on the event loop, or by the goroutine that cuts the
+	// connection off
+	partial atomic.Int64
+	marked  atomic.Bool  // a shard will flush the connection at the end of its batch
+	heard   atomic.Int64 // when frames last came
+
+	mu       sync.Mutex // guards the fields below
+	out      output
+	closed   bool
+	cut      bool // the host has announced the end; the connection is being closed
+	sessions sessions
+	actions  map[uint64]*audit.Entry // administrative actions, by request
+	watches  int                     // streaming and one-shot
+	pings    pings
+}
+
+func newConn(s *Set, peer transport.Conn) *Conn {
+	c := &Conn{
+		set: s, peer: peer,
+		decoder:  protocol.NewRequestDecoder(s.Limits.DataBytes),
+		out:      output{encoder: protocol.NewEncoder()},
+		sessions: newSessions(),
+		opened:   s.Config.Set.Clock(),
+	}
+	c.request.Conn = c
+	c.holder = lease.NewHolder(s.Clock())
+	c.holder.Owner = c
+	if on, ok := peer.(interface{ Rounds() *transport.Rounds }); ok {
+		c.holder.Reader = on.Rounds()
+	}
+	c.heard.Store(c.opened)
+	return c
+}
+
+// Caller implements handle.Connection.
+func (c *Conn) Caller() *caller.Caller { return c.caller.Load() }
+
+// Source implements handle.Connection.
+func (c *Conn) Source() *pipeline.Source { return c.source }
+
+// Holder implements handle.Connection.
+func (c *Conn) Holder() *lease.Holder { return c.holder }
+
+// Guesses implements handle.Connection.
+func (c *Conn) Guesses() *caller.Guesses { return &c.guesses }
+
+// Understands implements handle.Connection.
+func (c *Conn) Understands(push protocol.Kind) bool { return c.pushes.Allows(push) }
+
+// Data implements transport.Events.
+func (c *Conn) Data(b []byte) (consumed int) {
+	s, r := c.set, &c.request
+	now := s.Clock()
+	c.holder.Heard(now)
+	r.HeardAt, r.Started = now, s.Config.Set.Since(now)
+	c.heard.Store(r.Started)
+	if r.Caller == nil {
+		r.Caller = c.Caller()
+	}
+	arrival := s.arrivals.Add(1)
+	early := arrival == c.arrival+1 // no other connection has asked since, so a further write keeps none waiting
+	c.arrival = arrival
+	open := true
+	for open && consumed < len(b) {
+		limit := protocol.HelloFrameBytes
+		if r.Caller != nil {
+			limit = int(s.Limits.RequestFrameBytes)
+		}
+		payload, size, err := protocol.ScanFrame(b[consumed:], limit)
+		if err != nil {
+			c.closeWithReason(cutBadRequest, protocol.StatusBadRequest, err.Error())
+			open = false
+			break
+		}
+		if payload == nil {
+			break
+		}
+		consumed += size
+		request, err := c.decoder.Decode(payload)
+		if err != nil {
+			open = c.refuseUndecodable(err)
+			continue
+		}
+		s.Metrics.Requests[request.Kind].Inc()
+		c.inFlight.Add(1)
+		open = c.dispatch(request)
+		if open && early && consumed < len(b) {
+			early = !c.flushEarly()
+		}
+	}
+	// The commands are proposed even if the connection must end: queued commands must not wait for other connections.
+	for i, r := range c.touched {
+		r.Pipeline.Flush()
+		c.touched[i] = nil
+	}
+	c.touched = c.touched[:0]
+	if !open || !c.flush() {
+		return -1
+	}
+	if part := len(b) - consumed; part > 0 || c.partial.Load() > 0 {
+		c.holdPartial(int64(part))
+	}
+	return consumed
+}
+
+// refuseUndecodable answers a request that could not be decoded, or closes the connection; it returns false if the
+// connection must end.
+func (c *Conn) refuseUndecodable(err error) bool {
+	var bad *protocol.DecodeError
+	if !errors.As(err, &bad) || !bad.Answerable() || c.request.Caller == nil {
+		c.closeWithReason(cutBadRequest, protocol.StatusBadRequest, err.Error())
+		return false
+	}
+	c.inFlight.Add(1)
+	result := bad.Result()
+	c.Fail(pipeline.Ticket{Request: bad.ID, Kind: bad.Kind}, &result)
+	return true
+}
+
+// Drained implements transport.Events: the client keeps up again.
+func (c *Conn) Drained() {
+	for _, r := range c.set.Replicas {
+		r.Hub.Drained(c)
+		r.Inboxes.Drained(c)
+	}
+}
+
+// Closed implements transport.Events. The sessions of the connection are detached from now on.
+func (c *Conn) Closed(error) {
+	c.mu.Lock()
+	c.closed = true
+	sessions := c.sessions.takeAll()
+	c.out.drop()
+	c.mu.Unlock()
+	c.dropPartial()
+	s, now := c.set, c.set.Clock()
+	for id, b := range sessions {
+		b.Home.RemoveBound(id, c) // an attached session may have been bound before
+		s.Config.Set.ForgetSession(id, c)
+	}
+	c.holder.Close(now)
+	for _, r := range s.Replicas {
+		r.Hub.Gone(c)
+		r.Inboxes.Gone(c)
+		if c.source != nil {
+			r.Pipeline.Remove(c.source)
+		}
+	}
+	s.remove(c)
+	s.Config.Set.Wake()
+}
+
+// Gone implements handle.Connection.
+func (c *Conn) Gone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// review closes a connection after too long a silence, or after the withdrawal of the token, and reviews a connection
+// after a change of rights. The host's loop calls it.
+func (c *Conn) review(now time.Time) {
+	s, by := c.set, c.Caller()
+	at := s.Config.Set.Since(now)
+	switch {
+	case time.Duration(at-c.heard.Load()) > silences*s.PingInterval:
+		c.cutOff(cutSilent, protocol.StatusTimeout, "the connection was silent for too long")
+	case by == nil:
+		if time.Duration(at-c.opened) > helloTime {
+			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
+		}
+	case !by.Valid():
+		c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
+	case by.Lost():
+		c.cutOff(cutLagging, protocol.StatusUnavailable, caller.Lagging)
+	default:
+		if m := by.Expiring(); m != nil {
+			c.Push(0, m)
+			c.flush()
+		}
+		if v := by.Version(); v != c.reviewed {
+			c.reviewed = v
+			c.withdraw()
+		}
+	}
+}
+
+// withdraw ends everything open over the connection that is no longer allowed: watches, and sessions with all their
+// pushes. The sessions are detached; their time runs. A session that stays may lose some of its watches, waits and
+// inboxes.
+func (c *Conn) withdraw() {
+	for _, rp := range c.set.Replicas {
+		rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn)
+	}
+	for id, b := range c.bound() {
+		c.Review(id, b.Node, b.Home)
+		for _, rp := range c.set.Replicas {
+			rp.Withdraw(id, c)
+		}
+	}
+	c.flush()
+}

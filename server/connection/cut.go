@@ -1,0 +1,90 @@
+package connection
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	vm "github.com/VictoriaMetrics/metrics"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/audit"
+)
+
+// cutReason is why the host ends the connection of a client.
+type cutReason uint8
+
+const (
+	cutSlow         cutReason = iota // too much waits for the client to read
+	cutSilent                        // the client was silent for too long
+	cutNoHello                       // the client sent no HELLO
+	cutUnauthorized                  // the client's token is unknown, or no longer valid
+	cutUnsupported                   // no version of the protocol in common
+	cutPartial                       // too much is held of frames that have arrived in part
+	cutLagging                       // the host cannot make sure of the client's rights
+	cutBadRequest                    // the client does not speak the protocol
+	cutReasons
+)
+
+var cutNames = [cutReasons]string{"slow_reader", "heartbeat_timeout", "handshake_timeout", "unauthorized",
+	"unsupported", "input_buffer_full", "access_rules_outdated", "bad_request"}
+
+// cuts counts the connections that the host ends, and logs them. Beyond a bound no lines are logged, so that hostile
+// clients cannot fill a disk with lines.
+type cuts struct {
+	total [cutReasons]*vm.Counter
+	lines audit.Budget
+}
+
+func (cu *cuts) init(set *vm.Set) {
+	for i, name := range cutNames {
+		cu.total[i] = set.NewCounter(fmt.Sprintf(`signalbox_connections_closed_total{reason=%q}`, name))
+	}
+}
+
+// noteCut records that the host ends the connection.
+func (c *Conn) noteCut(reason cutReason, why string) {
+	cu := &c.set.cuts
+	cu.total[reason].Inc()
+	log, unlogged := cu.lines.Line(c.set.Clock())
+	if !log {
+		return
+	}
+	level := slog.LevelWarn
+	if reason == cutSilent {
+		level = slog.LevelInfo // clients and their machines come and go
+	}
+	details := []any{"reason", cutNames[reason], "why", why, "remote", c.peer.RemoteAddr()}
+	if by := c.Caller(); by != nil && by.Name != "" {
+		details = append(details, "client", by.Name)
+	}
+	if unlogged > 0 {
+		details = append(details, "unlogged", unlogged)
+	}
+	c.set.Log.Log(context.Background(), level, "ended the connection of a client", details...)
+}
+
+// closeWithReason sends the client why the host ends its connection; the caller then closes the connection. It
+// returns false if the reason was sent already.
+func (c *Conn) closeWithReason(reason cutReason, s protocol.Status, why string) bool {
+	c.mu.Lock()
+	first := !c.closed && !c.cut
+	if first {
+		c.cut = true
+		result := protocol.Result{Status: s, Message: clip(why)}
+		c.out.encoder.Push(c.out.buffer(), 0, &protocol.GoingAway{Result: result})
+		c.peer.Send(c.takeOutput())
+	}
+	c.mu.Unlock()
+	if first {
+		c.noteCut(reason, why)
+	}
+	return first
+}
+
+// cutOff sends the client the reason, and closes its connection.
+func (c *Conn) cutOff(reason cutReason, s protocol.Status, why string) {
+	if c.closeWithReason(reason, s, why) {
+		c.peer.Close()
+	}
+}

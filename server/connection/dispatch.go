@@ -1,0 +1,179 @@
+package connection
+
+import (
+	"bytes"
+	"crypto/x509"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// dispatch starts one request, on the connection's event loop. The bytes of the request are valid only until dispatch
+// returns. It returns false if the connection must be closed.
+func (c *Conn) dispatch(m *protocol.Request) bool {
+	r := &c.request
+	r.Request, r.Asker = m, ""
+	if r.Caller == nil {
+		return c.hello()
+	}
+	if c.behalf.RequestID == m.ID && c.behalf.Address != nil {
+		r.Asker, c.behalf = string(c.behalf.Address), protocol.OnBehalf{}
+	}
+	reply, err := c.handle(r)
+	t := r.Ticket()
+	switch refused, is := err.(*protocol.Result); {
+	case is:
+		c.Fail(t.Ticket, refused)
+	case err == nil && reply.Answer != nil:
+		c.Answer(t.Ticket, reply.Answer)
+	case err == nil && reply.Queued != nil:
+		if !slices.Contains(c.touched, reply.Queued) {
+			c.touched = append(c.touched, reply.Queued)
+		}
+	default:
+		t.Complete(reply, err)
+	}
+	return true
+}
+
+// handle has a request handled, if the limits of the host admit it. A WATCH_STOP is never refused, however much else
+// the client asks for: it frees memory that the host holds for the client.
+func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
+	if r.Kind != protocol.KindWatchStop {
+		if err := c.admit(r); err != nil {
+			return handle.Reply{}, err
+		}
+	}
+	switch h := c.set.Handlers[r.Kind]; {
+	case r.Kind == protocol.KindPing:
+		return c.ping(r)
+	case r.Kind == protocol.KindOnBehalf:
+		c.behalf = protocol.OnBehalf{RequestID: r.OnBehalf.RequestID, Address: bytes.Clone(r.OnBehalf.Address)}
+		return handle.Now(&protocol.OnBehalfAnswer{}), nil
+	case h != nil:
+		return h(r)
+	}
+	return handle.Reply{}, handle.Refuse(protocol.StatusUnsupported, "this host does not know the request")
+}
+
+// admit refuses a request without a right, or because of the limits of the host.
+func (c *Conn) admit(r *handle.Request) error {
+	if r.Kind.Right() == protocol.RightNone {
+		return r.Caller.Unauthorized(r.From(), r.Kind, "", "")
+	}
+	if err := r.Caller.Lagging(r.Kind, r.From); err != nil {
+		return err
+	}
+	if e := c.set.Audit.Begin(r.Request, r.From); e != nil {
+		c.keep(r.ID, e)
+	}
+	if c.inFlight.Load() > int64(c.set.Limits.RequestsInFlight) {
+		return handle.Overloaded("too many requests of this connection are unanswered")
+	}
+	if r.Kind != protocol.KindPing && c.peer.Pending() > slowPending {
+		return handle.Overloaded("too many answers wait to be read")
+	}
+	waiting := &c.set.pending
+	if waiting.full() {
+		c.set.relievePending()
+	}
+	if waiting.over.Load() && r.Kind != protocol.KindPing && c.peer.Pending() > 0 {
+		return handle.Overloaded("too many answers wait to be read by all clients of this host")
+	}
+	return nil
+}
+
+// hello is the first request of a connection. It returns false if the connection must be closed.
+func (c *Conn) hello() bool {
+	r := &c.request
+	t := pipeline.Ticket{Request: r.ID, Kind: r.Kind, Started: r.Started}
+	refuse := func(reason cutReason, s protocol.Status, message string) bool {
+		c.Fail(t, &protocol.Result{Status: s, Message: message})
+		c.closeWithReason(reason, s, message)
+		return false
+	}
+	if r.Kind != protocol.KindHello {
+		return refuse(cutBadRequest, protocol.StatusBadRequest, "the first request must be a HELLO")
+	}
+	version, ok := r.Hello.CommonVersion()
+	if !ok {
+		return refuse(cutUnsupported, protocol.StatusUnsupported, "no protocol version in common")
+	}
+	if c.entering {
+		return refuse(cutBadRequest, protocol.StatusBadRequest, "a HELLO waits for its answer")
+	}
+	token, certificate := slices.Clone(r.Hello.Token), c.certificate()
+	client := shard.ClientState{Name: string(r.Hello.ClientName), Version: string(r.Hello.ClientVersion)}
+	if from := c.peer.RemoteAddr(); from != nil {
+		client.Address = caller.ClipAddress(from.String())
+	}
+	pushes := protocol.ReadKinds(&r.Hello.PushKinds)
+	by, unknown, refused := c.set.Gate.Enter(token, certificate)
+	by.Client = client
+	switch {
+	case unknown:
+		c.entering = true
+		c.set.Gate.EnterSure(token, certificate, func(by *caller.Caller, refused *protocol.Result) {
+			if refused != nil {
+				c.set.Gate.DeniedEntry(client.Address)
+				c.Fail(t, refused)
+				c.cutOff(cutUnauthorized, refused.Status, refused.Message)
+				return
+			}
+			by.Client = client
+			c.welcome(t, version, by, pushes)
+			c.flush()
+		})
+	case refused != nil:
+		c.set.Gate.DeniedEntry(client.Address)
+		return refuse(cutUnauthorized, refused.Status, refused.Message)
+	default:
+		c.welcome(t, version, by, pushes)
+		r.Caller = c.Caller()
+	}
+	return true
+}
+
+// certificate returns the certificate of the client, if the host has checked it.
+func (c *Conn) certificate() *x509.Certificate {
+	state := c.peer.TLS()
+	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
+		return nil
+	}
+	return state.PeerCertificates[0]
+}
+
+// welcome lets a client in, with the pushes that the client understands. After a barrier the connection may be
+// closed.
+func (c *Conn) welcome(t pipeline.Ticket, version uint64, by *caller.Caller, pushes protocol.KindSet) {
+	s := c.set
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.reviewed = by.Version()
+	c.source = pipeline.NewSource(by.Name, c.peer.RemoteAddr(), len(s.Replicas))
+	c.pushes = pushes
+	c.out.encoder.Understands(pushes)
+	c.mu.Unlock()
+	s.Metrics.Greeted.Inc()
+	routing := s.Meta.RoutingVersion()
+	c.Answer(t, &protocol.Welcome{
+		Version: version, HostID: uint64(s.ID), HostName: []byte(s.Name),
+		ClusterID: []byte(s.Cluster), RoutingVersion: routing,
+		Limits: s.Limits, PingIntervalMillis: uint64(s.PingInterval.Milliseconds()),
+		RequestKinds: protocol.RequestKinds(), Since: s.Meta.Machine.NextAnswer(),
+		Generation: s.Meta.Machine.Generation().Number,
+		KnownAs:    []byte(by.Name[:min(len(by.Name), protocol.MaxPrincipalBytes)]),
+	})
+	// A new routing is pushed only to welcomed connections, lest it come before the Welcome.
+	c.caller.Store(by)
+	if now := s.Meta.RoutingVersion(); now != routing {
+		c.Push(0, &protocol.RoutingChanged{Version: now})
+	}
+}

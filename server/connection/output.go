@@ -1,0 +1,179 @@
+package connection
+
+import (
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard"
+)
+
+const (
+	// maxPending is how many bytes may wait to be sent over one connection. A client that reads more slowly is cut
+	// off.
+	maxPending = 32 << 20
+	// slowPending is how many bytes may wait before further requests of the connection are refused with OVERLOADED:
+	// answers are much longer than requests, and a client must not run into maxPending by asking much at once.
+	slowPending = 16 << 20
+	// earlyBytes is the length of answers from which an early write pays, while further frames of the burst are
+	// dispatched.
+	earlyBytes = 1 << 10
+	// spillBytes is the length of output that is handed over early, so that Pending shows how much waits for a client,
+	// however many answers one round of frames or one batch brings.
+	spillBytes = 256 << 10
+)
+
+// output is the bytes for the next flush of a connection.
+type output struct {
+	encoder *protocol.Encoder
+	bytes   *bytebufferpool.ByteBuffer // nil: none
+}
+
+// buffer returns the buffer for the next flush.
+func (o *output) buffer() *bytebufferpool.ByteBuffer {
+	if o.bytes == nil {
+		o.bytes = transport.Buffers.Get()
+	}
+	return o.bytes
+}
+
+// drop drops the bytes.
+func (o *output) drop() {
+	if o.bytes != nil {
+		transport.Buffers.Put(o.bytes)
+		o.bytes = nil
+	}
+}
+
+// Push implements replica.Conn.
+func (c *Conn) Push(id uint64, m protocol.PushMessage) {
+	c.mu.Lock()
+	if !c.closed {
+		c.out.encoder.Push(c.out.buffer(), id, m)
+		c.sendIfLong()
+	}
+	c.mu.Unlock()
+}
+
+// sendIfLong hands a long output over early. The lock is held.
+func (c *Conn) sendIfLong() {
+	if len(c.out.bytes.B) >= spillBytes {
+		c.peer.Send(c.takeOutput())
+	}
+}
+
+// takeOutput takes the output, to hand it over. The lock is held.
+func (c *Conn) takeOutput() *bytebufferpool.ByteBuffer {
+	bytes := c.out.bytes
+	c.out.bytes = nil
+	if c.set.pending.add(len(bytes.B)) {
+		c.set.Config.Set.Wake()
+	}
+	return bytes
+}
+
+// flush hands the output over to be sent. It cuts off a client with too much waiting: answers and pushes come from
+// many places, and a client that sends nothing must be bounded too. False: the client was cut off.
+func (c *Conn) flush() bool {
+	c.mu.Lock()
+	if c.out.bytes != nil {
+		c.peer.Send(c.takeOutput())
+	}
+	return c.unlockBounded()
+}
+
+// flushEarly sends the first answers to a burst of frames while the rest is dispatched, once the answers are worth a
+// write, and reports whether it sent them. So the client reads while the host works, and neither side waits. A second
+// early flush for one burst costs more than it brings when processors are busy.
+func (c *Conn) flushEarly() (sent bool) {
+	c.mu.Lock()
+	if c.out.bytes == nil || len(c.out.bytes.B) < earlyBytes {
+		c.mu.Unlock()
+		return false
+	}
+	start := c.peer.Queue(c.takeOutput())
+	c.mu.Unlock()
+	if start {
+		c.peer.Flush()
+	} else if loop, ok := c.peer.(transport.EarlyFlusher); ok {
+		loop.FlushEarly()
+	}
+	return true
+}
+
+// unlockBounded releases the lock, and cuts off a client with too much waiting.
+func (c *Conn) unlockBounded() (open bool) {
+	slow := !c.closed && !c.cut && c.peer.Pending() > maxPending
+	cut := c.cut
+	c.mu.Unlock()
+	if slow {
+		c.cutOff(cutSlow, protocol.StatusOverloaded, "the client reads too slowly")
+	}
+	return !cut && !slow
+}
+
+// Append implements hub.Sink.
+func (c *Conn) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	write(c.out.encoder, c.out.buffer())
+	return true
+}
+
+// Flush implements hub.Sink: it is flush, if possible on this goroutine where there are few connections to flush. That
+// takes a system call, and no event loop has to be woken.
+func (c *Conn) Flush(few bool) {
+	if !few {
+		c.flush()
+		return
+	}
+	c.mu.Lock()
+	ours := c.out.bytes != nil && c.peer.Queue(c.takeOutput())
+	c.unlockBounded()
+	if ours {
+		c.peer.Flush()
+	}
+}
+
+// Pending implements hub.Sink.
+func (c *Conn) Pending() int { return c.peer.Pending() }
+
+// Mark implements replica.Conn.
+func (c *Conn) Mark() bool { return c.marked.CompareAndSwap(false, true) }
+
+// Unmark implements replica.Conn.
+func (c *Conn) Unmark() { c.marked.Store(false) }
+
+// Watch implements handle.Connection.
+func (c *Conn) Watch() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.countWatch()
+}
+
+// WatchOf implements handle.Connection.
+func (c *Conn) WatchOf(id shard.SessionID) (counted, acts bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	acts = c.sessions.acting(id) != nil
+	return acts && c.countWatch(), acts
+}
+
+// countWatch counts a watch unless there are too many. The lock is held.
+func (c *Conn) countWatch() bool {
+	if c.watches >= int(c.set.Limits.Watches) {
+		return false
+	}
+	c.watches++
+	return true
+}
+
+// Ended implements hub.Sink.
+func (c *Conn) Ended(uint64) {
+	c.mu.Lock()
+	c.watches--
+	c.mu.Unlock()
+}

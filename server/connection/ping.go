@@ -1,0 +1,84 @@
+package connection
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
+)
+
+// pings are the pings of a connection that wait for their answers.
+type pings struct {
+	waiting   []pipeline.Ticket
+	answering bool // a goroutine answers the pings
+}
+
+var pong protocol.Pong
+
+// ping answers that this host may still speak for every attached session of the connection. Without a recent proof
+// the host first makes sure, and the answer waits.
+func (c *Conn) ping(r *handle.Request) (handle.Reply, error) {
+	if c.holder.MayPong(r.HeardAt) {
+		return handle.Now(&pong), nil
+	}
+	return handle.Later(func(t handle.Ticket) {
+		c.mu.Lock()
+		p := &c.pings
+		p.waiting = append(p.waiting, t.Ticket)
+		first := !p.answering
+		p.answering = true
+		c.mu.Unlock()
+		if first {
+			c.answerPings()
+		}
+	}), nil
+}
+
+// answerPings makes sure that this host may speak for the sessions, again and again until it may, and then answers
+// the waiting pings. While pings wait, exactly one answerPings is under way for the connection.
+func (c *Conn) answerPings() {
+	c.mu.Lock()
+	homes := c.sessions.homes()
+	c.mu.Unlock()
+	confirmAll(homes, func(led bool) {
+		c.mu.Lock()
+		waiting := c.pings.waiting // the pings from before the time of the question
+		c.pings.waiting = nil
+		c.mu.Unlock()
+		may := led && c.holder.MayPong(c.set.Clock())
+		if may {
+			for _, t := range waiting {
+				c.Answer(t, &pong)
+			}
+			c.flush()
+		}
+		c.mu.Lock()
+		p := &c.pings
+		if !may {
+			p.waiting = append(waiting, p.waiting...)
+		}
+		p.answering = len(p.waiting) > 0 && !c.closed
+		again := p.answering
+		c.mu.Unlock()
+		if again {
+			time.AfterFunc(replica.Tick, c.answerPings)
+		}
+	})
+}
+
+// confirmAll makes a barrier on each of the shards, one by one.
+func confirmAll(homes []*replica.Replica, done func(led bool)) {
+	if len(homes) == 0 {
+		done(true)
+		return
+	}
+	homes[0].Confirm(func(_, led bool) {
+		if led {
+			confirmAll(homes[1:], done)
+		} else {
+			done(false)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+// Package access has the handlers of requests about the rights that the cluster keeps.
+package access
+
+import (
+	"cmp"
+
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/shard/rights"
+)
+
+// Handlers returns the handlers.
+func Handlers(h *handle.Host) handle.Table {
+	a := handlers{h}
+	return handle.Table{
+		protocol.KindAccessChange:  handle.Authorized(handle.Somewhere, a.change),
+		protocol.KindAccessList:    handle.Authorized(handle.Somewhere, a.list),
+		protocol.KindAccessAsk:     a.ask,
+		protocol.KindAccessDenials: handle.Authorized(handle.Somewhere, a.denials),
+	}
+}
+
+type handlers struct{ *handle.Host }
+
+// list answers with a page of the created roles, or of the principals. Principals are shown only as far as the client
+// administers their rights.
+func (h handlers) list(r *handle.Request) (handle.Reply, error) {
+	m, by := &r.AccessList, r.Caller
+	roles, after, limit := m.Roles, string(m.After), handle.ItemLimit(m.Limit)
+	return h.ConfirmMeta(func() (handle.Reply, error) {
+		book := h.Meta.Rights()
+		a := &protocol.AccessListAnswer{Decided: book.Decided()}
+		if roles {
+			listRoles(a, book, after, limit)
+		} else {
+			listPrincipals(by.Giver(), a, book, after, limit)
+		}
+		return handle.Now(a), nil
+	}), nil
+}
+
+func listRoles(a *protocol.AccessListAnswer, book *rights.Book, after string, limit int) {
+	size := 0
+	for _, role := range book.Roles() {
+		switch {
+		case role.Name <= after:
+		case len(a.Roles) == limit || size >= protocol.PageBytes:
+			return
+		default:
+			a.Roles, a.Next = append(a.Roles, *role), []byte(role.Name)
+			size += protocol.Size(role)
+		}
+	}
+	a.Next = nil
+}
+
+func listPrincipals(by *rights.Set, a *protocol.AccessListAnswer, book *rights.Book, after string, limit int) {
+	passed, size := after == "", 0
+	from, err := kind.ParseIdentity(after)
+	for _, record := range book.Records() {
+		switch {
+		case !passed && (err != nil || record.Principal.Compare(from) <= 0):
+		case len(a.Principals) == limit || size >= protocol.PageBytes:
+			return
+		case book.Shown(by, record):
+			shown := record.View()
+			a.Principals, a.Next = append(a.Principals, shown), []byte(shown.Name)
+			size += protocol.Size(&shown)
+		}
+	}
+	a.Next = nil
+}
+
+// ask answers which principals may send a request, with the deciding rules.
+func (h handlers) ask(r *handle.Request) (handle.Reply, error) {
+	m := &r.AccessAsk
+	path := cmp.Or(string(m.Path), "/")
+	if err := handle.Authorize(r, path, ""); err != nil {
+		return handle.Reply{}, err
+	}
+	object, need := string(m.Object), m.Right&protocol.RightAll
+	var only []kind.Identity
+	if len(m.Principal) > 0 {
+		p, err := kind.ParseIdentity(string(m.Principal))
+		if err != nil {
+			return handle.Reply{}, handle.BadRequest(err.Error())
+		}
+		only = append(only, p)
+	}
+	return h.ConfirmMeta(func() (handle.Reply, error) {
+		return handle.Now(decisions(h.Meta.Rights(), only, path, object, need)), nil
+	}), nil
+}
+
+// decisions are the decision for one principal, with the rights of anonymous clients added, or the decisions for all
+// principals with the right.
+func decisions(book *rights.Book, only []kind.Identity, path, object string,
+	need protocol.Right) *protocol.AccessAskAnswer {
+	var list []rights.Origin
+	if len(only) > 0 {
+		if o, ok := book.Set(append(only, kind.Identity{Kind: kind.Anonymous})...).Decide(path, object, need); ok {
+			list = append(list, o)
+		}
+	} else {
+		list = book.Holders(path, object, need)
+	}
+	a, size := &protocol.AccessAskAnswer{}, 0
+	for _, o := range list {
+		if a.More = len(a.Decisions) == protocol.MaxPageItems || size >= protocol.PageBytes; a.More {
+			break
+		}
+		decision := kind.Decision{Principal: o.Principal.String(), Grant: o.Grant, Rule: o.Rule}
+		a.Decisions = append(a.Decisions, decision)
+		size += protocol.Size(&decision)
+	}
+	return a
+}
+
+// denials answers with the latest refusals of this host, in nodes with rights that the client may give.
+func (h handlers) denials(r *handle.Request) (handle.Reply, error) {
+	limit := handle.ItemLimit(r.AccessDenials.Limit)
+	list, total := h.Gate.Denials()
+	a, size := &protocol.AccessDenialsAnswer{HostName: []byte(h.Name), Total: total}, 0
+	for i := range list {
+		if !r.Caller.Allows(cmp.Or(list[i].Path, "/"), "", protocol.RightAdmin) {
+			continue
+		}
+		a.Denials = append(a.Denials, list[i])
+		if size += protocol.Size(&list[i]); len(a.Denials) == limit || size >= protocol.PageBytes {
+			break
+		}
+	}
+	return handle.Now(a), nil
+}

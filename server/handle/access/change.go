@@ -1,0 +1,104 @@
+package access
+
+import (
+	"errors"
+
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/rights"
+)
+
+// change changes the rights that the cluster keeps. The leader of the meta shard decides here whether the client may
+// make the change; the command names the rights behind the decision.
+func (h handlers) change(r *handle.Request) (handle.Reply, error) {
+	m := &r.AccessChange
+	if err := h.LeadsMeta(); err != nil {
+		return handle.Reply{}, err
+	}
+	request, err := request(r.Caller, m, h.Meta.Rights())
+	var refused *rights.Refusal
+	switch {
+	case errors.As(err, &refused):
+		if refused.Status == protocol.StatusUnauthorized {
+			r.Caller.Denied(r.From(), r.Kind, "", "")
+		}
+		return handle.Reply{}, handle.Refuse(refused.Status, refused.Text)
+	case err != nil:
+		return handle.Reply{}, handle.BadRequest(err.Error())
+	}
+	return h.MetaChange(r.Kind, meta.NewCommand(request, h.Origin(r, &m.Operation)), &m.Numbered,
+		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+			return &protocol.AccessChangeAnswer{Existed: handle.Existed(e), Since: since}
+		})
+}
+
+// request returns the command for a change, or why the client may not make the change.
+func request(client *caller.Caller, m *protocol.AccessChange, book *rights.Book) (meta.Request, error) {
+	by, checked := client.Giver(), meta.Checked(book.Revision())
+	role, rules, grants := string(m.Role), m.Rules, m.Grants
+	if m.Verb != protocol.AccessRevokeRole {
+		if err := checkPlaces(rules, grants); err != nil {
+			return nil, err
+		}
+	}
+	switch m.Verb {
+	case protocol.AccessSetRole:
+		if err := book.MaySetRole(by, role, rules); err != nil {
+			return nil, err
+		}
+		next, _ := book.SetRole(role, rules)
+		return &meta.AccessRoleSet{Checked: checked, Name: role, Rules: rules}, client.KeepsAdmin(next)
+	case protocol.AccessDeleteRole:
+		return &meta.AccessRoleDelete{Checked: checked, Name: role}, book.MaySetRole(by, role, nil)
+	}
+	p, err := kind.ParseIdentity(string(m.Principal))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case m.Verb == protocol.AccessGrantRole && len(grants) == 1:
+		if err := book.MayGrant(by, grants[0]); err != nil {
+			return nil, err
+		}
+		next, _ := book.Grant(p, grants[0], 0, "")
+		return &meta.AccessGrant{Checked: checked, Principal: p, Grant: grants[0]}, client.KeepsAdmin(next)
+	case m.Verb == protocol.AccessRevokeRole && len(grants) <= 1:
+		request, only := &meta.AccessRevoke{Checked: checked, Principal: p, All: len(grants) == 0}, (*kind.Grant)(nil)
+		if !request.All {
+			request.Grant, only = grants[0], &grants[0]
+		}
+		if err := book.MayRevoke(by, p, only); err != nil {
+			return nil, err
+		}
+		next, _ := book.Revoke(p, only, 0, "")
+		return request, client.KeepsAdmin(next)
+	case m.Verb == protocol.AccessCreateToken && p.Kind == kind.Token && len(m.Hash) == protocol.MaxHashBytes:
+		return &meta.AccessTokenCreate{Checked: checked, Name: p.Name, Hash: [32]byte(m.Hash), Expires: m.ExpiresMillis,
+			Grants: grants}, book.MayCreate(by, grants)
+	case m.Verb == protocol.AccessRevokeToken && p.Kind == kind.Token:
+		next, _ := book.RevokeToken(p.Name)
+		if err := client.KeepsAdmin(next); err != nil {
+			return nil, err
+		}
+		return &meta.AccessTokenRevoke{Checked: checked, Name: p.Name}, book.MayRevoke(by, p, nil)
+	}
+	return nil, errors.New("no change of rights, or one that lacks what it is about")
+}
+
+// checkPlaces refuses rights on a path where no node can be.
+func checkPlaces(rules []kind.Rule, grants []kind.Grant) error {
+	for _, r := range rules {
+		if err := meta.CheckPlace(r.Path); err != nil {
+			return err
+		}
+	}
+	for _, g := range grants {
+		if err := meta.CheckPlace(g.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

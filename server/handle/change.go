@@ -1,0 +1,95 @@
+package handle
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// takesRoom reports whether a change of the meta shard is refused when disks are full. Dropping a node frees room,
+// and an operator's act on hosts may be the remedy.
+func takesRoom(k protocol.Kind) bool {
+	return k == protocol.KindNodeCreate || k == protocol.KindNodeAlter
+}
+
+// Changed makes the answer to a change of the meta shard from its effect. since goes into numbered requests that the
+// client sends for the first time from now on.
+type Changed func(e *meta.Effect, since uint64) protocol.AnswerMessage
+
+// MetaChange proposes a command of the meta shard for a request of a kind, under the number in the request. Changes go
+// to the leader of the meta shard.
+func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protocol.Numbered, done Changed) (
+	Reply, error,
+) {
+	if n := len(number.Client); n != 0 && n != len(command.Numbered.Client) {
+		return Reply{}, BadRequest("the id of a client has 16 bytes")
+	}
+	command.Numbered = meta.Numbered{Number: number.Number, Since: number.Since}
+	copy(command.Numbered.Client[:], number.Client)
+	if err := h.LeadsMeta(); err != nil {
+		return Reply{}, err
+	}
+	if takesRoom(k) {
+		if err := h.AdmitsWrites(h.Meta); err != nil {
+			return Reply{}, err
+		}
+	}
+	if needs := meta.LevelOf(&command); needs > h.Meta.Machine.Level() {
+		return Reply{}, h.AboveLevel(needs)
+	}
+	if command.Request != nil && !h.Meta.Machine.Founded() {
+		return Reply{}, ErrNotFounded
+	}
+	return Later(func(t Ticket) {
+		h.Meta.Propose(command, func(e *meta.Effect, failed protocol.Status) {
+			switch {
+			case e == nil:
+				t.Fail(pipeline.Why(failed))
+			case e.Status != protocol.StatusSuccess:
+				t.Fail(&protocol.Result{Status: e.Status, Message: e.Message, Since: h.Meta.Machine.NextAnswer()})
+			default:
+				t.Done(done(e, h.Meta.Machine.NextAnswer()), nil)
+			}
+		})
+	}), nil
+}
+
+// Existed reports whether a command found everything as requested already.
+func Existed(e *meta.Effect) bool { return e.Flags&meta.FlagExisted != 0 }
+
+// Operate proposes an operator's request on the hosts of the cluster. The governor then brings about the new state.
+func (h *Host) Operate(r *Request, o *protocol.Operation, request meta.Request, done Changed) (Reply, error) {
+	if err := Authorize(r, Everywhere, ""); err != nil {
+		return Reply{}, err
+	}
+	return h.MetaChange(r.Kind, meta.NewCommand(request, h.Origin(r, o)), &o.Numbered, done)
+}
+
+// Origin is the author of a request, and the reason.
+func (h *Host) Origin(r *Request, o *protocol.Operation) meta.Origin {
+	return h.Set.Origin(Asker(string(o.Author), r.Caller.Name, r.From(), r.Asker != ""), string(o.Reason))
+}
+
+// Asker is the author of a request in the form of the history: the given name, the name of the token, or else the
+// address. If the client asks through a gateway, the address is always included.
+func Asker(author, token, address string, gateway bool) string {
+	switch {
+	case author == "" && token == "":
+		return EntryText("a client at " + address)
+	case author == "":
+		author = token
+	case token != "":
+		author = fmt.Sprintf("%s (token %s)", author, token)
+	}
+	if gateway {
+		author += " at " + address
+	}
+	return EntryText(author)
+}
+
+// EntryText cuts a text to the capacity of an entry in the history.
+func EntryText(s string) string { return strings.ToValidUTF8(s[:min(len(s), hosts.MaxText)], "") }

@@ -1,0 +1,211 @@
+package cluster
+
+import (
+	"errors"
+
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Own is what the handlers ask their host for.
+type Own interface {
+	// Overview returns this host's knowledge of the hosts of the cluster, with observations if the host governs.
+	Overview() (overview.Cluster, error)
+	// Governing answers questions about changes among the hosts; nil if this host has no governor.
+	Governing() overview.Governor
+	// Recovery returns the order to rebuild a shard, with the reason against it, if this host governs.
+	Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error)
+	// Concerns returns the health issues that this host sees, the worst first.
+	Concerns() []kind.Concern
+	// HostStatus is what the host reports of itself, and HostLoad its latest work.
+	HostStatus() *protocol.HostStatusAnswer
+	HostLoad() *protocol.HostLoadAnswer
+	// Authority is the hash of the certificate by which hosts recognise each other; nil without TLS.
+	Authority() []byte
+	// ReadersOf returns the hosts with a filled replica of a shard.
+	ReadersOf(id uint64) []shard.HostID
+}
+
+type handlers struct {
+	*handle.Host
+	Own
+	places chan struct{} // has a place for each open question about the cluster
+}
+
+// Handlers returns the handlers.
+func Handlers(h *handle.Host, own Own) handle.Table {
+	c := &handlers{h, own, make(chan struct{}, maxQuestions)}
+	return handle.Table{
+		protocol.KindRouting:         c.routing,
+		protocol.KindHostStatus:      handle.Authorized(handle.Somewhere, c.hostStatus),
+		protocol.KindHostLoad:        handle.Authorized(handle.Somewhere, c.hostLoad),
+		protocol.KindConcerns:        handle.Authorized(handle.Somewhere, c.concerns),
+		protocol.KindHostOperate:     c.hostOperate,
+		protocol.KindShardTransfer:   c.shardTransfer,
+		protocol.KindShardRecover:    handle.Authorized(handle.Everywhere, c.shardRecover),
+		protocol.KindClusterDescribe: handle.Authorized(handle.Somewhere, c.describe),
+		protocol.KindClusterPlan:     handle.Authorized(handle.Somewhere, c.plan),
+		protocol.KindClusterWhy:      handle.Authorized(handle.Somewhere, c.why),
+		protocol.KindStepCancel:      c.stepCancel,
+		protocol.KindPolicy:          c.policy,
+		protocol.KindAuditRead:       handle.Authorized(handle.Everywhere, c.audit),
+		protocol.KindToken:           c.joinToken,
+	}
+}
+
+func (h *handlers) hostStatus(*handle.Request) (handle.Reply, error) {
+	return handle.Now(h.HostStatus()), nil
+}
+
+func (h *handlers) hostLoad(*handle.Request) (handle.Reply, error) {
+	return handle.Now(h.HostLoad()), nil
+}
+
+// routing answers where everything is.
+func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
+	answer := &protocol.RoutingAnswer{Version: h.Meta.RoutingVersion(), MetaShardID: replica.MetaShard}
+	if r.Routing.KnownVersion == answer.Version {
+		return handle.Now(answer), nil
+	}
+	for _, x := range h.Meta.Machine.Hosts() {
+		answer.Hosts.Append(protocol.Host{
+			ID: uint64(x.ID), Name: []byte(x.Name), Address: []byte(x.ClientAddress), State: x.Current,
+		})
+	}
+	add := func(id uint64, leader shard.HostID) {
+		s := protocol.Shard{ID: id, LeaderHostID: uint64(leader)}
+		for _, reader := range h.ReadersOf(id) {
+			s.ReplicaHostIDs.Append(protocol.HostID(reader))
+		}
+		answer.Shards.Append(s)
+	}
+	add(replica.MetaShard, h.Meta.Known().Leader)
+	for _, rp := range h.Replicas {
+		add(rp.ID, rp.Known().Leader)
+	}
+	for _, g := range h.Meta.Machine.Routing().Ranges {
+		answer.Slots.Append(protocol.SlotRange{First: uint64(g.First), Last: uint64(g.Last), ShardID: uint64(g.Shard)})
+	}
+	return handle.Now(answer), nil
+}
+
+// maxQuestions is how many questions about the cluster are answered at once: each question looks at everything.
+const maxQuestions = 4
+
+// question has an answer made beside the connection's event loop. Every error but ErrNotFounded says that this host
+// does not govern the cluster.
+func (h *handlers) question(answer func() (protocol.AnswerMessage, error)) (handle.Reply, error) {
+	return h.aside(func() (handle.Reply, error) {
+		a, err := answer()
+		if err != nil && !errors.Is(err, handle.ErrNotFounded) {
+			err = handle.ErrNotGoverning
+		}
+		return handle.Now(a), err
+	})
+}
+
+// aside has a request answered beside the connection's event loop.
+func (h *handlers) aside(run handle.Reader) (handle.Reply, error) {
+	select {
+	case h.places <- struct{}{}:
+	default:
+		return handle.Reply{}, handle.Overloaded("too many questions about the cluster are being answered")
+	}
+	return handle.Later(func(t handle.Ticket) {
+		go func() {
+			defer func() { <-h.places }()
+			t.Complete(run())
+		}()
+	}), nil
+}
+
+func (h *handlers) describe(r *handle.Request) (handle.Reply, error) {
+	describe := func() (handle.Reply, error) {
+		return h.question(func() (protocol.AnswerMessage, error) {
+			shown, err := h.Overview()
+			if err != nil {
+				return nil, err
+			}
+			return shown.Describe(), nil
+		})
+	}
+	if r.ClusterDescribe.Consistency == protocol.ConsistencyRelaxed {
+		return describe()
+	}
+	if err := h.LeadsMeta(); err != nil {
+		return handle.Reply{}, err
+	}
+	return h.ConfirmMeta(describe), nil
+}
+
+func (h *handlers) plan(*handle.Request) (handle.Reply, error) {
+	return h.askGovernor(func(g overview.Governor) (protocol.AnswerMessage, error) { return overview.Plan(g) })
+}
+
+func (h *handlers) why(*handle.Request) (handle.Reply, error) {
+	return h.askGovernor(func(g overview.Governor) (protocol.AnswerMessage, error) { return overview.Why(g) })
+}
+
+// askGovernor answers a question that only the governing host can answer.
+func (h *handlers) askGovernor(answer func(g overview.Governor) (protocol.AnswerMessage, error)) (handle.Reply, error) {
+	if err := h.LeadsMeta(); err != nil {
+		return handle.Reply{}, err
+	}
+	return h.question(func() (protocol.AnswerMessage, error) {
+		switch g := h.Governing(); {
+		case !h.Meta.Machine.Founded():
+			return nil, handle.ErrNotFounded
+		case g == nil:
+			return nil, handle.ErrNotGoverning
+		default:
+			return answer(g)
+		}
+	})
+}
+
+func (h *handlers) audit(r *handle.Request) (handle.Reply, error) {
+	from, limit := r.AuditRead.From, handle.ItemLimit(r.AuditRead.Limit)
+	return h.topology(func(t *meta.Topology) protocol.AnswerMessage { return overview.Audit(t.Records, from, limit) })
+}
+
+// topology answers with what the records of the hosts say, behind a barrier.
+func (h *handlers) topology(answer func(*meta.Topology) protocol.AnswerMessage) (handle.Reply, error) {
+	return h.ConfirmMeta(func() (handle.Reply, error) {
+		t, ok := h.Meta.Machine.Topology()
+		if !ok {
+			return handle.Reply{}, handle.ErrNotFounded
+		}
+		return handle.Now(answer(&t)), nil
+	}), nil
+}
+
+// concerns answers with the health issues of this host. An issue of an object is left out if the client may not see the
+// object.
+func (h *handlers) concerns(r *handle.Request) (handle.Reply, error) {
+	by := r.Caller
+	return h.question(func() (protocol.AnswerMessage, error) {
+		governs := false
+		if g := h.Governing(); g != nil {
+			_, err := g.View()
+			governs = err == nil
+		}
+		now := field.WallMillis(h.Clock())
+		a := &protocol.ConcernsAnswer{HostName: []byte(h.Name), NowMillis: now, Governs: governs}
+		for _, x := range h.Concerns() {
+			if x.Node == "" || by.Permits(protocol.KindSemaphoreDescribe, x.Node, x.Name) {
+				a.Items.Append(protocol.HostConcern{Concern: x})
+			}
+			if a.Items.Size() > protocol.PageBytes {
+				break
+			}
+		}
+		return a, nil
+	})
+}

@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// Operators' acts on the hosts of the cluster. Each act is a command of the meta shard, proposed by its leader.
+
+func (h *handlers) hostOperate(r *handle.Request) (handle.Reply, error) {
+	m := &r.HostOperate
+	request, err := h.hostRequest(m)
+	if err != nil {
+		return handle.Reply{}, handle.BadRequest(err.Error())
+	}
+	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.HostOperateAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
+	})
+}
+
+// hostRequest returns the request to the meta shard.
+func (h *handlers) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
+	name := string(m.Host)
+	switch m.Verb {
+	case protocol.HostDrain:
+		return &meta.HostDrain{Host: name}, nil
+	case protocol.HostUndrain:
+		return &meta.HostUndrain{Host: name}, nil
+	case protocol.HostCordon, protocol.HostUncordon:
+		return &meta.HostCordon{Host: name, On: m.Verb == protocol.HostCordon}, nil
+	case protocol.HostAlter:
+		domain, err := host.ParseDomain(string(m.Domain))
+		return &meta.HostAlter{Host: name, Domain: domain}, err
+	case protocol.HostWeigh:
+		return &meta.HostWeigh{Host: name, Weight: m.Weight}, nil
+	case protocol.HostExpel:
+		return &meta.HostExpel{Host: name, Force: m.Force}, nil
+	case protocol.HostReplace:
+		return &meta.HostReplace{Old: name, New: string(m.Successor), Heard: h.hears(name)}, nil
+	}
+	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Verb)
+}
+
+// hears reports whether a host, by an operator's name for the host, has answered lately. The caller leads the meta
+// shard.
+func (h *handlers) hears(name string) bool {
+	t, ok := h.Meta.Machine.Topology()
+	if !ok {
+		return false
+	}
+	x := hostOf(t.Records, name)
+	return x != nil && h.Meta.Hears(x.ID)
+}
+
+// hostOf returns the host by an operator's name for it, or nil for an unknown name.
+func hostOf(r *hosts.Records, name string) *hosts.Host {
+	if h := r.Named(name); h != nil {
+		return h
+	}
+	id, err := strconv.ParseUint(name, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return r.Host(shard.HostID(id))
+}
+
+func (h *handlers) shardTransfer(r *handle.Request) (handle.Reply, error) {
+	m := &r.ShardTransfer
+	request := &meta.ShardTransfer{Shard: meta.ShardID(m.ShardID), Host: string(m.Host)}
+	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.ShardTransferAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
+	})
+}
+
+// shardRecover makes a shard anew. The governor asks all hosts, and judges whether the majority is lost. The reason
+// against the recovery goes into the command, because a repeated order must get the answer of the first.
+func (h *handlers) shardRecover(r *handle.Request) (handle.Reply, error) {
+	m := &r.ShardRecover
+	if err := h.LeadsMeta(); err != nil {
+		return handle.Reply{}, err
+	}
+	if m.AcceptOverlap {
+		request := &meta.ShardOverlap{Shard: meta.ShardID(m.ShardID)}
+		return h.Operate(r, &m.Operation, request, func(_ *meta.Effect, since uint64) protocol.AnswerMessage {
+			return &protocol.ShardRecoverAnswer{Since: since}
+		})
+	}
+	id, empty, origin, number := hosts.ShardID(m.ShardID), m.Empty, h.Origin(r, &m.Operation), m.Operation.Numbered
+	number.Client = bytes.Clone(number.Client)
+	return h.aside(func() (handle.Reply, error) {
+		n, err := h.Recovery(id, empty)
+		if err != nil {
+			return handle.Reply{}, handle.ErrNotGoverning
+		}
+		command := meta.NewCommand(&meta.ShardRecover{Recovery: n}, origin)
+		return h.MetaChange(protocol.KindShardRecover, command, &number,
+			func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+				longest := h.Meta.Machine.LongestTimeout()
+				return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since,
+					WaitMillis:    meta.MaxSessionGracePeriodMillis*65/64 + longest.Timeout + h.Set.LongestGrace(),
+					LongestMillis: longest.Timeout, LongestSession: uint64(longest.Session)}
+			})
+	})
+}
+
+func (h *handlers) stepCancel(r *handle.Request) (handle.Reply, error) {
+	m := &r.StepCancel
+	var request meta.Request
+	switch {
+	case (m.StepID == 0) == (len(m.Subject) == 0):
+		return handle.Reply{}, handle.BadRequest(
+			"a step is to be cancelled or a delay to be ended: give one of them")
+	case m.StepID != 0:
+		request = &meta.StepCancel{Step: plan.ID(m.StepID), Hold: m.HoldMillis}
+	default:
+		request = &meta.StepForget{Subject: plan.Subject(m.Subject)}
+	}
+	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.StepCancelAnswer{Existed: handle.Existed(e), Since: since}
+	})
+}
+
+func (h *handlers) policy(r *handle.Request) (handle.Reply, error) {
+	m := &r.Policy
+	return h.Operate(r, &m.Operation, &meta.PolicySet{From: m.From, To: m.To},
+		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+			return &protocol.PolicyAnswer{Existed: handle.Existed(e), Since: since}
+		})
+}

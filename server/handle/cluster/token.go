@@ -1,0 +1,79 @@
+package cluster
+
+import (
+	"net"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// joinToken makes, lists or revokes tokens for hosts that join. The client itself has drawn the secret of a new
+// token: no host has the secret.
+func (h *handlers) joinToken(r *handle.Request) (handle.Reply, error) {
+	m := &r.Token
+	switch m.Verb {
+	case protocol.TokenList:
+		return h.listTokens(r)
+	case protocol.TokenRevoke:
+		return h.Operate(r, &m.Operation, &meta.TokenRevoke{ID: string(m.ID)},
+			func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+				return &protocol.TokenAnswer{Existed: handle.Existed(e), Since: since}
+			})
+	case protocol.TokenCreate:
+		return h.createToken(r)
+	}
+	return handle.Reply{}, handle.BadRequest("nothing that is done with join tokens is " + m.Verb.String())
+}
+
+// listTokens answers with all tokens. A client with the right to make tokens may also see the authors of the rest.
+func (h *handlers) listTokens(r *handle.Request) (handle.Reply, error) {
+	if err := handle.Authorize(r, handle.Everywhere, ""); err != nil {
+		return handle.Reply{}, err
+	}
+	if err := h.LeadsMeta(); err != nil {
+		return handle.Reply{}, err
+	}
+	return h.topology(func(t *meta.Topology) protocol.AnswerMessage {
+		a := h.joining(t)
+		a.Tokens = overview.Tokens(t.Records, t.Clock.Now)
+		return a
+	})
+}
+
+// createToken makes a token, unless no host could use the token.
+func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
+	m := &r.Token
+	var hash [protocol.MaxHashBytes]byte
+	if len(m.Hash) != len(hash) {
+		return handle.Reply{}, handle.BadRequest("the hash of a secret has 32 bytes")
+	}
+	copy(hash[:], m.Hash)
+	t, ok := h.Meta.Machine.Topology()
+	if ok && h.joining(&t).Addresses.Len() == 0 && r.Caller.Permits(r.Kind, handle.Everywhere, "") {
+		return handle.Reply{}, handle.Refuse(protocol.StatusPreconditionFailed,
+			"no other host can reach this cluster: start its host again with --raft-listen HOST:PORT, on an address "+
+				"of its network, and with the same data directory")
+	}
+	id, millis := string(m.ID), m.ValidMillis
+	return h.Operate(r, &m.Operation, &meta.TokenCreate{ID: id, Hash: hash, Millis: millis},
+		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+			t, _ := h.Meta.Machine.Topology()
+			a := h.joining(&t)
+			a.Existed, a.Since = handle.Existed(e), since
+			a.Tokens = overview.Tokens(t.Records, t.Clock.Now, id)
+			return a
+		})
+}
+
+// joining is the information for a new host besides a token: the addresses of the hosts, and how to recognise them.
+func (h *handlers) joining(t *meta.Topology) *protocol.TokenAnswer {
+	a := &protocol.TokenAnswer{Authority: h.Authority()}
+	for _, x := range t.Records.Hosts() {
+		if _, _, err := net.SplitHostPort(x.Addresses.Raft); err == nil && x.Wanted() {
+			a.Addresses.Append(protocol.Address(x.Addresses.Raft))
+		}
+	}
+	return a
+}

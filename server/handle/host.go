@@ -1,0 +1,207 @@
+package handle
+
+import (
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Host is what all handlers know of their host.
+type Host struct {
+	ID      shard.HostID
+	Name    string
+	Cluster string
+	Version string
+
+	Set      *replica.Set
+	Meta     *replica.Meta      // of the set
+	Replicas []*replica.Replica // of the set
+	Metrics  *metrics.Metrics
+	Gate     *caller.Gate
+	Watches  *hub.Budget
+	Clock    func() time.Time
+
+	// Refusal returns why this host refuses changes in all shards, nil if it takes changes.
+	Refusal func() error
+	// AboveLevel is the answer to a request that needs a higher level than the cluster, or a shard, has reached.
+	AboveLevel func(needs level.Level) *protocol.Result
+}
+
+// NotUpToDate is the answer if a barrier has failed.
+var NotUpToDate = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
+}
+
+// MetaAway is the answer if the meta shard cannot be asked.
+var MetaAway = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment",
+}
+
+// HomeAway is the answer if the home of a session cannot be asked.
+var HomeAway = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "the session's home shard cannot be asked at the moment",
+}
+
+// MetaUnfilled is the answer if a node is unknown here, and may exist.
+var MetaUnfilled = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard is being filled",
+	WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
+}
+
+// Refuse is the error with a status and a message for people.
+func Refuse(s protocol.Status, message string) error {
+	return &protocol.Result{Status: s, Message: message}
+}
+
+// BadRequest is Refuse with the status BAD_REQUEST.
+func BadRequest(message string) error { return Refuse(protocol.StatusBadRequest, message) }
+
+// Overloaded refuses a request because of a limit of this host.
+func Overloaded(message string) error {
+	return &protocol.Result{
+		Status: protocol.StatusOverloaded, Message: message,
+		WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
+	}
+}
+
+// TooManyWatches refuses a watch over a connection with too many.
+func TooManyWatches() error { return Overloaded("too many watches are open on this connection") }
+
+// TooMuchWatched refuses a watch because of the budget of all clients.
+func TooMuchWatched() error {
+	return Overloaded("the open watches of all clients hold as much memory as this host allows (max-watch-memory)")
+}
+
+// QueueFull refuses a command that a pipeline does not take.
+func QueueFull() error { return Overloaded("the shard's queue is full") }
+
+// Moved is the refusal with the address of the leader of a shard.
+func (h *Host) Moved(rp *replica.Replica) error {
+	result := h.Set.Moved(rp)
+	return &result
+}
+
+// AdmitsWrites refuses a change in a shard that this host leads if it takes no changes at the moment.
+func (h *Host) AdmitsWrites(of interface{ Guard() error }) error {
+	err := of.Guard()
+	if err == nil {
+		err = h.Refusal()
+	}
+	if err == nil {
+		return nil
+	}
+	return &protocol.Result{Status: protocol.StatusStorageFull, Message: err.Error(), WaitMillis: 1000}
+}
+
+// Unfilled reports whether this host's copy of the meta shard may not have the node yet: the host has just got a
+// replica of the meta shard, and leads a data shard already.
+func (h *Host) Unfilled(id shard.NodeID) bool { return h.Meta.Machine.NodeAlive(id) == meta.NodeLater }
+
+// Consistency is the requested consistency, or else the node's.
+func (h *Host) Consistency(asked protocol.Consistency, id shard.NodeID) protocol.Consistency {
+	if asked != protocol.ConsistencyUnset {
+		return asked
+	}
+	n, ok := h.Meta.Machine.NodeByID(id)
+	if !ok {
+		return protocol.ConsistencyStrict // the node may ask for strict reads
+	}
+	return n.Config.Effective().ReadConsistency
+}
+
+// Read returns the reply of a function that reads a replica as fresh as requested: at once, or behind a barrier. Every
+// host answers reads. A relaxed read comes from a replica with a recent proof of being up to date. A strict read waits
+// for a barrier from after the request; all waiting reads share the barrier. The function may run on another goroutine,
+// after the request's bytes are gone.
+func (h *Host) Read(rp *replica.Replica, consistency protocol.Consistency, read Reader) (Reply, error) {
+	if rp.MayAnswer(consistency) {
+		return read()
+	}
+	if !rp.Holds() {
+		return Reply{}, h.Moved(rp)
+	}
+	return Later(func(t Ticket) {
+		rp.Confirm(func(ok, _ bool) {
+			if !ok {
+				t.Fail(&NotUpToDate)
+				return
+			}
+			t.Complete(read())
+		})
+	}), nil
+}
+
+// Reader is what a request does once its barrier is passed.
+type Reader func() (Reply, error)
+
+// ConfirmMeta goes on when this host's copy of the meta shard has everything that was committed before.
+func (h *Host) ConfirmMeta(read Reader) Reply {
+	return Later(func(t Ticket) {
+		h.Meta.Confirm(func(ok bool) {
+			if !ok {
+				t.Fail(&MetaAway)
+				return
+			}
+			t.Complete(read())
+		})
+	})
+}
+
+// ConfirmLed goes on when this host has made sure that it leads a shard.
+func (h *Host) ConfirmLed(rp *replica.Replica, read Reader) Reply {
+	return Later(func(t Ticket) {
+		rp.Confirm(func(ok, led bool) {
+			switch {
+			case !ok:
+				t.Fail(&NotUpToDate)
+			case !led:
+				t.Fail(h.Moved(rp))
+			default:
+				t.Complete(read())
+			}
+		})
+	})
+}
+
+// LeadsMeta refuses a request, with the leader, unless this host leads the meta shard.
+func (h *Host) LeadsMeta() error {
+	l := h.Meta.Leader()
+	if l.Leader == h.ID {
+		return nil
+	}
+	result := h.Set.MovedTo(replica.MetaShard, l.Leader)
+	return &result
+}
+
+// ErrNotFounded is the error, and the answer, while the hosts have no records. The records come by themselves as soon
+// as all hosts can have some, so the client is to ask again.
+var ErrNotFounded error = &protocol.Result{
+	Status: protocol.StatusUnavailable, WaitMillis: 50,
+	Message: "the hosts have no records yet: not all of them have registered, or can follow the feature level; " +
+		"signalbox status says more",
+}
+
+// ErrNotGoverning is the error, and the answer, of a host that does not govern the cluster, or that has not heard from
+// all other hosts.
+var ErrNotGoverning error = &protocol.Result{
+	Status: protocol.StatusUnavailable, WaitMillis: 200,
+	Message: "the host that governs the cluster has not heard from the others yet",
+}
+
+// ResultOf is the result that answers a request with an error. An error without a status is a failure of the host to
+// answer at the moment.
+func ResultOf(err error) *protocol.Result {
+	var result *protocol.Result
+	if errors.As(err, &result) {
+		return result
+	}
+	return &protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()}
+}

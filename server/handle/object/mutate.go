@@ -1,0 +1,130 @@
+package object
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Handlers returns the handlers.
+func Handlers(h *handle.Host) handle.Table {
+	o := handlers{h}
+	table := handle.Table{
+		protocol.KindSemaphoreDescribe: o.semaphoreDescribe,
+		protocol.KindSemaphoreList:     o.semaphoreList,
+		protocol.KindRolloutDescribe:   o.rolloutDescribe,
+		protocol.KindRolloutList:       o.rolloutList,
+		protocol.KindRolloutPlan:       o.rolloutPlan,
+		protocol.KindProcessDescribe:   o.processDescribe,
+		protocol.KindProcessList:       o.processList,
+		protocol.KindInboxOpen:         o.inboxOpen,
+	}
+	for k := range replica.Mutations {
+		if replica.Mutations[k].Command != nil {
+			table[protocol.Kind(k)] = o.mutate
+		}
+	}
+	return table
+}
+
+type handlers struct{ *handle.Host }
+
+// mutate queues a change of an object at its shard.
+func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
+	command := replica.CommandOf(r.Request, &r.Body)
+	id, frees := command.Node, replica.Mutations[r.Kind].Frees
+	if !(frees && h.givesBack(r, &command)) {
+		if err := h.AuthorizeIn(r, id, command.Name); err != nil {
+			return handle.Reply{}, err
+		}
+	}
+	if err := handle.HasName(command.Name); err != nil {
+		return handle.Reply{}, err
+	}
+	rp := h.Set.Of(shard.SlotOf(id, command.Name))
+	if command.Session != 0 {
+		if err := h.BindingIn(r, command.Session, id); err != nil {
+			return handle.Reply{}, err
+		}
+	} else if alive := h.Meta.Machine.NodeAlive(id); alive == meta.NodeLater {
+		return h.mutateLater(r, rp, command)
+	} else if alive != meta.NodeIsAlive {
+		return handle.Reply{}, noSuchNode
+	}
+	if replica.Mutations[r.Kind].MayChangeNothing && rp.Leads() && rp.MayAnswer(protocol.ConsistencyRelaxed) {
+		// A report or an ask of a rollout's instance that changes nothing is answered without the log. An answer about
+		// targets is as fresh as a RELAXED read.
+		if answer := rp.Unchanged(&command); answer != nil {
+			h.Metrics.Unlogged(r.Kind)
+			return handle.Now(answer), nil
+		}
+	}
+	if err := h.admits(r.Kind, rp); err != nil {
+		return handle.Reply{}, err
+	}
+	return h.submit(r.Ticket(), rp.WillWait(r.Kind, &command), rp, &command)
+}
+
+var noSuchNode error = &protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode}
+
+// admits refuses a change that takes capacity on a full disk. Owners may release, and objects may be deleted, on a full
+// disk too: there is capacity left for such changes. If another host leads, its disk counts.
+func (h handlers) admits(k protocol.Kind, rp *replica.Replica) error {
+	if replica.Mutations[k].Frees || !rp.Leads() {
+		return nil
+	}
+	return h.AdmitsWrites(rp)
+}
+
+// givesBack reports whether a session releases or leaves an object of its own over this connection. Giving back takes
+// no right: a refusal would only keep the object from other sessions.
+func (h handlers) givesBack(r *handle.Request, command *shard.Command) bool {
+	of := shard.Ref{Node: command.Node, Name: protocol.Text(command.Name)}
+	switch r.Kind {
+	case protocol.KindRelease:
+		of.Kind = shard.KindSemaphore
+	case protocol.KindRolloutLeave:
+		of.Kind = shard.KindRollout
+	case protocol.KindProcessLeave:
+		of.Kind = shard.KindProcess
+	default:
+		return false
+	}
+	return !r.Caller.Unbound() && r.Caller.Valid() && r.Conn.Acts(command.Session) &&
+		h.Set.Of(shard.SlotOf(of.Node, command.Name)).Machine.Linked(command.Session, of)
+}
+
+// mutateLater is mutate in a node that is unknown at this host: the node may have been made a moment ago, through
+// another host. So mutateLater asks the meta shard first.
+func (h handlers) mutateLater(r *handle.Request, rp *replica.Replica, command shard.Command) (handle.Reply, error) {
+	if err := h.admits(r.Kind, rp); err != nil {
+		return handle.Reply{}, err
+	}
+	t, command := r.Ticket(), command.Clone()
+	return h.ConfirmMeta(func() (handle.Reply, error) {
+		if h.Meta.Machine.NodeAlive(command.Node) != meta.NodeIsAlive {
+			return handle.Reply{}, noSuchNode
+		}
+		return h.submit(t, false, rp, &command)
+	}), nil
+}
+
+// submit queues a command whose result completes a request.
+func (h handlers) submit(t handle.Ticket, delayable bool, rp *replica.Replica, command *shard.Command) (
+	handle.Reply, error,
+) {
+	if !rp.Leads() {
+		return handle.Reply{}, h.Moved(rp)
+	}
+	if needs := shard.LevelOf(command); needs > rp.Pipeline.Level() {
+		return handle.Reply{}, h.AboveLevel(needs)
+	}
+	o := pipeline.Op{Ticket: t.Ticket, Caller: t.Conn, Source: t.Conn.Source(), Delayable: delayable}
+	if !rp.Pipeline.Add(o, command) {
+		return handle.Reply{}, handle.QueueFull()
+	}
+	return handle.Reply{Queued: rp}, nil
+}

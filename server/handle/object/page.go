@@ -1,0 +1,96 @@
+package object
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
+)
+
+// describePart has a part described when the replica is as fresh as requested. If the part was found, the message
+// from describe is the answer.
+func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protocol.PartRequest,
+	describe func(m *machine.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage),
+) (handle.Reply, error) {
+	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
+	if err := h.Object(r, of.Node, q.Name, q.Generation); err != nil {
+		return handle.Reply{}, err
+	}
+	o := shard.PartOptions{
+		Part: string(q.Part), After: q.After, Limit: handle.ItemLimit(q.Limit), Why: q.Why && q.After == 0,
+	}
+	rp := h.Set.Of(shard.SlotOf(of.Node, q.Name))
+	return h.Read(rp, h.Consistency(q.Consistency, of.Node), func() (handle.Reply, error) {
+		o.Now = rp.EstimatedTime()
+		switch found, answer := describe(rp.Machine, of, o); found {
+		case shard.FoundPart:
+			return handle.Now(answer), nil
+		case shard.FoundObject:
+			return handle.Reply{}, handle.Refuse(protocol.StatusNotFound, "the "+of.Kind.String()+" has no such part")
+		}
+		return handle.Reply{}, handle.Refuse(protocol.StatusNotFound, "no "+of.Kind.String()+" of this name")
+	})
+}
+
+// appendRows appends the rows of a page, and returns where the next page begins. taken is the number of bytes of the
+// page that are already used.
+func appendRows(to *protocol.Rows, page *shard.PartPage, taken int) (next uint64) {
+	for i, row := range page.Rows {
+		to.Append(protocol.Row{ID: row.ID, Body: row.Body})
+		if handle.EndsPage(taken+to.Size(), i, len(page.Rows), page.More) {
+			return row.ID
+		}
+	}
+	return 0
+}
+
+// headOf is the head of a page: only the first page has it.
+func headOf(page *shard.PartPage, o shard.PartOptions) []byte {
+	if o.After != 0 {
+		return nil
+	}
+	return page.Head
+}
+
+// listPage is the answer to a list of objects, page by page.
+type listPage[V any] struct {
+	answer protocol.AnswerMessage
+	next   *[]byte // of the answer
+	add    func(V)
+	size   func() int // of the objects in the answer
+}
+
+// list lists objects when the replica is as fresh as requested.
+func list[V any](h handlers, r *handle.Request, q *protocol.ListRequest,
+	read func(m *machine.Machine, n shard.NodeID, prefix, after string, limit int, dst []V) ([]V, string, bool),
+	name func(*V) string, begin func(rp *replica.Replica) listPage[V],
+) (handle.Reply, error) {
+	id := shard.NodeID(q.NodeID)
+	if err := h.AuthorizeIn(r, id, nil); err != nil {
+		return handle.Reply{}, err
+	}
+	rp, err := h.ShardToList(q.ShardID)
+	if err != nil {
+		return handle.Reply{}, err
+	}
+	prefix, after, limit, by := string(q.Prefix), string(q.After), handle.ItemLimit(q.Limit), r.Caller
+	return h.Read(rp, h.Consistency(q.Consistency, id), func() (handle.Reply, error) {
+		items, last, more := read(rp.Machine, id, prefix, after, limit, nil)
+		page := begin(rp)
+		for i := range items {
+			v := &items[i]
+			if by.SeesObject(id, name(v)) {
+				page.add(*v)
+			}
+			if page.size() >= protocol.PageBytes && i < len(items)-1 {
+				last, more = name(v), true
+				break
+			}
+		}
+		if more {
+			*page.next = []byte(last)
+		}
+		return handle.Now(page.answer), nil
+	})
+}

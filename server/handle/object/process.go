@@ -1,0 +1,77 @@
+package object
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
+)
+
+func (h handlers) processDescribe(r *handle.Request) (handle.Reply, error) {
+	return h.describePart(r, shard.KindProcess, &r.ProcessDescribe.PartRequest, func(
+		on *machine.Machine, of shard.Ref, o shard.PartOptions,
+	) (shard.Found, protocol.AnswerMessage) {
+		var page machine.ProcessDescription
+		return on.DescribeProcess(of.Node, of.Name, o, &page), processPage(&page, o)
+	})
+}
+
+// processPage is rolloutPage for processes.
+func processPage(page *machine.ProcessDescription, o shard.PartOptions) *protocol.ProcessDescribeAnswer {
+	a := &protocol.ProcessDescribeAnswer{
+		Revision: uint64(page.Revision), NowMillis: page.Now, Head: headOf(&page.PartPage, o),
+	}
+	for i := range page.Reasons {
+		a.Reasons.Append(page.Reasons[i].Record(page.Now))
+	}
+	a.Next = appendRows(&a.Rows, &page.PartPage, a.Reasons.Size())
+	return a
+}
+
+func (h handlers) processList(r *handle.Request) (handle.Reply, error) {
+	name := func(v *kind.SummaryRow) string { return v.Name }
+	return list(h, r, &r.ProcessList.ListRequest, (*machine.Machine).ListProcesses, name,
+		func(rp *replica.Replica) listPage[kind.SummaryRow] {
+			a := &protocol.ProcessListAnswer{NowMillis: max(rp.EstimatedTime(), rp.Machine.Time())}
+			return listPage[kind.SummaryRow]{a, &a.Next, a.Processes.Append, a.Processes.Size}
+		})
+}
+
+// inboxOpen has the inbox of a member pushed over the connection, if this host leads the shard of the process.
+func (h handlers) inboxOpen(r *handle.Request) (handle.Reply, error) {
+	m := r.InboxOpen
+	id := shard.NodeID(m.NodeID)
+	if err := h.Object(r, id, m.Name, 0); err != nil {
+		return handle.Reply{}, err
+	}
+	if !r.Conn.Understands(protocol.KindInbox) {
+		return handle.Reply{}, handle.Refuse(protocol.StatusUnsupported,
+			"the client has not announced that it understands INBOX")
+	}
+	if err := h.BindingIn(r, shard.SessionID(m.SessionID), id); err != nil {
+		return handle.Reply{}, err
+	}
+	rp := h.Set.Of(shard.SlotOf(id, m.Name))
+	if !rp.Leads() {
+		return handle.Reply{}, h.Moved(rp)
+	}
+	m.Name = slices.Clone(m.Name)
+	var open func(sure bool) handle.Reply
+	open = func(sure bool) handle.Reply {
+		return handle.Later(func(t handle.Ticket) {
+			switch answered, err := rp.OpenInbox(t.Conn, t.Ticket, &m, sure); {
+			case err != nil:
+				t.Fail(err)
+			case answered:
+				t.Conn.Flush(false)
+			default: // this copy may not have come as far as the joining
+				t.Complete(h.ConfirmLed(rp, func() (handle.Reply, error) { return open(true), nil }), nil)
+			}
+		})
+	}
+	return open(false), nil
+}

@@ -1,0 +1,215 @@
+package object
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine"
+)
+
+func (h handlers) semaphoreList(r *handle.Request) (handle.Reply, error) {
+	m, name := r.SemaphoreList, func(v *shard.SemaphoreView) string { return v.Name }
+	return list(h, r, &protocol.ListRequest{NodeID: m.NodeID, ShardID: m.ShardID, Prefix: m.Prefix,
+		After: m.After, Limit: m.Limit, Consistency: m.Consistency}, (*machine.Machine).ListSemaphores, name,
+		func(*replica.Replica) listPage[shard.SemaphoreView] {
+			a := &protocol.SemaphoreListAnswer{}
+			add := func(v shard.SemaphoreView) { a.Semaphores.Append(semaphoreInfo(&v, m.IncludeData)) }
+			return listPage[shard.SemaphoreView]{a, &a.Next, add, a.Semaphores.Size}
+		})
+}
+
+// semaphoreInfo returns a semaphore as clients see it. The texts are shared with the view.
+func semaphoreInfo(s *shard.SemaphoreView, withData bool) protocol.Semaphore {
+	info := protocol.Semaphore{
+		Name: protocol.View(s.Name), Limit: s.Limit, Count: s.Count, Revision: uint64(s.Revision),
+		Owners: uint64(s.Owners), Waiters: uint64(s.Waiters), Ephemeral: s.Ephemeral,
+	}
+	if withData {
+		info.Data = protocol.View(s.Data)
+	}
+	return info
+}
+
+// describe is a describe under way. Each connection keeps a describe for the requests that are answered at once.
+type describe struct {
+	h      handlers
+	rp     *replica.Replica
+	m      protocol.SemaphoreDescribe
+	page   shard.Description
+	answer protocol.SemaphoreDescribeAnswer
+	// clients are the sessions of an earlier look with their homes elsewhere, nil if this is the first look.
+	clients map[shard.SessionID]protocol.Session
+}
+
+// keptDescribe is the greatest length of an answer whose memory is kept for the next describe.
+const keptDescribe = 16 << 10
+
+func (h handlers) semaphoreDescribe(r *handle.Request) (handle.Reply, error) {
+	m := &r.SemaphoreDescribe
+	id := shard.NodeID(m.NodeID)
+	if err := h.Object(r, id, m.Name, m.Generation); err != nil {
+		return handle.Reply{}, err
+	}
+	watched := m.WatchData || m.WatchOwners
+	if session := shard.SessionID(m.SessionID); watched && session == 0 {
+		return handle.Reply{}, handle.BadRequest("a watch belongs to a session")
+	} else if watched && !r.Conn.Acts(session) {
+		return handle.Reply{}, h.RefuseSession(r, session,
+			"a watch belongs to a session that is attached over or bound to this connection")
+	}
+	rp := h.Set.Of(shard.SlotOf(id, m.Name))
+	consistency := h.Consistency(m.Consistency, id)
+	if watched || !rp.MayAnswer(consistency) {
+		d := &describe{h: h, rp: rp, m: *m}
+		d.m.Name = slices.Clone(m.Name)
+		return h.Read(rp, consistency, d.run)
+	}
+	d, _ := r.Kept.(*describe)
+	if d == nil {
+		d = &describe{h: h}
+		r.Kept = d
+	}
+	d.rp, d.m = rp, *m
+	reply, err := d.run()
+	if a := &d.answer; a.Owners.Size()+a.Waiters.Size() > keptDescribe {
+		r.Kept = nil // a connection that asked for much once must not keep so much memory for ever
+	}
+	return reply, err
+}
+
+// run reads and answers.
+func (d *describe) run() (handle.Reply, error) {
+	watched := d.m.WatchData || d.m.WatchOwners
+	if !watched || d.clients == nil {
+		found, elsewhere := d.read(), []shard.SessionID(nil)
+		if found && d.clients == nil {
+			elsewhere = d.elsewhere()
+		}
+		switch {
+		case elsewhere != nil:
+			return d.askElsewhere(elsewhere), nil
+		case watched:
+		case !found:
+			return handle.Reply{}, noSemaphore
+		default:
+			return handle.Now(d.fill(false)), nil
+		}
+	}
+	return handle.Later(d.runWatched), nil
+}
+
+var noSemaphore error = &protocol.Result{Status: protocol.StatusNotFound, Message: "no semaphore of this name"}
+
+// elsewhere returns the sessions of the page with their homes at other hosts.
+func (d *describe) elsewhere() (ids []shard.SessionID) {
+	for i := range d.page.Links {
+		if id := d.page.Links[i].Session; !d.h.Set.Of(id.Slot()).Here() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// askElsewhere asks other hosts for the sessions of the page with their homes there, and then reads again.
+func (d *describe) askElsewhere(ids []shard.SessionID) handle.Reply {
+	later := &describe{h: d.h, rp: d.rp, m: d.m}
+	later.m.Name = slices.Clone(d.m.Name)
+	return handle.Later(func(t handle.Ticket) {
+		d.h.Set.AskShown(ids, func(shown map[shard.SessionID]protocol.Session) {
+			later.clients = make(map[shard.SessionID]protocol.Session) // also if nothing was learned
+			maps.Copy(later.clients, shown)
+			t.Complete(later.run())
+		})
+	})
+}
+
+// clientOf returns the client of a session, by the word of another host if the session's home is there.
+func (d *describe) clientOf(id shard.SessionID) protocol.ClientInfo {
+	if s, is := d.clients[id]; is {
+		return s.Client
+	}
+	return d.h.ClientOf(id)
+}
+
+// runWatched is run with a watch. Reading and answering happen under the lock for reporting changes, and the watch is
+// counted before the read, so a change waits for the lock. No change is lost between the two, and the answer is in the
+// connection's stream before the change.
+func (d *describe) runWatched(t handle.Ticket) {
+	d.rp.WithWatches(func() {
+		if err := d.watch(t); err != nil {
+			t.Append(nil, err)
+		} else {
+			t.Append(d.fill(true), nil)
+		}
+	})
+	of := shard.ObjectName{Node: shard.NodeID(d.m.NodeID), Name: protocol.Text(d.m.Name)}
+	if !t.Conn.May(protocol.KindSemaphoreDescribe, of) {
+		d.rp.Withdraw(shard.SessionID(d.m.SessionID), t.Conn) // the right was revoked meanwhile
+	}
+	t.Conn.Flush(false)
+}
+
+// watch reads, and adds the watch if the session may act over the connection. The check comes here because a read
+// barrier may have taken its time, and the watch of a departed session would never be dropped. The lock of the replica
+// is held.
+func (d *describe) watch(t handle.Ticket) error {
+	if !d.read() {
+		return noSemaphore
+	}
+	session := shard.SessionID(d.m.SessionID)
+	switch counted, acts := t.Conn.WatchOf(session); {
+	case !acts && d.h.Set.Liveness(session) == shard.Dead:
+		return handle.Refuse(protocol.StatusSessionExpired, "the session is over")
+	case !acts:
+		return handle.Refuse(protocol.StatusBadSession, "the session does not act over this connection any more")
+	case !counted:
+		return handle.TooManyWatches()
+	case !d.h.Watches.Take(len(d.m.Name)):
+		t.Conn.Ended(t.Request)
+		return handle.TooMuchWatched()
+	}
+	d.rp.AddWatch(t.Conn, t.Request, &d.m)
+	return nil
+}
+
+func (d *describe) read() bool {
+	m := &d.m
+	of := shard.Ref{Kind: shard.KindSemaphore, Node: shard.NodeID(m.NodeID), Name: protocol.Text(m.Name)}
+	return d.rp.Machine.Describe(of, shard.DescribeOptions{
+		Owners: m.IncludeOwners, Waiters: m.IncludeWaiters,
+		After: shard.OrderID(m.After), Limit: int(min(m.Limit, shard.MaxPage)),
+	}, &d.page)
+}
+
+// fill makes the answer of the page.
+func (d *describe) fill(watched bool) protocol.AnswerMessage {
+	a, p := &d.answer, &d.page
+	a.Owners.Reset()
+	a.Waiters.Reset()
+	a.Next, a.WatchAdded = 0, watched
+	a.Semaphore = semaphoreInfo(&p.SemaphoreView, d.m.After == 0)
+	for i := range p.Links {
+		l := &p.Links[i]
+		client := d.clientOf(l.Session)
+		if l.Owner {
+			a.Owners.Append(protocol.Owner{
+				OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count, Data: protocol.View(l.Data),
+				SinceMillis: l.Since, Client: client,
+			})
+		} else {
+			a.Waiters.Append(protocol.Waiter{
+				OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count,
+				Data: protocol.View(l.Data), TimeoutMillis: l.Timeout, SinceMillis: l.Since, Client: client,
+			})
+		}
+		if handle.EndsPage(a.Owners.Size()+a.Waiters.Size(), i, len(p.Links), p.More) {
+			a.Next = uint64(l.Order)
+			break
+		}
+	}
+	return a
+}

@@ -1,0 +1,249 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// notServing is the reason of a newly elected leader for not attaching sessions.
+const notServing = "the shard's new leader is not ready yet"
+
+// attach attaches a session over the connection of the request.
+func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
+	m := &r.SessionAttach
+	id := shard.SessionID(m.SessionID)
+	rp := h.Set.Of(id.Slot())
+	if !rp.Leads() {
+		return handle.Reply{}, h.Moved(rp)
+	}
+	by := r.Caller
+	view, known := handle.Session(by, rp, id)
+	switch {
+	case known:
+	case !rp.Serving():
+		return handle.Reply{}, unavailable(notServing)
+	default:
+		return confirm(rp, func() (handle.Reply, error) {
+			// A different host may have proposed and applied the session's creation earlier.
+			if _, known := handle.Session(by, rp, id); known {
+				return handle.Reply{}, unavailable("this host has just come to know of the session")
+			}
+			return handle.Reply{}, over
+		}), nil
+	}
+	if h.Unfilled(view.Node) {
+		return handle.Reply{}, &handle.MetaUnfilled
+	}
+	if err := h.AuthorizeIn(r, view.Node, nil); err != nil {
+		return handle.Reply{}, err
+	}
+	node, ok := h.Meta.Machine.NodeByID(view.Node)
+	switch {
+	case !ok && h.Unfilled(view.Node): // since the look above
+		return handle.Reply{}, &handle.MetaUnfilled
+	case !ok:
+		return handle.Reply{}, handle.Refuse(protocol.StatusSessionExpired, "its node was dropped")
+	}
+	a := &attaching{
+		handlers: h, conn: r.Conn, rp: rp, id: id, node: node, sequence: m.AttachSequence, numbers: m.Numbers,
+		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
+		client: handle.ClientRef(by),
+	}
+	err := h.checkKey(r.Conn, func() bool { return rp.Machine.KeyMatches(id, a.key) })
+	if err != nil {
+		return handle.Reply{}, err
+	}
+	return handle.Later(func(t handle.Ticket) {
+		if !rp.OnceServing(func(serving bool) { t.Complete(a.goOn(serving)) }) {
+			t.Fail(unavailable(notServing))
+		}
+	}), nil
+}
+
+// checkKey refuses a request unless its key is the key of the session.
+func (h handlers) checkKey(c handle.Connection, matches func() bool) error {
+	return h.Gate.CheckKey(c.Guesses(), c.Source().Address(), matches)
+}
+
+// attaching is an attach under way.
+type attaching struct {
+	handlers
+	conn        handle.Connection
+	rp          *replica.Replica
+	id          shard.SessionID
+	node        meta.Node
+	sequence    uint64
+	key         []byte
+	change      bool
+	timeout     uint64
+	description []byte
+	client      shard.ClientRef
+	numbers     bool
+	numberBase  uint64 // the first of the numbers that were drawn
+}
+
+// overtaken is the refusal of an attach that arrives after a later attach of the session.
+var overtaken error = &protocol.Result{Status: protocol.StatusBadSession, Message: "a later attach was here before"}
+
+// goOn does the permitted attach, once the leader of the shard serves, on an arbitrary goroutine.
+func (a *attaching) goOn(serving bool) (handle.Reply, error) {
+	switch {
+	case !serving:
+		return handle.Reply{}, a.Moved(a.rp)
+	case (a.change || a.numbers) && a.rp.Leases.Late(a.id, a.sequence):
+		// The request was overtaken. The request must not undo the changes of a later attach, nor draw numbers above
+		// the numbers of the later attach.
+		return handle.Reply{}, overtaken
+	case a.change && a.differs():
+		if err := a.AdmitsWrites(a.rp); err != nil {
+			return handle.Reply{}, err
+		}
+		return a.onceGranted(a.rp, a.timeout, a.commit), nil
+	case a.numbers:
+		return a.drawNumbers(), nil // however full the disk is: the client may come to release
+	case a.node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && a.rp.Leases.Fresh(a.Clock()):
+		return a.attach(), nil
+	}
+	return a.confirmed(), nil
+}
+
+// confirmed attaches when the host has made sure of leading the shard.
+func (a *attaching) confirmed() handle.Reply {
+	return confirm(a.rp, func() (handle.Reply, error) { return a.attach(), nil })
+}
+
+// differs reports whether the attach asks for a new timeout or description of the session.
+func (a *attaching) differs() bool {
+	now, _ := a.rp.Machine.DescribeSession(a.id)
+	return a.timeout != now.Timeout || string(a.description) != now.Description
+}
+
+// confirm goes on when the host has made sure of leading the shard.
+func confirm(rp *replica.Replica, then handle.Reader) handle.Reply {
+	return handle.Later(func(t handle.Ticket) {
+		rp.Confirm(func(_, led bool) {
+			if !led {
+				t.Fail(unavailable("this host could not make sure that it leads the shard"))
+				return
+			}
+			t.Complete(then())
+		})
+	})
+}
+
+// commit changes the session's timeout and description first.
+func (a *attaching) commit() handle.Reply {
+	return a.propose(&shard.Command{
+		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
+		Client: a.client,
+	}, func(*shard.Effect) handle.Reply {
+		if a.numbers {
+			return a.drawNumbers()
+		}
+		return a.attachFresh()
+	})
+}
+
+// firstNumberSpace is the space of a session's first draw, above the numbers of a clock that counts microseconds, and
+// above the numbers of gateways without draws.
+const firstNumberSpace = 1 << 55 / protocol.NumberSpace
+
+// drawNumbers draws numbers for the session first.
+func (a *attaching) drawNumbers() handle.Reply {
+	return a.propose(&shard.Command{Kind: shard.CmdSessionNumbers, Session: a.id, Key: a.key, Count: firstNumberSpace},
+		func(e *shard.Effect) handle.Reply {
+			a.numberBase = e.Number
+			return a.attachFresh()
+		})
+}
+
+// attachFresh attaches after a command was applied, which is as good as a barrier. A leader that has just been elected
+// may still lack the barrier by which it can vouch for clients.
+func (a *attaching) attachFresh() handle.Reply {
+	if a.rp.Leases.Fresh(a.Clock()) {
+		return a.attach()
+	}
+	return a.confirmed()
+}
+
+// propose proposes a command of the session, and goes on if the command succeeds.
+func (a *attaching) propose(command *shard.Command, then func(e *shard.Effect) handle.Reply) handle.Reply {
+	return handle.Later(func(t handle.Ticket) {
+		done := func(e *shard.Effect, failed protocol.Status) {
+			switch {
+			case e == nil && failed == protocol.StatusUnavailable:
+				t.Fail(unavailable(""))
+			case e == nil:
+				t.Fail(a.lost(a.rp, failed))
+			case e.Status == protocol.StatusQuotaExceeded:
+				t.Fail(a.rp.Exceeded(command, e.Quota))
+			case e.Status == protocol.StatusPreconditionFailed:
+				t.Fail(handle.Refuse(e.Status,
+					"the session has drawn all the numbers that there are: start another session"))
+			case e.Status != protocol.StatusSuccess:
+				t.Fail(&protocol.Result{Status: e.Status})
+			default:
+				t.Complete(then(e), nil)
+			}
+		}
+		if !a.rp.Pipeline.Add(pipeline.Op{Source: a.conn.Source(), Done: done}, command) {
+			t.Fail(handle.Refuse(protocol.StatusOverloaded, "the shard's queue is full"))
+			return
+		}
+		a.rp.Pipeline.Flush()
+	})
+}
+
+// attach attaches the session over the connection, and so detaches the session from the earlier connection.
+func (a *attaching) attach() handle.Reply {
+	return handle.Later(func(t handle.Ticket) {
+		view, known := a.rp.Machine.Session(a.id)
+		switch {
+		case !known:
+			t.Fail(over)
+		case !a.rp.Machine.KeyMatches(a.id, a.key):
+			t.Fail(handle.Refuse(protocol.StatusBadSession, "the session has another key"))
+		case !a.rp.Grants(view.Timeout): // a new leader first puts the sessions on record
+			t.Complete(a.onceGranted(a.rp, view.Timeout, a.attach), nil)
+		default:
+			if err := a.attachNow(t, &view); err != nil {
+				t.Append(nil, err)
+			}
+			t.Conn.Flush(false)
+		}
+	})
+}
+
+func (a *attaching) attachNow(t handle.Ticket, view *shard.SessionView) error {
+	rp, now := a.rp, a.Clock()
+	rp.RelyOnGrace()
+	answer := &protocol.SessionAttachAnswer{Lease: leaseOf(&a.node, view.Timeout), NumberBase: a.numberBase}
+	var lost *lease.Holder
+	verdict := a.conn.CompleteAttached(t.Ticket, answer, a.id, view.Node, rp, func() (v lease.Verdict) {
+		lost, v = rp.Leases.Attach(a.id, a.conn.Holder(), a.sequence, now)
+		a.addLost(&answer.Lease)
+		return v
+	})
+	if lost != nil {
+		rp.ReportLost(a.id, lost, protocol.Result{
+			Status: protocol.StatusBadSession, Message: "the session was attached over another connection",
+		})
+	}
+	switch verdict {
+	case lease.Attached:
+		a.conn.Review(a.id, view.Node, rp) // the right may have been revoked meanwhile
+	case lease.OutOfSequence:
+		return overtaken
+	case lease.Closed:
+	default:
+		return unavailable("the shard's leader cannot say at the moment: " + verdict.String())
+	}
+	return nil
+}

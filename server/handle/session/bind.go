@@ -1,0 +1,46 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// bind lets a session act over the connection of the request too.
+func (h handlers) bind(r *handle.Request) (handle.Reply, error) {
+	id, key := shard.SessionID(r.SessionBind.SessionID), slices.Clone(r.SessionBind.Key)
+	home, by, from := h.Set.Of(id.Slot()), r.Caller, r.From()
+	return handle.Later(func(t handle.Ticket) {
+		home.Find(id, key, protocol.ConsistencyStrict, func(s replica.HomeSession) {
+			if err := h.mayBind(t, by, from, &s); err != nil {
+				t.Fail(err)
+			} else if !home.Bind(id, s.Node, false, t.Conn) ||
+				!t.Conn.AnswerBound(id, t.Ticket, &protocol.SessionBindAnswer{NodeID: uint64(s.Node)}) {
+				t.Fail(over)
+			} else {
+				t.Conn.Flush(false)
+			}
+		})
+	}), nil
+}
+
+// mayBind refuses the bind of a session unless the session lives and the client may bind it. A session hidden from the
+// client is answered like an ended session.
+func (h handlers) mayBind(t handle.Ticket, by *caller.Caller, from string, s *replica.HomeSession) error {
+	switch {
+	case s.Liveness == shard.Unknown:
+		return &handle.HomeAway
+	case s.Liveness == shard.Dead || !by.Sees(s.Node):
+		return over
+	case !by.Unbound() && h.Unfilled(s.Node):
+		return handle.Refuse(protocol.StatusUnavailable, handle.MetaUnfilled.Message)
+	case !by.PermitsIn(t.Kind, s.Node, ""):
+		node, _ := h.Meta.Machine.NodeByID(s.Node)
+		return by.Unauthorized(from, t.Kind, node.Path, "")
+	}
+	return h.checkKey(t.Conn, func() bool { return s.Key })
+}

@@ -1,0 +1,187 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/caller"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/rights"
+)
+
+func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
+	id, by := shard.SessionID(r.SessionDescribe.SessionID), r.Caller
+	rp := h.Set.Of(id.Slot())
+	consistency := protocol.ConsistencyUnset
+	if rp.Machine.Liveness(id) == shard.Unknown {
+		consistency = protocol.ConsistencyStrict // a session that this copy is yet to see is not over
+	}
+	return h.Read(rp, consistency, func() (handle.Reply, error) {
+		view, known := rp.Machine.DescribeSession(id)
+		if !known || !by.Sees(view.Node) {
+			return handle.Reply{}, over
+		}
+		info := h.info(rp, &view)
+		if !h.sees(by, rp, &view) {
+			info.Description, info.Client = nil, protocol.ClientInfo{}
+		}
+		return handle.Later(func(t handle.Ticket) {
+			h.Set.AskParts([]shard.SessionID{id}, func(parts map[shard.SessionID]protocol.Session) {
+				addParts(&info, parts)
+				t.Done(&protocol.SessionDescribeAnswer{Session: info}, nil)
+			})
+		}), nil
+	})
+}
+
+func (h handlers) list(r *handle.Request) (handle.Reply, error) {
+	m, by := r.SessionList, r.Caller
+	id := shard.NodeID(m.NodeID)
+	if err := h.AuthorizeIn(r, id, nil); err != nil {
+		return handle.Reply{}, err
+	}
+	rp, err := h.ShardToList(m.ShardID)
+	if err != nil {
+		return handle.Reply{}, err
+	}
+	return h.Read(rp, h.Consistency(0, id), func() (handle.Reply, error) {
+		page, last, more := rp.Machine.ListSessions(id, shard.SessionID(m.After), handle.ItemLimit(m.Limit), nil)
+		ids := make([]shard.SessionID, len(page))
+		for i := range page {
+			ids[i] = page[i].ID
+		}
+		return handle.Later(func(t handle.Ticket) {
+			h.Set.AskParts(ids, func(parts map[shard.SessionID]protocol.Session) {
+				a := &protocol.SessionListAnswer{}
+				for i := range page {
+					if h.sees(by, rp, &page[i]) {
+						info := h.info(rp, &page[i])
+						addParts(&info, parts)
+						a.Sessions.Append(info)
+					}
+					if a.Sessions.Size() >= protocol.PageBytes && i < len(page)-1 {
+						last, more = page[i].ID, true
+						break
+					}
+				}
+				if more {
+					a.Next = uint64(last)
+				}
+				t.Done(a, nil)
+			})
+		}), nil
+	})
+}
+
+// sees reports whether the client may know the purpose of a session. A client that may see only objects of
+// some names sees two kinds of sessions in full: sessions with a part in such an object, as far as this host knows,
+// and sessions attached by the client's own token.
+func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.SessionView) bool {
+	node, _ := h.Meta.Machine.NodeByID(v.Node)
+	if set, known := by.Set(); !known || set.Covers(rights.Rule{Path: node.Path, Rights: protocol.RightSee}) {
+		return true
+	}
+	if c := handle.CallerOf(home.Leases.Holder(v.ID)); c != nil && c.Name != "" && c.Name == by.Name {
+		return true
+	}
+	for _, rp := range h.Replicas {
+		var after shard.OrderID
+		for more := true; more; {
+			var page []shard.Holding
+			page, more = rp.Machine.ListHoldings(v.ID, after, shard.MaxPage, nil)
+			for i := range page {
+				if by.SeesObject(v.Node, page[i].Name) {
+					return true
+				}
+				after = page[i].Order
+			}
+		}
+	}
+	return false
+}
+
+// info returns the joint knowledge of the host's shards about a session.
+func (h handlers) info(home *replica.Replica, v *shard.SessionView) protocol.Session {
+	s := protocol.Session{
+		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
+		SinceMillis: v.Created,
+	}
+	s.Client, s.Attached = handle.ClientAt(home, v)
+	for _, r := range h.Replicas {
+		addHoldings(&s, r)
+	}
+	return s
+}
+
+// addHoldings adds the holdings of a session in a shard, by the local replica.
+func addHoldings(s *protocol.Session, r *replica.Replica) {
+	if here, known := r.Machine.Session(shard.SessionID(s.ID)); known {
+		s.Owned += uint64(here.Owns)
+		s.Waiting += uint64(here.Waits)
+	}
+}
+
+// Show shows a session to a remote host: as the home knows the session, if the local host has a replica of the home,
+// with the holdings of the session in the listed shards only.
+func Show(h *handle.Host, id shard.SessionID, parts []uint64) protocol.Session {
+	s := protocol.Session{ID: uint64(id)}
+	if home := h.Set.Of(id.Slot()); len(parts) == 0 && home.Here() {
+		if v, known := home.Machine.DescribeSession(id); known {
+			s.Description = []byte(v.Description)
+			s.Client, s.Attached = handle.ClientAt(home, &v)
+		}
+	}
+	for _, r := range h.Replicas {
+		if slices.Contains(parts, r.ID) {
+			addHoldings(&s, r)
+		}
+	}
+	return s
+}
+
+// addParts adds the holdings of a session at remote hosts.
+func addParts(s *protocol.Session, parts map[shard.SessionID]protocol.Session) {
+	there := parts[shard.SessionID(s.ID)]
+	s.Owned += there.Owned
+	s.Waiting += there.Waiting
+}
+
+// holdings answers with the holdings of a session. The session's own client sees every holding, regardless of rights:
+// the client takes an unlisted lease for lost.
+func (h handlers) holdings(r *handle.Request) (handle.Reply, error) {
+	m, by := r.SessionHoldings, r.Caller
+	rp, err := h.ShardToList(m.ShardID)
+	if err != nil {
+		return handle.Reply{}, err
+	}
+	id := shard.SessionID(m.SessionID)
+	own := r.Conn.Acts(id)
+	return h.Read(rp, m.Consistency, func() (handle.Reply, error) {
+		a := &protocol.SessionHoldingsAnswer{}
+		view, known := rp.Machine.Session(id)
+		if !known || !own && !by.Sees(view.Node) {
+			return handle.Now(a), nil
+		}
+		page, more := rp.Machine.ListHoldings(id, shard.OrderID(m.After), handle.ItemLimit(m.Limit), nil)
+		for i := range page {
+			x := &page[i]
+			shown := protocol.Holding{
+				Name: []byte(x.Name), OrderID: uint64(x.Order), Count: x.Count, Waiting: !x.Owner, SinceMillis: x.Since,
+				ObjectKind: protocol.ObjectKind(x.Kind),
+			}
+			if x.Kind != shard.KindSemaphore { // for semaphores the other fields suffice
+				shown.Role = []byte(x.Role)
+			}
+			if own || by.SeesObject(view.Node, x.Name) {
+				a.Holdings.Append(shown)
+			}
+			if handle.EndsPage(a.Holdings.Size(), i, len(page), more) {
+				a.Next = uint64(x.Order)
+				break
+			}
+		}
+		return handle.Now(a), nil
+	})
+}

@@ -1,0 +1,73 @@
+package session
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Handlers returns the handlers.
+func Handlers(h *handle.Host) handle.Table {
+	s := handlers{h}
+	return handle.Table{
+		protocol.KindSessionStart:    s.start,
+		protocol.KindSessionAttach:   s.attach,
+		protocol.KindSessionBind:     s.bind,
+		protocol.KindSessionStop:     s.stop,
+		protocol.KindSessionDetach:   s.detach,
+		protocol.KindSessionDestroy:  s.destroy,
+		protocol.KindSessionDescribe: s.describe,
+		protocol.KindSessionList:     s.list,
+		protocol.KindSessionHoldings: s.holdings,
+	}
+}
+
+type handlers struct{ *handle.Host }
+
+// addLost adds to the lease of a newly attached session the losses of the session. Later losses of a shard are pushed
+// to the attached sessions.
+func (h handlers) addLost(l *protocol.Lease) {
+	for _, fence := range h.Set.Lost() {
+		l.Lost.Append(protocol.OrderID(fence))
+	}
+}
+
+// leaseOf is the terms of a session for the client.
+func leaseOf(n *meta.Node, timeout uint64) protocol.Lease {
+	return protocol.Lease{
+		NodeID: uint64(n.ID), TimeoutMillis: timeout,
+		GraceMillis: n.Config.Effective().SessionGracePeriodMillis, Config: protocol.NodeConfig(n.Config),
+	}
+}
+
+// over is the refusal of a request of a session that has ended.
+var over error = &protocol.Result{Status: protocol.StatusSessionExpired}
+
+// unavailable refuses a request that may succeed in a moment.
+func unavailable(message string) error {
+	return &protocol.Result{
+		Status: protocol.StatusUnavailable, Message: message,
+		WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
+	}
+}
+
+// detach removes a session from the connection, as if the connection had closed for the session alone.
+func (h handlers) detach(r *handle.Request) (handle.Reply, error) {
+	m := &r.SessionDetach
+	id := shard.SessionID(m.SessionID)
+	b, err := h.Binding(r, id)
+	if err != nil {
+		return handle.Reply{}, err
+	}
+	r.Conn.Unbind(id)
+	b.Home.RemoveBound(id, r.Conn) // an attached session may have been bound before
+	h.Set.ForgetSession(id, r.Conn)
+	if b.Attached {
+		// If the session has left the connection meanwhile, the new connection goes by a time of its own.
+		b.Home.Leases.Detach(id, r.Conn.Holder(), millis(m.LeftMillis), r.HeardAt)
+		h.Set.Wake()
+	}
+	return handle.Now(&protocol.SessionDetachAnswer{}), nil
+}

@@ -1,0 +1,132 @@
+// Package watch has the handlers of requests about streaming watches.
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Handlers returns the handlers.
+func (w *Watches) Handlers() handle.Table {
+	return handle.Table{protocol.KindWatch: w.watch, protocol.KindWatchStop: w.stop}
+}
+
+func (w *Watches) watch(r *handle.Request) (handle.Reply, error) {
+	m := &r.Watch
+	id := shard.NodeID(m.NodeID)
+	if err := w.Object(r, id, m.Name, m.Generation); err != nil {
+		return handle.Reply{}, err
+	}
+	if err := knowsView(m); err != nil {
+		return handle.Reply{}, err
+	}
+	rp := w.Set.Of(shard.SlotOf(id, m.Name))
+	fresh := rp.MayAnswer(w.Consistency(0, id))
+	if !fresh && !rp.Holds() {
+		return handle.Reply{}, w.Moved(rp)
+	}
+	if !w.begin(r.Conn, r.ID) {
+		return handle.Reply{}, handle.BadRequest("a watch of this id is being opened")
+	}
+	open := *m
+	open.Name, open.View = slices.Clone(m.Name), slices.Clone(m.View)
+	return handle.Later(func(t handle.Ticket) {
+		then := func(fresh, _ bool) {
+			w.Add(t.Conn, func() {
+				if err := w.open(t, rp, &open, fresh); err != nil {
+					t.Append(nil, err)
+				}
+				w.finish(rp, t.Conn, t.Request)
+			})
+		}
+		if fresh {
+			then(true, true)
+		} else {
+			rp.Confirm(then)
+		}
+	}), nil
+}
+
+// knowsView refuses a watch if the host does not know the kind or the view.
+func knowsView(m *protocol.Watch) error {
+	switch {
+	case m.ObjectKind.IsSemaphore() && len(m.View) > 0:
+		return handle.BadRequest("a semaphore has no views: it is watched as a whole")
+	case m.ObjectKind.IsSemaphore(), shard.KnowsKind(shard.ObjectKind(m.ObjectKind)):
+		return nil
+	}
+	return handle.Refuse(protocol.StatusUnsupported,
+		fmt.Sprintf("this host knows no objects of the kind %v", m.ObjectKind))
+}
+
+// open opens a watch at a replica, if the replica is up to date. The hub answers.
+func (w *Watches) open(t handle.Ticket, rp *replica.Replica, m *protocol.Watch, fresh bool) error {
+	if !fresh {
+		return &handle.NotUpToDate
+	}
+	if !t.Conn.Watch() {
+		return handle.TooManyWatches()
+	}
+	id := shard.NodeID(m.NodeID)
+	err := error(&replica.NodeGone)
+	if w.Meta.Machine.NodeAlive(id) != meta.NodeIsDead {
+		err = rp.Hub.Open(t.Conn, t.Request, m)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, hub.ErrBudget):
+		err = handle.TooMuchWatched()
+	case errors.Is(err, hub.ErrInUse):
+		err = handle.BadRequest(err.Error())
+	}
+	if err != nil {
+		t.Conn.Ended(t.Request)
+		return err
+	}
+	t.Conn.CompleteElsewhere(t.Ticket)
+	if w.Meta.Machine.NodeAlive(id) == meta.NodeIsDead {
+		// The node was dropped while the watch was opened, perhaps too early to end it.
+		rp.Hub.EndNode(id, replica.NodeGone)
+	}
+	if !t.Conn.Caller().PermitsIn(protocol.KindWatch, id, protocol.Text(m.Name)) {
+		// The right was revoked while the watch was opened.
+		rp.Hub.EndUnless(t.Conn, func(of shard.ObjectName) bool { return t.Conn.May(protocol.KindWatch, of) },
+			replica.Withdrawn)
+	}
+	return nil
+}
+
+// stop stops a watch. A watch that waits to be opened is stopped once it is open: the first WATCH_STOP does so, and
+// further stops are refused. A WATCH_STOP is never refused for a limit, however much else the client asks for: it frees
+// memory that the host holds for the client.
+func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
+	id := r.WatchStop.WatchID
+	switch opening, taken := w.stopOpening(r.Conn, id, r.Ticket()); {
+	case !opening:
+		return stopAt(r.Conn, id, w.Replicas...)
+	case !taken:
+		return handle.Reply{}, noSuchWatch
+	}
+	return handle.Later(func(handle.Ticket) {}), nil // the opening has the ticket
+}
+
+var noSuchWatch error = &protocol.Result{Status: protocol.StatusNotFound, Message: "no watch of this id"}
+
+// stopAt stops a watch at one of the replicas.
+func stopAt(c handle.Connection, id uint64, at ...*replica.Replica) (handle.Reply, error) {
+	for _, rp := range at {
+		if rp.Hub.Stop(c, id) {
+			c.Ended(id)
+			return handle.Now(&protocol.WatchStopAnswer{}), nil
+		}
+	}
+	return handle.Reply{}, noSuchWatch
+}

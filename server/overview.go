@@ -1,0 +1,65 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// errNotFounded is returned while the hosts have no records.
+var errNotFounded = fmt.Errorf("server: %w", handle.ErrNotFounded)
+
+// Overview returns this host's knowledge of the hosts of the cluster, with observations if the host governs.
+func (h *Host) Overview() (overview.Cluster, error) {
+	if v, err := h.view(); err == nil {
+		shown := overview.Observed(v)
+		shown.Wall = h.config.Clock()
+		return shown, nil
+	}
+	t, ok := h.meta.Machine.Topology()
+	if !ok {
+		return overview.Cluster{}, errNotFounded
+	}
+	return overview.Cluster{Records: t.Records, Now: t.Clock.Now, Wall: h.config.Clock(),
+		Governor: h.meta.Leader().Leader, Leader: h.leaderOf}, nil
+}
+
+// leaderOf returns the leader of a shard as far as this host knows, 0 for none.
+func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
+	if id == hosts.Meta {
+		return h.meta.Leader().Leader
+	}
+	if uint64(id) > uint64(len(h.replicas)) {
+		return 0
+	}
+	return h.replicas[id-1].Known().Leader
+}
+
+// view returns the governor's view, if this host governs.
+func (h *Host) view() (governor.View, error) {
+	if h.governor != nil {
+		return h.governor.View()
+	}
+	return governor.View{}, executor.ErrNotGoverning
+}
+
+// Governing answers questions about changes among the hosts; nil if this host has no governor.
+func (h *Host) Governing() overview.Governor { return h.governor }
+
+// Recovery returns the order to rebuild a shard, with the reason against it, if this host governs.
+func (h *Host) Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error) {
+	return h.governing.executor.Recovery(h.governing.ctx, id, empty)
+}
+
+// Authority is the hash of the certificate by which hosts recognise each other; nil without TLS.
+func (h *Host) Authority() []byte {
+	if h.config.Authority == nil {
+		return nil
+	}
+	return h.config.Authority()
+}
