@@ -285,7 +285,7 @@ func TestAPodIsDrainedBeforeItIsStopped(t *testing.T) {
 	}
 	bound := time.Duration(0)
 	for _, argument := range command {
-		if within, is := strings.CutPrefix(argument, "--within="); is {
+		if within, is := strings.CutPrefix(argument, "--wait-timeout="); is {
 			bound, _ = time.ParseDuration(within)
 		}
 	}
@@ -431,7 +431,8 @@ func TestTheImageHasWhatTheComposeFileExpects(t *testing.T) {
 		t.Errorf("the image is not built with Go %s, which go.mod asks for", version[1])
 	}
 	for _, m := range regexp.MustCompile(`SIGNALBOX_[A-Z_]+`).FindAllString(file, -1) {
-		if !strings.Contains(m, "_CLIENT_T") && !strings.Contains(settingsPage(t), "`"+m+"`") {
+		client := m == "SIGNALBOX_CACERT" || strings.Contains(m, "_CLIENT_T")
+		if !client && !strings.Contains(settingsPage(t), "`"+m+"`") {
 			t.Errorf("%s is no setting", m)
 		}
 	}

@@ -2,7 +2,7 @@
 #
 #   docker build -f deploy/ydb.Dockerfile -t signalbox-ydb:local .
 #   docker run -p 2136:2136 -p 127.0.0.1:2137:2137 signalbox-ydb:local \
-#       --listen 0.0.0.0:2136 --metrics 0.0.0.0:2137 --endpoints signalbox-0:7420,signalbox-1:7420 \
+#       --listen 0.0.0.0:2136 --metrics-listen 0.0.0.0:2137 --endpoints signalbox-0:7420,signalbox-1:7420 \
 #       --publish ydb-0.example:2136
 #
 # Tickets need TLS: give it --tls-cert and --tls-key. It keeps nothing: run as many as you like.

@@ -51,7 +51,7 @@ func TestTheGatewaysInKubernetesFindTheHosts(t *testing.T) {
 	if got := strings.Split(value("endpoints"), ","); !slices.Equal(got, hosts) || value("cluster-tls") != "on" {
 		t.Errorf("gateways call %v, and the hosts are %v", got, hosts)
 	}
-	for port, flag := range map[string]string{"sdks": "listen", "admin": "metrics"} {
+	for port, flag := range map[string]string{"sdks": "listen", "admin": "metrics-listen"} {
 		peers, open := policy.from(port)
 		if !container.has(port, value(flag)) || !open || (peers > 0) != (port == "admin") {
 			t.Errorf("--%s is %s; the ports are %v, and %d peers are let to %s", flag, value(flag), container.Ports,

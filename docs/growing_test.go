@@ -107,7 +107,7 @@ func (p *operatingPage) grows(d *desk) map[string]*terminal {
 	first := d.open(commands[1])
 	first.await("is ready")
 	// What is waited for is the page's ten seconds otherwise.
-	d.open("signalbox cluster policy --stable-for 1s").awaitEnd("")
+	d.open("signalbox cluster policy set --stabilization-time 1s").awaitEnd("")
 	second, third := d.open(commands[2]), d.open(commands[3])
 	for _, te := range []*terminal{second, third} {
 		te.await("is ready")
@@ -141,10 +141,10 @@ func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 	te := d.open(commands[0])
 	te.await("host b is drained")
 	te.awaitEnd("")
-	again := d.open("signalbox host drain b --within 1m")
+	again := d.open("signalbox host drain b --wait-timeout 1m")
 	again.await("host b was drained already")
 	again.awaitEnd("")
-	d.open("signalbox host drain c --within 1m").await("host c cannot be drained: ")
+	d.open("signalbox host drain c --wait-timeout 1m").await("host c cannot be drained: ")
 	running.interrupt()
 	running.awaitEnd("")
 	started := d.open(p.commands("Growing", 4)[2])

@@ -108,7 +108,7 @@ func newDesk(t *testing.T) *desk {
 		t: t,
 		environment: append(others, "SIGNALBOX_DATA_DIR="+data, "SIGNALBOX_LISTEN="+ports[0],
 			"SIGNALBOX_ADMIN_LISTEN="+ports[1], "SIGNALBOX_HTTP_LISTEN="+ports[2], "SIGNALBOX_ENDPOINTS="+ports[0],
-			"SIGNALBOX_CONTEXTS="+filepath.Join(folder, "contexts.yaml")),
+			"SIGNALBOX_CONTEXT_FILE="+filepath.Join(folder, "contexts.yaml")),
 		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7422",
 			ports[2], "127.0.0.1:7424"),
 		actual: strings.NewReplacer("127.0.0.1:7424", ports[2]),

@@ -152,7 +152,7 @@ func (c *Config) validate() error {
 		n    int
 	}{
 		{"callers", c.Callers}, {"connections", c.Connections}, {"sessions", c.Sessions}, {"watchers", c.Watchers},
-		{"workers", c.Workers}, {"limit", c.Limit}, {"payload", c.Payload}, {"shards", c.Shards},
+		{"workers", c.Workers}, {"limit", c.Limit}, {"bytes of data", c.Payload}, {"shards", c.Shards},
 	} {
 		if n.n < 0 {
 			return fmt.Errorf("loadgen: %d %s: there cannot be fewer than none", n.n, n.name)
@@ -167,7 +167,7 @@ func (c *Config) validate() error {
 	case c.Rate > 0 && kinds[c.Workload].idles:
 		return fmt.Errorf("loadgen: %s does nothing, so it has no rate", c.Workload)
 	case c.Payload < minMark:
-		return fmt.Errorf("loadgen: a payload of %d bytes: the checks need %d at least", c.Payload, minMark)
+		return fmt.Errorf("loadgen: data of %d bytes: the checks need %d at least", c.Payload, minMark)
 	case c.Endpoints == "" && c.Hosts != 1 && c.Hosts != 3:
 		return fmt.Errorf("loadgen: %d hosts to start: it can be 1 or 3", c.Hosts)
 	case c.Dialer != nil && c.Endpoints == "":

@@ -16,7 +16,7 @@ var configKind = &kind{
 		Summary:   "every caller puts a piece of config of its own, programs follow the pieces",
 		Operation: "one value put that all who follow the piece have seen",
 		Checks:    "that no value goes back or is left out, that a get returns the last one that was put",
-		Settings:  []string{"watchers", "payload"},
+		Settings:  []string{"watchers", "data-size"},
 	},
 	make: func() workload { return &configs{} },
 	defaults: func(c *Config) {

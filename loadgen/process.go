@@ -112,7 +112,7 @@ var processBroadcastKind = &kind{
 			"coordinates a process with its share of the members",
 		Operation: "one request to all members, with all replies",
 		Checks:    "that each member replies once, to the request that was sent",
-		Settings:  []string{"watchers", "payload"},
+		Settings:  []string{"watchers", "data-size"},
 	},
 	make:     func() workload { return &processBroadcast{} },
 	defaults: watchedBy(100),
@@ -182,7 +182,7 @@ var processRoundsKind = &kind{
 			"coordinator sends a request to all and completes the round",
 		Operation: "one round: prepared by all, a request to all with all replies, completed on all",
 		Checks:    "those of process-epoch and process-broadcast, and that the round is complete on every member",
-		Settings:  []string{"payload"},
+		Settings:  []string{"data-size"},
 	},
 	make: func() workload { return &processEpochs{complete: true} },
 	defaults: func(c *Config) {

@@ -17,7 +17,7 @@ var readRelaxedKind = &kind{
 		Summary:   "describes semaphores as any host remembers them, while some change",
 		Operation: "one description",
 		Checks:    "that nothing is read that was never written",
-		Settings:  []string{"writes", "payload"},
+		Settings:  []string{"write-rate", "data-size"},
 	},
 	make: func() workload { return &read{mode: client.Relaxed} }, mixes: true, defaults: readDefaults,
 }
@@ -28,7 +28,7 @@ var readStrictKind = &kind{
 		Summary:   "describes semaphores as they are, while some change",
 		Operation: "one description",
 		Checks:    "that each shows at least what was acknowledged before it was asked for",
-		Settings:  []string{"writes", "payload"},
+		Settings:  []string{"write-rate", "data-size"},
 	},
 	make: func() workload { return &read{mode: client.Strict} }, mixes: true, defaults: readDefaults,
 }

@@ -19,7 +19,7 @@ var rolloutTargetsKind = &kind{
 			"each caller is a publisher with a rollout and its share of the instances",
 		Operation: "one version published, sent to every instance, and reached by the leader",
 		Checks:    "that no instance is sent an older target or misses one, that each is sent what was published",
-		Settings:  []string{"watchers", "payload"},
+		Settings:  []string{"watchers", "data-size"},
 	},
 	make:     func() workload { return &rolloutTargets{} },
 	defaults: watchedBy(1000),

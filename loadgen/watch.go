@@ -17,7 +17,7 @@ var watchKind = &kind{
 			"of the watchers",
 		Operation: "one update that all watchers have seen; with free, one update that is acknowledged",
 		Checks:    "that no watcher goes back or misses an update, that all end with the last one",
-		Settings:  []string{"watchers", "free", "shared-watches", "payload"},
+		Settings:  []string{"watchers", "open-loop", "shared-watches", "data-size"},
 	},
 	make:     func() workload { return &watch{} },
 	defaults: watchedBy(1000),

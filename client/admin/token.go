@@ -23,7 +23,8 @@ type Joining struct {
 }
 
 // CreateJoinToken makes a join token of an id and a hash: the SHA-256 of a secret. The caller has drawn both, so that
-// no host gets the secret; signalbox host join-token makes a whole token. The token is good for one host, and for the
+// no host gets the secret; signalbox host join-token create makes a whole token. The token is good for one host, and
+// for the
 // time valid.
 func (a *Admin) CreateJoinToken(ctx context.Context, id string, hash [32]byte, valid time.Duration, by By,
 ) (*Joining, error) {

@@ -45,9 +45,9 @@ func TestHelpTeaches(t *testing.T) {
 	}
 	_, out, _ := call(t, t.Context(), "run", "--help")
 	for _, flag := range []string{
-		"--workload", "--callers", "--connections", "--duration", "--rate", "--endpoints", "--hosts", "--format",
+		"--workload", "--concurrency", "--connections", "--duration", "--rate", "--endpoints", "--hosts", "--output",
 		"--html",
-		"--warmup", "--token-file", "--node", "--limit", "--watchers", "--allow-errors", "Examples:", "Exit codes:",
+		"--warmup", "--token-file", "--node", "--limit", "--watchers", "--max-errors", "Examples:", "Exit codes:",
 	} {
 		if !strings.Contains(out, flag) {
 			t.Errorf("help does not tell of %s", flag)
@@ -62,7 +62,7 @@ func TestMistakesAreReportedWithWhatToDo(t *testing.T) {
 	}{
 		{"run", "loadgen list explains them"},
 		{"run -w nothing", "there are echo, lock"},
-		{"run -w lock --format xml", "it can be text or json"},
+		{"run -w lock --output xml", "it can be text or json"},
 		{"run -w lock --hosts 2", "it can be 1 or 3"},
 		{"run -w lock --no-such", "loadgen run --help lists the flags"},
 		{"run -w lock more", `"more"`},
@@ -85,8 +85,8 @@ func TestARunThroughTheCommandLine(t *testing.T) {
 		t.Skip("it builds a program and starts processes")
 	}
 	began, page := time.Now(), filepath.Join(t.TempDir(), "page.html")
-	code, out, says := call(t, t.Context(), "run", "-w", "mixed", "--weights", "lock=1,echo=1", "--callers", "4",
-		"--duration", "2s", "--format", "json", "--html", page)
+	code, out, says := call(t, t.Context(), "run", "-w", "mixed", "--weights", "lock=1,echo=1", "--concurrency", "4",
+		"--duration", "2s", "--output", "json", "--html", page)
 	if code != exitDone {
 		t.Fatalf("exit code %d: %s", code, says)
 	}

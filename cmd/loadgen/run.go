@@ -21,9 +21,9 @@ import (
 type runFlags struct {
 	// config is filled by the flags directly; complete adds the fields made of several flags or of files.
 	config loadgen.Config
-	// format and html choose the form of the report: text or JSON on the standard output, and a page with charts in a
+	// output and html choose the form of the report: text or JSON on the standard output, and a page with charts in a
 	// file.
-	format string
+	output string
 	html   string
 	// tokenFile, useTLS and the files of certificates are turned into config.Token and config.TLS.
 	tokenFile string
@@ -52,23 +52,23 @@ cluster that stands still for a second shows a second, and not one slow
 operation for each caller.
 
 Hosts merge updates that come fast. So that every update of watch is sent to
-every watcher, the next one is made when all have seen the last; --free makes
+every watcher, the next one is made when all have seen the last; --open-loop makes
 them as fast as they are acknowledged, and reports how many were merged.
 
 Exit codes: 0 measured, and everything held; 3 a check failed; 4 more operations
-failed than --allow-errors; 64 the flags are wrong; 130 broken off; 1 anything
+failed than --max-errors; 64 the flags are wrong; 130 broken off; 1 anything
 else.`,
 		Example: `  # what can be done?
   loadgen list
 
   # the throughput of locks on three hosts
-  loadgen run --workload lock --callers 512 --connections 8 --hosts 3 --duration 10s
+  loadgen run --workload lock --concurrency 512 --connections 8 --hosts 3 --duration 10s
 
   # their latency at half of that
-  loadgen run --workload lock --callers 512 --connections 8 --hosts 3 --rate 20000
+  loadgen run --workload lock --concurrency 512 --connections 8 --hosts 3 --rate 20000
 
   # how fast one lock goes around among 32
-  loadgen run --workload handoff --callers 32
+  loadgen run --workload handoff --concurrency 32
 
   # what 100,000 sessions cost
   loadgen run --workload idle --sessions 100000 --connections 100 --duration 30s
@@ -78,7 +78,7 @@ else.`,
 
   # a cluster that runs already, as JSON and as a page with charts
   loadgen run --workload mixed --endpoints 10.0.0.1:7420,10.0.0.2:7420 \
-      --admin http://10.0.0.1:7422,http://10.0.0.2:7422 --format json --html mixed.html`,
+      --admin-endpoints http://10.0.0.1:7422,http://10.0.0.2:7422 --output json --html mixed.html`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, s) },
 	}
@@ -91,21 +91,21 @@ else.`,
 func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c := &r.config
-	flags.StringVarP(&c.Workload, "workload", "w", "", "what is done; loadgen list explains")
-	flags.IntVar(&c.Callers, "callers", 0,
-		"how many do it at the same time (default what is usual for the workload, mostly 64)")
+	flags.StringVarP(&c.Workload, "workload", "w", "", "workload to run; loadgen list explains them")
+	flags.IntVar(&c.Callers, "concurrency", 0,
+		"number of concurrent callers (default depends on the workload, mostly 64)")
 	flags.IntVar(&c.Connections, "connections", 0,
-		"over how many connections they are spread (default one for 128 callers, up to 8)")
-	flags.DurationVar(&c.Duration, "duration", loadgen.DefaultDuration, "how long is measured")
-	flags.DurationVar(&c.Warmup, "warmup", 0, "how long the same is done before, without being measured")
+		"number of connections (default one for 128 callers, up to 8)")
+	flags.DurationVar(&c.Duration, "duration", loadgen.DefaultDuration, "measured time")
+	flags.DurationVar(&c.Warmup, "warmup", 0, "unmeasured time before")
 	flags.Float64Var(&c.Rate, "rate", 0,
-		"operations a second that are due, whether or not those before are done (default as many as can be)")
+		"operations per second to start, whether or not earlier ones are done (default as many as possible)")
 
 	flags.StringVar(&c.Endpoints, "endpoints", "",
-		"addresses of a cluster that runs already, separated by commas (default start one)")
-	flags.StringSliceVar(&c.Admin, "admin", nil, "where those hosts show their metrics, for memory and CPU")
+		"addresses of a running cluster, separated by commas (default start one)")
+	flags.StringSliceVar(&c.Admin, "admin-endpoints", nil, "admin pages of those hosts, for memory and CPU")
 	flags.IntVar(&c.Hosts, "hosts", 1, "hosts to start: 1 or 3")
-	flags.IntVar(&c.Shards, "shards", 0, "their data shards (default what is theirs)")
+	flags.IntVar(&c.Shards, "shards", 0, "data shards of started hosts (default that of signalbox serve)")
 	flags.StringVar(&c.Binary, "binary", "",
 		"the signalbox program to start (default built inside the module, or from the PATH)")
 	flags.StringArrayVar(&c.ServerFlags, "server-flag", nil,
@@ -120,7 +120,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Node, "node", "", "the coordination node to work in (default a new one, dropped afterwards)")
 	flags.DurationVar(&c.SessionTimeout, "session-timeout", loadgen.DefaultSessionTimeout,
 		"the timeout of all sessions")
-	flags.IntVar(&c.Payload, "payload", loadgen.DefaultPayload, "bytes of data that are written")
+	flags.IntVar(&c.Payload, "data-size", loadgen.DefaultPayload, "bytes of data to write")
 	flags.BoolVar(&c.Ephemeral, "ephemeral", false,
 		"lock: semaphores that come with the acquire and go with the release")
 	flags.IntVar(&c.Limit, "limit", 0, "counting: how many may own the semaphore (default 4)")
@@ -129,18 +129,18 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&c.Watchers, "watchers", 0,
 		"watch, config, discovery: how many watch (default 1000, one for each caller, 200)")
 	flags.IntVar(&c.Workers, "workers", 0, "discovery: how many are registered (default 100)")
-	flags.BoolVar(&c.Free, "free", false,
-		"watch: update again at once, not when all watchers have seen the last update")
+	flags.BoolVar(&c.Free, "open-loop", false,
+		"watch: update again at once, without waiting until all watchers have seen the last update")
 	flags.BoolVar(&c.SharedWatches, "shared-watches", false,
 		"watch, discovery: let the watchers of a connection share a watch, as those of one client do")
-	flags.Float64Var(&c.Writes, "writes", 0,
-		"read-relaxed, read-strict: updates a second beside the reads; -1 for none (default 10)")
+	flags.Float64Var(&c.Writes, "write-rate", 0,
+		"read-relaxed, read-strict: updates per second beside the reads; -1 for none (default 10)")
 	flags.StringVar(&r.weights, "weights", "",
 		"mixed: how often each is drawn (default lock=40,read-relaxed=40,read-strict=10,session=5,handoff=5)")
 
-	flags.StringVar(&r.format, "format", "text", "of the report on standard output: text or json")
-	flags.StringVar(&r.html, "html", "", "write the report, with charts, to this file as well")
-	flags.Int64Var(&c.AllowErrors, "allow-errors", 0, "how many operations may fail; -1 for any number")
+	flags.StringVarP(&r.output, "output", "o", "text", "form of the report on standard output: text or json")
+	flags.StringVar(&r.html, "html", "", "also write the report, with charts, to this file")
+	flags.Int64Var(&c.AllowErrors, "max-errors", 0, "maximum number of failed operations; -1 for any number")
 }
 
 // run makes the load, with a line of progress if the standard error is a terminal. A failed run may still have a
@@ -181,8 +181,8 @@ func commandLine(args []string) string {
 
 // complete parses the values of flags that are not plain values.
 func (r *runFlags) complete() (err error) {
-	if r.format != "text" && r.format != "json" {
-		return fmt.Errorf("the format is %q: it can be text or json", r.format)
+	if r.output != "text" && r.output != "json" {
+		return fmt.Errorf("--output is %q: it can be text or json", r.output)
 	}
 	if r.config.Workload == "" {
 		return errors.New("no workload is named: --workload NAME; loadgen list explains them")
@@ -261,7 +261,7 @@ func (r *runFlags) write(report *report.Report, s streams) error {
 			return fmt.Errorf("write %s: %w", r.html, err)
 		}
 	}
-	if r.format == "json" {
+	if r.output == "json" {
 		return report.WriteJSON(s.out)
 	}
 	return report.WriteText(s.out)

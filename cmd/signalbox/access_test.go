@@ -29,7 +29,7 @@ func TestTheNamesInACertificateArePrincipals(t *testing.T) {
 	p := newPlace(t)
 	p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key,
 		"--tls-client-ca", ca).awaitReady()
-	x := newTool(t, p.Client).with("SIGNALBOX_CLIENT_TLS_CA="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert,
+	x := newTool(t, p.Client).with("SIGNALBOX_CACERT="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert,
 		"SIGNALBOX_CLIENT_TLS_KEY="+key)
 	for _, path := range []string{"/prod", "/jobs", "/other"} {
 		x.ok("node", "create", path)

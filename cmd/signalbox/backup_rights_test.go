@@ -21,27 +21,27 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 	dir := t.TempDir()
 	file, secret := filepath.Join(dir, "a.backup"), filepath.Join(dir, "gone.token")
 	x.ok("access", "role", "set", "deploy", "--rule", "see,write:/")
-	x.ok("access", "token", "create", "gone", "--grant", "deploy:/eu", "--to", secret)
+	x.ok("access", "token", "create", "gone", "--grant", "deploy:/eu", "--out", secret)
 	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
 		t.Errorf("the file of the token: %v, %v", info, err)
 	}
-	x.fails(cli.ExitExists, "gone", "access", "token", "create", "gone", "--to", filepath.Join(dir, "again.token"))
+	x.fails(cli.ExitExists, "gone", "access", "token", "create", "gone", "--out", filepath.Join(dir, "again.token"))
 	if got := names(t, dir); len(got) != 1 {
 		t.Errorf("a token that was not made leaves %v", got)
 	}
 	x.ok("backup", "save", file)
 	x.ok("access", "token", "revoke", "gone")
-	for _, listed := range []string{"token:gone  deploy:/eu", "role deploy", "--rights keep", "come back"} {
+	for _, listed := range []string{"token:gone  deploy:/eu", "role deploy", "--access keep", "come back"} {
 		x.fails(cli.ExitUsage, listed, "backup", "restore", file, "--data-dir", filepath.Join(dir, "none"))
 	}
-	x.fails(cli.ExitUsage, "--rights is keep or drop", "backup", "restore", file, "--data-dir",
-		filepath.Join(dir, "none"), "--rights", "some")
+	x.fails(cli.ExitUsage, "--access is keep or drop", "backup", "restore", file, "--data-dir",
+		filepath.Join(dir, "none"), "--access", "some")
 	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
 		t.Error("something was made without an answer")
 	}
 	for flag, want := range map[string]int{"keep": 1, "drop": 0} {
 		made := filepath.Join(dir, flag)
-		out := x.ok("backup", "restore", file, "--data-dir", made, "--rights", flag, "-o", "json")
+		out := x.ok("backup", "restore", file, "--data-dir", made, "--access", flag, "-o", "json")
 		o := parsed[backup.Made](t, out)
 		if len(o.Principals) < want || strings.Contains(out, "token:gone") != (want > 0) {
 			t.Errorf("%s: %s", flag, out)

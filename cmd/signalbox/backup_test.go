@@ -48,12 +48,12 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 		t.Errorf("from the standard input: %+v", got)
 	}
 	x.fails(cli.ExitFailed, "no such file", "backup", "save", filepath.Join(dir, "none", "a.backup"))
-	x.fails(cli.ExitUsage, "goes with --every", "backup", "save", file, "--metrics-listen", "127.0.0.1:0")
+	x.fails(cli.ExitUsage, "goes with --interval", "backup", "save", file, "--metrics-listen", "127.0.0.1:0")
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--keep", "3")
-	x.fails(cli.ExitNotFound, "no such file", "backup", "save", filepath.Join(dir, "none"), "--every", "1h")
-	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--every", "1h")
-	x.fails(cli.ExitUsage, "not a number of bytes", "backup", "save", file, "--rate", "fast")
-	x.ok("backup", "save", file, "--rate", "0")
+	x.fails(cli.ExitNotFound, "no such file", "backup", "save", filepath.Join(dir, "none"), "--interval", "1h")
+	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--interval", "1h")
+	x.fails(cli.ExitUsage, "not a number of bytes", "backup", "save", file, "--max-rate", "fast")
+	x.ok("backup", "save", file, "--max-rate", "0")
 }
 
 // TestABackupThatFailsLeavesNoFile: nor does it take the place of the one that is there.
@@ -84,7 +84,7 @@ func TestASeriesOfBackups(t *testing.T) {
 	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := x.start("backup", "save", dir, "--every", "1h", "--metrics-listen", "127.0.0.1:0")
+	s := x.start("backup", "save", dir, "--interval", "1h", "--metrics-listen", "127.0.0.1:0")
 	s.says("data shards of cluster")
 	if got := names(t, dir); len(got) != 1 || !strings.HasSuffix(got[0], ".backup") {
 		t.Errorf("there are %v", got)
@@ -119,7 +119,7 @@ func TestASeriesGoesOnAfterABackupThatFailed(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := x.start("backup", "save", dir, "--every", "1s")
+	s := x.start("backup", "save", dir, "--interval", "1s")
 	s.says("data shards of cluster")
 	if err := os.Rename(dir, dir+"-away"); err != nil {
 		t.Fatal(err)

@@ -187,7 +187,7 @@ var ownObjects = []struct {
 	{"backup verify, show", backup.Object{}}, {"backup restore, cluster recover", backup.Made{}},
 	{"cluster recover --export", backup.Export{}}, {"context list", contexts.Object{}},
 	{"context show", contexts.Setting{}},
-	{"inspect", inspect.Object{}}, {"host moved", hosts.Moved{}}, {"version", buildObject{}},
+	{"inspect", inspect.Object{}}, {"host adopt-data-dir", hosts.Moved{}}, {"version", buildObject{}},
 }
 
 // json writes which command prints the answer of which route, examples, and the fields of all else.
@@ -283,8 +283,8 @@ The variables, in one place; a host has [settings](settings.md) with variables o
 | --- | --- |
 | ` + "`SIGNALBOX_ENDPOINTS`, `SIGNALBOX_TIMEOUT`" + ` | where the cluster is, and how long to wait for it |
 | ` + "`SIGNALBOX_TOKEN`, `SIGNALBOX_CLIENT_TOKEN_FILE`" + ` | the token, or a file that has it |
-| ` + "`SIGNALBOX_CLIENT_TLS`, `SIGNALBOX_CLIENT_TLS_CA`, `SIGNALBOX_CLIENT_TLS_CERT`, `SIGNALBOX_CLIENT_TLS_KEY`, `SIGNALBOX_CLIENT_TLS_SERVER_NAME`" + ` | TLS |
-| ` + "`SIGNALBOX_CONTEXT`, `SIGNALBOX_CONTEXTS`" + ` | the context that counts, and the file that contexts are in |
+| ` + "`SIGNALBOX_CLIENT_TLS`, `SIGNALBOX_CACERT`, `SIGNALBOX_CLIENT_TLS_CERT`, `SIGNALBOX_CLIENT_TLS_KEY`, `SIGNALBOX_CLIENT_TLS_SERVER_NAME`" + ` | TLS |
+| ` + "`SIGNALBOX_CONTEXT`, `SIGNALBOX_CONTEXT_FILE`" + ` | the context that counts, and the file that contexts are in |
 | ` + "`SIGNALBOX_OUTPUT`" + ` | table, json or wide |
 | ` + "`SIGNALBOX_JSON_NOTE`" + ` | set to anything: nothing is said about new names in JSON |
 | ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](#lock) and [elect](#elect) run: what it holds, and as whom |

@@ -33,10 +33,10 @@ func command(environment []string, args ...string) (code int, out, err string) {
 
 func TestHelpIsWhatItWas(t *testing.T) {
 	for name, args := range map[string][]string{
-		"help.txt":           nil,
-		"help_serve.txt":     {"serve", "--help"},
-		"help_token.txt":     {"token"},
-		"help_token_new.txt": {"token", "new", "--help"},
+		"help.txt":                nil,
+		"help_serve.txt":          {"serve", "--help"},
+		"help_token.txt":          {"token"},
+		"help_token_generate.txt": {"token", "generate", "--help"},
 
 		"help_semaphore.txt":         {"semaphore"},
 		"help_semaphore_acquire.txt": {"semaphore", "acquire", "--help"},
@@ -210,16 +210,19 @@ func TestWrongCommandLines(t *testing.T) {
 	}{
 		{[]string{"serv"}, `signalbox: there is no command "serv"; did you mean serve?`},
 		{[]string{"sing"}, `signalbox: there is no command "sing"; signalbox --help lists the commands`},
-		{[]string{"help", "sing"}, `signalbox: there is no help about "sing"; signalbox --help lists the commands and topics`},
+		{[]string{"help", "sing"},
+			`signalbox: there is no help about "sing"; signalbox --help lists the commands and topics`},
 		{[]string{"--shards"}, `signalbox: unknown flag: --shards; signalbox --help lists the flags`},
-		{[]string{"serve", "here"}, `signalbox: signalbox serve takes no arguments, and there is "here"; signalbox serve --help shows how it is called`},
+		{[]string{"serve", "here"},
+			`signalbox: signalbox serve takes no arguments, and there is "here"; signalbox serve --help shows how it is called`},
 		{[]string{"serve", "--shard", "3"}, `signalbox: unknown flag: --shard; did you mean --shards?`},
-		{[]string{"serve", "--shards"}, `signalbox: flag needs an argument: --shards; signalbox serve --help lists the flags`},
+		{[]string{"serve", "--shards"},
+			`signalbox: flag needs an argument: --shards; signalbox serve --help lists the flags`},
 		{[]string{"serve", "--shards", "x", "--listen", "y"}, "signalbox: 2 settings must be changed:\n" +
 			"  - --shards x: it is not a whole number; give one, such as 4\n" +
 			"  - --listen y: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		{[]string{"token", "make"}, `signalbox: there is no command "make"; signalbox token --help lists the commands`},
-		{[]string{"token", "new"}, "signalbox: no token was made:\n  - no name; say who has the token\n" +
+		{[]string{"token", "generate"}, "signalbox: no token was made:\n  - no name; say who has the token\n" +
 			"  - no roles; give read, write, operator, admin or root\n  - no paths; give those of nodes, or / for all"},
 	} {
 		code, out, err := command(nil, c.args...)
@@ -251,7 +254,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestATokenWorksWithItsLine(t *testing.T) {
-	code, out, err := command(nil, "token", "new", "--name", "billing", "--role", "read,write", "--path",
+	code, out, err := command(nil, "token", "generate", "--name", "billing", "--role", "read,write", "--path",
 		"/prod/billing", "--path", "/test")
 	if code != 0 || err != "" {
 		t.Fatalf("code %d, %s", code, err)

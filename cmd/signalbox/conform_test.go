@@ -17,7 +17,8 @@ func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 		"ends without a word": {`echo "no client here" >&2`, "no client here"},
 		"says what is no JSON": {`echo '{"driver": "x"}'; read line; echo nonsense; read line`,
 			"the driver says what is no JSON object: nonsense"},
-		"replies to what was not asked": {`echo '{"driver": "x"}'; read line; echo '{"id": "z", "ok": true}'; read line`,
+		"replies to what was not " +
+			"asked": {`echo '{"driver": "x"}'; read line; echo '{"id": "z", "ok": true}'; read line`,
 			`the driver replies to "z", which is no command`},
 		"fails": {`echo '{"driver": "x"}'; read line; echo '{"id": "c", "error": "FAILED", "message": "no way"}'; read line`,
 			"c fails with FAILED: no way"},
@@ -25,7 +26,7 @@ func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 			`the driver's reply to "c" is neither ok nor an error`},
 	} {
 		t.Run(what, func(t *testing.T) {
-			code, out, err := command(nil, "conform", "--script", script, "--", "sh", "-c", x.driver)
+			code, out, err := command(nil, "conformance", "--script", script, "--", "sh", "-c", x.driver)
 			if code != cli.ExitFailed || !strings.Contains(out, x.said) ||
 				!strings.Contains(err, "1 of 1 scripts failed") {
 				t.Errorf("code %d\n%s\n%s", code, out, err)
@@ -33,7 +34,7 @@ func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 		})
 	}
 	// What a driver cannot do is left out, and is no failure.
-	code, out, err := command(nil, "conform", "--script", "a-node-is-created-once", "--", "sh", "-c",
+	code, out, err := command(nil, "conformance", "--script", "a-node-is-created-once", "--", "sh", "-c",
 		`echo '{"driver": "x", "can": ["watch"]}'; read line`)
 	if code != 0 || !strings.Contains(out, `it needs "node"`) {
 		t.Errorf("code %d\n%s\n%s", code, out, err)
@@ -42,11 +43,11 @@ func TestConformReportsWhatADriverDoesWrong(t *testing.T) {
 
 // TestConformListsItsScripts: by their names, or by the names of their files.
 func TestConformListsItsScripts(t *testing.T) {
-	code, all, _ := command(nil, "conform", "--list")
+	code, all, _ := command(nil, "conformance", "--list")
 	if code != 0 || strings.Count(all, "\n") < 80 {
 		t.Errorf("code %d, %d scripts", code, strings.Count(all, "\n"))
 	}
-	code, some, _ := command(nil, "conform", "--list", "--script", "leases", "--script", "a-refusal-is-final")
+	code, some, _ := command(nil, "conformance", "--list", "--script", "leases", "--script", "a-refusal-is-final")
 	if code != 0 || !strings.Contains(some, "a-refusal-is-final: ") ||
 		strings.Count(some, "\n") >= strings.Count(all, "\n") {
 		t.Errorf("code %d\n%s", code, some)
@@ -58,9 +59,9 @@ func TestConformListsItsScripts(t *testing.T) {
 	}{
 		{[]string{"--script", "nothing", "--", "true"}, cli.ExitNotFound, `there is no script "nothing"`},
 		{[]string{"true"}, cli.ExitUsage, "there is no -- with a driver after it"},
-		{[]string{"--beside", "0", "--", "true"}, cli.ExitUsage, "--beside"},
+		{[]string{"--parallel", "0", "--", "true"}, cli.ExitUsage, "--parallel"},
 	} {
-		if code, _, err := command(nil, append([]string{"conform"}, x.args...)...); code != x.code ||
+		if code, _, err := command(nil, append([]string{"conformance"}, x.args...)...); code != x.code ||
 			!strings.Contains(err, x.said) {
 			t.Errorf("%v: code %d, %s", x.args, code, err)
 		}

@@ -39,7 +39,7 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 
 	x.ok(with("node", "create", "/prod", "--token-file", adminFile)...)
 	x.with("SIGNALBOX_TOKEN=" + admin).ok(with("node", "create", "/other")...)
-	x.with("SIGNALBOX_CLIENT_TLS_CA="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert, "SIGNALBOX_CLIENT_TLS_KEY="+key,
+	x.with("SIGNALBOX_CACERT="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert, "SIGNALBOX_CLIENT_TLS_KEY="+key,
 		"SIGNALBOX_CLIENT_TOKEN_FILE="+readerFile).ok("node", "describe", "/prod")
 	x.ok(with("context", "set", "reader", "--token-file", readerFile)...)
 	x.ok("node", "describe", "/prod")

@@ -127,7 +127,7 @@ func TestALostLeaseIsReported(t *testing.T) {
 		"1", "--yes")
 	x.fails(cli.ExitUsage, "to release lock this ends session "+decimal(g.SessionID), "semaphore", "release", node,
 		"lock", "--session", decimal(g.SessionID))
-	x.ok("semaphore", "release", node, "lock", "--order", decimal(g.Fence), "--yes")
+	x.ok("semaphore", "release", node, "lock", "--order-id", decimal(g.Fence), "--yes")
 	loses(s, "an operator ended it")
 
 	s, _ = acquire()

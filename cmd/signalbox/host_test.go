@@ -25,7 +25,8 @@ func TestAHookDrainsTheHostOfItsContainer(t *testing.T) {
 		!strings.Contains(r.err, "host signalbox cannot be drained") {
 		t.Errorf("with a name: %+v", r)
 	}
-	if r := named.run("host", "drain", "other"); r.code != cli.ExitNotFound || !strings.Contains(r.err, `no host "other"`) {
+	if r := named.run("host", "drain", "other"); r.code != cli.ExitNotFound || !strings.Contains(r.err,
+		`no host "other"`) {
 		t.Errorf("of another one: %+v", r)
 	}
 }
@@ -39,7 +40,7 @@ func TestADrainThatIsBoundedEnds(t *testing.T) {
 	}
 	defer silent.Close()
 	began := time.Now()
-	code, _, said := command(nil, "host", "drain", "a", "--within", "300ms", "--timeout", "2m", "--endpoints",
+	code, _, said := command(nil, "host", "drain", "a", "--wait-timeout", "300ms", "--timeout", "2m", "--endpoints",
 		silent.Addr().String())
 	if code != cli.ExitUnavailable || !strings.Contains(said, "host a is not drained after 300ms") {
 		t.Errorf("code %d, %s", code, said)
@@ -53,9 +54,9 @@ func TestADrainThatIsBoundedEnds(t *testing.T) {
 func TestNoTimeIsNoBound(t *testing.T) {
 	t.Parallel()
 	for _, within := range []string{"0s", "-1s"} {
-		code, _, said := command(nil, "host", "drain", "a", "--within", within, "--endpoints", "127.0.0.1:1")
-		if code != cli.ExitUsage || !strings.Contains(said, "--within "+within+" is no time to wait") {
-			t.Errorf("--within %s: code %d, %s", within, code, said)
+		code, _, said := command(nil, "host", "drain", "a", "--wait-timeout", within, "--endpoints", "127.0.0.1:1")
+		if code != cli.ExitUsage || !strings.Contains(said, "--wait-timeout "+within+" is no time to wait") {
+			t.Errorf("--wait-timeout %s: code %d, %s", within, code, said)
 		}
 	}
 }
@@ -97,7 +98,7 @@ func TestARecoveryLooksBeforeItAsks(t *testing.T) {
 	p.serve(t).awaitReady()
 	x := newTool(t, p.Client)
 	x.await("the hosts have records", func() bool { return x.run("host", "list").code == cli.ExitDone })
-	if r := x.run("cluster", "steps", "--retry-now", "shard/1"); !strings.Contains(r.err, "retry step shard/1: ") {
+	if r := x.run("cluster", "step", "retry", "shard/1"); !strings.Contains(r.err, "retry step shard/1: ") {
 		t.Errorf("a step that does not wait: %+v", r)
 	}
 	if r := x.run("shard", "recover", "77"); r.code != cli.ExitNotFound || !strings.Contains(r.err, "no shard 77") {
@@ -121,32 +122,33 @@ func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 	p.serve(t).awaitReady()
 	x := newTool(t, p.Client)
 	x.await("the hosts have records", func() bool { return x.run("host", "list").code == cli.ExitDone })
-	x.ok("cluster", "policy", "--copies", "3", "--balance-every", "0s")
-	x.ok("cluster", "policy", "--stable-for", "7s")
+	x.ok("cluster", "policy", "set", "--max-replica-builds", "3", "--leader-rebalance-interval", "0s")
+	x.ok("cluster", "policy", "set", "--stabilization-time", "7s")
 	says := func(parts ...string) {
 		t.Helper()
-		text := strings.Join(strings.Fields(x.ok("cluster", "policy")), " ")
+		text := strings.Join(strings.Fields(x.ok("cluster", "policy", "get")), " ")
 		for _, part := range parts {
 			if !strings.Contains(text, part) {
 				t.Errorf("it does not say %q: %s", part, text)
 			}
 		}
 	}
-	says("copies 3", "balance every never", "stable for 7s", "replicas all")
+	says("max replica builds 3", "leader rebalance interval never", "stabilization time 7s", "replicas all")
 	x.await("the cluster can follow the level of shards on some hosts", func() bool {
-		return x.run("cluster", "policy", "--replicas", "3").code == cli.ExitDone
+		return x.run("cluster", "policy", "set", "--replicas", "3").code == cli.ExitDone
 	})
-	says("replicas 3", "copies 3")
-	if r := x.run("cluster", "policy", "--copies", "-2"); !strings.Contains(r.err, "a number of -2; the least is 0") {
+	says("replicas 3", "max replica builds 3")
+	if r := x.run("cluster", "policy", "set", "--max-replica-builds", "-2"); !strings.Contains(r.err, "a number of "+
+		"-2; the least is 0") {
 		t.Errorf("fewer than no copies: %+v", r)
 	}
-	r := x.run("cluster", "policy", "--replicas", "1")
+	r := x.run("cluster", "policy", "set", "--replicas", "1")
 	if r.code != cli.ExitUsage || !strings.Contains(r.err, "--yes") {
 		t.Errorf("one replica without --yes: %+v", r)
 	}
 	says("replicas 3")
-	x.ok("cluster", "policy", "--replicas", "1", "--yes")
+	x.ok("cluster", "policy", "set", "--replicas", "1", "--yes")
 	says("replicas 1")
-	x.ok("cluster", "policy", "--replicas", "all")
+	x.ok("cluster", "policy", "set", "--replicas", "all")
 	says("replicas all")
 }

@@ -84,7 +84,7 @@ func TestTheCommandKnowsItsLease(t *testing.T) {
 
 func TestANodeIsCreatedForALockUnlessItMustExist(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	p.tool(t, "lock", "/new", "x", "--existing", "--", "true").endsWith(cli.ExitNotFound, "/new")
+	p.tool(t, "lock", "/new", "x", "--create-node=false", "--", "true").endsWith(cli.ExitNotFound, "/new")
 	p.tool(t, "lock", "/new", "x", "--", "true").endsWith(0, "signalbox: created the node /new\n")
 	p.tool(t, "lock", "/new", "x", "--", "true").endsWith(0, "")
 	p.tool(t, "lock", "/newer", "x", "--quiet", "--", "true").endsWith(0, "")

@@ -105,10 +105,10 @@ func TestACommandOfARoundThatIsOverIsStopped(t *testing.T) {
 	first.awaitOutput("it handles the next request", func() bool {
 		return strings.Count(first.Errors(), "begins") == 2
 	})
-	if acts := x.ok("process", "acts", node, "counter"); !strings.Contains(acts, "it hangs") {
+	if acts := x.ok("process", "actions", node, "counter"); !strings.Contains(acts, "it hangs") {
 		t.Errorf("%s", acts)
 	}
-	x.ok("process", "kick", node, "counter", "a", "--reason", "enough")
+	x.ok("process", "evict", node, "counter", "a", "--reason", "enough")
 	if code := first.wait(patience); code != cli.ExitLost || !strings.Contains(first.Errors(), "enough") {
 		t.Errorf("put out: code %d: %s", code, first.Errors())
 	}
@@ -208,7 +208,7 @@ func TestTheShellCompletesProcesses(t *testing.T) {
 		want string
 	}{
 		{[]string{"process", "status", node, ""}, "counter"},
-		{[]string{"process", "kick", node, "counter", ""}, "a"},
+		{[]string{"process", "evict", node, "counter", ""}, "a"},
 		{[]string{"process", "send", node, "counter", "--to", ""}, "a"},
 		{[]string{"process", "create", node, "--on-timeout", ""}, "fail kick wait"},
 	} {

@@ -76,7 +76,7 @@ func TestAVersionGoesFromLocationToLocation(t *testing.T) {
 	x.publish(node, "more zones")
 	man.says("more zones 2  man a.man dns 1 " + node + "\n")
 	man.remarks("version 2 is in use\n")
-	x.ok("rollout", "rollback", node, "dns", "--to", "1", "--fast")
+	x.ok("rollout", "rollback", node, "dns", "--to", "1", "--all-at-once")
 	man.awaitOutput("it goes back", func() bool { return strings.Count(man.Output(), "zones 1 r1") == 2 })
 	sas.endsBy(syscall.SIGTERM, cli.ExitDone)
 	man.endsBy(os.Interrupt, cli.ExitDone)

@@ -21,7 +21,8 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas:0s:errors", "--location", "man")
 	ready := filepath.Join(x.dir, "ready")
 	instance := x.follow(node, "sas", "while [ ! -e "+ready+" ]; do sleep 0.01; done; cat", "--leader")
-	checker := x.start("rollout", "gate", node, "dns", "--location", "sas", "--gate", "errors", "--again", "10ms", "--",
+	checker := x.start("rollout", "gate", node, "dns", "--location", "sas", "--gate", "errors", "--recheck-after",
+		"10ms", "--",
 		"sh", "-c", `payload=$(cat); echo "$payload $SIGNALBOX_VERSION $SIGNALBOX_GATE"
 			case $payload in
 			bad) echo too many errors; exit 1;;
@@ -51,7 +52,8 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 	}
 	// By hand the verdict can be another one, and others get the version then.
 	x.follow(node, "man", "cat")
-	x.ok("rollout", "gate", node, "dns", "--location", "sas", "--gate", "errors", "--pass", "3", "--text", "no errors")
+	x.ok("rollout", "gate", node, "dns", "--location", "sas", "--gate", "errors", "--pass", "3", "--message", "no "+
+		"errors")
 	x.fails(cli.ExitState, "the target of sas is 3, not 2", "rollout", "gate", node, "dns", "--location", "sas",
 		"--gate", "errors", "--fail", "2")
 	checker.await("man gets it", func() bool {
@@ -75,7 +77,7 @@ func TestAGateThatIsNotThere(t *testing.T) {
 }
 
 func TestASourceMakesVersions(t *testing.T) {
-	x, node := rolloutTool(t, "--location", "sas", "--source", "asked", "--ask-interval", "100ms")
+	x, node := rolloutTool(t, "--location", "sas", "--version-source", "asked", "--source-interval", "100ms")
 	empty := filepath.Join(x.dir, "empty")
 	source := x.start("rollout", "source", node, "dns", "--source", "feeder", "--label", "made", "--", "sh", "-c",
 		"[ -e "+empty+` ] && { echo nothing yet >&2; exit 75; }; touch `+empty+`; echo "for $SIGNALBOX_ROLLOUT"`)

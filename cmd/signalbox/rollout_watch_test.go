@@ -84,8 +84,8 @@ func TestTheShellCompletesPartsOfRollouts(t *testing.T) {
 		{[]string{"rollout", "withdraw", node, "dns", ""}, "1"},
 		{[]string{"rollout", "gate", node, "dns", "--location", "sas", "--gate", ""}, "errors latency"},
 		{[]string{"rollout", "gate", node, "dns", "--location", "man", "--gate", ""}, ""},
-		{[]string{"rollout", "create", node, "--source", ""}, "asked published"},
-		{[]string{"rollout", "plan", node, "dns", "--act", ""},
+		{[]string{"rollout", "create", node, "--version-source", ""}, "asked published"},
+		{[]string{"rollout", "plan", node, "dns", "--action", ""},
 			"pause resume promote abort rollback bypass unbypass withdraw retry"},
 		{[]string{"rollout", "status", "/none", ""}, ""},
 	} {

@@ -21,7 +21,7 @@ const (
 func TestTopGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	p, _, _ := lockPlace(t)
-	s, _ := newTool(t, p.Client).onTerminal("top", "--admin", p.Admin, "--interval", "2s")
+	s, _ := newTool(t, p.Client).onTerminal("top", "--admin-endpoints", p.Admin, "--interval", "2s")
 	s.awaitOutput("it has shown two looks", func() bool { return strings.Count(s.Output(), screenTop) >= 2 })
 	s.endsBy(os.Interrupt, cli.ExitDone)
 	if text := s.Output(); !strings.HasPrefix(text, screenEnter) || !strings.HasSuffix(text, screenLeave) ||
@@ -33,7 +33,7 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 func TestTopEndsWithQ(t *testing.T) {
 	t.Parallel()
 	p, _, _ := lockPlace(t)
-	s, keyboard := newTool(t, p.Client).onOwnTerminal("top", "--admin", p.Admin, "--interval", "1s")
+	s, keyboard := newTool(t, p.Client).onOwnTerminal("top", "--admin-endpoints", p.Admin, "--interval", "1s")
 	s.awaitOutput("it has shown a look", func() bool { return strings.Contains(s.Output(), screenTop) })
 	keyboard.WriteString("xq")
 	s.endsWith(cli.ExitDone, "")

@@ -20,7 +20,8 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	p.tool(t, "lock", "/jobs", "hot", "--", "sh", "-c", "echo in; exec sleep 600").says("in")
 	waiting := p.tool(t, "lock", "/jobs", "hot", "--", "true")
 	waiting.remarks("waiting for hot")
-	top := p.tool(t, "top", "--admin", p.Admin, "--interval", "3s", "-o", "json") // in which the pages come, too
+	top := p.tool(t, "top", "--admin-endpoints", p.Admin, "--interval", "3s", "-o",
+		"json") // in which the pages come, too
 	top.awaitLine(1)
 	if err := box.Node("/jobs").Create(t.Context(), "new", 1, nil); err != nil {
 		t.Fatal(err)
@@ -33,7 +34,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 				continue
 			}
 			for _, r := range l.Requests {
-				if r.Kind == "SEMAPHORE_CREATE" && r.PerSecond > 0 && r.MeanMS > 0 {
+				if r.Kind == "semaphore_create" && r.PerSecond > 0 && r.MeanMS > 0 {
 					seen = l
 					return true
 				}
@@ -51,7 +52,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	}
 	top.endsBy(os.Interrupt, cli.ExitDone)
 
-	text := newTool(t, p.Client).ok("top", "--admin", p.Admin, "--interval", "3s", "--once")
+	text := newTool(t, p.Client).ok("top", "--admin-endpoints", p.Admin, "--interval", "3s", "--once")
 	for _, part := range []string{"signalbox top   ", "\nREQUESTS ", "\nHOST ", "\nSEMAPHORE ",
 		"\nhot         /jobs   all     1\n"} {
 		if !strings.Contains(text, part) {
@@ -60,9 +61,10 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	}
 	text = newTool(t, p.Client).ok("top", "--interval", "1s", "--once") // the cluster says where its pages are
 	if !strings.Contains(text, "\nhot         /jobs   all     1\n") {
-		t.Errorf("without --admin it does not look at the cluster of the endpoints:\n%s", text)
+		t.Errorf("without --admin-endpoints it does not look at the cluster of the endpoints:\n%s", text)
 	}
-	newTool(t, p.Client).fails(cli.ExitUnavailable, "--admin names those of a host that can be reached from here",
-		"top", "--admin", "127.0.0.1:1", "--once")
+	newTool(t, p.Client).fails(cli.ExitUnavailable, "--admin-endpoints names those of a host that can be reached "+
+		"from here",
+		"top", "--admin-endpoints", "127.0.0.1:1", "--once")
 	newTool(t, p.Client).fails(cli.ExitUsage, "--interval 1ms", "top", "--interval", "1ms")
 }

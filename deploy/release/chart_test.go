@@ -282,7 +282,7 @@ tls: {secret: other}
 		{at(pod, "imagePullSecrets", 0, "name"), "registry"},
 		{at(set, "spec", "volumeClaimTemplates", 0, "spec", "storageClassName"), "fast"},
 		{at(objects["PersistentVolumeClaim data-signalbox-0"], "spec", "storageClassName"), "fast"},
-		{at(pod, "containers", 0, "lifecycle", "preStop", "exec", "command", 3), "--within=75s"},
+		{at(pod, "containers", 0, "lifecycle", "preStop", "exec", "command", 3), "--wait-timeout=75s"},
 		{at(pod, "nodeSelector", "disk"), "fast"},
 		{at(pod, "tolerations", 0, "operator"), "Exists"},
 		{at(pod, "priorityClassName"), "high"},

@@ -58,7 +58,7 @@ type grantRequest struct {
 	Principal string `need:"true" about:"token:NAME, cn:NAME, san:NAME or anonymous"`
 	Role      string `need:"true"`
 	Path      string `need:"true" check:"place" about:"below which it counts"`
-	Object    string `about:"only for objects whose names begin with it" help:"only for objects whose names begin with this 'PREFIX'"`
+	Object    string `about:"only for objects whose names begin with it" flag:"name-prefix" help:"Only for objects whose names begin with this 'PREFIX'"`
 	act
 }
 
@@ -165,13 +165,13 @@ given, and for each the role by which. What anonymous may everybody may.`,
 				return a.Grant(ctx, q.Principal, q.grant(), q.by())
 			},
 			Face{
-				Use: "access grant PRINCIPAL ROLE PATH [--object]", Short: "Give a role below a path",
-				Long: `Gives a principal a role for the node of PATH and all below it; with --object only
+				Use: "access grant PRINCIPAL ROLE PATH [--name-prefix]", Short: "Give a role below a path",
+				Long: `Gives a principal a role for the node of PATH and all below it; with --name-prefix only
 for objects whose names begin so. Whoever has the right admin on a path may give
 below it what it has there itself.`,
 				Example: `  signalbox access grant token:ci write /prod/jobs
   signalbox access grant cn:box.example read /
-  signalbox access grant token:ci operator /prod --object nightly-`,
+  signalbox access grant token:ci operator /prod --name-prefix nightly-`,
 				Done: "PRINCIPAL is granted ROLE on PATH",
 			}),
 		govern("/access/revoke", protocol.KindAccessChange, "Takes a role back that was granted",

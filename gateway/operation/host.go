@@ -30,13 +30,13 @@ type clusterRequest struct {
 
 // auditRequest asks for a part of the history: the newest entries, or the entries from a number on.
 type auditRequest struct {
-	From  uint64 `about:"the number of the first entry; without it the newest are returned" help:"all changes from this 'NUMBER' on"`
-	Limit int    `about:"how many at the most, up to 1000" help:"how many at the most, 'NUMBER': 100 of the newest where neither flag is given"`
+	From  uint64 `about:"the number of the first entry; without it the newest are returned" help:"All changes from this 'NUMBER' on"`
+	Limit int    `about:"how many at the most, up to 1000" help:"Maximum 'NUMBER' of changes. Default without --from: the newest 100"`
 }
 
 // denialsRequest asks for the latest refusals.
 type denialsRequest struct {
-	Limit int `default:"100" about:"how many of each host at the most, up to 1000" help:"how many, 'NUMBER'"`
+	Limit int `default:"100" about:"how many of each host at the most, up to 1000" help:"Maximum 'NUMBER' of entries"`
 }
 
 // denials are the refusals that hosts keep in memory. A silent host makes the list incomplete, and is named.
@@ -69,8 +69,8 @@ type replaceRequest struct {
 // and replicas of data shards by the new weight.
 type hostAlterRequest struct {
 	hostRequest
-	Domain *string `about:"its failure domain, such as dc=a,rack=1" help:"the failure 'DOMAIN', KEY=VALUE with commas between; empty for none"`
-	Weight *int    `about:"its share of the replicas of data shards beside that of others, 0 to 1000; 0 gives it none" help:"its share of the replicas of data shards, 'NUMBER' from 0 to 1000, beside 100 of others"`
+	Domain *string `about:"its failure domain, such as dc=a,rack=1" flag:"failure-domain" help:"Failure 'DOMAIN': KEY=VALUE, separated by commas. Empty: none"`
+	Weight *int    `about:"its share of the replicas of data shards beside that of others, 0 to 1000; 0 gives it none" help:"Weight for the placement of data shards, 'NUMBER' from 0 to 1000. Default: 100"`
 }
 
 // alter makes the given changes.
@@ -98,7 +98,7 @@ type transferRequest struct {
 // recoverRequest makes a shard anew whose majority is lost for good.
 type recoverRequest struct {
 	Shard uint64 `need:"true" about:"a data shard" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
-	Empty bool   `about:"begin without content where no host is left that has anything of the shard"`
+	Empty bool   `flag:"accept-data-loss" about:"begin without content where no host is left that has anything of the shard"`
 	// AcceptOverlap ends the wait of a shard that was made anew.
 	AcceptOverlap bool `name:"accept_overlap" flag:"accept-overlap" about:"end the wait of a shard that was made anew: two clients may then own one thing"`
 	act
@@ -295,18 +295,18 @@ it when it joins: signalbox serve --join HOST:PORT --name b --replace b.`,
 		govern("/host/alter", protocol.KindHostOperate, "Gives a host another failure domain or weight",
 			func(ctx context.Context, a *admin.Admin, q *hostAlterRequest) (bool, error) { return q.alter(ctx, a) },
 			Face{
-				Use:   "host alter HOST [--domain] [--weight]",
-				Form:  "alter HOST [--domain KEY=VALUE,...] [--weight NUMBER]",
+				Use:   "host alter HOST [--failure-domain] [--weight]",
+				Form:  "alter HOST [--failure-domain KEY=VALUE,...] [--weight NUMBER]",
 				Short: "Give a host another failure domain or weight",
-				Long: `With --domain it says where a host stands: labels by key, such as dc=a,rack=1. What
-fails together shares a value. The governor spreads the voters of each shard over them. A
-host must have every key that another one has.
+				Long: `With --failure-domain it says where a host stands: labels by key, such as dc=a,rack=1.
+What fails together shares a value. The governor spreads the voters of each shard over
+them. A host must have every key that another one has.
 
 With --weight it says how many of the replicas of data shards the host gets beside the
 others, where each shard is on a part of the hosts (signalbox cluster policy
 --replicas). A host has 100 at first; one of 200 gets twice as many as one of 100, and
 one of 0 gives its own away.`,
-				Example: "  signalbox host alter b --domain dc=a,rack=1\n  signalbox host alter b --weight 200",
+				Example: "  signalbox host alter b --failure-domain dc=a,rack=1\n  signalbox host alter b --weight 200",
 				Done:    "host HOST is altered",
 			}),
 		govern("/shard/transfer", protocol.KindShardTransfer, "Asks for another leader of a shard",
@@ -318,13 +318,13 @@ one of 0 gives its own away.`,
 				return q.run(ctx, admin.Of(c))
 			},
 			Face{
-				Use:   "shard recover SHARD [--empty] [--accept-overlap]",
+				Use:   "shard recover SHARD [--accept-data-loss] [--accept-overlap]",
 				Short: "Make a shard anew whose majority is lost for good",
 				Long: `For a data shard that has lost most of its hosts for good, while the rest of the cluster
-goes on. The hosts of the lost voters are expelled, which is final. The host that is left
-with most of the shard goes on alone, and the governor adds replicas. What only the lost
-hosts had is gone: owners are owners no more, waiters wait no more, and sessions with
-their home in the shard end. Fencing tokens that come after are above all before.
+goes on. The hosts of the lost voters are expelled, which is final. The host that is
+left with most of the shard goes on alone, and the governor adds replicas. What only the
+lost hosts had is gone: owners are owners no more, waiters wait no more, and sessions
+with their home in the shard end. Fencing tokens that come after are above all before.
 
 The rebuilt shard grants nothing while a client may still trust an old holding. The wait
 starts when the lost hosts are expelled for good (31 seconds) and all other hosts have
@@ -334,13 +334,14 @@ check shows the time left. Switch the lost hosts off, or make sure that they rea
 others if they run again: they exit then.
 
 A session of half an hour makes a shard wait for half an hour. With --accept-overlap the
-shard grants at once, and other shards release what sessions of the shard had: clients of
-before that cannot be reached may go on with what others get. Fencing tokens refuse them.
+shard grants at once, and other shards release what sessions of the shard had: clients
+of before that cannot be reached may go on with what others get. Fencing tokens refuse
+them.
 
 It is refused while a lost host may come back, and while a majority is heard. The meta
 shard is recovered with the whole cluster: signalbox cluster recover.`,
 				Example: `  signalbox shard recover 7 --reason "hosts d and e burnt"
-  signalbox shard recover 7 --empty
+  signalbox shard recover 7 --accept-data-loss
   signalbox shard recover 7 --accept-overlap --reason "the workers are switched off"`,
 				Show: show(showRecovered),
 				Confirm: confirm(func(ctx context.Context, c *client.Client, q *recoverRequest) (string, error) {

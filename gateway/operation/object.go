@@ -31,7 +31,7 @@ func (o *objectsRequest) node() string { return o.Node }
 // objectRequest asks for an object.
 type objectRequest struct {
 	Named
-	Strict bool `about:"nothing that was answered before may be missing" help:"miss nothing that was answered before; it costs a round among the hosts"`
+	Strict bool `about:"nothing that was answered before may be missing" help:"Linearizable read: see every change acknowledged before, at the cost of a round between the hosts"`
 }
 
 // consistency is the option of a read.
@@ -45,7 +45,7 @@ func (o *objectRequest) consistency() client.Consistency {
 // deleteRequest names an object to delete.
 type deleteRequest struct {
 	Named
-	Force bool `about:"also where sessions own it or wait for it" help:"delete it though it is in use"`
+	Force bool `about:"also where sessions own it or wait for it" help:"Delete it even if it is in use"`
 }
 
 // screenPause is how often a rollout or a process is shown anew though nothing has changed: ages grow with time alone.

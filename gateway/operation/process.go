@@ -74,13 +74,13 @@ many members of the epoch are prepared, RESULT which epoch was completed last.`,
 				return listed(ctx, acts, err)
 			},
 			Face{
-				Use: "process acts PATH NAME", Short: "List what operators did, and which rounds were given up",
+				Use: "process actions PATH NAME", Short: "List what operators did, and which rounds were given up",
 				Long: `Lists what operators did with a process, and which members gave a round up, the oldest
 that is kept first, with who, when and why.`,
-				Example: `  signalbox process acts /prod counter
+				Example: `  signalbox process actions /prod counter
 
   # who was put out?
-  signalbox process acts /prod counter -o json | jq 'select(.verb == "kick") | .member'`,
+  signalbox process actions /prod counter -o json | jq 'select(.verb == "kick") | .member'`,
 				Table: table(func(a process.PastAct) []any {
 					return []any{a.At, a.At.Wall, a.Verb, OrNothing(a.Epoch), a.Member, OrNothing(a.MemberID),
 						a.By.Author, a.By.Reason}

@@ -46,9 +46,9 @@ type pastTarget struct {
 type actRequest struct {
 	Named
 	Verb      rollout.Verb `need:"true"`
-	Locations []string     `flag:"location" about:"none: all" help:"the 'LOCATION' that it is for; may be repeated"`
-	Seq       uint64       `arg:"VERSION" flag:"to" about:"the version that it is about" help:"the 'VERSION', a number that signalbox rollout versions shows" form:"the number of a version, as signalbox rollout versions shows it"`
-	Fast      bool         `about:"a roll-back reaches all locations at once" help:"go back everywhere at once, without order and delays"`
+	Locations []string     `flag:"location" about:"none: all" help:"'LOCATION' of the action. May be repeated"`
+	Seq       uint64       `arg:"VERSION" flag:"to" about:"the version that it is about" help:"'VERSION' number, as shown by signalbox rollout versions" form:"the number of a version, as signalbox rollout versions shows it"`
+	Fast      bool         `flag:"all-at-once" about:"a roll-back reaches all locations at once" help:"Roll back all locations at once, without order and delays"`
 	rollout.By
 }
 
@@ -91,9 +91,9 @@ func rollouts() []Operation {
 			func(s *rollout.Summary) string { return s.Name },
 			Face{
 				Use: "rollout list [PATH] [PREFIX]", Short: "List the rollouts of a node, or of all",
-				Long: `Lists the rollouts of a node whose names begin with PREFIX, letter by letter; all without
-it. Without PATH it lists those of all nodes that you may see. REACHED says how many
-locations have the newest version, and have reached it.`,
+				Long: `Lists the rollouts of a node whose names begin with PREFIX, letter by letter; all
+without it. Without PATH it lists those of all nodes that you may see. REACHED says how
+many locations have the newest version, and have reached it.`,
 				Example: `  signalbox rollout list /prod
   signalbox rollout list
 
@@ -111,8 +111,9 @@ locations have the newest version, and have reached it.`,
 			},
 			Face{
 				Use: "rollout versions PATH NAME", Short: "List the versions that are kept",
-				Long: `Lists the versions of a rollout that are kept, the oldest first: when each was published,
-by whom and why, and where it was given up. signalbox rollout payload prints one.`,
+				Long: `Lists the versions of a rollout that are kept, the oldest first: when each was
+published, by whom and why, and where it was given up. signalbox rollout payload prints
+one.`,
 				Example: `  signalbox rollout versions /prod dns
   signalbox rollout versions /prod dns -o json | jq 'select(.abandoned_in != [])'`,
 				Table: tableOf(func(s *rollout.State) []rollout.Version { return s.Versions },
@@ -136,12 +137,12 @@ by whom and why, and where it was given up. signalbox rollout payload prints one
 				return listed(ctx, acts, err)
 			},
 			Face{
-				Use: "rollout acts PATH NAME", Short: "List what operators did: who, when and why",
+				Use: "rollout actions PATH NAME", Short: "List what operators did: who, when and why",
 				Long: `Lists what operators did with a rollout, the oldest that is kept first.`,
-				Example: `  signalbox rollout acts /prod dns
+				Example: `  signalbox rollout actions /prod dns
 
   # who went back?
-  signalbox rollout acts /prod dns -o json | jq 'select(.verb == "rollback") | .by.author'`,
+  signalbox rollout actions /prod dns -o json | jq 'select(.verb == "rollback") | .by.author'`,
 				Table: table(func(a rollout.PastAct) []any {
 					return []any{a.Number, a.At, a.At.Wall, ActWords(&a), a.Locations, OrNothing(a.Seq), a.By.Author,
 						a.By.Reason}
@@ -212,7 +213,7 @@ func versionState(v *rollout.Version) string {
 // ActWords says in words what an operator did.
 func ActWords(a *rollout.PastAct) string {
 	if a.Fast {
-		return a.Verb.String() + " --fast"
+		return a.Verb.String() + " --all-at-once"
 	}
 	return a.Verb.String()
 }

@@ -44,13 +44,13 @@ another version by itself until resume. No target changes. Use rollback to go ba
 		Done:    "rollout NAME is aborted, and halted; signalbox rollout resume lets it go on",
 	},
 	{
-		Use: "rollout rollback PATH NAME [--location] --to [--fast]", Sets: rollout.Rollback,
+		Use: "rollout rollback PATH NAME [--location] --to [--all-at-once]", Sets: rollout.Rollback,
 		Short: "Go back to a version",
-		Long: `Lets locations go back to a version: in their order, with their delays, or with --fast
-all at once. They do not get the versions above it that there are now; what is published
-later flows on. Without --location it is for all. It works while the rollout is paused
-or halted.`,
-		Example: `  signalbox rollout rollback /prod dns --to 17 --fast --reason 'version 18 loses records'`,
+		Long: `Lets locations go back to a version: in their order, with their delays, or with
+--all-at-once all at once. They do not get the versions above it that there are now;
+what is published later flows on. Without --location it is for all. It works while the
+rollout is paused or halted.`,
+		Example: `  signalbox rollout rollback /prod dns --to 17 --all-at-once --reason 'version 18 loses records'`,
 		Done:    "rollout NAME goes back",
 	},
 	{

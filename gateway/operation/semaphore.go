@@ -18,15 +18,15 @@ import (
 // semaphores only on demand.
 type semaphoresRequest struct {
 	objectsRequest
-	Data bool `about:"with the data of each" help:"fetch the data too" wide:"true"`
+	Data bool `about:"with the data of each" flag:"with-data" help:"Include the data" wide:"true"`
 }
 
 // createRequest creates a persistent semaphore. The command takes a limit of 1 as the default, because most
 // semaphores are locks.
 type createRequest struct {
 	Named
-	Limit uint64 `need:"true" default:"1" about:"how much of it can be owned at once; 1 for a lock" help:"how much of it there is, from 1 on, or all"`
-	Data  []byte `help:"its data: 'TEXT', @FILE, or - for standard input"`
+	Limit uint64 `need:"true" default:"1" about:"how much of it can be owned at once; 1 for a lock" help:"Limit of the semaphore, from 1, or all"`
+	Data  []byte `help:"Semaphore data: 'TEXT', @FILE, or - for standard input"`
 }
 
 // updateRequest replaces the data of a semaphore, with or without owners. With IfRevision a change by another caller in
@@ -34,14 +34,14 @@ type createRequest struct {
 type updateRequest struct {
 	Named
 	Data       []byte
-	IfRevision uint64 `about:"only if it has this revision" help:"update it only if it has this revision, 'NUMBER'"`
+	IfRevision uint64 `about:"only if it has this revision" help:"Update only if the semaphore has this revision, 'NUMBER'"`
 }
 
 // resizeRequest gives a semaphore another limit. Owners keep their parts; a lower limit only delays new owners.
 type resizeRequest struct {
 	Named
 	Limit      uint64 `need:"true" about:"how much of it can be owned at once"`
-	IfRevision uint64 `about:"only if it has this revision" help:"resize it only if it has this revision, 'NUMBER'"`
+	IfRevision uint64 `about:"only if it has this revision" help:"Resize only if the semaphore has this revision, 'NUMBER'"`
 }
 
 // semaphoreRequest asks for a semaphore with a page of its owners and waiters.
@@ -186,10 +186,10 @@ func semaphores() []Operation {
 			},
 			func(s *client.SemaphoreInfo) string { return s.Name },
 			Face{
-				Use: "semaphore list [PATH] [PREFIX] [--data]", Short: "List the semaphores of a node, or of all",
+				Use: "semaphore list [PATH] [PREFIX] [--with-data]", Short: "List the semaphores of a node, or of all",
 				Long: `Lists the semaphores of a node whose names begin with PREFIX, letter by letter; all
 without it. Without PATH it lists those of all nodes that you may see. With -o wide
-the table has their data as well; --data adds it to -o json.`,
+the table has their data as well; --with-data adds it to -o json.`,
 				Example: `  signalbox semaphore list /prod/jobs
   signalbox semaphore list /prod/jobs object/ -o wide
   signalbox semaphore list

@@ -101,7 +101,7 @@ func build(t testing.TB, module, name string) string {
 // startGateway starts the command in front of hosts.
 func startGateway(t testing.TB, command, listen, hosts string, args ...string) *subprocess.Process {
 	t.Helper()
-	args = append(args, "--listen", listen, "--endpoints", hosts, "--metrics", "off")
+	args = append(args, "--listen", listen, "--endpoints", hosts, "--metrics-listen", "off")
 	p, err := subprocess.Launch("signalbox-ydb", exec.Command(command, args...))
 	if err != nil {
 		t.Fatal(err)

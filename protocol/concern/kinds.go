@@ -184,15 +184,15 @@ var Kinds = []Row{
 	{RolloutLate, Warning, Rollouts, "a location has not reached its target within the progress deadline", ofRollout,
 		rolloutDo + "signalbox rollout instances {node} {name} how they get on"},
 	{RoundMembers, Warning, Rounds, "members have kept a round waiting for longer than the reply timeout, or a minute",
-		ofProcess, processDo + "signalbox process kick {node} {name} MEMBER puts one out"},
+		ofProcess, processDo + "signalbox process evict {node} {name} MEMBER puts one out"},
 	{RoundCoordinator, Warning, Rounds, "the coordinator of a round has stood still for over a minute: it neither " +
 		"completes the round nor waits for replies", ofProcess,
-		processDo + "signalbox process kick {node} {name} MEMBER puts it out"},
+		processDo + "signalbox process evict {node} {name} MEMBER puts it out"},
 	{RoundBlocked, Warning, Rounds, "a process has had members and no round for over a minute", ofProcess,
 		"members have to join, or one that may coordinate; signalbox process why {node} {name} says how many there " +
 			"are"},
 	{LockWaits, Warning, Locks, "somebody has waited for a semaphore for longer than the node allows; " +
-		"signalbox node alter --longest-wait sets that", "semaphore {name} in {node}",
+		"signalbox node alter --long-wait-threshold sets that", "semaphore {name} in {node}",
 		"signalbox who {name} says who owns it and who waits"},
 
 	{OneHost, Note, Hosts, "there is one host", "the cluster", grow},
@@ -201,7 +201,8 @@ var Kinds = []Row{
 		"signalbox host uncordon {host}"},
 	{Expelling, Note, Hosts, "a host is being expelled", ofHost, "signalbox cluster why says what it waits for"},
 	{Domains, Note, Shards, "when all hosts of one failure domain fail, changes are refused", ofShards,
-		"spread the hosts over three or more values of each key, and say so: signalbox host alter HOST --domain " +
+		"spread the hosts over three or more values of each key, and say so: signalbox host alter HOST " +
+			"--failure-domain " +
 			"KEY=VALUE"},
 	{RolloutPaused, Note, Rollouts, "an operator paused a rollout", ofRollout,
 		"signalbox rollout resume {node} {name} lets it go on"},
@@ -210,7 +211,7 @@ var Kinds = []Row{
 const (
 	replacement = "start it again; if its machine or its disk is lost, start one with an empty data directory: " +
 		"signalbox serve --join HOST:PORT --name NAME --replace {host}"
-	grow           = "add hosts until there are three: signalbox host join-token says how"
+	grow           = "add hosts until there are three: signalbox host join-token create says how"
 	newCertificate = "put a new one in the place of the old one: the host reads it again when the file changes"
 )
 

@@ -57,7 +57,7 @@ func (e Entry) compile() (compiled, Mistakes) {
 	}
 	sum, err := hex.DecodeString(e.SHA256)
 	if err != nil || len(sum) != len(c.hash) {
-		blame("sha256 is not the SHA-256 of a token, %d hex digits; signalbox token new makes both", 2*len(c.hash))
+		blame("sha256 is not the SHA-256 of a token, %d hex digits; signalbox token generate makes both", 2*len(c.hash))
 	}
 	copy(c.hash[:], sum)
 	if len(e.Roles) == 0 {

@@ -96,7 +96,7 @@ func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
 	}
 	return fmt.Errorf("%s: %w: its %s was written as %v, and is %v. What the host confirmed after the copy "+
 		"was taken is not in it. %s. If this is all that there is of the directory, moved here after its host had "+
-		"stopped, and the one that it was taken from is never used again, say so: signalbox host moved %s",
+		"stopped, and the one that it was taken from is never used again, say so: signalbox host adopt-data-dir %s",
 		d.path, ErrCopied, AnchorName, a.File, is, what, d.path)
 }
 

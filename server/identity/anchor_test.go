@@ -108,7 +108,7 @@ func TestWhatIsACopy(t *testing.T) {
 				if errors.Is(err, ErrCopied) != c.copy || (err != nil) != c.copy {
 					t.Fatalf("it starts with: %v", err)
 				}
-				if err != nil && !strings.Contains(err.Error(), "signalbox host moved "+at) {
+				if err != nil && !strings.Contains(err.Error(), "signalbox host adopt-data-dir "+at) {
 					t.Errorf("it does not say what to type: %v", err)
 				}
 			}

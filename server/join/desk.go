@@ -121,12 +121,14 @@ func (d *Desk) check(from *Caller, r *request, ask *Ask, records *hosts.Records,
 	if r.Token != "" {
 		token := records.Token(now, r.Token, ask.Incarnation)
 		if token == nil || !from.Transcript.proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
-			return s, "the join token is unknown, over, revoked or used: signalbox host join-token makes another one"
+			return s, "the join token is unknown, over, revoked or used: signalbox host join-token create makes " +
+				"another one"
 		}
 		return shown{r.Token, token.Hash[:]}, ""
 	}
 	if len(c.Secret) > 0 && s.key == nil {
-		return s, "the hosts share a secret: give --join-token-file with what signalbox host join-token prints, or " +
+		return s, "the hosts share a secret: give --join-token-file with what signalbox host join-token create " +
+			"prints, or " +
 			"--raft-secret-file"
 	}
 	return s, ""

@@ -85,12 +85,12 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 		"a token of another cluster": {someSecret, func(_ *bed, n *Newcomer) {
 			token := NewToken(Authority{})
 			n.Token = &token
-		}, "signalbox host join-token makes another one"},
+		}, "signalbox host join-token create makes another one"},
 		"a guessed secret of a token": {someSecret, func(b *bed, n *Newcomer) {
 			token := NewToken(Authority{})
 			token.ID = b.token().ID
 			n.Token = &token
-		}, "signalbox host join-token makes another one"},
+		}, "signalbox host join-token create makes another one"},
 		"a token that is used": {someSecret, func(b *bed, n *Newcomer) {
 			n.Token = b.token()
 			if a := b.records.Join(at(), hosts.Join{Cluster: b.birth.Cluster, Name: "e", Incarnation: draw(),
@@ -98,7 +98,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 				Token: n.Token.ID}); a.Status != protocol.StatusSuccess {
 				b.t.Fatal(a.Text)
 			}
-		}, "signalbox host join-token makes another one"},
+		}, "signalbox host join-token create makes another one"},
 		"a bad token where none is needed": {nil, func(_ *bed, n *Newcomer) {
 			token := NewToken(Authority{})
 			n.Token = &token

@@ -114,7 +114,7 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 	}{
 		"all is well": {"a b c", func(b *bed) { b.roles("vvv") }, "", ""},
 		"one host": {"a", func(b *bed) { b.roles("v") },
-			"note one-host  [] one host: while it is away, no client is served", "host join-token"},
+			"note one-host  [] one host: while it is away, no client is served", "host join-token create"},
 		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
 			"warning two-hosts  [] two hosts: only b votes; while b is away, changes are refused",
 			"until there are three"},
@@ -239,7 +239,8 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 				rack := map[string]string{"c": "2"}[h] + "1"
 				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: rack}}))
 			}
-		}, "note domains  [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST --domain"},
+		}, "note domains  [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST " +
+			"--failure-domain"},
 		"a learner is silent": {"a b c d", func(b *bed) { b.roles("vvvl"); b.silent(4000, 4) },
 			"warning learner-down d [0 1] host d learns, and is not heard, waits for d\n" +
 				"warning silent d [] host d is not heard, since 4s", "bring d back"},

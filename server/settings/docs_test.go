@@ -120,7 +120,7 @@ a host warns at its start if every user of the machine can read or change it:
 - {name: dashboard, sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752, roles: [read], paths: [/]}
 ` + "```" + `
 
-` + "`signalbox token new --name billing --role write --path /prod/billing`" + ` makes a token and prints it with its line. A path
+` + "`signalbox token generate --name billing --role write --path /prod/billing`" + ` makes a token and prints it with its line. A path
 covers the node of that path and every node below it. Each role includes the roles above it:
 
 | role | allows |

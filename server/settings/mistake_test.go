@@ -249,7 +249,7 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 				"--token-file, or listen on 127.0.0.1, or say --insecure=clients where that network is trusted"},
 		"TLS for all": {args: []string{"--tls-listen", "10.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem},
 			want: "--tls-listen 10.0.0.1:7423: it can be reached from other machines, and whoever reaches it may do " +
-				"everything; give --token-file FILE (signalbox token new makes tokens) or --tls-client-ca FILE, " +
+				"everything; give --token-file FILE (signalbox token generate makes tokens) or --tls-client-ca FILE, " +
 				"or say " +
 				"--insecure=clients where that network is trusted"},
 		"open HTTP API": {args: []string{"--http-listen", "10.0.0.1:7424"},

@@ -124,7 +124,7 @@ func (c *checker) checkExposure() {
 		"use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on 127.0.0.1")
 	if s.TokenFile == "" && s.TLSClientCA == "" {
 		expose("tls-listen", s.TLSListen, PartClients, "whoever reaches it may do everything",
-			"give --token-file FILE (signalbox token new makes tokens) or --tls-client-ca FILE")
+			"give --token-file FILE (signalbox token generate makes tokens) or --tls-client-ca FILE")
 	}
 	if s.ServesHosts() && !s.protectsRaft() {
 		raft := "raft-listen"

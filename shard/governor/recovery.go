@@ -39,11 +39,12 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 		n.Against = why
 	case best != nil && empty:
 		n.Against = fmt.Sprintf("host %s has a replica of shard %d, which is worth more than nothing: "+
-			"leave --empty out", best.name(), id)
+			"leave --accept-data-loss out", best.name(), id)
 	case best != nil:
 		n.Host = best.Host
 	case !empty:
-		n.Against = fmt.Sprintf("no host is left that has a replica of shard %d: with --empty it begins without "+
+		n.Against = fmt.Sprintf("no host is left that has a replica of shard %d: with --accept-data-loss it begins "+
+			"without "+
 			"content", id)
 	default:
 		n.Host, n.Against = g.emptiest()

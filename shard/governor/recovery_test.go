@@ -112,7 +112,7 @@ func TestARemovedReplicaHasNothing(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	on.Unled = []Unled{{ID: 1}, {ID: removed}}
-	s.against(false, "with --empty it begins without content")
+	s.against(false, "with --accept-data-loss it begins without content")
 }
 
 // TestALostLearnerMayHaveAVote that only the log knows of: a group of one voter waits for it, and is made anew.
@@ -142,7 +142,7 @@ func TestWithoutASurvivorAShardBeginsEmpty(t *testing.T) {
 	s.dies("a", 60_000, 0)
 	s.Seen.Self = 4
 	s.Seen.shard(1).Unled = nil
-	s.against(false, "with --empty it begins without content")
+	s.against(false, "with --accept-data-loss it begins without content")
 	n := Recover(s.View, 1, true)
 	if n.Against != "" || n.Host != 4 || !n.Empty || !slices.Equal(n.Lost, []shard.HostID{1, 2, 3}) {
 		t.Fatalf("%+v", n)

@@ -105,7 +105,7 @@ func (r *Records) useToken(at At, j *Join) Answer {
 	if t == nil {
 		return refuse(protocol.StatusUnauthorized,
 			"the join token is unknown, over, revoked or used: make another one by "+
-				"signalbox host join-token")
+				"signalbox host join-token create")
 	}
 	next := *t
 	next.Used = j.Incarnation

@@ -95,7 +95,7 @@ func TestLocksBesideBackups(t *testing.T) {
 		{name: "backups onto the disk of the log", once: saving(file)},
 	}
 	for rate := range strings.FieldsFuncSeq(*besideRates, func(r rune) bool { return r == ',' }) {
-		all = append(all, disturbance{name: "backups onto the disk, " + rate, once: saving(file, "--rate", rate)})
+		all = append(all, disturbance{name: "backups onto the disk, " + rate, once: saving(file, "--max-rate", rate)})
 	}
 	all = append(all,
 		disturbance{name: "snapshots by default", args: []string{"--raft-snapshot-bytes", "0"}},

@@ -56,7 +56,7 @@ func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
 	}
 	a.Args = append(a.Args, "--raft-secret-file", secret)
 	first := a.begin(t)
-	made := exec.Command(program.Path, "host", "join-token", "--endpoints", a.Client)
+	made := exec.Command(program.Path, "host", "join-token", "create", "--endpoints", a.Client)
 	token, err := made.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, token)
@@ -70,7 +70,7 @@ func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
 	hosts := []*host{first, b.serve(t)}
 	hosts[1].awaitReady()
 	awaitReplicas(hosts)
-	c.serve(t).awaitRefused("signalbox host join-token makes another one")
+	c.serve(t).awaitRefused("signalbox host join-token create makes another one")
 
 	hosts[1].Kill() // what it got with the token it has kept
 	hosts[1] = b.serve(t)

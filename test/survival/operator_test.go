@@ -89,14 +89,14 @@ func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")
 	o := newOperator(t, places)
-	o.ok("cluster", "policy", "--stable-for", "1s", "--balance-every", "0s")
+	o.ok("cluster", "policy", "set", "--stabilization-time", "1s", "--leader-rebalance-interval", "0s")
 	hosts := []*host{a, places[1].serve(t), places[2].serve(t)}
 	for _, h := range hosts {
 		h.awaitReady()
 	}
 	o.await("all shards have three votes", votes(3))
 
-	o.ok("cluster", "policy", "--balance-every", "10s")
+	o.ok("cluster", "policy", "set", "--leader-rebalance-interval", "10s")
 	o.await("each host leads one shard", func(c *admin.Cluster) bool {
 		led := make(map[uint64]bool)
 		for _, s := range c.Shards {
@@ -104,14 +104,14 @@ func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
 		}
 		return len(led) == len(hosts) && !led[0]
 	})
-	o.ok("cluster", "policy", "--balance-every", "0s")
-	o.ok("shard", "transfer", "1", "b", "--reason", "b is near")
+	o.ok("cluster", "policy", "set", "--leader-rebalance-interval", "0s")
+	o.ok("shard", "transfer-leader", "1", "b", "--reason", "b is near")
 	o.await("b leads shard 1", func(c *admin.Cluster) bool {
 		return c.Shards[1].ID == 1 && c.Named("b").ID == c.Shards[1].Leader
 	})
 
 	o.ok("host", "cordon", "b", "--author", "eve", "--reason", "its disk is slow")
-	o.ok("host", "alter", "b", "--domain", "rack=7")
+	o.ok("host", "alter", "b", "--failure-domain", "rack=7")
 	var shown struct {
 		Cordoned bool   `json:"cordoned"`
 		Domain   string `json:"domain"`
@@ -120,7 +120,7 @@ func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
 		t.Errorf("b is shown as %+v", shown)
 	}
 	o.ok("host", "uncordon", "b")
-	o.ok("host", "alter", "b", "--domain", "")
+	o.ok("host", "alter", "b", "--failure-domain", "")
 
 	hosts = append(hosts, places[3].serve(t))
 	hosts[3].awaitReady()
@@ -161,7 +161,7 @@ func (o *operator) checkRest() {
 	if o.read(&plan, "cluster", "plan"); len(plan.Steps) > 0 {
 		o.t.Errorf("at rest the plan is %+v", plan)
 	}
-	if output, err := o.run("cluster", "steps", "-o", "json"); err != nil || strings.Contains(output, "kind") {
+	if output, err := o.run("cluster", "step", "list", "-o", "json"); err != nil || strings.Contains(output, "kind") {
 		o.t.Errorf("at rest the open steps are %s, %v", output, err)
 	}
 }

@@ -84,14 +84,15 @@ func TestReplicasAreChangedUnderLoad(t *testing.T) {
 	defer close(ended)
 
 	o := newOperator(t, s.places)
-	if output, err := o.run("cluster", "policy", "--replicas", "1"); err == nil || !strings.Contains(output, "--yes") {
+	if output, err := o.run("cluster", "policy", "set", "--replicas", "1"); err == nil || !strings.Contains(output,
+		"--yes") {
 		t.Errorf("one replica is not asked for twice: %v: %s", err, output)
 	}
 	before := 3
 	for _, to := range []int{5, 1, 3, 1} {
 		began := time.Now()
 		seen.forget()
-		o.ok("cluster", "policy", "--replicas", fmt.Sprint(to), "--yes")
+		o.ok("cluster", "policy", "set", "--replicas", fmt.Sprint(to), "--yes")
 		s.awaitVoters(to)
 		l.progress(10)
 		fewest, most := seen.forget()

@@ -66,7 +66,7 @@ func TestUpgradingAsThePageSaysLeavesNoHostBehind(t *testing.T) {
 	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")
 	o := newOperator(t, places)
-	o.ok("cluster", "policy", "--stable-for", "1s", "--balance-every", "0s")
+	o.ok("cluster", "policy", "set", "--stabilization-time", "1s", "--leader-rebalance-interval", "0s")
 	hosts := []*host{a}
 	for _, p := range places[1:] {
 		hosts = append(hosts, p.serve(t))

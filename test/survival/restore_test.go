@@ -33,7 +33,7 @@ func restored(t *testing.T, file string, old *place, generation int, args ...str
 	t.Helper()
 	fresh := *old.Place
 	fresh.Dir, fresh.Args = fmt.Sprint(old.Dir, "-restored-", generation), []string{"--name", old.Name}
-	args = append([]string{"backup", "restore", file, "--data-dir", fresh.Dir, "--name", old.Name, "--rights", "keep",
+	args = append([]string{"backup", "restore", file, "--data-dir", fresh.Dir, "--name", old.Name, "--access", "keep",
 		"--raft-advertise", old.Raft}, args...)
 	out, err := exec.Command(program.Path, args...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "generation 1") {

@@ -71,7 +71,8 @@ func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
 	hosts[0].Kill()
 	copyDirectory(t, kept+"/.", b.Dir)
 	hosts[2] = places[2].serve(t)
-	b.serve(t).awaitRefused("the data directory is a copy", "--name b --replace b", "signalbox host moved "+b.Dir)
+	b.serve(t).awaitRefused("the data directory is a copy", "--name b --replace b", "signalbox host adopt-data-dir "+
+		""+b.Dir)
 	if code, text := hosts[2].Get("/health/ready"); code == 200 {
 		t.Errorf("c alone is ready: %s", text)
 	}
@@ -82,10 +83,10 @@ func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
 	c.has("two")
 	c.acquire()
 	// It was copied while its host ran. Said to be whole all the same, it is not what a knows.
-	if out, err := moved(b.Dir); err == nil || !strings.Contains(out, "--killed") {
+	if out, err := moved(b.Dir); err == nil || !strings.Contains(out, "--unclean-shutdown") {
 		t.Errorf("a copy of a host that ran is taken: %v\n%s", err, out)
 	}
-	if out, err := moved("--killed", b.Dir); err != nil {
+	if out, err := moved("--unclean-shutdown", b.Dir); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	b.serve(t).awaitRefused("the data directory of host b is an older copy", "--name b --replace b")
@@ -93,7 +94,7 @@ func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
 
 // moved says that a copy is the directory from now on, and returns what the tool says.
 func moved(args ...string) (out string, err error) {
-	text, err := exec.Command(program.Path, append([]string{"host", "moved"}, args...)...).CombinedOutput()
+	text, err := exec.Command(program.Path, append([]string{"host", "adopt-data-dir"}, args...)...).CombinedOutput()
 	return string(text), err
 }
 

@@ -58,7 +58,7 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 		t.Settings.Connections = min(t.Settings.Connections, max(1, t.Callers/callersPerConnection))
 	}
 	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags,
-		[]string{"--binary", s.Binary, "--format", "json"})
+		[]string{"--binary", s.Binary, "--output", "json"})
 	result, err := output(ctx, t, "loadgen", command)
 	return result, [][]string{command}, err
 }

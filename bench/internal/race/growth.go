@@ -27,7 +27,7 @@ func (s Signalbox) growth(ctx context.Context, t Task) (*report.Report, [][]stri
 	}
 	defer cluster.Stop()
 	command := slices.Concat([]string{s.Loadgen, "run"}, t.locking().planFlags(),
-		[]string{"--endpoints", strings.Join(cluster.Endpoints, ","), "--format", "json"})
+		[]string{"--endpoints", strings.Join(cluster.Endpoints, ","), "--output", "json"})
 	result, err := signalbox.Grow(ctx, cluster, t.Growth, func(ctx context.Context) (*report.Report, error) {
 		return output(ctx, t, "loadgen", command)
 	})

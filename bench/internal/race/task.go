@@ -98,7 +98,7 @@ func (t Task) planFlags() []string {
 		"--warmup", t.Warmup.String(), "--duration", t.duration().String(),
 	}
 	if t.Callers > 0 {
-		flags = append(flags, "--callers", fmt.Sprint(t.Callers))
+		flags = append(flags, "--concurrency", fmt.Sprint(t.Callers))
 	}
 	if t.Watchers > 0 {
 		flags = append(flags, "--watchers", fmt.Sprint(t.Watchers))

@@ -60,7 +60,7 @@ do anything without a token or a certificate.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&object, "object", "", "the role that was granted with this `PREFIX`")
+	c.Flags().StringVar(&object, "name-prefix", "", "Take the role that was granted with this name `PREFIX`")
 	flags.Add(c, "history")
 	return c
 }

@@ -85,7 +85,7 @@ the newest first. A host keeps the last 1,000 since its start, in memory.`,
 			})
 		}),
 	}
-	c.Flags().IntVar(&limit, "limit", 100, "how many, `NUMBER`")
+	c.Flags().IntVar(&limit, "limit", 100, "Maximum `NUMBER` of entries")
 	return c
 }
 

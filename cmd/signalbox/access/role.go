@@ -64,7 +64,7 @@ rights there are see, acquire, write, delete, operate, admin, cluster, backup.`,
 			})
 		},
 	}
-	c.Flags().StringArrayVar(&rules, "rule", nil, "a rule, `RIGHTS:PATH[:PREFIX]`; may be repeated")
+	c.Flags().StringArrayVar(&rules, "rule", nil, "Rule, `PERMISSIONS:PATH[:PREFIX]`. May be repeated")
 	flags.Add(c, "history")
 	return c
 }
@@ -75,7 +75,7 @@ func newToken(f *cli.Frame) *cobra.Command {
 		Short: "Tokens that the cluster keeps: create, list, revoke",
 		Long: `A token that the cluster keeps lets in on every host. The cluster has its hash only:
 the secret is printed once. Those of the file of --token-file are made by signalbox
-token new.`,
+token generate.`,
 	}, newTokenCreate(f))
 }
 
@@ -99,8 +99,8 @@ func newTokenCreate(f *cli.Frame) *cobra.Command {
 it into the file of --to, which is there only once the token is. A client is warned five
 minutes before its token expires; then its connections are closed. To change a secret
 make another token, give it to the clients, and revoke the old.`,
-		Example: `  signalbox access token create ci --grant write:/prod/jobs --grant read:/ --to ci.token
-  signalbox access token create ann --grant root:/ --valid 8h`,
+		Example: `  signalbox access token create ci --grant write:/prod/jobs --grant read:/ --out ci.token
+  signalbox access token create ann --grant root:/ --ttl 8h`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var list []admin.Grant
 			for _, text := range grants {
@@ -136,9 +136,10 @@ make another token, give it to the clients, and revoke the old.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "write the secret into `FILE`, which only its user may read, and do not print it")
-	c.Flags().StringArrayVar(&grants, "grant", nil, "a role that it has, `ROLE:PATH[:PREFIX]`; may be repeated")
-	c.Flags().DurationVar(&valid, "valid", 0, "for how long it is good, `DURATION`; for ever without it")
+	c.Flags().StringVar(&to, "out", "", "Write the secret to `FILE`, readable by its owner only, instead of "+
+		"printing it")
+	c.Flags().StringArrayVar(&grants, "grant", nil, "Role of the token, `ROLE:PATH[:PREFIX]`. May be repeated")
+	c.Flags().DurationVar(&valid, "ttl", 0, "Lifetime of the token, `DURATION`. Default: no expiry")
 	flags.Add(c, "history")
 	return c
 }

@@ -240,10 +240,11 @@ type newHostFlags struct {
 }
 
 func (n *newHostFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&n.dir, "data-dir", "", "the `DIR` of the first host of the new cluster: empty, or not there yet")
-	c.Flags().StringVar(&n.name, "name", "signalbox", "the `NAME` of that host")
-	c.Flags().StringVar(&n.raft, "raft-advertise", "", "`HOST:PORT` at which other hosts will reach it")
-	c.Flags().IntVar(&n.shards, "shards", 0, "`NUMBER` of data shards; 0 for as many as there were")
+	c.Flags().StringVar(&n.dir, "data-dir", "", "Data directory `DIR` of the first host of the new cluster. Must be "+
+		"empty or missing")
+	c.Flags().StringVar(&n.name, "name", "signalbox", "`NAME` of that host")
+	c.Flags().StringVar(&n.raft, "raft-advertise", "", "Address `HOST:PORT` of that host for other hosts")
+	c.Flags().IntVar(&n.shards, "shards", 0, "`NUMBER` of data shards. 0 keeps the number of the old cluster")
 	_ = c.MarkFlagDirname("data-dir")
 }
 
@@ -277,17 +278,17 @@ Stop the old cluster first. Its hosts are refused by those of the new one, and i
 clients find that their sessions are over, but as long as it runs there are two.
 
 The rights of the backup come back with it: tokens and grants too that were revoked
-since, of which the backup cannot know. All of them are listed. --rights keep has them
-all back, --rights drop none: then only the tokens in the files of hosts let in, until
-rights are given anew. Without --rights it asks, or ends where there is no terminal.
+since, of which the backup cannot know. All of them are listed. --access keep has them
+all back, --access drop none: then only the tokens in the files of hosts let in, until
+rights are given anew. Without --access it asks, or ends where there is no terminal.
 
 Exit codes: 0 made; 65 the backup is damaged, or the directory cannot be used; 66
-there is no such file; 64 the command line is wrong, or --rights is missing and there
+there is no such file; 64 the command line is wrong, or --access is missing and there
 is no terminal to ask at.`,
 		Example: `  signalbox backup restore signalbox.backup --data-dir /var/lib/signalbox --name a
 
   # with the id of the old cluster and all its rights, and other shards
-  signalbox backup restore signalbox.backup --data-dir ./data --keep-cluster-id --shards 8 --rights keep`,
+  signalbox backup restore signalbox.backup --data-dir ./data --keep-cluster-id --shards 8 --access keep`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := host.check(); err != nil {
 				return err
@@ -314,9 +315,10 @@ is no terminal to ask at.`,
 		},
 	})
 	host.add(c)
-	c.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the new cluster")
-	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "the new cluster has the id of the old one")
-	c.Flags().StringVar(&become, "rights", "", "what becomes of the rights in the backup: `keep|drop`; empty asks")
+	c.Flags().StringVar(&cluster, "cluster-name", "", "`NAME` of the new cluster")
+	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "Keep the cluster id of the backup")
+	c.Flags().StringVar(&become, "access", "", "Whether to keep or drop the access rules in the backup: "+
+		"`keep|drop`. Default: ask")
 	return c
 }
 

@@ -43,10 +43,10 @@ hosts that are on this machine, and files that --export has made of others. For 
 shard the state that is furthest is taken. What a survivor has is read and never
 changed.
 
-Where shards are on some of the hosts (signalbox cluster policy --replicas), name the
-directories of so many hosts that each shard is in one of them. It is refused
-otherwise, and says which shards are missing, and which hosts have them on record.
-Where nothing is left of a shard, --empty begins it without content: what it had is
+Where shards are on some of the hosts (signalbox cluster policy set --replicas), name
+the directories of so many hosts that each shard is in one of them. It is refused
+otherwise, and says which shards are missing, and which hosts have them on record. Where
+nothing is left of a shard, --accept-data-loss begins it without content: what it had is
 lost, and its names are free. Something of at least one data shard has to be left.
 
 What was acknowledged and had reached any of the survivors is there. What only lost
@@ -71,10 +71,12 @@ missing; 64 the command line is wrong, or there is no terminal to ask at.`,
 		RunE: func(c *cobra.Command, _ []string) error { return r.run(c.Context(), f) },
 	})
 	r.add(c)
-	c.Flags().StringSliceVar(&r.from, "from", nil, "`DIR|FILE,...` what is left: data directories of stopped hosts, and files of --export")
-	c.Flags().StringVar(&r.export, "export", "", "write what is left into `FILE`, and make no cluster")
-	c.Flags().BoolVar(&r.empty, "empty", false, "begin the shards without content that nothing is left of")
-	c.Flags().BoolVarP(&r.yes, "yes", "y", false, "do it without asking for the id of the cluster")
+	c.Flags().StringSliceVar(&r.from, "from", nil, "Surviving state, `DIR|FILE,...`: data directories of stopped "+
+		"hosts, and files of --export")
+	c.Flags().StringVar(&r.export, "export", "", "Write the surviving state to `FILE` instead of making a cluster")
+	c.Flags().BoolVar(&r.empty, "accept-data-loss", false, "Make shards without any surviving replica empty. Their "+
+		"content is lost")
+	c.Flags().BoolVarP(&r.yes, "yes", "y", false, "Do not ask for the cluster id")
 	return c
 }
 
@@ -104,7 +106,8 @@ func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	}
 	if len(missing) > 0 && !r.empty {
 		return cli.Errorf(cli.ExitData, "nothing that --from names has a copy of %s: name the data directories of "+
-			"more hosts, or files that --export has made of them; where none is left, --empty begins these shards "+
+			"more hosts, or files that --export has made of them; where none is left, --accept-data-loss begins "+
+			"these shards "+
 			"without content", backup.Names(missing))
 	}
 	if err := r.confirm(f, best.Header.Cluster, missing); err != nil {

@@ -68,7 +68,8 @@ func survivors(t *testing.T) (a, b string) {
 	return export("a", 1), export("b", 2)
 }
 
-// TestARecoveryNamesAllShardsThatAreMissing with the hosts that have them on record, makes nothing without --empty, and
+// TestARecoveryNamesAllShardsThatAreMissing with the hosts that have them on record, makes nothing without
+// --accept-data-loss, and
 // begins them empty with it.
 func TestARecoveryNamesAllShardsThatAreMissing(t *testing.T) {
 	a, b := survivors(t)
@@ -91,12 +92,13 @@ func TestARecoveryNamesAllShardsThatAreMissing(t *testing.T) {
 		has  []string
 	}{
 		{"--yes --from " + a, cli.ExitData, []string{"shard 2: nothing of it is there; on record it is on z",
-			"a copy of shard 2, shard 3: ", "more hosts", "--empty"}},
+			"a copy of shard 2, shard 3: ", "more hosts", "--accept-data-loss"}},
 		{"--yes --from " + a + "," + b, cli.ExitData, []string{"a copy of shard 3: "}},
-		{"--empty --from " + a + "," + b, cli.ExitUsage, []string{"with all of shard 3, ", "nothing was done"}},
+		{"--accept-data-loss --from " + a + "," + b, cli.ExitUsage, []string{"with all of shard 3, ", "nothing was " +
+			"done"}},
 		{"--from " + a + "," + b + " --export " + dir + ".export", cli.ExitDone, []string{"has what host "}},
 		{"--yes --from " + dir + ".export", cli.ExitData, []string{"a copy of shard 3: "}},
-		{"--yes --empty --from " + a + "," + b, cli.ExitDone, []string{"host n of the new cluster"}},
+		{"--yes --accept-data-loss --from " + a + "," + b, cli.ExitDone, []string{"host n of the new cluster"}},
 	} {
 		said, code := recovering(strings.Fields(x.args)...)
 		for _, words := range x.has {

@@ -58,15 +58,15 @@ func (r *restoredRights) list(f *cli.Frame) {
 // dropped lists what comes back, and reports whether that is to be dropped, as the flag or the user says.
 func (r *restoredRights) dropped(f *cli.Frame, flag string) (bool, error) {
 	if flag != "" && flag != keepRights && flag != dropRights {
-		return false, cli.Errorf(cli.ExitUsage, "--rights is %s or %s", keepRights, dropRights)
+		return false, cli.Errorf(cli.ExitUsage, "--access is %s or %s", keepRights, dropRights)
 	}
 	r.list(f)
 	if flag != "" {
 		return flag == dropRights, nil
 	}
 	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
-		return false, cli.Errorf(cli.ExitUsage, "say what becomes of these rights: --rights %s has them all back, "+
-			"--rights %s none; nothing was done, since there is no terminal to ask at", keepRights, dropRights)
+		return false, cli.Errorf(cli.ExitUsage, "say what becomes of these rights: --access %s has them all back, "+
+			"--access %s none; nothing was done, since there is no terminal to ask at", keepRights, dropRights)
 	}
 	fmt.Fprintf(f.Err, "Have them all back, or drop them all? [%s/%s/N] ", keepRights, dropRights)
 	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer

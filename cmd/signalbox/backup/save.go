@@ -39,15 +39,16 @@ of them into FILE, or to the standard output. Everything is in it that was ackno
 before the command was started. The token needs the right backup for the path /, which
 the role root has.
 
-It reads no more than --rate in a second, and gives way to other processes (as nice -n 10
-does), so that hosts and clients notice little of it, also where they share its machine.
+It reads no more than --max-rate in a second, and gives way to other processes (as nice
+-n 10 does), so that hosts and clients notice little of it, also where they share its
+machine.
 
 FILE is there when it is whole, and not before: until then its name ends in ` + cli.PartialSuffix + `.
 Where a leader is lost, its shard is begun again at the next one. It is given up
 when nothing has come for as long as --timeout.
 
 With --keep it saves into the directory DIR, under a name that sorts by time, and keeps
-the newest of them: for cron. With --every it stays, saves at once and then each time,
+the newest of them: for cron. With --interval it stays, saves at once and then each time,
 and keeps 24 unless --keep says otherwise. A backup that fails is reported and tried
 again at the next time. --metrics-listen serves the time of the last success, for
 alerts, at /metrics. One process at a time saves into a directory.
@@ -63,7 +64,7 @@ right.`,
   signalbox backup save - | aws s3 cp - s3://backups/signalbox.backup
 
   # every hour, for a day
-  signalbox backup save /var/backups/signalbox --every 1h --keep 24`,
+  signalbox backup save /var/backups/signalbox --interval 1h --keep 24`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.check(c, args[0]); err != nil {
 				return err
@@ -81,21 +82,22 @@ right.`,
 			})
 		},
 	})
-	c.Flags().DurationVar(&s.every, "every", 0, "stay, and save each `TIME`, such as 1h, into a directory")
-	c.Flags().IntVar(&s.keep, "keep", 24, "`NUMBER` of backups that stay in the directory")
-	c.Flags().Var(&s.rate, "rate", "how much is read in a second: `SIZE`, such as 64MiB; 0 for all that goes")
-	c.Flags().StringVar(&s.listen, "metrics-listen", "", "`HOST:PORT` at which metrics of the backups are served")
+	c.Flags().DurationVar(&s.every, "interval", 0, "Keep running, and save into a directory at this interval, "+
+		"`DURATION` such as 1h")
+	c.Flags().IntVar(&s.keep, "keep", 24, "`NUMBER` of backups to keep in the directory")
+	c.Flags().Var(&s.rate, "max-rate", "Maximum `SIZE` to read per second, such as 64MiB. 0 is no limit")
+	c.Flags().StringVar(&s.listen, "metrics-listen", "", "Address `HOST:PORT` for metrics of the backups")
 	return c
 }
 
 func (s *saveCommand) check(c *cobra.Command, target string) error {
 	switch {
 	case s.every == 0 && s.listen != "":
-		return cli.Misuse(c, "--metrics-listen goes with --every")
+		return cli.Misuse(c, "--metrics-listen goes with --interval")
 	case s.every == 0 && !c.Flags().Changed("keep"):
 		return nil
 	case s.every != 0 && s.every < time.Second:
-		return cli.Misuse(c, "--every is one second at the least")
+		return cli.Misuse(c, "--interval is one second at the least")
 	case s.keep < 1:
 		return cli.Misuse(c, "--keep is 1 at the least")
 	}
@@ -104,7 +106,7 @@ func (s *saveCommand) check(c *cobra.Command, target string) error {
 	case err != nil:
 		return cli.ExitWith(cli.ExitNotFound, err)
 	case !info.IsDir():
-		return cli.Misuse(c, "with --every and with --keep %s must be a directory", cli.Safe(target))
+		return cli.Misuse(c, "with --interval and with --keep %s must be a directory", cli.Safe(target))
 	}
 	return nil
 }

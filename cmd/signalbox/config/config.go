@@ -95,7 +95,8 @@ with 0, unless there is none; the command ends with code 79 otherwise.
 			})
 		},
 	}
-	c.Flags().Uint64Var(&revision, "if-revision", 0, "put it only if it has this revision, `NUMBER`; 0 is none at all")
+	c.Flags().Uint64Var(&revision, "if-revision", 0, "Write only if the entry has this revision, `NUMBER`. 0: only "+
+		"if it does not exist")
 	return c
 }
 

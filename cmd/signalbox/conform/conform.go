@@ -1,4 +1,4 @@
-// Package conform has the command conform, which plays hosts to a client in some language.
+// Package conform has the command conformance, which plays hosts to a client in some language.
 package conform
 
 import (
@@ -28,7 +28,7 @@ type command struct {
 func Command(s cli.Streams) *cobra.Command {
 	r := &command{Streams: s}
 	c := &cobra.Command{
-		Use:   "conform [flags] -- DRIVER [ARGUMENT...]",
+		Use:   "conformance [flags] -- DRIVER [ARGUMENT...]",
 		Short: "Find out whether a client does what the protocol says",
 		Long: `Plays hosts to a client of any language, by scripts: hosts that are late, silent, wrong
 or gone. A script says what the client may do then, and what it must do, and when.
@@ -43,23 +43,24 @@ are played in real time, many beside each other, because they wait most of the t
 
 Exit codes: 0 the client conforms; 1 a script has failed; 66 there is no such script; 64
 the command line is wrong. signalbox help exit-codes has the others.`,
-		Example: `  signalbox conform -- ./driver
+		Example: `  signalbox conformance -- ./driver
 
   # which scripts there are, and why
-  signalbox conform --list
+  signalbox conformance --list
 
   # one of them, with all that happened
-  signalbox conform --script a-paused-client-looks-at-its-clock-first --all -- python3 driver.py`,
+  signalbox conformance --script a-paused-client-looks-at-its-clock-first --verbose -- python3 driver.py`,
 		RunE: func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&r.names, "script", nil, "play only the script of this name, or the scripts of this file; "+
-		"may be given often")
-	flags.BoolVar(&r.list, "list", false, "list the scripts, and play none")
-	flags.BoolVar(&r.all, "all", false, "print what happened in scripts that succeed too, with each ping")
-	flags.IntVar(&r.Beside, "beside", 16, "how many scripts are played at the same time")
-	flags.DurationVar(&r.Slack, "slack", 250*time.Millisecond, "what a busy machine may add to what is bounded in "+
-		"time")
+	flags.StringSliceVar(&r.names, "script", nil, "Play only the script of this `NAME`, or the scripts of this file. "+
+		"May be repeated")
+	flags.BoolVar(&r.list, "list", false, "List the scripts and play none")
+	flags.BoolVar(&r.all, "verbose", false, "Print the record of successful scripts too, with each ping")
+	flags.IntVar(&r.Beside, "parallel", 16, "`NUMBER` of scripts to play concurrently")
+	flags.DurationVar(&r.Slack, "timing-tolerance", 250*time.Millisecond, "`DURATION` added to all time limits, for "+
+		"busy "+
+		"machines")
 	return c
 }
 
@@ -88,7 +89,7 @@ func (c *command) run(cmd *cobra.Command, args []string) error {
 	case cmd.ArgsLenAtDash() != 0 || len(args) == 0:
 		return cli.Misuse(cmd, "there is no -- with a driver after it")
 	case c.Beside < 1 || c.Slack < 0:
-		return cli.Misuse(cmd, "--beside is 1 at the least, --slack 0")
+		return cli.Misuse(cmd, "--parallel is 1 at the least, --timing-tolerance 0")
 	}
 	c.Driver, c.Verbose = args, c.all
 	c.Done = func(o conform.Outcome) { c.print(o) }

@@ -21,7 +21,7 @@ token, TLS, a timeout. The current one counts where nothing else is said, --cont
 or SIGNALBOX_CONTEXT names another.
 
 They are in a YAML file, $HOME/.config/signalbox/contexts.yaml, or the one that
-SIGNALBOX_CONTEXTS names; signalbox help connection shows how it is written.`,
+SIGNALBOX_CONTEXT_FILE names; signalbox help connection shows how it is written.`,
 	}, newList(f), newShow(f), newUse(f), newSet(f), newDelete(f)))
 }
 

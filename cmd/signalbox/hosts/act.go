@@ -31,16 +31,16 @@ func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 	a.flags.Add(c, "history")
 	if a.waited != 0 {
 		c.Flags().BoolVar(&a.wait, "wait", false,
-			"wait until it is "+a.waited.String()+", and say what that waits for; --timeout does not bound it")
+			"Wait until the host is "+a.waited.String()+", and report progress. --timeout does not apply")
 	}
 	return c
 }
 
 // run carries an act out.
 func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
-	if within := c.Flag("within"); within != nil && within.Changed {
+	if within := c.Flag("wait-timeout"); within != nil && within.Changed {
 		if a.within <= 0 {
-			return cli.Misuse(c, "--within %v is no time to wait: give a duration above 0", a.within)
+			return cli.Misuse(c, "--wait-timeout %v is no time to wait: give a duration above 0", a.within)
 		}
 		a.wait = true
 		bounded, cancel := context.WithTimeoutCause(c.Context(), a.within, cli.Errorf(cli.ExitUnavailable,
@@ -136,8 +136,8 @@ for an election. When it is started again it is ONLINE again.
 A drain that would cost a shard its majority is refused, and says which. SIGTERM does
 the same as a drain, but for three seconds at the most, and is never refused.
 
---wait waits for as long as it takes. --within waits too, and bounds all of it, the
-connecting as well: what stops the host then need not wait longer. It ends with 69
+--wait waits for as long as it takes. --wait-timeout waits too, and bounds all of it,
+the connecting as well: what stops the host then need not wait longer. It ends with 69
 where the host is not drained by then, and the drain goes on.
 
 Without HOST it is the one that SIGNALBOX_NAME names, as for signalbox serve: a hook
@@ -145,10 +145,10 @@ that runs before a container is stopped need not know more.`,
 		Example: `  signalbox host drain b --wait --reason "a new disk"
 
   # before something else stops the host, in half a minute
-  signalbox host drain b --within 25s`,
+  signalbox host drain b --wait-timeout 25s`,
 	}, a, (*admin.Admin).Drain)
-	c.Flags().DurationVar(&a.within, "within", 0,
-		"wait as with --wait, and end after a `DURATION` such as 25s, whatever has been done by then")
+	c.Flags().DurationVar(&a.within, "wait-timeout", 0,
+		"Wait as with --wait, for at most this `DURATION`, such as 25s")
 	named := c.RunE
 	c.Use = "drain [HOST]"
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -209,7 +209,7 @@ then its vote may be needed, to remove it among others.`,
 		}
 		return confirmed(c, args)
 	}
-	c.Flags().BoolVar(&force, "force", false, "expel it though it is online")
+	c.Flags().BoolVar(&force, "force", false, "Expel the host even if it is online")
 	cli.AddYes(c)
 	return c
 }

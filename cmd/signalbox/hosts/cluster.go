@@ -23,7 +23,7 @@ func clusterCommands(f *cli.Frame, recovery *cobra.Command) *cobra.Command {
 		Long: `The governor runs at the host that leads the meta shard. It brings hosts to their
 targets, replaces what has failed, and spreads votes and leaderships, one small step
 after the other.`,
-	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterSteps(f),
+	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterStep(f),
 		newClusterPolicy(f), recovery))
 }
 
@@ -135,9 +135,9 @@ cordons, leaderships that rest before they are moved to spread the load, and hos
 		},
 	}
 	c.Flags().BoolVar(&wait, "wait", false,
-		"wait until nothing is open and nothing is due, and say what that waits for; --timeout does not bound it")
+		"Wait until no step is open or due, and report progress. --timeout does not apply")
 	c.Flags().StringSliceVar(&except, "except", nil,
-		"with --wait: do not wait until `HOST`, which is drained or stopped, is back")
+		"With --wait: do not wait for `HOST`, which is drained or stopped")
 	return c
 }
 
@@ -194,42 +194,4 @@ nothing is left to do, and shows why it ends there. Nothing is changed.`,
 				reasonSection("Why it ends there", plan.Reasons))
 		}),
 	}
-}
-
-func newClusterSteps(f *cli.Frame) *cobra.Command {
-	var cancel uint64
-	var hold time.Duration
-	var subject string
-	var flags cli.ActFlags
-	c := &cobra.Command{
-		Use:   "steps",
-		Short: "List the open steps of the governor, or cancel one",
-		Long: `Lists the steps that the governor carries out now. With --cancel one is ended, and for
-the time of --hold none about the same is begun: what it has done until then stays,
-and the governor looks at it anew. With --retry-now what has failed is tried again at
-once; the SUBJECT is that of cluster why -o json.`,
-		Example: `  signalbox cluster steps
-  signalbox cluster steps --cancel 77 --hold 10m --reason "the network is being worked on"
-  signalbox cluster steps --retry-now shard/3`,
-		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			on, by := admin.Of(box), admin.By(flags.By(f))
-			switch {
-			case cancel != 0:
-				changed, err := on.CancelStep(ctx, cancel, hold, by)
-				return f.ReportAct(fmt.Sprintf("step %d", cancel), "over", changed, err)
-			case subject != "":
-				return f.ReportAct(subject, "tried again", true, on.EndDelay(ctx, subject, by))
-			}
-			why, err := on.Why(ctx)
-			if err != nil {
-				return err
-			}
-			return cli.List(f.Rows(stepTitles...), why.Steps, stepCells)
-		}),
-	}
-	c.Flags().Uint64Var(&cancel, "cancel", 0, "end the step of this id, `NUMBER`")
-	c.Flags().DurationVar(&hold, "hold", time.Minute, "with --cancel: for how long no other step about the same is begun, `DURATION` up to 24h")
-	c.Flags().StringVar(&subject, "retry-now", "", "try again at once what is about `SUBJECT`")
-	flags.Add(c, "history")
-	return c
 }

@@ -128,7 +128,7 @@ whether the governor hears it, and in how many shards it votes, learns and leads
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
 		return listHosts(f, cluster, all)
 	})
-	c.Flags().BoolVar(&all, "all", false, "hosts that have been expelled too")
+	c.Flags().BoolVar(&all, "all", false, "Include expelled hosts")
 	return c
 }
 

@@ -20,8 +20,8 @@ type Moved struct {
 func newHostMoved(f *cli.Frame) *cobra.Command {
 	var killed bool
 	c := f.Local(&cobra.Command{
-		Use:   "moved DIR",
-		Short: "Say that a copy of a data directory is the directory now, as after a move to another disk",
+		Use:   "adopt-data-dir DIR",
+		Short: "Accept a copy of a data directory, as after a move to another disk",
 		Long: `A host does not start on a copy of its data directory: the copy may lack what the host
 has confirmed since it was taken, and two hosts must never run on one directory. This
 command takes a copy for the directory, because you say that
@@ -32,24 +32,26 @@ command takes a copy for the directory, because you say that
 
 A directory that is moved within a file system needs it not, nor one whose disk is
 mounted elsewhere. Where the host was not stopped in peace, as when its machine died and
-its disk was read out, say with --killed that it did not run while the copy was taken.
-Other hosts refuse a copy that is older than they know, whatever is said here.
+its disk was read out, say with --unclean-shutdown that it did not run while the copy
+was taken. Other hosts refuse a copy that is older than they know, whatever is said
+here.
 
 Where you cannot say this, empty the directory and let the host join as a new one:
 signalbox serve --join HOST:PORT --name b --replace b.
 
-Exit codes: 0 done, or there was nothing to do; 65 the directory is no data directory, is
-in use, or was copied while its host ran.`,
+Exit codes: 0 done, or there was nothing to do; 65 the directory is no data directory,
+is in use, or was copied while its host ran.`,
 		Example: `  # the host has been stopped
   cp -a /mnt/old/data /mnt/new/data
-  signalbox host moved /mnt/new/data
+  signalbox host adopt-data-dir /mnt/new/data
   signalbox serve --data-dir /mnt/new/data`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cli.KeepPrivate()
 			return cli.ExitWith(cli.ExitData, moveHost(f, args[0], killed))
 		},
 	})
-	c.Flags().BoolVar(&killed, "killed", false, "the host was killed, or its machine died, before the copy was taken")
+	c.Flags().BoolVar(&killed, "unclean-shutdown", false, "The host was killed, or its machine died, before the "+
+		"copy was taken")
 	return c
 }
 
@@ -67,7 +69,7 @@ func moveHost(f *cli.Frame, dir string, killed bool) error {
 	if errors.Is(err, identity.ErrRunning) {
 		return cli.Errorf(cli.ExitData, "%w: what the host did meanwhile may be in one file and not in another. Stop "+
 			"the host and copy its directory again. If the host was killed before the copy was taken, say so with "+
-			"--killed", err)
+			"--unclean-shutdown", err)
 	}
 	if err != nil {
 		return err

@@ -17,35 +17,62 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
+// newClusterPolicy returns the commands about the policy of the governor.
 func newClusterPolicy(f *cli.Frame) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "policy",
+		Short: "Policy of the governor: get, set",
+		Long: `The policy says how many replicas and voters shards have, when a silent host counts as
+failed, and how fast the governor changes the cluster.`,
+	}, newPolicyGet(f), newPolicySet(f))
+}
+
+func newPolicyGet(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:     "get",
+		Short:   "Show the policy",
+		Long:    `Shows the policy of the governor.`,
+		Example: `  signalbox cluster policy get`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
+			cluster, err := admin.Of(box).Describe(ctx)
+			if err != nil {
+				return err
+			}
+			return showPolicy(f, &cluster.Policy)
+		}),
+	}
+}
+
+func newPolicySet(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
-		Use:   "policy",
-		Short: "Show or change what the governor goes by",
-		Long: `Shows the policy of the governor. What a flag says is changed, the rest stays as it
-is; where two change it at once, neither change is lost.
+		Use:   "set",
+		Short: "Change the policy",
+		Long: `Changes the settings of the policy that flags name; the others stay. Concurrent changes
+of different settings are all kept.
 
-With --replicas a data shard is on as many hosts as that, and not on every host; then
+With --replicas a data shard has that many replicas instead of one on every host. Then
 a cluster may have more than nine hosts. With 1 a shard is lost with its host: the
-command asks, unless there is --yes.
+command asks first, unless --yes is given.
 
-With --tier only hosts that have a label vote in the meta shard, which has the
-nodes, the hosts and the policy: a few hosts that are kept for it, say. Beside it,
-signalbox host alter HOST --weight 0 keeps data shards away from them. Label three
-hosts at least: of fewer the meta shard bears no loss, and the command says so.`,
-		Example: `  signalbox cluster policy
-
-  # across sites
-  signalbox cluster policy --offline-after 30s --replace-after 1h --reason "slow links"
+With --meta-voter-label only hosts with that label vote in the meta shard, which keeps
+the nodes, the hosts and the policy. To keep data shards away from such hosts, use
+signalbox host alter HOST --weight 0. Label at least three hosts: with fewer the meta
+shard tolerates no failure, and the command warns.`,
+		Example: `  # across sites
+  signalbox cluster policy set --offline-after 30s --replace-after 1h --reason "slow links"
 
   # each data shard on three hosts of many
-  signalbox cluster policy --replicas 3
+  signalbox cluster policy set --replicas 3
 
-  # the meta shard on hosts that are kept for it
-  signalbox cluster policy --tier role=control`,
+  # the meta shard on dedicated hosts
+  signalbox cluster policy set --meta-voter-label role=control`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			given := false
 			c.Flags().Visit(func(flag *pflag.Flag) { given = given || policyFlags(nil).Lookup(flag.Name) != nil })
+			if !given {
+				return cli.Misuse(c, "no setting of the policy is given")
+			}
 			if c.Flag("replicas").Value.String() == "1" {
 				if err := f.Confirmed(c, oneReplica); err != nil {
 					return err
@@ -53,20 +80,13 @@ hosts at least: of fewer the meta shard bears no loss, and the command says so.`
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				on := admin.Of(box)
-				if !given {
-					cluster, err := on.Describe(ctx)
-					if err != nil {
-						return err
-					}
-					return showPolicy(f, &cluster.Policy)
-				}
 				p, err := on.SetPolicy(ctx, func(p *admin.Policy) {
 					_ = cli.CopyGiven(c.Flags(), policyFlags(p)) // an error cannot be: the flags are of the same kinds
 				}, admin.By(flags.By(f)))
 				if err != nil {
 					return err
 				}
-				if c.Flag("tier").Changed && p.Tier != "" {
+				if c.Flag("meta-voter-label").Changed && p.Tier != "" {
 					cluster, err := on.Describe(ctx)
 					if err != nil {
 						return err
@@ -139,14 +159,20 @@ func (*replicas) Type() string { return "NUMBER" }
 func policyFlags(to *admin.Policy) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	p := cmp.Or(to, &admin.Policy{})
-	fs.IntVar(&p.Voters, "voters", p.Voters, "how many replicas of a shard vote, `NUMBER`: 1, 3 or 5, and 0 for as many as fit the hosts")
-	fs.DurationVar(&p.OfflineAfter, "offline-after", p.OfflineAfter, "how long a host is silent before it counts as failed: `DURATION` from 1s to 10m")
-	fs.DurationVar(&p.ReplaceAfter, "replace-after", p.ReplaceAfter, "how long a failed voter keeps its vote while another could have it: `DURATION` from 10s to 720h, 0 for ever")
-	fs.DurationVar(&p.StableFor, "stable-for", p.StableFor, "how long a learner is up to date before it votes: `DURATION` from 1s to 1h")
-	fs.DurationVar(&p.BalanceEvery, "balance-every", p.BalanceEvery, "how long a leadership rests before it is moved to spread the load: `DURATION` from 10s to 24h, 0 moves none")
-	fs.Var((*replicas)(&p.Replicas), "replicas", "on how many hosts a data shard has a replica, `NUMBER`: 1, 3 or 5, and all for every host")
-	fs.IntVar(&p.Copies, "copies", p.Copies, "how many new replicas may be filled at once, `NUMBER` from 1 to 16")
-	fs.StringVar(&p.Tier, "tier", p.Tier, "the `LABEL` of the hosts that vote in the meta shard, KEY=VALUE as in their failure domains; empty for all hosts")
+	fs.IntVar(&p.Voters, "voters", p.Voters, "Voters per shard, `NUMBER`: 1, 3 or 5, or 0 for as many as fit the hosts")
+	fs.DurationVar(&p.OfflineAfter, "offline-after", p.OfflineAfter, "Time without contact after which a host is "+
+		"considered failed, `DURATION` from 1s to 10m")
+	fs.DurationVar(&p.ReplaceAfter, "replace-after", p.ReplaceAfter, "Time after which a failed voter is replaced, "+
+		"if another host is available: `DURATION` from 10s to 720h, 0 is never")
+	fs.DurationVar(&p.StableFor, "stabilization-time", p.StableFor, "Time that a learner must be up to date before "+
+		"it becomes a voter: `DURATION` from 1s to 1h")
+	fs.DurationVar(&p.BalanceEvery, "leader-rebalance-interval", p.BalanceEvery, "Minimum time between leadership "+
+		"transfers that balance load: `DURATION` from 10s to 24h, 0 turns them off")
+	fs.Var((*replicas)(&p.Replicas), "replicas", "Replicas per data shard, `NUMBER`: 1, 3 or 5, or all for every host")
+	fs.IntVar(&p.Copies, "max-replica-builds", p.Copies, "Maximum number of concurrent replica builds, `NUMBER` "+
+		"from 1 to 16")
+	fs.StringVar(&p.Tier, "meta-voter-label", p.Tier, "`LABEL` of the hosts that may vote in the meta shard, "+
+		"KEY=VALUE as in their failure domains. Empty: all hosts")
 	return fs
 }
 
@@ -162,6 +188,7 @@ func showPolicy(f *cli.Frame, p *admin.Policy) error {
 		voters = "as many as fit the hosts"
 	}
 	return f.Show(p, cli.Fields("voters", voters, "offline after", p.OfflineAfter, "replace after",
-		never(p.ReplaceAfter), "stable for", p.StableFor, "balance every", never(p.BalanceEvery), "copies", p.Copies,
-		"replicas", (*replicas)(&p.Replicas).String(), "tier", cmp.Or(p.Tier, "all hosts")))
+		never(p.ReplaceAfter), "stabilization time", p.StableFor, "leader rebalance interval", never(p.BalanceEvery),
+		"max replica builds", p.Copies,
+		"replicas", (*replicas)(&p.Replicas).String(), "meta voter label", cmp.Or(p.Tier, "all hosts")))
 }

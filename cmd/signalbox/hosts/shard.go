@@ -59,9 +59,9 @@ func newShardList(f *cli.Frame) *cobra.Command {
 		Use:   "list",
 		Short: "List the shards with their replicas and what they tolerate",
 		Long: `Lists the shards: who leads, who votes, who learns, how many of the voters are alive,
-and how many more may fail. The state is complete, filling (a replica is not up to date),
-short by so many voters of those that the policy asks for, no leader, or no majority.
--o wide says what may fail of failure domains too.`,
+and how many more may fail. The state is complete, filling (a replica is not up to
+date), short by so many voters of those that the policy asks for, no leader, or no
+majority. -o wide says what may fail of failure domains too.`,
 		Example: `  signalbox shard list -o wide`,
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
 		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#",
@@ -87,12 +87,12 @@ short by so many voters of those that the policy asks for, no leader, or no majo
 func newShardTransfer(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
-		Use:   "transfer SHARD HOST",
+		Use:   "transfer-leader SHARD HOST",
 		Short: "Have another host lead a shard",
 		Long: `Asks the governor to hand the leadership of a shard to a host, which must be online and
 vote there. It tries for a minute. SHARD is a number, or meta.`,
-		Example: `  signalbox shard transfer 3 b
-  signalbox shard transfer meta a`,
+		Example: `  signalbox shard transfer-leader 3 b
+  signalbox shard transfer-leader meta a`,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := shardOf(args[0])
 			if err != nil {

@@ -20,39 +20,62 @@ type newJoinToken struct {
 	Text string
 }
 
+// newHostToken returns the commands about join tokens.
 func newHostToken(f *cli.Frame) *cobra.Command {
-	var valid time.Duration
-	var list bool
-	var revoke string
+	return cli.Group(&cobra.Command{
+		Use:   "join-token",
+		Short: "Join tokens: create, list, revoke",
+		Long: `A host that is started with a join token and an empty data directory becomes a host of
+the cluster. A token is good for one host and expires. The cluster keeps a hash of its
+secret, never the secret itself.`,
+	}, newHostTokenCreate(f), newHostTokenList(f), newHostTokenRevoke(f))
+}
+
+func newHostTokenCreate(f *cli.Frame) *cobra.Command {
+	var ttl time.Duration
 	var flags cli.ActFlags
 	c := &cobra.Command{
-		Use:   "join-token",
-		Short: "Make a token by which one host joins",
-		Long: `Makes a join token: a host that is started with it, and with an empty data directory,
-becomes one of the hosts of the cluster. It is good for one host and for a while.
-The token is printed once, and no host has its secret: the cluster keeps a hash.
-
---list shows the tokens that there are, --revoke makes one useless.`,
-		Example: `  signalbox host join-token --valid 10m >d.token
+		Use:   "create",
+		Short: "Create a token for one host to join",
+		Long: `Creates a join token and prints it. It cannot be shown again. Give it to one new host,
+in a file with --join-token-file or in the variable SIGNALBOX_JOIN_TOKEN.`,
+		Example: `  signalbox host join-token create --ttl 10m >d.token
 
   # on the new machine
   signalbox serve --join a.example:7421 --name d --join-token-file d.token`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			on, by := admin.Of(box), admin.By(flags.By(f))
-			switch {
-			case list:
-				return listJoinTokens(ctx, f, on)
-			case revoke != "":
-				changed, err := on.RevokeJoinToken(ctx, revoke, by)
-				return f.ReportAct("join token "+revoke, "revoked", changed, err)
-			}
-			return createJoinToken(ctx, f, on, valid, by)
+			return createJoinToken(ctx, f, admin.Of(box), ttl, admin.By(flags.By(f)))
 		}),
 	}
-	c.Flags().DurationVar(&valid, "valid", time.Hour, "for how long it is good: `DURATION` up to 168h")
-	c.Flags().BoolVar(&list, "list", false, "list the tokens instead")
-	c.Flags().StringVar(&revoke, "revoke", "", "make the token of this `ID` useless instead")
-	c.MarkFlagsMutuallyExclusive("list", "revoke")
+	c.Flags().DurationVar(&ttl, "ttl", time.Hour, "Lifetime of the token, `DURATION` up to 168h")
+	flags.Add(c, "history")
+	return c
+}
+
+func newHostTokenList(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the join tokens",
+		Long:    `Lists the join tokens that are valid or were used, without their secrets.`,
+		Example: `  signalbox host join-token list`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
+			return listJoinTokens(ctx, f, admin.Of(box))
+		}),
+	}
+}
+
+func newHostTokenRevoke(f *cli.Frame) *cobra.Command {
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "Revoke a join token",
+		Long:    `Revokes the join token with this ID: no host can join with it any more.`,
+		Example: `  signalbox host join-token revoke 5f3a`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			changed, err := admin.Of(box).RevokeJoinToken(ctx, args[0], admin.By(flags.By(f)))
+			return f.ReportAct("join token "+args[0], "revoked", changed, err)
+		}),
+	}
 	flags.Add(c, "history")
 	return c
 }

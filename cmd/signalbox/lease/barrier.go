@@ -77,8 +77,8 @@ COMMAND; 64 the command line is wrong. signalbox help exit-codes has the others.
 			return b.serve("barrier", b.pass)
 		},
 	}
-	c.Flags().IntVar(&b.parties, "parties", 0, "how many are to come: `NUMBER`")
-	c.Flags().DurationVar(&b.wait, "wait", 0, "how long to wait for the others: `DURATION`; without it, for ever")
+	c.Flags().IntVar(&b.parties, "parties", 0, "`NUMBER` of parties to wait for")
+	c.Flags().DurationVar(&b.wait, "wait", 0, "Maximum time to wait for the others, `DURATION`. Default: wait forever")
 	b.addFlags(c)
 	return f.Command(c)
 }

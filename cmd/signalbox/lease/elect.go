@@ -87,10 +87,11 @@ signalbox help exit-codes has the others.`,
 			return e.serve("elect", e.elect, client.Renew())
 		},
 	}
-	c.Flags().BoolVar(&e.once, "once", false, "end with COMMAND, or when the lead is lost, instead of contending again")
-	c.Flags().BoolVar(&e.observe, "observe", false, "show who leads, and contend for nothing")
+	c.Flags().BoolVar(&e.once, "once", false, "Exit with COMMAND, or when leadership is lost, instead of "+
+		"campaigning again")
+	c.Flags().BoolVar(&e.observe, "observe", false, "Show the leader without campaigning")
 	c.Flags().BoolVar(&e.follow, "follow", false,
-		"with --observe: show every leader that comes after, until interrupted")
+		"With --observe: keep showing new leaders until interrupted")
 	e.addFlags(c)
 	return f.Command(c)
 }

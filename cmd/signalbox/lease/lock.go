@@ -100,10 +100,11 @@ wrong. signalbox help exit-codes has the others.`,
 		},
 	}
 	c.Flags().Var(&l.limit, "limit",
-		"how much of NAME there is; a semaphore with this limit is created where there is none")
-	c.Flags().Var(&l.count, "count", "how much of the limit to take; without --limit, of a semaphore that exists")
-	c.Flags().BoolVar(&l.shared, "shared", false, "share the lock with others who say so")
-	c.Flags().DurationVar(&l.wait, "wait", 0, "how long to wait for the lock: `DURATION`, 0s for not at all; without it, for ever")
+		"Limit of the semaphore, which is created with it if it does not exist")
+	c.Flags().Var(&l.count, "count", "Units of the limit to take. Without --limit the semaphore must exist")
+	c.Flags().BoolVar(&l.shared, "shared", false, "Share the lock with other shared owners")
+	c.Flags().DurationVar(&l.wait, "wait", 0, "Maximum time to wait for the lock, `DURATION`. 0s tries once. "+
+		"Default: wait forever")
 	l.addFlags(c)
 	return f.Command(c)
 }

@@ -40,7 +40,7 @@ type leaseRunner struct {
 	timeout   time.Duration
 	killAfter time.Duration
 	data      string
-	existing  bool
+	create    bool // the node, if it does not exist
 
 	path, name string // set for the run
 }
@@ -48,12 +48,13 @@ type leaseRunner struct {
 // addFlags adds the flags of both commands.
 func (r *leaseRunner) addFlags(c *cobra.Command) {
 	c.Flags().DurationVar(&r.timeout, "session-timeout", client.DefaultSessionTimeout,
-		"how long the cluster waits for this process when it is not heard of, before others get what it has: `DURATION` from 1s to 30m")
+		"Session timeout: time without contact after which others get the lease. `DURATION` from 1s to 30m")
 	c.Flags().DurationVar(&r.killAfter, "kill-after", 0,
-		"how long COMMAND has between SIGTERM and SIGKILL when the lease is lost: `DURATION`, "+
-			"a twentieth of the session timeout where it is not given, and at most a sixteenth")
-	c.Flags().StringVar(&r.data, "data", "", "`TEXT` that others see of the owner; the machine and the process where it is not given")
-	c.Flags().BoolVar(&r.existing, "existing", false, "fail where the node does not exist, instead of creating it")
+		"Time between SIGTERM and SIGKILL for COMMAND if the lease is lost, `DURATION`. "+
+			"Default: a twentieth of the session timeout; at most a sixteenth")
+	c.Flags().StringVar(&r.data, "data", "", "Owner data, `TEXT`, for others to read. Default: the machine and the "+
+		"process")
+	c.Flags().BoolVar(&r.create, "create-node", true, "Create the node if it does not exist")
 	r.AddQuiet(c)
 }
 
@@ -103,7 +104,7 @@ func (r *leaseRunner) open(ctx context.Context, box *client.Client, kind string,
 	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(r.Program))
 	options = append(options, client.SessionTimeout(r.timeout), client.Description(description))
 	s, err := box.Session(ctx, r.path, options...)
-	if err == nil || r.existing || !errors.Is(err, client.ErrNotFound) {
+	if err == nil || !r.create || !errors.Is(err, client.ErrNotFound) {
 		return s, cli.EndedBy(ctx, err)
 	}
 	node, err := box.CreateNode(ctx, r.path, client.NodeConfig{})

@@ -19,14 +19,14 @@ func newCreate(f *cli.Frame) *cobra.Command {
 letters, digits and signs with slashes between them, up to 255 bytes each.
 
 If the path exists the command ends with code 73 and changes nothing; with
---if-absent that is no error.`,
+--if-not-exists that is no error.`,
 		Example: `  signalbox node create /prod/jobs
 
   # reads that miss nothing that was answered before, at the price of a round among the hosts
   signalbox node create /prod/ledger --read-consistency strict
 
   # in a script that may run again
-  signalbox node create /prod/jobs --if-absent`,
+  signalbox node create /prod/jobs --if-not-exists`,
 		RunE: func(c *cobra.Command, args []string) error {
 			config, err := flags.config()
 			if err != nil {
@@ -36,14 +36,14 @@ If the path exists the command ends with code 73 and changes nothing; with
 				n, err := box.CreateNode(ctx, args[0], config)
 				if err == nil && n.Existed && !ifAbsent {
 					return cli.Errorf(cli.ExitExists, "create node %s: it is there already, and was not changed; "+
-						"--if-absent lets that be no error, signalbox node alter changes it", n.Path)
+						"--if-not-exists lets that be no error, signalbox node alter changes it", n.Path)
 				}
 				return printNode(f, n, err)
 			})
 		},
 	}
 	flags.add(c)
-	c.Flags().BoolVar(&ifAbsent, "if-absent", false, "it is no error if the node is there; it stays as it is")
+	c.Flags().BoolVar(&ifAbsent, "if-not-exists", false, "Succeed without a change if the node exists")
 	return c
 }
 
@@ -54,12 +54,12 @@ func newAlter(f *cli.Frame) *cobra.Command {
 		Use:   "alter PATH",
 		Short: "Change a node's config",
 		Long: `Changes what the flags say in the config of a node, leaves the rest as it is, and
-shows the node. With --if-version nothing changes unless the config has that
+shows the node. With --if-revision nothing changes unless the config has that
 version; the command ends with code 79 then.`,
 		Example: `  signalbox node alter /prod/jobs --session-grace-period 15s
 
   # only if nobody has changed it since it was looked at
-  signalbox node alter /prod/jobs --counters detailed --if-version 3`,
+  signalbox node alter /prod/jobs --metrics-level detailed --if-revision 3`,
 		RunE: func(c *cobra.Command, args []string) error {
 			config, err := flags.config()
 			if err != nil {
@@ -70,7 +70,7 @@ version; the command ends with code 79 then.`,
 					"nothing is to be changed; signalbox node alter --help lists the flags")
 			}
 			var guards []client.AlterOption
-			if c.Flags().Changed("if-version") {
+			if c.Flags().Changed("if-revision") {
 				guards = append(guards, client.IfVersion(version))
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
@@ -80,6 +80,6 @@ version; the command ends with code 79 then.`,
 		},
 	}
 	flags.add(c)
-	c.Flags().Uint64Var(&version, "if-version", 0, "change it only if the config has this version, `NUMBER`")
+	c.Flags().Uint64Var(&version, "if-revision", 0, "Change the node only if its config has this revision, `NUMBER`")
 	return c
 }

@@ -79,18 +79,26 @@ type nodeFlags struct {
 
 func (n *nodeFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.DurationVar(&n.selfCheck, "self-check-period", 0, "how often a leader makes sure that it leads: `DURATION` from 500ms to 10s, 1s for a new node")
-	flags.DurationVar(&n.grace, "session-grace-period", 0, "what sessions get on top of their timeout when a leader changes: `DURATION` from 1s to 30s, above the self-check period; 10s for a new node")
-	flags.StringVar(&n.read, "read-consistency", "", "`MODE` of reads that do not say: strict or relaxed; relaxed for a new node")
-	flags.StringVar(&n.attach, "attach-consistency", "", "`MODE` in which sessions come back: strict or relaxed; strict for a new node")
-	flags.StringVar(&n.counters, "counters", "", "how finely metrics count, `HOW`: aggregated, or detailed by owner too; aggregated for a new node")
-	flags.Uint64Var(&n.objects, "quota-objects", 0, "how many semaphores the node may have in each shard: `NUMBER` up to 1000000, as for a new node")
-	flags.Var(&n.bytes, "quota-bytes", "how much the node may take in each shard, with all that belongs to its semaphores and sessions: `SIZE` from 1MiB to 1TiB, 1GiB for a new node")
-	flags.DurationVar(&n.wait, "longest-wait", 0, "how long anybody may wait for a semaphore of the node before signalbox check says so: `DURATION` up to 720h; below zero never, as for a new node")
+	flags.DurationVar(&n.selfCheck, "self-check-period", 0, "Interval at which a leader confirms its leadership, "+
+		"`DURATION` from 500ms to 10s. Default for a new node: 1s")
+	flags.DurationVar(&n.grace, "session-grace-period", 0, "Time added to session timeouts when a leader changes, "+
+		"`DURATION` from 1s to 30s, above the self-check period. Default for a new node: 10s")
+	flags.StringVar(&n.read, "read-consistency", "", "`MODE` of reads that do not say: strict or relaxed; relaxed "+
+		"for a new node")
+	flags.StringVar(&n.attach, "attach-consistency", "", "`MODE` in which sessions come back: strict or relaxed; "+
+		"strict for a new node")
+	flags.StringVar(&n.counters, "metrics-level", "", "Detail of semaphore metrics, `LEVEL`: aggregated, or "+
+		"detailed with owners. Default for a new node: aggregated")
+	flags.Uint64Var(&n.objects, "quota-objects", 0, "Maximum number of semaphores of the node in each shard, "+
+		"`NUMBER` up to 1000000. Default for a new node: 1000000")
+	flags.Var(&n.bytes, "quota-bytes", "Maximum memory of the node in each shard, with its semaphores and sessions, "+
+		"`SIZE` from 1MiB to 1TiB. Default for a new node: 1GiB")
+	flags.DurationVar(&n.wait, "long-wait-threshold", 0, "Waiting time above which signalbox check reports a health "+
+		"issue for a semaphore, `DURATION` up to 720h. Default, or below zero: never")
 	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
 	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)
-	_ = c.RegisterFlagCompletionFunc("counters", cobra.FixedCompletions([]string{"aggregated", "detailed"},
+	_ = c.RegisterFlagCompletionFunc("metrics-level", cobra.FixedCompletions([]string{"aggregated", "detailed"},
 		cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -102,7 +110,7 @@ func (n *nodeFlags) config() (config client.NodeConfig, err error) {
 	counters := map[string]client.Counters{"": 0, "aggregated": client.Aggregated, "detailed": client.Detailed}
 	read, err := cli.OneOf("--read-consistency", n.read, modes, "strict or relaxed")
 	attach, failed := cli.OneOf("--attach-consistency", n.attach, modes, "strict or relaxed")
-	count, wrong := cli.OneOf("--counters", n.counters, counters, "aggregated or detailed")
+	count, wrong := cli.OneOf("--metrics-level", n.counters, counters, "aggregated or detailed")
 	config.ReadConsistency, config.AttachConsistency, config.Counters = read, attach, count
 	return config, cmp.Or(err, failed, wrong)
 }

@@ -71,11 +71,11 @@ func newCheck(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Is the cluster well, and what is stuck?",
-		Long: `Asks every host what is not well, and shows one list: hosts and copies that are
-away or behind, disks, quotas, certificates and backups, rollouts that have halted or
-are blocked, rounds of processes that hang, and semaphores that somebody has waited
-for too long. Each says since when, who is waited for, and what to do. The console,
-status, cluster why, /v1/concerns and the metric signalbox_health_issues have the same list.
+		Long: `Asks every host what is not well, and shows one list: hosts and copies that are away or
+behind, disks, quotas, certificates and backups, rollouts that have halted or are
+blocked, rounds of processes that hang, and semaphores that somebody has waited for too
+long. Each says since when, who is waited for, and what to do. The console, status,
+cluster why, /v1/concerns and the metric signalbox_health_issues have the same list.
 
 With --disk DIR it also measures how long a write to a disk of this machine takes: 200
 small writes, each made durable like those of the log. It needs a directory on the
@@ -92,8 +92,8 @@ signalbox help exit-codes has the others.`,
   signalbox check --disk /var/lib/signalbox`,
 		RunE: func(c *cobra.Command, _ []string) error { return k.check() },
 	}
-	c.Flags().StringVar(&k.disk, "disk", "", "a `DIRECTORY` on a disk of this machine to probe")
-	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "show only what is not well")
+	c.Flags().StringVar(&k.disk, "disk", "", "`DIRECTORY` on the local disk to test")
+	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "Show only problems")
 	_ = c.MarkFlagDirname("disk")
 	return f.Command(c)
 }

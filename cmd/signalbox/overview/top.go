@@ -40,16 +40,16 @@ interrupted.
   waits        acquires that had to wait in a queue, and for how long
   hosts        what each of them answers, leads, and how its disk keeps up
   semaphores   those with most waiters; ephemeral ones only of nodes whose config asks
-               for them (signalbox node alter PATH --counters aggregated)
+               for them (signalbox node alter PATH --metrics-level aggregated)
   rollouts     those that do not move and need somebody, and for how long
   processes    those whose round waits, for which member first, and for how long
 
-The figures are from the admin pages of the hosts: those of --admin, and of all hosts
-that these know of. Without --admin, where --endpoints or a context names a cluster,
-its hosts say where their pages are. They can often be reached only from the machines
-of the hosts.
-Of how long things took, the bounds are powers of two apart: "8.19ms" in the column
-99% says that 99 of 100 took less than that, and more than half of it.
+The figures are from the admin pages of the hosts: those of --admin-endpoints, and of
+all hosts that these know of. Without --admin-endpoints, where --endpoints or a context
+names a cluster, its hosts say where their pages are. They can often be reached only
+from the machines of the hosts. Of how long things took, the bounds are powers of two
+apart: "8.19ms" in the column 99% says that 99 of 100 took less than that, and more than
+half of it.
 
 With -o json every look is one object on one line. On what is no terminal the looks
 come one after the other.
@@ -59,16 +59,17 @@ signalbox help exit-codes has the others.`,
 		Example: `  signalbox top
 
   # hosts that are elsewhere, every five seconds
-  signalbox top --admin a.example:7422 --interval 5s
+  signalbox top --admin-endpoints a.example:7422 --interval 5s
 
   # one look, for a program
-  signalbox top --once -o json | jq '.requests[] | select(.kind == "ACQUIRE")'`,
+  signalbox top --once -o json | jq '.requests[] | select(.kind == "acquire")'`,
 		RunE: func(c *cobra.Command, _ []string) error { return t.run(c) },
 	}
-	c.Flags().StringSliceVar(&t.admin, "admin", []string{settings.DefaultAdminListen}, "admin pages of one host or more: `ADDRESSES`; those of the others are found through them")
-	c.Flags().DurationVar(&t.interval, "interval", 2*time.Second, "how long to look before showing: `DURATION` from 200ms")
-	c.Flags().BoolVar(&t.once, "once", false, "show one look and end")
-	c.Flags().IntVar(&t.rows, "rows", 10, "how many lines each list has at most: `NUMBER`")
+	c.Flags().StringSliceVar(&t.admin, "admin-endpoints", []string{settings.DefaultAdminListen}, "`ADDRESSES` of "+
+		"the admin pages of some hosts. The other hosts are found through them")
+	c.Flags().DurationVar(&t.interval, "interval", 2*time.Second, "Sampling interval, `DURATION` from 200ms")
+	c.Flags().BoolVar(&t.once, "once", false, "Show one sample and exit")
+	c.Flags().IntVar(&t.rows, "rows", 10, "Maximum `NUMBER` of rows per list")
 	return f.Command(c)
 }
 
@@ -76,7 +77,7 @@ signalbox help exit-codes has the others.`,
 // be one of another cluster.
 func (t *topCommand) findPages(c *cobra.Command) error {
 	k, err := t.Settings()
-	if err != nil || c.Flags().Changed("admin") || !k.NamesCluster() {
+	if err != nil || c.Flags().Changed("admin-endpoints") || !k.NamesCluster() {
 		return err
 	}
 	return t.Ask(c, func(ctx context.Context, box *client.Client) error {
@@ -91,7 +92,8 @@ func (t *topCommand) findPages(c *cobra.Command) error {
 			}
 		}
 		if len(t.admin) == 0 {
-			return cli.Errorf(cli.ExitUnavailable, "the hosts of %s do not say where their admin pages are; --admin "+
+			return cli.Errorf(cli.ExitUnavailable, "the hosts of %s do not say where their admin pages are; "+
+				"--admin-endpoints "+
 				"names the page of a host", cli.Safe(k.Endpoints()))
 		}
 		return nil
@@ -149,7 +151,8 @@ func (t *topCommand) read(ctx context.Context) ([]pages.Reading, error) {
 	if slices.ContainsFunc(hosts, func(r pages.Reading) bool { return r.Err == nil }) {
 		return hosts, nil
 	}
-	return nil, cli.Errorf(cli.ExitUnavailable, "the admin pages of %s cannot be read: %w; --admin names those of a "+
+	return nil, cli.Errorf(cli.ExitUnavailable, "the admin pages of %s cannot be read: %w; --admin-endpoints names "+
+		"those of a "+
 		"host that can be reached from here", hosts[0].Address, hosts[0].Err)
 }
 

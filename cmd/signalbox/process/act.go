@@ -16,13 +16,14 @@ import (
 func newKick(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
-		Use:   "kick PATH NAME MEMBER",
-		Short: "Put a member out, which opens another epoch",
-		Long: `Puts a member out: by its id, as signalbox process members shows it, or by its name where
-no other member has the same. The round is over if it was of it, and another epoch opens
-without it. Its session may join again; signalbox session end ends that.`,
-		Example: `  signalbox process kick /prod counter a.example --reason 'it hangs'
-  signalbox process kick /prod counter 17`,
+		Use:   "evict PATH NAME MEMBER",
+		Short: "Evict a member, which opens another epoch",
+		Long: `Evicts a member, by its id, as signalbox process members shows it, or by its name if no
+other member has the same name. The current round ends if the member takes part in it,
+and another epoch opens without the member. Its session may join again; signalbox
+session end ends the session.`,
+		Example: `  signalbox process evict /prod counter a.example --reason 'it hangs'
+  signalbox process evict /prod counter 17`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			p := process.Of(box, args[0], args[1])
 			m, err := findMember(ctx, p, args[2])
@@ -32,7 +33,7 @@ without it. Its session may join again; signalbox session end ends that.`,
 			if err != nil {
 				return err
 			}
-			return f.Done(true, "%s (%d) is put out of process %s", cli.Safe(m.Name), m.ID, cli.Safe(args[1]))
+			return f.Done(true, "%s (%d) is evicted from process %s", cli.Safe(m.Name), m.ID, cli.Safe(args[1]))
 		}),
 	}
 	flags.Add(c, "process")

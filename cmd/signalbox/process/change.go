@@ -50,7 +50,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 		},
 	}
 	flags.add(c, process.Spec{}.WithDefaults())
-	c.Flags().BoolVar(&orAlter, "or-alter", false, "alter it where it exists")
+	c.Flags().BoolVar(&orAlter, "or-alter", false, "Alter the process if it exists")
 	return c
 }
 

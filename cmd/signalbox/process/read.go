@@ -105,7 +105,7 @@ escape. A result that is not kept any more ends the command with code 66.`,
 			})
 		},
 	}
-	c.Flags().BoolVarP(&watch, "watch", "w", false, "print those that come, until interrupted")
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "Keep printing new entries until interrupted")
 	return c
 }
 

@@ -35,7 +35,7 @@ type runCommand struct {
 	member     string
 	attributes string
 	observer   bool
-	existing   bool
+	create     bool                                                            // the process, if it does not exist
 	on         struct{ prepare, request, coordinate, complete, cancel string } // command lines
 
 	serving context.Context // of the membership
@@ -78,10 +78,10 @@ what to do, and what comes of that is on its standard input.
   to MEMBER TEXT    ask one
   result TEXT       leave this as the result of the round
 
-For each reply it gets a line "reply MEMBER ok TEXT" or "reply MEMBER failed REASON", and
-at the end a line "end ok", "end failed" or, where some have not replied in time, "end
-late". Line breaks in texts are written as \n. When it ends with the status 0 the round
-is complete, else it is given up, and another epoch opens.
+For each reply it gets a line "reply MEMBER ok TEXT" or "reply MEMBER failed REASON",
+and at the end a line "end ok", "end failed" or, where some have not replied in time,
+"end late". Line breaks in texts are written as \n. When it ends with the status 0 the
+round is complete, else it is given up, and another epoch opens.
 
 A member without --on-coordinate is an observer: it takes part and never coordinates, as
 nothing would come of its round. With --observer=false it may all the same: the round
@@ -114,16 +114,18 @@ process deleted, this program ends with code 80.
 			return w.Serve(c, w.takePart)
 		},
 	}
-	c.Flags().StringVar(&w.member, "name", "", "the `NAME` of the member, which others should not have; that of this machine where it is not given")
-	c.Flags().StringVar(&w.attributes, "attributes", "", "`TEXT` that signalbox process members shows, such as a version of the program")
+	c.Flags().StringVar(&w.member, "name", "", "`NAME` of the member; should be unique. Default: the name of this "+
+		"machine")
+	c.Flags().StringVar(&w.attributes, "attributes", "", "Attributes shown by signalbox process members, `TEXT`, "+
+		"such as the program version")
 	c.Flags().BoolVar(&w.observer, "observer", false,
-		"take part, and never coordinate: so it is without --on-coordinate, unless --observer=false is given")
-	c.Flags().BoolVar(&w.existing, "existing", false, "fail where the process does not exist, instead of creating it")
+		"Take part, and never coordinate. Default without --on-coordinate; --observer=false turns it off")
+	c.Flags().BoolVar(&w.create, "create", true, "Create the process if it does not exist")
 	c.Flags().StringVar(&w.on.prepare, "on-prepare", "", "`COMMAND` to run when an epoch opens")
 	c.Flags().StringVar(&w.on.request, "on-request", "", "`COMMAND` to run for each request")
 	c.Flags().StringVar(&w.on.coordinate, "on-coordinate", "", "`COMMAND` to run when this member coordinates")
 	c.Flags().StringVar(&w.on.complete, "on-complete", "", "`COMMAND` to run when the round is complete")
-	c.Flags().StringVar(&w.on.cancel, "on-cancel", "", "`COMMAND` to run when the round is over, and not complete")
+	c.Flags().StringVar(&w.on.cancel, "on-cancel", "", "`COMMAND` to run when the round ends without completing")
 	w.AddFlags(c)
 	return c
 }
@@ -134,7 +136,7 @@ func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Con
 	c.serving, c.joined = ctx, make(chan struct{})
 	options := []process.JoinOption{process.As(c.member), process.Attributes([]byte(c.attributes)),
 		process.Encoding(process.Raw)}
-	if c.existing {
+	if !c.create {
 		options = append(options, process.Existing())
 	}
 	m, err := process.Join(within, s, c.Name, c.handler(), options...)

@@ -65,9 +65,11 @@ with code 79. What was sent is never sent twice.
 			return w.session.Stay(f, c, args, w.send)
 		},
 	}
-	c.Flags().StringSliceVar(&w.to, "to", []string{toAll}, "the `MEMBERS` that it is for, by name or id, or all; may be repeated")
-	c.Flags().DurationVar(&w.wait, "wait", 10*time.Second, "how long to wait for an epoch, and for the replies: `DURATION`")
-	c.Flags().StringVar(&w.member, "name", "", "the `NAME` that others see; USER@MACHINE where it is not given")
+	c.Flags().StringSliceVar(&w.to, "to", []string{toAll}, "Recipients, `MEMBERS` by name or id, or all. May be "+
+		"repeated")
+	c.Flags().DurationVar(&w.wait, "wait", 10*time.Second, "Maximum time to wait for an epoch, and for the replies, "+
+		"`DURATION`")
+	c.Flags().StringVar(&w.member, "name", "", "`NAME` of the sender, as shown to others. Default: USER@MACHINE")
 	w.session.Add(c)
 	return c
 }

@@ -37,13 +37,18 @@ func (p *processFlags) add(c *cobra.Command, otherwise process.Spec) {
 // bind lets flags set what is said of the process.
 func (p *processFlags) bind(fs *pflag.FlagSet) {
 	s := &p.spec
-	fs.DurationVar(&s.OpenDelay, "open-delay", s.OpenDelay, "for how long nothing has changed before the next epoch opens: `DURATION`")
-	fs.DurationVar(&s.MaxOpenDelay, "max-open-delay", s.MaxOpenDelay, "how long that is waited for at the most: `DURATION`")
-	fs.IntVar(&s.MinMembers, "min-members", s.MinMembers, "how many members an epoch has at the least: `NUMBER`")
-	fs.DurationVar(&s.ReplyTimeout, "reply-timeout", s.ReplyTimeout, "how long a member has to be prepared, and to reply: `DURATION`; 0s is for ever")
-	fs.StringVar(&p.onTimeout, "on-timeout", p.onTimeout, "what becomes of one that has not: it is waited for and named, it is put out, or the exchange fails: `WORD`")
-	fs.IntVar(&s.MaxPayload, "max-payload", s.MaxPayload, "how many bytes a request, a reply and a result may have: `NUMBER` up to 65536")
-	fs.IntVar(&s.KeepResults, "keep-results", s.KeepResults, "how many results are kept: `NUMBER`")
+	fs.DurationVar(&s.OpenDelay, "open-delay", s.OpenDelay, "Time without membership changes before the next epoch "+
+		"opens, `DURATION`")
+	fs.DurationVar(&s.MaxOpenDelay, "max-open-delay", s.MaxOpenDelay, "Maximum delay before the next epoch opens, "+
+		"`DURATION`")
+	fs.IntVar(&s.MinMembers, "min-members", s.MinMembers, "Minimum `NUMBER` of members of an epoch")
+	fs.DurationVar(&s.ReplyTimeout, "reply-timeout", s.ReplyTimeout, "Maximum time for a member to prepare, and to "+
+		"reply, `DURATION`. 0s waits forever")
+	fs.StringVar(&p.onTimeout, "on-timeout", p.onTimeout, "`ACTION` after the reply timeout: keep waiting and "+
+		"report the member, evict it, or fail the exchange")
+	fs.IntVar(&s.MaxPayload, "max-payload-bytes", s.MaxPayload, "Maximum size of a request, a reply or a result: "+
+		"`NUMBER` of bytes up to 65536")
+	fs.IntVar(&s.KeepResults, "keep-results", s.KeepResults, "`NUMBER` of results to keep")
 }
 
 // apply changes a spec as the flags say that were given.

@@ -17,8 +17,8 @@ func newStatus(f *cli.Frame) *cobra.Command {
 	return object.Status(f, &cobra.Command{
 		Use:   "status PATH NAME",
 		Short: "Show a process: its round, its members, and why it does not move",
-		Long: `Shows a process: the phase, the epoch and who coordinates it, the members, whom the round
-waits for, and when the last rounds were complete.
+		Long: `Shows a process: the phase, the epoch and who coordinates it, the members, whom the
+round waits for, and when the last rounds were complete.
 
   forming      there is no round: members are missing, or the next epoch opens soon
   preparing    an epoch has opened, and not all of its members are prepared

@@ -43,7 +43,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
   signalbox rollout create /prod dns --location sas --location man:5s --location vla:5s
 
   # with gates, and with a source that is asked for versions
-  signalbox rollout create /prod feed --location sas --location man:5s:errors,latency --source asked
+  signalbox rollout create /prod feed --location sas --location man:5s:errors,latency --version-source asked
 
   # from a file that is kept with the program
   signalbox rollout create /prod dns --file dns.yaml --or-alter`,
@@ -73,7 +73,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 		},
 	}
 	flags.add(c, newSpecFile(newSpec()))
-	c.Flags().BoolVar(&orAlter, "or-alter", false, "alter it where it exists")
+	c.Flags().BoolVar(&orAlter, "or-alter", false, "Alter the rollout if it exists")
 	return c
 }
 
@@ -122,7 +122,7 @@ Where another operator changes the rollout meanwhile, no change gets lost.`,
 		},
 	}
 	flags.add(c, specFile{})
-	c.Flags().StringSliceVar(&flags.removed, "remove-location", nil, "a `LOCATION` to take out; may be repeated")
+	c.Flags().StringSliceVar(&flags.removed, "remove-location", nil, "`LOCATION` to remove. May be repeated")
 	return c
 }
 

@@ -13,7 +13,7 @@ import (
 type specFile struct {
 	Locations       []fileLocation `yaml:"locations"`
 	DelayFrom       string         `yaml:"delay-from"`
-	Source          string         `yaml:"source"`
+	Source          string         `yaml:"version-source"`
 	ReelectCodes    []string       `yaml:"reelect-codes,flow"`
 	ReelectAfter    time.Duration  `yaml:"reelect-after"`
 	ReelectAttempts int            `yaml:"reelect-attempts"`
@@ -21,8 +21,8 @@ type specFile struct {
 	ReelectMost     int            `yaml:"reelect-most"`
 	Progress        time.Duration  `yaml:"progress-deadline"`
 	Halt            time.Duration  `yaml:"halt-deadline"`
-	Keep            int            `yaml:"keep"`
-	AskInterval     time.Duration  `yaml:"ask-interval"`
+	Keep            int            `yaml:"keep-versions"`
+	AskInterval     time.Duration  `yaml:"source-interval"`
 }
 
 // fileLocation is a location in a file.
@@ -75,7 +75,7 @@ func (s *specFile) spec() (rollout.Spec, error) {
 	var err error
 	var wrong error
 	spec.DelayFrom, err = cli.OneOf("delay-from", s.DelayFrom, delaysFrom, "reached or assigned")
-	spec.Versions, wrong = cli.OneOf("source", s.Source, versionSources, "published or asked")
+	spec.Versions, wrong = cli.OneOf("version-source", s.Source, versionSources, "published or asked")
 	err = cmp.Or(err, wrong)
 	times := []time.Duration{s.ReelectAfter, s.ReelectInterval, s.Progress, s.Halt, s.AskInterval}
 	numbers := []int{s.ReelectAttempts, s.ReelectMost, s.Keep}

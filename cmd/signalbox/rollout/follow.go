@@ -51,8 +51,8 @@ When the location gets another target there is no need for COMMAND any more.
 
 The instance begins as a follower, which holds nothing up, and is a leader once it has
 reached a target; with --leader from the start. Instances have names that are unique in
-the rollout; that of this machine counts where there is no --instance. If it is taken the
-command ends with code 73, if there is no such location with code 79.
+the rollout; that of this machine counts where there is no --instance. If it is taken
+the command ends with code 73, if there is no such location with code 79.
 
 ` + runner.SessionHelp,
 		Example: `  signalbox rollout follow /prod dns --location sas -- ./load-zones
@@ -75,10 +75,11 @@ command ends with code 73, if there is no such location with code 79.
 			return w.Serve(c, w.follow)
 		},
 	}
-	c.Flags().StringVar(&w.instance.Location, "location", "", "the `LOCATION` that the instance is in")
-	c.Flags().StringVar(&w.instance.Name, "instance", "", "the `NAME` of the instance; that of this machine where it is not given")
-	c.Flags().StringVar(&w.attributes, "attributes", "", "`TEXT` that signalbox rollout instances shows, such as a version of the program")
-	c.Flags().BoolVar(&w.leader, "leader", false, "be a leader from the start: others wait for this instance")
+	c.Flags().StringVar(&w.instance.Location, "location", "", "`LOCATION` of the instance")
+	c.Flags().StringVar(&w.instance.Name, "instance", "", "`NAME` of the instance. Default: the name of this machine")
+	c.Flags().StringVar(&w.attributes, "attributes", "", "`TEXT` that signalbox rollout instances shows, such as a "+
+		"version of the program")
+	c.Flags().BoolVar(&w.leader, "leader", false, "Join as a leader: others wait for this instance")
 	w.AddFlags(c)
 	return c
 }

@@ -30,9 +30,10 @@ var byHand = []struct {
 	result rollout.Result
 	usage  string
 }{
-	{"pass", rollout.GatePassed, "say that this `VERSION` has passed, and run no command"},
-	{"fail", rollout.GateFailed, "say that this `VERSION` has failed, and run no command"},
-	{"inconclusive", rollout.GateInconclusive, "say that it is not known of this `VERSION`, and run no command"},
+	{"pass", rollout.GatePassed, "Report that this `VERSION` has passed, and run no command"},
+	{"fail", rollout.GateFailed, "Report that this `VERSION` has failed, and run no command"},
+	{"inconclusive", rollout.GateInconclusive, "Report that the check of this `VERSION` is inconclusive, and run no " +
+		"command"},
 }
 
 func newGate(f *cli.Frame) *cobra.Command {
@@ -42,12 +43,13 @@ func newGate(f *cli.Frame) *cobra.Command {
 		Short: "Check the versions of a location before others get them",
 		Long: `Checks the targets of a location at one of its gates: when all leaders have reached one
 it runs COMMAND, with what was published on standard input, and in the environment
-SIGNALBOX_VERSION, SIGNALBOX_LABEL, SIGNALBOX_NODE, SIGNALBOX_ROLLOUT, SIGNALBOX_LOCATION
-and SIGNALBOX_GATE. No later location gets the version before the gate is passed.
+SIGNALBOX_VERSION, SIGNALBOX_LABEL, SIGNALBOX_NODE, SIGNALBOX_ROLLOUT,
+SIGNALBOX_LOCATION and SIGNALBOX_GATE. No later location gets the version before the
+gate is passed.
 
 The exit status of COMMAND is the verdict:
   0       passed
-  75      inconclusive: it is checked again after --again
+  75      inconclusive: it is checked again after --recheck-after
   others  failed; what COMMAND wrote last, a line, is kept as the reason
 
 A gate that is not checked stays pending. When the location gets another target there is
@@ -60,7 +62,7 @@ run. Where the location has another target by now the command ends with code 79.
 		Example: `  signalbox rollout gate /prod dns --location man --gate errors -- ./few-errors man
 
   # by hand
-  signalbox rollout gate /prod dns --location man --gate errors --pass 18 --text 'looks good'`,
+  signalbox rollout gate /prod dns --location man --gate errors --pass 18 --message 'looks good'`,
 		DisableFlagsInUseLine: true, // the flags stand before the --
 		RunE: func(c *cobra.Command, args []string) error {
 			if g.judgement.Location == "" || g.judgement.Gate == "" {
@@ -80,10 +82,10 @@ run. Where the location has another target by now the command ends with code 79.
 				return g.judge(c, args)
 			}
 			if g.judgement.Verdict.Text != "" {
-				return cli.Misuse(c, "--text goes with --pass, --fail or --inconclusive")
+				return cli.Misuse(c, "--message goes with --pass, --fail or --inconclusive")
 			}
 			if g.again <= 0 {
-				return cli.Misuse(c, "--again %v is not above zero", g.again)
+				return cli.Misuse(c, "--recheck-after %v is not above zero", g.again)
 			}
 			if err := g.Prepare(c, args); err != nil {
 				return err
@@ -91,15 +93,18 @@ run. Where the location has another target by now the command ends with code 79.
 			return g.Serve(c, g.watch)
 		},
 	}
-	c.Flags().StringVar(&g.judgement.Location, "location", "", "the `LOCATION` whose targets are checked")
-	c.Flags().StringVar(&g.judgement.Gate, "gate", "", "the name of the `GATE`")
-	c.Flags().BoolVar(&g.atOnce, "at-once", false, "run COMMAND when the location gets a target; wait for no leaders")
-	c.Flags().DurationVar(&g.again, "again", 10*time.Second, "after which time to check again what was inconclusive: `DURATION`")
+	c.Flags().StringVar(&g.judgement.Location, "location", "", "`LOCATION` whose targets are checked")
+	c.Flags().StringVar(&g.judgement.Gate, "gate", "", "Name of the `GATE`")
+	c.Flags().BoolVar(&g.atOnce, "on-assign", false, "Run COMMAND when the location gets a target, without waiting "+
+		"for its leaders")
+	c.Flags().DurationVar(&g.again, "recheck-after", 10*time.Second, "Time after which an inconclusive check is "+
+		"repeated, `DURATION`")
 	for _, way := range byHand {
 		c.Flags().Uint64Var(&g.judgement.Seq, way.flag, 0, way.usage)
 	}
-	c.Flags().StringVar(&g.judgement.Verdict.Text, "text", "", "with a verdict by hand: what was found, `TEXT` that the rollout keeps")
-	c.Flags().StringVar(&g.judgement.By, "author", "", "who checks, `TEXT` that the rollout keeps; USER@MACHINE where it is not given")
+	c.Flags().StringVar(&g.judgement.Verdict.Text, "message", "", "With a verdict by hand: finding recorded in the "+
+		"rollout, `TEXT`")
+	c.Flags().StringVar(&g.judgement.By, "author", "", "Author recorded in the rollout, `TEXT`. Default: USER@MACHINE")
 	_ = c.RegisterFlagCompletionFunc("gate", f.PartsOfRollout(func(s *rollout.State) (gates []string) {
 		for _, l := range s.Locations {
 			if g.judgement.Location == "" || g.judgement.Location == l.Name {

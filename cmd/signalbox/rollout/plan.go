@@ -22,30 +22,30 @@ func newPlan(f *cli.Frame) *cobra.Command {
 		Use:   "plan PATH NAME",
 		Short: "Say who would get what when, and change nothing",
 		Long: `Says which location would get which version when, if all its leaders reached each in the
-time that --takes says, every gate passed then, and nothing else happened. A location
-without leaders stays without. With --publish it is as if a version was published now,
-with --act as if an operator did that first; --location, --to and --fast are those of
-the act. Nothing is changed.`,
+time that --assume-duration says, every gate passed then, and nothing else happened. A
+location without leaders stays without. With --publish it is as if a version was
+published now, with --action as if an operator did that first; --location, --to and
+--all-at-once are those of the act. Nothing is changed.`,
 		Example: `  # what is on its way?
   signalbox rollout plan /prod dns
 
   # how long would a new version take, where each location needs a minute for it?
-  signalbox rollout plan /prod dns --publish --takes 1m
+  signalbox rollout plan /prod dns --publish --assume-duration 1m
 
   # what would going back do?
-  signalbox rollout plan /prod dns --act rollback --to 17`,
+  signalbox rollout plan /prod dns --action rollback --to 17`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if verb != "" {
 				i := slices.Index(verbNames(), verb)
 				if i < 0 {
-					return cli.Misuse(c, "--act %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
+					return cli.Misuse(c, "--action %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
 				}
 				act.Verb, dry.Act = rollout.Pause+rollout.Verb(i), &act
 			} else if len(act.Locations) > 0 || act.Seq != 0 || act.Fast {
-				return cli.Misuse(c, "--location, --to and --fast go with --act")
+				return cli.Misuse(c, "--location, --to and --all-at-once go with --action")
 			}
 			if dry.Takes < 0 {
-				return cli.Misuse(c, "--takes %v is below zero", dry.Takes)
+				return cli.Misuse(c, "--assume-duration %v is below zero", dry.Takes)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				steps, err := rollout.Of(box, args[0], args[1]).Plan(ctx, dry)
@@ -61,13 +61,14 @@ the act. Nothing is changed.`,
 			})
 		},
 	}
-	c.Flags().DurationVar(&dry.Takes, "takes", time.Second, "how long leaders take to reach a target: `DURATION`")
-	c.Flags().BoolVar(&dry.Publish, "publish", false, "as if a version was published now")
-	c.Flags().StringVar(&verb, "act", "", "as if an operator did this first: `ACT`, such as promote")
-	c.Flags().StringSliceVar(&act.Locations, "location", nil, "the `LOCATION` that it is for; may be repeated")
-	c.Flags().Uint64Var(&act.Seq, "to", 0, "the `VERSION`, a number that signalbox rollout versions shows")
-	c.Flags().BoolVar(&act.Fast, "fast", false, "go back everywhere at once, without order and delays")
-	_ = c.RegisterFlagCompletionFunc("act", cobra.FixedCompletions(verbNames(), cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().DurationVar(&dry.Takes, "assume-duration", time.Second, "Assumed time for leaders to reach a target, "+
+		"`DURATION`")
+	c.Flags().BoolVar(&dry.Publish, "publish", false, "Plan as if a version were published now")
+	c.Flags().StringVar(&verb, "action", "", "Plan as if an operator did this first: `ACTION`, such as promote")
+	c.Flags().StringSliceVar(&act.Locations, "location", nil, "`LOCATION` of the action. May be repeated")
+	c.Flags().Uint64Var(&act.Seq, "to", 0, "`VERSION` number, as shown by signalbox rollout versions")
+	c.Flags().BoolVar(&act.Fast, "all-at-once", false, "Roll back all locations at once, without order and delays")
+	_ = c.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(verbNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

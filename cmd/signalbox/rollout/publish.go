@@ -53,9 +53,10 @@ published under a higher fencing token, such as SIGNALBOX_FENCE of signalbox loc
 			})
 		},
 	}
-	c.Flags().StringVar(&label, "label", "", "what people call the version, `TEXT`: a build, a commit, a timestamp")
-	c.Flags().Uint64Var(&expect, "expect", 0, "publish it only if this is the number of the newest `VERSION`; 0 is none at all")
-	c.Flags().Uint64Var(&fence, "fence", 0, "publish it only if no version was published under a higher fencing token than this `NUMBER`")
+	c.Flags().StringVar(&label, "label", "", "Version label for people, `TEXT`, such as a build, a commit or a "+
+		"timestamp")
+	c.Flags().Uint64Var(&expect, "expect", 0, "Publish only if this is the newest `VERSION`. 0: only if there is none")
+	c.Flags().Uint64Var(&fence, "fence", 0, "Fencing token, `NUMBER`. Publish only if no version has a higher one")
 	flags.Add(c, "rollout")
 	return c
 }

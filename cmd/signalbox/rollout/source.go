@@ -28,14 +28,14 @@ func newSource(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "source PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Make versions when the rollout asks for them",
-		Long: `Takes the role of a source in a rollout that was created with --source asked: whenever
-the first location is ready for a version, COMMAND is run, and what it prints on
-standard output, up to 64 KiB, is the version. It finds SIGNALBOX_NODE and
+		Long: `Takes the role of a source in a rollout that was created with --version-source asked:
+whenever the first location is ready for a version, COMMAND is run, and what it prints
+on standard output, up to 64 KiB, is the version. It finds SIGNALBOX_NODE and
 SIGNALBOX_ROLLOUT in its environment, and nothing on its standard input.
 
 Where its exit status is not 0 there is no version now, and what it wrote last to
 standard error, a line, is kept as the reason. It is asked again after the
---ask-interval of the rollout. The status 75 says that there is none yet, which is no
+--source-interval of the rollout. The status 75 says that there is none yet, which is no
 failure.
 
 There can be several sources: the next one is asked when the one before is gone.
@@ -53,8 +53,8 @@ There can be several sources: the next one is asked when the one before is gone.
 			return w.Serve(c, w.answer)
 		},
 	}
-	c.Flags().StringVar(&w.source, "source", "", "the `NAME` that others know the source by; USER@MACHINE where it is not given")
-	c.Flags().StringVar(&w.label, "label", "", "what people call the versions, `TEXT`")
+	c.Flags().StringVar(&w.source, "source", "", "`NAME` of the source, as shown to others. Default: USER@MACHINE")
+	c.Flags().StringVar(&w.label, "label", "", "Version label for people, `TEXT`")
 	w.AddFlags(c)
 	return c
 }

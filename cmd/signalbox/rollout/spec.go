@@ -32,31 +32,43 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 	fs := c.Flags()
 	s.given = otherwise
 	s.given.bind(fs)
-	fs.StringArrayVar(&s.locations, "location", nil, "a location, `NAME:DELAY:GATES`; the delay and the gates, with commas between them, may be left out; may be repeated, in the order in which versions reach them")
-	fs.StringToIntVar(&s.require, "require", nil, "how many leaders must reach a target: `LOCATION=NUMBER`; 0 is all of them; separated by commas")
-	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "how many instances may fail: `LOCATION=NUMBER`; more of them cause a re-election; separated by commas")
-	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "errors for which a target is given up at once: `CODES`; separated by commas")
-	fs.StringVar(&s.file, "file", "", "a `FILE` that says all of this, or - for standard input; flags go before it")
+	fs.StringArrayVar(&s.locations, "location", nil, "Location, `NAME:DELAY:GATES`. The delay and the gates, "+
+		"separated by commas, are optional. Repeat the flag in rollout order")
+	fs.StringToIntVar(&s.require, "require", nil, "Leaders that must reach a target, `LOCATION=NUMBER`. 0 is all of "+
+		"them. Separated by commas")
+	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "Instances that may fail, `LOCATION=NUMBER`. More cause a "+
+		"re-election. Separated by commas")
+	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "Error `CODES` that replace a target at once. Separated by "+
+		"commas")
+	fs.StringVar(&s.file, "file", "", "`FILE` with the whole spec, or - for standard input. Flags override it")
 	s.act.Add(c, "rollout")
 	_ = c.MarkFlagFilename("file", "yaml", "yml", "json")
 	const whole = cobra.ShellCompDirectiveNoFileComp
 	_ = c.RegisterFlagCompletionFunc("delay-from",
 		cobra.FixedCompletions(slices.Sorted(maps.Keys(delaysFrom)), whole))
-	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions(slices.Sorted(maps.Keys(versionSources)), whole))
+	_ = c.RegisterFlagCompletionFunc("version-source", cobra.FixedCompletions(slices.Sorted(maps.Keys(versionSources)),
+		whole))
 }
 
 // bind lets flags set what is said of the rollout as a whole.
 func (s *specFile) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "whether delays count from reached or assigned, `WORD`; a version was that in the location before")
-	fs.StringVar(&s.Source, "source", s.Source, "versions are published, or asked of a source, `WORD`")
-	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "a target is given up that fails for this `DURATION`; an instance could not use it for longer")
-	fs.IntVar(&s.ReelectAttempts, "reelect-attempts", s.ReelectAttempts, "and more often than so many times: `NUMBER`")
-	fs.DurationVar(&s.ReelectInterval, "reelect-interval", s.ReelectInterval, "least `DURATION` between two given up")
-	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "halt after so many given up: `NUMBER`; in a row")
-	fs.DurationVar(&s.Progress, "progress-deadline", s.Progress, "a location is stuck after this `DURATION`; it has not reached its target for so long; 0s is never")
-	fs.DurationVar(&s.Halt, "halt-deadline", s.Halt, "halt after this `DURATION`; a location has not reached its target for so long; 0s is never")
-	fs.IntVar(&s.Keep, "keep", s.Keep, "how many versions are kept: `NUMBER`; as many targets stay in the history of each location")
-	fs.DurationVar(&s.AskInterval, "ask-interval", s.AskInterval, "pause of a source, `DURATION`; so long it is left alone where no leader asks")
+	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "Start of delays, `WORD`: reached or assigned. The time "+
+		"at which the location before reached a version, or was assigned it")
+	fs.StringVar(&s.Source, "version-source", s.Source, "Source of versions, `WORD`: published or asked. Users "+
+		"publish versions, or a source is asked for them")
+	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "Replace a target that fails for this `DURATION`")
+	fs.IntVar(&s.ReelectAttempts, "reelect-attempts", s.ReelectAttempts, "Minimum failures before a replacement, "+
+		"`NUMBER`")
+	fs.DurationVar(&s.ReelectInterval, "reelect-interval", s.ReelectInterval, "Minimum time between replacements, "+
+		"`DURATION`")
+	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "Halt after this `NUMBER` of replacements in a row")
+	fs.DurationVar(&s.Progress, "progress-deadline", s.Progress, "Time to reach a target, `DURATION`. After it the "+
+		"location is stuck. 0s is never")
+	fs.DurationVar(&s.Halt, "halt-deadline", s.Halt, "Time to reach a target or halt, `DURATION`. 0s is never")
+	fs.IntVar(&s.Keep, "keep-versions", s.Keep, "Versions to keep, `NUMBER`. The history of each location has as "+
+		"many targets")
+	fs.DurationVar(&s.AskInterval, "source-interval", s.AskInterval, "Polling interval of a source, `DURATION`. "+
+		"Used if no leader asks")
 }
 
 // newSpec is the spec of a new rollout of which nothing is said.

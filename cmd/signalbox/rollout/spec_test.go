@@ -55,7 +55,7 @@ func TestFlagsChangeWhatTheySay(t *testing.T) {
 		{"--require man=0,vla=3 --max-failing sas=1", func(s *rollout.Spec) {
 			s.Locations[1].Require, s.Locations[2].Require, s.Locations[0].MaxFailing = 0, 3, 1
 		}},
-		{"--delay-from assigned --source asked --ask-interval 3s", func(s *rollout.Spec) {
+		{"--delay-from assigned --version-source asked --source-interval 3s", func(s *rollout.Spec) {
 			s.DelayFrom, s.Versions, s.AskInterval = rollout.FromAssigned, rollout.Asked, 3*time.Second
 		}},
 		{"--reelect-codes a,b --reelect-after 2m --reelect-attempts 7 --reelect-interval 1s --reelect-most 9",
@@ -63,7 +63,7 @@ func TestFlagsChangeWhatTheySay(t *testing.T) {
 				s.Reelect = rollout.Reelect{Codes: []string{"a", "b"}, After: 2 * time.Minute, Attempts: 7,
 					Interval: time.Second, Most: 9}
 			}},
-		{"--progress-deadline 10m --halt-deadline 1h --keep 8", func(s *rollout.Spec) {
+		{"--progress-deadline 10m --halt-deadline 1h --keep-versions 8", func(s *rollout.Spec) {
 			s.ProgressDeadline, s.HaltDeadline, s.KeepVersions = 10*time.Minute, time.Hour, 8
 		}},
 	} {
@@ -78,17 +78,17 @@ func TestFlagsChangeWhatTheySay(t *testing.T) {
 
 func TestFlagsThatCannotBe(t *testing.T) {
 	for args, want := range map[string]string{
-		"--location man:soon":              "--location man:soon: soon is no delay; write it like 5s or 1m30s",
-		"--location man:-5s":               "--location man:-5s: -5s is no delay",
-		"--location iva --location iva:5s": "--location iva is given twice",
-		"--require iva=1":                  "--require iva: there is no such location; there are sas, man, vla",
-		"--max-failing iva=1":              "--max-failing iva: there is no such location",
-		"--remove-location iva":            "--remove-location iva: there is no such location",
-		"--require man=-1":                 "a number is -1, which is below zero",
-		"--halt-deadline -1s":              "a time is -1s, which is below zero",
-		"--source thin-air":                "source thin-air: give published or asked",
-		"--delay-from the-start":           "delay-from the-start: give reached or assigned",
-		"--keep -1 --ask-interval 1s":      "a number is -1",
+		"--location man:soon":                     "--location man:soon: soon is no delay; write it like 5s or 1m30s",
+		"--location man:-5s":                      "--location man:-5s: -5s is no delay",
+		"--location iva --location iva:5s":        "--location iva is given twice",
+		"--require iva=1":                         "--require iva: there is no such location; there are sas, man, vla",
+		"--max-failing iva=1":                     "--max-failing iva: there is no such location",
+		"--remove-location iva":                   "--remove-location iva: there is no such location",
+		"--require man=-1":                        "a number is -1, which is below zero",
+		"--halt-deadline -1s":                     "a time is -1s, which is below zero",
+		"--version-source thin-air":               "version-source thin-air: give published or asked",
+		"--delay-from the-start":                  "delay-from the-start: give reached or assigned",
+		"--keep-versions -1 --source-interval 1s": "a number is -1",
 	} {
 		_, err := altered(t, presentSpec(), strings.Fields(args)...)
 		if cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
@@ -126,14 +126,14 @@ func TestAFileSaysWhatFlagsSay(t *testing.T) {
 	if got, err := read(out.String()); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, of\n%s\n%+v", err, &out, got)
 	}
-	if got, err := read(`{"locations": [{"name": "sas"}], "keep": 8}`); err != nil || got.KeepVersions != 8 {
+	if got, err := read(`{"locations": [{"name": "sas"}], "keep-versions": 8}`); err != nil || got.KeepVersions != 8 {
 		t.Errorf("JSON: %+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
 		"keeps: 3":                    "line 1: field keeps not found",
 		"locations: [{delay: later}]": "line 1: cannot unmarshal",
 		"keep: [":                     "yaml: ",
-		"source: air":                 "source air: give published or asked",
+		"version-source: air":         "version-source air: give published or asked",
 	} {
 		if _, err := read(text); cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

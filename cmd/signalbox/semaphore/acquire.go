@@ -96,12 +96,14 @@ first it ends with code 75; if what it held is lost, with code 80.
 	}
 	flags.session.Add(c)
 	c.Flags().Var(&flags.count, "count",
-		"how much of it to acquire, from 1 on; all of an ephemeral one is to have it alone")
-	c.Flags().Var(&flags.limit, "limit", "create it with this limit, from 1 on or all, if it does not exist")
+		"Units to acquire, from 1. All units of an ephemeral semaphore make it exclusive")
+	c.Flags().Var(&flags.limit, "limit", "Create the semaphore with this limit, from 1 or all, if it does not exist")
 	c.Flags().BoolVar(&flags.ephemeral, "ephemeral", false,
-		"it is an ephemeral one, which comes and goes with its owners")
-	c.Flags().DurationVar(&flags.wait, "wait", 0, "wait for at most this `DURATION`, up to 24h; 0 is not at all. Without it the command waits for ever")
-	c.Flags().StringVar(&flags.data, "data", "", "data of the owner, for others to read: `TEXT`, @FILE, or - for standard input")
+		"Use an ephemeral semaphore, which exists only while it has owners")
+	c.Flags().DurationVar(&flags.wait, "wait", 0, "Maximum time to wait, `DURATION` up to 24h. 0 tries once. "+
+		"Default: wait forever")
+	c.Flags().StringVar(&flags.data, "data", "", "Owner data for others to read: `TEXT`, @FILE, or - for standard "+
+		"input")
 	return c
 }
 

@@ -16,7 +16,7 @@ type holder struct{ session, order uint64 }
 func newRelease(f *cli.Frame) *cobra.Command {
 	var who holder
 	c := &cobra.Command{
-		Use:   "release PATH NAME (--session SESSION | --order ORDER)",
+		Use:   "release PATH NAME (--session SESSION | --order-id ORDER)",
 		Short: "Take a semaphore from one who owns or waits for it",
 		Long: `Takes a semaphore from one owner or waiter, who is named by its session or by its
 order id (the fencing token of an owner); signalbox semaphore describe shows both.
@@ -28,14 +28,14 @@ loses everything else that it holds too. The command says what that is and asks,
 unless there is --yes. If the session does not hold the semaphore, nothing is
 done, and the command ends with code 66.`,
 		Example: `  signalbox semaphore describe /prod/jobs nightly
-  signalbox semaphore release /prod/jobs nightly --order 17
+  signalbox semaphore release /prod/jobs nightly --order-id 17
 
   # in a script
   signalbox semaphore release /prod/jobs nightly --session 13245086504096628737 --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if (who.session == 0) == (who.order == 0) {
 				return cli.Errorf(cli.ExitUsage,
-					"say whose it is: with --session or with --order; signalbox semaphore describe shows both")
+					"say whose it is: with --session or with --order-id; signalbox semaphore describe shows both")
 			}
 			describe := func(ctx context.Context, box *client.Client) (string, error) {
 				id, err := who.find(ctx, box, args[0], args[1])
@@ -62,7 +62,7 @@ done, and the command ends with code 66.`,
 		},
 	}
 	c.Flags().Uint64Var(&who.session, "session", 0, "`SESSION` of the owner or waiter")
-	c.Flags().Uint64Var(&who.order, "order", 0, "`ORDER` id of the owner or waiter")
+	c.Flags().Uint64Var(&who.order, "order-id", 0, "`ORDER` id of the owner or waiter")
 	cli.AddYes(c)
 	return c
 }

@@ -62,8 +62,8 @@ once, and the command ends when nobody reads it any more.`,
 			}, func(v *client.View) error { return printView(f, args[0], args[1], v) })
 		},
 	}
-	c.Flags().BoolVar(&dataOnly, "data-only", false, "tell only of the semaphore's data")
-	c.Flags().BoolVar(&ownersOnly, "owners-only", false, "tell only of its owners")
+	c.Flags().BoolVar(&dataOnly, "data-only", false, "Report only data changes")
+	c.Flags().BoolVar(&ownersOnly, "owners-only", false, "Report only owner changes")
 	return c
 }
 

@@ -298,6 +298,6 @@ func (d *demo) greeting() string {
 	fmt.Fprintf(&b, "  export SIGNALBOX_ENDPOINTS=%s\n", strings.Join(clients, ","))
 	fmt.Fprintf(&b, "  signalbox status\n")
 	fmt.Fprintf(&b, "  signalbox lock /demo job -- sleep 10     # in two terminals: one waits for the other\n")
-	fmt.Fprintf(&b, "  signalbox top --admin %s\n", strings.Join(admin, ","))
+	fmt.Fprintf(&b, "  signalbox top --admin-endpoints %s\n", strings.Join(admin, ","))
 	return b.String()
 }

@@ -69,7 +69,7 @@ the host again, it goes on once there is some; 1 anything else.`,
   signalbox serve --demo
 
   # one host for clients of other machines
-  signalbox token new --name app --role write --path /
+  signalbox token generate --name app --role write --path /
   signalbox serve --tls-listen 10.0.0.1:7423 --tls-cert box.pem --tls-key box.key \
       --token-file tokens.yaml
 

@@ -26,7 +26,7 @@ func newTokenNew(s cli.Streams) *cobra.Command {
 	var name string
 	var roles, paths []string
 	c := &cobra.Command{
-		Use:   "new",
+		Use:   "generate",
 		Short: "Make a token, and the line for the file of tokens",
 		Long: `Makes a token and prints it, with the line that lets it in. The token goes to
 whoever is to use it and is kept nowhere else; the line goes into the file that
@@ -44,14 +44,14 @@ Roles, each with the rights of those before it:
 A path covers the node of that path and every node below it: /prod covers /prod
 and /prod/jobs, and not /production. / covers all.`,
 		Example: `  # a service that works in one node
-  signalbox token new --name billing --role write --path /prod/billing
+  signalbox token generate --name billing --role write --path /prod/billing
 
   # a dashboard that sees everything, an operator who may do everything
-  signalbox token new --name dashboard --role read --path /
-  signalbox token new --name ann --role admin --path /
+  signalbox token generate --name dashboard --role read --path /
+  signalbox token generate --name ann --role admin --path /
 
   # only the line, for a script: it is the last one
-  signalbox token new --name ci --role write --path /ci | tail -n 1 >> tokens.yaml`,
+  signalbox token generate --name ci --role write --path /ci | tail -n 1 >> tokens.yaml`,
 		RunE: func(*cobra.Command, []string) error {
 			token := access.NewToken()
 			given := cli.Map(roles, func(r string) access.Role { return access.Role(strings.ToLower(r)) })
@@ -64,8 +64,9 @@ and /prod/jobs, and not /production. / covers all.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&name, "name", "", "who gets the token; shown in logs")
-	c.Flags().StringSliceVar(&roles, "role", nil, "what it allows: "+access.Roles)
-	c.Flags().StringSliceVar(&paths, "path", nil, "a node for which it holds, with those below it; may be repeated")
+	c.Flags().StringVar(&name, "name", "", "`NAME` of the token holder; shown in logs")
+	c.Flags().StringSliceVar(&roles, "role", nil, "`ROLE` of the token: "+access.Roles+". May be repeated")
+	c.Flags().StringSliceVar(&paths, "path", nil, "`PATH` of a node to which the token applies, with all nodes "+
+		"below. May be repeated")
 	return c
 }

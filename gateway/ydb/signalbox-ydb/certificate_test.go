@@ -41,7 +41,7 @@ func TestSDKsSeeTheCertificateOfTheMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"--listen", ports.Addresses[0], "--metrics", "off", "--endpoints", "127.0.0.1:1",
+	o, err := parse([]string{"--listen", ports.Addresses[0], "--metrics-listen", "off", "--endpoints", "127.0.0.1:1",
 		"--tls-cert", certificate, "--tls-key", key, "--tls-client-ca", theirs})
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func configOf(o options, log *slog.Logger) (c ydb.Config, err error) {
 	return ydb.Config{
 		Endpoints: endpoints, Secure: o.certificate != "", PlainTickets: o.plainTickets, MaxStreams: o.streams,
 		MaxConnections: cmp.Or(o.connections, min(ydb.DefaultMaxConnections, fileLimit()/filesPerConnection)),
-		MaxQueuedBytes: o.queuedMiB << 20, Log: log,
+		MaxQueuedBytes: int64(o.queued), Log: log,
 		Open: func(ctx context.Context, token string) (*client.Client, error) {
 			return client.Open(ctx, o.endpoints, append(slices.Clone(cluster), client.WithToken(token))...)
 		},

@@ -39,7 +39,8 @@ func TestCrowdOfConnectionsAndCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := subprocess.Launch("signalbox-ydb", exec.Command("sh", "-c", fmt.Sprintf(
-		"ulimit -n %d; exec %s --listen %s --metrics off --endpoints 127.0.0.1:1", files, program, ports.Addresses[0])))
+		"ulimit -n %d; exec %s --listen %s --metrics-listen off --endpoints 127.0.0.1:1", files, program,
+		ports.Addresses[0])))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/gateway/ydb"
+	"github.com/signalbox/signalbox/internal/bytesize"
 	"github.com/signalbox/signalbox/internal/timerslack"
 )
 
@@ -37,7 +38,7 @@ type options struct {
 	clusterCertificate, clusterKey        string
 	plainTickets, showVersion             bool
 	streams, connections, processors      int
-	queuedMiB                             int64
+	queued                                bytesize.Size
 	drain                                 time.Duration
 }
 
@@ -50,7 +51,7 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.publish, "publish", "", "where SDKs reach this gateway, host:port[/location]: it is kept in the "+
 		"cluster, and discovery names all gateways that are")
 	f.StringVar(&o.tokenFile, "token-file", "", "a file with the token by which --publish lets the cluster keep it")
-	f.StringVar(&o.metrics, "metrics", "127.0.0.1:2137", "where /metrics, /livez and /readyz are; off for nowhere")
+	f.StringVar(&o.metrics, "metrics-listen", "127.0.0.1:2137", "address of /metrics, /livez and /readyz, or off")
 	f.StringVar(&o.certificate, "tls-cert", "", "the certificate that SDKs see")
 	f.StringVar(&o.key, "tls-key", "", "its key")
 	f.StringVar(&o.clientCA, "tls-client-ca", "", "the authority that must have signed the certificates of SDKs; none "+
@@ -61,15 +62,16 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.clusterCertificate, "cluster-cert", "", "the certificate that hosts see: those with "+
 		"--tls-client-ca let nobody in without one")
 	f.StringVar(&o.clusterKey, "cluster-key", "", "its key")
-	f.BoolVar(&o.plainTickets, "plain-tickets", false, "take tickets without TLS from other machines")
+	f.BoolVar(&o.plainTickets, "allow-plaintext-tokens", false, "accept tickets from other machines without TLS")
 	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "maximum number of sessions")
 	f.IntVar(&o.connections, "max-connections", 0, "maximum number of SDK connections; 0 for 10,000, or for a quarter "+
 		"of the limit of open files if that is less")
 	f.IntVar(&o.processors, "processors", 0, "how many processors it uses; 0 for what GOMAXPROCS says, or else half "+
 		"of the machine's")
-	f.Int64Var(&o.queuedMiB, "max-queued-mib", ydb.DefaultMaxQueuedBytes>>20, "how many MiB may wait to be read by "+
-		"all SDKs together; of one session it is 4")
-	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long a stop waits for sessions to leave")
+	o.queued = ydb.DefaultMaxQueuedBytes
+	f.Var(&o.queued, "max-queued", "maximum `size` of data waiting to be read by all SDKs together; 4MiB for one "+
+		"session")
+	f.DurationVar(&o.drain, "drain-timeout", 5*time.Second, "maximum time that a stop waits for sessions to leave")
 	f.BoolVar(&o.showVersion, "version", false, "print the version and end")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -89,8 +91,8 @@ func parse(args []string) (o options, err error) {
 		return o, errors.New("--cluster-cert and --cluster-key go together")
 	case o.clusterTLS != "on" && (o.clusterCertificate != "" || o.clusterCA != ""):
 		return o, errors.New("--cluster-ca, --cluster-cert and --cluster-key need --cluster-tls on")
-	case o.queuedMiB < 1 || o.queuedMiB > 1<<20:
-		return o, errors.New("--max-queued-mib is 1 to 1048576")
+	case o.queued < 1<<20 || o.queued > 1<<40:
+		return o, errors.New("--max-queued is 1MiB to 1TiB")
 	case o.publish != "" && o.advertise != "":
 		return o, errors.New("--publish and --advertise exclude each other: discovery names those of one list")
 	}

@@ -66,7 +66,7 @@ func TestFlagsThatAreWrong(t *testing.T) {
 	for _, args := range []string{"--tls-cert x", "--tls-key x", "more", "--cluster-tls maybe", "--advertise a",
 		"--cluster-tls on --cluster-ca /is/not/there", "--cluster-ca x", "--tls-client-ca x",
 		"--cluster-tls on --cluster-cert x", "--cluster-tls on --cluster-cert x --cluster-key x",
-		"--max-queued-mib 0", "--publish a:1 --advertise a:1", "--publish a",
+		"--max-queued 0", "--publish a:1 --advertise a:1", "--publish a",
 		"--processors -1", "--publish a:1,b:1",
 		"--publish a:0", "--publish :1", "--publish a:1 --token-file /is/not/there"} {
 		o, err := parse(strings.Fields(args))
@@ -118,7 +118,8 @@ func TestItServes(t *testing.T) {
 		t.Fatal(err)
 	}
 	certificate, key, pool := selfSigned(t)
-	o, err := parse([]string{"--listen", ports.Addresses[0], "--metrics", ports.Addresses[1], "--tls-cert", certificate,
+	o, err := parse([]string{"--listen", ports.Addresses[0], "--metrics-listen", ports.Addresses[1], "--tls-cert",
+		certificate,
 		"--tls-key", key, "--endpoints", "127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)

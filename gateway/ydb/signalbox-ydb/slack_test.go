@@ -20,7 +20,8 @@ func TestItsTimersComeLate(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	p, err := subprocess.Launch("signalbox-ydb", exec.Command(program, "--listen", "127.0.0.1:0", "--metrics", "off"))
+	p, err := subprocess.Launch("signalbox-ydb", exec.Command(program, "--listen", "127.0.0.1:0", "--metrics-listen",
+		"off"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-"""The driver of this client for `signalbox conform`: it reads commands from its standard input, as lines of JSON, and
+"""The driver of this client for `signalbox conformance`: it reads commands from its standard input, as lines of JSON, and
 writes what comes of them to its standard output."""
 
 import asyncio

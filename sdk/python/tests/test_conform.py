@@ -39,7 +39,7 @@ MISTAKES = {
 
 def play(source: Path, slack: str, *flags: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [program(), "conform", "--slack", slack, *flags, "--", sys.executable, str(PACKAGE / "tests" / "driver.py")],
+        [program(), "conformance", "--timing-tolerance", slack, *flags, "--", sys.executable, str(PACKAGE / "tests" / "driver.py")],
         env=os.environ | {"PYTHONPATH": str(source)}, capture_output=True, text=True, timeout=170, check=False)
 
 

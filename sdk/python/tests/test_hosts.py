@@ -457,7 +457,7 @@ class Guarded(unittest.IsolatedAsyncioTestCase):
             subprocess.run(["openssl", "version"], check=True, capture_output=True)
         except OSError:
             self.skipTest("there is no openssl, which makes the certificate")
-        line = subprocess.run([program(), "token", "new", "--name", "t", "--role", "admin", "--path", "/"], check=True,
+        line = subprocess.run([program(), "token", "generate", "--name", "t", "--role", "admin", "--path", "/"], check=True,
                               capture_output=True, text=True).stdout
         with tempfile.TemporaryDirectory() as folder:
             key, cert, tokens = (str(Path(folder) / n) for n in ("box.key", "box.pem", "tokens.yaml"))

@@ -1,4 +1,4 @@
-// Command driver is the Go client's driver for signalbox conform.
+// Command driver is the Go client's driver for signalbox conformance.
 package main
 
 import (

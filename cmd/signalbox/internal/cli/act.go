@@ -13,8 +13,8 @@ type ActFlags struct{ author, reason string }
 
 // Add adds the flags; the object is of this kind.
 func (a *ActFlags) Add(c *cobra.Command, kind string) {
-	c.Flags().StringVar(&a.author, "author", "", "who does it, `TEXT` that the "+kind+" keeps; USER@MACHINE where it is not given")
-	c.Flags().StringVar(&a.reason, "reason", "", "why, `TEXT` that the "+kind+" keeps")
+	c.Flags().StringVar(&a.author, "author", "", "Author recorded in the "+kind+", `TEXT`. Default: USER@MACHINE")
+	c.Flags().StringVar(&a.reason, "reason", "", "Reason recorded in the "+kind+", `TEXT`")
 }
 
 // ActBy is who does something with an object, and why.

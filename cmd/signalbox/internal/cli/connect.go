@@ -136,7 +136,7 @@ func readToken(path string) (string, error) {
 	token := strings.TrimSpace(string(data))
 	switch {
 	case token == "":
-		return "", errors.New("the file is empty; it must have the token in it that signalbox token new printed")
+		return "", errors.New("the file is empty; it must have the token in it that signalbox token generate printed")
 	case strings.ContainsAny(token, " \t\r\n"):
 		return "", errors.New("the file must have one token in it and nothing else; the file with many hashes is for " +
 			"hosts")

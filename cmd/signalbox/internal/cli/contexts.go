@@ -32,7 +32,7 @@ type Contexts struct {
 // maxContexts is the largest file of contexts, in bytes.
 const maxContexts = 1 << 20
 
-// ContextsPath is the path of the file of contexts: the file that SIGNALBOX_CONTEXTS names, or a file in the user's
+// ContextsPath is the path of the file of contexts: the file that SIGNALBOX_CONTEXT_FILE names, or a file in the user's
 // folder for configuration; empty for a user without such a folder.
 func (s Streams) ContextsPath() string {
 	if path := s.Variable(ContextsVariable); path != "" {

@@ -25,8 +25,9 @@ type SessionFlags struct {
 // Add adds the flags to a command.
 func (s *SessionFlags) Add(c *cobra.Command) {
 	c.Flags().DurationVar(&s.timeout, "session-timeout", client.DefaultSessionTimeout,
-		"how long the cluster waits for this process when it is not heard of, before others get what it holds: `DURATION` up to 30m")
-	c.Flags().StringVar(&s.description, "description", "", "`TEXT` that signalbox session list shows; otherwise it says which command runs on which machine")
+		"Session timeout: time without contact after which the session ends. `DURATION` up to 30m")
+	c.Flags().StringVar(&s.description, "description", "", "Description shown by signalbox session list, `TEXT`. "+
+		"Default: the command and the machine")
 }
 
 // Open starts a session in a node. It is to be closed with cleanUp.

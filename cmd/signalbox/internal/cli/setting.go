@@ -29,18 +29,18 @@ const (
 // settings are all settings of a context, in the order in which commands show settings.
 var settings = []setting{
 	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...",
-		"addresses of some hosts of the cluster; the others are found through them", "127.0.0.1:7420"},
+		"Addresses of some hosts of the cluster. The other hosts are found through them", "127.0.0.1:7420"},
 	{settingTokenFile, tokenFileVariable, "FILE",
-		"a file with the token that lets in, read anew for each connection", ""},
-	{settingTLS, "SIGNALBOX_CLIENT_TLS", "BOOL", "speak TLS; so it is too if another TLS setting is given", ""},
-	{settingTLSCA, "SIGNALBOX_CLIENT_TLS_CA", "FILE",
-		"the authorities that may sign the certificates of hosts, PEM; those of this machine otherwise", ""},
-	{settingTLSCert, "SIGNALBOX_CLIENT_TLS_CERT", "FILE", "the certificate to show to hosts, PEM", ""},
-	{settingTLSKey, "SIGNALBOX_CLIENT_TLS_KEY", "FILE", "the key of that certificate, PEM", ""},
+		"File with the access token. Reloaded for each connection", ""},
+	{settingTLS, "SIGNALBOX_CLIENT_TLS", "BOOL", "Use TLS. Any other TLS setting turns it on too", ""},
+	{settingTLSCA, "SIGNALBOX_CACERT", "FILE",
+		"File with the CAs that sign host certificates, PEM. Default: the CAs of the system", ""},
+	{settingTLSCert, "SIGNALBOX_CLIENT_TLS_CERT", "FILE", "Client certificate file, PEM", ""},
+	{settingTLSKey, "SIGNALBOX_CLIENT_TLS_KEY", "FILE", "Private key file of the client certificate, PEM", ""},
 	{settingServerName, "SIGNALBOX_CLIENT_TLS_SERVER_NAME", "NAME",
-		"the name that the certificates of hosts must be for; the host part of each address otherwise", ""},
+		"Name that host certificates must have. Default: the host part of each address", ""},
 	{settingTimeout, "SIGNALBOX_TIMEOUT", "DURATION",
-		"how long to wait for the cluster to answer, such as 500ms, 10s or 1m", "10s"},
+		"Maximum time to wait for an answer of the cluster, such as 500ms, 10s or 1m", "10s"},
 }
 
 // Variables of the environment besides those of the settings.
@@ -49,7 +49,7 @@ const (
 	// arguments of a process, and only the owner the environment.
 	TokenVariable    = "SIGNALBOX_TOKEN"
 	ContextVariable  = "SIGNALBOX_CONTEXT"
-	ContextsVariable = "SIGNALBOX_CONTEXTS"
+	ContextsVariable = "SIGNALBOX_CONTEXT_FILE"
 	OutputVariable   = "SIGNALBOX_OUTPUT"
 	JSONVariable     = "SIGNALBOX_JSON_NOTE"
 )

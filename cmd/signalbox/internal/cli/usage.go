@@ -89,9 +89,10 @@ func (f *Frame) Help(c *cobra.Command, _ []string) {
 	fmt.Fprintf(w, "%s help%s tells all of it.\n", c.Root().Name(), name)
 }
 
-// briefly is what a flag is for up to the first semicolon.
+// briefly is the first sentence about a flag, up to a semicolon.
 func briefly(flag pflag.Flag) *pflag.Flag {
 	flag.Usage, _, _ = strings.Cut(flag.Usage, "; ")
+	flag.Usage, _, _ = strings.Cut(flag.Usage, ". ")
 	flag.Hidden = flag.Hidden || flag.Name == "help"
 	return &flag
 }

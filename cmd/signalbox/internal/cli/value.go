@@ -6,16 +6,16 @@ import (
 
 	"github.com/spf13/pflag"
 
-	hostsettings "github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/internal/bytesize"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // SizeFlag is a number of bytes as a flag takes it.
-type SizeFlag hostsettings.Size
+type SizeFlag bytesize.Size
 
 // Set reads a number with or without a unit.
 func (s *SizeFlag) Set(text string) error {
-	size, err := hostsettings.ParseSize(text)
+	size, err := bytesize.Parse(text)
 	*s = SizeFlag(size)
 	return err
 }
@@ -25,7 +25,7 @@ func (s *SizeFlag) String() string {
 	if *s == 0 {
 		return ""
 	}
-	return hostsettings.Size(*s).String()
+	return bytesize.Size(*s).String()
 }
 
 // Type is the word for the value in the help.

@@ -43,7 +43,7 @@ type Runner struct {
 
 // AddQuiet adds the flag that keeps notes back.
 func (r *Runner) AddQuiet(c *cobra.Command) {
-	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing but errors on standard error")
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "Write only errors to standard error")
 }
 
 // TakeCommand takes the command and its arguments behind the named arguments and --.

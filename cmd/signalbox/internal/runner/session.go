@@ -56,7 +56,8 @@ SIGTERM, and SIGKILL after --kill-after, as does what it has started.`
 // AddFlags adds the flags that all commands of a session share.
 func (r *SessionRunner) AddFlags(c *cobra.Command) {
 	r.session.Add(c)
-	c.Flags().DurationVar(&r.KillAfter, "kill-after", 10*time.Second, "how long COMMAND has between SIGTERM and SIGKILL where there is no need for it any more: `DURATION`")
+	c.Flags().DurationVar(&r.KillAfter, "kill-after", 10*time.Second, "Time between SIGTERM and SIGKILL for COMMAND "+
+		"when it is no longer needed, `DURATION`")
 	r.AddQuiet(c)
 }
 

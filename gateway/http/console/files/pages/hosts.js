@@ -153,7 +153,7 @@ export const hosts = {
           carryOut: act("/v1/join-token/revoke", { id: one.id }),
         }), "acts"],
       ], {
-        empty: "No host may join. signalbox host join-token makes a token.", key: (one) => one.id, local, name: "tokens",
+        empty: "No host may join. signalbox host join-token create makes a token.", key: (one) => one.id, local, name: "tokens",
       })]);
   },
 };

@@ -1,0 +1,80 @@
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// newClusterStep returns the commands about the open steps of the governor.
+func newClusterStep(f *cli.Frame) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "step",
+		Short: "Open steps of the governor: list, cancel, retry",
+		Long: `The governor changes the cluster in steps, such as adding a replica or moving a vote.
+These commands list the open steps, cancel one, or retry a failed one at once.`,
+	}, newStepList(f), newStepCancel(f), newStepRetry(f))
+}
+
+func newStepList(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the open steps",
+		Long:    `Lists the steps in progress, with the number of failures and the last error of each.`,
+		Example: `  signalbox cluster step list`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
+			why, err := admin.Of(box).Why(ctx)
+			if err != nil {
+				return err
+			}
+			return cli.List(f.Rows(stepTitles...), why.Steps, stepCells)
+		}),
+	}
+}
+
+func newStepCancel(f *cli.Frame) *cobra.Command {
+	var hold time.Duration
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Cancel an open step",
+		Long: `Cancels an open step. What the step has done so far stays. The governor starts no step
+with the same subject until --hold has passed.`,
+		Example: `  signalbox cluster step cancel 77 --hold 10m --reason "the network is being worked on"`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			id, err := cli.Number(args[0], "the id of a step, as signalbox cluster step list shows it")
+			if err != nil {
+				return err
+			}
+			changed, err := admin.Of(box).CancelStep(ctx, id, hold, admin.By(flags.By(f)))
+			return f.ReportAct(fmt.Sprintf("step %d", id), "over", changed, err)
+		}),
+	}
+	c.Flags().DurationVar(&hold, "hold", time.Minute, "Time without another step with the same subject, `DURATION` "+
+		"up to 24h")
+	flags.Add(c, "history")
+	return c
+}
+
+func newStepRetry(f *cli.Frame) *cobra.Command {
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:   "retry SUBJECT",
+		Short: "Retry a failed step at once",
+		Long: `Ends the delay after a failure: the governor retries the step at once. SUBJECT is the
+subject of the step, as signalbox cluster why -o json shows it.`,
+		Example: `  signalbox cluster step retry shard/3`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			err := admin.Of(box).EndDelay(ctx, args[0], admin.By(flags.By(f)))
+			return f.ReportAct(args[0], "tried again", true, err)
+		}),
+	}
+	flags.Add(c, "history")
+	return c
+}

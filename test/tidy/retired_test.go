@@ -1,0 +1,267 @@
+package tidy
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// retired is a name that users saw once, and the name that replaced it.
+type retired struct {
+	old, now string
+	// but are paths, or beginnings of paths, where the old name has another meaning.
+	but []string
+}
+
+// TestRetiredNamesAreGone: names of metrics, settings, flags, commands and variables that were renamed stand nowhere,
+// so that no page and no message sends a reader to a name that does not exist.
+func TestRetiredNamesAreGone(t *testing.T) {
+	words := make(map[string]*retired)
+	for i := range retiredWords {
+		words[retiredWords[i].old] = &retiredWords[i]
+	}
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		path := filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator)))
+		if entry.IsDir() {
+			if strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 || entry.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path == "test/tidy/retired_test.go" || !slices.Contains(readable, filepath.Ext(name)) {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			for _, r := range retiredIn(line, words) {
+				if !slices.ContainsFunc(r.but, func(at string) bool { return strings.HasPrefix(path, at) }) {
+					t.Errorf("%s:%d: %s is called %s now", path, number, r.old, r.now)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readable are the extensions of files in which names stand.
+var readable = []string{".go", ".md", ".yaml", ".yml", ".json", ".txt", ".py", ".js", ".env", ".service", ".tpl", ".sh",
+	".Dockerfile", ""}
+
+// retiredIn returns the retired names in a line. A name is a whole word; a metric may have the suffix of a histogram,
+// and stand behind an escaped line break.
+func retiredIn(line string, words map[string]*retired) (found []*retired) {
+	for word := range strings.FieldsFuncSeq(line, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
+	}) {
+		if at := strings.Index(word, "signalbox_"); at > 0 {
+			word = word[at:]
+		}
+		for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
+			if base, is := strings.CutSuffix(word, suffix); is && words[base] != nil {
+				found = append(found, words[base])
+				break
+			}
+		}
+	}
+	for i := range retiredCommands {
+		r := &retiredCommands[i]
+		_, rest, is := strings.Cut(line, r.old)
+		if is && (rest == "" || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz-", rune(rest[0]))) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// TestRetiredNamesAreFound: as whole words, in metrics with their suffixes, and only where the name is retired.
+func TestRetiredNamesAreFound(t *testing.T) {
+	words := map[string]*retired{"--old": {old: "--old"}, "signalbox_old": {old: "signalbox_old"}}
+	for line, want := range map[string]int{
+		"serve --old 1": 1, "--older": 0, "--old-age": 0, "`--old`": 1, `x\nsignalbox_old_sum{a="b"} 1`: 1,
+		"signalbox_older": 0, "signalbox conform -- x": 1, "signalbox conformance": 0, "signalbox token new": 1,
+	} {
+		if found := retiredIn(line, words); len(found) != want {
+			t.Errorf("%q has %d retired names, want %d", line, len(found), want)
+		}
+	}
+}
+
+// retiredWords are old names of one word.
+var retiredWords = slices.Concat(retiredMetrics, retiredSettings, retiredFlags)
+
+var retiredMetrics = []retired{
+	{old: "signalbox_shard_leads", now: "signalbox_shard_is_leader"},
+	{old: "signalbox_shard_failures_tolerated", now: "signalbox_shard_failure_tolerance"},
+	{old: "signalbox_shard_bytes", now: "signalbox_shard_quota_used_bytes"},
+	{old: "signalbox_shard_byte_quota", now: "signalbox_shard_quota_limit_bytes"},
+	{old: "signalbox_shard_byte_quota_setting", now: "signalbox_shard_quota_setting_bytes"},
+	{old: "signalbox_shard_slow_watches", now: "signalbox_shard_slow_watchers"},
+	{old: "signalbox_semaphore_taken", now: "signalbox_semaphore_owned_units"},
+	{old: "signalbox_semaphore_owned", now: "signalbox_semaphore_owner_units"},
+	{old: "signalbox_request_seconds", now: "signalbox_request_duration_seconds"},
+	{old: "signalbox_commit_seconds", now: "signalbox_commit_duration_seconds"},
+	{old: "signalbox_apply_seconds", now: "signalbox_apply_duration_seconds"},
+	{old: "signalbox_log_sync_seconds", now: "signalbox_wal_fsync_duration_seconds"},
+	{old: "signalbox_log_snapshots_saved_total", now: "signalbox_snapshots_saved_total"},
+	{old: "signalbox_log_snapshot_saves_failed_total", now: "signalbox_snapshot_save_failures_total"},
+	{old: "signalbox_log_snapshots_loaded_total", now: "signalbox_snapshots_loaded_total"},
+	{old: "signalbox_log_snapshots_sent_total", now: "signalbox_snapshots_sent_total"},
+	{old: "signalbox_log_snapshot_sends_failed_total", now: "signalbox_snapshot_send_failures_total"},
+	{old: "signalbox_log_snapshots_received_total", now: "signalbox_snapshots_received_total"},
+	{old: "signalbox_disk_low_mark_bytes", now: "signalbox_disk_low_watermark_bytes"},
+	{old: "signalbox_memory_high_mark_bytes", now: "signalbox_memory_high_watermark_bytes"},
+	{old: "signalbox_memory_refusing_changes", now: "signalbox_memory_writes_rejected"},
+	{old: "signalbox_digest_checks_total", now: "signalbox_consistency_checks_total"},
+	{old: "signalbox_connections_greeted_total", now: "signalbox_connections_authenticated_total"},
+	{old: "signalbox_connections_refused_total", now: "signalbox_connections_rejected_total"},
+	{old: "signalbox_connections_cut_total", now: "signalbox_connections_closed_total"},
+	{old: "signalbox_pending_bytes", now: "signalbox_output_buffer_bytes"},
+	{old: "signalbox_pending_limit_bytes", now: "signalbox_output_buffer_limit_bytes"},
+	{old: "signalbox_certificate_expires_seconds", now: "signalbox_certificate_expiration_timestamp_seconds"},
+	{old: "signalbox_http_calls", now: "signalbox_http_requests_in_flight"},
+	{old: "signalbox_http_streams", now: "signalbox_http_event_streams"},
+	{old: "signalbox_http_held_bytes", now: "signalbox_http_in_flight_bytes"},
+	{old: "signalbox_http_requests_refused_total", now: "signalbox_http_requests_rejected_total"},
+	{old: "signalbox_concerns", now: "signalbox_health_issues"},
+	{old: "signalbox_shard_voters_wanted", now: "signalbox_shard_voters_desired"},
+	{old: "signalbox_shard_voters_alive", now: "signalbox_shard_voters_live"},
+	{old: "signalbox_shard_proof_age_seconds", now: "signalbox_shard_read_barrier_age_seconds"},
+	{old: "signalbox_shard_guests", now: "signalbox_shard_remote_sessions"},
+	{old: "signalbox_shard_sweep_age_seconds", now: "signalbox_shard_remote_session_check_age_seconds"},
+	{old: "signalbox_home_questions_waiting", now: "signalbox_home_shard_requests_pending"},
+	{old: "signalbox_home_hosts_unanswering", now: "signalbox_home_shard_unreachable_hosts"},
+	{old: "signalbox_shard_time_seconds", now: "signalbox_shard_clock_seconds"},
+	{old: "signalbox_shard_beats_total", now: "signalbox_shard_clock_ticks_total"},
+	{old: "signalbox_shard_alarms", now: "signalbox_shard_timers"},
+	{old: "signalbox_shard_next_alarm_seconds", now: "signalbox_shard_next_timer_seconds"},
+	{old: "signalbox_shard_pending", now: "signalbox_shard_background_tasks"},
+	{old: "signalbox_shard_shared_batches_total", now: "signalbox_shard_fair_share_batches_total"},
+	{old: "signalbox_shard_kind_objects", now: "signalbox_shard_objects_by_kind"},
+	{old: "signalbox_shard_objects", now: "signalbox_shard_quota_used_objects"},
+	{old: "signalbox_shard_object_quota", now: "signalbox_shard_quota_limit_objects"},
+	{old: "signalbox_shard_object_quota_setting", now: "signalbox_shard_quota_setting_objects"},
+	{old: "signalbox_node_objects", now: "signalbox_node_quota_used_objects"},
+	{old: "signalbox_node_object_quota", now: "signalbox_node_quota_limit_objects"},
+	{old: "signalbox_node_bytes", now: "signalbox_node_quota_used_bytes"},
+	{old: "signalbox_node_byte_quota", now: "signalbox_node_quota_limit_bytes"},
+	{old: "signalbox_shard_fullest_node_ratio", now: "signalbox_shard_max_node_quota_ratio"},
+	{old: "signalbox_rollout_still_seconds", now: "signalbox_rollout_stalled_seconds"},
+	{old: "signalbox_process_still_seconds", now: "signalbox_process_stalled_seconds"},
+	{old: "signalbox_rollout_requests_unlogged_total", now: "signalbox_rollout_noop_requests_total"},
+	{old: "signalbox_process_kicks_total", now: "signalbox_process_evictions_total"},
+	{old: "signalbox_process_late_total", now: "signalbox_process_reply_timeouts_total"},
+	{old: "signalbox_process_longest_seconds", now: "signalbox_process_oldest_state_seconds"},
+	{old: "signalbox_process_unread_requests", now: "signalbox_process_unacknowledged_requests"},
+	{old: "signalbox_inbox_held_total", now: "signalbox_inbox_backpressure_total"},
+	{old: "signalbox_log_snapshot_save_seconds", now: "signalbox_snapshot_save_duration_seconds"},
+	{old: "signalbox_log_snapshot_load_seconds", now: "signalbox_snapshot_load_duration_seconds"},
+	{old: "signalbox_log_snapshot_bytes", now: "signalbox_snapshot_size_bytes"},
+	{old: "signalbox_disk_refusing_changes", now: "signalbox_disk_writes_rejected"},
+	{old: "signalbox_disk_refusing_shards", now: "signalbox_disk_rejecting_shards"},
+	{old: "signalbox_kept_peers", now: "signalbox_peer_connections"},
+	{old: "signalbox_raft_refused_total", now: "signalbox_raft_messages_rejected_total"},
+	{old: "signalbox_failed_handshakes_total", now: "signalbox_tls_handshake_failures_total"},
+	{old: "signalbox_evicted_handshakes_total", now: "signalbox_tls_handshakes_evicted_total"},
+	{old: "signalbox_partial_frame_bytes", now: "signalbox_input_buffer_bytes"},
+	{old: "signalbox_partial_frame_limit_bytes", now: "signalbox_input_buffer_limit_bytes"},
+	{old: "signalbox_rights_age_seconds", now: "signalbox_access_rules_age_seconds"},
+	{old: "signalbox_nodes_changing_timing", now: "signalbox_nodes_updating_config"},
+	{old: "signalbox_generation", now: "signalbox_cluster_generation"},
+	{old: "signalbox_backup_states_saved_total", now: "signalbox_backup_shards_saved_total"},
+	{old: "signalbox_backup_last_bytes", now: "signalbox_backup_last_size_bytes"},
+	{old: "signalbox_ydb_sessions_refused_total", now: "signalbox_ydb_sessions_rejected_total"},
+	{old: "signalbox_ydb_calls_refused_total", now: "signalbox_ydb_calls_rejected_total"},
+	{old: "signalbox_ydb_streams_withheld_total", now: "signalbox_ydb_streams_backpressure_total"},
+	{old: "SignalboxClusterConcern", now: "SignalboxHealthIssue"},
+	{old: "SignalboxConnectionsCut", now: "SignalboxConnectionsClosed"},
+	{old: "SignalboxReplicasShort", now: "SignalboxUnderReplicated"},
+	{old: "SignalboxCertificateEnds", now: "SignalboxCertificateExpiring"},
+}
+
+var retiredSettings = []retired{
+	{old: "--host", now: "--initial-hosts"},
+	{old: "--cluster", now: "--cluster-name"},
+	{old: "--join-token", now: "--join-token-file"},
+	{old: "--client-advertise", now: "--advertise"},
+	{old: "--raft-tick", now: "--raft-heartbeat-interval"},
+	{old: "--http-ca", now: "--http-peer-ca"},
+	{old: "--http-names", now: "--http-allowed-hosts"},
+	{old: "--console-actions", now: "--console-anonymous-writes"},
+	{old: "--requests-in-flight", now: "--max-requests-in-flight"},
+	{old: "--pending-limit", now: "--max-output-buffer"},
+	{old: "--partial-limit", now: "--max-input-buffer"},
+	{old: "--data-limit", now: "--max-data-size"},
+	{old: "--watches", now: "--max-watches"},
+	{old: "--watch-memory", now: "--max-watch-memory"},
+	{old: "--shard-objects", now: "--shard-quota-objects"},
+	{old: "--shard-bytes", now: "--shard-quota-bytes"},
+	{old: "SIGNALBOX_HOSTS", now: "SIGNALBOX_INITIAL_HOSTS"},
+	{old: "SIGNALBOX_CLUSTER", now: "SIGNALBOX_CLUSTER_NAME"},
+	{old: "SIGNALBOX_CONNECTIONS", now: "SIGNALBOX_MAX_CONNECTIONS"},
+	{old: "SIGNALBOX_WATCHES", now: "SIGNALBOX_MAX_WATCHES"},
+	{old: "SIGNALBOX_SHARD_OBJECTS", now: "SIGNALBOX_SHARD_QUOTA_OBJECTS"},
+	{old: "SIGNALBOX_SHARD_BYTES", now: "SIGNALBOX_SHARD_QUOTA_BYTES"},
+	{old: "SIGNALBOX_CONTEXTS", now: "SIGNALBOX_CONTEXT_FILE"},
+	{old: "SIGNALBOX_CLIENT_TLS_CA", now: "SIGNALBOX_CACERT"},
+	{old: "SIGNALBOX_CLIENT_ADVERTISE", now: "SIGNALBOX_ADVERTISE"},
+	{old: "SIGNALBOX_RAFT_TICK", now: "SIGNALBOX_RAFT_HEARTBEAT_INTERVAL"},
+	{old: "SIGNALBOX_HTTP_CA", now: "SIGNALBOX_HTTP_PEER_CA"},
+	{old: "SIGNALBOX_HTTP_NAMES", now: "SIGNALBOX_HTTP_ALLOWED_HOSTS"},
+	{old: "SIGNALBOX_CONSOLE_ACTIONS", now: "SIGNALBOX_CONSOLE_ANONYMOUS_WRITES"},
+	{old: "SIGNALBOX_REQUESTS_IN_FLIGHT", now: "SIGNALBOX_MAX_REQUESTS_IN_FLIGHT"},
+	{old: "SIGNALBOX_PENDING_LIMIT", now: "SIGNALBOX_MAX_OUTPUT_BUFFER"},
+	{old: "SIGNALBOX_PARTIAL_LIMIT", now: "SIGNALBOX_MAX_INPUT_BUFFER"},
+	{old: "SIGNALBOX_DATA_LIMIT", now: "SIGNALBOX_MAX_DATA_SIZE"},
+	{old: "SIGNALBOX_WATCH_MEMORY", now: "SIGNALBOX_MAX_WATCH_MEMORY"},
+}
+
+// retiredCommands are old names of several words.
+var retiredCommands = []retired{
+	{old: "signalbox conform", now: "signalbox conformance"},
+	{old: "signalbox shard transfer", now: "signalbox shard transfer-leader"},
+	{old: "signalbox token new", now: "signalbox token generate"},
+	{old: "signalbox cluster steps", now: "signalbox cluster step list"},
+	{old: "signalbox rollout acts", now: "signalbox rollout actions"},
+	{old: "signalbox process acts", now: "signalbox process actions"},
+	{old: "signalbox process kick", now: "signalbox process evict"},
+	{old: "signalbox host moved", now: "signalbox host adopt-data-dir"},
+}
+
+var retiredFlags = []retired{
+	{old: "--stable-for", now: "--stabilization-time"},
+	{old: "--within", now: "--wait-timeout"},
+	{old: "--domain", now: "--failure-domain"},
+	{old: "--if-absent", now: "--if-not-exists"},
+	{old: "--if-version", now: "--if-revision"},
+	{old: "--existing", now: "--create-node=false or --create=false"},
+	{old: "--longest-wait", now: "--long-wait-threshold"},
+	{old: "--killed", now: "--unclean-shutdown"},
+	{old: "--balance-every", now: "--leader-rebalance-interval"},
+	{old: "--tier", now: "--meta-voter-label"},
+	{old: "--copies", now: "--max-replica-builds"},
+	{old: "--ask-interval", now: "--source-interval"},
+	{old: "--takes", now: "--assume-duration"},
+	{old: "--at-once", now: "--on-assign"},
+	{old: "--max-payload", now: "--max-payload-bytes"},
+	{old: "--fast", now: "--all-at-once"},
+	{old: "--slack", now: "--timing-tolerance"},
+	{old: "--plain-tickets", now: "--allow-plaintext-tokens"},
+	{old: "--max-queued-mib", now: "--max-queued"},
+	{old: "--allow-errors", now: "--max-errors"},
+	{old: "--callers", now: "--concurrency", but: []string{"bench/"}},
+	{old: "--beside", now: "--parallel", but: []string{"bench/", "docs/testing.md"}},
+}
