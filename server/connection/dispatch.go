@@ -25,17 +25,23 @@ func (c *Conn) dispatch(m *protocol.Request) bool {
 	}
 	reply, err := c.handle(r)
 	t := r.Ticket()
-	switch refused, is := err.(*protocol.Result); {
-	case is:
-		c.Fail(t.Ticket, refused)
-	case err == nil && reply.Answer != nil:
-		c.Answer(t.Ticket, reply.Answer)
-	case err == nil && reply.Queued != nil:
-		if !slices.Contains(c.touched, reply.Queued) {
-			c.touched = append(c.touched, reply.Queued)
+	switch err := err.(type) {
+	case *protocol.Result:
+		c.Fail(t.Ticket, err)
+		return true
+	case error:
+		t.Complete(nil, err)
+		return true
+	}
+	switch reply := reply.(type) {
+	case handle.Queued:
+		if !slices.Contains(c.touched, reply.Replica) {
+			c.touched = append(c.touched, reply.Replica)
 		}
+	case protocol.AnswerMessage:
+		c.Answer(t.Ticket, reply)
 	default:
-		t.Complete(reply, err)
+		t.Complete(reply, nil)
 	}
 	return true
 }
@@ -45,7 +51,7 @@ func (c *Conn) dispatch(m *protocol.Request) bool {
 func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
 	if r.Kind != protocol.KindWatchStop {
 		if err := c.admit(r); err != nil {
-			return handle.Reply{}, err
+			return nil, err
 		}
 	}
 	switch h := c.set.Handlers[r.Kind]; {
@@ -53,11 +59,11 @@ func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
 		return c.ping(r)
 	case r.Kind == protocol.KindOnBehalf:
 		c.behalf = protocol.OnBehalf{RequestID: r.OnBehalf.RequestID, Address: bytes.Clone(r.OnBehalf.Address)}
-		return handle.Now(&protocol.OnBehalfAnswer{}), nil
+		return &protocol.OnBehalfAnswer{}, nil
 	case h != nil:
 		return h(r)
 	}
-	return handle.Reply{}, handle.Refuse(protocol.StatusUnsupported, "this host does not know the request")
+	return nil, handle.Refuse(protocol.StatusUnsupported, "this host does not know the request")
 }
 
 // admit refuses a request without a right, or because of the limits of the host.

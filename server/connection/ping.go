@@ -21,7 +21,7 @@ var pong protocol.Pong
 // the host first makes sure, and the answer waits.
 func (c *Conn) ping(r *handle.Request) (handle.Reply, error) {
 	if c.holder.MayPong(r.HeardAt) {
-		return handle.Now(&pong), nil
+		return &pong, nil
 	}
 	return handle.Later(func(t handle.Ticket) {
 		c.mu.Lock()

@@ -60,7 +60,7 @@ func New(c Config) *Set {
 		s.timed[k] = true
 	}
 	s.Handlers[protocol.KindHello] = func(*handle.Request) (handle.Reply, error) {
-		return handle.Reply{}, handle.BadRequest("a second HELLO")
+		return nil, handle.BadRequest("a second HELLO")
 	}
 	return s
 }

@@ -26,23 +26,23 @@ func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protoco
 	Reply, error,
 ) {
 	if n := len(number.Client); n != 0 && n != len(command.Numbered.Client) {
-		return Reply{}, BadRequest("the id of a client has 16 bytes")
+		return nil, BadRequest("the id of a client has 16 bytes")
 	}
 	command.Numbered = meta.Numbered{Number: number.Number, Since: number.Since}
 	copy(command.Numbered.Client[:], number.Client)
 	if err := h.LeadsMeta(); err != nil {
-		return Reply{}, err
+		return nil, err
 	}
 	if takesRoom(k) {
 		if err := h.AdmitsWrites(h.Meta); err != nil {
-			return Reply{}, err
+			return nil, err
 		}
 	}
 	if needs := meta.LevelOf(&command); needs > h.Meta.Machine.Level() {
-		return Reply{}, h.AboveLevel(needs)
+		return nil, h.AboveLevel(needs)
 	}
 	if command.Request != nil && !h.Meta.Machine.Founded() {
-		return Reply{}, ErrNotFounded
+		return nil, ErrNotFounded
 	}
 	return Later(func(t Ticket) {
 		h.Meta.Propose(command, func(e *meta.Effect, failed protocol.Status) {
@@ -64,7 +64,7 @@ func Existed(e *meta.Effect) bool { return e.Flags&meta.FlagExisted != 0 }
 // Operate proposes an operator's request on the hosts of the cluster. The governor then brings about the new state.
 func (h *Host) Operate(r *Request, o *protocol.Operation, request meta.Request, done Changed) (Reply, error) {
 	if err := Authorize(r, Everywhere, ""); err != nil {
-		return Reply{}, err
+		return nil, err
 	}
 	return h.MetaChange(r.Kind, meta.NewCommand(request, h.Origin(r, o)), &o.Numbered, done)
 }

@@ -18,7 +18,7 @@ const (
 func Authorized(path string, handle Handler) Handler {
 	return func(r *Request) (Reply, error) {
 		if err := Authorize(r, path, ""); err != nil {
-			return Reply{}, err
+			return nil, err
 		}
 		return handle(r)
 	}

@@ -126,7 +126,7 @@ func (h *Host) Read(rp *replica.Replica, consistency protocol.Consistency, read 
 		return read()
 	}
 	if !rp.Holds() {
-		return Reply{}, h.Moved(rp)
+		return nil, h.Moved(rp)
 	}
 	return Later(func(t Ticket) {
 		rp.Confirm(func(ok, _ bool) {

@@ -8,21 +8,14 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// Reply is what a handler returns without an error: one of its fields is set.
-type Reply struct {
-	// Answer is the answer.
-	Answer protocol.AnswerMessage
-	// Later starts a pending operation, which completes the ticket, perhaps at once.
-	Later func(t Ticket)
-	// Queued is a replica whose pipeline has a command that completes the request. The pipeline is to be flushed.
-	Queued *replica.Replica
-}
+// Reply is what a handler returns without an error: an answer, which is a protocol.AnswerMessage, or Later, or Queued.
+type Reply any
 
-// Now is the reply with an answer.
-func Now(m protocol.AnswerMessage) Reply { return Reply{Answer: m} }
+// Later starts a pending operation, which completes the ticket, perhaps at once.
+type Later func(t Ticket)
 
-// Later is the reply with a pending operation.
-func Later(start func(t Ticket)) Reply { return Reply{Later: start} }
+// Queued is a replica whose pipeline has a command that completes the request. The pipeline is to be flushed.
+type Queued struct{ *replica.Replica }
 
 // Ticket completes a request, once. A ticket may be kept for as long as the operation is pending.
 type Ticket struct {
@@ -44,17 +37,21 @@ func (t Ticket) Fail(err error) { t.Done(nil, err) }
 
 // Complete completes the request as a handler would that returns so.
 func (t Ticket) Complete(r Reply, err error) {
-	if undecided, is := err.(*Undecided); is {
-		undecided.decide(t.Fail)
+	switch err := err.(type) {
+	case *Undecided:
+		err.decide(t.Fail)
+		return
+	case error:
+		t.Fail(err)
 		return
 	}
-	switch {
-	case err != nil || r.Answer != nil:
-		t.Done(r.Answer, err)
-	case r.Later != nil:
-		r.Later(t)
-	default:
-		r.Queued.Pipeline.Flush()
+	switch r := r.(type) {
+	case Later:
+		r(t)
+	case Queued:
+		r.Pipeline.Flush()
+	case protocol.AnswerMessage:
+		t.Done(r, nil)
 	}
 }
 

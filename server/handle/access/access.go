@@ -36,7 +36,7 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 		} else {
 			listPrincipals(by.Giver(), a, book, after, limit)
 		}
-		return handle.Now(a), nil
+		return a, nil
 	}), nil
 }
 
@@ -77,19 +77,19 @@ func (h handlers) ask(r *handle.Request) (handle.Reply, error) {
 	m := &r.AccessAsk
 	path := cmp.Or(string(m.Path), "/")
 	if err := handle.Authorize(r, path, ""); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	object, need := string(m.Object), m.Right&protocol.RightAll
 	var only []kind.Identity
 	if len(m.Principal) > 0 {
 		p, err := kind.ParseIdentity(string(m.Principal))
 		if err != nil {
-			return handle.Reply{}, handle.BadRequest(err.Error())
+			return nil, handle.BadRequest(err.Error())
 		}
 		only = append(only, p)
 	}
 	return h.ConfirmMeta(func() (handle.Reply, error) {
-		return handle.Now(decisions(h.Meta.Rights(), only, path, object, need)), nil
+		return decisions(h.Meta.Rights(), only, path, object, need), nil
 	}), nil
 }
 
@@ -131,5 +131,5 @@ func (h handlers) denials(r *handle.Request) (handle.Reply, error) {
 			break
 		}
 	}
-	return handle.Now(a), nil
+	return a, nil
 }

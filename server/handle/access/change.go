@@ -16,7 +16,7 @@ import (
 func (h handlers) change(r *handle.Request) (handle.Reply, error) {
 	m := &r.AccessChange
 	if err := h.LeadsMeta(); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	request, err := request(r.Caller, m, h.Meta.Rights())
 	var refused *rights.Refusal
@@ -25,9 +25,9 @@ func (h handlers) change(r *handle.Request) (handle.Reply, error) {
 		if refused.Status == protocol.StatusUnauthorized {
 			r.Caller.Denied(r.From(), r.Kind, "", "")
 		}
-		return handle.Reply{}, handle.Refuse(refused.Status, refused.Text)
+		return nil, handle.Refuse(refused.Status, refused.Text)
 	case err != nil:
-		return handle.Reply{}, handle.BadRequest(err.Error())
+		return nil, handle.BadRequest(err.Error())
 	}
 	return h.MetaChange(r.Kind, meta.NewCommand(request, h.Origin(r, &m.Operation)), &m.Numbered,
 		func(e *meta.Effect, since uint64) protocol.AnswerMessage {

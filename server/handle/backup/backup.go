@@ -52,11 +52,11 @@ func (b *Backups) describe(*handle.Request) (handle.Reply, error) {
 	return b.ConfirmMeta(func() (handle.Reply, error) {
 		m := b.Meta.Machine
 		g := m.Generation()
-		return handle.Now(&protocol.BackupDescribeAnswer{
+		return &protocol.BackupDescribeAnswer{
 			ClusterID: []byte(b.Cluster), Shards: uint64(len(m.Routing().Shards)), Level: uint64(m.Level()),
 			HostVersion: []byte(b.Version),
 			Generation:  protocol.Generation{Number: g.Number, Draw: g.Draw[:]},
-		}), nil
+		}, nil
 	}), nil
 }
 
@@ -68,7 +68,7 @@ func (b *Backups) begin(r *handle.Request) (handle.Reply, error) {
 	}
 	if s.shard == replica.MetaShard {
 		if err := b.LeadsMeta(); err != nil {
-			return handle.Reply{}, err
+			return nil, err
 		}
 		s.machine = b.Meta.Machine
 		s.progress = func() (uint64, uint64) { return b.Meta.Leader().Term, b.Meta.AppliedIndex() }
@@ -77,9 +77,9 @@ func (b *Backups) begin(r *handle.Request) (handle.Reply, error) {
 	rp, err := b.ShardToList(s.shard)
 	switch {
 	case err != nil:
-		return handle.Reply{}, err
+		return nil, err
 	case !rp.Leads():
-		return handle.Reply{}, b.Moved(rp)
+		return nil, b.Moved(rp)
 	}
 	s.machine, s.progress = rp.Machine, func() (uint64, uint64) { return rp.Leader().Term, rp.AppliedIndex() }
 	return b.ConfirmLed(rp, s.start), nil
@@ -91,13 +91,13 @@ func (b *Backups) read(r *handle.Request) (handle.Reply, error) {
 	defer b.mu.Unlock()
 	s := b.states[r.Conn][r.BackupRead.StateID]
 	if s == nil {
-		return handle.Reply{}, noState
+		return nil, noState
 	}
 	select {
 	case s.asked <- r.Ticket():
 		return handle.Later(func(handle.Ticket) {}), nil // the state has the ticket
 	default:
-		return handle.Reply{}, handle.BadRequest("another piece of this state is being waited for")
+		return nil, handle.BadRequest("another piece of this state is being waited for")
 	}
 }
 
@@ -108,7 +108,7 @@ func (b *Backups) stop(r *handle.Request) (handle.Reply, error) {
 	if s != nil {
 		b.end(s)
 	}
-	return handle.Now(&protocol.BackupEndAnswer{}), nil
+	return &protocol.BackupEndAnswer{}, nil
 }
 
 // add gives a state its number, unless the connection is closed.

@@ -45,11 +45,11 @@ func (s *saving) start() (handle.Reply, error) {
 	select {
 	case s.of.places <- struct{}{}:
 	default:
-		return handle.Reply{}, handle.Overloaded("this host has enough states fixed for backups")
+		return nil, handle.Overloaded("this host has enough states fixed for backups")
 	}
 	if !s.of.add(s) {
 		<-s.of.places
-		return handle.Reply{}, noState
+		return nil, noState
 	}
 	return handle.Later(func(t handle.Ticket) {
 		go func() {

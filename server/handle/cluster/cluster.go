@@ -60,19 +60,14 @@ func Handlers(h *handle.Host, own Own) handle.Table {
 	}
 }
 
-func (h *handlers) hostStatus(*handle.Request) (handle.Reply, error) {
-	return handle.Now(h.HostStatus()), nil
-}
-
-func (h *handlers) hostLoad(*handle.Request) (handle.Reply, error) {
-	return handle.Now(h.HostLoad()), nil
-}
+func (h *handlers) hostStatus(*handle.Request) (handle.Reply, error) { return h.HostStatus(), nil }
+func (h *handlers) hostLoad(*handle.Request) (handle.Reply, error)   { return h.HostLoad(), nil }
 
 // routing answers where everything is.
 func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
 	answer := &protocol.RoutingAnswer{Version: h.Meta.RoutingVersion(), MetaShardID: replica.MetaShard}
 	if r.Routing.KnownVersion == answer.Version {
-		return handle.Now(answer), nil
+		return answer, nil
 	}
 	for _, x := range h.Meta.Machine.Hosts() {
 		answer.Hosts.Append(protocol.Host{
@@ -93,7 +88,7 @@ func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
 	for _, g := range h.Meta.Machine.Routing().Ranges {
 		answer.Slots.Append(protocol.SlotRange{First: uint64(g.First), Last: uint64(g.Last), ShardID: uint64(g.Shard)})
 	}
-	return handle.Now(answer), nil
+	return answer, nil
 }
 
 // maxQuestions is how many questions about the cluster are answered at once: each question looks at everything.
@@ -107,7 +102,7 @@ func (h *handlers) question(answer func() (protocol.AnswerMessage, error)) (hand
 		if err != nil && !errors.Is(err, handle.ErrNotFounded) {
 			err = handle.ErrNotGoverning
 		}
-		return handle.Now(a), err
+		return a, err
 	})
 }
 
@@ -116,7 +111,7 @@ func (h *handlers) aside(run handle.Reader) (handle.Reply, error) {
 	select {
 	case h.places <- struct{}{}:
 	default:
-		return handle.Reply{}, handle.Overloaded("too many questions about the cluster are being answered")
+		return nil, handle.Overloaded("too many questions about the cluster are being answered")
 	}
 	return handle.Later(func(t handle.Ticket) {
 		go func() {
@@ -140,7 +135,7 @@ func (h *handlers) describe(r *handle.Request) (handle.Reply, error) {
 		return describe()
 	}
 	if err := h.LeadsMeta(); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.ConfirmMeta(describe), nil
 }
@@ -156,7 +151,7 @@ func (h *handlers) why(*handle.Request) (handle.Reply, error) {
 // askGovernor answers a question that only the governing host can answer.
 func (h *handlers) askGovernor(answer func(g overview.Governor) (protocol.AnswerMessage, error)) (handle.Reply, error) {
 	if err := h.LeadsMeta(); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.question(func() (protocol.AnswerMessage, error) {
 		switch g := h.Governing(); {
@@ -180,9 +175,9 @@ func (h *handlers) topology(answer func(*meta.Topology) protocol.AnswerMessage) 
 	return h.ConfirmMeta(func() (handle.Reply, error) {
 		t, ok := h.Meta.Machine.Topology()
 		if !ok {
-			return handle.Reply{}, handle.ErrNotFounded
+			return nil, handle.ErrNotFounded
 		}
-		return handle.Now(answer(&t)), nil
+		return answer(&t), nil
 	}), nil
 }
 

@@ -20,7 +20,7 @@ func (h *handlers) hostOperate(r *handle.Request) (handle.Reply, error) {
 	m := &r.HostOperate
 	request, err := h.hostRequest(m)
 	if err != nil {
-		return handle.Reply{}, handle.BadRequest(err.Error())
+		return nil, handle.BadRequest(err.Error())
 	}
 	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
 		return &protocol.HostOperateAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
@@ -86,7 +86,7 @@ func (h *handlers) shardTransfer(r *handle.Request) (handle.Reply, error) {
 func (h *handlers) shardRecover(r *handle.Request) (handle.Reply, error) {
 	m := &r.ShardRecover
 	if err := h.LeadsMeta(); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	if m.AcceptOverlap {
 		request := &meta.ShardOverlap{Shard: meta.ShardID(m.ShardID)}
@@ -99,7 +99,7 @@ func (h *handlers) shardRecover(r *handle.Request) (handle.Reply, error) {
 	return h.aside(func() (handle.Reply, error) {
 		n, err := h.Recovery(id, empty)
 		if err != nil {
-			return handle.Reply{}, handle.ErrNotGoverning
+			return nil, handle.ErrNotGoverning
 		}
 		command := meta.NewCommand(&meta.ShardRecover{Recovery: n}, origin)
 		return h.MetaChange(protocol.KindShardRecover, command, &number,
@@ -117,7 +117,7 @@ func (h *handlers) stepCancel(r *handle.Request) (handle.Reply, error) {
 	var request meta.Request
 	switch {
 	case (m.StepID == 0) == (len(m.Subject) == 0):
-		return handle.Reply{}, handle.BadRequest(
+		return nil, handle.BadRequest(
 			"a step is to be cancelled or a delay to be ended: give one of them")
 	case m.StepID != 0:
 		request = &meta.StepCancel{Step: plan.ID(m.StepID), Hold: m.HoldMillis}

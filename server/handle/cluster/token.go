@@ -24,16 +24,16 @@ func (h *handlers) joinToken(r *handle.Request) (handle.Reply, error) {
 	case protocol.TokenCreate:
 		return h.createToken(r)
 	}
-	return handle.Reply{}, handle.BadRequest("nothing that is done with join tokens is " + m.Verb.String())
+	return nil, handle.BadRequest("nothing that is done with join tokens is " + m.Verb.String())
 }
 
 // listTokens answers with all tokens. A client with the right to make tokens may also see the authors of the rest.
 func (h *handlers) listTokens(r *handle.Request) (handle.Reply, error) {
 	if err := handle.Authorize(r, handle.Everywhere, ""); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	if err := h.LeadsMeta(); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.topology(func(t *meta.Topology) protocol.AnswerMessage {
 		a := h.joining(t)
@@ -47,12 +47,12 @@ func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
 	m := &r.Token
 	var hash [protocol.MaxHashBytes]byte
 	if len(m.Hash) != len(hash) {
-		return handle.Reply{}, handle.BadRequest("the hash of a secret has 32 bytes")
+		return nil, handle.BadRequest("the hash of a secret has 32 bytes")
 	}
 	copy(hash[:], m.Hash)
 	t, ok := h.Meta.Machine.Topology()
 	if ok && h.joining(&t).Addresses.Len() == 0 && r.Caller.Permits(r.Kind, handle.Everywhere, "") {
-		return handle.Reply{}, handle.Refuse(protocol.StatusPreconditionFailed,
+		return nil, handle.Refuse(protocol.StatusPreconditionFailed,
 			"no other host can reach this cluster: start its host again with --raft-listen HOST:PORT, on an address "+
 				"of its network, and with the same data directory")
 	}

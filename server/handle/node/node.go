@@ -28,12 +28,12 @@ func (h handlers) create(r *handle.Request) (handle.Reply, error) {
 	path, err := meta.ParsePath(string(r.NodeCreate.Path))
 	switch {
 	case err != nil:
-		return handle.Reply{}, handle.BadRequest(err.Error())
+		return nil, handle.BadRequest(err.Error())
 	case r.Caller.Permits(r.Kind, path, ""):
 	case r.Caller.Permits(protocol.KindNodeDescribe, path, ""):
 		return h.exists(r, path)
 	default:
-		return handle.Reply{}, handle.Authorize(r, path, "")
+		return nil, handle.Authorize(r, path, "")
 	}
 	command := meta.Command{Kind: meta.CmdNodeCreate, Path: path, Config: meta.Config(r.NodeCreate.Config)}
 	return h.MetaChange(r.Kind, command, &r.NodeCreate.Numbered,
@@ -48,9 +48,9 @@ func (h handlers) exists(r *handle.Request, path string) (handle.Reply, error) {
 	kind, from, by := r.Kind, r.From(), r.Caller
 	return h.find(path, 0, func(n *meta.Node) (handle.Reply, error) {
 		if n == nil {
-			return handle.Reply{}, by.Unauthorized(from, kind, path, "")
+			return nil, by.Unauthorized(from, kind, path, "")
 		}
-		return handle.Now(&protocol.NodeCreateAnswer{Node: wire(n), Existed: true}), nil
+		return &protocol.NodeCreateAnswer{Node: wire(n), Existed: true}, nil
 	})
 }
 
@@ -58,7 +58,7 @@ func (h handlers) alter(r *handle.Request) (handle.Reply, error) {
 	m := &r.NodeAlter
 	path, id, err := h.Named(r, m.Path, m.NodeID)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.MetaChange(r.Kind, meta.Command{
 		Kind: meta.CmdNodeAlter, Path: path, Node: id, Config: meta.Config(m.Config), Expected: m.ConfigVersion,
@@ -71,7 +71,7 @@ func (h handlers) drop(r *handle.Request) (handle.Reply, error) {
 	m := &r.NodeDrop
 	path, id, err := h.Named(r, m.Path, m.NodeID)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.MetaChange(r.Kind, meta.Command{Kind: meta.CmdNodeDrop, Path: path, Node: id}, &m.Numbered,
 		func(_ *meta.Effect, since uint64) protocol.AnswerMessage {
@@ -82,13 +82,13 @@ func (h handlers) drop(r *handle.Request) (handle.Reply, error) {
 func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 	path, node, err := h.Named(r, r.NodeDescribe.Path, r.NodeDescribe.NodeID)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.find(path, node, func(n *meta.Node) (handle.Reply, error) {
 		if n == nil || node != 0 && n.ID != node {
-			return handle.Reply{}, handle.Refuse(protocol.StatusNotFound, "no such node")
+			return nil, handle.Refuse(protocol.StatusNotFound, "no such node")
 		}
-		return handle.Now(&protocol.NodeDescribeAnswer{Node: wire(n)}), nil
+		return &protocol.NodeDescribeAnswer{Node: wire(n)}, nil
 	})
 }
 
@@ -132,7 +132,7 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 				break
 			}
 		}
-		return handle.Now(&answer), nil
+		return &answer, nil
 	}), nil
 }
 

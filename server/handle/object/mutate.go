@@ -38,32 +38,32 @@ func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 	id, frees := command.Node, replica.Mutations[r.Kind].Frees
 	if !(frees && h.givesBack(r, &command)) {
 		if err := h.AuthorizeIn(r, id, command.Name); err != nil {
-			return handle.Reply{}, err
+			return nil, err
 		}
 	}
 	if err := handle.HasName(command.Name); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	rp := h.Set.Of(shard.SlotOf(id, command.Name))
 	if command.Session != 0 {
 		if err := h.BindingIn(r, command.Session, id); err != nil {
-			return handle.Reply{}, err
+			return nil, err
 		}
 	} else if alive := h.Meta.Machine.NodeAlive(id); alive == meta.NodeLater {
 		return h.mutateLater(r, rp, command)
 	} else if alive != meta.NodeIsAlive {
-		return handle.Reply{}, noSuchNode
+		return nil, noSuchNode
 	}
 	if replica.Mutations[r.Kind].MayChangeNothing && rp.Leads() && rp.MayAnswer(protocol.ConsistencyRelaxed) {
 		// A report or an ask of a rollout's instance that changes nothing is answered without the log. An answer about
 		// targets is as fresh as a RELAXED read.
 		if answer := rp.Unchanged(&command); answer != nil {
 			h.Metrics.Unlogged(r.Kind)
-			return handle.Now(answer), nil
+			return answer, nil
 		}
 	}
 	if err := h.admits(r.Kind, rp); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.submit(r.Ticket(), rp.WillWait(r.Kind, &command), rp, &command)
 }
@@ -101,12 +101,12 @@ func (h handlers) givesBack(r *handle.Request, command *shard.Command) bool {
 // another host. So mutateLater asks the meta shard first.
 func (h handlers) mutateLater(r *handle.Request, rp *replica.Replica, command shard.Command) (handle.Reply, error) {
 	if err := h.admits(r.Kind, rp); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	t, command := r.Ticket(), command.Clone()
 	return h.ConfirmMeta(func() (handle.Reply, error) {
 		if h.Meta.Machine.NodeAlive(command.Node) != meta.NodeIsAlive {
-			return handle.Reply{}, noSuchNode
+			return nil, noSuchNode
 		}
 		return h.submit(t, false, rp, &command)
 	}), nil
@@ -117,14 +117,14 @@ func (h handlers) submit(t handle.Ticket, delayable bool, rp *replica.Replica, c
 	handle.Reply, error,
 ) {
 	if !rp.Leads() {
-		return handle.Reply{}, h.Moved(rp)
+		return nil, h.Moved(rp)
 	}
 	if needs := shard.LevelOf(command); needs > rp.Pipeline.Level() {
-		return handle.Reply{}, h.AboveLevel(needs)
+		return nil, h.AboveLevel(needs)
 	}
 	o := pipeline.Op{Ticket: t.Ticket, Caller: t.Conn, Source: t.Conn.Source(), Delayable: delayable}
 	if !rp.Pipeline.Add(o, command) {
-		return handle.Reply{}, handle.QueueFull()
+		return nil, handle.QueueFull()
 	}
-	return handle.Reply{Queued: rp}, nil
+	return handle.Queued{Replica: rp}, nil
 }

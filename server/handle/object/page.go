@@ -15,7 +15,7 @@ func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protoco
 ) (handle.Reply, error) {
 	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
 	if err := h.Object(r, of.Node, q.Name, q.Generation); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	o := shard.PartOptions{
 		Part: string(q.Part), After: q.After, Limit: handle.ItemLimit(q.Limit), Why: q.Why && q.After == 0,
@@ -25,11 +25,11 @@ func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protoco
 		o.Now = rp.EstimatedTime()
 		switch found, answer := describe(rp.Machine, of, o); found {
 		case shard.FoundPart:
-			return handle.Now(answer), nil
+			return answer, nil
 		case shard.FoundObject:
-			return handle.Reply{}, handle.Refuse(protocol.StatusNotFound, "the "+of.Kind.String()+" has no such part")
+			return nil, handle.Refuse(protocol.StatusNotFound, "the "+of.Kind.String()+" has no such part")
 		}
-		return handle.Reply{}, handle.Refuse(protocol.StatusNotFound, "no "+of.Kind.String()+" of this name")
+		return nil, handle.Refuse(protocol.StatusNotFound, "no "+of.Kind.String()+" of this name")
 	})
 }
 
@@ -68,11 +68,11 @@ func list[V any](h handlers, r *handle.Request, q *protocol.ListRequest,
 ) (handle.Reply, error) {
 	id := shard.NodeID(q.NodeID)
 	if err := h.AuthorizeIn(r, id, nil); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	rp, err := h.ShardToList(q.ShardID)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	prefix, after, limit, by := string(q.Prefix), string(q.After), handle.ItemLimit(q.Limit), r.Caller
 	return h.Read(rp, h.Consistency(q.Consistency, id), func() (handle.Reply, error) {
@@ -91,6 +91,6 @@ func list[V any](h handlers, r *handle.Request, q *protocol.ListRequest,
 		if more {
 			*page.next = []byte(last)
 		}
-		return handle.Now(page.answer), nil
+		return page.answer, nil
 	})
 }

@@ -46,18 +46,18 @@ func (h handlers) inboxOpen(r *handle.Request) (handle.Reply, error) {
 	m := r.InboxOpen
 	id := shard.NodeID(m.NodeID)
 	if err := h.Object(r, id, m.Name, 0); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	if !r.Conn.Understands(protocol.KindInbox) {
-		return handle.Reply{}, handle.Refuse(protocol.StatusUnsupported,
+		return nil, handle.Refuse(protocol.StatusUnsupported,
 			"the client has not announced that it understands INBOX")
 	}
 	if err := h.BindingIn(r, shard.SessionID(m.SessionID), id); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	rp := h.Set.Of(shard.SlotOf(id, m.Name))
 	if !rp.Leads() {
-		return handle.Reply{}, h.Moved(rp)
+		return nil, h.Moved(rp)
 	}
 	m.Name = slices.Clone(m.Name)
 	var open func(sure bool) handle.Reply

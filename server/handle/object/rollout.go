@@ -65,23 +65,23 @@ func (h handlers) rolloutPlan(r *handle.Request) (handle.Reply, error) {
 	m := &r.RolloutPlan
 	id := shard.NodeID(m.NodeID)
 	if err := h.Object(r, id, m.Name, 0); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, m.Act
 	rp := h.Set.Of(shard.SlotOf(id, m.Name))
 	return h.Read(rp, h.Consistency(m.Consistency, id), func() (handle.Reply, error) {
 		rehearsal, now := rp.Machine.RehearseRollout(id, name, rp.EstimatedTime())
 		if rehearsal == nil {
-			return handle.Reply{}, handle.Refuse(protocol.StatusNotFound, "no rollout of this name")
+			return nil, handle.Refuse(protocol.StatusNotFound, "no rollout of this name")
 		}
 		if refused := rehearse(rehearsal, publish, act); refused.Status != protocol.StatusSuccess {
-			return handle.Reply{}, handle.Refuse(refused.Status, refused.Text)
+			return nil, handle.Refuse(refused.Status, refused.Text)
 		}
 		a := &protocol.RolloutPlanAnswer{NowMillis: now}
 		for _, s := range rehearsal.Run(takes) {
 			a.Steps.Append(s)
 		}
-		return handle.Now(a), nil
+		return a, nil
 	})
 }
 

@@ -52,13 +52,13 @@ func (h handlers) semaphoreDescribe(r *handle.Request) (handle.Reply, error) {
 	m := &r.SemaphoreDescribe
 	id := shard.NodeID(m.NodeID)
 	if err := h.Object(r, id, m.Name, m.Generation); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	watched := m.WatchData || m.WatchOwners
 	if session := shard.SessionID(m.SessionID); watched && session == 0 {
-		return handle.Reply{}, handle.BadRequest("a watch belongs to a session")
+		return nil, handle.BadRequest("a watch belongs to a session")
 	} else if watched && !r.Conn.Acts(session) {
-		return handle.Reply{}, h.RefuseSession(r, session,
+		return nil, h.RefuseSession(r, session,
 			"a watch belongs to a session that is attached over or bound to this connection")
 	}
 	rp := h.Set.Of(shard.SlotOf(id, m.Name))
@@ -94,9 +94,9 @@ func (d *describe) run() (handle.Reply, error) {
 			return d.askElsewhere(elsewhere), nil
 		case watched:
 		case !found:
-			return handle.Reply{}, noSemaphore
+			return nil, noSemaphore
 		default:
-			return handle.Now(d.fill(false)), nil
+			return d.fill(false), nil
 		}
 	}
 	return handle.Later(d.runWatched), nil

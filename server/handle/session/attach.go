@@ -21,35 +21,35 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 	id := shard.SessionID(m.SessionID)
 	rp := h.Set.Of(id.Slot())
 	if !rp.Leads() {
-		return handle.Reply{}, h.Moved(rp)
+		return nil, h.Moved(rp)
 	}
 	by := r.Caller
 	view, known := handle.Session(by, rp, id)
 	switch {
 	case known:
 	case !rp.Serving():
-		return handle.Reply{}, unavailable(notServing)
+		return nil, unavailable(notServing)
 	default:
 		return confirm(rp, func() (handle.Reply, error) {
 			// A different host may have proposed and applied the session's creation earlier.
 			if _, known := handle.Session(by, rp, id); known {
-				return handle.Reply{}, unavailable("this host has just come to know of the session")
+				return nil, unavailable("this host has just come to know of the session")
 			}
-			return handle.Reply{}, over
+			return nil, over
 		}), nil
 	}
 	if h.Unfilled(view.Node) {
-		return handle.Reply{}, &handle.MetaUnfilled
+		return nil, &handle.MetaUnfilled
 	}
 	if err := h.AuthorizeIn(r, view.Node, nil); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	node, ok := h.Meta.Machine.NodeByID(view.Node)
 	switch {
 	case !ok && h.Unfilled(view.Node): // since the look above
-		return handle.Reply{}, &handle.MetaUnfilled
+		return nil, &handle.MetaUnfilled
 	case !ok:
-		return handle.Reply{}, handle.Refuse(protocol.StatusSessionExpired, "its node was dropped")
+		return nil, handle.Refuse(protocol.StatusSessionExpired, "its node was dropped")
 	}
 	a := &attaching{
 		handlers: h, conn: r.Conn, rp: rp, id: id, node: node, sequence: m.AttachSequence, numbers: m.Numbers,
@@ -58,7 +58,7 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 	}
 	err := h.checkKey(r.Conn, func() bool { return rp.Machine.KeyMatches(id, a.key) })
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return handle.Later(func(t handle.Ticket) {
 		if !rp.OnceServing(func(serving bool) { t.Complete(a.goOn(serving)) }) {
@@ -96,14 +96,14 @@ var overtaken error = &protocol.Result{Status: protocol.StatusBadSession, Messag
 func (a *attaching) goOn(serving bool) (handle.Reply, error) {
 	switch {
 	case !serving:
-		return handle.Reply{}, a.Moved(a.rp)
+		return nil, a.Moved(a.rp)
 	case (a.change || a.numbers) && a.rp.Leases.Late(a.id, a.sequence):
 		// The request was overtaken. The request must not undo the changes of a later attach, nor draw numbers above
 		// the numbers of the later attach.
-		return handle.Reply{}, overtaken
+		return nil, overtaken
 	case a.change && a.differs():
 		if err := a.AdmitsWrites(a.rp); err != nil {
-			return handle.Reply{}, err
+			return nil, err
 		}
 		return a.onceGranted(a.rp, a.timeout, a.commit), nil
 	case a.numbers:

@@ -11,11 +11,11 @@ import (
 func (h handlers) stop(r *handle.Request) (handle.Reply, error) {
 	id, conn := shard.SessionID(r.SessionStop.SessionID), r.Conn
 	if b, acts := conn.Binding(id); !acts || !b.Attached {
-		return handle.Reply{}, h.RefuseSession(r, id, "the session is not attached over this connection")
+		return nil, h.RefuseSession(r, id, "the session is not attached over this connection")
 	}
 	rp := h.Set.Of(id.Slot())
 	if !rp.Leads() {
-		return handle.Reply{}, h.Moved(rp)
+		return nil, h.Moved(rp)
 	}
 	s := &handle.Stop{}
 	conn.SwapStop(id, nil, s)
@@ -34,16 +34,16 @@ func (h handlers) destroy(r *handle.Request) (handle.Reply, error) {
 	id, by := shard.SessionID(r.SessionDestroy.SessionID), r.Caller
 	rp := h.Set.Of(id.Slot())
 	if !rp.Leads() {
-		return handle.Reply{}, h.Moved(rp) // only the home's leader knows the node, and so the right
+		return nil, h.Moved(rp) // only the home's leader knows the node, and so the right
 	}
 	if view, known := handle.Session(by, rp, id); known {
 		if err := h.AuthorizeIn(r, view.Node, nil); err != nil {
-			return handle.Reply{}, err
+			return nil, err
 		}
 		return h.end(rp, id, shard.FlagOperator, &protocol.SessionDestroyAnswer{}, func(bool) {}), nil
 	}
 	if err := handle.Authorize(r, handle.Somewhere, ""); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	// Nothing is proposed for a session with an unknown node: the right may not reach that far.
 	return handle.Later(func(t handle.Ticket) {

@@ -21,7 +21,7 @@ func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 	return h.Read(rp, consistency, func() (handle.Reply, error) {
 		view, known := rp.Machine.DescribeSession(id)
 		if !known || !by.Sees(view.Node) {
-			return handle.Reply{}, over
+			return nil, over
 		}
 		info := h.info(rp, &view)
 		if !h.sees(by, rp, &view) {
@@ -40,11 +40,11 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 	m, by := r.SessionList, r.Caller
 	id := shard.NodeID(m.NodeID)
 	if err := h.AuthorizeIn(r, id, nil); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	rp, err := h.ShardToList(m.ShardID)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	return h.Read(rp, h.Consistency(0, id), func() (handle.Reply, error) {
 		page, last, more := rp.Machine.ListSessions(id, shard.SessionID(m.After), handle.ItemLimit(m.Limit), nil)
@@ -154,7 +154,7 @@ func (h handlers) holdings(r *handle.Request) (handle.Reply, error) {
 	m, by := r.SessionHoldings, r.Caller
 	rp, err := h.ShardToList(m.ShardID)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	id := shard.SessionID(m.SessionID)
 	own := r.Conn.Acts(id)
@@ -162,7 +162,7 @@ func (h handlers) holdings(r *handle.Request) (handle.Reply, error) {
 		a := &protocol.SessionHoldingsAnswer{}
 		view, known := rp.Machine.Session(id)
 		if !known || !own && !by.Sees(view.Node) {
-			return handle.Now(a), nil
+			return a, nil
 		}
 		page, more := rp.Machine.ListHoldings(id, shard.OrderID(m.After), handle.ItemLimit(m.Limit), nil)
 		for i := range page {
@@ -182,6 +182,6 @@ func (h handlers) holdings(r *handle.Request) (handle.Reply, error) {
 				break
 			}
 		}
-		return handle.Now(a), nil
+		return a, nil
 	})
 }

@@ -59,7 +59,7 @@ func (h handlers) detach(r *handle.Request) (handle.Reply, error) {
 	id := shard.SessionID(m.SessionID)
 	b, err := h.Binding(r, id)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	r.Conn.Unbind(id)
 	b.Home.RemoveBound(id, r.Conn) // an attached session may have been bound before
@@ -69,5 +69,5 @@ func (h handlers) detach(r *handle.Request) (handle.Reply, error) {
 		b.Home.Leases.Detach(id, r.Conn.Holder(), millis(m.LeftMillis), r.HeardAt)
 		h.Set.Wake()
 	}
-	return handle.Now(&protocol.SessionDetachAnswer{}), nil
+	return &protocol.SessionDetachAnswer{}, nil
 }

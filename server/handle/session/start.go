@@ -20,7 +20,7 @@ func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 	m := &r.SessionStart
 	path, err := handle.Path(r, m.Path)
 	if err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	s := &starting{
 		handlers: h, conn: r.Conn, sequence: m.AttachSequence,
@@ -33,7 +33,7 @@ func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 	return h.ConfirmMeta(func() (handle.Reply, error) {
 		n, ok := h.Meta.Machine.Node(path)
 		if !ok {
-			return handle.Reply{}, handle.Refuse(protocol.StatusNotFound, "no node "+path)
+			return nil, handle.Refuse(protocol.StatusNotFound, "no node "+path)
 		}
 		return s.in(n)
 	}), nil
@@ -55,10 +55,10 @@ func (s *starting) in(n meta.Node) (handle.Reply, error) {
 		slot, ok = s.conn.SlotForSession(rp)
 	}
 	if !ok {
-		return handle.Reply{}, s.Moved(s.Replicas[rand.IntN(len(s.Replicas))])
+		return nil, s.Moved(s.Replicas[rand.IntN(len(s.Replicas))])
 	}
 	if err := s.AdmitsWrites(rp); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	s.node, s.command.Node, s.command.Slot = n, n.ID, slot
 	return s.onceGranted(rp, s.command.Timeout, func() handle.Reply { return s.propose(rp) }), nil

@@ -138,7 +138,6 @@ func (w *Watches) finish(rp *replica.Replica, c handle.Connection, id uint64) {
 	w.forget(c)
 	w.mu.Unlock()
 	if stop.Conn != nil {
-		reply, err := stopAt(c, id, rp)
-		stop.Append(reply.Answer, err)
+		stop.Append(stopAt(c, id, rp))
 	}
 }

@@ -23,18 +23,18 @@ func (w *Watches) watch(r *handle.Request) (handle.Reply, error) {
 	m := &r.Watch
 	id := shard.NodeID(m.NodeID)
 	if err := w.Object(r, id, m.Name, m.Generation); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	if err := knowsView(m); err != nil {
-		return handle.Reply{}, err
+		return nil, err
 	}
 	rp := w.Set.Of(shard.SlotOf(id, m.Name))
 	fresh := rp.MayAnswer(w.Consistency(0, id))
 	if !fresh && !rp.Holds() {
-		return handle.Reply{}, w.Moved(rp)
+		return nil, w.Moved(rp)
 	}
 	if !w.begin(r.Conn, r.ID) {
-		return handle.Reply{}, handle.BadRequest("a watch of this id is being opened")
+		return nil, handle.BadRequest("a watch of this id is being opened")
 	}
 	open := *m
 	open.Name, open.View = slices.Clone(m.Name), slices.Clone(m.View)
@@ -113,7 +113,7 @@ func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
 	case !opening:
 		return stopAt(r.Conn, id, w.Replicas...)
 	case !taken:
-		return handle.Reply{}, noSuchWatch
+		return nil, noSuchWatch
 	}
 	return handle.Later(func(handle.Ticket) {}), nil // the opening has the ticket
 }
@@ -121,12 +121,12 @@ func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
 var noSuchWatch error = &protocol.Result{Status: protocol.StatusNotFound, Message: "no watch of this id"}
 
 // stopAt stops a watch at one of the replicas.
-func stopAt(c handle.Connection, id uint64, at ...*replica.Replica) (handle.Reply, error) {
+func stopAt(c handle.Connection, id uint64, at ...*replica.Replica) (protocol.AnswerMessage, error) {
 	for _, rp := range at {
 		if rp.Hub.Stop(c, id) {
 			c.Ended(id)
-			return handle.Now(&protocol.WatchStopAnswer{}), nil
+			return &protocol.WatchStopAnswer{}, nil
 		}
 	}
-	return handle.Reply{}, noSuchWatch
+	return nil, noSuchWatch
 }
