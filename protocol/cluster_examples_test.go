@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
@@ -125,11 +125,11 @@ func exampleCluster() *ClusterDescribeAnswer {
 		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Draw: exampleIncarnation()}, GovernorHostID: 3,
 		Observed: true, Hosts: []host.Host{exampleClusterHost()}, Shards: []host.Shard{exampleClusterShard()},
 		Policy: exampleGovernorPolicy(3),
-		Concerns: list[HostConcern](&HostConcern{concern.Concern{
-			Kind: concern.Silent, Severity: concern.Warning, Subject: "host b",
+		Concerns: list[HostConcern](&HostConcern{health.Issue{
+			Kind: health.Silent, Severity: health.Warning, Subject: "host b",
 			Text:  "host b is OFFLINE: silent for 31 s",
 			Do:    "start it again, or: signalbox host replace b NEW",
-			About: concern.About{Host: "b", Shards: []string{"0", "3"}},
+			About: health.About{Host: "b", Shards: []string{"0", "3"}},
 		}}),
 		LastAudit: 77,
 	}

@@ -2,7 +2,7 @@ package protocol
 
 import (
 	"fmt"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"maps"
 	"os"
 	"regexp"
@@ -202,7 +202,7 @@ var smallNumbers = map[string]func(uint8) string{
 	"HostVerb":       func(n uint8) string { return HostVerb(n).String() },
 	"TokenVerb":      func(n uint8) string { return TokenVerb(n).String() },
 	"ReplicaRole":    inCapitals[host.Role],
-	"Severity":       inCapitals[concern.Severity],
+	"Severity":       inCapitals[health.Severity],
 }
 
 // nameOfSmall returns the name of a small number. A number without a name shows itself.

@@ -1,7 +1,7 @@
 package protocol
 
 import (
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"slices"
 	"time"
 )
@@ -105,14 +105,14 @@ var examples = []example{
 	{"concerns-answer", answer(5, &ConcernsAnswer{
 		HostName: []byte("signal-3"), NowMillis: 1_700_000_060_000, Governs: true,
 		Items: list[HostConcern](
-			&HostConcern{concern.Concern{
-				Kind: concern.NoMajority, Severity: concern.Failure, Subject: "shards meta, 1",
-				About: concern.About{Shards: []string{"0", "1"}}, Since: time.UnixMilli(1_700_000_000_000),
+			&HostConcern{health.Issue{
+				Kind: health.NoMajority, Severity: health.Failure, Subject: "shards meta, 1",
+				About: health.About{Shards: []string{"0", "1"}}, Since: time.UnixMilli(1_700_000_000_000),
 				WaitsFor: "b, c", Do: "start the hosts that are away", Text: "1 of 3 voters are alive",
 			}},
-			&HostConcern{concern.Concern{
-				Kind: concern.RolloutBlocked, Severity: concern.Warning, Subject: "rollout web in /prod",
-				About: concern.About{Node: "/prod", Name: "web", Host: "signal-3"}, Text: "no leaders in eu", More: 3,
+			&HostConcern{health.Issue{
+				Kind: health.RolloutBlocked, Severity: health.Warning, Subject: "rollout web in /prod",
+				About: health.About{Node: "/prod", Name: "web", Host: "signal-3"}, Text: "no leaders in eu", More: 3,
 			}},
 		),
 	})},

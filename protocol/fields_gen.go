@@ -1203,7 +1203,7 @@ func (m *HostAsked) fields(c *codec) {
 }
 
 func (m *HostConcern) fields(c *codec) {
-	m.Concern.Fields((*cold)(c))
+	m.Issue.Fields((*cold)(c))
 }
 
 func (m *InstanceReport) fields(c *codec) {

@@ -1,7 +1,7 @@
 package protocol
 
 import (
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
@@ -58,7 +58,7 @@ type ConcernsAnswer struct {
 	HostName []byte `wire:"text MaxHostNameBytes"`
 	// NowMillis is the wall clock of the host.
 	NowMillis uint64
-	Items     HostConcerns // the worst first, at most concern.MaxConcerns
+	Items     HostConcerns // the worst first, at most health.MaxIssues
 	// Governs: the list has all troubles of all hosts, because the host leads the meta shard and has heard from the
 	// other hosts.
 	Governs bool
@@ -68,7 +68,7 @@ type ConcernsAnswer struct {
 type HostConcerns = List[HostConcern, *HostConcern]
 
 // HostConcern is a trouble in the words of a host.
-type HostConcern struct{ concern.Concern }
+type HostConcern struct{ health.Issue }
 
 // FeatureLevel is a host's knowledge of the feature level of its cluster.
 type FeatureLevel struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/caller"
-	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/health"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
@@ -97,8 +97,8 @@ type Config struct {
 	// Fits returns why the memory of this host does not hold another state of so many bytes, in the measure of quotas,
 	// nil if it does. May be nil.
 	Fits func(bytes uint64) error
-	// Own returns the process's observations of the host for the list of concerns. May be nil.
-	Own func() concern.Own
+	// Own returns the process's observations of the host for the list of health issues. May be nil.
+	Own func() health.Own
 	// NotesNodes: the history of the cluster has the nodes created, altered and dropped through this host.
 	NotesNodes bool
 	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.

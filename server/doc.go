@@ -7,7 +7,7 @@
 //	host.go, config.go      what a host is made of, and its configuration
 //	governing.go            the host's part in governing; attendance.go: its record; host_say.go: what others report
 //	routes.go, leads.go     announcements of hosts and leaders, to clients and to other hosts
-//	level.go, concerns.go   feature levels; the health issues that the host sees
+//	level.go, health.go   feature levels; the health issues that the host sees
 //	status.go, overview.go  the state of the host and of the cluster, for people; metrics*.go: for Prometheus
 //
 // The packages below, each with its own start:

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/handle/backup"
-	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/meta"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -225,7 +225,7 @@ func TestWhoOwnsIsShownFromElsewhere(t *testing.T) {
 	})
 }
 
-// TestACheckNamesWhoHoldsALockFromElsewhere: the concern about a lock that is waited for too long names owner and
+// TestACheckNamesWhoHoldsALockFromElsewhere: the health issue about a lock that is waited for too long names owner and
 // waiter as their homes do, from the first list on.
 func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -235,9 +235,9 @@ func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
 			Config: protocol.NodeConfig{LongestWaitMillis: 10_000}}))
 		a.contended()
 		time.Sleep(11 * time.Second)
-		var x *concern.Concern
-		for _, c := range concernsAt(t, a.Cluster, 2) {
-			if c.Kind == concern.LockWaits {
+		var x *health.Issue
+		for _, c := range healthIssuesAt(t, a.Cluster, 2) {
+			if c.Kind == health.LockWaits {
 				x = &c
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/audit"
 	"github.com/signalbox/signalbox/server/caller"
-	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/server/connection"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/handle/access"
@@ -21,9 +20,10 @@ import (
 	"github.com/signalbox/signalbox/server/handle/object"
 	"github.com/signalbox/signalbox/server/handle/session"
 	"github.com/signalbox/signalbox/server/handle/watch"
+	"github.com/signalbox/signalbox/server/health"
+	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
-	"github.com/signalbox/signalbox/server/overview"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
@@ -52,9 +52,8 @@ type Host struct {
 
 	leaving atomic.Bool          // this host is about to stop
 	load    atomic.Pointer[Load] // nil before the first report
-	book    *concern.Book
-	// strangers are the sessions that the book names by the word of other hosts.
-	strangers strangers
+	issues  *health.Book
+	remote  health.RemoteSessions // that the health issues name
 }
 
 // Open starts a host: when Open returns, the host's replicas are restored and take part in their shards. The host
@@ -67,7 +66,7 @@ func Open(config Config) (*Host, error) {
 	h := &Host{
 		config: config, log: config.Log, metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
 	}
-	h.book = concern.New(h.gather)
+	h.issues = health.New(h.gather)
 	h.routes = routes{host: h, led: make(map[uint64]uint64)}
 	h.metrics.Set.NewGauge(`signalbox_feature_level`, func() float64 { return float64(h.meta.Machine.Level()) })
 	h.metrics.Set.NewGauge(`signalbox_cluster_generation`,

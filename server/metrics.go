@@ -98,7 +98,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	}
 	h.writeQuotas(w)
 	h.writeCluster(w)
-	h.writeConcerns(w)
+	h.writeHealthIssues(w)
 	(&semaphoreWriter{newObjectWriter(h, w)}).write()
 	(&rolloutWriter{newObjectWriter(h, w)}).write()
 	(&processWriter{newObjectWriter(h, w)}).write()

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/concern"
-	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/protocol/health"
+	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -70,14 +70,14 @@ func writeHostReplicas(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeConcerns writes how many concerns of each kind this host has, including the kinds without a concern: an alert
+// writeHealthIssues writes how many health issues of each kind this host has, including the kinds without one: an alert
 // ends when the series is 0.
-func (h *Host) writeConcerns(w io.Writer) {
-	counts := make(map[concern.Kind]int)
-	for _, c := range h.book.Read(h.config.Clock()) {
+func (h *Host) writeHealthIssues(w io.Writer) {
+	counts := make(map[health.Kind]int)
+	for _, c := range h.issues.Read(h.config.Clock()) {
 		counts[c.Kind] += 1 + c.More
 	}
-	for _, row := range concern.Kinds {
+	for _, row := range health.Kinds {
 		fmt.Fprintf(w, "signalbox_health_issues{kind=%q,severity=\"%v\"} %d\n", string(row.Kind), row.Severity,
 			counts[row.Kind])
 	}

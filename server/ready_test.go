@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
@@ -122,8 +122,8 @@ func TestADrainedHostNeedNotBeReady(t *testing.T) {
 				c.Isolate(5)
 			}
 			time.Sleep(5 * time.Second)
-			for _, x := range c.Host(5).Concerns() {
-				if x.Kind == concern.NotReady {
+			for _, x := range c.Host(5).HealthIssues() {
+				if x.Kind == health.NotReady {
 					t.Fatalf("it is said: %s", x.Text)
 				}
 			}

@@ -118,7 +118,7 @@ func clusterOf(m *protocol.ClusterDescribeAnswer) *Cluster {
 	c := &Cluster{ID: string(m.ClusterID), Generation: m.Generation.Number, Governor: m.GovernorHostID,
 		Observed: m.Observed, Hosts: m.Hosts, Shards: m.Shards, Policy: m.Policy}
 	for x := range m.Concerns.All() {
-		c.Concerns = append(c.Concerns, x.Concern)
+		c.Concerns = append(c.Concerns, x.Issue)
 	}
 	return c
 }

@@ -14,20 +14,20 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 )
 
 // Concern is a trouble in a cluster. The package concern has the kinds.
-type Concern = concern.Concern
+type Concern = health.Issue
 
 // Severity is how bad a concern is.
-type Severity = concern.Severity
+type Severity = health.Severity
 
 // The severities.
 const (
-	Note    = concern.Note
-	Warning = concern.Warning
-	Failure = concern.Failure
+	Note    = health.Note
+	Warning = health.Warning
+	Failure = health.Failure
 )
 
 // Concerns are the troubles in a cluster, as all hosts together see the cluster.
@@ -113,7 +113,7 @@ func askConcerns(ctx context.Context, h *cluster.Host) (t hostAnswer) {
 		now := time.Now()
 		t.ahead = time.UnixMilli(int64(m.NowMillis)).Sub(began.Add(now.Sub(began) / 2))
 		for x := range m.Items.All() {
-			t.items = append(t.items, x.Concern)
+			t.items = append(t.items, x.Issue)
 		}
 	})
 	return t
@@ -141,18 +141,18 @@ func (c *Concerns) merge(all []hostAnswer) {
 		}
 	}
 	if early != late && late.ahead-early.ahead > clocksApart {
-		c.Items = append(c.Items, concern.New(concern.Clocks, concern.About{}, fmt.Sprintf(
+		c.Items = append(c.Items, health.New(health.Clocks, health.About{}, fmt.Sprintf(
 			"those of %s and %s are the furthest apart, by %v", early.name, late.name,
 			(late.ahead-early.ahead).Round(100*time.Millisecond))))
 	}
 	for _, t := range all {
 		if t.err == nil && t.generation < newest {
-			c.Items = append(c.Items, concern.New(concern.OldGeneration, concern.About{Host: t.name}, fmt.Sprintf(
+			c.Items = append(c.Items, health.New(health.OldGeneration, health.About{Host: t.name}, fmt.Sprintf(
 				"it is of generation %d, and the cluster of %d", t.generation, newest)))
 		}
 	}
 	slices.SortStableFunc(c.Items, func(a, b Concern) int {
-		return cmp.Or(concern.Compare(a, b), a.Since.Compare(b.Since))
+		return cmp.Or(health.Compare(a, b), a.Since.Compare(b.Since))
 	})
 	c.Items = slices.CompactFunc(c.Items, func(a, b Concern) bool { return a.Key() == b.Key() })
 	slices.SortFunc(c.Unanswered, func(a, b Unanswered) int { return strings.Compare(a.Address, b.Address) })
@@ -223,12 +223,12 @@ func (c *Concerns) addRecords(records *Cluster, all []hostAnswer) {
 		shards[l] = append(shards[l], strconv.FormatUint(s.ID, 10))
 	}
 	for _, l := range losses {
-		x := concern.New(concern.NoMajority, concern.About{Shards: shards[l]}, l.text)
+		x := health.New(health.NoMajority, health.About{Shards: shards[l]}, l.text)
 		x.WaitsFor = l.away
 		c.Items = append(c.Items, x)
 	}
 	if len(losses) == 0 {
-		c.Items = append(c.Items, concern.New(concern.NoLeader, concern.About{Shards: []string{"0"}},
+		c.Items = append(c.Items, health.New(health.NoLeader, health.About{Shards: []string{"0"}},
 			"no host governs the cluster: the meta shard has no leader, or that has not heard from the others yet"))
 	}
 }

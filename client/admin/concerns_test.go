@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 )
 
 // TestClocksAndGenerationsThatDifferAreConcerns of the merged list: no host sees them alone. Hosts without an answer do
@@ -16,14 +16,14 @@ import (
 func TestClocksAndGenerationsThatDifferAreConcerns(t *testing.T) {
 	for name, c := range map[string]struct {
 		all  []hostAnswer
-		want map[concern.Kind]string // a part of the text
+		want map[health.Kind]string // a part of the text
 	}{
 		"alike": {[]hostAnswer{{name: "a", generation: 2}, {name: "b", generation: 2, ahead: -clocksApart}}, nil},
 		"one clock is ahead": {[]hostAnswer{{name: "a", ahead: time.Second}, {name: "b", ahead: 62 * time.Second},
 			{name: "c", ahead: -time.Second}},
-			map[concern.Kind]string{concern.Clocks: "those of c and b are the furthest apart, by 1m3s"}},
+			map[health.Kind]string{health.Clocks: "those of c and b are the furthest apart, by 1m3s"}},
 		"one is of before a recovery": {[]hostAnswer{{name: "a", generation: 3}, {name: "b", generation: 2}},
-			map[concern.Kind]string{concern.OldGeneration: "it is of generation 2, and the cluster of 3"}},
+			map[health.Kind]string{health.OldGeneration: "it is of generation 2, and the cluster of 3"}},
 		"it does not answer": {[]hostAnswer{{name: "a", generation: 3},
 			{name: "b", ahead: time.Hour, generation: 2, err: errors.New("refused")}}, nil},
 	} {
@@ -37,7 +37,7 @@ func TestClocksAndGenerationsThatDifferAreConcerns(t *testing.T) {
 				if part, ok := c.want[x.Kind]; !ok || !strings.Contains(x.Text, part) || x.Do == "" {
 					t.Errorf("%+v", x)
 				}
-				if x.Kind == concern.OldGeneration && x.Host != "b" {
+				if x.Kind == health.OldGeneration && x.Host != "b" {
 					t.Errorf("of the host %q", x.Host)
 				}
 			}

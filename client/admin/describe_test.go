@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
@@ -18,8 +18,8 @@ func TestADescriptionFindsHosts(t *testing.T) {
 		{ID: 3, Name: "d", Target: standing(Expelled, 1)},
 		{ID: 4, Name: "d", Current: standing(Online, 3), Target: standing(Online, 4)},
 	}}
-	x := concern.New(concern.NoMajority, concern.About{Shards: []string{"3"}, Host: "d"}, "1 of 3")
-	m.Concerns.Append(protocol.HostConcern{Concern: x})
+	x := health.New(health.NoMajority, health.About{Shards: []string{"3"}, Host: "d"}, "1 of 3")
+	m.Concerns.Append(protocol.HostConcern{Issue: x})
 
 	c := clusterOf(m)
 	h := c.Named("d")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/overview"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 )
 
 // page returns what an address answers.
@@ -150,7 +150,7 @@ func TestWhyNamesTheHostsThatAreHeardWithoutAMajority(t *testing.T) {
 func TestWhatConcernsSayToTypeIsTaken(t *testing.T) {
 	word := regexp.MustCompile(`^(?:(?:--)?[a-z][a-z-]*|\{[a-z]+\}|[A-Z]+(?::[A-Z]+)?)$`)
 	typed := 0
-	for _, row := range concern.Kinds {
+	for _, row := range health.Kinds {
 		for _, after := range strings.Split(row.Do, "signalbox ")[1:] {
 			words := strings.Fields(after)
 			end := slices.IndexFunc(words, func(w string) bool { return !word.MatchString(w) })

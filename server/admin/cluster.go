@@ -25,11 +25,11 @@ type Cluster struct {
 	Tolerated *int        `name:"failures_tolerated"`
 	Hosts     []host.Host // hosts that belong to the cluster
 	Shards    []host.Shard
-	Concerns  []Concern
+	Concerns  []HealthIssue
 }
 
-// Concern is a trouble of the cluster, in the terms of package concern of the protocol.
-type Concern struct {
+// HealthIssue is a health issue of the cluster, in the terms of protocol/health.
+type HealthIssue struct {
 	Kind     string   `json:"kind"`
 	Severity string   `json:"severity"`
 	Subject  string   `json:"subject"`

@@ -30,7 +30,7 @@ func TestClusterKeepsItsNames(t *testing.T) {
 			Redundancy: kind.Redundancy{Wanted: 3, Voters: 3, Live: 3, Tolerated: 1,
 				Domains: []kind.DomainLoss{{Label: "rack=1", Live: 2}}},
 		}},
-		Concerns: []Concern{{
+		Concerns: []HealthIssue{{
 			Kind: "drained", Severity: "note", Subject: "host d", Text: "host d is drained",
 			Do:   "signalbox host undrain d",
 			Host: "d", Shards: []string{"1"}, Since: "2026-01-02T03:04:05Z",

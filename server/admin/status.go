@@ -76,8 +76,8 @@ type ClusterStatus struct {
 	LevelHeldBy  string       `json:"level_held_by,omitempty"`
 	Hosts        []HostRecord `json:"hosts"`
 	// Tolerated and Concerns are as on the page /cluster, which has more.
-	Tolerated *int      `json:"failures_tolerated,omitempty"`
-	Concerns  []Concern `json:"concerns,omitempty"`
+	Tolerated *int          `json:"failures_tolerated,omitempty"`
+	Concerns  []HealthIssue `json:"concerns,omitempty"`
 }
 
 // HostRecord is a host of the cluster.

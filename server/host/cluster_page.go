@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/admin"
-	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/server/health/overview"
 )
 
 // Cluster implements admin.Host.
@@ -22,7 +22,7 @@ func (h *Host) Cluster() (admin.Cluster, error) {
 		return admin.Cluster{}, err
 	}
 	page := clusterPage(&shown)
-	page.Concerns = concernsOf(core.Concerns())
+	page.Concerns = issuesOf(core.HealthIssues())
 	return page, nil
 }
 
@@ -46,12 +46,12 @@ func clusterPage(c *overview.Cluster) admin.Cluster {
 	return page
 }
 
-// concernsOf returns the host's concerns in the form of the pages.
-func concernsOf(list []concern.Concern) []admin.Concern {
-	shown := []admin.Concern{}
+// issuesOf returns the host's health issues in the form of the pages.
+func issuesOf(list []health.Issue) []admin.HealthIssue {
+	shown := []admin.HealthIssue{}
 	for i := range list {
 		c := &list[i]
-		to := admin.Concern{Kind: string(c.Kind), Severity: word(c.Severity), Subject: c.Subject, Node: c.Node,
+		to := admin.HealthIssue{Kind: string(c.Kind), Severity: word(c.Severity), Subject: c.Subject, Node: c.Node,
 			Name: c.Name, Host: c.Host, Shards: c.Shards, WaitsFor: c.WaitsFor, Do: c.Do, Text: c.Text, More: c.More}
 		if !c.Since.IsZero() {
 			to.Since = c.Since.UTC().Format(time.RFC3339)

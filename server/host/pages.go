@@ -12,7 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/admin"
-	"github.com/signalbox/signalbox/server/concern"
+	"github.com/signalbox/signalbox/server/health"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
@@ -122,9 +122,9 @@ func writeCertificate(w io.Writer, listener string, end time.Time) {
 	fmt.Fprintf(w, "%s{listener=%q} %d\n", certificateSeries, listener, end.Unix())
 }
 
-// own is the process's knowledge about the host, for the list of concerns.
-func (h *Host) own() concern.Own {
-	o := concern.Own{
+// own is the process's knowledge about the host, for the list of health issues.
+func (h *Host) own() health.Own {
+	o := health.Own{
 		Refused: uint64(h.stats.Refused.Load() + h.stats.AcceptErrors.Load()),
 		Open:    uint64(max(h.stats.Open.Load(), 0)),
 	}
@@ -133,17 +133,17 @@ func (h *Host) own() concern.Own {
 	}
 	o.Live, o.High = h.memory.Usage().Live, h.memory.High()
 	if h.certificates != nil {
-		o.Certificates = append(o.Certificates, concern.Certificate{Use: "clients", End: h.certificates.Expires()})
+		o.Certificates = append(o.Certificates, health.Certificate{Use: "clients", End: h.certificates.Expires()})
 	}
 	if end := h.raftCertificateExpires(); !end.IsZero() {
-		o.Certificates = append(o.Certificates, concern.Certificate{Use: "hosts", End: end})
+		o.Certificates = append(o.Certificates, health.Certificate{Use: "hosts", End: end})
 	}
 	var most syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &most) == nil {
 		o.Files = most.Cur
 	}
 	for _, l := range h.raft.Status() {
-		o.Behind = append(o.Behind, concern.Behind{Shard: l.ShardID, Entries: l.Lag()})
+		o.Behind = append(o.Behind, health.Behind{Shard: l.ShardID, Entries: l.Lag()})
 	}
 	return o
 }

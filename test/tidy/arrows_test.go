@@ -54,7 +54,7 @@ func TestArrowsOfTheClientPointDown(t *testing.T) {
 // roomsOfKinds are the rooms below protocol that declare the types of a kind of objects, and the coder of the fields of
 // these types.
 var roomsOfKinds = []string{
-	"protocol/concern/", "protocol/field/", "protocol/host/", "protocol/process/", "protocol/rights/",
+	"protocol/health/", "protocol/field/", "protocol/host/", "protocol/process/", "protocol/rights/",
 	"protocol/rollout/",
 }
 

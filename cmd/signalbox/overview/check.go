@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/concerns"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 )
 
 // The codes of check, by the worst finding.
@@ -193,13 +193,13 @@ func judgeConcerns(list *admin.Concerns, x *findings) {
 	}
 	// What is stuck among the objects of a shard is known to its leader alone.
 	unled := slices.ContainsFunc(list.Items, func(c admin.Concern) bool {
-		return c.Kind == concern.NoMajority || c.Kind == concern.NoLeader
+		return c.Kind == health.NoMajority || c.Kind == health.NoLeader
 	})
-	for _, g := range concern.Groups() {
+	for _, g := range health.Groups() {
 		told := func(c admin.Concern) bool { return c.Severity != admin.Note && c.Kind.Row().Group == g }
 		switch {
 		case slices.ContainsFunc(list.Items, told):
-		case unled && (g == concern.Rollouts || g == concern.Rounds || g == concern.Locks):
+		case unled && (g == health.Rollouts || g == health.Rounds || g == health.Locks):
 			x.add(levelWarn, string(g), "", "not known while a shard has no leader")
 		case len(list.Unanswered) > 0:
 			x.add(levelOK, string(g), "", "nothing to look at, by those that answer")

@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	pageadmin "github.com/signalbox/signalbox/server/admin"
 )
 
 func TestCheckJudgesWhatHostsSay(t *testing.T) {
-	blocked := concern.New(concern.RolloutBlocked, concern.About{Node: "/prod", Name: "web"}, "no leaders in eu")
+	blocked := health.New(health.RolloutBlocked, health.About{Node: "/prod", Name: "web"}, "no leaders in eu")
 	blocked.WaitsFor, blocked.More = "leaders in eu", 2
 	for what, c := range map[string]struct {
 		list    admin.Concerns
@@ -28,11 +28,11 @@ func TestCheckJudgesWhatHostsSay(t *testing.T) {
 		"two are":     {away(3, 2), "answers", levelFail, "2 of 3 have not said what they see: a:1 (gone); a:1 (gone)"},
 		"a rollout is blocked": {admin.Concerns{Asked: 1, Items: []admin.Concern{blocked}}, "rollout web in /prod",
 			levelWarn, "no leaders in eu; so it is with 2 more; waits for leaders in eu"},
-		"a majority is lost": {admin.Concerns{Asked: 1, Items: []admin.Concern{concern.New(concern.NoMajority,
-			concern.About{Shards: []string{"0", "1"}}, "1 of 3 voters answer")}}, "shards meta, 1", levelFail,
+		"a majority is lost": {admin.Concerns{Asked: 1, Items: []admin.Concern{health.New(health.NoMajority,
+			health.About{Shards: []string{"0", "1"}}, "1 of 3 voters answer")}}, "shards meta, 1", levelFail,
 			"1 of 3 voters answer"},
-		"a host is drained": {admin.Concerns{Asked: 1, Items: []admin.Concern{concern.New(concern.Drained,
-			concern.About{Host: "d"}, "host d is drained")}}, "host d", levelOK, "host d is drained"},
+		"a host is drained": {admin.Concerns{Asked: 1, Items: []admin.Concern{health.New(health.Drained,
+			health.About{Host: "d"}, "host d is drained")}}, "host d", levelOK, "host d is drained"},
 	} {
 		var x findings
 		judgeConcerns(&c.list, &x)
@@ -50,10 +50,10 @@ func TestCheckJudgesWhatHostsSay(t *testing.T) {
 
 // TestWhatNoHostCanKnowIsNotWell: rollouts, rounds and locks are known to the leader of their shard.
 func TestWhatNoHostCanKnowIsNotWell(t *testing.T) {
-	for _, kind := range []concern.Kind{concern.NoMajority, concern.NoLeader} {
+	for _, kind := range []health.Kind{health.NoMajority, health.NoLeader} {
 		var x findings
 		judgeConcerns(&admin.Concerns{Asked: 1, Items: []admin.Concern{
-			concern.New(kind, concern.About{Shards: []string{"1"}}, "a leader is missing"),
+			health.New(kind, health.About{Shards: []string{"1"}}, "a leader is missing"),
 		}}, &x)
 		unknown := 0
 		for _, f := range x.list {

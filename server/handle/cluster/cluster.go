@@ -4,10 +4,10 @@ import (
 	"errors"
 
 	"github.com/signalbox/signalbox/protocol"
-	kind "github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/server/handle"
-	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -22,8 +22,8 @@ type Own interface {
 	Governing() overview.Governor
 	// Recovery returns the order to rebuild a shard, with the reason against it, if this host governs.
 	Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error)
-	// Concerns returns the health issues that this host sees, the worst first.
-	Concerns() []kind.Concern
+	// HealthIssues returns the health issues that this host sees, the worst first.
+	HealthIssues() []kind.Issue
 	// HostStatus is what the host reports of itself, and HostLoad its latest work.
 	HostStatus() *protocol.HostStatusAnswer
 	HostLoad() *protocol.HostLoadAnswer
@@ -46,7 +46,7 @@ func Handlers(h *handle.Host, own Own) handle.Table {
 		protocol.KindRouting:         c.routing,
 		protocol.KindHostStatus:      handle.Authorized(handle.Somewhere, c.hostStatus),
 		protocol.KindHostLoad:        handle.Authorized(handle.Somewhere, c.hostLoad),
-		protocol.KindConcerns:        handle.Authorized(handle.Somewhere, c.concerns),
+		protocol.KindConcerns:        handle.Authorized(handle.Somewhere, c.healthIssues),
 		protocol.KindHostOperate:     c.hostOperate,
 		protocol.KindShardTransfer:   c.shardTransfer,
 		protocol.KindShardRecover:    handle.Authorized(handle.Everywhere, c.shardRecover),
@@ -181,9 +181,9 @@ func (h *handlers) topology(answer func(*meta.Topology) protocol.AnswerMessage) 
 	}), nil
 }
 
-// concerns answers with the health issues of this host. An issue of an object is left out if the client may not see the
-// object.
-func (h *handlers) concerns(r *handle.Request) (handle.Reply, error) {
+// healthIssues answers with the health issues of this host. An issue of an object is left out if the client may not see
+// the object.
+func (h *handlers) healthIssues(r *handle.Request) (handle.Reply, error) {
 	by := r.Caller
 	return h.question(func() (protocol.AnswerMessage, error) {
 		governs := false
@@ -193,9 +193,9 @@ func (h *handlers) concerns(r *handle.Request) (handle.Reply, error) {
 		}
 		now := field.WallMillis(h.Clock())
 		a := &protocol.ConcernsAnswer{HostName: []byte(h.Name), NowMillis: now, Governs: governs}
-		for _, x := range h.Concerns() {
+		for _, x := range h.HealthIssues() {
 			if x.Node == "" || by.Permits(protocol.KindSemaphoreDescribe, x.Node, x.Name) {
-				a.Items.Append(protocol.HostConcern{Concern: x})
+				a.Items.Append(protocol.HostConcern{Issue: x})
 			}
 			if a.Items.Size() > protocol.PageBytes {
 				break

@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/handle/cluster"
 	"github.com/signalbox/signalbox/server/handle/handletest"
-	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -21,9 +21,9 @@ func (alone) Governing() overview.Governor        { return nil }
 func (alone) Recovery(hosts.ShardID, bool) (hosts.Recovery, error) {
 	return hosts.Recovery{}, handle.ErrNotGoverning
 }
-func (alone) Concerns() []concern.Concern {
-	of := concern.About{Node: "/jobs", Name: "box"}
-	return []concern.Concern{{Kind: concern.LevelHeld}, {Kind: concern.LevelHeld, About: of}}
+func (alone) HealthIssues() []health.Issue {
+	of := health.About{Node: "/jobs", Name: "box"}
+	return []health.Issue{{Kind: health.LevelHeld}, {Kind: health.LevelHeld, About: of}}
 }
 func (alone) HostStatus() *protocol.HostStatusAnswer { return &protocol.HostStatusAnswer{HostID: 1} }
 func (alone) HostLoad() *protocol.HostLoadAnswer     { return &protocol.HostLoadAnswer{Requests: 7} }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/handle"
-	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 )
 
 const (
@@ -38,7 +38,7 @@ func Read(ctx context.Context, box *client.Client) (*admin.Concerns, error) {
 }
 
 // passes reports whether a concern may be gone a moment after a start.
-func passes(c admin.Concern) bool { return c.Kind == concern.NoLeader }
+func passes(c admin.Concern) bool { return c.Kind == health.NoLeader }
 
 // Section is a table of concerns.
 func Section(list []admin.Concern) operation.Section {

@@ -1,4 +1,4 @@
-package concern
+package health
 
 import "slices"
 

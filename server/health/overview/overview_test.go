@@ -91,7 +91,7 @@ func (b *bed) silent(millis uint64, ids ...shard.HostID) {
 
 func (b *bed) text() string {
 	var lines []string
-	for _, x := range b.Concerns() {
+	for _, x := range b.Issues() {
 		line := fmt.Sprintf("%v %s %s [%s] %s", x.Severity, x.Kind, x.Host, strings.Join(x.Shards, " "), x.Text)
 		if !x.Since.IsZero() {
 			line += fmt.Sprintf(", since %v", b.Wall.Sub(x.Since))
@@ -104,8 +104,8 @@ func (b *bed) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// TestConcernsSayWhatIsNotAsItShouldBe goes through what can be wrong with a cluster.
-func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
+// TestIssuesSayWhatIsNotAsItShouldBe goes through what can be wrong with a cluster.
+func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts string
 		act   func(b *bed)
@@ -293,7 +293,7 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 				t.Errorf("have\n%s\nwant\n%s", got, c.want)
 			}
 			dos := ""
-			for _, x := range b.Concerns() {
+			for _, x := range b.Issues() {
 				dos += x.Do + "\n"
 			}
 			if !strings.Contains(dos, c.mend) {

@@ -1,4 +1,4 @@
-package concern
+package health
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	kind "github.com/signalbox/signalbox/protocol/concern"
+	kind "github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -51,24 +51,24 @@ const (
 	slowCommit     = 300 * time.Millisecond
 	enoughRequests = 50
 	// fewFiles is the limit of open files below which a host cannot serve many clients. manyFiles is the used share of
-	// the limit above which the limit is a concern.
+	// the limit above which the limit is an issue.
 	fewFiles  = 8192
 	manyFiles = 0.8
 	// manyEntries is a lag that a host does not reach in normal operation.
 	manyEntries = 10_000
-	// soonOver is how long before its end a certificate becomes a concern.
+	// soonOver is how long before its end a certificate becomes an issue.
 	soonOver = 14 * 24 * time.Hour
 )
 
 // whyNot returns why a host is not ready, without the package and the verdict around the cause, because the kind of the
-// concern says both.
+// issue says both.
 func whyNot(err error) string {
 	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "server: "), ": "+replica.ErrNotReady.Error())
 }
 
-// AddOwn adds the concerns about the host itself.
+// AddOwn adds the issues about the host itself.
 func (l *List) AddOwn(o *Own) {
-	add := func(k kind.Kind, format string, args ...any) *kind.Concern {
+	add := func(k kind.Kind, format string, args ...any) *kind.Issue {
 		l.Add(kind.New(k, kind.About{Host: o.Name}, fmt.Sprintf(format, args...)))
 		return &l.all[len(l.all)-1]
 	}

@@ -1,4 +1,4 @@
-package concern
+package health
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Concern is a trouble in the cluster, such as a blocked rollout, as the host that sees the trouble reports it.
-type Concern struct {
+// Issue is a health issue of the cluster, such as a blocked rollout, as the host that sees the trouble reports it.
+type Issue struct {
 	Kind     Kind `about:"a word for programs; docs/operating.md has all"`
 	Severity Severity
 	// Subject names the affected thing for people, such as "rollout web in /prod".
@@ -22,12 +22,12 @@ type Concern struct {
 	WaitsFor string    `about:"who or what is waited for"`
 	Do       string    `about:"what to do, with the command where there is one"`
 	Text     string    `about:"what is so, in words"`
-	// More is how many further concerns of this kind the host has left out to keep its list short. Only the last
-	// concern of a kind has the number.
+	// More is how many further issues of this kind the host has left out to keep its list short. Only the last
+	// issue of a kind has the number.
 	More int `about:"how many more of the kind the host has, which are left out"`
 }
 
-// About identifies the subject of a concern by its parts. A part without meaning for the kind is empty.
+// About identifies the subject of an issue by its parts. A part without meaning for the kind is empty.
 type About struct {
 	Node   string   `about:"the path of a node"`
 	Name   string   `about:"an object in the node"`
@@ -35,54 +35,54 @@ type About struct {
 	Shards []string `about:"the ids of shards; 0 is the meta shard"`
 }
 
-// The limits of a host's list of concerns, and of the fields of a concern on the wire.
+// The limits of a host's list of issues, and of the fields of an issue on the wire.
 const (
-	MaxConcerns = 200 // per host; the worst are kept
-	MaxOfKind   = 20  // per kind and host
-	MaxText     = 512 // bytes of Text and WaitsFor, of a kind, and of the name of a host
-	maxShards   = 1024
-	maxDigits   = 20   // of a shard id
-	maxName     = 1024 // bytes of a node's path, and of an object's name
-	maxSubject  = 4096 // bytes of Subject, with the names in it
-	maxDo       = 8192 // bytes of Do: a remedy repeats the names
+	MaxIssues  = 200 // per host; the worst are kept
+	MaxOfKind  = 20  // per kind and host
+	MaxText    = 512 // bytes of Text and WaitsFor, of a kind, and of the name of a host
+	maxShards  = 1024
+	maxDigits  = 20   // of a shard id
+	maxName    = 1024 // bytes of a node's path, and of an object's name
+	maxSubject = 4096 // bytes of Subject, with the names in it
+	maxDo      = 8192 // bytes of Do: a remedy repeats the names
 )
 
-// New returns a concern of a kind. The table of kinds gives the severity, the subject and the remedy; text says what
+// New returns an issue of a kind. The table of kinds gives the severity, the subject and the remedy; text says what
 // the host sees in this case.
-func New(k Kind, about About, text string) Concern {
+func New(k Kind, about About, text string) Issue {
 	row := k.Row()
-	c := Concern{Kind: k, Severity: row.Severity, About: about, Text: text}
+	c := Issue{Kind: k, Severity: row.Severity, About: about, Text: text}
 	c.Subject, c.Do = c.fill(row.Subject), c.fill(row.Do)
 	return c
 }
 
 // fill replaces the placeholders in a text of the table, such as {node}, by the parts of About.
-func (c *Concern) fill(text string) string {
-	if len(c.Shards) == 1 {
+func (i *Issue) fill(text string) string {
+	if len(i.Shards) == 1 {
 		text = strings.Replace(text, ofShards, "shard {shards}", 1)
 	}
-	return strings.NewReplacer("{node}", c.Node, "{name}", c.Name, "{host}", c.Host, "{shards}", c.shardNames()).
+	return strings.NewReplacer("{node}", i.Node, "{name}", i.Name, "{host}", i.Host, "{shards}", i.shardNames()).
 		Replace(text)
 }
 
 // shardNames lists the shards for people. The meta shard, with id 0, is called meta.
-func (c *Concern) shardNames() string {
-	names := slices.Clone(c.Shards)
+func (i *Issue) shardNames() string {
+	names := slices.Clone(i.Shards)
 	if i := slices.Index(names, "0"); i >= 0 {
 		names[i] = "meta"
 	}
 	return strings.Join(names, ", ")
 }
 
-// Key identifies the trouble. Concerns of two hosts have equal keys if both hosts report one trouble, so a merged list
+// Key identifies the trouble. Issues of two hosts have equal keys if both hosts report one trouble, so a merged list
 // shows the trouble once.
-func (c *Concern) Key() string {
-	return strings.Join([]string{string(c.Kind), c.Node, c.Name, c.Host, strings.Join(c.Shards, " "), c.Subject},
+func (i *Issue) Key() string {
+	return strings.Join([]string{string(i.Kind), i.Node, i.Name, i.Host, strings.Join(i.Shards, " "), i.Subject},
 		"\x00")
 }
 
-// Compare orders concerns for readers: the worst severity first, then by the order of Kinds, then by key.
-func Compare(a, b Concern) int {
+// Compare orders issues for readers: the worst severity first, then by the order of Kinds, then by key.
+func Compare(a, b Issue) int {
 	if a.Severity != b.Severity {
 		return int(b.Severity) - int(a.Severity)
 	}
@@ -93,22 +93,22 @@ func Compare(a, b Concern) int {
 }
 
 // Fields implements field.Value.
-func (c *Concern) Fields(to field.Coder) {
-	to.Text("kind", (*string)(&c.Kind), MaxText)
-	field.Enum(to, "severity", &c.Severity, severities)
-	to.Text("subject", &c.Subject, maxSubject)
-	to.Text("node", &c.Node, maxName)
-	to.Text("name", &c.Name, maxName)
-	to.Text("host", &c.Host, MaxText)
-	to.Words("shards", &c.Shards, maxShards, maxDigits)
-	field.Time(to, "since_ms", &c.Since)
-	to.Text("waits_for", &c.WaitsFor, MaxText)
-	to.Text("do", &c.Do, maxDo)
-	to.Text("text", &c.Text, MaxText)
-	to.Count("more", &c.More)
+func (i *Issue) Fields(to field.Coder) {
+	to.Text("kind", (*string)(&i.Kind), MaxText)
+	field.Enum(to, "severity", &i.Severity, severities)
+	to.Text("subject", &i.Subject, maxSubject)
+	to.Text("node", &i.Node, maxName)
+	to.Text("name", &i.Name, maxName)
+	to.Text("host", &i.Host, MaxText)
+	to.Words("shards", &i.Shards, maxShards, maxDigits)
+	field.Time(to, "since_ms", &i.Since)
+	to.Text("waits_for", &i.WaitsFor, MaxText)
+	to.Text("do", &i.Do, maxDo)
+	to.Text("text", &i.Text, MaxText)
+	to.Count("more", &i.More)
 }
 
-// Severity is how bad a concern is.
+// Severity is how bad an issue is.
 type Severity uint8
 
 // The severities.

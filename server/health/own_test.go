@@ -1,4 +1,4 @@
-package concern
+package health
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	kind "github.com/signalbox/signalbox/protocol/concern"
+	kind "github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -72,8 +72,8 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 	}
 }
 
-// TestAShardThatGrantsNothingYetIsAConcern, for as long as it grants nothing.
-func TestAShardThatGrantsNothingYetIsAConcern(t *testing.T) {
+// TestAShardThatGrantsNothingYetIsAHealthIssue, for as long as it grants nothing.
+func TestAShardThatGrantsNothingYetIsAHealthIssue(t *testing.T) {
 	at, now := time.UnixMilli(1_700_000_000_000), uint64(1000)
 	b := New(func(l *List) {
 		l.addWait(3, func() (string, time.Duration) {
@@ -167,7 +167,7 @@ func TestAListIsBounded(t *testing.T) {
 			t.Errorf("%d of %s", n, k)
 		}
 	}
-	if len(list) != kind.MaxConcerns || list[0].Severity != kind.Failure || more == 0 {
+	if len(list) != kind.MaxIssues || list[0].Severity != kind.Failure || more == 0 {
 		t.Errorf("%d, %d more: %+v", len(list), more, list[0])
 	}
 }

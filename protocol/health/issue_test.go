@@ -1,4 +1,4 @@
-package concern
+package health
 
 import (
 	"flag"
@@ -30,8 +30,8 @@ func TestEachKindHasARow(t *testing.T) {
 	}
 }
 
-// TestWhatAConcernIsAboutStandsInItsTexts.
-func TestWhatAConcernIsAboutStandsInItsTexts(t *testing.T) {
+// TestWhatAnIssueIsAboutStandsInItsTexts.
+func TestWhatAnIssueIsAboutStandsInItsTexts(t *testing.T) {
 	c := New(RolloutBlocked, About{Node: "/prod", Name: "web"}, "why")
 	if c.Subject != "rollout web in /prod" || !strings.Contains(c.Do, "signalbox rollout why /prod web ") ||
 		c.Severity != Warning {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/protocol/process"
@@ -18,26 +18,26 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// concerns asks the host that leads the data shard what is not well.
-func concerns(t *testing.T, c *servertest.Cluster) []concern.Concern {
+// healthIssues asks the host that leads the data shard what is not well.
+func healthIssues(t *testing.T, c *servertest.Cluster) []health.Issue {
 	t.Helper()
-	return concernsAt(t, c, c.Leader(1))
+	return healthIssuesAt(t, c, c.Leader(1))
 }
 
-// concernsAt asks a host.
-func concernsAt(t *testing.T, c *servertest.Cluster, host shard.HostID) (list []concern.Concern) {
+// healthIssuesAt asks a host.
+func healthIssuesAt(t *testing.T, c *servertest.Cluster, host shard.HostID) (list []health.Issue) {
 	t.Helper()
 	time.Sleep(2 * time.Second) // the list before is shown for a second
 	s := speak(t, c, host)
 	a := s.must(s.ask(&protocol.Concerns{})).Concerns
 	for x := range a.Items.All() {
-		list = append(list, x.Concern)
+		list = append(list, x.Issue)
 	}
 	return list
 }
 
-// concernOf is the concern of a kind about an object, nil where there is none.
-func concernOf(list []concern.Concern, k concern.Kind, name string) *concern.Concern {
+// issueOf is the issue of a kind about an object, nil where there is none.
+func issueOf(list []health.Issue, k health.Kind, name string) *health.Issue {
 	for i := range list {
 		if c := &list[i]; c.Kind == k && c.Name == name {
 			return c
@@ -46,13 +46,13 @@ func concernOf(list []concern.Concern, k concern.Kind, name string) *concern.Con
 	return nil
 }
 
-// TestRolloutsThatDoNotMoveAreConcerns: one that is blocked, late, paused, halted; each is gone once it moves.
-func TestRolloutsThatDoNotMoveAreConcerns(t *testing.T) {
+// TestRolloutsThatDoNotMoveAreHealthIssues: one that is blocked, late, paused, halted; each is gone once it moves.
+func TestRolloutsThatDoNotMoveAreHealthIssues(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
-		sees := func(when string, k concern.Kind, waits string) {
+		sees := func(when string, k health.Kind, waits string) {
 			t.Helper()
-			list := concerns(t, b.c)
-			c := concernOf(list, k, "dns")
+			list := healthIssues(t, b.c)
+			c := issueOf(list, k, "dns")
 			if c == nil || c.Node != "/prod" || c.Subject != "rollout dns in /prod" ||
 				!strings.Contains(c.WaitsFor, waits) ||
 				c.Since.IsZero() || !strings.Contains(c.Do, "signalbox rollout ") {
@@ -67,37 +67,37 @@ func TestRolloutsThatDoNotMoveAreConcerns(t *testing.T) {
 		spec := locations([]string{"eu"})
 		spec.ProgressDeadline = 10 * time.Second
 		b.put(spec)
-		if c := concernOf(concerns(t, b.c), concern.RolloutBlocked, "dns"); c != nil {
+		if c := issueOf(healthIssues(t, b.c), health.RolloutBlocked, "dns"); c != nil {
 			t.Errorf("before anything is published: %+v", c)
 		}
 		b.publish("one")
-		sees("no instance has joined", concern.RolloutBlocked, "an instance in eu")
+		sees("no instance has joined", health.RolloutBlocked, "an instance in eu")
 		m := b.join("eu-1", "eu")
 		m.ask(protocol.InstanceReport{})
 		for range 12 {
 			time.Sleep(time.Second)
 			m.must(&protocol.Ping{})
 		}
-		sees("the leader does not get on", concern.RolloutLate, "eu-1")
+		sees("the leader does not get on", health.RolloutLate, "eu-1")
 		m.reach()
-		if list := concerns(t, b.c); concernOf(list, concern.RolloutLate, "dns") != nil {
+		if list := healthIssues(t, b.c); issueOf(list, health.RolloutLate, "dns") != nil {
 			t.Errorf("it is reached: %+v", list)
 		}
 		b.act(kind.Pause, 0)
-		sees("it is paused", concern.RolloutPaused, "an operator")
+		sees("it is paused", health.RolloutPaused, "an operator")
 		b.act(kind.Resume, 0)
 		b.act(kind.Abort, 0)
-		sees("it was aborted", concern.RolloutHalted, "an operator")
+		sees("it was aborted", health.RolloutHalted, "an operator")
 		b.act(kind.Resume, 0)
-		ofIt := func(c concern.Concern) bool { return c.Name == "dns" }
-		if list := concerns(t, b.c); slices.ContainsFunc(list, ofIt) {
+		ofIt := func(c health.Issue) bool { return c.Name == "dns" }
+		if list := healthIssues(t, b.c); slices.ContainsFunc(list, ofIt) {
 			t.Errorf("all is well: %+v", list)
 		}
 	})
 }
 
-// TestRoundsThatHangAreConcerns: a member is waited for, the coordinator stands still, none may coordinate.
-func TestRoundsThatHangAreConcerns(t *testing.T) {
+// TestRoundsThatHangAreHealthIssues: a member is waited for, the coordinator stands still, none may coordinate.
+func TestRoundsThatHangAreHealthIssues(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		b.put(process.Spec{ReplyTimeout: 20 * time.Second})
 		all := b.run("a", "b", "c")
@@ -109,11 +109,11 @@ func TestRoundsThatHangAreConcerns(t *testing.T) {
 				}
 			}
 		}
-		if list := concerns(t, b.c); concernOf(list, concern.RoundCoordinator, "cache") != nil {
+		if list := healthIssues(t, b.c); issueOf(list, health.RoundCoordinator, "cache") != nil {
 			t.Errorf("a round that has only begun: %+v", list)
 		}
 		stay(65 * time.Second)
-		c := concernOf(concerns(t, b.c), concern.RoundCoordinator, "cache")
+		c := issueOf(healthIssues(t, b.c), health.RoundCoordinator, "cache")
 		if c == nil || c.Node != "/prod" || c.WaitsFor != "a" {
 			t.Fatalf("the coordinator stands still: %+v", c)
 		}
@@ -121,38 +121,38 @@ func TestRoundsThatHangAreConcerns(t *testing.T) {
 		all[0].answer("y")
 		all[1].answer("y")
 		stay(25 * time.Second)
-		list := concerns(t, b.c)
-		if c := concernOf(list, concern.RoundMembers, "cache"); c == nil || c.WaitsFor != "c" ||
-			concernOf(list, concern.RoundCoordinator, "cache") != nil {
+		list := healthIssues(t, b.c)
+		if c := issueOf(list, health.RoundMembers, "cache"); c == nil || c.WaitsFor != "c" ||
+			issueOf(list, health.RoundCoordinator, "cache") != nil {
 			t.Errorf("c has not replied: %+v", list)
 		}
 		b.s = speak(t, b.c, b.c.Leader(1))
 		b.act(process.VerbKick, all[2].member, "it hangs")
 		all = all[:2]
 		stay(2 * time.Second)
-		if list := concerns(t, b.c); concernOf(list, concern.RoundMembers, "cache") != nil {
+		if list := healthIssues(t, b.c); issueOf(list, health.RoundMembers, "cache") != nil {
 			t.Errorf("c was put out: %+v", list)
 		}
 	})
 }
 
-// TestAProcessWithoutACoordinatorIsAConcern.
-func TestAProcessWithoutACoordinatorIsAConcern(t *testing.T) {
+// TestAProcessWithoutACoordinatorIsAHealthIssue.
+func TestAProcessWithoutACoordinatorIsAHealthIssue(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := b.join("a", func(m *protocol.ProcessJoin) { m.Candidate = false })
 		for range 65 {
 			time.Sleep(time.Second)
 			a.s.must(a.s.ask(&protocol.Ping{}))
 		}
-		list := concerns(t, b.c)
-		if c := concernOf(list, concern.RoundBlocked, "cache"); c == nil || c.WaitsFor != "members" {
+		list := healthIssues(t, b.c)
+		if c := issueOf(list, health.RoundBlocked, "cache"); c == nil || c.WaitsFor != "members" {
 			t.Errorf("none may coordinate: %+v", list)
 		}
 	})
 }
 
-// TestALockThatIsWaitedForTooLongIsAConcern where its node has a bound, and nowhere else.
-func TestALockThatIsWaitedForTooLongIsAConcern(t *testing.T) {
+// TestALockThatIsWaitedForTooLongIsAHealthIssue where its node has a bound, and nowhere else.
+func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too
 		node := nodeAt(t, c, "/prod")
@@ -173,7 +173,7 @@ func TestALockThatIsWaitedForTooLongIsAConcern(t *testing.T) {
 			}
 		}
 		stay(time.Minute)
-		if list := concerns(t, c); concernOf(list, concern.LockWaits, "db") != nil {
+		if list := healthIssues(t, c); issueOf(list, health.LockWaits, "db") != nil {
 			t.Errorf("without a bound: %+v", list)
 		}
 		bound := func(millis uint64) {
@@ -183,20 +183,21 @@ func TestALockThatIsWaitedForTooLongIsAConcern(t *testing.T) {
 			want(t, "the bound", n.Config.LongestWaitMillis, millis)
 		}
 		bound(30_000)
-		x := concernOf(concerns(t, c), concern.LockWaits, "db")
+		x := issueOf(healthIssues(t, c), health.LockWaits, "db")
 		if x == nil || x.Node != "/prod" || !strings.HasPrefix(x.WaitsFor, "speaker at ") ||
 			!strings.Contains(x.Text, "1 wait") || time.Since(x.Since) < time.Minute {
 			t.Fatalf("%+v", x)
 		}
 		bound(protocol.Forever)
-		if list := concerns(t, c); concernOf(list, concern.LockWaits, "db") != nil {
+		if list := healthIssues(t, c); issueOf(list, health.LockWaits, "db") != nil {
 			t.Errorf("the bound is off: %+v", list)
 		}
 	}, servertest.Hosts(1))
 }
 
-// TestAFullNodeAndOtherSettingsAreConcerns: four fifths of a quota, and a host that is set otherwise than the leader.
-func TestAFullNodeAndOtherSettingsAreConcerns(t *testing.T) {
+// TestAFullNodeAndOtherSettingsAreHealthIssues: four fifths of a quota, and a host that is set otherwise than the
+// leader.
+func TestAFullNodeAndOtherSettingsAreHealthIssues(t *testing.T) {
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		time.Sleep(time.Second) // for the shards to rise too
 		leader := c.Leader(1)
@@ -208,10 +209,10 @@ func TestAFullNodeAndOtherSettingsAreConcerns(t *testing.T) {
 			on.s.must(on.s.ask(&protocol.SemaphoreCreate{Mutation: on.mutation(), NodeID: node, Name: []byte(name),
 				Limit: 1}))
 		}
-		quota := func() *concern.Concern {
-			list := concerns(t, c)
+		quota := func() *health.Issue {
+			list := healthIssues(t, c)
 			for i := range list {
-				if list[i].Kind == concern.Quota {
+				if list[i].Kind == health.Quota {
 					return &list[i]
 				}
 			}
@@ -233,9 +234,9 @@ func TestAFullNodeAndOtherSettingsAreConcerns(t *testing.T) {
 			t.Errorf("at 8 again: %+v", x)
 		}
 		for _, id := range []shard.HostID{1, 2, 3} {
-			var found []concern.Concern
-			for _, x := range c.Host(id).Concerns() {
-				if x.Kind == concern.QuotaSettings {
+			var found []health.Issue
+			for _, x := range c.Host(id).HealthIssues() {
+				if x.Kind == health.QuotaSettings {
 					found = append(found, x)
 				}
 			}
@@ -247,18 +248,18 @@ func TestAFullNodeAndOtherSettingsAreConcerns(t *testing.T) {
 	}, servertest.Hosts(3), servertest.Config(func(c *server.Config) { c.ShardObjects = 1000 * uint64(c.ID) }))
 }
 
-// TestAHostThatHoldsTheLevelIsAConcern.
-func TestAHostThatHoldsTheLevelIsAConcern(t *testing.T) {
+// TestAHostThatHoldsTheLevelIsAHealthIssue.
+func TestAHostThatHoldsTheLevelIsAHealthIssue(t *testing.T) {
 	leveltest.Raise(t)
 	risen(t, func(t *testing.T, c *servertest.Cluster) {
 		want := fmt.Sprintf("level %d waits for host host-3, which can follow up to level %d", level.Newest,
 			level.Newest-1)
-		var list []concern.Concern
+		var list []health.Issue
 		for range 60 { // until the governor has looked at the hosts
 			time.Sleep(time.Second)
-			list = c.Host(c.Leader(0)).Concerns()
-			if slices.ContainsFunc(list, func(x concern.Concern) bool {
-				return x.Kind == concern.LevelHeld && x.Text == want && x.Do != ""
+			list = c.Host(c.Leader(0)).HealthIssues()
+			if slices.ContainsFunc(list, func(x health.Issue) bool {
+				return x.Kind == health.LevelHeld && x.Text == want && x.Do != ""
 			}) {
 				return
 			}
@@ -271,8 +272,8 @@ func TestAHostThatHoldsTheLevelIsAConcern(t *testing.T) {
 	}))
 }
 
-// TestMetricsCountConcerns: a series of each kind, also of those that there are none of.
-func TestMetricsCountConcerns(t *testing.T) {
+// TestMetricsCountHealthIssues: a series of each kind, also of those that there are none of.
+func TestMetricsCountHealthIssues(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		series := `signalbox_health_issues{kind="rollout-blocked",severity="warning"}`
 		time.Sleep(2 * time.Second)

@@ -55,8 +55,8 @@ func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
 		a.Generation = protocol.Generation{Number: g.Number, Draw: g.Draw[:]}
 	}
 	a.Shards = c.Shards()
-	for _, x := range c.Concerns() {
-		a.Concerns.Append(protocol.HostConcern{Concern: x})
+	for _, x := range c.Issues() {
+		a.Concerns.Append(protocol.HostConcern{Issue: x})
 	}
 	c.addHosts(a)
 	return a

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	kind "github.com/signalbox/signalbox/protocol/concern"
+	kind "github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -19,13 +19,13 @@ const (
 	// patienceMillis is how long a host may take to be started after it has joined, to be online after that, and to get
 	// its copies and keep up with the leaders.
 	patienceMillis = 60_000
-	// lateBackup is the greatest age of the last backup without a concern, if the cluster has ever saved a backup.
+	// lateBackup is the greatest age of the last backup without an issue, if the cluster has ever saved a backup.
 	lateBackup = 48 * time.Hour
 )
 
-// Concerns returns the concerns about hosts, shards, copies and backups, the worst first.
-func (c *Cluster) Concerns() []kind.Concern {
-	var list []kind.Concern
+// Issues returns the issues about hosts, shards, copies and backups, the worst first.
+func (c *Cluster) Issues() []kind.Issue {
+	var list []kind.Issue
 	for _, h := range c.Records.Hosts() {
 		if x := c.ofHost(h); x != nil {
 			list = append(list, *x)
@@ -33,7 +33,7 @@ func (c *Cluster) Concerns() []kind.Concern {
 	}
 	list = append(list, c.ofShards()...)
 	list = append(list, c.ofCopies()...)
-	for _, x := range []*kind.Concern{c.ofSize(), c.ofVersions(), c.ofBackups()} {
+	for _, x := range []*kind.Issue{c.ofSize(), c.ofVersions(), c.ofBackups()} {
 		if x != nil {
 			list = append(list, *x)
 		}
@@ -42,8 +42,8 @@ func (c *Cluster) Concerns() []kind.Concern {
 	return list
 }
 
-// concern is a concern about a host, or about the cluster if the host is nil.
-func concern(k kind.Kind, h *hosts.Host, format string, args ...any) *kind.Concern {
+// issue is an issue about a host, or about the cluster if the host is nil.
+func issue(k kind.Kind, h *hosts.Host, format string, args ...any) *kind.Issue {
 	about := kind.About{}
 	if h != nil {
 		about.Host = h.Name
@@ -64,19 +64,19 @@ func (c *Cluster) ago(millis uint64) time.Time {
 }
 
 // ofHost returns the trouble of a host, nil for a host in good order.
-func (c *Cluster) ofHost(h *hosts.Host) *kind.Concern {
-	var x *kind.Concern
+func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
+	var x *kind.Issue
 	since := c.since(h.Target.Since)
 	switch {
 	case h.Current.Variant == protocol.HostExpelled:
 		return nil
 	case !h.Living():
-		x = concern(kind.Expelling, h, "host %s is being expelled", h.Name)
+		x = issue(kind.Expelling, h, "host %s is being expelled", h.Name)
 	case h.Target.Reason == hosts.ReasonJoined:
 		if c.age(h.Target.Since) < patienceMillis {
 			return nil
 		}
-		x = concern(kind.NotStarted, h, "host %s has joined and was not started since", h.Name)
+		x = issue(kind.NotStarted, h, "host %s has joined and was not started since", h.Name)
 	case !h.Wanted():
 		x = c.ofOffline(h)
 	default:
@@ -86,28 +86,28 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Concern {
 		if !h.Cordoned {
 			return nil
 		}
-		return concern(kind.Cordoned, h, "host %s is cordoned: it gets no more replicas, votes and leaderships", h.Name)
+		return issue(kind.Cordoned, h, "host %s is cordoned: it gets no more replicas, votes and leaderships", h.Name)
 	}
 	x.Since = since
 	return x
 }
 
 // ofOffline is about a host that is not to be online.
-func (c *Cluster) ofOffline(h *hosts.Host) *kind.Concern {
+func (c *Cluster) ofOffline(h *hosts.Host) *kind.Issue {
 	switch {
 	case h.Target.Reason == hosts.ReasonDrained && !h.Reached():
-		return concern(kind.Drained, h, "host %s is being drained", h.Name)
+		return issue(kind.Drained, h, "host %s is being drained", h.Name)
 	case h.Target.Reason == hosts.ReasonDrained:
-		return concern(kind.Drained, h, "host %s is drained", h.Name)
+		return issue(kind.Drained, h, "host %s is drained", h.Name)
 	case h.Target.Reason.Failed() && c.full(h):
-		x := concern(kind.Failed, h, "host %s takes no more of any log: its disk is nearly full", h.Name)
+		x := issue(kind.Failed, h, "host %s takes no more of any log: its disk is nearly full", h.Name)
 		x.Do = kind.DiskFull.Row().Do
 		return x
 	case h.Target.Reason.Failed():
-		return c.replaceable(concern(kind.Failed, h, "host %s is taken for failed: %s", h.Name, cmp.Or(h.Target.Text,
+		return c.replaceable(issue(kind.Failed, h, "host %s is taken for failed: %s", h.Name, cmp.Or(h.Target.Text,
 			h.Target.Reason.String())), h)
 	}
-	return concern(kind.Stopped, h, "host %s is stopped", h.Name)
+	return issue(kind.Stopped, h, "host %s is stopped", h.Name)
 }
 
 // full reports whether the disk of a host is nearly full.
@@ -118,7 +118,7 @@ func (c *Cluster) full(h *hosts.Host) bool {
 }
 
 // ofOnline is about a host that is to be online.
-func (c *Cluster) ofOnline(h *hosts.Host) *kind.Concern {
+func (c *Cluster) ofOnline(h *hosts.Host) *kind.Issue {
 	if c.Seen == nil {
 		return nil
 	}
@@ -127,16 +127,16 @@ func (c *Cluster) ofOnline(h *hosts.Host) *kind.Concern {
 		switch {
 		case seen.Host != h.ID:
 		case !c.Seen.Alive(h.ID):
-			x := concern(kind.Silent, h, "host %s is not heard", h.Name)
+			x := issue(kind.Silent, h, "host %s is not heard", h.Name)
 			x.Since = c.ago(seen.SilentFor)
 			return c.replaceable(x, h)
 		case h.Online() && !takesPart:
-			return concern(kind.NotFresh, h, "host %s does not confirm that it is up to date", h.Name)
+			return issue(kind.NotFresh, h, "host %s does not confirm that it is up to date", h.Name)
 		case !takesPart:
-			return c.replaceable(concern(kind.NotJoined, h, "host %s is heard and has not joined its cluster since it "+
+			return c.replaceable(issue(kind.NotJoined, h, "host %s is heard and has not joined its cluster since it "+
 				"was started: it does not confirm that it is up to date", h.Name), h)
 		case !h.Online() && c.age(h.Target.Since) > patienceMillis:
-			x := concern(kind.NotOnline, h, "host %s is to be online, and is not yet", h.Name)
+			x := issue(kind.NotOnline, h, "host %s is to be online, and is not yet", h.Name)
 			x.Since = c.since(h.Target.Since)
 			return x
 		}
@@ -144,9 +144,9 @@ func (c *Cluster) ofOnline(h *hosts.Host) *kind.Concern {
 	return nil
 }
 
-// replaceable completes the remedy of a concern about h, a host that may have to be replaced: the command to join gets
+// replaceable completes the remedy of an issue about h, a host that may have to be replaced: the command to join gets
 // the address of an online host instead of HOST:PORT.
-func (c *Cluster) replaceable(x *kind.Concern, h *hosts.Host) *kind.Concern {
+func (c *Cluster) replaceable(x *kind.Issue, h *hosts.Host) *kind.Issue {
 	for _, other := range c.Records.Hosts() {
 		if other.Online() && other.ID != h.ID {
 			x.Do = strings.Replace(x.Do, "HOST:PORT", other.Addresses.Raft, 1)
@@ -156,8 +156,8 @@ func (c *Cluster) replaceable(x *kind.Concern, h *hosts.Host) *kind.Concern {
 	return x
 }
 
-// ofShards returns the concerns about shards. Shards in equal trouble share a concern, to keep the list short.
-func (c *Cluster) ofShards() (list []kind.Concern) {
+// ofShards returns the issues about shards. Shards in equal trouble share an issue, to keep the list short.
+func (c *Cluster) ofShards() (list []kind.Issue) {
 	for _, r := range c.Redundancies() {
 		if x := c.ofShard(&r); x != nil {
 			list = addShard(list, x, r.Shard)
@@ -171,11 +171,11 @@ func (c *Cluster) ofShards() (list []kind.Concern) {
 	return list
 }
 
-// addShard adds a concern about a shard. If the list has a concern that is equal but for its shards, the shard joins
-// this concern instead.
-func addShard(list []kind.Concern, x *kind.Concern, id hosts.ShardID) []kind.Concern {
+// addShard adds an issue about a shard. If the list has an issue that is equal but for its shards, the shard joins
+// this issue instead.
+func addShard(list []kind.Issue, x *kind.Issue, id hosts.ShardID) []kind.Issue {
 	shards := []string{strconv.FormatUint(uint64(id), 10)}
-	i := slices.IndexFunc(list, func(other kind.Concern) bool {
+	i := slices.IndexFunc(list, func(other kind.Issue) bool {
 		return other.Kind == x.Kind && other.Text == x.Text && other.Host == x.Host &&
 			other.WaitsFor == x.WaitsFor && other.Do == x.Do
 	})
@@ -192,17 +192,17 @@ func addShard(list []kind.Concern, x *kind.Concern, id hosts.ShardID) []kind.Con
 	return list
 }
 
-// ofShard returns the worst concern about a shard, nil for a shard in good order.
-func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Concern {
+// ofShard returns the worst issue about a shard, nil for a shard in good order.
+func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 	switch {
 	case r.Tolerated < 0:
 		return c.withoutMajority(r)
 	case c.LeaderOf(r.Shard) == 0:
-		return concern(kind.NoLeader, nil, "no leader is known")
+		return issue(kind.NoLeader, nil, "no leader is known")
 	case r.Voters < r.Wanted:
-		return concern(kind.FewVoters, nil, "%d replicas vote, and %d are to", r.Voters, r.Wanted)
+		return issue(kind.FewVoters, nil, "%d replicas vote, and %d are to", r.Voters, r.Wanted)
 	case r.Tolerated == 0 && r.Voters > 1:
-		return concern(kind.Tolerance, nil, "%d of %d voters are alive: when one more fails, changes are refused",
+		return issue(kind.Tolerance, nil, "%d of %d voters are alive: when one more fails, changes are refused",
 			r.Live, r.Voters)
 	}
 	return c.ofDomains(r)
@@ -210,8 +210,8 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Concern {
 
 // withoutMajority is about a shard that has lost its majority. What to do depends on the voters that are not heard: a
 // host that is being expelled does not come back.
-func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Concern {
-	x := concern(kind.NoMajority, nil, "%d of %d voters are alive", r.Live, r.Voters)
+func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
+	x := issue(kind.NoMajority, nil, "%d of %d voters are alive", r.Live, r.Voters)
 	var all, away, gone []string
 	for _, h := range c.Records.Hosts() {
 		switch on := c.Records.Shard(r.Shard).On(h.ID); {
@@ -236,8 +236,8 @@ func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Concern {
 	return x
 }
 
-// ofCopies returns the concerns about missing copies, silent learners, and copies far behind the leader.
-func (c *Cluster) ofCopies() (list []kind.Concern) {
+// ofCopies returns the issues about missing copies, silent learners, and copies far behind the leader.
+func (c *Cluster) ofCopies() (list []kind.Issue) {
 	if c.Seen == nil {
 		return nil
 	}
@@ -251,18 +251,18 @@ func (c *Cluster) ofCopies() (list []kind.Concern) {
 			case on == nil || !on.Member():
 				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
 					(on == nil || c.age(on.Since) > patienceMillis) {
-					x := concern(kind.CopyMissing, h, "host %s has no copy", h.Name)
+					x := issue(kind.CopyMissing, h, "host %s has no copy", h.Name)
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}
 			case on.Role == hosts.RoleLearner && !c.Seen.Alive(h.ID):
-				x := concern(kind.LearnerDown, h, "host %s learns, and is not heard", h.Name)
+				x := issue(kind.LearnerDown, h, "host %s learns, and is not heard", h.Name)
 				x.WaitsFor = h.Name
 				list = addShard(list, x, s.ID)
 			case seen != nil:
 				i := slices.IndexFunc(seen.Replicas, func(r governor.ReplicaSeen) bool { return r.ID == on.ID })
 				if i >= 0 && c.Seen.Alive(h.ID) && seen.Replicas[i].BehindFor > patienceMillis {
-					x := concern(kind.CopyBehind, h, "the copy on host %s is behind", h.Name)
+					x := issue(kind.CopyBehind, h, "the copy on host %s is behind", h.Name)
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}
@@ -273,7 +273,7 @@ func (c *Cluster) ofCopies() (list []kind.Concern) {
 }
 
 // ofDomains is about labels shared by too many voters, except the label that the policy asks of them.
-func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Concern {
+func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 	var bad []string
 	for _, d := range r.Domains {
 		if !d.Tolerated && r.Voters > 2 && d.Label != c.Records.Policy().Tier {
@@ -283,11 +283,11 @@ func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Concern {
 	if len(bad) == 0 {
 		return nil
 	}
-	return concern(kind.Domains, nil, "when all of %s fails, changes are refused", strings.Join(bad, ", or all of "))
+	return issue(kind.Domains, nil, "when all of %s fails, changes are refused", strings.Join(bad, ", or all of "))
 }
 
 // ofSize is about clusters too small to lose a host.
-func (c *Cluster) ofSize() *kind.Concern {
+func (c *Cluster) ofSize() *kind.Issue {
 	var living []*hosts.Host
 	for _, h := range c.Records.Hosts() {
 		if h.Living() {
@@ -296,9 +296,9 @@ func (c *Cluster) ofSize() *kind.Concern {
 	}
 	switch len(living) {
 	case 1:
-		return concern(kind.OneHost, nil, "one host: while it is away, no client is served")
+		return issue(kind.OneHost, nil, "one host: while it is away, no client is served")
 	case 2:
-		return concern(kind.TwoHosts, nil, "two hosts: %s", c.votesOf(living))
+		return issue(kind.TwoHosts, nil, "two hosts: %s", c.votesOf(living))
 	}
 	return nil
 }
@@ -321,7 +321,7 @@ func (c *Cluster) votesOf(two []*hosts.Host) string {
 }
 
 // ofVersions is about hosts of different versions.
-func (c *Cluster) ofVersions() *kind.Concern {
+func (c *Cluster) ofVersions() *kind.Issue {
 	versions := make(map[string]bool)
 	for _, h := range c.Records.Hosts() {
 		if h.Living() && h.Version != "" {
@@ -331,7 +331,7 @@ func (c *Cluster) ofVersions() *kind.Concern {
 	if len(versions) < 2 {
 		return nil
 	}
-	return concern(kind.Versions, nil, "the hosts differ: %s", strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
+	return issue(kind.Versions, nil, "the hosts differ: %s", strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 }
 
 // wasSaved is in the text of an entry of the history about a completely saved state. Entries without wasSaved are
@@ -339,7 +339,7 @@ func (c *Cluster) ofVersions() *kind.Concern {
 const wasSaved = " was saved, "
 
 // ofBackups is about backups that have ceased. The history says when a state was last saved, by the wall clock.
-func (c *Cluster) ofBackups() *kind.Concern {
+func (c *Cluster) ofBackups() *kind.Issue {
 	entries := c.Records.Audit(1, hosts.MaxAudit)
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := &entries[i]
@@ -350,7 +350,7 @@ func (c *Cluster) ofBackups() *kind.Concern {
 		if c.Wall.IsZero() || c.Wall.Sub(last) < lateBackup {
 			return nil
 		}
-		x := concern(kind.BackupLate, nil, "the last backup was saved at %s", last.UTC().Format(time.DateTime+" UTC"))
+		x := issue(kind.BackupLate, nil, "the last backup was saved at %s", last.UTC().Format(time.DateTime+" UTC"))
 		x.Since = last.Add(lateBackup)
 		return x
 	}

@@ -1,4 +1,4 @@
-package concern
+package health
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	kind "github.com/signalbox/signalbox/protocol/concern"
+	kind "github.com/signalbox/signalbox/protocol/health"
 	"github.com/signalbox/signalbox/protocol/process"
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
@@ -18,11 +18,11 @@ import (
 
 const (
 	// maxLooked bounds how many objects of each type a list examines in a shard, so that a large shard does not make
-	// every list slow. The next list continues the walk; objects not yet examined keep their concerns from the walk
+	// every list slow. The next list continues the walk; objects not yet examined keep their issues from the walk
 	// before.
 	maxLooked = 5000
-	// hangs is how long members, or the coordinator, may keep a round waiting before the round is a concern. A round
-	// that has passed a shorter reply timeout is a concern earlier.
+	// hangs is how long members, or the coordinator, may keep a round waiting before the round is an issue. A round
+	// that has passed a shorter reply timeout is an issue earlier.
 	hangs = time.Minute
 )
 
@@ -36,11 +36,11 @@ type sweep struct{ rollouts, processes, queues walk }
 // walk goes through all objects of a type, some per list, and then begins again.
 type walk struct {
 	at            shard.Cursor
-	found, before []kind.Concern // by this walk so far, and by the complete walk before
+	found, before []kind.Issue // by this walk so far, and by the complete walk before
 }
 
-// turn continues the walk by about maxLooked objects or to its end, and adds the concerns found by this walk and by the
-// walk before. The newer concerns come first, because Add ignores a second concern with an equal key.
+// turn continues the walk by about maxLooked objects or to its end, and adds the issues found by this walk and by the
+// walk before. The newer issues come first, because Add ignores a second issue with an equal key.
 func (w *walk) turn(l *List, step func(at shard.Cursor) (next shard.Cursor, looked int, over bool)) {
 	for looked, over := 0, false; looked < maxLooked && !over; {
 		var n int
@@ -54,7 +54,7 @@ func (w *walk) turn(l *List, step func(at shard.Cursor) (next shard.Cursor, look
 	}
 }
 
-// AddObjects adds the concerns about objects of a shard that the host leads. The function who names the client of a
+// AddObjects adds the issues about objects of a shard that the host leads. The function who names the client of a
 // session. For a shard that the host does not lead, the caller uses Forget instead.
 func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.SessionID) string) {
 	s := l.book.sweeps[r.ID]
@@ -108,10 +108,10 @@ func (l *List) addWait(id uint64, waits func() (why string, left time.Duration))
 }
 
 // Forget drops the walks through a shard that the host does not lead. If the host leads the shard again later, no
-// concern from before reappears.
+// issue from before reappears.
 func (l *List) Forget(r *replica.Replica) { delete(l.book.sweeps, r.ID) }
 
-// objects makes the concerns about objects of a shard.
+// objects makes the issues about objects of a shard.
 type objects struct {
 	list    *List
 	machine *machine.Machine
@@ -119,10 +119,10 @@ type objects struct {
 	who     func(shard.SessionID) string
 }
 
-// concern returns a concern about an object of a node. The trouble began ago milliseconds before the list, at an
+// issue returns an issue about an object of a node. The trouble began ago milliseconds before the list, at an
 // unknown time if ago is 0. If the node was dropped, ok is false.
-func (o *objects) concern(k kind.Kind, node shard.NodeID, name string, ago uint64, text, waitsFor string) (
-	c kind.Concern, ok bool) {
+func (o *objects) issue(k kind.Kind, node shard.NodeID, name string, ago uint64, text, waitsFor string) (
+	c kind.Issue, ok bool) {
 	path, _, ok := o.nodes(node)
 	c = kind.New(k, kind.About{Node: path, Name: name}, text)
 	c.WaitsFor = waitsFor
@@ -132,9 +132,9 @@ func (o *objects) concern(k kind.Kind, node shard.NodeID, name string, ago uint6
 	return c, ok
 }
 
-// rollout appends the concerns about a rollout. A halted or paused rollout gets no concern but the halt or the pause,
+// rollout appends the issues about a rollout. A halted or paused rollout gets no issue but the halt or the pause,
 // because the rollout goes on only after an operator resumes it.
-func (o *objects) rollout(v *machine.RolloutView, to []kind.Concern) []kind.Concern {
+func (o *objects) rollout(v *machine.RolloutView, to []kind.Issue) []kind.Issue {
 	var texts, waits [4][]string
 	var since [4]uint64
 	kinds := [4]kind.Kind{kind.RolloutHalted, kind.RolloutPaused, kind.RolloutBlocked, kind.RolloutLate}
@@ -169,7 +169,7 @@ func (o *objects) rollout(v *machine.RolloutView, to []kind.Concern) []kind.Conc
 		if k == kind.RolloutLate {
 			waits[at] = o.laggards(v)
 		}
-		if c, ok := o.concern(k, v.Node, v.Name, ago, strings.Join(texts[at], "; "), joined(waits[at])); ok {
+		if c, ok := o.issue(k, v.Node, v.Name, ago, strings.Join(texts[at], "; "), joined(waits[at])); ok {
 			to = append(to, c)
 		}
 		if at < 2 {
@@ -210,8 +210,8 @@ func (o *objects) laggards(v *machine.RolloutView) (names []string) {
 	return names
 }
 
-// round appends the concerns about the round of a process, at most one of each kind.
-func (o *objects) round(v *machine.ProcessView, to []kind.Concern) []kind.Concern {
+// round appends the issues about the round of a process, at most one of each kind.
+func (o *objects) round(v *machine.ProcessView, to []kind.Issue) []kind.Issue {
 	found := make(map[kind.Kind]bool)
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
@@ -241,15 +241,15 @@ func (o *objects) round(v *machine.ProcessView, to []kind.Concern) []kind.Concer
 		case kind.RoundBlocked:
 			names = []string{"members"}
 		}
-		if c, ok := o.concern(k, v.Node, v.Name, waited, re.What(), joined(names)); ok {
+		if c, ok := o.issue(k, v.Node, v.Name, waited, re.What(), joined(names)); ok {
 			to = append(to, c)
 		}
 	}
 	return to
 }
 
-// queue appends a concern about a semaphore if a session has waited for the semaphore longer than the node allows.
-func (o *objects) queue(q *machine.Queue, to []kind.Concern) []kind.Concern {
+// queue appends an issue about a semaphore if a session has waited for the semaphore longer than the node allows.
+func (o *objects) queue(q *machine.Queue, to []kind.Issue) []kind.Issue {
 	_, bound, ok := o.nodes(q.Node)
 	since := time.UnixMilli(int64(q.Since))
 	if !ok || bound == 0 || q.Since == 0 || o.list.Now.Sub(since) <= bound {
@@ -259,13 +259,13 @@ func (o *objects) queue(q *machine.Queue, to []kind.Concern) []kind.Concern {
 	if q.Owner != 0 {
 		owner = o.who(q.Owner)
 	}
-	c, _ := o.concern(kind.LockWaits, q.Node, q.Name, 0, fmt.Sprintf("%d wait; the longest is %s", q.Waiters,
+	c, _ := o.issue(kind.LockWaits, q.Node, q.Name, 0, fmt.Sprintf("%d wait; the longest is %s", q.Waiters,
 		o.who(q.First)), owner)
 	c.Since = since
 	return append(to, c)
 }
 
-// maxNamed bounds how many names the text of a concern lists.
+// maxNamed bounds how many names the text of an issue lists.
 const maxNamed = 8
 
 // joined lists the first maxNamed names, and counts the rest.
@@ -287,14 +287,14 @@ func shards(ids ...uint64) (texts []string) {
 }
 
 const (
-	// nearQuota is the used share above which a quota is a concern.
+	// nearQuota is the used share above which a quota is an issue.
 	nearQuota = 0.8
 	// maxNodes bounds how many of the fullest nodes of a shard a list shows.
 	maxNodes = 20
 )
 
 // AddQuotas adds the nearly used-up quotas of a shard that the host leads, and of the shard's fullest nodes. Quotas in
-// this host's settings (given) that differ from the quotas in force are a concern too: the settings of a shard's
+// this host's settings (given) that differ from the quotas in force are an issue too: the settings of a shard's
 // leader count, so the quotas would change with the leader.
 func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, nodes Nodes) {
 	u := r.Machine.Usage(0)

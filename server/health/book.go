@@ -1,4 +1,4 @@
-package concern
+package health
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	kind "github.com/signalbox/signalbox/protocol/concern"
+	kind "github.com/signalbox/signalbox/protocol/health"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 	// stays. Estimates of a start vary by milliseconds, and a reader that follows the list wants to see real changes
 	// only.
 	steady = 5 * time.Second
-	// lasting is how long the growth of a counter remains a concern after the counter last grew.
+	// lasting is how long the growth of a counter remains an issue after the counter last grew.
 	lasting = 10 * time.Minute
 )
 
@@ -27,27 +27,27 @@ var patience = map[kind.Kind]time.Duration{
 	kind.NotReady: 10 * time.Second, kind.DiskSlow: time.Minute, kind.Behind: 10 * time.Second,
 }
 
-// Book keeps the list of concerns of a host. Many goroutines may call Read at once.
+// Book keeps the list of issues of a host. Many goroutines may call Read at once.
 type Book struct {
 	gather func(*List)
 
 	mu       sync.Mutex // guards the fields below, and is held while gather makes a list
 	made     time.Time
-	list     []kind.Concern
-	since    map[string]time.Time // starts by key, of the last list and of concerns still hidden by patience
+	list     []kind.Issue
+	since    map[string]time.Time // starts by key, of the last list and of issues still hidden by patience
 	sweeps   map[uint64]*sweep    // by shard
 	counters map[kind.Kind]*counter
 }
 
-// New returns a book. For each list the book calls gather, which adds all concerns of the host and must not call Read,
+// New returns a book. For each list the book calls gather, which adds all issues of the host and must not call Read,
 // because the book is locked meanwhile.
 func New(gather func(*List)) *Book {
 	return &Book{gather: gather, sweeps: make(map[uint64]*sweep), counters: make(map[kind.Kind]*counter)}
 }
 
-// Read returns the concerns of the host, the worst first. The caller must not change the list, because later callers
+// Read returns the issues of the host, the worst first. The caller must not change the list, because later callers
 // may get this slice too.
-func (b *Book) Read(now time.Time) []kind.Concern {
+func (b *Book) Read(now time.Time) []kind.Issue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.made.IsZero() && now.Sub(b.made) < every {
@@ -57,25 +57,25 @@ func (b *Book) Read(now time.Time) []kind.Concern {
 }
 
 // Renew is Read, however young the list is.
-func (b *Book) Renew(now time.Time) []kind.Concern {
+func (b *Book) Renew(now time.Time) []kind.Issue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.renew(now)
 }
 
 // renew makes the list anew. The lock is held.
-func (b *Book) renew(now time.Time) []kind.Concern {
+func (b *Book) renew(now time.Time) []kind.Issue {
 	l := List{Now: now, book: b, seen: make(map[string]bool)}
 	b.gather(&l)
 	b.made, b.list = now, b.complete(&l)
 	return b.list
 }
 
-// complete sets the start of each concern, drops concerns that are younger than the patience for their kind, and then
+// complete sets the start of each issue, drops issues that are younger than the patience for their kind, and then
 // sorts and bounds the list.
-func (b *Book) complete(l *List) []kind.Concern {
+func (b *Book) complete(l *List) []kind.Issue {
 	since := make(map[string]time.Time, len(l.all))
-	l.all = slices.DeleteFunc(l.all, func(c kind.Concern) bool {
+	l.all = slices.DeleteFunc(l.all, func(c kind.Issue) bool {
 		began, known := b.since[c.Key()]
 		if !known {
 			began = l.Now
@@ -94,17 +94,17 @@ func (b *Book) complete(l *List) []kind.Concern {
 	return bound(l.all)
 }
 
-// bound keeps at most MaxOfKind concerns of a kind and MaxConcerns in all, the worst first. The last concern kept of a
-// kind counts the dropped concerns of the kind in More.
-func bound(all []kind.Concern) (list []kind.Concern) {
+// bound keeps at most MaxOfKind issues of a kind and MaxIssues in all, the worst first. The last issue kept of a
+// kind counts the dropped issues of the kind in More.
+func bound(all []kind.Issue) (list []kind.Issue) {
 	last, counts := make(map[kind.Kind]int), make(map[kind.Kind]int)
 	for _, c := range all {
 		at, shown := last[c.Kind]
-		if counts[c.Kind]++; shown && (counts[c.Kind] > kind.MaxOfKind || len(list) >= kind.MaxConcerns) {
+		if counts[c.Kind]++; shown && (counts[c.Kind] > kind.MaxOfKind || len(list) >= kind.MaxIssues) {
 			list[at].More += 1 + c.More
 			continue
 		}
-		if len(list) < kind.MaxConcerns {
+		if len(list) < kind.MaxIssues {
 			last[c.Kind] = len(list)
 			list = append(list, c)
 		}
@@ -112,16 +112,16 @@ func bound(all []kind.Concern) (list []kind.Concern) {
 	return list
 }
 
-// List is the list of concerns during the call of gather.
+// List is the list of issues during the call of gather.
 type List struct {
 	Now  time.Time
 	book *Book
-	all  []kind.Concern
+	all  []kind.Issue
 	seen map[string]bool
 }
 
-// Add adds a concern, unless the list already has a concern with an equal key.
-func (l *List) Add(c kind.Concern) {
+// Add adds an issue, unless the list already has an issue with an equal key.
+func (l *List) Add(c kind.Issue) {
 	if key := c.Key(); !l.seen[key] {
 		l.seen[key] = true
 		c.Text, c.WaitsFor = clip(c.Text), clip(c.WaitsFor)

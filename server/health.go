@@ -1,0 +1,97 @@
+package server
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/health"
+	"github.com/signalbox/signalbox/server/health"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// HealthIssues returns the health issues of this host, the worst first. The list must not be changed. Sessions with
+// their homes elsewhere are named as their homes name them, so the call may wait for other hosts.
+func (h *Host) HealthIssues() []kind.Issue {
+	list := h.issues.Read(h.config.Clock())
+	if h.remote.Learn(h.config.Clock(), h.set.AskShown) {
+		list = h.issues.Renew(h.config.Clock())
+	}
+	return list
+}
+
+// isTakenAway reports whether operators have drained or expelled this host, as far as the host knows. Such a host need
+// not be ready: further health issues name the drain or the expulsion.
+func (h *Host) isTakenAway() bool {
+	t, ok := h.Topology()
+	if !ok {
+		return false
+	}
+	own := t.Records.Host(h.config.ID)
+	return own != nil && (own.Target.Reason == hosts.ReasonDrained || !own.Living())
+}
+
+// gather adds the observations of this host.
+func (h *Host) gather(l *health.List) {
+	own := health.Own{}
+	if h.config.Own != nil {
+		own = h.config.Own()
+	}
+	own.Name, own.Refusal = h.config.Name, h.refusal()
+	if !h.isTakenAway() {
+		own.NotReady = h.Ready()
+	}
+	if load := h.load.Load(); load != nil {
+		own.CommitP99, own.Requests = load.CommitP99, load.Requests
+	}
+	given := h.set.Quotas()
+	given.Objects = cmp.Or(given.Objects, shard.DefaultShardObjects)
+	given.Bytes = cmp.Or(given.Bytes, shard.DefaultShardBytes)
+	for _, r := range h.replicas {
+		own.Stalls += uint64(r.Leases.Counts().Stalls)
+		own.Slow += r.Hub.Counters().Slow
+		l.AddQuotas(h.config.Name, r, given, h.nodes)
+		if r.Leads() {
+			l.AddObjects(r, h.nodes, h.whoIs)
+		} else {
+			l.Forget(r)
+		}
+	}
+	l.AddOwn(&own)
+	if shown, err := h.Overview(); err == nil && shown.Seen != nil {
+		for _, c := range shown.Issues() {
+			l.Add(c)
+		}
+		if held := h.Level().Holders(); held != "" {
+			l.Add(kind.New(kind.LevelHeld, kind.About{}, held))
+		}
+	}
+}
+
+// nodes implements health.Nodes.
+func (h *Host) nodes(id shard.NodeID) (path string, longestWait time.Duration, ok bool) {
+	n, ok := h.meta.Machine.NodeByID(id)
+	if bound := n.Config.LongestWaitMillis; bound != protocol.Forever {
+		longestWait = time.Duration(bound) * time.Millisecond
+	}
+	return n.Path, longestWait, ok
+}
+
+// whoIs names the client of a session for people.
+func (h *Host) whoIs(id shard.SessionID) string {
+	var client protocol.ClientInfo
+	var description string
+	if home := h.set.Of(id.Slot()); home.Here() {
+		v, _ := home.Machine.DescribeSession(id)
+		client, description = h.core.ClientOf(id), v.Description
+	} else {
+		s := h.remote.Shown(id, h.config.Clock())
+		client, description = s.Client, string(s.Description)
+	}
+	name := cmp.Or(description, string(client.Name), "session "+id.String())
+	if len(client.Address) > 0 {
+		name += " at " + string(client.Address)
+	}
+	return name
+}
