@@ -16,51 +16,64 @@ import (
 // The zero value is an empty list. A list that was read is a view into its frame, as are the texts and bytes of its
 // items.
 type List[T any, P item[T]] struct {
-	count int
-	raw   []byte
-	view  bool // raw belongs to a frame
+	encodedList
 	// one is the place of an item while the item is written or checked: a local variable would be allocated for each
 	// list, and a frame can hold a million lists.
 	one T
 }
 
-// item is a pointer to an item of a list. An item can write and read itself.
+// encodedList is a list in the form of the wire. Whatever does not depend on the type of the items is a method of it:
+// the compiler repeats the methods of a List in every package that uses messages.
+type encodedList struct {
+	count int
+	raw   []byte
+	view  bool // raw belongs to a frame
+}
+
+// encoded is an item that can write and read itself.
+type encoded interface{ item(c *codec) }
+
+// item is a pointer to an item of a list.
 type item[T any] interface {
 	*T
-	item(c *codec)
+	encoded
 }
 
 // listCodecs are codecs for lists. While a list is built or read, the list has a codec alone.
 var listCodecs = sync.Pool{New: func() any { return newCodec() }}
 
 // Len returns the number of items.
-func (l *List[T, P]) Len() int {
+func (l *encodedList) Len() int {
 	return l.count
 }
 
 // Size returns the number of bytes that the items take in a frame.
-func (l *List[T, P]) Size() int {
+func (l *encodedList) Size() int {
 	return len(l.raw)
 }
 
 // Reset empties the list. The list keeps its memory for the next items, unless the memory is part of a frame.
-func (l *List[T, P]) Reset() {
+func (l *encodedList) Reset() {
 	l.count, l.raw = 0, l.raw[:0]
 }
 
 // Append adds an item. The texts and bytes of the item are copied.
 func (l *List[T, P]) Append(item T) {
+	l.one = item
+	l.append(P(&l.one))
+	l.forget()
+}
+
+func (l *encodedList) append(item encoded) {
 	if l.view {
 		l.raw, l.view = append([]byte(nil), l.raw...), false
 	}
 	c := listCodecs.Get().(*codec)
 	c.startWriting(l.raw)
-	l.one = item
-	P(&l.one).item(c)
+	item.item(c)
 	l.raw = c.written()
 	l.count++
 	listCodecs.Put(c)
-	l.forget()
 }
 
 // forget clears the last item, so that the garbage collector can free what the item pointed to.
@@ -78,24 +91,29 @@ func (l *List[T, P]) at(now uint64) iter.Seq[T] {
 		if l.count == 0 {
 			return
 		}
-		c := listCodecs.Get().(*codec)
-		defer func() {
-			c.startReading(nil)
-			listCodecs.Put(c)
-		}()
-		c.startReading(l.raw)
-		c.now = now
 		var item T
-		for range l.count {
-			c.left = 1
-			P(&item).item(c)
-			if c.err != nil {
-				// Every item was checked with its frame or encoded here, so the frame has changed since.
-				panic("protocol: a list was read after its frame was overwritten: " + c.err.Error())
-			}
-			if !yield(item) {
-				return
-			}
+		l.read(now, P(&item), func() bool { return yield(item) })
+	}
+}
+
+// read decodes one item after the other into the same place until yield returns false.
+func (l *encodedList) read(now uint64, item encoded, yield func() bool) {
+	c := listCodecs.Get().(*codec)
+	defer func() {
+		c.startReading(nil)
+		listCodecs.Put(c)
+	}()
+	c.startReading(l.raw)
+	c.now = now
+	for range l.count {
+		c.left = 1
+		item.item(c)
+		if c.err != nil {
+			// Every item was checked with its frame or encoded here, so the frame has changed since.
+			panic("protocol: a list was read after its frame was overwritten: " + c.err.Error())
+		}
+		if !yield() {
+			return
 		}
 	}
 }
@@ -103,12 +121,22 @@ func (l *List[T, P]) at(now uint64) iter.Seq[T] {
 // list is the field that holds the list. Reading goes through all items, so that All finds no fault later.
 func (l *List[T, P]) list(c *codec, field string) {
 	if c.writing {
-		_ = c.enc.EncodeArrayLen(l.count)
-		_, _ = c.out.Write(l.raw)
-		c.wrote(l.count > 0)
+		l.write(c)
 		return
 	}
-	*l = List[T, P]{}
+	l.check(c, field, P(&l.one))
+	l.forget()
+}
+
+func (l *encodedList) write(c *codec) {
+	_ = c.enc.EncodeArrayLen(l.count)
+	_, _ = c.out.Write(l.raw)
+	c.wrote(l.count > 0)
+}
+
+// check makes the list a view into the frame, once one item after the other was decoded without an error.
+func (l *encodedList) check(c *codec, field string, item encoded) {
+	*l = encodedList{}
 	if c.left == 0 {
 		return
 	}
@@ -119,10 +147,9 @@ func (l *List[T, P]) list(c *codec, field string) {
 		return
 	}
 	start := c.off
-	defer l.forget()
 	for i := range count {
 		c.left = 1
-		P(&l.one).item(c)
+		item.item(c)
 		if c.err != nil {
 			c.err.within(field + "[" + strconv.Itoa(i) + "]")
 			c.left = 0
