@@ -102,7 +102,7 @@ func (n *nodeNotes) add(client, address, what string) {
 		default:
 		}
 	}
-	n.host.log.Warn("the history gets no entry of a change of a node: there were too many", "what", a.What)
+	n.host.log.Warn("the history gets no entry of a change of a node: there were too many", "operation", a.What)
 }
 
 func (n *nodeNotes) admit(now time.Time) bool {
@@ -127,7 +127,7 @@ func (n *nodeNotes) run(ctx context.Context) {
 		case a := <-n.queue:
 			within, cancel := context.WithTimeout(ctx, noteWithin)
 			if err := n.host.NoteAct(within, a); err != nil {
-				n.host.log.Warn("the history of the cluster has no entry of an act", "what", a.What, "error", err)
+				n.host.log.Warn("the history of the cluster has no entry of an act", "operation", a.What, "error", err)
 			}
 			cancel()
 		}

@@ -57,7 +57,7 @@ func (a *attendance) run(ctx context.Context) {
 		a.enter()
 		rest := attendEvery
 		if err := a.attend(ctx); err != nil && ctx.Err() == nil {
-			a.host.log.Debug("what this host says of itself is not on record yet", "err", err)
+			a.host.log.Debug("what this host says of itself is not on record yet", "error", err)
 			rest = bootEvery
 		}
 		select {
@@ -184,7 +184,7 @@ func (a *attendance) stop(ctx context.Context) {
 		if !said {
 			err := a.say(ctx, protocol.HostSay{What: protocol.HostStops})
 			if said = err == nil; !said && time.Since(began) > stopGivesUp {
-				a.host.log.Warn("this host stops without having said so: the meta shard has no leader", "err", err)
+				a.host.log.Warn("this host stops without having said so: the meta shard has no leader", "error", err)
 				return
 			}
 		}

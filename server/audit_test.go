@@ -42,19 +42,19 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 	}{
 		{func() protocol.RequestMessage { return &protocol.NodeAlter{Path: []byte("/jobs"), Config: config} },
 			protocol.StatusSuccess,
-			`verb="alter node" object=/jobs outcome=SUCCESS config="{SelfCheckPeriodMillis:0 SessionGracePeriodMillis:12345 `},
+			`action="alter node" object=/jobs outcome=SUCCESS config="{SelfCheckPeriodMillis:0 SessionGracePeriodMillis:12345 `},
 		{func() protocol.RequestMessage {
 			return &protocol.NodeAlter{NodeID: node, Config: config, ConfigVersion: 77}
 		}, protocol.StatusPreconditionFailed,
-			`verb="alter node" object=/jobs outcome=PRECONDITION_FAILED config=`},
+			`action="alter node" object=/jobs outcome=PRECONDITION_FAILED config=`},
 		{func() protocol.RequestMessage {
 			return &protocol.SemaphoreDelete{NodeID: node, Name: []byte("a sem"), Force: true}
 		}, protocol.StatusSuccess,
-			`verb="delete semaphore by force" object="/jobs \"a sem\"" outcome=SUCCESS`},
+			`action="delete semaphore by force" object="/jobs \"a sem\"" outcome=SUCCESS`},
 		{func() protocol.RequestMessage { return &protocol.SessionDestroy{SessionID: a.id} }, protocol.StatusSuccess,
-			`verb="end session" object=`},
+			`action="end session" object=`},
 		{func() protocol.RequestMessage { return &protocol.NodeDrop{Path: []byte("/jobs")} }, protocol.StatusSuccess,
-			`verb="drop node" object=/jobs outcome=SUCCESS`},
+			`action="drop node" object=/jobs outcome=SUCCESS`},
 	} {
 		before := len(log.lines("msg=audit"))
 		want(t, "refused", app.ask(act.ask()).Result.Status, protocol.StatusUnauthorized)
@@ -77,8 +77,8 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 		protocol.StatusSuccess)
 	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other/node")}).NodeCreate.Existed,
 		true)
-	want(t, "its births", len(log.lines(`verb="create node" object=/other/node outcome=SUCCESS`)), 1)
-	want(t, "the birth of the node", len(log.lines(`verb="create node" object=/jobs outcome=SUCCESS`)), 1)
+	want(t, "its births", len(log.lines(`action="create node" object=/other/node outcome=SUCCESS`)), 1)
+	want(t, "the birth of the node", len(log.lines(`action="create node" object=/jobs outcome=SUCCESS`)), 1)
 	// What is no administrative act is not recorded.
 	want(t, "records", len(log.lines("msg=audit")), 12)
 }

@@ -112,7 +112,7 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 			if len(lines) != 1 {
 				t.Fatalf("%s: %d lines in the log: %q", x.reason, len(lines), lines)
 			}
-			for _, part := range []string{"reason=" + x.reason, x.why, "remote="} {
+			for _, part := range []string{"reason=" + x.reason, x.why, "remote_address="} {
 				if !strings.Contains(lines[0], part) {
 					t.Errorf("%s: the log does not say %q: %s", x.reason, part, lines[0])
 				}

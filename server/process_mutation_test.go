@@ -196,10 +196,10 @@ func TestRightsOnProcesses(t *testing.T) {
 		admin.must(admin.ask(remove))
 		lines := strings.Join(log.lines("msg=audit"), "\n")
 		for _, line := range []string{
-			`verb="put process" object="/prod/jobs \"cache\"" outcome=SUCCESS author=ann reason=YP-1`,
-			`verb="restart process" object="/prod/jobs \"cache\"" outcome=SUCCESS author=ann reason=hangs`,
-			`verb="delete process by force" object="/prod/jobs \"cache\"" outcome=SUCCESS`,
-			`verb="restart process" object="/prod/jobs \"cache\"" outcome=UNAUTHORIZED`,
+			`action="put process" object="/prod/jobs \"cache\"" outcome=SUCCESS author=ann reason=YP-1`,
+			`action="restart process" object="/prod/jobs \"cache\"" outcome=SUCCESS author=ann reason=hangs`,
+			`action="delete process by force" object="/prod/jobs \"cache\"" outcome=SUCCESS`,
+			`action="restart process" object="/prod/jobs \"cache\"" outcome=UNAUTHORIZED`,
 		} {
 			if !strings.Contains(lines, line) {
 				t.Errorf("the log does not have %s:\n%s", line, lines)

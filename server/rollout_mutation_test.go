@@ -240,10 +240,10 @@ func TestRightsOnRollouts(t *testing.T) {
 		admin.must(admin.ask(remove))
 		lines := strings.Join(log.lines("msg=audit"), "\n")
 		for _, line := range []string{
-			`verb="put rollout" object="/prod/jobs \"dns\"" outcome=SUCCESS author=ann reason=YP-1`,
-			`verb="pause rollout" object="/prod/jobs \"dns\"" outcome=SUCCESS author=ann reason=wait`,
-			`verb="delete rollout by force" object="/prod/jobs \"dns\"" outcome=SUCCESS`,
-			`verb="pause rollout" object="/prod/jobs \"dns\"" outcome=UNAUTHORIZED`,
+			`action="put rollout" object="/prod/jobs \"dns\"" outcome=SUCCESS author=ann reason=YP-1`,
+			`action="pause rollout" object="/prod/jobs \"dns\"" outcome=SUCCESS author=ann reason=wait`,
+			`action="delete rollout by force" object="/prod/jobs \"dns\"" outcome=SUCCESS`,
+			`action="pause rollout" object="/prod/jobs \"dns\"" outcome=UNAUTHORIZED`,
 		} {
 			if !strings.Contains(lines, line) {
 				t.Errorf("the log does not have %s:\n%s", line, lines)

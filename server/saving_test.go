@@ -83,7 +83,7 @@ func TestBackupsAreCountedAndOnRecord(t *testing.T) {
 	if at := metric(t, c, last); at < 1e9 {
 		t.Errorf("the meta shard was saved at %d", at)
 	}
-	lines := log.lines(`verb="save backup"`)
+	lines := log.lines(`action="save backup"`)
 	want(t, "records", len(lines), 3)
 	if !strings.Contains(lines[2], `object="shard 0" outcome=SUCCESS`) {
 		t.Errorf("on record: %s", lines[2])

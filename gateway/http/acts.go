@@ -68,7 +68,7 @@ func (g *Gateway) runActs() {
 		case act := <-g.acts.queue:
 			ctx, cancel := context.WithTimeout(g.ctx, noteTimeout)
 			if err := g.config.Note(ctx, act); err != nil {
-				g.log.Warn("the history of the cluster has no entry of an act", "what", act.What, "why", act.Why,
+				g.log.Warn("the history of the cluster has no entry of an act", "operation", act.What, "why", act.Why,
 					"from", act.From, "error", err)
 			}
 			cancel()
@@ -85,7 +85,7 @@ func (g *Gateway) note(c *call, of *route, err error) {
 		return
 	}
 	what := describe(of, c.asked)
-	g.log.Info("a change was asked for", "what", what, "from", c.address, "reason", reason, "error", err)
+	g.log.Info("a change was asked for", "operation", what, "from", c.address, "reason", reason, "error", err)
 	if reason == "" || g.config.Note == nil || of.keepsReason() || of.right == "acquire" {
 		return
 	}
@@ -97,13 +97,13 @@ func (g *Gateway) note(c *call, of *route, err error) {
 	}
 	act := Act{Token: c.token, From: c.address, What: what, Why: reason}
 	if !g.acts.admit(time.Now()) {
-		g.log.Warn("the history gets no entry of an act: there were too many", "what", what)
+		g.log.Warn("the history gets no entry of an act: there were too many", "operation", what)
 		return
 	}
 	select {
 	case g.acts.queue <- act:
 	default:
-		g.log.Warn("the history gets no entry of an act: too many wait", "what", what)
+		g.log.Warn("the history gets no entry of an act: too many wait", "operation", what)
 	}
 }
 

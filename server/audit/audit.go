@@ -65,7 +65,7 @@ func (l *Log) Record(e *Entry, client string, answer protocol.AnswerMessage, out
 		level = slog.LevelWarn
 	}
 	record := []any{
-		"token", client, "address", e.from, "verb", e.verb, "object", e.object,
+		"token", client, "address", e.from, "action", e.verb, "object", e.object,
 		"outcome", outcome.Status.String(),
 	}
 	record = append(record, e.details...)

@@ -54,7 +54,7 @@ func (c *Conn) noteCut(reason cutReason, why string) {
 	if reason == cutSilent {
 		level = slog.LevelInfo // clients and their machines come and go
 	}
-	details := []any{"reason", cutNames[reason], "why", why, "remote", c.peer.RemoteAddr()}
+	details := []any{"reason", cutNames[reason], "why", why, "remote_address", c.peer.RemoteAddr()}
 	if by := c.Caller(); by != nil && by.Name != "" {
 		details = append(details, "client", by.Name)
 	}

@@ -123,7 +123,7 @@ func (g *Guard) measure() {
 		g.makeRoom(space)
 	case full && space.Free >= resume(low)+missing && g.hold(space):
 		g.refusal.Store(nil)
-		g.config.Log.Info("there is room on the disk again, changes are taken", "free", size(space.Free))
+		g.config.Log.Info("there is room on the disk again, changes are taken", "free_bytes", space.Free)
 	case full:
 		g.makeRoom(space)
 	default:
@@ -136,7 +136,7 @@ func (g *Guard) refuse(space Space, low uint64) {
 		"not needed, or make room on the disk", ErrFull, size(space.Free), size(low))
 	g.refusal.Store(&err)
 	g.config.Log.Error("the disk is nearly full, changes are refused until there is room",
-		"free", size(space.Free), "low_mark", size(low), "goes_on_at", size(resume(low)))
+		"free_bytes", space.Free, "low_watermark_bytes", low, "resume_bytes", resume(low))
 }
 
 // mark is how much must be free in all cases.

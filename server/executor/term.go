@@ -84,7 +84,7 @@ func (t *term) propose(ctx context.Context, c Command) error {
 	defer cancel()
 	err := t.e.config.Meta.Propose(ctx, c)
 	if err != nil && ctx.Err() == nil {
-		t.e.config.Log.Debug("a command of the governor was not carried out", "verb", uint8(c.Verb), "err", err)
+		t.e.config.Log.Debug("a command of the governor was not carried out", "action", uint8(c.Verb), "error", err)
 	}
 	return err
 }

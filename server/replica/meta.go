@@ -126,7 +126,7 @@ func (m *Meta) propose(c meta.Command, done done) {
 	m.mu.Unlock()
 	data, err := m.encode(sequence, m.term.stamp(m.set.Now()), c)
 	if err != nil {
-		m.set.log.Error("a command of the meta shard does not fit into its log", "err", err)
+		m.set.log.Error("a command of the meta shard does not fit into its log", "error", err)
 		m.recordOutcome(sequence, nil)
 		return
 	}

@@ -76,6 +76,6 @@ func (m *Meta) forward(commands ...meta.Command) {
 		err = m.log.Forward(data)
 	}
 	if err != nil {
-		m.set.log.Debug("a command to the meta shard was lost", "command", commands[0].Kind, "err", err)
+		m.set.log.Debug("a command to the meta shard was lost", "command", commands[0].Kind, "error", err)
 	}
 }

@@ -104,7 +104,7 @@ func (s *Set) retire(id hosts.ShardID, earlier func(replica uint64) bool) {
 			return
 		}
 		if err := at.stop(); err != nil {
-			s.log.Error("a replica of an earlier group is not closed", "shard", at.id, "err", err)
+			s.log.Error("a replica of an earlier group is not closed", "shard", at.id, "error", err)
 			return
 		}
 		s.log.Info("a replica of an earlier group was closed", "shard", at.id, "replica", on.replica)

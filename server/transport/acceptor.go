@@ -78,7 +78,7 @@ func (a *acceptor) run(take func(*net.TCPConn)) {
 		if a.stats.Open.Add(1) > a.limit {
 			a.release()
 			a.stats.Refused.Add(1)
-			a.complain("connection refused: too many", "limit", a.limit, "remote", conn.RemoteAddr())
+			a.complain("connection refused: too many", "limit", a.limit, "remote_address", conn.RemoteAddr())
 			_ = conn.Close()
 			continue
 		}

@@ -80,7 +80,8 @@ func (l *gnetListener) take(socket *net.TCPConn) {
 	if err != nil || c.raw == nil {
 		l.acceptor.release()
 		l.acceptor.stats.AcceptErrors.Add(1)
-		l.acceptor.complain("connection dropped: it cannot be given to an event loop", "remote", c.remote, "error", err)
+		l.acceptor.complain("connection dropped: it cannot be given to an event loop", "remote_address", c.remote,
+			"error", err)
 	}
 }
 

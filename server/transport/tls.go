@@ -64,11 +64,11 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 			if evicted {
 				a.stats.EvictedHandshakes.Add(1)
 				a.complain("half-open connections closed to make room for others", "limit", half.options.HalfOpen,
-					"remote", socket.RemoteAddr())
+					"remote_address", socket.RemoteAddr())
 			}
 			if evicted || err != nil {
 				a.stats.FailedHandshakes.Add(1)
-				a.logger.Debug("TLS handshake failed", "remote", socket.RemoteAddr(), "error", err)
+				a.logger.Debug("TLS handshake failed", "remote_address", socket.RemoteAddr(), "error", err)
 				_ = socket.Close()
 				return
 			}

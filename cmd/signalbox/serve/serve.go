@@ -190,8 +190,8 @@ func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after ti
 	if given.ServesHosts() {
 		raft = given.RaftAdvertise
 	}
-	log.Info("the host is ready", "clients", given.Advertise, "raft", raft,
-		"admin", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster,
+	log.Info("the host is ready", "client_address", given.Advertise, "raft_address", raft,
+		"admin_address", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster,
 		"after", after.Round(time.Millisecond).String())
 }
 

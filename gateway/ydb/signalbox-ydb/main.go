@@ -168,7 +168,7 @@ func serve(ctx context.Context, o options, log *slog.Logger) error {
 		defer admin.Close()
 	}
 	go func() { failed <- server.Serve(g.Listener(l)) }()
-	log.Info("the gateway is ready", "listen", l.Addr().String(), "cluster", o.endpoints)
+	log.Info("the gateway is ready", "listen_address", l.Addr().String(), "cluster", o.endpoints)
 	select {
 	case err := <-failed:
 		return err

@@ -41,7 +41,7 @@ func (s *saving) keepNotes(words <-chan noted) {
 		})
 		if err != nil {
 			s.of.Log.Warn("the history of the cluster has no entry of a backup", "shard", s.shard, "what",
-				w.what.String(), "by", s.by, "err", err)
+				w.what.String(), "by", s.by, "error", err)
 		}
 	}
 }

@@ -28,7 +28,8 @@ func (t *Transport) accept() {
 		}
 		boundLoss(conn)
 		if err := t.add(conn); err != nil {
-			t.config.Logger.Warn("turned away a connection of another host", "remote", conn.RemoteAddr(), "error", err)
+			t.config.Logger.Warn("turned away a connection of another host", "remote_address", conn.RemoteAddr(),
+				"error", err)
 			conn.Close()
 			continue
 		}

@@ -283,14 +283,14 @@ func (r *refusals) reportEnd(err error, remote string) {
 	// The peer logs a refusal for now by itself, if at all.
 	refused, ok := errors.AsType[*Refused](err)
 	if ok && (refused.early || refused.By != 0 && refused.Code == CodeNotNow) {
-		r.config.Logger.Debug("another host came too early", "remote", remote, "error", err)
+		r.config.Logger.Debug("another host came too early", "remote_address", remote, "error", err)
 		return
 	}
 	if refused, ok := errors.AsType[*refusedError](err); ok {
-		r.note(refused.reason, "refused a connection of another host", "remote", remote, "error", err)
+		r.note(refused.reason, "refused a connection of another host", "remote_address", remote, "error", err)
 		return
 	}
 	if err := unexpected(err); err != nil {
-		r.config.Logger.Warn("ended a connection of another host", "remote", remote, "error", err)
+		r.config.Logger.Warn("ended a connection of another host", "remote_address", remote, "error", err)
 	}
 }
