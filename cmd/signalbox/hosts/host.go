@@ -38,7 +38,7 @@ with fewer voters than a majority. signalbox cluster why says what it waits for.
 A host is named by its name or its id. What changes hosts needs a token with the
 verb cluster for the path /, and is kept in the history: signalbox cluster audit.`,
 	}, newHostList(f), newHostShow(f), newHostToken(f), newHostDrain(f), newHostUndrain(f),
-		newHostExpel(f), newHostMoved(f)))
+		newHostExpel(f), newAdoptDataDir(f)))
 }
 
 // HostView is a host with its replicas. In the answer of the HTTP API for the whole cluster the replicas stand in their

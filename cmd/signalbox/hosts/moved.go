@@ -16,8 +16,8 @@ type Moved struct {
 	Moved    bool
 }
 
-// newHostMoved returns the command that takes a copy of a data directory for the directory.
-func newHostMoved(f *cli.Frame) *cobra.Command {
+// newAdoptDataDir returns the command that takes a copy of a data directory for the directory.
+func newAdoptDataDir(f *cli.Frame) *cobra.Command {
 	var killed bool
 	c := f.Local(&cobra.Command{
 		Use:   "adopt-data-dir DIR",

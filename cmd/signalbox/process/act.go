@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-func newKick(f *cli.Frame) *cobra.Command {
+func newEvict(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
 		Use:   "evict PATH NAME MEMBER",

@@ -23,6 +23,6 @@ another epoch; who only reconnects does not.
 
 Members are programs that use package client/process, or signalbox process run.`,
 	}, newCreate(f), newAlter(f), newStatus(f), newWhy(f),
-		newWatch(f), newMembers(f), newResults(f), newKick(f), newSend(f),
+		newWatch(f), newMembers(f), newResults(f), newEvict(f), newSend(f),
 		newRun(f)))
 }
