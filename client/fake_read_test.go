@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // readShard serves reads, at any host.
@@ -18,7 +19,7 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		f.shardOf(shard.SlotOf(shard.NodeID(m.NodeID), m.Name)).describe(c, r, m, page)
 	case protocol.KindSemaphoreList:
 		m := &r.SemaphoreList
-		list, _, more := f.shards[m.ShardID-1].machine.ListSemaphores(shard.NodeID(m.NodeID), string(m.Prefix),
+		list, _, more := semaphore.List(f.shards[m.ShardID-1].machine, shard.NodeID(m.NodeID), string(m.Prefix),
 			string(m.After), page, nil)
 		var a protocol.SemaphoreListAnswer
 		for _, v := range list {

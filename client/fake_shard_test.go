@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -54,7 +55,7 @@ func newFakeShard(f *fakeCluster, i, of int, more ...shard.Slot) *fakeShard {
 	}
 	s := &fakeShard{
 		cluster: f, id: uint64(i + 1), first: shard.Slot(first), leader: i % len(f.hosts),
-		machine: machine.New(machine.Options{Shard: uint64(i + 1), Slots: slots}),
+		machine: machine.New(kinds.All(), machine.Options{Shard: uint64(i + 1), Slots: slots}),
 		notices: shard.NewWatchSet[fakeRef](),
 	}
 	s.newTerm()

@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // semaphorePage is how many semaphores are read in one go: changes wait meanwhile.
@@ -48,7 +49,7 @@ func (sw *semaphoreWriter) inNode(n *meta.Node) {
 		}
 		for after, more := "", true; more && !sw.full(); {
 			var page []shard.SemaphoreView
-			page, after, more = r.Machine.ListSemaphores(n.ID, "", after, min(semaphorePage, sw.checks), nil)
+			page, after, more = semaphore.List(r.Machine, n.ID, "", after, min(semaphorePage, sw.checks), nil)
 			sw.checks -= max(len(page), 1) // a node without semaphores counts too
 			for i := range page {
 				if sw.series > 0 && (asks(n) || !page[i].Ephemeral) {

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -53,7 +54,7 @@ func TestAStateIsSavedAsItWasWhenItWasBegun(t *testing.T) {
 	s.must(s.ask(&protocol.SemaphoreDelete{NodeID: node, Name: []byte("s0"), Force: true}))
 	s.must(s.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: []byte("s7"), Data: []byte("later")}))
 	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("later"), Limit: 1}))
-	m := machine.New(machine.Options{})
+	m := machine.New(kinds.All(), machine.Options{})
 	if err := m.Restore(bytes.NewReader(s.readState(of.StateID))); err != nil {
 		t.Fatal(err)
 	}

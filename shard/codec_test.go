@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -306,7 +307,7 @@ func FuzzDecodeBatch(f *testing.F) {
 		}
 		// Whatever can be decoded can be applied.
 		var out shard.Effects
-		m := machine.New(machine.Options{})
+		m := machine.New(kinds.All(), machine.Options{})
 		m.Apply(&b, &out)
 		results := 0
 		for _, e := range out.List {

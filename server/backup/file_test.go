@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -33,7 +34,7 @@ func cluster(t *testing.T) *States {
 	for _, g := range s.Meta.Routing().Ranges {
 		var slots shard.SlotSet
 		slots.Add(g.First, g.Last)
-		m := machine.New(machine.Options{Slots: slots})
+		m := machine.New(kinds.All(), machine.Options{Slots: slots})
 		var out shard.Effects
 		for i := 0; m.State().Semaphores == nil; i++ {
 			m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSemaphoreCreate, Level: 1, Node: 1,

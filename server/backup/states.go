@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -102,7 +103,7 @@ func (s *States) machine(id meta.ShardID) saver {
 		return s.Meta
 	}
 	if s.Data[id] == nil {
-		s.Data[id] = machine.New(machine.Options{Shard: uint64(id)})
+		s.Data[id] = machine.New(kinds.All(), machine.Options{Shard: uint64(id)})
 	}
 	return s.Data[id]
 }

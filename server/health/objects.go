@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/rollout"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 const (
@@ -90,8 +91,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 		return next, looked, over
 	})
 	s.queues.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
-		var queues []machine.Queue
-		next, over = r.Machine.WalkQueues(at, func(q machine.Queue) { queues = append(queues, q) })
+		var queues []semaphore.Queue
+		next, over = semaphore.WalkQueues(r.Machine, at, func(q semaphore.Queue) { queues = append(queues, q) })
 		for i := range queues {
 			s.queues.found = o.queue(&queues[i], s.queues.found)
 		}
@@ -249,7 +250,7 @@ func (o *objects) round(v *machine.ProcessView, to []kind.Issue) []kind.Issue {
 }
 
 // queue appends an issue about a semaphore if a session has waited for the semaphore longer than the node allows.
-func (o *objects) queue(q *machine.Queue, to []kind.Issue) []kind.Issue {
+func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
 	_, bound, ok := o.nodes(q.Node)
 	since := time.UnixMilli(int64(q.Since))
 	if !ok || bound == 0 || q.Since == 0 || o.list.Now.Sub(since) <= bound {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -22,7 +23,7 @@ type replica struct {
 }
 
 func newReplica(o Options) *replica {
-	m := machine.New(machine.Options{})
+	m := machine.New(kinds.All(), machine.Options{})
 	return &replica{machine: m, hub: New(m, o)}
 }
 

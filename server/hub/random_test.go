@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -37,7 +38,7 @@ func newStory(t testing.TB, seed uint64) *story {
 	replicas := make([]*replica, 2)
 	halts := s.random.IntN(2) == 0
 	for i := range replicas {
-		m := machine.New(machine.Options{History: 64})
+		m := machine.New(kinds.All(), machine.Options{History: 64})
 		replicas[i] = &replica{machine: m, hub: New(&halting{m, halts}, o)}
 	}
 	s.bed, s.oracle, s.write = newBedOf(t, 12, replicas...), newReplica(o), s.writeSemaphores

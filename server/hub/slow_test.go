@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -275,7 +276,7 @@ func TestManyWhoOpenALargeListDoNotTakeTheLoopsForThemselves(t *testing.T) {
 func TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins(t *testing.T) {
 	const owners, data, history = 30, 1 << 10, 64
 	synctest.Test(t, func(t *testing.T) {
-		m := machine.New(machine.Options{History: history})
+		m := machine.New(kinds.All(), machine.Options{History: history})
 		o := Options{SlowBytes: 2 * data, PageBytes: 8 * data, InflightBytes: 1}
 		b := newBedOf(t, owners, &replica{machine: m, hub: New(m, o)})
 		for _, name := range []string{"sem", "other"} {

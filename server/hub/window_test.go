@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -219,7 +220,7 @@ func TestARestIsInProportionToTheRound(t *testing.T) {
 		{time.Millisecond, 50 * time.Microsecond, time.Millisecond},
 		{time.Millisecond, 40 * time.Millisecond, 10 * time.Millisecond},
 	} {
-		h := New(machine.New(machine.Options{}), Options{Window: c.window})
+		h := New(machine.New(kinds.All(), machine.Options{}), Options{Window: c.window})
 		if got := h.rest(c.round); got != c.want {
 			t.Errorf("window %v, round %v: rest %v, want %v", c.window, c.round, got, c.want)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // leaderTasks are the tasks of a host for a shard that it leads. The tasks begin with a command: once the command is
@@ -210,7 +211,9 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	}
 	r.timeouts.found(term, longest, now)
 	r.Leases.Restored()
-	r.restoreTimers(r.Machine.WalkWaiters, now)
+	r.restoreTimers(func(at shard.Cursor, fn func(semaphore.Waiter)) (shard.Cursor, bool) {
+		return semaphore.WalkWaiters(r.Machine, at, fn)
+	}, now)
 	t.mu.Lock()
 	still := t.term == term
 	var awaiting []func(bool)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // A request that changes an object becomes a command, and the effect of the command becomes the answer. Each kind of
@@ -76,7 +77,7 @@ func (r *Replica) WillWait(k protocol.Kind, c *shard.Command) bool {
 	case waits == neverWaits || r.Pipeline.Urgent():
 		return false
 	case waits == queues:
-		return r.Machine.WillQueue(c)
+		return semaphore.WillQueue(r.Machine, c)
 	}
 	return r.Machine.WillGather(c, r.Pipeline.Delayed())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -43,7 +44,7 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 			return err
 		}
 	}
-	old := machine.New(machine.Options{Shard: at.id, Slots: at.data.slots})
+	old := machine.New(kinds.All(), machine.Options{Shard: at.id, Slots: at.data.slots})
 	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &machine.Follower{Machine: old},
 		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -79,7 +80,7 @@ type pushes struct {
 }
 
 func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
-	m := machine.New(machine.Options{Shard: id, Slots: slots})
+	m := machine.New(kinds.All(), machine.Options{Shard: id, Slots: slots})
 	r := &Replica{
 		set: s, ID: id, slots: slots, Machine: m,
 		bound:   make(map[shard.SessionID][]Conn),
@@ -121,7 +122,7 @@ func (r *Replica) empty() error {
 	if r.left.Load() != 0 {
 		return errLeft
 	}
-	saved, err := snapshotOf(machine.New(machine.Options{Slots: r.slots}))
+	saved, err := snapshotOf(machine.New(kinds.All(), machine.Options{Slots: r.slots}))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/internal/heap"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // waiterTimers are the deadlines of waiters: by time, and by session and order id; the deadlines of one session are
@@ -99,11 +99,11 @@ func (timerOrder) Placed(w *waiterTimer, at int) { w.place = at }
 // restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters
 // come and go meanwhile. A waiter that is gone before its timer starts is missing in a second walk, and the walk
 // stops the timer; a waiter that goes later stops the timer itself.
-func (r *Replica) restoreTimers(walk func(shard.Cursor, func(machine.Waiter)) (shard.Cursor, bool), now time.Time) {
+func (r *Replica) restoreTimers(walk func(shard.Cursor, func(semaphore.Waiter)) (shard.Cursor, bool), now time.Time) {
 	for at, over := shard.Cursor(0), false; !over; {
-		var page []machine.Waiter
+		var page []semaphore.Waiter
 		from := at
-		at, over = walk(from, func(w machine.Waiter) { page = append(page, w) })
+		at, over = walk(from, func(w semaphore.Waiter) { page = append(page, w) })
 		gone := make(map[waiterKey]bool)
 		r.mu.Lock()
 		for _, w := range page {
@@ -113,7 +113,7 @@ func (r *Replica) restoreTimers(walk func(shard.Cursor, func(machine.Waiter)) (s
 			}
 		}
 		r.mu.Unlock()
-		walk(from, func(w machine.Waiter) { delete(gone, keyOf(&w.WaiterRef)) })
+		walk(from, func(w semaphore.Waiter) { delete(gone, keyOf(&w.WaiterRef)) })
 		r.mu.Lock()
 		for key := range gone {
 			r.timers.remove(key)

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // applyCommand has the shard carry out a command, and returns its result when all that it brought about is done.
@@ -142,10 +142,10 @@ func TestAWaiterThatLeavesTheQueueByItselfLeavesNoTimer(t *testing.T) {
 // its timer has no timer.
 func TestANewLeaderStartsNoTimerForAWaiterThatHasGone(t *testing.T) {
 	q := newQueue(t)
-	stays := machine.Waiter{WaiterRef: shard.WaiterRef{Session: 1, Order: 1}, Timeout: 60_000}
-	goes := machine.Waiter{WaiterRef: shard.WaiterRef{Session: 2, Order: 2}, Timeout: 60_000}
+	stays := semaphore.Waiter{WaiterRef: shard.WaiterRef{Session: 1, Order: 1}, Timeout: 60_000}
+	goes := semaphore.Waiter{WaiterRef: shard.WaiterRef{Session: 2, Order: 2}, Timeout: 60_000}
 	looks := 0
-	q.r.restoreTimers(func(_ shard.Cursor, fn func(machine.Waiter)) (shard.Cursor, bool) {
+	q.r.restoreTimers(func(_ shard.Cursor, fn func(semaphore.Waiter)) (shard.Cursor, bool) {
 		fn(stays)
 		if looks++; looks == 1 {
 			fn(goes)

@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // Withdrawn is the result for clients that have lost the right to something open.
@@ -42,7 +43,7 @@ func (r *Replica) withdrawWaits(id shard.SessionID, c Conn) {
 	}
 	var refs []shard.WaiterRef
 	for last, more := shard.OrderID(0), true; more; {
-		refs, last, more = r.Machine.WaitersOf(id, last, refs[:0])
+		refs, last, more = semaphore.WaitersOf(r.Machine, id, last, refs[:0])
 		for i := range refs {
 			r.withdrawWait(&refs[i], c)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -45,7 +46,7 @@ func saved(t *testing.T) *backup.States {
 	for _, g := range s.Meta.Routing().Ranges {
 		var slots shard.SlotSet
 		slots.Add(g.First, g.Last)
-		m := machine.New(machine.Options{Slots: slots})
+		m := machine.New(kinds.All(), machine.Options{Slots: slots})
 		var out shard.Effects
 		m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &out)
 		for i := range semaphores { // of those in other slots it makes none

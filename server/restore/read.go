@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/shard/raftlog"
@@ -83,7 +84,7 @@ func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 		s.Meta = meta.New()
 		return &metaFollower{Machine: s.Meta}
 	}
-	s.Data[id] = machine.New(machine.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)})
+	s.Data[id] = machine.New(kinds.All(), machine.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)})
 	return &machine.Follower{Machine: s.Data[id]}
 }
 

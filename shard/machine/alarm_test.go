@@ -31,11 +31,10 @@ const (
 	cmdUnset shard.CommandKind = 248 // the bell goes
 )
 
-func init() {
-	addKind(kindBell, KindRow{New: func() Kind { return &bells{} }}, nil)
-	mutations[cmdRing] = Mutation{of: kindBell, Run: ring, Anonymous: true}
-	mutations[cmdUnset] = Mutation{of: kindBell, Run: unset, Anonymous: true}
-}
+var bellRow = KindRow{Number: kindBell, New: func() Kind { return &bells{} }, Commands: []CommandRow{
+	{Kind: cmdRing, Mutation: Mutation{Run: ring, Anonymous: true}},
+	{Kind: cmdUnset, Mutation: Mutation{Run: unset, Anonymous: true}},
+}}
 
 func (b *bells) of(m *Core, h arena.Handle) *bell { return b.At(m.Objects.At(h).State) }
 
@@ -138,7 +137,7 @@ type ringers struct {
 }
 
 func newRingers(t *testing.T, bounds Bounds) *ringers {
-	r := &ringers{t: t, m: New(Options{Bounds: bounds})}
+	r := &ringers{t: t, m: New(TestKinds, Options{Bounds: bounds})}
 	r.m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &r.out)
 	r.lead(1)
 	return r
@@ -263,7 +262,7 @@ func TestAlarmsComeBackWithASnapshot(t *testing.T) {
 	sn := prepare(t, r.m)
 	r.mustRing(1501, "a", "x")
 	file := save(t, sn)
-	fresh := &ringers{t: t, m: New(Options{})}
+	fresh := &ringers{t: t, m: New(TestKinds, Options{})}
 	if err := fresh.m.Restore(bytes.NewReader(file)); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +282,7 @@ func TestAlarmsComeBackWithASnapshot(t *testing.T) {
 	if r.m.Digest() != fresh.m.Digest() {
 		t.Error("the two have different digests")
 	}
-	if err := fresh.m.Restore(bytes.NewReader(save(t, prepare(t, New(Options{}))))); err != nil {
+	if err := fresh.m.Restore(bytes.NewReader(save(t, prepare(t, New(TestKinds, Options{}))))); err != nil {
 		t.Fatal(err)
 	}
 	if fresh.m.Alarms() != 0 || fresh.m.Time() != 0 {
@@ -307,7 +306,7 @@ func TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused(t *testing.T) {
 		return p
 	})
 	restored(t, file)
-	if err := New(Options{}).Restore(bytes.NewReader(bad)); err == nil {
+	if err := New(TestKinds, Options{}).Restore(bytes.NewReader(bad)); err == nil {
 		t.Error("was taken")
 	}
 }

@@ -28,7 +28,7 @@ func TestWhatIsAskedIsEachArgument(t *testing.T) {
 		}
 	}
 	hash := func(c shard.Command) uint64 {
-		return askedOf(&c, &mutations[c.Kind], shard.ObjectHash(c.Node, c.Name))
+		return askedOf(&c, &TestKinds.mutations[c.Kind], shard.ObjectHash(c.Node, c.Name))
 	}
 	whole := hash(full())
 	for i := range reflect.TypeFor[shard.Command]().NumField() {
@@ -63,7 +63,7 @@ func TestTheHashOfARequestStays(t *testing.T) {
 			Kind: shard.CmdRolloutPut, Node: 1, Name: []byte("app"), Body: []byte("spec"), Data: []byte("data"),
 		},
 	} {
-		if got := askedOf(&c, &mutations[c.Kind], shard.ObjectHash(c.Node, c.Name)); got != want {
+		if got := askedOf(&c, &TestKinds.mutations[c.Kind], shard.ObjectHash(c.Node, c.Name)); got != want {
 			t.Errorf("%v: %#x, was %#x", c.Kind, got, want)
 		}
 	}
@@ -73,8 +73,8 @@ func TestTheHashOfARequestStays(t *testing.T) {
 // one, and answered as before under its own, without a change.
 func TestNoKindOfObjectsAnswersAnotherRequest(t *testing.T) {
 	tried := make(map[shard.ObjectKind]int)
-	for kind := range mutations {
-		if of := mutations[kind].of; of == 0 || of == kindBell || of == kindClub {
+	for kind := range TestKinds.mutations {
+		if of := TestKinds.mutations[kind].of; of == 0 || of == kindBell || of == kindClub {
 			continue // none, or one that is for tests alone
 		}
 		b := newestBed(1)
@@ -83,7 +83,7 @@ func TestNoKindOfObjectsAnswersAnotherRequest(t *testing.T) {
 		if b.m.core.Sessions.answer(b.m.core.Sessions.At(b.m.core.Sessions.Find(b.ids[0])), c.Number) == nil {
 			continue // of a form that uses no number
 		}
-		tried[mutations[kind].of]++
+		tried[TestKinds.mutations[kind].of]++
 		first, before := *b.result(), b.m.Digest()
 		b.do(c)
 		if got := b.result(); got.Status != first.Status || got.Order != first.Order || got.Body != first.Body {

@@ -14,7 +14,7 @@ import (
 
 // answersOf is a session with the answers, and a machine to keep their bodies.
 func answersOf(list []answer, bodies map[uint64]string) (*Machine, *session) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	s := m.core.Sessions.At(m.core.Sessions.add(shard.NewSessionID(1, 1), m.core.Nodes.add(1)))
 	for _, a := range list {
 		m.core.Sessions.setAnswers(s, append(m.core.Sessions.answersOf(s), a))

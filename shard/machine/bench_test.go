@@ -24,7 +24,7 @@ type bed struct {
 }
 
 func newBed(sessions int) *bed {
-	b := &bed{m: New(Options{}), numbers: make([]uint64, sessions),
+	b := &bed{m: New(TestKinds, Options{}), numbers: make([]uint64, sessions),
 		one: shard.Batch{Commands: make([]shard.Command, 1)}}
 	for i := range sessions {
 		b.apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
@@ -249,7 +249,7 @@ func heap() uint64 {
 // fillMillion makes a million sessions, then a million semaphores, each owned by one of the sessions, in a
 // few nodes: the limit is a million in one.
 func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
-	m = New(Options{})
+	m = New(TestKinds, Options{})
 	var out shard.Effects
 	batch := shard.Batch{Commands: make([]shard.Command, 0, 2)}
 	ids := make([]shard.SessionID, million)
@@ -381,7 +381,7 @@ func BenchmarkMillion(b *testing.B) {
 	b.Run("apply", func(b *testing.B) { cyclesOfOne(b, m, "alone") })
 	b.Run("restore", func(b *testing.B) {
 		for b.Loop() {
-			if err := New(Options{}).Restore(bytes.NewReader(file.Bytes())); err != nil {
+			if err := New(TestKinds, Options{}).Restore(bytes.NewReader(file.Bytes())); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -59,7 +59,7 @@ func (f *follower) catchUp(t *testing.T, m *Machine) {
 
 func TestFollowersThatCatchUpNowAndThenSeeWhatDescribeSees(t *testing.T) {
 	for _, history := range []int{64, 256, 1 << 14} {
-		m := New(Options{History: history})
+		m := New(TestKinds, Options{History: history})
 		b := newBusy(m, uint64(history))
 		var followers []*follower
 		for i := range 60 {
@@ -101,7 +101,7 @@ func TestFollowersThatCatchUpNowAndThenSeeWhatDescribeSees(t *testing.T) {
 }
 
 func TestChangesOfARevisionThatTheReplicaHasNotSeenAreNotGuessed(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	var d shard.Delta
 	if kind := m.Changes(refOf(1, []byte("x")), 5, &d); kind != shard.DeltaBehind {
 		t.Fatal(kind)

@@ -20,7 +20,7 @@ func TestWhatReadersGotStays(t *testing.T) {
 		Objects     []shard.ObjectView
 		Holdings    []shard.Holding
 		Slot        []shard.ObjectName
-		Queues      []Queue
+		Queues      []any
 		Sessions    []shard.SessionView
 		Described   shard.SessionView
 		State       shard.State
@@ -47,11 +47,11 @@ func TestWhatReadersGotStays(t *testing.T) {
 	read := func() (a answers) {
 		b.m.Describe(refOf(1, name), shard.DescribeOptions{Owners: true}, &a.Description)
 		b.m.Changes(refOf(1, name), 1, &a.Delta)
-		a.Listed, a.Last, _ = b.m.ListSemaphores(1, "", "", 0, nil)
+		a.Listed, a.Last, _ = SemaphoreReads.List(b.m, 1, "", "", 0, nil)
 		a.Objects, _, _ = b.m.ListObjects(1, "", "", 0, nil)
 		a.Holdings, _ = b.m.ListHoldings(b.ids[0], 0, 0, nil)
 		_, a.Slot = b.m.ListSlot(shard.SlotOf(1, name))
-		b.m.WalkQueues(0, func(q Queue) { a.Queues = append(a.Queues, q) })
+		a.Queues = SemaphoreReads.Queues(b.m)
 		a.Sessions, _, _ = b.m.ListSessions(1, 0, 0, nil)
 		a.Described, _ = b.m.DescribeSession(id)
 		a.State = b.m.State()
@@ -85,7 +85,8 @@ func TestWhatReadersGotStays(t *testing.T) {
 // TestTheThingsThatAreManyHaveNoPointers: a collection of garbage passes over memory without pointers.
 func TestTheThingsThatAreManyHaveNoPointers(t *testing.T) {
 	for _, of := range []reflect.Type{
-		reflect.TypeFor[Object](), reflect.TypeFor[semaphore](), reflect.TypeFor[session](), reflect.TypeFor[Holding](),
+		reflect.TypeFor[Object](), reflect.TypeFor[session](), reflect.TypeFor[Holding](),
+		reflect.ValueOf(TestKinds.rows[shard.KindSemaphore].New()).MethodByName("At").Type().Out(0).Elem(),
 	} {
 		if hasPointers(of) {
 			t.Errorf("a %s has pointers", of)

@@ -11,7 +11,7 @@ import (
 // playReading plays a case with the machine alone: the twin has no reads.
 func playReading(t *testing.T, story func(m *scene, machine *machine.Machine)) {
 	t.Helper()
-	machine := machine.New(machine.Options{})
+	machine := machine.New(machine.TestKinds, machine.Options{})
 	story(newScene(t, machine, shard.EverySlot()), machine)
 }
 

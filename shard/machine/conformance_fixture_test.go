@@ -54,7 +54,7 @@ func playServing(t *testing.T, slots shard.SlotSet, story func(m *scene)) {
 	for _, subject := range []struct {
 		name    string
 		machine stateMachine
-	}{{"machine", machine.New(o)}, {"twin", twin.New(o)}} {
+	}{{"machine", machine.New(machine.TestKinds, o)}, {"twin", twin.New(o)}} {
 		t.Run(subject.name, func(t *testing.T) {
 			story(newScene(t, subject.machine, slots))
 		})
@@ -269,7 +269,7 @@ func (sc *scene) restart() {
 	if err := snapshot.Save(&file, nil); err != nil {
 		sc.Fatal(err)
 	}
-	restored := machine.New(machine.Options{Slots: sc.slots})
+	restored := machine.New(machine.TestKinds, machine.Options{Slots: sc.slots})
 	if err := restored.Restore(&file); err != nil {
 		sc.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million semaphores")
 	}
-	m := machine.New(machine.Options{})
+	m := machine.New(machine.TestKinds, machine.Options{})
 	session := resultOf(t, m, shard.Command{Kind: shard.CmdSessionCreate, Node: homeNode}).Session
 	fill(t, m, shard.MaxSemaphoresPerNode-1, func(i int) shard.Command {
 		return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i), 10),
@@ -91,7 +91,7 @@ func TestNodeHasALimitOfSessions(t *testing.T) {
 		t.Skip("makes a million sessions")
 	}
 	slots := lowerHalf()
-	m := machine.New(machine.Options{Slots: slots})
+	m := machine.New(machine.TestKinds, machine.Options{Slots: slots})
 	name := []byte((&scene{slots: slots}).name(true))
 	guest := func(counter uint64) shard.SessionID { return shard.NewSessionID(shard.Slots-1, counter) }
 	acquire := func(counter, number uint64) shard.Command {
@@ -129,7 +129,7 @@ func TestNodeHasADefaultQuotaOfObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million semaphores")
 	}
-	m := machine.New(machine.Options{})
+	m := machine.New(machine.TestKinds, machine.Options{})
 	create := func(i int) shard.Command {
 		return shard.Command{
 			Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i),

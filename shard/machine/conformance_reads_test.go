@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // pageOf is how long the pages are that lists are read in: short, so that there are many.
@@ -251,7 +252,7 @@ func checkSemaphoreLists(m *machine.Machine, state *shard.State) error {
 			after := ""
 			for more := true; more; {
 				had := len(got)
-				if got, _, more = m.ListSemaphores(n.ID, prefix, after, pageOf, got); len(got) > had+pageOf {
+				if got, _, more = semaphore.List(m, n.ID, prefix, after, pageOf, got); len(got) > had+pageOf {
 					return fmt.Errorf("ListSemaphores of %d: a page of %d", n.ID, len(got)-had)
 				}
 				if len(got) > 0 {
@@ -286,9 +287,9 @@ func checkWalks(m *machine.Machine, state *shard.State) error {
 	if len(sessions) != alive {
 		return fmt.Errorf("WalkSessions: %d sessions, not %d", len(sessions), alive)
 	}
-	waiters := make(map[shard.OrderID]machine.Waiter)
+	waiters := make(map[shard.OrderID]semaphore.Waiter)
 	for at, over := shard.Cursor(0), false; !over; {
-		at, over = m.WalkWaiters(at, func(w machine.Waiter) {
+		at, over = semaphore.WalkWaiters(m, at, func(w semaphore.Waiter) {
 			w.Name = slices.Clone(w.Name)
 			waiters[w.Order] = w
 		})
@@ -298,7 +299,7 @@ func checkWalks(m *machine.Machine, state *shard.State) error {
 			if l.Owner || l.Timeout == shard.Forever || ended(state, l.Session) || deleted(state, &sem) {
 				continue
 			}
-			want := machine.Waiter{Timeout: l.Timeout, WaiterRef: shard.WaiterRef{
+			want := semaphore.Waiter{Timeout: l.Timeout, WaiterRef: shard.WaiterRef{
 				Node: sem.Node, Name: []byte(sem.Name), Session: l.Session, Order: l.Order, Number: l.Number,
 			}}
 			if !reflect.DeepEqual(waiters[l.Order], want) {

@@ -32,12 +32,14 @@ type Core struct {
 	nextLevel    level.Level // becomes the level at the end of the batch
 	group        shard.Group // of the replicas
 
-	kinds [shard.MaxKinds]Kind // each with a store for its own state
+	known *Kinds
+	kinds [shard.MaxKinds]Kind // the store of each
 }
 
 // newCore returns the content of an empty machine. Every part knows the Core, and slabs know the trees of their places.
-func newCore(o Options) *Core {
+func newCore(known *Kinds, o Options) *Core {
 	co := &Core{
+		known: known,
 		slots: o.Slots, class: shard.OrderID(o.Shard), bounds: o.Bounds, level: level.First, nextLevel: level.First,
 		Nodes:    Nodes{quota: newShardQuota(shard.Limits{}), byID: make(map[shard.NodeID]*Node)},
 		Sessions: newSessions(), Objects: newObjects(), Holdings: newHoldings(),
@@ -49,8 +51,8 @@ func newCore(o Options) *Core {
 	co.Objects.Trees = []*arena.Forest{&co.Objects.byName}
 	co.Holdings.Trees = []*arena.Forest{&co.Holdings.byObject, &co.Holdings.bySession}
 	co.Objects.alarms.Before = co.Objects.stands
-	for i, row := range kindRows {
-		if row.New != nil {
+	for i := range known.rows {
+		if row := &known.rows[i]; row.New != nil {
 			co.kinds[i] = row.New()
 		}
 	}
@@ -86,11 +88,11 @@ func (co *Core) apply(c *shard.Command) {
 	case shard.CmdSessionEnd:
 		co.Sessions.endOne(c)
 	default:
-		if mu := &mutations[c.Kind]; mu.Run != nil {
+		if mu := &co.known.mutations[c.Kind]; mu.Run != nil {
 			co.mutate(c, mu)
 			return
 		}
-		u := &upkeeps[c.Kind]
+		u := &co.known.upkeeps[c.Kind]
 		assert.That(u.Run != nil, "only commands that this build knows are decoded")
 		co.keepUp(c, u)
 	}

@@ -16,8 +16,8 @@
 // The rules are in shard/DESIGN.md.
 //
 // Through the machine: machine.go applies a batch; core.go has the parts of the machine's content, each a type with
-// rules of its own, and run.go the command under way; kind.go has one row for each kind of objects, and runs the
-// command of the row; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders
+// rules of its own, and run.go the command under way; kind.go has the interface of a kind of objects, and runs
+// commands; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders
 // propose by themselves and the time of the shard, reconcile.go the sessions of other shards, regenerate.go the state
 // of a cluster made from a backup, renew.go the state of a shard that lost its majority.
 //
@@ -28,8 +28,7 @@
 // Objects of any kind: node.go, object.go, and holding.go for one session's part in an object; view.go for what of an
 // object is described by itself; quota.go counts and limits.
 //
-// Semaphores: semaphore.go is the kind, semaphore_command.go its commands, semaphore_acquire.go, semaphore_release.go
-// and semaphore_timeout.go the rules, semaphore_read.go and semaphore_form.go reads and saved state.
+// Semaphores are package shard/semaphore; package shard/kinds lists all kinds.
 //
 // Rollouts and processes, whose rules are packages of their own (shard/rollout, shard/process): rollout.go and
 // process.go are the kinds; rollout_command.go, rollout_instance.go, process_command.go and process_member.go the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // goldenFaults collects what is wrong with a machine after a batch.
@@ -179,7 +180,7 @@ func (f *goldenFaults) reads(m *machine.Machine, s *shard.State) {
 		after := ""
 		for more := true; more; {
 			var page []shard.SemaphoreView
-			page, _, more = m.ListSemaphores(n.ID, "", after, 2, nil)
+			page, _, more = semaphore.List(m, n.ID, "", after, 2, nil)
 			listed[n.ID] = append(listed[n.ID], page...)
 			if len(page) > 0 {
 				after = page[len(page)-1].Name

@@ -52,7 +52,7 @@ const shadowEvery = 3
 
 func newGoldenMachine(name string, o machine.Options) *goldenMachine {
 	g := &goldenMachine{
-		name: name, options: o, Machine: machine.New(o), shadow: machine.New(o),
+		name: name, options: o, Machine: machine.New(machine.TestKinds, o), shadow: machine.New(machine.TestKinds, o),
 		watches: shard.NewWatchSet[uint64](),
 	}
 	g.before = g.State()
@@ -159,7 +159,7 @@ func saveGolden(sn shard.Snapshot) ([]byte, error) {
 }
 
 func restoreGolden(file []byte, o machine.Options) (*machine.Machine, error) {
-	m := machine.New(o)
+	m := machine.New(machine.TestKinds, o)
 	return m, m.Restore(bytes.NewReader(file))
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 const goldenMore = "there is more"
@@ -46,7 +46,7 @@ func (st *goldenStage) list(l *goldenLine) (lines []string, err error) {
 	if err := l.end(); err != nil {
 		return nil, err
 	}
-	views, _, more := st.machine().ListSemaphores(node, prefix, after, limit, nil)
+	views, _, more := semaphore.List(st.machine().Machine, node, prefix, after, limit, nil)
 	for _, v := range views {
 		lines = append(lines, drawHead(drawName(node, v.Name), v.Count, v.Limit, v.Ephemeral, v.Revision)+
 			fmt.Sprintf(", owners=%d waiters=%d", v.Owners, v.Waiters)+drawText("data", v.Data))
@@ -132,7 +132,7 @@ func (st *goldenStage) holdings(l *goldenLine) (lines []string, err error) {
 // waiters shows the timers that a new leader starts.
 func (st *goldenStage) waiters(l *goldenLine) (lines []string, err error) {
 	for at, over := shard.Cursor(0), false; !over; {
-		at, over = st.machine().WalkWaiters(at, func(w machine.Waiter) {
+		at, over = semaphore.WalkWaiters(st.machine().Machine, at, func(w semaphore.Waiter) {
 			lines = append(lines, fmt.Sprintf("%s#%d %s order=%d timeout=%s",
 				st.name(w.Session), w.Number, drawName(w.Node, string(w.Name)), w.Order, drawMillis(w.Timeout)))
 		})

@@ -13,93 +13,104 @@ import (
 // part of all kinds: a name in a node, a slot, a revision, and sessions that own the object or wait for it. A kind
 // adds a store for its own state, its rules, and its commands. DESIGN.md, section 8, says how to add a kind.
 
-// KindRow is the description of a kind.
-type KindRow struct{ New func() Kind }
-
-// kindRows are the kinds of the build, by number.
-var kindRows [shard.MaxKinds]KindRow
+// KindRow describes a kind to NewKinds.
+type KindRow struct {
+	Number   shard.ObjectKind
+	New      func() Kind // makes an empty store
+	Commands []CommandRow
+}
 
 // CommandRow is a command of a kind: either a numbered command of clients, or a command that the leader proposes.
 type CommandRow struct {
 	Kind shard.CommandKind
-	// Of a numbered command of clients.
 	Mutation
-	// upkeep is of a command that the leader proposes.
 	Upkeep Upkeep
 }
 
-// addKind makes a kind known, with its commands. The init functions call addKind, before there are machines.
-func addKind(number shard.ObjectKind, row KindRow, commands []CommandRow) {
-	assert.That(number != 0 && number < shard.MaxKinds && kindRows[number].New == nil,
-		"a kind has a number of its own")
-	kindRows[number] = row
-	for _, c := range commands {
-		assert.That(c.MostBody <= shard.MaxAnswerBody,
-			"a session that has seen all of its answers has room for any other")
-		c.of = number
-		mutations[c.Kind], upkeeps[c.Kind] = c.Mutation, c.Upkeep
-	}
+// Kinds are the kinds of objects that a machine can hold, with their commands. Package kinds lists those of the build.
+type Kinds struct {
+	rows      [shard.MaxKinds]KindRow
+	mutations [256]Mutation
+	upkeeps   [256]Upkeep
 }
 
-// Kind is the interface of a Kind of objects towards the machine.
-type Kind interface {
-	// ReleaseHolding removes a link whose session has ended, grants what becomes free, and notifies watchers and
-	// waiters.
-	ReleaseHolding(m *Core, link arena.Handle)
+// NewKinds returns the kinds of the rows.
+func NewKinds(rows ...KindRow) *Kinds {
+	ks := &Kinds{upkeeps: upkeeps}
+	for _, row := range rows {
+		assert.That(row.Number != 0 && row.Number < shard.MaxKinds && ks.rows[row.Number].New == nil,
+			"a kind has a number of its own")
+		ks.rows[row.Number] = row
+		for _, c := range row.Commands {
+			assert.That(c.MostBody <= shard.MaxAnswerBody,
+				"a session that has seen all of its answers has room for any other")
+			c.of = row.Number
+			ks.mutations[c.Kind], ks.upkeeps[c.Kind] = c.Mutation, c.Upkeep
+		}
+	}
+	return ks
+}
 
-	// Remove deletes an object with all its links, as a forced delete does. It leaves work beyond the command's limit
-	// to the next call.
-	Remove(m *Core, object arena.Handle)
+// Kind is the interface of a kind of objects towards the machine: the store of the kind's own state, and its rules. The
+// state of an object, and of a holding if the kind keeps any, has a handle in the store.
+type Kind interface {
+	// ReleaseHolding removes a holding whose session has ended, grants what becomes free, and notifies watchers and
+	// waiters.
+	ReleaseHolding(co *Core, holding arena.Handle)
+
+	// Remove deletes an object with all its holdings, as a forced delete does. It leaves work beyond the command's
+	// limit to the next call.
+	Remove(co *Core, object arena.Handle)
 
 	// Resume continues work that an earlier command left unfinished. The object is not deleted.
-	Resume(m *Core, object arena.Handle)
+	Resume(co *Core, object arena.Handle)
 
 	// Due handles an object alarm, which has fired and is cleared. The object is not deleted.
-	Due(m *Core, object arena.Handle)
+	Due(co *Core, object arena.Handle)
 
-	// StateSize returns the bytes that the body adds to the object's size in the node quota.
-	StateSize(body arena.Handle) int
+	// StateSize returns the bytes that the state adds to the object's size in the node quota.
+	StateSize(state arena.Handle) int
 
-	// FreeState releases the object's body in the store of the kind.
-	FreeState(body arena.Handle)
+	// FreeState releases the state of an object.
+	FreeState(state arena.Handle)
 
-	// HoldingSize, freeLink, saveLink and loadLink are for the body of a link, as bodySize, free, save and load are for
-	// the body of an object. The machine calls them only for links with a body.
-	HoldingSize(body arena.Handle) int
-	FreeHolding(body arena.Handle)
-	SaveHolding(dst []byte, body arena.Handle) []byte
-	LoadHolding(src []byte) (body arena.Handle, ok bool)
+	// HoldingSize, FreeHolding, SaveHolding and LoadHolding are for the state of a holding, as StateSize, FreeState,
+	// Save and Load are for the state of an object. The machine calls them only for holdings with a state.
+	HoldingSize(state arena.Handle) int
+	FreeHolding(state arena.Handle)
+	SaveHolding(dst []byte, state arena.Handle) []byte
+	LoadHolding(src []byte) (state arena.Handle, ok bool)
 
-	// Freeze fixes the bytes that save would append now, and freezeLink the bytes of saveLink, for bodies that may be
-	// large; the work does not grow with the size. The machine calls both before a change, where a snapshot needs the
-	// old state. nil says that the body is small, so that the machine saves it at once.
-	Freeze(body arena.Handle) Frozen
-	FreezeHolding(body arena.Handle) Frozen
+	// Freeze fixes the bytes that Save would append now, and FreezeHolding the bytes of SaveHolding, for states that
+	// may be large; the work does not grow with the size. The machine calls both before a change, if a snapshot needs
+	// the old state. nil says that the state is small, so that the machine saves it at once.
+	Freeze(state arena.Handle) Frozen
+	FreezeHolding(state arena.Handle) Frozen
 
-	// Role is what the session of a link is to the object, in a word for people.
+	// Role is what the session of a holding is to the object, in a word for people.
 	Role(l *Holding) string
 
-	// Save appends what the kind holds for the object, load makes it again when a
-	// snapshot is restored; load reports whether the bytes are sound. linked is called when all links of the object are
-	// back in their order; it sets the object's alarm again.
-	Save(dst []byte, body arena.Handle) []byte
-	Load(src []byte) (body arena.Handle, ok bool)
-	Linked(m *Core, object arena.Handle) error
+	// Save appends the state of an object, Load makes it again when a snapshot is restored; Load reports whether the
+	// bytes are sound. Linked is called when all holdings of the object are back in their order; it sets the object's
+	// alarm again.
+	Save(dst []byte, state arena.Handle) []byte
+	Load(src []byte) (state arena.Handle, ok bool)
+	Linked(co *Core, object arena.Handle) error
 
-	// Renew returns the saved form of the object for a new cluster, without links. It
-	// returns false for an object that ends with its links. The object itself stays as it is.
-	Renew(body arena.Handle, n *StateRenewal) (saved []byte, stays bool)
+	// Renew returns the saved form of the object for a new cluster, without holdings. It returns false for an object
+	// that ends with its holdings. The object itself stays as it is.
+	Renew(state arena.Handle, n *StateRenewal) (saved []byte, stays bool)
 
-	// View finds a View of an object by its name: "" is the whole object. A reader of a missing View gets the answer
-	// for a missing object. describe fills in the description of a View, changes fills in its delta. d.Gone has the
-	// rows that changed since; changes leaves only the rows that are gone, and returns false if there is too much for
+	// View finds a view of an object by its name: "" is the whole object. A reader of a missing view gets the answer
+	// for a missing object. Describe fills in the description of a view, Changes fills in its delta. d.Gone has the
+	// rows that changed since; Changes leaves only the rows that are gone, and returns false if there is too much for
 	// one delta.
-	View(m *Core, object arena.Handle, name string) (View, bool)
-	Describe(m *Core, object arena.Handle, v View, o Described, d *shard.Description)
-	Changes(m *Core, object arena.Handle, v View, since shard.Revision, d *shard.Delta) bool
+	View(co *Core, object arena.Handle, name string) (View, bool)
+	Describe(co *Core, object arena.Handle, v View, o Described, d *shard.Description)
+	Changes(co *Core, object arena.Handle, v View, since shard.Revision, d *shard.Delta) bool
 
 	// AppendState appends the object to a plain State.
-	AppendState(m *Core, object arena.Handle, s *shard.State)
+	AppendState(co *Core, object arena.Handle, s *shard.State)
 }
 
 // Frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
@@ -149,9 +160,6 @@ type Mutation struct {
 	// mostBody is the most bytes that the body of the answer may have.
 	MostBody int
 }
-
-// mutations are the numbered commands of all kinds.
-var mutations [256]Mutation
 
 // Target is the place and the object of a mutation.
 type Target struct {

@@ -361,7 +361,7 @@ func runClubs(seed uint64, steps int) (err error) {
 		bed: newestBed(0), rng: rand.New(rand.NewPCG(seed, 4)),
 		model: clubModel{clubs: map[string]*modelClub{}, sessions: map[shard.SessionID]*modelSession{}},
 	}
-	r.m = New(Options{History: 64, Bounds: Bounds{Work: 3}})
+	r.m = New(TestKinds, Options{History: 64, Bounds: Bounds{Work: 3}})
 	r.at = 0
 	r.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 	r.at = level.Newest
@@ -402,7 +402,7 @@ func (r *clubRun) restart() error {
 	if err := sn.Save(&file, nil); err != nil {
 		return err
 	}
-	m := New(Options{History: 64, Bounds: r.m.core.bounds})
+	m := New(TestKinds, Options{History: 64, Bounds: r.m.core.bounds})
 	if err := m.Restore(&file); err != nil {
 		return err
 	}
@@ -456,8 +456,8 @@ func TestMistakesOfKindsAreNoticed(t *testing.T) {
 		t.Skip("plays many runs of a machine, which one goroutine carries out")
 	}
 	clubBed(t, 0)
-	row := kindRows[kindClub]
-	defer func() { kindRows[kindClub] = row }()
+	row := TestKinds.rows[kindClub]
+	defer func() { TestKinds.rows[kindClub] = row }()
 	for _, c := range []struct {
 		name string
 		seed uint64
@@ -471,11 +471,11 @@ func TestMistakesOfKindsAreNoticed(t *testing.T) {
 		{"a-page-leaves-out-a-row", 6, func(cl *clubs) Kind { return forgetsRows{cl} }, "followed to"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			kindRows[kindClub].New = row.New
+			TestKinds.rows[kindClub].New = row.New
 			if err := runClubs(c.seed, 400); err != nil {
 				t.Fatal("without the mistake:", err)
 			}
-			kindRows[kindClub].New = func() Kind { return c.kind(&clubs{}) }
+			TestKinds.rows[kindClub].New = func() Kind { return c.kind(&clubs{}) }
 			err := runClubs(c.seed, 400)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("noticed as %v", err)

@@ -73,7 +73,7 @@ func TestASessionHoldsThingsOfSeveralKinds(t *testing.T) {
 		more {
 		t.Fatalf("%+v", list)
 	}
-	if list, _, more := b.m.ListSemaphores(1, "", "", 9, nil); len(list) != 1 || list[0].Name != "lock" || more {
+	if list, _, more := SemaphoreReads.List(b.m, 1, "", "", 9, nil); len(list) != 1 || list[0].Name != "lock" || more {
 		t.Fatalf("%+v", list)
 	}
 
@@ -184,10 +184,10 @@ func TestAKindThatIsNotKnownStopsARestore(t *testing.T) {
 	b := clubBed(t, 1)
 	b.join(0, "club", "red", "a")
 	file := save(t, prepare(t, b.m))
-	row := kindRows[kindClub]
-	defer func() { kindRows[kindClub] = row }()
-	kindRows[kindClub] = KindRow{}
-	if err := New(Options{}).Restore(bytes.NewReader(file)); !errors.Is(err, shard.ErrNewerFormat) {
+	row := TestKinds.rows[kindClub]
+	defer func() { TestKinds.rows[kindClub] = row }()
+	TestKinds.rows[kindClub] = KindRow{}
+	if err := New(TestKinds, Options{}).Restore(bytes.NewReader(file)); !errors.Is(err, shard.ErrNewerFormat) {
 		t.Error(err)
 	}
 }

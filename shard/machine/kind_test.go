@@ -50,20 +50,19 @@ const (
 	cmdMeet    shard.CommandKind = 240 // Timeout: in how many milliseconds they meet
 )
 
+var clubRow = KindRow{Number: kindClub, New: func() Kind { return &clubs{} }, Commands: []CommandRow{
+	{Kind: cmdJoin, Mutation: Mutation{Run: ofClubs((*clubs).join),
+		Makes: func(*shard.Command) bool { return true }}},
+	{Kind: cmdMark, Mutation: Mutation{Run: ofClubs((*clubs).mark)}},
+	{Kind: cmdNote, Mutation: Mutation{Run: ofClubs((*clubs).setNote), Anonymous: true}},
+	{Kind: cmdLeave, Mutation: Mutation{Run: ofClubs((*clubs).leave)}},
+	{Kind: cmdMeet, Mutation: Mutation{Run: ofClubs((*clubs).meet), Anonymous: true}},
+	{Kind: cmdDisband, Mutation: Mutation{Run: ofClubs((*clubs).disband), Anonymous: true}},
+}}
+
 func init() {
-	addKind(kindClub, KindRow{
-		New: func() Kind { return &clubs{} },
-	}, nil)
-	for k, mu := range map[shard.CommandKind]Mutation{
-		cmdJoin:    {Run: ofClubs((*clubs).join), Makes: func(*shard.Command) bool { return true }},
-		cmdMark:    {Run: ofClubs((*clubs).mark)},
-		cmdNote:    {Run: ofClubs((*clubs).setNote), Anonymous: true},
-		cmdLeave:   {Run: ofClubs((*clubs).leave)},
-		cmdMeet:    {Run: ofClubs((*clubs).meet), Anonymous: true},
-		cmdDisband: {Run: ofClubs((*clubs).disband), Anonymous: true},
-	} {
-		mu.of = kindClub
-		mutations[k], shard.Commands[k] = mu, shard.CommandRow{Name: "club"}
+	for i := range clubRow.Commands {
+		shard.Commands[clubRow.Commands[i].Kind] = shard.CommandRow{Name: "club"}
 	}
 }
 

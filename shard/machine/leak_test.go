@@ -23,8 +23,10 @@ func (m *Machine) CheckLeaks() error {
 		}
 		ofKind[o.Kind]++
 		names += textsIn(o.name)
-		if o.Kind == shard.KindSemaphore {
-			data += textsIn(m.core.semaphores().At(o.State).data)
+		if textsOf(m.core.kinds[o.Kind]) != nil {
+			state := reflect.ValueOf(m.core.kinds[o.Kind]).MethodByName("At").Call(
+				[]reflect.Value{reflect.ValueOf(o.State)})
+			data += textsIn(arena.Text(state[0].Elem().FieldByName("data").Uint()))
 		}
 	}
 	for h := arena.Handle(1); h < m.core.Holdings.End(); h++ {
@@ -64,8 +66,8 @@ func (m *Machine) CheckLeaks() error {
 		own, ofLinks := placesOf(k)
 		check(kind.String()+" objects", own, ofKind[kind])
 		check(kind.String()+" link bodies", ofLinks, linkBodies[kind])
-		if sem, is := k.(*semaphores); is {
-			check("data of semaphores", sem.texts.Size(), data)
+		if texts := textsOf(k); texts != nil {
+			check("data of semaphores", texts.Size(), data)
 		}
 	}
 	if len(leaks) > 0 {
@@ -82,6 +84,15 @@ func textsIn(list ...arena.Text) (n int) {
 		}
 	}
 	return n
+}
+
+// textsOf returns the texts in the store of a kind, or nil for a kind that has none.
+func textsOf(k Kind) *arena.Texts {
+	texts := reflect.ValueOf(k).Elem().FieldByName("texts")
+	if !texts.IsValid() {
+		return nil
+	}
+	return (*arena.Texts)(texts.Addr().UnsafePointer())
 }
 
 // placesOf returns how many places are in use in the slab of a kind's objects, and in its slabs for bodies of links.
@@ -110,18 +121,19 @@ func TestCheckLeaksNoticesALeak(t *testing.T) {
 		leak func(m *Machine)
 	}{
 		{"names of objects", func(m *Machine) { m.core.Objects.names.Keep(text) }},
-		{"data of semaphores", func(m *Machine) { m.core.semaphores().texts.Keep(text) }},
+		{"data of semaphores", func(m *Machine) { textsOf(m.core.kinds[shard.KindSemaphore]).Keep(text) }},
 		{"texts of links", func(m *Machine) { m.core.Holdings.texts.Keep(text) }},
 		{"texts of sessions", func(m *Machine) { m.core.Sessions.texts.Keep(make([]byte, 1000)) }},
 		{"lists of answers", func(m *Machine) { m.core.Sessions.kept.Alloc() }},
 		{"lists of bodies of answers", func(m *Machine) { m.core.Answers.bodies.Alloc() }},
 		{"nodes", func(m *Machine) { m.core.Objects.nodes.Alloc() }},
-		{"semaphore objects", func(m *Machine) { m.core.semaphores().Alloc() }},
+		{"semaphore objects",
+			func(m *Machine) { m.core.kinds[shard.KindSemaphore].(interface{ Alloc() arena.Handle }).Alloc() }},
 		{"process objects", func(m *Machine) { m.core.processes().Alloc() }},
 		{"process link bodies", func(m *Machine) { m.core.processes().members.Alloc() }},
 		{"rollout link bodies", func(m *Machine) { m.core.rollouts().parts.Alloc() }},
 	} {
-		m := New(Options{})
+		m := New(TestKinds, Options{})
 		newBusy(m, 4).steps(10)
 		if err := m.CheckLeaks(); err != nil {
 			t.Fatal(err)
@@ -134,7 +146,7 @@ func TestCheckLeaksNoticesALeak(t *testing.T) {
 }
 
 func TestSlabsFindTheirTreesAfterARestore(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(10)
 	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func above(at level.Level) []byte {
 }
 
 func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 3).steps(30)
 	before := m.Digest()
 	var b shard.Batch
@@ -50,7 +50,7 @@ func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
 // refuse it, those too that decode it when the level has risen elsewhere.
 func TestALevelRisesWithTheNextBatch(t *testing.T) {
 	leveltest.Raise(t)
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	const to = leveltest.Later
 	var out shard.Effects
 	m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(to)},
@@ -94,29 +94,29 @@ func changedHeader(file []byte, change func(payload []byte) []byte) []byte {
 }
 
 func TestASnapshotOfAnotherLevelIsRefusedOrTakenWhole(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(20)
 	file := save(t, prepare(t, m))
 	beyond := changedHeader(file, func(p []byte) []byte { p[0] = byte(level.Newest + 1); return p })
-	if err := New(Options{}).Restore(bytes.NewReader(beyond)); !errors.Is(err, shard.ErrNewerFormat) ||
+	if err := New(TestKinds, Options{}).Restore(bytes.NewReader(beyond)); !errors.Is(err, shard.ErrNewerFormat) ||
 		!strings.Contains(err.Error(), "level") {
 		t.Errorf("a snapshot above the newest level: %v", err)
 	}
 	longer := changedHeader(file, func(p []byte) []byte { return append(p, 1) })
-	if err := New(Options{}).Restore(bytes.NewReader(longer)); !errors.Is(err, ErrBadSnapshot) {
+	if err := New(TestKinds, Options{}).Restore(bytes.NewReader(longer)); !errors.Is(err, ErrBadSnapshot) {
 		t.Errorf("a header with a field that is not of its level: %v", err)
 	}
 }
 
 func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 5).steps(60)
 	for p, h := range map[phase]arena.Handle{phaseSessions: m.core.Sessions.End() - 1,
 		phaseObjects: m.core.Objects.End() - 1, phaseLinks: m.core.Holdings.End() - 1} {
 		for ; !m.core.Snapshots.isOlder(p, h, m.core.Snapshots.epoch+1); h-- {
 		}
 		record := m.core.Snapshots.appendRecord(nil, p, h, withPlaces)[4:]
-		rs := restorer{m: New(Options{}).core}
+		rs := restorer{m: New(TestKinds, Options{}).core}
 		rs.m.Sessions.last, rs.m.lastRevision = m.core.Sessions.last, m.core.lastRevision
 		if err := rs.record(p, append(record, 0)); err == nil {
 			t.Errorf("a record of part %d with a byte more was taken", p)
@@ -126,7 +126,7 @@ func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 
 // TestADigestIsOfTheMomentAtWhichItWasBegun: a digest is taken beside Apply, of the state as it was when it was begun.
 func TestADigestIsOfTheMomentAtWhichItWasBegun(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	busy := newBusy(m, 6)
 	busy.steps(300)
 	want := m.Digest()

@@ -42,8 +42,8 @@ type Machine struct {
 	core *Core
 }
 
-// New returns an empty machine.
-func New(o Options) *Machine {
+// New returns an empty machine for objects of the kinds.
+func New(kinds *Kinds, o Options) *Machine {
 	if o.Slots == (shard.SlotSet{}) {
 		o.Slots = shard.EverySlot()
 	}
@@ -63,7 +63,7 @@ func New(o Options) *Machine {
 		o.Shard = 1
 	}
 	assert.That(o.Shard <= shard.MaxShard, "the id of a shard fits into an order id")
-	return &Machine{core: newCore(o)}
+	return &Machine{core: newCore(kinds, o)}
 }
 
 // RLock takes the machine's read lock for a read of a kind, and returns the content. RUnlock releases the lock.

@@ -99,7 +99,7 @@ func newObjectRun(seed, stream uint64, base *modelShard, model objectModel, tall
 		bed: newBed(0), Rand: rand.New(rand.NewPCG(seed, stream)), base: base, objects: model, tally: tally,
 		applied: func([]shard.Effect) {}, after: func() error { return nil }, tamper: func(string) {},
 	}
-	r.m = New(Options{History: 64, Bounds: Bounds{Work: 3}})
+	r.m = New(TestKinds, Options{History: 64, Bounds: Bounds{Work: 3}})
 	return r
 }
 
@@ -286,7 +286,7 @@ func (r *objectRun) snapshot() error {
 	if err := saved.snapshot.Save(&file, nil); err != nil {
 		return err
 	}
-	m := New(Options{History: 64, Bounds: r.m.core.bounds})
+	m := New(TestKinds, Options{History: 64, Bounds: r.m.core.bounds})
 	if err := m.Restore(&file); err != nil {
 		return err
 	}
@@ -308,7 +308,7 @@ func (r *objectRun) restart() error {
 	if err := sn.Save(&file, nil); err != nil {
 		return err
 	}
-	m := New(Options{History: 64, Bounds: r.m.core.bounds})
+	m := New(TestKinds, Options{History: 64, Bounds: r.m.core.bounds})
 	if err := m.Restore(&file); err != nil {
 		return err
 	}

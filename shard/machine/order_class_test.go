@@ -21,7 +21,7 @@ func TestMistakesInClassesOfOrderIDsAreNoticed(t *testing.T) {
 func TestOrderIDsOfTwoShardsAreNeverEqual(t *testing.T) {
 	given := map[shard.OrderID]uint64{}
 	for _, id := range []uint64{1, 512, shard.MaxShard} {
-		m := machine.New(machine.Options{Shard: id})
+		m := machine.New(machine.TestKinds, machine.Options{Shard: id})
 		resultOf(t, m, shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 		session := resultOf(t, m, shard.Command{Kind: shard.CmdSessionCreate, Level: 1, Node: 1}).Session
 		last := shard.OrderID(0)
@@ -45,5 +45,5 @@ func TestAnIDAboveAllClassesIsRefused(t *testing.T) {
 			t.Error("there is a shard with an id of eleven bits")
 		}
 	}()
-	machine.New(machine.Options{Shard: shard.MaxShard + 1})
+	machine.New(machine.TestKinds, machine.Options{Shard: shard.MaxShard + 1})
 }

@@ -62,7 +62,10 @@ var burdens = []struct {
 	{"waiters-time-out", func(b *bed, n int) { b.queue(n, 1) }, func(b *bed, _ int) shard.Command {
 		c := shard.Command{Kind: shard.CmdWaitersTimeOut}
 		for at, over := shard.Cursor(0), false; !over; {
-			at, over = b.m.WalkWaiters(at, func(w Waiter) { c.Waiters = append(c.Waiters, w.WaiterRef) })
+			at, over = SemaphoreReads.Waiters(b.m, at, func(w shard.WaiterRef,
+				_ uint64) {
+				c.Waiters = append(c.Waiters, w)
+			})
 		}
 		return c
 	}, func(c shard.Counts) bool { return c.Waiters == 0 }},

@@ -21,9 +21,8 @@ func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 
 // recordForms are what a snapshot is made of, but for what package form codes.
 func recordForms() []formtest.Form {
-	m := New(Options{})
-	sem := m.core.kinds[shard.KindSemaphore].(*semaphores)
-	who, part, place, body := m.core.Sessions.Alloc(), m.core.Holdings.Alloc(), m.core.Objects.Alloc(), sem.Alloc()
+	m := New(TestKinds, Options{})
+	who, part, place := m.core.Sessions.Alloc(), m.core.Holdings.Alloc(), m.core.Objects.Alloc()
 	m.core.Nodes.add(1)
 	// The texts of things stand beside them, as what they are filled with.
 	var described struct {
@@ -39,10 +38,6 @@ func recordForms() []formtest.Form {
 	var named struct {
 		Object
 		name string
-	}
-	var filled struct {
-		semaphore
-		data string
 	}
 	var header snapshotHeader
 
@@ -84,17 +79,6 @@ func recordForms() []formtest.Form {
 				"Object.node", "Object.name", "Object.track.base", "Object.track.newest", "Object.track.newestAt",
 				"Object.holdings", "Object.lastHolding", "Object.FirstWaiter", "Object.Held", "Object.State",
 				"Object.stamp", "Object.hash", "Object.slot", "Object.Deleting", "Object.Pending", "Object.indexed",
-			}},
-		{Name: "semaphore", Of: &filled, Was: []string{"semaphore.", ""},
-			Write: func() []byte {
-				s := sem.At(body)
-				*s = filled.semaphore
-				s.data = sem.texts.Keep([]byte(filled.data))
-				return sem.Save(nil, body)
-			},
-			Unsaved: []string{
-				"semaphore.data", "semaphore.taken", "semaphore.owners", "semaphore.dataRevision",
-				"semaphore.limitRevision",
 			}},
 		{Name: "head", Of: &header, Write: func() []byte { return header.append(nil) },
 			Unsaved: []string{"slots"}},

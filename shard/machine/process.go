@@ -6,10 +6,9 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-func init() {
-	addKind(shard.KindProcess, KindRow{
-		New: newProcesses,
-	}, []CommandRow{
+// ProcessKind describes the kind to machines.
+func ProcessKind() KindRow {
+	return KindRow{Number: shard.KindProcess, New: newProcesses, Commands: []CommandRow{
 		{
 			Kind:     shard.CmdProcessPut,
 			Mutation: Mutation{Run: runProcessPut, Anonymous: true, Makes: processPutMakes, MostBody: MostRefusal},
@@ -34,7 +33,7 @@ func init() {
 			Kind:     shard.CmdProcessAct,
 			Mutation: Mutation{Run: runProcessAct, Anonymous: true, MostBody: MostRefusal},
 		},
-	})
+	}}
 }
 
 // forMembers is the row of a command by a member of a process.

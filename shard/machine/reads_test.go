@@ -109,7 +109,7 @@ func TestSemaphoresAreListedByPrefixInOrderAndInPages(t *testing.T) {
 		var got []string
 		for after, more := "", true; more; after = got[len(got)-1] {
 			var page []shard.SemaphoreView
-			page, _, more = b.m.ListSemaphores(1, "a/", after, limit, nil)
+			page, _, more = SemaphoreReads.List(b.m, 1, "a/", after, limit, nil)
 			for _, s := range page {
 				got = append(got, s.Name)
 			}
@@ -118,10 +118,11 @@ func TestSemaphoresAreListedByPrefixInOrderAndInPages(t *testing.T) {
 			t.Fatalf("limit %d: %d names", limit, len(got))
 		}
 	}
-	if all, _, more := b.m.ListSemaphores(1, "", "", 3, nil); !more || all[0].Name != "A/1" || all[1].Name != "a" {
+	if all, _, more := SemaphoreReads.List(b.m, 1, "", "", 3, nil); !more || all[0].Name != "A/1" ||
+		all[1].Name != "a" {
 		t.Fatal(all, more)
 	}
-	if none, _, more := b.m.ListSemaphores(3, "", "", 0, nil); len(none) != 0 || more {
+	if none, _, more := SemaphoreReads.List(b.m, 3, "", "", 0, nil); len(none) != 0 || more {
 		t.Fatal(none, more)
 	}
 }
@@ -199,11 +200,11 @@ func TestWalksMeetEveryWaiterWithATimerAndEverySession(t *testing.T) {
 	}
 	var refs []shard.WaiterRef
 	for at, over := shard.Cursor(0), false; !over; {
-		at, over = b.m.WalkWaiters(at, func(w Waiter) {
-			if w.Timeout < 1000 || w.Timeout >= 1000+2500 {
-				t.Fatal(w)
+		at, over = SemaphoreReads.Waiters(b.m, at, func(w shard.WaiterRef, timeout uint64) {
+			if timeout < 1000 || timeout >= 1000+2500 {
+				t.Fatal(w, timeout)
 			}
-			refs = append(refs, w.WaiterRef)
+			refs = append(refs, w)
 		})
 	}
 	if len(refs) != 1250 {
@@ -240,7 +241,7 @@ func TestKeyMatchesOnlyTheKeyThatTheSessionWasMadeWith(t *testing.T) {
 }
 
 func TestReadsBesideApplyAreFreeOfRaces(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	b := newBusy(m, 11)
 	b.steps(50)
 	stop := make(chan struct{})
@@ -262,13 +263,13 @@ func TestReadsBesideApplyAreFreeOfRaces(t *testing.T) {
 					t.Error("more taken than there is")
 				}
 				m.Changes(refOf(node, name), d.Revision, &delta)
-				m.ListSemaphores(node, "s", "", 10, nil)
+				SemaphoreReads.List(m, node, "s", "", 10, nil)
 				page, _, _ := m.ListSessions(node, 0, 10, nil)
 				for _, s := range page {
 					m.ListHoldings(s.ID, 0, 10, nil)
 				}
 				m.WalkSessions(0, func(shard.SessionView) {})
-				m.WalkWaiters(0, func(Waiter) {})
+				SemaphoreReads.Waiters(m, 0, func(shard.WaiterRef, uint64) {})
 				m.ListSlot(shard.Slot(i % shard.Slots))
 				m.Count()
 				m.Nodes()

@@ -18,7 +18,7 @@ func halves() (a, b *Machine, nameA, nameB []byte) {
 	var lower, upper shard.SlotSet
 	lower.Add(0, shard.Slots/2-1)
 	upper.Add(shard.Slots/2, shard.Slots-1)
-	a, b = New(Options{Slots: lower}), New(Options{Slots: upper})
+	a, b = New(TestKinds, Options{Slots: lower}), New(TestKinds, Options{Slots: upper})
 	for i := 0; nameA == nil || nameB == nil; i++ {
 		name := fmt.Appendf(nil, "n%d", i)
 		if shard.SlotOf(1, name) < shard.Slots/2 {
@@ -54,7 +54,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		home, away, _, name := halves()
-		directory := &laggard{m: New(Options{Slots: home.core.slots})}
+		directory := &laggard{m: New(TestKinds, Options{Slots: home.core.slots})}
 		var out shard.Effects
 		atHome := func(c shard.Command) shard.Effect {
 			out.Reset()
@@ -152,7 +152,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 
 func TestADirectoryThatLagsCallsNoSessionDead(t *testing.T) {
 	home, away, _, name := halves()
-	behind := New(Options{Slots: home.core.slots})
+	behind := New(TestKinds, Options{Slots: home.core.slots})
 	var out shard.Effects
 	home.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionCreate, Node: 1, Slot: 3}}}, &out)
 	id := out.List[1].Session

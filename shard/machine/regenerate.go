@@ -73,7 +73,7 @@ func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 	var made []*Machine
 	var cores []*Core
 	for _, slots := range r.Slots {
-		m := New(Options{Slots: slots})
+		m := New(from[0].core.known, Options{Slots: slots})
 		m.core.beginWith(next, from[0].core.Nodes.quota)
 		made, cores = append(made, m), append(cores, m.core)
 	}

@@ -126,7 +126,7 @@ func reloaded(t *testing.T, m *machine.Machine) *machine.Machine {
 		t.Fatal(err)
 	}
 	s.Discard()
-	again := machine.New(machine.Options{})
+	again := machine.New(machine.TestKinds, machine.Options{})
 	if err := again.Restore(&file); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,8 @@ func TestRegenerationIntoOtherShards(t *testing.T) {
 // began, leaves nothing behind, and its id is not given again.
 func TestAHomeThatIsOlderThanItsGuests(t *testing.T) {
 	slots := thirds()
-	home, other := machine.New(machine.Options{Slots: slots[0]}), machine.New(machine.Options{Slots: slots[1]})
+	home, other := machine.New(machine.TestKinds, machine.Options{Slots: slots[0]}),
+		machine.New(machine.TestKinds, machine.Options{Slots: slots[1]})
 	name := []byte("job-0")
 	for i := 0; !slots[1].Has(shard.SlotOf(1, name)); i++ {
 		name = fmt.Appendf(nil, "job-%d", i)
@@ -276,7 +277,7 @@ func TestAHomeThatIsOlderThanItsGuests(t *testing.T) {
 
 // TestNoRoomForAnotherJump: counters that have come to their end are refused, and not begun anew.
 func TestNoRoomForAnotherJump(t *testing.T) {
-	m := machine.New(machine.Options{})
+	m := machine.New(machine.TestKinds, machine.Options{})
 	for range 4 {
 		made,
 			err := machine.Regenerate([]*machine.Machine{m},

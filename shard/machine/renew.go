@@ -51,7 +51,8 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := New(Options{Shard: uint64(m.core.class), History: m.core.History.limit, Bounds: m.core.bounds})
+	made := New(m.core.known, Options{Shard: uint64(m.core.class), History: m.core.History.limit,
+		Bounds: m.core.bounds})
 	made.core.slots = m.core.slots
 	made.core.beginWith(next, m.core.Nodes.quota)
 	longest := r.Longest.Over(m.Longest())

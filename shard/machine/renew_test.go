@@ -42,7 +42,8 @@ type survivor struct {
 func newSurvivor(t *testing.T, at level.Level) *survivor {
 	t.Helper()
 	s := &survivor{
-		t: t, Machine: machine.New(machine.Options{Shard: 3, Slots: lowerSlots}), lock: nameHere("lock"),
+		t: t, Machine: machine.New(machine.TestKinds, machine.Options{Shard: 3, Slots: lowerSlots}),
+		lock:  nameHere("lock"),
 		guest: shard.NewSessionID(shard.Slots-1, 5),
 	}
 	s.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(at)}}}, new(shard.Effects))
@@ -260,7 +261,7 @@ func TestWhatTheWaitAcknowledgesIsNotCarriedOut(t *testing.T) {
 func TestAShardIsMadeAnewFromNothing(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	empty := *s
-	empty.Machine = machine.New(machine.Options{Shard: 3, Slots: lowerSlots})
+	empty.Machine = machine.New(machine.TestKinds, machine.Options{Shard: 3, Slots: lowerSlots})
 	counted := shard.Counters{LastOrder: 1 << 55, LastRevision: 1 << 50, LastSession: 1 << 40}
 	next := empty.renewed(func(r *machine.Renewal) { r.Counted = counted })
 	if is := next.Liveness(shard.NewSessionID(7, counted.LastSession)); is != shard.Unknown {

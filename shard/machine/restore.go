@@ -61,7 +61,7 @@ func (m *Machine) replace(fresh *Core) {
 
 // empty returns an empty content with the settings of another.
 func (co *Core) empty() *Core {
-	return newCore(Options{
+	return newCore(co.known, Options{
 		Shard: uint64(co.class), Slots: shard.EverySlot(), History: co.History.limit, Bounds: co.bounds,
 	})
 }

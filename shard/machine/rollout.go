@@ -8,10 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-func init() {
-	addKind(shard.KindRollout, KindRow{
-		New: newRollouts,
-	}, []CommandRow{
+// RolloutKind describes the kind to machines.
+func RolloutKind() KindRow {
+	return KindRow{Number: shard.KindRollout, New: newRollouts, Commands: []CommandRow{
 		{
 			Kind:     shard.CmdRolloutPut,
 			Mutation: Mutation{Run: runPut, Anonymous: true, Makes: putMakes, MostBody: MostRefusal},
@@ -30,7 +29,7 @@ func init() {
 		forSessions(shard.CmdRolloutAsk, (*rolloutWork).ask),
 		forAnyone(shard.CmdRolloutAct, parsed("a act", (*rolloutWork).act)),
 		forAnyone(shard.CmdRolloutGate, parsed("a verdict", (*rolloutWork).judge)),
-	})
+	}}
 }
 
 // forSessions is the row of a command by a session on an existing rollout.

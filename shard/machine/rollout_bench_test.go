@@ -185,7 +185,7 @@ func BenchmarkRolloutInstances(b *testing.B) {
 	heap, taken := heapBytes()-before, t.m.Usage(1).Bytes-quota
 	file := save(b, prepare(b, t.m))
 	for b.Loop() {
-		if err := New(Options{}).Restore(bytes.NewReader(file)); err != nil {
+		if err := New(TestKinds, Options{}).Restore(bytes.NewReader(file)); err != nil {
 			b.Fatal(err)
 		}
 	}

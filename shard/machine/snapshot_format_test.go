@@ -22,7 +22,7 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	path := filepath.Join("testdata", "snapshots", fmt.Sprint("format", snapshotFormat))
 	want, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && *writeSnapshot {
-		m := New(Options{})
+		m := New(TestKinds, Options{})
 		newBusy(m, 1).steps(100)
 		m = restored(t, save(t, prepare(t, m))) // which leaves no gaps
 		want = save(t, prepare(t, m))
@@ -31,7 +31,7 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatalf("format %d has no file: %v", snapshotFormat, err)
 	}
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	if err := m.Restore(bytes.NewReader(want)); err != nil {
 		t.Fatalf("a snapshot of format %d cannot be read any more: give the new form a number of its own: %v",
 			snapshotFormat, err)
@@ -45,11 +45,11 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 }
 
 func TestASnapshotOfAnotherFormatIsRefusedWithItsNumber(t *testing.T) {
-	file := save(t, prepare(t, New(Options{})))
+	file := save(t, prepare(t, New(TestKinds, Options{})))
 	for format, want := range map[int]error{0: ErrBadSnapshot, snapshotFormat + 1: shard.ErrNewerFormat} {
 		other := bytes.Clone(file)
 		other[len(snapshotMagic)] = byte(format)
-		err := New(Options{}).Restore(bytes.NewReader(other))
+		err := New(TestKinds, Options{}).Restore(bytes.NewReader(other))
 		if !errors.Is(err, want) || !strings.Contains(err.Error(), fmt.Sprint("format ", format)) {
 			t.Errorf("%v, want %v and the number", err, want)
 		}

@@ -116,7 +116,7 @@ func prepare(t testing.TB, m *Machine) shard.Snapshot {
 
 func restored(t testing.TB, file []byte) *Machine {
 	t.Helper()
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	if err := m.Restore(bytes.NewReader(file)); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (s *stepper) Write(p []byte) (int, error) {
 
 func TestSnapshotShowsTheMomentItWasPreparedWhateverComesMeanwhile(t *testing.T) {
 	for seed := range uint64(30) {
-		m := New(Options{})
+		m := New(TestKinds, Options{})
 		b := newBusy(m, seed)
 		b.steps(200)
 		want := m.State()
@@ -157,7 +157,7 @@ func TestSnapshotShowsTheMomentItWasPreparedWhateverComesMeanwhile(t *testing.T)
 }
 
 func TestSeveralSnapshotsAtOnceEachShowTheirOwnMoment(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	b := newBusy(m, 1)
 	var taken []shard.Snapshot
 	var want []shard.State
@@ -176,7 +176,7 @@ func TestSeveralSnapshotsAtOnceEachShowTheirOwnMoment(t *testing.T) {
 
 func TestRestoredMachineGoesOnExactlyAsTheOther(t *testing.T) {
 	for seed := range uint64(20) {
-		m := New(Options{})
+		m := New(TestKinds, Options{})
 		b := newBusy(m, seed)
 		b.steps(150)
 		other := restored(t, save(t, prepare(t, m)))
@@ -200,7 +200,7 @@ func TestRestoredMachineGoesOnExactlyAsTheOther(t *testing.T) {
 }
 
 func TestSaveBesideApplyIsFreeOfRaces(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	b := newBusy(m, 3)
 	b.steps(500)
 	want := m.State()
@@ -221,7 +221,7 @@ func TestSaveBesideApplyIsFreeOfRaces(t *testing.T) {
 }
 
 func TestSaveStopsWhenAsked(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 1).steps(50)
 	stop := make(chan struct{})
 	close(stop)
@@ -237,7 +237,7 @@ func TestSaveStopsWhenAsked(t *testing.T) {
 }
 
 func TestRestoringEndsASaveThatIsUnderWay(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 1).steps(50)
 	file := save(t, prepare(t, m))
 	sn := prepare(t, m)
@@ -250,7 +250,7 @@ func TestRestoringEndsASaveThatIsUnderWay(t *testing.T) {
 }
 
 func TestDamagedSnapshotIsNamedAndChangesNothing(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	b := newBusy(m, 4)
 	b.steps(40)
 	file := save(t, prepare(t, m))
@@ -318,7 +318,7 @@ func unframe(file []byte) (kinds, body []byte) {
 
 func FuzzRestore(f *testing.F) {
 	for seed := range uint64(10) {
-		m := New(Options{Bounds: Bounds{Work: 2}})
+		m := New(TestKinds, Options{Bounds: Bounds{Work: 2}})
 		if seed >= 5 {
 			m.Apply(&shard.Batch{Commands: []shard.Command{
 				{Kind: shard.CmdNodeLimits, Node: 1, Count: 9},
@@ -336,7 +336,7 @@ func FuzzRestore(f *testing.F) {
 		f.Add(kinds, body)
 	}
 	f.Fuzz(func(t *testing.T, kinds, body []byte) {
-		m := New(Options{History: 64})
+		m := New(TestKinds, Options{History: 64})
 		if err := m.Restore(bytes.NewReader(blocks(kinds, body))); err != nil {
 			if !errors.Is(err, ErrBadSnapshot) && !errors.Is(err, shard.ErrNewerFormat) {
 				t.Fatal(err)
@@ -366,7 +366,7 @@ func TestOwnersAboveALoweredLimitAreRestored(t *testing.T) {
 		Count: shard.Forever - 2})
 	b.do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: b.ids[1], Number: 1, Name: []byte("slots"), Count: 2})
 	b.do(shard.Command{Kind: shard.CmdSemaphoreResize, Node: 1, Name: []byte("slots"), Count: 1})
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	if err := m.Restore(bytes.NewReader(save(t, prepare(t, b.m)))); err != nil || m.Digest() != b.m.Digest() {
 		t.Error(err)
 	}
@@ -374,7 +374,7 @@ func TestOwnersAboveALoweredLimitAreRestored(t *testing.T) {
 
 // TestARecordThatIsMissingStopsASnapshot: a change that does not say so beforehand costs a snapshot what was there.
 func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(40)
 	sn := prepare(t, m)
 	session := m.core.Sessions.End() - 1
@@ -392,7 +392,7 @@ func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 // TestARestoreInPlaceHoldsOneContentAtATime: the old content is gone before the new one is read, and a failure leaves
 // nothing.
 func TestARestoreInPlaceHoldsOneContentAtATime(t *testing.T) {
-	from, to := New(Options{}), New(Options{})
+	from, to := New(TestKinds, Options{}), New(TestKinds, Options{})
 	newBusy(from, 1).steps(50)
 	newBusy(to, 2).steps(50)
 	file := save(t, prepare(t, from))

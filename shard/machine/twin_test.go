@@ -87,7 +87,7 @@ type contestant struct {
 }
 
 func newContestant(name string, o machine.Options) *contestant {
-	return &contestant{name: name, Machine: machine.New(o)}
+	return &contestant{name: name, Machine: machine.New(machine.TestKinds, o)}
 }
 
 func newDuel(o machine.Options) *duel {

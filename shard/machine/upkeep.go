@@ -27,7 +27,7 @@ type Upkeep struct {
 	Fenced bool
 }
 
-// upkeeps are all rows, by kind. Kinds of objects add their rows.
+// upkeeps are the rows of commands that are about no kind of objects, by kind of command.
 var upkeeps = [256]Upkeep{
 	shard.CmdLead: {Run: (*Core).lead},
 	shard.CmdSessionsExpire: {Form: ListFits, Run: func(co *Core, c *shard.Command) { co.Sessions.expire(c) },

@@ -27,9 +27,9 @@ var sessionCommands = map[shard.CommandKind]bool{
 
 // eachUpkeep calls f for every command that a leader proposes by itself.
 func eachUpkeep(f func(k shard.CommandKind, u *Upkeep)) {
-	for k := range upkeeps {
-		if upkeeps[k].Run != nil {
-			f(shard.CommandKind(k), &upkeeps[k])
+	for k := range TestKinds.upkeeps {
+		if TestKinds.upkeeps[k].Run != nil {
+			f(shard.CommandKind(k), &TestKinds.upkeeps[k])
 		}
 	}
 }
@@ -69,8 +69,8 @@ func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 		if name == "" {
 			continue
 		}
-		u := &upkeeps[k]
-		client := sessionCommands[k] || mutations[k].Run != nil
+		u := &TestKinds.upkeeps[k]
+		client := sessionCommands[k] || TestKinds.mutations[k].Run != nil
 		if client == (u.Run != nil) {
 			t.Errorf("%v is of a client %v, and upkeep %v", k, client, !client)
 		}
@@ -181,7 +181,7 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 		t.Fatalf("%d kinds of commands, %d are made: the sources are read wrongly", len(kinds), len(made))
 	}
 	for name, k := range kinds {
-		u := &upkeeps[k]
+		u := &TestKinds.upkeeps[k]
 		if u.Run == nil {
 			continue
 		}
@@ -196,7 +196,7 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 
 // TestUpkeepOfAnotherTermIsStale: what a leader decided has no effect under another one.
 func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 5).steps(60)
 	bed := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
 	const term = 1 << 40
@@ -222,7 +222,7 @@ func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
 // TestUpkeepOfALeaderThatIsOverHasNoEffect: in a batch of an earlier leader, or of none, everything but the beginning
 // of a term is refused, whether or not it carries a term.
 func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 6).steps(60)
 	bed := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
 	const term = 1 << 40
@@ -283,7 +283,7 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 		shard.CmdSessionsForget: func() (*bed, shard.Command) {
 			var home shard.SlotSet
 			home.Add(shard.Slots/2, shard.Slots-1)
-			b := &bed{m: New(Options{Slots: home}), one: shard.Batch{Commands: make([]shard.Command, 1)}}
+			b := &bed{m: New(TestKinds, Options{Slots: home}), one: shard.Batch{Commands: make([]shard.Command, 1)}}
 			b.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 			b.at = level.Newest
 			var guests []shard.SessionID
@@ -303,7 +303,7 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 	for _, burden := range burdens {
 		b := newestBed(n + 1)
 		burden.make(b, n)
-		if c := burden.run(b, n); upkeeps[c.Kind].Run != nil {
+		if c := burden.run(b, n); TestKinds.upkeeps[c.Kind].Run != nil {
 			all[c.Kind] = func() (*bed, shard.Command) { return b, c }
 		}
 	}

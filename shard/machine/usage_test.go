@@ -87,7 +87,7 @@ func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 		"a snapshot": func(m *Machine) { _ = prepare(t, m).Save(&bytes.Buffer{}, nil) },
 		"a digest":   func(m *Machine) { m.Digest() },
 	} {
-		m := New(Options{})
+		m := New(TestKinds, Options{})
 		newBusy(m, 4).steps(40)
 		save(m) // nothing is wrong yet
 		m.core.Nodes.Charge(m.core.Nodes.byID[1], 1)
@@ -104,7 +104,7 @@ func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 
 // TestASnapshotOfAnotherUsageIsRefused: who restores a snapshot must count what its maker counted.
 func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
-	m := New(Options{})
+	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(40)
 	file := save(t, prepare(t, m))
 	restored(t, file)
@@ -112,7 +112,7 @@ func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
 		payload[len(payload)-len(appendGroup([]byte{0, 0}, &shard.Group{}))-1]++ // the last byte before the time
 		return payload
 	})
-	err := New(Options{}).Restore(bytes.NewReader(changed))
+	err := New(TestKinds, Options{}).Restore(bytes.NewReader(changed))
 	if !errors.Is(err, ErrBadSnapshot) || !strings.Contains(err.Error(), "what counts in quotas") {
 		t.Error(err)
 	}

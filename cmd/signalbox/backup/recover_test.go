@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/restore"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -37,7 +38,7 @@ func survivors(t *testing.T) (a, b string) {
 	for _, g := range s.Meta.Routing().Ranges {
 		var slots shard.SlotSet
 		slots.Add(g.First, g.Last)
-		s.Data[g.Shard] = machine.New(machine.Options{Slots: slots})
+		s.Data[g.Shard] = machine.New(kinds.All(), machine.Options{Slots: slots})
 		var out shard.Effects
 		raise := shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)}
 		s.Data[g.Shard].Apply(&shard.Batch{Commands: []shard.Command{raise}}, &out)

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -17,7 +18,7 @@ import (
 func TestARecoverySaysWhatEachSurvivorLacks(t *testing.T) {
 	survivor := func(host string, ago time.Duration, at ...backupfile.Section) *backup.States {
 		s := backup.NewStates(backupfile.Header{Cluster: "c", Host: host, Begun: time.Now().Add(-ago)})
-		s.Meta, s.Data[1] = meta.New(), machine.New(machine.Options{})
+		s.Meta, s.Data[1] = meta.New(), machine.New(kinds.All(), machine.Options{})
 		for i, section := range at {
 			section.Shard = uint64(i)
 			s.Sections[meta.ShardID(i)] = section

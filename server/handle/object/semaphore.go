@@ -8,13 +8,13 @@ import (
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 func (h handlers) semaphoreList(r *handle.Request) (handle.Reply, error) {
 	m, name := r.SemaphoreList, func(v *shard.SemaphoreView) string { return v.Name }
 	return list(h, r, &protocol.ListRequest{NodeID: m.NodeID, ShardID: m.ShardID, Prefix: m.Prefix,
-		After: m.After, Limit: m.Limit, Consistency: m.Consistency}, (*machine.Machine).ListSemaphores, name,
+		After: m.After, Limit: m.Limit, Consistency: m.Consistency}, semaphore.List, name,
 		func(*replica.Replica) listPage[shard.SemaphoreView] {
 			a := &protocol.SemaphoreListAnswer{}
 			add := func(v shard.SemaphoreView) { a.Semaphores.Append(semaphoreInfo(&v, m.IncludeData)) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -58,7 +59,7 @@ func (d *Directory) readMeta(s Snapshot, c *Content, watch Watch) error {
 }
 
 func (d *Directory) readData(s Snapshot, c *Content, watch Watch) error {
-	m := machine.New(machine.Options{History: 1})
+	m := machine.New(kinds.All(), machine.Options{History: 1})
 	if err := d.restore(s, m.Restore, watch); err != nil {
 		return err
 	}

@@ -1,31 +1,34 @@
-package machine
+package semaphore
 
 import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// View: a semaphore is watched as a whole.
-func (sem *semaphores) View(m *Core, object arena.Handle, name string) (View, bool) {
-	return m.Objects.View(object), name == ""
+// View returns the only view of a semaphore, which is watched as a whole.
+func (sem *semaphores) View(co *machine.Core, object arena.Handle, name string) (machine.View, bool) {
+	return co.Objects.View(object), name == ""
 }
 
-func (sem *semaphores) Role(l *Holding) string {
+// Role says whether the session of a holding owns the semaphore or waits for it.
+func (sem *semaphores) Role(l *machine.Holding) string {
 	if l.Owner {
 		return "owner"
 	}
 	return "waiter"
 }
 
-// Describe fills in the view of a semaphore, and its links in the place of rows.
-func (sem *semaphores) Describe(m *Core, object arena.Handle, _ View, o Described, d *shard.Description) {
-	ob := m.Objects.At(object)
+// Describe fills in the view of a semaphore, and its holdings in the place of rows.
+func (sem *semaphores) Describe(co *machine.Core, object arena.Handle, _ machine.View, o machine.Described,
+	d *shard.Description) {
+	ob := co.Objects.At(object)
 	name := d.Name
 	d.SemaphoreView = sem.shown(ob, o.Had)
 	d.Name = name
-	limit := PageLimit(o.Limit)
-	for l := firstListed(m, ob, o); l != 0; l = m.Holdings.Next(l) {
-		v := m.Holdings.At(l)
+	limit := machine.PageLimit(o.Limit)
+	for l := firstListed(co, ob, o); l != 0; l = co.Holdings.Next(l) {
+		v := co.Holdings.At(l)
 		if !v.Owner && !o.Waiters {
 			break
 		}
@@ -37,17 +40,18 @@ func (sem *semaphores) Describe(m *Core, object arena.Handle, _ View, o Describe
 		if n := len(d.Links); n < cap(d.Links) {
 			had = d.Links[:n+1][n].Data
 		}
-		d.Links = append(d.Links, m.Holdings.View(v, had))
+		d.Links = append(d.Links, co.Holdings.View(v, had))
 	}
 }
 
 // Changes finds the present owners among the changed order ids. All other ids are gone.
-func (sem *semaphores) Changes(m *Core, object arena.Handle, _ View, since shard.Revision, d *shard.Delta) bool {
-	o := m.Objects.At(object)
+func (sem *semaphores) Changes(co *machine.Core, object arena.Handle, _ machine.View, since shard.Revision,
+	d *shard.Delta) bool {
+	o := co.Objects.At(object)
 	gone := d.Gone[:0]
 	for _, order := range d.Gone {
-		if l := m.Holdings.After(o, order-1); l != 0 && m.Holdings.At(l).Order == order {
-			d.Joined = append(d.Joined, m.Holdings.View(m.Holdings.At(l), ""))
+		if l := co.Holdings.After(o, order-1); l != 0 && co.Holdings.At(l).Order == order {
+			d.Joined = append(d.Joined, co.Holdings.View(co.Holdings.At(l), ""))
 		} else {
 			gone = append(gone, order)
 		}
@@ -63,27 +67,27 @@ func (sem *semaphores) Changes(m *Core, object arena.Handle, _ View, since shard
 	return true
 }
 
-// firstListed returns the first link of the page, or zero.
-func firstListed(m *Core, o *Object, opts Described) arena.Handle {
+// firstListed returns the first holding of the page, or zero. A reader may ask for owners, for waiters, or for both.
+func firstListed(co *machine.Core, o *machine.Object, opts machine.Described) arena.Handle {
 	switch {
 	case !opts.Owners && !opts.Waiters:
 		return 0
 	case !opts.Owners:
 		w := o.FirstWaiter
-		if w == 0 || m.Holdings.At(w).Order > opts.After {
+		if w == 0 || co.Holdings.At(w).Order > opts.After {
 			return w
 		}
 	}
-	return m.Holdings.After(o, opts.After)
+	return co.Holdings.After(o, opts.After)
 }
 
-// ListSemaphores appends the semaphores of the node whose names begin with prefix and come behind after, in order of
-// name. ListSemaphores appends at most limit semaphores and looks at no more than MaxPage objects. last is the last
+// List appends the semaphores of the node whose names begin with prefix and come behind after, in order of
+// name. List appends at most limit semaphores and looks at no more than MaxPage objects. last is the last
 // name looked at: the after of the next call, if there is more.
-func (m *Machine) ListSemaphores(n shard.NodeID, prefix, after string, limit int,
+func List(m *machine.Machine, n shard.NodeID, prefix, after string, limit int,
 	dst []shard.SemaphoreView) (_ []shard.SemaphoreView, last string, more bool) {
-	last, more = m.WalkNames(shard.KindSemaphore, n, prefix, after, limit, func(co *Core, o *Object) {
-		v := co.semaphores().shown(o, "")
+	last, more = m.WalkNames(shard.KindSemaphore, n, prefix, after, limit, func(co *machine.Core, o *machine.Object) {
+		v := semaphoresOf(co).shown(o, "")
 		v.Name = co.Objects.Name(o)
 		dst = append(dst, v)
 	})
@@ -102,7 +106,7 @@ type Queue struct {
 }
 
 // WalkQueues calls fn for semaphores with waiters, as WalkSessions does for sessions.
-func (m *Machine) WalkQueues(at shard.Cursor, fn func(Queue)) (next shard.Cursor, over bool) {
+func WalkQueues(m *machine.Machine, at shard.Cursor, fn func(Queue)) (next shard.Cursor, over bool) {
 	co := m.RLock()
 	defer m.RUnlock()
 	h := max(arena.Handle(at), 1)
@@ -111,7 +115,7 @@ func (m *Machine) WalkQueues(at shard.Cursor, fn func(Queue)) (next shard.Cursor
 		if o.Kind != shard.KindSemaphore || o.FirstWaiter == 0 || o.Deleting {
 			continue
 		}
-		s, first := co.semaphores().At(o.State), co.Holdings.At(o.FirstWaiter)
+		s, first := semaphoresOf(co).At(o.State), co.Holdings.At(o.FirstWaiter)
 		q := Queue{
 			Node: co.Objects.Node(o).ID, Name: co.Objects.Name(o),
 			Waiters: int(o.Held) - int(s.owners), Since: first.Since,

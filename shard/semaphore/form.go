@@ -1,4 +1,4 @@
-package machine
+package semaphore
 
 import (
 	"encoding/binary"
@@ -6,13 +6,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // This file has the forms of a semaphore outside of the machine's memory: the form for readers, the form in State,
-// and the form in a record.
+// and the form in a snapshot record.
 
-// shown is the whole view without the name. had is data that the reader has already.
-func (sem *semaphores) shown(o *Object, had string) shard.SemaphoreView {
+// shown is the whole view without the name. had is data that the reader has already, and saves a copy if it is equal.
+func (sem *semaphores) shown(o *machine.Object, had string) shard.SemaphoreView {
 	s := sem.At(o.State)
 	return shard.SemaphoreView{
 		Data: sem.texts.Again(s.data, had), Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
@@ -20,19 +21,21 @@ func (sem *semaphores) shown(o *Object, had string) shard.SemaphoreView {
 	}
 }
 
-func (sem *semaphores) AppendState(m *Core, object arena.Handle, s *shard.State) {
-	o := m.Objects.At(object)
+// AppendState implements machine.Kind: it writes the semaphore out with all of its holdings.
+func (sem *semaphores) AppendState(co *machine.Core, object arena.Handle, s *shard.State) {
+	o := co.Objects.At(object)
 	body := sem.At(o.State)
 	out := shard.SemaphoreState{
-		Node: m.Objects.Node(o).ID, Name: m.Objects.Name(o), Data: sem.texts.String(body.data), Limit: body.limit,
+		Node: co.Objects.Node(o).ID, Name: co.Objects.Name(o), Data: sem.texts.String(body.data), Limit: body.limit,
 		Ephemeral: body.ephemeral, Revision: o.Revision,
 	}
-	for h := m.Holdings.First(o); h != 0; h = m.Holdings.Next(h) {
-		out.Links = append(out.Links, m.Holdings.State(m.Holdings.At(h)))
+	for h := co.Holdings.First(o); h != 0; h = co.Holdings.Next(h) {
+		out.Links = append(out.Links, co.Holdings.State(co.Holdings.At(h)))
 	}
 	s.Semaphores = append(s.Semaphores, out)
 }
 
+// Save appends the flag, the limit and the data. Owners and waiters are records of their own.
 func (sem *semaphores) Save(dst []byte, body arena.Handle) []byte {
 	s := sem.At(body)
 	ephemeral := byte(0)
@@ -44,6 +47,7 @@ func (sem *semaphores) Save(dst []byte, body arena.Handle) []byte {
 	return form.AppendBytes(dst, sem.texts.Bytes(s.data))
 }
 
+// Load reads what Save has appended. The counts of owners follow with the holdings, in Linked.
 func (sem *semaphores) Load(src []byte) (arena.Handle, bool) {
 	r := form.Input{Data: src}
 	ephemeral := r.Byte() == 1
@@ -57,24 +61,24 @@ func (sem *semaphores) Load(src []byte) (arena.Handle, bool) {
 	return h, true
 }
 
-// Renew keeps all of a persistent semaphore.
-func (sem *semaphores) Renew(body arena.Handle, _ *StateRenewal) ([]byte, bool) {
+// Renew keeps all of a persistent semaphore. An ephemeral semaphore ends with its owners.
+func (sem *semaphores) Renew(body arena.Handle, _ *machine.StateRenewal) ([]byte, bool) {
 	return sem.Save(nil, body), !sem.At(body).ephemeral
 }
 
 // Linked counts the owners in and checks their counts. The limit may have been lowered since, so that owners, and
 // waiters behind the first, may have more than the limit.
-func (sem *semaphores) Linked(m *Core, object arena.Handle) error {
-	o := m.Objects.At(object)
+func (sem *semaphores) Linked(co *machine.Core, object arena.Handle) error {
+	o := co.Objects.At(object)
 	s := sem.At(o.State)
-	for h := m.Holdings.First(o); h != 0; h = m.Holdings.Next(h) {
-		l := m.Holdings.At(h)
+	for h := co.Holdings.First(o); h != 0; h = co.Holdings.Next(h) {
+		l := co.Holdings.At(h)
 		switch {
 		case l.Count == 0 || h == o.FirstWaiter && !o.Pending && l.Count > s.limit:
-			return BadSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
-				m.Objects.Name(o), l.Order, l.Count, s.limit)
+			return machine.BadSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
+				co.Objects.Name(o), l.Order, l.Count, s.limit)
 		case l.Owner && l.Count > shard.Forever-s.taken:
-			return BadSnapshot("semaphore %q: the counts of its owners overflow", m.Objects.Name(o))
+			return machine.BadSnapshot("semaphore %q: the counts of its owners overflow", co.Objects.Name(o))
 		case l.Owner:
 			s.taken += l.Count
 			s.owners++
@@ -84,10 +88,10 @@ func (sem *semaphores) Linked(m *Core, object arena.Handle) error {
 		return nil // a waiter that fits may be pending, and owners too
 	}
 	if s.ephemeral && s.owners == 0 {
-		return BadSnapshot("the ephemeral semaphore %q has no owner", m.Objects.Name(o))
+		return machine.BadSnapshot("the ephemeral semaphore %q has no owner", co.Objects.Name(o))
 	}
-	if o.FirstWaiter != 0 && s.fits(m.Holdings.At(o.FirstWaiter).Count) {
-		return BadSnapshot("semaphore %q: the first waiter fits and waits", m.Objects.Name(o))
+	if o.FirstWaiter != 0 && s.fits(co.Holdings.At(o.FirstWaiter).Count) {
+		return machine.BadSnapshot("semaphore %q: the first waiter fits and waits", co.Objects.Name(o))
 	}
 	return nil
 }

@@ -1,41 +1,43 @@
-package machine
+package semaphore
 
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// timeOut takes the waiters of a list out of their queues.
-func (sem *semaphores) timeOut(m *Core, c *shard.Command) {
+// timeOut removes the waiters of a list from their queues, each a piece of work of the command.
+func (sem *semaphores) timeOut(co *machine.Core, c *shard.Command) {
 	for i := range c.Waiters {
-		if m.Run.Left <= 0 {
-			m.Run.AnswerMore(true)
+		if co.Run.Left <= 0 {
+			co.Run.AnswerMore(true)
 			return
 		}
-		sem.timeOutOne(m, &c.Waiters[i])
+		sem.timeOutOne(co, &c.Waiters[i])
 	}
-	m.Run.Answer(protocol.StatusSuccess)
+	co.Run.Answer(protocol.StatusSuccess)
 }
 
-func (sem *semaphores) timeOutOne(m *Core, w *shard.WaiterRef) {
-	object := m.Objects.Alive(shard.KindSemaphore, w.Node, w.Name)
-	session := m.Sessions.Alive(w.Session)
+// timeOutOne removes a waiter, unless it is granted, gone, or waits with another acquire meanwhile.
+func (sem *semaphores) timeOutOne(co *machine.Core, w *shard.WaiterRef) {
+	object := co.Objects.Alive(shard.KindSemaphore, w.Node, w.Name)
+	session := co.Sessions.Alive(w.Session)
 	if object == 0 || session == 0 {
 		return
 	}
-	h := m.Holdings.Find(m.Objects.At(object), object, session)
+	h := co.Holdings.Find(co.Objects.At(object), object, session)
 	if h == 0 {
 		return
 	}
-	l := m.Holdings.At(h)
+	l := co.Holdings.At(h)
 	if l.Owner || l.Order != w.Order || l.Number != w.Number {
 		return
 	}
-	m.Holdings.NotifyTimedOut(h)
-	wasHead := m.Objects.At(object).FirstWaiter == h
-	m.Holdings.Remove(h)
-	sem.afterRemoval(m, object, false, wasHead)
+	co.Holdings.NotifyTimedOut(h)
+	wasHead := co.Objects.At(object).FirstWaiter == h
+	co.Holdings.Remove(h)
+	sem.afterRemoval(co, object, false, wasHead)
 }
 
 // Waiter is a waiting acquire with a finite timeout.
@@ -46,7 +48,7 @@ type Waiter struct {
 
 // WalkWaiters calls fn for the waiters of finite timeout, as WalkSessions does: a new leader starts
 // their timers anew.
-func (m *Machine) WalkWaiters(at shard.Cursor, fn func(Waiter)) (next shard.Cursor, over bool) {
+func WalkWaiters(m *machine.Machine, at shard.Cursor, fn func(Waiter)) (next shard.Cursor, over bool) {
 	co := m.RLock()
 	defer m.RUnlock()
 	h := max(arena.Handle(at), 1)
@@ -72,8 +74,8 @@ func (m *Machine) WalkWaiters(at shard.Cursor, fn func(Waiter)) (next shard.Curs
 }
 
 // WaitersOf appends the waiting acquires of a session behind an order id, in order of order id. It looks at MaxPage
-// links at most: where there are more, the next page is behind last.
-func (m *Machine) WaitersOf(id shard.SessionID, after shard.OrderID, dst []shard.WaiterRef) (_ []shard.WaiterRef,
+// holdings at most; if there are more, the next page is behind last.
+func WaitersOf(m *machine.Machine, id shard.SessionID, after shard.OrderID, dst []shard.WaiterRef) (_ []shard.WaiterRef,
 	last shard.OrderID, more bool) {
 	co := m.RLock()
 	defer m.RUnlock()

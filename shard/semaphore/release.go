@@ -1,0 +1,116 @@
+package semaphore
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/machine"
+)
+
+// runRelease ends the session's ownership, or takes the session out of the queue.
+func runRelease(co *machine.Core, c *shard.Command, t *machine.Target) {
+	sem := semaphoresOf(co)
+	h := arena.Handle(0)
+	if t.Object != 0 {
+		h = co.Holdings.Find(co.Objects.At(t.Object), t.Object, t.Session)
+	}
+	switch {
+	case c.Order != 0 && (h == 0 || co.Holdings.At(h).Order != c.Order):
+		co.Run.Answer(protocol.StatusFenced)
+		return
+	case h == 0:
+		co.Run.Answer(protocol.StatusSuccess)
+		return
+	}
+	if co.Holdings.At(h).Owner {
+		co.Answers.End(h, protocol.AbortReleased)
+	} else {
+		co.Holdings.Abort(h, protocol.AbortReleased)
+	}
+	co.Run.Answer(protocol.StatusSuccess).Flags = shard.FlagReleased
+	sem.ReleaseHolding(co, h)
+}
+
+// ReleaseHolding removes a holding, grants what becomes free to waiters, and notifies the watchers. The machine calls
+// it for each holding of a session that ends.
+func (sem *semaphores) ReleaseHolding(co *machine.Core, h arena.Handle) {
+	l := co.Holdings.At(h)
+	object := l.Object
+	o := co.Objects.At(object)
+	wasOwner, wasHead := l.Owner, o.FirstWaiter == h
+	s := sem.At(o.State)
+	if wasOwner {
+		s.removeOwner(l.Count)
+		co.History.OwnerChanged(object, l.Order)
+	}
+	co.Holdings.Remove(h)
+	sem.afterRemoval(co, object, wasOwner, wasHead)
+}
+
+// afterRemoval does what follows from a removed holding: waiters are granted if an owner or the first waiter has left,
+// and an ephemeral semaphore ends with its last holding.
+func (sem *semaphores) afterRemoval(co *machine.Core, object arena.Handle, wasOwner, wasHead bool) {
+	o := co.Objects.At(object)
+	if o.Deleting {
+		if o.Held == 0 {
+			co.Objects.Remove(object)
+		}
+		return
+	}
+	granted := (wasOwner || wasHead) && sem.runQueue(co, object, 0)
+	switch {
+	case sem.At(o.State).ephemeral && o.Held == 0:
+		co.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+		co.Objects.Remove(object)
+	case wasOwner || granted:
+		co.Objects.Changed(object, shard.FlagOwners)
+	}
+}
+
+// Resume continues the queue run of a command that had no work left.
+func (sem *semaphores) Resume(co *machine.Core, object arena.Handle) {
+	if sem.runQueue(co, object, 0) {
+		co.Objects.Changed(object, shard.FlagOwners)
+	}
+}
+
+// Due is for kinds with alarms. Timeouts of waiters go by the leader's clock instead.
+func (sem *semaphores) Due(*machine.Core, arena.Handle) {
+	assert.That(false, "a semaphore has no alarm")
+}
+
+// runQueue grants to the head of the queue while the head fits, and reports whether it granted at all. Grants beyond
+// the work of the command are pending. The grant of the holding own is the current command's answer; all other waiters
+// get Granted. If the limit was lowered below the count of the head, the head is aborted, so that it does not stand
+// in the way of the waiters behind it.
+func (sem *semaphores) runQueue(co *machine.Core, object, own arena.Handle) bool {
+	o := co.Objects.At(object)
+	s := sem.At(o.State)
+	granted := false
+	for h := o.FirstWaiter; h != 0; h = o.FirstWaiter {
+		l := co.Holdings.At(h)
+		if l.Count <= s.limit && !s.fits(l.Count) {
+			break
+		}
+		if co.Run.Left <= 0 {
+			co.Pending.Defer(object)
+			break
+		}
+		if l.Count > s.limit {
+			co.Holdings.Abort(h, protocol.AbortResized)
+			co.Holdings.Remove(h)
+			continue
+		}
+		co.Holdings.Grant(h)
+		s.addOwner(l.Count)
+		co.History.OwnerChanged(object, l.Order)
+		granted = true
+		if h == own {
+			co.Holdings.AnswerAcquired(h, s.reportedLimit())
+			continue
+		}
+		co.Holdings.NotifyGranted(h)
+	}
+	return granted
+}

@@ -1,0 +1,202 @@
+package semaphore
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/machine"
+)
+
+// semaphore is the state of a semaphore beside the common part of all objects.
+type semaphore struct {
+	limit     uint64
+	taken     uint64 // the sum of the owners' counts
+	data      arena.Text
+	owners    uint32
+	ephemeral bool
+
+	// The revisions of the last change of data and limit that the replica saw.
+	dataRevision, limitRevision shard.Revision
+}
+
+// semaphores is the store of the kind, with the rules as methods. Semaphores are small and their holdings have no
+// state, so the machine copies both at once if a snapshot needs them.
+type semaphores struct {
+	arena.Slab[semaphore]
+	texts arena.Texts // their data
+	machine.PlainHoldings
+	machine.SmallStates
+}
+
+func semaphoresOf(co *machine.Core) *semaphores { return co.Kind(shard.KindSemaphore).(*semaphores) }
+
+// fits reports whether the count is free. The owners may have more than the limit, after the limit was lowered.
+func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
+
+// reportedLimit is the limit in answers to acquires: 0 for an ephemeral semaphore, which has no limit.
+func (s *semaphore) reportedLimit() uint64 {
+	if s.ephemeral {
+		return 0
+	}
+	return s.limit
+}
+
+// limitOf is the limit in the answer to an acquire of the object.
+func (sem *semaphores) limitOf(co *machine.Core, object arena.Handle) uint64 {
+	return sem.At(co.Objects.At(object).State).reportedLimit()
+}
+
+// addOwner counts a new owner. The caller has checked that the count fits.
+func (s *semaphore) addOwner(count uint64) {
+	assert.That(s.fits(count), "a semaphore gives out no more than its limit")
+	s.taken += count
+	s.owners++
+}
+
+// removeOwner counts an owner out, before its holding is removed.
+func (s *semaphore) removeOwner(count uint64) {
+	assert.That(s.owners > 0 && s.taken >= count, "a semaphore gets back what it gave out")
+	s.taken -= count
+	s.owners--
+}
+
+// limitForm checks a command with a limit: a semaphore has a limit of at least 1.
+func limitForm(c *shard.Command) bool { return c.Count > 0 }
+
+// runCreate creates a persistent semaphore.
+func runCreate(co *machine.Core, c *shard.Command, t *machine.Target) {
+	sem := semaphoresOf(co)
+	if t.Object != 0 {
+		status := protocol.StatusAlreadyExists
+		if sem.At(co.Objects.At(t.Object).State).ephemeral {
+			status = protocol.StatusPreconditionFailed
+		}
+		co.Run.Answer(status)
+		return
+	}
+	if !co.Nodes.MayGrow(t.Node, 1, shard.ObjectBytes+len(c.Name)+len(c.Data)) {
+		return
+	}
+	body := sem.Alloc()
+	*sem.At(body) = semaphore{limit: c.Count, data: sem.texts.Keep(c.Data)}
+	h := co.Objects.Add(shard.KindSemaphore, t, c.Node, c.Name, body)
+	co.Run.Answer(protocol.StatusSuccess).Revision = co.NextRevision()
+	co.Objects.Changed(h, shard.FlagCreated)
+}
+
+// runUpdate replaces the data. The command may name the order id that the session owns the semaphore with, and the
+// revision that the semaphore must have.
+func runUpdate(co *machine.Core, c *shard.Command, t *machine.Target) {
+	sem := semaphoresOf(co)
+	if t.Object == 0 {
+		co.Run.Answer(protocol.StatusNotFound)
+		return
+	}
+	o := co.Objects.At(t.Object)
+	if c.Order != 0 {
+		h := arena.Handle(0)
+		if t.Session != 0 {
+			h = co.Holdings.Find(o, t.Object, t.Session)
+		}
+		if h == 0 || !co.Holdings.At(h).Owner || co.Holdings.At(h).Order != c.Order {
+			co.Run.Answer(protocol.StatusFenced)
+			return
+		}
+	}
+	if c.Revision != 0 && c.Revision != o.Revision {
+		co.Run.Answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	s := sem.At(o.State)
+	if sem.texts.Is(s.data, c.Data) {
+		co.Run.Answer(protocol.StatusSuccess).Revision = o.Revision
+		return
+	}
+	more, n := len(c.Data)-len(sem.texts.Bytes(s.data)), co.Objects.Node(o)
+	if !co.Nodes.MayGrow(n, 0, more) {
+		return
+	}
+	co.Snapshots.TouchObject(t.Object)
+	co.Nodes.Charge(n, more)
+	sem.texts.Replace(&s.data, c.Data)
+	s.dataRevision = co.NextRevision()
+	co.Run.Answer(protocol.StatusSuccess).Revision = s.dataRevision
+	co.Objects.Changed(t.Object, shard.FlagData)
+}
+
+// runResize changes the limit. Owners keep what they own: after a lower limit nothing is granted until they have
+// released enough.
+func runResize(co *machine.Core, c *shard.Command, t *machine.Target) {
+	sem := semaphoresOf(co)
+	if t.Object == 0 {
+		co.Run.Answer(protocol.StatusNotFound)
+		return
+	}
+	o := co.Objects.At(t.Object)
+	if sem.At(o.State).ephemeral || c.Revision != 0 && c.Revision != o.Revision {
+		co.Run.Answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	s := sem.At(o.State)
+	if s.limit == c.Count {
+		co.Run.Answer(protocol.StatusSuccess).Revision = o.Revision
+		return
+	}
+	co.Snapshots.TouchObject(t.Object)
+	s.limit, s.limitRevision = c.Count, co.NextRevision()
+	co.Run.Answer(protocol.StatusSuccess).Revision = s.limitRevision
+	flags := shard.FlagData | shard.FlagLimit
+	if sem.runQueue(co, t.Object, 0) {
+		flags |= shard.FlagOwners
+	}
+	co.Objects.Changed(t.Object, flags)
+}
+
+// runDelete deletes a persistent semaphore. If it has owners or waiters, the command needs the force flag.
+func runDelete(co *machine.Core, c *shard.Command, t *machine.Target) {
+	sem := semaphoresOf(co)
+	if t.Object == 0 {
+		co.Run.Answer(protocol.StatusNotFound)
+		return
+	}
+	o := co.Objects.At(t.Object)
+	if sem.At(o.State).ephemeral || o.Held > 0 && c.Flags&shard.FlagForce == 0 {
+		co.Run.Answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	sem.Remove(co, t.Object)
+	co.Run.Answer(protocol.StatusSuccess)
+}
+
+// Remove deletes a semaphore with its holdings: waiters get Aborted, then owners get Lost. If the holdings are too
+// many for the command, the semaphore counts as deleted all the same, and the rest is pending.
+func (sem *semaphores) Remove(co *machine.Core, object arena.Handle) {
+	o := co.Objects.At(object)
+	for o.Held > 0 && co.Run.Left > 0 {
+		h := o.FirstWaiter
+		if h != 0 {
+			co.Holdings.Abort(h, protocol.AbortDeleted)
+		} else {
+			h = co.Holdings.First(o)
+			co.Holdings.Lose(h)
+			sem.At(o.State).removeOwner(co.Holdings.At(h).Count)
+		}
+		co.Holdings.Remove(h)
+	}
+	if !o.Deleting {
+		co.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+	}
+	co.Pending.EndRemove(object)
+}
+
+// StateSize is the length of the semaphore's data.
+func (sem *semaphores) StateSize(body arena.Handle) int {
+	return len(sem.texts.Bytes(sem.At(body).data))
+}
+
+// FreeState releases the semaphore and its data.
+func (sem *semaphores) FreeState(body arena.Handle) {
+	sem.texts.Free(sem.At(body).data)
+	sem.Slab.Release(body)
+}
