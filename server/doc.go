@@ -5,16 +5,18 @@
 // package puts the packages below together, and has what concerns the host as a whole:
 //
 //	host.go, config.go      what a host is made of, and its configuration
-//	governing.go            the host's part in governing; attendance.go: its record; host_say.go: what others report
+//	cluster.go              what the host knows and does of the hosts of its cluster
 //	routes.go, leads.go     announcements of hosts and leaders, to clients and to other hosts
-//	level.go, health.go   feature levels; the health issues that the host sees
+//	level.go, health.go     feature levels; the health issues that the host sees
 //	status.go, overview.go  the state of the host and of the cluster, for people; metrics*.go: for Prometheus
 //
 // The packages below, each with its own start:
 //
 //	connection     connections: frames, dispatch, answers, the sessions that act over a connection, limits
 //	handle         handlers of requests, in a package for each subject
-//	caller, audit  who a client is and what it may do; the log of administrative actions
+//	caller, audit  who a client is and what it may do; the log of administrative actions, and their history
+//	membership     the host's record, reports of other hosts, and governing
+//	health         the health issues of a host, and of the cluster
 //	replica        a host's work for its shards: applying, leases, timers, reconciling, the leader's tasks
 //	pipeline       the queue of one shard
 //	hub, lease     streaming watches; the sessions that are alive

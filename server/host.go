@@ -23,10 +23,12 @@ import (
 	"github.com/signalbox/signalbox/server/health"
 	"github.com/signalbox/signalbox/server/health/overview"
 	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/membership"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -47,8 +49,9 @@ type Host struct {
 	metrics  *metrics.Metrics
 	watches  *hub.Budget
 
-	governing governing
-	governor  overview.Governor // answers questions about changes among the hosts; nil if this host has none
+	member   *membership.Membership
+	history  *audit.History
+	governor overview.Governor // answers questions about changes among the hosts; nil if this host has none
 
 	leaving atomic.Bool          // this host is about to stop
 	load    atomic.Pointer[Load] // nil before the first report
@@ -84,13 +87,16 @@ func Open(config Config) (*Host, error) {
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores, Fits: config.Fits,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas
+	h.join()
 	h.furnish()
-	h.governing.init(h) // the loop of the replicas wakes governing
 	if err := h.set.Open(); err != nil {
 		return nil, err
 	}
-	h.governor = h.governing.executor
-	h.governing.start()
+	h.governor = h.member.Executor
+	h.member.Open()
+	if config.NotesNodes {
+		h.member.Go(h.history.Run)
+	}
 	return h, nil
 }
 
@@ -99,11 +105,30 @@ func (h *Host) showSession(id shard.SessionID, parts []uint64) protocol.Session 
 	return session.Show(h.core, id, parts)
 }
 
+// join makes the membership of the host, which the loop of the replicas wakes.
+func (h *Host) join() {
+	c := &h.config
+	h.member = membership.New(membership.Config{
+		ID: c.ID, Incarnation: c.Incarnation, Start: c.Start, Version: c.Version, Level: c.Level, Domain: c.Domain,
+		Addresses: hosts.Addresses{Raft: c.RaftAddress, Client: c.ClientAddress, Admin: c.AdminAddress},
+		Hosts:     c.Hosts, HostsChanged: c.HostsChanged, Calls: c.Calls, Set: h.set, Log: h.log,
+		Full:    func() bool { return c.Guard != nil && c.Guard() != nil },
+		Leaving: h.leaving.Load,
+	})
+}
+
+// noteBackup adds an entry about a saved state to the history of the cluster.
+func (h *Host) noteBackup(m protocol.HostSay) error { return h.history.Backup(h.member.Context(), m) }
+
 // furnish makes what serves connections.
 func (h *Host) furnish() {
 	c := &h.config
 	h.gate = caller.NewGate(caller.Config{
 		Access: c.Access, Meta: h.meta, Nodes: h.meta.Machine, Clock: c.Clock, Started: h.set.Started,
+	})
+	h.history = audit.NewHistory(audit.HistoryConfig{
+		Founded: h.member.Founded, Report: h.member.Report, Gate: h.gate, Nodes: c.NotesNodes, Clock: c.Clock,
+		Log: h.log,
 	})
 	h.core = &handle.Host{
 		ID: c.ID, Name: c.Name, Cluster: c.Cluster, Version: c.Version,
@@ -111,11 +136,11 @@ func (h *Host) furnish() {
 		Clock: c.Clock, Refusal: h.ownRefusal, AboveLevel: h.aboveLevel,
 	}
 	h.opening = watch.New(h.core)
-	h.backups = backup.New(backup.Config{Host: h.core, Note: h.governing.noteBackup, Log: h.log})
+	h.backups = backup.New(backup.Config{Host: h.core, Note: h.noteBackup, Log: h.log})
 	h.conns = connection.New(connection.Config{
 		Host: h.core, Handlers: h.handlers(), Limits: c.Limits, PingInterval: c.PingInterval,
 		PendingBytes: int64(c.PendingBytes), PartialBytes: int64(c.PartialBytes), Log: h.log, Left: h.backups.Gone,
-		Audit: &audit.Log{Nodes: h.meta.Machine, To: h.log, Clock: c.Clock, NodeChanged: h.governing.nodes.add},
+		Audit: &audit.Log{Nodes: h.meta.Machine, To: h.log, Clock: c.Clock, NodeChanged: h.history.NodeChanged},
 	})
 }
 
@@ -138,7 +163,7 @@ func (h *Host) handlers() (all [connection.Kinds]handle.Handler) {
 // Close stops the host. Transports should be closed earlier; Leave before them lets clients and leadership go in
 // peace.
 func (h *Host) Close() {
-	h.governing.close()
+	h.member.Close()
 	h.set.Close()
 }
 
@@ -149,7 +174,7 @@ func (h *Host) Ready() error { return h.Readiness().Lacks }
 func (h *Host) Readiness() replica.Readiness {
 	is := h.set.Readiness()
 	if is.Lacks == nil {
-		is.Lacks = h.governing.attendance.ready()
+		is.Lacks = h.member.Ready()
 	}
 	return is
 }
@@ -168,7 +193,7 @@ func (h *Host) Leave(within time.Duration) {
 		Result: protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"}})
 	ctx, cancel := context.WithTimeout(context.Background(), max(deadline.Sub(h.config.Clock()), 0))
 	defer cancel()
-	h.governing.attendance.stop(ctx)
+	h.member.Stop(ctx)
 	for h.set.HandOver() && h.config.Clock().Before(deadline) {
 		time.Sleep(replica.Tick)
 	}
@@ -213,7 +238,7 @@ func (h *Host) chores(now time.Time, changed bool) (busy bool) {
 	h.routes.announceLeaders()
 	if changed {
 		h.routes.announce()
-		h.governing.changed()
+		h.member.Changed()
 	}
 	h.gate.MakeSure(now)
 	return h.conns.Chores(now)

@@ -53,7 +53,7 @@ func (h *Host) Governing() overview.Governor { return h.governor }
 
 // Recovery returns the order to rebuild a shard, with the reason against it, if this host governs.
 func (h *Host) Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error) {
-	return h.governing.executor.Recovery(h.governing.ctx, id, empty)
+	return h.member.Executor.Recovery(h.member.Context(), id, empty)
 }
 
 // Authority is the hash of the certificate by which hosts recognise each other; nil without TLS.

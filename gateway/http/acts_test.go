@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/internal/httplimit"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/audit"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -25,7 +26,7 @@ import (
 func noting(st **stage) func(*Config) {
 	return func(c *Config) {
 		c.Note = func(ctx context.Context, a Act) error {
-			return (*st).cluster.Host(1).NoteAct(ctx, server.Act{
+			return (*st).cluster.Host(1).NoteAct(ctx, audit.Note{
 				Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why,
 			})
 		}

@@ -1,6 +1,6 @@
 // Package audit logs administrative actions of clients with their outcomes, on the host that answered: changes of
 // nodes, deletions of objects that others may own, the end of a session, the saving of a whole shard, and the actions
-// of operators.
+// of operators. A History notes changes without an entry of their own in the history of the cluster.
 package audit
 
 import (

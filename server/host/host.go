@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/access"
 	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/audit"
 	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
@@ -186,7 +187,7 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 }
 
 // NoteAct writes into the history of the cluster that a caller did something through a door of this host, and why.
-func (h *Host) NoteAct(ctx context.Context, a server.Act) error {
+func (h *Host) NoteAct(ctx context.Context, a audit.Note) error {
 	core := h.core.Load()
 	if core == nil {
 		return errors.New("host: it is not started")

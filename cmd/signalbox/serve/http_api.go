@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	gateway "github.com/signalbox/signalbox/gateway/http"
 	"github.com/signalbox/signalbox/gateway/http/console"
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/audit"
 	"github.com/signalbox/signalbox/server/host"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
@@ -57,7 +57,7 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 		Log:   log,
 		Files: console.Files(), Proxies: s.HTTPTrustedProxies, Connections: transport.GatewayConnections(),
 		Note: func(ctx context.Context, a gateway.Act) error {
-			return h.NoteAct(ctx, server.Act{Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why})
+			return h.NoteAct(ctx, audit.Note{Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why})
 		},
 	})
 	if api.server, err = gateway.Listen(s.HTTPListen, g, certificate, log); err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/gateway/http/console"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/audit"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -71,7 +72,7 @@ func (st *stage) serve(address string, tokens bool) string {
 	config := gateway.Config{
 		Open: st.open, Actions: !tokens, Files: console.Files(),
 		Note: func(ctx context.Context, a gateway.Act) error {
-			return st.cluster.Host(1).NoteAct(ctx, server.Act{Address: a.From, What: a.What, Why: a.Why})
+			return st.cluster.Host(1).NoteAct(ctx, audit.Note{Address: a.From, What: a.What, Why: a.Why})
 		},
 	}
 	if tokens {

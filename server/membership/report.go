@@ -1,4 +1,4 @@
-package server
+package membership
 
 import (
 	"context"
@@ -17,18 +17,18 @@ import (
 // Reports of hosts go to the leader of the meta shard, and the leader proposes the reports.
 
 // answerBoot records the start of a host's process.
-func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.HostBoot) []byte {
-	domain, err := host.ParseDomain(string(m.Domain))
-	incarnation, known := incarnationOf(m.Incarnation)
-	if err != nil || !known || m.Level > math.MaxUint8 || shard.HostID(m.HostID) != from {
+func (m *Membership) answerBoot(ctx context.Context, from shard.HostID, b *protocol.HostBoot) []byte {
+	domain, err := host.ParseDomain(string(b.Domain))
+	incarnation, known := incarnationOf(b.Incarnation)
+	if err != nil || !known || b.Level > math.MaxUint8 || shard.HostID(b.HostID) != from {
 		return badCall(protocol.KindHostBoot, from, err)
 	}
 	boot := hosts.Boot{
-		Host: from, Incarnation: incarnation, Start: hosts.Start{Number: m.StartNumber, Draw: m.StartDraw},
-		Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress), Version: string(m.Version),
-		Level: level.Level(m.Level), Domain: domain,
+		Host: from, Incarnation: incarnation, Start: hosts.Start{Number: b.StartNumber, Draw: b.StartDraw},
+		Addresses: addresses(b.RaftAddress, b.ClientAddress, b.AdminAddress), Version: string(b.Version),
+		Level: level.Level(b.Level), Domain: domain,
 	}
-	return h.proposeSaid(ctx, h.set.Origin(h.nameOf(from), ""), protocol.KindHostBoot, &protocol.HostBootAnswer{},
+	return m.proposeReport(ctx, m.Set.Origin(m.nameOf(from), ""), protocol.KindHostBoot, &protocol.HostBootAnswer{},
 		&meta.HostBoot{Boot: boot})
 }
 
@@ -36,31 +36,31 @@ var savePhases = map[protocol.HostWord]meta.SavePhase{
 	protocol.HostSaves: meta.SaveBegun, protocol.HostSaved: meta.SaveDone, protocol.HostGaveUp: meta.SaveGivenUp,
 }
 
-// answerSay records the further reports of a host.
-func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.HostSay) []byte {
-	incarnation, known := incarnationOf(m.Incarnation)
-	start, by, why := hosts.Start{Number: m.StartNumber, Draw: m.StartDraw}, h.nameOf(from), ""
+// answerReport records the further reports of a host.
+func (m *Membership) answerReport(ctx context.Context, from shard.HostID, say *protocol.HostSay) []byte {
+	incarnation, known := incarnationOf(say.Incarnation)
+	start, by, why := hosts.Start{Number: say.StartNumber, Draw: say.StartDraw}, m.nameOf(from), ""
 	var r meta.Request
-	switch m.What {
+	switch say.What {
 	case protocol.HostStops:
 		r = &meta.HostShutdown{Host: from, Incarnation: incarnation, Start: start}
 	case protocol.HostReturns:
-		r = &meta.HostReturn{Host: from, Incarnation: incarnation, Epoch: m.Epoch}
+		r = &meta.HostReturn{Host: from, Incarnation: incarnation, Epoch: say.Epoch}
 	case protocol.HostSaves, protocol.HostSaved, protocol.HostGaveUp:
-		r = &meta.BackupNote{Host: from, Incarnation: incarnation, Shard: meta.ShardID(m.ShardID),
-			Phase: savePhases[m.What], Bytes: m.Bytes}
-		by = string(m.Asked.By)
+		r = &meta.BackupNote{Host: from, Incarnation: incarnation, Shard: meta.ShardID(say.ShardID),
+			Phase: savePhases[say.What], Bytes: say.Bytes}
+		by = string(say.Asked.By)
 	case protocol.HostNotes:
-		r = &meta.ActNote{Host: from, Incarnation: incarnation, What: string(m.Asked.What)}
-		by, why = string(m.Asked.By), string(m.Asked.Reason)
+		r = &meta.ActNote{Host: from, Incarnation: incarnation, What: string(say.Asked.What)}
+		by, why = string(say.Asked.By), string(say.Asked.Reason)
 	case protocol.HostMoves:
 		r = &meta.HostRename{Host: from, Incarnation: incarnation, Start: start,
-			Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress)}
+			Addresses: addresses(say.RaftAddress, say.ClientAddress, say.AdminAddress)}
 	}
-	if r == nil || !known || shard.HostID(m.HostID) != from {
-		return badCall(protocol.KindHostSay, from, fmt.Errorf("it says %v", m.What))
+	if r == nil || !known || shard.HostID(say.HostID) != from {
+		return badCall(protocol.KindHostSay, from, fmt.Errorf("it says %v", say.What))
 	}
-	return h.proposeSaid(ctx, h.set.Origin(by, why), protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
+	return m.proposeReport(ctx, m.Set.Origin(by, why), protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
 }
 
 func incarnationOf(b []byte) (i hosts.Incarnation, ok bool) {
@@ -81,14 +81,14 @@ func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 	return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusBadRequest, Message: text})
 }
 
-// proposeSaid proposes the report of a host, if the local host leads the meta shard, and encodes the outcome.
-func (h *Host) proposeSaid(ctx context.Context, by meta.Origin, kind protocol.Kind, success protocol.AnswerMessage,
-	r meta.Request) []byte {
-	if l := h.meta.Leader(); l.Leader != h.config.ID {
+// proposeReport proposes the report of a host, if the local host leads the meta shard, and encodes the outcome.
+func (m *Membership) proposeReport(ctx context.Context, by meta.Origin, kind protocol.Kind,
+	success protocol.AnswerMessage, r meta.Request) []byte {
+	if l := m.Set.Meta.Leader(); l.Leader != m.ID {
 		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusMoved,
 			Moved: protocol.Moved{LeaderHostID: uint64(l.Leader)}})
 	}
-	e, err := h.meta.Do(ctx, r, by)
+	e, err := m.Set.Meta.Do(ctx, r, by)
 	switch {
 	case err != nil:
 		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/audit"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -39,7 +40,7 @@ func TestAnActIsNotedByTheNameOfItsToken(t *testing.T) {
 				{"ci", "ci at 192.0.2.1:5"}, {"", "a client at 192.0.2.1:5"}, {"not known", "a client at 192.0.2.1:5"},
 			} {
 				what := "semaphore delete: name s" + c.token
-				act := server.Act{Token: []byte(c.token), Address: "192.0.2.1:5", What: what, Why: "a test"}
+				act := audit.Note{Token: []byte(c.token), Address: "192.0.2.1:5", What: what, Why: "a test"}
 				if err := through.NoteAct(t.Context(), act); err != nil {
 					t.Fatal(err)
 				}
@@ -64,7 +65,7 @@ func TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet(t *testing.T) {
 		k.Isolate(lags)
 		k.create(k.root, "ci", 0, grant("read", "/"))
 		noted := make(chan error)
-		act := server.Act{Token: []byte("ci"), Address: "192.0.2.1:5", What: "session destroy: id 7", Why: "a test"}
+		act := audit.Note{Token: []byte("ci"), Address: "192.0.2.1:5", What: "session destroy: id 7", Why: "a test"}
 		go func() { noted <- k.Host(lags).NoteAct(t.Context(), act) }()
 		synctest.Wait()
 		k.Heal()
@@ -82,7 +83,7 @@ func TestAnActIsNotedOnceTheLeaderIsReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Bool
 		c, _ := operated(t, servertest.Config(func(c *server.Config) { c.Calls = muted{c.Calls, &off} }))
-		act := server.Act{Address: "192.0.2.1:5", What: "session destroy: id 7", Why: "a test"}
+		act := audit.Note{Address: "192.0.2.1:5", What: "session destroy: id 7", Why: "a test"}
 		off.Store(true)
 		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
