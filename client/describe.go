@@ -19,7 +19,7 @@ import (
 // Owner is a session that owns a part of a semaphore. The data is shared and must not be changed.
 type Owner struct {
 	// OrderID is the fencing token: the number that the session got on joining.
-	OrderID   uint64
+	OrderID   uint64 `name:"fence"`
 	SessionID uint64
 	Count     uint64
 	// Data is the data of the session's latest acquire.

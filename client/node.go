@@ -29,7 +29,7 @@ type NodeConfig struct {
 	ReadConsistency   Consistency
 	AttachConsistency Consistency
 	// Counters says how finely metrics count.
-	Counters Counters
+	Counters Counters `name:"metrics_level"`
 	// QuotaObjects is how many semaphores the node may have in each shard of the cluster, QuotaBytes how many bytes
 	// the node may have there, with everything that belongs to the semaphores. A change beyond a quota is refused with
 	// ErrQuotaExceeded.
@@ -37,7 +37,7 @@ type NodeConfig struct {
 	QuotaBytes   uint64
 	// LongestWait is how long a session may wait for a semaphore of the node before the wait is a concern, see
 	// admin.Concerns; if LongestWait is below zero, no wait is a concern.
-	LongestWait time.Duration
+	LongestWait time.Duration `name:"long_wait_threshold"`
 }
 
 // NodeInfo is a node as hosts describe it.
@@ -47,7 +47,7 @@ type NodeInfo struct {
 	Path   string
 	Config NodeConfig
 	// ConfigVersion grows with every change of the config.
-	ConfigVersion uint64
+	ConfigVersion uint64 `name:"config_revision"`
 	// Existed, in the answer of CreateNode: the node was there before, and nothing was changed. In a cluster of a
 	// feature level below 4, if an answer was lost on the way, the node may have been made by the first try of the
 	// same call.

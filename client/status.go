@@ -17,31 +17,31 @@ type HostStatus struct {
 	ID      uint64
 	Address string
 	// Err says that the host did not answer; the fields below are zero then.
-	Err error
+	Err error `name:"error"`
 
 	Name    string
 	Version string
 	Uptime  time.Duration
 	// Fresh: the host believes to lead some shards, and knew lately that the belief is true. Shards without sessions
 	// do not count.
-	Fresh       bool
+	Fresh       bool `name:"leadership_confirmed"`
 	Connections int
 	Sessions    int // attached over these connections
 	Shards      []ShardStatus
 	// Meta is the shard that knows nodes, hosts and routing. Its Term is 0 if the host does not say.
-	Meta ShardStatus
+	Meta ShardStatus `name:"meta_shard"`
 	// FeatureLevel is the level of the cluster as the host knows it, NewestLevel the highest level that the host's
 	// build can follow; both are 0 if the host does not say. LevelHeldBy names the hosts that keep the level from
 	// rising, and is empty if no host does.
 	FeatureLevel int
-	NewestLevel  int
-	LevelHeldBy  string
+	NewestLevel  int    `name:"supported_feature_level"`
+	LevelHeldBy  string `name:"feature_level_held_by"`
 	// Generation counts how often the host's cluster was made of a backup, or of the remains of a lost majority.
 	// Sessions and fencing tokens of an earlier generation are good for nothing in a later generation.
 	Generation uint64
 	// Refusal says why the host refuses changes that do not free room: the disk of the host is nearly full, or, if the
 	// host leads, the disks of too many other hosts are. Refusal is empty if the host takes the changes.
-	Refusal string
+	Refusal string `name:"write_rejection"`
 	// Load is the work of the host when the host last measured itself; nil if the host does not say, for example
 	// because of an earlier build.
 	Load *HostLoad

@@ -19,7 +19,7 @@ import (
 // queryable are the series of a host, with the values that labels could have besides those that they have.
 func queryable(t *testing.T) series {
 	s := metrics(t)
-	s.label("signalbox_health_issues", "severity", "note", "warning", "failure")
+	s.label("signalbox_health_issues", "severity", "info", "warning", "critical")
 	for number := range 64 {
 		if status := protocol.Status(number).String(); strings.ToUpper(status) == status {
 			s.label("signalbox_requests_failed_total", "status", strings.ToLower(status))

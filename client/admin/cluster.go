@@ -22,7 +22,7 @@ type Cluster struct {
 	Shards   []Shard
 	Policy   Policy
 	// Concerns are the troubles with the hosts, the worst first. The method Concerns has the troubles of all kinds.
-	Concerns []Concern
+	Concerns []Concern `name:"health_issues"`
 }
 
 // Host returns the host of an id, nil for none.

@@ -34,9 +34,9 @@ const (
 type Concerns struct {
 	Items []Concern // the worst first
 	// Unanswered are the hosts without an answer. Concerns that only such a host sees are missing from Items.
-	Unanswered []Unanswered
+	Unanswered []Unanswered `name:"unreachable_hosts"`
 	// Asked is how many hosts were asked.
-	Asked int
+	Asked int `name:"hosts_asked"`
 }
 
 // Unanswered is a host that has not answered with its concerns.

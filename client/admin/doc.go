@@ -10,5 +10,5 @@
 // the order step by step; Why says what the governor waits for, and Plan what it would do. Every change is in the
 // history, with who and why.
 //
-// The client's token needs the verb cluster for the path /; Describe, Plan and Why need no more than see.
+// The client's token needs the verb cluster for the path /; Describe, Plan and Why need no more than read.
 package admin

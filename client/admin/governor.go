@@ -28,7 +28,7 @@ type Plan struct {
 	Steps []Step
 	// Reasons say why nothing is done after the last step; without reasons all is as it should be.
 	Reasons []Reason
-	Cut     bool // more steps follow
+	Cut     bool `name:"truncated"` // more steps follow
 }
 
 // Plan returns what the governor would do next, one step after the other until nothing is left to do. Plan changes
@@ -48,7 +48,7 @@ type Why struct {
 	Reasons []Reason
 	// AtRest: all is as it should be, and stays so if nothing happens. A leadership that may be moved later to spread
 	// the load is no unrest.
-	AtRest bool
+	AtRest bool `name:"idle"`
 }
 
 const (

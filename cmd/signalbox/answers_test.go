@@ -48,8 +48,8 @@ var answers = []answer{
 	{command: "session show SESSION", words: 2, route: "GET /v1/session?id=SESSION", adds: "node"},
 	{command: "discover list NODE api", words: 2, route: "GET /v1/endpoints?node=NODE&name=api", part: "endpoints[]"},
 	{command: "config get NODE limits", words: 2, route: "GET /v1/config?node=NODE&name=limits"},
-	{command: "config list NODE", words: 2, route: "GET /v1/lookups?node=NODE&what=config", part: "items[]"},
-	{command: "elect NODE boss --observe", words: 1, route: "GET /v1/leader?node=NODE&name=boss"},
+	{command: "config list NODE", words: 2, route: "GET /v1/configs?node=NODE", part: "items[]"},
+	{command: "elect NODE boss --observe", words: 1, route: "GET /v1/election/leader?node=NODE&name=boss"},
 	{command: "rollout list NODE", words: 2, route: "GET /v1/rollouts?node=NODE", part: "items[]"},
 	{command: "rollout status NODE dns", words: 2, route: "GET /v1/rollout?node=NODE&name=dns"},
 	{command: "rollout why NODE dns", words: 2, route: "GET /v1/rollout?node=NODE&name=dns", part: "reasons[]"},
@@ -59,13 +59,14 @@ var answers = []answer{
 		route: "GET /v1/rollout/instances?node=NODE&name=dns&location=sas", part: "items[]"},
 	{command: "rollout history NODE dns sas", words: 2,
 		route: "GET /v1/rollout/history?node=NODE&name=dns&location=sas", part: "items[]", differs: "location"},
-	{command: "rollout actions NODE dns", words: 2, route: "GET /v1/rollout/acts?node=NODE&name=dns", part: "items[]"},
+	{command: "rollout actions NODE dns", words: 2, route: "GET /v1/rollout/actions?node=NODE&name=dns",
+		part: "items[]"},
 	{command: "process list NODE", words: 2, route: "GET /v1/processes?node=NODE", part: "items[]"},
 	{command: "process status NODE counter", words: 2, route: "GET /v1/process?node=NODE&name=counter"},
 	{command: "process why NODE counter", words: 2, route: "GET /v1/process?node=NODE&name=counter", part: "reasons[]"},
 	{command: "process members NODE counter", words: 2, route: "GET /v1/process?node=NODE&name=counter",
 		part: "members[]"},
-	{command: "process actions NODE counter", words: 2, route: "GET /v1/process/acts?node=NODE&name=counter",
+	{command: "process actions NODE counter", words: 2, route: "GET /v1/process/actions?node=NODE&name=counter",
 		part: "items[]"},
 	{command: "cluster describe", words: 2, route: "GET /v1/cluster"},
 	{command: "host list", words: 2, route: "GET /v1/cluster", part: "hosts[]", adds: "at_target replicas"},
@@ -74,16 +75,16 @@ var answers = []answer{
 	{command: "cluster policy get", words: 3, route: "GET /v1/cluster", part: "policy"},
 	{command: "cluster why", words: 2, route: "GET /v1/why"},
 	{command: "cluster step list", words: 3, route: "GET /v1/why", part: "steps[]"},
-	{command: "cluster plan", words: 2, route: "GET /v1/plan"},
-	{command: "cluster audit --limit 100", words: 2, route: "GET /v1/audit?limit=100", part: "items[]"},
-	{command: "access denials", words: 2, route: "GET /v1/denials", part: "items[]"},
+	{command: "cluster plan", words: 2, route: "GET /v1/cluster/plan"},
+	{command: "cluster audit --limit 100", words: 2, route: "GET /v1/cluster/audit?limit=100", part: "items[]"},
+	{command: "access denials", words: 2, route: "GET /v1/access/denials", part: "items[]"},
 
-	{command: "shard transfer-leader 1 signalbox", words: 2, route: "POST /v1/shard/transfer",
+	{command: "shard transfer-leader 1 signalbox", words: 2, route: "POST /v1/shard/transfer-leader",
 		body: `{"shard":"1","host":"signalbox","reason":"r"}`, differs: "changed"},
 	{command: "node create NODE/a", words: 2, route: "POST /v1/node/create", body: `{"node":"NODE/b"}`,
 		differs: "id path"},
 	{command: "node alter NODE/a --metrics-level detailed --quota-objects 7", words: 2, route: "POST /v1/node/alter",
-		body: `{"node":"NODE/b","config":{"counters":"detailed","quota_objects":7}}`, differs: "id path"},
+		body: `{"node":"NODE/b","config":{"metrics_level":"detailed","quota_objects":7}}`, differs: "id path"},
 	{command: "node drop NODE/a --yes", words: 2, route: "POST /v1/node/drop", body: `{"node":"NODE/b"}`},
 	{command: "semaphore create NODE a --limit 3", words: 2, route: "POST /v1/semaphore/create",
 		body: `{"node":"NODE","name":"b","limit":3}`},
@@ -105,8 +106,8 @@ var answers = []answer{
 	act("pause", "", ""), act("resume", "", ""), act("promote", "", ""),
 	act("bypass", " --location man", `,"locations":["man"]`),
 	act("unbypass", " --location man", `,"locations":["man"]`),
-	act("rollback", " --to 1", `,"seq":"1"`),
-	act("abort", "", ""), act("retry", "", ""), act("withdraw", " 1", `,"seq":1`),
+	act("rollback", " --to 1", `,"version":"1"`),
+	act("abort", "", ""), act("retry", "", ""), act("withdraw", " 1", `,"version":1`),
 	{command: "rollout delete NODE ra", words: 2, route: "POST /v1/rollout/delete",
 		body: `{"node":"NODE","name":"rb"}`},
 	{command: "process create NODE pa", words: 2, route: "POST /v1/process/put",
@@ -115,12 +116,12 @@ var answers = []answer{
 		body: `{"node":"NODE","name":"pb","spec":{"min_members":2}}`},
 	{command: "process restart NODE pa", words: 2, route: "POST /v1/process/restart",
 		body: `{"node":"NODE","name":"pb"}`},
-	{command: "process evict NODE counter a", words: 2, route: "POST /v1/process/kick",
+	{command: "process evict NODE counter a", words: 2, route: "POST /v1/process/evict",
 		body: `{"node":"NODE","name":"counter","member":"MEMBER"}`},
 	{command: "process delete NODE pa", words: 2, route: "POST /v1/process/delete",
 		body: `{"node":"NODE","name":"pb"}`},
-	{command: "access role set a --rule see:/", words: 3, route: "POST /v1/access/role/set",
-		body: `{"role":"b","rules":[{"path":"/","rights":["see"]}],"reason":"r"}`},
+	{command: "access role set a --rule read:/", words: 3, route: "POST /v1/access/role/set",
+		body: `{"role":"b","rules":[{"path":"/","permissions":["read"]}],"reason":"r"}`},
 	{command: "access role list", words: 3, route: "GET /v1/access/roles", part: "items[]"},
 	{command: "access token create a --grant a:NODE", words: 3, route: "POST /v1/access/token/create",
 		body: `{"name":"b","sha256":"` + strings.Repeat("1", 64) + `","reason":"r"}`, adds: "principal text"},
@@ -128,7 +129,7 @@ var answers = []answer{
 		body: `{"principal":"token:b","role":"b","path":"NODE","reason":"r"}`},
 	{command: "access list", words: 2, route: "GET /v1/access/principals", part: "items[]"},
 	{command: "access token list", words: 3, route: "GET /v1/access/principals", part: "items[]"},
-	{command: "access who-can see NODE", words: 2, route: "GET /v1/access/who-can?right=see&node=NODE",
+	{command: "access who-can read NODE", words: 2, route: "GET /v1/access/who-can?permission=read&node=NODE",
 		part: "items[]"},
 	{command: "access revoke token:a b NODE", words: 2, route: "POST /v1/access/revoke",
 		body: `{"principal":"token:b","role":"b","path":"NODE","reason":"r"}`},
@@ -137,8 +138,8 @@ var answers = []answer{
 	{command: "access role delete a", words: 3, route: "POST /v1/access/role/delete",
 		body: `{"role":"b","reason":"r"}`},
 	{command: "host join-token create --ttl 1h", words: 3, route: "POST /v1/join-token/create",
-		body: `{"id":"b","sha256":"` + strings.Repeat("2", 64) + `","valid_ms":3600000,"reason":"r"}`, adds: "text",
-		differs: "id by left_ms"},
+		body: `{"id":"b","sha256":"` + strings.Repeat("2", 64) + `","ttl_ms":3600000,"reason":"r"}`, adds: "text",
+		differs: "id author"},
 	{command: "host join-token list", words: 3, route: "GET /v1/join-tokens", part: "items[]"},
 	{command: "host cordon signalbox", words: 2, route: "POST /v1/host/cordon",
 		body: `{"host":"signalbox","reason":"r"}`, differs: "changed"},
@@ -148,22 +149,22 @@ var answers = []answer{
 		body: `{"host":"signalbox","domain":"dc=b","reason":"r"}`},
 	{command: "host undrain signalbox", words: 2, route: "POST /v1/host/undrain",
 		body: `{"host":"signalbox","reason":"r"}`},
-	{command: "cluster policy set --max-replica-builds 2", words: 3, route: "POST /v1/policy/set",
-		body: `{"copies":2,"reason":"r"}`},
+	{command: "cluster policy set --max-replica-builds 2", words: 3, route: "POST /v1/cluster/policy/set",
+		body: `{"max_replica_builds":2,"reason":"r"}`},
 }
 
 // act is a row for an act on a rollout.
 func act(verb, flags, members string) answer {
-	return answer{command: "rollout " + verb + " NODE ra" + flags, words: 2, route: "POST /v1/rollout/act",
-		body: `{"node":"NODE","name":"rb","verb":"` + verb + `"` + members + `}`}
+	return answer{command: "rollout " + verb + " NODE ra" + flags, words: 2, route: "POST /v1/rollout/action",
+		body: `{"node":"NODE","name":"rb","action":"` + verb + `"` + members + `}`}
 }
 
 // withoutPair are the routes without a command in the table: for sessions and browsers, for answers that commands
 // combine, and for acts that need more hosts, or more work under way, than the test has.
-var withoutPair = strings.Fields(`/v1/acquire /v1/release /v1/update /v1/session/start /v1/session/keep-alive
-	/v1/session/end /v1/sign-in /v1/sign-out /v1/events /v1/backup /v1/hosts /v1/concerns /v1/load /v1/load/all
-	/v1/locks /v1/search /v1/semaphore/owners /v1/rollout/judge /v1/host/drain /v1/host/expel
-	/v1/host/replace /v1/shard/recover /v1/step/cancel /v1/step/retry /v1/join-token/revoke`)
+var withoutPair = strings.Fields(`/v1/semaphore/acquire /v1/semaphore/release /v1/session/create /v1/session/keep-alive
+	/v1/session/close /v1/login /v1/logout /v1/events /v1/backup /v1/hosts /v1/health /v1/host/load /v1/cluster/load
+	/v1/contention /v1/search /v1/discovery /v1/semaphore/owners /v1/rollout/gate/report /v1/host/drain /v1/host/expel
+	/v1/host/replace /v1/shard/recover /v1/cluster/step/cancel /v1/cluster/step/retry /v1/join-token/revoke`)
 
 // TestEachRouteHasItsCommand, or stands among those that have none.
 func TestEachRouteHasItsCommand(t *testing.T) {
@@ -186,8 +187,9 @@ func TestEachRouteHasItsCommand(t *testing.T) {
 }
 
 // passing are members that are other at each reading: how long ago something was, and what goes on by itself.
-var passing = strings.Fields(`ago_ms uptime_ms since_ms age_ms silent_for_ms fresh_ms behind_ms left_ms phase_ms
-	led_ms reported_ms expires fresh observed revision existed at created`)
+var passing = strings.Fields(`uptime_ms age_ms last_contact_ms up_to_date_for_ms behind_ms remaining_ms expires_in_ms
+	leader_age_ms report_age_ms expires leadership_confirmed observed revision existed time created shard_time_ms
+	wall_time`)
 
 // TestJSONIsTheAnswerOfTheHTTPAPI for each command that does what a route does.
 func TestJSONIsTheAnswerOfTheHTTPAPI(t *testing.T) {

@@ -20,7 +20,7 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 	x, _ := sharedTool(t)
 	dir := t.TempDir()
 	file, secret := filepath.Join(dir, "a.backup"), filepath.Join(dir, "gone.token")
-	x.ok("access", "role", "set", "deploy", "--rule", "see,write:/")
+	x.ok("access", "role", "set", "deploy", "--rule", "read,write:/")
 	x.ok("access", "token", "create", "gone", "--grant", "deploy:/eu", "--out", secret)
 	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
 		t.Errorf("the file of the token: %v, %v", info, err)

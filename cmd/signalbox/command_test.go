@@ -242,7 +242,7 @@ func TestVersion(t *testing.T) {
 	for asked, want := range map[string]string{
 		"table": "signalbox      v1.2.3\ncommit         0123abc\ndate           2026-11-23T10:00:00Z\n" +
 			"newest level   " + newest + "\n",
-		"json": `{"version":"v1.2.3","commit":"0123abc","date":"2026-11-23T10:00:00Z","newest_level":` + newest + "}\n",
+		"json": `{"version":"v1.2.3","commit":"0123abc","date":"2026-11-23T10:00:00Z","supported_feature_level":` + newest + "}\n",
 	} {
 		if code, out, _ := command(nil, "version", "-o", asked); code != 0 || out != want {
 			t.Errorf("%s: code %d, %q", asked, code, out)

@@ -31,17 +31,18 @@ func page(t *testing.T, address string) string {
 	return string(text)
 }
 
-// kindsIn are the kinds with their subjects of a list in JSON that has the member items or concerns.
+// kindsIn are the kinds with their subjects of a list in JSON that has the member items or health_issues.
 func kindsIn(t *testing.T, text string) []string {
 	t.Helper()
 	var list struct {
-		Items, Concerns []struct{ Kind, Subject string }
+		Items        []struct{ Kind, Subject string }
+		HealthIssues []struct{ Kind, Subject string } `json:"health_issues"`
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	var kinds []string
-	for _, c := range append(list.Items, list.Concerns...) {
+	for _, c := range append(list.Items, list.HealthIssues...) {
 		kinds = append(kinds, fmt.Sprintf("%s %s", c.Kind, c.Subject))
 	}
 	slices.Sort(kinds)
@@ -80,7 +81,7 @@ func TestNothingStuckIsGreen(t *testing.T) {
 	if !has(x.run("cluster", "why", "-o", "json").out) || !slices.Equal(kinds, same) {
 		t.Errorf("cluster why says %v, and status %v", kinds, same)
 	}
-	if !has(page(t, "http://"+p.HTTP+"/v1/concerns")) || !slices.Equal(kinds, same) {
+	if !has(page(t, "http://"+p.HTTP+"/v1/health")) || !slices.Equal(kinds, same) {
 		t.Errorf("HTTP says %v, and status %v", kinds, same)
 	}
 	r := x.run("check", "--quiet")

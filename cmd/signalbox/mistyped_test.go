@@ -39,7 +39,7 @@ func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 		{[]string{"access", "grant", "token:ci", "read", "/prod/b/../a"}, cli.ExitUsage,
 			"nothing but dots; did you mean /prod/a?"},
 		{[]string{"access", "token", "create", "ci", "--grant", "read:/prod/"}, cli.ExitUsage, "did you mean /prod?"},
-		{[]string{"access", "role", "set", "r", "--rule", "see:a b"}, cli.ExitUsage,
+		{[]string{"access", "role", "set", "r", "--rule", "read:a b"}, cli.ExitUsage,
 			"; write it like /prod/jobs, or / for all"},
 		{[]string{"inspect", "nowhere"}, cli.ExitData, "there is no such directory"},
 	} {

@@ -183,7 +183,7 @@ func TestAWatchOfAProcessPrintsWhatHappens(t *testing.T) {
 	lines.says(" is complete, with a result of 4 bytes\n")
 	results.says("   done\n")
 	objects.says(`"phase":"complete"`)
-	x.ok("process", "alter", node, "counter", "--min-members", "2", "--reply-timeout", "5s", "--on-timeout", "kick")
+	x.ok("process", "alter", node, "counter", "--min-members", "2", "--reply-timeout", "5s", "--on-timeout", "evict")
 	x.fails(cli.ExitState, "--force deletes it all the same", "process", "delete", node, "counter")
 	x.ok("process", "restart", node, "counter", "--author", "ann", "--reason", "again")
 	lines.says("counter    restart by ann: again\n")
@@ -210,7 +210,7 @@ func TestTheShellCompletesProcesses(t *testing.T) {
 		{[]string{"process", "status", node, ""}, "counter"},
 		{[]string{"process", "evict", node, "counter", ""}, "a"},
 		{[]string{"process", "send", node, "counter", "--to", ""}, "a"},
-		{[]string{"process", "create", node, "--on-timeout", ""}, "fail kick wait"},
+		{[]string{"process", "create", node, "--on-timeout", ""}, "evict fail wait"},
 	} {
 		x.completes(c.want, c.args...)
 	}

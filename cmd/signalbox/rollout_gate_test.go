@@ -77,7 +77,7 @@ func TestAGateThatIsNotThere(t *testing.T) {
 }
 
 func TestASourceMakesVersions(t *testing.T) {
-	x, node := rolloutTool(t, "--location", "sas", "--version-source", "asked", "--source-interval", "100ms")
+	x, node := rolloutTool(t, "--location", "sas", "--version-source", "requested", "--source-interval", "100ms")
 	empty := filepath.Join(x.dir, "empty")
 	source := x.start("rollout", "source", node, "dns", "--source", "feeder", "--label", "made", "--", "sh", "-c",
 		"[ -e "+empty+` ] && { echo nothing yet >&2; exit 75; }; touch `+empty+`; echo "for $SIGNALBOX_ROLLOUT"`)

@@ -84,7 +84,7 @@ func TestTheShellCompletesPartsOfRollouts(t *testing.T) {
 		{[]string{"rollout", "withdraw", node, "dns", ""}, "1"},
 		{[]string{"rollout", "gate", node, "dns", "--location", "sas", "--gate", ""}, "errors latency"},
 		{[]string{"rollout", "gate", node, "dns", "--location", "man", "--gate", ""}, ""},
-		{[]string{"rollout", "create", node, "--version-source", ""}, "asked published"},
+		{[]string{"rollout", "create", node, "--version-source", ""}, "published requested"},
 		{[]string{"rollout", "plan", node, "dns", "--action", ""},
 			"pause resume promote abort rollback bypass unbypass withdraw retry"},
 		{[]string{"rollout", "status", "/none", ""}, ""},

@@ -57,7 +57,7 @@ func (t *tool) script(text string, normal *strings.Replacer) string {
 			printed = idInJSON.ReplaceAllString(printed, `${1}"11240984669916758017"`)
 			printed = timeInJSON.ReplaceAllString(printed, `${1}"2026-03-01T12:00:00.123Z"`)
 			printed = ageInJSON.ReplaceAllString(printed, `${1}1500`)
-			printed = momentInJSON.ReplaceAllString(printed, `"happened":true,"ago_ms":1500,"time_ms":1500`)
+			printed = momentInJSON.ReplaceAllString(printed, `"set":true,"age_ms":1500,"shard_time_ms":1500`)
 			printed = lastAct.ReplaceAllString(printed, "last act, 2s ago")
 			printed = wallInText.ReplaceAllString(printed, "2026-03-01T12:00:00Z")
 			printed = clientInTable.ReplaceAllString(printed, "127.0.0.1:51234")
@@ -75,8 +75,8 @@ var idInJSON = regexp.MustCompile(`("session_id":|"node":"[^"]*","id":)"[0-9]+"`
 
 // These find times, the addresses of clients and their version.
 var (
-	timeInJSON    = regexp.MustCompile(`("[a-z]+":)"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"`)
-	momentInJSON  = regexp.MustCompile(`"happened":true(?:,"(?:ago|time)_ms":[0-9]+)*`)
+	timeInJSON    = regexp.MustCompile(`("[a-z_]+":)"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"`)
+	momentInJSON  = regexp.MustCompile(`"set":true(?:,"(?:age|shard_time)_ms":[0-9]+)*`)
 	ageInJSON     = regexp.MustCompile(`("(?:waited|age)_ms":)[0-9]+`)
 	lastAct       = regexp.MustCompile(`last act, \S+ ago`)
 	addressInJSON = regexp.MustCompile(`"address":"127\.0\.0\.1:[0-9]+"`)

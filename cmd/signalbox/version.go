@@ -18,7 +18,7 @@ var version, commit, date string
 // buildObject is the build of the program as JSON.
 type buildObject struct {
 	Version, Commit, Date string
-	NewestLevel           int
+	NewestLevel           int `name:"supported_feature_level"`
 }
 
 // newVersion returns the command version.

@@ -70,7 +70,7 @@ func TestAWatchOfConfigFollowsIt(t *testing.T) {
 	if line := lines.awaitLine(1); !strings.HasSuffix(line, "   does not exist") {
 		t.Errorf("at first %q", line)
 	}
-	if v := parsed[operation.Piece](t, objects.awaitLine(1)); v.Exists || v.Value != nil {
+	if v := parsed[operation.ConfigValue](t, objects.awaitLine(1)); v.Exists || v.Value != nil {
 		t.Errorf("at first %+v", v)
 	}
 	long := strings.Repeat("x", 100)
@@ -78,7 +78,7 @@ func TestAWatchOfConfigFollowsIt(t *testing.T) {
 	if line := lines.awaitLine(2); !strings.HasSuffix(line, "   "+long[:60]+"... (100 bytes)") {
 		t.Errorf("then %q", line)
 	}
-	if v := parsed[operation.Piece](t, objects.awaitLine(2)); !v.Exists || string(v.Value) != long {
+	if v := parsed[operation.ConfigValue](t, objects.awaitLine(2)); !v.Exists || string(v.Value) != long {
 		t.Errorf("then %+v", v)
 	}
 	x.ok("node", "drop", node, "--yes")

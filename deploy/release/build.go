@@ -102,7 +102,7 @@ func (j *job) shared(p *product) (*shared, error) {
 		return nil, fmt.Errorf("the version of the program: %w", err)
 	}
 	var said struct {
-		NewestLevel int `json:"newest_level"`
+		NewestLevel int `json:"supported_feature_level"`
 	}
 	err = json.Unmarshal(text, &said)
 	s.newestLevel = said.NewestLevel

@@ -217,7 +217,7 @@ func checkVersion(t *testing.T, command ...string) {
 	text, err := exec.Command(command[0], append(command[1:], "version", "-o", "json")...).Output()
 	var said struct {
 		Version, Commit, Date string
-		NewestLevel           int `json:"newest_level"`
+		NewestLevel           int `json:"supported_feature_level"`
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &said)

@@ -14,7 +14,7 @@ import (
 )
 
 type startRequest struct {
-	operation.AtNode
+	operation.NodeRef
 	Timeout     time.Duration `about:"how long it lives without a request; 30000 where it is not given"`
 	Description string        `about:"what listings show of it"`
 }
@@ -26,8 +26,8 @@ type startedSession struct {
 	Timeout time.Duration `about:"how long it lives without a request"`
 }
 
-type keptSession struct {
-	Left time.Duration `about:"how long it lives from the start of this request on"`
+type sessionLease struct {
+	ExpiresIn time.Duration `about:"how long it lives from the start of this request on"`
 }
 
 type acquireRequest struct {
@@ -55,14 +55,17 @@ type released struct {
 	Released bool `about:"false: there was nothing"`
 }
 
-type guardedUpdateRequest struct {
+type updateRequest struct {
 	operation.Named
 	Data       []byte
-	Fence      uint64 `need:"true" about:"only while the session owns it under this fencing token"`
+	Fence      uint64 `about:"only while the session of the header owns it under this fencing token"`
 	IfRevision uint64 `about:"only if it has this revision"`
 }
 
-type updated struct{ Revision uint64 }
+type updated struct {
+	operation.Done
+	Revision uint64 `about:"of the semaphore after an update with a fence"`
+}
 
 const (
 	// defaultTimeout is the timeout of a session of HTTP, minTimeout the smallest timeout: requests come less often
@@ -73,22 +76,25 @@ const (
 	pollParts = 3
 )
 
+// updateRoute is the only route that needs a session in some requests only.
+const updateRoute = "/semaphore/update"
+
 // ownSessionRoutes are about the caller's own sessions, and the semaphores owned by the sessions.
 func ownSessionRoutes() []route {
 	const group = "Own sessions"
 	return []route{
-		answering(post, "/session/start", group, "acquire", "Starts a session", startSession),
+		answering(post, "/session/create", group, "acquire", "Starts a session", startSession),
 		answering(post, "/session/keep-alive", group, "acquire", "Keeps a session alive for its timeout from now on",
-			func(ctx context.Context, c *call, _ *operation.None) (kept keptSession, err error) {
+			func(ctx context.Context, c *call, _ *operation.None) (lease sessionLease, err error) {
 				err = c.withSession(ctx, func(_ context.Context, a *attached) error {
-					kept.Left = a.Timeout()
+					lease.ExpiresIn = a.Timeout()
 					return nil
 				})
-				return kept, err
+				return lease, err
 			}),
-		answering(post, "/session/end", group, "acquire", "Ends a session: what it owns is free", endSession),
-		waiting("/acquire", group, "Acquires a semaphore, or waits in its queue", acquire),
-		answering(post, "/release", group, "acquire", "Gives back what the session owns, or leaves the queue",
+		answering(post, "/session/close", group, "acquire", "Ends a session: what it owns is free", endSession),
+		waiting("/semaphore/acquire", group, "Acquires a semaphore, or waits in its queue", acquire),
+		answering(post, "/semaphore/release", group, "acquire", "Gives back what the session owns, or leaves the queue",
 			func(ctx context.Context, c *call, q *releaseRequest) (r released, err error) {
 				err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
 					return a.change(ctx, c.r.Header, mutation{
@@ -100,20 +106,27 @@ func ownSessionRoutes() []route {
 				})
 				return r, err
 			}),
-		answering(post, "/update", group, "write", "Replaces the data of a semaphore that the session owns",
-			func(ctx context.Context, c *call, q *guardedUpdateRequest) (u updated, err error) {
-				err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
-					return a.change(ctx, c.r.Header, mutation{
-						message: func(m protocol.Mutation) protocol.RequestMessage {
-							return &protocol.SemaphoreUpdate{Mutation: m, Name: []byte(q.Name), Data: q.Data,
-								OrderID: q.Fence, ExpectedRevision: q.IfRevision}
-						},
-						read: func(answer *protocol.Answer) { u.Revision = answer.SemaphoreUpdate.Revision },
-					})
-				})
-				return u, err
-			}),
+		answering(post, updateRoute, "Semaphores", "write", "Replaces the data of a semaphore", updateData),
 	}
+}
+
+// updateData replaces the data of a semaphore: with a fence as a change by the session of the request.
+func updateData(ctx context.Context, c *call, q *updateRequest) (u updated, err error) {
+	if q.Fence == 0 {
+		err = c.caller.Node(q.Node).Update(ctx, q.Name, q.Data, operation.Guarded(q.IfRevision)...)
+	} else {
+		err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
+			return a.change(ctx, c.r.Header, mutation{
+				message: func(m protocol.Mutation) protocol.RequestMessage {
+					return &protocol.SemaphoreUpdate{Mutation: m, Name: []byte(q.Name), Data: q.Data,
+						OrderID: q.Fence, ExpectedRevision: q.IfRevision}
+				},
+				read: func(answer *protocol.Answer) { u.Revision = answer.SemaphoreUpdate.Revision },
+			})
+		})
+	}
+	u.Changed = err == nil
+	return u, err
 }
 
 func startSession(ctx context.Context, c *call, q *startRequest) (s startedSession, err error) {
@@ -250,7 +263,7 @@ func (a *attached) checkNode(ctx context.Context, path string) error {
 func (a *attached) acquireOrCreate(ctx context.Context, q *acquireRequest, m mutation) error {
 	header, node := a.call.r.Header, a.call.caller.Node(q.Node)
 	var err error
-	if header.Get(numberHeader) == "" {
+	if header.Get(sequenceHeader) == "" {
 		if err = a.change(ctx, header, m); !errors.Is(err, client.ErrNotFound) {
 			return err
 		}

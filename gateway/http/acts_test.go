@@ -51,7 +51,7 @@ func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
 		{"POST", "/v1/semaphore/resize", `{"node":"/a","name":"s","limit":6}`, ""},
 		{"POST", "/v1/semaphore/resize", `{"node":"/a","name":"other","limit":6}`, "not there"},
 		{"GET", "/v1/semaphore?node=/a&name=s", "", "only looking"},
-		{"POST", "/v1/policy/set", `{"offline_after_ms":70000,"reason":"slow hosts"}`, "slow hosts"},
+		{"POST", "/v1/cluster/policy/set", `{"offline_after_ms":70000,"reason":"slow hosts"}`, "slow hosts"},
 		{"POST", "/v1/config/put", `{"node":"/a","name":"c","value":"secret"}`, "%d0%b4%d0%b0"},
 		{"POST", "/v1/session/destroy", `{"id":` + session + `}`, strings.Repeat("x", 300)},
 		{"POST", "/v1/semaphore/delete", `{"node":"/a","name":"s","force":true}`, "the end"},
@@ -115,7 +115,7 @@ func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
 		if text := log.String(); !record.MatchString(text) {
 			t.Errorf("%s: the log says %s", c.what, text)
 		}
-		r := st.send("POST", "/v1/policy/set", `{"offline_after_ms":70000,"reason":"slow"}`, through)
+		r := st.send("POST", "/v1/cluster/policy/set", `{"offline_after_ms":70000,"reason":"slow"}`, through)
 		if r.code != http.StatusOK {
 			t.Fatalf("%s: %d %s", c.what, r.code, r.text)
 		}
@@ -179,16 +179,16 @@ func TestAPersonPassesAGate(t *testing.T) {
 		}
 		break
 	}
-	r := st.post("/v1/rollout/judge", `{"node":"/a","name":"r","location":"SAS","gate":"errors","seq":1,`+
-		`"result":"passed","author":"ann","text":"it looks good"}`)
+	r := st.post("/v1/rollout/gate/report", `{"node":"/a","name":"r","location":"SAS","gate":"errors","version":1,`+
+		`"verdict":"passed","author":"ann","message":"it looks good"}`)
 	if r.code != http.StatusOK {
 		t.Fatalf("%d %s", r.code, r.text)
 	}
 	state := st.get("/v1/rollout?node=/a&name=r&strict=true").text
-	if !strings.Contains(state, `"verdict":{"result":"passed","text":"it looks good"},"by":"ann"`) {
+	if !strings.Contains(state, `"report":{"verdict":"passed","message":"it looks good"},"author":"ann"`) {
 		t.Errorf("%s", state)
 	}
-	if !strings.Contains(state, `"reached":{"happened":true`) {
+	if !strings.Contains(state, `"reached":{"set":true`) {
 		t.Errorf("the location has not reached it: %s", state)
 	}
 }

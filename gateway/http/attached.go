@@ -17,7 +17,7 @@ import (
 // The headers of requests by a session.
 const (
 	sessionHeader      = "Signalbox-Session"
-	numberHeader       = "Signalbox-Number"
+	sequenceHeader     = "Signalbox-Sequence"
 	acknowledgedHeader = "Signalbox-Acknowledged"
 )
 
@@ -165,7 +165,7 @@ type mutation struct {
 
 // change makes a mutation of the session, by the number of the request, or by a number from the clock.
 func (a *attached) change(ctx context.Context, h http.Header, m mutation) error {
-	number, err := headerNumber(h, numberHeader)
+	number, err := headerNumber(h, sequenceHeader)
 	if err != nil {
 		return err
 	}

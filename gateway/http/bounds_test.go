@@ -30,28 +30,29 @@ import (
 func TestEveryAnswerIsBounded(t *testing.T) {
 	// These lists end at the size of a page, and have no cursor.
 	ending := map[string]string{
-		"/v1/locks": "more", "/v1/session": "more_holdings", "/v1/search": "more", "/v1/concerns": "more",
-		"/v1/denials": "more", "/v1/audit": "more", "/v1/join-tokens": "more", "/v1/rollout/acts": "more",
-		"/v1/process/acts": "more", "/v1/why": "more", "/v1/access/who-can": "more",
+		"/v1/contention": "more", "/v1/session": "more_holdings", "/v1/search": "more", "/v1/health": "more",
+		"/v1/access/denials": "more", "/v1/cluster/audit": "more", "/v1/join-tokens": "more",
+		"/v1/rollout/actions": "more",
+		"/v1/process/actions": "more", "/v1/why": "more", "/v1/access/who-can": "more",
 	}
 	// Streams write parts, and all of a kind have so many bytes in memory, or one of them.
 	streams := map[string]int{"/v1/events": viewBytes, "/v1/backup": protocol.PageBytes}
 	data := []byte(longText(protocol.MaxDataBytes))
-	wholeLoads := slices.Repeat([]WholeLoad{{longLoad(), math.MaxInt}}, loadKept)
+	wholeLoads := slices.Repeat([]ClusterLoad{{longLoad(), math.MaxInt}}, loadKept)
 	frame := int(protocol.FrameLimits(protocol.MaxDataBytes).AnswerFrameBytes)
 	figures := map[string]struct {
 		bytes   int // in JSON
 		largest any
 	}{
-		"/v1/config":            {6<<20 + 1<<10, operation.Piece{Value: data}},
-		"/v1/leader":            {6<<20 + 1<<10, operation.Leadership{Leader: election.Leader{Data: data}}},
+		"/v1/config":            {6<<20 + 1<<10, operation.ConfigValue{Value: data}},
+		"/v1/election/leader":   {6<<20 + 1<<10, operation.Leadership{Leader: election.Leader{Data: data}}},
 		"/v1/rollout":           {23 << 20, largestRollout()},
 		"/v1/process":           {16 << 20, largestProcess()},
 		"/v1/cluster":           {16 << 20, largestCluster()},
-		"/v1/plan":              {2 << 20, &admin.Plan{Steps: framed[host.Step](), Reasons: framed[host.Reason]()}},
+		"/v1/cluster/plan":      {2 << 20, &admin.Plan{Steps: framed[host.Step](), Reasons: framed[host.Reason]()}},
 		"/v1/hosts":             {16 << 20, largestHosts()},
-		"/v1/load":              {128 << 10, operation.List[Load]{Items: slices.Repeat([]Load{longLoad()}, loadKept)}},
-		"/v1/load/all":          {128 << 10, operation.List[WholeLoad]{Items: wholeLoads}},
+		"/v1/host/load":         {128 << 10, operation.List[Load]{Items: slices.Repeat([]Load{longLoad()}, loadKept)}},
+		"/v1/cluster/load":      {128 << 10, operation.List[ClusterLoad]{Items: wholeLoads}},
 		"/v1/join-token/create": {320 << 10, largestJoining()},
 	}
 	for _, r := range table() {

@@ -131,12 +131,12 @@ func TestARequestWithoutMemoryForItsAnswerIsRefused(t *testing.T) {
 		}
 		held = append(held, taken)
 	}
-	for _, address := range []string{"/v1/nodes", "/v1/cluster", "/v1/leader?node=/a&name=l"} {
+	for _, address := range []string{"/v1/nodes", "/v1/cluster", "/v1/election/leader?node=/a&name=l"} {
 		r := st.get(address)
 		if r.code != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" ||
 			r.header.Get("Content-Type") != problemType || !strings.Contains(r.text,
 			`"signalbox_status":"OVERLOADED"`) ||
-			!strings.Contains(r.text, `"wait_ms":1000`) {
+			!strings.Contains(r.text, `"retry_after_ms":1000`) {
 			t.Errorf("%s: %d %v %s", address, r.code, r.header, r.text)
 		}
 	}
@@ -284,7 +284,7 @@ func TestAnAnswerThatIsNoListReservesWhatHostsSend(t *testing.T) {
 	b := st.gateway.answers
 	enough := b.limit
 	b.limit = 2 * firstBytes
-	for _, address := range []string{"/v1/config?node=/a&name=large", "/v1/leader?node=/a&name=crowd"} {
+	for _, address := range []string{"/v1/config?node=/a&name=large", "/v1/election/leader?node=/a&name=crowd"} {
 		if r := st.get(address); r.code != http.StatusTooManyRequests || !strings.Contains(r.text, "OVERLOADED") {
 			t.Errorf("%s without memory: %d %.100s", address, r.code, r.text)
 		}
@@ -293,7 +293,7 @@ func TestAnAnswerThatIsNoListReservesWhatHostsSend(t *testing.T) {
 		}
 	}
 	b.limit = 2 * (firstBytes + 3*70<<10)
-	for _, address := range []string{"/v1/config?node=/a&name=large", "/v1/leader?node=/a&name=crowd"} {
+	for _, address := range []string{"/v1/config?node=/a&name=large", "/v1/election/leader?node=/a&name=crowd"} {
 		if r := st.get(address); r.code != http.StatusOK || len(r.text) < len(data) {
 			t.Errorf("%s: %d %.100s", address, r.code, r.text)
 		}
@@ -362,12 +362,13 @@ func TestOwnersAndEndpointsComeInPages(t *testing.T) {
 				var page map[string]json.RawMessage
 				st.get(fmt.Sprintf("%s&limit=%d&cursor=%s", address, limit, cursor)).in(t, &page)
 				var items []struct {
+					Fence   string
 					OrderID string `json:"order_id"`
 				}
 				var more bool
 				_, _ = json.Unmarshal(page[part], &items), json.Unmarshal(page["more"], &more)
 				for _, item := range items {
-					got = append(got, item.OrderID)
+					got = append(got, item.Fence+item.OrderID) // owners have the one, endpoints the other
 				}
 				cursor = strings.Trim(string(page["cursor"]), `"`)
 				if len(items) > limit || more != (cursor != "") {

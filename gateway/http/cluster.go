@@ -31,7 +31,7 @@ func NewHostStatus(of *client.HostStatus) HostStatus {
 // clusterRoutes are about all hosts, and about backups.
 func clusterRoutes() []route {
 	return []route{
-		answering(get, "/hosts", "Hosts", "see", "Asks all hosts how they are",
+		answering(get, "/hosts", "Hosts", "read", "Asks all hosts how they are",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[HostStatus], err error) {
 				hosts, err := c.caller.Status(ctx)
 				for i := range hosts {

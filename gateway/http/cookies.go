@@ -119,8 +119,8 @@ type signInRequest struct {
 
 // signedIn has the facts that a page cannot find out by itself.
 type signedIn struct {
-	SignedIn  bool
-	ReadsOnly bool `about:"a browser may change nothing without a token"`
+	SignedIn bool
+	ReadOnly bool `about:"a browser may change nothing without a token"`
 }
 
 func isSignedIn(_ context.Context, c *call, _ *operation.None) (signedIn, error) {

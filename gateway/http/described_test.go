@@ -42,7 +42,7 @@ func TestWhoOwnsAndWaitsIsDescribed(t *testing.T) {
 		var all struct {
 			Items []struct{ Owner, Waiter described }
 		}
-		st.get("/v1/locks").in(t, &all)
+		st.get("/v1/contention").in(t, &all)
 		return len(one.Owners) == 1 && one.Owners[0].Description == "backup, process 7 on box" &&
 			len(one.Waiters) == 1 && one.Waiters[0].Description == "report, process 8 on box" &&
 			len(all.Items) == 1 && all.Items[0].Owner == one.Owners[0] && all.Items[0].Waiter == one.Waiters[0]
@@ -71,18 +71,19 @@ func TestWhatProgramsLookUpIsNoLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := func(address string) (list []string) {
-		var all struct{ Items []struct{ Name, What string } }
+		var all struct{ Items []struct{ Name, Kind string } }
 		st.get(address).in(t, &all)
 		for _, one := range all.Items {
-			list = append(list, one.What+one.Name)
+			list = append(list, one.Kind+one.Name)
 		}
 		slices.Sort(list)
 		return list
 	}
 	await(t, "all of it", func() bool {
-		return fmt.Sprint(names("/v1/locks?idle=true")) == "[lock used]" && len(names("/v1/locks")) == 0 &&
-			fmt.Sprint(names("/v1/lookups")) == "[configlimits configused endpointsweb]" &&
-			fmt.Sprint(names("/v1/search?text=w")) == "[endpointsweb]"
+		return fmt.Sprint(names("/v1/contention?include_uncontended=true")) == "[lock used]" &&
+			len(names("/v1/contention")) == 0 &&
+			fmt.Sprint(names("/v1/configs")) == "[limits used]" && fmt.Sprint(names("/v1/discovery")) == "[web]" &&
+			fmt.Sprint(names("/v1/search?query=w")) == "[endpointsweb]"
 	})
 }
 
@@ -116,13 +117,13 @@ func TestTheHistoryOfARollout(t *testing.T) {
 	locations := func(address string) (list []string) {
 		var all struct {
 			Items []struct {
-				Location, Seq string
-				Reached       struct{ Happened bool }
+				Location, Version string
+				Reached           struct{ Set bool }
 			}
 		}
 		st.get(address).in(t, &all)
 		for _, one := range all.Items {
-			list = append(list, fmt.Sprint(one.Location, one.Seq, one.Reached.Happened))
+			list = append(list, fmt.Sprint(one.Location, one.Version, one.Reached.Set))
 		}
 		return list
 	}

@@ -163,7 +163,7 @@ type visitor struct {
 func (d *gatewayDoor) start(timeout time.Duration) *visitor {
 	d.t.Helper()
 	v := &visitor{t: d.t, asked: time.Now()}
-	r := v.post(d, "/v1/session/start", fmt.Sprintf(`{"node":"/a","timeout_ms":%d}`, timeout.Milliseconds()))
+	r := v.post(d, "/v1/session/create", fmt.Sprintf(`{"node":"/a","timeout_ms":%d}`, timeout.Milliseconds()))
 	r.in(d.t, v)
 	if _, err := fmt.Sscan(v.ID, &v.id); err != nil {
 		d.t.Fatal(err)

@@ -26,7 +26,7 @@ const (
 
 // eventsRequest asks for a stream.
 type eventsRequest struct {
-	Watch []string `need:"true" about:"the address of a route that reads, such as /v1/leader?node=/a&name=b, encoded"`
+	Watch []string `need:"true" about:"the address of a route that reads, such as /v1/election/leader?node=/a&name=b, encoded"`
 }
 
 // eventStream is a stream under way.

@@ -105,7 +105,7 @@ func TestAStreamSaysThatNothingIsReadWithoutAMajority(t *testing.T) {
 	st.send(http.MethodGet, "/v1/nodes", "", nil)
 	st.cluster.Crash(2, false)
 	st.cluster.Crash(3, false)
-	for _, address := range []string{"/v1/cluster", "/v1/leader?node=/demo&name=leader"} {
+	for _, address := range []string{"/v1/cluster", "/v1/election/leader?node=/demo&name=leader"} {
 		_, answer := st.watch("", address).next()
 		if !strings.Contains(answer, `"signalbox_status":"UNAVAILABLE"`) || strings.Contains(answer, "outcome") ||
 			strings.Contains(answer, "context deadline") {

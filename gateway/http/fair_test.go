@@ -229,10 +229,10 @@ func TestWaitsAreDividedAmongTokens(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+token)
 			}
 		}
-		st.send(http.MethodPost, "/v1/session/start", `{"node":"/a","timeout_ms":1800000}`, with).in(t, &started)
+		st.send(http.MethodPost, "/v1/session/create", `{"node":"/a","timeout_ms":1800000}`, with).in(t, &started)
 		outcome := make(chan string, 1)
 		go func() {
-			r := st.send(http.MethodPost, "/v1/acquire",
+			r := st.send(http.MethodPost, "/v1/semaphore/acquire",
 				fmt.Sprintf(`{"node":"/a","name":"lock","limit":1,"poll_ms":%d}`, poll.Milliseconds()), with)
 			var a struct{ Outcome string }
 			if json.Unmarshal([]byte(r.text), &a) != nil || a.Outcome == "" {

@@ -99,11 +99,11 @@ func TestTheCookieStandsForTheToken(t *testing.T) {
 	if r := st.send("GET", "/v1/nodes", "", header("Authorization", "Basic good")); r.code != http.StatusUnauthorized {
 		t.Errorf("with a password: %d %s", r.code, r.text)
 	}
-	if r := st.post("/v1/sign-in", `{"token":"bad"}`); r.code != http.StatusUnauthorized ||
+	if r := st.post("/v1/login", `{"token":"bad"}`); r.code != http.StatusUnauthorized ||
 		r.header.Get("Set-Cookie") != "" {
 		t.Errorf("signed in with another token: %d %v", r.code, r.header)
 	}
-	in := st.post("/v1/sign-in", `{"token":"good"}`)
+	in := st.post("/v1/login", `{"token":"good"}`)
 	cookie := in.header.Get("Set-Cookie")
 	for _, part := range []string{"HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=28800"} {
 		if !strings.Contains(cookie, part) {
@@ -118,7 +118,7 @@ func TestTheCookieStandsForTheToken(t *testing.T) {
 	if r := st.send("GET", "/v1/nodes", "", page()); r.code != http.StatusOK {
 		t.Errorf("with the cookie: %d %s", r.code, r.text)
 	}
-	if r := st.send("GET", "/v1/sign-in", "", page()); !strings.Contains(r.text, `"signed_in":true,"reads_only":false`) {
+	if r := st.send("GET", "/v1/login", "", page()); !strings.Contains(r.text, `"signed_in":true,"read_only":false`) {
 		t.Errorf("with the cookie: %s", r.text)
 	}
 	create := func(change func(*http.Request)) int {
@@ -133,7 +133,7 @@ func TestTheCookieStandsForTheToken(t *testing.T) {
 	if code := create(page(actionHeader, "1", "Origin", st.server.URL)); code != http.StatusOK {
 		t.Errorf("a change of the console: %d", code)
 	}
-	if r := st.send("POST", "/v1/sign-out", "{}", page()); r.code != http.StatusOK {
+	if r := st.send("POST", "/v1/logout", "{}", page()); r.code != http.StatusOK {
 		t.Errorf("sign-out: %d %s", r.code, r.text)
 	}
 	if r := st.send("GET", "/v1/nodes", "", page()); r.code != http.StatusUnauthorized {

@@ -58,7 +58,7 @@ func TestATokenIsOpenedOnce(t *testing.T) {
 	})
 	answers := make(chan reply, requests)
 	for range requests {
-		go func() { answers <- st.get("/v1/load") }()
+		go func() { answers <- st.get("/v1/host/load") }()
 	}
 	await(t, "a client is being made", func() bool { return opened.Load() == 1 })
 	close(begun)

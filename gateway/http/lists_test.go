@@ -121,7 +121,7 @@ func TestListsComeInPages(t *testing.T) {
 		"/v1/rollout/history?node=/past&name=r&location=bom": 4,
 		"/v1/nodes?prefix=/": 4, "/v1/semaphores?prefix=n": 21, "/v1/semaphores?node=/a/b": 7, "/v1/sessions?": 21,
 		"/v1/sessions?node=/c": 7, "/v1/rollouts?": 22, "/v1/rollouts?node=/a": 7, "/v1/processes?prefix=pn": 21,
-		"/v1/lookups?": 21, "/v1/rollout/instances?node=/c&name=rn0&location=sas": 7,
+		"/v1/configs?": 21, "/v1/discovery?": 0, "/v1/rollout/instances?node=/c&name=rn0&location=sas": 7,
 	} {
 		whole := st.pages(address, 1000, nil)
 		if len(whole) != want {

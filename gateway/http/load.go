@@ -24,9 +24,9 @@ const (
 
 // Load is the work of a host between two measurements.
 type Load struct {
-	At time.Time
+	At time.Time `name:"time"`
 	// PerSecond is how many requests the host answered, Failed how many of the answers had a status besides SUCCESS.
-	PerSecond float64
+	PerSecond float64 `name:"requests_per_second"`
 	Failed    float64 `name:"failed_per_second"`
 	// P50 and P99 are durations of answers: the median, and the duration of all answers but one in a hundred.
 	P50 float64 `name:"p50_ms"`
@@ -34,8 +34,8 @@ type Load struct {
 	// CommitP99 is the time until a batch took effect, for all batches but one in a hundred.
 	CommitP99 float64 `name:"commit_p99_ms"`
 	// DiskFree and DiskTotal are bytes of the file system of the host's data.
-	DiskFree  uint64
-	DiskTotal uint64
+	DiskFree  uint64 `name:"disk_free_bytes"`
+	DiskTotal uint64 `name:"disk_total_bytes"`
 }
 
 // newLoad returns a load in the form for JSON.
@@ -115,15 +115,15 @@ func addLoad[L any](kept []L, one L) []L {
 	return append(kept, one)
 }
 
-// WholeLoad is the load of all hosts: requests are the sum of all hosts, times are of the slowest host, and the disk
+// ClusterLoad is the load of all hosts: requests are the sum of all hosts, times are of the slowest host, and the disk
 // is of the host with the least room for its size.
-type WholeLoad struct {
+type ClusterLoad struct {
 	Load
 	Hosts int `about:"how many hosts have said what they did"`
 }
 
-// newWholeLoad adds up the loads reported by hosts; Hosts is 0 without a report.
-func newWholeLoad(hosts []client.HostStatus) (w WholeLoad) {
+// newClusterLoad adds up the loads reported by hosts; Hosts is 0 without a report.
+func newClusterLoad(hosts []client.HostStatus) (w ClusterLoad) {
 	for i := range hosts {
 		if hosts[i].Load == nil {
 			continue
@@ -145,11 +145,11 @@ func (l *Load) freeShare() float64 { return float64(l.DiskFree) / float64(l.Disk
 // wholeLoads are the latest loads of all hosts.
 type wholeLoads struct {
 	mu   sync.Mutex
-	kept []WholeLoad
+	kept []ClusterLoad
 }
 
 // add keeps a load unless the load before is too young, and returns the kept loads.
-func (l *wholeLoads) add(one WholeLoad) []WholeLoad {
+func (l *wholeLoads) add(one ClusterLoad) []ClusterLoad {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since := loadGap + 1
@@ -175,7 +175,7 @@ func (l *wholeLoads) due(now time.Time) bool {
 // loadRoutes are about the work of hosts.
 func loadRoutes() []route {
 	return []route{
-		answering(get, "/load", "Hosts", "see",
+		answering(get, "/host/load", "Hosts", "read",
 			"Shows what the host that answers did, every five seconds of the last half hour",
 			func(ctx context.Context, c *call, _ *operation.None) (operation.List[Load], error) {
 				if err := c.caller.Ping(ctx); err != nil {
@@ -183,10 +183,10 @@ func loadRoutes() []route {
 				}
 				return operation.List[Load]{Items: c.gateway.loads.all()}, nil
 			}),
-		answering(get, "/load/all", "Hosts", "see",
+		answering(get, "/cluster/load", "Hosts", "read",
 			"Shows what all hosts did in the last half hour: every five seconds while somebody asks, "+
 				"else every fifteen where hosts let in callers without a token",
-			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[WholeLoad], err error) {
+			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[ClusterLoad], err error) {
 				l.Items, err = c.gateway.addWhole(ctx, c.caller)
 				return l, err
 			}),
@@ -194,7 +194,7 @@ func loadRoutes() []route {
 }
 
 // addWhole asks all hosts for their loads, by the rights of a caller, and returns the kept loads.
-func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]WholeLoad, error) {
+func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]ClusterLoad, error) {
 	hosts, err := by.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]WholeLoad, error)
 	}) {
 		return nil, hosts[i].Err // a token that may see no host may not see the sum either
 	}
-	load := newWholeLoad(hosts)
+	load := newClusterLoad(hosts)
 	load.At = time.Now()
 	return g.whole.add(load), nil
 }

@@ -37,8 +37,8 @@ func TestTheLoadIsThatOfTheHost(t *testing.T) {
 	st.gateway.AddLoad(client.HostLoad{
 		Span: 2 * time.Second, Requests: 14, P50: 500 * time.Microsecond, P99: 2 * time.Millisecond, DiskFree: 1 << 40,
 	})
-	r := st.get("/v1/load")
-	const want = `"per_second":7,"p50_ms":0.5,"p99_ms":2,"disk_free":"1099511627776"}`
+	r := st.get("/v1/host/load")
+	const want = `"requests_per_second":7,"p50_ms":0.5,"p99_ms":2,"disk_free_bytes":"1099511627776"}`
 	if r.code != 200 || !strings.Contains(r.text, want) {
 		t.Errorf("%d %s", r.code, r.text)
 	}
@@ -59,7 +59,7 @@ func TestTheLoadOfAllHosts(t *testing.T) {
 		Items []struct {
 			ID   string
 			Load struct {
-				PerSecond float64 `json:"per_second"`
+				PerSecond float64 `json:"requests_per_second"`
 				P99       float64 `json:"p99_ms"`
 			}
 		}
@@ -71,9 +71,9 @@ func TestTheLoadOfAllHosts(t *testing.T) {
 			t.Errorf("%+v, want %v a second", h, want)
 		}
 	}
-	r := st.get("/v1/load/all")
-	if len(hosts.Items) != 3 || r.code != 200 || !strings.Contains(r.text, `"per_second":150,"failed_per_second":1,`+
-		`"p50_ms":0.4,"p99_ms":9,"commit_p99_ms":1.5,"disk_free":"60","disk_total":"600","hosts":3}`) {
+	r := st.get("/v1/cluster/load")
+	if len(hosts.Items) != 3 || r.code != 200 || !strings.Contains(r.text, `"requests_per_second":150,"failed_per_second":1,`+
+		`"p50_ms":0.4,"p99_ms":9,"commit_p99_ms":1.5,"disk_free_bytes":"60","disk_total_bytes":"600","hosts":3}`) {
 		t.Errorf("%d hosts; %d %s", len(hosts.Items), r.code, r.text)
 	}
 }
@@ -90,7 +90,7 @@ func TestLoadsOfAllHostsAreFarEnoughApart(t *testing.T) {
 		{0, 3, 1}, {loadEvery - 1, 3, 1}, {loadEvery, 3, 2}, {2 * loadEvery, 0, 2}, {3 * loadEvery, 3, 3},
 		{3*loadEvery + loadGap, 3, 4}, {3*loadEvery + 2*loadGap + 1, 3, 1}, {3*loadEvery + 4*loadGap, 0, 0},
 	} {
-		got := l.add(WholeLoad{Load: Load{At: began.Add(step.after)}, Hosts: step.hosts})
+		got := l.add(ClusterLoad{Load: Load{At: began.Add(step.after)}, Hosts: step.hosts})
 		if len(got) != step.kept {
 			t.Errorf("after %v: %d are kept, want %d", step.after, len(got), step.kept)
 		}
@@ -103,7 +103,7 @@ func TestLoadsOfAllHostsAreKeptBetweenViewers(t *testing.T) {
 	for id := range shard.HostID(3) {
 		st.cluster.Host(id + 1).ReportLoad(server.Load{Span: time.Second, Requests: 7})
 	}
-	kept := func() []WholeLoad {
+	kept := func() []ClusterLoad {
 		st.gateway.whole.mu.Lock()
 		defer st.gateway.whole.mu.Unlock()
 		return st.gateway.whole.kept
@@ -147,7 +147,7 @@ func (st *stage) add() bool {
 // TestWhoMaySeeNoHostSeesNoLoad of all hosts either.
 func TestWhoMaySeeNoHostSeesNoLoad(t *testing.T) {
 	st := newStage(t, nil, servertest.Config(func(c *server.Config) { c.Access = blind{} }))
-	if r := st.get("/v1/load/all"); r.code != 401 && r.code != 403 {
+	if r := st.get("/v1/cluster/load"); r.code != 401 && r.code != 403 {
 		t.Errorf("%d %s", r.code, r.text)
 	}
 }

@@ -22,13 +22,16 @@ type problem struct {
 	Code   int    `name:"status" about:"the HTTP code"`
 	Status string `name:"signalbox_status" about:"the status of the protocol"`
 	Detail string
-	Do     string `about:"what to do"`
+	Hint   string `about:"what to do"`
 	// Wait is after how long the request may be repeated.
-	Wait time.Duration `name:"wait" about:"after how long the same request may be sent again"`
+	Wait time.Duration `name:"retry_after" about:"after how long the same request may be sent again"`
 }
 
 // Error implements error.
 func (p *problem) Error() string { return p.Detail }
+
+// retryAfter is the wait of a problem that passes by itself, if hosts name no wait.
+const retryAfter = time.Second
 
 // problemType is the media type of a problem.
 const problemType = "application/problem+json"
@@ -62,7 +65,7 @@ var outcomes = map[protocol.Status]outcome{
 	protocol.StatusUnsupported:   {http.StatusNotImplemented, "upgrade all hosts of the cluster"},
 	protocol.StatusTimeout:       {http.StatusServiceUnavailable, "send the same request again under the same number"},
 	protocol.StatusInternal:      {http.StatusInternalServerError, "report it, with the log of the host"},
-	protocol.StatusQuotaExceeded: {http.StatusInsufficientStorage, "delete something, or have the quota raised"},
+	protocol.StatusQuotaExceeded: {http.StatusForbidden, "delete something, or have the quota raised"},
 	protocol.StatusNumberReused: {http.StatusUnprocessableEntity,
 		"nothing happened: send it under the next number, above all that the session has used"},
 }
@@ -72,14 +75,14 @@ func refuse(status protocol.Status, detail string) *problem {
 	o := outcomes[status]
 	return &problem{
 		Type:  "urn:signalbox:status:" + strings.ReplaceAll(strings.ToLower(status.String()), "_", "-"),
-		Title: titleOf(status), Code: o.code, Status: status.String(), Detail: detail, Do: o.do,
+		Title: titleOf(status), Code: o.code, Status: status.String(), Detail: detail, Hint: o.do,
 	}
 }
 
 // refuseCode makes a problem of this gateway with a different code than the status has.
 func refuseCode(code int, status protocol.Status, detail, do string) *problem {
 	p := refuse(status, detail)
-	p.Code, p.Do = code, do
+	p.Code, p.Hint = code, do
 	return p
 }
 
@@ -116,7 +119,7 @@ func problemOf(err error) *problem {
 func readProblem(err error) *problem {
 	p := *problemOf(err)
 	if p.Status == protocol.StatusUnavailable.String() {
-		p.Do = "ask again; signalbox check, and GET /v1/concerns, say what is wrong"
+		p.Hint = "ask again; signalbox check, and GET /v1/health, say what is wrong"
 	}
 	return &p
 }
@@ -131,7 +134,11 @@ func problemCode(err error) int {
 
 // write answers with the problem.
 func (p *problem) write(w http.ResponseWriter) {
-	text, err := shape.Encode(p)
+	shown := *p // problems may be shared
+	if shown.Wait == 0 && (p.Code == http.StatusTooManyRequests || p.Code == http.StatusServiceUnavailable) {
+		shown.Wait = retryAfter
+	}
+	text, err := shape.Encode(&shown)
 	if err != nil {
 		http.Error(w, p.Detail, http.StatusInternalServerError)
 		return
@@ -139,8 +146,8 @@ func (p *problem) write(w http.ResponseWriter) {
 	if p.Code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="signalbox"`)
 	}
-	if p.Wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((p.Wait+time.Second-1)/time.Second)))
+	if shown.Wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((shown.Wait+time.Second-1)/time.Second)))
 	}
 	writeBody(w, p.Code, problemType, text)
 }

@@ -18,16 +18,20 @@ const groupConsole = "Sign-in"
 // groups are the headings of the docs, in their order.
 var groups = []string{
 	"Nodes", "Semaphores", "Own sessions", "Sessions", "Discovery, config, elections", "Rollouts", "Processes", "Hosts",
-	"Rights", "History and backups", "Names", "Events", groupConsole,
+	"Access", "History and backups", "Names", "Events", groupConsole,
 }
 
-// table returns all routes by group: the plain operations, and the routes with own code. The handler of a route, the
-// place in the OpenAPI document and the line in the docs come from the row.
+// table returns all routes by group: the routes with own code, and the plain operations without such a route. The
+// handler of a route, the place in the OpenAPI document and the line in the docs come from the row.
 func table() []route {
-	all := slices.Concat(routesOf(operation.All()), ownSessionRoutes(), clusterRoutes(), loadRoutes(), []route{
-		stream(get, "/events", "Events", "see", "Shows what other routes answer, now and whenever that has changed",
+	own := slices.Concat(ownSessionRoutes(), clusterRoutes(), loadRoutes(), []route{
+		stream(get, "/events", "Events", "read", "Shows what other routes answer, now and whenever that has changed",
 			"text/event-stream", events),
 	}, signInRoutes())
+	plain := slices.DeleteFunc(routesOf(operation.All()), func(r route) bool {
+		return slices.ContainsFunc(own, func(o route) bool { return o.method == r.method && o.path == r.path })
+	})
+	all := append(plain, own...)
 	slices.SortStableFunc(all, func(a, b route) int {
 		return cmp.Compare(slices.Index(groups, a.group), slices.Index(groups, b.group))
 	})
@@ -36,9 +40,9 @@ func table() []route {
 
 // signInRoutes are for browsers, which show a cookie in place of the token.
 func signInRoutes() []route {
-	in := answering(post, "/sign-in", groupConsole, "none", "Has the browser show a cookie in place of a token", signIn)
-	out := answering(post, "/sign-out", groupConsole, "none", "Ends that", signOut)
-	is := answering(get, "/sign-in", groupConsole, "none",
+	in := answering(post, "/login", groupConsole, "none", "Has the browser show a cookie in place of a token", signIn)
+	out := answering(post, "/logout", groupConsole, "none", "Ends that", signOut)
+	is := answering(get, "/login", groupConsole, "none",
 		"Says whether there is a cookie, and if a browser may change anything", isSignedIn)
 	is.follow = nil // a stream of the caller has no cookie
 	return []route{in, out, is}

@@ -2,10 +2,14 @@ package http
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // TestRoutesReadAndChange: each route does what its line says, over a real cluster.
@@ -23,7 +27,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"GET /v1/node?node=/a", "", 200, `"path":"/a"`},
 		{"GET /v1/node?node=/b", "", 404, `"signalbox_status":"NOT_FOUND"`},
 		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":"100"}}`, 200, `"quota_objects":"100"`},
-		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":9},"if_version":"999"}`, 412, "PRECONDITION_FAILED"},
+		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":9},"if_revision":"999"}`, 412, "PRECONDITION_FAILED"},
 		{"POST /v1/semaphore/create", `{"node":"/a","name":"s","limit":3,"data":"x"}`, 200, `"changed":true`},
 		{"POST /v1/semaphore/create", `{"node":"/a","name":"s","limit":3}`, 409, "ALREADY_EXISTS"},
 		{"GET /v1/semaphores?node=/a&data", "", 200, `"data":"x"`},
@@ -33,7 +37,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"GET /v1/semaphore?node=/a&name=s", "", 200, `"data_base64":"/w=="`},
 		{"POST /v1/semaphore/update", `{"node":"/a","name":"s","if_revision":"1"}`, 412, "PRECONDITION_FAILED"},
 		{"POST /v1/semaphore/resize", `{"node":"/a","name":"s","limit":"5"}`, 200, `"changed":true`},
-		{"GET /v1/locks?idle", "", 200, `"node":"/a"`},
+		{"GET /v1/contention?include_uncontended", "", 200, `"node":"/a"`},
 		{"GET /v1/sessions", "", 200, `"items":[]`},
 		{"GET /v1/session?id=1", "", 410, "SESSION_EXPIRED"},
 		{"POST /v1/semaphore/delete", `{"node":"/a","name":"s"}`, 200, `"changed":true`},
@@ -41,54 +45,55 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"POST /v1/config/put", `{"node":"/a","name":"c","value":"2","if_revision":0}`, 412, "PRECONDITION_FAILED"},
 		{"GET /v1/config?node=/a&name=c", "", 200, `"value":"1"`},
 		{"GET /v1/endpoints?node=/a&name=e", "", 200, `"endpoints":[]`},
-		{"GET /v1/leader?node=/a&name=l", "", 200, `"leads":false`},
+		{"GET /v1/election/leader?node=/a&name=l", "", 200, `"leads":false`},
 		{"POST /v1/rollout/put", `{"node":"/a","name":"r","spec":{"locations":[{"name":"x","gates":["g"]},{"name":"y","delay_ms":5}]}}`,
 			200, `"changed":true`},
-		{"POST /v1/rollout/publish", `{"node":"/a","name":"r","payload":"v","label":"one"}`, 200, `"seq":"1"`},
-		{"POST /v1/rollout/act", `{"node":"/a","name":"r","verb":"pause","author":"ann"}`, 200, `"changed":true`},
-		{"POST /v1/rollout/act", `{"node":"/a","name":"r","verb":"stop"}`, 400, "verb is not one of"},
-		{"POST /v1/rollout/judge", `{"node":"/a","name":"r","location":"x","gate":"g","seq":7,"result":"passed"}`, 409,
+		{"POST /v1/rollout/publish", `{"node":"/a","name":"r","payload":"v","label":"one"}`, 200, `"version":"1"`},
+		{"POST /v1/rollout/action", `{"node":"/a","name":"r","action":"pause","author":"ann"}`, 200, `"changed":true`},
+		{"POST /v1/rollout/action", `{"node":"/a","name":"r","action":"stop"}`, 400, "action is not one of"},
+		{"POST /v1/rollout/gate/report", `{"node":"/a","name":"r","location":"x","gate":"g","version":7,"verdict":"passed"}`, 409,
 			"FENCED"},
-		{"POST /v1/rollout/judge", `{"node":"/a","name":"r","location":"x","gate":"g","seq":1,"result":"good"}`, 400,
-			"result is not one of"},
+		{"POST /v1/rollout/gate/report", `{"node":"/a","name":"r","location":"x","gate":"g","version":1,"verdict":"good"}`, 400,
+			"verdict is not one of"},
 		{"GET /v1/rollout?node=/a&name=r", "", 200, `"phase":"paused"`},
-		{"GET /v1/rollout/acts?node=/a&name=r", "", 200, `"author":"ann"`},
+		{"GET /v1/rollout/actions?node=/a&name=r", "", 200, `"author":"ann"`},
 		{"GET /v1/rollout/instances?node=/a&name=r&location=x", "", 200, `"items":[]`},
 		{"GET /v1/rollouts?node=/a", "", 200, `"label":"one"`},
 		{"POST /v1/rollout/delete", `{"node":"/a","name":"r"}`, 200, `"changed":true`},
 		{"POST /v1/process/put", `{"node":"/a","name":"p","spec":{"min_members":2}}`, 200, `"changed":true`},
 		{"GET /v1/process?node=/a&name=p", "", 200, `"min_members":2`},
 		{"GET /v1/processes?node=/a", "", 200, `"name":"p"`},
-		{"GET /v1/process/acts?node=/a&name=p", "", 200, `"verb":"created"`},
+		{"GET /v1/process/actions?node=/a&name=p", "", 200, `"action":"created"`},
 		{"POST /v1/process/restart", `{"node":"/a","name":"p"}`, 200, `"changed":true`},
-		{"POST /v1/process/kick", `{"node":"/a","name":"p","member":7}`, 404, "NOT_FOUND"},
+		{"POST /v1/process/evict", `{"node":"/a","name":"p","member":7}`, 404, "NOT_FOUND"},
 		{"POST /v1/process/delete", `{"node":"/a","name":"p"}`, 200, `"changed":true`},
 		{"GET /v1/cluster", "", 200, `"hosts":[`},
 		{"GET /v1/hosts", "", 200, `"items":[`},
-		{"GET /v1/plan", "", 200, "{"},
+		{"GET /v1/cluster/plan", "", 200, "{"},
 		{"GET /v1/why", "", 200, "{"},
 		{"POST /v1/host/cordon", `{"host":"` + "nowhere" + `","reason":"a test"}`, 404, "NOT_FOUND"},
 		{"POST /v1/host/drain", `{"host":"x"}`, 400, "reason is missing"},
-		{"GET /v1/audit", "", 200, `"items":[`},
-		{"GET /v1/denials", "", 200, `"items":[`},
+		{"GET /v1/cluster/audit", "", 200, `"items":[`},
+		{"GET /v1/access/denials", "", 200, `"items":[`},
 		{"GET /v1/rollouts", "", 200, `"items":[]`},
 		{"GET /v1/processes", "", 200, `"items":[]`},
 		{"GET /v1/rollouts?node=/b", "", 404, "NOT_FOUND"},
-		{"GET /v1/lookups", "", 200, `"node":"/a","name":"c","what":"config","data":"1"`},
-		{"GET /v1/search?text=C", "", 200, `"what":"config","node":"/a","name":"c"`},
-		{"GET /v1/search", "", 400, "text is missing"},
-		{"GET /v1/sign-in", "", 200, `"signed_in":false,"reads_only":true`},
-		{"GET /v1/load", "", 200, `"items":[`},
-		{"GET /v1/load/all", "", 200, `"items":[`},
-		{"POST /v1/policy/set", `{"offline_after_ms":70000,"reason":"a test"}`, 200, `"offline_after_ms":70000`},
+		{"GET /v1/configs", "", 200, `"node":"/a","name":"c","revision":"5","value":"1"`},
+		{"GET /v1/discovery", "", 200, `"items":[]`},
+		{"GET /v1/search?query=C", "", 200, `"kind":"config","node":"/a","name":"c"`},
+		{"GET /v1/search", "", 400, "query is missing"},
+		{"GET /v1/login", "", 200, `"signed_in":false,"read_only":true`},
+		{"GET /v1/host/load", "", 200, `"items":[`},
+		{"GET /v1/cluster/load", "", 200, `"items":[`},
+		{"POST /v1/cluster/policy/set", `{"offline_after_ms":70000,"reason":"a test"}`, 200, `"offline_after_ms":70000`},
 		{"GET /v1/cluster", "", 200, `"offline_after_ms":70000`},
-		{"POST /v1/policy/set", `{"voters":3}`, 400, "reason is missing"},
-		{"POST /v1/step/retry", `{"subject":"shard/99","reason":"a test"}`, 404, "does not wait"},
-		{"POST /v1/join-token/create", `{"id":"0123","sha256":"` + hash + `","valid_ms":60000,"reason":"a test"}`, 412,
+		{"POST /v1/cluster/policy/set", `{"voters":3}`, 400, "reason is missing"},
+		{"POST /v1/cluster/step/retry", `{"subject":"shard/99","reason":"a test"}`, 404, "does not wait"},
+		{"POST /v1/join-token/create", `{"id":"0123","sha256":"` + hash + `","ttl_ms":60000,"reason":"a test"}`, 412,
 			"no other host can reach this cluster"},
 		{"GET /v1/join-tokens", "", 200, `"items":[]`},
 		{"POST /v1/join-token/revoke", `{"id":"0123","reason":"a test"}`, 200, `"changed":false`},
-		{"POST /v1/access/role/set", `{"role":"reader","rules":[{"path":"/","rights":["see"]}],"reason":"a test"}`,
+		{"POST /v1/access/role/set", `{"role":"reader","rules":[{"path":"/","permissions":["read"]}],"reason":"a test"}`,
 			200, `"changed":true`},
 		{"GET /v1/access/roles", "", 200, `"name":"reader"`},
 		{"POST /v1/access/grant", `{"principal":"anonymous","role":"admin","path":"/","reason":"a test"}`, 200,
@@ -97,7 +102,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 			`"expires":"2099-01-02T03:04:05Z","reason":"a test"}`, 200, `"changed":true`},
 		{"POST /v1/access/token/create", `{"name":"x","sha256":"ab","reason":"a test"}`, 400, "not a SHA-256"},
 		{"GET /v1/access/principals", "", 200, `"name":"token:x","expires":"2099-01-02T03:04:05Z"`},
-		{"GET /v1/access/who-can?right=see&node=/a", "", 200, `"principal":"token:x"`},
+		{"GET /v1/access/who-can?permission=read&node=/a", "", 200, `"principal":"token:x"`},
 		{"POST /v1/access/revoke", `{"principal":"token:x","role":"reader","path":"/","reason":"a test"}`, 200,
 			`"changed":true`},
 		{"POST /v1/access/token/revoke", `{"name":"x","reason":"a test"}`, 200, `"changed":true`},
@@ -131,14 +136,14 @@ func TestProblemsSayWhatToDo(t *testing.T) {
 		method, address, _ := strings.Cut(request, " ")
 		r := st.send(method, address, "", nil)
 		var p struct {
-			Type, Title, Detail, Do string
-			Status                  int
-			SignalboxStatus         string `json:"signalbox_status"`
+			Type, Title, Detail, Hint string
+			Status                    int
+			SignalboxStatus           string `json:"signalbox_status"`
 		}
 		if err := json.Unmarshal([]byte(r.text), &p); err != nil || r.header.Get("Content-Type") != problemType {
 			t.Errorf("%s: %s %v", request, r.text, err)
 		}
-		if r.code != code || p.Status != code || p.Type == "" || p.Title == "" || p.Detail == "" || p.Do == "" ||
+		if r.code != code || p.Status != code || p.Type == "" || p.Title == "" || p.Detail == "" || p.Hint == "" ||
 			p.SignalboxStatus == "" {
 			t.Errorf("%s: %d %s", request, r.code, r.text)
 		}
@@ -161,12 +166,12 @@ func TestWhatAPathMayBeAskedForBy(t *testing.T) {
 		{"DELETE", "/v1/node", 405, "GET, HEAD, OPTIONS"},
 		{"POST", "/v1/nodes", 405, "GET, HEAD, OPTIONS"},
 		{"GET", "/v1/node/create", 405, "POST, OPTIONS"},
-		{"PUT", "/v1/sign-in", 405, "POST, GET, HEAD, OPTIONS"},
+		{"PUT", "/v1/login", 405, "POST, GET, HEAD, OPTIONS"},
 		{"HEAD", "/v1/events", 405, "GET, OPTIONS"},
 		{"HEAD", "/v1/backup", 405, "POST, OPTIONS"},
 		{"POST", "/v1/openapi.json", 405, "GET, HEAD, OPTIONS"},
 		{"POST", "/some/page", 405, "GET, HEAD, OPTIONS"},
-		{"OPTIONS", "/v1/acquire", 204, "POST, OPTIONS"},
+		{"OPTIONS", "/v1/semaphore/acquire", 204, "POST, OPTIONS"},
 		{"OPTIONS", "/v1/nowhere", 404, ""},
 		{"DELETE", "/v1/nowhere", 404, ""},
 		{"HEAD", "/v1/nodes", 200, ""},
@@ -177,6 +182,22 @@ func TestWhatAPathMayBeAskedForBy(t *testing.T) {
 		r := st.send(c.method, c.path, "", nil)
 		if r.code != c.code || r.header.Get("Allow") != c.allow || c.method == "HEAD" && r.text != "" {
 			t.Errorf("%s %s: %d, allowed is %q: %s", c.method, c.path, r.code, r.header.Get("Allow"), r.text)
+		}
+	}
+}
+
+// TestProblemsHaveTheCodesOfTheField: 429 and 503 name a time for the next request, a used-up quota is no full disk.
+func TestProblemsHaveTheCodesOfTheField(t *testing.T) {
+	for status, want := range map[protocol.Status]string{
+		protocol.StatusOverloaded: "429 1", protocol.StatusUnavailable: "503 1", protocol.StatusMoved: "503 1",
+		protocol.StatusTimeout: "503 1", protocol.StatusQuotaExceeded: "403 ", protocol.StatusStorageFull: "507 ",
+		protocol.StatusNotFound: "404 ",
+	} {
+		w := httptest.NewRecorder()
+		refuse(status, "a test").write(w)
+		if got := fmt.Sprintf("%d %s", w.Code, w.Header().Get("Retry-After")); got != want ||
+			strings.HasSuffix(want, "1") != strings.Contains(w.Body.String(), `"retry_after_ms":1000`) {
+			t.Errorf("%v: %s, want %s: %s", status, got, want, w.Body)
 		}
 	}
 }

@@ -10,29 +10,35 @@ import (
 	"github.com/signalbox/signalbox/internal/shape"
 )
 
-// numberedRoutes are the changes made by sessions under numbers, and unnumberedRoutes the other routes with a
-// session.
+// sequencedRoutes are the changes made by sessions under sequence numbers, and unsequencedRoutes the other routes with
+// a session.
 var (
-	numberedRoutes   = []string{version + "/acquire", version + "/release", version + "/update"}
-	unnumberedRoutes = []string{version + "/session/keep-alive", version + "/session/end"}
+	sequencedRoutes   = []string{version + "/semaphore/acquire", version + "/semaphore/release", version + updateRoute}
+	unsequencedRoutes = []string{version + "/session/keep-alive", version + "/session/close"}
 )
 
 // headers are the parameters of a route in headers.
 func (r *route) headers() []shape.Schema {
-	session := inHeader(sessionHeader, "the session, as its start has answered", true)
+	session := inHeader(sessionHeader, "the session, as its creation has answered", true)
+	reason := inHeader(reasonHeader, "why, for the history: escaped as in an address", false)
 	switch {
-	case slices.Contains(numberedRoutes, r.path):
-		return []shape.Schema{
+	case slices.Contains(sequencedRoutes, r.path):
+		all := []shape.Schema{
 			session,
-			inHeader(numberHeader, "a whole number above all numbers that the session has used, unless the same "+
+			inHeader(sequenceHeader, "a sequence number above all that the session has used, unless the same "+
 				"request is sent again; without it the outcome of a request that is sent again may be unknown", false),
 			inHeader(acknowledgedHeader,
-				"up to which number the caller has all answers; without it, to the number before", false),
+				"up to which sequence number the caller has all answers; without it, to the one before", false),
 		}
-	case slices.Contains(unnumberedRoutes, r.path):
+		if r.path == version+updateRoute {
+			session["required"], session["description"] = false, "the session that owns the semaphore, for a fence"
+			all = append(all, reason)
+		}
+		return all
+	case slices.Contains(unsequencedRoutes, r.path):
 		return []shape.Schema{session}
 	case r.changes() && r.group != groupConsole && !r.keepsReason() && r.right != "acquire":
-		return []shape.Schema{inHeader(reasonHeader, "why, for the history: escaped as in an address", false)}
+		return []shape.Schema{reason}
 	}
 	return nil
 }
@@ -89,12 +95,12 @@ var document = sync.OnceValue(func() []byte {
 func (r *route) operation(schemas shape.Schemas, failed shape.Schema) shape.Schema {
 	responses := shape.Schema{"200": r.success(schemas), "default": failed}
 	operation := shape.Schema{
-		"operationId": r.name(), "tags": []string{r.group}, "summary": r.does, "x-signalbox-right": r.right,
+		"operationId": r.name(), "tags": []string{r.group}, "summary": r.does, "x-signalbox-permission": r.right,
 		"responses": responses,
 	}
-	if slices.Contains(numberedRoutes, r.path) {
+	if slices.Contains(sequencedRoutes, r.path) {
 		responses["422"] = shape.Schema{
-			"description": "the number was used for another request, and nothing happened: take the next one",
+			"description": "the sequence number was used for another request, and nothing happened: take the next one",
 			"content":     failed["content"],
 		}
 	}

@@ -52,7 +52,7 @@ func TestTheTableIsWhole(t *testing.T) {
 	if err := json.Unmarshal(document(), &parsed); err != nil {
 		t.Fatal(err)
 	}
-	rights := []string{"see", "acquire", "write", "delete", "operate", "admin", "cluster", "backup", "none"}
+	rights := []string{"read", "acquire", "write", "delete", "operate", "admin", "cluster", "backup", "none"}
 	names := make(map[string]bool)
 	for _, r := range table() {
 		where := r.method + " " + r.path
@@ -90,7 +90,8 @@ func TestThePageHasTheTable(t *testing.T) {
 	for _, r := range table() {
 		if r.group != group {
 			group = r.group
-			fmt.Fprintf(&b, "\n### %s\n\n| route | takes | right | what it does |\n| --- | --- | --- | --- |\n", group)
+			fmt.Fprintf(&b, "\n### %s\n\n| route | takes | permission | what it does |\n"+
+				"| --- | --- | --- | --- |\n", group)
 		}
 		var takes []string
 		for _, f := range shape.Fields(r.request) {

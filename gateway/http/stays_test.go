@@ -29,7 +29,7 @@ func TestARequestThatFindsItsSessionAsksOnce(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, d *doors) {
 		o := d.open()
 		v := o.start(30 * time.Second)
-		acquire := func(o *gatewayDoor) { v.must(o, "/v1/acquire", lockBody) }
+		acquire := func(o *gatewayDoor) { v.must(o, "/v1/semaphore/acquire", lockBody) }
 		acquire(o) // creates it
 		other := d.open()
 		other.start(30 * time.Second)
@@ -39,18 +39,20 @@ func TestARequestThatFindsItsSessionAsksOnce(t *testing.T) {
 			at   *gatewayDoor
 			want kinds
 		}{
-			{"release", func() { v.must(o, "/v1/release", releaseBody) }, o,
+			{"release", func() { v.must(o, "/v1/semaphore/release", releaseBody) }, o,
 				kinds{protocol.KindPing: 1, protocol.KindRelease: 1}},
 			{"acquire", func() { acquire(o) }, o, kinds{protocol.KindPing: 1, protocol.KindAcquire: 1}},
-			{"acquire under a number", func() { v.must(o, "/v1/acquire", lockBody, numberHeader, far(1)) }, o,
+			{"acquire under a number",
+				func() { v.must(o, "/v1/semaphore/acquire", lockBody, sequenceHeader, far(1)) }, o,
 				kinds{protocol.KindPing: 1, protocol.KindSemaphoreDescribe: 1, protocol.KindAcquire: 1}},
 			{"keep alive", func() { v.keep(o) }, o, kinds{protocol.KindPing: 1}},
 			{"let go", func() { time.Sleep(moment + time.Millisecond) }, o, kinds{protocol.KindSessionDetach: 1}},
 			{"keep alive again", func() { v.keep(o) }, o, kinds{protocol.KindSessionAttach: 1}},
-			{"acquire elsewhere", func() { v.must(other, "/v1/acquire", lockBody, numberHeader, far(2)) }, other,
+			{"acquire elsewhere",
+				func() { v.must(other, "/v1/semaphore/acquire", lockBody, sequenceHeader, far(2)) }, other,
 				kinds{protocol.KindSessionAttach: 1, protocol.KindNodeDescribe: 2, protocol.KindSemaphoreDescribe: 1,
 					protocol.KindAcquire: 1}},
-			{"end", func() { v.must(other, "/v1/session/end", "{}") }, other,
+			{"end", func() { v.must(other, "/v1/session/close", "{}") }, other,
 				kinds{protocol.KindPing: 1, protocol.KindSessionStop: 1}},
 		} {
 			c.at.count()
@@ -84,12 +86,12 @@ func TestASessionLastsAsLongAsIsPromised(t *testing.T) {
 		"after its start": {func(*doors, *gatewayDoor, *visitor) {}, 0},
 		"after one request, much later": {func(_ *doors, o *gatewayDoor, v *visitor) {
 			time.Sleep(timeout - time.Second)
-			v.must(o, "/v1/acquire", lockBody)
+			v.must(o, "/v1/semaphore/acquire", lockBody)
 		}, 0},
 		"after many requests at once": {func(_ *doors, o *gatewayDoor, v *visitor) {
 			for range 50 {
 				time.Sleep(300 * time.Millisecond)
-				v.must(o, "/v1/acquire", lockBody)
+				v.must(o, "/v1/semaphore/acquire", lockBody)
 			}
 		}, 0},
 		"after keeping it alive": {func(_ *doors, o *gatewayDoor, v *visitor) {
@@ -100,7 +102,7 @@ func TestASessionLastsAsLongAsIsPromised(t *testing.T) {
 		}, 0},
 		"after a wait": {func(d *doors, o *gatewayDoor, v *visitor) {
 			d.hold("lock")
-			v.must(o, "/v1/acquire", `{"node":"/a","name":"lock"}`)
+			v.must(o, "/v1/semaphore/acquire", `{"node":"/a","name":"lock"}`)
 		}, 0},
 		"through two gateways": {func(d *doors, o *gatewayDoor, v *visitor) {
 			other := d.open()
@@ -131,7 +133,7 @@ func TestASessionLastsAsLongAsIsPromised(t *testing.T) {
 				o.Close()
 			}()
 			v.asked = time.Now()
-			_ = v.post(o, "/v1/acquire", `{"node":"/a","name":"lock"}`)
+			_ = v.post(o, "/v1/semaphore/acquire", `{"node":"/a","name":"lock"}`)
 		}, 0},
 		"its caller asks with a wrong key": {func(_ *doors, o *gatewayDoor, v *visitor) {
 			id, key, _ := strings.Cut(v.Session, ".")
@@ -144,7 +146,7 @@ func TestASessionLastsAsLongAsIsPromised(t *testing.T) {
 		"the gateway dies after many requests": {func(_ *doors, o *gatewayDoor, v *visitor) {
 			for range 50 {
 				time.Sleep(300 * time.Millisecond)
-				v.must(o, "/v1/acquire", lockBody)
+				v.must(o, "/v1/semaphore/acquire", lockBody)
 			}
 			time.Sleep(900 * time.Millisecond)
 			o.cut()
@@ -204,7 +206,7 @@ func TestASessionIsAttachedForAMomentOnly(t *testing.T) {
 			v.keep(o)
 		}
 		waits := make(chan reply, 1)
-		go func() { waits <- v.post(o, "/v1/acquire", `{"node":"/a","name":"lock"}`) }()
+		go func() { waits <- v.post(o, "/v1/semaphore/acquire", `{"node":"/a","name":"lock"}`) }()
 		time.Sleep(moment + 10*time.Millisecond)
 		if d.isAttached(v) {
 			t.Error("it is attached while it waits")
@@ -230,10 +232,10 @@ func TestARequestThatIsStuckKeepsNothingAlive(t *testing.T) {
 		o := d.open()
 		v := o.startIn(1, 9*time.Second)
 		name := nameIn(2, nodeOf(d))
-		v.must(o, "/v1/acquire", `{"node":"/a","name":"`+name+`","limit":1}`)
+		v.must(o, "/v1/semaphore/acquire", `{"node":"/a","name":"`+name+`","limit":1}`)
 		o.slowTo(d.cluster.Leader(2), time.Minute)
 		began := time.Now()
-		r := v.post(o, "/v1/release", `{"node":"/a","name":"`+name+`"}`)
+		r := v.post(o, "/v1/semaphore/release", `{"node":"/a","name":"`+name+`"}`)
 		if took := time.Since(began); r.code != http.StatusServiceUnavailable || took > 3100*time.Millisecond {
 			t.Errorf("%d after %v, want 503 after a third of the timeout: %s", r.code, took, r.text)
 		}
@@ -260,7 +262,7 @@ func (d *gatewayDoor) startIn(shard uint64, timeout time.Duration) *visitor {
 		if uint64(protocol.SessionSlot(v.id))/(protocol.Slots/2)+1 == shard {
 			return v
 		}
-		v.must(d, "/v1/session/end", "{}")
+		v.must(d, "/v1/session/close", "{}")
 	}
 }
 
@@ -282,9 +284,9 @@ func TestTwoGatewaysTakeASessionFromEachOther(t *testing.T) {
 		v := one.start(30 * time.Second)
 		at, before := one, two
 		for n := range 60 {
-			path, body, want := "/v1/acquire", lockBody, `:"acquired"`
+			path, body, want := "/v1/semaphore/acquire", lockBody, `:"acquired"`
 			if n%2 == 1 {
-				path, body, want = "/v1/release", releaseBody, `"released":true`
+				path, body, want = "/v1/semaphore/release", releaseBody, `"released":true`
 			}
 			if n%3 != 0 { // two acquires, or two releases, do not follow each other through one gateway
 				at, before = before, at
@@ -292,7 +294,7 @@ func TestTwoGatewaysTakeASessionFromEachOther(t *testing.T) {
 			time.Sleep(time.Millisecond) // numbers follow from the clock
 			var header []string
 			if n%4 < 2 {
-				header = []string{numberHeader, strconv.FormatInt(time.Now().UnixMicro(), 10)}
+				header = []string{sequenceHeader, strconv.FormatInt(time.Now().UnixMicro(), 10)}
 			}
 			if text := v.must(at, path, body, header...); !strings.Contains(text, want) {
 				t.Fatalf("request %d: %s", n, text)
@@ -340,7 +342,7 @@ func TestRequestsInParallelFollowEachOther(t *testing.T) {
 		for i := range 50 {
 			done.Go(func() {
 				body := fmt.Sprintf(`{"node":"/a","name":"lock-%d","limit":1}`, i)
-				if r := v.post(o, "/v1/acquire", body); !strings.Contains(r.text, "acquired") {
+				if r := v.post(o, "/v1/semaphore/acquire", body); !strings.Contains(r.text, "acquired") {
 					t.Errorf("%d %s", r.code, r.text)
 				}
 			})
@@ -368,11 +370,11 @@ func TestALostSessionIsAttachedAgain(t *testing.T) {
 			play(t, 3, 2, func(t *testing.T, d *doors) {
 				o := d.open()
 				v := o.start(30 * time.Second)
-				v.must(o, "/v1/acquire", lockBody)
+				v.must(o, "/v1/semaphore/acquire", lockBody)
 				for n := range 10 {
-					path, body, want := "/v1/release", releaseBody, `"released":true`
+					path, body, want := "/v1/semaphore/release", releaseBody, `"released":true`
 					if n%2 == 1 {
-						path, body, want = "/v1/acquire", lockBody, `:"acquired"`
+						path, body, want = "/v1/semaphore/acquire", lockBody, `:"acquired"`
 					}
 					time.Sleep(time.Millisecond) // numbers follow from the clock
 					lose(d, o)
@@ -399,7 +401,7 @@ func TestOnlyTheKeyOpensASession(t *testing.T) {
 		began := time.Now()
 		for n := range 20 {
 			o.count()
-			if r := thief.post(o, "/v1/acquire", lockBody); r.code != http.StatusConflict {
+			if r := thief.post(o, "/v1/semaphore/acquire", lockBody); r.code != http.StatusConflict {
 				t.Fatalf("guess %d: %d %s", n, r.code, r.text)
 			}
 			if asked := o.count(); asked[protocol.KindAcquire] > 0 || asked[protocol.KindSessionAttach] == 0 {
@@ -436,11 +438,11 @@ func TestAStayIsOfOneCaller(t *testing.T) {
 func TestASessionThatIsOverIsNotServed(t *testing.T) {
 	for name, end := range map[string]func(d *doors, o *gatewayDoor, v *visitor) error{
 		"by its caller": func(_ *doors, o *gatewayDoor, v *visitor) error {
-			v.must(o, "/v1/session/end", "{}")
+			v.must(o, "/v1/session/close", "{}")
 			return nil
 		},
 		"through another gateway": func(d *doors, _ *gatewayDoor, v *visitor) error {
-			v.must(d.open(), "/v1/session/end", "{}")
+			v.must(d.open(), "/v1/session/close", "{}")
 			return nil
 		},
 		"by an operator": func(d *doors, _ *gatewayDoor, v *visitor) error {
@@ -454,17 +456,18 @@ func TestASessionThatIsOverIsNotServed(t *testing.T) {
 			play(t, 1, 2, func(t *testing.T, d *doors) {
 				o := d.open()
 				v := o.start(30 * time.Second)
-				v.must(o, "/v1/acquire", lockBody)
+				v.must(o, "/v1/semaphore/acquire", lockBody)
 				if err := end(d, o, v); err != nil {
 					t.Fatal(err)
 				}
 				if name == "with its node" {
 					time.Sleep(time.Second)
 				}
-				if r := v.post(o, "/v1/acquire", lockBody); r.code != http.StatusGone && r.code != http.StatusNotFound {
+				r := v.post(o, "/v1/semaphore/acquire", lockBody)
+				if r.code != http.StatusGone && r.code != http.StatusNotFound {
 					t.Errorf("%d %s", r.code, r.text)
 				}
-				if text := v.must(o, "/v1/session/end", "{}"); !strings.Contains(text, "false") {
+				if text := v.must(o, "/v1/session/close", "{}"); !strings.Contains(text, "false") {
 					t.Errorf("it is ended once more: %s", text)
 				}
 				if n := o.attached(); n != 0 {

@@ -48,7 +48,7 @@ func isLetter(c rune) bool { return c >= 'a' && c <= 'z' }
 func (r *route) changes() bool { return r.method == http.MethodPost }
 
 // audited reports whether hosts note the caller of the route, after success and after refusal.
-func (r *route) audited() bool { return r.right != "see" && r.right != "acquire" && r.right != "none" }
+func (r *route) audited() bool { return r.right != "read" && r.right != "acquire" && r.right != "none" }
 
 // call is a request under way.
 type call struct {

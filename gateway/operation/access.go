@@ -16,15 +16,15 @@ import (
 
 // principals are the tokens, certificates and so on that have some role.
 type principals struct {
-	Items   []admin.Principal
-	Decided bool `about:"it was said what clients may do that show no token"`
+	Items      []admin.Principal
+	Configured bool `about:"it was said what clients may do that show no token"`
 	Paging
 }
 
 // listPrincipals returns a page of the principals, and for a command all of them.
 func listPrincipals(ctx context.Context, c *client.Client, q *Page) (found principals, err error) {
 	if q.whole(ctx) {
-		found.Items, found.Decided, err = admin.Of(c).Principals(ctx)
+		found.Items, found.Configured, err = admin.Of(c).Principals(ctx)
 		return found, err
 	}
 	behind, err := q.behind()
@@ -32,7 +32,7 @@ func listPrincipals(ctx context.Context, c *client.Client, q *Page) (found princ
 		return found, err
 	}
 	all := flat(admin.Of(c).AccessParts(ctx, false, behind.name), func(part admin.AccessPart) []admin.Principal {
-		found.Decided = part.Decided
+		found.Configured = part.Decided
 		return part.Principals
 	})
 	page, err := collect(ctx, all, q.Size(), func(p admin.Principal) place { return place{name: p.Name} })
@@ -40,30 +40,30 @@ func listPrincipals(ctx context.Context, c *client.Client, q *Page) (found princ
 	return found, err
 }
 
-// askRequest asks for the principals with a right at a place.
+// askRequest asks for the principals with a permission at a place.
 type askRequest struct {
-	Right string `need:"true" about:"see, acquire, write, delete, operate, admin, cluster or backup"`
-	Node  string `need:"true" arg:"PATH" about:"the path of a node, or what it begins with"`
-	Name  string `arg:"OBJECT" about:"of an object in the node"`
+	Permission string `need:"true" arg:"RIGHT" about:"read, acquire, write, delete, operate, admin, cluster or backup"`
+	Node       string `need:"true" arg:"PATH" about:"the path of a node, or what it begins with"`
+	Name       string `arg:"OBJECT" about:"of an object in the node"`
 }
 
-// deciding are the principals that may do something, and why.
-type deciding struct {
+// permissionDecisions are the principals that may do something, and why.
+type permissionDecisions struct {
 	Items []admin.Decision
 	More  bool `about:"there are more"`
 }
 
 // grantRequest gives a role below a path to a principal, or takes the role back.
 type grantRequest struct {
-	Principal string `need:"true" about:"token:NAME, cn:NAME, san:NAME or anonymous"`
-	Role      string `need:"true"`
-	Path      string `need:"true" check:"place" about:"below which it counts"`
-	Object    string `about:"only for objects whose names begin with it" flag:"name-prefix" help:"Only for objects whose names begin with this 'PREFIX'"`
+	Principal  string `need:"true" about:"token:NAME, cn:NAME, san:NAME or anonymous"`
+	Role       string `need:"true"`
+	Path       string `need:"true" check:"place" about:"below which it counts"`
+	NamePrefix string `about:"only for objects whose names begin with it" help:"Only for objects whose names begin with this 'PREFIX'"`
 	act
 }
 
 func (g *grantRequest) grant() admin.Grant {
-	return admin.Grant{Role: g.Role, Path: g.Path, Object: g.Object}
+	return admin.Grant{Role: g.Role, Path: g.Path, Object: g.NamePrefix}
 }
 
 // roleRequest makes a role, or replaces the rules of a role.
@@ -98,7 +98,7 @@ type tokenName struct {
 type joinTokenRequest struct {
 	ID     string        `need:"true" about:"that the caller has drawn"`
 	SHA256 string        `name:"sha256" need:"true" about:"of the secret that the caller has drawn, in hex"`
-	Valid  time.Duration `need:"true" about:"for how long a host may join by it"`
+	TTL    time.Duration `name:"ttl" need:"true" about:"for how long a host may join by it"`
 	act
 }
 
@@ -110,7 +110,7 @@ type joinTokenID struct {
 
 // access are the operations on rights.
 func access() []Operation {
-	return group("Rights",
+	return group("Access",
 		read("/access/principals", protocol.KindAccessList,
 			"Lists who has some role where the caller may give rights",
 			listPrincipals,
@@ -142,10 +142,10 @@ have: ROLE:PATH, and the beginning of names of objects behind it where there is 
 				}, "ROLE", "RULES"),
 			}),
 		read("/access/who-can", protocol.KindAccessAsk, "Lists who may do something, and by which rule",
-			func(ctx context.Context, c *client.Client, q *askRequest) (d deciding, err error) {
-				all, more, err := admin.Of(c).WhoCan(ctx, q.Right, q.Node, q.Name)
+			func(ctx context.Context, c *client.Client, q *askRequest) (d permissionDecisions, err error) {
+				all, more, err := admin.Of(c).WhoCan(ctx, q.Permission, q.Node, q.Name)
 				page, err := listed(ctx, all, err)
-				return deciding{page.Items, more || page.More}, err
+				return permissionDecisions{page.Items, more || page.More}, err
 			},
 			Face{
 				Use: "access who-can RIGHT PATH [OBJECT]", Short: "List who may do something",
@@ -153,10 +153,10 @@ have: ROLE:PATH, and the beginning of names of objects behind it where there is 
 given, and for each the role by which. What anonymous may everybody may.`,
 				Example: `  signalbox access who-can acquire /prod/jobs nightly
   signalbox access who-can backup /`,
-				Table: noting(tableOf(func(d deciding) []admin.Decision { return d.Items },
+				Table: noting(tableOf(func(d permissionDecisions) []admin.Decision { return d.Items },
 					func(d admin.Decision) []any {
 						return []any{d.Principal, GrantText(&d.Grant), RuleText(&d.Rule)}
-					}, "PRINCIPAL", "BY ROLE", "RULE"), func(d deciding) []string {
+					}, "PRINCIPAL", "BY ROLE", "RULE"), func(d permissionDecisions) []string {
 					return given(d.More, "there are more than are shown")
 				}),
 			}),
@@ -228,7 +228,7 @@ func principalsWith(prefix string) *Table {
 	}
 	table := tableOf(named, cells, "PRINCIPAL", "ROLES", "EXPIRES", "+CREATED", "+BY")
 	return noting(table, func(p principals) []string {
-		return given(!p.Decided, "anonymous clients may do everything on hosts without a file of tokens")
+		return given(!p.Configured, "anonymous clients may do everything on hosts without a file of tokens")
 	})
 }
 
@@ -276,7 +276,7 @@ func joinTokens() []Operation {
 				if err != nil {
 					return nil, err
 				}
-				return admin.Of(c).CreateJoinToken(ctx, q.ID, hash, q.Valid, q.by())
+				return admin.Of(c).CreateJoinToken(ctx, q.ID, hash, q.TTL, q.by())
 			}),
 		govern("/join-token/revoke", protocol.KindToken, "Makes a token useless by which a host may join",
 			func(ctx context.Context, a *admin.Admin, q *joinTokenID) (bool, error) {

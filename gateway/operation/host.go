@@ -30,7 +30,7 @@ type clusterRequest struct {
 
 // auditRequest asks for a part of the history: the newest entries, or the entries from a number on.
 type auditRequest struct {
-	From  uint64 `about:"the number of the first entry; without it the newest are returned" help:"All changes from this 'NUMBER' on"`
+	From  uint64 `about:"the id of the first entry; without it the newest are returned" help:"All changes from this 'NUMBER' on"`
 	Limit int    `about:"how many at the most, up to 1000" help:"Maximum 'NUMBER' of changes. Default without --from: the newest 100"`
 }
 
@@ -41,9 +41,9 @@ type denialsRequest struct {
 
 // denials are the refusals that hosts keep in memory. A silent host makes the list incomplete, and is named.
 type denials struct {
-	Items  []admin.Denial
-	More   bool     `about:"there are more items behind these"`
-	Silent []string `about:"the addresses of hosts that did not answer"`
+	Items            []admin.Denial
+	More             bool     `about:"there are more items behind these"`
+	UnreachableHosts []string `about:"the addresses of hosts that did not answer"`
 }
 
 // hostRequest is about one host.
@@ -97,8 +97,8 @@ type transferRequest struct {
 
 // recoverRequest makes a shard anew whose majority is lost for good.
 type recoverRequest struct {
-	Shard uint64 `need:"true" about:"a data shard" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
-	Empty bool   `flag:"accept-data-loss" about:"begin without content where no host is left that has anything of the shard"`
+	Shard          uint64 `need:"true" about:"a data shard" arg:"SHARD" form:"the number of a data shard; the meta shard is recovered with the whole cluster, by signalbox cluster recover"`
+	AcceptDataLoss bool   `about:"begin without content where no host is left that has anything of the shard"`
 	// AcceptOverlap ends the wait of a shard that was made anew.
 	AcceptOverlap bool `name:"accept_overlap" flag:"accept-overlap" about:"end the wait of a shard that was made anew: two clients may then own one thing"`
 	act
@@ -118,7 +118,7 @@ func (r *recoverRequest) run(ctx context.Context, a *admin.Admin) (*recovered, e
 	if r.AcceptOverlap {
 		return &recovered{Shard: r.Shard}, a.AcceptOverlap(ctx, r.Shard, r.by())
 	}
-	is, err := a.Recover(ctx, r.Shard, r.Empty, r.by())
+	is, err := a.Recover(ctx, r.Shard, r.AcceptDataLoss, r.by())
 	if err != nil {
 		return nil, err
 	}
@@ -178,12 +178,12 @@ type policyRequest struct {
 	Voters       *int           `about:"how many replicas of a shard vote: 1, 3 or 5; 0 chooses by the number of hosts"`
 	OfflineAfter *time.Duration `name:"offline_after" about:"how long a host is silent before it counts as failed"`
 	ReplaceAfter *time.Duration `name:"replace_after" about:"how long a failed voter keeps its vote; 0 for ever"`
-	StableFor    *time.Duration `name:"stable_for" about:"how long a learner must have been up to date before it votes"`
-	BalanceEvery *time.Duration `name:"balance_every" about:"how long a leadership rests; 0 leaves leaders alone"`
-	Copies       *int           `about:"how many new replicas may be filled at once"`
+	StableFor    *time.Duration `name:"stabilization" about:"how long a learner must have been up to date before it votes"`
+	BalanceEvery *time.Duration `name:"leader_rebalance" about:"how long a leadership rests; 0 leaves leaders alone"`
+	Copies       *int           `name:"max_replica_builds" about:"how many new replicas may be filled at once"`
 	Replicas     *int           `about:"on how many hosts a data shard has a replica: 1, 3 or 5; 0 is on every host"`
-	Tier         *string        `about:"a label of hosts such as role=control: only hosts that have it vote in the meta shard; empty for all"`
-	Yes          bool           `about:"needed for 1 replica: a shard is then lost with its host"`
+	Tier         *string        `name:"meta_voter_label" about:"a label of hosts such as role=control: only hosts that have it vote in the meta shard; empty for all"`
+	Force        bool           `about:"needed for 1 replica: a shard is then lost with its host"`
 	act
 }
 
@@ -211,14 +211,14 @@ type subjectRequest struct {
 	act
 }
 
-// concernList is what is not well, as far as a page has room for it.
-type concernList struct {
+// healthIssues is what is not well, as far as a page has room for it.
+type healthIssues struct {
 	*admin.Concerns
 	More bool `about:"there are more items behind these"`
 }
 
 // concerns returns the worst concerns that fit in a page.
-func concerns(ctx context.Context, c *client.Client, _ *None) (l concernList, err error) {
+func concerns(ctx context.Context, c *client.Client, _ *None) (l healthIssues, err error) {
 	if l.Concerns, err = admin.Of(c).Concerns(ctx); err != nil {
 		return l, err
 	}
@@ -251,9 +251,9 @@ func cluster() []Operation {
 			func(ctx context.Context, c *client.Client, q *clusterRequest) (*admin.Cluster, error) {
 				return admin.Of(c).Describe(ctx, given(q.Relaxed, admin.Relaxed())...)
 			}),
-		read("/concerns", protocol.KindConcerns, "Lists what is not well, as all hosts together see it",
+		read("/health", protocol.KindConcerns, "Lists what is not well, as all hosts together see it",
 			concerns),
-		read("/plan", protocol.KindClusterPlan, "Shows what the governor would do next",
+		read("/cluster/plan", protocol.KindClusterPlan, "Shows what the governor would do next",
 			func(ctx context.Context, c *client.Client, _ *None) (*admin.Plan, error) {
 				return admin.Of(c).Plan(ctx)
 			}),
@@ -309,7 +309,7 @@ one of 0 gives its own away.`,
 				Example: "  signalbox host alter b --failure-domain dc=a,rack=1\n  signalbox host alter b --weight 200",
 				Done:    "host HOST is altered",
 			}),
-		govern("/shard/transfer", protocol.KindShardTransfer, "Asks for another leader of a shard",
+		govern("/shard/transfer-leader", protocol.KindShardTransfer, "Asks for another leader of a shard",
 			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
 				return a.Transfer(ctx, q.Shard, q.Host, q.by())
 			}),
@@ -356,18 +356,18 @@ shard is recovered with the whole cluster: signalbox cluster recover.`,
 					return recoverQuestion(cluster, q.Shard)
 				}),
 			}),
-		govern("/step/cancel", protocol.KindStepCancel, "Ends an open step of the governor",
+		govern("/cluster/step/cancel", protocol.KindStepCancel, "Ends an open step of the governor",
 			func(ctx context.Context, a *admin.Admin, q *stepRequest) (bool, error) {
 				return a.CancelStep(ctx, q.ID, q.Hold, q.by())
 			}),
-		govern("/step/retry", protocol.KindStepCancel, "Has the governor try again at once what has failed",
+		govern("/cluster/step/retry", protocol.KindStepCancel, "Has the governor try again at once what has failed",
 			func(ctx context.Context, a *admin.Admin, q *subjectRequest) (bool, error) {
 				return true, a.EndDelay(ctx, q.Subject, q.by())
 			}),
-		change("/policy/set", protocol.KindPolicy, "Changes what is given of the policy of the governor",
+		change("/cluster/policy/set", protocol.KindPolicy, "Changes what is given of the policy of the governor",
 			func(ctx context.Context, c *client.Client, q *policyRequest) (*admin.Policy, error) {
-				if q.Replicas != nil && *q.Replicas == 1 && !q.Yes {
-					return nil, BadRequest("with 1 replica a shard is lost with its host: say yes beside it")
+				if q.Replicas != nil && *q.Replicas == 1 && !q.Force {
+					return nil, BadRequest("with 1 replica a shard is lost with its host: add force to accept that")
 				}
 				return admin.Of(c).SetPolicy(ctx, q.change, q.by())
 			}),
@@ -388,15 +388,15 @@ func onHost(
 func history() []Operation {
 	return group("History and backups",
 		audit(),
-		read("/denials", protocol.KindAccessDenials,
-			"Lists the latest requests that hosts have refused for want of a right",
+		read("/access/denials", protocol.KindAccessDenials,
+			"Lists the latest requests that hosts have refused for want of a permission",
 			func(ctx context.Context, c *client.Client, q *denialsRequest) (d denials, err error) {
 				all, silent, err := admin.Of(c).Denials(ctx, bounded(q.Limit, usualHistory, maxHistory))
 				if err != nil {
 					return d, err
 				}
 				page, err := listed(ctx, all, nil)
-				return denials{Items: page.Items, More: page.More, Silent: silent}, err
+				return denials{Items: page.Items, More: page.More, UnreachableHosts: silent}, err
 			}),
 	)
 }
@@ -404,7 +404,7 @@ func history() []Operation {
 // audit is the operation that lists changes. A command without a limit lists all entries from a number on, over HTTP a
 // request gets as many as one answer may have.
 func audit() Operation {
-	o := read("/audit", protocol.KindAuditRead, "Lists changes of the cluster, the oldest first",
+	o := read("/cluster/audit", protocol.KindAuditRead, "Lists changes of the cluster, the oldest first",
 		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
 			if q.From == 0 {
 				latest, err := admin.Of(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory))

@@ -77,8 +77,8 @@ func endpointsOf(q *endpointsRequest, set *discovery.Set) (revision uint64, answ
 	return set.Revision, e, nil
 }
 
-// Piece is a piece of config.
-type Piece struct {
+// ConfigValue is a config entry.
+type ConfigValue struct {
 	Exists   bool
 	Revision uint64
 	Value    []byte
@@ -101,6 +101,16 @@ type Leadership struct {
 // lookups are the operations on endpoints, config and elections.
 func lookups() []Operation {
 	return group("Discovery, config, elections",
+		overNodes("/discovery", protocol.KindSemaphoreList,
+			"Lists the names under which endpoints are published, of a node or of all",
+			func(ctx context.Context, c *client.Client, q *objectsRequest, node, after string,
+			) iter.Seq2[*discoveryName, error] {
+				return Changed(lookedUp(ctx, c, lookupEndpoints, q, node, after),
+					func(s *client.SemaphoreInfo) *discoveryName {
+						return &discoveryName{Name: s.Name, Endpoints: s.OwnerCount, Revision: s.Revision}
+					})
+			},
+			func(n *discoveryName) string { return n.Name }),
 		followPage(read("/endpoints", protocol.KindSemaphoreDescribe,
 			"Lists the endpoints that are published under a name", listEndpoints,
 			Face{
@@ -120,15 +130,37 @@ registration that was made before. A list that nobody has used yet is empty.`,
 				return discovery.Watch(ctx, c, q.Node, q.Name)
 			},
 			endpointsOf),
+		overNodes("/configs", protocol.KindSemaphoreList, "Lists the config entries of a node, or of all",
+			func(ctx context.Context, c *client.Client, q *objectsRequest, node, after string,
+			) iter.Seq2[*configEntry, error] {
+				return Changed(lookedUp(ctx, c, lookupConfig, q, node, after),
+					func(s *client.SemaphoreInfo) *configEntry {
+						return &configEntry{Name: s.Name, Revision: s.Revision, Value: s.Data}
+					})
+			},
+			func(e *configEntry) string { return e.Name },
+			Face{
+				Use: "config list [PATH] [--prefix]", Short: "List the config of a node, or of all",
+				Long: `Lists the config entries of a node, or, without PATH, of all nodes that you may see.
+An entry without a value is not in the list, because nothing distinguishes it from a
+lock: signalbox semaphore list has it.`,
+				Example: `  signalbox config list /prod/jobs
+
+  # the names alone
+  signalbox config list /prod/jobs -o json | jq -r .name`,
+				Table: table(func(p shape.InNode[*configEntry]) []any {
+					return []any{p.Node, p.Item.Name, p.Item.Revision, p.Item.Value}
+				}, "+NODE", "NAME", "REVISION#", "VALUE"),
+			}),
 		follow(read("/config", protocol.KindSemaphoreDescribe, "Returns a piece of config with its revision",
-			func(ctx context.Context, c *client.Client, q *Named) (Piece, error) {
+			func(ctx context.Context, c *client.Client, q *Named) (ConfigValue, error) {
 				value, revision, err := config.Get(ctx, c, q.Node, q.Name)
-				return Piece{Exists: err == nil, Revision: revision, Value: value}, err
+				return ConfigValue{Exists: err == nil, Revision: revision, Value: value}, err
 			}),
 			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[config.Value, error] {
 				return config.Watch(ctx, c, q.Node, q.Name)
 			},
-			func(v config.Value) (uint64, any) { return v.Revision, Piece{v.Exists, v.Revision, v.Data} }),
+			func(v config.Value) (uint64, any) { return v.Revision, ConfigValue{v.Exists, v.Revision, v.Data} }),
 		apply("/config/put", protocol.KindSemaphoreUpdate, "Replaces a piece of config, or makes one",
 			func(ctx context.Context, c *client.Client, q *putRequest) error {
 				var options []config.PutOption
@@ -137,7 +169,7 @@ registration that was made before. A list that nobody has used yet is empty.`,
 				}
 				return config.Put(ctx, c, q.Node, q.Name, q.Value, options...)
 			}),
-		follow(read("/leader", protocol.KindSemaphoreDescribe, "Shows who leads in an election",
+		follow(read("/election/leader", protocol.KindSemaphoreDescribe, "Shows who leads in an election",
 			func(ctx context.Context, c *client.Client, q *Named) (Leadership, error) {
 				l, leads, err := election.Current(ctx, c, q.Node, q.Name)
 				return Leadership{leads, l}, err
@@ -173,33 +205,29 @@ func MetadataText(metadata map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// lookup is a name that programs look up: what many publish there, or read.
-type lookup struct {
+// discoveryName is a name under which endpoints are published.
+type discoveryName struct {
 	Name      string
-	What      string `about:"endpoints, or config"`
-	Endpoints int    `about:"how many are there"`
-	Data      []byte `about:"the config"`
+	Endpoints int `about:"how many are there"`
 	Revision  uint64
 }
 
-// lookupWhat says which lookups are wanted: a word for lookup.What, and an empty text for all.
-type lookupWhat string
-
-// lookupsRequest asks for the names that programs look up.
-type lookupsRequest struct {
-	objectsRequest
-	What lookupWhat `about:"only these: endpoints, or config"`
+// configEntry is a config entry in a list.
+type configEntry struct {
+	Name     string
+	Revision uint64
+	Value    []byte
 }
 
 // searchRequest asks for names.
 type searchRequest struct {
-	Text  string `need:"true" about:"a part of the name, in small or capital letters"`
+	Query string `need:"true" about:"a part of the name, in small or capital letters"`
 	Limit int    `about:"how many at the most: 100 where it is not given, 1000 at the most"`
 }
 
 // match is a name that a search has found.
 type match struct {
-	What string `about:"node, semaphore, endpoints, config, rollout, process, session or host"`
+	Kind string `about:"node, semaphore, endpoints, config, rollout, process, session or host"`
 	Node string
 	Name string
 	ID   uint64 `about:"of a session"`
@@ -213,30 +241,6 @@ const (
 // names are the operations that find things by name.
 func names() []Operation {
 	return group("Names",
-		overNodes("/lookups", protocol.KindSemaphoreList,
-			"Lists the names under which endpoints and config are, of a node or of all",
-			func(ctx context.Context, c *client.Client, q *lookupsRequest, node, after string,
-			) iter.Seq2[*lookup, error] {
-				all := c.Node(node).Semaphores(ctx, client.Prefix(q.Prefix), client.WithData(), client.After(after))
-				return kept(Changed(all, lookupOf), func(l *lookup) bool {
-					return l.What != "" && (q.What == "" || l.What == string(q.What))
-				})
-			},
-			func(l *lookup) string { return l.Name },
-			Face{
-				Use: "config list [PATH] [--prefix]", Sets: lookupWhat(lookupConfig),
-				Short: "List the config of a node, or of all",
-				Long: `Lists the pieces of config of a node, or, without PATH, of all nodes that you may see.
-A piece without data is not in the list, because nothing distinguishes it from a lock:
-signalbox semaphore list has it.`,
-				Example: `  signalbox config list /prod/jobs
-
-  # the names alone
-  signalbox config list /prod/jobs -o json | jq -r .name`,
-				Table: table(func(p shape.InNode[*lookup]) []any {
-					return []any{p.Node, p.Item.Name, p.Item.Revision, p.Item.Data}
-				}, "+NODE", "NAME", "REVISION#", "DATA"),
-			}),
 		read("/search", protocol.KindNodeList,
 			"Finds nodes, objects, sessions and hosts by a part of their names", search),
 	)
@@ -260,21 +264,18 @@ func lookupKind(s *client.SemaphoreInfo) string {
 	return ""
 }
 
-// lookupOf returns the lookup of a semaphore, without a kind for a lock.
-func lookupOf(s *client.SemaphoreInfo) *lookup {
-	l := &lookup{Name: s.Name, What: lookupKind(s), Revision: s.Revision}
-	switch l.What {
-	case lookupEndpoints:
-		l.Endpoints = s.OwnerCount
-	case lookupConfig:
-		l.Data = s.Data
-	}
-	return l
+// lookedUp lists the semaphores of a node that have endpoints, or config, behind a name.
+func lookedUp(
+	ctx context.Context, c *client.Client, kind string, q *objectsRequest, node, after string,
+) iter.Seq2[*client.SemaphoreInfo, error] {
+	options := append(given(kind == lookupConfig, client.WithData()), client.Prefix(q.Prefix), client.After(after))
+	return kept(c.Node(node).Semaphores(ctx, options...),
+		func(s *client.SemaphoreInfo) bool { return lookupKind(s) == kind })
 }
 
 // search looks through all names that the caller may see.
 func search(ctx context.Context, c *client.Client, q *searchRequest) (List[match], error) {
-	wanted := strings.ToLower(q.Text)
+	wanted := strings.ToLower(q.Query)
 	return collect(ctx, kept(allNames(ctx, c), func(m match) bool {
 		return strings.Contains(strings.ToLower(m.Name), wanted)
 	}), bounded(q.Limit, defaultMatches, maxMatches), nil)
@@ -285,7 +286,7 @@ func allNames(ctx context.Context, c *client.Client) iter.Seq2[match, error] {
 	return func(yield func(match, error) bool) {
 		hosts, err := c.Status(ctx)
 		for i := range hosts {
-			if !yield(match{What: "host", Name: hosts[i].Name}, nil) {
+			if !yield(match{Kind: "host", Name: hosts[i].Name}, nil) {
 				return
 			}
 		}
@@ -298,7 +299,7 @@ func allNames(ctx context.Context, c *client.Client) iter.Seq2[match, error] {
 				yield(match{}, err)
 				return
 			}
-			m := match{What: "node", Node: node.Path, Name: node.Path}
+			m := match{Kind: "node", Node: node.Path, Name: node.Path}
 			if !yield(m, nil) || !namesIn(ctx, c, node.Path, yield) {
 				return
 			}
@@ -310,17 +311,17 @@ func allNames(ctx context.Context, c *client.Client) iter.Seq2[match, error] {
 func namesIn(ctx context.Context, c *client.Client, node string, yield func(match, error) bool) bool {
 	objects := []iter.Seq2[match, error]{
 		Changed(c.Node(node).Semaphores(ctx, client.WithData()), func(s *client.SemaphoreInfo) match {
-			return match{What: cmp.Or(lookupKind(s), "semaphore"), Node: node, Name: s.Name}
+			return match{Kind: cmp.Or(lookupKind(s), "semaphore"), Node: node, Name: s.Name}
 		}),
 		Changed(rollout.List(ctx, c, node), func(s *rollout.Summary) match {
-			return match{What: "rollout", Node: node, Name: s.Name}
+			return match{Kind: "rollout", Node: node, Name: s.Name}
 		}),
 		Changed(process.List(ctx, c, node), func(s *process.Summary) match {
-			return match{What: "process", Node: node, Name: s.Name}
+			return match{Kind: "process", Node: node, Name: s.Name}
 		}),
 		Changed(c.Node(node).Sessions(ctx), func(s *client.SessionInfo) match {
 			words := strings.TrimSpace(s.Description + " " + s.Client.Name + " " + s.Client.Address)
-			return match{What: "session", Node: node, Name: words, ID: s.ID}
+			return match{Kind: "session", Node: node, Name: words, ID: s.ID}
 		}),
 	}
 	for _, all := range objects {

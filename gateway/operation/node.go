@@ -13,14 +13,14 @@ import (
 
 // nodeRequest is about a node and its config.
 type nodeRequest struct {
-	AtNode
+	NodeRef
 	Config client.NodeConfig `about:"what is left out is as it was, or the default"`
 }
 
-// alterRequest changes a config. With IfVersion a change by another caller in between makes the request fail.
+// alterRequest changes a config. With IfRevision a change by another caller in between makes the request fail.
 type alterRequest struct {
 	nodeRequest
-	IfVersion uint64 `about:"only if the config has this version"`
+	IfRevision uint64 `about:"only if the config has this revision"`
 }
 
 // nodes are the operations on nodes.
@@ -32,7 +32,7 @@ func nodes() []Operation {
 			},
 			func(n *client.NodeInfo) place { return place{node: n.Path} }),
 		read("/node", protocol.KindNodeDescribe, "Describes a node",
-			func(ctx context.Context, c *client.Client, q *AtNode) (*client.NodeInfo, error) {
+			func(ctx context.Context, c *client.Client, q *NodeRef) (*client.NodeInfo, error) {
 				return c.DescribeNode(ctx, q.Node)
 			}),
 		change("/node/create", protocol.KindNodeCreate, "Creates a node; one that exists is returned as it is",
@@ -41,10 +41,10 @@ func nodes() []Operation {
 			}),
 		change("/node/alter", protocol.KindNodeAlter, "Changes what is given of a node's config",
 			func(ctx context.Context, c *client.Client, q *alterRequest) (*client.NodeInfo, error) {
-				return c.AlterNode(ctx, q.Node, q.Config, given(q.IfVersion > 0, client.IfVersion(q.IfVersion))...)
+				return c.AlterNode(ctx, q.Node, q.Config, given(q.IfRevision > 0, client.IfVersion(q.IfRevision))...)
 			}),
 		apply("/node/drop", protocol.KindNodeDrop, "Drops a node with all that is in it",
-			func(ctx context.Context, c *client.Client, q *AtNode) error { return c.DropNode(ctx, q.Node) },
+			func(ctx context.Context, c *client.Client, q *NodeRef) error { return c.DropNode(ctx, q.Node) },
 			Face{
 				Use: "node drop PATH", Short: "Drop a node with all that is in it",
 				Long: `Drops a node with its semaphores, and ends its sessions: whoever holds a lock in it
@@ -55,7 +55,7 @@ command says what is in it and asks, unless there is --yes.`,
   # in a script
   signalbox node drop /test/jobs --yes`,
 				Done: "node PATH is dropped",
-				Confirm: confirm(func(ctx context.Context, c *client.Client, q *AtNode) (string, error) {
+				Confirm: confirm(func(ctx context.Context, c *client.Client, q *NodeRef) (string, error) {
 					n, err := c.DescribeNode(ctx, q.Node)
 					if err != nil {
 						return "", err

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// AtNode names a node.
-type AtNode struct {
+// NodeRef names a node.
+type NodeRef struct {
 	Node string `need:"true" arg:"PATH" about:"the path of the node, such as /prod/jobs"`
 }
 
 // Named names an object in a node.
 type Named struct {
-	AtNode
+	NodeRef
 	Name string `need:"true" about:"the name in the node"`
 }
 

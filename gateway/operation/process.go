@@ -18,8 +18,8 @@ type processPutRequest struct {
 	process.By
 }
 
-// kickRequest removes a member by id. The command finds the id of a name first, so the command has code of its own.
-type kickRequest struct {
+// evictRequest removes a member by id. The command finds the id of a name first, so the command has code of its own.
+type evictRequest struct {
 	Named
 	Member uint64 `need:"true" about:"the id of the member"`
 	process.By
@@ -68,7 +68,7 @@ many members of the epoch are prepared, RESULT which epoch was completed last.`,
 				return q.process(c).Watch(ctx, screenPause)
 			},
 			func(state *process.State) (uint64, any) { return 0, state }),
-		read("/process/acts", protocol.KindProcessDescribe, "Lists what was done to a process",
+		read("/process/actions", protocol.KindProcessDescribe, "Lists what was done to a process",
 			func(ctx context.Context, c *client.Client, q *Named) (List[process.PastAct], error) {
 				acts, err := q.process(c).Acts(ctx)
 				return listed(ctx, acts, err)
@@ -80,7 +80,7 @@ that is kept first, with who, when and why.`,
 				Example: `  signalbox process actions /prod counter
 
   # who was put out?
-  signalbox process actions /prod counter -o json | jq 'select(.verb == "kick") | .member'`,
+  signalbox process actions /prod counter -o json | jq 'select(.action == "evict") | .member'`,
 				Table: table(func(a process.PastAct) []any {
 					return []any{a.At, a.At.Wall, a.Verb, OrNothing(a.Epoch), a.Member, OrNothing(a.MemberID),
 						a.By.Author, a.By.Reason}
@@ -91,8 +91,8 @@ that is kept first, with who, when and why.`,
 				_, err := q.process(c).Put(ctx, q.Spec, q.By)
 				return err
 			}),
-		apply("/process/kick", protocol.KindProcessAct, "Removes a member from a process",
-			func(ctx context.Context, c *client.Client, q *kickRequest) error {
+		apply("/process/evict", protocol.KindProcessAct, "Removes a member from a process",
+			func(ctx context.Context, c *client.Client, q *evictRequest) error {
 				return q.process(c).Kick(ctx, q.Member, q.By)
 			}),
 		apply("/process/restart", protocol.KindProcessAct, "Ends the round of a process, and opens another epoch",

@@ -42,24 +42,25 @@ type pastTarget struct {
 	rollout.Row
 }
 
-// actRequest is an act of an operator. Each verb has a command, which takes the fields with a meaning for the verb.
-type actRequest struct {
+// actionRequest is an action of an operator. Each action has a command, which takes the fields that mean something for
+// the action.
+type actionRequest struct {
 	Named
-	Verb      rollout.Verb `need:"true"`
+	Action    rollout.Verb `need:"true"`
 	Locations []string     `flag:"location" about:"none: all" help:"'LOCATION' of the action. May be repeated"`
-	Seq       uint64       `arg:"VERSION" flag:"to" about:"the version that it is about" help:"'VERSION' number, as shown by signalbox rollout versions" form:"the number of a version, as signalbox rollout versions shows it"`
-	Fast      bool         `flag:"all-at-once" about:"a roll-back reaches all locations at once" help:"Roll back all locations at once, without order and delays"`
+	Version   uint64       `arg:"VERSION" flag:"to" about:"the version that it is about" help:"'VERSION' number, as shown by signalbox rollout versions" form:"the number of a version, as signalbox rollout versions shows it"`
+	AllAtOnce bool         `about:"a roll-back reaches all locations at once" help:"Roll back all locations at once, without order and delays"`
 	rollout.By
 }
 
-// judgeRequest is the verdict of a check at a gate.
-type judgeRequest struct {
+// gateReportRequest is the verdict of a check at a gate.
+type gateReportRequest struct {
 	Named
 	Location string         `need:"true"`
 	Gate     string         `need:"true"`
-	Seq      uint64         `need:"true" about:"the version that was checked"`
-	Result   rollout.Result `need:"true"`
-	Text     string         `about:"what was found"`
+	Version  uint64         `need:"true" about:"the version that was checked"`
+	Verdict  rollout.Result `need:"true"`
+	Message  string         `about:"what was found"`
 	Author   string         `about:"who has checked it"`
 }
 
@@ -70,12 +71,12 @@ type publishRequest struct {
 	Payload []byte
 	Label   string
 	rollout.By
-	Expect *uint64 `about:"only if the newest version has this seq, 0 for none"`
+	Expect *uint64 `about:"only if the newest version has this number, 0 for none"`
 	Fence  uint64  `about:"the fencing token of the publisher: only if no newer one has published"`
 }
 
 // Published is the number of a version that was published.
-type Published struct{ Seq uint64 }
+type Published struct{ Version uint64 }
 
 // rollout is the handle of the rollout that a request names.
 func (n *Named) rollout(c *client.Client) *rollout.Rollout { return rollout.Of(c, n.Node, n.Name) }
@@ -131,7 +132,7 @@ one.`,
 		pages("/rollout/history", protocol.KindRolloutDescribe,
 			"Lists the targets that a location had, or all locations by name", pastTargets,
 			func(t pastTarget) place { return place{t.Location, strconv.FormatUint(t.Generation, 10)} }),
-		read("/rollout/acts", protocol.KindRolloutDescribe, "Lists what operators did with a rollout",
+		read("/rollout/actions", protocol.KindRolloutDescribe, "Lists what operators did with a rollout",
 			func(ctx context.Context, c *client.Client, q *Named) (List[rollout.PastAct], error) {
 				acts, err := q.rollout(c).Acts(ctx)
 				return listed(ctx, acts, err)
@@ -142,7 +143,7 @@ one.`,
 				Example: `  signalbox rollout actions /prod dns
 
   # who went back?
-  signalbox rollout actions /prod dns -o json | jq 'select(.verb == "rollback") | .by.author'`,
+  signalbox rollout actions /prod dns -o json | jq 'select(.action == "rollback") | .author'`,
 				Table: table(func(a rollout.PastAct) []any {
 					return []any{a.Number, a.At, a.At.Wall, ActWords(&a), a.Locations, OrNothing(a.Seq), a.By.Author,
 						a.By.Reason}
@@ -153,18 +154,18 @@ one.`,
 				_, err := q.rollout(c).Put(ctx, q.Spec, q.By)
 				return err
 			}),
-		apply("/rollout/act", protocol.KindRolloutAct, "Pauses, resumes, promotes, aborts or rolls back, and so on",
-			func(ctx context.Context, c *client.Client, q *actRequest) error {
+		apply("/rollout/action", protocol.KindRolloutAct, "Pauses, resumes, promotes, aborts or rolls back, and so on",
+			func(ctx context.Context, c *client.Client, q *actionRequest) error {
 				return q.rollout(c).Act(ctx, rollout.Act{
-					Verb: q.Verb, Locations: q.Locations, Seq: q.Seq, Fast: q.Fast, By: q.By,
+					Verb: q.Action, Locations: q.Locations, Seq: q.Version, Fast: q.AllAtOnce, By: q.By,
 				})
 			}, rolloutActs...),
-		apply("/rollout/judge", protocol.KindRolloutGate,
+		apply("/rollout/gate/report", protocol.KindRolloutGate,
 			"Says at a gate of a location whether a version has passed it",
-			func(ctx context.Context, c *client.Client, q *judgeRequest) error {
+			func(ctx context.Context, c *client.Client, q *gateReportRequest) error {
 				return q.rollout(c).Judge(ctx, rollout.Judgement{
-					Location: q.Location, Gate: q.Gate, Seq: q.Seq, By: q.Author,
-					Verdict: rollout.Verdict{Result: q.Result, Text: q.Text},
+					Location: q.Location, Gate: q.Gate, Seq: q.Version, By: q.Author,
+					Verdict: rollout.Verdict{Result: q.Verdict, Text: q.Message},
 				})
 			}),
 		change("/rollout/publish", protocol.KindRolloutPublish, "Publishes a version", publish),
@@ -316,6 +317,6 @@ func publish(ctx context.Context, c *client.Client, q *publishRequest) (p Publis
 	if q.Fence > 0 {
 		options = append(options, rollout.FenceToken(q.Fence))
 	}
-	p.Seq, err = q.rollout(c).Publish(ctx, q.Payload, options...)
+	p.Version, err = q.rollout(c).Publish(ctx, q.Payload, options...)
 	return p, err
 }

@@ -224,7 +224,7 @@ What is shown may be a moment old, unless there is --strict.`,
 				return c.Node(q.Node).Watch(ctx, q.Name)
 			},
 			ownersOf),
-		read("/locks", protocol.KindSemaphoreList,
+		read("/contention", protocol.KindSemaphoreList,
 			"Lists what sessions wait for in all nodes, the longest wait first", locks),
 		apply("/semaphore/create", protocol.KindSemaphoreCreate, "Creates a semaphore",
 			func(ctx context.Context, c *client.Client, q *createRequest) error {
@@ -354,15 +354,15 @@ type contention struct {
 
 // locksRequest asks for semaphores in use.
 type locksRequest struct {
-	Prefix string `about:"only in nodes whose paths begin with it"`
-	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most; a list ends at 4 MiB"`
-	Idle   bool   `about:"those too that are not waited for"`
+	Prefix             string `about:"only in nodes whose paths begin with it"`
+	Limit              int    `about:"how many at the most: 1000 where it is not given, 10000 at the most; a list ends at 4 MiB"`
+	IncludeUncontended bool   `about:"also those that nobody waits for"`
 }
 
 // lists reports whether a semaphore is in the list. Config and endpoints are locks only if sessions use them as locks.
 func (lr *locksRequest) lists(s *client.SemaphoreInfo) bool {
 	kind := lookupKind(s)
-	return s.WaiterCount > 0 || lr.Idle && (kind == "" || kind == lookupConfig && s.OwnerCount > 0)
+	return s.WaiterCount > 0 || lr.IncludeUncontended && (kind == "" || kind == lookupConfig && s.OwnerCount > 0)
 }
 
 // lockRoom is the memory of a semaphore while the locks of all nodes are compared, and unsortedLocks is how many more
@@ -380,7 +380,7 @@ func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*cont
 		slices.SortStableFunc(found, func(a, b *contention) int { return cmp.Compare(b.WaiterCount, a.WaiterCount) })
 		return found[:min(len(found), limit+1)]
 	}
-	data := given(q.Idle, client.WithData()) // only data distinguishes a piece of config from an idle lock
+	data := given(q.IncludeUncontended, client.WithData()) // only data distinguishes config from an idle lock
 	for node, err := range c.ListNodes(ctx, q.Prefix) {
 		if err != nil {
 			return l, err

@@ -112,11 +112,23 @@ var plainPackages = []string{"field", "http", "client", "shape", "operation"}
 // prefix, because shards have roles too.
 var prefixes = map[string]string{"host": "admin", "rights": "admin", "rights.Role": "admin_access"}
 
+// schemaNames are the names of structures whose name in Go is not the word that the API has for them.
+var schemaNames = map[string]string{
+	"admin.Joining": "join_info", "admin.Unanswered": "unreachable_host",
+	"field.By": "change_info", "field.Moment": "timestamp", "host.Standing": "host_state",
+	"process.PastAct": "process_action_record", "process.StopReason": "process_block_reason",
+	"rollout.PastAct": "rollout_action_record", "rollout.Row": "rollout_target", "rollout.Stop": "rollout_halt",
+	"rollout.StopReason": "rollout_block_reason", "rollout.Verdict": "rollout_gate_report", "shape.Done": "changed",
+}
+
 // typeName is the name of a structure in the document, of its path and name in Go. The package of a kind of object
 // stands before the name; a type with an argument has the argument's name behind its own.
 func typeName(name string) string {
 	name, argument, generic := strings.Cut(strings.TrimPrefix(name, "*"), "[")
 	dot := strings.LastIndexByte(name, '.')
+	if named := schemaNames[name[strings.LastIndexByte(name[:dot], '/')+1:]]; named != "" {
+		return named
+	}
 	of, short := name[strings.LastIndexByte(name[:dot], '/')+1:dot], underscored(name[dot+1:])
 	if !slices.Contains(plainPackages, of) {
 		short = cmp.Or(prefixes[of+name[dot:]], prefixes[of], of) + "_" + short

@@ -5,15 +5,15 @@ import "time"
 // Moment is when something happened, by the time of a shard.
 type Moment struct {
 	// Happened reports whether the event has happened; if not, the other fields are zero.
-	Happened bool
+	Happened bool `name:"set"`
 	// Ago is the time since the event, by the time of the shard. The time of a shard moves only while the shard has a
 	// leader.
-	Ago time.Duration
+	Ago time.Duration `name:"age"`
 	// Time is the time of the shard at the event, counted from the start of the shard: Time orders moments of different
 	// answers.
-	Time time.Duration
+	Time time.Duration `name:"shard_time"`
 	// Wall is the time of the event by the wall clock of a host, for people; the zero time if it is not known.
-	Wall time.Time
+	Wall time.Time `name:"wall_time"`
 }
 
 // At returns the moment of a shard time and a wall clock, both in milliseconds. A shard time of 0 stands for an event

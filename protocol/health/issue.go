@@ -19,12 +19,12 @@ type Issue struct {
 	// Since is when the trouble began, by the clock of the host. If the beginning is unknown, Since is when the host
 	// first saw the trouble.
 	Since    time.Time `about:"when it began, or was first seen"`
-	WaitsFor string    `about:"who or what is waited for"`
-	Do       string    `about:"what to do, with the command where there is one"`
-	Text     string    `about:"what is so, in words"`
+	WaitsFor string    `name:"waiting_for" about:"who or what is waited for"`
+	Do       string    `name:"hint" about:"what to do, with the command where there is one"`
+	Text     string    `name:"message" about:"what is so, in words"`
 	// More is how many further issues of this kind the host has left out to keep its list short. Only the last
 	// issue of a kind has the number.
-	More int `about:"how many more of the kind the host has, which are left out"`
+	More int `name:"omitted" about:"how many more of the kind the host has, which are left out"`
 }
 
 // About identifies the subject of an issue by its parts. A part without meaning for the kind is empty.
@@ -119,7 +119,7 @@ const (
 	severities
 )
 
-var severityWords = []string{"severity 0", "note", "warning", "failure"}
+var severityWords = []string{"severity 0", "info", "warning", "critical"}
 
 // String returns the severity in a word.
 func (s Severity) String() string { return field.Word(s, "severity", severityWords) }

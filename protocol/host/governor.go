@@ -10,18 +10,18 @@ import (
 type Step struct {
 	ID      uint64 // 0 for a step that is not open
 	Kind    string // a word, such as "promote"
-	Text    string // the whole step in words
+	Text    string `name:"message"` // the whole step in words
 	Rule    string // the rule that wants the step; unknown for an open step
 	Subject string // of which the governor begins no other step meanwhile
 	Shard   uint64
 	Host    uint64        // 0 for none
-	In      time.Duration // the time of waiting until the step would be begun
+	In      time.Duration `name:"starts_in"` // the time of waiting until the step would be begun
 	// The fields that follow are of an open step. Age is for how long the step has been open, Failures how often the
 	// step has failed, LastError the latest error, and Wait the time until the next try.
 	Age       time.Duration
 	Failures  int
 	LastError string
-	Wait      time.Duration
+	Wait      time.Duration `name:"retry_in"`
 }
 
 // Fields implements field.Value.
@@ -43,11 +43,12 @@ func (s *Step) Fields(c field.Coder) {
 // Reason is why the governor does not do something.
 type Reason struct {
 	Code     string // for programs
-	Text     string // for people; the text says everything that the other fields say
+	Text     string `name:"message"` // for people; the text says everything that the other fields say
 	Rule     string
 	Subjects []string // such as "shard/3", "host/2"
 	// Since is for how long the reason has held, Left the time after which the reason ends by itself; 0 if unknown.
-	Since, Left time.Duration
+	Since time.Duration `name:"age"`
+	Left  time.Duration `name:"remaining"`
 }
 
 // Fields implements field.Value.

@@ -46,12 +46,12 @@ type Host struct {
 	ID          uint64
 	Name        string
 	Incarnation string // of the data directory, 32 hexadecimal digits
-	Starts      uint64 // how often the process was started on the directory
+	Starts      uint64 `name:"start_count"` // how often the process was started on the directory
 	// RaftAddress is for other hosts. AdminAddress may be empty.
 	RaftAddress, ClientAddress, AdminAddress string
 	Domain                                   Domain // the failure domain
 	Version                                  string
-	Level                                    int // the highest feature level that the host can follow
+	Level                                    int `name:"supported_feature_level"` // the highest feature level that the host can follow
 	// Target is the state that the host should reach. Current is the state that the governor has brought the host to.
 	Current, Target Standing
 	Cordoned        bool
@@ -62,11 +62,13 @@ type Host struct {
 	// The governor observes the fields that follow. SilentFor is the time since the host was heard. StuckFor is for how
 	// long the host has taken nothing of the meta shard though there was something to take. Fresh is for how long the
 	// host has confirmed without a gap that the host is up to date, 0 for a host without such a confirmation.
-	Alive                      bool
-	SilentFor, StuckFor, Fresh time.Duration
+	Alive     bool
+	SilentFor time.Duration `name:"last_contact"`
+	StuckFor  time.Duration `name:"stalled"`
+	Fresh     time.Duration `name:"up_to_date_for"`
 	// Returns is the time after which a host that was taken for failed may be online again. The time doubles with each
 	// failure in a row, up to ten minutes. A host that is started again does not wait.
-	Returns time.Duration
+	Returns time.Duration `name:"rejoin_in"`
 }
 
 // Fields implements field.Value.
@@ -113,10 +115,10 @@ func digits(c field.Coder, name string, v *string) {
 // Standing is a state of a host, and how the host came to the state.
 type Standing struct {
 	State  State
-	Reason string // a word, such as "drained"
-	Text   string
-	By     string        // who asked for the state, as long as the history has the request
-	Since  time.Duration // for how long the host has had the state
+	Reason string        // a word, such as "drained"
+	Text   string        `name:"message"`
+	By     string        `name:"author"` // who asked for the state, as long as the history has the request
+	Since  time.Duration `name:"age"`    // for how long the host has had the state
 	// Epoch counts how often the host was to be online. Two standings of one state and different epochs differ: the
 	// governor has not brought the host to its target.
 	Epoch uint64
@@ -136,8 +138,8 @@ func (s *Standing) Fields(c field.Coder) {
 // secret, and hosts get only the hash.
 type JoinToken struct {
 	ID   string
-	Left time.Duration // for how long the token is good
-	By   string        // who made the token
+	Left time.Duration `name:"expires_in"` // for how long the token is good
+	By   string        `name:"author"`     // who made the token
 	Used string        // the incarnation of the host that has joined by the token, empty for none
 }
 
@@ -151,14 +153,14 @@ func (t *JoinToken) Fields(c field.Coder) {
 
 // Entry is a change in the history of the cluster.
 type Entry struct {
-	Number   uint64
-	Event    string // a word, such as "target"
-	Host     uint64 // 0 for none
-	HostName string // the name at the time of the change
-	Text     string
-	By       string // an operator, a host, or the governor
-	Why      string
-	At       time.Time // by the clock of the host that proposed the change
+	Number   uint64    `name:"id"`
+	Event    string    // a word, such as "target"
+	Host     uint64    // 0 for none
+	HostName string    // the name at the time of the change
+	Text     string    `name:"message"`
+	By       string    `name:"author"` // an operator, a host, or the governor
+	Why      string    `name:"reason"`
+	At       time.Time `name:"time"` // by the clock of the host that proposed the change
 }
 
 // Fields implements field.Value.

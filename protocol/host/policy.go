@@ -17,17 +17,17 @@ type Policy struct {
 	// ReplaceAfter is how long a failed voter keeps its vote while another host could have the vote; 0 is for ever.
 	ReplaceAfter time.Duration
 	// StableFor is how long a learner must have been up to date before the learner votes.
-	StableFor time.Duration
+	StableFor time.Duration `name:"stabilization"`
 	// BalanceEvery is how long a leadership rests after a handover that spreads the load; 0 leaves leaders alone.
-	BalanceEvery time.Duration
+	BalanceEvery time.Duration `name:"leader_rebalance"`
 	// Copies is how many new replicas may be filled at once.
-	Copies int
+	Copies int `name:"max_replica_builds"`
 	// Replicas is on how many hosts a data shard has a replica: 1, 3 or 5, and each of the replicas votes. With 0 every
 	// host has a replica of every shard. Only above 0 may a cluster have more than nine hosts.
 	Replicas int
 	// Tier is a label of failure domains, such as "role=control": only hosts with the label vote in the meta shard. All
 	// hosts may vote with an empty text, and while no host of the cluster has the label.
-	Tier string
+	Tier string `name:"meta_voter_label"`
 }
 
 // Fields implements field.Value.

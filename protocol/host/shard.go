@@ -9,14 +9,15 @@ import (
 // Shard is a shard with its replicas. The meta shard has the id 0.
 type Shard struct {
 	ID       uint64
-	Change   uint64 // numbers the membership
+	Change   uint64 `name:"config_change_index"` // numbers the membership
 	Leader   uint64 // the id of its host, 0 if unknown
 	Replicas []Replica
 	// Led is for how long the leader has led, Reported the time since the leader reported so.
-	Led, Reported time.Duration
+	Led      time.Duration `name:"leader_age"`
+	Reported time.Duration `name:"report_age"`
 	// Wish is the host that an operator wants to lead, 0 for none. The governor tries for the time WishFor from now on.
-	Wish    uint64
-	WishFor time.Duration
+	Wish    uint64        `name:"preferred_leader"`
+	WishFor time.Duration `name:"preferred_leader_expires_in"`
 	Redundancy
 }
 
@@ -58,7 +59,7 @@ type Replica struct {
 	ID    uint64
 	Host  uint64 // 0 for a replica without a record
 	Role  Role
-	Since time.Duration // for how long the replica has had the role
+	Since time.Duration `name:"age"` // for how long the replica has had the role
 	// Observed: the leader of the shard has reported the fields that follow. Index is the last entry that the replica
 	// has acknowledged. Behind is the time since the leader had no more entries.
 	Observed bool
@@ -67,7 +68,7 @@ type Replica struct {
 	// SnapshotPercent is how much of a snapshot the replica has received, SnapshotRate the speed in bytes a second; 0
 	// if no snapshot is on its way.
 	SnapshotPercent int
-	SnapshotRate    uint64
+	SnapshotRate    uint64 `name:"snapshot_bytes_per_second"`
 }
 
 // Fields implements field.Value.
@@ -85,10 +86,12 @@ func (r *Replica) Fields(c field.Coder) {
 
 // Redundancy is what a shard can lose and go on. The governor observes the redundancy.
 type Redundancy struct {
-	Wanted, Voters int // how many replicas should vote, and how many do
-	Live           int // voters with hosts that are heard
+	// Wanted is how many replicas should vote, Voters how many do.
+	Wanted int `name:"voters_desired"`
+	Voters int
+	Live   int `name:"voters_live"` // voters with hosts that are heard
 	// Tolerated is how many more voters may fail, -1 if too few are left already.
-	Tolerated int
+	Tolerated int `name:"failure_tolerance"`
 	Domains   []DomainLoss
 }
 
@@ -113,7 +116,7 @@ func (r *Redundancy) Fields(c field.Coder) {
 // DomainLoss says whether a shard goes on without all hosts that share a label of their failure domains.
 type DomainLoss struct {
 	Label     string // such as "dc=a"
-	Live      int    // voters with the label and with hosts that are heard
+	Live      int    `name:"voters_live"` // voters with the label and with hosts that are heard
 	Tolerated bool
 }
 

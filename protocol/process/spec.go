@@ -23,7 +23,7 @@ type Spec struct {
 	OnTimeout    OnTimeout
 	// MaxPayload is how many bytes a request, a reply and a result may have, KeepResults how many results are kept. 0
 	// stands for 64 KiB and 16.
-	MaxPayload  int
+	MaxPayload  int `name:"max_payload_bytes"`
 	KeepResults int
 }
 

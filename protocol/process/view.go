@@ -16,14 +16,14 @@ type Head struct {
 	Opened       field.Moment // when the epoch opened
 	// Opening reports whether the next epoch is due, and Opens is how long that epoch still waits.
 	Opening bool
-	Opens   time.Duration
+	Opens   time.Duration `name:"opens_in"`
 	// Coordinator is the id of the member that coordinates the epoch; the member may have left.
 	Coordinator uint64
 	// Members is how many members the process has, Of how many members the epoch has, or had.
 	Members    int
-	Of         int
-	LastResult uint64 // the last epoch that was completed
-	LastAct    PastAct
+	Of         int     `name:"epoch_members"`
+	LastResult uint64  // the last epoch that was completed
+	LastAct    PastAct `name:"last_action"`
 }
 
 // Fields implements field.Value.
@@ -46,14 +46,14 @@ func (h *Head) Fields(c field.Coder) {
 
 // PastAct is an act that was carried out.
 type PastAct struct {
-	Number uint64 // of the row, if the act was read from the list of acts
-	Verb   Verb
-	At     field.Moment
-	Epoch  uint64 // the last epoch that had opened
+	Number uint64       `name:"id"` // of the row, if the act was read from the list of acts
+	Verb   Verb         `name:"action"`
+	At     field.Moment `name:"time"`
+	Epoch  uint64       // the last epoch that had opened
 	// MemberID is of VerbKick and VerbFailed. Member is of VerbKick: the name; a member that gave up is the author.
 	MemberID uint64
 	Member   string
-	By       By
+	By       By `inline:"true"`
 }
 
 // Fields implements field.Value.
@@ -80,7 +80,7 @@ type Peer struct {
 type MemberState struct {
 	Peer
 	Joined    field.Moment
-	Of        bool   // the member is of the epoch; if not, the member waits for the next epoch
+	Of        bool   `name:"in_epoch"` // the member is of the epoch; if not, the member waits for the next epoch
 	Prepared  uint64 // the last epoch for which the member is prepared
 	Completed uint64 // the last epoch whose completion the member has handled
 	Unread    int    // items that the member has not acknowledged; 0 in a watch
@@ -102,9 +102,9 @@ func (m *MemberState) Fields(c field.Coder) {
 // Result is what a coordinator left when the coordinator completed a round, without the payload.
 type Result struct {
 	Epoch uint64
-	Size  int // of the payload
+	Size  int `name:"size_bytes"` // of the payload
 	// At is when, if the result was read from a description.
-	At field.Moment
+	At field.Moment `name:"time"`
 }
 
 // ResultRow is a Result with the payload, which some views leave out: clients decode the payload.
@@ -126,7 +126,7 @@ func (r *ResultRow) Fields(c field.Coder) {
 type StopReason struct {
 	// Code is for programs, Text for people; Text says all of the rest, with the names of members.
 	Code string
-	Text string
+	Text string `name:"message"`
 	// Blocked: neither time nor the present members can end the reason.
 	Blocked bool
 	Epoch   uint64
@@ -135,13 +135,13 @@ type StopReason struct {
 	From     uint64
 	// Waiting of Of members are waited for; Named are the first of the Waiting.
 	Waiting int
-	Of      int
-	Named   []uint64
+	Of      int      `name:"total"`
+	Named   []uint64 `name:"waiting_for"`
 	Since   field.Moment
 	// Left is after which time the reason ends by itself; 0 is not known.
-	Left time.Duration
+	Left time.Duration `name:"remaining"`
 	// Late: the reply timeout of the spec has passed.
-	Late bool
+	Late bool `name:"overdue"`
 }
 
 // Fields implements field.Value.

@@ -20,7 +20,7 @@ const (
 	Verbs       // the number of verbs
 )
 
-var verbWords = []string{"unknown", "created", "altered", "kick", "restart", "failed"}
+var verbWords = []string{"unknown", "created", "altered", "evict", "restart", "failed"}
 
 // String returns the verb in a word.
 func (v Verb) String() string { return field.Word(v, "process verb", verbWords) }
@@ -37,7 +37,7 @@ const (
 	onTimeouts
 )
 
-var onTimeoutWords = []string{"wait", "kick", "fail"}
+var onTimeoutWords = []string{"wait", "evict", "fail"}
 
 // String returns the setting in a word.
 func (o OnTimeout) String() string { return field.Word(o, "on timeout", onTimeoutWords) }

@@ -98,7 +98,7 @@ type Principal struct {
 	Name    string
 	Expires time.Time // of a token; the zero time for never
 	Created time.Time
-	By      string // who made the principal
+	By      string `name:"author"` // who made the principal
 	Grants  []Grant
 }
 
@@ -129,11 +129,11 @@ func (d *Decision) Fields(c field.Coder) {
 // Denial is a request that a host has refused for want of a right.
 type Denial struct {
 	Host    string    // whose answer the denial is in
-	At      time.Time // by the clock of the host
+	At      time.Time `name:"time"` // by the clock of the host
 	Who     string    // who asked, as far as the host knows
 	Address string
 	Request string // the name of the kind of request in the protocol
-	Rights  Right
+	Rights  Right  `name:"permissions"`
 	Path    string // empty if the request was about no node
 	Object  string
 }

@@ -40,7 +40,7 @@ const (
 	Open Right = 1 << 8
 )
 
-var rightNames = []string{"see", "acquire", "write", "delete", "operate", "admin", "cluster", "backup"}
+var rightNames = []string{"read", "acquire", "write", "delete", "operate", "admin", "cluster", "backup"}
 
 // ParseRight returns the right of a name.
 func ParseRight(name string) (Right, bool) {

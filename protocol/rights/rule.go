@@ -32,8 +32,8 @@ type Rule struct {
 	// of "/" covers all nodes.
 	Path string
 	// Object, unless empty, binds the rule to objects with names that begin with the text.
-	Object string
-	Rights Right
+	Object string `name:"name_prefix"`
+	Rights Right  `name:"permissions"`
 }
 
 // Grant gives a principal a role below a path.
@@ -41,7 +41,7 @@ type Grant struct {
 	Role string
 	Path string
 	// Object, unless empty, binds the role to objects with names that begin with the text.
-	Object string
+	Object string `name:"name_prefix"`
 }
 
 // Role is a list of rules under a name. Rules count below the path on which the role is granted.

@@ -11,14 +11,14 @@ type Put = field.Put[Spec, *Spec]
 // Act is what an operator does with a rollout, in whatever state the rollout is. The rollout keeps the act, with who
 // and why.
 type Act struct {
-	Verb Verb
+	Verb Verb `name:"action"`
 	// Locations are the locations that the act is about; an empty list stands for all locations.
 	Locations []string
 	// Seq is the version that the act is about, if the verb is about a version.
-	Seq uint64
+	Seq uint64 `name:"version"`
 	// Fast makes a roll-back reach all its locations at once, without order and delays.
-	Fast bool
-	By   By
+	Fast bool `name:"all_at_once"`
+	By   By   `inline:"true"`
 }
 
 // Fields implements field.Value.
@@ -32,9 +32,9 @@ func (a *Act) Fields(c field.Coder) {
 
 // Verdict is what a checker says of a target at a gate.
 type Verdict struct {
-	Result Result
+	Result Result `name:"verdict"`
 	// Text is what was found, for people.
-	Text string
+	Text string `name:"message"`
 }
 
 // Judgement is a verdict, and what the verdict is about.

@@ -8,15 +8,15 @@ import (
 
 // Version is a version of a rollout. The payload is shared and must not be changed.
 type Version struct {
-	Seq     uint64
+	Seq     uint64 `name:"version"`
 	Payload []byte // if the reader asked for the payload
 	Label   string
-	By      By
+	By      By `inline:"true"`
 
 	Published Moment
 	// Withdrawn: no location chooses the version any more.
 	Withdrawn    bool
-	PayloadBytes int
+	PayloadBytes int `name:"payload_size_bytes"`
 	// AbandonedIn are the locations in which the version was given up.
 	AbandonedIn []string
 }
@@ -36,14 +36,14 @@ func (v *Version) Fields(c field.Coder) {
 
 // Row is one target in the history of a location.
 type Row struct {
-	Seq        uint64
+	Seq        uint64 `name:"version"`
 	Generation uint64
 	Assigned   Moment
 	Reached    Moment
 	Abandoned  Moment
 	Cause      Cause
 	// Waived: an operator said that the target counts as reached.
-	Waived bool
+	Waived bool `name:"overridden"`
 	// Note is who or what assigned the target, or gave the target up.
 	Note string
 }
@@ -66,8 +66,8 @@ func (r *Row) Fields(c field.Coder) {
 // PastAct is an act that was carried out.
 type PastAct struct {
 	Act
-	Number uint64
-	At     Moment
+	Number uint64 `name:"id"`
+	At     Moment `name:"time"`
 }
 
 // Fields implements field.Value.
@@ -82,7 +82,7 @@ func (p *PastAct) Fields(c field.Coder) {
 type Step struct {
 	After    time.Duration // from now on
 	Location string
-	Seq      uint64
+	Seq      uint64 `name:"version"`
 	Cause    Cause
 }
 
@@ -103,7 +103,7 @@ type Summary struct {
 	// Reached is how many locations have reached their target, and have the newest version.
 	Reached   int
 	Instances int
-	LastSeq   uint64 // of the newest version
+	LastSeq   uint64 `name:"latest_version"` // of the newest version
 	Label     string // of the newest version
 }
 

@@ -33,7 +33,7 @@ type Report struct {
 	Generation uint64 // of the target that the rest is about
 	Status     Status
 	Code       string // of the error if the instance failed
-	Text       string
+	Text       string `name:"message"`
 	Attempts   int
 }
 

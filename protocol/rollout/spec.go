@@ -18,7 +18,7 @@ type Spec struct {
 	// DelayFrom says from when the delay of a location counts in the location before.
 	DelayFrom DelayFrom
 	// Versions says where versions come from.
-	Versions VersionSource
+	Versions VersionSource `name:"version_source"`
 	// Reelect without a time or a number stands for the defaults: after a minute and 3 attempts, every 10 s, 5 times in
 	// a row.
 	Reelect Reelect
@@ -29,7 +29,7 @@ type Spec struct {
 	// KeepVersions is how many versions are kept, and rows of the history of each location; 0 stands for 64.
 	KeepVersions int
 	// AskInterval is how long a source is left alone after a question, if no leader asks; 0 stands for a second.
-	AskInterval time.Duration
+	AskInterval time.Duration `name:"source_interval"`
 }
 
 // Location is one location of a rollout.
@@ -56,7 +56,7 @@ type Reelect struct {
 	// Interval is the shortest time between two such choices in a location.
 	Interval time.Duration
 	// Most is how many choices follow one another without a version that is reached; the next choice halts the rollout.
-	Most int
+	Most int `name:"max"`
 }
 
 // The limits of what is said of a rollout. Every replica must agree on the limits, so the limits are constants. A

@@ -18,14 +18,14 @@ type State struct {
 	Spec    Spec
 	// SpecRevision is the revision of the latest change of the spec.
 	SpecRevision uint64
-	LastSeq      uint64 // of the newest version there ever was
+	LastSeq      uint64 `name:"latest_version"` // of the newest version there ever was
 	Generation   uint64 // the last generation of a target
 	Paused       Stop
 	Halted       Stop
 	// Sources can be asked for a version. Declined is the latest answer of a source that had no version.
 	Sources   []string
-	Declined  string
-	LastAct   PastAct
+	Declined  string          `name:"source_error"`
+	LastAct   PastAct         `name:"last_action"`
 	Locations []LocationState // in their order
 	Versions  []Version       // the versions that are kept, without payloads, by seq
 }
@@ -56,9 +56,9 @@ func (s *State) Location(name string) *LocationState {
 type Stop struct {
 	Since Moment // the moment has not happened if the rollout is not paused, or has not halted
 	// Reason and Location are of a halt: why, and in which location the rollout halted by itself.
-	Reason   HaltReason
+	Reason   HaltReason `name:"cause"`
 	Location string
-	By       By
+	By       By `inline:"true"`
 }
 
 // Moment is when something happened, by the time of the rollout's shard.
@@ -77,14 +77,14 @@ func (s *Stop) Fields(c field.Coder) {
 type LocationState struct {
 	Location
 	// Inherited is the delay of earlier locations that have been removed. Inherited adds to the location's own delay.
-	Inherited time.Duration
+	Inherited time.Duration `name:"inherited_delay"`
 	// Target is what the instances are to use; the generation is 0 if the location has no target yet.
 	Target Row
 	Gates  []GateState
 	Counts
 	Bypassed bool
 	// Back is the version to which the location goes back as soon as the earlier locations have; 0 is none.
-	Back uint64
+	Back uint64 `name:"rolling_back_to"`
 	// Stuck: the target is not reached for longer than the progress deadline.
 	Stuck bool
 	// Reelections counts targets that were given up in a row.
@@ -130,9 +130,9 @@ func (l *LocationRow) Fields(c field.Coder) {
 // GateState is a gate of a location's target.
 type GateState struct {
 	Name    string
-	Verdict Verdict
-	By      string
-	Since   Moment // of the verdict
+	Verdict Verdict `name:"report"`
+	By      string  `name:"author"`
+	Since   Moment  // of the verdict
 }
 
 // Fields implements field.Value.
@@ -148,19 +148,19 @@ func (g *GateState) Fields(c field.Coder) {
 type StopReason struct {
 	// Code is for programs, Text for people; Text includes all of the rest.
 	Code string
-	Text string
+	Text string `name:"message"`
 	// Location is empty for the whole rollout.
 	Location string
 	// Blocked: neither time nor the present instances can end the reason.
 	Blocked bool
-	Seq     uint64 // the version that the reason is about
+	Seq     uint64 `name:"version"` // the version that the reason is about
 	// Waiting of Of leaders have not reached the target; Named are the first of the leaders that have not.
 	Waiting int
-	Of      int
-	Named   []string
+	Of      int      `name:"total"`
+	Named   []string `name:"waiting_for"`
 	Since   Moment
 	// Left is after which time the reason ends by itself; 0 is not known.
-	Left time.Duration
+	Left time.Duration `name:"remaining"`
 }
 
 // Fields implements field.Value.

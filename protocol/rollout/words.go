@@ -119,7 +119,7 @@ const (
 )
 
 var causeWords = []string{
-	"unknown", "birth", "next", "reelection", "replaced", "promote", "rollback", "retry",
+	"unknown", "initial", "next", "reelection", "replaced", "promote", "rollback", "retry",
 }
 
 // String returns the cause in a word.
@@ -150,7 +150,7 @@ const (
 	versionSources
 )
 
-var versionSourceWords = []string{"published", "asked"}
+var versionSourceWords = []string{"published", "requested"}
 
 // String returns the setting in a word.
 func (v VersionSource) String() string { return field.Word(v, "version source", versionSourceWords) }

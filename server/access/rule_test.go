@@ -59,9 +59,9 @@ func TestWhichPathsAPathCovers(t *testing.T) {
 
 func TestWhatARoleAllows(t *testing.T) {
 	for role, want := range map[Role]string{
-		RoleRead: "see", RoleWrite: "see acquire write", RoleOperator: "see acquire write delete operate",
-		RoleAdmin: "see acquire write delete operate admin",
-		RoleRoot:  "see acquire write delete operate admin cluster backup",
+		RoleRead: "read", RoleWrite: "read acquire write", RoleOperator: "read acquire write delete operate",
+		RoleAdmin: "read acquire write delete operate admin",
+		RoleRoot:  "read acquire write delete operate admin cluster backup",
 	} {
 		allowed, err := role.rights()
 		if err != nil {

@@ -22,10 +22,10 @@ type Cluster struct {
 	Observed bool
 	// Tolerated is how many more hosts may fail, in any choice, and every shard goes on; -1 if a shard has no majority
 	// now.
-	Tolerated *int        `name:"failures_tolerated"`
+	Tolerated *int        `name:"failure_tolerance"`
 	Hosts     []host.Host // hosts that belong to the cluster
 	Shards    []host.Shard
-	Concerns  []HealthIssue
+	Concerns  []HealthIssue `name:"health_issues"`
 }
 
 // HealthIssue is a health issue of the cluster, in the terms of protocol/health.
@@ -38,17 +38,17 @@ type HealthIssue struct {
 	Host     string   `json:"host,omitempty"`
 	Shards   []string `json:"shards,omitempty"`
 	Since    string   `json:"since,omitempty"`
-	WaitsFor string   `json:"waits_for,omitempty"`
-	Do       string   `json:"do,omitempty"`
-	Text     string   `json:"text"`
-	More     int      `json:"more,omitempty"`
+	WaitsFor string   `json:"waiting_for,omitempty" name:"waiting_for"`
+	Do       string   `json:"hint,omitempty" name:"hint"`
+	Text     string   `json:"message" name:"message"`
+	More     int      `json:"omitted,omitempty" name:"omitted"`
 }
 
-// Tolerance is the page /health/tolerance.
+// Tolerance is the page /health/failure-tolerance.
 type Tolerance struct {
 	Observed      bool
 	GovernorPages string `name:"governor_admin_address"`
-	Tolerated     *int   `name:"failures_tolerated"`
+	Tolerated     *int   `name:"failure_tolerance"`
 	Shards        []host.Shard
 }
 

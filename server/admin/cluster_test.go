@@ -31,7 +31,7 @@ func TestClusterKeepsItsNames(t *testing.T) {
 				Domains: []kind.DomainLoss{{Label: "rack=1", Live: 2}}},
 		}},
 		Concerns: []HealthIssue{{
-			Kind: "drained", Severity: "note", Subject: "host d", Text: "host d is drained",
+			Kind: "drained", Severity: "info", Subject: "host d", Text: "host d is drained",
 			Do:   "signalbox host undrain d",
 			Host: "d", Shards: []string{"1"}, Since: "2026-01-02T03:04:05Z",
 		}},
@@ -66,7 +66,7 @@ func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 		"no majority":          {observed(-1), http.StatusServiceUnavailable},
 		"another host governs": {&fake{cluster: Cluster{GovernorPages: "b:7422"}}, http.StatusMisdirectedRequest},
 	} {
-		w := get(t, Handler(c.host, Options{}), "/health/tolerance")
+		w := get(t, Handler(c.host, Options{}), "/health/failure-tolerance")
 		var shown Tolerance
 		if err := shape.Decode(w.Body.Bytes(), &shown); err != nil || w.Code != c.code ||
 			shown.Observed != c.host.cluster.Observed || shown.GovernorPages != c.host.cluster.GovernorPages {
@@ -78,7 +78,7 @@ func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 		}
 	}
 	starting := &fake{unknown: errors.New("the host is starting")}
-	for _, path := range []string{"/cluster", "/health/tolerance"} {
+	for _, path := range []string{"/cluster", "/health/failure-tolerance"} {
 		if w := get(t, Handler(starting, Options{}), path); w.Code != http.StatusServiceUnavailable ||
 			w.Body.String() != "the host is starting\n" {
 			t.Errorf("%s of a host that starts: %d %s", path, w.Code, w.Body)

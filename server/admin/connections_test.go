@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,12 +138,13 @@ func TestRequestsForOtherNamesAreRefused(t *testing.T) {
 		"localhost.evil.com": false,
 		"127.0.0.1.evil.com": false, "1.2.3": false,
 	} {
-		for _, path := range []string{"/status", "/metrics", "/health/ready", "/health/live", "/"} {
+		for _, path := range []string{"/status", "/metrics", "/health/ready", "/readyz", "/health/live", "/livez",
+			"/"} {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
 			r.Host = host
 			h.ServeHTTP(w, r)
 			want := http.StatusOK
-			if !pass && path != livePath {
+			if !pass && !slices.Contains(livePaths, path) {
 				want = http.StatusMisdirectedRequest
 			}
 			if w.Code != want {

@@ -1,7 +1,7 @@
 // Package admin serves the state of a host to its operators, over HTTP:
 //
-//	/health/live     200 while the process answers
-//	/health/ready    200 when the host serves, else 503 and the reason; ?verbose for every check
+//	/health/live     200 while the process answers; also at /livez
+//	/health/ready    200 when the host serves, else 503 and the reason; ?verbose for every check; also at /readyz
 //	/metrics         the metrics of the host, in the text form of Prometheus
 //	/status          the state of the host and of its shards, as JSON
 //	/debug/pprof/    the Go profiler, if enabled

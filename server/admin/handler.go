@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 
 	"github.com/signalbox/signalbox/internal/httpname"
@@ -26,8 +27,12 @@ func Handler(host Host, options Options) http.Handler {
 	p := &pages{host: host, pprof: options.Pprof}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.index)
-	mux.HandleFunc("GET /health/live", p.live)
-	mux.HandleFunc("GET /health/ready", p.ready)
+	for _, path := range livePaths {
+		mux.HandleFunc("GET "+path, p.live)
+	}
+	for _, path := range readyPaths {
+		mux.HandleFunc("GET "+path, p.ready)
+	}
 	mux.HandleFunc("GET /metrics", p.metrics)
 	mux.HandleFunc("GET /status", p.status)
 	mux.HandleFunc("GET /cluster", p.cluster)
@@ -46,7 +51,7 @@ func Handler(host Host, options Options) http.Handler {
 // may use any name for the host.
 func guard(names Names, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != livePath && !names.Allow(r.Host) {
+		if !slices.Contains(livePaths, r.URL.Path) && !names.Allow(r.Host) {
 			writeText(w, http.StatusMisdirectedRequest, fmt.Sprintf(
 				"this host is not asked for as %q: use its address or localhost, or start it with "+
 					"--http-allowed-hosts\n",
@@ -62,13 +67,21 @@ type pages struct {
 	pprof bool
 }
 
-// healthPath begins the paths of health; livePath is the path of the process alone, tolerancePath the path of the
-// cluster's tolerance.
+// healthPath begins the paths of health, and tolerancePath is the path of the cluster's failure tolerance.
 const (
 	healthPath    = "/health/"
-	livePath      = healthPath + "live"
-	tolerancePath = healthPath + "tolerance"
+	tolerancePath = healthPath + "failure-tolerance"
 )
+
+// livePaths are the paths of the process alone, readyPaths the paths of the host's readiness. The second of each is the
+// name that Kubernetes has for the page.
+var (
+	livePaths  = []string{healthPath + "live", "/livez"}
+	readyPaths = []string{healthPath + "ready", "/readyz"}
+)
+
+// healthAlias reports whether a path is another name for a page of health.
+func healthAlias(path string) bool { return path == livePaths[1] || path == readyPaths[1] }
 
 const textPlain = "text/plain; charset=utf-8"
 
@@ -83,14 +96,14 @@ func write(w http.ResponseWriter, code int, kind string, page []byte) {
 
 func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
 	text := "Signalbox\n\n" +
-		"/health/live       is the process alive?\n" +
-		"/health/ready      does the host serve? ?verbose tells every check\n" +
-		"/health/tolerance  can every shard lose a host?\n" +
-		"/metrics           for Prometheus\n" +
-		"/status            the host and its shards, as JSON\n" +
-		"/cluster           all hosts, and what is not as it should be, as JSON\n"
+		"/health/live, /livez        is the process alive?\n" +
+		"/health/ready, /readyz      does the host serve? ?verbose lists every check\n" +
+		"/health/failure-tolerance   can every shard lose a host?\n" +
+		"/metrics                    for Prometheus\n" +
+		"/status                     the host and its shards, as JSON\n" +
+		"/cluster                    all hosts with their health issues, as JSON\n"
 	if p.pprof {
-		text += "/debug/pprof/      the Go profiler\n"
+		text += "/debug/pprof/               the Go profiler\n"
 	}
 	writeText(w, http.StatusOK, text)
 }

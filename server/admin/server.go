@@ -88,7 +88,7 @@ func limited(pages http.Handler) http.Handler {
 		if r.ContentLength != 0 {
 			w.Header().Set("Connection", "close") // no page waits for a body
 		}
-		if strings.HasPrefix(r.URL.Path, healthPath) {
+		if strings.HasPrefix(r.URL.Path, healthPath) || healthAlias(r.URL.Path) {
 			pages.ServeHTTP(w, r)
 			return
 		}

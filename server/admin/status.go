@@ -36,7 +36,7 @@ type Status struct {
 	NotReady string `json:"not_ready,omitempty"`
 	// Fresh: the host made sure lately that it leads every shard for which it believes itself the leader. Absent if
 	// the host does not know.
-	Fresh       *bool         `json:"fresh,omitempty"`
+	Fresh       *bool         `json:"leadership_confirmed,omitempty"`
 	Connections Connections   `json:"connections"`
 	Disk        *Disk         `json:"disk,omitempty"`
 	Memory      *Memory       `json:"memory,omitempty"`
@@ -49,7 +49,7 @@ type HostStatus struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	// NewestLevel is the highest feature level supported by the host.
-	NewestLevel int `json:"newest_level,omitempty"`
+	NewestLevel int `json:"supported_feature_level,omitempty"`
 	// UptimeSeconds is the time since the process began to start the host.
 	UptimeSeconds float64   `json:"uptime_seconds"`
 	Started       time.Time `json:"started"`
@@ -60,7 +60,7 @@ type HostStatus struct {
 	// Incarnation is the incarnation of the data directory, and Starts the number of the host's starts on the
 	// directory.
 	Incarnation string `json:"incarnation,omitempty"`
-	Starts      uint64 `json:"starts"`
+	Starts      uint64 `json:"start_count"`
 }
 
 // ClusterStatus is the host's view of its cluster.
@@ -73,11 +73,11 @@ type ClusterStatus struct {
 	// FeatureLevel is the level supported by all hosts of the cluster; LevelHeldBy names the hosts that keep the
 	// level from rising.
 	FeatureLevel int          `json:"feature_level,omitempty"`
-	LevelHeldBy  string       `json:"level_held_by,omitempty"`
+	LevelHeldBy  string       `json:"feature_level_held_by,omitempty"`
 	Hosts        []HostRecord `json:"hosts"`
 	// Tolerated and Concerns are as on the page /cluster, which has more.
-	Tolerated *int          `json:"failures_tolerated,omitempty"`
-	Concerns  []HealthIssue `json:"concerns,omitempty"`
+	Tolerated *int          `json:"failure_tolerance,omitempty"`
+	Concerns  []HealthIssue `json:"health_issues,omitempty"`
 }
 
 // HostRecord is a host of the cluster.
@@ -95,27 +95,27 @@ type HostRecord struct {
 type Connections struct {
 	Open             int64 `json:"open"`
 	Accepted         int64 `json:"accepted"`
-	Refused          int64 `json:"refused"`
-	FailedHandshakes int64 `json:"failed_handshakes"`
+	Refused          int64 `json:"rejected"`
+	FailedHandshakes int64 `json:"tls_handshake_failures"`
 }
 
 // Disk is the room for the data directory.
 type Disk struct {
 	FreeBytes    uint64 `json:"free_bytes"`
 	TotalBytes   uint64 `json:"total_bytes"`
-	LowMarkBytes uint64 `json:"low_mark_bytes"`
+	LowMarkBytes uint64 `json:"low_watermark_bytes"`
 	// Refusing: changes are refused until the disk has more room.
-	Refusing bool `json:"refusing_changes"`
+	Refusing bool `json:"writes_rejected"`
 }
 
 // Memory is the memory of the host.
 type Memory struct {
 	// LiveBytes was in use after the last collection of garbage.
 	LiveBytes     uint64 `json:"live_bytes"`
-	HighMarkBytes uint64 `json:"high_mark_bytes"`
+	HighMarkBytes uint64 `json:"high_watermark_bytes"`
 	LimitBytes    uint64 `json:"limit_bytes"`
 	// Refusing: what takes memory is refused until less is in use.
-	Refusing bool `json:"refusing_changes"`
+	Refusing bool `json:"writes_rejected"`
 }
 
 // ShardStatus is this host's view of a shard.
@@ -124,7 +124,7 @@ type ShardStatus struct {
 	ID uint64 `json:"id"`
 	// Leader is the id of the leading host, zero for no known leader; Leads: this host is the leader.
 	Leader uint64 `json:"leader_host_id"`
-	Leads  bool   `json:"leads"`
+	Leads  bool   `json:"is_leader"`
 	Term   uint64 `json:"term"`
 	// Applied is the index of the last log entry applied here, Lag the number of log entries still to apply.
 	Applied uint64 `json:"applied_index"`
@@ -138,13 +138,13 @@ type ShardContent struct {
 	// Serving: this host leads, and everything needed for leading is in place.
 	Serving bool `json:"serving"`
 	// ProofAgeSeconds is the time since a read barrier proved this copy up to date; absent without a barrier.
-	ProofAgeSeconds *float64 `json:"proof_age_seconds,omitempty"`
+	ProofAgeSeconds *float64 `json:"read_barrier_age_seconds,omitempty"`
 
 	// Sessions are the sessions with their home in the shard, Attached the sessions attached over a connection to
 	// this host, Guests the sessions of other homes that hold objects here.
 	Sessions   int `json:"sessions"`
 	Attached   int `json:"sessions_attached"`
-	Guests     int `json:"guests"`
+	Guests     int `json:"remote_sessions"`
 	Semaphores int `json:"semaphores"`
 	Waiters    int `json:"waiters"`
 	Watches    int `json:"watches"`

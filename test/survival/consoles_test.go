@@ -22,7 +22,8 @@ var openConsoles = flag.Int("consoles", 0,
 	"how many overviews TestOpenConsolesAndThoseWhoLock has open, at most 256; 0: it is skipped")
 
 // overviewStream is what a browser asks for that shows the overview.
-const overviewStream = "/v1/events?watch=/v1/cluster&watch=/v1/hosts&watch=/v1/why&watch=/v1/load&watch=/v1/load/all"
+const overviewStream = "/v1/events?watch=/v1/cluster&watch=/v1/hosts&watch=/v1/why" +
+	"&watch=/v1/host/load&watch=/v1/cluster/load"
 
 // TestOpenConsolesAndThoseWhoLock has 64 callers lock and unlock at a quarter of what the host can do, alone and while
 // consoles are open, in turns, five times, and says the latency and the host's processor time of both. It fails where

@@ -226,7 +226,7 @@ func newQuestions(t *testing.T, at *host, c *client) *questions {
 		q.ask(m().Kind().String(), func() (string, error) { return q.overProtocol(m()) })
 	}
 	for path, body := range map[string]string{
-		"/v1/session/start":  `{"node":"/cut","timeout_ms":3000}`,
+		"/v1/session/create": `{"node":"/cut","timeout_ms":3000}`,
 		"/v1/config/put":     `{"node":"/cut","name":"config","value":"1"}`,
 		"/v1/node?node=/cut": "", "/v1/nodes": "", "/v1/semaphore?node=/cut&name=value&strict=true": "",
 	} {

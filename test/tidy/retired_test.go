@@ -14,10 +14,18 @@ type retired struct {
 	old, now string
 	// but are paths, or beginnings of paths, where the old name has another meaning.
 	but []string
+	// in are the paths, or beginnings of paths, where the old name is retired. An empty list stands for all paths.
+	in []string
 }
 
-// TestRetiredNamesAreGone: names of metrics, settings, flags, commands and variables that were renamed stand nowhere,
-// so that no page and no message sends a reader to a name that does not exist.
+// retiredAt reports whether the old name is retired in a file.
+func (r *retired) retiredAt(path string) bool {
+	begins := func(at string) bool { return strings.HasPrefix(path, at) }
+	return !slices.ContainsFunc(r.but, begins) && (len(r.in) == 0 || slices.ContainsFunc(r.in, begins))
+}
+
+// TestRetiredNamesAreGone: names of metrics, settings, flags, commands, variables, routes, headers and members of
+// JSON that were renamed stand nowhere, so that no page and no message sends a reader to a name that does not exist.
 func TestRetiredNamesAreGone(t *testing.T) {
 	words := make(map[string]*retired)
 	for i := range retiredWords {
@@ -45,7 +53,7 @@ func TestRetiredNamesAreGone(t *testing.T) {
 		for line := range strings.Lines(string(text)) {
 			number++
 			for _, r := range retiredIn(line, words) {
-				if !slices.ContainsFunc(r.but, func(at string) bool { return strings.HasPrefix(path, at) }) {
+				if r.retiredAt(path) {
 					t.Errorf("%s:%d: %s is called %s now", path, number, r.old, r.now)
 				}
 			}
@@ -77,8 +85,8 @@ func retiredIn(line string, words map[string]*retired) (found []*retired) {
 			}
 		}
 	}
-	for i := range retiredCommands {
-		r := &retiredCommands[i]
+	for i := range retiredPhrases {
+		r := &retiredPhrases[i]
 		_, rest, is := strings.Cut(line, r.old)
 		if is && (rest == "" || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz-", rune(rest[0]))) {
 			found = append(found, r)
@@ -93,6 +101,7 @@ func TestRetiredNamesAreFound(t *testing.T) {
 	for line, want := range map[string]int{
 		"serve --old 1": 1, "--older": 0, "--old-age": 0, "`--old`": 1, `x\nsignalbox_old_sum{a="b"} 1`: 1,
 		"signalbox_older": 0, "signalbox conform -- x": 1, "signalbox conformance": 0, "signalbox token new": 1,
+		"POST /v1/acquire": 1, "/v1/rollout/action": 0, "/v1/rollout/act?x": 1, "/v1/shard/transfer-leader": 0,
 	} {
 		if found := retiredIn(line, words); len(found) != want {
 			t.Errorf("%q has %d retired names, want %d", line, len(found), want)
@@ -101,7 +110,10 @@ func TestRetiredNamesAreFound(t *testing.T) {
 }
 
 // retiredWords are old names of one word.
-var retiredWords = slices.Concat(retiredMetrics, retiredSettings, retiredFlags)
+var retiredWords = slices.Concat(retiredMetrics, retiredSettings, retiredFlags, retiredMembers())
+
+// retiredPhrases are old names that are no single word: commands and routes.
+var retiredPhrases = slices.Concat(retiredCommands, retiredRoutes)
 
 var retiredMetrics = []retired{
 	{old: "signalbox_shard_leads", now: "signalbox_shard_is_leader"},
@@ -264,4 +276,84 @@ var retiredFlags = []retired{
 	{old: "--allow-errors", now: "--max-errors"},
 	{old: "--callers", now: "--concurrency", but: []string{"bench/"}},
 	{old: "--beside", now: "--parallel", but: []string{"bench/", "docs/testing.md"}},
+}
+
+var retiredRoutes = []retired{
+	{old: "/v1/plan", now: "/v1/cluster/plan"},
+	{old: "/v1/audit", now: "/v1/cluster/audit"},
+	{old: "/v1/policy/set", now: "/v1/cluster/policy/set"},
+	{old: "/v1/step/cancel", now: "/v1/cluster/step/cancel"},
+	{old: "/v1/step/retry", now: "/v1/cluster/step/retry"},
+	{old: "/v1/acquire", now: "/v1/semaphore/acquire"},
+	{old: "/v1/release", now: "/v1/semaphore/release"},
+	{old: "/v1/update", now: "/v1/semaphore/update"},
+	{old: "/v1/leader", now: "/v1/election/leader"},
+	{old: "/v1/locks", now: "/v1/contention"},
+	{old: "/v1/lookups", now: "/v1/discovery or /v1/configs"},
+	{old: "/v1/sign-in", now: "/v1/login"},
+	{old: "/v1/sign-out", now: "/v1/logout"},
+	{old: "/v1/session/start", now: "/v1/session/create"},
+	{old: "/v1/session/end", now: "/v1/session/close"},
+	{old: "/v1/shard/transfer", now: "/v1/shard/transfer-leader"},
+	{old: "/v1/concerns", now: "/v1/health"},
+	{old: "/v1/denials", now: "/v1/access/denials"},
+	{old: "/v1/load/all", now: "/v1/cluster/load"},
+	{old: "/v1/load", now: "/v1/host/load"},
+	{old: "/v1/rollout/act", now: "/v1/rollout/action"},
+	{old: "/v1/rollout/acts", now: "/v1/rollout/actions"},
+	{old: "/v1/process/acts", now: "/v1/process/actions"},
+	{old: "/v1/process/kick", now: "/v1/process/evict"},
+	{old: "/v1/rollout/judge", now: "/v1/rollout/gate/report"},
+	{old: "/health/tolerance", now: "/health/failure-tolerance"},
+	{old: "Signalbox-Number", now: "Signalbox-Sequence"},
+}
+
+// retiredMembers are old names of members of JSON. Some are words of the protocol, which is not JSON.
+func retiredMembers() (list []retired) {
+	for old, now := range map[string]string{
+		"reads_only":         "read_only",
+		"waits_for":          "waiting_for",
+		"config_version":     "config_revision",
+		"if_version":         "if_revision",
+		"last_seq":           "latest_version",
+		"ago_ms":             "age_ms",
+		"since_ms":           "age_ms",
+		"left_ms":            "remaining_ms or expires_in_ms",
+		"silent_for_ms":      "last_contact_ms",
+		"stuck_for_ms":       "stalled_ms",
+		"fresh_ms":           "up_to_date_for_ms",
+		"returns_ms":         "rejoin_in_ms",
+		"led_ms":             "leader_age_ms",
+		"reported_ms":        "report_age_ms",
+		"wish_for_ms":        "preferred_leader_expires_in_ms",
+		"stable_for_ms":      "stabilization_ms",
+		"balance_every_ms":   "leader_rebalance_ms",
+		"at_rest":            "idle",
+		"waived":             "overridden",
+		"inherited_ms":       "inherited_delay_ms",
+		"ask_interval_ms":    "source_interval_ms",
+		"payload_bytes":      "payload_size_bytes",
+		"opens_ms":           "opens_in_ms",
+		"time_ms":            "shard_time_ms",
+		"disk_free":          "disk_free_bytes",
+		"disk_total":         "disk_total_bytes",
+		"snapshot_rate":      "snapshot_bytes_per_second",
+		"valid_ms":           "ttl_ms",
+		"newest_level":       "supported_feature_level",
+		"level_held_by":      "feature_level_held_by",
+		"longest_wait_ms":    "long_wait_threshold_ms",
+		"failures_tolerated": "failure_tolerance",
+		"low_mark_bytes":     "low_watermark_bytes",
+		"proof_age_seconds":  "read_barrier_age_seconds",
+		"refusing_changes":   "writes_rejected",
+	} {
+		list = append(list, retired{old: old, now: now, in: jsonFiles})
+	}
+	return list
+}
+
+// jsonFiles are the files in which members of JSON stand.
+var jsonFiles = []string{
+	"gateway/http/openapi.json", "gateway/http/console/files/", "docs/http.md", "docs/cli.md", "server/admin/testdata/",
+	"cmd/signalbox/testdata/scripts/",
 }

@@ -23,7 +23,7 @@ func Signalbox() map[string]Way {
 		Lock: lockAtSignalbox,
 		Echo: func(_ context.Context, d *Door, _ int) (load.Operation, error) {
 			return func(context.Context) error {
-				return d.ask("/v1/sign-out", struct{}{}, new(struct{}))
+				return d.ask("/v1/logout", struct{}{}, new(struct{}))
 			}, nil
 		},
 	}
@@ -35,7 +35,7 @@ func lockAtSignalbox(_ context.Context, d *Door, caller int) (load.Operation, er
 		return nil, err
 	}
 	var s struct{ Session string }
-	if err := d.ask("/v1/session/start", map[string]any{"node": node}, &s); err != nil {
+	if err := d.ask("/v1/session/create", map[string]any{"node": node}, &s); err != nil {
 		return nil, err
 	}
 	type request struct {
@@ -50,12 +50,12 @@ func lockAtSignalbox(_ context.Context, d *Door, caller int) (load.Operation, er
 	number := 0
 	change := func(path string, answer any) error {
 		number++
-		return d.ask(path, q, answer, "Signalbox-Session", s.Session, "Signalbox-Number", strconv.Itoa(number))
+		return d.ask(path, q, answer, "Signalbox-Session", s.Session, "Signalbox-Sequence", strconv.Itoa(number))
 	}
 	var own load.Exclusion
 	return own.Cycle(func(context.Context) error {
 		var got struct{ Outcome, Fence string }
-		if err := change("/v1/acquire", &got); err != nil {
+		if err := change("/v1/semaphore/acquire", &got); err != nil {
 			return err
 		}
 		if got.Outcome != "acquired" {
@@ -64,7 +64,7 @@ func lockAtSignalbox(_ context.Context, d *Door, caller int) (load.Operation, er
 		return nil
 	}, func(context.Context) error {
 		var gave struct{ Released bool }
-		if err := change("/v1/release", &gave); err != nil {
+		if err := change("/v1/semaphore/release", &gave); err != nil {
 			return err
 		}
 		if !gave.Released {

@@ -25,8 +25,8 @@ connections that are open too. A principal has roles, each below a path:
   san:NAME       clients whose certificate has the alternative name
   anonymous      everybody
 
-Roles that there always are: read (see), write (and acquire, write), operator (and
-delete, operate), admin (and admin), root (and cluster, backup). Rules only allow.
+Roles that there always are: read, write (and acquire, write), operator (and delete,
+operate), admin (and admin), root (and cluster, backup). Rules only allow.
 
 Until anonymous was granted or refused something, hosts without a file of tokens
 let everybody do everything. signalbox access revoke anonymous closes the cluster.

@@ -43,12 +43,12 @@ func newRoleSet(f *cli.Frame) *cobra.Command {
 		Short: "Make a role, or give it other rules",
 		Long: `Makes a role of the rules that --rule gives, or gives one other rules. A rule is
 RIGHTS:PATH, or RIGHTS:PATH:PREFIX for objects whose names begin with PREFIX; of
-rights there are see, acquire, write, delete, operate, admin, cluster, backup.`,
-		Example: `  signalbox access role set deploy --rule see:/ --rule operate:/:deploy-`,
+rights there are read, acquire, write, delete, operate, admin, cluster, backup.`,
+		Example: `  signalbox access role set deploy --rule read:/ --rule operate:/:deploy-`,
 		RunE: func(c *cobra.Command, args []string) error {
 			role := admin.AccessRole{Name: args[0]}
 			for _, text := range rules {
-				names, path, object, err := parsePlace(text, "RIGHTS:PATH, such as see,acquire:/jobs")
+				names, path, object, err := parsePlace(text, "RIGHTS:PATH, such as read,acquire:/jobs")
 				if err != nil {
 					return err
 				}

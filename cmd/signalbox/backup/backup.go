@@ -72,7 +72,7 @@ type Object struct {
 	ClusterName string
 	Generation  string
 	Begun       string
-	Level       int
+	Level       int `name:"feature_level"`
 	Version     string
 	Host        string
 	Shards      []sectionObject

@@ -47,7 +47,7 @@ the command ends with code 66.`,
 			case err != nil:
 				return err
 			case f.JSON():
-				return f.Object(operation.Piece{Exists: true, Revision: revision, Value: value})
+				return f.Object(operation.ConfigValue{Exists: true, Revision: revision, Value: value})
 			}
 			return f.Raw(value)
 		}),
@@ -125,7 +125,7 @@ command ends when nobody reads it any more.`,
 				if v.Exists {
 					shown = cli.Cell(v.Data)
 				}
-				piece := operation.Piece{Exists: v.Exists, Revision: v.Revision, Value: v.Data}
+				piece := operation.ConfigValue{Exists: v.Exists, Revision: v.Revision, Value: v.Data}
 				return f.Line(piece, "revision %d   %s", v.Revision, shown)
 			})
 		},

@@ -45,7 +45,7 @@ func newClusterDescribe(f *cli.Frame) *cobra.Command {
 		Long: `Shows who governs, how many failures every shard can take, and what is not as it
 should be, with what to do about it. -o json has all hosts and replicas.`,
 		Example: `  signalbox cluster describe
-  signalbox cluster describe -o json | jq '.shards[] | {id, live, tolerated}'`,
+  signalbox cluster describe -o json | jq '.shards[] | {id, voters_live, failure_tolerance}'`,
 	}, func(ctx context.Context, box *client.Client, cluster *admin.Cluster, _ []string) error {
 		found := cluster.Concerns
 		if list, err := concerns.Read(ctx, box); err == nil {

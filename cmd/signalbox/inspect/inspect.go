@@ -57,7 +57,7 @@ type Object struct {
 	Created     string
 	Started     bool
 	Incarnation string
-	Starts      uint64
+	Starts      uint64 `name:"start_count"`
 	Machine     string
 
 	Hosts     []memberObject

@@ -124,7 +124,7 @@ have, its config, and the version of the config, which grows with every change.`
 		Example: `  signalbox node describe /prod/jobs
 
   # the version, for a guarded change
-  signalbox node describe /prod/jobs -o json | jq -r .config_version`,
+  signalbox node describe /prod/jobs -o json | jq -r .config_revision`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			n, err := box.DescribeNode(ctx, args[0])
 			return printNode(f, n, err)

@@ -36,8 +36,8 @@ func (l level) String() string { return [...]string{"ok", "warn", "fail"}[l] }
 type Finding struct {
 	Level   level
 	Subject string
-	Found   string
-	Advice  string
+	Found   string `name:"message"`
+	Advice  string `name:"hint"`
 }
 
 // findings gathers what is found, in order.
@@ -75,7 +75,7 @@ func newCheck(f *cli.Frame) *cobra.Command {
 behind, disks, quotas, certificates and backups, rollouts that have halted or are
 blocked, rounds of processes that hang, and semaphores that somebody has waited for too
 long. Each says since when, who is waited for, and what to do. The console, status,
-cluster why, /v1/concerns and the metric signalbox_health_issues have the same list.
+cluster why, /v1/health and the metric signalbox_health_issues have the same list.
 
 With --disk DIR it also measures how long a write to a disk of this machine takes: 200
 small writes, each made durable like those of the log. It needs a directory on the

@@ -42,7 +42,7 @@ looks more closely.`,
   signalbox status -o wide
 
   # the names of hosts that do not answer
-  signalbox status -o json | jq -r '.hosts[] | select(.err) | .address'`,
+  signalbox status -o json | jq -r '.hosts[] | select(.error) | .address'`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
 			hosts, err := askHosts(ctx, box)
 			if err != nil {
@@ -81,26 +81,26 @@ type Status struct {
 	Hosts  []hostReport
 	Shards []shardReport
 	// Silent are endpoints without an answer that belong to no known host.
-	Silent []silentEndpoint `name:"silent_endpoints"`
+	Silent []silentEndpoint `name:"unreachable_endpoints"`
 	// Meta is the meta shard, nil without a report.
 	Meta *shardReport
 	// FeatureLevel is the level of the cluster, 0 if no host reports the level; LevelHeldBy names the hosts that keep
 	// the level from rising.
 	FeatureLevel int
-	LevelHeldBy  string
+	LevelHeldBy  string `name:"feature_level_held_by"`
 	// Generation counts restores and recoveries of the cluster; the highest report counts.
 	Generation uint64
 	// Tolerated is how many more voters every shard may lose, -1 if a shard has too few voters, and nil if unknown.
-	Tolerated *int `name:"failures_tolerated"`
-	Concerns  []admin.Concern
+	Tolerated *int               `name:"failure_tolerance"`
+	Concerns  []admin.Concern    `name:"health_issues"`
 	whole     *admin.Cluster     // nil where the hosts have no records
-	Unasked   []admin.Unanswered `name:"unanswered"` // hosts without a list of concerns
+	Unasked   []admin.Unanswered `name:"unreachable_hosts"` // hosts without a list of concerns
 }
 
 // silentEndpoint is an endpoint of the command line without an answer.
 type silentEndpoint struct {
 	Address string
-	Err     error
+	Err     error `name:"error"`
 }
 
 // hostReport is the report of a host, as in answers of the HTTP API, with the ids of the shards led by the host.

@@ -14,15 +14,15 @@ import (
 
 // Sample is what hosts did between two readings of their pages.
 type Sample struct {
-	At             time.Time
+	At             time.Time `name:"time"`
 	Seconds        float64
 	Requests       []requestSample
 	Waits          timesSample
 	Queued         float64 `name:"waiting"`
 	Hosts          []hostSample
 	Semaphores     []semaphoreSample
-	StillRollouts  []stillRollout `name:"rollouts_that_stand_still"`
-	StillProcesses []stillProcess `name:"processes_that_stand_still"`
+	StillRollouts  []stillRollout `name:"stalled_rollouts"`
+	StillProcesses []stillProcess `name:"stalled_processes"`
 
 	counted bool // some node has its semaphores counted
 	more    int  // semaphores that are not in the list
@@ -54,7 +54,7 @@ type hostSample struct {
 	Connections float64
 	Sessions    float64 `name:"sessions_attached"`
 	Watches     float64
-	SlowWatches float64
+	SlowWatches float64 `name:"slow_watchers"`
 	Commit      timesSample
 }
 
@@ -62,7 +62,7 @@ type hostSample struct {
 type semaphoreSample struct {
 	Node    string
 	Name    string
-	Taken   float64
+	Taken   float64 `name:"count"`
 	Waiters float64
 }
 

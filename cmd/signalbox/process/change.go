@@ -24,7 +24,7 @@ that makes up --min-members. What becomes of a member that is not prepared, or d
 reply, within --reply-timeout, --on-timeout says:
 
   wait   it is waited for, and named by signalbox process why
-  kick   it is put out, which causes another epoch
+  evict  it is put out, which causes another epoch
   fail   the sender gets the replies that there are; who is not prepared is waited for
 
 If it exists the command ends with code 73 and changes nothing, unless there is
@@ -32,7 +32,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 		Example: `  signalbox process create /prod counter
 
   # rounds of three and more, and who is silent for a minute is put out
-  signalbox process create /prod counter --min-members 3 --reply-timeout 1m --on-timeout kick`,
+  signalbox process create /prod counter --min-members 3 --reply-timeout 1m --on-timeout evict`,
 		RunE: func(c *cobra.Command, args []string) error {
 			spec := process.Spec{}.WithDefaults()
 			if err := flags.apply(c, &spec); err != nil {

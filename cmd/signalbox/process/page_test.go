@@ -74,7 +74,7 @@ epoch 7 was complete 3m1s ago, with a result of 17 bytes
 epoch 4 was complete 1h0m ago, with a result of 1 byte
 epoch 2 was complete 1h0m ago, with a result of 1 byte
 
-last act, 4m1s ago: kick of e (4) by ann@box: it hangs
+last act, 4m1s ago: evict of e (4) by ann@box: it hangs
 `
 	// A second has passed since it was read.
 	page := viewProcess("counter", processState(), time.Second).Page(f, 60)
@@ -147,7 +147,7 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 		{object(nil), gone, []string{"counter    is deleted"}},
 		{object(nil), object(nil), nil},
 		{nil, object(nil), []string{
-			"counter    kick of e (4) by ann@box: it hangs",
+			"counter    evict of e (4) by ann@box: it hangs",
 			"a          joins as member 3", "b          joins as member 5", "c          joins as member 6",
 			"d          joins as member 8, an observer",
 			"counter    epoch 9 opens with 3 members, coordinated by a (3)",

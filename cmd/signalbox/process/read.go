@@ -23,7 +23,7 @@ the round is complete and all have handled that.`,
 		Example: `  signalbox process why /prod counter
 
   # only what neither time nor the members can do away with
-  signalbox process why /prod counter -o json | jq -r 'select(.blocked) | .text'`,
+  signalbox process why /prod counter -o json | jq -r 'select(.blocked) | .message'`,
 	}, process.Of, func(ctx context.Context, p *process.Process, _ []string) error {
 		reasons, err := p.Why(ctx)
 		return cli.Why(f, p.Name(), reasons, err, func(r *process.StopReason) string {

@@ -43,7 +43,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
   signalbox rollout create /prod dns --location sas --location man:5s --location vla:5s
 
   # with gates, and with a source that is asked for versions
-  signalbox rollout create /prod feed --location sas --location man:5s:errors,latency --version-source asked
+  signalbox rollout create /prod feed --location sas --location man:5s:errors,latency --version-source requested
 
   # from a file that is kept with the program
   signalbox rollout create /prod dns --file dns.yaml --or-alter`,

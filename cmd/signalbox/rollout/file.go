@@ -75,7 +75,7 @@ func (s *specFile) spec() (rollout.Spec, error) {
 	var err error
 	var wrong error
 	spec.DelayFrom, err = cli.OneOf("delay-from", s.DelayFrom, delaysFrom, "reached or assigned")
-	spec.Versions, wrong = cli.OneOf("version-source", s.Source, versionSources, "published or asked")
+	spec.Versions, wrong = cli.OneOf("version-source", s.Source, versionSources, "published or requested")
 	err = cmp.Or(err, wrong)
 	times := []time.Duration{s.ReelectAfter, s.ReelectInterval, s.Progress, s.Halt, s.AskInterval}
 	numbers := []int{s.ReelectAttempts, s.ReelectMost, s.Keep}

@@ -139,7 +139,7 @@ func TestChangesAreLines(t *testing.T) {
 			"dns        the newest is version 18 (r9554)", "dns        blocked",
 			"sas        gets version 18 (r9554): next",
 			"sas        has reached version 18 (r9554) after 8s", "man        gets version 18 (r9554): next",
-			"vla        gets version 17: birth", "vla        has reached version 17 after 30m0s",
+			"vla        gets version 17: initial", "vla        has reached version 17 after 30m0s",
 		}},
 		{object(nil), object(func(s *rollout.State) { s.Phase = rollout.Halted }), []string{"dns        halted"}},
 		{object(nil), object(func(s *rollout.State) { s.Locations[1].Target.Reached = happened(0) }),

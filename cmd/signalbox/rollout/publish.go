@@ -48,7 +48,7 @@ published under a higher fencing token, such as SIGNALBOX_FENCE of signalbox loc
 				if err != nil {
 					return err
 				}
-				return f.Line(operation.Published{Seq: seq}, "published version %s of %s",
+				return f.Line(operation.Published{Version: seq}, "published version %s of %s",
 					cli.Safe(versionText(seq, label)), cli.Safe(args[1]))
 			})
 		},

@@ -22,7 +22,7 @@ paused it. It prints nothing where every location has the newest version.`,
 		Example: `  signalbox rollout why /prod dns
 
   # only what neither time nor the instances can do away with
-  signalbox rollout why /prod dns -o json | jq -r 'select(.blocked) | .text'`,
+  signalbox rollout why /prod dns -o json | jq -r 'select(.blocked) | .message'`,
 	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, _ []string) error {
 		reasons, err := r.Why(ctx)
 		return cli.Why(f, r.Name(), reasons, err, func(r *rollout.StopReason) string {
@@ -49,7 +49,7 @@ clock as well.`,
   signalbox rollout history /prod dns man -o wide
 
   # how long did each version take to reach man?
-  signalbox rollout history /prod dns man -o json | jq 'select(.reached.happened) | [.seq, .reached.time_ms - .assigned.time_ms]'`,
+  signalbox rollout history /prod dns man -o json | jq 'select(.reached.set) | [.version, .reached.shard_time_ms - .assigned.shard_time_ms]'`,
 	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, more []string) error {
 		state, err := r.Describe(ctx)
 		if err != nil {

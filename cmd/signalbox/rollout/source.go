@@ -28,7 +28,7 @@ func newSource(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "source PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Make versions when the rollout asks for them",
-		Long: `Takes the role of a source in a rollout that was created with --version-source asked:
+		Long: `Takes the role of a source in a rollout that was created with --version-source requested:
 whenever the first location is ready for a version, COMMAND is run, and what it prints
 on standard output, up to 64 KiB, is the version. It finds SIGNALBOX_NODE and
 SIGNALBOX_ROLLOUT in its environment, and nothing on its standard input.

@@ -54,8 +54,8 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 func (s *specFile) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "Start of delays, `WORD`: reached or assigned. The time "+
 		"at which the location before reached a version, or was assigned it")
-	fs.StringVar(&s.Source, "version-source", s.Source, "Source of versions, `WORD`: published or asked. Users "+
-		"publish versions, or a source is asked for them")
+	fs.StringVar(&s.Source, "version-source", s.Source, "Source of versions, `WORD`: published or requested. Users "+
+		"publish versions, or they are requested from a source")
 	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "Replace a target that fails for this `DURATION`")
 	fs.IntVar(&s.ReelectAttempts, "reelect-attempts", s.ReelectAttempts, "Minimum failures before a replacement, "+
 		"`NUMBER`")

@@ -55,7 +55,7 @@ func TestFlagsChangeWhatTheySay(t *testing.T) {
 		{"--require man=0,vla=3 --max-failing sas=1", func(s *rollout.Spec) {
 			s.Locations[1].Require, s.Locations[2].Require, s.Locations[0].MaxFailing = 0, 3, 1
 		}},
-		{"--delay-from assigned --version-source asked --source-interval 3s", func(s *rollout.Spec) {
+		{"--delay-from assigned --version-source requested --source-interval 3s", func(s *rollout.Spec) {
 			s.DelayFrom, s.Versions, s.AskInterval = rollout.FromAssigned, rollout.Asked, 3*time.Second
 		}},
 		{"--reelect-codes a,b --reelect-after 2m --reelect-attempts 7 --reelect-interval 1s --reelect-most 9",
@@ -86,7 +86,7 @@ func TestFlagsThatCannotBe(t *testing.T) {
 		"--remove-location iva":                   "--remove-location iva: there is no such location",
 		"--require man=-1":                        "a number is -1, which is below zero",
 		"--halt-deadline -1s":                     "a time is -1s, which is below zero",
-		"--version-source thin-air":               "version-source thin-air: give published or asked",
+		"--version-source thin-air":               "version-source thin-air: give published or requested",
 		"--delay-from the-start":                  "delay-from the-start: give reached or assigned",
 		"--keep-versions -1 --source-interval 1s": "a number is -1",
 	} {
@@ -133,7 +133,7 @@ func TestAFileSaysWhatFlagsSay(t *testing.T) {
 		"keeps: 3":                    "line 1: field keeps not found",
 		"locations: [{delay: later}]": "line 1: cannot unmarshal",
 		"keep: [":                     "yaml: ",
-		"version-source: air":         "version-source air: give published or asked",
+		"version-source: air":         "version-source air: give published or requested",
 	} {
 		if _, err := read(text); cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

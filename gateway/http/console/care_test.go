@@ -129,7 +129,7 @@ func reportTooManyStreams(t *testing.T, b *browser) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range places {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, st.url+"/v1/events?watch=/v1/locks", nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, st.url+"/v1/events?watch=/v1/contention", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

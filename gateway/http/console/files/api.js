@@ -8,12 +8,12 @@ export class Refused extends Error {
   }
 
   /** In words, for people. */
-  get words() { return `${this.problem.detail}. ${this.problem.do ?? ""}`; }
+  get words() { return `${this.problem.detail}. ${this.problem.hint ?? ""}`; }
 }
 
 async function answer(response) {
   if (response.ok) return response;
-  throw new Refused(await response.json().catch(() => ({ title: "No answer", detail: response.statusText, do: "try again" })));
+  throw new Refused(await response.json().catch(() => ({ title: "No answer", detail: response.statusText, hint: "try again" })));
 }
 
 /** Reads a route once. */

@@ -4,7 +4,7 @@ import { badge, h, note, since } from "/dom.js";
 import { act, action, link, reason } from "/parts.js";
 import { table } from "/table.js";
 
-export const concernsAddress = "/v1/concerns";
+export const concernsAddress = "/v1/health";
 
 /** Where concerns are shown, by what their kinds begin with: the list that counts them, and the page of one. */
 const places = [
@@ -14,10 +14,10 @@ const places = [
 const placeOf = ({ kind }) => places.find(([begins]) => kind.startsWith(begins));
 
 export const listOf = (concern) => placeOf(concern)[1];
-export const fails = (one) => one.severity === "failure";
+export const fails = (one) => one.severity === "critical";
 
 /** Those that call for somebody: a note is so by choice. */
-export const calling = (answer) => (answer?.items ?? []).filter((one) => one.severity !== "note");
+export const calling = (answer) => (answer?.items ?? []).filter((one) => one.severity !== "info");
 
 /** What is not well with an object of a list whose kinds begin so. */
 export const concernOf = (local, begins, { node, name }) => calling(local.concerns).find((one) => (
@@ -25,7 +25,7 @@ export const concernOf = (local, begins, { node, name }) => calling(local.concer
 
 /** The phase of an object that may be stuck, with since when it is. */
 export const hangs = (phase, word, concern) => [phase(word, Boolean(concern)),
-  concern && h("span", { class: "below" }, concern.text, concern.since && [", for ", since(concern.since)])];
+  concern && h("span", { class: "below" }, concern.message, concern.since && [", for ", since(concern.since)])];
 
 const change = (word, title, does, route, body) => action(word, { title, does, fields: [reason], carryOut: act(route, body) }, false);
 
@@ -34,26 +34,26 @@ const helps = ({ kind, node, name, host }) => ({
   drained: () => change("Undrain", `Undrain host ${host}`, "It takes part again.", "/v1/host/undrain", { host }),
   cordoned: () => change("Uncordon", `Uncordon host ${host}`, "It may get replicas and votes again.", "/v1/host/uncordon", { host }),
   ...Object.fromEntries(["rollout-paused", "rollout-halted"].map((one) => [one, () => change("Resume", `Resume ${name}`,
-    "Locations get versions again, as the spec says.", "/v1/rollout/act", { node, name, verb: "resume" })])),
+    "Locations get versions again, as the spec says.", "/v1/rollout/action", { node, name, action: "resume" })])),
   "round-coordinator": () => change("Restart", `Restart ${name}`, "The round ends without a result, and another epoch opens.", "/v1/process/restart", { node, name }),
 }[kind]?.());
 
-const severity = { failure: ["bad", 0], warning: ["warn", 1], note: ["", 2] };
+const severity = { critical: ["bad", 0], warning: ["warn", 1], info: ["", 2] };
 
 /** Draws the whole list, and which hosts have not said what they see. */
 export function concernTable(answer, local) {
   if (!answer) return null;
-  const { items = [], unanswered = [] } = answer;
+  const { items = [], unreachable_hosts: unanswered = [] } = answer;
   return h("section", { class: "concerns", "aria-label": "What is not well" },
     calling(answer).length === 0 && (unanswered.length > 0 ? note("warn", h("p", {}, "Nothing is known to be wrong; not all hosts have answered."))
       : note("good", h("p", {}, "All is well."))),
     items.length > 0 && table(items, [
       ["how bad", (one) => badge(one.severity, severity[one.severity]?.[0]), "word", (one) => severity[one.severity]?.[1] ?? 3],
-      ["what", (one) => [link(placeOf(one)[2], { node: one.node, name: one.name }, one.subject), h("span", { class: "below" }, one.text),
-        one.more > 0 && h("span", { class: "below" }, `and ${one.more} more of this kind`)], "", (one) => one.subject],
+      ["what", (one) => [link(placeOf(one)[2], { node: one.node, name: one.name }, one.subject), h("span", { class: "below" }, one.message),
+        one.omitted > 0 && h("span", { class: "below" }, `and ${one.omitted} more of this kind`)], "", (one) => one.subject],
       ["for", (one) => (one.since ? since(one.since) : ""), "number", (one) => one.since ?? "9"],
-      ["waits for", (one) => one.waits_for ?? "", "", (one) => one.waits_for],
-      ["what to do", (one) => [h("span", { class: "below" }, one.do), helps(one)]],
+      ["waits for", (one) => one.waiting_for ?? "", "", (one) => one.waiting_for],
+      ["what to do", (one) => [h("span", { class: "below" }, one.hint), helps(one)]],
     ], { key: (one) => `${one.kind} ${one.subject}`, local, name: "concerns" }),
     unanswered.map((one) => note("warn", h("p", {}, h("b", {}, one.host || one.address), " has not said what it sees: ", one.reason))));
 }

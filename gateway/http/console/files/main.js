@@ -10,7 +10,7 @@ const place = document.getElementById("page");
 const link = document.getElementById("link");
 const sign = document.getElementById("sign");
 let stop = () => {}, goOn = () => {};
-let signed = { signed_in: false, reads_only: false };
+let signed = { signed_in: false, read_only: false };
 
 /** Shows the page of the present address. */
 function show() {
@@ -25,7 +25,7 @@ function show() {
     announce(page, given, calling(local.concerns), lost);
     replace(place, h("div", {}, head(page, given, answers), lost && disconnected(heard),
       h("div", { class: lost ? "stale" : null }, body(page, answers.slice(0, -1), local))));
-    document.body.classList.toggle("reads-only", signed.reads_only);
+    document.body.classList.toggle("reads-only", signed.read_only);
   };
   const set = (values) => {
     for (const [name, value] of Object.entries(values)) if (value === "") delete given[name]; else given[name] = value;
@@ -86,7 +86,7 @@ function body(page, answers, local) {
   }
   if (first.problem) {
     return h("div", {}, page.above?.(local), note("bad", h("p", {}, h("b", {}, first.problem.title), ": ", first.problem.detail),
-      h("p", { class: "next" }, "What to do: ", first.problem.do)));
+      h("p", { class: "next" }, "What to do: ", first.problem.hint)));
   }
   const missing = first.exists === false ? [] : answers.filter((one) => one?.problem); // the page says that there is none
   return h("div", {}, page.above?.(local), page.draw(answers.map((one) => (one?.problem ? undefined : one)), local),
@@ -98,22 +98,22 @@ async function signIn() {
   const given = await ask({
     title: "Sign in", does: "An access token says what you may see and do. This host keeps it in its memory, for eight hours.",
     fields: [{ name: "token", label: "Access token", kind: "password" }], word: "Sign in",
-    carryOut: async ({ token }) => { await change("/v1/sign-in", { token }); },
+    carryOut: async ({ token }) => { await change("/v1/login", { token }); },
   });
   if (given) show();
 }
 
 /** Asks the host whether this browser is signed in, which a script cannot see. */
 async function drawSign() {
-  signed = await read("/v1/sign-in").catch(() => signed);
+  signed = await read("/v1/login").catch(() => signed);
   sign.textContent = signed.signed_in ? "Sign out" : "Sign in";
-  document.body.classList.toggle("reads-only", signed.reads_only);
+  document.body.classList.toggle("reads-only", signed.read_only);
 }
 
 sign.onclick = async () => {
   if (!signed.signed_in) return signIn();
   try {
-    await change("/v1/sign-out");
+    await change("/v1/logout");
   } catch {
     link.textContent = "not signed out";
     link.className = "link lost";
@@ -141,7 +141,7 @@ document.addEventListener("click", (event) => {
 document.getElementById("search").onsubmit = (event) => {
   event.preventDefault();
   const text = document.getElementById("search-text").value.trim();
-  if (text) go(`/search?${new URLSearchParams({ text })}`);
+  if (text) go(`/search?${new URLSearchParams({ query: text })}`);
 };
 
 // "/" goes to the search from wherever nothing is typed.

@@ -10,11 +10,11 @@ import { oneProcess, processes } from "/pages/processes.js";
 import { nodes } from "/pages/nodes.js";
 import { hosts } from "/pages/hosts.js";
 import { backups, found, history } from "/pages/history.js";
-import { rights } from "/pages/rights.js";
+import { access } from "/pages/access.js";
 
 export const pages = [
   overview, locks, semaphore, sessions, oneSession, rollouts, oneRollout, processes, oneProcess, discovery, endpoints, configs, config,
-  nodes, hosts, history, backups, rights, found,
+  nodes, hosts, history, backups, access, found,
 ];
 
 /** What is shown at an address that no page has. */

@@ -30,10 +30,10 @@ export function who(one, node, id = one?.session_id) {
 }
 
 /** How long ago a moment was, by the time of its shard. */
-export const ago = (moment) => (moment?.happened ? span(moment.ago_ms ?? 0) : h("span", { class: "dim" }, "not yet"));
+export const ago = (moment) => (moment?.set ? span(moment.age_ms ?? 0) : h("span", { class: "dim" }, "not yet"));
 
 /** When a moment was, by a wall clock where that is known. */
-export const when = (moment) => (moment?.wall ? since(moment.wall) : ago(moment));
+export const when = (moment) => (moment?.wall_time ? since(moment.wall_time) : ago(moment));
 
 /** Data of an object: text, or the length of what is none. */
 export const data = (one, name = "data") => (one?.[`${name}_base64`]
@@ -74,14 +74,14 @@ export const phase = (word, stuck) => badge(word, stuck ? "bad" : {
 }[word] ?? "");
 
 /** Why something does not move, since when, and when it goes on by itself. */
-export const reasons = ({ reasons: list = [], heard }) => list.map((one) => h("div", { class: `note ${one.blocked || one.late ? "bad" : "warn"}`, role: "note" },
-  h("p", {}, one.text), h("p", { class: "next" }, one.left_ms > 0 ? ["goes on by itself ", until(heard + one.left_ms)]
-    : one.since?.happened && !/, for \d/.test(one.text) && ["for ", ago(one.since)])));
+export const reasons = ({ reasons: list = [], heard }) => list.map((one) => h("div", { class: `note ${one.blocked || one.overdue ? "bad" : "warn"}`, role: "note" },
+  h("p", {}, one.message), h("p", { class: "next" }, one.remaining_ms > 0 ? ["goes on by itself ", until(heard + one.remaining_ms)]
+    : one.since?.set && !/, for \d/.test(one.message) && ["for ", ago(one.since)])));
 
 /** What was done with an object, the newest first. */
 export const done = (list, columns, local) => [h("h2", {}, "What was done"), table(list.toReversed(), [
-  ["when", (one) => when(one.at), "", (one) => -(one.at?.time_ms ?? 0)], ["what", (one) => one.verb ?? ""], ...columns,
-  ["by", (one) => one.by?.author ?? "", "", (one) => one.by?.author], ["why", (one) => one.by?.reason ?? ""],
+  ["when", (one) => when(one.time), "", (one) => -(one.time?.shard_time_ms ?? 0)], ["what", (one) => one.action ?? ""], ...columns,
+  ["author", (one) => one.author ?? "", "", (one) => one.author], ["reason", (one) => one.reason ?? ""],
 ], { empty: "Nothing was done by hand.", local, name: "acts" })];
 
 /** Where an object is, with a link to what else is there. */

@@ -26,13 +26,13 @@ async function run(): Promise<void> {
   const session = await api.postSessionStart({ body: { node, timeout_ms: 10000 }, throwOnError: true });
   const headers = { "Signalbox-Session": session.data.session ?? "" };
   const held = await api.postAcquire({
-    body: { node, name: "a", wait_ms: 0, data: "me" }, headers: { ...headers, "Signalbox-Number": "1" }, throwOnError: true,
+    body: { node, name: "a", wait_ms: 0, data: "me" }, headers: { ...headers, "Signalbox-Sequence": "1" }, throwOnError: true,
   });
   assert.equal(held.data.outcome, "acquired");
   const seen = await api.getSemaphore({ query: { node, name: "a", strict: true }, throwOnError: true });
   assert.equal(seen.data.owners[0]?.order_id, held.data.fence);
   const back = await api.postRelease({
-    body: { node, name: "a" }, headers: { ...headers, "Signalbox-Number": "2" }, throwOnError: true,
+    body: { node, name: "a" }, headers: { ...headers, "Signalbox-Sequence": "2" }, throwOnError: true,
   });
   assert.equal(back.data.released, true);
   await api.postSessionEnd({ body: {}, headers, throwOnError: true });

@@ -6,7 +6,7 @@ import { short } from "/plot.js";
 import { table } from "/table.js";
 
 export const gigabytes = (bytes) => (Number(bytes ?? 0) / 2 ** 30).toFixed(1);
-export const freeShare = ({ disk_free: free = 0, disk_total: total }) => Number(free) / Number(total);
+export const freeShare = ({ disk_free_bytes: free = 0, disk_total_bytes: total }) => Number(free) / Number(total);
 
 /** The hosts that belong to the cluster. One that was expelled is on record for a while, and counts for nothing. */
 export const members = (cluster) => (cluster.hosts ?? []).filter((one) => one.current?.state !== "expelled");
@@ -15,7 +15,7 @@ function standing(host) {
   const state = host.current?.state ?? "unknown", wanted = host.target?.state ?? state;
   const kind = { online: host.alive === false ? "bad" : "good", offline: "warn", expelled: "bad" }[state] ?? "";
   return [badge(state, kind), wanted !== state && badge(`becomes ${wanted}`, "warn"), host.cordoned && badge("cordoned", "warn"),
-    host.alive === false && state !== "expelled" && badge(`silent for ${span(host.silent_for_ms ?? 0)}`, "bad")];
+    host.alive === false && state !== "expelled" && badge(`silent for ${span(host.last_contact_ms ?? 0)}`, "bad")];
 }
 
 export function hostTable(cluster, all, local, acts) {
@@ -26,9 +26,9 @@ export function hostTable(cluster, all, local, acts) {
     ["host", (one) => h("div", {}, h("b", {}, one.name), h("code", { class: "below" }, one.client_address ?? "")), "word", (one) => one.name],
     ["state", standing, "", (one) => one.current?.state],
     ["leads", (one) => String(led(one.id)), "number", (one) => led(one.id)],
-    ["requests", (one) => loadOf(one, (load) => `${short(load.per_second ?? 0)} /s`), "number", (one) => of(one.id).load?.per_second ?? 0],
+    ["requests", (one) => loadOf(one, (load) => `${short(load.requests_per_second ?? 0)} /s`), "number", (one) => of(one.id).load?.requests_per_second ?? 0],
     ["p99", (one) => loadOf(one, (load) => `${short(load.p99_ms ?? 0)} ms`), "number", (one) => of(one.id).load?.p99_ms ?? 0],
-    ["disk free", (one) => loadOf(one, (load) => load.disk_total && `${gigabytes(load.disk_free)} GB`), "number", (one) => Number(of(one.id).load?.disk_free ?? 0)],
+    ["disk free", (one) => loadOf(one, (load) => load.disk_total_bytes && `${gigabytes(load.disk_free_bytes)} GB`), "number", (one) => Number(of(one.id).load?.disk_free_bytes ?? 0)],
     ["connections", (one) => number(of(one.id).connections), "number", (one) => of(one.id).connections ?? 0],
     ["up for", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : dim("–")), "number", (one) => of(one.id).uptime_ms ?? 0],
     ["version", (one) => one.version ?? "", "word", (one) => one.version],
@@ -52,8 +52,8 @@ const acts = (one) => {
 };
 
 const cancel = (step) => action("Cancel", {
-  title: `Cancel step ${step.id}`, does: `${step.text}. What it has done until now stays.`, fields: [reason],
-  carryOut: act("/v1/step/cancel", { id: step.id }),
+  title: `Cancel step ${step.id}`, does: `${step.message}. What it has done until now stays.`, fields: [reason],
+  carryOut: act("/v1/cluster/step/cancel", { id: step.id }),
 });
 
 const policyText = (p) => [
@@ -74,9 +74,9 @@ const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
     { name: "replicas", label: "Hosts with a replica of a data shard (0: all; 1: a shard is lost with its host)", kind: "number", value: p.replicas ?? 0 },
     reason,
   ],
-  carryOut: ({ voters, offline, replace, replicas: on, reason: why }) => act("/v1/policy/set", {
+  carryOut: ({ voters, offline, replace, replicas: on, reason: why }) => act("/v1/cluster/policy/set", {
     voters: Number(voters), offline_after_ms: Math.round(offline * 1000), replace_after_ms: Math.round(replace * 1000),
-    replicas: Number(on), yes: Number(on) === 1, reason: why,
+    replicas: Number(on), force: Number(on) === 1, reason: why,
   })({}),
 }, false));
 
@@ -87,7 +87,7 @@ const replicas = (all) => (shard) => (shard.replicas ?? []).map((r) => {
 });
 
 /** How a shard is, as far as the governor sees it. */
-function shardState(cluster, { replicas: all = [], wanted = 0, voters = 0, tolerated = 0, leader }) {
+function shardState(cluster, { replicas: all = [], voters_desired: wanted = 0, voters = 0, failure_tolerance: tolerated = 0, leader }) {
   if (!cluster.observed) return dim("not known");
   if (tolerated < 0) return badge("no majority", "bad");
   if (!leader) return badge("no leader", "bad");
@@ -107,7 +107,7 @@ function placeTable(cluster, local) {
   const leads = (one) => held.get(one.id).filter(({ shard }) => shard.leader === one.id).length;
   const shown = (one) => ({ shard, r }) => {
     const amiss = [r.role === "learner" && "learner", filling(r) && `${r.snapshot_percent ?? 0} %`,
-      (shard.voters ?? 0) < (shard.wanted ?? 0) && "short"].filter(Boolean);
+      (shard.voters ?? 0) < (shard.voters_desired ?? 0) && "short"].filter(Boolean);
     const words = [shard.id, shard.leader === one.id && "leads", ...amiss].filter(Boolean).join(" ");
     return badge(words, one.alive === false ? "bad" : amiss.length ? "warn" : "good");
   };
@@ -122,31 +122,31 @@ function placeTable(cluster, local) {
 const move = (cluster) => (shard) => action("Move leader", {
   title: `Another leader of ${shard.id ? `shard ${shard.id}` : "the meta shard"}`, does: "Changes wait for some milliseconds meanwhile.",
   fields: [{ name: "host", label: "Host", choices: (cluster.hosts ?? []).map((one) => one.name) }, reason],
-  carryOut: act("/v1/shard/transfer", { shard: shard.id ?? "0" }),
+  carryOut: act("/v1/shard/transfer-leader", { shard: shard.id ?? "0" }),
 }, false);
 
 export const hosts = {
   path: "/hosts", nav: "Hosts", title: "Hosts", lead: "States, failure domains, replicas, and what comes next.",
   command: () => "signalbox host list && signalbox cluster plan",
-  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/plan", "/v1/why", "/v1/join-tokens"],
+  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/cluster/plan", "/v1/why", "/v1/join-tokens"],
   draw([cluster, all, plan, why, tokens], local) {
     const name = (id) => (cluster.hosts ?? []).find((one) => one.id === id)?.name ?? id;
     return h("div", {}, hostTable(cluster, all, local, acts),
       h("h2", {}, "Open steps"), table(why?.steps ?? [], [
-        ["step", (one) => one.text], ["for", (one) => span(one.age_ms ?? 0), "number"], ["last error", (one) => one.last_error ?? ""],
+        ["step", (one) => one.message], ["for", (one) => span(one.age_ms ?? 0), "number"], ["last error", (one) => one.last_error ?? ""],
         ["", cancel, "acts"],
       ], { empty: "No step is open.", key: (one) => one.id, local, name: "steps" }),
-      h("h2", {}, "What comes next"), table(plan?.steps ?? [], [["step", (one) => one.text], ["rule", (one) => one.rule ?? ""]],
+      h("h2", {}, "What comes next"), table(plan?.steps ?? [], [["step", (one) => one.message], ["rule", (one) => one.rule ?? ""]],
         { empty: "Nothing is to be changed.", local, name: "plan" }),
       h("h2", {}, "Shards"), table(cluster.shards ?? [], [
         ["shard", (one) => one.id ?? "meta"], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
         ["state", (one) => shardState(cluster, one)], ["replicas", replicas(cluster.hosts ?? [])],
-        ["may lose", (one) => (cluster.observed ? String(one.tolerated ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
+        ["may lose", (one) => (cluster.observed ? String(one.failure_tolerance ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
       ], { key: (one) => one.id ?? "meta", local, name: "shards" }),
       cluster.policy?.replicas && [h("h2", {}, "Shards by host"), placeTable(cluster, local)],
       h("h2", {}, "Policy"), policy(cluster.policy ?? {}),
       tokens && [h("h2", {}, "Join tokens"), table(tokens.items ?? [], [
-        ["token", (one) => h("code", {}, one.id)], ["by", (one) => one.by ?? ""], ["good for", (one) => span(one.left_ms ?? 0), "number"],
+        ["token", (one) => h("code", {}, one.id)], ["author", (one) => one.author ?? ""], ["good for", (one) => span(one.expires_in_ms ?? 0), "number"],
         ["used by", (one) => one.used ?? ""],
         ["", (one) => action("Revoke", {
           title: `Revoke join token ${one.id}`, does: "No host can join by it any more.", fields: [reason],

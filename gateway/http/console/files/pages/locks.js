@@ -12,7 +12,7 @@ const owner = (one) => {
 
 export const locks = {
   path: "/locks", nav: "Locks", title: "Locks", lead: "Who waits for what, over all nodes, the longest wait first.",
-  command: () => "signalbox who", watch: () => ["/v1/locks?idle=true&limit=10000"],
+  command: () => "signalbox who", watch: () => ["/v1/contention?include_uncontended=true&limit=10000"],
   draw([found], local) {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.owner?.description, one.owner?.client?.name));
     return h("div", {}, search(local, "Search nodes, names and owners"), table(rows, [
@@ -29,9 +29,9 @@ export const locks = {
   },
 };
 
-const sides = (node, kind) => [
+const sides = (node, kind, id) => [
   ["client", (one) => who(one, node), "", whose],
-  ["since", (one) => since(one.since), "number", (one) => one.since], [kind, (one) => one.order_id, "number", (one) => Number(one.order_id)],
+  ["since", (one) => since(one.since), "number", (one) => one.since], [kind, (one) => one[id], "number", (one) => Number(one[id])],
   ["count", count, "number", (one) => Number(one.count)], ["data", (one) => data(one)],
   ["", (one) => endSession(one, node), "acts"],
 ];
@@ -62,9 +62,9 @@ export const semaphore = {
       h("p", {}, "In ", inNode(node), " ", found.ephemeral && badge("ephemeral"),
         (found.data || found.data_base64) && [" with the data ", data(found)]),
       acts(local.given, found),
-      h("h2", {}, "Owners"), table(found.owners ?? [], sides(node, "fence"),
-        { empty: "It is free.", key: (one) => one.order_id, local, name: "owners" }),
-      h("h2", {}, "Queue"), table(found.waiters ?? [], sides(node, "place"),
+      h("h2", {}, "Owners"), table(found.owners ?? [], sides(node, "fence", "fence"),
+        { empty: "It is free.", key: (one) => one.fence, local, name: "owners" }),
+      h("h2", {}, "Queue"), table(found.waiters ?? [], sides(node, "position", "order_id"),
         { empty: "No session waits.", key: (one) => one.order_id, local, name: "waiters" }), more(found));
   },
 };

@@ -1,21 +1,21 @@
-// What programs look up: endpoints, and pieces of config.
+// What programs look up: endpoints, and config entries.
 
 import { address } from "/api.js";
 import { h } from "/dom.js";
 import { action, asks, command, data, inNode, link, more, named, number, reason, row } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
-const list = (what, page, columns) => ({
-  ...page, watch: () => ["/v1/lookups?limit=10000"],
+const list = (route, page, columns) => ({
+  ...page, watch: () => [`/v1/${route}?limit=10000`],
   draw([found], local) {
-    const rows = (found.items ?? []).filter((one) => one.what === what && matches(local, one.node, one.name, one.data));
+    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.value));
     return h("div", {}, search(local, page.finds), table(rows, [
       ...named("name", page.of), ...columns, ["revision", (one) => number(one.revision), "number", (one) => Number(one.revision)],
     ], { empty: local.given.filter ? "No name has this in it." : page.none, key: (one) => `${one.node} ${one.name}`, local }), more(found));
   },
 });
 
-export const discovery = list("endpoints", {
+export const discovery = list("discovery", {
   path: "/discovery", of: "/endpoints", nav: "Discovery", title: "Discovery", lead: "The names under which endpoints are published.",
   command: () => "signalbox discover list NODE NAME", finds: "Search nodes and names",
   none: "Nothing is published. signalbox discover register NODE NAME ADDRESS does so.",
@@ -35,11 +35,11 @@ export const endpoints = {
   },
 };
 
-export const configs = list("config", {
-  path: "/configs", of: "/config", nav: "Config", title: "Config", lead: "Pieces of config that programs read and follow.",
+export const configs = list("configs", {
+  path: "/configs", of: "/config", nav: "Config", title: "Config", lead: "Config entries that programs read and follow.",
   command: () => "signalbox config get NODE NAME", finds: "Search nodes, names and values",
-  none: "There is no config. signalbox config put NODE NAME VALUE makes a piece.",
-}, [["value", (one) => data(one), "clipped"]]);
+  none: "There is no config. signalbox config put NODE NAME VALUE makes an entry.",
+}, [["value", (one) => data(one, "value"), "clipped"]]);
 
 export const config = {
   path: "/config", under: "/configs", title: "Config", lead: "As those see it that read it.", heading: (given) => given.name,

@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h } from "/dom.js";
-import { attached, command, dim, link, more, number, phase, who, whose } from "/parts.js";
+import { attached, command, data, dim, link, more, number, phase, who, whose } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 /** How many entries of the tree are drawn: of one branch, and so many of all that the whole tree is shown open. */
@@ -37,14 +37,15 @@ function draw(at, shown, all) {
 
 const objects = (what, path, list, words) => (list?.items ?? []).map((one) => ({ ...one, what, path, words: words(one) }));
 
-function contents(local, [locks, lookups, rollouts, processes, sessions]) {
+function contents(local, [locks, discovery, configs, rollouts, processes, sessions]) {
   const { node } = local.given;
   const here = { items: (locks?.items ?? []).filter((one) => one.node === node) };
   const all = [
     ...objects("semaphore", "/semaphore", here, (one) => (one.owner ? who(one.owner, node) : dim("free"))),
     ...objects("rollout", "/rollout", rollouts, (one) => phase(one.phase ?? "idle")),
     ...objects("process", "/process", processes, (one) => phase(one.phase ?? "forming")),
-    ...(lookups?.items ?? []).map((one) => ({ ...one, path: one.what === "config" ? "/config" : "/endpoints", words: one.data ?? `${number(one.endpoints)} endpoints` })),
+    ...objects("endpoints", "/endpoints", discovery, (one) => `${number(one.endpoints)} endpoints`),
+    ...objects("config", "/config", configs, (one) => data(one, "value")),
   ];
   return [
     h("h2", {}, "Objects"), table(all, [
@@ -55,7 +56,7 @@ function contents(local, [locks, lookups, rollouts, processes, sessions]) {
     h("h2", {}, "Sessions"), table(sessions?.items ?? [], [
       ["client", (one) => who(one, node, one.id), "", whose], ["state", attached],
     ], { empty: "There is no session.", key: (one) => one.id, local, name: "sessions" }),
-    more(locks, lookups, rollouts, processes, sessions),
+    more(locks, discovery, configs, rollouts, processes, sessions),
   ];
 }
 
@@ -64,8 +65,8 @@ export const nodes = {
   heading: ({ node, path }) => node ?? path ?? "",
   command: ({ node, path }) => (node ? command`signalbox node describe ${node}` : command`signalbox node list ${path ?? "/"}`),
   watch: ({ node }) => ["/v1/nodes?limit=10000", ...(node ? [
-    address("/v1/locks", { prefix: node, idle: true, limit: 10000 }),
-    ...["lookups", "rollouts", "processes", "sessions"].map((one) => address(`/v1/${one}`, { node, limit: 10000 })),
+    address("/v1/contention", { prefix: node, include_uncontended: true, limit: 10000 }),
+    ...["discovery", "configs", "rollouts", "processes", "sessions"].map((one) => address(`/v1/${one}`, { node, limit: 10000 })),
   ] : [])],
   draw([found, ...inside], local) {
     const paths = (found.items ?? []).map((one) => one.path).filter((path) => matches(local, path));

@@ -14,7 +14,7 @@ const most = (hosts, name) => Math.max(0, ...(hosts?.items ?? []).map((one) => (
 function figures(cluster, hosts) {
   const all = members(cluster), shards = cluster.shards ?? [];
   const alive = all.filter((one) => one.alive).length, led = shards.filter((one) => one.leader).length;
-  const spare = Math.min(...shards.map((one) => one.tolerated ?? 0));
+  const spare = Math.min(...shards.map((one) => one.failure_tolerance ?? 0));
   return tiles(
     tile(`${alive} / ${all.length}`, "hosts are heard"), tile(`${led} / ${shards.length}`, "shards have a leader"),
     tile(cluster.observed ? (spare < 0 ? "no majority" : String(spare)) : "not known", "hosts may fail"),
@@ -26,21 +26,21 @@ function figures(cluster, hosts) {
 function loads(hosts) {
   const all = (hosts?.items ?? []).map((one) => one.load).filter(Boolean);
   if (all.length === 0) return null;
-  const fullest = all.filter((one) => one.disk_total).sort((a, b) => freeShare(a) - freeShare(b))[0];
+  const fullest = all.filter((one) => one.disk_total_bytes).sort((a, b) => freeShare(a) - freeShare(b))[0];
   return tiles(
-    tile(short(all.reduce((sum, one) => sum + (one.per_second ?? 0), 0)), "requests a second"),
+    tile(short(all.reduce((sum, one) => sum + (one.requests_per_second ?? 0), 0)), "requests a second"),
     tile(short(all.reduce((sum, one) => sum + (one.failed_per_second ?? 0), 0)), "of them fail"),
     tile(short(Math.max(...all.map((one) => one.p99_ms ?? 0))), "ms, p99 of the slowest host"),
-    fullest && tile(gigabytes(fullest.disk_free), "GB free on the fullest disk"));
+    fullest && tile(gigabytes(fullest.disk_free_bytes), "GB free on the fullest disk"));
 }
 
 function plots(title, load, words) {
-  const points = (load?.items ?? []).map((one) => ({ ...one, at: Date.parse(one.at) }));
+  const points = (load?.items ?? []).map((one) => ({ ...one, at: Date.parse(one.time) }));
   const shown = points.filter((one) => points.at(-1).at - one.at <= plotted);
   if (shown.length === 0) return null;
   const of = (name) => shown.map((one) => one[name] ?? 0), times = of("at");
   return h("div", {}, h("h2", {}, title), h("p", { class: "lead" }, words), h("div", { class: "plots" },
-    plot("Requests", "/s", [["now", of("per_second")]], times),
+    plot("Requests", "/s", [["now", of("requests_per_second")]], times),
     plot("Answers", "ms", [["p50", of("p50_ms")], ["p99", of("p99_ms")]], times),
     plot("Commits", "ms", [["p99", of("commit_p99_ms")]], times)));
 }
@@ -48,7 +48,7 @@ function plots(title, load, words) {
 export const overview = {
   path: "/", nav: "Overview", title: "Overview", lead: "Is it well, what can it lose, and what does the governor wait for.",
   command: () => "signalbox check; signalbox cluster why",
-  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/load", "/v1/load/all"],
+  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/host/load", "/v1/cluster/load"],
   above: (local) => concernTable(local.concerns, local), // also where nothing else of the page is known
   draw([cluster, hosts, why, load, whole], local) {
     return h("div", {}, figures(cluster, hosts), loads(hosts),
@@ -57,9 +57,9 @@ export const overview = {
       plots("This host", load, "The one that serves this page."),
       h("h2", {}, "The governor"),
       table([...(why?.steps ?? []), ...(why?.reasons ?? [])], [
-        ["does or waits for", (one) => [one.text, one.failures && badge(`failed ${one.failures} times`, "bad")]],
-        ["for", (one) => span(one.age_ms ?? one.since_ms ?? 0), "number"],
-        ["next in", (one) => (one.wait_ms ?? one.left_ms ? span(one.wait_ms ?? one.left_ms) : ""), "number"],
+        ["does or waits for", (one) => [one.message, one.failures && badge(`failed ${one.failures} times`, "bad")]],
+        ["for", (one) => span(one.age_ms ?? 0), "number"],
+        ["next in", (one) => (one.retry_in_ms ?? one.remaining_ms ? span(one.retry_in_ms ?? one.remaining_ms) : ""), "number"],
         ["last error", (one) => one.last_error ?? ""],
       ], { empty: "It waits for nothing.", local, name: "governor" }),
       h("h2", {}, "Hosts"), hostTable(cluster, hosts, local));

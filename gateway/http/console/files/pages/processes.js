@@ -26,7 +26,7 @@ export const processes = {
 
 /** Whether a member has answered what the epoch asks of it. */
 function standing(one, found) {
-  if (!one.of) return badge("waits for the next epoch");
+  if (!one.in_epoch) return badge("waits for the next epoch");
   if (found.epoch && one.completed === found.epoch) return badge("completed", "good");
   return one.prepared === found.epoch ? badge("prepared", "good") : badge("has not answered", "warn");
 }
@@ -38,23 +38,23 @@ function acts({ node, name }) {
   }));
 }
 
-const kick = ({ node, name }) => (one) => action("Kick", {
-  title: `Remove ${one.name || one.id}`, does: "It is no member any more. The round goes on without it, or another one begins.",
-  fields: [reason], carryOut: act("/v1/process/kick", { node, name, member: one.id }),
+const evict = ({ node, name }) => (one) => action("Evict", {
+  title: `Evict ${one.name || one.id}`, does: "It is no member any more. The round goes on without it, or another one begins.",
+  fields: [reason], carryOut: act("/v1/process/evict", { node, name, member: one.id }),
 });
 
 export const oneProcess = {
   path: "/process", under: "/processes", title: "Process", lead: "The epoch, its members, and who has not answered.",
   heading: (given) => given.name, command: ({ node, name }) => command`signalbox process status ${node} ${name}`,
-  watch: ({ node, name }) => [address("/v1/process", { node, name }), address("/v1/process/acts", { node, name })],
+  watch: ({ node, name }) => [address("/v1/process", { node, name }), address("/v1/process/actions", { node, name })],
   draw([found, acted], local) {
     if (!found.exists) return h("p", { class: "empty" }, "There is no process of this name.");
     const members = found.members ?? [];
-    const prepared = members.filter((one) => one.of && one.prepared === found.epoch).length;
-    const { node } = local.given, stuck = (found.reasons ?? []).some((one) => one.blocked || one.late);
+    const prepared = members.filter((one) => one.in_epoch && one.prepared === found.epoch).length;
+    const { node } = local.given, stuck = (found.reasons ?? []).some((one) => one.blocked || one.overdue);
     return h("div", {},
       h("p", {}, phase(found.phase ?? "forming", stuck), " in ", inNode(node), ", since ", ago(found.since)), reasons(found),
-      tiles(tile(number(found.epoch), "epoch"), tile(`${prepared} / ${found.of ?? 0}`, "members are prepared"),
+      tiles(tile(number(found.epoch), "epoch"), tile(`${prepared} / ${found.epoch_members ?? 0}`, "members are prepared"),
         tile(number(members.length), "members are there"), tile(number(found.last_result), "last completed epoch")),
       acts(local.given),
       table(members, [
@@ -62,8 +62,8 @@ export const oneProcess = {
           " ", one.id === found.coordinator && badge("coordinates")], "", (one) => one.name || one.id],
         ["state", (one) => standing(one, found)],
         ["unread", (one) => number(one.unread), "number", (one) => one.unread ?? 0],
-        ["joined", (one) => ago(one.joined), "number", (one) => one.joined?.time_ms ?? 0],
-        ["", kick(local.given), "acts"],
+        ["joined", (one) => ago(one.joined), "number", (one) => one.joined?.shard_time_ms ?? 0],
+        ["", evict(local.given), "acts"],
       ], { empty: "It has no member.", key: (one) => one.id, local, name: "members" }),
       done(acted?.items ?? [], [["member", (one) => one.member ?? ""]], local));
   },

@@ -5,11 +5,11 @@ import { badge, h, note, since } from "/dom.js";
 import { act, action, more, reason, row } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
-const below = (grant) => [grant.path, grant.object && `${grant.object}…`].filter(Boolean).join(" ");
+const below = (grant) => [grant.path, grant.name_prefix && `${grant.name_prefix}…`].filter(Boolean).join(" ");
 
 const revoke = (principal, grant) => action("Take back", {
   title: `Take ${grant.role} from ${principal}`, does: `It may not act as ${grant.role} below ${below(grant)} any more.`, fields: [reason],
-  carryOut: act("/v1/access/revoke", { principal, role: grant.role, path: grant.path, ...(grant.object ? { object: grant.object } : {}) }),
+  carryOut: act("/v1/access/revoke", { principal, role: grant.role, path: grant.path, ...(grant.name_prefix ? { name_prefix: grant.name_prefix } : {}) }),
 });
 
 const hex = (bytes) => [...new Uint8Array(bytes)].map((one) => one.toString(16).padStart(2, "0")).join("");
@@ -17,7 +17,7 @@ const hex = (bytes) => [...new Uint8Array(bytes)].map((one) => one.toString(16).
 /** Makes a token of a secret that this page draws; the host gets its hash. */
 async function makeToken({ name, role, path, reason: why }) {
   if (!crypto.subtle) { // browsers keep it from pages that come over a network in the clear
-    throw new Refused({ detail: "A page that comes without TLS cannot make a token", do: "use signalbox access token create NAME." });
+    throw new Refused({ detail: "A page that comes without TLS cannot make a token", hint: "use signalbox access token create NAME." });
   }
   const secret = `sb_${hex(crypto.getRandomValues(new Uint8Array(24)))}`;
   const sha256 = hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));
@@ -50,22 +50,22 @@ const endToken = (one) => (one.name.startsWith("token:") ? action("Revoke token"
   carryOut: act("/v1/access/token/revoke", { name: one.name.slice("token:".length) }),
 }) : "");
 
-export const rights = {
-  path: "/rights", nav: "Rights", title: "Rights", lead: "Who may do what, and where.", command: () => "signalbox access list",
+export const access = {
+  path: "/access", nav: "Access", title: "Access", lead: "Who may do what, and where.", command: () => "signalbox access list",
   watch: () => ["/v1/access/principals?limit=10000", "/v1/access/roles?limit=10000"],
   draw([found, roles], local) {
-    const rows = (found.items ?? []).filter((one) => matches(local, one.name, one.by, ...(one.grants ?? []).map((g) => `${g.role} ${g.path}`)));
+    const rows = (found.items ?? []).filter((one) => matches(local, one.name, one.author, ...(one.grants ?? []).map((g) => `${g.role} ${g.path}`)));
     return h("div", {},
-      !found.decided && note("warn", h("p", {}, "It was not said yet what clients may do that show no token: they may do everything.")),
+      !found.configured && note("warn", h("p", {}, "It was not said yet what clients may do that show no token: they may do everything.")),
       acts((roles?.items ?? []).map((one) => one.name)), search(local, "Search names, roles and paths"), table(rows, [
         ["who", (one) => h("b", {}, one.name), "", (one) => one.name],
         ["roles", (one) => (one.grants ?? []).map((g) => h("div", { class: "row" }, badge(g.role), h("code", {}, below(g)), revoke(one.name, g)))],
-        ["made by", (one) => one.by ?? "", "", (one) => one.by], ["made", (one) => since(one.created), "number", (one) => one.created],
+        ["made by", (one) => one.author ?? "", "", (one) => one.author], ["made", (one) => since(one.created), "number", (one) => one.created],
         ["ends", (one) => (one.expires ? new Date(one.expires).toLocaleString() : "never"), "number", (one) => one.expires ?? "9"], ["", endToken, "acts"],
       ], { empty: local.given.filter ? "No name has this in it." : "No role is granted.", key: (one) => one.name, local }),
       h("h2", {}, "Roles"), table(roles?.items ?? [], [
         ["role", (one) => h("b", {}, one.name)],
-        ["rules", (one) => (one.rules ?? []).map((rule) => h("div", {}, h("code", {}, below(rule)), " ", (rule.rights ?? []).map((word) => badge(word))))],
+        ["rules", (one) => (one.rules ?? []).map((rule) => h("div", {}, h("code", {}, below(rule)), " ", (rule.permissions ?? []).map((word) => badge(word))))],
       ], { empty: `No role was made; ${always.join(", ")} are there by themselves.`, key: (one) => one.name, local, name: "roles" }), more(found, roles));
   },
 };
