@@ -111,7 +111,7 @@ func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
 		if r := st.send("POST", "/v1/node/create", `{"node":"/a"}`, through); r.code != http.StatusOK {
 			t.Fatalf("%s: %d %s", c.what, r.code, r.text)
 		}
-		record := regexp.MustCompile(`msg=audit .*address="?` + c.address + ` through client-\d+.* verb="create node"`)
+		record := regexp.MustCompile(`msg=audit .*address="?` + c.address + ` through client-\d+.* action="create node"`)
 		if text := log.String(); !record.MatchString(text) {
 			t.Errorf("%s: the log says %s", c.what, text)
 		}
