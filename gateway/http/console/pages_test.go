@@ -262,7 +262,7 @@ func allPages(session uint64) map[string]string {
 		"unknown":  "/nowhere",
 		"rollouts": "/rollouts", "rollout": at("/rollout", "dns"), "processes": "/processes",
 		"process": at("/process", "rebalance"), "hosts": "/hosts", "history": "/history", "backups": "/backups",
-		"rights": "/rights", "search": "/search?text=n", "missing": at("/semaphore", "none"),
+		"access": "/access", "search": "/search?query=n", "missing": at("/semaphore", "none"),
 	}
 }
 

@@ -142,7 +142,7 @@ func growATree(t *testing.T, b *browser) {
 // nameRoles: what can be granted are the roles that there are.
 func nameRoles(t *testing.T, b *browser) {
 	st := newStage(t, false)
-	b.visit(st.url + "/rights")
+	b.visit(st.url + "/access")
 	b.click("Grant a role")
 	b.await("[...document.querySelectorAll('dialog [name=role] option')].map((one) => one.value).join() === " +
 		"'read,write,operator,admin,root'")
@@ -215,12 +215,12 @@ func proposeTheWayBack(t *testing.T, b *browser) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := b.evaluate(fmt.Sprintf(`import("/pages/rollouts.js").then(({ waysBack }) => {
-				const names = ["SAS", "MAN"], reached = { happened: true };
-				const locations = %q.split(" ").map((seq, i) => ({ name: names[i], target: { seq } }));
-				const past = %q.split(" ").map((one) => ({ location: one.slice(0, 3), seq: one.slice(3), reached }));
-				const versions = ["1", "2", "3"].map((seq) => ({ seq }));
+				const names = ["SAS", "MAN"], reached = { set: true };
+				const locations = %q.split(" ").map((version, i) => ({ name: names[i], target: { version } }));
+				const past = %q.split(" ").map((one) => ({ location: one.slice(0, 3), version: one.slice(3), reached }));
+				const versions = ["1", "2", "3"].map((version) => ({ version }));
 				const { older, last } = waysBack({ locations, versions }, past);
-				return last?.seq + ": " + older.map((one) => one.seq).join();
+				return last?.version + ": " + older.map((one) => one.version).join();
 			})`, c.targets, c.past))
 			if got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
@@ -264,7 +264,7 @@ func drawStages(t *testing.T, b *browser) {
 	b.await("!!document.querySelector('.stage progress')")
 	b.click("Roll back")
 	b.await("document.querySelector('dialog').innerText.includes('There is no version that all of them had before.')")
-	b.await("document.querySelector('dialog [name=seq]').value === ''")
+	b.await("document.querySelector('dialog [name=version]').value === ''")
 	b.evaluate("document.querySelector('dialog').close()")
 	b.click("Abort")
 	b.fill("reason", "a fault")
