@@ -217,7 +217,7 @@ func TestAPlanSaysWhoWouldGetWhatWhen(t *testing.T) {
 		}
 		before := b.describe("").Revision
 		want(t, "nothing", plan(&protocol.RolloutPlan{}), "")
-		want(t, "a version", plan(&protocol.RolloutPlan{Publish: true}), "sas 1 birth 0s, man 1 birth 6.001s")
+		want(t, "a version", plan(&protocol.RolloutPlan{Publish: true}), "sas 1 initial 0s, man 1 initial 6.001s")
 		paused := kind.Act{Verb: kind.Pause}
 		want(t, "a version while paused", plan(&protocol.RolloutPlan{Publish: true, Act: paused}), "")
 		want(t, "revision", b.describe("").Revision, before)

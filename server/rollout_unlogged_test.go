@@ -106,7 +106,7 @@ func TestMetricsShowHowRolloutsAre(t *testing.T) {
 				Code: []byte("gone"), Attempts: 1}})
 		for series, want := range map[string]int{
 			`signalbox_rollout_versions_total{shard="1"}`:                                                 2,
-			`signalbox_rollout_targets_total{shard="1",cause="birth"}`:                                    1,
+			`signalbox_rollout_targets_total{shard="1",cause="initial"}`:                                  1,
 			`signalbox_rollout_targets_total{shard="1",cause="reelection"}`:                               1,
 			`signalbox_rollout_targets_total{shard="1",cause="next"}`:                                     0,
 			`signalbox_rollout_halts_total{shard="1",reason="aborted"}`:                                   0,

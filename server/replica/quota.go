@@ -233,7 +233,7 @@ func (r *Replica) Exceeded(c *shard.Command, q shard.Quota) *protocol.Result {
 	what := "node " + unit
 	todo := fmt.Sprintf("raise quota_%s of the node (signalbox node alter %s --quota-%s)", unit, path, unit)
 	if whole {
-		what, todo = "shard "+unit, fmt.Sprintf("raise --shard-%s of the hosts", unit)
+		what, todo = "shard "+unit, fmt.Sprintf("raise --shard-quota-%s of the hosts", unit)
 	}
 	return &protocol.Result{
 		Status: protocol.StatusQuotaExceeded,

@@ -168,7 +168,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	b := readBed(t)
 	before := b.m.Digest()
 	r, now := b.m.RehearseRollout(1, "dns", 0)
-	if got := fmt.Sprint(now, r.Run(1000)); got != "0 [{5.001s man 1 birth}]" {
+	if got := fmt.Sprint(now, r.Run(1000)); got != "0 [{5.001s man 1 initial}]" {
 		t.Errorf("%s", got)
 	}
 	if _, now := b.m.RehearseRollout(1, "dns", 7); now != 7 {

@@ -172,7 +172,7 @@ var cases = []struct{ name, text string }{
 		at 1102
 		state forming
 		removed c
-		why opening the next epoch opens in 100ms; kick of c by reply timeout: it did not reply in time
+		why opening the next epoch opens in 100ms; evict of c by reply timeout: it did not reply in time
 		at 1203
 		epoch 2
 		inbox a end:1#1=cancelled[a=x,b=y]-gone cancel:1 prepare:2(a,2)`},

@@ -45,7 +45,7 @@ var whys = []struct{ name, text string }{
 		at 1102
 		removed a
 		state forming
-		why opening the next epoch opens in 100ms; kick of a by reply timeout: it was not prepared in time
+		why opening the next epoch opens in 100ms; evict of a by reply timeout: it was not prepared in time
 		at 1203
 		coordinator b`},
 	{"fail waits for members that are not prepared", `

@@ -41,7 +41,7 @@ func TestRolloutAgreesWithItsModel(t *testing.T) {
 		return
 	}
 	for _, event := range []string{
-		"assigned birth", "assigned next", "assigned reelection", "assigned replaced", "assigned promote",
+		"assigned initial", "assigned next", "assigned reelection", "assigned replaced", "assigned promote",
 		"assigned rollback", "assigned retry", "reached", "unreached", "abandoned", "stuck", "halted reelections",
 		"halted deadline", "halted aborted", "wanted", "foreign", "loaded", "dropped",
 	} {

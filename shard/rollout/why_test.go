@@ -78,7 +78,7 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 		publish`)
 	before := s.Save(nil)
 	steps := s.Rehearse(s.now).Run(1000)
-	want := "[{7.001s man 1 birth} {13.002s vla 1 birth}]"
+	want := "[{7.001s man 1 initial} {13.002s vla 1 initial}]"
 	if got := fmt.Sprint(steps); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -88,7 +88,7 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 	// What would happen if another version were published now.
 	rehearsal := s.Rehearse(s.now)
 	rehearsal.Publish()
-	want = "[{2s sas 2 next} {7.001s man 1 birth} {8.001s man 2 next} {13.002s vla 1 birth} {14.002s vla 2 next}]"
+	want = "[{2s sas 2 next} {7.001s man 1 initial} {8.001s man 2 next} {13.002s vla 1 initial} {14.002s vla 2 next}]"
 	if got := fmt.Sprint(rehearsal.Run(1000)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -123,7 +123,7 @@ func TestDryRunOfWhatStandsStill(t *testing.T) {
 	}
 	rehearsal := s.Rehearse(s.now)
 	rehearsal.Act(kind.Act{Verb: kind.Resume})
-	want := "[{10ms sas 2 next} {5.011s man 1 birth}]"
+	want := "[{10ms sas 2 next} {5.011s man 1 initial}]"
 	if got := fmt.Sprint(rehearsal.Run(10)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

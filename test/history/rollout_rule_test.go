@@ -40,10 +40,10 @@ func rolledOut(change func(*history.History)) *history.History {
 			Rollout: dns, At: time.Hour, LastSeq: 1,
 			Locations: []history.FinalLocation{
 				{Name: sas, Leaders: 1, Targets: []history.FinalTarget{
-					{Seq: 1, Generation: 1, Assigned: sasMoment, Reached: 110, Automatic: true, Cause: "birth"},
+					{Seq: 1, Generation: 1, Assigned: sasMoment, Reached: 110, Automatic: true, Cause: "initial"},
 				}},
 				{Name: man, Leaders: 1, Delay: manDelay, Targets: []history.FinalTarget{
-					{Seq: 1, Generation: 2, Assigned: manMoment, Reached: 8010, Automatic: true, Cause: "birth"},
+					{Seq: 1, Generation: 2, Assigned: manMoment, Reached: 8010, Automatic: true, Cause: "initial"},
 				}},
 			},
 			Acts:         []history.FinalAct{{Number: 1, Moment: 1, Verb: "create", Mark: "made"}},

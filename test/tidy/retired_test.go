@@ -37,7 +37,7 @@ func TestRetiredNamesAreGone(t *testing.T) {
 		}
 		path := filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator)))
 		if entry.IsDir() {
-			if strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 || entry.Name() == "node_modules" {
+			if strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 || slices.Contains(built, entry.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -64,6 +64,9 @@ func TestRetiredNamesAreGone(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// built are the directories of what is built or kept by a host, which git ignores.
+var built = []string{"bin", "dist", "node_modules", "signalbox-data"}
 
 // readable are the extensions of files in which names stand.
 var readable = []string{".go", ".md", ".yaml", ".yml", ".json", ".txt", ".py", ".js", ".env", ".service", ".tpl", ".sh",

@@ -217,7 +217,8 @@ func proposeTheWayBack(t *testing.T, b *browser) {
 			got := b.evaluate(fmt.Sprintf(`import("/pages/rollouts.js").then(({ waysBack }) => {
 				const names = ["SAS", "MAN"], reached = { set: true };
 				const locations = %q.split(" ").map((version, i) => ({ name: names[i], target: { version } }));
-				const past = %q.split(" ").map((one) => ({ location: one.slice(0, 3), version: one.slice(3), reached }));
+				const past = %q.split(" ").map((one) =>
+					({ location: one.slice(0, 3), version: one.slice(3), reached }));
 				const versions = ["1", "2", "3"].map((version) => ({ version }));
 				const { older, last } = waysBack({ locations, versions }, past);
 				return last?.version + ": " + older.map((one) => one.version).join();

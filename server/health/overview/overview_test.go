@@ -114,7 +114,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 	}{
 		"all is well": {"a b c", func(b *bed) { b.roles("vvv") }, "", ""},
 		"one host": {"a", func(b *bed) { b.roles("v") },
-			"note one-host  [] one host: while it is away, no client is served", "host join-token create"},
+			"info one-host  [] one host: while it is away, no client is served", "host join-token create"},
 		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
 			"warning two-hosts  [] two hosts: only b votes; while b is away, changes are refused",
 			"until there are three"},
@@ -145,15 +145,15 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
 			b.Seen.Shards[1].Leader = 0
-		}, "failure quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
+		}, "critical quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
 			"warning silent b [] host b is not heard, since 4s\nwarning silent c [] host c is not heard, since 4s",
 			"start the hosts that are away"},
 		"two shards wait for other hosts": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.votes(1, 1, 2, 4)
 			b.silent(4000, 2, 3, 4)
-		}, "failure quorum  [0] 1 of 3 voters are alive, waits for b, c\n" +
-			"failure quorum  [1] 1 of 3 voters are alive, waits for b, d\n" +
+		}, "critical quorum  [0] 1 of 3 voters are alive, waits for b, c\n" +
+			"critical quorum  [1] 1 of 3 voters are alive, waits for b, d\n" +
 			"warning learner-down d [0] host d learns, and is not heard, waits for d\n" +
 			"warning silent b [] host b is not heard, since 4s\nwarning silent c [] host c is not heard, since 4s\n" +
 			"warning silent d [] host d is not heard, since 4s", "start the hosts that are away"},
@@ -163,25 +163,25 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.silent(4000, 2, 3)
 			b.do(b.Records.Expel(b.at("ann"), "c", true, 1))
 			b.Now += 5000
-		}, "failure quorum  [1] 1 of 3 voters are alive, waits for b, c\n" +
+		}, "critical quorum  [1] 1 of 3 voters are alive, waits for b, c\n" +
 			"warning learner-down b [0] host b learns, and is not heard, waits for b\n" +
 			"warning silent b [] host b is not heard, since 4s\n" +
-			"note expelling c [] host c is being expelled, since 4.999s",
+			"info expelling c [] host c is being expelled, since 4.999s",
 			"c will not come back, but is expelled since a recovery of another shard: start b with the data " +
 				"directory of its own; if that is lost for good: signalbox shard recover 1 for this shard, too\n"},
 		"a shard has no leader": {"a b c", func(b *bed) { b.roles("vvv"); b.Seen.Shards[1].Leader = 0 },
-			"failure leader  [1] no leader is known", "look at the logs"},
+			"critical leader  [1] no leader is known", "look at the logs"},
 		"a host is drained": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
 			b.Now += 90_000
-		}, "note drained d [] host d is being drained, since 1m29.999s", "signalbox host undrain d"},
+		}, "info drained d [] host d is being drained, since 1m29.999s", "signalbox host undrain d"},
 		"a host has been drained": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
 			b.do(b.Records.Reach(b.at("the governor"), 7, 4, protocol.HostOffline, b.Records.Named("d").Target.Epoch))
 			b.Now += 90_000
-		}, "note drained d [] host d is drained, since 1m29.999s", "signalbox host undrain d"},
+		}, "info drained d [] host d is drained, since 1m29.999s", "signalbox host undrain d"},
 		"a host is stopped": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Shutdown(b.at("host d"), 4, hosts.Incarnation{4}, hosts.Start{}))
@@ -190,7 +190,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 		"a host is cordoned": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.do(b.Records.Cordon(b.at("ann"), "c", true))
-		}, "note cordoned c [] host c is cordoned: it gets no more replicas, votes and leaderships",
+		}, "info cordoned c [] host c is cordoned: it gets no more replicas, votes and leaderships",
 			"signalbox host uncordon c"},
 		"a host does not confirm": {"a b c", func(b *bed) {
 			b.roles("vvv")
@@ -223,7 +223,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.roles("vvvl")
 			b.do(b.Records.Expel(b.at("ann"), "d", true, 1))
 			b.Now += 5_000
-		}, "note expelling d [] host d is being expelled, since 4.999s", ""},
+		}, "info expelling d [] host d is being expelled, since 4.999s", ""},
 		"a host that is to be online is not": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
@@ -239,7 +239,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 				rack := map[string]string{"c": "2"}[h] + "1"
 				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: rack}}))
 			}
-		}, "note domains  [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST " +
+		}, "info domains  [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST " +
 			"--failure-domain"},
 		"a learner is silent": {"a b c d", func(b *bed) { b.roles("vvvl"); b.silent(4000, 4) },
 			"warning learner-down d [0 1] host d learns, and is not heard, waits for d\n" +
