@@ -68,10 +68,11 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	})
 	pair := l.pair()
 	lock := l.lockOf(shardsOfFive, func(id uint64) bool { return slices.Contains(l.lost, id) })
-	// A session of two seconds may end while the shards of the lost hosts are put in order: then the next one asks.
+	// A session of two seconds may end while the shards of the lost hosts are put in order: then the next one asks. A
+	// shard that was recovered grants nothing until the lost hosts are expelled and the longest timeout has passed.
 	fence := func() (number uint64) {
 		t.Helper()
-		hosts[0].await("a fence", func() bool {
+		hosts[0].must(hosts[0].Await("a fence", 2*patience, func() bool {
 			s, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(2*time.Second))
 			if err != nil {
 				return false
@@ -82,7 +83,7 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 				number = lease.Fence()
 			}
 			return err == nil
-		})
+		}))
 		return number
 	}
 	before := fence()
