@@ -23,19 +23,19 @@ async function run(): Promise<void> {
   assert.deepEqual(names.sort(), ["a", "b", "c"]);
 
   // A session and numbers go in headers.
-  const session = await api.postSessionStart({ body: { node, timeout_ms: 10000 }, throwOnError: true });
+  const session = await api.postSessionCreate({ body: { node, timeout_ms: 10000 }, throwOnError: true });
   const headers = { "Signalbox-Session": session.data.session ?? "" };
-  const held = await api.postAcquire({
+  const held = await api.postSemaphoreAcquire({
     body: { node, name: "a", wait_ms: 0, data: "me" }, headers: { ...headers, "Signalbox-Sequence": "1" }, throwOnError: true,
   });
   assert.equal(held.data.outcome, "acquired");
   const seen = await api.getSemaphore({ query: { node, name: "a", strict: true }, throwOnError: true });
-  assert.equal(seen.data.owners[0]?.order_id, held.data.fence);
-  const back = await api.postRelease({
+  assert.equal(seen.data.owners[0]?.fence, held.data.fence);
+  const back = await api.postSemaphoreRelease({
     body: { node, name: "a" }, headers: { ...headers, "Signalbox-Sequence": "2" }, throwOnError: true,
   });
   assert.equal(back.data.released, true);
-  await api.postSessionEnd({ body: {}, headers, throwOnError: true });
+  await api.postSessionClose({ body: {}, headers, throwOnError: true });
 
   // What is refused says why, in a form that is declared.
   const missing = await api.getSemaphore({ query: { node, name: "none" } });
