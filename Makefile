@@ -91,7 +91,7 @@ patches: ## the sample changes of CONTRIBUTING.md, compiled
 	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
 
 # Packages of rules and forms, which start no goroutine, nor do their tests, and tests of pages.
-PURE := shard/(governor|hosts|plan|rights|rollout|slots)|protocol/(concern|field|host|rights|rollout|process)|gateway/operation|internal/shape|server/(concern|overview|settings)|cmd/signalbox/(hosts|overview|rollout)|test/(history|keptlog|snippets|twin)|deploy
+PURE := shard/(governor|hosts|plan|rights|rollout|slots)|protocol/(health|field|host|rights|rollout|process)|gateway/operation|internal/shape|server/(health|health/overview|settings)|cmd/signalbox/(hosts|overview|rollout)|test/(history|keptlog|snippets|twin)|deploy
 
 # Tests that are long under the race detector: in one goroutine, in worlds like those of other tests, or in processes.
 LONE := MessageSurvivesTheWire|RecordsSurviveTheWire|SchemaIs|SchemaNames|ExamplesOfRecords|RecordsOfOtherVersions|FrozenLevels|RegenerationKeeps|MistakesInRenewals|MoreLinksThanItMay|GiveTheMemoryOfABurst|LimitOfNodes|LimitOfLinks|OwnersAreThoseOfTheNaiveList

@@ -125,7 +125,7 @@ func keepLines(t *testing.T, b *browser) {
 // reportTooManyStreams: a host that has no place for another stream is not shown as one that is gone.
 func reportTooManyStreams(t *testing.T, b *browser) {
 	st := newStage(t, false)
-	const places = 256 // of one address
+	const places = 1024 // of all callers together
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range places {
