@@ -65,7 +65,7 @@ func (r *routes) push(news []protocol.RoutingChanged) {
 	r.host.conns.Push(false, messages...)
 }
 
-// ReadersOf returns the hosts with a filled replica of a shard: until the hosts are founded, all hosts.
+// ReadersOf returns the hosts with a filled replica of the shard. Before bootstrap, ReadersOf returns all hosts.
 func (h *Host) ReadersOf(id uint64) []shard.HostID {
 	if h.meta.Machine.Founded() {
 		return h.meta.Machine.ReadersOf(meta.ShardID(id))

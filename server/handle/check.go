@@ -178,7 +178,7 @@ func (h *Host) ShardToList(id uint64) (*replica.Replica, error) {
 	return nil, Refuse(protocol.StatusNotFound, "no data shard of this id")
 }
 
-// ItemLimit is how many items a page may have, for the limit in a request.
+// ItemLimit returns the maximum page size for the limit in a request. Zero means shard.MaxPage.
 func ItemLimit(asked uint64) int {
 	if asked == 0 || asked > shard.MaxPage {
 		return shard.MaxPage

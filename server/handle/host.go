@@ -139,7 +139,7 @@ func (h *Host) Read(rp *replica.Replica, consistency protocol.Consistency, read 
 	}), nil
 }
 
-// Reader is what a request does once its barrier is passed.
+// Reader answers a request after the read barrier.
 type Reader func() (Reply, error)
 
 // ConfirmMeta goes on when this host's copy of the meta shard has everything that was committed before.

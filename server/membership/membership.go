@@ -92,7 +92,7 @@ func (m *Membership) Close() {
 	m.running.Wait()
 }
 
-// Changed is called when the records of hosts, or the leaders, may have changed.
+// Changed wakes the executor and the registration. Call it if a host record or a shard leader may have changed.
 func (m *Membership) Changed() {
 	m.Executor.Wake()
 	m.registration.wake()

@@ -26,7 +26,7 @@ func newAdoptDataDir(f *cli.Frame) *cobra.Command {
 has confirmed since it was taken, and two hosts must never run on one directory. This
 command takes a copy for the directory, because you say that
 
-  - the host had stopped before the copy was taken, and has not run since,
+  - the host was stopped before the copy was made, and has not run since,
   - the copy is whole,
   - the directory that it was taken from is never used again.
 
