@@ -41,14 +41,16 @@ PACKAGES ?=
 CONSOLES ?= 200
 MIB ?= 128,256,1024
 
-.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python
+.PHONY: list run test nightly survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-spread soak-restores chaos disk idle joins start sessions full memory lists beside share consoles pair trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
 
 # As releases are built: without C. A compression that only the engine's own log store would use takes longest of all in
-# a fresh clone where a compiler of C is there.
-run test: export CGO_ENABLED = 0
+# a fresh clone that has a C compiler, and a package that was compiled with C is compiled again without it. The race
+# detector needs C.
+export CGO_ENABLED = 0
+RACE := env CGO_ENABLED=1
 
 run: ## one host with its embedded default
 	$(GO) run ./cmd/signalbox serve
@@ -61,14 +63,18 @@ ALONE := AgreesWithIts(Twin|Model)|AreAsTheirModelSays|TheTwinForetells|Allocate
 # them beside the worlds.
 WAITING := HostsComeAndGoAsTyped|GoDriverConformsAsThePageSays|RecipeOfRolloutsWorksAsTyped|ThoughTheirProcessesAreKilled|APausedServerEndsTheCommandBeforeItsLease
 
+# Tests that take a processor for long, but do not wait: `make worlds` has them. Those of BugsInTheSource compile a
+# package again for each bug.
+LONG := BugsInTheSourceAreNoticed|LargeClusterComesToRest|LiveOnAPartOfTheHosts|FleetsOfPartsComeToRest|FleetsComeToRest|MistakesInAnswersAreNoticed|NoSessionEndsWhoseClientBelieves|OwnersAreThoseOfTheNaiveList
+
 test: ## the tests of all packages, within ten minutes; those that take real clusters apart are `make survival`, long ones `make worlds`
-	$(GOTEST) -skip '$(ALONE)|$(WAITING)' $$($(GO) list $(LONGEST) ./... | grep -vE '/test/(survival|chaos|simulation)$$')
+	$(GOTEST) -skip '$(ALONE)|$(WAITING)|$(LONG)' $$($(GO) list $(LONGEST) ./... | grep -vE '/test/(survival|chaos|simulation)$$')
 	cd $(LIGHT) && $(GOTEST) ./...
 
 worlds: ## worlds in virtual time, long random runs of machines and codecs, judged by models, and long tests that wait
 	@$(GOTEST) -run '$(WAITING)' ./docs ./shard/raftlog ./cmd/signalbox & waiting=$$!; \
 	$(GOTEST) ./test/simulation && \
-	$(GOTEST) -run '$(ALONE)' $$(grep -rlE '^func Test.*($(ALONE))|^func TestInvariants' --include=*_test.go client cmd gateway/http loadgen protocol server shard test | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
+	$(GOTEST) -run '$(ALONE)|$(LONG)' $$(grep -rlE '^func Test.*($(ALONE)|$(LONG))|^func TestInvariants' --include=*_test.go client cmd gateway/http loadgen protocol server shard test | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
 	code=$$?; wait $$waiting && exit $$code
 
 survival: ## real hosts that are killed, stopped, cut off, filled, upgraded and set back, and what their clients notice
@@ -91,16 +97,16 @@ patches: ## the sample changes of CONTRIBUTING.md, compiled
 	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
 
 # Packages of rules and forms, which start no goroutine, nor do their tests, and tests of pages.
-PURE := shard/(governor|hosts|plan|rights|rollout|slots)|protocol/(health|field|host|rights|rollout|process)|gateway/operation|internal/shape|server/(health|health/overview|settings)|cmd/signalbox/(hosts|overview|rollout)|test/(history|keptlog|snippets|twin)|deploy
+PURE := shard/(governor|hosts|plan|access|rollout|process|slots)|protocol/(health|field|host|access|rollout|process)|gateway/operation|internal/apijson|server/(health|health/overview|settings)|cmd/signalbox/(hosts|status|rollout)|test/(history|keptlog|snippets|twin)|deploy
 
 # Tests that are long under the race detector: in one goroutine, in worlds like those of other tests, or in processes.
-LONE := MessageSurvivesTheWire|RecordsSurviveTheWire|SchemaIs|SchemaNames|ExamplesOfRecords|RecordsOfOtherVersions|FrozenLevels|RegenerationKeeps|MistakesInRenewals|MoreLinksThanItMay|GiveTheMemoryOfABurst|LimitOfNodes|LimitOfLinks|OwnersAreThoseOfTheNaiveList
+LONE := MessageSurvivesTheWire|RecordsSurviveTheWire|SchemaIs|SchemaNames|ExamplesOfRecords|RecordsOfOtherVersions|RegenerationKeeps|MistakesInRenewals|MoreLinksThanItMay|GiveTheMemoryOfABurst|LimitOfNodes|LimitOfLinks|OwnersAreThoseOfTheNaiveList
 WORLDS := HostsComeAndGo$$|AreMadeAnewInTheMiddle|ExpelledWhileItIsCutOff|IsRestoredInTheMiddle|QuotasAreUsedUp
-UNRACED := $(ALONE)|$(WAITING)|$(LONE)|$(WORLDS)|LenientVectors|EverythingComesInTheOrderOfItsConnection|ConnectionsOfOneAddressShareAlike|LostAnswersOfNodesAreNoMistake|SessionsThatSlowClientsGaveUpEnd|FleetsOfPartsComeToRest
+UNRACED := $(ALONE)|$(WAITING)|$(LONE)|$(WORLDS)|LenientVectors|BugsInTheSource|LargeClusterComesToRest|NoSessionEndsWhoseClientBelieves|EverythingComesInTheOrderOfItsConnection|ConnectionsOfOneAddressShareAlike|LostAnswersOfNodesAreNoMistake|SessionsThatSlowClientsGaveUpEnd|FleetsOfPartsComeToRest
 
 race: ## tests under the race detector, the long ones shortened; not those whose hosts are processes, which are built without, and not those of UNRACED
-	.ci/race env $(GOTEST) -race -short -skip '$(UNRACED)' $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival|$(PURE))$$')
-	cd $(LIGHT) && "$(CURDIR)/.ci/race" env $(GOTEST) -race -short ./...
+	.ci/race $(RACE) $(GOTEST) -race -short -skip '$(UNRACED)' $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival|$(PURE))$$')
+	cd $(LIGHT) && "$(CURDIR)/.ci/race" $(RACE) $(GOTEST) -race -short ./...
 
 release: ## archives, packages, images, a chart, bills of materials and checksums, into dist
 	rm -rf dist
@@ -110,8 +116,8 @@ packages: ## what a release makes, installed, run, upgraded and removed by tests
 	cd $(RELEASE) && $(GOTEST) -count 1 . -args $(PACKAGES)
 
 ydb: ## the tests of the gateway for YDB's SDKs, with faults of processes and leaders that are killed, and those of ydb-go-sdk 50 times, with the race detector
-	cd $(GATEWAY) && $(GO) test -race ./signalbox-ydb
-	cd $(GATEWAY) && $(GO) test -race -timeout 60m -parallel 16 . -sdk-rounds 50 -faults -leader-kills 6
+	cd $(GATEWAY) && $(RACE) $(GO) test -race ./signalbox-ydb
+	cd $(GATEWAY) && $(RACE) $(GO) test -race -timeout 60m -parallel 16 . -sdk-rounds 50 -faults -leader-kills 6
 
 python: ## the client in Python: bytes, behaviour, real hosts, three that are killed, types, its page, a wheel and an sdist
 	$(GO) build -o bin/signalbox ./cmd/signalbox
@@ -119,19 +125,21 @@ python: ## the client in Python: bytes, behaviour, real hosts, three that are ki
 		$(PYTHON) -W error -m unittest discover -s tests
 
 planted: ## every bug that is planted in the source of the Go client and of the log, in worlds and in clusters, which tests have to notice
-	$(GO) test ./test/conform ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all
+	$(GO) test ./test/conform ./client/process ./client/barrier ./client/assign -run TestBugsInTheSourceAreNoticed -count 1 -v -args -bugs.all
 	$(GO) test ./test/simulation -run TestPlantedBugs -count 1 -timeout 0 -v -args -bugs.all
 	$(GO) test ./test/chaos -run 'TestAClusterThatBreaksItsPromisesIsFound|TestMistakesInAClientOfAnotherLanguageAreFound' -count 1 -timeout 0 -v -args -bugs.all
-	$(GO) test ./test/engine -run TestPlantedBugsAreNoticed -count 1 -timeout 0 -v -args -bugs.all -bugs.runs 20
+	$(GO) test ./test/engine -run TestBugsInTheSourceAreNoticed -count 1 -timeout 0 -v -args -bugs.all -bugs.runs 20
 
 slots: ## every interleaving of three moves of a slot between shards, and of the numbers of a session: minutes
 	$(GO) test ./shard/slots -run 'TestNothingGoesWrong|TestEveryMistake' -count 1 -timeout 0 -v -args -whole
+
+nightly: planted slots fuzz ydb soak soak-members soak-spread soak-restores soak-engine chaos ## what takes too long for each change: all planted bugs, all interleavings, long fuzzing, worlds of fresh seeds; hours
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)
 
 fuzz-short:
-	@GO="$(GO)" .ci/fuzz 10000x
+	@GO="$(GO)" .ci/fuzz 10000x 4
 
 bench: ## the benchmarks, in a form that benchstat reads
 	$(GO) test -run '^$$' -bench . -benchmem -count 3 ./...

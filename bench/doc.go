@@ -1,5 +1,5 @@
-// Command bench runs the same workloads against Signalbox and against other coordination services, in
-// turn, on one machine, and says how they compare.
+// Command bench runs the same workloads against Signalbox and other coordination services, in turn on one machine, and
+// compares them.
 //
 // It is a module of its own, so that users of the Signalbox client do not get the requirements of its
 // peers. Everything runs as processes of their own on the loopback interface: the servers, with their

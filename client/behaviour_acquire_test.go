@@ -63,7 +63,7 @@ func TestAnAcquireEndsWithItsTimeout(t *testing.T) {
 		sem := session(t, c).Semaphore(name)
 		started := time.Now()
 		timeout := either(5*time.Second, time.Second)
-		_, err := sem.Acquire(t.Context(), client.Timeout(timeout))
+		_, err := sem.Acquire(t.Context(), client.Wait(timeout))
 		if !errors.Is(err, client.ErrNotAcquired) {
 			t.Errorf("got %v", err)
 		}
@@ -367,8 +367,8 @@ func TestWhatCannotBeIsRefusedAtOnce(t *testing.T) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
 		for what, option := range map[string]client.AcquireOption{
 			"no count": client.Count(0), "more than the limit": client.Count(2),
-			"too long":      client.Timeout(25 * time.Hour),
-			"too much data": client.Data(make([]byte, 1<<20)), "a timeout below zero": client.Timeout(-time.Second),
+			"too long":      client.Wait(25 * time.Hour),
+			"too much data": client.Data(make([]byte, 1<<20)), "a timeout below zero": client.Wait(-time.Second),
 		} {
 			if _, err := sem.Acquire(t.Context(), option); !errors.Is(err, client.ErrBadRequest) {
 				t.Errorf("%s: %v", what, err)
@@ -378,7 +378,7 @@ func TestWhatCannotBeIsRefusedAtOnce(t *testing.T) {
 			client.ErrSemaphoreNotFound) {
 			t.Errorf("a refused acquire has created it: %v", err)
 		}
-		if _, err := sem.Acquire(t.Context(), client.Timeout(-1)); !errors.Is(err, client.ErrBadRequest) {
+		if _, err := sem.Acquire(t.Context(), client.Wait(-1)); !errors.Is(err, client.ErrBadRequest) {
 			t.Errorf("a timeout below zero where it is free: %v", err)
 		}
 		acquire(t, sem)

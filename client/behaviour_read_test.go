@@ -28,12 +28,12 @@ func TestNodesAreCreatedDescribedAlteredListedAndDropped(t *testing.T) {
 		if !again.Existed || again.ID != n.ID || again.Config != config {
 			t.Errorf("created again: %+v", again)
 		}
-		if _, err := c.AlterNode(ctx, "/prod/jobs", config, client.IfVersion(n.ConfigVersion+1)); !errors.Is(err,
+		if _, err := c.AlterNode(ctx, "/prod/jobs", config, client.IfConfigRevision(n.ConfigVersion+1)); !errors.Is(err,
 			client.ErrPreconditionFailed) {
 			t.Errorf("altered another version: %v", err)
 		}
 		config.AttachConsistency = client.Strict
-		altered, err := c.AlterNode(ctx, "/prod/jobs", config, client.IfVersion(n.ConfigVersion))
+		altered, err := c.AlterNode(ctx, "/prod/jobs", config, client.IfConfigRevision(n.ConfigVersion))
 		check(t, err)
 		if altered.ConfigVersion <= n.ConfigVersion {
 			t.Errorf("altered: %+v", altered)
@@ -74,7 +74,7 @@ func TestADescriptionGoesIntoTheMemoryOfAnother(t *testing.T) {
 		check(t, err)
 		var d client.SemaphoreDetails
 		options := []client.DescribeOption{
-			client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict), client.Into(&d),
+			client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict), client.ReuseDetails(&d),
 		}
 		for range 2 { // the second time nothing of the other semaphore is left
 			for _, name := range []string{"owned", "empty"} {
@@ -184,7 +184,7 @@ func TestADescriptionTellsOwnersAndWaiters(t *testing.T) {
 		first := acquire(t, session(t, c).Semaphore(name, client.Limit(2)), client.Count(2),
 			client.Data([]byte("owner")))
 		s := session(t, c)
-		acquiring(t, t.Context(), s.Semaphore(name), client.Data([]byte("waiter")), client.Timeout(30*time.Second))
+		acquiring(t, t.Context(), s.Semaphore(name), client.Data([]byte("waiter")), client.Wait(30*time.Second))
 		forever := session(t, c)
 		acquiring(t, t.Context(), forever.Semaphore(name))
 		d, err := s.Semaphore(name).Describe(t.Context(), client.WithOwners(), client.WithWaiters())
@@ -194,7 +194,7 @@ func TestADescriptionTellsOwnersAndWaiters(t *testing.T) {
 			t.Errorf("owners: %+v", d.Owners)
 		}
 		if len(d.Waiters) != 2 || d.Waiters[0].SessionID != s.ID() || string(d.Waiters[0].Data) != "waiter" ||
-			d.Waiters[0].Timeout != 30*time.Second || d.Waiters[1].Timeout >= 0 {
+			d.Waiters[0].Wait != 30*time.Second || d.Waiters[1].Wait >= 0 {
 			t.Errorf("waiters: %+v", d.Waiters)
 		}
 		if d, err := s.Semaphore(name).Describe(t.Context()); err != nil || len(d.Owners)+len(d.Waiters) != 0 ||

@@ -113,16 +113,16 @@ func TestAResizeThatCannotBeIsRefused(t *testing.T) {
 type limitHooks struct {
 	client.NoHooks
 	mu   sync.Mutex
-	seen []client.OtherLimit
+	seen []client.LimitMismatch
 }
 
-func (h *limitHooks) OtherLimit(o client.OtherLimit) {
+func (h *limitHooks) LimitMismatch(o client.LimitMismatch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seen = append(h.seen, o)
 }
 
-func (h *limitHooks) all() []client.OtherLimit {
+func (h *limitHooks) all() []client.LimitMismatch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.seen)
@@ -147,9 +147,9 @@ func TestAnAcquireUnderAnotherLimitIsLoggedOnce(t *testing.T) {
 		if _, ok, err := s.Semaphore(name, client.Limit(4)).TryAcquire(t.Context()); ok || err != nil {
 			t.Errorf("a try: %v, %v", ok, err)
 		}
-		five, four := client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}, client.OtherLimit{Node: path,
+		five, four := client.LimitMismatch{Node: path, Name: name, Asked: 5, Limit: 3}, client.LimitMismatch{Node: path,
 			Name: name, Asked: 4, Limit: 3}
-		if got := hooks.all(); !slices.Equal(got, []client.OtherLimit{five, four}) {
+		if got := hooks.all(); !slices.Equal(got, []client.LimitMismatch{five, four}) {
 			t.Errorf("the hooks saw %+v", got)
 		}
 		if got := log.String(); strings.Count(got, "\n") != 2 ||
@@ -173,13 +173,13 @@ func TestARefusalForAnotherLimitHasBothInItsError(t *testing.T) {
 			{"a create", s.Semaphore(name).Create(t.Context(), 5, nil), client.ErrAlreadyExists},
 			{"a create without a session", c.Node(path).Create(t.Context(), name, 5, nil), client.ErrAlreadyExists},
 		} {
-			var other *client.OtherLimit
+			var other *client.LimitMismatch
 			if !errors.Is(x.err, x.is) || !errors.As(x.err, &other) ||
-				*other != (client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}) {
+				*other != (client.LimitMismatch{Node: path, Name: name, Asked: 5, Limit: 3}) {
 				t.Errorf("%s: %v", x.what, x.err)
 			}
 		}
-		var other *client.OtherLimit
+		var other *client.LimitMismatch
 		if err := s.Semaphore(name).Create(t.Context(), 3, nil); !errors.Is(err, client.ErrAlreadyExists) ||
 			errors.As(err, &other) {
 			t.Errorf("a create with the limit that there is: %v", err)

@@ -123,7 +123,8 @@ func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 		}
 		cause := context.Cause(ctx)
 		var end *client.SessionEnd
-		if !errors.Is(cause, client.ErrSessionExpired) || !errors.As(cause, &end) || end.Reason != client.EndSilence {
+		if !errors.Is(cause, client.ErrSessionExpired) || !errors.As(cause, &end) ||
+			end.Reason != client.EndUnreachable {
 			t.Errorf("the lease ended with %v", cause)
 		}
 		if cause := context.Cause(s.Context()); !errors.Is(cause, client.ErrSessionExpired) {
@@ -142,7 +143,8 @@ func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 func TestAnExpiredSessionIsRenewed(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, st stage, c *client.Client) {
 		var states stateLog
-		s := session(t, c, client.SessionTimeout(either(2*time.Second, 8*time.Second)), client.Renew(), states.option())
+		s := session(t, c, client.SessionTimeout(either(2*time.Second, 8*time.Second)), client.Recreate(),
+			states.option())
 		old := s.ID()
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		st.take(0)
@@ -180,7 +182,7 @@ func TestADestroyedSessionLearnsSo(t *testing.T) {
 
 func TestADroppedNodeEndsItsSessionsForGood(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
-		s := session(t, c, client.Renew())
+		s := session(t, c, client.Recreate())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		check(t, c.DropNode(t.Context(), path))
 		<-s.Context().Done()
@@ -262,7 +264,7 @@ func TestAClosedClientEndsItsSessions(t *testing.T) {
 		check(t, c.Close())
 		other := open(t, st)
 		// The end of the session takes a moment to reach another shard, and its timeout far longer.
-		soon := client.Timeout(either(time.Second, realPatience))
+		soon := client.Wait(either(time.Second, realPatience))
 		if _, err := session(t, other).Semaphore(name).Acquire(t.Context(), soon); err != nil {
 			t.Errorf("what a closed client owned is not free: %v", err)
 		}
@@ -292,7 +294,7 @@ func TestSessionOptionsAreChecked(t *testing.T) {
 		if info.Description != "worker-1" || info.Timeout != 7*time.Second || !info.Attached {
 			t.Errorf("described as %+v", info)
 		}
-		if text := (&client.SessionEnd{SessionID: 3, Reason: client.EndTaken}).Error(); !strings.Contains(text,
+		if text := (&client.SessionEnd{SessionID: 3, Reason: client.EndTakenOver}).Error(); !strings.Contains(text,
 			"another client took it") {
 			t.Error(text)
 		}

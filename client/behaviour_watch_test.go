@@ -130,7 +130,7 @@ func TestAWatchShowsASemaphoreFromBeforeItsBeginToAfterItsEnd(t *testing.T) {
 		check(t, lease.Change(t.Context(), client.Data([]byte("you"))))
 		w.caughtUp(t, c)
 		if _, changes, _, _ = w.last(); len(changes.Changed) != 1 || string(changes.Changed[0].Data) != "you" ||
-			len(changes.Joined)+len(changes.Gone) != 0 {
+			len(changes.Joined)+len(changes.Left) != 0 {
 			t.Errorf("changed: %+v", changes)
 		}
 		check(t, lease.Update(t.Context(), []byte("y")))
@@ -146,7 +146,7 @@ func TestAWatchShowsASemaphoreFromBeforeItsBeginToAfterItsEnd(t *testing.T) {
 		}
 		check(t, lease.Release(t.Context()))
 		w.caughtUp(t, c)
-		if _, changes, _, _ = w.last(); !slices.Equal(ids(changes.Gone), []uint64{lease.Fence()}) {
+		if _, changes, _, _ = w.last(); !slices.Equal(ids(changes.Left), []uint64{lease.Fence()}) {
 			t.Errorf("released: %+v", changes)
 		}
 		check(t, sem.Delete(t.Context()))
@@ -211,7 +211,7 @@ func TestRevisionsOnlyGrowAndNothingIsMissedOrRepeated(t *testing.T) {
 				for _, o := range w.changes[i].Joined {
 					joined[o.OrderID]++
 				}
-				for _, o := range w.changes[i].Gone {
+				for _, o := range w.changes[i].Left {
 					gone[o.OrderID]++
 				}
 			}

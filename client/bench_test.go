@@ -207,9 +207,9 @@ func BenchmarkBareEcho(b *testing.B) {
 	defer conn.Close()
 	var acquire, release bytebufferpool.ByteBuffer
 	e := protocol.NewEncoder()
-	e.Request(&acquire, 1, &protocol.Acquire{Mutation: protocol.Mutation{SessionID: 1, Number: 1}, NodeID: 1,
-		Name: []byte("slots"), Count: 1, TimeoutMillis: protocol.Forever})
-	e.Request(&release, 1, &protocol.Release{Mutation: protocol.Mutation{SessionID: 1, Number: 1}, NodeID: 1,
+	e.Request(&acquire, 1, &protocol.Acquire{Mutation: protocol.Mutation{SessionID: 1, Sequence: 1}, NodeID: 1,
+		Name: []byte("slots"), Count: 1, WaitMillis: protocol.Forever})
+	e.Request(&release, 1, &protocol.Release{Mutation: protocol.Mutation{SessionID: 1, Sequence: 1}, NodeID: 1,
 		Name: []byte("slots"), OrderID: 1})
 	buf := make([]byte, 4096)
 	exchange := func(request []byte) {
@@ -296,7 +296,7 @@ func BenchmarkAcquireReleaseParallel(b *testing.B) {
 // BenchmarkDescribe describes into new memory, and into the same again.
 func BenchmarkDescribe(b *testing.B) {
 	for name, options := range map[string][]client.DescribeOption{
-		"new": nil, "into": {client.Into(&client.SemaphoreDetails{})},
+		"new": nil, "into": {client.ReuseDetails(&client.SemaphoreDetails{})},
 	} {
 		b.Run(name, func(b *testing.B) {
 			n := newQuickHost(b).open(b).Node(path)

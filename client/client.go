@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/core"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
@@ -20,12 +20,12 @@ import (
 // of the program's sessions and watches.
 type Client struct {
 	heldClient
-	config       config
-	scope        *scope.Scope
-	cluster      *cluster.Cluster
-	incarnations *incarnation.Group
-	watches      *view.Watches
-	otherLimits  otherLimits
+	config          config
+	scope           *lifecycle.Scope
+	cluster         *cluster.Cluster
+	incarnations    *session.Group
+	watches         *view.Watches
+	limitMismatches limitMismatches
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[*Session]struct{}
@@ -47,7 +47,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 		return nil, failed("open", "", errors.New("no address of a host was given"))
 	}
 	c := &Client{
-		config: config, scope: scope.New(), sessions: make(map[*Session]struct{}), nodes: make(map[string]*nodeID),
+		config: config, scope: lifecycle.New(), sessions: make(map[*Session]struct{}), nodes: make(map[string]*nodeID),
 	}
 	c.heldClient = core.Hold[core.Client](clientCore{c})
 	c.cluster = cluster.New(cluster.Config{
@@ -58,7 +58,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 		Connections: config.connections, ConnectionChanged: c.config.connectionChanged,
 		TokenExpiring: c.config.tokenExpiring,
 	}, list)
-	c.incarnations = incarnation.NewGroup(c.scope, c.cluster, config.dialTimeout)
+	c.incarnations = session.NewGroup(c.scope, c.cluster, config.dialTimeout)
 	c.watches = view.NewWatches(c.scope, c.cluster)
 	if err := c.cluster.Open(ctx); err != nil {
 		c.scope.End()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/core"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
@@ -41,13 +41,13 @@ func (s sessionCore) Node() core.Node     { return nodeCore{s.session.client.Nod
 
 // Do implements core.Session.
 func (s sessionCore) Do(
-	ctx context.Context, operation, name string, f func(context.Context, *incarnation.Incarnation) error,
+	ctx context.Context, operation, name string, f func(context.Context, *session.Incarnation) error,
 ) error {
 	return s.session.do(ctx, OperationKind(operation), name, f)
 }
 
 // Incarnation implements core.Session.
-func (s sessionCore) Incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
+func (s sessionCore) Incarnation(ctx context.Context) (*session.Incarnation, error) {
 	return s.session.incarnation(ctx)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/option"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 )
@@ -47,8 +47,8 @@ type Waiter struct {
 	SessionID uint64
 	Count     uint64
 	Data      []byte
-	// Timeout is how long the latest acquire waits; a negative timeout means for as long as the session lives.
-	Timeout time.Duration
+	// Wait is how long the latest acquire waits; a negative value means for as long as the session lives.
+	Wait time.Duration
 	// Since is when the session began to wait, by the wall clock of a host, and Client is the client of the session.
 	// Both are for people.
 	Since  time.Time
@@ -109,9 +109,9 @@ func Most(n int) DescribeOption {
 	return func(c *describeConfig) { c.most = n }
 }
 
-// Into has the description written over d, in the memory of d, and returned: a program that describes often, and keeps
-// nothing of a description, makes no garbage then. After an error d is not a description.
-func Into(d *SemaphoreDetails) DescribeOption {
+// ReuseDetails has the description written over d, in the memory of d, and returned: a program that describes often,
+// and keeps nothing of a description, makes no garbage then. After an error d is not a description.
+func ReuseDetails(d *SemaphoreDetails) DescribeOption {
 	return func(c *describeConfig) { c.into = d }
 }
 
@@ -161,7 +161,7 @@ func (d *description) recycle() {
 // describe reads a semaphore, page by page, and begins anew a few times if the semaphore changed between two pages. in
 // is nil for a reader without a session.
 func (c *Client) describe(
-	ctx context.Context, in *incarnation.Incarnation, node uint64, name string, options ...DescribeOption,
+	ctx context.Context, in *session.Incarnation, node uint64, name string, options ...DescribeOption,
 ) (*SemaphoreDetails, error) {
 	d := descriptions.Get().(*description)
 	defer d.recycle()
@@ -196,7 +196,7 @@ func (c *Client) describe(
 
 // describePages fills a description. whole reports whether all pages show a single moment.
 func (c *Client) describePages(
-	ctx context.Context, in *incarnation.Incarnation, where cluster.Target, d *description,
+	ctx context.Context, in *session.Incarnation, where cluster.Target, d *description,
 ) (whole bool, err error) {
 	whole = true
 	m, config := &d.message, &d.config
@@ -293,10 +293,10 @@ func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.Semaph
 	for w := range a.Waiters.All() {
 		waiter := Waiter{
 			OrderID: w.OrderID, SessionID: w.SessionID, Count: w.Count, Data: slices.Clone(w.Data),
-			Timeout: conn.Millis(w.TimeoutMillis), Since: moment(w.SinceMillis), Client: clientInfo(&w.Client),
+			Wait: conn.Millis(w.TimeoutMillis), Since: moment(w.SinceMillis), Client: clientInfo(&w.Client),
 		}
 		if w.TimeoutMillis == protocol.Forever {
-			waiter.Timeout = -1
+			waiter.Wait = -1
 		}
 		d.Waiters = append(d.Waiters, waiter)
 	}
@@ -314,8 +314,8 @@ func clientInfo(i *protocol.ClientInfo) ClientInfo {
 	return ClientInfo{Address: string(i.Address), Name: string(i.Name), Version: string(i.Version)}
 }
 
-// Moment is when something happened to an object, by the time of the object's shard.
-type Moment = field.Moment
+// Timestamp is when something happened to an object, by the time of the object's shard.
+type Timestamp = field.Timestamp
 
 // moment converts a time of the protocol; 0 stands for an unknown time, and becomes the zero time.
 func moment(millis uint64) time.Time {

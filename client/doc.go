@@ -54,7 +54,7 @@
 //     whichever host answers, and waiting acquires keep their places. Calls that need a new connection are sent once
 //     the session is attached.
 //   - A session is Expired when no host has vouched for the session in time: the context of the session, the contexts
-//     of the leases and all waiting calls end with a *SessionEnd. With Renew a new session takes the place of the
+//     of the leases and all waiting calls end with a *SessionEnd. With Recreate a new session takes the place of the
 //     expired session; the leases stay lost.
 //   - A semaphore that is deleted by force ends the leases of the owners with ErrLeaseLost.
 //   - An acquire that is given up, at whatever moment, leaves no place in the queue and no owner behind. The client
@@ -76,7 +76,7 @@
 // # For developers of this package
 //
 // Start at Semaphore.Acquire in semaphore.go and follow the call down: this package has what a user calls,
-// client/internal/incarnation a session at its hosts, client/internal/view watches, client/internal/cluster hosts and
+// client/internal/session a session at its hosts, client/internal/view watches, client/internal/cluster hosts and
 // routing, and client/internal/conn one connection. The doc.go of every room names the door of the room, and DESIGN.md
 // has the rules of all rooms.
 package client

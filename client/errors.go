@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -18,9 +18,9 @@ var (
 	ErrBadRequest = protocol.ErrBadRequest
 	// ErrUnauthorized: the token does not give the right that the request needs.
 	ErrUnauthorized = protocol.ErrUnauthorized
-	// ErrNotLetIn: the client may do nothing, because hosts do not know the token, or do not know the token any more.
-	// The error is an ErrUnauthorized too.
-	ErrNotLetIn = failure.ErrNotLetIn
+	// ErrUnauthenticated: the client may do nothing, because hosts do not know the token, or do not know the token any
+	// more. The error is an ErrUnauthorized too.
+	ErrUnauthenticated = failure.ErrUnauthenticated
 	// ErrNotFound: the node or the semaphore does not exist. ErrNodeNotFound or ErrSemaphoreNotFound says which.
 	ErrNotFound = protocol.ErrNotFound
 	// ErrAlreadyExists: a persistent semaphore of the name exists.
@@ -72,7 +72,7 @@ var (
 	// ErrSessionClosed: the session was closed by its own user.
 	ErrSessionClosed = errors.New("the session is closed")
 	// ErrClosed: the client was closed.
-	ErrClosed = scope.ErrClosed
+	ErrClosed = lifecycle.ErrClosed
 )
 
 // EndReason is why a session ended.
@@ -81,32 +81,32 @@ type EndReason int
 const (
 	// EndUnknown: the host that answered knew only that the session is over.
 	EndUnknown EndReason = iota
-	// EndSilence: no host has vouched for the session in time. The client gave up by its own clock; the session may
+	// EndUnreachable: no host has vouched for the session in time. The client gave up by its own clock; the session may
 	// live on at the host for a moment.
-	EndSilence
+	EndUnreachable
 	// EndExpired: the host has not heard of the client for longer than the session's timeout, while the client still
-	// counted on the session. If the client did not count on the session any more, the reason is EndSilence.
+	// counted on the session. If the client did not count on the session any more, the reason is EndUnreachable.
 	EndExpired
 	// EndDestroyed: an operator ended the session.
 	EndDestroyed
 	// EndNodeDropped: the node of the session was dropped.
 	EndNodeDropped
-	// EndTaken: another client took the session over, with the session's key.
-	EndTaken
+	// EndTakenOver: another client took the session over, with the session's key.
+	EndTakenOver
 	// EndClosed: the user closed the session.
 	EndClosed
 )
 
-// The numbers equal the reasons of package incarnation.
-var _ = [1]struct{}{}[int(EndClosed)-int(incarnation.Closed)]
+// The numbers equal the reasons of package client/internal/session.
+var _ = [1]struct{}{}[int(EndClosed)-int(session.Closed)]
 
 var endReasons = [...]string{
 	EndUnknown:     "it is over",
-	EndSilence:     "no host has vouched for it in time",
+	EndUnreachable: "no host has vouched for it in time",
 	EndExpired:     "the host has not heard of it in time",
 	EndDestroyed:   "an operator ended it",
 	EndNodeDropped: "its node was dropped",
-	EndTaken:       "another client took it",
+	EndTakenOver:   "another client took it",
 	EndClosed:      "it was closed",
 }
 
@@ -145,7 +145,7 @@ func (e *SessionEnd) Is(target error) bool {
 	case ErrSessionClosed:
 		return e.Reason == EndClosed
 	case ErrBadSession:
-		return e.Reason == EndTaken
+		return e.Reason == EndTakenOver
 	}
 	return false
 }

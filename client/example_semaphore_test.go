@@ -70,7 +70,7 @@ func ExampleSemaphore_Acquire() {
 		log.Fatal(err)
 	}
 	slots := s[1].Semaphore("slots")
-	_, err = slots.Acquire(ctx, client.Timeout(10*time.Millisecond))
+	_, err = slots.Acquire(ctx, client.Wait(10*time.Millisecond))
 	fmt.Println(errors.Is(err, client.ErrNotAcquired))
 
 	// It waits in the queue until the first one is done.

@@ -146,7 +146,7 @@ func ExampleNode_Watch() {
 		for _, owner := range view.Changes().Joined {
 			fmt.Printf("%s is here\n", owner.Data)
 		}
-		for _, owner := range view.Changes().Gone {
+		for _, owner := range view.Changes().Left {
 			fmt.Printf("%s is gone\n", owner.Data)
 			return
 		}

@@ -38,11 +38,11 @@ func wireNode(n *meta.Node) protocol.Node {
 
 // change carries out a change of a node, and answers it.
 func (c *fakeConn) change(
-	r *protocol.Request, command meta.Command, n *protocol.Numbered,
+	r *protocol.Request, command meta.Command, n *protocol.Idempotency,
 	done func(n protocol.Node, existed bool, since uint64) protocol.AnswerMessage,
 ) {
 	f := c.host.cluster
-	command.Numbered = meta.Numbered{Number: n.Number, Since: n.Since}
+	command.Numbered = meta.Numbered{Number: n.Sequence, Since: n.Since}
 	copy(command.Numbered.Client[:], n.Client)
 	e := f.applyMeta(command)
 	since := f.metaMachine.NextAnswer()
@@ -67,7 +67,7 @@ func (c *fakeConn) node(r *protocol.Request) {
 	case protocol.KindNodeCreate:
 		m := &r.NodeCreate
 		c.change(r, meta.Command{Kind: meta.CmdNodeCreate, Path: string(m.Path), Config: meta.Config(m.Config)},
-			&m.Numbered, func(n protocol.Node, existed bool, since uint64) protocol.AnswerMessage {
+			&m.Idempotency, func(n protocol.Node, existed bool, since uint64) protocol.AnswerMessage {
 				return &protocol.NodeCreateAnswer{Node: n, Existed: existed, Since: since}
 			})
 	case protocol.KindNodeDescribe:
@@ -80,13 +80,13 @@ func (c *fakeConn) node(r *protocol.Request) {
 		m := &r.NodeAlter
 		c.change(r, meta.Command{
 			Kind: meta.CmdNodeAlter, Path: string(m.Path), Config: meta.Config(m.Config), Expected: m.ConfigVersion,
-		}, &m.Numbered, func(n protocol.Node, _ bool, since uint64) protocol.AnswerMessage {
+		}, &m.Idempotency, func(n protocol.Node, _ bool, since uint64) protocol.AnswerMessage {
 			return &protocol.NodeAlterAnswer{Node: n, Since: since}
 		})
 	case protocol.KindNodeDrop:
 		m := &r.NodeDrop
 		c.change(r, meta.Command{Kind: meta.CmdNodeDrop, Path: string(m.Path), Node: shard.NodeID(m.NodeID)},
-			&m.Numbered, func(_ protocol.Node, _ bool, since uint64) protocol.AnswerMessage {
+			&m.Idempotency, func(_ protocol.Node, _ bool, since uint64) protocol.AnswerMessage {
 				return &protocol.NodeDropAnswer{Since: since}
 			})
 	case protocol.KindNodeList:

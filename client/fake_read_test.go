@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/session"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
@@ -77,7 +78,8 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 func (f *fakeCluster) wireSession(v *shard.SessionView) protocol.Session {
 	x := f.sessions[uint64(v.ID)]
 	return protocol.Session{
-		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
+		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout,
+		Details:  kind.Details{Description: v.Details},
 		Attached: x != nil && x.conn != nil, Owned: uint64(v.Owns), Waiting: uint64(v.Waits),
 	}
 }
@@ -100,7 +102,7 @@ func (s *fakeShard) describe(c *fakeConn, r *protocol.Request, m *protocol.Semap
 		old, was := s.notices.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name), m.WatchData,
 			m.WatchOwners, fakeRef{c, r.ID})
 		if was {
-			old.conn.push(old.request, &protocol.Changed{})
+			old.conn.push(old.request, &protocol.WatchChanged{})
 		}
 	}
 	a := &protocol.SemaphoreDescribeAnswer{WatchAdded: watch, Semaphore: protocol.Semaphore{

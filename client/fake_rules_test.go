@@ -42,8 +42,8 @@ func (c *fakeConn) checkOrder(r *protocol.Request) {
 	if m == nil || m.SessionID == 0 {
 		return
 	}
-	if m.Number == 0 || m.Acknowledged >= m.Number {
-		f.t.Errorf("%v number %d acknowledges %d", r.Kind, m.Number, m.Acknowledged)
+	if m.Sequence == 0 || m.AcknowledgedSequence >= m.Sequence {
+		f.t.Errorf("%v number %d acknowledges %d", r.Kind, m.Sequence, m.AcknowledgedSequence)
 	}
 	for _, h := range f.hosts {
 		if h.mute {
@@ -52,15 +52,15 @@ func (c *fakeConn) checkOrder(r *protocol.Request) {
 		for other := range h.conns {
 			for _, o := range other.open {
 				if o.session == m.SessionID && o.name == name {
-					f.t.Errorf("%v number %d of session %d while %d is not answered", r.Kind, m.Number, m.SessionID,
+					f.t.Errorf("%v number %d of session %d while %d is not answered", r.Kind, m.Sequence, m.SessionID,
 						o.number)
 				}
-				if o.session == m.SessionID && o.number <= m.Acknowledged && !f.answered[o] {
-					f.t.Errorf("session %d acknowledges %d, and was not answered %d", m.SessionID, m.Acknowledged,
-						o.number)
+				if o.session == m.SessionID && o.number <= m.AcknowledgedSequence && !f.answered[o] {
+					f.t.Errorf("session %d acknowledges %d, and was not answered %d", m.SessionID,
+						m.AcknowledgedSequence, o.number)
 				}
 			}
 		}
 	}
-	c.open[r.ID] = openMutation{session: m.SessionID, number: m.Number, name: name}
+	c.open[r.ID] = openMutation{session: m.SessionID, number: m.Sequence, name: name}
 }

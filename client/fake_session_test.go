@@ -64,7 +64,7 @@ func (c *fakeConn) sessionStart(r *protocol.Request) {
 	s := f.shards[i]
 	e := s.apply(shard.Command{
 		Kind: shard.CmdSessionCreate, Slot: s.first, Node: shard.NodeID(n.ID), Timeout: m.TimeoutMillis,
-		Data: m.Description, Key: m.Key,
+		Data: []byte(m.Details.Description), Key: m.SessionSecret,
 	}, nil)
 	if e.Status != protocol.StatusSuccess {
 		c.refuse(r, e.Status)
@@ -99,7 +99,7 @@ func (c *fakeConn) sessionAttach(r *protocol.Request) {
 	switch {
 	case s == nil:
 		c.refuse(r, protocol.StatusSessionExpired)
-	case m.AttachSequence < s.sequence, !home.machine.KeyMatches(shard.SessionID(m.SessionID), m.Key):
+	case m.AttachSequence < s.sequence, !home.machine.KeyMatches(shard.SessionID(m.SessionID), m.SessionSecret):
 		c.refuse(r, protocol.StatusBadSession)
 	default:
 		s.sequence = m.AttachSequence
@@ -129,7 +129,7 @@ func (c *fakeConn) sessionBind(r *protocol.Request) {
 	switch {
 	case s == nil:
 		c.refuse(r, protocol.StatusSessionExpired)
-	case !f.home(m.SessionID).machine.KeyMatches(shard.SessionID(m.SessionID), m.Key):
+	case !f.home(m.SessionID).machine.KeyMatches(shard.SessionID(m.SessionID), m.SessionSecret):
 		c.refuse(r, protocol.StatusBadSession)
 	default:
 		if !c.sessions[s.id] {

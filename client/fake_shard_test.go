@@ -110,7 +110,7 @@ func (s *fakeShard) apply(c shard.Command, answer func(e *shard.Effect)) (result
 			}
 		case shard.EffectChanged:
 			s.notices.Apply([]shard.Effect{*e}, func(ref fakeRef, data, owners bool) {
-				ref.conn.push(ref.request, &protocol.Changed{Data: data, Owners: owners})
+				ref.conn.push(ref.request, &protocol.WatchChanged{Data: data, Owners: owners})
 			})
 			s.changed(e)
 		case shard.EffectSessionEnded:
@@ -161,7 +161,7 @@ func (s *fakeShard) moveTo(host int) {
 	for i := range s.timers {
 		s.timers[i].at = time.Now().Add(time.Minute)
 	}
-	s.notices.DropAll(func(ref fakeRef) { ref.conn.push(ref.request, &protocol.Changed{}) })
+	s.notices.DropAll(func(ref fakeRef) { ref.conn.push(ref.request, &protocol.WatchChanged{}) })
 	for id, x := range f.sessions {
 		if f.home(id) == s && x.conn != nil {
 			x.detach(x.conn, f.leaderResult(s))
@@ -215,7 +215,7 @@ func (c *fakeConn) mutate(r *protocol.Request) {
 	case protocol.KindAcquire:
 		x := &r.Acquire
 		m, node, name = &x.Mutation, x.NodeID, x.Name
-		command = shard.Command{Kind: shard.CmdAcquire, Count: x.Count, Timeout: x.TimeoutMillis, Data: x.Data}
+		command = shard.Command{Kind: shard.CmdAcquire, Count: x.Count, Timeout: x.WaitMillis, Data: x.Data}
 		if x.Ephemeral {
 			command.Flags = shard.FlagEphemeral
 		}
@@ -235,7 +235,7 @@ func (c *fakeConn) mutate(r *protocol.Request) {
 		return
 	}
 	command.Node, command.Name = shard.NodeID(node), name
-	command.Session, command.Number, command.Acked = shard.SessionID(m.SessionID), m.Number, m.Acknowledged
+	command.Session, command.Number, command.Acked = shard.SessionID(m.SessionID), m.Sequence, m.AcknowledgedSequence
 	s.apply(command, func(e *shard.Effect) { s.result(c, r, &command, e) })
 }
 

@@ -151,9 +151,9 @@ func TestAMutationThatWasRefusedForRoomAcknowledgesWithItsNextTry(t *testing.T) 
 		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
 			switch {
 			case r.Kind == protocol.KindSemaphoreUpdate && refused == 0:
-				unseen = r.SemaphoreUpdate.Number
+				unseen = r.SemaphoreUpdate.Sequence
 				return fault{refuse: &protocol.Result{Status: protocol.StatusUnavailable}}
-			case r.Kind == protocol.KindAcquire && r.Acquire.Acknowledged < unseen:
+			case r.Kind == protocol.KindAcquire && r.Acquire.AcknowledgedSequence < unseen:
 				refused++
 				return fault{refuse: &protocol.Result{Status: protocol.StatusOverloaded, WaitMillis: 5000}}
 			}

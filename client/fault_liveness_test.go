@@ -212,7 +212,7 @@ func TestAStolenSessionIsLetGo(t *testing.T) {
 		})
 		<-lease.Context().Done()
 		var end *client.SessionEnd
-		if cause := lease.Err(); !errors.As(cause, &end) || end.Reason != client.EndTaken ||
+		if cause := lease.Err(); !errors.As(cause, &end) || end.Reason != client.EndTakenOver ||
 			!errors.Is(cause, client.ErrBadSession) || !errors.Is(cause, client.ErrSessionExpired) {
 			t.Errorf("the lease ended with %v", cause)
 		}
@@ -229,7 +229,7 @@ func TestASessionWhoseEndIsUnderWayIsGivenUpAtOnce(t *testing.T) {
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		fake.do(func() {
 			x := fake.sessions[s.ID()]
-			x.detach(x.conn, &protocol.Result{Status: protocol.StatusTimeout})
+			x.detach(x.conn, &protocol.Result{Status: protocol.StatusHeartbeatTimeout})
 		})
 		synctest.Wait()
 		if !errors.Is(lease.Err(), client.ErrSessionExpired) {
@@ -248,7 +248,7 @@ func TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost(t *testing.T) {
 		time.AfterFunc(1900*time.Millisecond, func() {
 			fake.do(func() {
 				for _, x := range fake.sessions {
-					x.detach(x.conn, &protocol.Result{Status: protocol.StatusTimeout})
+					x.detach(x.conn, &protocol.Result{Status: protocol.StatusHeartbeatTimeout})
 				}
 			})
 		})
@@ -258,7 +258,7 @@ func TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost(t *testing.T) {
 			err = context.Cause(s.Context())
 		}
 		var end *client.SessionEnd
-		if !errors.As(err, &end) || end.Reason != client.EndSilence {
+		if !errors.As(err, &end) || end.Reason != client.EndUnreachable {
 			t.Errorf("the session ended with %v", err)
 		}
 		// The end did not come. The client sees to it.

@@ -51,7 +51,7 @@ func TestAChangeOfANodeWhoseAnswerIsLostIsAnsweredAsItWas(t *testing.T) {
 		}
 		fake.once(protocol.KindNodeAlter, lostAfter)
 		n, err = c.AlterNode(t.Context(), "/new", client.NodeConfig{SelfCheckPeriod: 3 * time.Second},
-			client.IfVersion(1))
+			client.IfConfigRevision(1))
 		if err != nil || n.ConfigVersion != 2 {
 			t.Errorf("alter: %+v, %v", n, err)
 		}
@@ -232,7 +232,7 @@ func changeNodeOnce(t *testing.T, c *client.Client, path string, lose func(proto
 	}
 	heal()
 	lose(protocol.KindNodeAlter)
-	n, err = c.AlterNode(ctx, path, client.NodeConfig{SelfCheckPeriod: 2 * time.Second}, client.IfVersion(1))
+	n, err = c.AlterNode(ctx, path, client.NodeConfig{SelfCheckPeriod: 2 * time.Second}, client.IfConfigRevision(1))
 	if err != nil || n.ConfigVersion != 2 {
 		t.Fatalf("alter %s: %+v, %v", path, n, err)
 	}

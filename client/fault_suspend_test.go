@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 )
 
 // TestLeaseGoesOnWhileTheMachineIsSuspended: timers and CLOCK_MONOTONIC stand still meanwhile, and the lease does not.
 func TestLeaseGoesOnWhileTheMachineIsSuspended(t *testing.T) {
 	var suspended atomic.Int64
-	defer func(was func() time.Duration) { scope.Suspension = was }(scope.Suspension)
-	scope.Suspension = func() time.Duration { return time.Duration(suspended.Load()) }
+	defer func(was func() time.Duration) { lifecycle.Suspension = was }(lifecycle.Suspension)
+	lifecycle.Suspension = func() time.Duration { return time.Duration(suspended.Load()) }
 	for _, detached := range []bool{false, true} {
 		playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, _ *client.Client) {
 			c := open(t, fake)
@@ -39,8 +39,8 @@ func TestLeaseGoesOnWhileTheMachineIsSuspended(t *testing.T) {
 // TestLeaseThatEndedWhileTheMachineWasSuspendedIsNotHeld: Lease.Err says so before any timer fires.
 func TestLeaseThatEndedWhileTheMachineWasSuspendedIsNotHeld(t *testing.T) {
 	var suspended atomic.Int64
-	defer func(was func() time.Duration) { scope.Suspension = was }(scope.Suspension)
-	scope.Suspension = func() time.Duration { return time.Duration(suspended.Load()) }
+	defer func(was func() time.Duration) { lifecycle.Suspension = was }(lifecycle.Suspension)
+	lifecycle.Suspension = func() time.Duration { return time.Duration(suspended.Load()) }
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, _ *client.Client) {
 		lease := acquire(t, session(t, open(t, fake)).Semaphore(name, client.Limit(1)))
 		suspended.Add(int64(time.Minute))

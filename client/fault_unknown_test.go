@@ -91,7 +91,7 @@ func TestAnAcquireThatWasReplacedInAGapLearnsSo(t *testing.T) {
 
 func TestARenewedSessionThatDiesAtOnceIsNotRenewedWithoutAPause(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-		s := session(t, c, client.Renew())
+		s := session(t, c, client.Recreate())
 		stop := time.Now().Add(10 * time.Second)
 		for time.Now().Before(stop) {
 			fake.do(func() {

@@ -145,7 +145,7 @@ func TestAGapInAWatchIsNoticed(t *testing.T) {
 		})
 		check(t, lease.Release(t.Context()))
 		waitForQuiet()
-		if v, changes, n, _ := w.last(); v.Len() != 0 || n != 2 || len(changes.Gone) != 1 {
+		if v, changes, n, _ := w.last(); v.Len() != 0 || n != 2 || len(changes.Left) != 1 {
 			t.Errorf("%d views, the last %+v", n, v)
 		}
 	})
@@ -172,14 +172,14 @@ func TestDeltasThatOverlapAreAppliedOnce(t *testing.T) {
 		snapshot.Owners.Append(owner)
 		fake.push(snapshot)
 		waitForQuiet()
-		if v, changes, n, _ := w.last(); n != 3 || v.Len() != 1 || len(changes.Gone) != 1 || len(changes.Joined) != 0 ||
+		if v, changes, n, _ := w.last(); n != 3 || v.Len() != 1 || len(changes.Left) != 1 || len(changes.Joined) != 0 ||
 			changes.Created || changes.Deleted {
 			t.Errorf("%d views, the last %+v with %+v", n, v, changes)
 		}
 		fake.push(&protocol.WatchDelta{From: v.Revision + 10, To: v.Revision + 11, Existence: protocol.ExistenceCreated,
 			Limit: 9})
 		waitForQuiet()
-		if _, changes, _, _ := w.last(); !changes.Created || !changes.Deleted || len(changes.Gone) != 1 {
+		if _, changes, _, _ := w.last(); !changes.Created || !changes.Deleted || len(changes.Left) != 1 {
 			t.Errorf("made anew: %+v", changes)
 		}
 	})

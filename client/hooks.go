@@ -25,9 +25,9 @@ type Hooks interface {
 	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of
 	// its own, like OnState.
 	SessionChanged(s SessionChange)
-	// OtherLimit is called when an acquire finds a limit that differs from the limit that the caller has named: once
+	// LimitMismatch is called when an acquire finds a limit that differs from the limit that the caller has named: once
 	// for every difference, not at every acquire.
-	OtherLimit(o OtherLimit)
+	LimitMismatch(o LimitMismatch)
 	// TokenExpiring is called, for every connection, five minutes before the host closes the connection because the
 	// token expires.
 	TokenExpiring(t TokenExpiry)
@@ -108,7 +108,7 @@ type ConnectionChange struct {
 // SessionChange is a new state of a session.
 type SessionChange struct {
 	Node string
-	// SessionID is the id of the session that attached, or ended; with Renew every new session has a new id.
+	// SessionID is the id of the session that attached, or ended; with Recreate every new session has a new id.
 	SessionID uint64
 	State     State
 	// Err is why the session is not attached.
@@ -141,8 +141,8 @@ func (NoHooks) ConnectionChanged(ConnectionChange) {}
 // SessionChanged implements Hooks.
 func (NoHooks) SessionChanged(SessionChange) {}
 
-// OtherLimit implements Hooks.
-func (NoHooks) OtherLimit(OtherLimit) {}
+// LimitMismatch implements Hooks.
+func (NoHooks) LimitMismatch(LimitMismatch) {}
 
 // TokenExpiring implements Hooks.
 func (NoHooks) TokenExpiring(TokenExpiry) {}

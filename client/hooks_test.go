@@ -81,7 +81,7 @@ func TestHooksSeeOperations(t *testing.T) {
 		sem, node := s.Semaphore(name, client.Limit(1)), c.Node(path)
 		lease := acquire(t, sem)
 		_, _, _ = other.Semaphore(name).TryAcquire(ctx)
-		_, _ = other.Semaphore(name).Acquire(ctx, client.Timeout(time.Second))
+		_, _ = other.Semaphore(name).Acquire(ctx, client.Wait(time.Second))
 		check(t, lease.Change(ctx, client.Data([]byte("x"))))
 		check(t, lease.Update(ctx, nil))
 		check(t, sem.Update(ctx, nil, client.Guard(lease)))
@@ -162,7 +162,8 @@ func TestHooksAndTheLogSeeConnectionsAndSessions(t *testing.T) {
 		if !slices.Equal(of, []client.State{client.Attached, client.Detached, client.Attached, client.Closed}) {
 			t.Error(of)
 		}
-		for _, want := range []string{"msg=connected host=", `msg="connection lost" host=`, `msg="no connection to a host" host=`} {
+		for _, want := range []string{"msg=connected host=", `msg="connection lost" host=`,
+			`msg="no connection to a host" host=`} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("the log has no %q:\n%s", want, &text)
 			}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/session"
 )
 
 // Lease is the part of a semaphore that a session owns, from the acquire that was granted to the moment at which the
@@ -16,7 +16,7 @@ import (
 // A session has at most one lease of a semaphore: an Acquire by the owner changes the lease, and returns the existing
 // *Lease.
 type Lease struct {
-	lease   incarnation.Lease
+	lease   session.Lease
 	session *Session
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
 // Semaphores and sessions of a node are spread over the shards. A list goes through one shard after the other, so the
@@ -87,10 +88,10 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 
 // SessionInfo is a session as listings show sessions.
 type SessionInfo struct {
-	ID          uint64
-	NodeID      uint64
-	Timeout     time.Duration
-	Description string
+	ID      uint64
+	NodeID  uint64
+	Timeout time.Duration
+	session.Details
 	// Attached: some connection holds the session.
 	Attached bool
 	// Owned and Waiting are the numbers of semaphores that the session owns a part of, and waits for, in all shards
@@ -106,7 +107,7 @@ type SessionInfo struct {
 
 func sessionInfo(s *protocol.Session) *SessionInfo {
 	return &SessionInfo{
-		ID: s.ID, NodeID: s.NodeID, Timeout: conn.Millis(s.TimeoutMillis), Description: string(s.Description),
+		ID: s.ID, NodeID: s.NodeID, Timeout: conn.Millis(s.TimeoutMillis), Details: s.Details,
 		Attached: s.Attached, Owned: int(s.Owned), Waiting: int(s.Waiting),
 		Since: moment(s.SinceMillis), Client: clientInfo(&s.Client),
 	}

@@ -28,16 +28,16 @@ type NodeConfig struct {
 	// back.
 	ReadConsistency   Consistency
 	AttachConsistency Consistency
-	// Counters says how finely metrics count.
-	Counters Counters `name:"metrics_level"`
+	// MetricsLevel says how finely metrics count.
+	MetricsLevel MetricsLevel `name:"metrics_level"`
 	// QuotaObjects is how many semaphores the node may have in each shard of the cluster, QuotaBytes how many bytes
 	// the node may have there, with everything that belongs to the semaphores. A change beyond a quota is refused with
 	// ErrQuotaExceeded.
 	QuotaObjects uint64
 	QuotaBytes   uint64
-	// LongestWait is how long a session may wait for a semaphore of the node before the wait is a concern, see
-	// admin.Concerns; if LongestWait is below zero, no wait is a concern.
-	LongestWait time.Duration `name:"long_wait_threshold"`
+	// LongWaitThreshold is how long a session may wait for a semaphore of the node before the wait is a health issue,
+	// see admin.HealthIssues; if LongWaitThreshold is below zero, no wait is a health issue.
+	LongWaitThreshold time.Duration `name:"long_wait_threshold"`
 }
 
 // NodeInfo is a node as hosts describe it.
@@ -60,10 +60,10 @@ func (c *NodeConfig) wire() protocol.NodeConfig {
 		SessionGracePeriodMillis: uint64(c.SessionGracePeriod / time.Millisecond),
 		ReadConsistency:          protocol.Consistency(c.ReadConsistency),
 		AttachConsistency:        protocol.Consistency(c.AttachConsistency),
-		RateLimiterCountersMode:  protocol.CountersMode(c.Counters),
+		RateLimiterCountersMode:  protocol.CountersMode(c.MetricsLevel),
 		QuotaObjects:             c.QuotaObjects,
 		QuotaBytes:               c.QuotaBytes,
-		LongestWaitMillis:        orForever(c.LongestWait),
+		LongestWaitMillis:        orForever(c.LongWaitThreshold),
 	}
 }
 
@@ -106,10 +106,10 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 			SessionGracePeriod: conn.Millis(n.Config.SessionGracePeriodMillis),
 			ReadConsistency:    Consistency(n.Config.ReadConsistency),
 			AttachConsistency:  Consistency(n.Config.AttachConsistency),
-			Counters:           Counters(n.Config.RateLimiterCountersMode),
+			MetricsLevel:       MetricsLevel(n.Config.RateLimiterCountersMode),
 			QuotaObjects:       n.Config.QuotaObjects,
 			QuotaBytes:         n.Config.QuotaBytes,
-			LongestWait:        unlessForever(n.Config.LongestWaitMillis),
+			LongWaitThreshold:  unlessForever(n.Config.LongestWaitMillis),
 		},
 	}
 }
@@ -124,7 +124,7 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 	var n *NodeInfo
 	m := &protocol.NodeCreate{Path: protocol.View(path), Config: config.wire()}
 	ctx, op := c.begin(ctx, OpCreateNode, path, "")
-	err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+	err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Idempotency, func(a *protocol.Answer) uint64 {
 		n = nodeInfo(&a.NodeCreate.Node)
 		n.Existed = a.NodeCreate.Existed
 		return a.NodeCreate.Since
@@ -160,9 +160,9 @@ type AlterOption func(*alterConfig)
 
 type alterConfig struct{ version uint64 }
 
-// IfVersion lets a change be made only if the config has the version; ErrPreconditionFailed says that the config has
-// another version.
-func IfVersion(configVersion uint64) AlterOption {
+// IfConfigRevision lets a change be made only if the config has the version; ErrPreconditionFailed says that the config
+// has another version.
+func IfConfigRevision(configVersion uint64) AlterOption {
 	return func(g *alterConfig) { g.version = configVersion }
 }
 
@@ -177,7 +177,7 @@ func (c *Client) AlterNode(
 	var n *NodeInfo
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
 	ctx, op := c.begin(ctx, OpAlterNode, path, "")
-	err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+	err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Idempotency, func(a *protocol.Answer) uint64 {
 		n = nodeInfo(&a.NodeAlter.Node)
 		return a.NodeAlter.Since
 	})
@@ -195,7 +195,7 @@ func (c *Client) DropNode(ctx context.Context, path string) error {
 	if err == nil {
 		// With the id, the drop does not hit a node that was created since the description.
 		m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
-		err = c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+		err = c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Idempotency, func(a *protocol.Answer) uint64 {
 			return a.NodeDrop.Since
 		})
 	}
@@ -238,16 +238,16 @@ const (
 // String returns the mode as the docs write it.
 func (c Consistency) String() string { return protocol.Consistency(c).String() }
 
-// Counters says how finely the metrics of a node count.
-type Counters uint8
+// MetricsLevel says how finely the metrics of a node count.
+type MetricsLevel uint8
 
 const (
 	// Aggregated counts by semaphore. It is the default of a node whose config sets no mode, but as the mere default
 	// it leaves ephemeral semaphores out.
-	Aggregated = Counters(protocol.CountersAggregated)
+	Aggregated = MetricsLevel(protocol.CountersAggregated)
 	// Detailed counts by owner too.
-	Detailed = Counters(protocol.CountersDetailed)
+	Detailed = MetricsLevel(protocol.CountersDetailed)
 )
 
 // String returns the mode as the docs write it.
-func (c Counters) String() string { return protocol.CountersMode(c).String() }
+func (m MetricsLevel) String() string { return protocol.CountersMode(m).String() }

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/client/internal/option"
-	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -40,7 +40,7 @@ func (n *Node) Path() string { return n.path }
 // nodeID is a client's knowledge of the id of a path. Changes need the client's lock.
 type nodeID struct {
 	id    atomic.Uint64 // 0 if the id is not known
-	asked scope.Instant
+	asked lifecycle.Instant
 	err   error         // of the latest question
 	busy  chan struct{} // closed when the question under way is over; nil if no question is under way
 }

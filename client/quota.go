@@ -64,7 +64,7 @@ func (k QuotaKind) String() string {
 func (c *NodeConfig) checkLater(n *NodeInfo) error {
 	if c.QuotaObjects != 0 && n.Config.QuotaObjects != c.QuotaObjects ||
 		c.QuotaBytes != 0 && n.Config.QuotaBytes != c.QuotaBytes ||
-		c.LongestWait != 0 && n.Config.LongestWait != unlessForever(orForever(c.LongestWait)) {
+		c.LongWaitThreshold != 0 && n.Config.LongWaitThreshold != unlessForever(orForever(c.LongWaitThreshold)) {
 		return &protocol.Error{
 			Status:  protocol.StatusUnsupported,
 			Message: "the host does not know quotas of nodes, or the longest wait, and has set all but these",

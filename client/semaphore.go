@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/option"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -46,7 +46,7 @@ func (s *Semaphore) Name() string { return s.name }
 // returns the existing lease. To use a semaphore between the goroutines of one process, give each goroutine a session
 // of its own.
 func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
-	c := acquireConfig{Count: 1, Timeout: incarnation.Forever}
+	c := acquireConfig{Count: 1, Timeout: session.Forever}
 	for _, o := range options {
 		o(&c)
 	}
@@ -103,8 +103,8 @@ func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 // createAndAcquire is the rest of an acquire that failed and names a limit: if the semaphore does not exist, the
 // semaphore is created with the limit.
 func (s *Semaphore) createAndAcquire(
-	ctx context.Context, in *incarnation.Incarnation, c *acquireConfig, err error,
-) (*incarnation.Lease, error) {
+	ctx context.Context, in *session.Incarnation, c *acquireConfig, err error,
+) (*session.Lease, error) {
 	if c.Count <= s.limit {
 		err = s.session.client.withLimit(ctx, in, in.NodeID(), s.session.path, s.name, s.limit, err)
 	}
@@ -131,7 +131,7 @@ func checkName(name string) error {
 
 // do carries out an operation on the semaphore by the session's incarnation.
 func (s *Semaphore) do(
-	ctx context.Context, kind OperationKind, f func(ctx context.Context, in *incarnation.Incarnation) error,
+	ctx context.Context, kind OperationKind, f func(ctx context.Context, in *session.Incarnation) error,
 ) error {
 	return failedName(string(kind), s.name, s.session.do(ctx, kind, s.name, f))
 }
@@ -140,7 +140,7 @@ func (s *Semaphore) do(
 // Acquire fails with ErrAborted. released is false if the session neither owned nor waited. The Release of a Lease is
 // safer: it gives back nothing but the part that the lease stands for.
 func (s *Semaphore) Release(ctx context.Context) (released bool, err error) {
-	err = s.do(ctx, OpRelease, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
+	err = s.do(ctx, OpRelease, func(ctx context.Context, in *session.Incarnation) (err error) {
 		released, err = in.Release(ctx, s.name, 0)
 		return err
 	})
@@ -148,9 +148,9 @@ func (s *Semaphore) Release(ctx context.Context) (released bool, err error) {
 }
 
 // Create creates the semaphore. ErrAlreadyExists says that the semaphore exists; it was not changed. If the limit of
-// the existing semaphore differs, an *OtherLimit is in the error.
+// the existing semaphore differs, an *LimitMismatch is in the error.
 func (s *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
-	return s.do(ctx, OpCreate, func(ctx context.Context, in *incarnation.Incarnation) error {
+	return s.do(ctx, OpCreate, func(ctx context.Context, in *session.Incarnation) error {
 		err := in.Create(ctx, s.name, limit, data)
 		return s.session.client.withLimit(ctx, in, in.NodeID(), s.session.path, s.name, limit, err)
 	})
@@ -166,7 +166,7 @@ func (s *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 		}
 		return c.lease.Update(ctx, data, options...)
 	}
-	return s.do(ctx, OpUpdate, func(ctx context.Context, in *incarnation.Incarnation) error {
+	return s.do(ctx, OpUpdate, func(ctx context.Context, in *session.Incarnation) error {
 		return in.Update(ctx, s.name, data, 0, c.revision)
 	})
 }
@@ -183,7 +183,7 @@ func (s *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateO
 	if err != nil {
 		return failedName("resize", s.name, err)
 	}
-	return s.do(ctx, OpResize, func(ctx context.Context, in *incarnation.Incarnation) error {
+	return s.do(ctx, OpResize, func(ctx context.Context, in *session.Incarnation) error {
 		return in.Resize(ctx, s.name, limit, c.revision)
 	})
 }
@@ -191,14 +191,14 @@ func (s *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateO
 // Delete deletes the semaphore; ErrPreconditionFailed says that the semaphore is in use.
 func (s *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	c := option.Apply(&deleteConfig{}, options)
-	return s.do(ctx, OpDelete, func(ctx context.Context, in *incarnation.Incarnation) error {
+	return s.do(ctx, OpDelete, func(ctx context.Context, in *session.Incarnation) error {
 		return in.Delete(ctx, s.name, c.force)
 	})
 }
 
 // Describe describes the semaphore.
 func (s *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d *SemaphoreDetails, err error) {
-	err = s.do(ctx, OpDescribe, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
+	err = s.do(ctx, OpDescribe, func(ctx context.Context, in *session.Incarnation) (err error) {
 		d, err = s.session.client.describe(ctx, in, in.NodeID(), s.name, options...)
 		return err
 	})
@@ -209,7 +209,7 @@ func (s *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d 
 // changed, until the context ends or the loop is left. Node.Watch says more.
 func (s *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		var in *incarnation.Incarnation
+		var in *session.Incarnation
 		err := checkName(s.name)
 		if err == nil {
 			in, err = s.session.incarnation(ctx)

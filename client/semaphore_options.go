@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/option"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -15,9 +15,9 @@ type SemaphoreOption func(*Semaphore)
 
 // Limit lets an acquire create the semaphore, with this limit, if the semaphore does not exist. The limit of an
 // existing semaphore stays as it is, and counts: a Resize may have changed it. If the limit differs, the client logs a
-// warning and has the hooks see an OtherLimit; an acquire that is refused because the count is above the limit has an
-// *OtherLimit in the error. An acquire with a Limit of 0, or an acquire that would create and asks for more than the
-// limit, is ErrBadRequest, and creates nothing.
+// warning and has the hooks see an LimitMismatch; an acquire that is refused because the count is above the limit has
+// an *LimitMismatch in the error. An acquire with a Limit of 0, or an acquire that would create and asks for more than
+// the limit, is ErrBadRequest, and creates nothing.
 func Limit(n uint64) SemaphoreOption {
 	return func(s *Semaphore) { s.limit, s.limited = n, true }
 }
@@ -34,7 +34,7 @@ const All = protocol.Exclusive
 // AcquireOption sets what an acquire asks for.
 type AcquireOption func(*acquireConfig)
 
-type acquireConfig = incarnation.Request
+type acquireConfig = session.Request
 
 // Count sets how much of the limit is asked for; the default is 1.
 func Count(n uint64) AcquireOption {
@@ -47,11 +47,11 @@ func Data(data []byte) AcquireOption {
 	return func(c *acquireConfig) { c.Data = data }
 }
 
-// Timeout sets how long to wait in the queue; ErrNotAcquired says that the time has passed. Without a Timeout, an
+// Wait sets how long to wait in the queue; ErrNotAcquired says that the time has passed. Without a Wait, an
 // acquire waits for as long as the session lives and the context lasts. The host counts the time; if no host can be
 // reached, or a new leader begins to count anew, the client gives up half a second later. The timeout is from 0, with
 // which an acquire does not wait, to a day.
-func Timeout(d time.Duration) AcquireOption {
+func Wait(d time.Duration) AcquireOption {
 	return func(c *acquireConfig) { c.Timeout = d }
 }
 

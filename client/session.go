@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/client/internal/core"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/session"
 )
 
 // Session is a lease in a node: when the session ends, everything that the session owned is given to other sessions.
@@ -19,9 +19,9 @@ type Session struct {
 	ctx    context.Context // ends for good
 	end    context.CancelCauseFunc
 
-	mu      sync.Mutex               // guards the fields below; taken under the lock of an incarnation
-	current *incarnation.Incarnation // nil while the session has none
-	ready   chan struct{}            // closed when current is set again
+	mu      sync.Mutex           // guards the fields below; taken under the lock of an incarnation
+	current *session.Incarnation // nil while the session has none
+	ready   chan struct{}        // closed when current is set again
 	closed  bool
 	state   State
 	err     error
@@ -92,7 +92,7 @@ func (s *Session) Err() error {
 }
 
 // Context returns a context that ends with the session, with the *SessionEnd as the cause. The context of a session
-// with Renew ends only when the session is not renewed any more.
+// with Recreate ends only when the session is not recreated any more.
 func (s *Session) Context() context.Context { return s.ctx }
 
 // Close ends the session. From the call on this client holds nothing by the session: the leases end, and waiting calls
@@ -105,7 +105,7 @@ func (s *Session) Close(ctx context.Context) error {
 	s.closed = true
 	in := s.current
 	s.mu.Unlock()
-	if in == nil || !in.End(incarnation.Closed, "") {
+	if in == nil || !in.End(session.Closed, "") {
 		s.finish(ErrSessionClosed)
 		return nil
 	}
@@ -122,11 +122,11 @@ func (s *Session) Close(ctx context.Context) error {
 // do carries out an operation on an object by the session's incarnation.
 func (s *Session) do(
 	ctx context.Context, kind OperationKind, name string,
-	f func(ctx context.Context, in *incarnation.Incarnation) error,
+	f func(ctx context.Context, in *session.Incarnation) error,
 ) error {
 	ctx, op := s.client.begin(ctx, kind, s.path, name)
 	err := checkName(name)
-	var in *incarnation.Incarnation
+	var in *session.Incarnation
 	if err == nil {
 		in, err = s.incarnation(ctx)
 	}

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/session"
 )
 
 // start starts an incarnation and makes it the session's.
 func (s *Session) start(ctx context.Context) error {
-	in, err := s.client.incarnations.Start(ctx, (*owner)(s), incarnation.Params{
-		Path: s.path, Description: s.config.description, Timeout: s.config.timeout,
+	in, err := s.client.incarnations.Start(ctx, (*owner)(s), session.Params{
+		Path: s.path, Details: s.config.details, Timeout: s.config.timeout,
 	})
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (s *Session) start(ctx context.Context) error {
 		switch {
 		case s.closed:
 			s.client.scope.Go(func() {
-				in.End(incarnation.Closed, "")
+				in.End(session.Closed, "")
 				in.StopLater()
 			})
 			return ErrSessionClosed
@@ -35,14 +35,14 @@ func (s *Session) start(ctx context.Context) error {
 		if attached {
 			s.setState(Attached, nil)
 		} else {
-			s.setState(Detached, incarnation.ErrGone)
+			s.setState(Detached, session.ErrGone)
 		}
 		return nil
 	})
 }
 
 // incarnation returns the session's incarnation, after waiting while the session has none.
-func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
+func (s *Session) incarnation(ctx context.Context) (*session.Incarnation, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
@@ -92,19 +92,19 @@ func (s *Session) renew(wait time.Duration) {
 	}
 }
 
-// owner is a Session as its incarnations see the session: it implements incarnation.Owner.
+// owner is a Session as its incarnations see the session: it implements session.Owner.
 type owner Session
 
 // Attached changes the state.
-func (o *owner) Attached(in *incarnation.Incarnation) { (*Session)(o).stateOf(in, Attached, nil) }
+func (o *owner) Attached(in *session.Incarnation) { (*Session)(o).stateOf(in, Attached, nil) }
 
 // Detached changes the state.
-func (o *owner) Detached(in *incarnation.Incarnation, why error) {
+func (o *owner) Detached(in *session.Incarnation, why error) {
 	(*Session)(o).stateOf(in, Detached, why)
 }
 
 // AttachFailed notes why the session cannot be attached.
-func (o *owner) AttachFailed(in *incarnation.Incarnation, why error) {
+func (o *owner) AttachFailed(in *session.Incarnation, why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.current == in && o.state == Detached {
@@ -113,12 +113,12 @@ func (o *owner) AttachFailed(in *incarnation.Incarnation, why error) {
 }
 
 // EndError is the *SessionEnd of an incarnation.
-func (o *owner) EndError(id uint64, reason incarnation.Reason, detail string) error {
+func (o *owner) EndError(id uint64, reason session.Reason, detail string) error {
 	return &SessionEnd{SessionID: id, Reason: EndReason(reason), Detail: detail}
 }
 
-// Ended starts the next incarnation of a session with Renew, and finishes others.
-func (o *owner) Ended(in *incarnation.Incarnation, reason incarnation.Reason, cause error) {
+// Ended starts the next incarnation of a session with Recreate, and finishes others.
+func (o *owner) Ended(in *session.Incarnation, reason session.Reason, cause error) {
 	s := (*Session)(o)
 	s.mu.Lock()
 	if s.current != in {
@@ -126,11 +126,11 @@ func (o *owner) Ended(in *incarnation.Incarnation, reason incarnation.Reason, ca
 		return
 	}
 	state := Expired
-	if reason == incarnation.Closed {
+	if reason == session.Closed {
 		state = Closed
 	}
 	s.setState(state, cause)
-	renews := s.config.renew && !s.closed && reason != incarnation.NodeDropped && reason != incarnation.Closed
+	renews := s.config.renew && !s.closed && reason != session.NodeDropped && reason != session.Closed
 	if renews {
 		s.current, s.ready = nil, make(chan struct{})
 		if s.short++; in.Age() > retry.Requests.Most {
@@ -149,27 +149,27 @@ func (o *owner) Ended(in *incarnation.Incarnation, reason incarnation.Reason, ca
 }
 
 // NewLease returns an incarnation's lease, and the *Lease around it that the user gets.
-func (o *owner) NewLease() (*incarnation.Lease, any) {
+func (o *owner) NewLease() (*session.Lease, any) {
 	l := &Lease{session: (*Session)(o)}
 	return &l.lease, l
 }
 
-// OtherLimit logs that an acquire has found a limit other than the caller named, and reports it to the hooks.
-func (o *owner) OtherLimit(name string, asked, limit uint64) {
-	found := OtherLimit{Node: o.path, Name: name, Asked: asked, Limit: limit}
+// LimitMismatch logs that an acquire has found a limit other than the caller named, and reports it to the hooks.
+func (o *owner) LimitMismatch(name string, asked, limit uint64) {
+	found := LimitMismatch{Node: o.path, Name: name, Asked: asked, Limit: limit}
 	c := o.client
-	if !c.otherLimits.first(found) {
+	if !c.limitMismatches.first(found) {
 		return
 	}
 	c.config.log.Warn("a semaphore has another limit than was asked for",
 		"node", o.path, "semaphore", name, "asked", limitText(asked), "limit", limitText(limit))
 	if c.config.hooks != nil {
-		c.config.hooks.OtherLimit(found)
+		c.config.hooks.LimitMismatch(found)
 	}
 }
 
 // stateOf changes the state, if the incarnation is the session's.
-func (s *Session) stateOf(in *incarnation.Incarnation, state State, why error) {
+func (s *Session) stateOf(in *session.Incarnation, state State, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == in {

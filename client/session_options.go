@@ -8,16 +8,17 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
 // SessionOption sets how a session is started and kept.
 type SessionOption func(*sessionConfig)
 
 type sessionConfig struct {
-	timeout     time.Duration
-	description string
-	onState     func(State)
-	renew       bool
+	timeout time.Duration
+	details session.Details
+	onState func(State)
+	renew   bool
 }
 
 // SessionTimeout sets how long the session lives at its host without a connection; the default is
@@ -32,7 +33,7 @@ func SessionTimeout(d time.Duration) SessionOption {
 
 // Description is what listings show of the session.
 func Description(text string) SessionOption {
-	return func(c *sessionConfig) { c.description = text }
+	return func(c *sessionConfig) { c.details.Description = text }
 }
 
 // OnState is called when the state of the session has changed, in order, on a goroutine of its own.
@@ -40,10 +41,10 @@ func OnState(f func(State)) SessionOption {
 	return func(c *sessionConfig) { c.onState = f }
 }
 
-// Renew lets a new session take the place of a session that has ended, unless the end was a Close or the drop of the
+// Recreate lets a new session take the place of a session that has ended, unless the end was a Close or the drop of the
 // node. The leases of the old session stay lost, and waiting calls fail with ErrSessionExpired; later calls wait for
 // the new session.
-func Renew() SessionOption {
+func Recreate() SessionOption {
 	return func(c *sessionConfig) { c.renew = true }
 }
 
@@ -72,7 +73,7 @@ const (
 	// client tries to attach the session again.
 	Detached
 	// Expired: the session is over, and all its leases are lost; Session.Err says why. A session with
-	// Renew goes on with Attached.
+	// Recreate goes on with Attached.
 	Expired
 	// Closed: the user closed the session.
 	Closed

@@ -80,7 +80,7 @@ func (s *storm) work(t *testing.T, ctx context.Context, w *stormWorker, random *
 			patience = time.Duration(random.IntN(2000)) * time.Millisecond
 		}
 		call, cancel := context.WithTimeout(ctx, patience)
-		lease, err := sem.Acquire(call, client.Timeout(time.Duration(random.IntN(300))*time.Millisecond))
+		lease, err := sem.Acquire(call, client.Wait(time.Duration(random.IntN(300))*time.Millisecond))
 		cancel()
 		if err == nil {
 			s.owns(t, w, lease)
@@ -195,6 +195,6 @@ func TestNoTwoBelieveThatTheyOwnWhenSessionsExpire(t *testing.T) {
 			default:
 				st.lead(random.IntN(3))
 			}
-		}, client.SessionTimeout(either(time.Second, 4*time.Second)), client.Renew())
+		}, client.SessionTimeout(either(time.Second, 4*time.Second)), client.Recreate())
 	})
 }

@@ -87,7 +87,7 @@ type Changes struct {
 	// Each list is ordered by order id.
 	Joined  []Owner
 	Changed []Owner
-	Gone    []Owner
+	Left    []Owner
 }
 
 // Changes returns the changes since the view that the loop was given before. The cost grows with the number of
@@ -107,7 +107,7 @@ func (v *View) Changes() Changes {
 		case was == nil:
 			c.Joined = append(c.Joined, viewOwner(*is))
 		case is == nil:
-			c.Gone = append(c.Gone, viewOwner(*was))
+			c.Left = append(c.Left, viewOwner(*was))
 		default:
 			c.Changed = append(c.Changed, viewOwner(*is))
 		}

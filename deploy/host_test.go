@@ -144,7 +144,7 @@ func awaitGovernor(t *testing.T, address string) {
 	}
 	defer c.Close()
 	for {
-		switch shown, err := admin.Of(c).Describe(ctx); {
+		switch shown, err := admin.New(c).Describe(ctx); {
 		case err == nil && shown.Observed && len(shown.Shards) > 1:
 			return
 		case err != nil && !errors.Is(err, client.ErrPreconditionFailed): // before the hosts have records
@@ -226,7 +226,7 @@ func use(t *testing.T, address string) {
 	c, err := client.Open(ctx, address)
 	must(err)
 	t.Cleanup(func() { _ = c.Close() })
-	_, err = c.CreateNode(ctx, "/prod/jobs", client.NodeConfig{Counters: client.Detailed})
+	_, err = c.CreateNode(ctx, "/prod/jobs", client.NodeConfig{MetricsLevel: client.Detailed})
 	must(err)
 	first, err := c.Session(ctx, "/prod/jobs")
 	must(err)
@@ -274,9 +274,9 @@ func use(t *testing.T, address string) {
 func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.Session) {
 	t.Helper()
 	for _, name := range []string{"waits", "stuck", "halted", "paused"} {
-		r := rollout.Of(c, "/prod/jobs", name)
+		r := rollout.New(c, "/prod/jobs", name)
 		spec := rollout.Spec{Locations: []rollout.Location{{Name: "sas"}}, ProgressDeadline: time.Millisecond}
-		err := r.Create(ctx, spec, rollout.By{Author: "test"})
+		err := r.Create(ctx, spec, rollout.ChangeInfo{Author: "test"})
 		if err == nil {
 			_, err = r.Publish(ctx, []byte("one"))
 		}
@@ -284,18 +284,18 @@ func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.
 			_, err = rollout.Join(ctx, s, name, rollout.Instance{Name: "a", Location: "sas"})
 		}
 		if err == nil && name == "halted" {
-			err = r.Abort(ctx, rollout.By{Author: "test"})
+			err = r.Abort(ctx, rollout.ChangeInfo{Author: "test"})
 		}
 		if err == nil && name == "paused" {
-			err = r.Pause(ctx, rollout.By{Author: "test"})
+			err = r.Pause(ctx, rollout.ChangeInfo{Author: "test"})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	isStuck := func(r rollout.StopReason) bool { return r.Code == rollout.ReasonStuck }
+	isStuck := func(r rollout.BlockReason) bool { return r.Code == rollout.ReasonStuck }
 	for {
-		reasons, err := rollout.Of(c, "/prod/jobs", "stuck").Why(ctx)
+		reasons, err := rollout.New(c, "/prod/jobs", "stuck").Why(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +314,7 @@ func useProcesses(t *testing.T, ctx context.Context, c *client.Client, s *client
 	}
 	silent := process.Handler{
 		Coordinate: func(ctx context.Context, r *process.Round) (any, error) { return r.Broadcast(ctx, "anyone?") },
-		Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+		Request: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
 			return nil, never(ctx)
 		},
 	}
@@ -346,11 +346,11 @@ func useProcesses(t *testing.T, ctx context.Context, c *client.Client, s *client
 		if _, err := process.Join(ctx, s, x.reason, x.Handler, process.Create(x.spec)); err != nil {
 			t.Fatal(err)
 		}
-		stands := func(r process.StopReason) bool {
+		stands := func(r process.BlockReason) bool {
 			return r.Code == x.reason && (r.Blocked || r.Since.Ago > time.Second) || r.Late
 		}
 		for {
-			reasons, err := process.Of(c, "/prod/jobs", x.reason).Why(ctx)
+			reasons, err := process.New(c, "/prod/jobs", x.reason).Why(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}

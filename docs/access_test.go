@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/protocol/access"
 )
 
 // TestThePageOfRightsHasAllRequestsAndRoles: the tables of docs/access.md say what the tables of the code say.
@@ -22,7 +22,7 @@ func TestThePageOfRightsHasAllRequestsAndRoles(t *testing.T) {
 		return strings.Join(names, ", ")
 	}
 	for _, name := range append(protocol.RightAll.Names(), "none") {
-		right, known := rights.ParseRight(name)
+		right, known := access.ParseRight(name)
 		if !known {
 			right = protocol.RightOpen
 		}
@@ -30,7 +30,7 @@ func TestThePageOfRightsHasAllRequestsAndRoles(t *testing.T) {
 			t.Errorf("the page does not have the row\n%s", row)
 		}
 	}
-	for _, role := range rights.AllPredefined() {
+	for _, role := range access.AllPredefined() {
 		row := fmt.Sprintf("| `%s` | %s |\n", role.Name, strings.Join(role.Rules[0].Rights.Names(), ", "))
 		if !strings.Contains(text, row) {
 			t.Errorf("the page does not have the row\n%s", row)

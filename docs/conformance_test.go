@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/conform"
+	"github.com/signalbox/signalbox/test/conformance"
 )
 
 // TestTheGoDriverConformsAsThePageSays types the commands of docs/conformance.md.
@@ -43,12 +43,12 @@ func TestTheGoDriverConformsAsThePageSays(t *testing.T) {
 // docs/protocol.md has.
 func TestThePageOfConformanceListsWhatStepsHave(t *testing.T) {
 	text := readPage(t, "docs/conformance.md").text
-	for _, name := range conform.StepFields() {
+	for _, name := range conformance.StepFields() {
 		if !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("the page does not say what %s is", name)
 		}
 	}
-	scripts, err := conform.Load(protocol.Scripts())
+	scripts, err := conformance.Load(protocol.Scripts())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestBroadcastsFindRepliesThatAreMissingOrTooMany(t *testing.T) {
 		{replies: []said{{1, 9}, {2, 8}, {3, 9}}, says: "member 2 of \"x\" replied twice, or to another request"},
 	} {
 		r := &run{}
-		x := &cast{run: r, process: process.Of(nil, "", "x"), members: make([]*process.Member, 3)}
+		x := &cast{run: r, process: process.New(nil, "", "x"), members: make([]*process.Member, 3)}
 		x.judge(c.replies, 9)
 		if c.says != "" {
 			wantBroken(t, r, c.says)
@@ -39,7 +39,7 @@ func TestBroadcastsJudgeWhatMembersReply(t *testing.T) {
 	}
 	x := w.casts[0]
 	_, err := process.Join(t.Context(), outsider(t, r), x.process.Name(), process.Handler{
-		Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+		Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 			return marked(minMark, markOf(q.Bytes())), nil
 		},
 	}, process.Encoding(process.Raw), process.Observer())

@@ -162,7 +162,7 @@ func TestStatusOf(t *testing.T) {
 		{&protocol.Error{Status: protocol.StatusOverloaded}, "OVERLOADED"},
 		{errors.Join(errTest, &protocol.Error{Status: protocol.StatusFenced}), "FENCED"},
 		{client.ErrUnavailable, "UNAVAILABLE"},
-		{&client.SessionEnd{Reason: client.EndSilence}, "SESSION_EXPIRED"},
+		{&client.SessionEnd{Reason: client.EndUnreachable}, "SESSION_EXPIRED"},
 		{&client.SessionEnd{Reason: client.EndClosed}, "SESSION_CLOSED"},
 		{context.DeadlineExceeded, "DEADLINE"},
 		{errTest, "OTHER"},

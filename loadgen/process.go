@@ -36,7 +36,7 @@ func newCast(ctx context.Context, r *run, caller int, c *cast) error {
 		if err != nil {
 			return err
 		}
-		options = append(options, process.As(instanceName(i)), process.Encoding(process.Raw), process.Existing())
+		options = append(options, process.WithName(instanceName(i)), process.Encoding(process.Raw), process.Existing())
 		c.members[i], err = process.Join(ctx, s, name, c.handler(), options...)
 		return err
 	}
@@ -44,9 +44,9 @@ func newCast(ctx context.Context, r *run, caller int, c *cast) error {
 	if err != nil {
 		return err
 	}
-	c.process = process.In(s, name)
+	c.process = process.NewInSession(s, name)
 	spec := process.Spec{OpenDelay: epochDelay, MaxOpenDelay: epochDelay, MinMembers: size}
-	if err := c.process.Create(ctx, spec, process.By{Author: "loadgen"}); err != nil {
+	if err := c.process.Create(ctx, spec, process.ChangeInfo{Author: "loadgen"}); err != nil {
 		return err
 	}
 	if err := join(ctx, 0); err != nil {
@@ -64,7 +64,7 @@ func (c *cast) handler() process.Handler {
 			return nil
 		},
 		Coordinate: func(ctx context.Context, r *process.Round) (any, error) { return c.began(ctx, r) },
-		Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+		Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 			return marked(minMark, markOf(q.Bytes())), nil
 		},
 		Complete: func(_ context.Context, r *process.Round, _ *process.Result) { c.completed(r.Epoch()) },
@@ -270,7 +270,7 @@ func (e *epochCaller) await(ctx context.Context) error {
 func (pe *processEpochs) caller(i int) operation {
 	e := pe.callers[i]
 	return func(ctx context.Context) error {
-		if err := e.process.Restart(ctx, process.By{Author: "loadgen"}); err != nil {
+		if err := e.process.Restart(ctx, process.ChangeInfo{Author: "loadgen"}); err != nil {
 			return err
 		}
 		return e.await(ctx)

@@ -89,7 +89,7 @@ func (rt *rolloutTargets) open(ctx context.Context, i int) (err error) {
 // openRollout makes a rollout with a single location, unless it exists, and joins it.
 func openRollout(ctx context.Context, s *client.Session, name, instance string) (*rollout.Member, error) {
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: onlyLocation}}}
-	if _, err := rollout.In(s, name).Put(ctx, spec, rollout.By{Author: "loadgen"}); err != nil {
+	if _, err := rollout.NewInSession(s, name).Put(ctx, spec, rollout.ChangeInfo{Author: "loadgen"}); err != nil {
 		return nil, err
 	}
 	return rollout.Join(ctx, s, name, rollout.Instance{Name: instance, Location: onlyLocation}, rollout.Manual())

@@ -92,7 +92,7 @@ func (rr *rolloutReports) caller(i int) operation {
 // check compares the rollout's knowledge of every instance with the instance's last report.
 func (rr *rolloutReports) check(ctx context.Context) error {
 	known := make(map[string]rollout.Status)
-	of := rollout.Of(rr.run.fleet.client(0), rr.run.node, rr.name)
+	of := rollout.New(rr.run.fleet.client(0), rr.run.node, rr.name)
 	for x, err := range of.Instances(ctx, onlyLocation, rollout.Consistency(client.Strict)) {
 		if err != nil {
 			return err

@@ -180,13 +180,13 @@ func (r *run) tidy() {
 		if err != nil {
 			return
 		}
-		_ = rollout.Of(c, r.node, x.Name).Delete(ctx, true)
+		_ = rollout.New(c, r.node, x.Name).Delete(ctx, true)
 	}
 	for x, err := range process.List(ctx, c, r.node, process.Prefix(r.prefix)) {
 		if err != nil {
 			return
 		}
-		_ = process.Of(c, r.node, x.Name).Delete(ctx, true)
+		_ = process.New(c, r.node, x.Name).Delete(ctx, true)
 	}
 }
 

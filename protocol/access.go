@@ -1,56 +1,61 @@
 package protocol
 
-import "github.com/signalbox/signalbox/protocol/rights"
+import "github.com/signalbox/signalbox/protocol/access"
 
 // AccessChange changes the rights of principals, the roles, or the tokens. The request goes to the leader of the meta
 // shard.
 type AccessChange struct {
 	Operation
-	Verb AccessVerb
+	Action AccessAction
 	// Principal gains or loses grants: token:NAME, cn:NAME, san:NAME, or anonymous.
 	Principal []byte `wire:"text MaxPrincipalBytes"`
 	// Role is the name of the role to make, change or delete, with its Rules.
 	Role  []byte        `wire:"text MaxAccessNameBytes"`
-	Rules []rights.Rule `wire:"most rights.MaxRules"`
+	Rules []access.Rule `wire:"most access.MaxRules"`
 	// Grants are the grants of a new token, or the grant to give or to revoke. A revocation without a grant revokes all
 	// grants.
-	Grants []rights.Grant `wire:"most rights.MaxGrants"`
+	Grants []access.Grant `wire:"most access.MaxGrants"`
 	// Hash is the SHA-256 of the secret of a new token. From the wall clock ExpiresMillis on the token lets in no
 	// client; 0 for never.
 	Hash          []byte `wire:"bytes MaxHashBytes"`
 	ExpiresMillis uint64
+	// Roles and Principals are imported: they become what the lists say, and all others stay.
+	Roles      []access.Role      `wire:"most MaxPageItems"`
+	Principals []access.Principal `wire:"most MaxPageItems"`
 }
 
 // AccessChangeAnswer answers an AccessChange.
 type AccessChangeAnswer struct {
 	// Existed: the change was in force before, and nothing was changed.
 	Existed bool
-	// Since goes into numbered requests that the client sends for the first time after this answer.
+	// Since goes into idempotent requests that the client sends for the first time after this answer.
 	Since uint64
 }
 
-// AccessVerb says what an AccessChange does.
-type AccessVerb uint8
+// AccessAction says what an AccessChange does.
+type AccessAction uint8
 
 const (
 	// AccessGrantRole gives a principal a role.
-	AccessGrantRole AccessVerb = 1
+	AccessGrantRole AccessAction = 1
 	// AccessRevokeRole takes a role, or all roles, from a principal.
-	AccessRevokeRole AccessVerb = 2
+	AccessRevokeRole AccessAction = 2
 	// AccessSetRole makes a role, or replaces the rules of a role.
-	AccessSetRole AccessVerb = 3
+	AccessSetRole AccessAction = 3
 	// AccessDeleteRole deletes a role. No principal may have the role.
-	AccessDeleteRole AccessVerb = 4
+	AccessDeleteRole AccessAction = 4
 	// AccessCreateToken makes a token.
-	AccessCreateToken AccessVerb = 5
+	AccessCreateToken AccessAction = 5
 	// AccessRevokeToken ends a token.
-	AccessRevokeToken AccessVerb = 6
+	AccessRevokeToken AccessAction = 6
+	// AccessImport sets roles and principals.
+	AccessImport AccessAction = 7
 )
 
-// String returns the verb as the docs write it, or the number of an unknown verb.
-func (v AccessVerb) String() string {
-	return nameOf(v, "ACCESS_VERB", "UNKNOWN", "GRANT", "REVOKE", "SET_ROLE", "DELETE_ROLE", "CREATE_TOKEN",
-		"REVOKE_TOKEN")
+// String returns the action as the docs write it, or the number of an unknown action.
+func (a AccessAction) String() string {
+	return nameOf(a, "ACCESS_ACTION", "UNKNOWN", "GRANT", "REVOKE", "SET_ROLE", "DELETE_ROLE", "CREATE_TOKEN",
+		"REVOKE_TOKEN", "IMPORT")
 }
 
 // AccessList asks for the roles made by operators, or for the principals. A list is read in pages.
@@ -58,20 +63,21 @@ type AccessList struct {
 	Roles bool
 	After []byte `wire:"text MaxPrincipalBytes"` // name of a role, or a principal
 	Limit uint64
+	// Export asks for hashes of tokens, and takes the role root on /.
+	Export bool
 }
 
 // AccessListAnswer answers an AccessList.
 type AccessListAnswer struct {
-	Roles      []rights.Role      `wire:"most MaxPageItems"`
-	Principals []rights.Principal `wire:"most MaxPageItems"`
+	Roles      []access.Role      `wire:"most MaxPageItems"`
+	Principals []access.Principal `wire:"most MaxPageItems"`
 	Next       []byte             `wire:"text MaxPrincipalBytes"`
-	// Decided: the rights of anonymous clients were decided. Before that, hosts without a file of tokens allow
-	// anonymous clients everything.
-	Decided bool
+	// Open: the cluster has no access rules, and anonymous clients may do everything on the asked host.
+	Open bool
 }
 
-// AccessAsk asks whether a principal may do something, or which principals may.
-type AccessAsk struct {
+// AccessCheck asks whether a principal may do something, or which principals may.
+type AccessCheck struct {
 	Principal []byte // empty for all
 	Path      []byte
 	Object    []byte
@@ -79,17 +85,17 @@ type AccessAsk struct {
 	Right Right
 }
 
-func (m *AccessAsk) requestFields(c *codec) {
+func (m *AccessCheck) requestFields(c *codec) {
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
 	c.text("path", &m.Path, MaxPathBytes)
 	c.text("object", &m.Object, MaxNameBytes)
 	c.uint("right", (*uint64)(&m.Right))
 }
 
-// AccessAskAnswer answers an AccessAsk.
-type AccessAskAnswer struct {
+// AccessCheckAnswer answers an AccessCheck.
+type AccessCheckAnswer struct {
 	// Decisions has, for each principal with the right, a rule that gives the right; at most MaxPageItems.
-	Decisions []rights.Decision `wire:"most MaxPageItems"`
+	Decisions []access.Decision `wire:"most MaxPageItems"`
 	// More: the list of decisions is not complete.
 	More bool
 }
@@ -103,13 +109,14 @@ type AccessDenials struct {
 type AccessDenialsAnswer struct {
 	HostName []byte `wire:"text MaxHostNameBytes"`
 	// Denials are the latest denials, the newest first.
-	Denials []rights.Denial `wire:"most MaxPageItems"`
+	Denials []access.Denial `wire:"most MaxPageItems"`
 	// Total is the number of denials since the host started.
 	Total uint64
 }
 
-// Expiring is pushed before the token of the client expires, because the host closes the connection at that moment.
-type Expiring struct {
+// TokenExpiring is pushed before the token of the client expires, because the host closes the connection at that
+// moment.
+type TokenExpiring struct {
 	Token      []byte `wire:"text MaxAccessNameBytes"` // name of the token
 	LeftMillis uint64
 }

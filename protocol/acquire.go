@@ -10,7 +10,7 @@ type Acquire struct {
 	// Count is the wanted part: 1 up to the semaphore's limit, or Shared or Exclusive of an ephemeral semaphore.
 	Count uint64
 	// TimeoutMillis is how long to wait: 0 not at all, Forever as long as the session lives, else at most a day.
-	TimeoutMillis uint64 `wire:"timeout MaxAcquireTimeoutMillis"`
+	WaitMillis uint64 `wire:"timeout MaxAcquireWaitMillis"`
 	// Data is attached to the owner or waiter for others to read.
 	Data []byte `wire:"data"`
 	// Ephemeral: the semaphore comes into being with its first owner and goes with its last.
@@ -37,7 +37,7 @@ type TimedOut struct{}
 
 // Aborted is pushed with the id of a queued Acquire, as the last message for that request. With StatusAborted the
 // reason in the result names the cause. With StatusMoved or StatusUnavailable the session may still wait, or own, at
-// another host: the client sends the acquire again, under its number.
+// another host: the client sends the acquire again, under its sequence.
 type Aborted struct {
 	Result Result
 }

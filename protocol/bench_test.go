@@ -11,12 +11,12 @@ import (
 // minute, with an address attached.
 func typicalAcquire() *Acquire {
 	return &Acquire{
-		Mutation:      Mutation{SessionID: exampleSession, Number: 91_204, Acknowledged: 91_198},
-		NodeID:        17,
-		Name:          []byte("orders/eu-west/00417"),
-		Count:         1,
-		TimeoutMillis: 30_000,
-		Data:          []byte("10.20.30.40:8080"),
+		Mutation:   Mutation{SessionID: exampleSession, Sequence: 91_204, AcknowledgedSequence: 91_198},
+		NodeID:     17,
+		Name:       []byte("orders/eu-west/00417"),
+		Count:      1,
+		WaitMillis: 30_000,
+		Data:       []byte("10.20.30.40:8080"),
 	}
 }
 
@@ -51,15 +51,17 @@ func hotMessages() map[string]sample {
 	}
 }
 
-// coldKinds are the messages of operators and publishers, of instances and members that join, and the answers with
-// views. They hold values of the rooms below, whose texts and lists are copies.
+// coldKinds are the messages of operators and publishers, of instances and members that join, of sessions that start
+// or are listed, and the answers with views. They hold values of the rooms below, whose texts and lists are copies.
 var coldKinds = []Kind{
-	KindRolloutPut, KindRolloutPublish, KindRolloutSource, KindRolloutOffer, KindRolloutJoin, KindRolloutAct,
-	KindRolloutGate, KindRolloutPlan, KindRolloutDescribe.Answer(), KindRolloutList.Answer(), KindRolloutPlan.Answer(),
-	KindProcessPut, KindProcessAct, KindProcessJoin, KindProcessDescribe.Answer(), KindProcessList.Answer(),
-	KindAccessChange, KindAccessList.Answer(), KindAccessAsk.Answer(), KindAccessDenials.Answer(),
-	KindClusterDescribe.Answer(), KindClusterPlan.Answer(), KindClusterWhy.Answer(), KindPolicy,
-	KindAuditRead.Answer(), KindToken.Answer(), KindConcerns.Answer(),
+	KindRolloutPut, KindRolloutPublish, KindRolloutSource, KindRolloutOffer, KindRolloutJoin, KindRolloutAction,
+	KindRolloutGateReport, KindRolloutPlan, KindRolloutDescribe.Answer(), KindRolloutList.Answer(),
+	KindRolloutPlan.Answer(),
+	KindProcessPut, KindProcessAction, KindProcessJoin, KindProcessDescribe.Answer(), KindProcessList.Answer(),
+	KindAccessChange, KindAccessList.Answer(), KindAccessCheck.Answer(), KindAccessDenials.Answer(),
+	KindClusterDescribe.Answer(), KindClusterPlan.Answer(), KindClusterWhy.Answer(), KindPolicySet,
+	KindAuditRead.Answer(), KindJoinToken.Answer(), KindHealth.Answer(),
+	KindSessionStart, KindSessionAttach, KindSessionDescribe.Answer(), KindSessionList.Answer(),
 }
 
 func TestEncodingAllocatesNothing(t *testing.T) {

@@ -32,7 +32,7 @@ type ShardReportAnswer struct {
 	FreshMillis   uint64
 	BarrierMillis uint64
 	// Full: the disk of the host is nearly full, and the host takes no further entries of any log.
-	Full bool
+	DiskFull bool
 	// Led are the shards that the host leads, as far as the host could read the membership with a barrier.
 	Led LedShards
 	// Held are the replicas that the host runs.
@@ -40,7 +40,7 @@ type ShardReportAnswer struct {
 	// Counted are the data shards of Led with their counters.
 	Counted CountedShards
 	// Unled are the replicas of Held that know no leader.
-	Unled UnledReplicas
+	Leaderless LeaderlessReplicas
 }
 
 // LedShards is a list of shards with the observations of their leader.
@@ -97,16 +97,16 @@ type CountedShard struct {
 	LastOrder, LastRevision, LastSession uint64
 }
 
-// UnledReplicas is a list of replicas that know no leader.
-type UnledReplicas = List[UnledReplica, *UnledReplica]
+// LeaderlessReplicas is a list of replicas that know no leader.
+type LeaderlessReplicas = List[LeaderlessReplica, *LeaderlessReplica]
 
-// UnledReplica is a replica that knows no leader, with the last entry of the replica's log.
-type UnledReplica struct{ ShardID, ReplicaID, Term, Index uint64 }
+// LeaderlessReplica is a replica that knows no leader, with the last entry of the replica's log.
+type LeaderlessReplica struct{ ShardID, ReplicaID, Term, Index uint64 }
 
-// StepEffect asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED
+// StepExecute asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED
 // that the host does not lead the shard, FENCED that the membership has changed, UNAVAILABLE that the outcome is
 // unknown.
-type StepEffect struct {
+type StepExecute struct {
 	// Term is the term of the meta shard in which the asking host leads the meta shard.
 	Term   uint64
 	StepID uint64
@@ -120,12 +120,12 @@ type StepEffect struct {
 	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	// Change numbers the membership that the effect is for.
 	Change uint64
-	// Renewal is of EffectRenew.
-	Renewal Renewal
+	// Rebuild is of EffectRebuild.
+	Rebuild Rebuild
 }
 
-// Renewal says how a shard is made anew.
-type Renewal struct {
+// Rebuild says how a shard is rebuilt.
+type Rebuild struct {
 	// Group numbers the new group. Empty: the group begins without a survivor of the group before.
 	Group uint64
 	Empty bool
@@ -139,10 +139,10 @@ type Renewal struct {
 	CountedMillis uint64
 }
 
-// StepEffectAnswer answers a StepEffect.
-type StepEffectAnswer struct{}
+// StepExecuteAnswer answers a StepExecute.
+type StepExecuteAnswer struct{}
 
-// EffectKind says what a StepEffect asks of a host. The first five have the numbers of the governor's steps.
+// EffectKind says what a StepExecute asks of a host. The first five have the numbers of the governor's steps.
 type EffectKind uint8
 
 const (
@@ -154,12 +154,12 @@ const (
 	EffectPromote EffectKind = 3
 	// EffectRemove: the leader removes ReplicaID.
 	EffectRemove EffectKind = 4
-	// EffectClear: the host stops the removed replica ReplicaID, and deletes its data.
-	EffectClear EffectKind = 5
+	// EffectDeleteReplica: the host stops the removed replica ReplicaID, and deletes its data.
+	EffectDeleteReplica EffectKind = 5
 	// EffectHold: the host starts the added replica ReplicaID.
 	EffectHold EffectKind = 16
-	// EffectRenew: the host begins the new group Group of the shard, whose only replica is ReplicaID.
-	EffectRenew EffectKind = 17
+	// EffectRebuild: the host begins the new group Group of the shard, whose only replica is ReplicaID.
+	EffectRebuild EffectKind = 17
 )
 
 // String returns the effect as the docs write it, or the number of an unknown effect.
@@ -167,8 +167,8 @@ func (k EffectKind) String() string {
 	switch k {
 	case EffectHold:
 		return "HOLD"
-	case EffectRenew:
-		return "RENEW"
+	case EffectRebuild:
+		return "REBUILD"
 	}
-	return nameOf(k, "EFFECT", "EFFECT_0", "TRANSFER", "ADD", "PROMOTE", "REMOVE", "CLEAR")
+	return nameOf(k, "EFFECT", "EFFECT_0", "TRANSFER", "ADD", "PROMOTE", "REMOVE", "DELETE_REPLICA")
 }

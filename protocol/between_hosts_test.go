@@ -5,7 +5,7 @@ import "testing"
 // betweenHostsExamples are the examples of what goes between hosts.
 var betweenHostsExamples = []example{
 	{"host-boot", request(73, &HostBoot{
-		HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 1<<64 - 1,
+		HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartNonce: 1<<64 - 1,
 		RaftAddress: []byte("d:7402"), ClientAddress: []byte("d:7400"), AdminAddress: []byte("d:7401"),
 		Version: []byte("1.4.0"), Level: 4, Domain: []byte("dc=a,rack=1"),
 	})},
@@ -13,29 +13,34 @@ var betweenHostsExamples = []example{
 	{"host-boot-moved", failure(73, KindHostBoot, Result{
 		Status: StatusMoved, Moved: Moved{LeaderHostID: 2},
 	})},
-	{"host-say", request(74, &HostSay{
-		What: HostReturns, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7, Epoch: 5,
+	{"host-notify-stopping", request(74, &HostNotify{
+		Event: HostReturned, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartNonce: 7, Epoch: 5,
 	})},
-	{"host-say-moves", request(74, &HostSay{
-		What: HostMoves, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
+	{"host-notify-address-changed", request(74, &HostNotify{
+		Event: HostAddressChanged, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartNonce: 7,
 		RaftAddress: []byte("e:7402"), ClientAddress: []byte("e:7400"), AdminAddress: []byte("e:7401"),
 	})},
-	{"host-say-saved", request(74, &HostSay{
-		What: HostSaved, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
-		ShardID: 1, Bytes: 56_012_345, Asked: HostAsked{By: []byte("ann (token ops)")},
+	{"host-notify-backup-saved", request(74, &HostNotify{
+		Event: HostBackupSaved, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartNonce: 7,
+		ShardID: 1, Bytes: 56_012_345, Asked: ClientRequest{Author: []byte("ann (token ops)")},
 	})},
-	{"host-say-notes", request(74, &HostSay{
-		What: HostNotes, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
-		Asked: HostAsked{
-			By: []byte("ann (token ops)"), What: []byte("session destroy: id 4711"), Reason: []byte("it hangs"),
+	{"host-notify-audit-note", request(74, &HostNotify{
+		Event: HostAuditNote, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartNonce: 7,
+		Asked: ClientRequest{
+			Author: []byte("ann (token ops)"), Operation: []byte("session destroy: id 4711"),
+			Reason: []byte("it hangs"),
 		},
 	})},
-	{"host-say-answer", answer(74, &HostSayAnswer{})},
+	{"host-notify-upkeep", request(74, &HostNotify{
+		Event: HostUpkeep, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartNonce: 7,
+		Commands: []byte("commands"),
+	})},
+	{"host-notify-answer", answer(74, &HostNotifyAnswer{})},
 	{"shard-report", request(75, &ShardReport{
 		Term: 9, GovernorHostID: 3, Target: HostOffline, TargetEpoch: 4, Current: HostOnline, CurrentEpoch: 4,
 	})},
 	{"shard-report-answer", answer(75, &ShardReportAnswer{
-		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250, Full: true,
+		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250, DiskFull: true,
 		Led: list[LedShard](&LedShard{
 			ID: 2, Term: 12, LedMillis: 61_000, Change: 4711,
 			Members: list[ShardMember](
@@ -53,24 +58,24 @@ var betweenHostsExamples = []example{
 	{"shard-report-answer-counted", answer(75, &ShardReportAnswer{
 		Incarnation: exampleIncarnation(),
 		Counted:     list[CountedShard](&CountedShard{ShardID: 2, LastOrder: 5_121, LastRevision: 90, LastSession: 8}),
-		Unled:       list[UnledReplica](&UnledReplica{ShardID: 3, ReplicaID: 1027, Term: 12, Index: 90_003}),
+		Leaderless:  list[LeaderlessReplica](&LeaderlessReplica{ShardID: 3, ReplicaID: 1027, Term: 12, Index: 90_003}),
 	})},
 	{"shard-report-stale", failure(75, KindShardReport, Result{
 		Status: StatusStale, Message: "term 9 is over: 10 began",
 	})},
-	{"step-effect", request(76, &StepEffect{
+	{"step-execute", request(76, &StepExecute{
 		Term: 9, StepID: 77, Effect: EffectAdd, ShardID: 2, ReplicaID: 1024, HostID: 4,
 		Incarnation: exampleIncarnation(), Change: 4711,
 	})},
-	{"step-effect-renew", request(76, &StepEffect{
-		Term: 9, Effect: EffectRenew, ShardID: 2, ReplicaID: 1025, HostID: 4, Incarnation: exampleIncarnation(),
-		Renewal: Renewal{
+	{"step-execute-rebuild", request(76, &StepExecute{
+		Term: 9, Effect: EffectRebuild, ShardID: 2, ReplicaID: 1025, HostID: 4, Incarnation: exampleIncarnation(),
+		Rebuild: Rebuild{
 			Group: 1, Empty: true, LongestMillis: 60_000, LongestSession: exampleSession, LastOrder: 5_121,
 			LastRevision: 90,
 			LastSession:  8, CountedMillis: 31_000,
 		},
 	})},
-	{"step-effect-answer", answer(76, &StepEffectAnswer{})},
+	{"step-execute-answer", answer(76, &StepExecuteAnswer{})},
 }
 
 func exampleIncarnation() []byte { return []byte("0123456789abcdef") }
@@ -79,7 +84,7 @@ func exampleIncarnation() []byte { return []byte("0123456789abcdef") }
 func TestClientsHearNothingOfWhatGoesBetweenHosts(t *testing.T) {
 	known := RequestKinds()
 	announced := ReadKinds(&known)
-	for _, k := range []Kind{KindHostBoot, KindHostSay, KindShardReport, KindStepEffect} {
+	for _, k := range []Kind{KindHostBoot, KindHostNotify, KindShardReport, KindStepExecute} {
 		if !k.IsKnown() || !k.BetweenHosts() || announced.has(k) {
 			t.Errorf("%v: known %t, between hosts %t, announced %t", k, k.IsKnown(), k.BetweenHosts(), announced.has(k))
 		}

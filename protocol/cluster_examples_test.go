@@ -10,28 +10,30 @@ import (
 
 // clusterExamples are the examples of what operators do with the hosts of a cluster, and ask about them.
 var clusterExamples = []example{
-	{"host-operate-drain", request(80, &HostOperate{
-		Operation: exampleOperation(), Verb: HostDrain, Host: []byte("b"),
+	{"host-update-drain", request(80, &HostUpdate{
+		Operation: exampleOperation(), Action: HostDrain, Host: []byte("b"),
 	})},
-	{"host-operate-alter", request(80, &HostOperate{
-		Operation: exampleOperation(), Verb: HostAlter, Host: []byte("2"), Domain: []byte("dc=a,rack=1"),
+	{"host-update-alter", request(80, &HostUpdate{
+		Operation: exampleOperation(), Action: HostAlter, Host: []byte("2"), Domain: []byte("dc=a,rack=1"),
 	})},
-	{"host-operate-weigh", request(80, &HostOperate{
-		Operation: exampleOperation(), Verb: HostWeigh, Host: []byte("2"), Weight: 200,
+	{"host-update-set-weight", request(80, &HostUpdate{
+		Operation: exampleOperation(), Action: HostSetWeight, Host: []byte("2"), Weight: 200,
 	})},
-	{"host-operate-expel", request(80, &HostOperate{
-		Operation: exampleOperation(), Verb: HostExpel, Host: []byte("b"), Force: true,
+	{"host-update-expel", request(80, &HostUpdate{
+		Operation: exampleOperation(), Action: HostExpel, Host: []byte("b"), Force: true,
 	})},
-	{"host-operate-replace", request(80, &HostOperate{
-		Operation: exampleOperation(), Verb: HostReplace, Host: []byte("b"), Successor: []byte("d"),
+	{"host-update-replace", request(80, &HostUpdate{
+		Operation: exampleOperation(), Action: HostReplace, Host: []byte("b"), Successor: []byte("d"),
 	})},
-	{"host-operate-answer", answer(80, &HostOperateAnswer{HostID: 2, Existed: true, Since: 907})},
-	{"host-operate-answer-quorum", failure(80, KindHostOperate, Result{
+	{"host-update-answer", answer(80, &HostUpdateAnswer{HostID: 2, Existed: true, Since: 907})},
+	{"host-update-answer-quorum", failure(80, KindHostUpdate, Result{
 		Status:  StatusPreconditionFailed,
 		Message: "host b cannot be drained: that would leave 1 of 3 voters of shard 0", Since: 908,
 	})},
-	{"shard-transfer", request(81, &ShardTransfer{Operation: exampleOperation(), ShardID: 3, Host: []byte("c")})},
-	{"shard-transfer-answer", answer(81, &ShardTransferAnswer{HostID: 3, Existed: true, Since: 909})},
+	{"shard-transfer-leader", request(81, &ShardTransferLeader{
+		Operation: exampleOperation(), ShardID: 3, Host: []byte("c"),
+	})},
+	{"shard-transfer-leader-answer", answer(81, &ShardTransferLeaderAnswer{HostID: 3, Existed: true, Since: 909})},
 	{"shard-recover", request(81, &ShardRecover{Operation: exampleOperation(), ShardID: 3, Empty: true})},
 	{"shard-recover-answer", answer(81, &ShardRecoverAnswer{HostID: 3, Since: 909,
 		WaitMillis: 100_000, LongestMillis: 60_000, LongestSession: exampleSession})},
@@ -43,16 +45,18 @@ var clusterExamples = []example{
 	{"cluster-plan", request(83, &ClusterPlan{})},
 	{"cluster-plan-answer", answer(83, &ClusterPlanAnswer{
 		Steps: []host.Step{{
-			Kind: "promote", Text: "shard 3: making d a voter", Rule: "few", Subject: "shard/3", Shard: 3, Host: 4,
-			In: 10 * time.Second,
+			Kind: "promote-replica", Text: "shard 3: making d a voter", Rule: "few", Subject: "shard/3", Shard: 3,
+			Host: 4,
+			In:   10 * time.Second,
 		}},
-		Reasons: []host.Reason{exampleGovernorReason()}, Cut: true,
+		Reasons: []host.Reason{exampleGovernorReason()}, Truncated: true,
 	})},
 	{"cluster-why", request(84, &ClusterWhy{})},
 	{"cluster-why-answer", answer(84, &ClusterWhyAnswer{
 		Steps: []host.Step{{
-			ID: 77, Kind: "add", Text: "shard 3: adding d as a learner, replica 1024", Subject: "shard/3", Shard: 3,
-			Host: 4, Age: 2_100 * time.Millisecond, Failures: 2, LastError: "host d does not answer",
+			ID: 77, Kind: "add-replica", Text: "shard 3: adding d as a learner, replica 1024", Subject: "shard/3",
+			Shard: 3,
+			Host:  4, Age: 2_100 * time.Millisecond, Failures: 2, LastError: "host d does not answer",
 			Wait: 1_900 * time.Millisecond,
 		}},
 		Reasons: []host.Reason{exampleGovernorReason()},
@@ -60,32 +64,34 @@ var clusterExamples = []example{
 	{"step-cancel", request(85, &StepCancel{Operation: exampleOperation(), StepID: 77, HoldMillis: 60_000})},
 	{"step-cancel-delay", request(85, &StepCancel{Operation: exampleOperation(), Subject: []byte("shard/3")})},
 	{"step-cancel-answer", answer(85, &StepCancelAnswer{Existed: true, Since: 910})},
-	{"policy", request(86, &Policy{
+	{"policy-set", request(86, &PolicySet{
 		Operation: exampleOperation(), From: exampleGovernorPolicy(0), To: exampleGovernorPolicy(3),
 	})},
-	{"policy-replicas", request(87, &Policy{
+	{"policy-set-replicas", request(87, &PolicySet{
 		Operation: exampleOperation(), From: exampleGovernorPolicy(3), To: exampleSpreadPolicy(3),
 	})},
-	{"policy-answer", answer(86, &PolicyAnswer{Existed: true, Since: 911})},
-	{"policy-answer-fenced", failure(86, KindPolicy, Result{
+	{"policy-set-answer", answer(86, &PolicySetAnswer{Existed: true, Since: 911})},
+	{"policy-set-answer-fenced", failure(86, KindPolicySet, Result{
 		Status: StatusFenced, Message: "the policy was changed meanwhile", Since: 911,
 	})},
 	{"audit-read", request(87, &AuditRead{From: 41, Limit: 100})},
 	{"audit-read-answer", answer(87, &AuditReadAnswer{
 		Entries: []host.Entry{{
-			Number: 41, Event: "target", Host: 2, HostName: "b", Text: "OFFLINE, drained", By: "ann@box",
-			Why: "a new disk", At: time.UnixMilli(1_772_366_400_123),
+			ID: 41, Event: "target", Host: 2, HostName: "b", Text: "OFFLINE, drained", Author: "ann@box",
+			Reason: "a new disk", At: time.UnixMilli(1_772_366_400_123),
 		}},
 		Next: 42, Oldest: 1, Newest: 77,
 	})},
-	{"token-create", request(88, &Token{
-		Operation: exampleOperation(), Verb: TokenCreate, ID: []byte("q7xk2m"), Hash: exampleHash(),
+	{"join-token-create", request(88, &JoinToken{
+		Operation: exampleOperation(), Action: TokenCreate, ID: []byte("q7xk2m"), Hash: exampleHash(),
 		ValidMillis: 3_600_000,
 	})},
-	{"token-revoke", request(88, &Token{Operation: exampleOperation(), Verb: TokenRevoke, ID: []byte("q7xk2m")})},
-	{"token-answer", answer(88, &TokenAnswer{
+	{"join-token-revoke", request(88, &JoinToken{
+		Operation: exampleOperation(), Action: TokenRevoke, ID: []byte("q7xk2m"),
+	})},
+	{"join-token-answer", answer(88, &JoinTokenAnswer{
 		Tokens: []host.JoinToken{{
-			ID: "q7xk2m", Left: 3_599 * time.Second, By: "ann@box", Used: hex.EncodeToString(exampleIncarnation()),
+			ID: "q7xk2m", Left: 3_599 * time.Second, Author: "ann@box", Used: hex.EncodeToString(exampleIncarnation()),
 		}},
 		Existed: true, Since: 912, Addresses: list[Address](ptr(Address("a.example:7421"))), Authority: exampleHash(),
 	})},
@@ -93,8 +99,9 @@ var clusterExamples = []example{
 
 func exampleOperation() Operation {
 	return Operation{
-		Numbered: Numbered{Client: []byte("fedcba9876543210"), Number: 9, Since: 900}, Author: []byte("ann@box"),
-		Reason: []byte("a new disk"),
+		Idempotency: Idempotency{Client: []byte("fedcba9876543210"), Sequence: 9, Since: 900},
+		Author:      []byte("ann@box"),
+		Reason:      []byte("a new disk"),
 	}
 }
 
@@ -122,11 +129,11 @@ func exampleGovernorReason() host.Reason {
 
 func exampleCluster() *ClusterDescribeAnswer {
 	return &ClusterDescribeAnswer{
-		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Draw: exampleIncarnation()}, GovernorHostID: 3,
+		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Nonce: exampleIncarnation()}, GovernorHostID: 3,
 		Observed: true, Hosts: []host.Host{exampleClusterHost()}, Shards: []host.Shard{exampleClusterShard()},
 		Policy: exampleGovernorPolicy(3),
-		Concerns: list[HostConcern](&HostConcern{health.Issue{
-			Kind: health.Silent, Severity: health.Warning, Subject: "host b",
+		HealthIssues: list[HealthIssue](&HealthIssue{health.Issue{
+			Kind: health.HostUnreachable, Severity: health.Warning, Subject: "host b",
 			Text:  "host b is OFFLINE: silent for 31 s",
 			Do:    "start it again, or: signalbox host replace b NEW",
 			About: health.About{Host: "b", Shards: []string{"0", "3"}},
@@ -141,10 +148,10 @@ func exampleClusterHost() host.Host {
 		RaftAddress: "d.example:7421", ClientAddress: "d.example:7420", AdminAddress: "d.example:7422",
 		Domain: host.Domain{{Key: "dc", Value: "a"}, {Key: "rack", Value: "1"}}, Version: "v1.4.0", Level: 4,
 		Current: host.Standing{
-			State: HostOnline, Epoch: 3, Reason: "started", Text: "start 3", By: "host d", Since: 81 * time.Second,
+			State: HostOnline, Epoch: 3, Reason: "started", Text: "start 3", Author: "host d", Since: 81 * time.Second,
 		},
 		Target: host.Standing{
-			State: HostOffline, Epoch: 3, Reason: "silent", Text: "not heard for 5.2 s", By: "the governor",
+			State: HostOffline, Epoch: 3, Reason: "no-contact", Text: "not heard for 5.2 s", Author: "the governor",
 			Since: time.Second,
 		},
 		Cordoned: true, Replaces: 2, Returns: 300 * time.Millisecond,
@@ -166,6 +173,6 @@ func exampleClusterShard() host.Shard {
 			Wanted: 3, Voters: 3, Live: 2, Tolerated: ^1, // 1 on the wire, with the flag
 			Domains: []host.DomainLoss{{Label: "dc=a", Live: 1, Tolerated: true}},
 		},
-		Wish: 1, WishFor: 59 * time.Second,
+		PreferredLeader: 1, PreferredLeaderFor: 59 * time.Second,
 	}
 }

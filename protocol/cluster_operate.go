@@ -7,17 +7,17 @@ import "github.com/signalbox/signalbox/protocol/host"
 
 // Operation makes the cluster apply an operator's request at most once, and says who asks, and why.
 type Operation struct {
-	Numbered Numbered
+	Idempotency Idempotency
 	// Author and Reason are kept for people. The name of the client's token is kept beside the author.
 	Author []byte `wire:"text MaxOperatorTextBytes"`
 	Reason []byte `wire:"text MaxOperatorTextBytes"`
 }
 
-// HostOperate does something with one host.
-type HostOperate struct {
+// HostUpdate does something with one host.
+type HostUpdate struct {
 	Operation
-	Verb HostVerb
-	Host []byte `wire:"text MaxHostNameBytes"`
+	Action HostAction
+	Host   []byte `wire:"text MaxHostNameBytes"`
 	// Force makes HostExpel expel an online host too.
 	Force bool
 	// Domain is the new failure domain of HostAlter: dc=a,rack=1.
@@ -28,59 +28,59 @@ type HostOperate struct {
 	Weight uint64
 }
 
-// HostOperateAnswer answers a HostOperate. The wish of the operator is on record, and the governor brings it about.
-type HostOperateAnswer struct {
+// HostUpdateAnswer answers a HostUpdate. The wish of the operator is on record, and the governor brings it about.
+type HostUpdateAnswer struct {
 	HostID uint64
 	// Existed: the wish was on record before, and nothing was changed.
 	Existed bool
-	// Since goes into numbered requests that the client sends for the first time after this answer.
+	// Since goes into idempotent requests that the client sends for the first time after this answer.
 	Since uint64
 }
 
-// HostVerb is what an operator does with a host.
-type HostVerb uint8
+// HostAction is what an operator does with a host.
+type HostAction uint8
 
-// The verbs.
+// The actions.
 const (
-	HostVerbUnknown HostVerb = 0
-	HostDrain       HostVerb = 1 // the host hands over its leaderships and votes, and goes offline
-	HostUndrain     HostVerb = 2
-	HostCordon      HostVerb = 3 // the host gets no further replicas, votes and leaderships
-	HostUncordon    HostVerb = 4
-	HostAlter       HostVerb = 5 // the host gets another failure domain
-	HostExpel       HostVerb = 6 // the host leaves for ever
-	HostReplace     HostVerb = 7 // the host is expelled, and a successor takes its place
-	HostWeigh       HostVerb = 8 // the host gets another weight
+	HostActionUnknown HostAction = 0
+	HostDrain         HostAction = 1 // the host hands over its leaderships and votes, and goes offline
+	HostUndrain       HostAction = 2
+	HostCordon        HostAction = 3 // the host gets no further replicas, votes and leaderships
+	HostUncordon      HostAction = 4
+	HostAlter         HostAction = 5 // the host gets another failure domain
+	HostExpel         HostAction = 6 // the host leaves for ever
+	HostReplace       HostAction = 7 // the host is expelled, and a successor takes its place
+	HostSetWeight     HostAction = 8 // the host gets another weight
 )
 
-// String returns the verb as the docs write it.
-func (v HostVerb) String() string {
-	return nameOf(v, "HOST_VERB", "UNKNOWN", "DRAIN", "UNDRAIN", "CORDON", "UNCORDON", "ALTER", "EXPEL", "REPLACE",
-		"WEIGH")
+// String returns the action as the docs write it.
+func (h HostAction) String() string {
+	return nameOf(h, "HOST_ACTION", "UNKNOWN", "DRAIN", "UNDRAIN", "CORDON", "UNCORDON", "ALTER", "EXPEL", "REPLACE",
+		"SET_WEIGHT")
 }
 
-// ShardTransfer asks for another leader of a shard; shard 0 is the meta shard. The governor tries for a minute.
-type ShardTransfer struct {
+// ShardTransferLeader asks for another leader of a shard; shard 0 is the meta shard. The governor tries for a minute.
+type ShardTransferLeader struct {
 	Operation
 	ShardID uint64
 	Host    []byte `wire:"text MaxHostNameBytes"`
 }
 
-// ShardTransferAnswer answers a ShardTransfer.
-type ShardTransferAnswer struct {
+// ShardTransferLeaderAnswer answers a ShardTransferLeader.
+type ShardTransferLeaderAnswer struct {
 	HostID  uint64
 	Existed bool // the transfer was asked for already
 	Since   uint64
 }
 
-// ShardRecover makes a data shard anew whose majority is lost for good: the hosts of its lost voters are expelled, and
+// ShardRecover rebuilds a data shard whose majority is lost for good: the hosts of its lost voters are expelled, and
 // the survivor with most of the log becomes the only replica of a new group.
 type ShardRecover struct {
 	Operation
 	ShardID uint64
 	// Empty: no host is left that has anything of the shard, and the shard begins without content.
 	Empty bool
-	// AcceptOverlap: nothing is made anew. The wait of a shard that was made anew ends, though clients may still
+	// AcceptOverlap: nothing is rebuilt. The wait of a rebuilt shard ends, though clients may still
 	// believe in what they held.
 	AcceptOverlap bool
 }
@@ -112,25 +112,25 @@ type StepCancelAnswer struct {
 	Since   uint64
 }
 
-// Policy asks for another policy of the governor in the place of the policy in force. FENCED says that From is no
+// PolicySet asks for another policy of the governor in the place of the policy in force. FENCED says that From is no
 // longer in force. The answer to a ClusterDescribe has the policy in force.
-type Policy struct {
+type PolicySet struct {
 	Operation
 	From host.Policy
 	To   host.Policy
 }
 
-// PolicyAnswer answers a Policy.
-type PolicyAnswer struct {
+// PolicySetAnswer answers a PolicySet.
+type PolicySetAnswer struct {
 	Existed bool // the policy was in force already
 	Since   uint64
 }
 
-// Token makes, lists or revokes tokens, each of which lets one host join.
-type Token struct {
+// JoinToken makes, lists or revokes tokens, each of which lets one host join.
+type JoinToken struct {
 	Operation
-	Verb TokenVerb
-	// ID names the token, and Hash is the SHA-256 of its secret. The client has drawn both, and no host has the
+	Action TokenAction
+	// ID names the token, and Hash is the SHA-256 of its secret. The client generates both, and no host has the
 	// secret.
 	ID   []byte `wire:"text MaxWordBytes"`
 	Hash []byte `wire:"bytes MaxHashBytes"`
@@ -138,8 +138,8 @@ type Token struct {
 	ValidMillis uint64
 }
 
-// TokenAnswer answers a Token.
-type TokenAnswer struct {
+// JoinTokenAnswer answers a JoinToken.
+type JoinTokenAnswer struct {
 	// Tokens are all tokens for TokenList, and the new token for TokenCreate.
 	Tokens  []host.JoinToken `wire:"most MaxPageItems"`
 	Existed bool
@@ -150,20 +150,20 @@ type TokenAnswer struct {
 	Authority []byte `wire:"bytes MaxHashBytes"`
 }
 
-// TokenVerb says what a Token does with tokens for joining.
-type TokenVerb uint8
+// TokenAction says what a JoinToken does with tokens for joining.
+type TokenAction uint8
 
-// The verbs.
+// The actions.
 const (
-	TokenVerbUnknown TokenVerb = 0
-	TokenCreate      TokenVerb = 1
-	TokenRevoke      TokenVerb = 2
-	TokenList        TokenVerb = 3
+	TokenActionUnknown TokenAction = 0
+	TokenCreate        TokenAction = 1
+	TokenRevoke        TokenAction = 2
+	TokenList          TokenAction = 3
 )
 
-// String returns the verb as the docs write it.
-func (v TokenVerb) String() string {
-	return nameOf(v, "TOKEN_VERB", "UNKNOWN", "CREATE", "REVOKE", "LIST")
+// String returns the action as the docs write it.
+func (t TokenAction) String() string {
+	return nameOf(t, "TOKEN_ACTION", "UNKNOWN", "CREATE", "REVOKE", "LIST")
 }
 
 // Addresses is a list of addresses.

@@ -25,9 +25,9 @@ type ClusterDescribeAnswer struct {
 	Hosts    []host.Host  `wire:"most MaxPageItems"`
 	Shards   []host.Shard `wire:"most MaxPageItems"`
 	Policy   host.Policy
-	// Concerns are the troubles of the cluster, the worst first.
-	Concerns HostConcerns
-	// LastAudit is the number of the newest change in the history.
+	// HealthIssues are the health issues of the cluster, the worst first.
+	HealthIssues HealthIssues
+	// LastAudit is the id of the newest change in the history.
 	LastAudit uint64
 }
 
@@ -41,7 +41,7 @@ type ClusterPlanAnswer struct {
 	// Reasons say why no step follows the last step; without any reason the cluster is as it should be.
 	Reasons []host.Reason `wire:"most MaxPageItems"`
 	// Cut: the plan goes on behind the last of Steps.
-	Cut bool
+	Truncated bool
 }
 
 // ClusterWhy asks the governing host for the open steps, and why the governor waits.
@@ -56,7 +56,7 @@ type ClusterWhyAnswer struct {
 
 // AuditRead asks for a page of the history of changes.
 type AuditRead struct {
-	// From is the number of the first change of the page; 0 asks for the newest changes.
+	// From is the id of the first change of the page; 0 asks for the newest changes.
 	From uint64
 	// Limit is the most changes that the page may have; 0 leaves the choice to the host.
 	Limit uint64
@@ -64,10 +64,10 @@ type AuditRead struct {
 
 // AuditReadAnswer answers an AuditRead.
 type AuditReadAnswer struct {
-	Entries []host.Entry `wire:"most MaxPageItems"` // by number
+	Entries []host.Entry `wire:"most MaxPageItems"` // by id
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
-	// Oldest and Newest are the numbers of the oldest and the newest kept change; 0 without any change.
+	// Oldest and Newest are the ids of the oldest and the newest kept change; 0 without any change.
 	Oldest uint64
 	Newest uint64
 }
@@ -78,5 +78,5 @@ type AuditReadAnswer struct {
 // zero.
 type Generation struct {
 	Number uint64
-	Draw   []byte `wire:"bytes MaxIncarnationBytes"` // 16 random bytes
+	Nonce  []byte `wire:"bytes MaxIncarnationBytes"` // 16 random bytes
 }

@@ -140,14 +140,14 @@ func (c *cold) Reading() bool { return !c.writing }
 
 func (c *cold) Form() field.Form { return field.Wire }
 
-func (c *cold) Moment(name string, v *field.Moment) {
+func (c *cold) Moment(name string, v *field.Timestamp) {
 	shard, _ := v.Millis()
 	if shard = c.number(name, shard); !c.writing {
 		*v = field.At(shard, 0).Seen(c.now)
 	}
 }
 
-func (c *cold) Wall(name string, v *field.Moment) {
+func (c *cold) Wall(name string, v *field.Timestamp) {
 	_, wall := v.Millis()
 	if wall = c.number(name, wall); !c.writing && wall != 0 && v.Happened {
 		v.Wall = time.UnixMilli(int64(wall))

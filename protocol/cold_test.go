@@ -37,12 +37,12 @@ func (p *picture) Left(name string, v *time.Duration) bool {
 	return *v != 0
 }
 
-func (p *picture) Moment(name string, v *field.Moment) {
+func (p *picture) Moment(name string, v *field.Timestamp) {
 	shard, _ := v.Millis()
 	p.tree[name] = shard
 }
 
-func (p *picture) Wall(name string, v *field.Moment) {
+func (p *picture) Wall(name string, v *field.Timestamp) {
 	_, wall := v.Millis()
 	p.tree[name] = wall
 }
@@ -118,13 +118,13 @@ func (c *chance) Millis(_ string, v *time.Duration) {
 	}
 }
 
-func (c *chance) Moment(_ string, v *field.Moment) {
+func (c *chance) Moment(_ string, v *field.Timestamp) {
 	if c.lucky() {
 		*v = field.At(randomUint(c.Rand, ""), 0)
 	}
 }
 
-func (c *chance) Wall(_ string, v *field.Moment) {
+func (c *chance) Wall(_ string, v *field.Timestamp) {
 	if shard, _ := v.Millis(); c.lucky() {
 		*v = field.At(shard, randomUint(c.Rand, ""))
 	}

@@ -34,12 +34,12 @@ type Welcome struct {
 	// RequestKinds are the requests of the second block of kinds that the host answers. An older host closes the
 	// connection over any other request of the block.
 	RequestKinds Kinds
-	// Since goes into numbered changes of nodes that the client sends for the first time from now on.
+	// Since goes into idempotent changes of nodes that the client sends for the first time from now on.
 	Since uint64
-	// Generation counts how often the cluster was made anew, of a backup or of the rest after a lost majority.
+	// Generation counts how often the cluster was restored from a backup, or recovered after a lost majority.
 	Generation uint64
-	// KnownAs is the name of the token or certificate that let the client in; empty for an anonymous client.
-	KnownAs []byte `wire:"text MaxPrincipalBytes"`
+	// Principal is the name of the token or certificate that let the client in; empty for an anonymous client.
+	Principal []byte `wire:"text MaxPrincipalBytes"`
 }
 
 // CommonVersion returns the version to use with a client that sent h, the highest that both sides speak.
@@ -48,17 +48,17 @@ func (m *Hello) CommonVersion() (version uint64, ok bool) {
 	return version, version >= max(m.VersionMin, MinVersion)
 }
 
-// OnBehalf says for which client a gateway asks: the address of the client that sent the gateway the request RequestID,
-// which follows. The address is a word of the gateway, for the audit and for people, and decides nothing.
-type OnBehalf struct {
+// ForwardedFor says for which client a gateway asks: the address of the client that sent the gateway the request
+// RequestID, which follows. The address is a word of the gateway, for the audit and for people, and decides nothing.
+type ForwardedFor struct {
 	// RequestID is the id of the request on behalf of the client.
 	RequestID uint64
 	// Address is the address of the client.
-	Address []byte `wire:"text MaxBehalfBytes"`
+	Address []byte `wire:"text MaxForwardedBytes"`
 }
 
-// OnBehalfAnswer answers an OnBehalf.
-type OnBehalfAnswer struct{}
+// ForwardedForAnswer answers a ForwardedFor.
+type ForwardedForAnswer struct{}
 
 // Ping asks the host to vouch for the sessions that are attached over the connection.
 type Ping struct{}

@@ -34,10 +34,10 @@ type SemaphoreDescribeAnswer struct {
 	WatchAdded bool
 }
 
-// Changed is pushed with the id of a SemaphoreDescribe that left a watch, and ends the watch. Both flags are true after
-// the semaphore's deletion. Both are false when the watch ended and a change may be unknown, so that the client must
-// describe the semaphore again.
-type Changed struct {
+// WatchChanged is pushed with the id of a SemaphoreDescribe that left a watch, and ends the watch. Both flags are true
+// after the semaphore's deletion. Both are false when the watch ended and a change may be unknown, so that the client
+// must describe the semaphore again.
+type WatchChanged struct {
 	Data   bool
 	Owners bool
 }

@@ -46,7 +46,7 @@ import (
 // variables does not contain the files either.
 
 // Schema is testdata/schema.json: every message with its kind, the positions, names and types of its fields, their
-// limits and levels, the statuses, and the names of small numbers. A test of this package writes the file from the
+// limits and levels, the statuses, and the names of enum values. A test of this package writes the file from the
 // table of operations and from what the decoders want, and fails where the file says something else.
 //
 //go:embed testdata/schema.json

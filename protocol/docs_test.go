@@ -170,57 +170,57 @@ func TestDocsListEveryStatus(t *testing.T) {
 	}
 }
 
-// smallNumbers names the types of small numbers, and what each number is called.
-var smallNumbers = map[string]func(uint8) string{
-	"AcquireOutcome": func(n uint8) string { return AcquireOutcome(n).String() },
-	"AbortReason":    func(n uint8) string { return AbortReason(n).String() },
-	"EndReason":      func(n uint8) string { return EndReason(n).String() },
-	"Consistency":    func(n uint8) string { return Consistency(n).String() },
-	"CountersMode":   func(n uint8) string { return CountersMode(n).String() },
-	"HostState":      inCapitals[host.State],
-	"Existence":      func(n uint8) string { return Existence(n).String() },
-	"ObjectKind":     func(n uint8) string { return ObjectKind(n).String() },
-	"QuotaKind":      func(n uint8) string { return QuotaKind(n).String() },
-	"RolloutVerb":    inCapitals[kind.Verb],
-	"Verdict":        inCapitals[kind.Result],
-	"InstanceStatus": inCapitals[kind.Status],
-	"RolloutPhase":   inCapitals[kind.Phase],
-	"PutMode":        inCapitals[field.PutMode],
-	"DelayFrom":      inCapitals[kind.DelayFrom],
-	"VersionSource":  inCapitals[kind.VersionSource],
-	"HaltReason":     inCapitals[kind.HaltReason],
-	"TargetCause":    inCapitals[kind.Cause],
-	"OnTimeout":      inCapitals[process.OnTimeout],
-	"ProcessVerb":    inCapitals[process.Verb],
-	"Audience":       inCapitals[process.Audience],
-	"ItemKind":       inCapitals[process.ItemKind],
-	"Outcome":        inCapitals[process.Outcome],
-	"ProcessState":   inCapitals[process.Phase],
-	"HostWord":       func(n uint8) string { return HostWord(n).String() },
-	"EffectKind":     func(n uint8) string { return EffectKind(n).String() },
-	"AccessVerb":     func(n uint8) string { return AccessVerb(n).String() },
-	"HostVerb":       func(n uint8) string { return HostVerb(n).String() },
-	"TokenVerb":      func(n uint8) string { return TokenVerb(n).String() },
-	"ReplicaRole":    inCapitals[host.Role],
-	"Severity":       inCapitals[health.Severity],
+// enums names the enums, and what each number is called.
+var enums = map[string]func(uint8) string{
+	"AcquireOutcome":    func(n uint8) string { return AcquireOutcome(n).String() },
+	"AbortReason":       func(n uint8) string { return AbortReason(n).String() },
+	"EndReason":         func(n uint8) string { return EndReason(n).String() },
+	"Consistency":       func(n uint8) string { return Consistency(n).String() },
+	"CountersMode":      func(n uint8) string { return CountersMode(n).String() },
+	"HostState":         inCapitals[host.State],
+	"Existence":         func(n uint8) string { return Existence(n).String() },
+	"ObjectKind":        func(n uint8) string { return ObjectKind(n).String() },
+	"QuotaKind":         func(n uint8) string { return QuotaKind(n).String() },
+	"RolloutActionKind": inCapitals[kind.ActionKind],
+	"Verdict":           inCapitals[kind.Result],
+	"InstanceStatus":    inCapitals[kind.Status],
+	"RolloutPhase":      inCapitals[kind.Phase],
+	"PutMode":           inCapitals[field.PutMode],
+	"DelayFrom":         inCapitals[kind.DelayFrom],
+	"VersionSource":     inCapitals[kind.VersionSource],
+	"HaltReason":        inCapitals[kind.HaltReason],
+	"TargetCause":       inCapitals[kind.Cause],
+	"OnTimeout":         inCapitals[process.OnTimeout],
+	"ProcessActionKind": inCapitals[process.ActionKind],
+	"Audience":          inCapitals[process.Audience],
+	"ItemKind":          inCapitals[process.ItemKind],
+	"Outcome":           inCapitals[process.Outcome],
+	"ProcessPhase":      inCapitals[process.Phase],
+	"HostEvent":         func(n uint8) string { return HostEvent(n).String() },
+	"EffectKind":        func(n uint8) string { return EffectKind(n).String() },
+	"AccessAction":      func(n uint8) string { return AccessAction(n).String() },
+	"HostAction":        func(n uint8) string { return HostAction(n).String() },
+	"TokenAction":       func(n uint8) string { return TokenAction(n).String() },
+	"ReplicaRole":       inCapitals[host.Role],
+	"Severity":          inCapitals[health.Severity],
 }
 
-// nameOfSmall returns the name of a small number. A number without a name shows itself.
-func nameOfSmall(text func(uint8) string, n uint8) (name string, known bool) {
+// nameOfEnum returns the name of a value. A number without a name shows itself.
+func nameOfEnum(text func(uint8) string, n uint8) (name string, known bool) {
 	name = text(n)
 	return name, !strings.HasSuffix(name, "_"+strconv.Itoa(int(n)))
 }
 
 func TestDocsListEverySmallNumber(t *testing.T) {
 	d := readDocs(t)
-	for name, text := range smallNumbers {
+	for name, text := range enums {
 		var got, want []string
-		for _, row := range d.tables["numbers "+name] {
+		for _, row := range d.tables["enum "+name] {
 			got = append(got, row[0]+" "+row[1])
 		}
 		want = append(want, "number name")
 		for n := range uint8(255) {
-			if s, known := nameOfSmall(text, n); known {
+			if s, known := nameOfEnum(text, n); known {
 				want = append(want, strconv.Itoa(int(n))+" "+s)
 			}
 		}
@@ -241,8 +241,7 @@ func inCapitals[E interface {
 // limits are those that docs/protocol.md and the schema list.
 var limits = map[string]uint64{
 	"MaxNameBytes": MaxNameBytes, "MaxViewBytes": MaxViewBytes,
-	"MaxPathBytes": MaxPathBytes, "MaxDescriptionBytes": MaxDescriptionBytes,
-	"MaxKeyBytes": MaxKeyBytes, "MaxClientIDBytes": MaxClientIDBytes,
+	"MaxPathBytes": MaxPathBytes, "MaxSecretBytes": MaxSecretBytes, "MaxClientIDBytes": MaxClientIDBytes,
 	"MaxIncarnationBytes": MaxIncarnationBytes,
 	"MaxDataBytes":        MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
 	"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes,
@@ -252,14 +251,15 @@ var limits = map[string]uint64{
 	"MaxProcessTextBytes":    MaxProcessTextBytes, "MaxProcessAttributeBytes": MaxProcessAttributeBytes,
 	"MaxProcessFailureBytes": MaxProcessFailureBytes, "MaxProcessPayloadBytes": MaxProcessPayloadBytes,
 	"MaxAccessNameBytes": MaxAccessNameBytes, "MaxPrincipalBytes": MaxPrincipalBytes,
-	"MaxBehalfBytes":       MaxBehalfBytes,
+	"MaxForwardedBytes":    MaxForwardedBytes,
+	"MaxReportBytes":       MaxReportBytes,
 	"MaxOperatorTextBytes": MaxOperatorTextBytes, "MaxDomainBytes": MaxDomainBytes,
 	"MaxSubjectBytes": MaxSubjectBytes, "MaxHashBytes": MaxHashBytes, "MaxHoldMillis": MaxHoldMillis,
 	"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes,
 	"MaxVersionBytes": MaxVersionBytes,
 	"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
 	"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,
-	"MaxAcquireTimeoutMillis": MaxAcquireTimeoutMillis, "Slots": Slots, "MaxSessionCounter": MaxSessionCounter,
+	"MaxAcquireWaitMillis": MaxAcquireWaitMillis, "Slots": Slots, "MaxSessionCounter": MaxSessionCounter,
 }
 
 func TestDocsListTheLimits(t *testing.T) {

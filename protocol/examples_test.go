@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"github.com/signalbox/signalbox/protocol/health"
+	"github.com/signalbox/signalbox/protocol/session"
 	"slices"
 	"time"
 )
@@ -44,7 +45,7 @@ var examples = []example{
 	})},
 	{"welcome-since", answer(1, &Welcome{
 		Version: 1, HostID: 3, HostName: []byte("signal-3"), ClusterID: []byte("9d1f6a"), Since: 4711,
-		Generation: 2, KnownAs: []byte("ci"),
+		Generation: 2, Principal: []byte("ci"),
 	})},
 	{"welcome-no-common-version", failure(1, KindHello, Result{
 		Status: StatusUnsupported, Message: "versions 1 to 1 are spoken here",
@@ -101,23 +102,23 @@ var examples = []example{
 		SpanMillis: 5004, Requests: 61_200, Failed: 12, P50Micros: 410, P99Micros: 2900, CommitP99Micros: 1800,
 		DiskFreeBytes: 64 << 30, DiskTotalBytes: 256 << 30,
 	})},
-	{"concerns", request(5, &Concerns{})},
-	{"concerns-answer", answer(5, &ConcernsAnswer{
+	{"health", request(5, &Health{})},
+	{"health-answer", answer(5, &HealthAnswer{
 		HostName: []byte("signal-3"), NowMillis: 1_700_000_060_000, Governs: true,
-		Items: list[HostConcern](
-			&HostConcern{health.Issue{
-				Kind: health.NoMajority, Severity: health.Failure, Subject: "shards meta, 1",
+		Items: list[HealthIssue](
+			&HealthIssue{health.Issue{
+				Kind: health.NoQuorum, Severity: health.Critical, Subject: "shards meta, 1",
 				About: health.About{Shards: []string{"0", "1"}}, Since: time.UnixMilli(1_700_000_000_000),
 				WaitsFor: "b, c", Do: "start the hosts that are away", Text: "1 of 3 voters are alive",
 			}},
-			&HostConcern{health.Issue{
+			&HealthIssue{health.Issue{
 				Kind: health.RolloutBlocked, Severity: health.Warning, Subject: "rollout web in /prod",
 				About: health.About{Node: "/prod", Name: "web", Host: "signal-3"}, Text: "no leaders in eu", More: 3,
 			}},
 		),
 	})},
-	{"on-behalf", request(5, &OnBehalf{RequestID: 6, Address: []byte("192.0.2.7:51234")})},
-	{"on-behalf-answer", answer(5, &OnBehalfAnswer{})},
+	{"forwarded-for", request(5, &ForwardedFor{RequestID: 6, Address: []byte("192.0.2.7:51234")})},
+	{"forwarded-for-answer", answer(5, &ForwardedForAnswer{})},
 	{"node-create", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"),
 		Config: NodeConfig{
@@ -137,7 +138,7 @@ var examples = []example{
 			Asked: AskedConfig{SessionGracePeriodMillis: 1000},
 		},
 	})},
-	{"node-create-numbered", request(6, &NodeCreate{Path: []byte("/prod/jobs"), Numbered: exampleNumbered()})},
+	{"node-create-idempotent", request(6, &NodeCreate{Path: []byte("/prod/jobs"), Idempotency: exampleIdempotency()})},
 	{"node-create-answer", answer(6, &NodeCreateAnswer{Node: exampleNode(), Existed: true})},
 	{"node-describe", request(7, &NodeDescribe{Path: []byte("/prod/jobs"), NodeID: 17})},
 	{"node-describe-answer", answer(7, &NodeDescribeAnswer{Node: exampleNode()})},
@@ -151,12 +152,13 @@ var examples = []example{
 	{"node-alter-answer", answer(8, &NodeAlterAnswer{Node: exampleNode()})},
 	{"node-drop", request(9, &NodeDrop{Path: []byte("/prod/jobs")})},
 	{"node-drop-guarded", request(9, &NodeDrop{Path: []byte("/prod/jobs"), NodeID: 17})},
-	{"node-alter-numbered", request(8, &NodeAlter{
-		Path: []byte("/prod/jobs"), Config: NodeConfig{ReadConsistency: ConsistencyStrict}, Numbered: exampleNumbered(),
+	{"node-alter-idempotent", request(8, &NodeAlter{
+		Path: []byte("/prod/jobs"), Config: NodeConfig{ReadConsistency: ConsistencyStrict},
+		Idempotency: exampleIdempotency(),
 	})},
 	{"node-alter-answer-since", answer(8, &NodeAlterAnswer{Node: exampleNode(), Since: 4712})},
 	{"node-create-answer-since", answer(6, &NodeCreateAnswer{Node: exampleNode(), Since: 4712})},
-	{"node-drop-numbered", request(9, &NodeDrop{NodeID: 17, Numbered: exampleNumbered()})},
+	{"node-drop-idempotent", request(9, &NodeDrop{NodeID: 17, Idempotency: exampleIdempotency()})},
 	{"node-drop-answer-since", answer(9, &NodeDropAnswer{Since: 4712})},
 	{"node-drop-answer-stale", failure(9, KindNodeDrop, Result{
 		Status: StatusStale, Message: "number 7 may have been carried out and forgotten", Since: 14_712,
@@ -167,24 +169,24 @@ var examples = []example{
 		Nodes: list[Node](ptr(exampleNode())), Next: []byte("/prod/jobs"),
 	})},
 	{"session-start", request(11, &SessionStart{
-		Path: []byte("/prod/jobs"), TimeoutMillis: 5000, Description: []byte("worker 7"),
-		Key: []byte("k3y"), AttachSequence: 1,
+		Path: []byte("/prod/jobs"), TimeoutMillis: 5000, Details: session.Details{Description: "worker 7"},
+		SessionSecret: []byte("k3y"), AttachSequence: 1,
 	})},
 	{"session-start-answer", answer(11, &SessionStartAnswer{SessionID: exampleSession, Lease: exampleLease()})},
 	{"session-attach", request(12, &SessionAttach{
-		SessionID: exampleSession, Key: []byte("k3y"), AttachSequence: 2,
+		SessionID: exampleSession, SessionSecret: []byte("k3y"), AttachSequence: 2,
 	})},
 	{"session-attach-change", request(13, &SessionAttach{
-		SessionID: exampleSession, Key: []byte("k3y"), AttachSequence: 3,
-		Change: true, TimeoutMillis: 30_000, Description: []byte("worker 7, slow network"),
+		SessionID: exampleSession, SessionSecret: []byte("k3y"), AttachSequence: 3,
+		Change: true, TimeoutMillis: 30_000, Details: session.Details{Description: "worker 7, slow network"},
 	})},
-	{"session-attach-numbers", request(14, &SessionAttach{
-		SessionID: exampleSession, Key: []byte("k3y"), AttachSequence: 3, Numbers: true,
+	{"session-attach-sequences", request(14, &SessionAttach{
+		SessionID: exampleSession, SessionSecret: []byte("k3y"), AttachSequence: 3, Sequences: true,
 	})},
-	{"session-attach-answer-numbers", answer(14, &SessionAttachAnswer{Lease: exampleLease(), NumberBase: 1 << 55})},
+	{"session-attach-answer-sequences", answer(14, &SessionAttachAnswer{Lease: exampleLease(), SequenceBase: 1 << 55})},
 	{"session-attach-answer", answer(12, &SessionAttachAnswer{Lease: exampleLease()})},
 	{"session-attach-answer-expired", failure(12, KindSessionAttach, Result{Status: StatusSessionExpired})},
-	{"session-bind", request(14, &SessionBind{SessionID: exampleSession, Key: []byte("k3y")})},
+	{"session-bind", request(14, &SessionBind{SessionID: exampleSession, SessionSecret: []byte("k3y")})},
 	{"session-bind-answer", answer(14, &SessionBindAnswer{NodeID: 17})},
 	{"session-stop", request(15, &SessionStop{SessionID: exampleSession})},
 	{"session-stop-answer", answer(15, &SessionStopAnswer{})},
@@ -253,7 +255,7 @@ var examples = []example{
 	{"acquire", request(24, typicalAcquire())},
 	{"acquire-exclusive-ephemeral", request(25, &Acquire{
 		Mutation: exampleMutation(5), NodeID: 17, Name: []byte("étage/3"), Count: Exclusive,
-		TimeoutMillis: Forever, Ephemeral: true,
+		WaitMillis: Forever, Ephemeral: true,
 	})},
 	{"acquire-answer-limit", answer(24, &AcquireAnswer{Outcome: Queued, OrderID: 81_301, SemaphoreLimit: 10})},
 	{"acquire-answer-acquired", answer(24, &AcquireAnswer{Outcome: Acquired, OrderID: 81_300})},
@@ -326,8 +328,8 @@ var examples = []example{
 	{"aborted-moved", push(25, &Aborted{Result: Result{
 		Status: StatusMoved, Moved: Moved{ShardID: 2, RoutingVersion: 43},
 	}})},
-	{"changed", push(30, &Changed{Data: true, Owners: true})},
-	{"changed-perhaps", push(30, &Changed{})},
+	{"watch-changed", push(30, &WatchChanged{Data: true, Owners: true})},
+	{"watch-changed-perhaps", push(30, &WatchChanged{})},
 	{"holding-lost", push(0, &HoldingLost{
 		SessionID: exampleSession, NodeID: 17, Name: []byte("slots"), OrderID: 5, Reason: AbortDeleted,
 	})},
@@ -395,7 +397,7 @@ func init() {
 const exampleSession = 2047<<sessionSlotShift | 81_233
 
 func exampleMutation(number uint64) Mutation {
-	return Mutation{SessionID: exampleSession, Number: number, Acknowledged: number - 1}
+	return Mutation{SessionID: exampleSession, Sequence: number, AcknowledgedSequence: number - 1}
 }
 
 func exampleNode() Node {
@@ -412,7 +414,7 @@ func exampleLease() Lease {
 
 func exampleListedSession() Session {
 	return Session{
-		ID: exampleSession, NodeID: 17, TimeoutMillis: 5000, Description: []byte("worker 7"),
+		ID: exampleSession, NodeID: 17, TimeoutMillis: 5000, Details: session.Details{Description: "worker 7"},
 		Attached: true, Owned: 2, Waiting: 1,
 	}
 }
@@ -436,8 +438,8 @@ func exampleSemaphore() Semaphore {
 	}
 }
 
-func exampleNumbered() Numbered {
-	return Numbered{Client: []byte("0123456789abcdef"), Number: 7, Since: 4711}
+func exampleIdempotency() Idempotency {
+	return Idempotency{Client: []byte("0123456789abcdef"), Sequence: 7, Since: 4711}
 }
 
 func exampleOwners() Owners {

@@ -96,7 +96,7 @@ func enum[E ~uint8](c *codec, field string, v *E) {
 	*v = E(wide)
 }
 
-// nameOf returns the name of a small number as the docs write it, or the number itself for a number without a name
+// nameOf returns the name of an enum value as the docs write it, or the number itself for a number without a name
 // here.
 func nameOf[E ~uint8](e E, what string, names ...string) string {
 	if int(e) < len(names) {

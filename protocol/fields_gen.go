@@ -2,7 +2,7 @@
 
 package protocol
 
-import "github.com/signalbox/signalbox/protocol/rights"
+import "github.com/signalbox/signalbox/protocol/access"
 
 func (m *Hello) requestFields(c *codec) {
 	c.uint("version_min", &m.VersionMin)
@@ -24,7 +24,7 @@ func (m *Welcome) answerFields(c *codec) {
 	m.RequestKinds.list(c, "request_kinds")
 	c.uint("since", &m.Since)
 	c.uint("generation", &m.Generation)
-	c.text("known_as", &m.KnownAs, MaxPrincipalBytes)
+	c.text("principal", &m.Principal, MaxPrincipalBytes)
 }
 
 func (*Ping) requestFields(*codec) {}
@@ -62,7 +62,7 @@ func (m *HostStatusAnswer) answerFields(c *codec) {
 func (m *NodeCreate) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.record("config", m.Config.fields)
-	c.record("numbered", m.Numbered.fields)
+	c.record("idempotency", m.Idempotency.fields)
 }
 
 func (m *NodeCreateAnswer) answerFields(c *codec) {
@@ -85,7 +85,7 @@ func (m *NodeAlter) requestFields(c *codec) {
 	c.record("config", m.Config.fields)
 	c.uint("node_id", &m.NodeID)
 	c.uint("config_version", &m.ConfigVersion)
-	c.record("numbered", m.Numbered.fields)
+	c.record("idempotency", m.Idempotency.fields)
 }
 
 func (m *NodeAlterAnswer) answerFields(c *codec) {
@@ -96,7 +96,7 @@ func (m *NodeAlterAnswer) answerFields(c *codec) {
 func (m *NodeDrop) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.uint("node_id", &m.NodeID)
-	c.record("numbered", m.Numbered.fields)
+	c.record("idempotency", m.Idempotency.fields)
 }
 
 func (m *NodeDropAnswer) answerFields(c *codec) {
@@ -117,8 +117,8 @@ func (m *NodeListAnswer) answerFields(c *codec) {
 func (m *SessionStart) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
-	c.text("description", &m.Description, MaxDescriptionBytes)
-	c.bytes("key", &m.Key, MaxKeyBytes)
+	c.value("details", &m.Details)
+	c.bytes("session_secret", &m.SessionSecret, MaxSecretBytes)
 	c.uint("attach_sequence", &m.AttachSequence)
 }
 
@@ -129,22 +129,22 @@ func (m *SessionStartAnswer) answerFields(c *codec) {
 
 func (m *SessionAttach) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.bytes("key", &m.Key, MaxKeyBytes)
+	c.bytes("session_secret", &m.SessionSecret, MaxSecretBytes)
 	c.uint("attach_sequence", &m.AttachSequence)
 	c.bool("change", &m.Change)
 	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
-	c.text("description", &m.Description, MaxDescriptionBytes)
-	c.bool("numbers", &m.Numbers)
+	c.value("details", &m.Details)
+	c.bool("sequences", &m.Sequences)
 }
 
 func (m *SessionAttachAnswer) answerFields(c *codec) {
 	c.record("lease", m.Lease.fields)
-	c.uint("number_base", &m.NumberBase)
+	c.uint("sequence_base", &m.SequenceBase)
 }
 
 func (m *SessionBind) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.bytes("key", &m.Key, MaxKeyBytes)
+	c.bytes("session_secret", &m.SessionSecret, MaxSecretBytes)
 }
 
 func (m *SessionBindAnswer) answerFields(c *codec) {
@@ -198,8 +198,8 @@ func (m *SessionHoldingsAnswer) answerFields(c *codec) {
 
 func (m *SemaphoreCreate) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("limit", &m.Limit)
@@ -212,8 +212,8 @@ func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
 
 func (m *SemaphoreUpdate) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bytes("data", &m.Data, c.dataMax)
@@ -227,8 +227,8 @@ func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
 
 func (m *SemaphoreDelete) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -238,12 +238,12 @@ func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
 
 func (m *Acquire) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("count", &m.Count)
-	c.timeout("timeout_ms", &m.TimeoutMillis, MaxAcquireTimeoutMillis)
+	c.timeout("wait_ms", &m.WaitMillis, MaxAcquireWaitMillis)
 	c.bytes("data", &m.Data, c.dataMax)
 	c.bool("ephemeral", &m.Ephemeral)
 }
@@ -256,8 +256,8 @@ func (m *AcquireAnswer) answerFields(c *codec) {
 
 func (m *Release) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("order_id", &m.OrderID)
@@ -306,8 +306,8 @@ func (m *SemaphoreListAnswer) answerFields(c *codec) {
 
 func (m *SemaphoreResize) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("limit", &m.Limit)
@@ -341,8 +341,8 @@ func (*WatchStopAnswer) answerFields(*codec) {}
 
 func (m *RolloutPut) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Put.Fields((*cold)(c))
@@ -355,8 +355,8 @@ func (m *RolloutPutAnswer) answerFields(c *codec) {
 
 func (m *RolloutDelete) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -366,8 +366,8 @@ func (*RolloutDeleteAnswer) answerFields(*codec) {}
 
 func (m *RolloutPublish) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Publication.Fields((*cold)(c))
@@ -379,8 +379,8 @@ func (m *RolloutPublishAnswer) answerFields(c *codec) {
 
 func (m *RolloutSource) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.SourceRole.Fields((*cold)(c))
@@ -392,8 +392,8 @@ func (m *RolloutSourceAnswer) answerFields(c *codec) {
 
 func (m *RolloutOffer) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Offering.Fields((*cold)(c))
@@ -405,8 +405,8 @@ func (m *RolloutOfferAnswer) answerFields(c *codec) {
 
 func (m *RolloutJoin) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Instance.Fields((*cold)(c))
@@ -418,29 +418,29 @@ func (m *RolloutJoinAnswer) answerFields(c *codec) {
 
 func (m *RolloutLeave) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 }
 
 func (*RolloutLeaveAnswer) answerFields(*codec) {}
 
-func (m *RolloutRole) requestFields(c *codec) {
+func (m *RolloutReady) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("leader", &m.Leader)
 }
 
-func (*RolloutRoleAnswer) answerFields(*codec) {}
+func (*RolloutReadyAnswer) answerFields(*codec) {}
 
 func (m *RolloutReport) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.record("report", m.Report.fields)
@@ -448,52 +448,52 @@ func (m *RolloutReport) requestFields(c *codec) {
 
 func (*RolloutReportAnswer) answerFields(*codec) {}
 
-func (m *RolloutAsk) requestFields(c *codec) {
+func (m *RolloutPoll) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.record("report", m.Report.fields)
 }
 
-func (m *RolloutAskAnswer) answerFields(c *codec) {
+func (m *RolloutPollAnswer) answerFields(c *codec) {
 	c.record("target", m.Target.fields)
 	c.uint("next_in_ms", &m.NextInMillis)
 	c.bool("gone", &m.Gone)
 }
 
-func (m *RolloutAct) requestFields(c *codec) {
+func (m *RolloutAction) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.value("act", &m.Act)
+	c.value("action", &m.Action)
 }
 
-func (m *RolloutActAnswer) answerFields(c *codec) {
+func (m *RolloutActionAnswer) answerFields(c *codec) {
 	c.uint("generation", &m.Generation)
 }
 
-func (m *RolloutGate) requestFields(c *codec) {
+func (m *RolloutGateReport) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Judgement.Fields((*cold)(c))
+	m.GateReport.Fields((*cold)(c))
 }
 
-func (*RolloutGateAnswer) answerFields(*codec) {}
+func (*RolloutGateReportAnswer) answerFields(*codec) {}
 
 func (m *RolloutDescribe) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.text("part", &m.Part, MaxViewBytes)
+	c.text("section", &m.Section, MaxViewBytes)
 	c.uint("after", &m.After)
 	c.uint("limit", &m.Limit)
-	c.bool("why", &m.Why)
+	c.bool("explain", &m.Explain)
 	enum(c, "consistency", &m.Consistency)
 	c.uint("generation", &m.Generation)
 }
@@ -527,7 +527,7 @@ func (m *RolloutPlan) requestFields(c *codec) {
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("takes_ms", &m.TakesMillis)
 	c.bool("publish", &m.Publish)
-	c.value("act", &m.Act)
+	c.value("action", &m.Action)
 	enum(c, "consistency", &m.Consistency)
 }
 
@@ -537,16 +537,18 @@ func (m *RolloutPlanAnswer) answerFields(c *codec) {
 }
 
 func (m *AccessChange) requestFields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
+	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
-	enum(c, "verb", &m.Verb)
+	enum(c, "action", &m.Action)
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
 	c.text("role", &m.Role, MaxAccessNameBytes)
-	values(c, "rules", &m.Rules, rights.MaxRules)
-	values(c, "grants", &m.Grants, rights.MaxGrants)
+	values(c, "rules", &m.Rules, access.MaxRules)
+	values(c, "grants", &m.Grants, access.MaxGrants)
 	c.bytes("hash", &m.Hash, MaxHashBytes)
 	c.uint("expires_ms", &m.ExpiresMillis)
+	values(c, "roles", &m.Roles, MaxPageItems)
+	values(c, "principals", &m.Principals, MaxPageItems)
 }
 
 func (m *AccessChangeAnswer) answerFields(c *codec) {
@@ -558,16 +560,17 @@ func (m *AccessList) requestFields(c *codec) {
 	c.bool("roles", &m.Roles)
 	c.text("after", &m.After, MaxPrincipalBytes)
 	c.uint("limit", &m.Limit)
+	c.bool("export", &m.Export)
 }
 
 func (m *AccessListAnswer) answerFields(c *codec) {
 	values(c, "roles", &m.Roles, MaxPageItems)
 	values(c, "principals", &m.Principals, MaxPageItems)
 	c.text("next", &m.Next, MaxPrincipalBytes)
-	c.bool("decided", &m.Decided)
+	c.bool("open", &m.Open)
 }
 
-func (m *AccessAskAnswer) answerFields(c *codec) {
+func (m *AccessCheckAnswer) answerFields(c *codec) {
 	values(c, "decisions", &m.Decisions, MaxPageItems)
 	c.bool("more", &m.More)
 }
@@ -595,16 +598,16 @@ func (m *HostLoadAnswer) answerFields(c *codec) {
 	c.uint("disk_total_bytes", &m.DiskTotalBytes)
 }
 
-func (m *OnBehalf) requestFields(c *codec) {
+func (m *ForwardedFor) requestFields(c *codec) {
 	c.uint("request_id", &m.RequestID)
-	c.text("address", &m.Address, MaxBehalfBytes)
+	c.text("address", &m.Address, MaxForwardedBytes)
 }
 
-func (*OnBehalfAnswer) answerFields(*codec) {}
+func (*ForwardedForAnswer) answerFields(*codec) {}
 
-func (*Concerns) requestFields(*codec) {}
+func (*Health) requestFields(*codec) {}
 
-func (m *ConcernsAnswer) answerFields(c *codec) {
+func (m *HealthAnswer) answerFields(c *codec) {
 	c.text("host_name", &m.HostName, MaxHostNameBytes)
 	c.uint("now_ms", &m.NowMillis)
 	m.Items.list(c, "items")
@@ -648,8 +651,8 @@ func (*BackupEndAnswer) answerFields(*codec) {}
 
 func (m *ProcessPut) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Put.Fields((*cold)(c))
@@ -662,8 +665,8 @@ func (m *ProcessPutAnswer) answerFields(c *codec) {
 
 func (m *ProcessDelete) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -673,8 +676,8 @@ func (*ProcessDeleteAnswer) answerFields(*codec) {}
 
 func (m *ProcessJoin) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Arrival.Fields((*cold)(c))
@@ -686,8 +689,8 @@ func (m *ProcessJoinAnswer) answerFields(c *codec) {
 
 func (m *ProcessLeave) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -695,10 +698,10 @@ func (m *ProcessLeave) requestFields(c *codec) {
 
 func (*ProcessLeaveAnswer) answerFields(*codec) {}
 
-func (m *ProcessPrepared) requestFields(c *codec) {
+func (m *ProcessPrepareAck) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -706,12 +709,12 @@ func (m *ProcessPrepared) requestFields(c *codec) {
 	c.uint("ack", &m.Ack)
 }
 
-func (*ProcessPreparedAnswer) answerFields(*codec) {}
+func (*ProcessPrepareAckAnswer) answerFields(*codec) {}
 
 func (m *ProcessSend) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -729,8 +732,8 @@ func (m *ProcessSendAnswer) answerFields(c *codec) {
 
 func (m *ProcessReply) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -745,8 +748,8 @@ func (*ProcessReplyAnswer) answerFields(*codec) {}
 
 func (m *ProcessComplete) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -757,10 +760,10 @@ func (m *ProcessComplete) requestFields(c *codec) {
 
 func (*ProcessCompleteAnswer) answerFields(*codec) {}
 
-func (m *ProcessCompleted) requestFields(c *codec) {
+func (m *ProcessCompleteAck) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -768,12 +771,12 @@ func (m *ProcessCompleted) requestFields(c *codec) {
 	c.uint("ack", &m.Ack)
 }
 
-func (*ProcessCompletedAnswer) answerFields(*codec) {}
+func (*ProcessCompleteAckAnswer) answerFields(*codec) {}
 
 func (m *ProcessFail) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -786,8 +789,8 @@ func (*ProcessFailAnswer) answerFields(*codec) {}
 
 func (m *InboxAck) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -796,24 +799,24 @@ func (m *InboxAck) requestFields(c *codec) {
 
 func (*InboxAckAnswer) answerFields(*codec) {}
 
-func (m *ProcessAct) requestFields(c *codec) {
+func (m *ProcessAction) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	m.Act.Fields((*cold)(c))
+	m.Action.Fields((*cold)(c))
 }
 
-func (*ProcessActAnswer) answerFields(*codec) {}
+func (*ProcessActionAnswer) answerFields(*codec) {}
 
 func (m *ProcessDescribe) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.text("part", &m.Part, MaxViewBytes)
+	c.text("section", &m.Section, MaxViewBytes)
 	c.uint("after", &m.After)
 	c.uint("limit", &m.Limit)
-	c.bool("why", &m.Why)
+	c.bool("explain", &m.Explain)
 	enum(c, "consistency", &m.Consistency)
 	c.uint("generation", &m.Generation)
 }
@@ -859,7 +862,7 @@ func (m *HostBoot) requestFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
 	c.uint("start_number", &m.StartNumber)
-	c.uint("start_draw", &m.StartDraw)
+	c.uint("start_nonce", &m.StartNonce)
 	c.text("raft_address", &m.RaftAddress, MaxAddressBytes)
 	c.text("client_address", &m.ClientAddress, MaxAddressBytes)
 	c.text("admin_address", &m.AdminAddress, MaxAddressBytes)
@@ -870,12 +873,12 @@ func (m *HostBoot) requestFields(c *codec) {
 
 func (*HostBootAnswer) answerFields(*codec) {}
 
-func (m *HostSay) requestFields(c *codec) {
-	enum(c, "what", &m.What)
+func (m *HostNotify) requestFields(c *codec) {
+	enum(c, "event", &m.Event)
 	c.uint("host_id", &m.HostID)
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
 	c.uint("start_number", &m.StartNumber)
-	c.uint("start_draw", &m.StartDraw)
+	c.uint("start_nonce", &m.StartNonce)
 	c.uint("epoch", &m.Epoch)
 	c.text("raft_address", &m.RaftAddress, MaxAddressBytes)
 	c.text("client_address", &m.ClientAddress, MaxAddressBytes)
@@ -883,15 +886,16 @@ func (m *HostSay) requestFields(c *codec) {
 	c.uint("shard_id", &m.ShardID)
 	c.uint("bytes", &m.Bytes)
 	c.record("asked", m.Asked.fields)
+	c.bytes("commands", &m.Commands, MaxReportBytes)
 }
 
-func (*HostSayAnswer) answerFields(*codec) {}
+func (*HostNotifyAnswer) answerFields(*codec) {}
 
-func (m *HostOperate) requestFields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
+func (m *HostUpdate) requestFields(c *codec) {
+	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
-	enum(c, "verb", &m.Verb)
+	enum(c, "action", &m.Action)
 	c.text("host", &m.Host, MaxHostNameBytes)
 	c.bool("force", &m.Force)
 	c.text("domain", &m.Domain, MaxDomainBytes)
@@ -899,28 +903,28 @@ func (m *HostOperate) requestFields(c *codec) {
 	c.uint("weight", &m.Weight)
 }
 
-func (m *HostOperateAnswer) answerFields(c *codec) {
+func (m *HostUpdateAnswer) answerFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.bool("existed", &m.Existed)
 	c.uint("since", &m.Since)
 }
 
-func (m *ShardTransfer) requestFields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
+func (m *ShardTransferLeader) requestFields(c *codec) {
+	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.uint("shard_id", &m.ShardID)
 	c.text("host", &m.Host, MaxHostNameBytes)
 }
 
-func (m *ShardTransferAnswer) answerFields(c *codec) {
+func (m *ShardTransferLeaderAnswer) answerFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.bool("existed", &m.Existed)
 	c.uint("since", &m.Since)
 }
 
 func (m *ShardRecover) requestFields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
+	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.uint("shard_id", &m.ShardID)
@@ -948,7 +952,7 @@ func (m *ClusterDescribeAnswer) answerFields(c *codec) {
 	values(c, "hosts", &m.Hosts, MaxPageItems)
 	values(c, "shards", &m.Shards, MaxPageItems)
 	c.value("policy", &m.Policy)
-	m.Concerns.list(c, "concerns")
+	m.HealthIssues.list(c, "health_issues")
 	c.uint("last_audit", &m.LastAudit)
 }
 
@@ -957,7 +961,7 @@ func (*ClusterPlan) requestFields(*codec) {}
 func (m *ClusterPlanAnswer) answerFields(c *codec) {
 	values(c, "steps", &m.Steps, MaxPageItems)
 	values(c, "reasons", &m.Reasons, MaxPageItems)
-	c.bool("cut", &m.Cut)
+	c.bool("truncated", &m.Truncated)
 }
 
 func (*ClusterWhy) requestFields(*codec) {}
@@ -968,7 +972,7 @@ func (m *ClusterWhyAnswer) answerFields(c *codec) {
 }
 
 func (m *StepCancel) requestFields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
+	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.uint("step_id", &m.StepID)
@@ -981,15 +985,15 @@ func (m *StepCancelAnswer) answerFields(c *codec) {
 	c.uint("since", &m.Since)
 }
 
-func (m *Policy) requestFields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
+func (m *PolicySet) requestFields(c *codec) {
+	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 	c.value("from", &m.From)
 	c.value("to", &m.To)
 }
 
-func (m *PolicyAnswer) answerFields(c *codec) {
+func (m *PolicySetAnswer) answerFields(c *codec) {
 	c.bool("existed", &m.Existed)
 	c.uint("since", &m.Since)
 }
@@ -1006,17 +1010,17 @@ func (m *AuditReadAnswer) answerFields(c *codec) {
 	c.uint("newest", &m.Newest)
 }
 
-func (m *Token) requestFields(c *codec) {
-	c.record("numbered", m.Numbered.fields)
+func (m *JoinToken) requestFields(c *codec) {
+	c.record("idempotency", m.Idempotency.fields)
 	c.text("author", &m.Author, MaxOperatorTextBytes)
 	c.text("reason", &m.Reason, MaxOperatorTextBytes)
-	enum(c, "verb", &m.Verb)
+	enum(c, "action", &m.Action)
 	c.text("id", &m.ID, MaxWordBytes)
 	c.bytes("hash", &m.Hash, MaxHashBytes)
 	c.uint("valid_ms", &m.ValidMillis)
 }
 
-func (m *TokenAnswer) answerFields(c *codec) {
+func (m *JoinTokenAnswer) answerFields(c *codec) {
 	values(c, "tokens", &m.Tokens, MaxPageItems)
 	c.bool("existed", &m.Existed)
 	c.uint("since", &m.Since)
@@ -1038,14 +1042,14 @@ func (m *ShardReportAnswer) answerFields(c *codec) {
 	c.bool("fresh", &m.Fresh)
 	c.uint("fresh_ms", &m.FreshMillis)
 	c.uint("barrier_ms", &m.BarrierMillis)
-	c.bool("full", &m.Full)
+	c.bool("disk_full", &m.DiskFull)
 	m.Led.list(c, "led")
 	m.Held.list(c, "held")
 	m.Counted.list(c, "counted")
-	m.Unled.list(c, "unled")
+	m.Leaderless.list(c, "leaderless")
 }
 
-func (m *StepEffect) requestFields(c *codec) {
+func (m *StepExecute) requestFields(c *codec) {
 	c.uint("term", &m.Term)
 	c.uint("step_id", &m.StepID)
 	enum(c, "effect", &m.Effect)
@@ -1054,10 +1058,10 @@ func (m *StepEffect) requestFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
 	c.uint("change", &m.Change)
-	c.record("renewal", m.Renewal.fields)
+	c.record("rebuild", m.Rebuild.fields)
 }
 
-func (*StepEffectAnswer) answerFields(*codec) {}
+func (*StepExecuteAnswer) answerFields(*codec) {}
 
 func (m *SessionDetach) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
@@ -1076,7 +1080,7 @@ func (m *Aborted) pushFields(c *codec) {
 	c.result(&m.Result)
 }
 
-func (m *Changed) pushFields(c *codec) {
+func (m *WatchChanged) pushFields(c *codec) {
 	c.bool("data", &m.Data)
 	c.bool("owners", &m.Owners)
 }
@@ -1142,7 +1146,7 @@ func (m *GoingAway) pushFields(c *codec) {
 	c.result(&m.Result)
 }
 
-func (m *Expiring) pushFields(c *codec) {
+func (m *TokenExpiring) pushFields(c *codec) {
 	c.text("token", &m.Token, MaxAccessNameBytes)
 	c.uint("left_ms", &m.LeftMillis)
 }
@@ -1154,6 +1158,12 @@ func (m *Inbox) pushFields(c *codec) {
 	c.uint("member_id", &m.MemberID)
 	m.Items.list(c, "items")
 	c.result(&m.End)
+}
+
+func (m *ClientRequest) fields(c *codec) {
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("operation", &m.Operation, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
 }
 
 func (m *CountedShard) fields(c *codec) {
@@ -1171,7 +1181,11 @@ func (m *FeatureLevel) fields(c *codec) {
 
 func (m *Generation) fields(c *codec) {
 	c.uint("number", &m.Number)
-	c.bytes("draw", &m.Draw, MaxIncarnationBytes)
+	c.bytes("nonce", &m.Nonce, MaxIncarnationBytes)
+}
+
+func (m *HealthIssue) fields(c *codec) {
+	m.Issue.Fields((*cold)(c))
 }
 
 func (m *HeldReplica) fields(c *codec) {
@@ -1196,14 +1210,10 @@ func (m *Host) fields(c *codec) {
 	enum(c, "state", &m.State)
 }
 
-func (m *HostAsked) fields(c *codec) {
-	c.text("by", &m.By, MaxOperatorTextBytes)
-	c.text("what", &m.What, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
-}
-
-func (m *HostConcern) fields(c *codec) {
-	m.Issue.Fields((*cold)(c))
+func (m *Idempotency) fields(c *codec) {
+	c.bytes("client", &m.Client, MaxClientIDBytes)
+	c.uint("sequence", &m.Sequence)
+	c.uint("since", &m.Since)
 }
 
 func (m *InstanceReport) fields(c *codec) {
@@ -1229,6 +1239,13 @@ func (m *Item) fields(c *codec) {
 	c.bool("last", &m.Last)
 	c.uint("missing", &m.Missing)
 	m.Missed.list(c, "missed")
+}
+
+func (m *LeaderlessReplica) fields(c *codec) {
+	c.uint("shard_id", &m.ShardID)
+	c.uint("replica_id", &m.ReplicaID)
+	c.uint("term", &m.Term)
+	c.uint("index", &m.Index)
 }
 
 func (m *Lease) fields(c *codec) {
@@ -1274,12 +1291,6 @@ func (m *NodeConfig) fields(c *codec) {
 	c.uint("longest_wait_ms", &m.LongestWaitMillis)
 }
 
-func (m *Numbered) fields(c *codec) {
-	c.bytes("client", &m.Client, MaxClientIDBytes)
-	c.uint("number", &m.Number)
-	c.uint("since", &m.Since)
-}
-
 func (m *Owner) fields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 	c.uint("session_id", &m.SessionID)
@@ -1295,7 +1306,7 @@ func (m *Quota) fields(c *codec) {
 	c.uint("used", &m.Used)
 }
 
-func (m *Renewal) fields(c *codec) {
+func (m *Rebuild) fields(c *codec) {
 	c.uint("group", &m.Group)
 	c.bool("empty", &m.Empty)
 	c.uint("longest_ms", &m.LongestMillis)
@@ -1339,7 +1350,7 @@ func (m *Session) fields(c *codec) {
 	c.uint("id", &m.ID)
 	c.uint("node_id", &m.NodeID)
 	c.uint("timeout_ms", &m.TimeoutMillis)
-	c.text("description", &m.Description, MaxDescriptionBytes)
+	c.value("details", &m.Details)
 	c.bool("attached", &m.Attached)
 	c.uint("owned", &m.Owned)
 	c.uint("waiting", &m.Waiting)
@@ -1386,13 +1397,6 @@ func (m *SlotRange) fields(c *codec) {
 	c.uint("generation", &m.Generation)
 }
 
-func (m *UnledReplica) fields(c *codec) {
-	c.uint("shard_id", &m.ShardID)
-	c.uint("replica_id", &m.ReplicaID)
-	c.uint("term", &m.Term)
-	c.uint("index", &m.Index)
-}
-
 func (m *Waiter) fields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 	c.uint("session_id", &m.SessionID)
@@ -1419,15 +1423,17 @@ func (m *ClientInfo) fields(c *codec) {
 
 func (m *CountedShard) item(c *codec) { c.record("", m.fields) }
 
+func (m *HealthIssue) item(c *codec) { c.record("", m.fields) }
+
 func (m *HeldReplica) item(c *codec) { c.record("", m.fields) }
 
 func (m *Holding) item(c *codec) { c.record("", m.fields) }
 
 func (m *Host) item(c *codec) { c.record("", m.fields) }
 
-func (m *HostConcern) item(c *codec) { c.record("", m.fields) }
-
 func (m *Item) item(c *codec) { c.record("", m.fields) }
+
+func (m *LeaderlessReplica) item(c *codec) { c.record("", m.fields) }
 
 func (m *LedShard) item(c *codec) { c.record("", m.fields) }
 
@@ -1450,7 +1456,5 @@ func (m *ShardMember) item(c *codec) { c.record("", m.fields) }
 func (m *ShardStatus) item(c *codec) { c.record("", m.fields) }
 
 func (m *SlotRange) item(c *codec) { c.record("", m.fields) }
-
-func (m *UnledReplica) item(c *codec) { c.record("", m.fields) }
 
 func (m *Waiter) item(c *codec) { c.record("", m.fields) }

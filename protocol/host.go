@@ -49,26 +49,26 @@ type HostLoadAnswer struct {
 	DiskTotalBytes uint64
 }
 
-// Concerns asks the host for all troubles in its sight: troubles of the host itself, of objects in the shards that the
+// Health asks the host for all troubles in its sight: troubles of the host itself, of objects in the shards that the
 // host leads, and, from the leader of the meta shard, of all hosts. Every host has to be asked.
-type Concerns struct{}
+type Health struct{}
 
-// ConcernsAnswer answers a Concerns. A caller gets only the objects that the caller may see.
-type ConcernsAnswer struct {
+// HealthAnswer answers a Health. A caller gets only the objects that the caller may see.
+type HealthAnswer struct {
 	HostName []byte `wire:"text MaxHostNameBytes"`
 	// NowMillis is the wall clock of the host.
 	NowMillis uint64
-	Items     HostConcerns // the worst first, at most health.MaxIssues
+	Items     HealthIssues // the worst first, at most health.MaxIssues
 	// Governs: the list has all troubles of all hosts, because the host leads the meta shard and has heard from the
 	// other hosts.
 	Governs bool
 }
 
-// HostConcerns is a list of troubles.
-type HostConcerns = List[HostConcern, *HostConcern]
+// HealthIssues is a list of troubles.
+type HealthIssues = List[HealthIssue, *HealthIssue]
 
-// HostConcern is a trouble in the words of a host.
-type HostConcern struct{ health.Issue }
+// HealthIssue is a trouble in the words of a host.
+type HealthIssue struct{ health.Issue }
 
 // FeatureLevel is a host's knowledge of the feature level of its cluster.
 type FeatureLevel struct {

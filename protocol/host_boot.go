@@ -7,9 +7,9 @@ package protocol
 type HostBoot struct {
 	HostID      uint64
 	Incarnation []byte `wire:"bytes MaxIncarnationBytes"` // of its data directory
-	// StartNumber grows by one with each start on the directory. This process has drawn StartDraw.
+	// StartNumber grows by one with each start on the directory. StartNonce is random, one for each process.
 	StartNumber uint64
-	StartDraw   uint64
+	StartNonce  uint64
 	// RaftAddress, ClientAddress and AdminAddress are the addresses of the host. The last may be empty.
 	RaftAddress   []byte `wire:"text MaxAddressBytes"`
 	ClientAddress []byte `wire:"text MaxAddressBytes"`
@@ -24,58 +24,64 @@ type HostBoot struct {
 // HostBootAnswer answers a HostBoot that is on record.
 type HostBootAnswer struct{}
 
-// HostSay reports something else about a host.
-type HostSay struct {
-	What        HostWord
+// HostNotify reports something else about a host.
+type HostNotify struct {
+	Event       HostEvent
 	HostID      uint64
 	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	StartNumber uint64
-	StartDraw   uint64
+	StartNonce  uint64
 	// Epoch is the epoch of the target that a returning host has found.
 	Epoch uint64
 	// RaftAddress, ClientAddress and AdminAddress are the new addresses of a renamed host.
 	RaftAddress   []byte `wire:"text MaxAddressBytes"`
 	ClientAddress []byte `wire:"text MaxAddressBytes"`
 	AdminAddress  []byte `wire:"text MaxAddressBytes"`
-	// ShardID and Bytes are of a state that is saved for a backup. Bytes is the part of the state that the client has.
+	// ShardID and Bytes describe a backup: the shard, and how many bytes of its state the client has received.
 	ShardID uint64
 	Bytes   uint64
-	// Asked is the request of a client that the host serves, or has served.
-	Asked HostAsked
+	// Asked is the client request that the host serves or has served.
+	Asked ClientRequest
+	// Commands are commands of the meta shard, in the form of its log, for the leader to propose.
+	Commands []byte `wire:"bytes MaxReportBytes"`
 }
 
-// HostAsked is the request of a client to a host, for the history of the cluster.
-type HostAsked struct {
-	By []byte `wire:"text MaxOperatorTextBytes"`
-	// What the client asked for, and the reason: empty for a state that is saved.
-	What   []byte `wire:"text MaxOperatorTextBytes"`
-	Reason []byte `wire:"text MaxOperatorTextBytes"`
+// ClientRequest describes a client request in the audit log.
+type ClientRequest struct {
+	Author []byte `wire:"text MaxOperatorTextBytes"`
+	// Operation is the requested operation and Reason its reason. Both are empty for a backup.
+	Operation []byte `wire:"text MaxOperatorTextBytes"`
+	Reason    []byte `wire:"text MaxOperatorTextBytes"`
 }
 
-// HostSayAnswer answers a HostSay that is on record.
-type HostSayAnswer struct{}
+// HostNotifyAnswer answers a HostNotify that is on record.
+type HostNotifyAnswer struct{}
 
-// HostWord says what a HostSay is about.
-type HostWord uint8
+// HostEvent says what a HostNotify is about.
+type HostEvent uint8
 
 const (
-	// HostStops: the process of the host is about to stop.
-	HostStops HostWord = 1
-	// HostReturns: the host counts as failed, and is not.
-	HostReturns HostWord = 2
-	// HostMoves: the host has new addresses.
-	HostMoves HostWord = 3
-	// HostSaves: a client begins to save the state of a shard from the host.
-	HostSaves HostWord = 4
-	// HostSaved: the client of HostSaves has all of the state.
-	HostSaved HostWord = 5
-	// HostGaveUp: the client of HostSaves does not get the rest of the state.
-	HostGaveUp HostWord = 6
-	// HostNotes: a client has changed something through the host, and has given a reason.
-	HostNotes HostWord = 7
+	// HostStopping: the process of the host is about to stop.
+	HostStopping HostEvent = 1
+	// HostReturned: the host counts as failed, and is not.
+	HostReturned HostEvent = 2
+	// HostAddressChanged: the host has new addresses.
+	HostAddressChanged HostEvent = 3
+	// HostBackupStarted: a client begins to save the state of a shard from the host.
+	HostBackupStarted HostEvent = 4
+	// HostBackupSaved: the client of HostBackupStarted has all of the state.
+	HostBackupSaved HostEvent = 5
+	// HostBackupFailed: the client of HostBackupStarted does not get the rest of the state.
+	HostBackupFailed HostEvent = 6
+	// HostAuditNote: a client has changed something through the host, and has given a reason.
+	HostAuditNote HostEvent = 7
+	// HostUpkeep: the host has registered, goes by a change of the meta shard, or leads a data shard that reports
+	// something.
+	HostUpkeep HostEvent = 8
 )
 
-// String returns the word as the docs write it, or the number of an unknown word.
-func (w HostWord) String() string {
-	return nameOf(w, "HOST_WORD", "HOST_WORD_0", "STOPS", "RETURNS", "MOVES", "SAVES", "SAVED", "GAVE_UP", "NOTES")
+// String returns the event as the docs write it, or the number of an unknown event.
+func (h HostEvent) String() string {
+	return nameOf(h, "HOST_EVENT", "HOST_EVENT_0", "STOPPING", "RETURNED", "ADDRESS_CHANGED", "BACKUP_STARTED",
+		"BACKUP_SAVED", "BACKUP_FAILED", "AUDIT_NOTE", "UPKEEP")
 }

@@ -120,7 +120,7 @@ func TestHostilePayloads(t *testing.T) {
 		{"data that is an extension", acquire(append(zeros(7), []byte{0xd4, 1, 2})...),
 			"data: an extension where bytes is wanted"},
 		{"a timeout of two days", acquire(append(zeros(6), []byte{0xce, 0x0a, 0x4c, 0xb8, 0})...),
-			"timeout_ms: 172800000 ms, at most 86400000 or for ever"},
+			"wait_ms: 172800000 ms, at most 86400000 or for ever"},
 		{"a bool that is a number", acquire(append(zeros(8), []byte{1})...),
 			"ephemeral: an integer where bool is wanted"},
 		{"a code that msgpack does not use", acquire([]byte{0xc1}),
@@ -231,8 +231,10 @@ func TestErrorsSayWhatToAnswer(t *testing.T) {
 		{
 			"a field over its limit", messageOf(KindSessionBind, []byte{1},
 				append([]byte{0xc4, 17}, make([]byte, 17)...)),
-			DecodeError{Kind: KindSessionBind, ID: 7, HasID: true, Field: "key", Problem: "17 bytes, at most 16"},
-			StatusBadRequest, "key: 17 bytes, at most 16",
+			DecodeError{
+				Kind: KindSessionBind, ID: 7, HasID: true, Field: "session_secret", Problem: "17 bytes, at most 16",
+			},
+			StatusBadRequest, "session_secret: 17 bytes, at most 16",
 		},
 		{
 			"a kind of a later version", messageOf(44, []byte{1}),

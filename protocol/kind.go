@@ -3,7 +3,7 @@ package protocol
 import (
 	"strconv"
 
-	"github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/protocol/access"
 )
 
 // Kind is the kind of a message. The numbers are part of the protocol: a number never changes its meaning and is never
@@ -104,23 +104,23 @@ func isPush(k Kind) bool {
 	return at <= maxPush2-minPush1 && pushes[at] != ""
 }
 
-// Right is a permission of a client. Package protocol/rights declares the rights.
-type Right = rights.Right
+// Right is a permission of a client. Package protocol/access declares the rights.
+type Right = access.Right
 
 // The rights.
 const (
-	RightNone    = rights.None
-	RightSee     = rights.See
-	RightAcquire = rights.Acquire
-	RightWrite   = rights.Write
-	RightDelete  = rights.Delete
-	RightOperate = rights.Operate
-	RightAdmin   = rights.Admin
-	RightCluster = rights.Cluster
-	RightBackup  = rights.Backup
-	RightAll     = rights.All
-	RightSession = rights.Session
-	RightOpen    = rights.Open
+	RightNone    = access.None
+	RightRead    = access.Read
+	RightAcquire = access.Acquire
+	RightWrite   = access.Write
+	RightDelete  = access.Delete
+	RightOperate = access.Operate
+	RightAdmin   = access.Admin
+	RightCluster = access.Cluster
+	RightBackup  = access.Backup
+	RightAll     = access.All
+	RightSession = access.Session
+	RightOpen    = access.Open
 )
 
 // KindSet holds the kinds of the second block that a peer has announced. A host announces in its Welcome the requests

@@ -71,7 +71,7 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 // TestEveryRowIsComplete: every row says which right its message needs. Messages that need none show and change nothing
 // of any node.
 func TestEveryRowIsComplete(t *testing.T) {
-	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop, KindOnBehalf}
+	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop, KindForwardedFor}
 	for k, row := range requests {
 		if row.name == "" {
 			continue
@@ -99,7 +99,7 @@ func (laterPush) Kind() Kind    { return maxPush2 - 1 }
 // and announced.
 func TestARowMakesAKindKnown(t *testing.T) {
 	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
-	requests[ask.Kind()] = requestRow{"LATER", RightSee}
+	requests[ask.Kind()] = requestRow{"LATER", RightRead}
 	requestPlaces[ask.Kind()] = requestPlace{
 		func(r *Request) RequestMessage { return laterRequest{&r.Routing} },
 		func(a *Answer) AnswerMessage { return laterAnswer{&a.Watch} },

@@ -16,12 +16,11 @@ const (
 // The most bytes that a field may have.
 const (
 	MaxNameBytes             = field.MaxName // of a semaphore or another object; at least 1
-	MaxViewBytes             = 256           // of the name of a part of an object
+	MaxViewBytes             = 256           // of the name of a section of an object
 	MaxRoleBytes             = 64            // of a session's role in an object
 	MaxPathBytes             = 1024          // of a node; at least 1
-	MaxDescriptionBytes      = 1024          // of a session
-	MaxKeyBytes              = 16            // of a session
-	MaxClientIDBytes         = 16            // of a client that numbers its requests
+	MaxSecretBytes           = 16            // of a session
+	MaxClientIDBytes         = 16            // of a client, for idempotent requests
 	MaxIncarnationBytes      = 16            // of a host's data directory
 	MaxDataBytes             = 1 << 20       // of a semaphore, an owner or a waiter, however a host is configured
 	MaxClientNameBytes       = 256
@@ -29,7 +28,7 @@ const (
 	MaxTokenBytes            = 4096
 	MaxAccessNameBytes       = 256 // of a role or a token
 	MaxPrincipalBytes        = 300
-	MaxBehalfBytes           = 128
+	MaxForwardedBytes        = 128
 	MaxMessageBytes          = 1024 // of an answer's message for people
 	MaxHostNameBytes         = 256
 	MaxAddressBytes          = 512 // of a host: name or number and port
@@ -45,6 +44,7 @@ const (
 	MaxProcessPayloadBytes   = process.MaxPayload // of a request, a reply, a result
 	MaxOperatorTextBytes     = 256                // of an operator's name, and of a reason
 	MaxDomainBytes           = 1040               // of a failure domain: 8 labels of 64 bytes and 64
+	MaxReportBytes           = 64 << 10           // of the commands that a host reports to the meta shard
 	MaxSubjectBytes          = 128                // of the subject of a governor's step
 	MaxHashBytes             = 32                 // of a secret or a certificate
 )
@@ -67,15 +67,15 @@ const (
 const (
 	// Forever is the timeout of an acquire that waits as long as its session lives.
 	Forever = math.MaxUint64
-	// MaxAcquireTimeoutMillis bounds the timeout of any other acquire: a day.
-	MaxAcquireTimeoutMillis = 24 * 60 * 60 * 1000
+	// MaxAcquireWaitMillis bounds the timeout of any other acquire: a day.
+	MaxAcquireWaitMillis = 24 * 60 * 60 * 1000
 	// MaxHoldMillis bounds for how long an operator keeps the governor from beginning a step: a day.
 	MaxHoldMillis = 24 * 60 * 60 * 1000
 	// MaxSessionTimeoutMillis bounds the timeout of a session: half an hour.
 	MaxSessionTimeoutMillis = 30 * 60 * 1000
 )
 
-// NumberSpace is how many numbers of mutations a session has from the base that an attach draws for the session.
+// NumberSpace is how many sequences a session has above the base that an attach allocates for the session.
 const NumberSpace = 1 << 36
 
 const (

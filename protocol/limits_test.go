@@ -33,8 +33,8 @@ func TestTheLargestMessagesFitTheirFrames(t *testing.T) {
 		data := bytes.Repeat([]byte{0xff}, int(dataBytes))
 		name := bytes.Repeat([]byte("n"), MaxNameBytes)
 		acquire := request(1<<64-1, &Acquire{
-			Mutation: Mutation{SessionID: 1<<64 - 1, Number: 1<<64 - 1, Acknowledged: 1<<64 - 2},
-			NodeID:   1<<64 - 1, Name: name, Count: Exclusive, TimeoutMillis: Forever, Data: data, Ephemeral: true,
+			Mutation: Mutation{SessionID: 1<<64 - 1, Sequence: 1<<64 - 1, AcknowledgedSequence: 1<<64 - 2},
+			NodeID:   1<<64 - 1, Name: name, Count: Exclusive, WaitMillis: Forever, Data: data, Ephemeral: true,
 		})
 		hello := request(1<<64-1, &Hello{
 			VersionMin: 1<<64 - 1, VersionMax: 1<<64 - 1, ClientName: name[:MaxClientNameBytes],
@@ -75,11 +75,11 @@ func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 	limits := FrameLimits(0)
 	name, text := bytes.Repeat([]byte("n"), MaxNameBytes), bytes.Repeat([]byte("t"), MaxRolloutTextBytes)
 	payload := make([]byte, MaxRolloutPayloadBytes)
-	mutation := Mutation{SessionID: 1<<64 - 1, Number: 1<<64 - 1, Acknowledged: 1<<64 - 2}
+	mutation := Mutation{SessionID: 1<<64 - 1, Sequence: 1<<64 - 1, AcknowledgedSequence: 1<<64 - 2}
 	for _, m := range []RequestMessage{
 		&RolloutPublish{
 			Mutation: mutation, NodeID: 1<<64 - 1, Name: name, Publication: kind.Publication{
-				Payload: payload, Label: string(text), By: kind.By{Author: string(text), Reason: string(text)},
+				Payload: payload, Label: string(text), By: kind.ChangeInfo{Author: string(text), Reason: string(text)},
 				Compare: true, Expected: 1<<64 - 1, Fence: 1<<64 - 1,
 			},
 		},
@@ -96,7 +96,7 @@ func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 	}
 	version := exampleVersion()
 	version.Payload, version.Label = payload, string(text)
-	version.By = kind.By{Author: string(text), Reason: string(text)}
+	version.By = kind.ChangeInfo{Author: string(text), Reason: string(text)}
 	head := exampleHead()
 	page := RolloutDescribeAnswer{Revision: 1<<64 - 1, Next: 1<<64 - 1, Head: AppendRecord(nil, &head)}
 	location := exampleLocation()
@@ -111,7 +111,7 @@ func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 		page.Rows.Append(row)
 	}
 	for _, m := range []AnswerMessage{
-		&RolloutAskAnswer{
+		&RolloutPollAnswer{
 			Target: RolloutTarget{Generation: 1<<64 - 1, Seq: 1<<64 - 1, Label: text, Payload: payload},
 		},
 		&RolloutDescribeAnswer{Head: AppendRecord(nil, &version)},
@@ -130,7 +130,7 @@ func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 	const most = 1<<64 - 1
 	name, text := bytes.Repeat([]byte("n"), MaxNameBytes), bytes.Repeat([]byte("t"), MaxProcessTextBytes)
 	payload := make([]byte, MaxProcessPayloadBytes)
-	mutation := Mutation{SessionID: most, Number: most, Acknowledged: most - 1}
+	mutation := Mutation{SessionID: most, Sequence: most, AcknowledgedSequence: most - 1}
 	part := Part{MemberID: most, Epoch: most, Ack: most}
 	send := &ProcessSend{
 		Mutation: mutation, NodeID: most, Name: name, Part: part, Payload: payload, TimeoutMillis: most,
@@ -157,8 +157,8 @@ func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 	}
 	member, result := exampleMember(), exampleResult()
 	member.Name, member.Attributes, result.Payload = string(text), payload[:MaxProcessAttributeBytes], payload
-	head, why := exampleProcessHead(), exampleProcessReason()
-	head.LastAct.By = process.By{Author: string(text), Reason: string(text)}
+	head, why := exampleProcessOverview(), exampleProcessReason()
+	head.LastAct.By = process.ChangeInfo{Author: string(text), Reason: string(text)}
 	head.LastAct.Member = string(text)
 	why.Text = strings.Repeat("w", MaxReasonBytes)
 	page := &ProcessDescribeAnswer{Revision: most, NowMillis: most, Head: AppendRecord(nil, &head), Next: most}

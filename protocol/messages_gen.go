@@ -8,89 +8,89 @@ type Request struct {
 	Kind Kind
 	ID   uint64
 
-	Hello             Hello
-	Ping              Ping
-	Routing           Routing
-	HostStatus        HostStatus
-	NodeCreate        NodeCreate
-	NodeDescribe      NodeDescribe
-	NodeAlter         NodeAlter
-	NodeDrop          NodeDrop
-	NodeList          NodeList
-	SessionStart      SessionStart
-	SessionAttach     SessionAttach
-	SessionBind       SessionBind
-	SessionStop       SessionStop
-	SessionDestroy    SessionDestroy
-	SessionDescribe   SessionDescribe
-	SessionList       SessionList
-	SessionHoldings   SessionHoldings
-	SemaphoreCreate   SemaphoreCreate
-	SemaphoreUpdate   SemaphoreUpdate
-	SemaphoreDelete   SemaphoreDelete
-	Acquire           Acquire
-	Release           Release
-	SemaphoreDescribe SemaphoreDescribe
-	SemaphoreList     SemaphoreList
-	SemaphoreResize   SemaphoreResize
-	Watch             Watch
-	WatchStop         WatchStop
-	RolloutPut        RolloutPut
-	RolloutDelete     RolloutDelete
-	RolloutPublish    RolloutPublish
-	RolloutSource     RolloutSource
-	RolloutOffer      RolloutOffer
-	RolloutJoin       RolloutJoin
-	RolloutLeave      RolloutLeave
-	RolloutRole       RolloutRole
-	RolloutReport     RolloutReport
-	RolloutAsk        RolloutAsk
-	RolloutAct        RolloutAct
-	RolloutGate       RolloutGate
-	RolloutDescribe   RolloutDescribe
-	RolloutList       RolloutList
-	RolloutPlan       RolloutPlan
-	AccessChange      AccessChange
-	AccessList        AccessList
-	AccessAsk         AccessAsk
-	AccessDenials     AccessDenials
-	HostLoad          HostLoad
-	OnBehalf          OnBehalf
-	Concerns          Concerns
-	BackupDescribe    BackupDescribe
-	BackupBegin       BackupBegin
-	BackupRead        BackupRead
-	BackupEnd         BackupEnd
-	ProcessPut        ProcessPut
-	ProcessDelete     ProcessDelete
-	ProcessJoin       ProcessJoin
-	ProcessLeave      ProcessLeave
-	ProcessPrepared   ProcessPrepared
-	ProcessSend       ProcessSend
-	ProcessReply      ProcessReply
-	ProcessComplete   ProcessComplete
-	ProcessCompleted  ProcessCompleted
-	ProcessFail       ProcessFail
-	InboxAck          InboxAck
-	ProcessAct        ProcessAct
-	ProcessDescribe   ProcessDescribe
-	ProcessList       ProcessList
-	InboxOpen         InboxOpen
-	HostBoot          HostBoot
-	HostSay           HostSay
-	HostOperate       HostOperate
-	ShardTransfer     ShardTransfer
-	ShardRecover      ShardRecover
-	ClusterDescribe   ClusterDescribe
-	ClusterPlan       ClusterPlan
-	ClusterWhy        ClusterWhy
-	StepCancel        StepCancel
-	Policy            Policy
-	AuditRead         AuditRead
-	Token             Token
-	ShardReport       ShardReport
-	StepEffect        StepEffect
-	SessionDetach     SessionDetach
+	Hello               Hello
+	Ping                Ping
+	Routing             Routing
+	HostStatus          HostStatus
+	NodeCreate          NodeCreate
+	NodeDescribe        NodeDescribe
+	NodeAlter           NodeAlter
+	NodeDrop            NodeDrop
+	NodeList            NodeList
+	SessionStart        SessionStart
+	SessionAttach       SessionAttach
+	SessionBind         SessionBind
+	SessionStop         SessionStop
+	SessionDestroy      SessionDestroy
+	SessionDescribe     SessionDescribe
+	SessionList         SessionList
+	SessionHoldings     SessionHoldings
+	SemaphoreCreate     SemaphoreCreate
+	SemaphoreUpdate     SemaphoreUpdate
+	SemaphoreDelete     SemaphoreDelete
+	Acquire             Acquire
+	Release             Release
+	SemaphoreDescribe   SemaphoreDescribe
+	SemaphoreList       SemaphoreList
+	SemaphoreResize     SemaphoreResize
+	Watch               Watch
+	WatchStop           WatchStop
+	RolloutPut          RolloutPut
+	RolloutDelete       RolloutDelete
+	RolloutPublish      RolloutPublish
+	RolloutSource       RolloutSource
+	RolloutOffer        RolloutOffer
+	RolloutJoin         RolloutJoin
+	RolloutLeave        RolloutLeave
+	RolloutReady        RolloutReady
+	RolloutReport       RolloutReport
+	RolloutPoll         RolloutPoll
+	RolloutAction       RolloutAction
+	RolloutGateReport   RolloutGateReport
+	RolloutDescribe     RolloutDescribe
+	RolloutList         RolloutList
+	RolloutPlan         RolloutPlan
+	AccessChange        AccessChange
+	AccessList          AccessList
+	AccessCheck         AccessCheck
+	AccessDenials       AccessDenials
+	HostLoad            HostLoad
+	ForwardedFor        ForwardedFor
+	Health              Health
+	BackupDescribe      BackupDescribe
+	BackupBegin         BackupBegin
+	BackupRead          BackupRead
+	BackupEnd           BackupEnd
+	ProcessPut          ProcessPut
+	ProcessDelete       ProcessDelete
+	ProcessJoin         ProcessJoin
+	ProcessLeave        ProcessLeave
+	ProcessPrepareAck   ProcessPrepareAck
+	ProcessSend         ProcessSend
+	ProcessReply        ProcessReply
+	ProcessComplete     ProcessComplete
+	ProcessCompleteAck  ProcessCompleteAck
+	ProcessFail         ProcessFail
+	InboxAck            InboxAck
+	ProcessAction       ProcessAction
+	ProcessDescribe     ProcessDescribe
+	ProcessList         ProcessList
+	InboxOpen           InboxOpen
+	HostBoot            HostBoot
+	HostNotify          HostNotify
+	HostUpdate          HostUpdate
+	ShardTransferLeader ShardTransferLeader
+	ShardRecover        ShardRecover
+	ClusterDescribe     ClusterDescribe
+	ClusterPlan         ClusterPlan
+	ClusterWhy          ClusterWhy
+	StepCancel          StepCancel
+	PolicySet           PolicySet
+	AuditRead           AuditRead
+	JoinToken           JoinToken
+	ShardReport         ShardReport
+	StepExecute         StepExecute
+	SessionDetach       SessionDetach
 }
 
 // Answer is a message from a host, as a client reads it: the answer to a request, or a push. The decoder fills the
@@ -103,94 +103,94 @@ type Answer struct {
 	// Result is a success: a push with an outcome has the outcome in a field of its own.
 	Result Result
 
-	Welcome           Welcome
-	Pong              Pong
-	Routing           RoutingAnswer
-	HostStatus        HostStatusAnswer
-	NodeCreate        NodeCreateAnswer
-	NodeDescribe      NodeDescribeAnswer
-	NodeAlter         NodeAlterAnswer
-	NodeDrop          NodeDropAnswer
-	NodeList          NodeListAnswer
-	SessionStart      SessionStartAnswer
-	SessionAttach     SessionAttachAnswer
-	SessionBind       SessionBindAnswer
-	SessionStop       SessionStopAnswer
-	SessionDestroy    SessionDestroyAnswer
-	SessionDescribe   SessionDescribeAnswer
-	SessionList       SessionListAnswer
-	SessionHoldings   SessionHoldingsAnswer
-	SemaphoreCreate   SemaphoreCreateAnswer
-	SemaphoreUpdate   SemaphoreUpdateAnswer
-	SemaphoreDelete   SemaphoreDeleteAnswer
-	Acquire           AcquireAnswer
-	Release           ReleaseAnswer
-	SemaphoreDescribe SemaphoreDescribeAnswer
-	SemaphoreList     SemaphoreListAnswer
-	SemaphoreResize   SemaphoreResizeAnswer
-	Watch             WatchAnswer
-	WatchStop         WatchStopAnswer
-	RolloutPut        RolloutPutAnswer
-	RolloutDelete     RolloutDeleteAnswer
-	RolloutPublish    RolloutPublishAnswer
-	RolloutSource     RolloutSourceAnswer
-	RolloutOffer      RolloutOfferAnswer
-	RolloutJoin       RolloutJoinAnswer
-	RolloutLeave      RolloutLeaveAnswer
-	RolloutRole       RolloutRoleAnswer
-	RolloutReport     RolloutReportAnswer
-	RolloutAsk        RolloutAskAnswer
-	RolloutAct        RolloutActAnswer
-	RolloutGate       RolloutGateAnswer
-	RolloutDescribe   RolloutDescribeAnswer
-	RolloutList       RolloutListAnswer
-	RolloutPlan       RolloutPlanAnswer
-	AccessChange      AccessChangeAnswer
-	AccessList        AccessListAnswer
-	AccessAsk         AccessAskAnswer
-	AccessDenials     AccessDenialsAnswer
-	HostLoad          HostLoadAnswer
-	OnBehalf          OnBehalfAnswer
-	Concerns          ConcernsAnswer
-	BackupDescribe    BackupDescribeAnswer
-	BackupBegin       BackupBeginAnswer
-	BackupRead        BackupReadAnswer
-	BackupEnd         BackupEndAnswer
-	ProcessPut        ProcessPutAnswer
-	ProcessDelete     ProcessDeleteAnswer
-	ProcessJoin       ProcessJoinAnswer
-	ProcessLeave      ProcessLeaveAnswer
-	ProcessPrepared   ProcessPreparedAnswer
-	ProcessSend       ProcessSendAnswer
-	ProcessReply      ProcessReplyAnswer
-	ProcessComplete   ProcessCompleteAnswer
-	ProcessCompleted  ProcessCompletedAnswer
-	ProcessFail       ProcessFailAnswer
-	InboxAck          InboxAckAnswer
-	ProcessAct        ProcessActAnswer
-	ProcessDescribe   ProcessDescribeAnswer
-	ProcessList       ProcessListAnswer
-	InboxOpen         InboxOpenAnswer
-	HostBoot          HostBootAnswer
-	HostSay           HostSayAnswer
-	HostOperate       HostOperateAnswer
-	ShardTransfer     ShardTransferAnswer
-	ShardRecover      ShardRecoverAnswer
-	ClusterDescribe   ClusterDescribeAnswer
-	ClusterPlan       ClusterPlanAnswer
-	ClusterWhy        ClusterWhyAnswer
-	StepCancel        StepCancelAnswer
-	Policy            PolicyAnswer
-	AuditRead         AuditReadAnswer
-	Token             TokenAnswer
-	ShardReport       ShardReportAnswer
-	StepEffect        StepEffectAnswer
-	SessionDetach     SessionDetachAnswer
+	Welcome             Welcome
+	Pong                Pong
+	Routing             RoutingAnswer
+	HostStatus          HostStatusAnswer
+	NodeCreate          NodeCreateAnswer
+	NodeDescribe        NodeDescribeAnswer
+	NodeAlter           NodeAlterAnswer
+	NodeDrop            NodeDropAnswer
+	NodeList            NodeListAnswer
+	SessionStart        SessionStartAnswer
+	SessionAttach       SessionAttachAnswer
+	SessionBind         SessionBindAnswer
+	SessionStop         SessionStopAnswer
+	SessionDestroy      SessionDestroyAnswer
+	SessionDescribe     SessionDescribeAnswer
+	SessionList         SessionListAnswer
+	SessionHoldings     SessionHoldingsAnswer
+	SemaphoreCreate     SemaphoreCreateAnswer
+	SemaphoreUpdate     SemaphoreUpdateAnswer
+	SemaphoreDelete     SemaphoreDeleteAnswer
+	Acquire             AcquireAnswer
+	Release             ReleaseAnswer
+	SemaphoreDescribe   SemaphoreDescribeAnswer
+	SemaphoreList       SemaphoreListAnswer
+	SemaphoreResize     SemaphoreResizeAnswer
+	Watch               WatchAnswer
+	WatchStop           WatchStopAnswer
+	RolloutPut          RolloutPutAnswer
+	RolloutDelete       RolloutDeleteAnswer
+	RolloutPublish      RolloutPublishAnswer
+	RolloutSource       RolloutSourceAnswer
+	RolloutOffer        RolloutOfferAnswer
+	RolloutJoin         RolloutJoinAnswer
+	RolloutLeave        RolloutLeaveAnswer
+	RolloutReady        RolloutReadyAnswer
+	RolloutReport       RolloutReportAnswer
+	RolloutPoll         RolloutPollAnswer
+	RolloutAction       RolloutActionAnswer
+	RolloutGateReport   RolloutGateReportAnswer
+	RolloutDescribe     RolloutDescribeAnswer
+	RolloutList         RolloutListAnswer
+	RolloutPlan         RolloutPlanAnswer
+	AccessChange        AccessChangeAnswer
+	AccessList          AccessListAnswer
+	AccessCheck         AccessCheckAnswer
+	AccessDenials       AccessDenialsAnswer
+	HostLoad            HostLoadAnswer
+	ForwardedFor        ForwardedForAnswer
+	Health              HealthAnswer
+	BackupDescribe      BackupDescribeAnswer
+	BackupBegin         BackupBeginAnswer
+	BackupRead          BackupReadAnswer
+	BackupEnd           BackupEndAnswer
+	ProcessPut          ProcessPutAnswer
+	ProcessDelete       ProcessDeleteAnswer
+	ProcessJoin         ProcessJoinAnswer
+	ProcessLeave        ProcessLeaveAnswer
+	ProcessPrepareAck   ProcessPrepareAckAnswer
+	ProcessSend         ProcessSendAnswer
+	ProcessReply        ProcessReplyAnswer
+	ProcessComplete     ProcessCompleteAnswer
+	ProcessCompleteAck  ProcessCompleteAckAnswer
+	ProcessFail         ProcessFailAnswer
+	InboxAck            InboxAckAnswer
+	ProcessAction       ProcessActionAnswer
+	ProcessDescribe     ProcessDescribeAnswer
+	ProcessList         ProcessListAnswer
+	InboxOpen           InboxOpenAnswer
+	HostBoot            HostBootAnswer
+	HostNotify          HostNotifyAnswer
+	HostUpdate          HostUpdateAnswer
+	ShardTransferLeader ShardTransferLeaderAnswer
+	ShardRecover        ShardRecoverAnswer
+	ClusterDescribe     ClusterDescribeAnswer
+	ClusterPlan         ClusterPlanAnswer
+	ClusterWhy          ClusterWhyAnswer
+	StepCancel          StepCancelAnswer
+	PolicySet           PolicySetAnswer
+	AuditRead           AuditReadAnswer
+	JoinToken           JoinTokenAnswer
+	ShardReport         ShardReportAnswer
+	StepExecute         StepExecuteAnswer
+	SessionDetach       SessionDetachAnswer
 
 	Granted         Granted
 	TimedOut        TimedOut
 	Aborted         Aborted
-	Changed         Changed
+	WatchChanged    WatchChanged
 	HoldingLost     HoldingLost
 	WatchSnapshot   WatchSnapshot
 	WatchDelta      WatchDelta
@@ -200,7 +200,7 @@ type Answer struct {
 	SessionEnded    SessionEnded
 	RoutingChanged  RoutingChanged
 	GoingAway       GoingAway
-	Expiring        Expiring
+	TokenExpiring   TokenExpiring
 	Inbox           Inbox
 }
 
@@ -274,16 +274,16 @@ var requestPlaces = [maxRequest2 + 1]requestPlace{
 		func(a *Answer) AnswerMessage { return &a.RolloutJoin }},
 	KindRolloutLeave: {func(r *Request) RequestMessage { return &r.RolloutLeave },
 		func(a *Answer) AnswerMessage { return &a.RolloutLeave }},
-	KindRolloutRole: {func(r *Request) RequestMessage { return &r.RolloutRole },
-		func(a *Answer) AnswerMessage { return &a.RolloutRole }},
+	KindRolloutReady: {func(r *Request) RequestMessage { return &r.RolloutReady },
+		func(a *Answer) AnswerMessage { return &a.RolloutReady }},
 	KindRolloutReport: {func(r *Request) RequestMessage { return &r.RolloutReport },
 		func(a *Answer) AnswerMessage { return &a.RolloutReport }},
-	KindRolloutAsk: {func(r *Request) RequestMessage { return &r.RolloutAsk },
-		func(a *Answer) AnswerMessage { return &a.RolloutAsk }},
-	KindRolloutAct: {func(r *Request) RequestMessage { return &r.RolloutAct },
-		func(a *Answer) AnswerMessage { return &a.RolloutAct }},
-	KindRolloutGate: {func(r *Request) RequestMessage { return &r.RolloutGate },
-		func(a *Answer) AnswerMessage { return &a.RolloutGate }},
+	KindRolloutPoll: {func(r *Request) RequestMessage { return &r.RolloutPoll },
+		func(a *Answer) AnswerMessage { return &a.RolloutPoll }},
+	KindRolloutAction: {func(r *Request) RequestMessage { return &r.RolloutAction },
+		func(a *Answer) AnswerMessage { return &a.RolloutAction }},
+	KindRolloutGateReport: {func(r *Request) RequestMessage { return &r.RolloutGateReport },
+		func(a *Answer) AnswerMessage { return &a.RolloutGateReport }},
 	KindRolloutDescribe: {func(r *Request) RequestMessage { return &r.RolloutDescribe },
 		func(a *Answer) AnswerMessage { return &a.RolloutDescribe }},
 	KindRolloutList: {func(r *Request) RequestMessage { return &r.RolloutList },
@@ -294,16 +294,16 @@ var requestPlaces = [maxRequest2 + 1]requestPlace{
 		func(a *Answer) AnswerMessage { return &a.AccessChange }},
 	KindAccessList: {func(r *Request) RequestMessage { return &r.AccessList },
 		func(a *Answer) AnswerMessage { return &a.AccessList }},
-	KindAccessAsk: {func(r *Request) RequestMessage { return &r.AccessAsk },
-		func(a *Answer) AnswerMessage { return &a.AccessAsk }},
+	KindAccessCheck: {func(r *Request) RequestMessage { return &r.AccessCheck },
+		func(a *Answer) AnswerMessage { return &a.AccessCheck }},
 	KindAccessDenials: {func(r *Request) RequestMessage { return &r.AccessDenials },
 		func(a *Answer) AnswerMessage { return &a.AccessDenials }},
 	KindHostLoad: {func(r *Request) RequestMessage { return &r.HostLoad },
 		func(a *Answer) AnswerMessage { return &a.HostLoad }},
-	KindOnBehalf: {func(r *Request) RequestMessage { return &r.OnBehalf },
-		func(a *Answer) AnswerMessage { return &a.OnBehalf }},
-	KindConcerns: {func(r *Request) RequestMessage { return &r.Concerns },
-		func(a *Answer) AnswerMessage { return &a.Concerns }},
+	KindForwardedFor: {func(r *Request) RequestMessage { return &r.ForwardedFor },
+		func(a *Answer) AnswerMessage { return &a.ForwardedFor }},
+	KindHealth: {func(r *Request) RequestMessage { return &r.Health },
+		func(a *Answer) AnswerMessage { return &a.Health }},
 	KindBackupDescribe: {func(r *Request) RequestMessage { return &r.BackupDescribe },
 		func(a *Answer) AnswerMessage { return &a.BackupDescribe }},
 	KindBackupBegin: {func(r *Request) RequestMessage { return &r.BackupBegin },
@@ -320,22 +320,22 @@ var requestPlaces = [maxRequest2 + 1]requestPlace{
 		func(a *Answer) AnswerMessage { return &a.ProcessJoin }},
 	KindProcessLeave: {func(r *Request) RequestMessage { return &r.ProcessLeave },
 		func(a *Answer) AnswerMessage { return &a.ProcessLeave }},
-	KindProcessPrepared: {func(r *Request) RequestMessage { return &r.ProcessPrepared },
-		func(a *Answer) AnswerMessage { return &a.ProcessPrepared }},
+	KindProcessPrepareAck: {func(r *Request) RequestMessage { return &r.ProcessPrepareAck },
+		func(a *Answer) AnswerMessage { return &a.ProcessPrepareAck }},
 	KindProcessSend: {func(r *Request) RequestMessage { return &r.ProcessSend },
 		func(a *Answer) AnswerMessage { return &a.ProcessSend }},
 	KindProcessReply: {func(r *Request) RequestMessage { return &r.ProcessReply },
 		func(a *Answer) AnswerMessage { return &a.ProcessReply }},
 	KindProcessComplete: {func(r *Request) RequestMessage { return &r.ProcessComplete },
 		func(a *Answer) AnswerMessage { return &a.ProcessComplete }},
-	KindProcessCompleted: {func(r *Request) RequestMessage { return &r.ProcessCompleted },
-		func(a *Answer) AnswerMessage { return &a.ProcessCompleted }},
+	KindProcessCompleteAck: {func(r *Request) RequestMessage { return &r.ProcessCompleteAck },
+		func(a *Answer) AnswerMessage { return &a.ProcessCompleteAck }},
 	KindProcessFail: {func(r *Request) RequestMessage { return &r.ProcessFail },
 		func(a *Answer) AnswerMessage { return &a.ProcessFail }},
 	KindInboxAck: {func(r *Request) RequestMessage { return &r.InboxAck },
 		func(a *Answer) AnswerMessage { return &a.InboxAck }},
-	KindProcessAct: {func(r *Request) RequestMessage { return &r.ProcessAct },
-		func(a *Answer) AnswerMessage { return &a.ProcessAct }},
+	KindProcessAction: {func(r *Request) RequestMessage { return &r.ProcessAction },
+		func(a *Answer) AnswerMessage { return &a.ProcessAction }},
 	KindProcessDescribe: {func(r *Request) RequestMessage { return &r.ProcessDescribe },
 		func(a *Answer) AnswerMessage { return &a.ProcessDescribe }},
 	KindProcessList: {func(r *Request) RequestMessage { return &r.ProcessList },
@@ -344,12 +344,12 @@ var requestPlaces = [maxRequest2 + 1]requestPlace{
 		func(a *Answer) AnswerMessage { return &a.InboxOpen }},
 	KindHostBoot: {func(r *Request) RequestMessage { return &r.HostBoot },
 		func(a *Answer) AnswerMessage { return &a.HostBoot }},
-	KindHostSay: {func(r *Request) RequestMessage { return &r.HostSay },
-		func(a *Answer) AnswerMessage { return &a.HostSay }},
-	KindHostOperate: {func(r *Request) RequestMessage { return &r.HostOperate },
-		func(a *Answer) AnswerMessage { return &a.HostOperate }},
-	KindShardTransfer: {func(r *Request) RequestMessage { return &r.ShardTransfer },
-		func(a *Answer) AnswerMessage { return &a.ShardTransfer }},
+	KindHostNotify: {func(r *Request) RequestMessage { return &r.HostNotify },
+		func(a *Answer) AnswerMessage { return &a.HostNotify }},
+	KindHostUpdate: {func(r *Request) RequestMessage { return &r.HostUpdate },
+		func(a *Answer) AnswerMessage { return &a.HostUpdate }},
+	KindShardTransferLeader: {func(r *Request) RequestMessage { return &r.ShardTransferLeader },
+		func(a *Answer) AnswerMessage { return &a.ShardTransferLeader }},
 	KindShardRecover: {func(r *Request) RequestMessage { return &r.ShardRecover },
 		func(a *Answer) AnswerMessage { return &a.ShardRecover }},
 	KindClusterDescribe: {func(r *Request) RequestMessage { return &r.ClusterDescribe },
@@ -360,16 +360,16 @@ var requestPlaces = [maxRequest2 + 1]requestPlace{
 		func(a *Answer) AnswerMessage { return &a.ClusterWhy }},
 	KindStepCancel: {func(r *Request) RequestMessage { return &r.StepCancel },
 		func(a *Answer) AnswerMessage { return &a.StepCancel }},
-	KindPolicy: {func(r *Request) RequestMessage { return &r.Policy },
-		func(a *Answer) AnswerMessage { return &a.Policy }},
+	KindPolicySet: {func(r *Request) RequestMessage { return &r.PolicySet },
+		func(a *Answer) AnswerMessage { return &a.PolicySet }},
 	KindAuditRead: {func(r *Request) RequestMessage { return &r.AuditRead },
 		func(a *Answer) AnswerMessage { return &a.AuditRead }},
-	KindToken: {func(r *Request) RequestMessage { return &r.Token },
-		func(a *Answer) AnswerMessage { return &a.Token }},
+	KindJoinToken: {func(r *Request) RequestMessage { return &r.JoinToken },
+		func(a *Answer) AnswerMessage { return &a.JoinToken }},
 	KindShardReport: {func(r *Request) RequestMessage { return &r.ShardReport },
 		func(a *Answer) AnswerMessage { return &a.ShardReport }},
-	KindStepEffect: {func(r *Request) RequestMessage { return &r.StepEffect },
-		func(a *Answer) AnswerMessage { return &a.StepEffect }},
+	KindStepExecute: {func(r *Request) RequestMessage { return &r.StepExecute },
+		func(a *Answer) AnswerMessage { return &a.StepExecute }},
 	KindSessionDetach: {func(r *Request) RequestMessage { return &r.SessionDetach },
 		func(a *Answer) AnswerMessage { return &a.SessionDetach }},
 }
@@ -379,7 +379,7 @@ var pushPlaces = [maxPush2 - minPush1 + 1]func(*Answer) PushMessage{
 	KindGranted - minPush1:         func(a *Answer) PushMessage { return &a.Granted },
 	KindTimedOut - minPush1:        func(a *Answer) PushMessage { return &a.TimedOut },
 	KindAborted - minPush1:         func(a *Answer) PushMessage { return &a.Aborted },
-	KindChanged - minPush1:         func(a *Answer) PushMessage { return &a.Changed },
+	KindWatchChanged - minPush1:    func(a *Answer) PushMessage { return &a.WatchChanged },
 	KindHoldingLost - minPush1:     func(a *Answer) PushMessage { return &a.HoldingLost },
 	KindWatchSnapshot - minPush1:   func(a *Answer) PushMessage { return &a.WatchSnapshot },
 	KindWatchDelta - minPush1:      func(a *Answer) PushMessage { return &a.WatchDelta },
@@ -389,7 +389,7 @@ var pushPlaces = [maxPush2 - minPush1 + 1]func(*Answer) PushMessage{
 	KindSessionEnded - minPush1:    func(a *Answer) PushMessage { return &a.SessionEnded },
 	KindRoutingChanged - minPush1:  func(a *Answer) PushMessage { return &a.RoutingChanged },
 	KindGoingAway - minPush1:       func(a *Answer) PushMessage { return &a.GoingAway },
-	KindExpiring - minPush1:        func(a *Answer) PushMessage { return &a.Expiring },
+	KindTokenExpiring - minPush1:   func(a *Answer) PushMessage { return &a.TokenExpiring },
 	KindInbox - minPush1:           func(a *Answer) PushMessage { return &a.Inbox },
 }
 
@@ -597,11 +597,11 @@ func (*RolloutLeave) Kind() Kind { return KindRolloutLeave }
 // Kind returns the kind of the answer to a RolloutLeave.
 func (*RolloutLeaveAnswer) Kind() Kind { return KindRolloutLeave.Answer() }
 
-// Kind returns KindRolloutRole.
-func (*RolloutRole) Kind() Kind { return KindRolloutRole }
+// Kind returns KindRolloutReady.
+func (*RolloutReady) Kind() Kind { return KindRolloutReady }
 
-// Kind returns the kind of the answer to a RolloutRole.
-func (*RolloutRoleAnswer) Kind() Kind { return KindRolloutRole.Answer() }
+// Kind returns the kind of the answer to a RolloutReady.
+func (*RolloutReadyAnswer) Kind() Kind { return KindRolloutReady.Answer() }
 
 // Kind returns KindRolloutReport.
 func (*RolloutReport) Kind() Kind { return KindRolloutReport }
@@ -609,23 +609,23 @@ func (*RolloutReport) Kind() Kind { return KindRolloutReport }
 // Kind returns the kind of the answer to a RolloutReport.
 func (*RolloutReportAnswer) Kind() Kind { return KindRolloutReport.Answer() }
 
-// Kind returns KindRolloutAsk.
-func (*RolloutAsk) Kind() Kind { return KindRolloutAsk }
+// Kind returns KindRolloutPoll.
+func (*RolloutPoll) Kind() Kind { return KindRolloutPoll }
 
-// Kind returns the kind of the answer to a RolloutAsk.
-func (*RolloutAskAnswer) Kind() Kind { return KindRolloutAsk.Answer() }
+// Kind returns the kind of the answer to a RolloutPoll.
+func (*RolloutPollAnswer) Kind() Kind { return KindRolloutPoll.Answer() }
 
-// Kind returns KindRolloutAct.
-func (*RolloutAct) Kind() Kind { return KindRolloutAct }
+// Kind returns KindRolloutAction.
+func (*RolloutAction) Kind() Kind { return KindRolloutAction }
 
-// Kind returns the kind of the answer to a RolloutAct.
-func (*RolloutActAnswer) Kind() Kind { return KindRolloutAct.Answer() }
+// Kind returns the kind of the answer to a RolloutAction.
+func (*RolloutActionAnswer) Kind() Kind { return KindRolloutAction.Answer() }
 
-// Kind returns KindRolloutGate.
-func (*RolloutGate) Kind() Kind { return KindRolloutGate }
+// Kind returns KindRolloutGateReport.
+func (*RolloutGateReport) Kind() Kind { return KindRolloutGateReport }
 
-// Kind returns the kind of the answer to a RolloutGate.
-func (*RolloutGateAnswer) Kind() Kind { return KindRolloutGate.Answer() }
+// Kind returns the kind of the answer to a RolloutGateReport.
+func (*RolloutGateReportAnswer) Kind() Kind { return KindRolloutGateReport.Answer() }
 
 // Kind returns KindRolloutDescribe.
 func (*RolloutDescribe) Kind() Kind { return KindRolloutDescribe }
@@ -657,11 +657,11 @@ func (*AccessList) Kind() Kind { return KindAccessList }
 // Kind returns the kind of the answer to a AccessList.
 func (*AccessListAnswer) Kind() Kind { return KindAccessList.Answer() }
 
-// Kind returns KindAccessAsk.
-func (*AccessAsk) Kind() Kind { return KindAccessAsk }
+// Kind returns KindAccessCheck.
+func (*AccessCheck) Kind() Kind { return KindAccessCheck }
 
-// Kind returns the kind of the answer to a AccessAsk.
-func (*AccessAskAnswer) Kind() Kind { return KindAccessAsk.Answer() }
+// Kind returns the kind of the answer to a AccessCheck.
+func (*AccessCheckAnswer) Kind() Kind { return KindAccessCheck.Answer() }
 
 // Kind returns KindAccessDenials.
 func (*AccessDenials) Kind() Kind { return KindAccessDenials }
@@ -675,17 +675,17 @@ func (*HostLoad) Kind() Kind { return KindHostLoad }
 // Kind returns the kind of the answer to a HostLoad.
 func (*HostLoadAnswer) Kind() Kind { return KindHostLoad.Answer() }
 
-// Kind returns KindOnBehalf.
-func (*OnBehalf) Kind() Kind { return KindOnBehalf }
+// Kind returns KindForwardedFor.
+func (*ForwardedFor) Kind() Kind { return KindForwardedFor }
 
-// Kind returns the kind of the answer to a OnBehalf.
-func (*OnBehalfAnswer) Kind() Kind { return KindOnBehalf.Answer() }
+// Kind returns the kind of the answer to a ForwardedFor.
+func (*ForwardedForAnswer) Kind() Kind { return KindForwardedFor.Answer() }
 
-// Kind returns KindConcerns.
-func (*Concerns) Kind() Kind { return KindConcerns }
+// Kind returns KindHealth.
+func (*Health) Kind() Kind { return KindHealth }
 
-// Kind returns the kind of the answer to a Concerns.
-func (*ConcernsAnswer) Kind() Kind { return KindConcerns.Answer() }
+// Kind returns the kind of the answer to a Health.
+func (*HealthAnswer) Kind() Kind { return KindHealth.Answer() }
 
 // Kind returns KindBackupDescribe.
 func (*BackupDescribe) Kind() Kind { return KindBackupDescribe }
@@ -735,11 +735,11 @@ func (*ProcessLeave) Kind() Kind { return KindProcessLeave }
 // Kind returns the kind of the answer to a ProcessLeave.
 func (*ProcessLeaveAnswer) Kind() Kind { return KindProcessLeave.Answer() }
 
-// Kind returns KindProcessPrepared.
-func (*ProcessPrepared) Kind() Kind { return KindProcessPrepared }
+// Kind returns KindProcessPrepareAck.
+func (*ProcessPrepareAck) Kind() Kind { return KindProcessPrepareAck }
 
-// Kind returns the kind of the answer to a ProcessPrepared.
-func (*ProcessPreparedAnswer) Kind() Kind { return KindProcessPrepared.Answer() }
+// Kind returns the kind of the answer to a ProcessPrepareAck.
+func (*ProcessPrepareAckAnswer) Kind() Kind { return KindProcessPrepareAck.Answer() }
 
 // Kind returns KindProcessSend.
 func (*ProcessSend) Kind() Kind { return KindProcessSend }
@@ -759,11 +759,11 @@ func (*ProcessComplete) Kind() Kind { return KindProcessComplete }
 // Kind returns the kind of the answer to a ProcessComplete.
 func (*ProcessCompleteAnswer) Kind() Kind { return KindProcessComplete.Answer() }
 
-// Kind returns KindProcessCompleted.
-func (*ProcessCompleted) Kind() Kind { return KindProcessCompleted }
+// Kind returns KindProcessCompleteAck.
+func (*ProcessCompleteAck) Kind() Kind { return KindProcessCompleteAck }
 
-// Kind returns the kind of the answer to a ProcessCompleted.
-func (*ProcessCompletedAnswer) Kind() Kind { return KindProcessCompleted.Answer() }
+// Kind returns the kind of the answer to a ProcessCompleteAck.
+func (*ProcessCompleteAckAnswer) Kind() Kind { return KindProcessCompleteAck.Answer() }
 
 // Kind returns KindProcessFail.
 func (*ProcessFail) Kind() Kind { return KindProcessFail }
@@ -777,11 +777,11 @@ func (*InboxAck) Kind() Kind { return KindInboxAck }
 // Kind returns the kind of the answer to a InboxAck.
 func (*InboxAckAnswer) Kind() Kind { return KindInboxAck.Answer() }
 
-// Kind returns KindProcessAct.
-func (*ProcessAct) Kind() Kind { return KindProcessAct }
+// Kind returns KindProcessAction.
+func (*ProcessAction) Kind() Kind { return KindProcessAction }
 
-// Kind returns the kind of the answer to a ProcessAct.
-func (*ProcessActAnswer) Kind() Kind { return KindProcessAct.Answer() }
+// Kind returns the kind of the answer to a ProcessAction.
+func (*ProcessActionAnswer) Kind() Kind { return KindProcessAction.Answer() }
 
 // Kind returns KindProcessDescribe.
 func (*ProcessDescribe) Kind() Kind { return KindProcessDescribe }
@@ -807,23 +807,23 @@ func (*HostBoot) Kind() Kind { return KindHostBoot }
 // Kind returns the kind of the answer to a HostBoot.
 func (*HostBootAnswer) Kind() Kind { return KindHostBoot.Answer() }
 
-// Kind returns KindHostSay.
-func (*HostSay) Kind() Kind { return KindHostSay }
+// Kind returns KindHostNotify.
+func (*HostNotify) Kind() Kind { return KindHostNotify }
 
-// Kind returns the kind of the answer to a HostSay.
-func (*HostSayAnswer) Kind() Kind { return KindHostSay.Answer() }
+// Kind returns the kind of the answer to a HostNotify.
+func (*HostNotifyAnswer) Kind() Kind { return KindHostNotify.Answer() }
 
-// Kind returns KindHostOperate.
-func (*HostOperate) Kind() Kind { return KindHostOperate }
+// Kind returns KindHostUpdate.
+func (*HostUpdate) Kind() Kind { return KindHostUpdate }
 
-// Kind returns the kind of the answer to a HostOperate.
-func (*HostOperateAnswer) Kind() Kind { return KindHostOperate.Answer() }
+// Kind returns the kind of the answer to a HostUpdate.
+func (*HostUpdateAnswer) Kind() Kind { return KindHostUpdate.Answer() }
 
-// Kind returns KindShardTransfer.
-func (*ShardTransfer) Kind() Kind { return KindShardTransfer }
+// Kind returns KindShardTransferLeader.
+func (*ShardTransferLeader) Kind() Kind { return KindShardTransferLeader }
 
-// Kind returns the kind of the answer to a ShardTransfer.
-func (*ShardTransferAnswer) Kind() Kind { return KindShardTransfer.Answer() }
+// Kind returns the kind of the answer to a ShardTransferLeader.
+func (*ShardTransferLeaderAnswer) Kind() Kind { return KindShardTransferLeader.Answer() }
 
 // Kind returns KindShardRecover.
 func (*ShardRecover) Kind() Kind { return KindShardRecover }
@@ -855,11 +855,11 @@ func (*StepCancel) Kind() Kind { return KindStepCancel }
 // Kind returns the kind of the answer to a StepCancel.
 func (*StepCancelAnswer) Kind() Kind { return KindStepCancel.Answer() }
 
-// Kind returns KindPolicy.
-func (*Policy) Kind() Kind { return KindPolicy }
+// Kind returns KindPolicySet.
+func (*PolicySet) Kind() Kind { return KindPolicySet }
 
-// Kind returns the kind of the answer to a Policy.
-func (*PolicyAnswer) Kind() Kind { return KindPolicy.Answer() }
+// Kind returns the kind of the answer to a PolicySet.
+func (*PolicySetAnswer) Kind() Kind { return KindPolicySet.Answer() }
 
 // Kind returns KindAuditRead.
 func (*AuditRead) Kind() Kind { return KindAuditRead }
@@ -867,11 +867,11 @@ func (*AuditRead) Kind() Kind { return KindAuditRead }
 // Kind returns the kind of the answer to a AuditRead.
 func (*AuditReadAnswer) Kind() Kind { return KindAuditRead.Answer() }
 
-// Kind returns KindToken.
-func (*Token) Kind() Kind { return KindToken }
+// Kind returns KindJoinToken.
+func (*JoinToken) Kind() Kind { return KindJoinToken }
 
-// Kind returns the kind of the answer to a Token.
-func (*TokenAnswer) Kind() Kind { return KindToken.Answer() }
+// Kind returns the kind of the answer to a JoinToken.
+func (*JoinTokenAnswer) Kind() Kind { return KindJoinToken.Answer() }
 
 // Kind returns KindShardReport.
 func (*ShardReport) Kind() Kind { return KindShardReport }
@@ -879,11 +879,11 @@ func (*ShardReport) Kind() Kind { return KindShardReport }
 // Kind returns the kind of the answer to a ShardReport.
 func (*ShardReportAnswer) Kind() Kind { return KindShardReport.Answer() }
 
-// Kind returns KindStepEffect.
-func (*StepEffect) Kind() Kind { return KindStepEffect }
+// Kind returns KindStepExecute.
+func (*StepExecute) Kind() Kind { return KindStepExecute }
 
-// Kind returns the kind of the answer to a StepEffect.
-func (*StepEffectAnswer) Kind() Kind { return KindStepEffect.Answer() }
+// Kind returns the kind of the answer to a StepExecute.
+func (*StepExecuteAnswer) Kind() Kind { return KindStepExecute.Answer() }
 
 // Kind returns KindSessionDetach.
 func (*SessionDetach) Kind() Kind { return KindSessionDetach }
@@ -900,8 +900,8 @@ func (*TimedOut) Kind() Kind { return KindTimedOut }
 // Kind returns KindAborted.
 func (*Aborted) Kind() Kind { return KindAborted }
 
-// Kind returns KindChanged.
-func (*Changed) Kind() Kind { return KindChanged }
+// Kind returns KindWatchChanged.
+func (*WatchChanged) Kind() Kind { return KindWatchChanged }
 
 // Kind returns KindHoldingLost.
 func (*HoldingLost) Kind() Kind { return KindHoldingLost }
@@ -930,8 +930,8 @@ func (*RoutingChanged) Kind() Kind { return KindRoutingChanged }
 // Kind returns KindGoingAway.
 func (*GoingAway) Kind() Kind { return KindGoingAway }
 
-// Kind returns KindExpiring.
-func (*Expiring) Kind() Kind { return KindExpiring }
+// Kind returns KindTokenExpiring.
+func (*TokenExpiring) Kind() Kind { return KindTokenExpiring }
 
 // Kind returns KindInbox.
 func (*Inbox) Kind() Kind { return KindInbox }

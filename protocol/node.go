@@ -45,23 +45,23 @@ type AskedConfig struct {
 	RateLimiterCountersMode  uint64
 }
 
-// Numbered makes a change of nodes happen at most once, however often the request is sent. The zero value means a
-// request without a number. All three fields stay the same in every repetition. A client may send the fields only to a
-// host whose Welcome had a Since other than 0.
-type Numbered struct {
-	// Client is MaxClientIDBytes random bytes, drawn when the client starts.
+// Idempotency makes a change of nodes happen at most once, however often the request is sent. The zero value means a
+// request without a sequence. All three fields stay the same in every repetition. A client may send the fields only to
+// a host whose Welcome had a Since other than 0.
+type Idempotency struct {
+	// Client is MaxClientIDBytes random bytes, generated when the client starts.
 	Client []byte `wire:"bytes MaxClientIDBytes"`
-	// Number is unique among the requests of the client.
-	Number uint64
+	// Sequence is unique among the requests of the client.
+	Sequence uint64
 	// Since is the largest Since that the client had from hosts of the cluster before the first sending of the request.
 	Since uint64
 }
 
 // NodeCreate creates a node. A node that exists at the path stays as it is.
 type NodeCreate struct {
-	Path     []byte `wire:"text MaxPathBytes"`
-	Config   NodeConfig
-	Numbered Numbered
+	Path        []byte `wire:"text MaxPathBytes"`
+	Config      NodeConfig
+	Idempotency Idempotency
 }
 
 // NodeCreateAnswer answers a NodeCreate.
@@ -69,7 +69,7 @@ type NodeCreateAnswer struct {
 	Node Node
 	// Existed: the node was there before, and nothing was changed.
 	Existed bool
-	// Since goes into numbered requests that the client sends for the first time from now on.
+	// Since goes into idempotent requests that the client sends for the first time from now on.
 	Since uint64
 }
 
@@ -92,28 +92,28 @@ type NodeAlter struct {
 	NodeID uint64
 	// ConfigVersion, if not 0, is the version that the config must have for the change to be made.
 	ConfigVersion uint64
-	Numbered      Numbered
+	Idempotency   Idempotency
 }
 
 // NodeAlterAnswer answers a NodeAlter.
 type NodeAlterAnswer struct {
 	// Node is the node after the change.
 	Node Node
-	// Since goes into numbered requests that the client sends for the first time from now on.
+	// Since goes into idempotent requests that the client sends for the first time from now on.
 	Since uint64
 }
 
 // NodeDrop removes a node with its semaphores, and ends its sessions. The request names the node by its path, by its
 // id, or by both, which must then belong together.
 type NodeDrop struct {
-	Path     []byte `wire:"text MaxPathBytes"`
-	NodeID   uint64
-	Numbered Numbered
+	Path        []byte `wire:"text MaxPathBytes"`
+	NodeID      uint64
+	Idempotency Idempotency
 }
 
 // NodeDropAnswer answers a NodeDrop.
 type NodeDropAnswer struct {
-	// Since goes into numbered requests that the client sends for the first time from now on.
+	// Since goes into idempotent requests that the client sends for the first time from now on.
 	Since uint64
 }
 

@@ -18,18 +18,18 @@ func (k ObjectKind) String() string {
 	return nameOf(k, "OBJECT_KIND", "SEMAPHORE", "SEMAPHORE", "ROLLOUT", "OBJECT_KIND_3", "PROCESS")
 }
 
-// PartRequest asks for a part of an object: the part's head, and a page of the part's rows.
-type PartRequest struct {
+// SectionRequest asks for a section of an object: the section's overview, and a page of the section's rows.
+type SectionRequest struct {
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
-	// Part is a view, or a part without watches: see the kind of the object.
-	Part []byte `wire:"text MaxViewBytes"`
+	// Section is a view, or a section without watches: see the kind of the object.
+	Section []byte `wire:"text MaxViewBytes"`
 	// After is the Next of the page before; 0 for the first.
 	After uint64
 	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
 	Limit uint64
-	// Why asks why the object does not move. The host then looks at every session that takes part.
-	Why         bool
+	// Explain asks why the object does not move. The host then looks at every session that takes part.
+	Explain     bool
 	Consistency Consistency
 	// Generation is the highest generation of the object's slot known to the client; see Moved.
 	Generation uint64
@@ -50,14 +50,14 @@ type ListRequest struct {
 // Rows is a list of rows.
 type Rows = List[Row, *Row]
 
-// Row is a part of an object other than a semaphore, beside the head of the object. Only the kind of the object knows
-// the form of the body; nothing between the machine and the reader of the kind looks into the body.
+// Row is a part of an object other than a semaphore, beside the overview of the object. Only the kind of the object
+// knows the form of the body; nothing between the machine and the reader of the kind looks into the body.
 type Row struct {
 	ID   uint64 // unique in the object, for ever
 	Body []byte `wire:"data"`
 }
 
-// Existence says whether an object, or the watched part of an object, came or went between two revisions.
+// Existence says whether an object, or the watched section of an object, came or went between two revisions.
 type Existence uint8
 
 const (

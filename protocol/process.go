@@ -32,30 +32,30 @@ type ProcessDelete struct {
 // ProcessDeleteAnswer answers a ProcessDelete.
 type ProcessDeleteAnswer struct{}
 
-// ProcessAct is an act of an operator on a process.
-type ProcessAct struct {
+// ProcessAction is an action of an operator on a process.
+type ProcessAction struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
-	kind.Act
+	kind.Action
 }
 
-// ProcessActAnswer answers a ProcessAct.
-type ProcessActAnswer struct{}
+// ProcessActionAnswer answers a ProcessAction.
+type ProcessActionAnswer struct{}
 
-// ProcessDescribe asks for a part of a process: its head, and a page of its rows, both in the forms of watches.
+// ProcessDescribe asks for a section of a process: its overview, and a page of its rows, both in the forms of watches.
 //
-//	part       head  rows, by id
-//	""         Head  MemberState, id x 2; ResultRow without the payload, epoch x 2 + 1
-//	"results"  none  ResultRow, epoch x 2 + 1
-//	"acts"     none  PastAct, number
+//	section    overview  rows, by id
+//	""         Overview  MemberState, id x 2; ResultRow without the payload, epoch x 2 + 1
+//	"results"  none      ResultRow, epoch x 2 + 1
+//	"acts"     none      ActionRecord, id
 //
-// Clients can describe the last part, but not watch it.
-type ProcessDescribe struct{ PartRequest }
+// Clients can describe the last section, but not watch it.
+type ProcessDescribe struct{ SectionRequest }
 
 // ProcessDescribeAnswer answers a ProcessDescribe.
 type ProcessDescribeAnswer struct {
-	// Revision is the revision of the part for a view, else the revision of the process.
+	// Revision is the revision of the section for a view, else the revision of the process.
 	Revision uint64
 	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
@@ -63,7 +63,7 @@ type ProcessDescribeAnswer struct {
 	Rows      Rows
 	// Next is the start of the next page; 0 on the last page.
 	Next    uint64
-	Reasons Views[kind.StopReason, *kind.StopReason]
+	Reasons Views[kind.BlockReason, *kind.BlockReason]
 }
 
 // ProcessList asks one shard for the processes of a node whose name begins with Prefix, ordered by name. All processes

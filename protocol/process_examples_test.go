@@ -12,7 +12,7 @@ var processExamples = []example{
 	{"process-put", request(60, &ProcessPut{
 		Mutation: exampleMutation(21), NodeID: 17, Name: []byte("cache"), Put: process.Put{
 			Mode: field.PutEither, ExpectedRevision: 41, Spec: exampleProcessSpec(),
-			By: process.By{Author: "ann", Reason: "five hosts"},
+			By: process.ChangeInfo{Author: "ann", Reason: "five hosts"},
 		},
 	})},
 	{"process-put-answer", answer(60, &ProcessPutAnswer{Revision: 42, Created: true})},
@@ -38,12 +38,12 @@ var processExamples = []example{
 		Mutation: exampleMutation(25), NodeID: 17, Name: []byte("cache"), MemberID: 11,
 	})},
 	{"process-leave-answer", answer(63, &ProcessLeaveAnswer{})},
-	{"process-prepared", request(64, &ProcessPrepared{
+	{"process-prepare-ack", request(64, &ProcessPrepareAck{
 		Mutation: exampleMutation(26), NodeID: 17, Name: []byte("cache"), Part: examplePart(),
 	})},
-	{"process-prepared-answer", answer(64, &ProcessPreparedAnswer{})},
-	{"process-prepared-answer-kicked", failure(64, KindProcessPrepared, Result{
-		Status: StatusNotFound, Message: "kicked by ann: it hangs; join again",
+	{"process-prepare-ack-answer", answer(64, &ProcessPrepareAckAnswer{})},
+	{"process-prepare-ack-answer-evicted", failure(64, KindProcessPrepareAck, Result{
+		Status: StatusNotFound, Message: "evicted by ann: it hangs; join again",
 	})},
 	{"process-send", request(65, &ProcessSend{
 		Mutation: exampleMutation(27), NodeID: 17, Name: []byte("cache"), Part: examplePart(),
@@ -70,10 +70,10 @@ var processExamples = []example{
 		Mutation: exampleMutation(31), NodeID: 17, Name: []byte("cache"), Part: examplePart(), Result: []byte("done"),
 	})},
 	{"process-complete-answer", answer(67, &ProcessCompleteAnswer{})},
-	{"process-completed", request(68, &ProcessCompleted{
+	{"process-complete-ack", request(68, &ProcessCompleteAck{
 		Mutation: exampleMutation(32), NodeID: 17, Name: []byte("cache"), Part: examplePart(),
 	})},
-	{"process-completed-answer", answer(68, &ProcessCompletedAnswer{})},
+	{"process-complete-ack-answer", answer(68, &ProcessCompleteAckAnswer{})},
 	{"process-fail", request(69, &ProcessFail{
 		Mutation: exampleMutation(33), NodeID: 17, Name: []byte("cache"), Part: examplePart(),
 		Text: []byte("two of five refuse"),
@@ -83,21 +83,22 @@ var processExamples = []example{
 		Mutation: exampleMutation(34), NodeID: 17, Name: []byte("cache"), MemberID: 11, Ack: 7,
 	})},
 	{"inbox-ack-answer", answer(70, &InboxAckAnswer{})},
-	{"process-act", request(71, &ProcessAct{
-		Mutation: exampleMutation(35), NodeID: 17, Name: []byte("cache"), Act: process.Act{
-			Verb: process.VerbKick, MemberID: 11, By: process.By{Author: "ann", Reason: "it hangs"},
+	{"process-action", request(71, &ProcessAction{
+		Mutation: exampleMutation(35), NodeID: 17, Name: []byte("cache"), Action: process.Action{
+			Kind: process.ActionEvict, MemberID: 11, By: process.ChangeInfo{Author: "ann", Reason: "it hangs"},
 		},
 	})},
-	{"process-act-answer", answer(71, &ProcessActAnswer{})},
-	{"process-describe", request(72, &ProcessDescribe{PartRequest: PartRequest{
-		NodeID: 17, Name: []byte("cache"), Part: []byte("results"), After: 25, Limit: 100, Why: true,
+	{"process-action-answer", answer(71, &ProcessActionAnswer{})},
+	{"process-describe", request(72, &ProcessDescribe{SectionRequest: SectionRequest{
+		NodeID: 17, Name: []byte("cache"), Section: []byte("results"), After: 25, Limit: 100, Explain: true,
 		Consistency: ConsistencyStrict,
 	}})},
-	{"process-describe-generation", request(72, &ProcessDescribe{PartRequest: PartRequest{
+	{"process-describe-generation", request(72, &ProcessDescribe{SectionRequest: SectionRequest{
 		NodeID: 17, Name: []byte("cache"), Generation: 3,
 	}})},
 	{"process-describe-answer", answer(72, &ProcessDescribeAnswer{
-		Revision: 42, NowMillis: 81_000, Head: AppendRecord(nil, ptr(exampleProcessHead())), Rows: exampleProcessRows(),
+		Revision: 42, NowMillis: 81_000, Head: AppendRecord(nil, ptr(exampleProcessOverview())),
+		Rows: exampleProcessRows(),
 		Next: 25, Reasons: views(exampleProcessReason()),
 	})},
 	{"process-list", request(73, &ProcessList{ListRequest: ListRequest{
@@ -130,7 +131,7 @@ var processExamples = []example{
 	}))},
 	{"inbox-end", push(0, &Inbox{
 		SessionID: exampleSession, NodeID: 17, Name: []byte("cache"), MemberID: 11,
-		End: Result{Status: StatusNotFound, Message: "kicked by ann: it hangs; join again"},
+		End: Result{Status: StatusNotFound, Message: "evicted by ann: it hangs; join again"},
 	})},
 }
 
@@ -143,24 +144,24 @@ func exampleInbox(items ...*Item) *Inbox {
 func exampleProcessSpec() process.Spec {
 	return process.Spec{
 		OpenDelay: 200 * time.Millisecond, MaxOpenDelay: 3 * time.Second, MinMembers: 3, ReplyTimeout: 10 * time.Second,
-		OnTimeout: process.TimeoutKick, MaxPayload: 4096, KeepResults: 4,
+		OnTimeout: process.TimeoutEvict, MaxPayload: 4096, KeepResults: 4,
 	}
 }
 
 func examplePart() Part { return Part{MemberID: 11, Epoch: 12, Ack: 7} }
 
-func exampleProcessHead() process.Head {
-	return process.Head{
+func exampleProcessOverview() process.Overview {
+	return process.Overview{
 		Spec: exampleProcessSpec(), SpecRevision: 41, Epoch: 12, Phase: process.Running, Since: field.At(80_101, 0),
 		Opened: field.At(80_001, 0), Opening: true, Opens: field.Duration(82_000), Coordinator: 11, Members: 4, Of: 3,
 		LastResult: 8, LastAct: exampleProcessAct(),
 	}
 }
 
-func exampleProcessAct() process.PastAct {
-	return process.PastAct{
-		Verb: process.VerbKick, At: field.At(79_001, exampleTime), Epoch: 8, MemberID: 10, Member: "b.example",
-		By: process.By{Author: "ann", Reason: "it hangs"},
+func exampleProcessAct() process.ActionRecord {
+	return process.ActionRecord{
+		Kind: process.ActionEvict, At: field.At(79_001, exampleTime), Epoch: 8, MemberID: 10, Member: "b.example",
+		By: process.ChangeInfo{Author: "ann", Reason: "it hangs"},
 	}
 }
 
@@ -187,9 +188,9 @@ func exampleProcessRows() Rows {
 	)
 }
 
-func exampleProcessReason() process.StopReason {
-	return process.StopReason{
-		Code: "reply", Text: "exchange 9 waits for 1 of 3: b.example (300), for 41s", Blocked: true, Epoch: 12,
+func exampleProcessReason() process.BlockReason {
+	return process.BlockReason{
+		Code: "awaiting-reply", Text: "exchange 9 waits for 1 of 3: b.example (300), for 41s", Blocked: true, Epoch: 12,
 		Exchange: 9, From: 11, Waiting: 1, Of: 3, Named: []uint64{300}, Since: field.At(40_000, 0),
 		Left: field.Duration(86_000), Late: true,
 	}

@@ -16,7 +16,7 @@ type ProcessJoinAnswer struct {
 	MemberID uint64 // never given twice
 }
 
-// ProcessLeave ends the part of a member.
+// ProcessLeave ends the membership of a member.
 type ProcessLeave struct {
 	Mutation
 	NodeID   uint64
@@ -27,7 +27,7 @@ type ProcessLeave struct {
 // ProcessLeaveAnswer answers a ProcessLeave.
 type ProcessLeaveAnswer struct{}
 
-// Part names the member and the epoch of an act in a round, and how far the member has read its inbox.
+// Part names the member and the epoch of a message in a round, and how far the member has read its inbox.
 type Part struct {
 	MemberID uint64
 	Epoch    uint64
@@ -36,16 +36,16 @@ type Part struct {
 	Ack uint64
 }
 
-// ProcessPrepared confirms that the member is prepared for the epoch.
-type ProcessPrepared struct {
+// ProcessPrepareAck confirms that the member is prepared for the epoch.
+type ProcessPrepareAck struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
 	Part
 }
 
-// ProcessPreparedAnswer answers a ProcessPrepared.
-type ProcessPreparedAnswer struct{}
+// ProcessPrepareAckAnswer answers a ProcessPrepareAck.
+type ProcessPrepareAckAnswer struct{}
 
 // ProcessComplete completes the round of the epoch: its coordinator says so.
 type ProcessComplete struct {
@@ -59,16 +59,16 @@ type ProcessComplete struct {
 // ProcessCompleteAnswer answers a ProcessComplete.
 type ProcessCompleteAnswer struct{}
 
-// ProcessCompleted confirms that the member has handled the completion of the epoch.
-type ProcessCompleted struct {
+// ProcessCompleteAck confirms that the member has handled the completion of the epoch.
+type ProcessCompleteAck struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
 	Part
 }
 
-// ProcessCompletedAnswer answers a ProcessCompleted.
-type ProcessCompletedAnswer struct{}
+// ProcessCompleteAckAnswer answers a ProcessCompleteAck.
+type ProcessCompleteAckAnswer struct{}
 
 // ProcessFail gives the round of the epoch up: its coordinator cannot go on, or a member cannot prepare.
 type ProcessFail struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// AppendRecord appends a head or a row of a view.
+// AppendRecord appends an overview or a row of a view.
 func AppendRecord(dst []byte, v field.Value) []byte {
 	c := listCodecs.Get().(*codec)
 	defer listCodecs.Put(c)
@@ -15,8 +15,8 @@ func AppendRecord(dst []byte, v field.Value) []byte {
 	return c.written()
 }
 
-// ReadRecord reads a head or a row that is all of src, as the record looks at a time of the shard in milliseconds: the
-// time counts for how long ago a moment is, and for how much time is left. A reader that does not look at times may
+// ReadRecord reads an overview or a row that is all of src, as the record looks at a time of the shard in milliseconds:
+// the time counts for how long ago a moment is, and for how much time is left. A reader that does not look at times may
 // give 0. The bytes of a record of a room below are a copy; those of a record of this package are a view into src.
 func ReadRecord(src []byte, v field.Value, now uint64) error {
 	c := listCodecs.Get().(*codec)

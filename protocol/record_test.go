@@ -6,21 +6,24 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// records are the records of views: in heads and bodies of rows, each by itself. Each has an example.
+// records are the records that stand alone: heads and rows of views, and the details of sessions. Each has an example.
 var records = []recordCase{
-	recordOf("RolloutHead", exampleHead), recordOf("RolloutLocation", exampleLocation),
+	recordOf("RolloutOverview", exampleHead), recordOf("RolloutLocation", exampleLocation),
 	recordOf("RolloutVersion", exampleVersion), recordOf("RolloutTarget", exampleTarget),
 	recordOf("InstanceCounts", exampleCounts), recordOf("RolloutInstance", exampleInstance),
-	recordOf("TargetRow", exampleTargetRow), recordOf("RolloutActRow", exampleActRow),
+	recordOf("TargetRow", exampleTargetRow), recordOf("RolloutActionRow", exampleActRow),
 	recordOf("SourceTicket", exampleTicket),
-	recordOf("ProcessHead", exampleProcessHead), recordOf("ProcessMember", exampleMember),
-	recordOf("ProcessResult", exampleResult), recordOf("ProcessActRow", exampleProcessAct),
+	recordOf("ProcessOverview", exampleProcessOverview), recordOf("ProcessMember", exampleMember),
+	recordOf("SessionDetails", func() session.Details { return session.Details{Description: "worker 7"} }),
+	recordOf("ProcessResult", exampleResult), recordOf("ProcessActionRow", exampleProcessAct),
 }
 
 type recordCase struct {
@@ -57,6 +60,21 @@ func recordSchema(t *testing.T, c recordCase) []wireField {
 		_, err := c.read(arrayOf(values...))
 		return err
 	})
+}
+
+// TestTheLongestSessionDetailsFit: what hosts accept from a client, a shard stores.
+func TestTheLongestSessionDetailsFit(t *testing.T) {
+	size := 1 // of the array
+	for _, f := range recordSchema(t, recordOf("", func() (d session.Details) { return d })) {
+		longest, err := strconv.Atoi(f.Limit)
+		if err != nil {
+			t.Fatalf("the field %s has the limit %q", f.Name, f.Limit)
+		}
+		size += 5 + longest
+	}
+	if size > session.MaxSize {
+		t.Errorf("session.MaxSize is %d, the longest details may take %d bytes", session.MaxSize, size)
+	}
 }
 
 func TestRecordsSurviveTheWire(t *testing.T) {

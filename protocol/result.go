@@ -20,8 +20,8 @@ type Result struct {
 	Moved Moved
 	// Quota is the quota in the way, with StatusQuotaExceeded.
 	Quota Quota
-	// Since goes into numbered requests that the client sends for the first time from now on; in refusals of numbered
-	// requests.
+	// Since goes into idempotent requests that the client sends for the first time from now on; in refusals of
+	// idempotent requests.
 	Since uint64
 }
 
@@ -101,8 +101,8 @@ type Error struct {
 	Moved Moved
 	// Quota is the quota in the way, with StatusQuotaExceeded.
 	Quota Quota
-	// Since goes into numbered requests that the client sends for the first time from now on; 0 where the host does not
-	// say.
+	// Since goes into idempotent requests that the client sends for the first time from now on; 0 where the host does
+	// not say.
 	Since uint64
 }
 
@@ -123,10 +123,10 @@ var (
 	ErrOverloaded         error = &Error{Status: StatusOverloaded}
 	ErrStorageFull        error = &Error{Status: StatusStorageFull}
 	ErrUnsupported        error = &Error{Status: StatusUnsupported}
-	ErrTimeout            error = &Error{Status: StatusTimeout}
+	ErrTimeout            error = &Error{Status: StatusHeartbeatTimeout}
 	ErrInternal           error = &Error{Status: StatusInternal}
 	ErrQuotaExceeded      error = &Error{Status: StatusQuotaExceeded}
-	ErrNumberReused       error = &Error{Status: StatusNumberReused}
+	ErrNumberReused       error = &Error{Status: StatusSequenceReused}
 )
 
 // Error describes the outcome, and what to do where the host said so.

@@ -59,7 +59,7 @@ type RolloutSource struct {
 
 // RolloutSourceAnswer answers a RolloutSource.
 type RolloutSourceAnswer struct {
-	// SourceID is the number of the session as a source, in questions.
+	// SourceID is the id of the session as a source, in questions.
 	SourceID uint64
 }
 
@@ -76,27 +76,27 @@ type RolloutOfferAnswer struct {
 	Seq uint64 // of the version; 0 for no version
 }
 
-// RolloutAct is an act of an operator on a rollout. The rollout keeps the act, with author and reason.
-type RolloutAct struct {
+// RolloutAction is an action of an operator on a rollout. The rollout keeps the action, with author and reason.
+type RolloutAction struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
-	Act    kind.Act
+	Action kind.Action
 }
 
-// RolloutActAnswer answers a RolloutAct.
-type RolloutActAnswer struct {
+// RolloutActionAnswer answers a RolloutAction.
+type RolloutActionAnswer struct {
 	// Generation is the last generation given to a target.
 	Generation uint64
 }
 
-// RolloutGate is the judgement of a checker on a target at a gate.
-type RolloutGate struct {
+// RolloutGateReport is the judgement of a checker on a target at a gate.
+type RolloutGateReport struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
-	kind.Judgement
+	kind.GateReport
 }
 
-// RolloutGateAnswer answers a RolloutGate.
-type RolloutGateAnswer struct{}
+// RolloutGateReportAnswer answers a RolloutGateReport.
+type RolloutGateReportAnswer struct{}

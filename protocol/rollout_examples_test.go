@@ -12,7 +12,7 @@ var rolloutExamples = []example{
 	{"rollout-put", request(40, &RolloutPut{
 		Mutation: exampleMutation(7), NodeID: 17, Name: []byte("dns"), Put: kind.Put{
 			Mode: field.PutEither, ExpectedRevision: 41, Spec: exampleSpec(),
-			By: kind.By{Author: "ann", Reason: "three rooms"},
+			By: kind.ChangeInfo{Author: "ann", Reason: "three rooms"},
 		},
 	})},
 	{"rollout-put-answer", answer(40, &RolloutPutAnswer{Revision: 42, Created: true})},
@@ -25,7 +25,8 @@ var rolloutExamples = []example{
 	{"rollout-delete-answer", answer(41, &RolloutDeleteAnswer{})},
 	{"rollout-publish", request(42, &RolloutPublish{
 		Mutation: exampleMutation(9), NodeID: 17, Name: []byte("dns"), Publication: kind.Publication{
-			Payload: []byte("zone 9554"), Label: "r9554", By: kind.By{Author: "ann", Reason: "YP-1"}, Compare: true,
+			Payload: []byte("zone 9554"), Label: "r9554", By: kind.ChangeInfo{Author: "ann", Reason: "YP-1"},
+			Compare:  true,
 			Expected: 6, Fence: 81_300,
 		},
 	})},
@@ -33,7 +34,7 @@ var rolloutExamples = []example{
 	{"rollout-source", request(43, &RolloutSource{
 		Mutation: exampleMutation(10), NodeID: 17, Name: []byte("dns"), SourceRole: kind.SourceRole{Name: "yp-1"},
 	})},
-	{"rollout-source-off", request(43, &RolloutSource{
+	{"rollout-source-unregister", request(43, &RolloutSource{
 		Mutation: exampleMutation(11), NodeID: 17, Name: []byte("dns"), SourceRole: kind.SourceRole{Off: true},
 	})},
 	{"rollout-source-answer", answer(43, &RolloutSourceAnswer{SourceID: 12})},
@@ -59,48 +60,48 @@ var rolloutExamples = []example{
 	})},
 	{"rollout-leave", request(46, &RolloutLeave{Mutation: exampleMutation(15), NodeID: 17, Name: []byte("dns")})},
 	{"rollout-leave-answer", answer(46, &RolloutLeaveAnswer{})},
-	{"rollout-role", request(47, &RolloutRole{
+	{"rollout-ready", request(47, &RolloutReady{
 		Mutation: exampleMutation(16), NodeID: 17, Name: []byte("dns"), Leader: true,
 	})},
-	{"rollout-role-answer", answer(47, &RolloutRoleAnswer{})},
+	{"rollout-ready-answer", answer(47, &RolloutReadyAnswer{})},
 	{"rollout-report", request(48, &RolloutReport{
 		Mutation: exampleMutation(17), NodeID: 17, Name: []byte("dns"), Report: exampleReport(),
 	})},
 	{"rollout-report-answer", answer(48, &RolloutReportAnswer{})},
-	{"rollout-ask", request(49, &RolloutAsk{
+	{"rollout-poll", request(49, &RolloutPoll{
 		Mutation: exampleMutation(18), NodeID: 17, Name: []byte("dns"), Report: exampleReport(),
 	})},
-	{"rollout-ask-answer", answer(49, &RolloutAskAnswer{
+	{"rollout-poll-answer", answer(49, &RolloutPollAnswer{
 		Target: exampleTarget(), NextInMillis: 5000,
 	})},
-	{"rollout-ask-answer-gone", answer(49, &RolloutAskAnswer{
+	{"rollout-poll-answer-gone", answer(49, &RolloutPollAnswer{
 		Target: RolloutTarget{Generation: 5, Seq: 3}, Gone: true,
 	})},
-	{"rollout-act", request(50, &RolloutAct{
-		Mutation: exampleMutation(19), NodeID: 17, Name: []byte("dns"), Act: exampleAct(),
+	{"rollout-action", request(50, &RolloutAction{
+		Mutation: exampleMutation(19), NodeID: 17, Name: []byte("dns"), Action: exampleAct(),
 	})},
-	{"rollout-act-answer", answer(50, &RolloutActAnswer{Generation: 14})},
-	{"rollout-gate", request(51, &RolloutGate{
-		Mutation: exampleMutation(20), NodeID: 17, Name: []byte("dns"), Judgement: kind.Judgement{
+	{"rollout-action-answer", answer(50, &RolloutActionAnswer{Generation: 14})},
+	{"rollout-gate-report", request(51, &RolloutGateReport{
+		Mutation: exampleMutation(20), NodeID: 17, Name: []byte("dns"), GateReport: kind.GateReport{
 			Location: "man", Gate: "errors", Seq: 7, Generation: 13,
 			Verdict: kind.Verdict{Result: kind.GateFailed, Text: "3 % of answers fail"}, By: "watchdog",
 		},
 	})},
-	{"rollout-gate-answer", answer(51, &RolloutGateAnswer{})},
-	{"rollout-describe", request(52, &RolloutDescribe{PartRequest: PartRequest{
-		NodeID: 17, Name: []byte("dns"), Part: []byte("history/sas"), After: 9, Limit: 100, Why: true,
+	{"rollout-gate-report-answer", answer(51, &RolloutGateReportAnswer{})},
+	{"rollout-describe", request(52, &RolloutDescribe{SectionRequest: SectionRequest{
+		NodeID: 17, Name: []byte("dns"), Section: []byte("history/sas"), After: 9, Limit: 100, Explain: true,
 		Consistency: ConsistencyStrict,
 	}})},
-	{"rollout-describe-generation", request(52, &RolloutDescribe{PartRequest: PartRequest{
+	{"rollout-describe-generation", request(52, &RolloutDescribe{SectionRequest: SectionRequest{
 		NodeID: 17, Name: []byte("dns"), Generation: 3,
 	}})},
 	{"rollout-describe-answer", answer(52, &RolloutDescribeAnswer{
 		Revision: 42, NowMillis: 81_000, Phase: kind.Blocked,
 		Head: AppendRecord(nil, ptr(exampleHead())), Rows: exampleRolloutRows(), Next: 29,
-		Reasons: views(kind.StopReason{
+		Reasons: views(kind.BlockReason{
 			Code: "leaders", Text: "man waits for 1 of 2 leaders: b.man (updating 41 s, attempt 3)", Location: "man",
 			Seq: 7, Waiting: 1, Of: 2, Named: []string{"b.man"}, Since: field.At(40_000, 0),
-		}, kind.StopReason{
+		}, kind.BlockReason{
 			Code: "delay", Text: "vla gets version 7 when its delay is over", Location: "vla", Seq: 7,
 			Left: 86 * time.Second,
 		}),
@@ -116,7 +117,7 @@ var rolloutExamples = []example{
 		Next: []byte("dns"),
 	})},
 	{"rollout-plan", request(54, &RolloutPlan{
-		NodeID: 17, Name: []byte("dns"), TakesMillis: 60_000, Publish: true, Act: exampleAct(),
+		NodeID: 17, Name: []byte("dns"), TakesMillis: 60_000, Publish: true, Action: exampleAct(),
 		Consistency: ConsistencyStrict,
 	})},
 	{"rollout-plan-answer", answer(54, &RolloutPlanAnswer{
@@ -156,22 +157,22 @@ func exampleTarget() RolloutTarget {
 	return RolloutTarget{Generation: 13, Seq: 7, Label: []byte("r9554"), Payload: []byte("zone 9554")}
 }
 
-func exampleAct() kind.Act {
-	return kind.Act{
-		Verb: kind.Rollback, Locations: []string{"sas", "man"}, Seq: 6, Fast: true,
-		By: kind.By{Author: "ann", Reason: "answers are wrong"},
+func exampleAct() kind.Action {
+	return kind.Action{
+		Kind: kind.Rollback, Locations: []string{"sas", "man"}, Seq: 6, Fast: true,
+		By: kind.ChangeInfo{Author: "ann", Reason: "answers are wrong"},
 	}
 }
 
-func exampleStop() kind.Stop {
-	return kind.Stop{
+func exampleStop() kind.Halt {
+	return kind.Halt{
 		Since: field.At(80_001, 0), Reason: kind.HaltedReelections, Location: "sas",
-		By: kind.By{Author: "ann", Reason: "5 in a row"},
+		By: kind.ChangeInfo{Author: "ann", Reason: "5 in a row"},
 	}
 }
 
-func exampleActRow() kind.PastAct {
-	return kind.PastAct{Act: exampleAct(), Number: 3, At: field.At(80_001, exampleTime)}
+func exampleActRow() kind.ActionRecord {
+	return kind.ActionRecord{Action: exampleAct(), ID: 3, At: field.At(80_001, exampleTime)}
 }
 
 func exampleHead() kind.State {
@@ -200,14 +201,14 @@ func exampleLocation() kind.LocationRow {
 			Name: "errors", Verdict: kind.Verdict{Result: kind.GateInconclusive, Text: "too few answers"},
 			By: "watchdog", Since: field.At(79_001, 0),
 		}},
-		Counts: exampleCounts(), Bypassed: true, Back: 6, Stuck: true, Reelections: 2,
+		Counts: exampleCounts(), Bypassed: true, Back: 6, Stalled: true, Reelections: 2,
 	}}
 }
 
 func exampleVersion() kind.Version {
 	return kind.Version{
 		Seq: 7, Published: field.At(70_001, exampleTime), Withdrawn: true, PayloadBytes: 9, Label: "r9554",
-		By: kind.By{Author: "ann", Reason: "YP-1"}, AbandonedIn: []string{"sas"}, Payload: []byte("zone 9554"),
+		By: kind.ChangeInfo{Author: "ann", Reason: "YP-1"}, AbandonedIn: []string{"sas"}, Payload: []byte("zone 9554"),
 	}
 }
 

@@ -18,7 +18,7 @@ type RolloutJoinAnswer struct {
 	InstanceID uint64 // never given twice
 }
 
-// RolloutLeave ends the part of the session's instance.
+// RolloutLeave ends the membership of the session's instance.
 type RolloutLeave struct {
 	Mutation
 	NodeID uint64
@@ -28,16 +28,16 @@ type RolloutLeave struct {
 // RolloutLeaveAnswer answers a RolloutLeave.
 type RolloutLeaveAnswer struct{}
 
-// RolloutRole makes the session's instance a leader, which counts, or a follower, which does not.
-type RolloutRole struct {
+// RolloutReady makes the session's instance a leader, which counts, or a follower, which does not.
+type RolloutReady struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
 	Leader bool
 }
 
-// RolloutRoleAnswer answers a RolloutRole.
-type RolloutRoleAnswer struct{}
+// RolloutReadyAnswer answers a RolloutReady.
+type RolloutReadyAnswer struct{}
 
 // InstanceReport is the report of an instance about itself.
 type InstanceReport struct {
@@ -65,26 +65,26 @@ type RolloutReport struct {
 // RolloutReportAnswer answers a RolloutReport.
 type RolloutReportAnswer struct{}
 
-// RolloutAsk reports as RolloutReport does, and the answer has the target.
-type RolloutAsk struct {
+// RolloutPoll reports as RolloutReport does, and the answer has the target.
+type RolloutPoll struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
 	Report InstanceReport
 }
 
-// RolloutAskAnswer answers a RolloutAsk.
-type RolloutAskAnswer struct {
+// RolloutPollAnswer answers a RolloutPoll.
+type RolloutPollAnswer struct {
 	Target RolloutTarget
 	// NextInMillis is the time until the next possible target, as far as time decides; 0 for an unknown time.
 	NextInMillis uint64
 	// Gone: the version is no longer kept, so that label and payload are left out. The location has a newer target by
-	// now: ask again, under a new number.
+	// now: ask again, under a new sequence.
 	Gone bool
 }
 
 // RolloutTarget is the target of a location, which the instances of the location bring into use: in an answer, and as
-// the head of a view. Label and payload of a target that was read are views into the frame.
+// the overview of a view. Label and payload of a target that was read are views into the frame.
 type RolloutTarget struct {
 	Generation uint64 // 0: the location has no target yet
 	Seq        uint64

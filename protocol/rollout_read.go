@@ -2,25 +2,25 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
-// RolloutDescribe asks for a part of a rollout: its head, and a page of its rows. Heads and rows are as in the pushes
-// of watches of the kind ObjectRollout. Each head and each row is an array of fields by itself, for AppendRecord and
-// ReadRecord; the types, but for RolloutTarget, are in package protocol/rollout.
+// RolloutDescribe asks for a section of a rollout: its overview, and a page of its rows. Overviews and rows are as in
+// the pushes of watches of the kind ObjectRollout. Each overview and each row is an array of fields by itself, for
+// AppendRecord and ReadRecord; the types, but for RolloutTarget, are in package protocol/rollout.
 //
-//	part               head           rows, by id
+//	section            overview       rows, by id
 //	""                 State          LocationRow, id x 4; Version, seq x 4 + 1
 //	"location/NAME"    RolloutTarget  none
 //	"instances/NAME"   Counts         InstanceState, id x 4 + 2
 //	"source"           Ticket         none
 //	"history/NAME"     none           Row, generation
-//	"acts"             none           PastAct, number
+//	"acts"             none           ActionRecord, id
 //	"version/SEQ"      Version        none
 //
-// Clients can describe the last three parts, but not watch the parts.
-type RolloutDescribe struct{ PartRequest }
+// Clients can describe the last three sections, but not watch them.
+type RolloutDescribe struct{ SectionRequest }
 
 // RolloutDescribeAnswer answers a RolloutDescribe.
 type RolloutDescribeAnswer struct {
-	// Revision is the revision of the part for a view, else the revision of the rollout.
+	// Revision is the revision of the section for a view, else the revision of the rollout.
 	Revision uint64
 	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
@@ -33,7 +33,7 @@ type RolloutDescribeAnswer struct {
 }
 
 // Reasons is a list of reasons why a rollout does not move.
-type Reasons = Views[kind.StopReason, *kind.StopReason]
+type Reasons = Views[kind.BlockReason, *kind.BlockReason]
 
 // RolloutList asks one shard for the rollouts of a node whose name begins with Prefix, ordered by name. All rollouts of
 // a node are the lists of all data shards.
@@ -57,8 +57,8 @@ type RolloutPlan struct {
 	TakesMillis uint64
 	// Publish: as if a version was published now.
 	Publish bool
-	// Act, if its verb is not unknown, is carried out first.
-	Act         kind.Act
+	// Action, if its kind is not unknown, is carried out first.
+	Action      kind.Action
 	Consistency Consistency
 }
 

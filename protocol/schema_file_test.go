@@ -11,15 +11,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/process"
-	"github.com/signalbox/signalbox/protocol/rights"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
 // schemaWriter writes testdata/schema.json: what the codec reads and writes, for programs in other languages. Types and
-// limits are those that the decoders name in their errors, names of records and small numbers are those of the Go
+// limits are those that the decoders name in their errors, names of records and enums are those of the Go
 // types.
 type schemaWriter struct {
 	t       *testing.T
@@ -61,7 +62,7 @@ func (w *schemaWriter) write() []byte {
 	for _, c := range records {
 		w.record(c.name, reflect.ValueOf(c.empty()).Elem(), recordSchema(w.t, c))
 	}
-	w.section("small_numbers", w.smallNumbers())
+	w.section("enums", w.enums())
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		list = append(list, fmt.Sprintf("%q: %s", name, number(limits[name])))
@@ -91,11 +92,11 @@ func (w *schemaWriter) statuses() (lines []string) {
 	return lines
 }
 
-func (w *schemaWriter) smallNumbers() (lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(smallNumbers)) {
+func (w *schemaWriter) enums() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(enums)) {
 		var values []string
 		for n := range uint8(255) {
-			if s, known := nameOfSmall(smallNumbers[name], n); known {
+			if s, known := nameOfEnum(enums[name], n); known {
 				values = append(values, fmt.Sprintf("\"%d\": %q", n, s))
 			}
 		}
@@ -106,18 +107,18 @@ func (w *schemaWriter) smallNumbers() (lines []string) {
 
 // message is a kind with its fields. Fields of an answer lie behind its status and detail, which all answers have.
 func (w *schemaWriter) message(k Kind) string {
-	m, sort := emptySample(w.t, k).message, "push"
+	m, typ := emptySample(w.t, k).message, "push"
 	rights := ""
 	switch {
 	case k.IsRequest():
-		sort = "request"
+		typ = "request"
 		right := requests[k].right.String()
 		if requests[k].right == RightOpen {
 			right = "open"
 		}
 		rights = fmt.Sprintf(", \"right\": %q", right)
 	case k.IsAnswer():
-		sort = "answer"
+		typ = "answer"
 	}
 	fields, first := schema(w.t, k), 2
 	if k.IsAnswer() {
@@ -125,7 +126,7 @@ func (w *schemaWriter) message(k Kind) string {
 		w.lines(k.String(), reflect.ValueOf(&outcome).Elem(), fields[:2], 2)
 		fields, first = fields[2:], 4
 	}
-	head := fmt.Sprintf("{\"name\": %q, \"kind\": %d, \"sort\": %q%s, \"fields\": [", k, k, sort, rights)
+	head := fmt.Sprintf("{\"name\": %q, \"kind\": %d, \"type\": %q%s, \"fields\": [", k, k, typ, rights)
 	lines := w.lines(k.String(), reflect.ValueOf(m).Elem(), fields, first)
 	if len(lines) == 0 {
 		return head + "]}"
@@ -146,29 +147,29 @@ func (w *schemaWriter) lines(of string, v reflect.Value, fields []wireField, fir
 	}
 	for i, f := range fields {
 		value := values[f.Name]
-		line := fmt.Sprintf("      {\"at\": %d, \"name\": %q, \"type\": %q", first+i, f.Name, f.Type)
-		most := f.Limit
+		line := fmt.Sprintf("      {\"index\": %d, \"name\": %q, \"type\": %q", first+i, f.Name, f.Type)
+		max := f.Limit
 		switch f.Type {
 		case "record":
 			line += fmt.Sprintf(", \"record\": %q", w.recordOf(value, f))
 		case "list":
 			if f.Fields[0].Name == "" {
 				line += fmt.Sprintf(", \"of\": %q", f.Fields[0].Type)
-				most = f.Fields[0].Limit
+				max = f.Fields[0].Limit
 			} else {
 				line += fmt.Sprintf(", \"of\": \"record\", \"record\": %q", w.recordOf(itemOf(value), f))
 			}
 		case "uint":
-			if name := nameOfType(value); smallNumbers[name] != nil || name == "Status" {
+			if name := nameOfType(value); enums[name] != nil || name == "Status" {
 				line += fmt.Sprintf(", \"names\": %q", name)
 			}
 		}
-		if most != "" {
-			n, err := strconv.ParseUint(most, 10, 64)
+		if max != "" {
+			n, err := strconv.ParseUint(max, 10, 64)
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			line += ", \"most\": " + number(n)
+			line += ", \"max\": " + number(n)
 		}
 		lines = append(lines, line+"}")
 	}
@@ -190,6 +191,9 @@ func collectSaid(values map[string]reflect.Value, v reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		values[wireName(f.Name)] = v.Field(i)
+		if name := f.Tag.Get("name"); name != "" && !values[name].IsValid() {
+			values[name] = v.Field(i)
+		}
 		switch {
 		case f.Type == reflect.TypeFor[kind.LocationState]():
 			collectSaid(values, v.Field(i))
@@ -197,40 +201,42 @@ func collectSaid(values map[string]reflect.Value, v reflect.Value) {
 		case f.Anonymous:
 			collectSaid(values, v.Field(i))
 		case f.Type == reflect.TypeFor[process.Phase](): // whose name on the wire is another
-			values["state"] = v.Field(i)
+			values["phase"] = v.Field(i)
 		}
 	}
 }
 
 // namesBelow has the names on the wire of types of the rooms below, where the room alone says what the type is of.
 var namesBelow = map[reflect.Type]string{
-	reflect.TypeFor[kind.Verb](): "RolloutVerb", reflect.TypeFor[kind.Result](): "Verdict",
+	reflect.TypeFor[kind.ActionKind](): "RolloutActionKind", reflect.TypeFor[kind.Action](): "RolloutAction",
+	reflect.TypeFor[kind.Result](): "Verdict",
 	reflect.TypeFor[kind.Status](): "InstanceStatus", reflect.TypeFor[kind.Phase](): "RolloutPhase",
 	reflect.TypeFor[kind.Cause](): "TargetCause", reflect.TypeFor[kind.Spec](): "RolloutSpec",
 	reflect.TypeFor[kind.Location](): "LocationSpec", reflect.TypeFor[kind.Reelect](): "ReelectSpec",
-	reflect.TypeFor[kind.State](): "RolloutHead", reflect.TypeFor[kind.Stop](): "RolloutStop",
-	reflect.TypeFor[kind.PastAct](): "RolloutActRow", reflect.TypeFor[kind.LocationRow](): "RolloutLocation",
+	reflect.TypeFor[kind.State](): "RolloutOverview", reflect.TypeFor[kind.Halt](): "RolloutStop",
+	reflect.TypeFor[kind.ActionRecord](): "RolloutActionRow", reflect.TypeFor[kind.LocationRow](): "RolloutLocation",
 	reflect.TypeFor[kind.Counts](): "InstanceCounts", reflect.TypeFor[kind.Row](): "TargetRow",
 	reflect.TypeFor[kind.Version](): "RolloutVersion", reflect.TypeFor[kind.InstanceState](): "RolloutInstance",
 	reflect.TypeFor[kind.Report](): "InstanceReport", reflect.TypeFor[kind.Ticket](): "SourceTicket",
-	reflect.TypeFor[kind.StopReason](): "Reason", reflect.TypeFor[kind.Summary](): "RolloutSummary",
-	reflect.TypeFor[kind.Step]():    "PlannedStep",
-	reflect.TypeFor[process.Verb](): "ProcessVerb", reflect.TypeFor[process.Phase](): "ProcessState",
-	reflect.TypeFor[process.Spec](): "ProcessSpec", reflect.TypeFor[process.StopReason](): "ProcessReason",
-	reflect.TypeFor[process.PastAct](): "ProcessActRow", reflect.TypeFor[process.SummaryRow](): "ProcessSummary",
-	reflect.TypeFor[host.State](): "HostState", reflect.TypeFor[host.Host](): "ClusterHost",
+	reflect.TypeFor[kind.BlockReason](): "Reason", reflect.TypeFor[kind.Summary](): "RolloutSummary",
+	reflect.TypeFor[kind.Step](): "PlannedStep", reflect.TypeFor[session.Details](): "SessionDetails",
+	reflect.TypeFor[process.ActionKind](): "ProcessActionKind", reflect.TypeFor[process.Phase](): "ProcessPhase",
+	reflect.TypeFor[process.Spec](): "ProcessSpec", reflect.TypeFor[process.BlockReason](): "ProcessReason",
+	reflect.TypeFor[process.ActionRecord](): "ProcessActionRow",
+	reflect.TypeFor[process.SummaryRow]():   "ProcessSummary",
+	reflect.TypeFor[host.State]():           "HostState", reflect.TypeFor[host.Host](): "ClusterHost",
 	reflect.TypeFor[host.Standing](): "HostStanding", reflect.TypeFor[host.Shard](): "ClusterShard",
 	reflect.TypeFor[host.Replica](): "ClusterReplica", reflect.TypeFor[host.Role](): "ReplicaRole",
 	reflect.TypeFor[host.Policy](): "GovernorPolicy", reflect.TypeFor[host.Step](): "ClusterStep",
 	reflect.TypeFor[host.Reason](): "GovernorReason", reflect.TypeFor[host.Entry](): "AuditEntry",
-	reflect.TypeFor[rights.Rule](): "AccessRule", reflect.TypeFor[rights.Grant](): "AccessGrant",
-	reflect.TypeFor[rights.Role](): "AccessRole", reflect.TypeFor[rights.Principal](): "AccessPrincipal",
-	reflect.TypeFor[rights.Decision](): "AccessDecision", reflect.TypeFor[rights.Denial](): "AccessDenial",
+	reflect.TypeFor[access.Rule](): "AccessRule", reflect.TypeFor[access.Grant](): "AccessGrant",
+	reflect.TypeFor[access.Role](): "AccessRole", reflect.TypeFor[access.Principal](): "AccessPrincipal",
+	reflect.TypeFor[access.Decision](): "AccessDecision", reflect.TypeFor[access.Denial](): "AccessDenial",
 }
 
 // groups has the names of records whose fields are fields of the type around the record, by the name of the field on
 // the wire.
-var groups = map[string]string{"addresses": "HostAddresses", "seen": "HostSeen"}
+var groups = map[string]string{"addresses": "HostAddresses", "observed": "HostObservation"}
 
 // nameOfType is the name of the type of a field on the wire, empty for a value that was not found.
 func nameOfType(v reflect.Value) string {

@@ -21,21 +21,21 @@ type Semaphores = List[Semaphore, *Semaphore]
 // semaphore begins with a Mutation.
 type Mutation struct {
 	// SessionID is the acting session. 0 is no session: allowed for creating, updating, resizing and deleting a
-	// semaphore, with Number 0. A repetition of a request without a session is a new request to the host.
+	// semaphore, with Sequence 0. A repetition of a request without a session is a new request to the host.
 	SessionID uint64
-	// Number grows with every mutation of the session, whichever semaphore and shard the mutation is for.
-	Number uint64
-	// Acknowledged says that the client has the answers of all mutations up to this number.
-	Acknowledged uint64
+	// Sequence grows with every mutation of the session, whichever semaphore and shard the mutation is for.
+	Sequence uint64
+	// AcknowledgedSequence says that the client has the answers of all mutations up to this sequence.
+	AcknowledgedSequence uint64
 }
 
-// Numbers returns the mutation itself: who sends a MutationMessage numbers the message there.
-func (m *Mutation) Numbers() *Mutation { return m }
+// Header returns the mutation itself: who sends a MutationMessage sets the sequence there.
+func (m *Mutation) Header() *Mutation { return m }
 
 // MutationMessage is a request that begins with a Mutation.
 type MutationMessage interface {
 	RequestMessage
-	Numbers() *Mutation
+	Header() *Mutation
 }
 
 // SemaphoreCreate creates a persistent semaphore.

@@ -1,15 +1,17 @@
 package protocol
 
+import kind "github.com/signalbox/signalbox/protocol/session"
+
 // SessionStart starts a session in a node and attaches the session over this connection. Any host that leads a data
 // shard serves the request; the session's home is a shard of that host.
 type SessionStart struct {
 	Path []byte `wire:"text MaxPathBytes"`
 	// TimeoutMillis is how long the session lives without a connection; with 0 the session ends with its connection.
 	TimeoutMillis uint64 `wire:"millis MaxSessionTimeoutMillis"`
-	Description   []byte `wire:"text MaxDescriptionBytes"`
-	// Key protects the session: later attaches and binds must have the same key. A session that was started without a
-	// key accepts any key.
-	Key []byte `wire:"bytes MaxKeyBytes"`
+	Details       kind.Details
+	// SessionSecret protects the session: later attaches and binds must have the same secret. A session that was
+	// started without a secret accepts any secret.
+	SessionSecret []byte `wire:"bytes MaxSecretBytes"`
 	// AttachSequence is the client's count of its attaches; an attach with a smaller count is refused.
 	AttachSequence uint64
 }
@@ -24,22 +26,22 @@ type SessionStartAnswer struct {
 // request goes to the leader of the session's home shard.
 type SessionAttach struct {
 	SessionID      uint64
-	Key            []byte `wire:"bytes MaxKeyBytes"`
+	SessionSecret  []byte `wire:"bytes MaxSecretBytes"`
 	AttachSequence uint64
-	// Change: TimeoutMillis and Description replace the session's. Without Change both are ignored.
+	// Change: TimeoutMillis and Details replace the session's. Without Change both are ignored.
 	Change        bool
 	TimeoutMillis uint64 `wire:"millis MaxSessionTimeoutMillis"`
-	Description   []byte `wire:"text MaxDescriptionBytes"`
-	// Numbers: the answer names a base above which the session has used no number.
-	Numbers bool
+	Details       kind.Details
+	// Sequences: the answer names a base above which the session has used no sequence.
+	Sequences bool
 }
 
 // SessionAttachAnswer answers a SessionAttach.
 type SessionAttachAnswer struct {
 	Lease Lease
-	// NumberBase answers an attach with Numbers: the NumberSpace numbers above the base belong to the caller, and were
-	// never given before.
-	NumberBase uint64
+	// SequenceBase answers an attach with Sequences: the NumberSpace sequences above the base belong to the caller, and
+	// were never given before.
+	SequenceBase uint64
 }
 
 // Lease is what a client may count on after the attach of its session. The lease begins at the sending of the request
@@ -51,15 +53,15 @@ type Lease struct {
 	// count on the time.
 	GraceMillis uint64
 	Config      NodeConfig
-	// Lost are order ids, each in the class of a shard that was made anew: the session holds nothing there under a
+	// Lost are order ids, each in the class of a shard that was rebuilt: the session holds nothing there under a
 	// lower one. The client gives up what it held before it counts on the lease, and takes no such grant later.
 	Lost OrderIDs
 }
 
 // SessionBind lets a session that is attached over another connection act over this one too.
 type SessionBind struct {
-	SessionID uint64
-	Key       []byte `wire:"bytes MaxKeyBytes"`
+	SessionID     uint64
+	SessionSecret []byte `wire:"bytes MaxSecretBytes"`
 }
 
 // SessionBindAnswer answers a SessionBind.

@@ -1,11 +1,13 @@
 package protocol
 
+import kind "github.com/signalbox/signalbox/protocol/session"
+
 // Session is a client's lease in a node, as listings show it.
 type Session struct {
 	ID            uint64
 	NodeID        uint64
 	TimeoutMillis uint64
-	Description   []byte `wire:"text MaxDescriptionBytes"`
+	Details       kind.Details
 	// Attached: some connection has the session.
 	Attached bool
 	// Owned and Waiting count the semaphores that the session owns a part of or waits for, over all shards whose hosts
@@ -98,7 +100,7 @@ type Holding struct {
 
 // HoldingLost is pushed, with id 0, when the object of a holding is deleted by force: the session ceases to own a
 // semaphore, or to take part in a rollout, without a release, a leave or an end of its own. Without a name, and
-// with an order id, a shard was made anew: the session ceases to own all that it owned there under lower order ids,
+// with an order id, a shard was rebuilt: the session ceases to own all that it owned there under lower order ids,
 // which are of the class of the order id. Without both, losses may have been missed: the client is to look at what the
 // session holds.
 type HoldingLost struct {

@@ -25,18 +25,18 @@ const (
 	// StatusFenced: the order id in the request is not the caller's current order id for the object, or a later order
 	// id has overtaken it; likewise the ticket or the generation of a rollout. Nothing was changed.
 	StatusFenced Status = 7
-	// StatusBadSession: the session lives, but not for this caller: wrong key, an older attach, attached over another
-	// connection, or not bound to this connection.
+	// StatusBadSession: the session lives, but not for this caller: wrong secret, an older attach, attached over
+	// another connection, or not bound to this connection.
 	StatusBadSession Status = 8
 	// StatusSessionExpired: the session is over, whatever ended the session.
 	StatusSessionExpired Status = 9
-	// StatusStale: the mutation was never applied, and never will be, because a mutation with a larger number was
-	// applied. Send the mutation again under a new number.
+	// StatusStale: the mutation was never applied, and never will be, because a mutation with a larger sequence was
+	// applied. Send the mutation again under a new sequence.
 	StatusStale Status = 10
 	// StatusMoved: another host leads the shard, and the answer names the host. Nothing happened.
 	StatusMoved Status = 11
 	// StatusUnavailable: the outcome is unknown or the host cannot answer now. Send the request again, a mutation under
-	// its old number.
+	// its old sequence.
 	StatusUnavailable Status = 12
 	// StatusOverloaded: a limit of the host was reached; nothing happened. Wait as long as the answer says, then send
 	// the request again.
@@ -46,16 +46,16 @@ const (
 	StatusStorageFull Status = 14
 	// StatusUnsupported: this host does not know the message or the protocol version.
 	StatusUnsupported Status = 15
-	// StatusTimeout: the peer was silent for too long; given as the reason for closing a connection.
-	StatusTimeout Status = 16
+	// StatusHeartbeatTimeout: the peer was silent for too long; given as the reason for closing a connection.
+	StatusHeartbeatTimeout Status = 16
 	// StatusInternal: the host found itself in a state that should be impossible. Please report the case.
 	StatusInternal Status = 17
 	// StatusQuotaExceeded: the request would make a node or a shard hold more than its quota. Nothing happened. Free
 	// something, or have the quota raised.
 	StatusQuotaExceeded Status = 18
-	// StatusNumberReused: the number of the mutation was used for another request before. The mutation was not carried
-	// out, and needs a number of its own.
-	StatusNumberReused Status = 19
+	// StatusSequenceReused: the sequence of the mutation was used for another request before. The mutation was not
+	// carried out, and needs a sequence of its own.
+	StatusSequenceReused Status = 19
 )
 
 var statusNames = [...]string{
@@ -75,10 +75,10 @@ var statusNames = [...]string{
 	StatusOverloaded:         "OVERLOADED",
 	StatusStorageFull:        "STORAGE_FULL",
 	StatusUnsupported:        "UNSUPPORTED",
-	StatusTimeout:            "TIMEOUT",
+	StatusHeartbeatTimeout:   "HEARTBEAT_TIMEOUT",
 	StatusInternal:           "INTERNAL",
 	StatusQuotaExceeded:      "QUOTA_EXCEEDED",
-	StatusNumberReused:       "NUMBER_REUSED",
+	StatusSequenceReused:     "SEQUENCE_REUSED",
 }
 
 // String returns the status as the docs write it, or the number of an unknown status.
@@ -136,34 +136,34 @@ type Retry uint8
 const (
 	// RetryNever: the outcome is final; a repetition would have the same outcome.
 	RetryNever Retry = 0
-	// RetrySame: send the request again, a mutation under its old number; after a broken connection, over a new
+	// RetrySame: send the request again, a mutation under its old sequence; after a broken connection, over a new
 	// connection.
 	RetrySame Retry = 1
-	// RetryElsewhere: send the request, a mutation under its old number, to the host that the answer names.
+	// RetryElsewhere: send the request, a mutation under its old sequence, to the host that the answer names.
 	RetryElsewhere Retry = 2
-	// RetryLater: send the request again, a mutation under its old number, after the wait in the answer.
+	// RetryLater: send the request again, a mutation under its old sequence, after the wait in the answer.
 	RetryLater Retry = 3
-	// RetryRenumbered: send the mutation again under a new number.
-	RetryRenumbered Retry = 4
+	// RetryNewSequence: send the mutation again under a new sequence.
+	RetryNewSequence Retry = 4
 )
 
 // String returns the class as the docs write it.
 func (r Retry) String() string {
-	return nameOf(r, "RETRY", "NEVER", "SAME", "ELSEWHERE", "LATER", "RENUMBERED")
+	return nameOf(r, "RETRY", "NEVER", "SAME", "ELSEWHERE", "LATER", "NEW_SEQUENCE")
 }
 
 // Retry returns what to do with a request that got this status. An unknown status is final, because a repetition may
 // not be safe.
 func (s Status) Retry() Retry {
 	switch s {
-	case StatusUnavailable, StatusTimeout:
+	case StatusUnavailable, StatusHeartbeatTimeout:
 		return RetrySame
 	case StatusMoved:
 		return RetryElsewhere
 	case StatusOverloaded, StatusStorageFull:
 		return RetryLater
 	case StatusStale:
-		return RetryRenumbered
+		return RetryNewSequence
 	default:
 		return RetryNever
 	}

@@ -24,8 +24,8 @@ func TestStatusNumbersAreStable(t *testing.T) {
 	want := []string{
 		"SUCCESS", "BAD_REQUEST", "UNAUTHORIZED", "NOT_FOUND", "ALREADY_EXISTS", "PRECONDITION_FAILED",
 		"ABORTED", "FENCED", "BAD_SESSION", "SESSION_EXPIRED", "STALE", "MOVED", "UNAVAILABLE",
-		"OVERLOADED", "STORAGE_FULL", "UNSUPPORTED", "TIMEOUT", "INTERNAL", "QUOTA_EXCEEDED",
-		"NUMBER_REUSED",
+		"OVERLOADED", "STORAGE_FULL", "UNSUPPORTED", "HEARTBEAT_TIMEOUT", "INTERNAL", "QUOTA_EXCEEDED",
+		"SEQUENCE_REUSED",
 	}
 	for i, name := range want {
 		if got := Status(i).String(); got != name {
@@ -79,9 +79,9 @@ func TestErrorsSayWhatTheHostSaid(t *testing.T) {
 		retry  Retry
 	}{
 		{Result{Status: StatusNotFound}, "NOT_FOUND", RetryNever},
-		{Result{Status: StatusStale, Message: "number 3"}, "STALE: number 3", RetryRenumbered},
+		{Result{Status: StatusStale, Message: "number 3"}, "STALE: number 3", RetryNewSequence},
 		{Result{Status: StatusUnavailable}, "UNAVAILABLE", RetrySame},
-		{Result{Status: StatusTimeout}, "TIMEOUT", RetrySame},
+		{Result{Status: StatusHeartbeatTimeout}, "HEARTBEAT_TIMEOUT", RetrySame},
 		{Result{Status: StatusOverloaded, Message: "queue full", WaitMillis: 250},
 			"OVERLOADED: queue full (try again in 250ms)", RetryLater},
 		{Result{Status: StatusStorageFull}, "STORAGE_FULL", RetryLater},

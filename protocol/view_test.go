@@ -11,9 +11,9 @@ import (
 
 // seen is a value of which each field depends on the time of the reader, by itself, in a record and in a list.
 type seen struct {
-	Since, Done field.Moment
+	Since, Done field.Timestamp
 	Left        time.Duration
-	Inner       field.Moment
+	Inner       field.Timestamp
 	Items       []seen
 }
 

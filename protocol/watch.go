@@ -1,6 +1,6 @@
 package protocol
 
-// Watch opens a streaming watch: first the state of an object, or of a part of an object, or the changes since a
+// Watch opens a streaming watch: first the state of an object, or of a section of an object, or the changes since a
 // revision, and then every change. The pushes have the id of this request. The name need not exist.
 type Watch struct {
 	NodeID uint64
@@ -13,7 +13,7 @@ type Watch struct {
 	// ObjectKind is the kind of the object; 0 stands for a semaphore. A host that does not know this field watches a
 	// semaphore, whatever the field says: the answer has the watched kind.
 	ObjectKind ObjectKind
-	// View is the wanted part of the object; empty for the whole. Each kind has its own views. A view that does not
+	// View is the wanted section of the object; empty for the whole. Each kind has its own views. A view that does not
 	// exist is as an object that does not exist.
 	View []byte `wire:"text MaxViewBytes"`
 	// Generation is the highest generation of the object's slot known to the client; see Moved.
@@ -49,7 +49,7 @@ type WatchSnapshot struct {
 	First    bool
 	Last     bool
 	// The fields from Exists to Data are on the first page only. Ephemeral and Limit are of semaphores. Data is the
-	// head of an object of another kind, in the kind's own form.
+	// overview of an object of another kind, in the kind's own form.
 	Exists    bool
 	Ephemeral bool
 	Limit     uint64
@@ -69,7 +69,7 @@ type WatchDelta struct {
 	To   uint64
 	// Existence is applied first, then the rest in the order of the fields.
 	Existence Existence
-	// DataChanged: Data replaces the data of the view, or the head of an object of another kind.
+	// DataChanged: Data replaces the data of the view, or the overview of an object of another kind.
 	DataChanged bool
 	Data        []byte `wire:"data"`
 	// Gone are the order ids of the owners that left, or the ids of the rows that went.

@@ -21,7 +21,7 @@ func (readers) Authenticate(token []byte) (caller.Rights, string, bool) {
 type reader struct{ admin bool }
 
 func (r reader) Allows(_, _ string, need protocol.Right) bool {
-	return r.admin || need&(protocol.RightSee|protocol.RightSession) != 0
+	return r.admin || need&(protocol.RightRead|protocol.RightSession) != 0
 }
 func (reader) Valid() bool     { return true }
 func (reader) Version() uint64 { return 0 }
@@ -77,8 +77,8 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 		protocol.StatusSuccess)
 	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other/node")}).NodeCreate.Existed,
 		true)
-	want(t, "its births", len(log.lines(`action="create node" object=/other/node outcome=SUCCESS`)), 1)
-	want(t, "the birth of the node", len(log.lines(`action="create node" object=/jobs outcome=SUCCESS`)), 1)
+	want(t, "node creations", len(log.lines(`action="create node" object=/other/node outcome=SUCCESS`)), 1)
+	want(t, "creation of the node", len(log.lines(`action="create node" object=/jobs outcome=SUCCESS`)), 1)
 	// What is no administrative act is not recorded.
 	want(t, "records", len(log.lines("msg=audit")), 12)
 }
@@ -97,7 +97,7 @@ func TestAnActOfAGatewayIsAuditedByItsClient(t *testing.T) {
 		}
 	}
 	onBehalf := func(by *speaker, address string) {
-		by.must(by.ask(&protocol.OnBehalf{RequestID: by.next + 2, Address: []byte(address)}))
+		by.must(by.ask(&protocol.ForwardedFor{RequestID: by.next + 2, Address: []byte(address)}))
 	}
 	onBehalf(admin, "192.0.2.7:5")
 	node := admin.node("/jobs")
@@ -115,7 +115,7 @@ func TestAnActOfAGatewayIsAuditedByItsClient(t *testing.T) {
 	}
 	want(t, "refusals", len(denials), 1)
 	// What is said of another request than the next one counts for that one.
-	admin.must(admin.ask(&protocol.OnBehalf{RequestID: admin.next + 3, Address: []byte("192.0.2.9:5")}))
+	admin.must(admin.ask(&protocol.ForwardedFor{RequestID: admin.next + 3, Address: []byte("192.0.2.9:5")}))
 	admin.node("/between")
 	last("client-")
 	admin.node("/after")

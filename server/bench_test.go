@@ -112,14 +112,14 @@ func lockRounds(t testing.TB) (round func()) {
 		for i, id := range ids {
 			request++
 			acquire = protocol.Acquire{
-				Mutation: protocol.Mutation{SessionID: id, Number: number + 1, Acknowledged: number},
+				Mutation: protocol.Mutation{SessionID: id, Sequence: number + 1, AcknowledgedSequence: number},
 				NodeID:   1, Name: names[i], Count: 1,
 			}
 			encoder.Request(buf, request, &acquire)
 			request++
 			release = protocol.Release{
-				Mutation: protocol.Mutation{SessionID: id, Number: number + 2,
-					Acknowledged: number}, NodeID: 1, Name: names[i],
+				Mutation: protocol.Mutation{SessionID: id, Sequence: number + 2,
+					AcknowledgedSequence: number}, NodeID: 1, Name: names[i],
 			}
 			encoder.Request(buf, request, &release)
 		}

@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
+	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/audit"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/membership"
@@ -32,6 +35,41 @@ func (h *Host) NoteAct(ctx context.Context, a audit.Note) error { return h.histo
 // error says that the command had no effect, or an unknown effect; a refusal is in the result.
 func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Effect, error) {
 	return h.meta.Do(ctx, r, h.set.Origin(by, why))
+}
+
+// Open reports whether anonymous clients may do everything on this host. They may if the cluster has no access rules,
+// was not bootstrapped closed, and the host has neither an access file nor root tokens.
+func (h *Host) Open() bool { return h.meta.Rights().Open() && !h.gate.Closed }
+
+// importAgain is how often a host looks whether it must import its access rules.
+const importAgain = 50 * time.Millisecond
+
+// importRules imports the access rules of this host's file into a cluster without rules, once this host leads the meta
+// shard. It returns when the cluster has rules, and warns if the file has others.
+func (h *Host) importRules(ctx context.Context) {
+	first, logged := h.config.AccessRules, ""
+	for !h.meta.CaughtUp() || h.meta.Rights().Open() {
+		if h.member.Bootstrapped() && h.meta.CaughtUp() && h.Leader() == h.config.ID {
+			e, err := h.Do(ctx, first, "host "+h.config.Name, "the cluster has no access rules yet")
+			if err == nil && e.Status != protocol.StatusSuccess {
+				err = errors.New(e.Message)
+			}
+			if err != nil && ctx.Err() == nil && err.Error() != logged {
+				logged = err.Error()
+				h.log.Warn("the rules of the access file are not imported yet", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(importAgain):
+		}
+	}
+	rights := h.meta.Rights()
+	if would, err := rights.Import(first.Roles, first.Entries, 0, ""); err != nil || would != rights {
+		h.log.Warn("the access file differs from the access rules of the cluster, which count; signalbox access " +
+			"import applies a file")
+	}
 }
 
 // Topology returns the hosts of the cluster, their replicas and the steps, as far as this host knows; ok is false where

@@ -29,7 +29,7 @@ type fixedGovernor struct {
 func (g *fixedGovernor) View() (governor.View, error) {
 	seen := &governor.Seen{Self: 1}
 	for _, id := range g.alive {
-		seen.Hosts = append(seen.Hosts, governor.HostSeen{Host: id, Tried: true})
+		seen.Hosts = append(seen.Hosts, governor.HostObservation{Host: id, Tried: true})
 	}
 	return governor.View{State: g.records, Seen: seen, Plan: plan.New(governor.Config()), Now: 90_000}, nil
 }
@@ -51,7 +51,7 @@ func operated(t *testing.T, options ...servertest.Option) (*servertest.Cluster, 
 	c := servertest.Start(t, append([]servertest.Option{servertest.Hosts(3)}, options...)...)
 	leadMeta(t, c, 1)
 	awaitThat(t, "all have registered", func() bool { return len(c.Host(1).Status().Hosts) == 3 })
-	c.Host(1).Found()
+	c.Host(1).BootstrapHosts()
 	awaitThat(t, "all have the records", func() bool { return recordsOf(c, 2) != nil && recordsOf(c, 3) != nil })
 	return c, speak(t, c, 1)
 }
@@ -84,8 +84,8 @@ func awaitThat(t *testing.T, what string, is func() bool) {
 
 func by(number uint64) protocol.Operation {
 	return protocol.Operation{
-		Numbered: protocol.Numbered{Client: []byte("0123456789abcdef"), Number: number, Since: 1},
-		Author:   []byte("ann@box"), Reason: []byte("a test"),
+		Idempotency: protocol.Idempotency{Client: []byte("0123456789abcdef"), Sequence: number, Since: 1},
+		Author:      []byte("ann@box"), Reason: []byte("a test"),
 	}
 }
 
@@ -95,47 +95,47 @@ func TestOperatorsActOnHosts(t *testing.T) { synctest.Test(t, testOperatorsActOn
 func testOperatorsActOnHosts(t *testing.T) {
 	c, s := operated(t)
 	for i, x := range []struct {
-		m      protocol.HostOperate
+		m      protocol.HostUpdate
 		status protocol.Status
 		says   string
 		holds  func(h *hosts.Host) bool // of host 3, afterwards
 	}{
-		{protocol.HostOperate{Verb: protocol.HostCordon, Host: name("host-3")}, protocol.StatusSuccess, "",
+		{protocol.HostUpdate{Action: protocol.HostCordon, Host: name("host-3")}, protocol.StatusSuccess, "",
 			func(h *hosts.Host) bool { return h.Cordoned }},
-		{protocol.HostOperate{Verb: protocol.HostUncordon, Host: name("3")}, protocol.StatusSuccess, "",
+		{protocol.HostUpdate{Action: protocol.HostUncordon, Host: name("3")}, protocol.StatusSuccess, "",
 			func(h *hosts.Host) bool { return !h.Cordoned }},
-		{protocol.HostOperate{Verb: protocol.HostAlter, Host: name("host-3"), Domain: name("DC=A,rack=1")},
+		{protocol.HostUpdate{Action: protocol.HostAlter, Host: name("host-3"), Domain: name("DC=A,rack=1")},
 			protocol.StatusSuccess, "", func(h *hosts.Host) bool { return h.Domain.String() == "dc=a,rack=1" }},
-		{protocol.HostOperate{Verb: protocol.HostAlter, Host: name("host-3"), Domain: name("rack")},
+		{protocol.HostUpdate{Action: protocol.HostAlter, Host: name("host-3"), Domain: name("rack")},
 			protocol.StatusBadRequest, "is not KEY=VALUE", nil},
-		{protocol.HostOperate{Verb: protocol.HostDrain, Host: name("host-9")}, protocol.StatusNotFound,
+		{protocol.HostUpdate{Action: protocol.HostDrain, Host: name("host-9")}, protocol.StatusNotFound,
 			`there is no host "host-9"`, nil},
-		{protocol.HostOperate{Verb: protocol.HostExpel, Host: name("host-3")}, protocol.StatusPreconditionFailed,
+		{protocol.HostUpdate{Action: protocol.HostExpel, Host: name("host-3")}, protocol.StatusPreconditionFailed,
 			"drain it first, or expel it with --force", nil},
-		{protocol.HostOperate{Host: name("host-3")}, protocol.StatusBadRequest, "UNKNOWN", nil},
+		{protocol.HostUpdate{Host: name("host-3")}, protocol.StatusBadRequest, "UNKNOWN", nil},
 	} {
 		x.m.Operation = by(uint64(i + 1))
 		a := s.ask(&x.m)
 		if a.Result.Status != x.status || !strings.Contains(string(a.Result.Message), x.says) {
-			t.Errorf("%v: %v %s", x.m.Verb, a.Result.Status, a.Result.Message)
+			t.Errorf("%v: %v %s", x.m.Action, a.Result.Status, a.Result.Message)
 		}
-		if a.Result.Status == protocol.StatusSuccess && (a.HostOperate.HostID != 3 || a.HostOperate.Existed ||
-			a.HostOperate.Since == 0) {
-			t.Errorf("%v: %+v", x.m.Verb, a.HostOperate)
+		if a.Result.Status == protocol.StatusSuccess && (a.HostUpdate.HostID != 3 || a.HostUpdate.Existed ||
+			a.HostUpdate.Since == 0) {
+			t.Errorf("%v: %+v", x.m.Action, a.HostUpdate)
 		}
 		if x.holds != nil && !x.holds(recordsOf(c, 1).Host(3)) {
-			t.Errorf("%v: %+v", x.m.Verb, recordsOf(c, 1).Host(3))
+			t.Errorf("%v: %+v", x.m.Action, recordsOf(c, 1).Host(3))
 		}
 	}
 	// The same number is the same act, also of another request.
-	again := protocol.HostOperate{Operation: by(1), Verb: protocol.HostCordon, Host: name("host-3")}
+	again := protocol.HostUpdate{Operation: by(1), Action: protocol.HostCordon, Host: name("host-3")}
 	a := s.must(s.ask(&again))
-	if h := recordsOf(c, 1).Host(3); h.Cordoned || a.HostOperate.Existed {
-		t.Errorf("an act was done twice: %+v", a.HostOperate)
+	if h := recordsOf(c, 1).Host(3); h.Cordoned || a.HostUpdate.Existed {
+		t.Errorf("an act was done twice: %+v", a.HostUpdate)
 	}
 	page := s.must(s.ask(&protocol.AuditRead{})).AuditRead
 	entries := page.Entries
-	if e := entries[len(entries)-1]; e.By != "ann@box" || e.Why != "a test" || e.At.IsZero() ||
+	if e := entries[len(entries)-1]; e.Author != "ann@box" || e.Reason != "a test" || e.At.IsZero() ||
 		e.HostName != "host-3" || e.Event != "alter" {
 		t.Errorf("the last entry: %+v", e)
 	}
@@ -151,7 +151,7 @@ func testAReplacementNeedsTheOldHostToBeGone(t *testing.T) {
 	number := uint64(0)
 	replace := func() *protocol.Answer {
 		number++
-		return s.ask(&protocol.HostOperate{Operation: by(number), Verb: protocol.HostReplace, Host: name("host-3"),
+		return s.ask(&protocol.HostUpdate{Operation: by(number), Action: protocol.HostReplace, Host: name("host-3"),
 			Successor: name("host-2")})
 	}
 	awaitThat(t, "it is heard", func() bool { return c.Host(1).Hears(3) })
@@ -164,8 +164,8 @@ func testAReplacementNeedsTheOldHostToBeGone(t *testing.T) {
 	awaitThat(t, "it is not heard", func() bool { return !c.Host(1).Hears(3) })
 	a = s.must(replace())
 	h := recordsOf(c, 1).Host(3)
-	if h.Living() || h.Target.Reason != hosts.ReasonReplaced || a.HostOperate.HostID != 2 {
-		t.Errorf("%+v, %+v", h.Target, a.HostOperate)
+	if h.Living() || h.Target.Reason != hosts.ReasonReplaced || a.HostUpdate.HostID != 2 {
+		t.Errorf("%+v, %+v", h.Target, a.HostUpdate)
 	}
 }
 
@@ -176,11 +176,11 @@ func testOthersSendToTheLeader(t *testing.T) {
 	c, _ := operated(t)
 	s := speak(t, c, 2)
 	for _, m := range []protocol.RequestMessage{
-		&protocol.HostOperate{Verb: protocol.HostCordon, Host: name("host-3")},
-		&protocol.HostOperate{Verb: protocol.HostReplace, Host: name("host-3"), Successor: name("host-2")},
-		&protocol.ShardTransfer{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
-		&protocol.Policy{}, &protocol.ClusterDescribe{}, &protocol.ClusterPlan{}, &protocol.ClusterWhy{},
-		&protocol.Token{Verb: protocol.TokenList},
+		&protocol.HostUpdate{Action: protocol.HostCordon, Host: name("host-3")},
+		&protocol.HostUpdate{Action: protocol.HostReplace, Host: name("host-3"), Successor: name("host-2")},
+		&protocol.ShardTransferLeader{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
+		&protocol.PolicySet{}, &protocol.ClusterDescribe{}, &protocol.ClusterPlan{}, &protocol.ClusterWhy{},
+		&protocol.JoinToken{Action: protocol.TokenList},
 	} {
 		a := s.ask(m)
 		if a.Result.Status != protocol.StatusMoved || a.Result.Moved.LeaderHostID != 1 ||
@@ -226,7 +226,7 @@ func testQuestionsForTheGovernor(t *testing.T) {
 	if len(steps) != 1 || len(reasons) != 1 {
 		t.Fatalf("%+v", why)
 	}
-	if x := steps[0]; x.ID != 7 || x.Kind != "add" || x.Age != 2*time.Second || x.Wait != 3*time.Second ||
+	if x := steps[0]; x.ID != 7 || x.Kind != "add-replica" || x.Age != 2*time.Second || x.Wait != 3*time.Second ||
 		x.Failures != 2 || x.LastError != "no answer" {
 		t.Errorf("%+v", x)
 	}
@@ -236,10 +236,10 @@ func testQuestionsForTheGovernor(t *testing.T) {
 	}
 	answer := s.must(s.ask(&protocol.ClusterPlan{})).ClusterPlan
 	if x := answer.Steps; len(x) != 1 || x[0].In != 5*time.Second || x[0].Rule != "few" ||
-		x[0].Kind != "promote" || x[0].Host != 3 || !answer.Cut || len(answer.Reasons) != 1 {
+		x[0].Kind != "promote-replica" || x[0].Host != 3 || !answer.Truncated || len(answer.Reasons) != 1 {
 		t.Errorf("%+v", x)
 	}
-	if d := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe; !d.Observed || d.Concerns.Len() == 0 {
+	if d := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe; !d.Observed || d.HealthIssues.Len() == 0 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -253,10 +253,10 @@ func testOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
 	c, _ := operated(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
 	for _, m := range []protocol.RequestMessage{
-		&protocol.HostOperate{Verb: protocol.HostCordon, Host: name("host-3")},
-		&protocol.ShardTransfer{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
-		&protocol.Policy{}, &protocol.AuditRead{}, &protocol.Token{Verb: protocol.TokenList},
-		&protocol.Token{Verb: protocol.TokenCreate, ID: name("x"), Hash: make([]byte, 32)},
+		&protocol.HostUpdate{Action: protocol.HostCordon, Host: name("host-3")},
+		&protocol.ShardTransferLeader{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
+		&protocol.PolicySet{}, &protocol.AuditRead{}, &protocol.JoinToken{Action: protocol.TokenList},
+		&protocol.JoinToken{Action: protocol.TokenCreate, ID: name("x"), Hash: make([]byte, 32)},
 	} {
 		want(t, m.Kind().String(), admin.ask(m).Result.Status, protocol.StatusUnauthorized)
 	}
@@ -273,15 +273,15 @@ func testPolicyIsChangedFromWhatItWas(t *testing.T) {
 	from := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe.Policy
 	to := from
 	to.OfflineAfter = 30 * time.Second
-	s.must(s.ask(&protocol.Policy{Operation: by(1), From: from, To: to}))
+	s.must(s.ask(&protocol.PolicySet{Operation: by(1), From: from, To: to}))
 	want(t, "the policy", recordsOf(c, 1).Policy().OfflineAfter, 30*time.Second)
 	other := from
 	other.Copies = 4
-	want(t, "from an older one", s.ask(&protocol.Policy{Operation: by(2), From: from, To: other}).Result.Status,
+	want(t, "from an older one", s.ask(&protocol.PolicySet{Operation: by(2), From: from, To: other}).Result.Status,
 		protocol.StatusFenced)
 	bad := to
 	bad.Voters = 2
-	want(t, "two voters", s.ask(&protocol.Policy{Operation: by(3), From: to, To: bad}).Result.Status,
+	want(t, "two voters", s.ask(&protocol.PolicySet{Operation: by(3), From: to, To: bad}).Result.Status,
 		protocol.StatusBadRequest)
 }
 
@@ -294,21 +294,22 @@ func testJoinTokens(t *testing.T) {
 		c.RaftAddress = c.Name + ":7421"
 		c.Authority = func() []byte { return authority }
 	}))
-	create := &protocol.Token{Operation: by(1), Verb: protocol.TokenCreate, ID: name("q7"),
+	create := &protocol.JoinToken{Operation: by(1), Action: protocol.TokenCreate, ID: name("q7"),
 		Hash: slices.Repeat([]byte{9}, 32), ValidMillis: 60_000}
-	a := s.must(s.ask(create)).Token
+	a := s.must(s.ask(create)).JoinToken
 	made := a.Tokens
-	if len(made) != 1 || made[0].ID != "q7" || made[0].By != "ann@box" || made[0].Left == 0 ||
+	if len(made) != 1 || made[0].ID != "q7" || made[0].Author != "ann@box" || made[0].Left == 0 ||
 		made[0].Left > 60_001*time.Millisecond || a.Addresses.Len() != 3 || string(a.Authority) != string(authority) {
 		t.Errorf("%+v", a)
 	}
 	want(t, "one is kept", len(recordsOf(c, 1).Tokens()), 1)
-	list := s.must(s.ask(&protocol.Token{Verb: protocol.TokenList})).Token
+	list := s.must(s.ask(&protocol.JoinToken{Action: protocol.TokenList})).JoinToken
 	want(t, "listed", len(list.Tokens), 1)
-	s.must(s.ask(&protocol.Token{Operation: by(2), Verb: protocol.TokenRevoke, ID: name("q7")}))
+	s.must(s.ask(&protocol.JoinToken{Operation: by(2), Action: protocol.TokenRevoke, ID: name("q7")}))
 	want(t, "none is kept", len(recordsOf(c, 1).Tokens()), 0)
-	for what, m := range map[string]*protocol.Token{
-		"no verb": {Operation: by(3)}, "a short hash": {Operation: by(4), Verb: protocol.TokenCreate, Hash: name("x")},
+	for what, m := range map[string]*protocol.JoinToken{
+		"no verb": {Operation: by(3)}, "a short hash": {Operation: by(4), Action: protocol.TokenCreate,
+			Hash: name("x")},
 	} {
 		want(t, what, s.ask(m).Result.Status, protocol.StatusBadRequest)
 	}
@@ -319,7 +320,7 @@ func TestNoTokenWhereNoneCouldBeUsed(t *testing.T) { synctest.Test(t, testNoToke
 
 func testNoTokenWhereNoneCouldBeUsed(t *testing.T) {
 	_, s := operated(t, servertest.Config(func(c *server.Config) { c.RaftAddress = c.Name }))
-	a := s.ask(&protocol.Token{Operation: by(1), Verb: protocol.TokenCreate, ID: name("q7"),
+	a := s.ask(&protocol.JoinToken{Operation: by(1), Action: protocol.TokenCreate, ID: name("q7"),
 		Hash: slices.Repeat([]byte{9}, 32), ValidMillis: 60_000})
 	want(t, "status", a.Result.Status, protocol.StatusPreconditionFailed)
 	if !strings.Contains(string(a.Result.Message), "--raft-listen") {

@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // Config is the configuration of a host. Logs opens the logs, so a host runs on dragonboat as well as on a log in
@@ -43,8 +44,8 @@ type Config struct {
 	Domain hosts.Domain
 	// Hosts are the ids of all hosts of the cluster, as far as known without their records.
 	Hosts []shard.HostID
-	// Founders are the incarnations of the hosts that the cluster began with, as far as known.
-	Founders map[shard.HostID]hosts.Incarnation
+	// InitialMembers are the incarnations of the hosts that the cluster began with, as far as known.
+	InitialMembers map[shard.HostID]hosts.Incarnation
 	// Shards is the number of data shards. It never changes in a cluster.
 	Shards int
 	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1. It fails with
@@ -106,8 +107,13 @@ type Config struct {
 	// Halt is called when the host cannot go on: its replica of a shard differs from the others, or would. Halt
 	// should end the process with the error, since the log stops feeding the replica. May be nil.
 	Halt func(error)
-	// Access decides about the rights of clients. Nil lets every client do everything.
+	// Access has the root tokens of this host, which the rules of the cluster do not limit. May be nil.
 	Access caller.Access
+	// Closed: this host lets in no anonymous client while the cluster has no access rules.
+	Closed bool
+	// AccessRules are imported while the cluster has no access rules. The leader of the meta shard imports its own, so
+	// all initial members need the same rules. May be nil.
+	AccessRules *meta.AccessImport
 	// Authority returns the SHA-256 of the certificate by which hosts recognise each other, or of the authority's
 	// certificate, nil for hosts without TLS. New hosts need the hash. May be nil.
 	Authority func() []byte

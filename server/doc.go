@@ -2,7 +2,7 @@
 // sessions alive, and sends changes to watchers.
 //
 // Start here: Open (host.go) makes a Host of a Config. A transport brings connections to the host (Host.Opened). This
-// package puts the packages below together, and has what concerns the host as a whole:
+// package puts the packages below together, and has what belongs to the host as a whole:
 //
 //	host.go, config.go      what a host is made of, and its configuration
 //	cluster.go              what the host knows and does of the hosts of its cluster
@@ -19,7 +19,7 @@
 //	health         the health issues of a host, and of the cluster
 //	replica        a host's work for its shards: applying, leases, timers, reconciling, the leader's tasks
 //	pipeline       the queue of one shard
-//	hub, lease     streaming watches; the sessions that are alive
+//	watch, lease   streaming watches; the sessions that are alive
 //	transport      bytes of connections
 //	metrics        the counts of a host
 //

@@ -33,11 +33,11 @@ func (h *Host) EndApplied(id shard.SessionID) {
 // Label is how the value of a label is written in /metrics.
 var Label = label
 
-// Found makes the records of all hosts that have registered, through the host that leads the meta shard.
-func (h *Host) Found() {
-	r := &meta.HostsFound{}
+// BootstrapHosts makes the records of all hosts that have registered, through the host that leads the meta shard.
+func (h *Host) BootstrapHosts() {
+	r := &meta.HostsBootstrap{}
 	for _, x := range h.meta.Machine.Hosts() {
-		r.Founders = append(r.Founders, meta.Founder{ID: x.ID})
+		r.InitialMembers = append(r.InitialMembers, meta.InitialMember{ID: x.ID})
 	}
 	done := make(chan struct{})
 	h.meta.Propose(meta.NewCommand(r, meta.Origin{}), func(*meta.Effect, protocol.Status) { close(done) })
@@ -47,17 +47,18 @@ func (h *Host) Found() {
 // GovernBy has questions about what is changed among the hosts answered by g.
 func (h *Host) GovernBy(g overview.Governor) { h.governor = g }
 
-// EnsureFounded has the hosts of the cluster founded, where they are not yet and this host leads the meta shard.
-func (h *Host) EnsureFounded() (founded bool) {
+// EnsureBootstrapped has the hosts of the cluster bootstrapped, where they are not yet and this host leads the meta
+// shard.
+func (h *Host) EnsureBootstrapped() (bootstrapped bool) {
 	m := h.meta.Machine
-	if !m.Founded() && h.meta.Leader().Leader == h.config.ID {
-		found := &meta.HostsFound{}
+	if !m.Bootstrapped() && h.meta.Leader().Leader == h.config.ID {
+		found := &meta.HostsBootstrap{}
 		for _, x := range m.Hosts() {
-			found.Founders = append(found.Founders, meta.Founder{ID: x.ID})
+			found.InitialMembers = append(found.InitialMembers, meta.InitialMember{ID: x.ID})
 		}
 		h.meta.Propose(meta.NewCommand(found, meta.Origin{By: "test"}), func(*meta.Effect, protocol.Status) {})
 	}
-	return m.Founded()
+	return m.Bootstrapped()
 }
 
 // MetaLeader is who leads the meta shard, as far as this host knows.
@@ -85,8 +86,8 @@ func (h *Host) Windows() (list []int) {
 	return list
 }
 
-// MaxSavings is how many states a host has fixed for backups at once.
-const MaxSavings = backup.MaxStates
+// MaxExports is how many states a host has fixed for backups at once.
+const MaxExports = backup.MaxStates
 
 // HoldOpenings has the watches of all connections wait until release is called.
 func (h *Host) HoldOpenings() (release func()) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/health"
+	"github.com/signalbox/signalbox/server/handle/session"
 	"github.com/signalbox/signalbox/server/health"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -15,7 +16,7 @@ import (
 // their homes elsewhere are named as their homes name them, so the call may wait for other hosts.
 func (h *Host) HealthIssues() []kind.Issue {
 	list := h.issues.Read(h.config.Clock())
-	if h.remote.Learn(h.config.Clock(), h.set.AskShown) {
+	if h.remote.Learn(h.config.Clock(), h.set.HomeShards.AskShown) {
 		list = h.issues.Renew(h.config.Clock())
 	}
 	return list
@@ -64,7 +65,7 @@ func (h *Host) gather(l *health.List) {
 			l.Add(c)
 		}
 		if held := h.Level().Holders(); held != "" {
-			l.Add(kind.New(kind.LevelHeld, kind.About{}, held))
+			l.Add(kind.New(kind.UpgradeNotFinalized, kind.About{}, held))
 		}
 	}
 }
@@ -84,10 +85,10 @@ func (h *Host) whoIs(id shard.SessionID) string {
 	var description string
 	if home := h.set.Of(id.Slot()); home.Here() {
 		v, _ := home.Machine.DescribeSession(id)
-		client, description = h.core.ClientOf(id), v.Description
+		client, description = h.core.ClientOf(id), session.Details(&v).Description
 	} else {
 		s := h.remote.Shown(id, h.config.Clock())
-		client, description = s.Client, string(s.Description)
+		client, description = s.Client, s.Details.Description
 	}
 	name := cmp.Or(description, string(client.Name), "session "+id.String())
 	if len(client.Address) > 0 {

@@ -29,7 +29,7 @@ func healthIssuesAt(t *testing.T, c *servertest.Cluster, host shard.HostID) (lis
 	t.Helper()
 	time.Sleep(2 * time.Second) // the list before is shown for a second
 	s := speak(t, c, host)
-	a := s.must(s.ask(&protocol.Concerns{})).Concerns
+	a := s.must(s.ask(&protocol.Health{})).Health
 	for x := range a.Items.All() {
 		list = append(list, x.Issue)
 	}
@@ -78,9 +78,9 @@ func TestRolloutsThatDoNotMoveAreHealthIssues(t *testing.T) {
 			time.Sleep(time.Second)
 			m.must(&protocol.Ping{})
 		}
-		sees("the leader does not get on", health.RolloutLate, "eu-1")
+		sees("the leader does not get on", health.RolloutDeadlineExceeded, "eu-1")
 		m.reach()
-		if list := healthIssues(t, b.c); issueOf(list, health.RolloutLate, "dns") != nil {
+		if list := healthIssues(t, b.c); issueOf(list, health.RolloutDeadlineExceeded, "dns") != nil {
 			t.Errorf("it is reached: %+v", list)
 		}
 		b.act(kind.Pause, 0)
@@ -109,11 +109,11 @@ func TestRoundsThatHangAreHealthIssues(t *testing.T) {
 				}
 			}
 		}
-		if list := healthIssues(t, b.c); issueOf(list, health.RoundCoordinator, "cache") != nil {
+		if list := healthIssues(t, b.c); issueOf(list, health.ProcessCoordinatorStalled, "cache") != nil {
 			t.Errorf("a round that has only begun: %+v", list)
 		}
 		stay(65 * time.Second)
-		c := issueOf(healthIssues(t, b.c), health.RoundCoordinator, "cache")
+		c := issueOf(healthIssues(t, b.c), health.ProcessCoordinatorStalled, "cache")
 		if c == nil || c.Node != "/prod" || c.WaitsFor != "a" {
 			t.Fatalf("the coordinator stands still: %+v", c)
 		}
@@ -122,15 +122,15 @@ func TestRoundsThatHangAreHealthIssues(t *testing.T) {
 		all[1].answer("y")
 		stay(25 * time.Second)
 		list := healthIssues(t, b.c)
-		if c := issueOf(list, health.RoundMembers, "cache"); c == nil || c.WaitsFor != "c" ||
-			issueOf(list, health.RoundCoordinator, "cache") != nil {
+		if c := issueOf(list, health.ProcessMemberOverdue, "cache"); c == nil || c.WaitsFor != "c" ||
+			issueOf(list, health.ProcessCoordinatorStalled, "cache") != nil {
 			t.Errorf("c has not replied: %+v", list)
 		}
 		b.s = speak(t, b.c, b.c.Leader(1))
-		b.act(process.VerbKick, all[2].member, "it hangs")
+		b.act(process.ActionEvict, all[2].member, "it hangs")
 		all = all[:2]
 		stay(2 * time.Second)
-		if list := healthIssues(t, b.c); issueOf(list, health.RoundMembers, "cache") != nil {
+		if list := healthIssues(t, b.c); issueOf(list, health.ProcessMemberOverdue, "cache") != nil {
 			t.Errorf("c was put out: %+v", list)
 		}
 	})
@@ -145,7 +145,7 @@ func TestAProcessWithoutACoordinatorIsAHealthIssue(t *testing.T) {
 			a.s.must(a.s.ask(&protocol.Ping{}))
 		}
 		list := healthIssues(t, b.c)
-		if c := issueOf(list, health.RoundBlocked, "cache"); c == nil || c.WaitsFor != "members" {
+		if c := issueOf(list, health.ProcessBlocked, "cache"); c == nil || c.WaitsFor != "members" {
 			t.Errorf("none may coordinate: %+v", list)
 		}
 	})
@@ -161,7 +161,7 @@ func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 		lock := func(on *started, timeout uint64) {
 			m := on.mutation()
 			on.s.must(on.s.ask(&protocol.Acquire{Mutation: m, NodeID: node, Name: []byte("db"), Count: protocol.Forever,
-				TimeoutMillis: timeout, Ephemeral: true}))
+				WaitMillis: timeout, Ephemeral: true}))
 		}
 		lock(hold, 0)
 		lock(wait, protocol.Forever)
@@ -173,7 +173,7 @@ func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 			}
 		}
 		stay(time.Minute)
-		if list := healthIssues(t, c); issueOf(list, health.LockWaits, "db") != nil {
+		if list := healthIssues(t, c); issueOf(list, health.LongWait, "db") != nil {
 			t.Errorf("without a bound: %+v", list)
 		}
 		bound := func(millis uint64) {
@@ -183,13 +183,13 @@ func TestALockThatIsWaitedForTooLongIsAHealthIssue(t *testing.T) {
 			want(t, "the bound", n.Config.LongestWaitMillis, millis)
 		}
 		bound(30_000)
-		x := issueOf(healthIssues(t, c), health.LockWaits, "db")
+		x := issueOf(healthIssues(t, c), health.LongWait, "db")
 		if x == nil || x.Node != "/prod" || !strings.HasPrefix(x.WaitsFor, "speaker at ") ||
 			!strings.Contains(x.Text, "1 wait") || time.Since(x.Since) < time.Minute {
 			t.Fatalf("%+v", x)
 		}
 		bound(protocol.Forever)
-		if list := healthIssues(t, c); issueOf(list, health.LockWaits, "db") != nil {
+		if list := healthIssues(t, c); issueOf(list, health.LongWait, "db") != nil {
 			t.Errorf("the bound is off: %+v", list)
 		}
 	}, servertest.Hosts(1))
@@ -212,7 +212,7 @@ func TestAFullNodeAndOtherSettingsAreHealthIssues(t *testing.T) {
 		quota := func() *health.Issue {
 			list := healthIssues(t, c)
 			for i := range list {
-				if list[i].Kind == health.Quota {
+				if list[i].Kind == health.QuotaNearlyUsed {
 					return &list[i]
 				}
 			}
@@ -236,7 +236,7 @@ func TestAFullNodeAndOtherSettingsAreHealthIssues(t *testing.T) {
 		for _, id := range []shard.HostID{1, 2, 3} {
 			var found []health.Issue
 			for _, x := range c.Host(id).HealthIssues() {
-				if x.Kind == health.QuotaSettings {
+				if x.Kind == health.QuotaSettingsDiffer {
 					found = append(found, x)
 				}
 			}
@@ -259,7 +259,7 @@ func TestAHostThatHoldsTheLevelIsAHealthIssue(t *testing.T) {
 			time.Sleep(time.Second)
 			list = c.Host(c.Leader(0)).HealthIssues()
 			if slices.ContainsFunc(list, func(x health.Issue) bool {
-				return x.Kind == health.LevelHeld && x.Text == want && x.Do != ""
+				return x.Kind == health.UpgradeNotFinalized && x.Text == want && x.Do != ""
 			}) {
 				return
 			}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -19,14 +20,14 @@ import (
 	"github.com/signalbox/signalbox/server/handle/node"
 	"github.com/signalbox/signalbox/server/handle/object"
 	"github.com/signalbox/signalbox/server/handle/session"
-	"github.com/signalbox/signalbox/server/handle/watch"
+	handlewatch "github.com/signalbox/signalbox/server/handle/watch"
 	"github.com/signalbox/signalbox/server/health"
 	"github.com/signalbox/signalbox/server/health/overview"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/membership"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -43,11 +44,11 @@ type Host struct {
 	core     *handle.Host       // what handlers know of the host
 	conns    *connection.Set
 	gate     *caller.Gate
-	opening  *watch.Watches
+	opening  *handlewatch.Watches
 	backups  *backup.Backups
 	routes   routes
 	metrics  *metrics.Metrics
-	watches  *hub.Budget
+	watches  *watch.Budget
 
 	member   *membership.Membership
 	history  *audit.History
@@ -67,7 +68,8 @@ func Open(config Config) (*Host, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	h := &Host{
-		config: config, log: config.Log, metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
+		config: config, log: config.Log, metrics: metrics.New(config.Shards),
+		watches: watch.NewBudget(config.WatchBytes),
 	}
 	h.issues = health.New(h.gather)
 	h.routes = routes{host: h, led: make(map[uint64]uint64)}
@@ -79,12 +81,13 @@ func Open(config Config) (*Host, error) {
 			ID: config.ID, Name: config.Name, RaftAddress: config.RaftAddress, ClientAddress: config.ClientAddress,
 			AdminAddress: config.AdminAddress, Version: config.Version, Level: config.Level,
 		},
-		Cluster: config.Cluster, Hosts: config.Hosts, Incarnations: config.Founders, Shards: config.Shards,
+		Cluster: config.Cluster, Hosts: config.Hosts, Incarnations: config.InitialMembers, Shards: config.Shards,
 		Gained: config.Replicas, Calls: config.Calls, Rejoin: config.Rejoin, Show: h.showSession, Apart: config.Apart,
+		Report: func(commands []byte) { h.member.ReportCommands(commands) },
 		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
 		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), DigestInterval: config.DigestInterval,
 		Halt: config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
-		Metrics: h.metrics, Watches: h.watches, Chores: h.chores, Fits: config.Fits,
+		Metrics: h.metrics, Watches: h.watches, Maintenance: h.maintain, Fits: config.Fits,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas
 	h.join()
@@ -96,6 +99,9 @@ func Open(config Config) (*Host, error) {
 	h.member.Open()
 	if config.NotesNodes {
 		h.member.Go(h.history.Run)
+	}
+	if config.AccessRules != nil {
+		h.member.Go(h.importRules)
 	}
 	return h, nil
 }
@@ -118,16 +124,19 @@ func (h *Host) join() {
 }
 
 // noteBackup adds an entry about a saved state to the history of the cluster.
-func (h *Host) noteBackup(m protocol.HostSay) error { return h.history.Backup(h.member.Context(), m) }
+func (h *Host) noteBackup(m protocol.HostNotify) error {
+	return h.history.Backup(h.member.Context(), m)
+}
 
 // furnish makes what serves connections.
 func (h *Host) furnish() {
 	c := &h.config
 	h.gate = caller.NewGate(caller.Config{
-		Access: c.Access, Meta: h.meta, Nodes: h.meta.Machine, Clock: c.Clock, Started: h.set.Started,
+		Access: c.Access, Closed: c.Closed, Meta: h.meta, Nodes: h.meta.Machine, Clock: c.Clock,
+		Started: h.set.Started,
 	})
 	h.history = audit.NewHistory(audit.HistoryConfig{
-		Founded: h.member.Founded, Report: h.member.Report, Gate: h.gate, Nodes: c.NotesNodes, Clock: c.Clock,
+		Bootstrapped: h.member.Bootstrapped, Report: h.member.Report, Gate: h.gate, Nodes: c.NotesNodes, Clock: c.Clock,
 		Log: h.log,
 	})
 	h.core = &handle.Host{
@@ -135,14 +144,39 @@ func (h *Host) furnish() {
 		Set: h.set, Meta: h.meta, Replicas: h.replicas, Metrics: h.metrics, Gate: h.gate, Watches: h.watches,
 		Clock: c.Clock, Refusal: h.ownRefusal, AboveLevel: h.aboveLevel,
 	}
-	h.opening = watch.New(h.core)
+	h.opening = handlewatch.New(h.core)
 	h.backups = backup.New(backup.Config{Host: h.core, Note: h.noteBackup, Log: h.log})
 	h.conns = connection.New(connection.Config{
-		Host: h.core, Handlers: h.handlers(), Limits: c.Limits, PingInterval: c.PingInterval,
+		Host: clientView{h.core}, Gate: h.gate, Metrics: h.metrics, Clock: c.Clock, Started: h.set.Started,
+		Replicas: h.replicas, Handlers: h.handlers(), Limits: c.Limits, PingInterval: c.PingInterval,
 		PendingBytes: int64(c.PendingBytes), PartialBytes: int64(c.PartialBytes), Log: h.log, Left: h.backups.Gone,
 		Audit: &audit.Log{Nodes: h.meta.Machine, To: h.log, Clock: c.Clock, NodeChanged: h.history.NodeChanged},
 	})
 }
+
+// clientView is the host as its connections see it.
+type clientView struct{ *handle.Host }
+
+// Welcome implements connection.Host.
+func (v clientView) Welcome() protocol.Welcome {
+	return protocol.Welcome{
+		HostID: uint64(v.ID), HostName: []byte(v.Name), ClusterID: []byte(v.Cluster),
+		RoutingVersion: v.RoutingVersion(), Since: v.Meta.Machine.NextAnswer(),
+		Generation: v.Meta.Machine.Generation().Number,
+	}
+}
+
+// RoutingVersion implements connection.Host.
+func (v clientView) RoutingVersion() uint64 { return v.Meta.RoutingVersion() }
+
+// Wake implements connection.Host.
+func (v clientView) Wake() { v.Set.Wake() }
+
+// Stir implements connection.Host.
+func (v clientView) Stir() { v.Set.Stir() }
+
+// ForgetSession implements connection.Host.
+func (v clientView) ForgetSession(id shard.SessionID, c replica.Conn) { v.Set.ForgetSession(id, c) }
 
 // handlers are the handlers of all requests. Every kind in the protocol's table has one, but for those of the
 // connection itself.
@@ -175,6 +209,11 @@ func (h *Host) Readiness() replica.Readiness {
 	is := h.set.Readiness()
 	if is.Lacks == nil {
 		is.Lacks = h.member.Ready()
+	}
+	c := &h.config
+	if is.Lacks == nil && c.Closed && (c.AccessRules != nil || c.Access == nil) && h.meta.Rights().Open() {
+		is.Lacks = errors.New("the cluster has no access rules yet: the leader of the meta shard imports the " +
+			"--access-file that it is given")
 	}
 	return is
 }
@@ -233,13 +272,13 @@ func (h *Host) refusal() error {
 	return h.meta.Guard()
 }
 
-// chores is the work of the host in a round of the loop. With connections open, the next round has work too.
-func (h *Host) chores(now time.Time, changed bool) (busy bool) {
+// maintain is the work of the host in a round of the loop. With connections open, the next round has work too.
+func (h *Host) maintain(now time.Time, changed bool) (busy bool) {
 	h.routes.announceLeaders()
 	if changed {
 		h.routes.announce()
 		h.member.Changed()
 	}
 	h.gate.MakeSure(now)
-	return h.conns.Chores(now)
+	return h.conns.Maintain(now)
 }

@@ -28,7 +28,7 @@ type Level struct {
 // LevelHolder is a host that keeps the level from rising.
 type LevelHolder struct {
 	ID   shard.HostID
-	Name string // empty: the host has not registered since the birth of the cluster
+	Name string // empty: the host has not registered since the bootstrap of the cluster
 	// Level is the highest level that the host can follow; 0: not reported.
 	Level level.Level
 }
@@ -96,7 +96,7 @@ func (h *Host) Level() Level {
 		}
 	}
 	for _, id := range h.config.Hosts {
-		if !known[id] && !h.meta.Machine.Founded() {
+		if !known[id] && !h.meta.Machine.Bootstrapped() {
 			l.HeldBy = append(l.HeldBy, LevelHolder{ID: id})
 		}
 	}
@@ -105,7 +105,8 @@ func (h *Host) Level() Level {
 
 // aboveLevel is the answer to a request that needs a higher level than the cluster, or a shard, has reached. Three
 // cases are only temporary. A host that has not caught up since its start does not know the cluster's level. A shard
-// follows the cluster within a moment. A cluster that was only just born rises as soon as its hosts have registered.
+// follows the cluster within a moment. A cluster that was only just bootstrapped rises as soon as its hosts have
+// registered.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	switch {
 	case !h.meta.CaughtUp():

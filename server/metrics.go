@@ -39,7 +39,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	gauge("signalbox_watch_memory_limit_bytes", float64(h.watches.Limit()))
 	gauge("signalbox_input_buffer_bytes", float64(held.Partial))
 	gauge("signalbox_input_buffer_limit_bytes", float64(held.PartialLimit))
-	homes := h.set.HomeCounts()
+	homes := h.set.HomeShards.Counts()
 	gauge("signalbox_home_shard_requests_pending", float64(homes.Waiting))
 	gauge("signalbox_home_shard_unreachable_hosts", float64(homes.Unanswered))
 	gauge("signalbox_nodes", float64(h.meta.Machine.NodeCount()))
@@ -88,7 +88,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_watch_snapshots_total"+l, float64(hub.Snapshots))
 		gauge("signalbox_watch_resyncs_total"+l, float64(hub.Resyncs))
 		gauge("signalbox_watch_bytes_total"+l, float64(hub.Bytes))
-		gauge("signalbox_shard_one_shot_watches"+l, float64(r.OneShotWatches()))
+		gauge("signalbox_shard_one_shot_watches"+l, float64(r.OneShots.Len()))
 		if age := r.ProofAge(now); age < 1<<62 {
 			gauge("signalbox_shard_read_barrier_age_seconds"+l, age.Seconds())
 		}

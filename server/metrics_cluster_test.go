@@ -55,9 +55,9 @@ func TestTheGovernorShowsWhatTheClusterCanLose(t *testing.T) {
 		}
 		c.Isolate(id)
 		eventually(t, time.Minute, "a failure is shown", shows(
-			`signalbox_health_issues{kind="failed",severity="warning"} 1`+"\n",
+			`signalbox_health_issues{kind="host-failed",severity="warning"} 1`+"\n",
 			`signalbox_shard_voters_live{shard="1"} 2`+"\n", `signalbox_shard_failure_tolerance{shard="1"} 0`+"\n",
-			`signalbox_health_issues{kind="tolerance",severity="warning"} 1`+"\n",
+			`signalbox_health_issues{kind="no-failure-tolerance",severity="warning"} 1`+"\n",
 			`signalbox_hosts{state="offline"} 1`+"\n"))
 		c.Heal()
 		isOnline(t, c, id, 1)

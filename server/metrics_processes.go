@@ -5,8 +5,7 @@ import (
 
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/replica"
-	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/process"
 )
 
 // processStill is from how many milliseconds on a waiting round stands still: all rounds wait for a moment. A round
@@ -28,7 +27,7 @@ func (pw *processWriter) write() {
 
 // counts writes the events of processes, as this host's copy of the shard has applied them.
 func (pw *processWriter) counts(r *replica.Replica) {
-	c := r.Machine.ProcessCounts()
+	c := process.CountsOf(r.Machine)
 	fmt.Fprintf(pw.to, "signalbox_process_epochs_total{shard=\"%d\"} %d\n", r.ID, c.Epochs)
 	for _, round := range []struct {
 		outcome string
@@ -54,23 +53,13 @@ func (pw *processWriter) walk(r *replica.Replica) {
 	var states [kind.Phases]int
 	var longest [kind.Phases]uint64
 	members, unread := 0, 0
-	at, over := shard.Cursor(0), false
-	for !over && pw.checks > 0 {
-		var still []machine.ProcessView
-		at, over = r.Machine.WalkProcesses(at, r.EstimatedTime(), func(v *machine.ProcessView) {
-			pw.checks--
-			states[v.State]++
-			longest[v.State] = max(longest[v.State], v.Now-min(v.Now, v.Since))
-			members += v.Members
-			unread += v.Requests
-			if len(v.Reasons) > 0 && v.Members > 0 {
-				still = append(still, *v)
-			}
-		})
-		for i := range still {
-			pw.still(&still[i])
-		}
-	}
+	walkObjects(&pw.objectWriter, r, process.Walk, func(v *process.Status) bool {
+		states[v.State]++
+		longest[v.State] = max(longest[v.State], v.Now-min(v.Now, v.Since))
+		members += v.Members
+		unread += v.Requests
+		return len(v.Reasons) > 0 && v.Members > 0
+	}, pw.still)
 	for state, n := range states {
 		fmt.Fprintf(pw.to, "signalbox_processes{shard=\"%d\",state=%q} %d\n", r.ID, kind.Phase(state), n)
 	}
@@ -83,7 +72,7 @@ func (pw *processWriter) walk(r *replica.Replica) {
 }
 
 // still writes where a round stands still, for how long, and the first member that the round waits for.
-func (pw *processWriter) still(v *machine.ProcessView) {
+func (pw *processWriter) still(v *process.Status) {
 	node, ok := pw.node(v.Node)
 	if !ok {
 		return
@@ -97,7 +86,7 @@ func (pw *processWriter) still(v *machine.ProcessView) {
 		}
 		reason, member := re.Code, re.From.Name
 		if re.Late {
-			reason = "late"
+			reason = "overdue"
 		}
 		if len(re.Members) > 0 {
 			member = re.Members[0].Name

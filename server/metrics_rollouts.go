@@ -6,8 +6,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
-	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/rollout"
 )
 
 // rolloutWriter writes the counts and states of rollouts, and where a rollout stands still.
@@ -24,7 +23,7 @@ func (rw *rolloutWriter) write() {
 
 // counts writes the events of rollouts, as this host's copy of the shard has applied them.
 func (rw *rolloutWriter) counts(r *replica.Replica) {
-	c := r.Machine.RolloutCounts()
+	c := rollout.CountsOf(r.Machine)
 	fmt.Fprintf(rw.to, "signalbox_rollout_versions_total{shard=\"%d\"} %d\n", r.ID, c.Versions)
 	for cause, n := range c.Targets {
 		if cause > 0 {
@@ -44,23 +43,13 @@ func (rw *rolloutWriter) counts(r *replica.Replica) {
 func (rw *rolloutWriter) walk(r *replica.Replica) {
 	var phases [kind.Halted + 1]int
 	var leaders, followers, sources int
-	at, over := shard.Cursor(0), false
-	for !over && rw.checks > 0 {
-		var still []machine.RolloutView
-		at, over = r.Machine.WalkRollouts(at, r.EstimatedTime(), func(v *machine.RolloutView) {
-			rw.checks--
-			phases[v.Phase]++
-			leaders += v.Leaders
-			followers += v.Instances - v.Leaders
-			sources += v.Sources
-			if len(v.Still) > 0 {
-				still = append(still, *v)
-			}
-		})
-		for i := range still {
-			rw.still(&still[i])
-		}
-	}
+	walkObjects(&rw.objectWriter, r, rollout.Walk, func(v *rollout.Status) bool {
+		phases[v.Phase]++
+		leaders += v.Leaders
+		followers += v.Instances - v.Leaders
+		sources += v.Sources
+		return len(v.Still) > 0
+	}, rw.still)
 	for phase, n := range phases {
 		fmt.Fprintf(rw.to, "signalbox_rollouts{shard=\"%d\",phase=%q} %d\n", r.ID, metrics.Word(kind.Phase(phase)), n)
 	}
@@ -70,7 +59,7 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 }
 
 // still writes where a rollout stands still, and for how long if known.
-func (rw *rolloutWriter) still(v *machine.RolloutView) {
+func (rw *rolloutWriter) still(v *rollout.Status) {
 	node, ok := rw.node(v.Node)
 	if !ok {
 		return

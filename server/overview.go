@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// errNotFounded is returned while the hosts have no records.
-var errNotFounded = fmt.Errorf("server: %w", handle.ErrNotFounded)
+// errNotBootstrapped is returned while the hosts have no records.
+var errNotBootstrapped = fmt.Errorf("server: %w", handle.ErrNotBootstrapped)
 
 // Overview returns this host's knowledge of the hosts of the cluster, with observations if the host governs.
 func (h *Host) Overview() (overview.Cluster, error) {
@@ -23,7 +23,7 @@ func (h *Host) Overview() (overview.Cluster, error) {
 	}
 	t, ok := h.meta.Machine.Topology()
 	if !ok {
-		return overview.Cluster{}, errNotFounded
+		return overview.Cluster{}, errNotBootstrapped
 	}
 	return overview.Cluster{Records: t.Records, Now: t.Clock.Now, Wall: h.config.Clock(),
 		Governor: h.meta.Leader().Leader, Leader: h.leaderOf}, nil

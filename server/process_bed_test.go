@@ -54,11 +54,11 @@ func (b *processBed) put(spec kind.Spec) uint64 {
 }
 
 // act carries out an operator's act.
-func (b *processBed) act(verb kind.Verb, member uint64, reason string) {
+func (b *processBed) act(verb kind.ActionKind, member uint64, reason string) {
 	b.t.Helper()
-	b.s.must(b.s.ask(&protocol.ProcessAct{
+	b.s.must(b.s.ask(&protocol.ProcessAction{
 		NodeID: b.node, Name: cache,
-		Act: kind.Act{Verb: verb, MemberID: member, By: kind.By{Author: "ann", Reason: reason}},
+		Action: kind.Action{Kind: verb, MemberID: member, By: kind.ChangeInfo{Author: "ann", Reason: reason}},
 	}))
 }
 
@@ -71,13 +71,13 @@ func arrivalOf(name string) kind.Arrival {
 func (b *processBed) describe(part string) *protocol.ProcessDescribeAnswer {
 	b.t.Helper()
 	s := speak(b.t, b.c, b.c.Leader(1))
-	a := s.must(s.ask(&protocol.ProcessDescribe{PartRequest: protocol.PartRequest{
-		NodeID: b.node, Name: cache, Part: []byte(part), Why: true, Consistency: protocol.ConsistencyStrict,
+	a := s.must(s.ask(&protocol.ProcessDescribe{SectionRequest: protocol.SectionRequest{
+		NodeID: b.node, Name: cache, Section: []byte(part), Explain: true, Consistency: protocol.ConsistencyStrict,
 	}})).ProcessDescribe
 	return &a
 }
 
-func (b *processBed) head() (h kind.Head) {
+func (b *processBed) head() (h kind.Overview) {
 	b.t.Helper()
 	readRecord(b.t, b.describe("").Head, &h)
 	return h
@@ -197,7 +197,7 @@ func (a *attendant) part() protocol.Part {
 func (a *attendant) prepare() uint64 {
 	a.b.t.Helper()
 	a.epoch = a.next(kind.ItemPrepare).Epoch
-	a.s.must(a.s.ask(&protocol.ProcessPrepared{
+	a.s.must(a.s.ask(&protocol.ProcessPrepareAck{
 		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(),
 	}))
 	return a.epoch
@@ -252,7 +252,7 @@ func (a *attendant) complete(result string) {
 func (a *attendant) finish() protocol.Item {
 	a.b.t.Helper()
 	i := a.next(kind.ItemComplete)
-	a.s.must(a.s.ask(&protocol.ProcessCompleted{
+	a.s.must(a.s.ask(&protocol.ProcessCompleteAck{
 		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(),
 	}))
 	return i

@@ -139,7 +139,7 @@ func (p *performer) handle(i *protocol.Item) {
 	p.part.Ack, p.part.Epoch = i.Seq, i.Epoch
 	switch i.Kind {
 	case kind.ItemPrepare:
-		p.say(&protocol.ProcessPrepared{Mutation: next(&p.number), NodeID: 1, Name: show, Part: p.part})
+		p.say(&protocol.ProcessPrepareAck{Mutation: next(&p.number), NodeID: 1, Name: show, Part: p.part})
 	case kind.ItemCoordinate:
 		p.leads <- struct{}{}
 	case kind.ItemRequest:

@@ -16,7 +16,8 @@ func (a *attendant) back(host shard.HostID) {
 	a.b.t.Helper()
 	a.s = a.b.connect(host)
 	a.attaches++
-	a.s.must(a.s.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"), AttachSequence: a.attaches + 1}))
+	a.s.must(a.s.ask(&protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("key"),
+		AttachSequence: a.attaches + 1}))
 }
 
 // cut loses the connection.
@@ -170,10 +171,10 @@ func TestAMemberThatIsKickedHearsWhy(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
 		kicked := all[1]
-		b.act(kind.VerbKick, kicked.member, "it hangs")
+		b.act(kind.ActionEvict, kicked.member, "it hangs")
 		end := kicked.ended()
 		want(t, "status", end.Status, protocol.StatusNotFound)
-		want(t, "why", strings.Contains(end.Message, "kicked by ann: it hangs"), true)
+		want(t, "why", strings.Contains(end.Message, "evicted by ann: it hangs"), true)
 		got := kicked.s.ask(kicked.replying(1, "")).Result
 		want(t, "a command", got.Status, protocol.StatusNotFound)
 		want(t, "why", got.Message, end.Message)
@@ -235,7 +236,7 @@ func TestTheLastConnectionHasTheInbox(t *testing.T) {
 		second := b.connect(b.c.Leader(1))
 		got := second.ask(a.opening(a.acked)).Result
 		want(t, "over a connection that it does not act over", got.Status, protocol.StatusBadSession)
-		second.must(second.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
+		second.must(second.ask(&protocol.SessionBind{SessionID: a.id, SessionSecret: []byte("key")}))
 		second.must(second.ask(a.opening(a.acked)))
 		want(t, "the end over the first", a.ended().Status, protocol.StatusBadSession)
 		a.broadcast("x")

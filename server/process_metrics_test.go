@@ -30,8 +30,8 @@ func TestMetricsSayHowProcessesAre(t *testing.T) {
 		b.put(kind.Spec{ReplyTimeout: 20 * time.Second})
 		all := b.run("a", "b", "c")
 		a := all[0]
-		late := `signalbox_process_stalled_seconds{node="/prod",process="cache",member="c",reason="late"}`
-		waits := `signalbox_process_stalled_seconds{node="/prod",process="cache",member="c",reason="reply"}`
+		late := `signalbox_process_stalled_seconds{node="/prod",process="cache",member="c",reason="overdue"}`
+		waits := `signalbox_process_stalled_seconds{node="/prod",process="cache",member="c",reason="awaiting-reply"}`
 		a.broadcast("x")
 		all[0].answer("y")
 		all[1].answer("y")
@@ -71,7 +71,7 @@ func TestMetricsSayHowProcessesAre(t *testing.T) {
 			t.Errorf("c is late for %d s, want about 24", got)
 		}
 		b.metrics("it is late", map[string]int{`signalbox_process_reply_timeouts_total{shard="1"}`: 1, waits: -1})
-		b.act(kind.VerbKick, all[2].member, "it hangs")
+		b.act(kind.ActionEvict, all[2].member, "it hangs")
 		a.next(kind.ItemEnd)
 		a.next(kind.ItemCancel)
 		a.prepare()

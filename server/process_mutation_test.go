@@ -41,7 +41,7 @@ func (b *processBed) story(a *attendant) []processStep {
 			return &protocol.ProcessJoin{Arrival: kind.Arrival{Joining: kind.Joining{Name: "a", Candidate: true}}}
 		}),
 		step(func() { a.member = b.only(); a.open(0); prepared() },
-			func() protocol.RequestMessage { return &protocol.ProcessPrepared{Part: a.part()} }),
+			func() protocol.RequestMessage { return &protocol.ProcessPrepareAck{Part: a.part()} }),
 		step(func() { a.next(kind.ItemCoordinate) }, func() protocol.RequestMessage {
 			return &protocol.ProcessSend{Part: a.part(), Audience: kind.ToAll, Payload: []byte("lock")}
 		}),
@@ -52,10 +52,11 @@ func (b *processBed) story(a *attendant) []processStep {
 			return &protocol.ProcessComplete{Part: a.part(), Result: []byte("done")}
 		}),
 		step(func() { a.next(kind.ItemComplete) }, func() protocol.RequestMessage {
-			return &protocol.ProcessCompleted{Part: a.part()}
+			return &protocol.ProcessCompleteAck{Part: a.part()}
 		}),
 		step(nothing, func() protocol.RequestMessage {
-			return &protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "ann"}}}
+			return &protocol.ProcessAction{Action: kind.Action{Kind: kind.ActionRestart,
+				By: kind.ChangeInfo{Author: "ann"}}}
 		}),
 		step(prepared, func() protocol.RequestMessage {
 			return &protocol.ProcessFail{Part: a.part(), Text: []byte("no")}
@@ -85,13 +86,13 @@ func TestEveryMutationOfAProcessIsCarriedOutOnce(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := &attendant{started: b.connect(b.c.Leader(1)).session("/prod", time.Minute), b: b}
 		again := speak(t, b.c, b.c.Leader(1))
-		again.must(again.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
+		again.must(again.ask(&protocol.SessionBind{SessionID: a.id, SessionSecret: []byte("key")}))
 		done := make(map[protocol.Kind]any)
 		for _, step := range b.story(a) {
 			step.before()
 			request := step.request()
 			// The client has not seen the answer: nothing is acknowledged.
-			reflect.ValueOf(request).Elem().FieldByName("Acknowledged").SetUint(0)
+			reflect.ValueOf(request).Elem().FieldByName("AcknowledgedSequence").SetUint(0)
 			first := *a.s.must(a.s.ask(request))
 			second := *again.must(again.ask(request))
 			want(t, fmt.Sprintf("%v sent again", request.Kind()), fmt.Sprintf("%+v", second.Message()),
@@ -103,10 +104,10 @@ func TestEveryMutationOfAProcessIsCarriedOutOnce(t *testing.T) {
 		want(t, "the member", done[protocol.KindProcessJoin].(*protocol.ProcessJoinAnswer).MemberID, a.member)
 		want(t, "why its inbox ended", a.ended().Message, "the member left")
 		want(t, "items that are left", len(a.inbox), 0)
-		gone := b.s.ask(&protocol.ProcessDescribe{PartRequest: partOf(b.node, cache)})
+		gone := b.s.ask(&protocol.ProcessDescribe{SectionRequest: partOf(b.node, cache)})
 		want(t, "after the delete", gone.Result.Status,
 			protocol.StatusNotFound)
-		for k := protocol.KindProcessPut; k <= protocol.KindProcessAct; k++ {
+		for k := protocol.KindProcessPut; k <= protocol.KindProcessAction; k++ {
 			if done[k] == nil {
 				t.Errorf("the story has no %v", k)
 			}
@@ -118,9 +119,9 @@ func TestEveryMutationOfAProcessIsCarriedOutOnce(t *testing.T) {
 func (b *processBed) processRequests(a *attendant) []protocol.RequestMessage {
 	mutations := []protocol.RequestMessage{
 		&protocol.ProcessPut{}, &protocol.ProcessJoin{Arrival: arrivalOf("a")}, &protocol.ProcessLeave{},
-		&protocol.ProcessPrepared{}, &protocol.ProcessSend{}, &protocol.ProcessReply{}, &protocol.ProcessComplete{},
-		&protocol.ProcessCompleted{}, &protocol.ProcessFail{}, &protocol.InboxAck{},
-		&protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbRestart}}, &protocol.ProcessDelete{},
+		&protocol.ProcessPrepareAck{}, &protocol.ProcessSend{}, &protocol.ProcessReply{}, &protocol.ProcessComplete{},
+		&protocol.ProcessCompleteAck{}, &protocol.ProcessFail{}, &protocol.InboxAck{},
+		&protocol.ProcessAction{Action: kind.Action{Kind: kind.ActionRestart}}, &protocol.ProcessDelete{},
 	}
 	for _, m := range mutations {
 		fields := reflect.ValueOf(m).Elem()
@@ -137,13 +138,13 @@ func TestAHostThatDoesNotLeadSendsProcessesOn(t *testing.T) {
 		leader := b.c.Leader(1)
 		a := b.join("a")
 		other := b.connect(leader%3 + 1)
-		other.must(other.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
+		other.must(other.ask(&protocol.SessionBind{SessionID: a.id, SessionSecret: []byte("key")}))
 		for _, request := range b.processRequests(a) {
 			result := other.ask(request).Result
 			want(t, request.Kind().String(), result.Status, protocol.StatusMoved)
 			want(t, "leader", result.Moved.LeaderAddress, servertest.Address(leader))
 		}
-		other.must(other.ask(&protocol.ProcessDescribe{PartRequest: protocol.PartRequest{
+		other.must(other.ask(&protocol.ProcessDescribe{SectionRequest: protocol.SectionRequest{
 			NodeID: b.node, Name: cache, Consistency: protocol.ConsistencyStrict,
 		}}))
 		list := other.must(other.ask(&protocol.ProcessList{ListRequest: protocol.ListRequest{
@@ -167,14 +168,14 @@ func TestRightsOnProcesses(t *testing.T) {
 		time.Sleep(time.Second) // for the shards to rise too
 		admin := enter(t, c, "admin")
 		node := admin.node("/prod/jobs")
-		by := kind.By{Author: "ann", Reason: "YP-1"}
+		by := kind.ChangeInfo{Author: "ann", Reason: "YP-1"}
 		put := &protocol.ProcessPut{NodeID: node, Name: cache, Put: kind.Put{By: by}}
-		act := &protocol.ProcessAct{
+		act := &protocol.ProcessAction{
 			NodeID: node, Name: cache,
-			Act: kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "ann", Reason: "hangs"}},
+			Action: kind.Action{Kind: kind.ActionRestart, By: kind.ChangeInfo{Author: "ann", Reason: "hangs"}},
 		}
 		remove := &protocol.ProcessDelete{NodeID: node, Name: cache, Force: true}
-		describe := &protocol.ProcessDescribe{PartRequest: partOf(node, cache)}
+		describe := &protocol.ProcessDescribe{SectionRequest: partOf(node, cache)}
 		list := &protocol.ProcessList{ListRequest: listOf(node)}
 		arrival := kind.Arrival{Joining: kind.Joining{Name: "a"}}
 		join := &protocol.ProcessJoin{NodeID: node, Name: cache, Arrival: arrival}
@@ -229,14 +230,14 @@ func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 			{"another spec", a, &protocol.ProcessPut{Put: kind.Put{
 				Mode: field.PutAlter, ExpectedRevision: revision + 1}},
 				protocol.StatusPreconditionFailed, ""},
-			{"no such process", a, &protocol.ProcessPrepared{Name: []byte("none")}, protocol.StatusNotFound,
+			{"no such process", a, &protocol.ProcessPrepareAck{Name: []byte("none")}, protocol.StatusNotFound,
 				"no process of this name"},
 			{"join what is not there", a, &protocol.ProcessJoin{
 				Name: []byte("none"), Arrival: kind.Arrival{Joining: kind.Joining{Name: "a"}}},
 				protocol.StatusNotFound, "no process of this name"},
 			{"another name", a, &protocol.ProcessJoin{Arrival: kind.Arrival{Joining: kind.Joining{Name: "z"}}},
 				protocol.StatusPreconditionFailed, "has joined as a"},
-			{"no such member", a, &protocol.ProcessPrepared{Part: strange}, protocol.StatusNotFound, "join again"},
+			{"no such member", a, &protocol.ProcessPrepareAck{Part: strange}, protocol.StatusNotFound, "join again"},
 			{"an old epoch", a, &protocol.ProcessSend{Part: old, Audience: kind.ToAll}, protocol.StatusFenced,
 				"is over"},
 			{"a receiver that is not of the epoch", a, a.sending("x", 77), protocol.StatusNotFound, "no member 77"},
@@ -246,9 +247,10 @@ func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 				protocol.StatusPreconditionFailed, "coordinat"},
 			{"an ack of what was not there", a, &protocol.InboxAck{MemberID: a.member, Ack: 99},
 				protocol.StatusBadRequest, "no seq 99"},
-			{"a kick of nobody", a, &protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbKick, MemberID: 99}},
+			{"a kick of nobody", a, &protocol.ProcessAction{Action: kind.Action{Kind: kind.ActionEvict, MemberID: 99}},
 				protocol.StatusNotFound, "99"},
-			{"no act", a, &protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbCreated}}, protocol.StatusBadRequest, ""},
+			{"no act", a, &protocol.ProcessAction{Action: kind.Action{Kind: kind.ActionCreated}},
+				protocol.StatusBadRequest, ""},
 			{"a delete while there are members", a, &protocol.ProcessDelete{}, protocol.StatusPreconditionFailed,
 				"2 members have joined; delete with force"},
 		} {

@@ -20,7 +20,7 @@ func (b *processBed) view(s *speaker, name string, since uint64) *viewer {
 }
 
 // processHead reads the head of all of the process.
-func (v *viewer) processHead() (h kind.Head) {
+func (v *viewer) processHead() (h kind.Overview) {
 	v.t.Helper()
 	if len(v.head) > 0 {
 		v.record(&h)
@@ -103,7 +103,7 @@ func TestAWatcherThatIsSlowIsBroughtToThePresent(t *testing.T) {
 			a.next(kind.ItemCoordinate)
 			a.complete(string(make([]byte, 60_000)))
 			a.finish()
-			b.act(kind.VerbRestart, 0, "again")
+			b.act(kind.ActionRestart, 0, "again")
 		}
 		v.until("the last result", func() bool { return v.rows[epoch*2+1] != nil })
 		want(t, "results", len(v.rows), 40)

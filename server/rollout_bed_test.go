@@ -59,16 +59,16 @@ func (b *rolloutBed) publish(payload string) uint64 {
 }
 
 // act carries out an operator's act.
-func (b *rolloutBed) act(verb kind.Verb, seq uint64) {
+func (b *rolloutBed) act(verb kind.ActionKind, seq uint64) {
 	b.t.Helper()
-	b.s.must(b.s.ask(&protocol.RolloutAct{NodeID: b.node, Name: dns, Act: kind.Act{Verb: verb, Seq: seq}}))
+	b.s.must(b.s.ask(&protocol.RolloutAction{NodeID: b.node, Name: dns, Action: kind.Action{Kind: verb, Seq: seq}}))
 }
 
 // describe describes a part.
 func (b *rolloutBed) describe(part string) *protocol.RolloutDescribeAnswer {
 	b.t.Helper()
-	a := b.s.must(b.s.ask(&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
-		NodeID: b.node, Name: dns, Part: []byte(part), Why: true, Consistency: protocol.ConsistencyStrict,
+	a := b.s.must(b.s.ask(&protocol.RolloutDescribe{SectionRequest: protocol.SectionRequest{
+		NodeID: b.node, Name: dns, Section: []byte(part), Explain: true, Consistency: protocol.ConsistencyStrict,
 	}})).RolloutDescribe
 	return &a
 }
@@ -114,7 +114,7 @@ func (b *rolloutBed) join(instance, location string) *member {
 	m.must(&protocol.RolloutJoin{
 		Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: instance, Location: location},
 	})
-	m.must(&protocol.RolloutRole{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true})
+	m.must(&protocol.RolloutReady{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true})
 	return m
 }
 
@@ -125,11 +125,11 @@ func (m *member) must(request protocol.RequestMessage) *protocol.Answer {
 }
 
 // ask reports and asks for the target.
-func (m *member) ask(report protocol.InstanceReport) protocol.RolloutAskAnswer {
+func (m *member) ask(report protocol.InstanceReport) protocol.RolloutPollAnswer {
 	m.b.t.Helper()
-	return m.must(&protocol.RolloutAsk{
+	return m.must(&protocol.RolloutPoll{
 		Mutation: m.mutation(), NodeID: m.b.node, Name: dns, Report: report,
-	}).RolloutAsk
+	}).RolloutPoll
 }
 
 // reach asks for the target and reports that it is reached.
@@ -155,8 +155,8 @@ func (b *rolloutBed) watch(s *speaker, view string, since uint64) uint64 {
 }
 
 // partOf asks for an object as a whole.
-func partOf(node uint64, name []byte) protocol.PartRequest {
-	return protocol.PartRequest{NodeID: node, Name: name}
+func partOf(node uint64, name []byte) protocol.SectionRequest {
+	return protocol.SectionRequest{NodeID: node, Name: name}
 }
 
 // listOf asks for the objects of the first shard.

@@ -59,14 +59,14 @@ func instance(h *Host, c *connection.Conn, s *sink, name string) *protocol.Mutat
 	send(c, s, &protocol.RolloutJoin{
 		Mutation: next(m), NodeID: 1, Name: r0, Instance: kind.Instance{Name: name, Location: "sas"},
 	})
-	send(c, s, &protocol.RolloutRole{Mutation: next(m), NodeID: 1, Name: r0, Leader: true})
+	send(c, s, &protocol.RolloutReady{Mutation: next(m), NodeID: 1, Name: r0, Leader: true})
 	return m
 }
 
 // next counts a session's mutations, whose answers the client has seen.
 func next(m *protocol.Mutation) protocol.Mutation {
-	m.Acknowledged = m.Number
-	m.Number++
+	m.AcknowledgedSequence = m.Sequence
+	m.Sequence++
 	return *m
 }
 

@@ -27,15 +27,15 @@ func (b *rolloutBed) story(m *member) []protocol.RequestMessage {
 		&protocol.RolloutJoin{
 			Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "a.sas", Location: "sas"},
 		},
-		&protocol.RolloutRole{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true},
+		&protocol.RolloutReady{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true},
 		&protocol.RolloutOffer{
 			Mutation: m.mutation(), NodeID: b.node, Name: dns,
 			Offering: kind.Offering{Ticket: 1, Payload: []byte("one"), Label: "first"},
 		},
-		&protocol.RolloutAsk{Mutation: m.mutation(), NodeID: b.node, Name: dns},
+		&protocol.RolloutPoll{Mutation: m.mutation(), NodeID: b.node, Name: dns},
 		&protocol.RolloutReport{Mutation: m.mutation(), NodeID: b.node, Name: dns, Report: report},
-		&protocol.RolloutGate{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Judgement: kind.Judgement{
+		&protocol.RolloutGateReport{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, GateReport: kind.GateReport{
 				Location: "sas", Gate: "errors", Seq: 1, Verdict: kind.Verdict{Result: kind.GatePassed},
 			},
 		},
@@ -43,8 +43,8 @@ func (b *rolloutBed) story(m *member) []protocol.RequestMessage {
 			Mutation: m.mutation(), NodeID: b.node, Name: dns,
 			Publication: kind.Publication{Payload: []byte("two"), Compare: true, Expected: 1, Fence: 7},
 		},
-		&protocol.RolloutAct{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Act: kind.Act{Verb: kind.Abort},
+		&protocol.RolloutAction{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Action: kind.Action{Kind: kind.Abort},
 		},
 		&protocol.RolloutLeave{Mutation: m.mutation(), NodeID: b.node, Name: dns},
 		&protocol.RolloutDelete{Mutation: m.mutation(), NodeID: b.node, Name: dns, Force: true},
@@ -57,17 +57,17 @@ func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		m := b.session(10 * time.Minute)
 		again := speak(t, b.c, b.c.Leader(1))
-		again.must(again.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
+		again.must(again.ask(&protocol.SessionBind{SessionID: m.id, SessionSecret: []byte("key")}))
 		answers := make(map[protocol.Kind]any)
 		for _, request := range b.story(m) {
 			// The client has not seen the answer: nothing is acknowledged.
-			reflect.ValueOf(request).Elem().FieldByName("Acknowledged").SetUint(0)
+			reflect.ValueOf(request).Elem().FieldByName("AcknowledgedSequence").SetUint(0)
 			first := *m.must(request)
 			second := *again.must(again.ask(request))
 			one, two := fmt.Sprintf("%+v", first.Message()), fmt.Sprintf("%+v", second.Message())
 			want(t, fmt.Sprintf("%v sent again", request.Kind()), two, one)
 			answers[request.Kind()] = first.Message()
-			if request.Kind() == protocol.KindRolloutAct { // the last of which all parts are there
+			if request.Kind() == protocol.KindRolloutAction { // the last of which all parts are there
 				b.checkStory(t)
 			}
 		}
@@ -76,10 +76,12 @@ func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
 		want(t, "one part for both", answers[protocol.KindRolloutJoin].(*protocol.RolloutJoinAnswer).InstanceID, source)
 		want(t, "offered", answers[protocol.KindRolloutOffer].(*protocol.RolloutOfferAnswer).Seq, 1)
 		want(t, "published", answers[protocol.KindRolloutPublish].(*protocol.RolloutPublishAnswer).Seq, 2)
-		asked := answers[protocol.KindRolloutAsk].(*protocol.RolloutAskAnswer)
+		asked := answers[protocol.KindRolloutPoll].(*protocol.RolloutPollAnswer)
 		want(t, "generation", asked.Target.Generation, 1)
-		want(t, "generation after the act", answers[protocol.KindRolloutAct].(*protocol.RolloutActAnswer).Generation, 2)
-		want(t, "after the delete", b.s.ask(&protocol.RolloutDescribe{PartRequest: partOf(b.node, dns)}).Result.Status,
+		want(t, "generation after the act",
+			answers[protocol.KindRolloutAction].(*protocol.RolloutActionAnswer).Generation, 2)
+		want(t, "after the delete",
+			b.s.ask(&protocol.RolloutDescribe{SectionRequest: partOf(b.node, dns)}).Result.Status,
 			protocol.StatusNotFound)
 	})
 }
@@ -108,7 +110,7 @@ func TestAHostThatDoesNotLeadSendsRolloutsOn(t *testing.T) {
 		leader := b.c.Leader(1)
 		m := b.session(10 * time.Minute)
 		other := speak(t, b.c, leader%3+1)
-		other.must(other.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
+		other.must(other.ask(&protocol.SessionBind{SessionID: m.id, SessionSecret: []byte("key")}))
 		story := b.story(m)
 		for _, request := range story {
 			result := other.ask(request).Result
@@ -117,7 +119,7 @@ func TestAHostThatDoesNotLeadSendsRolloutsOn(t *testing.T) {
 		}
 		m.must(story[0])
 		for _, read := range []protocol.RequestMessage{
-			&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
+			&protocol.RolloutDescribe{SectionRequest: protocol.SectionRequest{
 				NodeID: b.node, Name: dns, Consistency: protocol.ConsistencyStrict,
 			}},
 			&protocol.RolloutList{ListRequest: protocol.ListRequest{
@@ -163,16 +165,17 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 			{"a name that is taken", stranger, &protocol.RolloutJoin{Instance: kind.Instance{Name: "a.sas",
 				Location: "man"}}, protocol.StatusAlreadyExists, "has joined as a.sas"},
 			{"a report of a stranger", stranger, &protocol.RolloutReport{}, protocol.StatusNotFound, "join again"},
-			{"a role of a stranger", stranger, &protocol.RolloutRole{}, protocol.StatusNotFound, "join again"},
-			{"a generation that was never given", a, &protocol.RolloutAsk{Report: protocol.InstanceReport{
+			{"a role of a stranger", stranger, &protocol.RolloutReady{}, protocol.StatusNotFound, "join again"},
+			{"a generation that was never given", a, &protocol.RolloutPoll{Report: protocol.InstanceReport{
 				Generation: 99}}, protocol.StatusBadRequest, "has had no generation 99"},
 			{"a ticket that is not open", a, &protocol.RolloutOffer{Offering: kind.Offering{Ticket: 5}},
 				protocol.StatusFenced, "ticket 5"},
-			{"no such gate", a, &protocol.RolloutGate{Judgement: kind.Judgement{Location: "sas", Gate: "g", Seq: 1}},
+			{"no such gate", a,
+				&protocol.RolloutGateReport{GateReport: kind.GateReport{Location: "sas", Gate: "g", Seq: 1}},
 				protocol.StatusNotFound, "g"},
-			{"an act on no such version", a, &protocol.RolloutAct{Act: kind.Act{Verb: kind.Rollback,
+			{"an act on no such version", a, &protocol.RolloutAction{Action: kind.Action{Kind: kind.Rollback,
 				Seq: 9}}, protocol.StatusNotFound, "9"},
-			{"no act", a, &protocol.RolloutAct{Act: kind.Act{Verb: 77}}, protocol.StatusBadRequest, ""},
+			{"no act", a, &protocol.RolloutAction{Action: kind.Action{Kind: 77}}, protocol.StatusBadRequest, ""},
 			{"a delete while instances live", a, &protocol.RolloutDelete{}, protocol.StatusPreconditionFailed,
 				"1 instances have joined"},
 			{"the name of a semaphore", a, &protocol.RolloutPublish{Name: []byte("slots")},
@@ -193,7 +196,7 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 		}
 		noName := b.s.ask(&protocol.RolloutPublish{NodeID: b.node}).Result
 		want(t, "no name", noName.Status, protocol.StatusBadRequest)
-		foreign := b.s.ask(&protocol.RolloutRole{Mutation: a.mutation(), NodeID: b.node, Name: dns}).Result
+		foreign := b.s.ask(&protocol.RolloutReady{Mutation: a.mutation(), NodeID: b.node, Name: dns}).Result
 		want(t, "a session of another connection", foreign.Status, protocol.StatusBadSession)
 		alone := b.s.ask(&protocol.RolloutJoin{NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "x",
 			Location: "sas"}})
@@ -210,14 +213,14 @@ func TestRightsOnRollouts(t *testing.T) {
 		admin := enter(t, c, "admin")
 		node := admin.node("/prod/jobs")
 		put := &protocol.RolloutPut{NodeID: node, Name: dns, Put: kind.Put{
-			Spec: locations([]string{"sas"}), By: kind.By{Author: "ann", Reason: "YP-1"},
+			Spec: locations([]string{"sas"}), By: kind.ChangeInfo{Author: "ann", Reason: "YP-1"},
 		}}
-		act := &protocol.RolloutAct{NodeID: node, Name: dns, Act: kind.Act{
-			Verb: kind.Pause, By: kind.By{Author: "ann", Reason: "wait"},
+		act := &protocol.RolloutAction{NodeID: node, Name: dns, Action: kind.Action{
+			Kind: kind.Pause, By: kind.ChangeInfo{Author: "ann", Reason: "wait"},
 		}}
 		remove := &protocol.RolloutDelete{NodeID: node, Name: dns, Force: true}
 		publish := &protocol.RolloutPublish{NodeID: node, Name: dns}
-		describe := &protocol.RolloutDescribe{PartRequest: partOf(node, dns)}
+		describe := &protocol.RolloutDescribe{SectionRequest: partOf(node, dns)}
 		admin.must(admin.ask(put))
 		for token, may := range map[string][]protocol.RequestMessage{
 			"reader": {describe}, "writer": {describe, publish}, "admin": {describe, publish, act, remove},
@@ -295,7 +298,7 @@ func TestThoseWhoTakePartHearOfADeleteByForce(t *testing.T) {
 		want(t, "reason", lost.Reason, protocol.AbortDeleted)
 		want(t, "the watch says", m.s.await(watch, protocol.KindWatchDelta).WatchDelta.Existence,
 			protocol.ExistenceDeleted)
-		got := m.s.ask(&protocol.RolloutAsk{Mutation: m.mutation(), NodeID: b.node, Name: dns}).Result
+		got := m.s.ask(&protocol.RolloutPoll{Mutation: m.mutation(), NodeID: b.node, Name: dns}).Result
 		want(t, "an ask", got.Status, protocol.StatusNotFound)
 	})
 }

@@ -65,7 +65,7 @@ func TestARolloutIsReadInParts(t *testing.T) {
 		want(t, "revision of the spec", head.SpecRevision, revision)
 		want(t, "the defaults of re-election", head.Spec.Reelect.After, time.Minute)
 		want(t, "versions that are kept", head.Spec.KeepVersions, 64)
-		want(t, "the last act", head.LastAct.Verb, kind.Pause)
+		want(t, "the last act", head.LastAct.Kind, kind.Pause)
 		want(t, "sources", len(head.Sources), 1)
 		var names []string
 		for row := range whole.Rows.All() {
@@ -108,21 +108,21 @@ func TestARolloutIsReadInParts(t *testing.T) {
 			var target kind.Row
 			readRecord(t, row.Body, &target)
 			want(t, "the id of a row of the history", row.ID, target.Generation)
-			want(t, "cause", target.Cause, kind.CauseBirth)
+			want(t, "cause", target.Cause, kind.CauseInitial)
 			if target.Assigned.Wall.IsZero() {
 				t.Error("the target has no wall clock")
 			}
 		}
 		var acts []string
 		for row := range b.describe("acts").Rows.All() {
-			var act kind.PastAct
+			var act kind.ActionRecord
 			readRecord(t, row.Body, &act)
-			acts = append(acts, fmt.Sprint(row.ID, act.Verb))
+			acts = append(acts, fmt.Sprint(row.ID, act.Kind))
 		}
 		want(t, "acts", strings.Join(acts, ", "), "1 create, 2 pause")
 		for _, part := range []string{"history/vla", "version/77", "version/x", "location/", "elsewhere"} {
-			got := b.s.ask(&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
-				NodeID: b.node, Name: dns, Part: []byte(part),
+			got := b.s.ask(&protocol.RolloutDescribe{SectionRequest: protocol.SectionRequest{
+				NodeID: b.node, Name: dns, Section: []byte(part),
 			}}).Result
 			want(t, part, got.Status, protocol.StatusNotFound)
 		}
@@ -144,8 +144,8 @@ func TestPagesOfARolloutGoOnWhereTheLastOneEnded(t *testing.T) {
 		for part, rows := range map[string]int{"instances/sas": 5, "": 6, "acts": 7, "history/sas": 4} {
 			seen, last, pages := 0, uint64(0), 0
 			for after, more := uint64(0), true; more; pages++ {
-				page := b.s.must(b.s.ask(&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
-					NodeID: b.node, Name: dns, Part: []byte(part), After: after, Limit: 2, Why: true,
+				page := b.s.must(b.s.ask(&protocol.RolloutDescribe{SectionRequest: protocol.SectionRequest{
+					NodeID: b.node, Name: dns, Section: []byte(part), After: after, Limit: 2, Explain: true,
 					Consistency: protocol.ConsistencyStrict,
 				}})).RolloutDescribe
 				if after > 0 && (len(page.Head) > 0 || page.Reasons.Len() > 0) {
@@ -218,14 +218,14 @@ func TestAPlanSaysWhoWouldGetWhatWhen(t *testing.T) {
 		before := b.describe("").Revision
 		want(t, "nothing", plan(&protocol.RolloutPlan{}), "")
 		want(t, "a version", plan(&protocol.RolloutPlan{Publish: true}), "sas 1 initial 0s, man 1 initial 6.001s")
-		paused := kind.Act{Verb: kind.Pause}
-		want(t, "a version while paused", plan(&protocol.RolloutPlan{Publish: true, Act: paused}), "")
+		paused := kind.Action{Kind: kind.Pause}
+		want(t, "a version while paused", plan(&protocol.RolloutPlan{Publish: true, Action: paused}), "")
 		want(t, "revision", b.describe("").Revision, before)
 		b.publish("one")
-		promote := kind.Act{Verb: kind.Promote, Seq: 1}
-		want(t, "what an act assigns itself", plan(&protocol.RolloutPlan{Act: promote}), "man 1 promote 0s")
+		promote := kind.Action{Kind: kind.Promote, Seq: 1}
+		want(t, "what an act assigns itself", plan(&protocol.RolloutPlan{Action: promote}), "man 1 promote 0s")
 		refused := b.s.ask(&protocol.RolloutPlan{
-			NodeID: b.node, Name: dns, Act: kind.Act{Verb: kind.Rollback, Seq: 9},
+			NodeID: b.node, Name: dns, Action: kind.Action{Kind: kind.Rollback, Seq: 9},
 		}).Result
 		want(t, "an act that is refused", refused.Status, protocol.StatusNotFound)
 		if !strings.Contains(refused.Message, "9") {
@@ -246,7 +246,7 @@ func TestADetachedSessionIsAnInstanceUntilItEnds(t *testing.T) {
 			Mutation: leaves.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "b.sas",
 				Location: "sas"},
 		})
-		leaves.must(&protocol.RolloutRole{Mutation: leaves.mutation(), NodeID: b.node, Name: dns, Leader: true})
+		leaves.must(&protocol.RolloutReady{Mutation: leaves.mutation(), NodeID: b.node, Name: dns, Leader: true})
 		b.publish("one")
 		stays.reach()
 		_ = leaves.s.conn.Close()

@@ -24,13 +24,13 @@ func TestAReportThatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 		}
 		unseen := func() protocol.Mutation {
 			mutation := m.mutation()
-			mutation.Acknowledged--
+			mutation.AcknowledgedSequence--
 			return mutation
 		}
 		failing := reached
 		failing.Status, failing.Code = kind.Failed, []byte("x")
 		elsewhere := speak(t, b.c, b.c.Leader(1))
-		elsewhere.must(elsewhere.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
+		elsewhere.must(elsewhere.ask(&protocol.SessionBind{SessionID: m.id, SessionSecret: []byte("key")}))
 		for _, x := range []struct {
 			what   string
 			logged bool
@@ -67,7 +67,7 @@ func TestAReportThatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 // unlogged is how many reports and asks were answered without the log.
 func (b *rolloutBed) unlogged() int {
 	return b.metric(`signalbox_rollout_noop_requests_total{kind="rollout_report"}`) +
-		b.metric(`signalbox_rollout_noop_requests_total{kind="rollout_ask"}`)
+		b.metric(`signalbox_rollout_noop_requests_total{kind="rollout_poll"}`)
 }
 
 // metric returns the value of a series of the leader, -1 where it is not there.
@@ -105,17 +105,17 @@ func TestMetricsShowHowRolloutsAre(t *testing.T) {
 			Report: protocol.InstanceReport{Generation: target.Generation, Status: kind.Failed,
 				Code: []byte("gone"), Attempts: 1}})
 		for series, want := range map[string]int{
-			`signalbox_rollout_versions_total{shard="1"}`:                                                 2,
-			`signalbox_rollout_targets_total{shard="1",cause="initial"}`:                                  1,
-			`signalbox_rollout_targets_total{shard="1",cause="reelection"}`:                               1,
-			`signalbox_rollout_targets_total{shard="1",cause="next"}`:                                     0,
-			`signalbox_rollout_halts_total{shard="1",reason="aborted"}`:                                   0,
-			`signalbox_rollouts{shard="1",phase="rolling"}`:                                               1,
-			`signalbox_rollouts{shard="1",phase="idle"}`:                                                  0,
-			`signalbox_rollout_instances{shard="1",role="leader"}`:                                        1,
-			`signalbox_rollout_instances{shard="1",role="follower"}`:                                      1,
-			`signalbox_rollout_instances{shard="1",role="source"}`:                                        0,
-			`signalbox_rollout_stalled_seconds{node="/prod",rollout="dns",location="sas",reason="stuck"}`: -1,
+			`signalbox_rollout_versions_total{shard="1"}`:                                                             2,
+			`signalbox_rollout_targets_total{shard="1",cause="initial"}`:                                              1,
+			`signalbox_rollout_targets_total{shard="1",cause="reelection"}`:                                           1,
+			`signalbox_rollout_targets_total{shard="1",cause="next"}`:                                                 0,
+			`signalbox_rollout_halts_total{shard="1",reason="aborted"}`:                                               0,
+			`signalbox_rollouts{shard="1",phase="rolling"}`:                                                           1,
+			`signalbox_rollouts{shard="1",phase="idle"}`:                                                              0,
+			`signalbox_rollout_instances{shard="1",role="leader"}`:                                                    1,
+			`signalbox_rollout_instances{shard="1",role="follower"}`:                                                  1,
+			`signalbox_rollout_instances{shard="1",role="source"}`:                                                    0,
+			`signalbox_rollout_stalled_seconds{node="/prod",rollout="dns",location="sas",reason="deadline-exceeded"}`: -1,
 		} {
 			if got := b.metric(series); got != want {
 				t.Errorf("%s is %d, want %d", series, got, want)
@@ -132,7 +132,8 @@ func TestMetricsShowHowRolloutsAre(t *testing.T) {
 			}
 		}
 		b.act(kind.Retry, 0)
-		for b.metric(`signalbox_rollout_stalled_seconds{node="/prod",rollout="dns",location="sas",reason="stuck"}`) < 0 {
+		for b.metric(
+			`signalbox_rollout_stalled_seconds{node="/prod",rollout="dns",location="sas",reason="deadline-exceeded"}`) < 0 {
 			time.Sleep(time.Second)
 			b.s.must(b.s.ask(&protocol.Ping{}))
 		}

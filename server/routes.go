@@ -67,7 +67,7 @@ func (r *routes) push(news []protocol.RoutingChanged) {
 
 // ReadersOf returns the hosts with a filled replica of the shard. Before bootstrap, ReadersOf returns all hosts.
 func (h *Host) ReadersOf(id uint64) []shard.HostID {
-	if h.meta.Machine.Founded() {
+	if h.meta.Machine.Bootstrapped() {
 		return h.meta.Machine.ReadersOf(meta.ShardID(id))
 	}
 	return h.config.Hosts

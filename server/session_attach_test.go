@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/session"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/memlog"
@@ -34,7 +36,7 @@ func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 		elected := time.Now() // the host learns of the leadership in two steps, a moment apart
 		for sequence := uint64(2); ; sequence++ {
 			a := client.ask(&protocol.SessionAttach{
-				SessionID: session.id, Key: []byte("key"), AttachSequence: sequence,
+				SessionID: session.id, SessionSecret: []byte("key"), AttachSequence: sequence,
 			})
 			switch a.Result.Status {
 			case protocol.StatusMoved:
@@ -49,4 +51,86 @@ func TestAnAttachWaitsForALeaderThatHasJustBeenElected(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
+}
+
+func TestAnAttachThatWasOvertakenChangesNothing(t *testing.T) {
+	c := servertest.Start(t)
+	first, second := speak(t, c, 1), speak(t, c, 1)
+	first.node("/jobs")
+	a := first.session("/jobs", time.Minute)
+	attach := func(s *speaker, sequence uint64, timeout time.Duration) protocol.Status {
+		return s.ask(&protocol.SessionAttach{
+			SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: sequence,
+			Change: true, TimeoutMillis: uint64(timeout.Milliseconds()), Details: session.Details{Description: "new"},
+		}).Result.Status
+	}
+	want(t, "the later attach", attach(second, 5, 20*time.Second), protocol.StatusSuccess)
+	want(t, "the earlier attach", attach(first, 4, time.Second), protocol.StatusBadSession)
+	session := second.must(second.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
+	want(t, "timeout", session.TimeoutMillis, 20_000)
+	want(t, "the same attach again", attach(second, 5, 20*time.Second), protocol.StatusSuccess)
+}
+
+// TestOfTwoConnectionsThatFightForASessionOneHasIt: two connections take a session from each other as fast as they can.
+// What each of them heard last must be the truth: a client that believes in an attach that is over would take every
+// pong for it.
+func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
+	c := servertest.Start(t)
+	operator := speak(t, c, 1)
+	operator.must(operator.ask(&protocol.NodeCreate{
+		Path: []byte("/jobs"), Config: protocol.NodeConfig{AttachConsistency: protocol.ConsistencyRelaxed},
+	}))
+	a := operator.session("/jobs", time.Minute)
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	sides := [2]*speaker{speak(t, c, 1), speak(t, c, 1)}
+	has := [2]bool{}
+	for round := range rounds {
+		var wg sync.WaitGroup
+		for _, s := range sides {
+			wg.Go(func() {
+				for step := range 10 {
+					s.burst(&protocol.SessionAttach{
+						SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: uint64(1 + round*10 + step),
+					})
+				}
+			})
+		}
+		wg.Wait()
+		// When both first pongs are there all attaches have been dealt with; what they brought about for the
+		// other side is there with the second.
+		for range 2 {
+			for i, s := range sides {
+				id := s.say(&protocol.Ping{})
+				for pong := false; !pong; {
+					payload, err := s.read(patience)
+					if err != nil {
+						t.Fatal(err)
+					}
+					switch m := s.decode(payload); {
+					case m.Kind == protocol.KindSessionDetached:
+						has[i] = false
+					case m.Kind == protocol.KindSessionAttach.Answer() && m.Result.Status == protocol.StatusSuccess:
+						has[i] = true
+					case m.ID == id:
+						pong = true
+					}
+				}
+			}
+		}
+		if has[0] == has[1] {
+			t.Fatalf("round %d: both heard the same, %v", round, has[0])
+		}
+		for i, s := range sides {
+			status := s.ask(&protocol.Release{
+				Mutation: protocol.Mutation{SessionID: a.id,
+					Sequence: uint64(1 + round*2 + i)}, NodeID: a.node, Name: []byte("none"),
+			}).Result.Status
+			if has[i] != (status == protocol.StatusSuccess) {
+				t.Fatalf("round %d: a connection that has the session is %v, and it gets %v", round, has[i], status)
+			}
+		}
+	}
 }

@@ -52,13 +52,13 @@ func TestADetachedSessionIsAttachedAgain(t *testing.T) {
 		for round, s := range []*speaker{first, second, first} {
 			first.must(first.ask(detach))
 			time.Sleep(900 * time.Millisecond)
-			s.must(s.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"),
+			s.must(s.ask(&protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("key"),
 				AttachSequence: uint64(round + 1)}))
 			if s == second {
 				want(t, "over another connection", first.ask(detach).Result.Status, protocol.StatusBadSession)
 				time.Sleep(10 * time.Second)
 				second.must(second.ask(detach))
-				first.must(first.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"),
+				first.must(first.ask(&protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("key"),
 					AttachSequence: uint64(round + 1)}))
 			}
 			a.s = s
@@ -81,7 +81,7 @@ func TestADetachEndsWhatWaitsOverItsConnection(t *testing.T) {
 		owner.acquire("lock", protocol.Exclusive, 0, true)
 		waits, queued := a.acquire("lock", protocol.Exclusive, -1, true)
 		s.must(s.ask(&protocol.SessionDetach{SessionID: a.id}))
-		other.must(other.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"), AttachSequence: 1}))
+		other.must(other.ask(&protocol.SessionAttach{SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: 1}))
 		a.s = other
 		again, still := a.acquire("lock", protocol.Exclusive, -1, true)
 		want(t, "its place", still.OrderID, queued.OrderID)
@@ -103,7 +103,7 @@ func TestADetachOfABindingEndsThatOnly(t *testing.T) {
 		s, other := speak(t, c, 1), speak(t, c, 1)
 		s.node("/jobs")
 		a := s.session("/jobs", time.Minute)
-		other.must(other.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
+		other.must(other.ask(&protocol.SessionBind{SessionID: a.id, SessionSecret: []byte("key")}))
 		detach := &protocol.SessionDetach{SessionID: a.id, LeftMillis: 1}
 		other.must(other.ask(detach))
 		want(t, "another", other.ask(detach).Result.Status, protocol.StatusBadSession)

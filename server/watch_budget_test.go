@@ -8,8 +8,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/servertest"
+	budget "github.com/signalbox/signalbox/server/watch"
 )
 
 // TestTheWatchesOfAHostShareABudget opens watches of both kinds, over several connections and in several shards, until
@@ -18,7 +18,7 @@ func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fit = 10 // watches of names of four bytes
 		c := servertest.Start(t, servertest.Shards(3),
-			servertest.Config(func(c *server.Config) { c.WatchBytes = fit * (hub.WatchBytes + 4) }))
+			servertest.Config(func(c *server.Config) { c.WatchBytes = fit * (budget.WatchBytes + 4) }))
 		first, second := speak(t, c, 1), speak(t, c, 1)
 		node := first.node("/jobs")
 		x := second.session("/jobs", 10*time.Second)
@@ -43,7 +43,7 @@ func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 		used := func(watches int) {
 			t.Helper()
 			synctest.Wait()
-			want(t, "memory of watches", metric(t, c, "signalbox_watch_memory_bytes"), watches*(hub.WatchBytes+4))
+			want(t, "memory of watches", metric(t, c, "signalbox_watch_memory_bytes"), watches*(budget.WatchBytes+4))
 		}
 		ids := map[int]uint64{}
 		for i := range 4 {
@@ -59,7 +59,7 @@ func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 		refused(watch(second, 100))
 		refused(oneShot(100))
 		used(fit)
-		want(t, "the limit", metric(t, c, "signalbox_watch_memory_limit_bytes"), fit*(hub.WatchBytes+4))
+		want(t, "the limit", metric(t, c, "signalbox_watch_memory_limit_bytes"), fit*(budget.WatchBytes+4))
 
 		first.must(first.ask(&protocol.WatchStop{WatchID: ids[0]}))
 		used(fit - 1)

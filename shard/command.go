@@ -16,11 +16,11 @@ const (
 	// CmdLead is the first command of every new leader. It makes the time-driven commands (such as SessionsExpire) of
 	// all earlier terms void. Uses Term.
 	CmdLead CommandKind = 1
-	// CmdSessionCreate makes a session at its home shard. Uses Slot, Node, Timeout (ms), Data (the description), Key,
+	// CmdSessionCreate makes a session at its home shard. Uses Slot, Node, Timeout (ms), Data (its details), Key,
 	// Time and Client.
 	CmdSessionCreate CommandKind = 2
-	// CmdSessionUpdate changes timeout and description of a session on attaching. Uses Session, Key,
-	// Timeout (ms), Data (the description), Client.
+	// CmdSessionUpdate changes timeout and details of a session on attaching. Uses Session, Key,
+	// Timeout (ms), Data (its details), Client.
 	CmdSessionUpdate CommandKind = 3
 	// CmdSessionEnd ends a session at once, at its home shard. Uses Session, and Flags&FlagOperator if an operator
 	// ends the session and not its own client.

@@ -3,7 +3,7 @@ package shard
 import (
 	"encoding/binary"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The fields of a command stand in a batch in the order of their bits, which is the order of Command. A new field gets
@@ -60,7 +60,7 @@ func appendWaiters(dst []byte, list []WaiterRef) []byte {
 	for i := range list {
 		w := &list[i]
 		dst = binary.AppendUvarint(dst, uint64(w.Node))
-		dst = form.AppendBytes(dst, w.Name)
+		dst = codec.AppendBytes(dst, w.Name)
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(w.Session))
 		dst = binary.AppendUvarint(dst, uint64(w.Order))
 		dst = binary.AppendUvarint(dst, w.Number)
@@ -69,7 +69,7 @@ func appendWaiters(dst []byte, list []WaiterRef) []byte {
 }
 
 func appendClient(dst []byte, c ClientRef) []byte {
-	return form.AppendBytes(form.AppendBytes(form.AppendBytes(dst, c.Address), c.Name), c.Version)
+	return codec.AppendBytes(codec.AppendBytes(codec.AppendBytes(dst, c.Address), c.Name), c.Version)
 }
 
 func (r *reader) client(*Batch) ClientRef {

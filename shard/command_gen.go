@@ -5,7 +5,7 @@ package shard
 import (
 	"encoding/binary"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // fieldsOf returns the bits of all fields that are not zero.
@@ -97,13 +97,13 @@ func appendFields(dst []byte, c *Command, fields uint64) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.Acked))
 	}
 	if fields&hasName != 0 {
-		dst = form.AppendBytes(dst, c.Name)
+		dst = codec.AppendBytes(dst, c.Name)
 	}
 	if fields&hasData != 0 {
-		dst = form.AppendBytes(dst, c.Data)
+		dst = codec.AppendBytes(dst, c.Data)
 	}
 	if fields&hasKey != 0 {
-		dst = form.AppendBytes(dst, c.Key)
+		dst = codec.AppendBytes(dst, c.Key)
 	}
 	if fields&hasCount != 0 {
 		dst = binary.AppendUvarint(dst, c.Count+1)
@@ -139,7 +139,7 @@ func appendFields(dst []byte, c *Command, fields uint64) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.Bytes))
 	}
 	if fields&hasBody != 0 {
-		dst = form.AppendBytes(dst, c.Body)
+		dst = codec.AppendBytes(dst, c.Body)
 	}
 	return dst
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // ErrNewerFormat is wrapped by errors about logs and snapshots of a newer version.
@@ -26,7 +26,7 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	if cap(b.sessions) > 2*MaxList || cap(b.waiters) > 2*MaxList { // the memory of a burst
 		b.sessions, b.waiters = nil, nil
 	}
-	r := reader{Input: form.Input{Data: data}}
+	r := reader{Input: codec.Input{Data: data}}
 	version := r.Byte()
 	if r.Sound() && version > batchVersion {
 		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, batchVersion, ErrNewerFormat)
@@ -114,6 +114,6 @@ func (r *reader) known(ok bool, format string, what uint64) {
 // reader takes a batch off the front of some bytes. After the first value of a newer build the field newer has it, and
 // the reader returns zeros, as after the first mistake.
 type reader struct {
-	form.Input
+	codec.Input
 	newer string
 }

@@ -1,6 +1,5 @@
-// Package shard is the contract of a data shard: the interface of the log that feeds it, the commands that stand in the
-// log, the effects of applying them, and what readers see. The state machine that applies commands is in
-// shard/machine.
+// Package shard is the contract of a data shard: the log interface, the commands in the log, the effects of applying
+// commands, and reads. Package shard/machine has the state machine that applies commands.
 //
 // A Batch of commands goes in, a list of Effects comes out: the answer to every command, and its consequences (a
 // waiter granted, a semaphore changed, a session ended), in the order in which users must see them.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The form of a batch in the log. All integers are little-endian or LEB128 varints.
@@ -44,7 +44,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = append(dst, byte(more>>1))
 	}
 	dst = appendFields(dst, c, fields)
-	return form.SetLength(dst, body)
+	return codec.SetLength(dst, body)
 }
 
 // AppendGathered appends a batch of count commands. The argument commands has their AppendCommand forms, one behind

@@ -19,7 +19,8 @@ func (l Longest) Over(other Longest) Longest {
 const QuietReason = "the shard lost its majority and was made anew: nothing is granted until no client of before can " +
 	"believe in what it held (signalbox check shows how long that takes)"
 
-// Group is the group of replicas of a shard that was made anew. All is zero for a shard with the group of its birth.
+// Group is the group of replicas of a shard that was made anew. All is zero for a shard with the group of its
+// bootstrap.
 //
 // Until is the end of the wait: until then no session is given a holding, and no session of an earlier group is called
 // dead. 0 says that the wait has not begun: some host may still act for an earlier group.

@@ -96,7 +96,7 @@ const (
 	CmdRolloutReport CommandKind = 56
 	// CmdRolloutAsk reports, and asks for the target. Uses the fields of CmdRolloutReport.
 	CmdRolloutAsk CommandKind = 57
-	// CmdRolloutAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a rollout.Act.
+	// CmdRolloutAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a rollout.Action.
 	CmdRolloutAct CommandKind = 58
 	// CmdRolloutGate is what a checker says of a target. Uses the mutation fields, Node, Name, and Body: a
 	// rollout.GateVerdict.

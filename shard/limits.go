@@ -1,6 +1,10 @@
 package shard
 
-import "time"
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/session"
+)
 
 // The limits of the machine. All replicas must agree on them, so they are constants; a host may be set to refuse
 // earlier, never later.
@@ -9,8 +13,8 @@ const (
 	MaxName = 1024
 	// MaxData is the most data that a semaphore, an owner or a waiter carries, in bytes.
 	MaxData = 1 << 20
-	// MaxDescription is the longest description of a session, in bytes.
-	MaxDescription = 1024
+	// MaxSessionDetails is the longest record of what a client reports about its session, in bytes.
+	MaxSessionDetails = session.MaxSize
 	// MaxClientAddress, MaxClientName and MaxClientVersion are the longest texts that a session keeps of its client,
 	// in bytes.
 	MaxClientAddress = 512

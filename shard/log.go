@@ -65,11 +65,6 @@ type Log interface {
 	// called once; with OutcomeApplied after Apply of the host's state machine has returned for the batch.
 	Propose(batch []byte, done func(Outcome)) error
 
-	// Forward hands a batch to the present leader, best effort: the batch may be lost without a word, and only the
-	// state shows its outcome. A host that does not lead forwards reports about itself, again and again until the
-	// state has them. A batch may take effect more than once. ErrLogBusy: try later.
-	Forward(batch []byte) error
-
 	// Barrier asks a majority whether the known leader still leads. done(nil) is called after a majority has
 	// confirmed the leader and the host's state machine has applied everything that was committed before the call of
 	// Barrier: a read of the state is not stale then. Barriers share rounds. Without a known leader Barrier may fail

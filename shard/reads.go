@@ -10,16 +10,16 @@ type ObjectView struct {
 
 // SessionView is a session for readers.
 type SessionView struct {
-	ID          SessionID
-	Node        NodeID
-	Home        bool // this shard is the home; for a guest the next three are zero
-	Timeout     uint64
-	Description string
-	Keyed       bool // has a protection key
-	Owns        int  // number of links in this shard
-	Waits       int
-	Created     uint64 // wall clock, milliseconds since 1970; 0 if unknown, and for guests
-	Client      ClientState
+	ID      SessionID
+	Node    NodeID
+	Home    bool // this shard is the home; for a guest the next three are zero
+	Timeout uint64
+	Details string // what the client reports: a record of a session.Details
+	Keyed   bool   // has a protection key
+	Owns    int    // number of links in this shard
+	Waits   int
+	Created uint64 // wall clock, milliseconds since 1970; 0 if unknown, and for guests
+	Client  ClientState
 }
 
 // Holding is a session's part in an object.

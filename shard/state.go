@@ -48,7 +48,7 @@ type SessionState struct {
 	Node        NodeID
 	Home        bool
 	Timeout     uint64 // milliseconds; 0 for guests, as are the next two
-	Description string
+	Details     string
 	Key         string
 	Applied     uint64 // highest number applied
 	Acked       uint64
@@ -106,11 +106,7 @@ type LinkState struct {
 
 // SemaphoreState is a semaphore with its owners and waiters.
 type SemaphoreState struct {
-	Node      NodeID
-	Name      string
-	Data      string
-	Limit     uint64
-	Ephemeral bool
-	Revision  Revision
-	Links     []LinkState // by order id: the owners, then the waiters
+	Node NodeID
+	SemaphoreView
+	Links []LinkState // by order id: the owners, then the waiters
 }

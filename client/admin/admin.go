@@ -14,7 +14,7 @@ import (
 
 // The kinds of operations, as hooks see them.
 const (
-	OpConcerns    client.OperationKind = "read_concerns"
+	OpHealth      client.OperationKind = "read_health_issues"
 	OpDescribe    client.OperationKind = "describe_cluster"
 	OpPlan        client.OperationKind = "plan_cluster"
 	OpWhy         client.OperationKind = "why_cluster"
@@ -33,14 +33,14 @@ const (
 // Admin operates one cluster. It is safe for use by many goroutines.
 type Admin struct{ core core.Client }
 
-// Of returns an Admin that operates the cluster of a client.
-func Of(c *client.Client) *Admin { return &Admin{core.Of(c)} }
+// New returns an Admin that operates the cluster of a client.
+func New(c *client.Client) *Admin { return &Admin{core.Of(c)} }
 
-// By is who does something, and why. Both are kept in the history.
-type By struct{ Author, Reason string }
+// ChangeInfo is who does something, and why. Both are kept in the history.
+type ChangeInfo struct{ Author, Reason string }
 
-func (b By) operation() protocol.Operation {
-	return protocol.Operation{Author: protocol.View(b.Author), Reason: protocol.View(b.Reason)}
+func (c ChangeInfo) operation() protocol.Operation {
+	return protocol.Operation{Author: protocol.View(c.Author), Reason: protocol.View(c.Reason)}
 }
 
 // read asks for something that changes nothing.
@@ -58,7 +58,7 @@ func (a *Admin) change(ctx context.Context, op client.OperationKind, name string
 	o *protocol.Operation, read func(*protocol.Answer) (since uint64),
 ) error {
 	err := a.core.Do(ctx, string(op), name, func(ctx context.Context) error {
-		return a.core.Cluster().DoNumbered(ctx, cluster.MetaLeader, m, &o.Numbered, read)
+		return a.core.Cluster().DoNumbered(ctx, cluster.MetaLeader, m, &o.Idempotency, read)
 	})
 	return failed(op, name, err)
 }

@@ -82,7 +82,7 @@ func (s *saver) describe(ctx context.Context) (h backupfile.Header, err error) {
 		m := &a.BackupDescribe
 		h = backupfile.Header{Cluster: string(m.ClusterID), Shards: int(m.Shards), Level: level.Level(m.Level),
 			Version: string(m.HostVersion)}
-		copy(h.Generation[:], m.Generation.Draw)
+		copy(h.Generation[:], m.Generation.Nonce)
 		s.done = Backup{Cluster: h.Cluster, Generation: m.Generation.Number, Shards: h.Shards}
 	})
 	h.Begun = time.Now().UTC()

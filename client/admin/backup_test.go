@@ -28,7 +28,7 @@ func TestABackupHasAllShards(t *testing.T) {
 		furnish(t, g)
 		var file bytes.Buffer
 		calls := 0
-		done, err := Of(g.Client).Backup(t.Context(), &file, func(Backup) { calls++ })
+		done, err := New(g.Client).Backup(t.Context(), &file, func(Backup) { calls++ })
 		clienttest.Check(t, err)
 		states, err := backup.Load(&file)
 		clienttest.Check(t, err)
@@ -57,7 +57,7 @@ func TestABackupGoesOnAtTheNextLeader(t *testing.T) {
 				var file bytes.Buffer
 				var before int64 // bytes, when shard 2 was begun
 				lost := false
-				done, err := Of(g.Client).Backup(t.Context(), &file, func(b Backup) {
+				done, err := New(g.Client).Backup(t.Context(), &file, func(b Backup) {
 					switch {
 					case b.Saved != 1 || lost:
 					case before == 0:
@@ -85,12 +85,12 @@ func TestABackupEndsWithItsFile(t *testing.T) {
 		furnish(t, g)
 		full := errors.New("the disk is full")
 		for _, room := range []int{0, 50, 700_000} {
-			_, err := Of(g.Client).Backup(t.Context(), &bounded{room, full}, nil)
+			_, err := New(g.Client).Backup(t.Context(), &bounded{room, full}, nil)
 			if !errors.Is(err, full) {
 				t.Errorf("with room for %d bytes: %v", room, err)
 			}
 		}
-		_, err := Of(g.Client).Backup(t.Context(), io.Discard, nil)
+		_, err := New(g.Client).Backup(t.Context(), io.Discard, nil)
 		clienttest.Check(t, err) // nothing is left open
 	})
 }

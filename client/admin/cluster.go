@@ -21,8 +21,8 @@ type Cluster struct {
 	Hosts    []Host // by id
 	Shards   []Shard
 	Policy   Policy
-	// Concerns are the troubles with the hosts, the worst first. The method Concerns has the troubles of all kinds.
-	Concerns []Concern `name:"health_issues"`
+	// HealthIssues are the issues of the hosts, the worst first. The method HealthIssues has the troubles of all kinds.
+	HealthIssues []HealthIssue `name:"health_issues"`
 }
 
 // Host returns the host of an id, nil for none.
@@ -35,8 +35,8 @@ func (c *Cluster) Host(id uint64) *Host {
 	return nil
 }
 
-// Named returns the host of a name that was not expelled, nil for none.
-func (c *Cluster) Named(name string) *Host {
+// HostByName returns the host of a name that was not expelled, nil for none.
+func (c *Cluster) HostByName(name string) *Host {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; h.Name == name && h.Target.State != Expelled {
 			return h
@@ -61,8 +61,8 @@ type (
 	Host = host.Host
 	// Domain is the failure domain of a host.
 	Domain = host.Domain
-	// Standing is a state of a host, and how the host came to the state.
-	Standing = host.Standing
+	// HostState is a state of a host, and how the host came to the state.
+	HostState = host.Standing
 	// Shard is a shard with its replicas. The meta shard has the id 0.
 	Shard = host.Shard
 	// Replica is a replica of a shard.
@@ -117,8 +117,8 @@ func (a *Admin) Describe(ctx context.Context, options ...DescribeOption) (*Clust
 func clusterOf(m *protocol.ClusterDescribeAnswer) *Cluster {
 	c := &Cluster{ID: string(m.ClusterID), Generation: m.Generation.Number, Governor: m.GovernorHostID,
 		Observed: m.Observed, Hosts: m.Hosts, Shards: m.Shards, Policy: m.Policy}
-	for x := range m.Concerns.All() {
-		c.Concerns = append(c.Concerns, x.Issue)
+	for x := range m.HealthIssues.All() {
+		c.HealthIssues = append(c.HealthIssues, x.Issue)
 	}
 	return c
 }

@@ -6,11 +6,11 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/protocol/access"
 )
 
 // Denial is a request that a host has refused for want of a right.
-type Denial = rights.Denial
+type Denial = access.Denial
 
 // Denials returns the latest refusals of all hosts, the newest first, so many of each at most. A host keeps the last
 // 1,000 since its start. Silent are the addresses of hosts that did not answer.

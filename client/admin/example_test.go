@@ -16,7 +16,7 @@ func Example() {
 	ctx := context.Background()
 	c, _, stop := clienttest.Connect(ctx, "/prod/jobs")
 	defer stop()
-	a := admin.Of(c)
+	a := admin.New(c)
 
 	cluster, err := a.Describe(ctx)
 	if err != nil {
@@ -26,9 +26,9 @@ func Example() {
 	for _, h := range cluster.Hosts {
 		fmt.Println(h.Name, "is to be", h.Target.State)
 	}
-	changed, err := a.Cordon(ctx, "host-1", admin.By{Author: "ann", Reason: "its disk is slow"})
+	changed, err := a.Cordon(ctx, "host-1", admin.ChangeInfo{Author: "ann", Reason: "its disk is slow"})
 	fmt.Println("cordoned:", changed, err)
-	changed, err = a.Cordon(ctx, "host-1", admin.By{Author: "bob"})
+	changed, err = a.Cordon(ctx, "host-1", admin.ChangeInfo{Author: "bob"})
 	fmt.Println("cordoned again:", changed, err)
 	for e, err := range a.Audit(ctx, 1) {
 		if err != nil {
@@ -36,11 +36,11 @@ func Example() {
 			return
 		}
 		if e.Text == "cordoned" {
-			fmt.Printf("%s is %s, by %s: %s\n", e.HostName, e.Text, e.By, e.Why)
+			fmt.Printf("%s is %s, by %s: %s\n", e.HostName, e.Text, e.Author, e.Reason)
 		}
 	}
 	// What would end the cluster is refused, and the error says why.
-	if _, err = a.Expel(ctx, "host-1", true, admin.By{}); errors.Is(err, client.ErrPreconditionFailed) {
+	if _, err = a.Expel(ctx, "host-1", true, admin.ChangeInfo{}); errors.Is(err, client.ErrPreconditionFailed) {
 		fmt.Println("the last host stays")
 	}
 	// Output:
@@ -57,22 +57,29 @@ func ExampleAdmin_CreateToken() {
 	ctx := context.Background()
 	c, _, stop := clienttest.Connect(ctx, "/prod/jobs")
 	defer stop()
-	a, by := admin.Of(c), admin.By{Author: "ann", Reason: "the nightly jobs"}
+	a, by := admin.New(c), admin.ChangeInfo{Author: "ann", Reason: "the nightly jobs"}
 
+	// The first rule of a new cluster must leave a principal that can change rules. Here it is every client.
+	_, err := a.Grant(ctx, "anonymous", admin.Grant{Role: "root", Path: "/"}, by)
+	fmt.Println("granted:", err)
 	grants := []admin.Grant{{Role: "write", Path: "/prod/jobs", Object: "nightly-"}}
 	expires := time.Now().Add(24 * time.Hour)
 	created, err := a.CreateToken(ctx, "ci", "a long random secret", expires, grants, by)
 	fmt.Println("created:", created, err)
-	d, err := a.Can(ctx, "token:ci", "acquire", "/prod/jobs", "nightly-1")
+	who, _, err := a.WhoCan(ctx, "acquire", "/prod/jobs", "nightly-1")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%s may, as %s of %s\n", d.Principal, d.Grant.Role, d.Grant.Path)
+	for _, d := range who {
+		fmt.Printf("%s may, as %s of %s\n", d.Principal, d.Grant.Role, d.Grant.Path)
+	}
 	revoked, err := a.RevokeToken(ctx, "ci", by)
 	fmt.Println("revoked:", revoked, err)
 	// Output:
+	// granted: <nil>
 	// created: true <nil>
 	// token:ci may, as write of /prod/jobs
+	// anonymous may, as root of /
 	// revoked: true <nil>
 }

@@ -36,7 +36,7 @@ type Plan struct {
 func (a *Admin) Plan(ctx context.Context) (p *Plan, err error) {
 	err = a.read(ctx, OpPlan, cluster.MetaLeader, &protocol.ClusterPlan{}, func(a *protocol.Answer) {
 		m := &a.ClusterPlan
-		p = &Plan{Steps: m.Steps, Reasons: m.Reasons, Cut: m.Cut}
+		p = &Plan{Steps: m.Steps, Reasons: m.Reasons, Cut: m.Truncated}
 	})
 	return p, err
 }
@@ -54,7 +54,7 @@ type Why struct {
 const (
 	// CodeDue is the code of a reason for a step that only waits for time, CodeOccupied for a step that waits for an
 	// open step, CodeAway for a host that is drained, stopped, taken for failed, or was never started.
-	CodeDue, CodeOccupied, CodeAway = "due", "occupied", "away"
+	CodeDue, CodeOccupied, CodeAway = "pending", "occupied", "host-offline"
 	// RuleLeaders is the rule that moves leaderships to spread the load, whenever they have rested for long enough.
 	RuleLeaders = "leaders"
 )
@@ -71,13 +71,14 @@ func (a *Admin) Why(ctx context.Context) (w *Why, err error) {
 
 // CancelStep ends an open step. The changes of the step until then stay. During hold no other step about the subject
 // is begun.
-func (a *Admin) CancelStep(ctx context.Context, id uint64, hold time.Duration, by By) (changed bool, err error) {
+func (a *Admin) CancelStep(ctx context.Context, id uint64, hold time.Duration, by ChangeInfo) (changed bool,
+	err error) {
 	m := &protocol.StepCancel{Operation: by.operation(), StepID: id, HoldMillis: uint64(hold.Milliseconds())}
 	return a.cancel(ctx, OpCancel, number(id), m)
 }
 
-// EndDelay has the governor try again at once after a failure. The subject is the subject of a reason.
-func (a *Admin) EndDelay(ctx context.Context, subject string, by By) error {
+// RetryStep has the governor try again at once after a failure. The subject is the subject of a reason.
+func (a *Admin) RetryStep(ctx context.Context, subject string, by ChangeInfo) error {
 	m := &protocol.StepCancel{Operation: by.operation(), Subject: protocol.View(subject)}
 	_, err := a.cancel(ctx, OpRetry, subject, m)
 	return err
@@ -95,7 +96,7 @@ func (a *Admin) cancel(
 
 // SetPolicy changes the policy: change gets the policy in force, and is called again if another operator changes the
 // policy at the same time. SetPolicy returns the policy that is in force then.
-func (a *Admin) SetPolicy(ctx context.Context, change func(*Policy), by By) (*Policy, error) {
+func (a *Admin) SetPolicy(ctx context.Context, change func(*Policy), by ChangeInfo) (*Policy, error) {
 	for {
 		c, err := a.Describe(ctx)
 		if err != nil {
@@ -106,8 +107,8 @@ func (a *Admin) SetPolicy(ctx context.Context, change func(*Policy), by By) (*Po
 		if low := min(to.Voters, to.Replicas, to.Copies); low < 0 {
 			return nil, fmt.Errorf("set policy: %w: a number of %d; the least is 0", client.ErrBadRequest, low)
 		}
-		m := &protocol.Policy{Operation: by.operation(), From: c.Policy, To: to}
-		err = a.change(ctx, OpPolicy, "", m, &m.Operation, func(a *protocol.Answer) uint64 { return a.Policy.Since })
+		m := &protocol.PolicySet{Operation: by.operation(), From: c.Policy, To: to}
+		err = a.change(ctx, OpPolicy, "", m, &m.Operation, func(a *protocol.Answer) uint64 { return a.PolicySet.Since })
 		if !errors.Is(err, client.ErrFenced) || ctx.Err() != nil {
 			return &to, err
 		}

@@ -13,13 +13,13 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-var by = admin.By{Author: "ann", Reason: "a test"}
+var by = admin.ChangeInfo{Author: "ann", Reason: "a test"}
 
 // TestAnOperatorDrainsAHost and sees it through: the governor brings it to its target, and the history has who asked.
 func TestAnOperatorDrainsAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := clienttest.New(t, servertest.Hosts(3))
-		a := admin.Of(g.Client)
+		a := admin.New(g.Client)
 		cluster := func(what string, is func(c *admin.Cluster) bool) *admin.Cluster {
 			t.Helper()
 			for range 600 {
@@ -49,10 +49,10 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 			t.Errorf("changed %t, and again %t, %v", changed, again, err)
 		}
 		c := cluster("host-3 is offline", func(c *admin.Cluster) bool {
-			h := c.Named("host-3")
+			h := c.HostByName("host-3")
 			return h.Current.State == admin.Offline && h.AtTarget()
 		})
-		if h := c.Named("host-3"); h.Target.Reason != "drained" || h.Target.By != "ann" {
+		if h := c.HostByName("host-3"); h.Target.Reason != "drained" || h.Target.Author != "ann" {
 			t.Errorf("%+v", h.Target)
 		}
 		if _, err := a.Drain(t.Context(), "host-2", by); !errors.Is(err, client.ErrPreconditionFailed) {
@@ -74,7 +74,7 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 		drains := 0
 		for e, err := range a.Audit(t.Context(), 1) {
 			clienttest.Check(t, err)
-			if e.HostName == "host-3" && e.By == "ann" && e.Why == "a test" {
+			if e.HostName == "host-3" && e.Author == "ann" && e.Reason == "a test" {
 				drains++
 			}
 		}

@@ -13,8 +13,8 @@ import (
 // JoinToken lets one host join the cluster. The secret is not included: the caller of CreateJoinToken draws the secret.
 type JoinToken = host.JoinToken
 
-// Joining is everything that a newcomer needs besides the secret of its token.
-type Joining struct {
+// JoinInfo is everything that a newcomer needs besides the secret of its token.
+type JoinInfo struct {
 	Token JoinToken
 	// Addresses are the Raft addresses of the hosts in the cluster. Authority is the SHA-256 of the certificate that
 	// these hosts show, or of its authority's certificate; nil if the hosts speak without TLS.
@@ -26,39 +26,39 @@ type Joining struct {
 // no host gets the secret; signalbox host join-token create makes a whole token. The token is good for one host, and
 // for the
 // time valid.
-func (a *Admin) CreateJoinToken(ctx context.Context, id string, hash [32]byte, valid time.Duration, by By,
-) (*Joining, error) {
-	m := &protocol.Token{Operation: by.operation(), Verb: protocol.TokenCreate, ID: protocol.View(id), Hash: hash[:],
-		ValidMillis: uint64(valid.Milliseconds())}
-	var j Joining
+func (a *Admin) CreateJoinToken(ctx context.Context, id string, hash [32]byte, valid time.Duration, by ChangeInfo,
+) (*JoinInfo, error) {
+	m := &protocol.JoinToken{Operation: by.operation(), Action: protocol.TokenCreate, ID: protocol.View(id),
+		Hash: hash[:], ValidMillis: uint64(valid.Milliseconds())}
+	var j JoinInfo
 	err := a.change(ctx, OpCreateToken, id, m, &m.Operation, func(a *protocol.Answer) uint64 {
-		j = Joining{Authority: bytes.Clone(a.Token.Authority)}
-		for _, t := range a.Token.Tokens {
+		j = JoinInfo{Authority: bytes.Clone(a.JoinToken.Authority)}
+		for _, t := range a.JoinToken.Tokens {
 			j.Token = t
 		}
-		for x := range a.Token.Addresses.All() {
+		for x := range a.JoinToken.Addresses.All() {
 			j.Addresses = append(j.Addresses, string(x))
 		}
-		return a.Token.Since
+		return a.JoinToken.Since
 	})
 	return &j, err
 }
 
 // RevokeJoinToken makes a join token useless.
-func (a *Admin) RevokeJoinToken(ctx context.Context, id string, by By) (changed bool, err error) {
-	m := &protocol.Token{Operation: by.operation(), Verb: protocol.TokenRevoke, ID: protocol.View(id)}
+func (a *Admin) RevokeJoinToken(ctx context.Context, id string, by ChangeInfo) (changed bool, err error) {
+	m := &protocol.JoinToken{Operation: by.operation(), Action: protocol.TokenRevoke, ID: protocol.View(id)}
 	err = a.change(ctx, OpRevokeToken, id, m, &m.Operation, func(a *protocol.Answer) uint64 {
-		changed = !a.Token.Existed
-		return a.Token.Since
+		changed = !a.JoinToken.Existed
+		return a.JoinToken.Since
 	})
 	return changed, err
 }
 
 // JoinTokens returns the join tokens of the cluster.
 func (a *Admin) JoinTokens(ctx context.Context) (list []JoinToken, err error) {
-	m := &protocol.Token{Verb: protocol.TokenList}
+	m := &protocol.JoinToken{Action: protocol.TokenList}
 	err = a.read(ctx, OpListTokens, cluster.MetaLeader, m, func(a *protocol.Answer) {
-		list = a.Token.Tokens
+		list = a.JoinToken.Tokens
 	})
 	return list, err
 }

@@ -115,7 +115,7 @@ func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 // TestAMemberThatStartsAgainGetsWhatItHad: by its name, while no other member has it.
 func TestAMemberThatStartsAgainGetsWhatItHad(t *testing.T) {
 	play(t, 1, assign.Numbers(9), func(t *testing.T, g *stage) {
-		late := assign.DivideAfter(5*time.Second, 5*time.Second)
+		late := assign.RebalanceDelay(5*time.Second, 5*time.Second)
 		a, b, c := g.join("a", late), g.join("b", late), g.join("c", late)
 		g.shares([]*member{a, b, c}, 3, 3, 3)
 		for _, m := range []*member{b, a, c} {
@@ -138,9 +138,9 @@ func TestAMemberThatIsPutOut(t *testing.T) {
 		part := a.has()[0]
 		members, err := g.process().Members(t.Context())
 		clienttest.Check(t, err)
-		by := process.By{Author: "anna", Reason: "it hangs"}
-		clienttest.Check(t, g.process().Kick(t.Context(), members[0].ID, by))
-		if err := g.ends(part); !errors.Is(err, process.ErrRemoved) {
+		by := process.ChangeInfo{Author: "anna", Reason: "it hangs"}
+		clienttest.Check(t, g.process().Evict(t.Context(), members[0].ID, by))
+		if err := g.ends(part); !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("the part of one who was put out ends with %v", err)
 		}
 		<-a.Done()
@@ -151,16 +151,17 @@ func TestAMemberThatIsPutOut(t *testing.T) {
 func TestWorkThatReturnsIsDoneAgain(t *testing.T) {
 	play(t, 1, assign.Names("x"), func(t *testing.T, g *stage) {
 		var calls atomic.Int32
-		m, err := assign.Join(t.Context(), g.Session(), name, g.parts, func(ctx context.Context, _ assign.Part) error {
-			if calls.Add(1) <= 3 {
-				return errBroken
-			}
-			<-ctx.Done()
-			return nil
-		}, assign.Backoff(time.Second, 2*time.Second))
+		m, err := assign.Join(t.Context(), g.Session(), name, g.parts,
+			func(ctx context.Context, _ assign.Partition) error {
+				if calls.Add(1) <= 3 {
+					return errBroken
+				}
+				<-ctx.Done()
+				return nil
+			}, assign.Backoff(time.Second, 2*time.Second))
 		clienttest.Check(t, err)
 		time.Sleep(handedOver)
-		held := m.Held()
+		held := m.Partitions()
 		if len(held) != 1 || held[0].Name != "x" || held[0].Ended != 3 || held[0].Err != errBroken ||
 			calls.Load() != 4 {
 			t.Errorf("after %d calls it holds %+v", calls.Load(), held)
@@ -172,7 +173,7 @@ func TestWorkThatReturnsIsDoneAgain(t *testing.T) {
 func TestADivisionOfOnesOwn(t *testing.T) {
 	play(t, 1, assign.Names("x", "y", "z"), func(t *testing.T, g *stage) {
 		var broken atomic.Bool
-		strongest := assign.By(func(parts []string, takers []assign.Taker) [][]string {
+		strongest := assign.WithStrategy(func(parts []string, takers []assign.Candidate) [][]string {
 			shares := make([][]string, len(takers))
 			for i, taker := range takers {
 				switch {
@@ -188,7 +189,7 @@ func TestADivisionOfOnesOwn(t *testing.T) {
 		b := g.join("b", strongest, assign.Attributes([]byte("strong")))
 		time.Sleep(handedOver)
 		current := g.assignment()
-		if len(a.has()) != 0 || len(b.has()) != 2 || !slices.Equal(current.Free, []string{"z"}) {
+		if len(a.has()) != 0 || len(b.has()) != 2 || !slices.Equal(current.Unassigned, []string{"z"}) {
 			t.Fatalf("they have %v and %v: %+v", a.has(), b.has(), current)
 		}
 		broken.Store(true)
@@ -199,7 +200,7 @@ func TestADivisionOfOnesOwn(t *testing.T) {
 		}
 		state, err := g.process().Describe(t.Context())
 		clienttest.Check(t, err)
-		if act := state.LastAct; act.Verb != process.VerbFailed || !strings.Contains(act.By.Reason, `the part "x"`) {
+		if act := state.LastAct; act.Kind != process.VerbFailed || !strings.Contains(act.By.Reason, `the part "x"`) {
 			t.Errorf("operators read %+v", act)
 		}
 		broken.Store(false)
@@ -217,12 +218,12 @@ func TestThePartsChange(t *testing.T) {
 		a, b := g.join("a"), g.join("b")
 		g.shares([]*member{a, b}, 1, 1)
 		parts.Store(&[]string{"y", "z", "w"})
-		clienttest.Check(t, g.process().Restart(t.Context(), process.By{Author: "anna", Reason: "other parts"}))
+		clienttest.Check(t, g.process().Restart(t.Context(), process.ChangeInfo{Author: "anna", Reason: "other parts"}))
 		time.Sleep(handedOver)
 		if n := len(a.has()) + len(b.has()); n != 3 || g.ledger.calls("y") != 1 {
 			t.Errorf("they have %v and %v", a.has(), b.has())
 		}
-		if err := g.ends("x"); !errors.Is(err, assign.ErrMoved) {
+		if err := g.ends("x"); !errors.Is(err, assign.ErrReassigned) {
 			t.Errorf("a part that is no more ends with %v", err)
 		}
 	})

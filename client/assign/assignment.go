@@ -19,19 +19,19 @@ type Assignment struct {
 	// Epoch is the epoch in which the assignment was made; 0 says that no assignment was kept.
 	Epoch  uint64
 	Owners []Owner
-	// Free are parts without an owner.
-	Free []string
+	// Unassigned are parts without an owner.
+	Unassigned []string
 }
 
 // Owner is a member, with the parts of the member.
 type Owner struct {
 	ID    uint64
 	Name  string
-	Parts []Part
+	Parts []Partition
 }
 
 // Of returns the parts of a member.
-func (a *Assignment) Of(member uint64) []Part {
+func (a *Assignment) Of(member uint64) []Partition {
 	for _, o := range a.Owners {
 		if o.ID == member {
 			return o.Parts
@@ -41,7 +41,7 @@ func (a *Assignment) Of(member uint64) []Part {
 }
 
 // OwnerOf returns the owner of a part, nil if the part has no owner.
-func (a *Assignment) OwnerOf(part string) (*Owner, Part) {
+func (a *Assignment) OwnerOf(part string) (*Owner, Partition) {
 	for i, o := range a.Owners {
 		for _, p := range o.Parts {
 			if p.Name == part {
@@ -49,7 +49,7 @@ func (a *Assignment) OwnerOf(part string) (*Owner, Part) {
 			}
 		}
 	}
-	return nil, Part{}
+	return nil, Partition{}
 }
 
 // kept is the form in which an assignment is kept: parts with one token stand together.
@@ -67,7 +67,7 @@ type keptOwner struct {
 
 // MarshalJSON writes the assignment in the form in which it is kept.
 func (a Assignment) MarshalJSON() ([]byte, error) {
-	k := kept{Epoch: a.Epoch, Free: a.Free, Owners: make([]keptOwner, len(a.Owners))}
+	k := kept{Epoch: a.Epoch, Free: a.Unassigned, Owners: make([]keptOwner, len(a.Owners))}
 	for i, o := range a.Owners {
 		k.Owners[i] = keptOwner{ID: o.ID, Name: o.Name, Parts: make(map[uint64][]string)}
 		for _, p := range o.Parts {
@@ -83,15 +83,15 @@ func (a *Assignment) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &k); err != nil {
 		return err
 	}
-	*a = Assignment{Epoch: k.Epoch, Free: k.Free}
+	*a = Assignment{Epoch: k.Epoch, Unassigned: k.Free}
 	for _, o := range k.Owners {
 		owner := Owner{ID: o.ID, Name: o.Name}
 		for token, parts := range o.Parts {
 			for _, part := range parts {
-				owner.Parts = append(owner.Parts, Part{Name: part, Token: token})
+				owner.Parts = append(owner.Parts, Partition{Name: part, Token: token})
 			}
 		}
-		slices.SortFunc(owner.Parts, func(a, b Part) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortFunc(owner.Parts, func(a, b Partition) int { return cmp.Compare(a.Name, b.Name) })
 		a.Owners = append(a.Owners, owner)
 	}
 	return nil
@@ -111,7 +111,7 @@ func Relaxed() ReadOption {
 func Current(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) (*Assignment, error) {
 	mode := client.Strict
 	option.Apply(&mode, options)
-	a, err := current(ctx, process.Of(c, path, name), mode)
+	a, err := current(ctx, process.New(c, path, name), mode)
 	if errors.Is(err, process.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) {
 		return &Assignment{}, nil // the assignment has had no member
 	}
@@ -126,7 +126,7 @@ func Current(ctx context.Context, c *client.Client, path, name string, options .
 // node is dropped, or the client is closed.
 func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*Assignment, error] {
 	return func(yield func(*Assignment, error) bool) {
-		for result, err := range process.Of(c, path, name).WatchResults(ctx) {
+		for result, err := range process.New(c, path, name).WatchResults(ctx) {
 			a := &Assignment{}
 			if err == nil {
 				err = json.Unmarshal(result.Bytes(), a)

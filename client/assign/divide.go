@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// Parts returns the parts to divide. The coordinator calls the function in every round. Members may return different
-// parts: the list of the coordinator counts.
-type Parts = func() ([]string, error)
+// PartitionSource returns the parts to divide. The coordinator calls the function in every round. Members may return
+// different parts: the list of the coordinator counts.
+type PartitionSource = func() ([]string, error)
 
 // Names are parts with names.
-func Names(parts ...string) Parts {
+func Names(parts ...string) PartitionSource {
 	return func() ([]string, error) { return parts, nil }
 }
 
 // Numbers are parts "0" to "n-1".
-func Numbers(n int) Parts {
+func Numbers(n int) PartitionSource {
 	parts := make([]string, n)
 	for i := range parts {
 		parts[i] = strconv.Itoa(i)
@@ -25,8 +25,8 @@ func Numbers(n int) Parts {
 	return Names(parts...)
 }
 
-// Taker is a member that may get parts. A member that is leaving is no taker.
-type Taker struct {
+// Candidate is a member that may get parts. A member that is leaving is no taker.
+type Candidate struct {
 	ID         uint64
 	Name       string
 	Attributes []byte
@@ -37,13 +37,13 @@ type Taker struct {
 	Had []string
 }
 
-// Divide says which parts each taker is to have: the first list is for the first taker. There is at least one taker. A
-// part in no list has no owner.
-type Divide func(parts []string, takers []Taker) [][]string
+// Strategy says which parts each taker is to have: the first list is for the first taker. There is at least one taker.
+// A part in no list has no owner.
+type Strategy func(parts []string, takers []Candidate) [][]string
 
 // Balance gives all takers equally many parts, some takers one part more, and moves as few parts as possible. Free
 // parts go back to takers that had them, if the takers have room.
-func Balance(parts []string, takers []Taker) [][]string {
+func Balance(parts []string, takers []Candidate) [][]string {
 	quotas := quotasOf(len(parts), takers)
 	shares := make([][]string, len(takers))
 	given := make(map[string]bool, len(parts))
@@ -77,7 +77,7 @@ func Balance(parts []string, takers []Taker) [][]string {
 
 // quotasOf returns how many parts each taker is to have. Takers that have more parts than the least quota come first
 // when the remaining parts are given out, one to a taker.
-func quotasOf(parts int, takers []Taker) []int {
+func quotasOf(parts int, takers []Candidate) []int {
 	least, more := parts/len(takers), parts%len(takers)
 	gain := func(i int) int {
 		switch has, had := len(takers[i].Has), len(takers[i].Had); {
@@ -116,7 +116,7 @@ func checkParts(parts []string) error {
 }
 
 // checkShares refuses shares that do not divide the parts among the takers.
-func checkShares(parts []string, takers []Taker, shares [][]string) error {
+func checkShares(parts []string, takers []Candidate, shares [][]string) error {
 	if len(shares) != len(takers) {
 		return fmt.Errorf("parts were divided among %d members, there are %d", len(shares), len(takers))
 	}

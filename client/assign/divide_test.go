@@ -9,28 +9,30 @@ import (
 )
 
 // taker makes a taker from words: what it has, and what it had.
-func taker(has, had string) Taker {
-	return Taker{Has: strings.Fields(has), Had: strings.Fields(had)}
+func taker(has, had string) Candidate {
+	return Candidate{Has: strings.Fields(has), Had: strings.Fields(had)}
 }
 
 func TestBalance(t *testing.T) {
 	for _, test := range []struct {
 		what   string
 		parts  string
-		takers []Taker
+		takers []Candidate
 		want   []string
 	}{
-		{"one takes all", "a b c", []Taker{taker("", "")}, []string{"a b c"}},
-		{"no parts", "", []Taker{taker("", ""), taker("", "")}, []string{"", ""}},
-		{"more members than parts", "a", []Taker{taker("", ""), taker("", "")}, []string{"a", ""}},
-		{"as many each", "a b c d", []Taker{taker("", ""), taker("", "")}, []string{"a b", "c d"}},
-		{"nothing moves that is balanced", "a b c", []Taker{taker("c", ""), taker("b a", "")}, []string{"c", "b a"}},
-		{"one comes", "a b c d", []Taker{taker("a b c d", ""), taker("", "")}, []string{"a b", "c d"}},
-		{"one of three goes", "a b c d e f", []Taker{taker("a b", ""), taker("e f", "")}, []string{"a b c", "e f d"}},
-		{"who has one more keeps it", "a b c", []Taker{taker("a", ""), taker("b c", "")}, []string{"a", "b c"}},
-		{"one that comes back", "a b c d", []Taker{taker("c", ""), taker("", "a d")}, []string{"c b", "a d"}},
-		{"it gets the odd one too", "a b c", []Taker{taker("c", ""), taker("", "a b")}, []string{"c", "a b"}},
-		{"it has no more room than others", "a b", []Taker{taker("", ""), taker("", "a b")}, []string{"b", "a"}},
+		{"one takes all", "a b c", []Candidate{taker("", "")}, []string{"a b c"}},
+		{"no parts", "", []Candidate{taker("", ""), taker("", "")}, []string{"", ""}},
+		{"more members than parts", "a", []Candidate{taker("", ""), taker("", "")}, []string{"a", ""}},
+		{"as many each", "a b c d", []Candidate{taker("", ""), taker("", "")}, []string{"a b", "c d"}},
+		{"nothing moves that is balanced", "a b c", []Candidate{taker("c", ""), taker("b a", "")},
+			[]string{"c", "b a"}},
+		{"one comes", "a b c d", []Candidate{taker("a b c d", ""), taker("", "")}, []string{"a b", "c d"}},
+		{"one of three goes", "a b c d e f", []Candidate{taker("a b", ""), taker("e f", "")},
+			[]string{"a b c", "e f d"}},
+		{"who has one more keeps it", "a b c", []Candidate{taker("a", ""), taker("b c", "")}, []string{"a", "b c"}},
+		{"one that comes back", "a b c d", []Candidate{taker("c", ""), taker("", "a d")}, []string{"c b", "a d"}},
+		{"it gets the odd one too", "a b c", []Candidate{taker("c", ""), taker("", "a b")}, []string{"c", "a b"}},
+		{"it has no more room than others", "a b", []Candidate{taker("", ""), taker("", "a b")}, []string{"b", "a"}},
 	} {
 		parts := strings.Fields(test.parts)
 		shares := Balance(parts, test.takers)
@@ -46,7 +48,7 @@ func TestBalance(t *testing.T) {
 }
 
 // mostKept returns, by trying every way to hand out the odd parts, how many parts can stay where they are.
-func mostKept(parts int, takers []Taker) int {
+func mostKept(parts int, takers []Candidate) int {
 	least, more, best := parts/len(takers), parts%len(takers), 0
 	for set := range 1 << len(takers) {
 		odd, kept := 0, 0
@@ -70,7 +72,7 @@ func TestBalanceMovesAsFewAsPossible(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		parts := make([]string, random.IntN(12))
-		takers := make([]Taker, 1+random.IntN(5))
+		takers := make([]Candidate, 1+random.IntN(5))
 		for i := range parts {
 			parts[i] = fmt.Sprint(i)
 			to := &takers[random.IntN(len(takers))]
@@ -104,7 +106,7 @@ func TestBalanceMovesAsFewAsPossible(t *testing.T) {
 }
 
 func TestWhatDividesNothingIsRefused(t *testing.T) {
-	takers := []Taker{{Name: "a"}, {Name: "b"}}
+	takers := []Candidate{{Name: "a"}, {Name: "b"}}
 	for what, shares := range map[string][][]string{
 		"a member is missing": {{"x"}},
 		"a part twice":        {{"x"}, {"x"}},

@@ -1,7 +1,7 @@
-// Package assign divides parts among members: which program works on which shard, topic or tenant.
+// Package assign divides units of work among members: which program works on which shard, topic or tenant.
 //
 //	m, err := assign.Join(ctx, session, "tenants", assign.Numbers(64),
-//		func(ctx context.Context, p assign.Part) error { return serve(ctx, p) })
+//		func(ctx context.Context, p assign.Partition) error { return serve(ctx, p) })
 //
 // While a member owns a part, the function runs for the part, in a goroutine of its own; the context ends when the
 // part moves to another member. Parts are divided anew whenever members come and go: evenly, and so that as few as
@@ -28,7 +28,7 @@
 //
 // When all parts are handed over the cluster keeps the assignment, as the result of the round. Current and Watch read
 // the assignment, without a session. A member that starts again under its name gets its former parts, as far as they
-// are still free. With DivideAfter and a time that is longer than a restart takes, nothing moves when programs are
+// are still free. With RebalanceDelay and a time that is longer than a restart takes, nothing moves when programs are
 // restarted one after the other.
 //
 // # Caveats

@@ -17,16 +17,16 @@ func Example() {
 
 	serves := make(chan string)
 	program := func(name string) *assign.Member {
-		s, err := c.Session(ctx, "/prod/jobs", client.Renew())
+		s, err := c.Session(ctx, "/prod/jobs", client.Recreate())
 		if err != nil {
 			panic(err)
 		}
 		m, err := assign.Join(ctx, s, "tenants", assign.Names("ann", "bob", "cid", "dan"),
-			func(ctx context.Context, p assign.Part) error {
+			func(ctx context.Context, p assign.Partition) error {
 				serves <- fmt.Sprintf("%s serves %s", name, p.Name)
 				<-ctx.Done() // the work, until the part moves
 				return context.Cause(ctx)
-			}, assign.As(name))
+			}, assign.WithName(name))
 		if err != nil {
 			panic(err)
 		}

@@ -29,32 +29,32 @@ type Member struct {
 type Option func(*config)
 
 type config struct {
-	parts   Parts
-	divide  Divide
+	parts   PartitionSource
+	divide  Strategy
 	backoff retry.Backoff
 	spec    process.Spec
 	member  []process.JoinOption
 }
 
-// As is the name by which people know the member, and by which the member is recognized after a restart. The default
-// is the name of the host.
-func As(name string) Option {
-	return func(c *config) { c.member = append(c.member, process.As(name)) }
+// WithName is the name by which people know the member, and by which the member is recognized after a restart. The
+// default is the name of the host.
+func WithName(name string) Option {
+	return func(c *config) { c.member = append(c.member, process.WithName(name)) }
 }
 
-// Attributes are up to 1 KiB for a Divide of the user.
+// Attributes are up to 1 KiB for a Strategy of the user.
 func Attributes(data []byte) Option {
 	return func(c *config) { c.member = append(c.member, process.Attributes(data)) }
 }
 
-// By divides parts by another function than Balance. All members should have the same function.
-func By(divide Divide) Option {
+// WithStrategy divides parts by another function than Balance. All members should have the same function.
+func WithStrategy(divide Strategy) Option {
 	return func(c *config) { c.divide = divide }
 }
 
-// DivideAfter sets for how long no member may come or go before parts are divided anew, and how long to wait for the
+// RebalanceDelay sets for how long no member may come or go before parts are divided anew, and how long to wait for the
 // quiet at the most. The first member sets both, for all members. The defaults are 100 ms and 2 s.
-func DivideAfter(quiet, most time.Duration) Option {
+func RebalanceDelay(quiet, most time.Duration) Option {
 	return func(c *config) { c.spec.OpenDelay, c.spec.MaxOpenDelay = quiet, most }
 }
 
@@ -68,13 +68,14 @@ func Backoff(first, most time.Duration) Option {
 const keepAssignments = 4
 
 // Join lets the session take part in the assignment of a name in the session's node: the session is given parts, and
-// works on each part by calling the function. A session with client.Renew takes part again after it has been replaced.
+// works on each part by calling the function. A session with client.Recreate takes part again after it has been
+// replaced.
 //
 // A session takes part once: process.ErrJoined says that the session takes part already.
 func Join(
-	ctx context.Context, s *client.Session, name string, parts Parts, work Work, options ...Option,
+	ctx context.Context, s *client.Session, name string, parts PartitionSource, work Handler, options ...Option,
 ) (*Member, error) {
-	m := &Member{process: process.In(s, name), name: name, config: config{
+	m := &Member{process: process.NewInSession(s, name), name: name, config: config{
 		parts: parts, divide: Balance, backoff: retry.Backoff{First: time.Second, Most: 30 * time.Second},
 		spec: process.Spec{KeepResults: keepAssignments},
 	}}
@@ -89,8 +90,8 @@ func Join(
 	return m, nil
 }
 
-// Held returns the parts that the member works on, ordered by name.
-func (m *Member) Held() []Held {
+// Partitions returns the parts that the member works on, ordered by name.
+func (m *Member) Partitions() []OwnedPartition {
 	m.mu.Lock()
 	by := m.membership
 	m.mu.Unlock()

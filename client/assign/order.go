@@ -41,7 +41,7 @@ type report struct {
 var errLeaving = errors.New("the member is leaving")
 
 func (m *Member) handler() process.Handler {
-	return process.Handler{Prepare: m.prepare, Coordinate: m.coordinate, Process: m.obey, Complete: m.complete}
+	return process.Handler{Prepare: m.prepare, Coordinate: m.coordinate, Request: m.obey, Complete: m.complete}
 }
 
 // prepare notes the membership by which the member has parts from now on.
@@ -63,7 +63,7 @@ func (m *Member) obey(_ context.Context, r *process.Round, q *process.Request) (
 		return m.report(r), nil
 	case orderStart:
 		for _, part := range o.Shares[r.Self()] {
-			if !m.desk.start(r.Membership(), Part{Name: part, Token: r.Epoch()}) {
+			if !m.desk.start(r.Membership(), Partition{Name: part, Token: r.Epoch()}) {
 				return nil, errLeaving
 			}
 		}

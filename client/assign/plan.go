@@ -26,8 +26,8 @@ type reporter struct {
 
 // takersOf returns the members that may get parts. Parts that no member has are offered to their owners in the
 // assignment before.
-func takersOf(parts []string, members []reporter, before *Assignment) []Taker {
-	var takers []Taker
+func takersOf(parts []string, members []reporter, before *Assignment) []Candidate {
+	var takers []Candidate
 	held := make(map[string]bool)
 	for _, m := range members {
 		for part := range m.Held {
@@ -38,7 +38,7 @@ func takersOf(parts []string, members []reporter, before *Assignment) []Taker {
 		if m.Leaving {
 			continue
 		}
-		t := Taker{ID: m.id, Name: m.name, Attributes: m.attributes}
+		t := Candidate{ID: m.id, Name: m.name, Attributes: m.attributes}
 		for _, part := range parts {
 			if _, has := m.Held[part]; has {
 				t.Has = append(t.Has, part)
@@ -53,7 +53,7 @@ func takersOf(parts []string, members []reporter, before *Assignment) []Taker {
 
 // newPlan works out the steps by which each taker gets its share. A part is started at once only if no other member
 // has the part. Tokens are the epoch, except for parts that a member keeps.
-func newPlan(epoch uint64, parts []string, members []reporter, takers []Taker, shares [][]string) *plan {
+func newPlan(epoch uint64, parts []string, members []reporter, takers []Candidate, shares [][]string) *plan {
 	p := &plan{
 		starts: make(map[uint64][]string), stops: make(map[uint64][]string),
 		moves: make(map[uint64]map[uint64][]string), assignment: Assignment{Epoch: epoch},
@@ -83,15 +83,15 @@ func newPlan(epoch uint64, parts []string, members []reporter, takers []Taker, s
 	}
 	for _, part := range parts {
 		if to[part] == 0 {
-			p.assignment.Free = append(p.assignment.Free, part)
+			p.assignment.Unassigned = append(p.assignment.Unassigned, part)
 		}
 	}
 	return p
 }
 
 // give gives a part to a member, and returns the part with its token.
-func (p *plan) give(part string, to uint64, holder *reporter, epoch uint64) Part {
-	given := Part{Name: part, Token: epoch}
+func (p *plan) give(part string, to uint64, holder *reporter, epoch uint64) Partition {
+	given := Partition{Name: part, Token: epoch}
 	switch {
 	case holder == nil:
 		p.starts[to] = append(p.starts[to], part)

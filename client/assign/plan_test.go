@@ -39,8 +39,8 @@ func (p *plan) lines() (lines []string) {
 	for _, o := range p.assignment.Owners {
 		lines = append(lines, fmt.Sprintf("%s has %v", o.Name, o.Parts))
 	}
-	if len(p.assignment.Free) > 0 {
-		lines = append(lines, fmt.Sprintf("free: %v", p.assignment.Free))
+	if len(p.assignment.Unassigned) > 0 {
+		lines = append(lines, fmt.Sprintf("free: %v", p.assignment.Unassigned))
 	}
 	slices.Sort(lines)
 	return lines
@@ -49,7 +49,7 @@ func (p *plan) lines() (lines []string) {
 func TestPlans(t *testing.T) {
 	leaving := member(1, "a", "x:5 y:5")
 	leaving.Leaving = true
-	before := &Assignment{Owners: []Owner{{ID: 1, Name: "b", Parts: []Part{{"y", 5}}}}}
+	before := &Assignment{Owners: []Owner{{ID: 1, Name: "b", Parts: []Partition{{"y", 5}}}}}
 	for _, test := range []struct {
 		what    string
 		members []reporter
@@ -170,8 +170,8 @@ func TestPlansGiveNoPartToTwo(t *testing.T) {
 }
 
 func TestAssignmentsAreReadAsTheyWereKept(t *testing.T) {
-	a := Assignment{Epoch: 9, Free: []string{"z"}, Owners: []Owner{
-		{ID: 1, Name: "a", Parts: []Part{{"w", 9}, {"x", 5}, {"y", 5}}}, {ID: 2, Name: "b"},
+	a := Assignment{Epoch: 9, Unassigned: []string{"z"}, Owners: []Owner{
+		{ID: 1, Name: "a", Parts: []Partition{{"w", 9}, {"x", 5}, {"y", 5}}}, {ID: 2, Name: "b"},
 	}}
 	data, err := json.Marshal(a)
 	if err != nil {

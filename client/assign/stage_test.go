@@ -27,11 +27,11 @@ const handedOver = 10 * time.Second
 type stage struct {
 	*clienttest.Stage
 	t      *testing.T
-	parts  assign.Parts
+	parts  assign.PartitionSource
 	ledger ledger
 }
 
-func play(t *testing.T, hosts int, parts assign.Parts, f func(t *testing.T, g *stage)) {
+func play(t *testing.T, hosts int, parts assign.PartitionSource, f func(t *testing.T, g *stage)) {
 	t.Helper()
 	clienttest.Play(t, hosts, func(t *testing.T, g *clienttest.Stage) {
 		f(t, &stage{Stage: g, t: t, parts: parts, ledger: ledger{works: make(map[string][]*work)}})
@@ -46,7 +46,7 @@ type ledger struct {
 
 // work is one call of the function.
 type work struct {
-	part   assign.Part
+	part   assign.Partition
 	member string
 	ctx    context.Context
 	ended  bool // the function has returned; guarded by the lock of the ledger
@@ -99,20 +99,20 @@ type member struct {
 // join makes a member with a session of its own.
 func (st *stage) join(name string, options ...assign.Option) *member {
 	st.t.Helper()
-	return st.joinBy(st.Session(client.Renew()), name, options...)
+	return st.joinBy(st.Session(client.Recreate()), name, options...)
 }
 
 func (st *stage) joinBy(s *client.Session, by string, options ...assign.Option) *member {
 	st.t.Helper()
 	m := &member{name: by, session: s, stage: st, drain: func(string) time.Duration { return 0 }}
 	var err error
-	m.Member, err = assign.Join(st.t.Context(), s, name, st.parts, m.work, append(options, assign.As(by))...)
+	m.Member, err = assign.Join(st.t.Context(), s, name, st.parts, m.work, append(options, assign.WithName(by))...)
 	clienttest.Check(st.t, err)
 	st.t.Cleanup(func() { _ = m.Leave(context.Background()) })
 	return m
 }
 
-func (m *member) work(ctx context.Context, p assign.Part) error {
+func (m *member) work(ctx context.Context, p assign.Partition) error {
 	w := &work{part: p, member: m.name, ctx: ctx}
 	m.stage.ledger.begin(m.stage.t, w)
 	defer m.stage.ledger.end(w)
@@ -123,7 +123,7 @@ func (m *member) work(ctx context.Context, p assign.Part) error {
 
 // has returns the parts that the member has and does not stop.
 func (m *member) has() (parts []string) {
-	for _, h := range m.Held() {
+	for _, h := range m.Partitions() {
 		if !h.Stopping {
 			parts = append(parts, h.Name)
 		}
@@ -145,9 +145,10 @@ func (st *stage) shares(members []*member, want ...int) {
 		}
 		for _, part := range has {
 			owner, p := a.OwnerOf(part)
-			if owner == nil || owner.Name != m.name || !slices.ContainsFunc(m.Held(), func(h assign.Held) bool {
-				return h.Part == p
-			}) {
+			if owner == nil || owner.Name != m.name || !slices.ContainsFunc(m.Partitions(),
+				func(h assign.OwnedPartition) bool {
+					return h.Partition == p
+				}) {
 				st.t.Errorf("%s has %s, and the assignment says %+v, %+v", m.name, part, owner, p)
 			}
 		}
@@ -182,7 +183,7 @@ func (st *stage) ends(part string) error {
 	}
 }
 
-func (st *stage) process() *process.Process { return process.Of(st.Client, clienttest.Path, name) }
+func (st *stage) process() *process.Process { return process.New(st.Client, clienttest.Path, name) }
 
 func clusterHost(n int) shard.HostID { return shard.HostID(1 + n%3) }
 

@@ -109,8 +109,8 @@ func TestTheCoordinatorDiesWhileItHandsOver(t *testing.T) {
 		b.drain = func(string) time.Duration { return 30 * time.Second }
 		c := g.join("c")
 		time.Sleep(handedOver)
-		if len(b.Held()) != 3 || len(b.has()) != 2 {
-			t.Fatalf("nothing is handed over: %+v", b.Held())
+		if len(b.Partitions()) != 3 || len(b.has()) != 2 {
+			t.Fatalf("nothing is handed over: %+v", b.Partitions())
 		}
 		clienttest.Check(t, a.session.Close(t.Context())) // it has joined first
 		time.Sleep(time.Minute)

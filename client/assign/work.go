@@ -11,26 +11,26 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// ErrMoved is the cause of the context of a part that moves to another member.
-var ErrMoved = errors.New("the part is to be another member's")
+// ErrReassigned is the cause of the context of a part that moves to another member.
+var ErrReassigned = errors.New("the part is to be another member's")
 
-// Part is a part that a member owns.
-type Part struct {
+// Partition is a part that a member owns.
+type Partition struct {
 	Name string
 	// Token is the fencing token: it is larger than the tokens of all owners of the part before.
 	Token uint64
 }
 
-// Work is the work of a member on a part. The context ends when the part moves, with ErrMoved as the cause, when the
-// member leaves, with process.ErrLeft, and when the membership ends, with the reason. The part is handed over when the
-// function has returned.
+// Handler is the work of a member on a part. The context ends when the part moves, with ErrReassigned as the cause,
+// when the member leaves, with process.ErrLeft, and when the membership ends, with the reason. The part is handed over
+// when the function has returned.
 //
 // A function that returns earlier is called again, after a pause that grows.
-type Work func(ctx context.Context, p Part) error
+type Handler func(ctx context.Context, p Partition) error
 
-// Held is a part that a member works on.
-type Held struct {
-	Part
+// OwnedPartition is a part that a member works on.
+type OwnedPartition struct {
+	Partition
 	// Stopping: the part was taken away, and the function has not returned.
 	Stopping bool
 	// Ended is how often the function has returned by itself, Err the latest error that it returned.
@@ -40,7 +40,7 @@ type Held struct {
 
 // desk has the jobs of a member.
 type desk struct {
-	work    Work
+	work    Handler
 	backoff retry.Backoff
 
 	mu     sync.Mutex // guards the fields below
@@ -78,7 +78,7 @@ var errNoPart = errors.New("the context is not that of a part")
 
 // job is the work on a part, from the moment when the part is given until the function has returned for good.
 type job struct {
-	part   Part
+	part   Partition
 	by     membership // the part was given by it
 	ctx    context.Context
 	stop   context.CancelCauseFunc
@@ -91,7 +91,7 @@ type job struct {
 // start begins the work on a part that a membership was given, unless the work goes on already. If an earlier job of
 // the part in this program has not ended, the work begins after the earlier job. start returns false if no work begins
 // any more.
-func (d *desk) start(by membership, p Part) bool {
+func (d *desk) start(by membership, p Partition) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -141,7 +141,7 @@ func (d *desk) stop(parts []string) (stopped []<-chan struct{}) {
 	defer d.mu.Unlock()
 	for _, part := range parts {
 		if j := d.jobs[part]; j != nil {
-			j.stop(ErrMoved)
+			j.stop(ErrReassigned)
 			stopped = append(stopped, j.done)
 		}
 	}
@@ -181,15 +181,16 @@ func await(ctx context.Context, stopped []<-chan struct{}) error {
 
 // held returns the parts of a membership, ordered by name. The parts of an earlier membership are left out, even if
 // their work has not ended.
-func (d *desk) held(by membership) []Held {
+func (d *desk) held(by membership) []OwnedPartition {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var all []Held
+	var all []OwnedPartition
 	for _, j := range d.jobs {
 		if j.by == by {
-			all = append(all, Held{Part: j.part, Stopping: j.ctx.Err() != nil, Ended: j.ended, Err: j.err})
+			all = append(all, OwnedPartition{Partition: j.part, Stopping: j.ctx.Err() != nil, Ended: j.ended,
+				Err: j.err})
 		}
 	}
-	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b OwnedPartition) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

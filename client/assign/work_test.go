@@ -26,7 +26,7 @@ func TestWorkOnAPart(t *testing.T) {
 		running := 0
 		d := &desk{
 			backoff: retry.Backoff{First: time.Second, Most: time.Second}, jobs: make(map[string]*job),
-			work: func(ctx context.Context, _ Part) error {
+			work: func(ctx context.Context, _ Partition) error {
 				if running++; running != 1 {
 					t.Error("the function runs twice at a time")
 				}
@@ -37,7 +37,7 @@ func TestWorkOnAPart(t *testing.T) {
 		}
 		ctx, end := context.WithCancelCause(t.Context())
 		one, two := &tenure{ctx}, &tenure{t.Context()}
-		p := Part{"x", 5}
+		p := Partition{"x", 5}
 		begins := func(what string) context.Context {
 			t.Helper()
 			select {
@@ -48,10 +48,11 @@ func TestWorkOnAPart(t *testing.T) {
 				return nil
 			}
 		}
-		holds := func(what string, by membership, want ...Held) {
+		holds := func(what string, by membership, want ...OwnedPartition) {
 			t.Helper()
-			same := func(a, b Held) bool {
-				return a.Part == b.Part && a.Stopping == b.Stopping && a.Ended == b.Ended && errors.Is(a.Err, b.Err)
+			same := func(a, b OwnedPartition) bool {
+				return a.Partition == b.Partition && a.Stopping == b.Stopping && a.Ended == b.Ended &&
+					errors.Is(a.Err, b.Err)
 			}
 			synctest.Wait()
 			if got := d.held(by); !slices.EqualFunc(got, want, same) {
@@ -61,13 +62,13 @@ func TestWorkOnAPart(t *testing.T) {
 
 		d.start(one, p)
 		begins("started")
-		d.start(one, Part{"x", 6}) // it goes on under its token
-		holds("started", one, Held{Part: p})
+		d.start(one, Partition{"x", 6}) // it goes on under its token
+		holds("started", one, OwnedPartition{Partition: p})
 
 		broken := errors.New("broken")
 		returns <- broken
 		begins("it has returned by itself")
-		holds("it has returned by itself", one, Held{Part: p, Ended: 1, Err: broken})
+		holds("it has returned by itself", one, OwnedPartition{Partition: p, Ended: 1, Err: broken})
 
 		stopped := d.stop([]string{"x", "y"})
 		brief, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -75,23 +76,23 @@ func TestWorkOnAPart(t *testing.T) {
 		if err := await(brief, stopped); len(stopped) != 1 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("it is stopped before the function has returned: %v", err)
 		}
-		holds("it is stopping", one, Held{Part: p, Stopping: true, Ended: 1, Err: broken})
+		holds("it is stopping", one, OwnedPartition{Partition: p, Stopping: true, Ended: 1, Err: broken})
 
-		d.start(one, Part{"x", 8}) // it is given back
-		holds("given back", one, Held{Part: Part{"x", 8}})
+		d.start(one, Partition{"x", 8}) // it is given back
+		holds("given back", one, OwnedPartition{Partition: Partition{"x", 8}})
 		returns <- nil
 		second := begins("given back")
 		if err := await(t.Context(), stopped); err != nil {
 			t.Error(err)
 		}
 
-		end(process.ErrRemoved)
-		if !errors.Is(context.Cause(second), process.ErrRemoved) {
+		end(process.ErrEvicted)
+		if !errors.Is(context.Cause(second), process.ErrEvicted) {
 			t.Errorf("the membership is over: %v", context.Cause(second))
 		}
-		d.start(two, Part{"x", 9}) // by the next membership, while the function has not returned
+		d.start(two, Partition{"x", 9}) // by the next membership, while the function has not returned
 		holds("what another membership has", one)
-		holds("what the next one has", two, Held{Part: Part{"x", 9}})
+		holds("what the next one has", two, OwnedPartition{Partition: Partition{"x", 9}})
 		returns <- nil
 		third := begins("by the next membership")
 		if err := Err(third); err != nil || Err(second) == nil || Err(t.Context()) == nil {
@@ -99,7 +100,7 @@ func TestWorkOnAPart(t *testing.T) {
 		}
 
 		stopped = d.close()
-		if d.start(two, Part{"z", 9}) || !d.isClosed() {
+		if d.start(two, Partition{"z", 9}) || !d.isClosed() {
 			t.Error("work begins on a desk that is closed")
 		}
 		if !errors.Is(context.Cause(third), process.ErrLeft) {

@@ -48,16 +48,17 @@ type Option func(*Barrier)
 
 // As is the name by which people know the party. The default is the name of the host.
 func As(name string) Option {
-	return func(b *Barrier) { b.member = append(b.member, process.As(name)) }
+	return func(b *Barrier) { b.member = append(b.member, process.WithName(name)) }
 }
 
 // New returns the barrier of a name in the session's node, for a number of parties: 1 to MaxParties.
 func New(s *client.Session, name string, parties int, options ...Option) *Barrier {
-	return option.Apply(&Barrier{session: s, process: process.In(s, name), name: name, parties: parties}, options)
+	return option.Apply(&Barrier{session: s, process: process.NewInSession(s, name), name: name, parties: parties},
+		options)
 }
 
 // Enter waits until as many parties have entered as the barrier is for. If the context or the session ends first, the
-// party has not entered; a session with client.Renew goes on waiting by its next incarnation.
+// party has not entered; a session with client.Recreate goes on waiting by its next incarnation.
 //
 // client.ErrPreconditionFailed says that the barrier is for another number of parties, process.ErrJoined that another
 // goroutine has entered by this session.

@@ -71,7 +71,7 @@ func TestTheCoordinatorDies(t *testing.T) {
 
 func TestOneThatWaitsOutlivesItsSession(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
-		a := g.enter(t, 2, client.Renew())
+		a := g.enter(t, 2, client.Recreate())
 		g.Destroy(a.session)
 		clienttest.WaitForQuiet()
 		waits(t, a)
@@ -83,7 +83,7 @@ func TestOneThatWaitsOutlivesItsSession(t *testing.T) {
 // TestOneThatWasInsideIsNotCountedAgain: its session is renewed, and it did not enter again.
 func TestOneThatWasInsideIsNotCountedAgain(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
-		a, b := g.enter(t, 2, client.Renew()), g.enter(t, 2)
+		a, b := g.enter(t, 2, client.Recreate()), g.enter(t, 2)
 		x, y := a.isIn(), b.isIn()
 		g.Destroy(a.session)
 		<-x.Context().Done()
@@ -98,20 +98,20 @@ func TestOneThatWasInsideIsNotCountedAgain(t *testing.T) {
 
 func TestAnOperatorPutsOneOut(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
-		p, by := process.Of(g.Client, clienttest.Path, name), process.By{Author: "anna", Reason: "it hangs"}
+		p, by := process.New(g.Client, clienttest.Path, name), process.ChangeInfo{Author: "anna", Reason: "it hangs"}
 		a, b := g.enter(t, 2), g.enter(t, 2)
 		x, y := a.isIn(), b.isIn()
 		c := g.enter(t, 2)
 		members, err := p.Members(t.Context())
 		clienttest.Check(t, err)
-		clienttest.Check(t, p.Kick(t.Context(), members[0].ID, by)) // the one that came first
+		clienttest.Check(t, p.Evict(t.Context(), members[0].ID, by)) // the one that came first
 		<-x.Context().Done()
-		if err := x.Err(); !errors.Is(err, barrier.ErrLost) || !errors.Is(err, process.ErrRemoved) {
+		if err := x.Err(); !errors.Is(err, barrier.ErrLost) || !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("it was put out: %v", err)
 		}
 		haveLeft(t, leave(t.Context(), y), 1)
-		clienttest.Check(t, p.Kick(t.Context(), members[2].ID, by)) // one that waits
-		if err := c.fails(); !errors.Is(err, process.ErrRemoved) {
+		clienttest.Check(t, p.Evict(t.Context(), members[2].ID, by)) // one that waits
+		if err := c.fails(); !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("it was put out: %v", err)
 		}
 		c.enter(t.Context())
@@ -122,7 +122,7 @@ func TestAnOperatorPutsOneOut(t *testing.T) {
 
 func TestABarrierThatIsDeleted(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
-		p := process.Of(g.Client, clienttest.Path, name)
+		p := process.New(g.Client, clienttest.Path, name)
 		a, b, c := g.enter(t, 2), g.enter(t, 2), g.enter(t, 2)
 		x, y := a.isIn(), b.isIn()
 		left := leave(t.Context(), x)
@@ -133,7 +133,7 @@ func TestABarrierThatIsDeleted(t *testing.T) {
 		if err := y.Leave(t.Context()); !errors.Is(err, barrier.ErrLost) {
 			t.Errorf("it is out of what is no more: %v", err)
 		}
-		if err := c.fails(); !errors.Is(err, process.ErrRemoved) {
+		if err := c.fails(); !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("it waited: %v", err)
 		}
 		a.enter(t.Context())

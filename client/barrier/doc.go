@@ -1,4 +1,4 @@
-// Package barrier lets programs begin a step together, and end the step together: a double barrier.
+// Package barrier is a double barrier: programs start a step together, and end the step together.
 //
 //	b := barrier.New(session, "resize", 3)
 //	err := b.Do(ctx, func(ctx context.Context, e *barrier.Entry) error {

@@ -102,7 +102,7 @@ func (e *Entry) leave(ctx context.Context) error {
 // then has left for good.
 func (e *Entry) awaitOthers(ctx context.Context) error {
 	p := e.party.barrier.process
-	for state, err := range p.Follow(ctx) {
+	for state, err := range p.WatchAll(ctx) {
 		if err == nil && state.Epoch < e.generation {
 			state, err = p.Describe(ctx, process.Consistency(client.Strict))
 		}

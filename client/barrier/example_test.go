@@ -20,7 +20,7 @@ func Example() {
 	var mu sync.Mutex
 	sum := 0
 	worker := func(n int) error {
-		s, err := c.Session(ctx, "/prod/jobs", client.Renew())
+		s, err := c.Session(ctx, "/prod/jobs", client.Recreate())
 		if err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func haveLeft(t *testing.T, left chan error, n int) {
 func (st *stage) isEmpty(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Second)
-	p := process.Of(st.Client, clienttest.Path, name)
+	p := process.New(st.Client, clienttest.Path, name)
 	members, err := p.Members(t.Context(), process.Consistency(client.Strict))
 	if err != nil && !errors.Is(err, process.ErrNotFound) || len(members) > 0 {
 		t.Errorf("it is left with the members %+v, %v", members, err)

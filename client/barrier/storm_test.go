@@ -38,7 +38,7 @@ func TestStorm(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			var runs sync.WaitGroup
 			for i := range 5 {
-				s := g.Session(client.Renew())
+				s := g.Session(client.Recreate())
 				st.sessions = append(st.sessions, s)
 				random := rand.New(rand.NewPCG(seed, uint64(10+i)))
 				runs.Go(func() { st.run(ctx, s, random) })

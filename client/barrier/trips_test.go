@@ -61,7 +61,7 @@ func TestARoundTakesFewTripsOneAfterTheOther(t *testing.T) {
 		for k, n := range sent.all() {
 			most := 0
 			switch k {
-			case protocol.KindProcessJoin, protocol.KindInboxOpen, protocol.KindProcessPrepared,
+			case protocol.KindProcessJoin, protocol.KindInboxOpen, protocol.KindProcessPrepareAck,
 				protocol.KindProcessLeave, protocol.KindWatch, protocol.KindWatchStop:
 				most = parties
 			case protocol.KindProcessDescribe, protocol.KindProcessComplete:

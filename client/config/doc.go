@@ -1,4 +1,4 @@
-// Package config keeps small pieces of configuration, and shows programs when they change.
+// Package config stores config entries, and notifies programs when an entry changes.
 //
 // A piece of config is the data of a persistent semaphore with a limit of 1. Put, Get and Watch need no session. A
 // change that depends on the present value is an Edit, or a Put with IfRevision. A program that must be the only

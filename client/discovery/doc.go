@@ -1,4 +1,4 @@
-// Package discovery publishes where services are, and follows the list of services.
+// Package discovery is service discovery: it registers endpoints, and follows the list of endpoints of a service.
 //
 // A list of endpoints is a persistent semaphore without a limit, and each endpoint is the data of an owner: the
 // endpoint goes when the session of its publisher does. Register publishes, and keeps publishing; Watch, Follow and

@@ -11,7 +11,7 @@ import (
 
 // cluster starts a cluster in memory, with a client, a node and a session in it.
 func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
-	return clienttest.Connect(ctx, "/prod/jobs", client.Renew())
+	return clienttest.Connect(ctx, "/prod/jobs", client.Recreate())
 }
 
 func ExampleRegister() {

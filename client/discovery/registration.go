@@ -30,7 +30,7 @@ type Registration struct {
 // Register publishes an endpoint in the session's node, and returns when readers can see the endpoint. The semaphore
 // is created if it does not exist.
 //
-// The endpoint stays until Close, or until the session ends. With client.Renew the endpoint outlives the session's
+// The endpoint stays until Close, or until the session ends. With client.Recreate the endpoint outlives the session's
 // expiry too: it is published again, by itself, as soon as there is a new session, under a new order id. The endpoint
 // is also published again after its semaphore was deleted.
 func Register(ctx context.Context, s *client.Session, name string, endpoint Endpoint) (*Registration, error) {

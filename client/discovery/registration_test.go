@@ -103,7 +103,7 @@ func TestAnUpdateThatFailsLeavesTheEarlierEndpoint(t *testing.T) {
 
 func TestAnEndpointIsPublishedAgainAfterItsSessionExpired(t *testing.T) {
 	play(t, 1, func(t *testing.T, srv *servertest.Cluster, c *client.Client) {
-		s := session(t, open(t, srv), client.SessionTimeout(2*time.Second), client.Renew())
+		s := session(t, open(t, srv), client.SessionTimeout(2*time.Second), client.Recreate())
 		a := register(t, s, "a")
 		check(t, a.Update(t.Context(), discovery.Endpoint{Address: "b"}))
 		for range 3 {
@@ -127,7 +127,7 @@ func TestAnEndpointIsPublishedAgainAfterItsSessionExpired(t *testing.T) {
 
 func TestAnEndpointIsPublishedAgainWhenItsSessionIsDestroyedOrItsNameDeleted(t *testing.T) {
 	play(t, 1, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
-		s := session(t, c, client.Renew())
+		s := session(t, c, client.Recreate())
 		a := register(t, s, "a")
 		for i := range 5 {
 			check(t, c.DestroySession(t.Context(), s.ID()))
@@ -146,7 +146,7 @@ func TestAnEndpointIsPublishedAgainWhenItsSessionIsDestroyedOrItsNameDeleted(t *
 
 func TestARegistrationEndsWithASessionThatIsNotRenewed(t *testing.T) {
 	play(t, 1, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
-		s, closed, dropped := session(t, c), session(t, c, client.Renew()), session(t, c, client.Renew())
+		s, closed, dropped := session(t, c), session(t, c, client.Recreate()), session(t, c, client.Recreate())
 		a, b, d := register(t, s, "a"), register(t, closed, "b"), register(t, dropped, "d")
 		check(t, c.DestroySession(t.Context(), s.ID()))
 		<-a.Done()
@@ -172,7 +172,7 @@ func TestARegistrationEndsWithASessionThatIsNotRenewed(t *testing.T) {
 
 func TestCloseDoesNotWaitForASessionThatIsAway(t *testing.T) {
 	play(t, 1, func(t *testing.T, srv *servertest.Cluster, c *client.Client) {
-		a := register(t, session(t, open(t, srv), client.SessionTimeout(time.Second), client.Renew()), "a")
+		a := register(t, session(t, open(t, srv), client.SessionTimeout(time.Second), client.Recreate()), "a")
 		srv.Stop(1)
 		time.Sleep(3 * time.Second)
 		began := time.Now()

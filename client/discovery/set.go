@@ -34,8 +34,8 @@ func after(before *Set, v *client.View) *Set {
 			moved = append(moved, orderID)
 		}
 	}
-	for i := range changes.Gone {
-		leave(changes.Gone[i].OrderID)
+	for i := range changes.Left {
+		leave(changes.Left[i].OrderID)
 	}
 	for i := range changes.Joined {
 		if e, ok := decode(&changes.Joined[i]); ok {

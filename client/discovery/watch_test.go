@@ -197,7 +197,7 @@ func TestAllWatchersConvergeOnWhatTwentyWorkersDo(t *testing.T) {
 			if i%4 > 0 {
 				want = append(want, last)
 			}
-			s := session(t, clients[i%len(clients)], client.Renew())
+			s := session(t, clients[i%len(clients)], client.Recreate())
 			wg.Go(func() { churn(t, s, i) })
 		}
 		wg.Wait()
@@ -237,7 +237,7 @@ func TestNoEndpointIsMissedThroughCutsChangesOfLeaderAndALostHost(t *testing.T) 
 		var want []string
 		var all []*discovery.Registration
 		for i := range 15 {
-			all = append(all, register(t, session(t, workers, client.SessionTimeout(time.Minute), client.Renew()),
+			all = append(all, register(t, session(t, workers, client.SessionTimeout(time.Minute), client.Recreate()),
 				fmt.Sprint(i)))
 			lead(t, srv, shard.HostID(i%3+1))
 			if i%3 == 0 {

@@ -1,11 +1,11 @@
-// Package election lets programs agree on a leader.
+// Package election is leader election.
 //
 //	err := election.Run(ctx, session, "leader", []byte(address), func(ctx context.Context, term election.Term) error {
 //		return lead(ctx, term.Fence)
 //	})
 //
 // Run contends, leads while it can, and contends again when a term is over, until the context ends. Given a session
-// with client.Renew, Run outlives the loss of sessions. Observe and Current say who leads, and need no session.
+// with client.Recreate, Run outlives the loss of sessions. Observe and Current say who leads, and need no session.
 //
 // An election is a persistent semaphore with a limit of 1, made by the first candidate. The owner leads, the waiters
 // are the candidates, in the order in which they came, and the order ids are the fences of the terms: each fence is

@@ -12,7 +12,7 @@ import (
 
 // connect starts a server in this process, and a client of it.
 func connect(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
-	return clienttest.Connect(ctx, "/jobs", client.Renew())
+	return clienttest.Connect(ctx, "/jobs", client.Recreate())
 }
 
 func ExampleRun() {

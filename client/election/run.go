@@ -33,7 +33,7 @@ func Once() Option {
 // Run contends again when the function returns nil or Resign. Once the term is over, Run also contends again when the
 // function returns the reason of the end: the cause of the context, Term.Err, or the client's error that the session
 // or a lease is lost. Any other error ends Run with the error. The end of ctx and the end of the session end Run with
-// their cause; a session with client.Renew ends only for good. The function runs on the goroutine of the call, one
+// their cause; a session with client.Recreate ends only for good. The function runs on the goroutine of the call, one
 // term at a time.
 //
 // Candidates that share a session take turns; only one of them is in the cluster's queue.

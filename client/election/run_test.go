@@ -129,9 +129,9 @@ func TestTheEndOfASessionHandsOver(t *testing.T) {
 func TestALeaderThatLosesItsSessionContendsAgainThroughARenewedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.Session(client.Renew()))
+		a := g.candidate(t.Context(), "a", g.Session(client.Recreate()))
 		first := <-a.terms
-		b := g.candidate(t.Context(), "b", g.Session(client.Renew()))
+		b := g.candidate(t.Context(), "b", g.Session(client.Recreate()))
 		synctest.Wait()
 		g.Destroy(a.s)
 		var end *client.SessionEnd
@@ -151,7 +151,7 @@ func TestALeaderThatLosesItsSessionContendsAgainThroughARenewedOne(t *testing.T)
 func TestALeaderThatCannotReachTheClusterStopsInTimeAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.Session(client.Renew(), client.SessionTimeout(4*time.Second)))
+		a := g.candidate(t.Context(), "a", g.Session(client.Recreate(), client.SessionTimeout(4*time.Second)))
 		first := <-a.terms
 		host := g.Server.Leader(1)
 		g.Server.Stop(host)
@@ -176,7 +176,7 @@ func TestACandidateWhoseSessionIsRenewedWaitsAgain(t *testing.T) {
 		g := newStage(t)
 		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
-		b := g.candidate(t.Context(), "b", g.Session(client.Renew()))
+		b := g.candidate(t.Context(), "b", g.Session(client.Recreate()))
 		synctest.Wait()
 		g.Destroy(b.s)
 		time.Sleep(time.Second)

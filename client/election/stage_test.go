@@ -34,7 +34,7 @@ func contend(addresses string) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.Session(ctx, path, client.SessionTimeout(time.Second), client.Renew())
+	s, err := c.Session(ctx, path, client.SessionTimeout(time.Second), client.Recreate())
 	if err != nil {
 		return err
 	}

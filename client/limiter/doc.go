@@ -1,4 +1,4 @@
-// Package limiter lets a limited number of functions run at a time, over all goroutines of all processes of a cluster.
+// Package limiter bounds how many functions run at the same time in all processes of a cluster.
 //
 //	exports, err := limiter.New(c, "/prod/jobs", "exports", 5)
 //	...

@@ -31,7 +31,7 @@ type Limiter struct {
 
 // New returns the limiter of a name in the node of a path, and asks no host. The first use makes the semaphore with
 // the limit. An existing semaphore keeps its limit, and a Resize of the semaphore changes the limit while limiters are
-// used. The client says so if the limits differ: see client.OtherLimit.
+// used. The client says so if the limits differ: see client.LimitMismatch.
 func New(c *client.Client, path, name string, limit uint64, options ...Option) (*Limiter, error) {
 	config, err := newConfig(limit, options)
 	if err != nil {
@@ -110,9 +110,9 @@ func (l *Limiter) TryAcquire(ctx context.Context) (s *Slot, ok bool, err error) 
 		return nil, false, nil
 	}
 	session, err := l.session(ctx)
-	var hold *lock.Hold
+	var hold *lock.Lock
 	if err == nil {
-		hold, ok, err = lock.TryObtain(ctx, session, l.name, l.options()...)
+		hold, ok, err = lock.TryAcquire(ctx, session, l.name, l.options()...)
 	}
 	if err != nil || !ok {
 		l.free(session)
@@ -131,7 +131,7 @@ func (l *Limiter) options() []lock.Option {
 }
 
 func (l *Limiter) notObtained(cause error) error {
-	return failure.OfName("limiter", "acquire", l.name, fmt.Errorf("%w: %w", ErrNotObtained, cause))
+	return failure.OfName("limiter", "acquire", l.name, fmt.Errorf("%w: %w", ErrNotAcquired, cause))
 }
 
 // Close ends the limiter: waiting calls get ErrClosed, slots that are held are lost, and the sessions are closed. An
@@ -161,7 +161,7 @@ func (l *Limiter) Close(ctx context.Context) error {
 type Slot struct {
 	limiter *Limiter
 	session *client.Session
-	hold    *lock.Hold
+	hold    *lock.Lock
 }
 
 // Fence returns the fencing token of the slot.

@@ -138,7 +138,7 @@ func TestAnAcquireThatIsGivenUpLeavesNothingBehind(t *testing.T) {
 		held := g.acquire(l)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 		defer cancel()
-		if _, err := l.Acquire(ctx); !errors.Is(err, limiter.ErrNotObtained) || err == nil ||
+		if _, err := l.Acquire(ctx); !errors.Is(err, limiter.ErrNotAcquired) || err == nil ||
 			context.Cause(ctx).Error() != "enough" {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func TestCloseEndsWhoWaits(t *testing.T) {
 		synctest.Wait()
 		clienttest.Check(t, l.Close(t.Context()))
 		for range 3 {
-			if err := <-done; !errors.Is(err, limiter.ErrClosed) || !errors.Is(err, limiter.ErrNotObtained) {
+			if err := <-done; !errors.Is(err, limiter.ErrClosed) || !errors.Is(err, limiter.ErrNotAcquired) {
 				t.Fatal(err)
 			}
 		}

@@ -22,8 +22,8 @@ const (
 )
 
 var (
-	// ErrNotObtained: no slot was obtained, and no function was run. The cause is in the error too.
-	ErrNotObtained = lock.ErrNotObtained
+	// ErrNotAcquired: no slot was obtained, and no function was run. The cause is in the error too.
+	ErrNotAcquired = lock.ErrNotAcquired
 	// ErrLost: the slot was obtained, and lost before its release. Another session may have had the slot meanwhile.
 	ErrLost = lock.ErrLost
 	// ErrClosed: the limiter was closed.

@@ -103,9 +103,9 @@ func (l *Limiter) attempt(a *attempt) {
 	defer a.cancel()
 	for {
 		session, err := l.session(a.ctx)
-		var hold *lock.Hold
+		var hold *lock.Lock
 		if err == nil {
-			hold, err = lock.Obtain(a.ctx, session, l.name, l.options()...)
+			hold, err = lock.Acquire(a.ctx, session, l.name, l.options()...)
 		}
 		switch {
 		case err == nil && hold.Err() == nil:

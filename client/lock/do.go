@@ -12,7 +12,7 @@ import (
 // The context of the function ends with ctx, and when the lock is lost, with ErrLost in the cause. The fence is the
 // token to send along with writes.
 //
-// The error says what happened. With ErrNotObtained the function was not run. With ErrLost the lock was lost while the
+// The error says what happened. With ErrNotAcquired the function was not run. With ErrLost the lock was lost while the
 // function ran, even if the function has not noticed; the error of the function is joined to ErrLost. Any other error
 // is the function's own, unchanged.
 //
@@ -41,13 +41,13 @@ func TryDo(
 	return true, h.Do(ctx, fn)
 }
 
-// Obtain waits for the lock of a name in the session's node, as Do does, for work that does not fit into one function.
-func Obtain(ctx context.Context, s *client.Session, name string, options ...Option) (*Hold, error) {
+// Acquire waits for the lock of a name in the session's node, as Do does, for work that does not fit into one function.
+func Acquire(ctx context.Context, s *client.Session, name string, options ...Option) (*Lock, error) {
 	return obtain(ctx, s, name, options, false)
 }
 
-// TryObtain is Obtain without waiting; ok is false if the lock is taken.
-func TryObtain(ctx context.Context, s *client.Session, name string, options ...Option) (h *Hold, ok bool, err error) {
+// TryAcquire is Acquire without waiting; ok is false if the lock is taken.
+func TryAcquire(ctx context.Context, s *client.Session, name string, options ...Option) (h *Lock, ok bool, err error) {
 	h, err = obtain(ctx, s, name, options, true)
 	return h, h != nil, err
 }

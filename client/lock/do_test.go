@@ -99,7 +99,7 @@ func TestLosingTheSessionEndsTheContextWithTheCause(t *testing.T) {
 		g.Destroy(s)
 		err := <-done
 		var end *client.SessionEnd
-		if !errors.Is(err, lock.ErrLost) || !errors.As(err, &end) || errors.Is(err, lock.ErrNotObtained) {
+		if !errors.Is(err, lock.ErrLost) || !errors.As(err, &end) || errors.Is(err, lock.ErrNotAcquired) {
 			t.Fatal(err)
 		}
 	})
@@ -145,7 +145,7 @@ func TestACancelledDoLeavesNothingInTheQueue(t *testing.T) {
 		g.want("nightly", 1, 1)
 		cancel(why)
 		for _, done := range second {
-			if err := <-done; !errors.Is(err, lock.ErrNotObtained) || !errors.Is(err, why) {
+			if err := <-done; !errors.Is(err, lock.ErrNotAcquired) || !errors.Is(err, why) {
 				t.Fatal(err)
 			}
 		}
@@ -168,7 +168,7 @@ func TestWaitBoundsTheWaiting(t *testing.T) {
 		for _, other := range []*client.Session{s, g.Session()} {
 			began := time.Now()
 			err := lock.Do(t.Context(), other, "nightly", h.run, lock.Wait(3*time.Second))
-			if !errors.Is(err, lock.ErrNotObtained) || !errors.Is(err, client.ErrNotAcquired) {
+			if !errors.Is(err, lock.ErrNotAcquired) || !errors.Is(err, client.ErrNotAcquired) {
 				t.Fatal(err)
 			}
 			if d := time.Since(began); d < 3*time.Second || d > 4*time.Second {
@@ -275,7 +275,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 				lock.Shared()},
 		} {
 			err := lock.Do(t.Context(), s, "nightly", newHold().run, o...)
-			if !errors.Is(err, lock.ErrNotObtained) || !errors.Is(err, client.ErrBadRequest) {
+			if !errors.Is(err, lock.ErrNotAcquired) || !errors.Is(err, client.ErrBadRequest) {
 				t.Fatal(err)
 			}
 		}
@@ -306,9 +306,9 @@ func TestSlotsGoByTheLimitThatThereIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		nothing := func(context.Context, uint64) error { return nil }
-		var is *client.OtherLimit
+		var is *client.LimitMismatch
 		err := lock.Do(t.Context(), s, "slots", nothing, lock.Slots(5, 3))
-		if !errors.Is(err, lock.ErrNotObtained) || !errors.As(err, &is) || is.Asked != 5 || is.Limit != 2 {
+		if !errors.Is(err, lock.ErrNotAcquired) || !errors.As(err, &is) || is.Asked != 5 || is.Limit != 2 {
 			t.Errorf("3 of 5, where 2 are: %v", err)
 		}
 		err = lock.Do(t.Context(), s, "slots", func(ctx context.Context, _ uint64) error {

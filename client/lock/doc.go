@@ -1,11 +1,11 @@
-// Package lock runs work under a lock that the whole cluster respects.
+// Package lock runs functions under a distributed lock.
 //
 //	err := lock.Do(ctx, session, "nightly", func(ctx context.Context, fence uint64) error {
 //		return report(ctx, fence)
 //	})
 //
 // Do waits for the lock, holds the lock while the function runs, and gives the lock back. TryDo does not wait. Shared
-// lets many holders in together, Slots lets a number in. Mutex, RWMutex and Obtain are for work that does not fit into
+// lets many holders in together, Slots lets a number in. Mutex, RWMutex and Acquire are for work that does not fit into
 // one function. A lock needs no making: it is a semaphore of the session's node, by name.
 //
 // # What a lock does not promise

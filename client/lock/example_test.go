@@ -28,7 +28,7 @@ func ExampleDo() {
 		return nil
 	})
 	switch {
-	case errors.Is(err, lock.ErrNotObtained):
+	case errors.Is(err, lock.ErrNotAcquired):
 		fmt.Println("nothing was run:", err)
 	case errors.Is(err, lock.ErrLost):
 		fmt.Println("somebody else may have been in:", err)
@@ -140,7 +140,7 @@ func ExampleRWMutex() {
 	defer stop()
 
 	m := lock.NewRWMutex(s, "catalogue")
-	var readers []*lock.Hold
+	var readers []*lock.Lock
 	for range 2 { // readers share it, also those of one session
 		hold, err := m.RLock(ctx)
 		if err != nil {

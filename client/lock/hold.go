@@ -15,8 +15,8 @@ import (
 // itself.
 const farewell = time.Second
 
-// Hold is a lock that is held, as Obtain and RWMutex.RLock return it. It is safe for use by many goroutines.
-type Hold struct {
+// Lock is a lock that is held, as Acquire and RWMutex.RLock return it. It is safe for use by many goroutines.
+type Lock struct {
 	place *place
 	lease *client.Lease
 	group *group // nil for a hold that has the place alone
@@ -24,21 +24,21 @@ type Hold struct {
 }
 
 // Fence returns the fencing token.
-func (h *Hold) Fence() uint64 { return h.lease.Fence() }
+func (l *Lock) Fence() uint64 { return l.lease.Fence() }
 
 // Lost returns a channel that is closed when the lock is lost. After Unlock the channel says nothing.
-func (h *Hold) Lost() <-chan struct{} { return h.lease.Context().Done() }
+func (l *Lock) Lost() <-chan struct{} { return l.lease.Context().Done() }
 
 // Context returns the context of the lease: the context ends when the lock is lost, with the client's reason as the
 // cause, and when the lock is unlocked.
-func (h *Hold) Context() context.Context { return h.lease.Context() }
+func (l *Lock) Context() context.Context { return l.lease.Context() }
 
 // Err returns nil while the lock is held, by the clock of this moment, ErrLost with the reason if the lock is lost,
 // and ErrNotHeld after Unlock.
-func (h *Hold) Err() error {
-	lost := h.lost()
-	if h.over.Load() {
-		return failure.OfName("lock", "hold", h.place.name, ErrNotHeld)
+func (l *Lock) Err() error {
+	lost := l.lost()
+	if l.over.Load() {
+		return failure.OfName("lock", "hold", l.place.name, ErrNotHeld)
 	}
 	return lost
 }
@@ -46,22 +46,22 @@ func (h *Hold) Err() error {
 // Unlock gives the lock back. From the call on the lock is not held; if the context ends before the cluster has
 // answered, the giving back goes on by itself. ErrLost says that the lock was lost before, ErrNotHeld that the lock
 // was unlocked before.
-func (h *Hold) Unlock(ctx context.Context) error {
-	if h.over.Swap(true) {
-		return failure.OfName("lock", "unlock", h.place.name, ErrNotHeld)
+func (l *Lock) Unlock(ctx context.Context) error {
+	if l.over.Swap(true) {
+		return failure.OfName("lock", "unlock", l.place.name, ErrNotHeld)
 	}
-	lost := h.lost()
-	err := h.place.release(ctx, h)
+	lost := l.lost()
+	err := l.place.release(ctx, l)
 	if lost != nil {
 		return lost
 	}
-	return failure.OfName("lock", "unlock", h.place.name, err)
+	return failure.OfName("lock", "unlock", l.place.name, err)
 }
 
 // lost returns why the lock is lost, nil if it is not.
-func (h *Hold) lost() error {
-	if cause := h.lease.Err(); cause != nil {
-		return failure.OfName("lock", "hold", h.place.name, fmt.Errorf("%w: %w", ErrLost, cause))
+func (l *Lock) lost() error {
+	if cause := l.lease.Err(); cause != nil {
+		return failure.OfName("lock", "hold", l.place.name, fmt.Errorf("%w: %w", ErrLost, cause))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ type heldKey struct{}
 // The context ends with the lock, but by a timer, and the timers of a process that stood still are late. So ask before
 // an action that must not be done without the lock, and send the fencing token along all the same.
 func Err(ctx context.Context) error {
-	h, ok := ctx.Value(heldKey{}).(*Hold)
+	h, ok := ctx.Value(heldKey{}).(*Lock)
 	if !ok {
 		return failure.Of("lock", "hold", "",
 			fmt.Errorf("%w: the context is not that of a function that runs under a lock", ErrNotHeld))
@@ -89,9 +89,9 @@ func Err(ctx context.Context) error {
 
 // Do runs a function while the lock is held, and unlocks the lock, even if the function panics. The context of the
 // function and the error are as those of the function Do.
-func (h *Hold) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
-	running, end := context.WithCancelCause(context.WithValue(ctx, heldKey{}, h))
-	unbind := context.AfterFunc(h.lease.Context(), func() { end(h.lost()) })
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
+	running, end := context.WithCancelCause(context.WithValue(ctx, heldKey{}, l))
+	unbind := context.AfterFunc(l.lease.Context(), func() { end(l.lost()) })
 	defer func() {
 		unbind()
 		end(nil)
@@ -99,10 +99,10 @@ func (h *Hold) Do(ctx context.Context, fn func(ctx context.Context, fence uint64
 		defer cancel()
 		// The work of the function was done under the lock, whatever the unlocking returns. If no host can be reached,
 		// the lock is free when the session ends.
-		_ = h.Unlock(bye)
+		_ = l.Unlock(bye)
 	}()
-	err := fn(running, h.Fence())
-	lost := h.lost()
+	err := fn(running, l.Fence())
+	lost := l.lost()
 	switch {
 	case lost == nil || errors.Is(err, ErrLost):
 		return err

@@ -15,7 +15,7 @@ type Mutex struct {
 	name    string
 
 	mu   sync.Mutex // guards hold
-	hold *Hold      // nil while the mutex is not locked
+	hold *Lock      // nil while the mutex is not locked
 }
 
 // NewMutex returns the mutex of a name in the session's node, and asks no host. Mutexes of one session and name are
@@ -24,7 +24,7 @@ func NewMutex(s *client.Session, name string) *Mutex {
 	return &Mutex{session: s, name: name}
 }
 
-// Lock waits for the lock, and returns the fencing token. ErrNotObtained says that the lock was not obtained.
+// Lock waits for the lock, and returns the fencing token. ErrNotAcquired says that the lock was not obtained.
 func (m *Mutex) Lock(ctx context.Context) (fence uint64, err error) {
 	h, err := obtain(ctx, m.session, m.name, nil, false)
 	if err != nil {
@@ -42,7 +42,7 @@ func (m *Mutex) TryLock(ctx context.Context) (fence uint64, ok bool, err error) 
 	return m.keep(h), true, nil
 }
 
-func (m *Mutex) keep(h *Hold) uint64 {
+func (m *Mutex) keep(h *Lock) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hold = h
@@ -93,12 +93,12 @@ func NewRWMutex(s *client.Session, name string) *RWMutex {
 
 // RLock waits for the lock, together with all readers that share it. Every reader unlocks a Hold of its own, so a
 // reader who has lost the lock cannot unlock the lock of another reader.
-func (m *RWMutex) RLock(ctx context.Context) (*Hold, error) {
+func (m *RWMutex) RLock(ctx context.Context) (*Lock, error) {
 	return obtain(ctx, m.session, m.name, []Option{Shared()}, false)
 }
 
 // TryRLock is RLock without waiting; ok is false if the lock is taken.
-func (m *RWMutex) TryRLock(ctx context.Context) (h *Hold, ok bool, err error) {
+func (m *RWMutex) TryRLock(ctx context.Context) (h *Lock, ok bool, err error) {
 	h, err = obtain(ctx, m.session, m.name, []Option{Shared()}, true)
 	return h, h != nil, err
 }

@@ -59,7 +59,7 @@ func TestAMutexIsLockedByOneAtATime(t *testing.T) {
 func TestAMutexThatWasLostCanBeLockedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		m := lock.NewMutex(s, "m")
 		first, err := m.Lock(t.Context())
 		if err != nil {
@@ -85,7 +85,7 @@ func TestReadersShareAnRWMutex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
 		a, b := lock.NewRWMutex(g.Session(), "m"), lock.NewRWMutex(g.Session(), "m")
-		var holds []*lock.Hold
+		var holds []*lock.Lock
 		for _, m := range []*lock.RWMutex{a, a, b} {
 			h, err := m.RLock(t.Context())
 			if err != nil {
@@ -181,7 +181,7 @@ func TestReadersAndWritersOfOneAndSeveralSessionsKeepApart(t *testing.T) {
 func TestAReaderThatLostTheLockDoesNotUnlockThatOfTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		m := lock.NewRWMutex(s, "m")
 		old, err := m.RLock(t.Context())
 		if err != nil {
@@ -189,7 +189,7 @@ func TestAReaderThatLostTheLockDoesNotUnlockThatOfTheNext(t *testing.T) {
 		}
 		g.Destroy(s)
 		<-old.Lost()
-		var next *lock.Hold
+		var next *lock.Lock
 		done := start(func() (err error) { next, err = m.RLock(t.Context()); return err })
 		time.Sleep(never)
 		select {

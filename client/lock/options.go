@@ -45,7 +45,7 @@ func Data(data []byte) Option {
 // Slots makes the lock a counting semaphore: the holder takes count of a limit. The first use creates the semaphore,
 // and it stays. The limit of an existing semaphore counts: after a Resize of the semaphore running programs go on
 // under a limit other than the limit they were started with. The client says so if the limits differ: see
-// client.OtherLimit.
+// client.LimitMismatch.
 func Slots(limit, count uint64) Option {
 	return func(a *ask) { a.slots, a.limit, a.count = true, limit, count }
 }
@@ -89,9 +89,9 @@ func (a *ask) acquireLease(
 }
 
 var (
-	// ErrNotObtained: the lock was not obtained, and no function was run. The cause is in the error too:
+	// ErrNotAcquired: the lock was not obtained, and no function was run. The cause is in the error too:
 	// client.ErrNotAcquired if Wait has passed, or the cause of the context.
-	ErrNotObtained = errors.New("the lock was not obtained")
+	ErrNotAcquired = errors.New("the lock was not obtained")
 	// ErrLost: the lock was obtained, and lost before it was given back. Other sessions may have had the lock
 	// meanwhile.
 	ErrLost = errors.New("the lock was lost")
@@ -100,5 +100,5 @@ var (
 )
 
 func notObtained(name string, cause error) error {
-	return failure.OfName("lock", "obtain", name, fmt.Errorf("%w: %w", ErrNotObtained, cause))
+	return failure.OfName("lock", "obtain", name, fmt.Errorf("%w: %w", ErrNotAcquired, cause))
 }

@@ -27,7 +27,7 @@ type group struct {
 	gone  chan struct{} // closed once the lease is given back
 }
 
-func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Hold, error) {
+func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Lock, error) {
 	if try {
 		select {
 		case p.busy <- struct{}{}:
@@ -52,7 +52,7 @@ func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Hold, error) {
 
 // acquire gets the place, by joining the group that shares the place or with a lease of its own. No other caller
 // acquires the place at the time.
-func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Hold, error) {
+func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Lock, error) {
 	for {
 		h, g := p.join(a)
 		if h != nil || g != nil && try {
@@ -75,7 +75,7 @@ func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Hold, error) {
 	if err != nil || lease == nil {
 		return nil, err
 	}
-	h := &Hold{place: p, lease: lease}
+	h := &Lock{place: p, lease: lease}
 	if a.shared {
 		h.group = &group{lease: lease, size: 1, gone: make(chan struct{})}
 		p.mu.Lock()
@@ -87,19 +87,19 @@ func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Hold, error) {
 
 // join joins the group that shares the place, if the group can be joined. Otherwise the group has to be gone first:
 // its holders are at work, or its lease is being given back.
-func (p *place) join(a *ask) (h *Hold, g *group) {
+func (p *place) join(a *ask) (h *Lock, g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g = p.group
 	if g != nil && g.size > 0 && a.shared && g.lease.Err() == nil {
 		g.size++
-		h = &Hold{place: p, lease: g.lease, group: g}
+		h = &Lock{place: p, lease: g.lease, group: g}
 	}
 	return h, g
 }
 
 // release gives the place back, and the lease unless other goroutines still share the lease.
-func (p *place) release(ctx context.Context, h *Hold) error {
+func (p *place) release(ctx context.Context, h *Lock) error {
 	defer places.drop(p)
 	if h.group == nil {
 		defer func() { <-p.busy }()

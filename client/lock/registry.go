@@ -42,7 +42,7 @@ func (r *registry) drop(p *place) {
 }
 
 // obtain gets a lock. The result without a hold and without an error says that a try found the lock taken.
-func obtain(ctx context.Context, s *client.Session, name string, options []Option, try bool) (*Hold, error) {
+func obtain(ctx context.Context, s *client.Session, name string, options []Option, try bool) (*Lock, error) {
 	a, err := newAsk(options)
 	if err != nil {
 		return nil, notObtained(name, err)

@@ -45,13 +45,13 @@ func newGroup(b *testing.B, members int, answer func(q *process.Request) (any, e
 				x.done <- work(ctx, r)
 			}
 		},
-		Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) { return answer(q) },
+		Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) { return answer(q) },
 	}
 	spec := process.Spec{MinMembers: members}
 	for i := range members {
 		s := x.g.Session(client.SessionTimeout(time.Minute))
 		options := []process.JoinOption{
-			process.As(fmt.Sprint("member ", i)), process.Create(spec), process.Encoding(process.Raw),
+			process.WithName(fmt.Sprint("member ", i)), process.Create(spec), process.Encoding(process.Raw),
 		}
 		if i > 0 {
 			options = append(options, process.Observer())

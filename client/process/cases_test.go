@@ -58,7 +58,7 @@ func (c *counter) handler() process.Handler {
 			_, err = counters.Broadcast(ctx, r, counterRequest{Put: most + 1})
 			return most + 1, err
 		},
-		Process: counters.Process(
+		Request: counters.HandleRequest(
 			func(_ context.Context, _ *process.Round, _ *process.Request, q counterRequest) (int, error) {
 				if !q.Get {
 					c.value = q.Put
@@ -112,7 +112,7 @@ func testBroadcast(t *testing.T, receivers int, options ...process.SendOption) {
 					replies, err := r.Broadcast(ctx, "hello", options...)
 					return nil, errors.Join(err, checkReplies(ctx, t, r, replies, receivers))
 				},
-				Process: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
+				Request: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 					var text string
 					if err := q.Decode(&text); err != nil || text != "hello" || q.From != r.Coordinator() {
 						t.Errorf("got %q from %d, %v", text, q.From, err)
@@ -289,14 +289,14 @@ func TestCase16AHandlerThatFailsNowAndThen(t *testing.T) {
 				for {
 					sent++
 					_, err := r.Send(ctx, r.Self(), "more")
-					if failure := (*process.Failure)(nil); errors.As(err, &failure) {
+					if failure := (*process.ReplyError)(nil); errors.As(err, &failure) {
 						failures++
 						continue
 					}
 					return value, err
 				}
 			},
-			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+			Request: func(context.Context, *process.Round, *process.Request) (any, error) {
 				if calls++; calls%3 == 0 {
 					return nil, errors.New("it is the third")
 				}
@@ -362,7 +362,7 @@ func TestCase31TwoProcessesOfASession(t *testing.T) {
 				_, err := r.Broadcast(ctx, nil)
 				return nil, err
 			},
-			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+			Request: func(context.Context, *process.Round, *process.Request) (any, error) {
 				close(goOn)
 				return nil, nil
 			},

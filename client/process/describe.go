@@ -14,11 +14,11 @@ type State struct {
 	// Exists: the process exists. If not, all fields below are zero. Only a Watch shows a process that does not exist.
 	Exists   bool
 	Revision uint64
-	kind.Head
+	kind.Overview
 	Members []MemberState // by id
 	Results []Result      // kept results without payloads, by epoch
 	// Reasons are why the round does not move, if the reader asked for reasons; a Watch always asks.
-	Reasons []StopReason
+	Reasons []BlockReason
 }
 
 // Result is the result of a round, from the coordinator that completed the round. Not every description has the
@@ -66,7 +66,7 @@ func (p *Process) read(ctx context.Context, options []ReadOption) (s *State, who
 // add adds a page of the whole process.
 func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
 	if first {
-		if err := protocol.ReadRecord(d.Head, &s.Head, d.NowMillis); err != nil {
+		if err := protocol.ReadRecord(d.Head, &s.Overview, d.NowMillis); err != nil {
 			return err
 		}
 		s.Exists = true
@@ -112,7 +112,7 @@ func (p *Process) Members(ctx context.Context, options ...ReadOption) ([]MemberS
 }
 
 // Why returns why the round does not move, with the names of the members that it waits for; nothing if all is done.
-func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]StopReason, error) {
+func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]BlockReason, error) {
 	s, err := p.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
 	if err != nil {
 		return nil, err
@@ -131,11 +131,11 @@ func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Re
 	return list, err
 }
 
-// Acts returns the acts of operators and members on the process, beginning with the oldest act that is kept.
-func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastAct, err error) {
+// Actions returns the acts of operators and members on the process, beginning with the oldest act that is kept.
+func (p *Process) Actions(ctx context.Context, options ...ReadOption) (list []ActionRecord, err error) {
 	_, err = p.pages(ctx, "acts", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
-		return object.Records(&d.Rows, d.NowMillis, func(id uint64, act *PastAct) {
-			act.Number = id
+		return object.Records(&d.Rows, d.NowMillis, func(id uint64, act *ActionRecord) {
+			act.ID = id
 			list = append(list, *act)
 		})
 	})
@@ -146,9 +146,9 @@ func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastA
 func (p *Process) part(
 	part string, options []ReadOption, add func(d *protocol.ProcessDescribeAnswer, first bool) error,
 ) *object.Part {
-	m := &protocol.ProcessDescribe{PartRequest: object.Request(part, options)}
+	m := &protocol.ProcessDescribe{SectionRequest: object.Request(part, options)}
 	return &object.Part{
-		Object: &p.object, Operation: OpDescribe, Message: m, Request: &m.PartRequest,
+		Object: &p.object, Operation: OpDescribe, Message: m, Request: &m.SectionRequest,
 		Add: func(a *protocol.Answer, first bool) (revision, next uint64, err error) {
 			d := &a.ProcessDescribe
 			return d.Revision, d.Next, add(d, first)

@@ -1,6 +1,6 @@
-// Package process lets the members of a process agree on something in rounds. Whenever a member comes or goes an epoch
-// opens. One member coordinates, and exchanges requests and replies with the other members, all under the same view of
-// who is a member, until the coordinator completes the round, or the next epoch ends it.
+// Package process runs coordination processes: rounds in which the members of a process agree on something. An epoch
+// opens whenever a member joins or leaves. One member, the coordinator, exchanges requests and replies with the other
+// members, all with the same member list, until the coordinator completes the round or the next epoch ends it.
 //
 //	m, err := process.Join(ctx, session, "rebalance", process.Handler{
 //		Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
@@ -30,7 +30,8 @@
 // reaches the receivers once, over lost connections and changes of leader, in the epoch of the request or not at all.
 // Payloads are encoded by MsgPack, or by the codec that Encoding names; Typed gives payloads types.
 //
-// Of and In return a handle for operators. An operator kicks members, restarts rounds, and asks why nothing moves.
+// New and NewInSession return a handle for operators. An operator evicts members, restarts rounds, and asks why nothing
+// moves.
 //
 // # Caveats
 //

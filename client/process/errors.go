@@ -19,19 +19,19 @@ var (
 	ErrJoined = errors.New("the session is a member already")
 	// ErrLeft: the member has left.
 	ErrLeft = errors.New("the member has left")
-	// ErrRemoved: the member was kicked, or the process was deleted; the error says by whom and why. The member may
+	// ErrEvicted: the member was evicted, or the process was deleted; the error says by whom and why. The member may
 	// join again.
-	ErrRemoved = errors.New("the member was removed")
-	// ErrCancelled: the epoch is over. Every *Cancelled is ErrCancelled too.
+	ErrEvicted = errors.New("the member was removed")
+	// ErrCancelled: the epoch is over. Every *CancelledError is ErrCancelled too.
 	ErrCancelled = errors.New("the epoch is over")
-	// ErrLate: some members have not replied in time. Every *Late is ErrLate too.
-	ErrLate = errors.New("not all have replied in time")
+	// ErrReplyTimeout: some members have not replied in time. Every *ReplyTimeoutError is ErrReplyTimeout too.
+	ErrReplyTimeout = errors.New("not all have replied in time")
 	// ErrReplied: the request has a reply already.
 	ErrReplied = errors.New("the request has its reply")
 )
 
-// Partial is the known part of a request's outcome, if some members have not replied.
-type Partial struct {
+// PartialReplies is the known part of a request's outcome, if some members have not replied.
+type PartialReplies struct {
 	Epoch uint64
 	// Replies are the replies that came, in the order of their arrival.
 	Replies Replies
@@ -41,49 +41,49 @@ type Partial struct {
 	Missed  []uint64
 }
 
-// Cancelled is the error of a request whose epoch ended before all had replied.
-type Cancelled struct {
-	Partial
+// CancelledError is the error of a request whose epoch ended before all had replied.
+type CancelledError struct {
+	PartialReplies
 	// Cause is the cause of the round's context: ErrCancelled, or why the membership ended.
 	Cause error
 }
 
 // Error says how many replies came.
-func (c *Cancelled) Error() string {
+func (c *CancelledError) Error() string {
 	return fmt.Sprintf("epoch %d: %v; %d replies came", c.Epoch, c.Cause, len(c.Replies))
 }
 
 // Is makes errors.Is match ErrCancelled.
-func (c *Cancelled) Is(target error) bool { return target == ErrCancelled }
+func (c *CancelledError) Is(target error) bool { return target == ErrCancelled }
 
 // Unwrap returns the cause.
-func (c *Cancelled) Unwrap() error { return c.Cause }
+func (c *CancelledError) Unwrap() error { return c.Cause }
 
-// Late is the error of a request if some members have not replied in time. The round goes on.
-type Late struct{ Partial }
+// ReplyTimeoutError is the error of a request if some members have not replied in time. The round goes on.
+type ReplyTimeoutError struct{ PartialReplies }
 
 // Error names the members that are late.
-func (l *Late) Error() string {
-	names := make([]string, 0, len(l.Missed))
-	for _, id := range l.Missed {
+func (r *ReplyTimeoutError) Error() string {
+	names := make([]string, 0, len(r.Missed))
+	for _, id := range r.Missed {
 		names = append(names, strconv.FormatUint(id, 10))
 	}
-	return fmt.Sprintf("%v: %d replies came, %d are missing, of the members %s", ErrLate, len(l.Replies), l.Missing,
-		strings.Join(names, ", "))
+	return fmt.Sprintf("%v: %d replies came, %d are missing, of the members %s", ErrReplyTimeout, len(r.Replies),
+		r.Missing, strings.Join(names, ", "))
 }
 
-// Is makes errors.Is match ErrLate.
-func (l *Late) Is(target error) bool { return target == ErrLate }
+// Is makes errors.Is match ErrReplyTimeout.
+func (r *ReplyTimeoutError) Is(target error) bool { return target == ErrReplyTimeout }
 
-// Failed is the error of a request that all members have replied to, if some replied with a failure.
-type Failed struct {
+// MemberFailedError is the error of a request that all members have replied to, if some replied with a failure.
+type MemberFailedError struct {
 	Epoch uint64
 	// Replies are all replies, in the order of their arrival. A failed reply has an Err.
 	Replies Replies
 }
 
 // Error has the texts of the first failures.
-func (f *Failed) Error() string {
+func (f *MemberFailedError) Error() string {
 	failed := f.Replies.Failures()
 	text := fmt.Sprintf("%d of %d members failed", len(failed), len(f.Replies))
 	for i, reply := range failed {
@@ -97,18 +97,18 @@ func (f *Failed) Error() string {
 
 const failuresNamed = 3
 
-// Failure is the reply of a member that could not do what the request asked for.
-type Failure struct {
+// ReplyError is the reply of a member that could not do what the request asked for.
+type ReplyError struct {
 	From uint64
 	Text string
 }
 
 // Error names the member.
-func (f *Failure) Error() string { return fmt.Sprintf("member %d: %s", f.From, f.Text) }
+func (r *ReplyError) Error() string { return fmt.Sprintf("member %d: %s", r.From, r.Text) }
 
 // failed puts the operation and the subject in front of an error.
 func failed(operation client.OperationKind, name string, err error) error {
-	return failure.OfObject("process", string(operation), name, err, ErrNotFound, ErrRemoved)
+	return failure.OfObject("process", string(operation), name, err, ErrNotFound, ErrEvicted)
 }
 
 // isFinal reports whether another try to join is of no use.

@@ -14,7 +14,7 @@ import (
 
 // cluster starts a cluster in memory, with a client, a node and a session in it.
 func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
-	return clienttest.Connect(ctx, "/prod/jobs", client.Renew())
+	return clienttest.Connect(ctx, "/prod/jobs", client.Recreate())
 }
 
 // worker does something while all members hold a lock of their own.
@@ -37,7 +37,7 @@ func (w *worker) handler() process.Handler {
 			}
 			return "done", nil
 		},
-		Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+		Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 			var step string
 			if err := q.Decode(&step); err != nil {
 				return nil, err
@@ -81,13 +81,13 @@ func Example() {
 	spec := process.Spec{MinMembers: 3} // so that the example has one round
 	var members []*process.Member
 	for _, name := range []string{"a", "b", "c"} {
-		s, err := c.Session(ctx, "/prod/jobs", client.Renew())
+		s, err := c.Session(ctx, "/prod/jobs", client.Recreate())
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		w := &worker{name: name}
-		m, err := process.Join(ctx, s, "example.process", w.handler(), process.As(name), process.Create(spec))
+		m, err := process.Join(ctx, s, "example.process", w.handler(), process.WithName(name), process.Create(spec))
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -134,7 +134,7 @@ func ExampleTyped() {
 			}
 			return total, err
 		},
-		Process: free.Process(
+		Request: free.HandleRequest(
 			func(_ context.Context, _ *process.Round, _ *process.Request, q question) (answer, error) {
 				return answer{Free: 40 + len(q.Of)}, nil
 			}),
@@ -156,12 +156,12 @@ func ExampleProcess_Watch() {
 	ctx := context.Background()
 	c, s, stop := cluster(ctx)
 	defer stop()
-	p := process.Of(c, "/prod/jobs", "example.process")
-	if err := p.Create(ctx, process.Spec{MinMembers: 2}, process.By{Author: "anna"}); err != nil {
+	p := process.New(c, "/prod/jobs", "example.process")
+	if err := p.Create(ctx, process.Spec{MinMembers: 2}, process.ChangeInfo{Author: "anna"}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	m, err := process.Join(ctx, s, "example.process", process.Handler{}, process.As("a"), process.Existing())
+	m, err := process.Join(ctx, s, "example.process", process.Handler{}, process.WithName("a"), process.Existing())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -178,6 +178,6 @@ func ExampleProcess_Watch() {
 	}
 	fmt.Println(m.Leave(ctx))
 	// Output:
-	// forming: few-members: 1 of 2
+	// forming: too-few-members: 1 of 2
 	// <nil>
 }

@@ -24,7 +24,7 @@ type Exchange struct {
 
 	// The lock of the part guards these fields until done is closed.
 	outcome kind.Outcome
-	got     Partial
+	got     PartialReplies
 }
 
 // Send sends a request to one member and waits for the reply. The reply's Err is the error too. client.ErrNotFound
@@ -43,9 +43,10 @@ func (r *Round) Send(ctx context.Context, member uint64, v any, options ...SendO
 // Broadcast sends a request to all members, the sender too, or to the members that the options name, and waits for all
 // replies. Either all receivers get the request, once, or no receiver does.
 //
-// The error is a *Cancelled if the epoch has ended before all replied, a *Late if the time was over, both with the
-// replies that came, and a *Failed if all have replied and some failed. client.ErrOverloaded says that the inbox of a
-// receiver has too many items that are not handled; no receiver has got the request then.
+// The error is a *CancelledError if the epoch ended before all members replied, a *ReplyTimeoutError if the reply
+// timeout passed, and a *MemberFailedError if all members replied and some failed. The first two have the replies that
+// came.
+// client.ErrOverloaded reports that the inbox of a receiver is full; no receiver has got the request then.
 func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Replies, error) {
 	x, err := r.Start(ctx, v, options...)
 	if err != nil {
@@ -56,7 +57,7 @@ func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Re
 
 // Start is Broadcast without the wait for replies: Start returns when hosts have the request. Requests of one
 // goroutine reach each receiver in the order of starting. A member has at most 256 exchanges at a time; one call of
-// Process can have no more in all, because the ends of exchanges are acknowledged after the request that is being
+// Request can have no more in all, because the ends of exchanges are acknowledged after the request that is being
 // handled. A Process that sends more defers the reply.
 func (r *Round) Start(ctx context.Context, v any, options ...SendOption) (x *Exchange, err error) {
 	Yield(ctx, func() { x, err = r.start(ctx, v, options) })
@@ -138,7 +139,7 @@ func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exc
 		return nil, context.Cause(ctx)
 	}
 	for tries := 0; ; tries++ {
-		x := &Exchange{round: r, done: make(chan struct{}), got: Partial{Epoch: r.epoch}}
+		x := &Exchange{round: r, done: make(chan struct{}), got: PartialReplies{Epoch: r.epoch}}
 		err := r.part.send(ctx, r, m, x)
 		switch {
 		case err == nil:
@@ -188,16 +189,16 @@ func (e *Exchange) result(ctx context.Context) (Replies, error) {
 		}
 		r.part.mu.Lock()
 		defer r.part.mu.Unlock()
-		return e.got.Replies, &Cancelled{Partial: e.got, Cause: over}
+		return e.got.Replies, &CancelledError{PartialReplies: e.got, Cause: over}
 	}
 	switch e.outcome {
 	case kind.OutcomeLate:
-		return e.got.Replies, &Late{e.got}
+		return e.got.Replies, &ReplyTimeoutError{e.got}
 	case kind.OutcomeCancelled:
-		return e.got.Replies, &Cancelled{Partial: e.got, Cause: cmp.Or(context.Cause(r.ctx), ErrCancelled)}
+		return e.got.Replies, &CancelledError{PartialReplies: e.got, Cause: cmp.Or(context.Cause(r.ctx), ErrCancelled)}
 	}
 	if len(e.got.Replies.Failures()) > 0 {
-		return e.got.Replies, &Failed{Epoch: r.epoch, Replies: e.got.Replies}
+		return e.got.Replies, &MemberFailedError{Epoch: r.epoch, Replies: e.got.Replies}
 	}
 	return e.got.Replies, nil
 }
@@ -206,7 +207,7 @@ func (e *Exchange) result(ctx context.Context) (Replies, error) {
 type ending struct {
 	exchange *Exchange // nil until the exchange is known
 	outcome  kind.Outcome
-	got      Partial
+	got      PartialReplies
 	last     bool // all parts have arrived
 }
 

@@ -47,7 +47,7 @@ func TestCase20MemberToMember(t *testing.T) {
 			return nil
 		}
 		b := g.join("b", process.Handler{
-			Process: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 				var to uint64
 				err := q.Decode(&to)
 				reply := q.Defer()
@@ -59,7 +59,7 @@ func TestCase20MemberToMember(t *testing.T) {
 			},
 		}, process.Observer())
 		c := g.join("c", process.Handler{
-			Process: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 				var i int
 				if err := q.Decode(&i); err != nil || i != next || q.From != b.ID() || r.Epoch() == 0 {
 					t.Errorf("got %d from %d, want %d: %v", i, q.From, next, err)
@@ -111,9 +111,9 @@ func TestTwoThatAskEachOther(t *testing.T) {
 				}
 				return nil, err
 			},
-			Process: passOn,
+			Request: passOn,
 		})
-		g.join("b", process.Handler{Process: passOn}, process.Observer())
+		g.join("b", process.Handler{Request: passOn}, process.Observer())
 		a.awaitResult()
 		clienttest.Check(t, receive(t, deferred))
 		clienttest.Check(t, receive(t, deferred))
@@ -135,7 +135,7 @@ func TestADeferredReplyAfterTheEpoch(t *testing.T) {
 				}
 				return nil, err
 			},
-			Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 				late <- q.Defer()
 				return nil, nil
 			},
@@ -168,7 +168,7 @@ func TestYield(t *testing.T) {
 					}
 					return nil, nil
 				},
-				Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+				Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 					came <- q.From
 					return nil, nil
 				},
@@ -209,7 +209,7 @@ func TestOneFunctionAtATime(t *testing.T) {
 				}
 				return nil, nil
 			},
-			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+			Request: func(context.Context, *process.Round, *process.Request) (any, error) {
 				enter()
 				return nil, nil
 			},

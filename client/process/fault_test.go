@@ -35,7 +35,7 @@ func TestCase17ConnectionCutBeforeTheReplyIsAcknowledged(t *testing.T) {
 			return nil, nil
 		}})
 		b := g.joinBy(clienttest.Session(t, c), "b", process.Handler{
-			Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 				var i int
 				err := q.Decode(&i)
 				// The reply is cut off: before it is sent, on its way, or before its answer.
@@ -100,18 +100,18 @@ func TestCase22NoReplyInTime(t *testing.T) {
 				t.Errorf("the reason is %+v", why)
 			}
 		}},
-		{process.TimeoutKick, func(t *testing.T, g *stage, a, slow *actor, _ chan error) {
+		{process.TimeoutEvict, func(t *testing.T, g *stage, a, slow *actor, _ chan error) {
 			receive(t, slow.Done())
 			err := slow.Err()
-			if !errors.Is(err, process.ErrRemoved) || !strings.Contains(err.Error(), "reply timeout") {
+			if !errors.Is(err, process.ErrEvicted) || !strings.Contains(err.Error(), "reply timeout") {
 				t.Errorf("the slow one is over by %v", err)
 			}
 			slow.checkSeen("prepare 1", "process 1", "cancel 1", "terminate")
 			a.awaitResult()
 		}},
 		{process.TimeoutFail, func(t *testing.T, g *stage, a, _ *actor, ended chan error) {
-			late := &process.Late{}
-			if err := receive(t, ended); !errors.As(err, &late) || !errors.Is(err, process.ErrLate) ||
+			late := &process.ReplyTimeoutError{}
+			if err := receive(t, ended); !errors.As(err, &late) || !errors.Is(err, process.ErrReplyTimeout) ||
 				len(late.Replies) != 1 || late.Missing != 1 || len(late.Missed) != 1 {
 				t.Errorf("the sender gets %v", err)
 			}
@@ -133,13 +133,13 @@ func TestCase22NoReplyInTime(t *testing.T) {
 					return nil, err
 				}})
 				slow := g.join("slow", process.Handler{
-					Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+					Request: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
 						<-ctx.Done()
 						return nil, context.Cause(ctx)
 					},
 				}, process.Observer())
 				slow.await("process 1")
-				if c.on == process.TimeoutKick {
+				if c.on == process.TimeoutEvict {
 					clienttest.Check(t, g.process.Alter(t.Context(), by, func(s *process.Spec) error {
 						s.MinMembers = 1
 						return nil
@@ -157,12 +157,12 @@ func TestASendHasATimeoutOfItsOwn(t *testing.T) {
 		a := g.join("a", process.Handler{
 			Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
 				_, err := r.Send(ctx, r.Self(), "work", process.Timeout(time.Second))
-				if !errors.Is(err, process.ErrLate) {
+				if !errors.Is(err, process.ErrReplyTimeout) {
 					t.Errorf("got %v", err)
 				}
 				return nil, nil
 			},
-			Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 				q.Defer()
 				return nil, nil
 			},
@@ -185,7 +185,7 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 		}
 		handler := process.Handler{
 			Coordinate: coordinate,
-			Process: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 				replied <- r.Self()
 				return r.Self(), nil
 			},
@@ -193,7 +193,7 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 		a := g.join("a", handler)
 		g.join("b", handler)
 		c := g.join("c", process.Handler{
-			Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+			Request: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
 			},
@@ -203,7 +203,7 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 		synctest.Wait()
 		epoch := a.epochs[0] // before another one begins
 		clienttest.Check(t, g.process.Restart(t.Context(), by))
-		cancelled := &process.Cancelled{}
+		cancelled := &process.CancelledError{}
 		err := receive(t, ended)
 		if !errors.As(err, &cancelled) || !errors.Is(err, process.ErrCancelled) {
 			t.Fatalf("it ends with %v", err)
@@ -256,7 +256,7 @@ func TestCase26TooMuch(t *testing.T) {
 			return nil, nil
 		}})
 		b = g.join("b", process.Handler{
-			Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 				<-goOn
 				var i int
 				err := q.Decode(&i)
@@ -278,7 +278,7 @@ func TestTooLongAReplyIsAFailure(t *testing.T) {
 		a := g.join("a", process.Handler{
 			Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
 				_, err := r.Send(ctx, r.Self(), "how long")
-				failure := &process.Failure{}
+				failure := &process.ReplyError{}
 				if !errors.As(err, &failure) || !strings.Contains(failure.Text, "refused") {
 					t.Errorf("got %v", err)
 				}
@@ -287,15 +287,15 @@ func TestTooLongAReplyIsAFailure(t *testing.T) {
 				}
 				return nil, nil
 			},
-			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+			Request: func(context.Context, *process.Round, *process.Request) (any, error) {
 				return make([]byte, 1001), nil
 			},
 		})
 		a.awaitResult()
 		a.checkSeen("prepare 1", "coordinate 1", "process 1", "cancel 1",
 			"prepare 2", "coordinate 2", "process 2", "complete 2")
-		acts, err := g.process.Acts(t.Context())
-		if err != nil || acts[len(acts)-1].Verb != process.VerbFailed || acts[len(acts)-1].By.Author != "a" {
+		acts, err := g.process.Actions(t.Context())
+		if err != nil || acts[len(acts)-1].Kind != process.VerbFailed || acts[len(acts)-1].By.Author != "a" {
 			t.Errorf("the acts are %+v, %v", acts, err)
 		}
 	})
@@ -305,7 +305,7 @@ func TestTooLongAReplyIsAFailure(t *testing.T) {
 func TestCase32RestartFromASnapshotInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := clienttest.New(t, servertest.Network(func(c *memlog.Config) { c.SnapshotEvery = 1 }))
-		g := &stage{st, process.Of(st.Client, path, name)}
+		g := &stage{st, process.New(st.Client, path, name)}
 		g.create(process.Spec{MinMembers: 2})
 		goOn := make(chan struct{})
 		a := g.join("a", process.Handler{Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
@@ -316,7 +316,7 @@ func TestCase32RestartFromASnapshotInTheMiddle(t *testing.T) {
 			return "done", err
 		}})
 		b := g.join("b", process.Handler{
-			Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+			Request: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
 				<-goOn
 				return nil, nil
 			},
@@ -340,10 +340,11 @@ func TestCase35Kicked(t *testing.T) {
 		s := g.Session()
 		a := g.joinBy(s, "a", process.Handler{})
 		a.awaitResult()
-		clienttest.Check(t, g.process.Kick(t.Context(), a.ID(), process.By{Author: "anna", Reason: "it is slow"}))
+		clienttest.Check(t,
+			g.process.Evict(t.Context(), a.ID(), process.ChangeInfo{Author: "anna", Reason: "it is slow"}))
 		receive(t, a.Done())
 		err := a.Err()
-		if !errors.Is(err, process.ErrRemoved) || !strings.Contains(err.Error(), "anna") ||
+		if !errors.Is(err, process.ErrEvicted) || !strings.Contains(err.Error(), "anna") ||
 			!strings.Contains(err.Error(), "it is slow") {
 			t.Errorf("it is over by %v", err)
 		}
@@ -363,7 +364,7 @@ func TestADeletedProcessEndsItsMembers(t *testing.T) {
 		}
 		clienttest.Check(t, g.process.Delete(t.Context(), true))
 		receive(t, a.Done())
-		if err := a.Err(); !errors.Is(err, process.ErrRemoved) {
+		if err := a.Err(); !errors.Is(err, process.ErrEvicted) {
 			t.Errorf("it is over by %v", err)
 		}
 		if _, err := g.process.Describe(t.Context()); !errors.Is(err, process.ErrNotFound) {
@@ -395,7 +396,7 @@ func TestACoordinatorThatIsOverHearsSo(t *testing.T) {
 					ended <- err
 					return nil, err
 				},
-				Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+				Request: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
 					<-ctx.Done()
 					return nil, context.Cause(ctx)
 				},

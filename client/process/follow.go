@@ -8,15 +8,15 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Follow returns the states of the process for a program that waits for a state: the present state first, and then the
-// newest state whenever the process has changed, at once and without asking a host again. The states have no reasons,
-// no moments and no payloads. The process need not exist.
+// WatchAll returns the states of the process for a program that waits for a state: the present state first, and then
+// the newest state whenever the process has changed, at once and without asking a host again. The states have no
+// reasons, no moments and no payloads. The process need not exist.
 //
 // A host that is behind shows states of the past, also that the process does not exist; the states of one loop go
 // forward only.
 //
 // The loop ends with an error as the loop of Watch does.
-func (p *Process) Follow(ctx context.Context) iter.Seq2[*State, error] {
+func (p *Process) WatchAll(ctx context.Context) iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		for v, err := range p.object.Views(ctx, protocol.ObjectProcess, "") {
 			var s *State
@@ -36,7 +36,7 @@ func shownBy(v *view.View) (*State, error) {
 	if !v.Exists {
 		return s, nil
 	}
-	if err := protocol.ReadRecord(v.Data, &s.Head, 0); err != nil {
+	if err := protocol.ReadRecord(v.Data, &s.Overview, 0); err != nil {
 		return nil, err
 	}
 	for row := range v.Rows.All() {

@@ -175,7 +175,7 @@ func (p *part) process(it *item) {
 	}
 	var reply any
 	err := errNoProcess
-	if f := p.member.handler.Process; f != nil {
+	if f := p.member.handler.Request; f != nil {
 		ctx := p.mark(r.ctx)
 		err = p.call("Process", func() (err error) {
 			reply, err = f(ctx, r, q)

@@ -23,10 +23,10 @@ type Handler struct {
 	// A member without Coordinate never coordinates, as an Observer.
 	Coordinate func(ctx context.Context, r *Round) (result any, err error)
 
-	// Process is called for each request. The returned value is the reply: an error is a failure, with its text, and
+	// Request is called for each request. The returned value is the reply: an error is a failure, with its text, and
 	// the sender decides about the consequences. The request is not repeated. With Request.Defer the reply may come
 	// later.
-	Process func(ctx context.Context, r *Round, q *Request) (reply any, err error)
+	Request func(ctx context.Context, r *Round, q *Request) (reply any, err error)
 
 	// Complete is called when the coordinator has completed the round. The context ends with the membership only,
 	// because a completed round stands.

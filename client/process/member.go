@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
@@ -17,7 +17,7 @@ import (
 // Member is a session that has joined a process, from Join until Leave, the removal of the member, or the end of the
 // session. It is safe for use by many goroutines.
 //
-// A lost connection and a change of leader only delay a member. A member whose session has client.Renew joins again,
+// A lost connection and a change of leader only delay a member. A member whose session has client.Recreate joins again,
 // as a new member, when the session is replaced.
 type Member struct {
 	object  object.Object
@@ -155,7 +155,7 @@ func (m *Member) Leave(ctx context.Context) error {
 func (m *Member) Done() <-chan struct{} { return m.done }
 
 // Err returns nil while the session is a member, the obstacle while the member joins again, and after Done why the
-// member is over: ErrLeft, ErrRemoved, or the *client.SessionEnd.
+// member is over: ErrLeft, ErrEvicted, or the *client.SessionEnd.
 func (m *Member) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +171,7 @@ func (m *Member) Err() error {
 // join joins by the session's incarnation.
 func (m *Member) join(ctx context.Context) error {
 	return m.object.Session.Do(ctx, string(OpJoin), m.Name(),
-		func(ctx context.Context, in *incarnation.Incarnation) error {
+		func(ctx context.Context, in *session.Incarnation) error {
 			p := newPart(m, in)
 			if p.inbox = in.AddInbox(m.Name(), p); p.inbox == nil {
 				return ErrJoined
@@ -189,7 +189,7 @@ func (m *Member) join(ctx context.Context) error {
 		})
 }
 
-func (m *Member) joinBy(ctx context.Context, in *incarnation.Incarnation) (id uint64, err error) {
+func (m *Member) joinBy(ctx context.Context, in *session.Incarnation) (id uint64, err error) {
 	err = object.Mutate(ctx, in, m.Name(), func(k object.Key) protocol.MutationMessage {
 		return &protocol.ProcessJoin{
 			NodeID: k.Node, Name: k.Name, Arrival: kind.Arrival{
@@ -292,4 +292,4 @@ func (m *Member) finish(left error) {
 }
 
 // removed is the error of a member that a host has removed.
-func removed(why error) error { return fmt.Errorf("%w: %w", ErrRemoved, why) }
+func removed(why error) error { return fmt.Errorf("%w: %w", ErrEvicted, why) }

@@ -16,7 +16,7 @@ import (
 // TestAMemberOutlivesItsSession: what it was prepared for ends, and it joins again by the session that replaces it.
 func TestAMemberOutlivesItsSession(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		a := g.joinBy(s, "a", process.Handler{})
 		a.awaitResult()
 		before := a.ID()
@@ -37,7 +37,7 @@ func TestAMemberOutlivesItsSession(t *testing.T) {
 func TestAMemberThatIsAwayForLongJoinsAgain(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		way, net := g.client()
-		s := clienttest.Session(t, way, client.Renew())
+		s := clienttest.Session(t, way, client.Recreate())
 		var rounds []*process.Round
 		a := g.joinBy(s, "a", process.Handler{
 			Prepare: func(_ context.Context, r *process.Round) error {
@@ -161,7 +161,7 @@ func TestPanics(t *testing.T) {
 						_, err := r.Send(ctx, r.Self(), "work")
 						return nil, err
 					},
-					Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+					Request: func(context.Context, *process.Round, *process.Request) (any, error) {
 						at("Process")
 						return nil, nil
 					},
@@ -172,7 +172,7 @@ func TestPanics(t *testing.T) {
 				if panics != 1 {
 					t.Errorf("%d panics: %v", panics, a.seen())
 				}
-				acts, err := g.process.Acts(t.Context())
+				acts, err := g.process.Actions(t.Context())
 				clienttest.Check(t, err)
 				want := "" // the round goes on, or was over
 				if where != "Complete" && where != "Cancel" {
@@ -200,9 +200,9 @@ func TestRoundOfAMember(t *testing.T) {
 				process.Yield(ctx, func() { <-ctx.Done() })
 				return nil, context.Cause(ctx)
 			},
-			Process: func(context.Context, *process.Round, *process.Request) (any, error) { return "a", nil },
+			Request: func(context.Context, *process.Round, *process.Request) (any, error) { return "a", nil },
 		})
-		m, err := process.Join(t.Context(), g.Session(), name, process.Handler{}, process.As("tool"))
+		m, err := process.Join(t.Context(), g.Session(), name, process.Handler{}, process.WithName("tool"))
 		clienttest.Check(t, err)
 		r, err := m.Round(t.Context())
 		clienttest.Check(t, err)

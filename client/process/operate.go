@@ -13,19 +13,19 @@ import (
 
 // Create makes the process. client.ErrAlreadyExists says that an object has the name already. A member that joins
 // makes the process too.
-func (p *Process) Create(ctx context.Context, spec Spec, by By) error {
+func (p *Process) Create(ctx context.Context, spec Spec, by ChangeInfo) error {
 	_, err := p.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
 // Put makes the process, or gives an existing process this spec, whatever the old spec is.
-func (p *Process) Put(ctx context.Context, spec Spec, by By) (created bool, err error) {
+func (p *Process) Put(ctx context.Context, spec Spec, by ChangeInfo) (created bool, err error) {
 	return p.put(ctx, field.PutEither, &spec, by, 0)
 }
 
 // Alter changes the spec by the function change, so that no change of another operator gets lost: if another operator
 // was faster, change is called again, with the newer spec. An error of change ends Alter. The round goes on.
-func (p *Process) Alter(ctx context.Context, by By, change func(spec *Spec) error) error {
+func (p *Process) Alter(ctx context.Context, by ChangeInfo, change func(spec *Spec) error) error {
 	return object.Alter(func() (Spec, uint64, error) {
 		state, err := p.Describe(ctx, Consistency(client.Strict))
 		if err != nil {
@@ -41,7 +41,7 @@ func (p *Process) Alter(ctx context.Context, by By, change func(spec *Spec) erro
 }
 
 func (p *Process) put(
-	ctx context.Context, mode field.PutMode, spec *Spec, by By, expected uint64,
+	ctx context.Context, mode field.PutMode, spec *Spec, by ChangeInfo, expected uint64,
 ) (created bool, err error) {
 	if err := checkSpec(spec); err != nil {
 		return false, failed(OpPut, p.Name(), err)
@@ -64,26 +64,26 @@ func checkSpec(spec *Spec) error {
 }
 
 // Delete deletes the process. client.ErrPreconditionFailed says that the process has members; with force the process
-// is deleted nevertheless, and the members end with ErrRemoved.
+// is deleted nevertheless, and the members end with ErrEvicted.
 func (p *Process) Delete(ctx context.Context, force bool) error {
 	return p.change(ctx, OpDelete, func(k object.Key) protocol.MutationMessage {
 		return &protocol.ProcessDelete{NodeID: k.Node, Name: k.Name, Force: force}
 	}, nil)
 }
 
-// Kick removes a member: the member ends with ErrRemoved, and the other members get another epoch. The session of the
+// Evict removes a member: the member ends with ErrEvicted, and the other members get another epoch. The session of the
 // member may join again.
-func (p *Process) Kick(ctx context.Context, member uint64, by By) error {
-	return p.act(ctx, kind.Act{Verb: VerbKick, MemberID: member, By: by})
+func (p *Process) Evict(ctx context.Context, member uint64, by ChangeInfo) error {
+	return p.act(ctx, kind.Action{Kind: VerbKick, MemberID: member, By: by})
 }
 
 // Restart ends the round, also a round that is complete, and opens another epoch.
-func (p *Process) Restart(ctx context.Context, by By) error {
-	return p.act(ctx, kind.Act{Verb: VerbRestart, By: by})
+func (p *Process) Restart(ctx context.Context, by ChangeInfo) error {
+	return p.act(ctx, kind.Action{Kind: VerbRestart, By: by})
 }
 
-func (p *Process) act(ctx context.Context, act kind.Act) error {
-	return p.change(ctx, OpAct, func(k object.Key) protocol.MutationMessage {
-		return &protocol.ProcessAct{NodeID: k.Node, Name: k.Name, Act: act}
+func (p *Process) act(ctx context.Context, act kind.Action) error {
+	return p.change(ctx, OpAction, func(k object.Key) protocol.MutationMessage {
+		return &protocol.ProcessAction{NodeID: k.Node, Name: k.Name, Action: act}
 	}, nil)
 }

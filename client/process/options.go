@@ -37,9 +37,9 @@ func hostname() string {
 	return "member"
 }
 
-// As is the name by which people know the member; several members may have one name. The default is the name of the
-// host.
-func As(name string) JoinOption { return func(c *joinConfig) { c.name = name } }
+// WithName is the name by which people know the member; several members may have one name. The default is the name of
+// the host.
+func WithName(name string) JoinOption { return func(c *joinConfig) { c.name = name } }
 
 // Attributes are up to 1 KiB for other programs to read.
 func Attributes(data []byte) JoinOption { return func(c *joinConfig) { c.attributes = data } }
@@ -82,7 +82,7 @@ func Matching(matches func(*Peer) bool) SendOption {
 // Others leaves the sender out.
 func Others() SendOption { return func(c *sendConfig) { c.others = true } }
 
-// Timeout is how long to wait for replies. Then the error is a *Late with the replies that came, and the round goes
-// on. The leader of the process's shard counts the time. Without a Timeout the wait ends with the epoch, unless the
-// spec has a reply timeout.
+// Timeout is how long to wait for replies. Then the error is a *ReplyTimeoutError with the replies that came, and the
+// round goes on. The leader of the process's shard counts the time. Without a Timeout the wait ends with the epoch,
+// unless the spec has a reply timeout.
 func Timeout(d time.Duration) SendOption { return func(c *sendConfig) { c.timeout = d } }

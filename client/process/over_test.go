@@ -30,7 +30,7 @@ func TestARequestIsNotHandledAfterItsEpoch(t *testing.T) {
 			return nil, context.Cause(ctx)
 		}})
 		b := g.join("b", process.Handler{
-			Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+			Request: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
 			},
@@ -57,7 +57,7 @@ func TestCoordinateReturnsBeforeCancel(t *testing.T) {
 				returned = true
 				return nil, err
 			},
-			Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+			Request: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
 			},
@@ -104,7 +104,7 @@ func TestWhatIsNotHandledTakesRoom(t *testing.T) {
 			return nil, nil
 		}})
 		b := g.join("b", process.Handler{
-			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+			Request: func(context.Context, *process.Round, *process.Request) (any, error) {
 				<-goOn
 				return nil, nil
 			},

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
@@ -17,8 +17,8 @@ import (
 // Locks are taken in this order: the lock of the incarnation, the lock of a part.
 type part struct {
 	member *Member
-	in     *incarnation.Incarnation
-	inbox  *incarnation.Inbox
+	in     *session.Incarnation
+	inbox  *session.Inbox
 	id     uint64
 	ctx    context.Context // ends with the membership, with its cause
 	end    context.CancelCauseFunc
@@ -52,7 +52,7 @@ type item struct {
 }
 
 // newPart returns the part of a member, for an incarnation that is to join.
-func newPart(m *Member, in *incarnation.Incarnation) *part {
+func newPart(m *Member, in *session.Incarnation) *part {
 	p := &part{member: m, in: in, turn: newTurn(), endings: make(map[uint64]*ending)}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
 	p.posts.places = make(chan struct{}, postsAtOnce)
@@ -85,14 +85,14 @@ func (p *part) wakeUp() {
 	}
 }
 
-// Received implements incarnation.InboxReader.
+// Received implements session.InboxReader.
 func (p *part) Received() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.received
 }
 
-// Removed implements incarnation.InboxReader.
+// Removed implements session.InboxReader.
 func (p *part) Removed(why error) { p.end(removed(why)) }
 
 // Membership is a member from a join to the end of the membership: until the member leaves, is removed, or the session
@@ -124,7 +124,7 @@ func (p *part) mutate(
 	name := p.member.Name()
 	ack := p.takeAck()
 	err := p.member.object.Session.Do(ctx, string(operation), name,
-		func(ctx context.Context, in *incarnation.Incarnation) error {
+		func(ctx context.Context, in *session.Incarnation) error {
 			if in != p.in {
 				return context.Cause(p.in.Context())
 			}
@@ -162,8 +162,8 @@ func (p *part) reply(ctx context.Context, q *Request, failed bool, data []byte) 
 
 // prepared confirms that the member is prepared for a round.
 func (p *part) prepared(ctx context.Context, r *Round) error {
-	return p.command(ctx, OpPrepared, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
-		return &protocol.ProcessPrepared{NodeID: k.Node, Name: k.Name, Part: by}
+	return p.command(ctx, OpPrepareAck, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.ProcessPrepareAck{NodeID: k.Node, Name: k.Name, Part: by}
 	})
 }
 
@@ -176,8 +176,8 @@ func (p *part) complete(ctx context.Context, r *Round, result []byte) error {
 
 // completed confirms that the member has handled the completion of a round.
 func (p *part) completed(ctx context.Context, r *Round) error {
-	return p.command(ctx, OpCompleted, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
-		return &protocol.ProcessCompleted{NodeID: k.Node, Name: k.Name, Part: by}
+	return p.command(ctx, OpCompleteAck, r.epoch, func(k object.Key, by protocol.Part) protocol.MutationMessage {
+		return &protocol.ProcessCompleteAck{NodeID: k.Node, Name: k.Name, Part: by}
 	})
 }
 

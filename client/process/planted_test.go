@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/test/clienttest"
 )
 
-func TestPlantedBugsAreNoticed(t *testing.T) {
+func TestBugsInTheSourceAreNoticed(t *testing.T) {
 	clienttest.PlantBugs(t, []clienttest.Bug{
 		{
 			Name: "what comes again is handled again", File: "inbox.go",

@@ -18,14 +18,14 @@ var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 // safe for use by many goroutines.
 type Process struct{ object object.Object }
 
-// Of returns the process of a name in the node of a path, for use without a session. Changes are not protected against
+// New returns the process of a name in the node of a path, for use without a session. Changes are not protected against
 // being carried out twice: if the outcome of a try is not known, the change fails with client.ErrUnavailable, and is
 // not tried again.
-func Of(c *client.Client, path, name string) *Process { return &Process{object.Of(c, path, name)} }
+func New(c *client.Client, path, name string) *Process { return &Process{object.Of(c, path, name)} }
 
-// In returns the process of a name in the session's node. Changes are carried out once, whatever happens to
+// NewInSession returns the process of a name in the session's node. Changes are carried out once, whatever happens to
 // connections and hosts, for as long as the session goes on.
-func In(s *client.Session, name string) *Process { return &Process{object.In(s, name)} }
+func NewInSession(s *client.Session, name string) *Process { return &Process{object.In(s, name)} }
 
 // Name returns the name of the process.
 func (p *Process) Name() string { return p.object.Name }
@@ -39,17 +39,17 @@ func (p *Process) change(
 
 // The kinds of operations on processes that hooks see.
 const (
-	OpPut       client.OperationKind = "process_put"
-	OpDelete    client.OperationKind = "process_delete"
-	OpAct       client.OperationKind = "process_act"
-	OpJoin      client.OperationKind = "process_join"
-	OpLeave     client.OperationKind = "process_leave"
-	OpPrepared  client.OperationKind = "process_prepared"
-	OpSend      client.OperationKind = "process_send" // up to the host's answer; without the wait for replies
-	OpReply     client.OperationKind = "process_reply"
-	OpComplete  client.OperationKind = "process_complete"
-	OpCompleted client.OperationKind = "process_completed"
-	OpFail      client.OperationKind = "process_fail"
-	OpAck       client.OperationKind = "process_ack"
-	OpDescribe  client.OperationKind = "process_describe"
+	OpPut         client.OperationKind = "process_put"
+	OpDelete      client.OperationKind = "process_delete"
+	OpAction      client.OperationKind = "process_action"
+	OpJoin        client.OperationKind = "process_join"
+	OpLeave       client.OperationKind = "process_leave"
+	OpPrepareAck  client.OperationKind = "process_prepare_ack"
+	OpSend        client.OperationKind = "process_send" // up to the host's answer; without the wait for replies
+	OpReply       client.OperationKind = "process_reply"
+	OpComplete    client.OperationKind = "process_complete"
+	OpCompleteAck client.OperationKind = "process_complete_ack"
+	OpFail        client.OperationKind = "process_fail"
+	OpAck         client.OperationKind = "process_ack"
+	OpDescribe    client.OperationKind = "process_describe"
 )

@@ -5,7 +5,7 @@ import "github.com/signalbox/signalbox/protocol"
 // Reply is the reply of a member to a request.
 type Reply struct {
 	From uint64
-	// Err is a *Failure if the member could not do what the request asked for, else nil.
+	// Err is a *ReplyError if the member could not do what the request asked for, else nil.
 	Err error
 	Payload
 }
@@ -36,7 +36,7 @@ func (r Replies) Failures() (failed Replies) {
 func replyOf(m *protocol.Reply, codec Codec) *Reply {
 	r := &Reply{From: m.From}
 	if m.Failed {
-		r.Err = &Failure{m.From, string(m.Data)}
+		r.Err = &ReplyError{m.From, string(m.Data)}
 	} else {
 		r.Payload = payloadOf(m.Data, codec)
 	}

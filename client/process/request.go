@@ -35,7 +35,7 @@ func (r *Request) Defer() *Deferred {
 }
 
 // Reply replies to the request. ErrReplied says that the request has a reply already; client.ErrFenced, or a
-// *Cancelled, that the round is over.
+// *CancelledError, that the round is over.
 func (d *Deferred) Reply(ctx context.Context, v any) error {
 	data, err := encode(d.request.codec, v)
 	if err == nil {

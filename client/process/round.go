@@ -117,10 +117,10 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// errorOf is the error of an operation of the member: a *Cancelled if the operation failed and the epoch is over.
+// errorOf is the error of an operation of the member: a *CancelledError if the operation failed and the epoch is over.
 func (r *Round) errorOf(err error) error {
 	if cause := r.over(); err != nil && cause != nil {
-		return &Cancelled{Partial: Partial{Epoch: r.epoch}, Cause: cause}
+		return &CancelledError{PartialReplies: PartialReplies{Epoch: r.epoch}, Cause: cause}
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func TestTheMembersOfARoundAreReadOnce(t *testing.T) {
 func TestLeavingWaitsForNoAnswerToACompletion(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		c, operations := g.observed()
-		release := operations.hold(process.OpCompleted)
+		release := operations.hold(process.OpCompleteAck)
 		a := g.joinBy(clienttest.Session(t, c), "a", process.Handler{})
 		a.awaitResult()
 		ctx, cancel := context.WithTimeout(t.Context(), never)
@@ -113,7 +113,7 @@ func TestLeavingWaitsForAnswersThatOthersWaitFor(t *testing.T) {
 			return nil, err
 		}})
 		b := g.joinBy(clienttest.Session(t, c), "b", process.Handler{
-			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+			Request: func(context.Context, *process.Round, *process.Request) (any, error) {
 				defer close(asked)
 				return "done", nil
 			},

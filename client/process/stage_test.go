@@ -26,7 +26,7 @@ const (
 
 func TestMain(m *testing.M) { clienttest.Main(m) }
 
-var by = process.By{Author: "anna", Reason: "a test"}
+var by = process.ChangeInfo{Author: "anna", Reason: "a test"}
 
 // stage is a cluster with a client and the name of a process, for one test.
 type stage struct {
@@ -38,7 +38,7 @@ type stage struct {
 func play(t *testing.T, hosts int, f func(t *testing.T, g *stage)) {
 	t.Helper()
 	clienttest.Play(t, hosts, func(t *testing.T, st *clienttest.Stage) {
-		f(t, &stage{st, process.Of(st.Client, path, name)})
+		f(t, &stage{st, process.New(st.Client, path, name)})
 	})
 }
 
@@ -72,7 +72,7 @@ func (st *stage) join(name string, h process.Handler, options ...process.JoinOpt
 func (st *stage) joinBy(s *client.Session, name string, h process.Handler, options ...process.JoinOption) *actor {
 	st.T.Helper()
 	a := &actor{t: st.T, name: name, more: make(chan struct{})}
-	m, err := process.Join(st.T.Context(), s, rebalance, a.keep(h), append(options, process.As(name))...)
+	m, err := process.Join(st.T.Context(), s, rebalance, a.keep(h), append(options, process.WithName(name))...)
 	clienttest.Check(st.T, err)
 	a.Member = m
 	return a
@@ -99,12 +99,12 @@ func (a *actor) keep(h process.Handler) process.Handler {
 			a.event("coordinate", r)
 			return coordinate(ctx, r)
 		},
-		Process: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
+		Request: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
 			a.event("process", r)
-			if h.Process == nil {
+			if h.Request == nil {
 				return a.name, nil
 			}
-			return h.Process(ctx, r, q)
+			return h.Request(ctx, r, q)
 		},
 		Complete: func(ctx context.Context, r *process.Round, result *process.Result) {
 			a.mu.Lock()

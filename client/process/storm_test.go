@@ -63,10 +63,10 @@ func newStorm(g *stage, seed uint64) *storm {
 func (st *storm) run(t *testing.T) {
 	const members = 5
 	for i := range members {
-		s := st.g.Session(client.Renew())
+		s := st.g.Session(client.Recreate())
 		m := &stormMember{storm: st, random: rand.New(rand.NewPCG(uint64(i), 1))}
 		var err error
-		m.Member, err = process.Join(t.Context(), s, name, m.handler(t), process.As(fmt.Sprint("member ", i)))
+		m.Member, err = process.Join(t.Context(), s, name, m.handler(t), process.WithName(fmt.Sprint("member ", i)))
 		clienttest.Check(t, err)
 		st.sessions, st.members = append(st.sessions, s), append(st.members, m)
 	}
@@ -124,7 +124,7 @@ func (st *storm) disturb(t *testing.T) {
 			st.g.Destroy(s)
 		}
 	case 6:
-		clienttest.Check(t, process.In(st.g.Session(), name).Restart(t.Context(), by))
+		clienttest.Check(t, process.NewInSession(st.g.Session(), name).Restart(t.Context(), by))
 	}
 }
 
@@ -136,7 +136,7 @@ func (m *stormMember) handler(t *testing.T) process.Handler {
 			return nil
 		},
 		Coordinate: func(ctx context.Context, r *process.Round) (any, error) { return m.coordinate(ctx, t, r) },
-		Process: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
+		Request: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
 			defer m.enter(t)()
 			return m.process(ctx, t, r, q)
 		},
@@ -220,7 +220,7 @@ func (m *stormMember) ask(ctx context.Context, t *testing.T, r *process.Round, p
 	st.epochOf[number] = r.Epoch()
 	st.mu.Unlock()
 	replies, err := r.Broadcast(ctx, message{number, passOn})
-	if cancelled := (*process.Cancelled)(nil); errors.As(err, &cancelled) {
+	if cancelled := (*process.CancelledError)(nil); errors.As(err, &cancelled) {
 		replies = cancelled.Replies
 	}
 	st.mu.Lock()
@@ -232,7 +232,7 @@ func (m *stormMember) ask(ctx context.Context, t *testing.T, r *process.Round, p
 		}
 		st.replied[number][reply.From] = true
 	}
-	switch failure := (*process.Failed)(nil); {
+	switch failure := (*process.MemberFailedError)(nil); {
 	case err == nil && len(replies) != r.Size():
 		t.Errorf("%d of %d have replied, and that is all", len(replies), r.Size())
 	case errors.As(err, &failure):

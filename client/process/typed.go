@@ -11,14 +11,14 @@ func Typed[Q, R any]() Messages[Q, R] { return Messages[Q, R]{} }
 // Answer is a reply by its type.
 type Answer[R any] struct {
 	From uint64
-	// Err is a *Failure if the member could not do what the request asked for, else nil.
+	// Err is a *ReplyError if the member could not do what the request asked for, else nil.
 	Err   error
 	Value R
 }
 
-// Process makes a Handler.Process of a function that takes and returns values of the types. A request of another type
-// is a failure.
-func (Messages[Q, R]) Process(
+// HandleRequest makes a Handler.HandleRequest of a function that takes and returns values of the types. A request of
+// another type is a failure.
+func (Messages[Q, R]) HandleRequest(
 	f func(ctx context.Context, r *Round, q *Request, v Q) (R, error),
 ) func(context.Context, *Round, *Request) (any, error) {
 	return func(ctx context.Context, r *Round, q *Request) (any, error) {

@@ -7,18 +7,18 @@ import kind "github.com/signalbox/signalbox/protocol/process"
 // Spec is what an operator says of a process.
 type Spec = kind.Spec
 
-// By is who does something with a process, and why. The process keeps both, for people.
-type By = kind.By
+// ChangeInfo is who does something with a process, and why. The process keeps both, for people.
+type ChangeInfo = kind.ChangeInfo
 
 // OnTimeout says what becomes of a member that has not answered in time.
 type OnTimeout = kind.OnTimeout
 
-// The member is waited for and named by Why; or the member is kicked, and another epoch opens; or the request ends
-// without the member, with a *Late.
+// TimeoutWait waits on, and Why names the member. TimeoutEvict evicts the member, and another epoch opens. TimeoutFail
+// ends the request without the member, with a *ReplyTimeoutError.
 const (
-	TimeoutWait = kind.TimeoutWait
-	TimeoutKick = kind.TimeoutKick
-	TimeoutFail = kind.TimeoutFail
+	TimeoutWait  = kind.TimeoutWait
+	TimeoutEvict = kind.TimeoutEvict
+	TimeoutFail  = kind.TimeoutFail
 )
 
 // Phase is how the last epoch is.
@@ -32,16 +32,16 @@ const (
 	Complete  = kind.Complete  // the coordinator has completed the round
 )
 
-// Verb is what was done to a process.
-type Verb = kind.Verb
+// ActionKind is what was done to a process.
+type ActionKind = kind.ActionKind
 
 // The verbs.
 const (
-	VerbCreated = kind.VerbCreated
-	VerbAltered = kind.VerbAltered
-	VerbKick    = kind.VerbKick    // a member was removed
-	VerbRestart = kind.VerbRestart // the round was ended
-	VerbFailed  = kind.VerbFailed  // a member gave the round up
+	VerbCreated = kind.ActionCreated
+	VerbAltered = kind.ActionAltered
+	VerbKick    = kind.ActionEvict   // a member was removed
+	VerbRestart = kind.ActionRestart // the round was ended
+	VerbFailed  = kind.ActionFailed  // a member gave the round up
 )
 
 // The codes of reasons why a round does not move.
@@ -56,8 +56,8 @@ const (
 	ReasonComplete    = kind.ReasonComplete    // the round is complete, and members have not handled the completion
 )
 
-// PastAct is an act that was carried out.
-type PastAct = kind.PastAct
+// ActionRecord is an act that was carried out.
+type ActionRecord = kind.ActionRecord
 
 // MemberState is a member as others see the member, and Peer is a member of an epoch.
 type (
@@ -65,8 +65,8 @@ type (
 	Peer        = kind.Peer
 )
 
-// StopReason is why a round does not move, and Summary is a process in a list.
+// BlockReason is why a round does not move, and Summary is a process in a list.
 type (
-	StopReason = kind.StopReason
-	Summary    = kind.Summary
+	BlockReason = kind.BlockReason
+	Summary     = kind.Summary
 )

@@ -66,7 +66,7 @@ func (s *Session) bind(to *conn.Conn) error {
 	}
 	b.err = &failure.Transport{Address: to.Address(), Err: errors.New("the connection is lost")}
 	if to.AddSession(s.id, s) {
-		b.err = to.RoundTrip(s.ctx, &protocol.SessionBind{SessionID: s.id, Key: s.params.Key}, nil)
+		b.err = to.RoundTrip(s.ctx, &protocol.SessionBind{SessionID: s.id, SessionSecret: s.params.Key}, nil)
 	}
 	close(b.done)
 	if b.err != nil {

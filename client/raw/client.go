@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/core"
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -19,7 +19,7 @@ import (
 // over them. It is safe for use by many goroutines, and ends with the client.Client.
 type Client struct {
 	cluster *cluster.Cluster
-	scope   *scope.Scope
+	scope   *lifecycle.Scope
 	options Options
 
 	mu    sync.Mutex // guards the map, and the fields of each seat
@@ -67,9 +67,9 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 	return c.cluster.Do(ctx, r.target, m, read)
 }
 
-// KnownAs returns the name of the token or certificate that lets the client in, empty for an anonymous
+// Principal returns the name of the token or certificate that lets the client in, empty for an anonymous
 // client.
-func (c *Client) KnownAs(ctx context.Context) (string, error) {
+func (c *Client) Principal(ctx context.Context) (string, error) {
 	to, _, err := c.cluster.Connect(ctx, cluster.Leisure, cluster.MetaLeader, 0, nil)
 	if err != nil {
 		return "", err
@@ -77,9 +77,9 @@ func (c *Client) KnownAs(ctx context.Context) (string, error) {
 	return to.Welcome().KnownAs, nil
 }
 
-// OnBehalf makes hosts note, if they note the origin of requests, that a gateway sends the requests of a context for a
-// client at an address. Requests about sessions and watches are sent without the note.
-func OnBehalf(ctx context.Context, address string) context.Context {
+// ForwardedFor makes hosts note, if they note the origin of requests, that a gateway sends the requests of a context
+// for a client at an address. Requests about sessions and watches are sent without the note.
+func ForwardedFor(ctx context.Context, address string) context.Context {
 	return conn.OnBehalf(ctx, address)
 }
 

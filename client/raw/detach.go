@@ -112,7 +112,7 @@ func (s *Session) stopAnywhere() {
 	ctx, cancel := context.WithTimeout(s.client.scope.Context(), s.timeout)
 	defer cancel()
 	p := s.params
-	p.Over = nil
+	p.OnEnd = nil
 	for {
 		err := s.Stop(ctx)
 		left := failure.IsTransport(err) || failure.Refusal(err) == protocol.StatusMoved ||

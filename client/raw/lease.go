@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -20,11 +20,11 @@ func (s *Session) NodeID() uint64 { return s.node }
 // Timeout returns the timeout that the session has at its host.
 func (s *Session) Timeout() time.Duration { return s.timeout }
 
-// NumberBase returns the base of the numbers that the attach has drawn, if Params asked for numbers: the
+// SequenceBase returns the base of the numbers that the attach has drawn, if Params asked for numbers: the
 // protocol.NumberSpace numbers above the base belong to this handle alone, whatever handles the session had or has, in
 // whichever gateway, and are above the numbers of all handles that drew before. The base is 0 for
 // a session that was started: a new session has used no number yet.
-func (s *Session) NumberBase() uint64 { return s.numbers }
+func (s *Session) SequenceBase() uint64 { return s.numbers }
 
 // LeaseLeft returns for how long the session can be relied on from this moment: the timeout, less a tenth for clocks
 // that differ, from the sending of the latest request whose answer vouched for the session.
@@ -33,7 +33,7 @@ func (s *Session) LeaseLeft() time.Duration {
 }
 
 // vouched is the moment from which the lease counts.
-func (s *Session) vouched() scope.Instant {
+func (s *Session) vouched() lifecycle.Instant {
 	if v := s.home.LastVouched(); v > s.since {
 		return v
 	}
@@ -42,7 +42,7 @@ func (s *Session) vouched() scope.Instant {
 
 // attached puts the handle to use, on the goroutine that reads the connection: pushes of the host about the session
 // come behind the answer that attached is called for.
-func (s *Session) attached(sent scope.Instant, l *protocol.Lease) {
+func (s *Session) attached(sent lifecycle.Instant, l *protocol.Lease) {
 	c := s.client
 	s.node, s.timeout, s.sent, s.since = l.NodeID, conn.Millis(l.TimeoutMillis), sent, c.scope.Now()
 	s.ctx, s.cancel = context.WithCancelCause(c.scope.Context())
@@ -72,7 +72,7 @@ func (s *Session) Detached(from *conn.Conn, result *protocol.Result) {
 		s.unbind(from)
 	case result.Status == protocol.StatusBadSession:
 		s.finish(result.Err())
-	case result.Status == protocol.StatusTimeout:
+	case result.Status == protocol.StatusHeartbeatTimeout:
 		s.finish(&Ended{Reason: protocol.EndExpired})
 	default:
 		s.finish(fmt.Errorf("%w: %w", protocol.ErrUnavailable, result.Err()))
@@ -84,8 +84,8 @@ func (s *Session) Ended(reason protocol.EndReason) { s.finish(&Ended{Reason: rea
 
 // HoldingLost implements conn.Session. A gateway's clients learn of a deletion by force by describing the semaphore.
 func (s *Session) HoldingLost(p *protocol.HoldingLost) {
-	if len(p.Name) == 0 && s.params.Look != nil {
-		s.params.Look()
+	if len(p.Name) == 0 && s.params.OnHoldingLost != nil {
+		s.params.OnHoldingLost()
 	}
 }
 
@@ -101,8 +101,8 @@ func (s *Session) ConnectionLost(_ *conn.Conn, err error) { s.finish(err) }
 
 // finish ends the handle, once: requests fail, and the owner gets the last event.
 func (s *Session) finish(why error) {
-	if s.end(why) && s.params.Over != nil {
-		s.params.Over(why)
+	if s.end(why) && s.params.OnEnd != nil {
+		s.params.OnEnd(why)
 	}
 }
 

@@ -15,12 +15,12 @@ func (g *gateway) attachDrawing(id, sequence uint64) *handle {
 	g.t.Helper()
 	over := make(chan error, 2)
 	p := params(sequence, over)
-	p.DrawNumbers = true
+	p.AllocateSequences = true
 	s, err := g.raw.Attach(g.t.Context(), id, p)
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return &handle{t: g.t, Session: s, over: over, number: s.NumberBase()}
+	return &handle{t: g.t, Session: s, over: over, number: s.SequenceBase()}
 }
 
 // TestAnAttachDrawsNumbersThatNoOtherHas: through one gateway and another, under the sequence of before, a higher one,
@@ -32,8 +32,8 @@ func TestAnAttachDrawsNumbersThatNoOtherHas(t *testing.T) {
 			play(t, 3, shards, func(t *testing.T, r *rig) {
 				gateways := []*gateway{r.gateway, r.another()}
 				h := r.start()
-				if h.NumberBase() != 0 {
-					t.Errorf("a session that was started begins at %d", h.NumberBase())
+				if h.SequenceBase() != 0 {
+					t.Errorf("a session that was started begins at %d", h.SequenceBase())
 				}
 				last := uint64(0)
 				for i, sequence := range []uint64{0, 0, 7, 7, 900, 3, 3} {
@@ -42,7 +42,7 @@ func TestAnAttachDrawsNumbersThatNoOtherHas(t *testing.T) {
 						r.moveLeaders(shards)
 					}
 					h = gateways[i%2].attachDrawing(h.ID(), sequence)
-					base := h.NumberBase()
+					base := h.SequenceBase()
 					if base < last+protocol.NumberSpace || base < (sequence+2)<<32 {
 						t.Fatalf("attach %d, of sequence %d: base %d, the last one was %d", i, sequence, base, last)
 					}
@@ -84,8 +84,8 @@ func TestAnAttachDrawsNumbersInItsOwnRoundTrip(t *testing.T) {
 		g.attach(id, 0)
 		before := requests.Load()
 		h := g.attachDrawing(id, 0)
-		if n := requests.Load() - before; n != 1 || h.NumberBase() == 0 {
-			t.Errorf("it took %d requests and drew %d", n, h.NumberBase())
+		if n := requests.Load() - before; n != 1 || h.SequenceBase() == 0 {
+			t.Errorf("it took %d requests and drew %d", n, h.SequenceBase())
 		}
 	})
 }
@@ -98,14 +98,14 @@ func TestABaseIsAboveWhatTheSessionHasUsedAtHome(t *testing.T) {
 		for _, used := range []uint64{1, 1 << 54, 1<<60 + 12} {
 			h.number = used
 			h.acquireAndRelease()
-			if h = r.attachDrawing(h.ID(), 0); h.NumberBase() <= used+32 {
-				t.Errorf("the base is %d, the session has used up to %d", h.NumberBase(), used+32)
+			if h = r.attachDrawing(h.ID(), 0); h.SequenceBase() <= used+32 {
+				t.Errorf("the base is %d, the session has used up to %d", h.SequenceBase(), used+32)
 			}
 		}
 		h.number = 1<<64 - 40
 		h.acquireAndRelease()
 		p := params(0, nil)
-		p.DrawNumbers = true
+		p.AllocateSequences = true
 		_, err := r.raw.Attach(t.Context(), h.ID(), p)
 		if !errors.Is(err, protocol.ErrPreconditionFailed) {
 			t.Errorf("an attach that finds no numbers left: %v", err)

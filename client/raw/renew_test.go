@@ -157,8 +157,8 @@ func TestARequestThatIsLeftIsForgotten(t *testing.T) {
 		expect(t, owner.acquire("lock", 0), acquired)
 		ask := func(ctx context.Context) error {
 			return h.Do(ctx, &protocol.Acquire{
-				Mutation: protocol.Mutation{Number: 1}, Name: []byte("lock"), Count: protocol.Exclusive,
-				TimeoutMillis: protocol.Forever, Ephemeral: true,
+				Mutation: protocol.Mutation{Sequence: 1}, Name: []byte("lock"), Count: protocol.Exclusive,
+				WaitMillis: protocol.Forever, Ephemeral: true,
 			}, nil, nil)
 		}
 		for range 100 {

@@ -30,7 +30,7 @@ func (s *Session) Ask(m protocol.RequestMessage, reply Reply) { s.ask(m, reply) 
 // ask is Ask. It returns nil if the reply has come already.
 func (s *Session) ask(m protocol.RequestMessage, reply Reply) *request {
 	o, ok := objectOf(m)
-	if !ok || o.mutation != nil && o.mutation.Number == 0 {
+	if !ok || o.mutation != nil && o.mutation.Sequence == 0 {
 		reply(nil, failure.BadRequest(fmt.Sprintf("%v is not a request of a session with a number", m.Kind())))
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/raw"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/session"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -95,8 +96,9 @@ type handle struct {
 
 func params(sequence uint64, over chan error) raw.Params {
 	return raw.Params{
-		Path: path, Timeout: 15 * time.Second, Description: "a client", Key: []byte("key"), Sequence: sequence,
-		Over: func(err error) { over <- err },
+		Path: path, Timeout: 15 * time.Second, Details: session.Details{Description: "a client"},
+		Key: []byte("key"), Sequence: sequence,
+		OnEnd: func(err error) { over <- err },
 	}
 }
 
@@ -125,8 +127,8 @@ func (h *handle) acquire(name string, timeout time.Duration) <-chan protocol.Kin
 	h.number++
 	outcomes := make(chan protocol.Kind, 8)
 	h.Ask(&protocol.Acquire{
-		Mutation: protocol.Mutation{Number: h.number, Acknowledged: h.number - 1}, Name: []byte(name),
-		Count: protocol.Exclusive, TimeoutMillis: uint64(timeout.Milliseconds()), Ephemeral: true,
+		Mutation: protocol.Mutation{Sequence: h.number, AcknowledgedSequence: h.number - 1}, Name: []byte(name),
+		Count: protocol.Exclusive, WaitMillis: uint64(timeout.Milliseconds()), Ephemeral: true,
 	}, func(a *protocol.Answer, err error) {
 		switch {
 		case err != nil:
@@ -155,7 +157,7 @@ func (h *handle) release(name string) {
 	h.number++
 	released := false
 	err := h.Do(h.t.Context(), &protocol.Release{
-		Mutation: protocol.Mutation{Number: h.number, Acknowledged: h.number - 1}, Name: []byte(name),
+		Mutation: protocol.Mutation{Sequence: h.number, AcknowledgedSequence: h.number - 1}, Name: []byte(name),
 	}, func(a *protocol.Answer) { released = a.Release.Released }, nil)
 	if err != nil || !released {
 		h.t.Fatalf("release %s: %v, %v", name, released, err)

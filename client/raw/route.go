@@ -8,20 +8,20 @@ import (
 // route is where a request without a session goes, and how often.
 type route struct {
 	target   cluster.Target
-	numbered *protocol.Numbered // a field of the request, if it has one
-	once     bool               // not sent again if a try may have been carried out
+	numbered *protocol.Idempotency // a field of the request, if it has one
+	once     bool                  // not sent again if a try may have been carried out
 }
 
 // routeOf returns the route of a request; ok is false for a request without a route here.
 func routeOf(m protocol.RequestMessage) (r route, ok bool) {
 	switch m := m.(type) {
 	case *protocol.NodeCreate:
-		r = route{target: cluster.MetaLeader, numbered: &m.Numbered}
+		r = route{target: cluster.MetaLeader, numbered: &m.Idempotency}
 	case *protocol.NodeAlter:
-		r = route{target: cluster.MetaLeader, numbered: &m.Numbered}
+		r = route{target: cluster.MetaLeader, numbered: &m.Idempotency}
 	case *protocol.NodeDrop:
-		r = route{target: cluster.MetaLeader, numbered: &m.Numbered}
-	case *protocol.NodeDescribe, *protocol.NodeList, *protocol.AccessAsk:
+		r = route{target: cluster.MetaLeader, numbered: &m.Idempotency}
+	case *protocol.NodeDescribe, *protocol.NodeList, *protocol.AccessCheck:
 		r.target = cluster.MetaLeader
 	case *protocol.SessionDescribe:
 		r.target = cluster.LeaderAt(protocol.SessionSlot(m.SessionID))

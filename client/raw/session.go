@@ -9,30 +9,31 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
 // Params say which session is started or attached, and for whom.
 type Params struct {
 	// Path of the node; for Start only.
 	Path string
-	// Timeout and Description belong to the session; an attach changes both if they differ, unless Keep is set.
-	Timeout     time.Duration
-	Description string
-	Keep        bool
+	// Timeout and Details belong to the session; an attach changes both if they differ, unless KeepSettings is set.
+	Timeout      time.Duration
+	Details      session.Details
+	KeepSettings bool
 	// Key protects the session, Sequence is the owner's count of attaches.
 	Key      []byte
 	Sequence uint64
-	// DrawNumbers has an attach draw numbers for the session's mutations: see Session.NumberBase.
-	DrawNumbers bool
-	// Look is called when the session may have lost parts of objects without a notice, as in a shard that lost its
-	// majority and was made anew. Look must not block; nil for no call.
-	Look func()
-	// Over is called once, when nothing more comes for the handle that Start or Attach has returned, unless Detach or
-	// Stop has ended the handle. Over must not block. The error is an Ended if the session is over,
+	// AllocateSequences has an attach allocate sequences for the session's mutations: see Session.SequenceBase.
+	AllocateSequences bool
+	// OnHoldingLost is called when the session may have lost parts of objects without a notice, as in a shard that lost
+	// its majority and was rebuilt. OnHoldingLost must not block; nil for no call.
+	OnHoldingLost func()
+	// OnEnd is called once, when nothing more comes for the handle that Start or Attach has returned, unless Detach or
+	// Stop has ended the handle. OnEnd must not block. The error is an Ended if the session is over,
 	// client.ErrBadSession if the session was attached elsewhere, and else client.ErrUnavailable: attach again.
-	Over func(err error)
+	OnEnd func(err error)
 }
 
 // Session is one attach of a session. It is safe for use by many goroutines.
@@ -49,7 +50,7 @@ type Session struct {
 
 	// The lease counts from sent, the moment when the request that attached the session was sent. A ping counts if it
 	// was sent after since.
-	sent, since scope.Instant
+	sent, since lifecycle.Instant
 	home        *conn.Conn // the session is attached over home
 
 	mu       sync.Mutex // guards the fields below; a connection's lock is taken under mu
@@ -82,16 +83,16 @@ func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	stripe := c.cluster.NextStripe()
 	err = c.cluster.RepeatOver(ctx, stripe, c.cluster.SessionHome, func(to *conn.Conn) (err error) {
 		s, err = c.open(ctx, to, stripe, 0, p, &protocol.SessionStart{
-			Path: protocol.View(p.Path), TimeoutMillis: millis(p.Timeout), Description: protocol.View(p.Description),
-			Key: p.Key, AttachSequence: p.Sequence,
+			Path: protocol.View(p.Path), TimeoutMillis: millis(p.Timeout), Details: p.Details,
+			SessionSecret: p.Key, AttachSequence: p.Sequence,
 		})
 		return err
 	})
 	return s, err
 }
 
-// Attach attaches an existing session, and gives it the timeout and the description of the params, unless they say
-// Keep. An earlier handle of the session in this Client is over then.
+// Attach attaches an existing session, and gives it the timeout and the details of the params, unless they say
+// KeepSettings. An earlier handle of the session in this Client is over then.
 func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
@@ -104,8 +105,9 @@ func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, e
 	stripe, home := c.cluster.NextStripe(), cluster.LeaderAt(protocol.SessionSlot(id))
 	err = c.cluster.RepeatOver(ctx, stripe, home, func(to *conn.Conn) (err error) {
 		s, err = c.open(ctx, to, stripe, id, p, &protocol.SessionAttach{
-			SessionID: id, Key: p.Key, AttachSequence: p.Sequence, Change: !p.Keep, TimeoutMillis: millis(p.Timeout),
-			Description: protocol.View(p.Description), Numbers: p.DrawNumbers,
+			SessionID: id, SessionSecret: p.Key, AttachSequence: p.Sequence, Change: !p.KeepSettings,
+			TimeoutMillis: millis(p.Timeout),
+			Details:       p.Details, Sequences: p.AllocateSequences,
 		})
 		return err
 	})
@@ -144,7 +146,7 @@ func (c *Client) open(
 type opening struct {
 	session *Session
 	starts  bool
-	sent    scope.Instant
+	sent    lifecycle.Instant
 	done    chan error // holds one
 
 	mu        sync.Mutex
@@ -162,10 +164,10 @@ func (o *opening) Answered(from *conn.Conn, a *protocol.Answer) {
 	if o.starts {
 		o.session.id, lease = a.SessionStart.SessionID, &a.SessionStart.Lease
 	} else {
-		o.session.numbers = a.SessionAttach.NumberBase
+		o.session.numbers = a.SessionAttach.SequenceBase
 	}
-	if lease.Lost.Len() > 0 && !o.starts && o.session.params.Look != nil {
-		o.session.params.Look()
+	if lease.Lost.Len() > 0 && !o.starts && o.session.params.OnHoldingLost != nil {
+		o.session.params.OnHoldingLost()
 	}
 	o.session.attached(o.sent, lease)
 	o.mu.Lock()

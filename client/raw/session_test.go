@@ -349,7 +349,7 @@ func TestAWatchReportsOneChange(t *testing.T) {
 				data = string(a.SemaphoreDescribe.Semaphore.Data)
 			}, func(a *protocol.Answer, err error) {
 				if err == nil {
-					flags <- [2]bool{a.Changed.Data, a.Changed.Owners}
+					flags <- [2]bool{a.WatchChanged.Data, a.WatchChanged.Owners}
 				}
 			})
 			if err != nil {

@@ -84,7 +84,7 @@ func TestWhoAsksSaysAgainWhatFailed(t *testing.T) {
 // TestAskJoinsAgain by the session that replaces the one before, and leaves out what was of another rollout.
 func TestAskJoinsAgain(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		m := g.joinBy(s, "sas", "a.sas")
 		g.publish("zone 1")
 		asks(t, m, 0, 1)

@@ -110,9 +110,9 @@ type page struct {
 
 // part reads a part of the rollout.
 func (r *Rollout) part(part string, options []ReadOption, add func(page) error) *object.Part {
-	m := &protocol.RolloutDescribe{PartRequest: object.Request(part, options)}
+	m := &protocol.RolloutDescribe{SectionRequest: object.Request(part, options)}
 	return &object.Part{
-		Object: &r.object, Operation: OpDescribe, Message: m, Request: &m.PartRequest,
+		Object: &r.object, Operation: OpDescribe, Message: m, Request: &m.SectionRequest,
 		Add: func(a *protocol.Answer, first bool) (revision, next uint64, err error) {
 			d := &a.RolloutDescribe
 			return d.Revision, d.Next, add(page{d, first})

@@ -1,5 +1,5 @@
-// Package rollout brings versions to the instances of a service in stages: to one location after the other, in an
-// order, with a delay behind the location before.
+// Package rollout delivers versions to the instances of a service in stages: location by location in a fixed order,
+// with a delay after each location.
 //
 // An instance joins a location, and is yielded the targets that the instance is to bring into use:
 //

@@ -13,7 +13,7 @@ import (
 
 // cluster starts a cluster in memory, with a client, a node and a session in it.
 func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
-	return clienttest.Connect(ctx, "/prod/jobs", client.Renew())
+	return clienttest.Connect(ctx, "/prod/jobs", client.Recreate())
 }
 
 // Example brings a version to SAS at once, to MAN 300 ms after SAS has it, and to VLA 300 ms after MAN.
@@ -23,9 +23,9 @@ func Example() {
 	c, session, stop := cluster(ctx)
 	defer stop()
 	delay := 300 * time.Millisecond
-	err := rollout.In(session, "dns").Create(ctx, rollout.Spec{Locations: []rollout.Location{
+	err := rollout.NewInSession(session, "dns").Create(ctx, rollout.Spec{Locations: []rollout.Location{
 		{Name: "SAS"}, {Name: "MAN", Delay: delay}, {Name: "VLA", Delay: delay},
-	}}, rollout.By{Author: "anna", Reason: "the zones of the resolvers"})
+	}}, rollout.ChangeInfo{Author: "anna", Reason: "the zones of the resolvers"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,7 +33,7 @@ func Example() {
 
 	uses := make(chan string)
 	instance := func(location string) {
-		s, err := c.Session(ctx, "/prod/jobs", client.Renew())
+		s, err := c.Session(ctx, "/prod/jobs", client.Recreate())
 		if err != nil {
 			return
 		}
@@ -83,9 +83,9 @@ func ExampleSource() {
 	defer cancel()
 	_, session, stop := cluster(ctx)
 	defer stop()
-	err := rollout.In(session, "dns").Create(ctx, rollout.Spec{
+	err := rollout.NewInSession(session, "dns").Create(ctx, rollout.Spec{
 		Locations: []rollout.Location{{Name: "SAS"}}, Versions: rollout.Asked,
-	}, rollout.By{Author: "anna"})
+	}, rollout.ChangeInfo{Author: "anna"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -126,7 +126,7 @@ func ExampleRollout_Why() {
 	ctx := context.Background()
 	c, session, stop := cluster(ctx)
 	defer stop()
-	dns, by := rollout.Of(c, "/prod/jobs", "dns"), rollout.By{Author: "anna", Reason: "the first"}
+	dns, by := rollout.New(c, "/prod/jobs", "dns"), rollout.ChangeInfo{Author: "anna", Reason: "the first"}
 	err := dns.Create(ctx, rollout.Spec{Locations: []rollout.Location{{Name: "SAS", Gates: []string{"errors"}}}}, by)
 	if err != nil {
 		fmt.Println(err)
@@ -164,7 +164,7 @@ func ExampleRollout_Why() {
 		break
 	}
 	why()
-	err = dns.Judge(ctx, rollout.Judgement{
+	err = dns.ReportGate(ctx, rollout.GateReport{
 		Location: "SAS", Gate: "errors", Seq: 1, Verdict: rollout.Verdict{Result: rollout.GatePassed}, By: "anna",
 	})
 	if err != nil {

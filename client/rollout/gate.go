@@ -14,11 +14,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Judge passes a verdict on a target at a gate. client.ErrFenced says that the location has another target by now.
-func (r *Rollout) Judge(ctx context.Context, j Judgement) error {
+// ReportGate passes a verdict on a target at a gate. client.ErrFenced says that the location has another target by now.
+func (r *Rollout) ReportGate(ctx context.Context, j GateReport) error {
 	j.Verdict.Text = cut(j.Verdict.Text)
-	return r.change(ctx, OpGate, func(k object.Key) protocol.MutationMessage {
-		return &protocol.RolloutGate{NodeID: k.Node, Name: k.Name, Judgement: j}
+	return r.change(ctx, OpGateReport, func(k object.Key) protocol.MutationMessage {
+		return &protocol.RolloutGateReport{NodeID: k.Node, Name: k.Name, GateReport: j}
 	}, nil)
 }
 
@@ -33,7 +33,7 @@ func CheckedBy(name string) GateOption { return func(c *checker) { c.judgement.B
 
 type checker struct {
 	rollout   *Rollout
-	judgement Judgement // the common part of all judgements
+	judgement GateReport // the common part of all judgements
 	check     func(context.Context, Version) Verdict
 }
 
@@ -50,7 +50,7 @@ func Gate(
 	check func(ctx context.Context, v Version) Verdict, options ...GateOption,
 ) error {
 	c := option.Apply(&checker{
-		rollout: In(s, name), judgement: Judgement{Location: location, Gate: gate}, check: check,
+		rollout: NewInSession(s, name), judgement: GateReport{Location: location, Gate: gate}, check: check,
 	}, options)
 	ctx, cancel := object.Within(ctx, s.Context())
 	defer cancel()
@@ -58,7 +58,7 @@ func Gate(
 	if err == nil {
 		err = c.run(ctx)
 	}
-	return failed(OpGate, name, err)
+	return failed(OpGateReport, name, err)
 }
 
 // exists finds a mistake in a name before the gate waits for ever.
@@ -102,7 +102,7 @@ func (c *checker) run(ctx context.Context) error {
 
 // takeUp reports who checks a target, for operators who ask why the target is not reached. A gate with a verdict or a
 // checker stays as it is. A check waits only for a short time until the report is known, and does not need the report.
-func (c *checker) takeUp(ctx context.Context, j Judgement) {
+func (c *checker) takeUp(ctx context.Context, j GateReport) {
 	ctx, cancel := context.WithTimeout(ctx, takenUpWithin)
 	defer cancel()
 	s, err := c.rollout.Describe(ctx, Consistency(client.Strict))
@@ -115,7 +115,7 @@ func (c *checker) takeUp(ctx context.Context, j Judgement) {
 		return
 	}
 	j.Verdict = Verdict{Result: GatePending, Text: "it is being checked"}
-	_ = c.rollout.Judge(ctx, j) // the verdict is what counts
+	_ = c.rollout.ReportGate(ctx, j) // the verdict is what counts
 }
 
 // judge checks a target, and passes the verdict on until a host has it, or the location has another target.
@@ -128,7 +128,7 @@ func (c *checker) judge(ctx context.Context, f *object.Follower, t *Target) erro
 	c.takeUp(ctx, j)
 	j.Verdict = c.check(ctx, Version{Seq: t.Seq, Payload: t.Payload, Label: t.Label, PayloadBytes: len(t.Payload)})
 	for failures := 0; ctx.Err() == nil; failures++ {
-		err := c.rollout.Judge(ctx, j)
+		err := c.rollout.ReportGate(ctx, j)
 		switch {
 		case err == nil || errors.Is(err, client.ErrFenced):
 			return nil

@@ -101,7 +101,7 @@ func TestAGateHoldsALocationBack(t *testing.T) {
 			t.Errorf("got %+v in a rollout that is %v", got, s.Phase)
 		}
 		x.quiet(t)
-		clienttest.Check(t, g.rollout.Judge(t.Context(), rollout.Judgement{
+		clienttest.Check(t, g.rollout.ReportGate(t.Context(), rollout.GateReport{
 			Location: "sas", Gate: "errors", Seq: 1, Verdict: rollout.Verdict{Result: rollout.GatePassed},
 		}))
 		man.reach(t, 1)
@@ -138,7 +138,7 @@ func TestWhySaysWhoChecks(t *testing.T) {
 		time.Sleep(41500 * time.Millisecond)
 		is("the gate errors of sas is pending for version 1, says alerts, 41 s ago: it is being checked")
 		x.stop()
-		clienttest.Check(t, g.rollout.Judge(t.Context(), rollout.Judgement{
+		clienttest.Check(t, g.rollout.ReportGate(t.Context(), rollout.GateReport{
 			Location: "sas", Gate: "errors", Seq: 1, By: "ann", Verdict: rollout.Verdict{Result: rollout.GateFailed},
 		}))
 		g.gate(g.Session(), "sas", "errors").next(t, 1)
@@ -190,7 +190,7 @@ func TestACheckEndsWithItsTarget(t *testing.T) {
 // TestAGateGoesOnByTheNextSession with the check that it was at.
 func TestAGateGoesOnByTheNextSession(t *testing.T) {
 	play(t, 1, gated(), func(t *testing.T, g *stage) {
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		x := g.gate(s, "sas", "errors")
 		g.join("sas", "a.sas")
 		g.publish("zone 1")
@@ -225,11 +225,11 @@ func TestAVerdictOnAnotherTargetIsRefused(t *testing.T) {
 	play(t, 1, gated(), func(t *testing.T, g *stage) {
 		g.join("sas", "a.sas")
 		g.publish("zone")
-		j := rollout.Judgement{
+		j := rollout.GateReport{
 			Location: "sas", Gate: "errors", Seq: 7, Verdict: rollout.Verdict{Result: rollout.GatePassed},
 		}
-		for _, r := range []*rollout.Rollout{g.rollout, rollout.In(g.Session(), name)} {
-			if err := r.Judge(t.Context(), j); !errors.Is(err, client.ErrFenced) {
+		for _, r := range []*rollout.Rollout{g.rollout, rollout.NewInSession(g.Session(), name)} {
+			if err := r.ReportGate(t.Context(), j); !errors.Is(err, client.ErrFenced) {
 				t.Errorf("got %v", err)
 			}
 		}

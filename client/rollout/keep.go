@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -73,7 +73,7 @@ func (m *Member) sync(ctx context.Context, operation client.OperationKind) error
 }
 
 // sendWanted sends the parts of the report and of the role that hosts may not have.
-func (m *Member) sendWanted(ctx context.Context, in *incarnation.Incarnation) error {
+func (m *Member) sendWanted(ctx context.Context, in *session.Incarnation) error {
 	if err := m.sendReport(ctx, in); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (m *Member) sendWanted(ctx context.Context, in *incarnation.Incarnation) er
 // send calls f while no other call sends, once the session has joined by its incarnation. If a host says that the
 // incarnation has not joined, send joins and calls f again.
 func (m *Member) send(
-	ctx context.Context, operation client.OperationKind, f func(context.Context, *incarnation.Incarnation) error,
+	ctx context.Context, operation client.OperationKind, f func(context.Context, *session.Incarnation) error,
 ) error {
 	ctx, cancel := object.Within(ctx, m.ctx)
 	defer cancel()
@@ -97,7 +97,7 @@ func (m *Member) send(
 		return context.Cause(m.ctx)
 	}
 	err := m.rollout.object.Session.Do(ctx, string(operation), m.rollout.Name(),
-		func(ctx context.Context, in *incarnation.Incarnation) error {
+		func(ctx context.Context, in *session.Incarnation) error {
 			err := m.joinAnd(ctx, in, f)
 			if errors.Is(err, client.ErrNotFound) && m.lost(in) {
 				err = m.joinAnd(ctx, in, f)
@@ -112,7 +112,7 @@ func (m *Member) send(
 
 // joinAnd calls f once the incarnation has joined.
 func (m *Member) joinAnd(
-	ctx context.Context, in *incarnation.Incarnation, f func(context.Context, *incarnation.Incarnation) error,
+	ctx context.Context, in *session.Incarnation, f func(context.Context, *session.Incarnation) error,
 ) error {
 	m.mu.Lock()
 	before := m.joined
@@ -140,7 +140,7 @@ func (m *Member) joinAnd(
 }
 
 // lost notes that the incarnation has not joined. It returns false if the member knew so already.
-func (m *Member) lost(in *incarnation.Incarnation) bool {
+func (m *Member) lost(in *session.Incarnation) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was := m.joined == in
@@ -159,7 +159,7 @@ func (m *Member) raiseDoubt() {
 }
 
 // join joins by an incarnation.
-func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
+func (m *Member) join(ctx context.Context, in *session.Incarnation) error {
 	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) protocol.MutationMessage {
 		return &protocol.RolloutJoin{NodeID: k.Node, Name: k.Name, Instance: m.instance}
 	}, nil)
@@ -174,7 +174,7 @@ func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
 
 // lookUp asks for the target after the instance has joined again, and drops a report about another target: a report is
 // sent again only if it is about this very target. Otherwise hosts only learn which version is in use.
-func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error {
+func (m *Member) lookUp(ctx context.Context, in *session.Incarnation) error {
 	m.mu.Lock()
 	about, asked := m.about, m.asked
 	current := Report{Current: m.wanted.report.Current}
@@ -206,7 +206,7 @@ func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error 
 }
 
 // sendReport sends the wanted report. A report that is refused for good is not sent again.
-func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) error {
+func (m *Member) sendReport(ctx context.Context, in *session.Incarnation) error {
 	m.mu.Lock()
 	report := m.wanted.report
 	known := m.known.report == report
@@ -229,7 +229,7 @@ func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) er
 }
 
 // sendRole sends the wanted role.
-func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) error {
+func (m *Member) sendRole(ctx context.Context, in *session.Incarnation) error {
 	m.mu.Lock()
 	leader := m.wanted.leader
 	known := m.known.leader == leader
@@ -238,7 +238,7 @@ func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) erro
 		return nil
 	}
 	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) protocol.MutationMessage {
-		return &protocol.RolloutRole{NodeID: k.Node, Name: k.Name, Leader: leader}
+		return &protocol.RolloutReady{NodeID: k.Node, Name: k.Name, Leader: leader}
 	}, nil)
 	if err == nil {
 		m.mu.Lock()

@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/option"
 	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/session"
 )
 
 // Member is an instance that has joined a rollout, from Join until Leave or the end of the session. It is safe for use
 // by many goroutines.
 //
 // A member reports a state, not messages: the rollout learns the newest report and role, and learns both again after a
-// session with client.Renew has been replaced. If a call fails because the context ends, the member goes on sending by
-// itself.
+// session with client.Recreate has been replaced. If a call fails because the context ends, the member goes on sending
+// by itself.
 type Member struct {
 	rollout  *Rollout
 	instance Instance
@@ -31,7 +31,7 @@ type Member struct {
 	done     chan struct{}
 
 	mu     sync.Mutex // guards the fields below
-	joined *incarnation.Incarnation
+	joined *session.Incarnation
 	wanted position
 	known  position // to hosts, since the instance has joined
 	about  *Target  // the target of the report, nil for none
@@ -81,7 +81,7 @@ func Join(
 	ctx context.Context, s *client.Session, name string, instance Instance, options ...JoinOption,
 ) (*Member, error) {
 	m := &Member{
-		rollout: In(s, name), instance: instance,
+		rollout: NewInSession(s, name), instance: instance,
 		config:  joinConfig{backoff: retry.Backoff{First: time.Second, Most: 30 * time.Second}},
 		sending: make(chan struct{}, 1), doubt: make(chan struct{}, 1), done: make(chan struct{}),
 	}
@@ -186,7 +186,7 @@ func (m *Member) Leave(ctx context.Context) error {
 		return nil
 	}
 	err := m.rollout.object.Session.Do(ctx, string(OpLeave), m.rollout.Name(),
-		func(ctx context.Context, now *incarnation.Incarnation) error {
+		func(ctx context.Context, now *session.Incarnation) error {
 			if now != in {
 				return nil
 			}

@@ -56,12 +56,12 @@ func TestActsAreCarriedOut(t *testing.T) {
 		clienttest.Check(t, r.Unbypass(ctx, by, "vla"))
 		clienttest.Check(t, r.Resume(ctx, by))
 
-		acts, err := r.Acts(ctx)
+		acts, err := r.Actions(ctx)
 		clienttest.Check(t, err)
 		var got []string
 		for i, a := range acts {
-			got = append(got, strings.TrimSpace(fmt.Sprint(a.Verb, " ", a.Seq, " ", strings.Join(a.Locations, ","))))
-			if a.By != by || a.Number != uint64(i+1) || a.At.Wall.IsZero() {
+			got = append(got, strings.TrimSpace(fmt.Sprint(a.Kind, " ", a.Seq, " ", strings.Join(a.Locations, ","))))
+			if a.By != by || a.ID != uint64(i+1) || a.At.Wall.IsZero() {
 				t.Errorf("got %+v", a)
 			}
 		}
@@ -97,7 +97,7 @@ func TestAlterLosesNoChange(t *testing.T) {
 		if err := g.rollout.Alter(ctx, by, func(*rollout.Spec) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("got %v", err)
 		}
-		other := rollout.Of(g.Client, path, "other")
+		other := rollout.New(g.Client, path, "other")
 		err = other.Alter(ctx, by, func(*rollout.Spec) error { return nil })
 		if !errors.Is(err, rollout.ErrNotFound) || !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("without a rollout: %v", err)
@@ -121,7 +121,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 			{"no such location", r.Bypass(ctx, by, "iva"), rollout.ErrNotFound, "iva"},
 			{"an expected seq", second(r.Publish(ctx, nil, rollout.Expect(3))), client.ErrPreconditionFailed, "0"},
 			{"a negative time", r.Create(ctx, rollout.Spec{AskInterval: -1}, by), client.ErrBadRequest, "negative"},
-			{"no such node", rollout.Of(g.Client, "/none", name).Delete(ctx, true), client.ErrNodeNotFound, "/none"},
+			{"no such node", rollout.New(g.Client, "/none", name).Delete(ctx, true), client.ErrNodeNotFound, "/none"},
 		} {
 			if !errors.Is(c.err, c.want) || !strings.Contains(fmt.Sprint(c.err), c.says) {
 				t.Errorf("%s: got %v, want %v and %q in it", c.what, c.err, c.want, c.says)

@@ -12,14 +12,14 @@ func (r *Rollout) History(ctx context.Context, location string, options ...ReadO
 	return rows[Row](ctx, r, "history/"+location, options)
 }
 
-// Acts returns the acts of operators on the rollout, beginning with the oldest act that is kept.
-func (r *Rollout) Acts(ctx context.Context, options ...ReadOption) ([]PastAct, error) {
-	return rows[PastAct](ctx, r, "acts", options)
+// Actions returns the acts of operators on the rollout, beginning with the oldest act that is kept.
+func (r *Rollout) Actions(ctx context.Context, options ...ReadOption) ([]ActionRecord, error) {
+	return rows[ActionRecord](ctx, r, "acts", options)
 }
 
 // Why returns why the rollout does not move, with the names of instances that the rollout waits for; an idle rollout
 // has no reasons.
-func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]StopReason, error) {
+func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]BlockReason, error) {
 	s, err := r.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
 	if err != nil {
 		return nil, err

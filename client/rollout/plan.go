@@ -11,27 +11,27 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Dry has the assumptions of a dry run.
-type Dry struct {
+// PlanOptions has the assumptions of a dry run.
+type PlanOptions struct {
 	// Takes is how long leaders take to reach a target.
 	Takes time.Duration
 	// Publish: as if a version was published now.
 	Publish bool
-	// Act, if it is not nil, is carried out first.
-	Act         *Act
+	// Action, if it is not nil, is carried out first.
+	Act         *Action
 	Consistency client.Consistency
 }
 
 // Plan is a dry run, and changes nothing: who would get which version when, if every leader reached each target in the
 // time Takes, every gate passed then, and nothing else happened.
-func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
+func (r *Rollout) Plan(ctx context.Context, dry PlanOptions) (steps []Step, err error) {
 	err = r.object.Read(ctx, OpPlan, func(k object.Key) protocol.RequestMessage {
 		m := &protocol.RolloutPlan{
 			NodeID: k.Node, Name: k.Name, TakesMillis: field.MillisOf(dry.Takes), Publish: dry.Publish,
 			Consistency: protocol.Consistency(dry.Consistency),
 		}
 		if dry.Act != nil {
-			m.Act = *dry.Act
+			m.Action = *dry.Act
 		}
 		return m
 	}, func(a *protocol.Answer) {

@@ -48,7 +48,7 @@ func FenceToken(token uint64) PublishOption {
 func Publish(
 	ctx context.Context, s *client.Session, name string, payload []byte, options ...PublishOption,
 ) (seq uint64, err error) {
-	return In(s, name).Publish(ctx, payload, options...)
+	return NewInSession(s, name).Publish(ctx, payload, options...)
 }
 
 // Publish adds a version, and returns the seq of the version. The seq is larger than the seq of every version before.

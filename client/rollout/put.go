@@ -12,13 +12,13 @@ import (
 )
 
 // Create makes the rollout. client.ErrAlreadyExists says that an object has the name already.
-func (r *Rollout) Create(ctx context.Context, spec Spec, by By) error {
+func (r *Rollout) Create(ctx context.Context, spec Spec, by ChangeInfo) error {
 	_, _, err := r.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
 // Put makes the rollout, or gives an existing rollout this spec, whatever the old spec is.
-func (r *Rollout) Put(ctx context.Context, spec Spec, by By) (created bool, err error) {
+func (r *Rollout) Put(ctx context.Context, spec Spec, by ChangeInfo) (created bool, err error) {
 	_, created, err = r.put(ctx, field.PutEither, &spec, by, 0)
 	return created, err
 }
@@ -28,7 +28,7 @@ func (r *Rollout) Put(ctx context.Context, spec Spec, by By) (created bool, err 
 //
 // No target changes by Alter. Locations are known by their names: a location that is left out is gone with its
 // history.
-func (r *Rollout) Alter(ctx context.Context, by By, change func(spec *Spec) error) error {
+func (r *Rollout) Alter(ctx context.Context, by ChangeInfo, change func(spec *Spec) error) error {
 	return object.Alter(func() (Spec, uint64, error) {
 		state, err := r.Describe(ctx, Consistency(client.Strict))
 		if err != nil {
@@ -44,7 +44,7 @@ func (r *Rollout) Alter(ctx context.Context, by By, change func(spec *Spec) erro
 }
 
 func (r *Rollout) put(
-	ctx context.Context, mode field.PutMode, spec *Spec, by By, expected uint64,
+	ctx context.Context, mode field.PutMode, spec *Spec, by ChangeInfo, expected uint64,
 ) (revision uint64, created bool, err error) {
 	if spec.Negative() {
 		return 0, false, failed(OpPut, r.Name(), failure.BadRequest("a time or a number of the spec is negative"))

@@ -22,7 +22,8 @@ func TestWhatWasPublishedCanBeRead(t *testing.T) {
 		g.publish("zone 2")
 		v, err := g.rollout.Payload(ctx, 1)
 		clienttest.Check(t, err)
-		if string(v.Payload) != "zone 1" || v.Label != "r1" || v.By != (rollout.By{Author: "anna", Reason: "YP-1"}) ||
+		if string(v.Payload) != "zone 1" || v.Label != "r1" ||
+			v.By != (rollout.ChangeInfo{Author: "anna", Reason: "YP-1"}) ||
 			v.Published.Ago.Round(time.Second) != 5*time.Second || v.Published.Wall.IsZero() {
 			t.Errorf("got %+v", v)
 		}
@@ -75,7 +76,7 @@ func TestListsAreInTheOrderOfNames(t *testing.T) {
 		for i := range 230 { // more than a page of each shard
 			n := "r" + decimal(uint64(1000+i))
 			want = append(want, n)
-			clienttest.Check(t, rollout.Of(g.Client, path, n).Create(t.Context(), spec(), by))
+			clienttest.Check(t, rollout.New(g.Client, path, n).Create(t.Context(), spec(), by))
 		}
 		g.publish("zone", rollout.Label("r1"))
 		g.join("sas", "a.sas")
@@ -114,7 +115,7 @@ func TestInstancesAreListedInPages(t *testing.T) {
 			})
 			clienttest.Check(t, err)
 		}
-		limit := func(m *protocol.PartRequest) { m.Limit = 7 }
+		limit := func(m *protocol.SectionRequest) { m.Limit = 7 }
 		all := g.rollout.Instances(t.Context(), "sas", limit, rollout.Consistency(client.Strict))
 		for range 2 {
 			var got []string
@@ -147,17 +148,17 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name string
-			dry  rollout.Dry
+			dry  rollout.PlanOptions
 			want []rollout.Step
 		}{
-			{"nothing", rollout.Dry{}, nil},
-			{"a version", rollout.Dry{Publish: true, Takes: time.Second}, []rollout.Step{
+			{"nothing", rollout.PlanOptions{}, nil},
+			{"a version", rollout.PlanOptions{Publish: true, Takes: time.Second}, []rollout.Step{
 				{After: 0, Location: "sas", Seq: 1, Cause: rollout.CauseBirth},
 				{After: 6001 * time.Millisecond, Location: "man", Seq: 1, Cause: rollout.CauseBirth},
 				{After: 12002 * time.Millisecond, Location: "vla", Seq: 1, Cause: rollout.CauseBirth},
 			}},
-			{"a version without man", rollout.Dry{
-				Publish: true, Act: &rollout.Act{Verb: rollout.Bypass, Locations: []string{"man"}},
+			{"a version without man", rollout.PlanOptions{
+				Publish: true, Act: &rollout.Action{Kind: rollout.Bypass, Locations: []string{"man"}},
 			}, []rollout.Step{
 				{After: 0, Location: "sas", Seq: 1, Cause: rollout.CauseBirth},
 				{After: 10001 * time.Millisecond, Location: "vla", Seq: 1, Cause: rollout.CauseBirth},
@@ -184,7 +185,7 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 // TestAWatchShowsWholeStates: that there is none, its making, what changes, and what time alone changes.
 func TestAWatchShowsWholeStates(t *testing.T) {
 	play(t, 3, spec(), func(t *testing.T, g *stage) {
-		other := rollout.Of(g.Client, path, "other")
+		other := rollout.New(g.Client, path, "other")
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		states := make(chan *rollout.State)

@@ -18,7 +18,7 @@ func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 // TestAMemberOutlivesItsSession: it joins again by the session that replaces it, and says what it uses.
 func TestAMemberOutlivesItsSession(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		m := g.joinBy(s, "sas", "a.sas")
 		g.publish("zone 1")
 		r := g.run(m)
@@ -44,7 +44,7 @@ func TestAMemberOutlivesItsSession(t *testing.T) {
 // TestWhatWasReportedOfAnOlderTargetIsNotRepeated: of the newer one the instance has reached nothing.
 func TestWhatWasReportedOfAnOlderTargetIsNotRepeated(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		m := g.joinBy(s, "sas", "a.sas")
 		g.publish("zone 1")
 		r := g.run(m)

@@ -15,14 +15,14 @@ import (
 // no host. It is safe for use by many goroutines.
 type Rollout struct{ object object.Object }
 
-// Of returns the rollout of a name in the node of a path, for use without a session. Changes are not protected against
+// New returns the rollout of a name in the node of a path, for use without a session. Changes are not protected against
 // being carried out twice: if the outcome of a try is not known, the change fails with client.ErrUnavailable, and is
 // not tried again.
-func Of(c *client.Client, path, name string) *Rollout { return &Rollout{object.Of(c, path, name)} }
+func New(c *client.Client, path, name string) *Rollout { return &Rollout{object.Of(c, path, name)} }
 
-// In returns the rollout of a name in the session's node. Changes are carried out once, whatever happens to
+// NewInSession returns the rollout of a name in the session's node. Changes are carried out once, whatever happens to
 // connections and hosts, for as long as the session goes on.
-func In(s *client.Session, name string) *Rollout { return &Rollout{object.In(s, name)} }
+func NewInSession(s *client.Session, name string) *Rollout { return &Rollout{object.In(s, name)} }
 
 // Name returns the name of the rollout.
 func (r *Rollout) Name() string { return r.object.Name }
@@ -36,19 +36,19 @@ func (r *Rollout) change(
 
 // The kinds of operations on rollouts that hooks see.
 const (
-	OpPut      client.OperationKind = "rollout_put"
-	OpDelete   client.OperationKind = "rollout_delete"
-	OpPublish  client.OperationKind = "rollout_publish"
-	OpSource   client.OperationKind = "rollout_source"
-	OpOffer    client.OperationKind = "rollout_offer"
-	OpJoin     client.OperationKind = "rollout_join"
-	OpLeave    client.OperationKind = "rollout_leave"
-	OpReport   client.OperationKind = "rollout_report" // of an instance's role too
-	OpAsk      client.OperationKind = "rollout_ask"
-	OpAct      client.OperationKind = "rollout_act"
-	OpGate     client.OperationKind = "rollout_gate"
-	OpDescribe client.OperationKind = "rollout_describe"
-	OpPlan     client.OperationKind = "rollout_plan"
+	OpPut        client.OperationKind = "rollout_put"
+	OpDelete     client.OperationKind = "rollout_delete"
+	OpPublish    client.OperationKind = "rollout_publish"
+	OpSource     client.OperationKind = "rollout_source"
+	OpOffer      client.OperationKind = "rollout_offer"
+	OpJoin       client.OperationKind = "rollout_join"
+	OpLeave      client.OperationKind = "rollout_leave"
+	OpReport     client.OperationKind = "rollout_report" // of an instance's role too
+	OpPoll       client.OperationKind = "rollout_poll"
+	OpAction     client.OperationKind = "rollout_action"
+	OpGateReport client.OperationKind = "rollout_gate_report"
+	OpDescribe   client.OperationKind = "rollout_describe"
+	OpPlan       client.OperationKind = "rollout_plan"
 )
 
 // follow follows a part of the rollout, until Stop. Work that a newer view does not show any more ends with

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/option"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
@@ -31,9 +31,9 @@ type source struct {
 	generate func(context.Context) (Version, error)
 	views    *object.Follower
 
-	in   *incarnation.Incarnation // has the role; nil if no incarnation has
-	id   uint64                   // of the source, in questions
-	done uint64                   // the latest ticket that was answered
+	in   *session.Incarnation // has the role; nil if no incarnation has
+	id   uint64               // of the source, in questions
+	done uint64               // the latest ticket that was answered
 }
 
 // Source makes versions for the rollout of a name in the session's node. The spec of the rollout says Asked. The
@@ -50,7 +50,7 @@ func Source(
 	ctx context.Context, s *client.Session, name string, generate func(ctx context.Context) (Version, error),
 	options ...SourceOption,
 ) error {
-	src := option.Apply(&source{rollout: In(s, name), generate: generate}, options)
+	src := option.Apply(&source{rollout: NewInSession(s, name), generate: generate}, options)
 	whole := ctx
 	ctx, cancel := object.Within(ctx, s.Context())
 	defer cancel()
@@ -103,7 +103,7 @@ func (s *source) takeRole(ctx context.Context) error {
 		return nil
 	}
 	return s.rollout.object.Session.Do(ctx, string(OpSource), s.rollout.Name(),
-		func(ctx context.Context, in *incarnation.Incarnation) error {
+		func(ctx context.Context, in *session.Incarnation) error {
 			var id uint64
 			err := object.Mutate(ctx, in, s.rollout.Name(), s.roleMessage(false),
 				func(a *protocol.Answer) { id = a.RolloutSource.SourceID })
@@ -169,7 +169,7 @@ func (s *source) answer(ctx context.Context, ticket kind.Ticket) {
 // offer sends the answer to a question by the incarnation that was asked.
 func (s *source) offer(ctx context.Context, offer *protocol.RolloutOffer) error {
 	return s.rollout.object.Session.Do(ctx, string(OpOffer), s.rollout.Name(),
-		func(ctx context.Context, in *incarnation.Incarnation) error {
+		func(ctx context.Context, in *session.Incarnation) error {
 			if in != s.in {
 				return client.ErrFenced // another incarnation was asked
 			}

@@ -201,7 +201,7 @@ func TestTheNextSourceIsAsked(t *testing.T) {
 // TestASourceOutlivesItsSession: it takes the role again by the session that replaces it.
 func TestASourceOutlivesItsSession(t *testing.T) {
 	play(t, 1, asked(), func(t *testing.T, g *stage) {
-		s := g.Session(client.Renew())
+		s := g.Session(client.Recreate())
 		src := g.source(s)
 		sas := g.run(g.join("sas", "a.sas"))
 		src.answer(t, "zone 1", nil)

@@ -20,7 +20,7 @@ const (
 
 func TestMain(m *testing.M) { clienttest.Main(m) }
 
-var by = rollout.By{Author: "anna", Reason: "a test"}
+var by = rollout.ChangeInfo{Author: "anna", Reason: "a test"}
 
 // spec is the example of the document: sas, man 5 s after it, vla 5 s after man.
 func spec() rollout.Spec {
@@ -42,7 +42,7 @@ func play(t *testing.T, hosts int, s rollout.Spec, f func(t *testing.T, g *stage
 		t.Skip("this build has no rollouts")
 	}
 	clienttest.Play(t, hosts, func(t *testing.T, st *clienttest.Stage) {
-		g := &stage{st, rollout.Of(st.Client, path, name)}
+		g := &stage{st, rollout.New(st.Client, path, name)}
 		clienttest.Check(t, g.rollout.Create(t.Context(), s, by))
 		f(t, g)
 	})

@@ -54,7 +54,7 @@ func TestStorm(t *testing.T) {
 
 // start lets an instance take part that fails now and then.
 func (st *storm) start(t *testing.T, ctx context.Context, location, instance string, random *rand.Rand) {
-	s := st.g.Session(client.Renew())
+	s := st.g.Session(client.Recreate())
 	st.sessions = append(st.sessions, s)
 	m := st.g.joinBy(s, location, instance, rollout.Backoff(time.Second, 5*time.Second))
 	st.runs.Go(func() {

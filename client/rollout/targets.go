@@ -8,8 +8,8 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -132,7 +132,7 @@ func (m *Member) untilRetry(last *Target) time.Duration {
 //
 // When a leader asks and the location is ready for the next version, a source is asked for the version.
 func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.Duration, err error) {
-	err = m.send(ctx, OpAsk, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
+	err = m.send(ctx, OpPoll, func(ctx context.Context, in *session.Incarnation) (err error) {
 		report := m.reportOf(current)
 		if t, next, err = m.askFor(ctx, in, report); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.
 	})
 	if err != nil {
 		m.raiseDoubt()
-		return nil, 0, failed(OpAsk, m.rollout.Name(), err)
+		return nil, 0, failed(OpPoll, m.rollout.Name(), err)
 	}
 	return t, next, nil
 }
@@ -208,16 +208,16 @@ var errNoPayload = errors.New("the targets changed faster than they could be rea
 
 // askFor asks for the target by an incarnation that has joined.
 func (m *Member) askFor(
-	ctx context.Context, in *incarnation.Incarnation, report Report,
+	ctx context.Context, in *session.Incarnation, report Report,
 ) (t *Target, next time.Duration, err error) {
 	for range askTries {
 		gone := false
 		ask := func(k object.Key) protocol.MutationMessage {
-			return &protocol.RolloutAsk{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
+			return &protocol.RolloutPoll{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
 		}
 		err = object.Mutate(ctx, in, m.rollout.Name(), ask, func(a *protocol.Answer) {
-			t, next = targetOf(&a.RolloutAsk.Target), conn.Millis(a.RolloutAsk.NextInMillis)
-			gone = a.RolloutAsk.Gone
+			t, next = targetOf(&a.RolloutPoll.Target), conn.Millis(a.RolloutPoll.NextInMillis)
+			gone = a.RolloutPoll.Gone
 		})
 		if err != nil || !gone {
 			return t, next, err

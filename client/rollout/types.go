@@ -12,17 +12,17 @@ type (
 	Reelect  = kind.Reelect
 )
 
-// Act is what an operator does with a rollout, in whatever state the rollout is, and By is who does something, and why.
-// The rollout keeps both.
+// Action is what an operator does with a rollout, in whatever state the rollout is, and ChangeInfo is who does
+// something, and why. The rollout keeps both.
 type (
-	Act = kind.Act
-	By  = kind.By
+	Action     = kind.Action
+	ChangeInfo = kind.ChangeInfo
 )
 
-// Verdict is what a checker says of a target at a gate, and Judgement is a verdict with what the verdict is about.
+// Verdict is what a checker says of a target at a gate, and GateReport is a verdict with what the verdict is about.
 type (
-	Verdict   = kind.Verdict
-	Judgement = kind.Judgement
+	Verdict    = kind.Verdict
+	GateReport = kind.GateReport
 )
 
 // Instance is what an instance says of itself when the instance joins, InstanceState is an instance as others see the
@@ -33,23 +33,23 @@ type (
 	Report        = kind.Report
 )
 
-// State is a whole rollout at one moment; Stop is why a rollout stands still, and StopReason why something of a rollout
-// does not move. A rollout has locations (LocationState) with gates (GateState), and Counts of instances.
+// State is a whole rollout at one moment; Halt is why a rollout stands still, and BlockReason why something of a
+// rollout does not move. A rollout has locations (LocationState) with gates (GateState), and Counts of instances.
 type (
 	State         = kind.State
-	Stop          = kind.Stop
-	StopReason    = kind.StopReason
+	Halt          = kind.Halt
+	BlockReason   = kind.BlockReason
 	LocationState = kind.LocationState
 	GateState     = kind.GateState
 	Counts        = kind.Counts
 )
 
-// Version is a version of a rollout. Row is one target in the history of a location, and PastAct an act that was
+// Version is a version of a rollout. Row is one target in the history of a location, and ActionRecord an act that was
 // carried out.
 type (
-	Version = kind.Version
-	Row     = kind.Row
-	PastAct = kind.PastAct
+	Version      = kind.Version
+	Row          = kind.Row
+	ActionRecord = kind.ActionRecord
 )
 
 // Summary is a rollout in a list, and Step one step of a dry run.
@@ -58,11 +58,11 @@ type (
 	Step    = kind.Step
 )
 
-// Moment is when something happened, by the time of the rollout's shard.
-type Moment = kind.Moment
+// Timestamp is when something happened, by the time of the rollout's shard.
+type Timestamp = kind.Timestamp
 
-// Verb is what an act does.
-type Verb = kind.Verb
+// ActionKind is what an act does.
+type ActionKind = kind.ActionKind
 
 // The verbs. Created and Altered are only in the list that Acts returns.
 const (
@@ -130,7 +130,7 @@ type Cause = kind.Cause
 // The causes of targets.
 const (
 	CauseUnknown    = kind.CauseUnknown
-	CauseBirth      = kind.CauseBirth      // the first target of the location
+	CauseBirth      = kind.CauseInitial    // the first target of the location
 	CauseNext       = kind.CauseNext       // the target before was reached
 	CauseReelection = kind.CauseReelection // instances could not use the target before
 	CauseReplaced   = kind.CauseReplaced   // the target before was aborted or withdrawn

@@ -12,13 +12,11 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// close makes a token that may do everything, and takes all roles from anonymous clients. It returns a tool with it.
+// close makes the first access rule: a token that may do everything. It returns a tool with the token.
 func (t *tool) close() (root *tool) {
 	t.t.Helper()
 	token := strings.TrimSpace(t.ok("access", "token", "create", "root", "--grant", "root:/"))
-	root = t.with("SIGNALBOX_TOKEN=" + token)
-	root.ok("access", "revoke", "anonymous")
-	return root
+	return t.with("SIGNALBOX_TOKEN=" + token)
 }
 
 // TestTheNamesInACertificateArePrincipals: a client is let in by its certificate without a token, with what the common
@@ -57,44 +55,47 @@ func TestTheNamesInACertificateArePrincipals(t *testing.T) {
 	x.fails(cli.ExitNoRight, "a client without a token may do nothing here", "node", "list")
 }
 
-// TestTheFileOfTokensMeansWhatItMeant: the three roles that files have had from the beginning allow what they did, and
-// a file lets in whatever becomes of the rights that the cluster keeps.
-func TestTheFileOfTokensMeansWhatItMeant(t *testing.T) {
+// TestAnAccessFileBesideRootTokens: a host does not start with other roles in its --token-file and says what to do. As
+// --access-file the file is imported at the first start. A root token of the host is good whatever rules the cluster
+// keeps.
+func TestAnAccessFileBesideRootTokens(t *testing.T) {
 	t.Parallel()
-	var lines strings.Builder
-	secrets := map[access.Role]string{}
-	for _, role := range []access.Role{access.RoleRead, access.RoleWrite, access.RoleAdmin} {
+	var entries [][3]string
+	secrets := map[string]string{}
+	for _, role := range []string{"read", "write", "admin"} {
 		secrets[role] = access.NewToken()
-		entry := access.NewEntry(string(role), secrets[role], []access.Role{role}, []string{"/"})
-		lines.WriteString(entry.Line() + "\n")
+		entries = append(entries, [3]string{role, secrets[role], role + ":/"})
 	}
-	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
-	if err := os.WriteFile(tokens, []byte(lines.String()), 0o600); err != nil {
+	tokens := accessFile(t, entries...)
+	ops, line := generated(t, "--name", "ops")
+	rootTokens := filepath.Join(t.TempDir(), "root-tokens.yaml")
+	if err := os.WriteFile(rootTokens, []byte("principals:\n"+line+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := newPlace(t)
-	p.serve(t, "--token-file", tokens).awaitReady()
+	p.refused(t, cli.ExitUsage, []string{"signalbox access import", "--access-file"}, "--token-file", tokens)
+	p.serve(t, "--access-file", tokens, "--token-file", rootTokens).awaitReady()
 	x := newTool(t, p.Client)
-	as := func(role access.Role) *tool { return x.with("SIGNALBOX_TOKEN=" + secrets[role]) }
-	admin := as(access.RoleAdmin)
+	as := func(role string) *tool { return x.with("SIGNALBOX_TOKEN=" + secrets[role]) }
+	admin := as("admin")
 	x.fails(cli.ExitNoRight, "", "node", "list")
 	admin.ok("node", "create", "/prod")
 	for _, c := range []struct {
-		least   access.Role // who may do it
+		least   string // who may do it
 		command []string
 	}{
-		{access.RoleRead, []string{"node", "describe", "/prod"}},
-		{access.RoleRead, []string{"semaphore", "list", "/prod"}},
-		{access.RoleWrite, []string{"semaphore", "create", "/prod", "s", "--limit", "2"}},
-		{access.RoleWrite, []string{"config", "put", "/prod", "c", "value"}},
-		{access.RoleWrite, []string{"lock", "/prod", "l", "--", "true"}},
-		{access.RoleAdmin, []string{"semaphore", "delete", "/prod", "s"}},
-		{access.RoleAdmin, []string{"node", "create", "/prod/below"}},
-		{access.RoleAdmin, []string{"node", "drop", "/prod/below", "--yes"}},
-		{access.RoleAdmin, []string{"access", "list"}},
+		{"read", []string{"node", "describe", "/prod"}},
+		{"read", []string{"semaphore", "list", "/prod"}},
+		{"write", []string{"semaphore", "create", "/prod", "s", "--limit", "2"}},
+		{"write", []string{"config", "put", "/prod", "c", "value"}},
+		{"write", []string{"lock", "/prod", "l", "--", "true"}},
+		{"admin", []string{"semaphore", "delete", "/prod", "s"}},
+		{"admin", []string{"node", "create", "/prod/below"}},
+		{"admin", []string{"node", "drop", "/prod/below", "--yes"}},
+		{"admin", []string{"access", "list"}},
 	} {
 		may := false
-		for _, role := range []access.Role{access.RoleRead, access.RoleWrite, access.RoleAdmin} {
+		for _, role := range []string{"read", "write", "admin"} {
 			if may = may || role == c.least; may {
 				if role == c.least {
 					as(role).ok(c.command...)
@@ -104,20 +105,20 @@ func TestTheFileOfTokensMeansWhatItMeant(t *testing.T) {
 			}
 		}
 	}
-	// What is about all of the cluster no role of before allows.
+	// What is about the cluster as a whole none of these roles allows.
 	admin.fails(cli.ExitNoRight, "", "host", "cordon", "signalbox")
-
 	admin.fails(cli.ExitNoRight, "does not have itself", "access", "token", "create", "all", "--grant", "root:/")
-	lead := x.with("SIGNALBOX_TOKEN=" + strings.TrimSpace(admin.ok("access", "token", "create", "lead", "--grant",
-		"admin:/")))
-	lead.ok("access", "revoke", "anonymous")
-	lead.fails(cli.ExitState, "you could not change rights any more", "access", "token", "revoke", "lead")
-	admin.ok("access", "token", "revoke", "lead") // who has the file can mend what is wrong
-	lead.fails(cli.ExitNoRight, "", "node", "list")
-	admin.ok("access", "import", tokens)
-	if list := admin.ok("access", "token", "list"); strings.Count(list, "token:") != 3 {
-		t.Errorf("tokens that were taken over:\n%s", list)
+	admin.fails(cli.ExitNoRight, "that takes the role root on /", "access", "export")
+	admin.fails(cli.ExitNoRight, "that takes the role root on /", "access", "import", tokens)
+	admin.fails(cli.ExitState, "you could not change rights any more", "access", "token", "revoke", "admin")
+	root := x.with("SIGNALBOX_TOKEN=" + ops)
+	for _, name := range []string{"root", "read", "write", "admin"} {
+		root.ok("access", "token", "revoke", name)
 	}
+	admin.fails(cli.ExitNoRight, "", "node", "list")
+	x.fails(cli.ExitNoRight, "", "node", "list") // without rules left, the cluster is not open again
+	root.ok("access", "import", tokens)
+	admin.ok("node", "list")
 }
 
 // push waits for a push.
@@ -200,8 +201,9 @@ func TestThePageOfRightsAsTyped(t *testing.T) {
 	}
 	x := newTool(t, p.Client).with("PATH=" + linkSignalbox(t) + ":" + os.Getenv("PATH"))
 	printed := x.shell(script)
-	for _, want := range []string{"it runs\n", "yes: token:ci has write:/prod/jobs", "1 of 1 tokens were made",
-		"token billing is revoked"} {
+	for _, want := range []string{"it runs\n", "yes: token:ci has write:/prod/jobs",
+		"0 roles and 1 principals imported",
+		"0 roles and 1 principals exist already: no change", "token billing is revoked"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("it does not print %q:\n%s", want, printed)
 		}

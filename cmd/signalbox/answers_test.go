@@ -120,6 +120,8 @@ var answers = []answer{
 		body: `{"node":"NODE","name":"counter","member":"MEMBER"}`},
 	{command: "process delete NODE pa", words: 2, route: "POST /v1/process/delete",
 		body: `{"node":"NODE","name":"pb"}`},
+	{command: "access grant anonymous root /", words: 2, route: "POST /v1/access/grant",
+		body: `{"principal":"anonymous","role":"admin","path":"/","reason":"r"}`},
 	{command: "access role set a --rule read:/", words: 3, route: "POST /v1/access/role/set",
 		body: `{"role":"b","rules":[{"path":"/","permissions":["read"]}],"reason":"r"}`},
 	{command: "access role list", words: 3, route: "GET /v1/access/roles", part: "items[]"},
@@ -128,7 +130,6 @@ var answers = []answer{
 	{command: "access grant token:a b NODE", words: 2, route: "POST /v1/access/grant",
 		body: `{"principal":"token:b","role":"b","path":"NODE","reason":"r"}`},
 	{command: "access list", words: 2, route: "GET /v1/access/principals", part: "items[]"},
-	{command: "access token list", words: 3, route: "GET /v1/access/principals", part: "items[]"},
 	{command: "access who-can read NODE", words: 2, route: "GET /v1/access/who-can?permission=read&node=NODE",
 		part: "items[]"},
 	{command: "access revoke token:a b NODE", words: 2, route: "POST /v1/access/revoke",
@@ -164,7 +165,7 @@ func act(verb, flags, members string) answer {
 var withoutPair = strings.Fields(`/v1/semaphore/acquire /v1/semaphore/release /v1/session/create /v1/session/keep-alive
 	/v1/session/close /v1/login /v1/logout /v1/events /v1/backup /v1/hosts /v1/health /v1/host/load /v1/cluster/load
 	/v1/contention /v1/search /v1/discovery /v1/semaphore/owners /v1/rollout/gate/report /v1/host/drain /v1/host/expel
-	/v1/host/replace /v1/shard/recover /v1/cluster/step/cancel /v1/cluster/step/retry /v1/join-token/revoke`)
+	/v1/access/import /v1/host/replace /v1/shard/recover /v1/cluster/step/cancel /v1/cluster/step/retry /v1/join-token/revoke`)
 
 // TestEachRouteHasItsCommand, or stands among those that have none.
 func TestEachRouteHasItsCommand(t *testing.T) {

@@ -10,14 +10,16 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/backup"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/restore"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/governor"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // TestARestoreSaysWhichRightsComeBack: a token that is revoked after the backup comes back with it. So all of them are
 // listed, and without a terminal it has to be said what becomes of them.
 func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
-	x, _ := sharedTool(t)
+	p := newPlace(t)
+	p.serve(t).awaitReady()
+	x := newTool(t, p.Client).close()
 	dir := t.TempDir()
 	file, secret := filepath.Join(dir, "a.backup"), filepath.Join(dir, "gone.token")
 	x.ok("access", "role", "set", "deploy", "--rule", "read,write:/")
@@ -51,10 +53,10 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		book := s.Meta.Rights()
-		if there := book.Record(rights.Principal{Kind: rights.Token, Name: "gone"}) != nil; there != (want > 0) {
+		if there := book.Record(access.Principal{Kind: access.Token, Name: "gone"}) != nil; there != (want > 0) {
 			t.Errorf("%s: the token is there: %t", flag, there)
 		}
-		if flag == "drop" && (!book.Decided() || len(book.Records()) != 1 || len(book.Roles()) == 0) {
+		if flag == "drop" && (book.Open() || len(book.Records()) != 0 || len(book.Roles()) == 0) {
 			t.Errorf("dropped, the rights are %+v", book.Records())
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/overview"
+	"github.com/signalbox/signalbox/cmd/signalbox/status"
 )
 
 func TestCheckOfAHostThatRuns(t *testing.T) {
@@ -37,12 +37,12 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
 	r = x.run("check", "--disk", filepath.Join(disk, "none"), "--quiet")
-	if r.code != overview.ExitUnwell || !strings.Contains(r.out, "fail disk at ") || strings.Contains(r.out, "\nok ") ||
+	if r.code != status.ExitUnwell || !strings.Contains(r.out, "fail disk at ") || strings.Contains(r.out, "\nok ") ||
 		strings.HasPrefix(r.out, "ok ") {
 		t.Errorf("a disk that is not there: %+v", r)
 	}
 	r = newTool(t, "127.0.0.1:1").run("check")
-	if r.code != overview.ExitUnwell || !strings.Contains(r.out, "fail cluster: it cannot be asked: ") {
+	if r.code != status.ExitUnwell || !strings.Contains(r.out, "fail cluster: it cannot be asked: ") {
 		t.Errorf("a cluster that is not there: %+v", r)
 	}
 	if r := x.run("check", "--timeout", "nonsense"); r.code != cli.ExitUsage {

@@ -23,12 +23,12 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/hosts"
 	"github.com/signalbox/signalbox/cmd/signalbox/inspect"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/overview"
 	"github.com/signalbox/signalbox/cmd/signalbox/process"
 	rolloutroom "github.com/signalbox/signalbox/cmd/signalbox/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 	"github.com/signalbox/signalbox/cmd/signalbox/serve"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/cmd/signalbox/status"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 // TestTheReferenceIsCurrent compares docs/cli.md with what the commands say of themselves.
@@ -179,11 +179,11 @@ var ownObjects = []struct {
 	commands string
 	object   any
 }{
-	{"semaphore acquire", semaphore.Acquired{}}, {"semaphore watch", semaphore.ChangedView{}}, {"who", overview.Wait{}},
+	{"semaphore acquire", semaphore.Acquired{}}, {"semaphore watch", semaphore.ChangedView{}}, {"who", status.Wait{}},
 	{"discover watch", discovery.Set{}}, {"process results", process.WholeResult{}},
 	{"process send", process.MemberReply{}}, {"rollout history", rolloutroom.PastTarget{}},
-	{"rollout plan", rollout.Step{}}, {"status", overview.Status{}}, {"top", overview.Sample{}},
-	{"check", overview.Finding{}}, {"access can", access.Verdict{}}, {"backup save", backup.Saved{}},
+	{"rollout plan", rollout.Step{}}, {"status", status.Status{}}, {"top", status.Sample{}},
+	{"check", status.Finding{}}, {"access can", access.Verdict{}}, {"backup save", backup.Saved{}},
 	{"backup verify, show", backup.Object{}}, {"backup restore, cluster recover", backup.Made{}},
 	{"cluster recover --export", backup.Export{}}, {"context list", contexts.Object{}},
 	{"context show", contexts.Setting{}},
@@ -220,7 +220,7 @@ func (p *pageWriter) json() {
 
 // fieldNames are the fields of a structure, and of the structures in it.
 func fieldNames(prefix string, of reflect.Type) (names []string) {
-	for _, f := range shape.Fields(of) {
+	for _, f := range apijson.Fields(of) {
 		name, inner := prefix+f.Name, f.Of
 		switch reflect.Zero(inner).Interface().(type) {
 		case encoding.TextMarshaler, time.Time:
@@ -270,7 +270,8 @@ const pageStart = `# The tool
 
 <!-- Made from the commands by: go test ./cmd/signalbox -run Reference -update -->
 
-` + "`signalbox`" + ` is the server and every tool for it, in one binary. This page has what ` + "`signalbox help COMMAND`" + ` says of each
+` + "`signalbox`" + ` is the server and every tool for it,
+	in one binary. This page has what ` + "`signalbox help COMMAND`" + ` says of each
 command, how commands find a cluster, what they print, and the codes that they end with. Words are those of
 [concepts](concepts.md).
 
@@ -287,11 +288,13 @@ The variables, in one place; a host has [settings](settings.md) with variables o
 | ` + "`SIGNALBOX_CONTEXT`, `SIGNALBOX_CONTEXT_FILE`" + ` | the context that counts, and the file that contexts are in |
 | ` + "`SIGNALBOX_OUTPUT`" + ` | table, json or wide |
 | ` + "`SIGNALBOX_JSON_NOTE`" + ` | set to anything: nothing is said about new names in JSON |
-| ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](#lock) and [elect](#elect) run: what it holds, and as whom |
+| ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](
+	#lock) and [elect](#elect) run: what it holds, and as whom |
 | ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set likewise: the name of the lock, or of the election |
 | ` + "`SIGNALBOX_ROLLOUT`, `SIGNALBOX_VERSION`, `SIGNALBOX_LABEL`, `SIGNALBOX_GENERATION`, `SIGNALBOX_ATTEMPT`, `SIGNALBOX_LOCATION`, `SIGNALBOX_INSTANCE`, `SIGNALBOX_GATE`" + ` | set for what [rollout follow](#rollout-follow), [rollout gate](#rollout-gate) and [rollout source](#rollout-source) run, as far as they have a meaning there |
 | ` + "`SIGNALBOX_PROCESS`, `SIGNALBOX_EPOCH`, `SIGNALBOX_MEMBER`, `SIGNALBOX_COORDINATOR`, `SIGNALBOX_FROM`" + ` | set for what [process run](#process-run) runs |
-| ` + "`SIGNALBOX_BARRIER`, `SIGNALBOX_PARTY`" + ` | set for what [barrier](#barrier) runs, beside ` + "`SIGNALBOX_FENCE`" + ` |
+| ` + "`SIGNALBOX_BARRIER`, `SIGNALBOX_PARTY`" + ` | set for what [barrier](#barrier) runs,
+	beside ` + "`SIGNALBOX_FENCE`" + ` |
 `
 
 const pageOutput = `
@@ -301,9 +304,11 @@ Commands that change something and have nothing to show say what they did on sta
 const pageJSON = `
 ## JSON
 
-What commands print with ` + "`-o json`" + ` is what the [HTTP API](http.md) answers, by the same rule: an object on one line, or a
+What commands print with ` + "`-o json`" + ` is what the [HTTP API](http.md) answers,
+	by the same rule: an object on one line, or a
 line for each item of a list. A test holds the two equal. Commands that change something print
-` + "`{\"changed\":true}`" + `. The schemas of all answers are in the OpenAPI document, ` + "`GET /v1/openapi.json`" + `.
+` + "`{\"changed\":true}`" + `. The schemas of all answers are in the OpenAPI document, ` + "`GET /v1/openapi.json`" +
+	`.
 
 | command | the answer of | of that | and |
 | --- | --- | --- | --- |
@@ -312,7 +317,8 @@ line for each item of a list. A test holds the two equal. Commands that change s
 const pageCompletion = `
 ### completion
 
-` + "`signalbox completion bash`" + `, and likewise for zsh, fish and powershell, prints a script that makes the shell complete
+` + "`signalbox completion bash`" + `, and likewise for zsh, fish and powershell,
+	prints a script that makes the shell complete
 commands, flags, the paths of nodes and the names in them. For one bash:
 
 ` + "```sh" + `

@@ -20,6 +20,7 @@ import (
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/protocol"
+	rights "github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/server/access"
 )
 
@@ -193,30 +194,49 @@ func certificates(t *testing.T) (ca, cert, key string, pool *x509.CertPool) {
 	return ca, cert, write("key.pem", "PRIVATE KEY", der), pool
 }
 
+// accessFile writes a file of access rules with a token root that may do everything, and the given tokens, each by its
+// name, its secret, and one ROLE:PATH.
+func accessFile(t *testing.T, tokens ...[3]string) string {
+	t.Helper()
+	text := "principals:\n"
+	for _, token := range append(tokens, [3]string{"root", access.NewToken(), "root:/"}) {
+		role, path, _ := strings.Cut(token[2], ":")
+		line, err := access.Line(rights.Principal{Name: "token:" + token[0], SHA256: access.HashText(token[1]),
+			Grants: []rights.Grant{{Role: role, Path: path}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += line + "\n"
+	}
+	path := filepath.Join(t.TempDir(), "access.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestAClusterWithTLSAndTokens(t *testing.T) {
 	t.Parallel()
 	ca, cert, key, pool := certificates(t)
 	writer, reader := access.NewToken(), access.NewToken()
-	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
-	lines := access.NewEntry("writer", writer, []access.Role{access.RoleAdmin}, []string{"/prod"}).Line() + "\n" +
-		access.NewEntry("reader", reader, []access.Role{access.RoleRead}, []string{"/"}).Line() + "\n"
-	if err := os.WriteFile(tokens, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	spare := access.NewToken()
+	tokens := accessFile(t, [3]string{"spare", spare, "root:/"})
+	rules := accessFile(t, [3]string{"writer", writer, "admin:/prod"}, [3]string{"reader", reader, "read:/"})
 	var hosts []*hostProcess
 	for _, p := range newCluster(t, "a", "b", "c") {
 		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key",
-			key, "--token-file", tokens,
+			key, "--token-file", tokens, "--access-file", rules,
 			"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", ca))
 	}
-	for _, s := range hosts {
-		s.awaitReady()
+	for _, h := range hosts {
+		h.awaitReady()
 	}
 	config := &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
 	if _, status := hello(t, hosts[0].place.Client, "wrong", config); status != protocol.StatusUnauthorized {
 		t.Errorf("a wrong token: %v", status)
 	}
 	w, r := helloToAll(t, hosts, writer, config), helloToAll(t, hosts, reader, config)
+	s := helloToAll(t, hosts, spare, config)
 	for _, c := range []struct {
 		what      string
 		got, want protocol.Status
@@ -224,6 +244,7 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 		{"the writer creates where it may", w.of((*wire).create, "/prod/jobs"), protocol.StatusSuccess},
 		{"the writer creates elsewhere", w.of((*wire).create, "/production"), protocol.StatusUnauthorized},
 		{"the reader creates", r.of((*wire).create, "/prod/more"), protocol.StatusUnauthorized},
+		{"the root token of the hosts creates", s.of((*wire).create, "/production"), protocol.StatusSuccess},
 		{"the reader describes", r.of((*wire).describe, "/prod/jobs"), protocol.StatusSuccess},
 	} {
 		if c.got != c.want {
@@ -231,23 +252,23 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 		}
 	}
 
-	// The reader's token is taken away: that ends the connections that there are, and no new one is let in.
-	if err := os.WriteFile(tokens, []byte(lines[:strings.Index(lines, "\n")+1]), 0o600); err != nil {
+	// The root token is removed: that ends the connections that there are, and no new one is let in.
+	if err := os.WriteFile(tokens, []byte("principals: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for i, h := range hosts {
-		if got := r[i].sentAway(); got != protocol.StatusUnauthorized {
-			t.Errorf("the connection of the reader to host %s ended with %v", h.place.Client, got)
+		if got := s[i].sentAway(); got != protocol.StatusUnauthorized {
+			t.Errorf("the connection of the root token to host %s ended with %v", h.place.Client, got)
 		}
-		if _, status := hello(t, h.place.Client, reader, config); status != protocol.StatusUnauthorized {
-			t.Errorf("the reader comes again to host %s: %v", h.place.Client, status)
+		if _, status := hello(t, h.place.Client, spare, config); status != protocol.StatusUnauthorized {
+			t.Errorf("the root token comes again to host %s: %v", h.place.Client, status)
 		}
 	}
 	if got := w.of((*wire).describe, "/prod/jobs"); got != protocol.StatusSuccess {
 		t.Errorf("the writer: %v", got)
 	}
-	for _, s := range hosts {
-		s.stop()
+	for _, h := range hosts {
+		h.stop()
 	}
 }
 
@@ -311,7 +332,7 @@ func TestBrokenFilesAreReportedWithTheAddresses(t *testing.T) {
 	}
 	defer l.Close()
 	p.refused(t, cli.ExitUsage, []string{
-		"the host cannot start:", "the file of tokens " + bad +
+		"the host cannot start:", "the file of root tokens " + bad +
 			" cannot be used", "--tls-cert: load certificates",
 		"--raft-tls-cert: load certificates", "--listen: listen on " + p.Client,
 	}, "--token-file", bad, "--tls-listen", other.Client, "--tls-cert", bad, "--tls-key", bad,

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/gateway/operation"
+	rights "github.com/signalbox/signalbox/protocol/access"
 	levels "github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/access"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -222,8 +224,8 @@ func TestWrongCommandLines(t *testing.T) {
 			"  - --shards x: it is not a whole number; give one, such as 4\n" +
 			"  - --listen y: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		{[]string{"token", "make"}, `signalbox: there is no command "make"; signalbox token --help lists the commands`},
-		{[]string{"token", "generate"}, "signalbox: no token was made:\n  - no name; say who has the token\n" +
-			"  - no roles; give read, write, operator, admin or root\n  - no paths; give those of nodes, or / for all"},
+		{[]string{"token", "generate"}, "signalbox: no token was made: the name of a principal has 0 bytes; " +
+			"1 to 256 are allowed; give --name"},
 	} {
 		code, out, err := command(nil, c.args...)
 		if code != cli.ExitUsage || out != "" || err != c.want+"\n" {
@@ -253,29 +255,44 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestATokenWorksWithItsLine(t *testing.T) {
-	code, out, err := command(nil, "token", "generate", "--name", "billing", "--role", "read,write", "--path",
-		"/prod/billing", "--path", "/test")
+// generated returns the token that token generate printed, and its line for a file.
+func generated(t *testing.T, args ...string) (token, line string) {
+	t.Helper()
+	code, out, err := command(nil, append([]string{"token", "generate"}, args...)...)
 	if code != 0 || err != "" {
 		t.Fatalf("code %d, %s", code, err)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	token, line := "", lines[len(lines)-1]
 	for _, l := range lines {
 		if l = strings.TrimSpace(l); strings.HasPrefix(l, "sbx_") {
 			token = l
 		}
 	}
-	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+	return token, lines[len(lines)-1]
+}
+
+func TestARootTokenWorksWithItsLine(t *testing.T) {
+	token, line := generated(t, "--name", "ops")
+	path := filepath.Join(t.TempDir(), "root-tokens.yaml")
+	if err := os.WriteFile(path, []byte("principals:\n"+line+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, openErr := access.Open(path, slog.New(slog.DiscardHandler))
-	if openErr != nil {
-		t.Fatal(openErr)
+	file, err := access.Open(path, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer file.Close()
-	if _, name, ok := file.Authenticate([]byte(token)); !ok || name != "billing" {
+	if _, name, ok := file.Authenticate([]byte(token)); !ok || name != "ops" {
 		t.Errorf("the token %q does not enter with %s", token, line)
+	}
+}
+
+func TestATokenWithGrantsHasALineForAccessRules(t *testing.T) {
+	token, line := generated(t, "--name", "billing", "--grant", "write:/prod/billing", "--grant", "read:/test:a-")
+	got, err := access.ParseRules([]byte("principals:\n" + line + "\n"))
+	want := rights.Rules{Principals: []rights.Principal{{Name: "token:billing", SHA256: access.HashText(token),
+		Grants: []rights.Grant{{Role: "write", Path: "/prod/billing"}, {Role: "read", Path: "/test", Object: "a-"}}}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s\n%v, got %+v", line, err, got)
 	}
 }

@@ -25,12 +25,12 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 		return path
 	}
 	admin, reader := access.NewToken(), access.NewToken()
-	tokens := write("tokens.yaml", access.NewEntry("admin", admin, []access.Role{access.RoleAdmin},
-		[]string{"/"}).Line()+"\n"+
-		access.NewEntry("reader", reader, []access.Role{access.RoleRead}, []string{"/prod"}).Line()+"\n")
+	rulesWith := func(reader string) string {
+		return accessFile(t, [3]string{"admin", admin, "root:/"}, [3]string{"reader", reader, "read:/prod"})
+	}
 	p := newPlace(t)
 	s := p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key,
-		"--tls-client-ca", ca, "--token-file", tokens)
+		"--tls-client-ca", ca, "--access-file", rulesWith(reader))
 	s.awaitReady()
 	x := newTool(t, p.Client)
 	adminFile, readerFile := write("admin", admin+"\n"), write("reader", reader)
@@ -44,7 +44,7 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	x.ok(with("context", "set", "reader", "--token-file", readerFile)...)
 	x.ok("node", "describe", "/prod")
 
-	x.fails(cli.ExitNoRight, "the hosts' file of tokens say what a token may", "node", "create", "/prod/x")
+	x.fails(cli.ExitNoRight, "signalbox access list says what a token may", "node", "create", "/prod/x")
 	x.fails(cli.ExitNoRight, "", "node", "describe", "/other")
 	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "--token-file or SIGNALBOX_TOKEN gives the token",
 		with("node", "list")...)
@@ -54,7 +54,7 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-cert and --tls-key give one", "node", "list", "--tls-ca", ca,
 		"--token-file", adminFile)
 	check := x.with("HOME="+dir, "SIGNALBOX_TOKEN=wrong").run(with("check")...)
-	if !strings.Contains(check.out, "add the line of this one to the --token-file of every host") {
+	if !strings.Contains(check.out, "give a token that the cluster knows") {
 		t.Errorf("check with a token that no host knows: %+v", check)
 	}
 	x.with("HOME="+dir).learns(p.Client+" speaks TLS, and this command does not; --tls lets it",
@@ -70,8 +70,7 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	watch.awaitLine(1)
 	newer := access.NewToken()
 	write("reader", newer)
-	write("tokens.yaml", access.NewEntry("admin", admin, []access.Role{access.RoleAdmin}, []string{"/"}).Line()+"\n"+
-		access.NewEntry("reader", newer, []access.Role{access.RoleRead}, []string{"/prod"}).Line()+"\n")
+	x.ok(with("access", "import", rulesWith(newer), "--token-file", adminFile)...)
 	s.await("the old token is refused", func() bool {
 		return x.with("SIGNALBOX_TOKEN="+reader).run("node", "describe", "/prod").code == cli.ExitNoRight
 	})

@@ -9,8 +9,8 @@
 //
 // Rooms do not import each other. The packages below internal have the parts that rooms share: cli is the frame of all
 // commands, how a command finds the cluster, prints, and ends with a code; runner and child run a command of the user
-// and end it; screen shows an object while the object changes; concerns reads what is not well; pages and datadir read
-// the admin pages and the data directories of hosts.
+// and end it; liveview shows an object while the object changes; health reads health issues; adminclient and datadir
+// read the admin pages and the data directories of hosts.
 //
 // A line of use is enough for the arguments: Prepare of package cli makes their check and their completion of the
 // words. A command writes data to standard output and everything else to standard error, and returns an error rather

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 // lead is a command that says that it leads, and with what token.
@@ -43,7 +43,7 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 		seen = nil
 		for line := range strings.Lines(observer.Output()) {
 			var l operation.Leadership
-			if err := shape.Decode([]byte(line), &l); err != nil {
+			if err := apijson.Decode([]byte(line), &l); err != nil {
 				return false // it is being written
 			}
 			switch {

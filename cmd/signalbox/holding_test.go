@@ -13,13 +13,13 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 // parsed reads a line of JSON that a command has printed.
 func parsed[T any](t *testing.T, line string) (object T) {
 	t.Helper()
-	if err := shape.Decode([]byte(line), &object); err != nil {
+	if err := apijson.Decode([]byte(line), &object); err != nil {
 		t.Fatalf("%v: %s", err, line)
 	}
 	return object
@@ -48,7 +48,7 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		d.Owners[0].OrderID != g.Fence || string(d.Owners[0].Data) != "me" {
 		t.Errorf("while it is held: %+v", d)
 	}
-	if w := d.Waiters[0]; w.OrderID <= g.Fence || w.Count != 2 || w.Timeout != time.Hour {
+	if w := d.Waiters[0]; w.OrderID <= g.Fence || w.Count != 2 || w.Wait != time.Hour {
 		t.Errorf("the waiter: %+v", w)
 	}
 	if text := x.ok("session", "show", decimal(g.SessionID)); !strings.Contains(text, "the first") ||

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,16 +18,12 @@ func TestEveryHostServesTheHTTPAPI(t *testing.T) {
 	t.Parallel()
 	ca, cert, key, pool := certificates(t)
 	writer := access.NewToken()
-	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
-	line := access.NewEntry("writer", writer, []access.Role{access.RoleAdmin}, []string{"/prod"}).Line() + "\n"
-	if err := os.WriteFile(tokens, []byte(line), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rules := accessFile(t, [3]string{"writer", writer, "admin:/prod"})
 	var hosts []*hostProcess
 	for _, p := range newCluster(t, "a", "b", "c") {
 		p.HTTP = newPlace(t).Client // an address that is reserved
 		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key",
-			key, "--token-file", tokens, "--http-peer-ca", ca, "--raft-tls-cert", cert, "--raft-tls-key", key,
+			key, "--access-file", rules, "--http-peer-ca", ca, "--raft-tls-cert", cert, "--raft-tls-key", key,
 			"--raft-tls-ca", ca))
 	}
 	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: patience}

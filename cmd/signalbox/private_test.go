@@ -40,7 +40,8 @@ func TestSecretsThatAllCanReadAreWarnedOf(t *testing.T) {
 	dir := t.TempDir()
 	open, private := filepath.Join(dir, "open.yaml"), filepath.Join(dir, "private")
 	for path, mode := range map[string]os.FileMode{open: 0o644, private: 0o640} {
-		if err := os.WriteFile(path, []byte("[] # no tokens, and a secret that is long enough\n"), 0o600); err != nil {
+		const text = "principals: [] # no tokens, and a secret that is long enough\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(path, mode); err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/lease"
 	"github.com/signalbox/signalbox/cmd/signalbox/node"
-	"github.com/signalbox/signalbox/cmd/signalbox/overview"
-	"github.com/signalbox/signalbox/cmd/signalbox/plain"
+	"github.com/signalbox/signalbox/cmd/signalbox/optable"
 	"github.com/signalbox/signalbox/cmd/signalbox/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 	"github.com/signalbox/signalbox/cmd/signalbox/serve"
+	"github.com/signalbox/signalbox/cmd/signalbox/status"
 	"github.com/signalbox/signalbox/cmd/signalbox/token"
 )
 
@@ -38,19 +38,18 @@ func newRoot(s cli.Streams) *cobra.Command {
 	s.Version = programVersion()
 	root := &cobra.Command{
 		Use:   "signalbox",
-		Short: "A coordination service: locks, semaphores, elections, discovery, configuration",
-		Long: `Signalbox lets many processes on many machines agree on who may do what: counting
-semaphores and locks with fencing tokens, sessions that end by themselves when
-their owner dies, leader election, service discovery, and small configuration
-that is watched.
+		Short: "Coordination service: locks, semaphores, leader election, service discovery, configuration",
+		Long: `Signalbox coordinates processes on many machines: distributed locks and counting
+semaphores with fencing tokens, sessions that expire when their client dies, leader
+election, service discovery, and small configuration with watches.
 
-One host is enough to begin:
+Start with one host:
 
   signalbox serve
 
-It needs no settings, keeps its data in ./signalbox-data, and says where it
-listens. A cluster is the same command on three machines with a list of the
-three (signalbox serve --help).`,
+It needs no settings, stores its data in ./signalbox-data, and prints its addresses. For
+a cluster, run the same command on three machines with a list of the three (signalbox
+serve --help).`,
 		Version:       s.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -85,7 +84,7 @@ three (signalbox serve --help).`,
 	add(groupHost, serve.Commands(s)...)
 	add(groupHost, hosts.Commands(f, backup.Recover(f))...)
 	add(groupUse, lease.Commands(f)...)
-	add(groupState, overview.Commands(f)...)
+	add(groupState, status.Commands(f)...)
 	add(groupSet, contexts.Command(f), newVersion(f))
 	add(groupClients, conform.Command(s))
 	root.AddCommand(newTopics(f)...)
@@ -95,7 +94,7 @@ three (signalbox serve --help).`,
 			cli.Group(c)
 		}
 	}
-	plain.Add(f, root)
+	optable.Add(f, root)
 	f.Prepare(root)
 	return root
 }

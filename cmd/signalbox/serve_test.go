@@ -389,8 +389,7 @@ func TestHostsWithDifferentSettingsDoNotConnect(t *testing.T) {
 		s.await("it says how they differ", func() bool {
 			code, text := s.get("/health/ready")
 			return code == 503 && strings.Contains(text, "all hosts must be given the same --initial-hosts, "+
-				"--cluster-name and "+
-				"--shards")
+				"--cluster-name, --shards and --access-file")
 		})
 	}
 	for _, s := range hosts {

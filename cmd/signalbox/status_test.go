@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/overview"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/cmd/signalbox/status"
+	"github.com/signalbox/signalbox/internal/apijson"
 	feature "github.com/signalbox/signalbox/protocol/level"
 )
 
@@ -24,12 +24,12 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 		s.awaitReady()
 	}
 	x := newTool(t, hosts[0].place.Client).with("SIGNALBOX_ENDPOINTS=" + strings.Join(endpoints, ","))
-	var s overview.Status
+	var s status.Status
 	read := func(more ...string) result {
 		t.Helper()
 		r := x.run(append([]string{"status", "-o", "json"}, more...)...)
-		s = overview.Status{}
-		if err := shape.Decode([]byte(r.out), &s); err != nil && r.out != "" {
+		s = status.Status{}
+		if err := apijson.Decode([]byte(r.out), &s); err != nil && r.out != "" {
 			t.Fatalf("%v: %s", err, r.out)
 		}
 		return r
@@ -65,7 +65,7 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 
 // isWhole reports whether three hosts lead two shards, and all of them answer. Now and then that is otherwise on a slow
 // machine, for a while.
-func isWhole(s *overview.Status) bool {
+func isWhole(s *status.Status) bool {
 	leads := 0
 	for i, h := range s.Hosts {
 		leads += len(h.Leads)

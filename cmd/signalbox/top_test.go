@@ -7,14 +7,14 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/overview"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/cmd/signalbox/status"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 func TestTopShowsWhatHappens(t *testing.T) {
 	t.Parallel()
 	p, _, box := lockPlace(t)
-	if _, err := box.AlterNode(t.Context(), "/jobs", client.NodeConfig{Counters: client.Detailed}); err != nil {
+	if _, err := box.AlterNode(t.Context(), "/jobs", client.NodeConfig{MetricsLevel: client.Detailed}); err != nil {
 		t.Fatal(err)
 	}
 	p.tool(t, "lock", "/jobs", "hot", "--", "sh", "-c", "echo in; exec sleep 600").says("in")
@@ -26,11 +26,11 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	if err := box.Node("/jobs").Create(t.Context(), "new", 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	var seen overview.Sample
+	var seen status.Sample
 	top.awaitOutput("it shows the creation", func() bool {
 		for line := range strings.Lines(top.Output()) {
-			var l overview.Sample
-			if shape.Decode([]byte(line), &l) != nil {
+			var l status.Sample
+			if apijson.Decode([]byte(line), &l) != nil {
 				continue
 			}
 			for _, r := range l.Requests {

@@ -11,7 +11,7 @@ func newTopics(f *cli.Frame) []*cobra.Command {
 	return []*cobra.Command{
 		{
 			Use:   "connection",
-			Short: "How commands find the cluster: flags, variables, contexts",
+			Short: "How commands find the cluster: flags, environment variables, contexts",
 			Long: `Commands that speak to a cluster are told how to reach it by flags, by variables of the
 environment, or by a context. A flag goes before its variable, a variable before the
 context, and the context before the default. signalbox context show tells what counts.
@@ -22,7 +22,7 @@ everybody on a machine can see the arguments of its processes. --token-file goes
 before it. The token of a context is given to the endpoints of that context alone.
 
 The variables of the token's file and of TLS have CLIENT in their names, because a host
-has settings of the same names with another meaning: the file of tokens of a host, for
+has settings of the same names with another meaning: the root tokens of a host, for
 example, has many, and only their hashes.
 
 Contexts are in $HOME/.config/signalbox/contexts.yaml, or in the file that
@@ -42,7 +42,7 @@ The current context counts unless --context or ` + cli.ContextVariable + ` names
 		},
 		{
 			Use:   "output",
-			Short: "How commands print: table, json, wide",
+			Short: "Output formats: table, json, wide",
 			Long: `Data goes to standard output, and everything else, such as "waiting in the queue", to
 standard error. --output, short -o, or the variable ` + cli.OutputVariable + `, says how data is printed:
 
@@ -70,31 +70,30 @@ NO_COLOR is set.`,
 		},
 		{
 			Use:   "exit-codes",
-			Short: "The codes that commands end with",
-			Long: `A command ends with one of these codes. Those from 64 to 78 are of sysexits.h.
+			Short: "Exit codes",
+			Long: `A command exits with one of these codes. Codes from 64 to 78 follow sysexits.h.
 
-    0   done; or stopped as asked, for a command that runs until then
+    0   success; or stopped as requested, for a command that runs until then
     1   any failure without a code of its own
    64   the command line or a setting is wrong, or a request breaks a rule
    65   serve, inspect: the data directory cannot be used
-   66   not found: there is no such node, semaphore, rollout, process, session or
-        context
-   69   unavailable: no host could be asked in time, the outcome is not known, or the
-        hosts cannot do it now (overloaded, disk full); serve: an address is taken
-   73   what was to be created exists
-   75   not in time: not acquired; process send: not all have replied; barrier: not all
-        have come; serve: the disk has no room, start the host again
-   77   no right: the token is wrong, or does not allow it
-   79   the state forbids it: in use, changed meanwhile, fenced, a quota used up
-   80   lost: what was held, a lock, a session or a part in a process, is not held any
-        more
-   81   check: something should be looked at
-   82   check: something is wrong
-  128+n stopped by signal n before it was done: 130 for SIGINT, 143 for SIGTERM
+   66   not found: the node, semaphore, rollout, process, session or context does not
+        exist
+   69   unavailable: no host could be reached in time, the outcome is unknown, or the
+        hosts cannot do it now (overloaded, disk full); serve: an address is in use
+   73   already exists
+   75   not in time: not acquired; process send: replies are missing; barrier: parties
+        are missing; serve: the disk is full, free space and start the host again
+   77   permission denied: the token is wrong, or does not allow it
+   79   precondition failed: in use, changed meanwhile, fenced, quota used up
+   80   lost: a lock, a session or the membership in a process is no longer held
+   81   check: warnings
+   82   check: critical issues
+  128+n stopped by signal n before the end: 130 for SIGINT, 143 for SIGTERM
 
-lock, elect and barrier end with the code of the command that they run; their help tells
-how the two are told apart. rollout follow, gate and source and process run do not. Code 2
-is left to the Go runtime: the program crashed.`,
+lock, elect and barrier exit with the code of the command that they run; their help says
+how to tell the two apart. rollout follow, gate and source and process run do not. Code
+2 means that the program crashed.`,
 		},
 	}
 }

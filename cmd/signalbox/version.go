@@ -26,9 +26,9 @@ func newVersion(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Prints the version of this program, the commit that it was built from with its date,
-and the newest feature level that it can follow. --version prints the version alone,
-and signalbox status has those of hosts.`,
+		Long: `Prints the version of this program, its commit and date, and the newest feature level
+that it supports. --version prints the version alone; signalbox status shows the
+versions of hosts.`,
 		Example: `  signalbox version
   signalbox version -o json`,
 		RunE: func(*cobra.Command, []string) error {

@@ -52,7 +52,7 @@ func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 	}
 	owner.endsBy(os.Interrupt, cli.ExitDone)
 	if c := next("   gone      order " + order + ", session " + session +
-		", count 1, data me"); c.OwnerCount != 0 || len(c.Gone) != 1 {
+		", count 1, data me"); c.OwnerCount != 0 || len(c.Left) != 1 {
 		t.Errorf("gone: %+v", c)
 	}
 	x.ok("semaphore", "delete", node, "lock")

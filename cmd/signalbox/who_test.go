@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/overview"
 	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
+	"github.com/signalbox/signalbox/cmd/signalbox/status"
 )
 
 func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
@@ -32,7 +32,7 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		t.Fatalf("%d wait: %q", len(lines), lines)
 	}
 	for i, path := range []string{later, node} {
-		w := parsed[overview.Wait](t, lines[i])
+		w := parsed[status.Wait](t, lines[i])
 		if w.Node != path || w.Name != "who"+orders || w.Client.Name == "" ||
 			!strings.HasPrefix(w.Client.Address, "127.0.0.1:") || w.Waited == 0 {
 			t.Errorf("line %d: %s", i, lines[i])

@@ -106,7 +106,7 @@ func checkUnits(m *machine) {
 
 // before is the commit that an upgrade starts from. Hosts of it follow feature levels up to levelBefore.
 const (
-	before      = "c9b1c43"
+	before      = "4b264901"
 	levelBefore = 1
 )
 

@@ -1,6 +1,6 @@
-// Command release makes everything for the installation of Signalbox: archives, packages, images, a chart, bills of
-// materials and checksums. Two runs on a commit with equal versions of Go write equal bytes: every time in the output
-// is the time of the commit, every list has an order, and the output has no name of the machine.
+// Command release builds everything that is installed: archives, packages, images, a chart, bills of materials and
+// checksums. Builds are reproducible: two runs on one commit with the same version of Go write the same bytes. Every
+// time in the output is the commit time, lists are sorted, and the machine name does not occur.
 //
 // Start with job.run below: every step is a file of the folder.
 package main

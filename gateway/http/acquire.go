@@ -11,12 +11,13 @@ import (
 	"github.com/signalbox/signalbox/client/raw"
 	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
 type startRequest struct {
 	operation.NodeRef
-	Timeout     time.Duration `about:"how long it lives without a request; 30000 where it is not given"`
-	Description string        `about:"what listings show of it"`
+	Timeout time.Duration `about:"how long it lives without a request; 30000 where it is not given"`
+	session.Details
 }
 
 // startedSession is the answer of a session's start.
@@ -134,12 +135,12 @@ func startSession(ctx context.Context, c *call, q *startRequest) (s startedSessi
 	if s.Timeout < minTimeout {
 		return s, refuse(protocol.StatusBadRequest, "the timeout is below "+minTimeout.String())
 	}
-	key := make([]byte, protocol.MaxKeyBytes)
+	key := make([]byte, protocol.MaxSecretBytes)
 	_, _ = rand.Read(key) // ends the program if there is no randomness
 	st := c.gateway.stays.prepare(c.caller)
 	began := time.Now()
 	started, err := c.caller.raw.Start(ctx, raw.Params{
-		Path: q.Node, Timeout: s.Timeout, Description: q.Description, Key: key, Over: st.over,
+		Path: q.Node, Timeout: s.Timeout, Details: q.Details, Key: key, OnEnd: st.over,
 	})
 	if err != nil {
 		return s, err
@@ -227,7 +228,7 @@ func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 		wait = uint64(ar.Wait.Milliseconds())
 	}
 	return &protocol.Acquire{
-		Mutation: m, Name: []byte(ar.Name), Count: ar.count(), TimeoutMillis: wait, Data: ar.Data,
+		Mutation: m, Name: []byte(ar.Name), Count: ar.count(), WaitMillis: wait, Data: ar.Data,
 		Ephemeral: ar.Ephemeral,
 	}
 }

@@ -62,10 +62,12 @@ func TestALockOverHTTP(t *testing.T) {
 	if outcome != "waiting" || place == "" {
 		t.Fatalf("the second: %s %s", outcome, place)
 	}
-	if r := one.by("2", "/v1/semaphore/update", `{"node":"/a","name":"lock","data":"mine","fence":"`+first+`"}`); r.code != 200 {
+	if r := one.by("2", "/v1/semaphore/update",
+		`{"node":"/a","name":"lock","data":"mine","fence":"`+first+`"}`); r.code != 200 {
 		t.Errorf("%d %s", r.code, r.text)
 	}
-	if r := two.by("2", "/v1/semaphore/update", `{"node":"/a","name":"lock","data":"not","fence":"`+first+`"}`); r.code != 409 ||
+	if r := two.by("2", "/v1/semaphore/update",
+		`{"node":"/a","name":"lock","data":"not","fence":"`+first+`"}`); r.code != 409 ||
 		!strings.Contains(r.text, "FENCED") {
 		t.Errorf("an update by another: %d %s", r.code, r.text)
 	}
@@ -74,7 +76,8 @@ func TestALockOverHTTP(t *testing.T) {
 		outcome, fence := two.got(two.by("1", "/v1/semaphore/acquire", `{"node":"/a","name":"lock","limit":1}`))
 		waits <- outcome + " " + fence
 	}()
-	if r := one.by("3", "/v1/semaphore/release", `{"node":"/a","name":"lock","fence":"`+first+`"}`); !strings.Contains(r.text, "true") {
+	if r := one.by("3", "/v1/semaphore/release",
+		`{"node":"/a","name":"lock","fence":"`+first+`"}`); !strings.Contains(r.text, "true") {
 		t.Errorf("%d %s", r.code, r.text)
 	}
 	if got := <-waits; got != "acquired "+place {
@@ -137,7 +140,8 @@ func TestNumbersMakeChangesOnce(t *testing.T) {
 		{"five", "/v1/semaphore/acquire", `{"node":"/a","name":"x"}`, 400, sequenceHeader},
 		{"", "/v1/semaphore/release", `{"node":"/a","name":"x"}`, 200, `"released":false`},
 		{"", "/v1/semaphore/acquire", `{"node":"/a","name":"gone"}`, 404, "NOT_FOUND"},
-		{"", "/v1/semaphore/acquire", `{"node":"/a","name":"e","ephemeral":true,"count":"18446744073709551615"}`, 200, "acquired"},
+		{"", "/v1/semaphore/acquire", `{"node":"/a","name":"e","ephemeral":true,"count":"18446744073709551615"}`, 200,
+			"acquired"},
 		{"", "/v1/semaphore/acquire", `{"node":"/a","name":"f","ephemeral":true,"count":"all"}`, 200, "acquired"},
 		{"", "/v1/semaphore/create", `{"node":"/a","name":"g","limit":"all"}`, 200, "true"},
 		{"", "/v1/semaphore/create", `{"node":"/a","name":"h","limit":"most"}`, 400, "limit is not a whole number"},
@@ -162,7 +166,7 @@ func TestANumberBelongsToOneRequest(t *testing.T) {
 					return false
 				}
 				reused++
-				if !strings.Contains(r.text, "NUMBER_REUSED") || !strings.Contains(r.text, "next number") {
+				if !strings.Contains(r.text, "SEQUENCE_REUSED") || !strings.Contains(r.text, "next number") {
 					t.Errorf("%s", r.text)
 				}
 				return true
@@ -234,7 +238,8 @@ func TestWhatIsTooLongIsRefused(t *testing.T) {
 			t.Errorf("%.80s: %d %.200s, want %d", request, r.code, r.text, code)
 		}
 	}
-	if outcome, _ := o.got(o.by("", "/v1/semaphore/acquire", `{"node":"/a","name":"x","limit":1}`)); outcome != "acquired" {
+	if outcome,
+		_ := o.got(o.by("", "/v1/semaphore/acquire", `{"node":"/a","name":"x","limit":1}`)); outcome != "acquired" {
 		t.Errorf("after these: %s", outcome)
 	}
 }
@@ -246,10 +251,14 @@ func TestWaitsEnd(t *testing.T) {
 	st.node("/a")
 	one, two := st.start("/a", time.Hour/2), st.start("/a", time.Hour/2)
 	one.got(one.by("", "/v1/semaphore/acquire", `{"node":"/a","name":"x","limit":1}`))
-	if outcome, _ := two.got(two.by("", "/v1/semaphore/acquire", `{"node":"/a","name":"x","wait_ms":0}`)); outcome != "not_acquired" {
+	if outcome,
+		_ := two.got(two.by("", "/v1/semaphore/acquire",
+		`{"node":"/a","name":"x","wait_ms":0}`)); outcome != "not_acquired" {
 		t.Errorf("a try: %s", outcome)
 	}
-	if outcome, _ := two.got(two.by("", "/v1/semaphore/acquire", `{"node":"/a","name":"x","poll_ms":1}`)); outcome != "waiting" {
+	if outcome,
+		_ := two.got(two.by("", "/v1/semaphore/acquire",
+		`{"node":"/a","name":"x","poll_ms":1}`)); outcome != "waiting" {
 		t.Errorf("a short poll: %s", outcome)
 	}
 	if r := two.by("", "/v1/semaphore/release", `{"node":"/a","name":"x"}`); !strings.Contains(r.text, "true") {

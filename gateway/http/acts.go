@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
+	"github.com/signalbox/signalbox/internal/auditlimit"
 )
 
 // A change with a place for a reason in its request keeps the reason in the history by itself. For other changes the
@@ -28,35 +28,13 @@ type Act struct {
 	Why   string
 }
 
-const (
-	// noteTimeout is for how long the gateway tries to have an act in the history.
-	noteTimeout = 30 * time.Second
-	// actsAtOnce is how many acts may be written into the history in a row, and actEvery the time until a further act
-	// may be written: the reasons of one client do not push the rest out of the history.
-	actsAtOnce = 64
-	actEvery   = 30 * time.Second
-)
+// noteTimeout is for how long the gateway tries to have an act in the history.
+const noteTimeout = 30 * time.Second
 
 // acts are the acts waiting for the history.
 type acts struct {
 	queue chan Act
-
-	mu   sync.Mutex
-	next time.Time // from when on the next act is allowed, less the allowance of actsAtOnce
-}
-
-// admit reports whether an act may be written.
-func (a *acts) admit(now time.Time) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if earliest := now.Add(-(actsAtOnce - 1) * actEvery); a.next.Before(earliest) {
-		a.next = earliest
-	}
-	if a.next.After(now) {
-		return false
-	}
-	a.next = a.next.Add(actEvery)
-	return true
+	limit auditlimit.Limit
 }
 
 // runActs writes acts into the history until the gateway is closed.
@@ -96,7 +74,7 @@ func (g *Gateway) note(c *call, of *route, err error) {
 		what = "perhaps " + what
 	}
 	act := Act{Token: c.token, From: c.address, What: what, Why: reason}
-	if !g.acts.admit(time.Now()) {
+	if !g.acts.limit.Admit(time.Now()) {
 		g.log.Warn("the history gets no entry of an act: there were too many", "operation", what)
 		return
 	}
@@ -109,7 +87,7 @@ func (g *Gateway) note(c *call, of *route, err error) {
 
 // keepsReason reports whether the request has a place for the reason.
 func (r *route) keepsReason() bool {
-	return slices.ContainsFunc(shape.Fields(r.request), func(f shape.Field) bool { return f.Name == "reason" })
+	return slices.ContainsFunc(apijson.Fields(r.request), func(f apijson.Field) bool { return f.Name == "reason" })
 }
 
 // describe returns a request in words: the words of the route, and the members readable for people.
@@ -120,7 +98,7 @@ func describe(of *route, asked any) string {
 		return words
 	}
 	var members []string
-	for _, f := range shape.Fields(v.Elem().Type()) {
+	for _, f := range apijson.Fields(v.Elem().Type()) {
 		value, err := v.Elem().FieldByIndexErr(f.Index)
 		if err != nil || value.IsZero() {
 			continue

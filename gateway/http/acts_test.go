@@ -67,14 +67,14 @@ func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
 	var got []string
 	await(t, "the last act is in the history", func() bool {
 		got = nil
-		for e, err := range admin.Of(st.client).Audit(t.Context(), 1) {
+		for e, err := range admin.New(st.client).Audit(t.Context(), 1) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Event != "act" {
+			if e.Event != "action" {
 				continue
 			}
-			if got = append(got, e.Text+": "+e.Why); !strings.HasPrefix(e.By, "a client at 127.0.0.1:") {
+			if got = append(got, e.Text+": "+e.Reason); !strings.HasPrefix(e.Author, "a client at 127.0.0.1:") {
 				t.Errorf("%+v", e)
 			}
 		}
@@ -111,7 +111,8 @@ func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
 		if r := st.send("POST", "/v1/node/create", `{"node":"/a"}`, through); r.code != http.StatusOK {
 			t.Fatalf("%s: %d %s", c.what, r.code, r.text)
 		}
-		record := regexp.MustCompile(`msg=audit .*address="?` + c.address + ` through client-\d+.* action="create node"`)
+		record := regexp.MustCompile(`msg=audit .*address="?` + c.address +
+			` through client-\d+.* action="create node"`)
 		if text := log.String(); !record.MatchString(text) {
 			t.Errorf("%s: the log says %s", c.what, text)
 		}
@@ -121,11 +122,11 @@ func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
 		}
 		by := regexp.MustCompile(`^a client at ` + c.address + ` through client-\d+$`)
 		found := false
-		for e, err := range admin.Of(st.client).Audit(t.Context(), 1) {
+		for e, err := range admin.New(st.client).Audit(t.Context(), 1) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found = found || by.MatchString(e.By)
+			found = found || by.MatchString(e.Author)
 		}
 		if !found {
 			t.Errorf("%s: the history has no entry of the client", c.what)
@@ -160,7 +161,7 @@ func TestAPersonPassesAGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: "SAS", Gates: []string{"errors"}}}}
-	if err = rollout.In(s, "r").Create(t.Context(), spec, rollout.By{}); err == nil {
+	if err = rollout.NewInSession(s, "r").Create(t.Context(), spec, rollout.ChangeInfo{}); err == nil {
 		_, err = rollout.Publish(t.Context(), s, "r", []byte("one"))
 	}
 	if err != nil {
@@ -190,27 +191,6 @@ func TestAPersonPassesAGate(t *testing.T) {
 	}
 	if !strings.Contains(state, `"reached":{"set":true`) {
 		t.Errorf("the location has not reached it: %s", state)
-	}
-}
-
-// TestActsArePromisedNoMoreThanTheirShare of the history: many at once, and then one in a while.
-func TestActsArePromisedNoMoreThanTheirShare(t *testing.T) {
-	var a acts
-	now := time.Now()
-	admitted := func() (n int) {
-		for a.admit(now) {
-			n++
-		}
-		return n
-	}
-	for i, step := range []struct {
-		after time.Duration
-		want  int
-	}{{0, actsAtOnce}, {actEvery - 1, 0}, {1, 1}, {3 * actEvery, 3}, {1000 * actEvery, actsAtOnce}} {
-		now = now.Add(step.after)
-		if got := admitted(); got != step.want {
-			t.Errorf("step %d: %d, want %d", i, got, step.want)
-		}
 	}
 }
 

@@ -43,7 +43,7 @@ func parseCredentials(text string) (id uint64, key []byte, err error) {
 	if err == nil {
 		key, err = hex.DecodeString(secret)
 	}
-	if err != nil || id == 0 || len(key) != protocol.MaxKeyBytes {
+	if err != nil || id == 0 || len(key) != protocol.MaxSecretBytes {
 		return 0, nil, refuse(protocol.StatusBadRequest, "the header "+sessionHeader+
 			" is missing, or is not what the start of a session has answered as session")
 	}
@@ -78,7 +78,8 @@ func (c *call) attach(ctx context.Context) (*attached, error) {
 // attachAnew attaches the session, and so renews it.
 func (a *attached) attachAnew(ctx context.Context, key []byte) error {
 	began := time.Now()
-	s, err := a.call.caller.raw.Attach(ctx, a.stay.key.session, raw.Params{Key: key, Keep: true, Over: a.stay.over})
+	s, err := a.call.caller.raw.Attach(ctx, a.stay.key.session,
+		raw.Params{Key: key, KeepSettings: true, OnEnd: a.stay.over})
 	if err != nil {
 		return err
 	}
@@ -179,14 +180,14 @@ func (a *attached) change(ctx context.Context, h http.Header, m mutation) error 
 	if h.Get(acknowledgedHeader) == "" {
 		acknowledged = number - 1
 	}
-	return a.do(ctx, m.message(protocol.Mutation{Number: number, Acknowledged: acknowledged}), m.read)
+	return a.do(ctx, m.message(protocol.Mutation{Sequence: number, AcknowledgedSequence: acknowledged}), m.read)
 }
 
 func (a *attached) changeByClock(ctx context.Context, m mutation) (err error) {
 	for _, leap := range leaps {
 		number := max(uint64(time.Now().Add(leap).UnixMicro()), a.stay.number+1)
 		a.stay.number = number + 1 // probe may use the second number
-		err = a.do(ctx, m.message(protocol.Mutation{Number: number, Acknowledged: number - 1}), m.read)
+		err = a.do(ctx, m.message(protocol.Mutation{Sequence: number, AcknowledgedSequence: number - 1}), m.read)
 		if err == nil && m.doubtful != nil && m.doubtful() {
 			err = a.probe(ctx, m.name, number+1)
 		}
@@ -203,7 +204,7 @@ const noFence = 1<<64 - 1
 // probe finds out whether the session has used a higher number, by releasing a semaphore that the session cannot own:
 // an acquire does not reveal higher numbers.
 func (a *attached) probe(ctx context.Context, name string, number uint64) error {
-	m := protocol.Mutation{Number: number, Acknowledged: number - 1}
+	m := protocol.Mutation{Sequence: number, AcknowledgedSequence: number - 1}
 	err := a.do(ctx, &protocol.Release{Mutation: m, Name: []byte(name), OrderID: noFence}, nil)
 	if errors.Is(err, client.ErrFenced) || errors.Is(err, client.ErrNotFound) {
 		return nil
@@ -214,7 +215,7 @@ func (a *attached) probe(ctx context.Context, name string, number uint64) error 
 // stale reports whether nothing was done because the number was below the session's numbers, or was used.
 func stale(err error) bool {
 	answer, ok := errors.AsType[*protocol.Error](err)
-	return ok && (answer.Status == protocol.StatusStale || answer.Status == protocol.StatusNumberReused)
+	return ok && (answer.Status == protocol.StatusStale || answer.Status == protocol.StatusSequenceReused)
 }
 
 // headerNumber reads a header with a whole number, 0 for a missing header.

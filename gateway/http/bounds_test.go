@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/host"
@@ -75,7 +75,7 @@ func TestEveryAnswerIsBounded(t *testing.T) {
 				t.Errorf("%s: the answer does not say whether it is whole", r.path)
 			}
 		case isFigure:
-			length, err := shape.Length(figure.largest)
+			length, err := apijson.Length(figure.largest)
 			if err != nil || reflect.TypeOf(figure.largest) != r.answer {
 				t.Errorf("%s: %v, %v", r.path, r.answer, err)
 			}
@@ -103,7 +103,7 @@ func fieldsOf(t reflect.Type) (names []string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	for _, f := range shape.Fields(t) {
+	for _, f := range apijson.Fields(t) {
 		names = append(names, f.Name)
 	}
 	return names
@@ -117,7 +117,7 @@ func flat(t reflect.Type) bool {
 	case reflect.Slice, reflect.Map, reflect.Interface:
 		return false
 	case reflect.Struct:
-		for _, f := range shape.Fields(t) {
+		for _, f := range apijson.Fields(t) {
 			if !flat(f.Of) {
 				return false
 			}
@@ -155,7 +155,7 @@ func framed[T any, P interface {
 
 func largestRollout() *rollout.State {
 	s := &many[rollout.State](1)[0]
-	s.Reasons = many[rolloutkind.StopReason](2 * rolloutkind.MaxLocations)
+	s.Reasons = many[rolloutkind.BlockReason](2 * rolloutkind.MaxLocations)
 	for _, l := range many[rolloutkind.LocationRow](rolloutkind.MaxLocations) {
 		s.Locations, s.Spec.Locations = append(s.Locations, l.LocationState), append(s.Spec.Locations, l.Location)
 	}
@@ -167,10 +167,10 @@ func largestRollout() *rollout.State {
 }
 
 func largestProcess() *process.State {
-	s := &process.State{Head: many[processkind.Head](1)[0]}
+	s := &process.State{Overview: many[processkind.Overview](1)[0]}
 	s.Members = many[process.MemberState](processkind.MaxMembers)
 	s.Results = make([]process.Result, processkind.MaxKeep)
-	s.Reasons = many[processkind.StopReason](processrules.MaxReasons + 1)
+	s.Reasons = many[processkind.BlockReason](processrules.MaxReasons + 1)
 	return s
 }
 
@@ -203,8 +203,8 @@ func longLoad() Load {
 	return Load{longTime, number, number, number, number, number, bytes, bytes}
 }
 
-func largestJoining() *admin.Joining {
-	return &admin.Joining{
+func largestJoining() *admin.JoinInfo {
+	return &admin.JoinInfo{
 		Token: many[host.JoinToken](1)[0], Authority: []byte(longText(protocol.MaxHashBytes)),
 		Addresses: slices.Repeat([]string{longText(host.MaxAddress)}, hosts.MaxSpreadHosts),
 	}
@@ -221,7 +221,7 @@ func (largest) Millis(_ string, v *time.Duration)       { *v = math.MaxInt64 }
 func (largest) Flag(_ string, v *bool)                  { *v = true }
 func (largest) Small(_ string, _, end uint8) uint8      { return end - 1 }
 func (l largest) Record(_ string, f func(field.Coder))  { f(l) }
-func (largest) Wall(_ string, v *field.Moment)          { v.Wall = longTime }
+func (largest) Wall(_ string, v *field.Timestamp)       { v.Wall = longTime }
 func (largest) Left(_ string, v *time.Duration) bool    { *v = math.MaxInt64; return true }
 func (largest) Reading() bool                           { return true }
 func (largest) Form() field.Form                        { return field.Wire }
@@ -241,8 +241,8 @@ func (l largest) Items(_ string, _, most int, size func(int), item func(field.Co
 	}
 }
 
-func (largest) Moment(_ string, v *field.Moment) {
-	*v = field.Moment{Happened: true, Ago: math.MaxInt64, Time: math.MaxInt64, Wall: longTime}
+func (largest) Moment(_ string, v *field.Timestamp) {
+	*v = field.Timestamp{Happened: true, Ago: math.MaxInt64, Time: math.MaxInt64, Wall: longTime}
 }
 
 // longTime is a time whose text is as long as any.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/signalbox/signalbox/client/raw"
 	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/internal/fairshare"
-	"github.com/signalbox/signalbox/internal/shape"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -226,7 +226,7 @@ func (r *room) measure(answer any) (err error) {
 	if r == nil || r.items {
 		return nil
 	}
-	if r.json, err = shape.Length(answer); err == nil && !r.Grow(r.json) {
+	if r.json, err = apijson.Length(answer); err == nil && !r.Grow(r.json) {
 		err = operation.ErrNoRoom
 	}
 	return err
@@ -238,7 +238,7 @@ func (r *room) encode(answer any) ([]byte, error) {
 	if r != nil {
 		text = make([]byte, 0, r.json)
 	}
-	text, err := shape.Append(text, answer)
+	text, err := apijson.Append(text, answer)
 	r.made(cap(text))
 	return text, err
 }

@@ -148,7 +148,7 @@ func unknownToken(err error, token string) error {
 // refusedNow forgets a caller whose token hosts accepted before and refuse now, and returns the answer: the request
 // needs a different token. Other errors stay unchanged.
 func (c *callers) refusedNow(of *caller, token string, err error) error {
-	if of == nil || !errors.Is(err, client.ErrNotLetIn) {
+	if of == nil || !errors.Is(err, client.ErrUnauthenticated) {
 		return err
 	}
 	c.mu.Lock()

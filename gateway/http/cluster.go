@@ -59,7 +59,7 @@ func backup(c *call, _ *operation.None) error {
 	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Time{})
 	w := &backupWriter{w: c.w, control: control}
-	_, err := admin.Of(c.caller.Client).Backup(ctx, w, nil)
+	_, err := admin.New(c.caller.Client).Backup(ctx, w, nil)
 	switch {
 	case err == nil && !w.begun:
 		return refuse(protocol.StatusInternal, io.ErrUnexpectedEOF.Error())

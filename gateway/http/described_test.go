@@ -92,8 +92,8 @@ func TestTheHistoryOfARollout(t *testing.T) {
 	st := newStage(t, nil)
 	st.node(nodeA)
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: "SAS"}, {Name: "MAN"}}}
-	of := rollout.Of(st.client, nodeA, "dns")
-	if err := of.Create(t.Context(), spec, rollout.By{}); err != nil {
+	of := rollout.New(st.client, nodeA, "dns")
+	if err := of.Create(t.Context(), spec, rollout.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := of.Publish(t.Context(), []byte("x")); err != nil {

@@ -5,6 +5,6 @@
 // that is no host can too.
 //
 // Start at table in routes.go: a row is a route, and handlers, the OpenAPI document and the reference in the docs are
-// made from the rows. Package internal/shape says how values look in JSON, view.go how streams follow the answers of
+// made from the rows. Package internal/apijson says how values look in JSON, view.go how streams follow the answers of
 // routes, and guard.go which requests from pages of other sites are refused.
 package http

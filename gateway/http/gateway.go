@@ -15,9 +15,10 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/raw"
+	"github.com/signalbox/signalbox/internal/allowedhosts"
+	"github.com/signalbox/signalbox/internal/auditlimit"
 	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/internal/httplimit"
-	"github.com/signalbox/signalbox/internal/httpname"
 )
 
 // Config is the configuration of a Gateway.
@@ -26,7 +27,7 @@ type Config struct {
 	// round trip shows whether hosts accept the token.
 	Open func(ctx context.Context, token string) (*client.Client, error)
 	// Names are the names by which requests may address the gateway, besides addresses and localhost.
-	Names httpname.Names
+	Names allowedhosts.Names
 	// Secure: the gateway is reached by TLS.
 	Secure bool
 	// Actions lets browsers change something without a token.
@@ -81,7 +82,7 @@ func New(config Config) *Gateway {
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.working.Go(g.keepWhole)
 	if config.Note != nil {
-		g.acts.queue = make(chan Act, actsAtOnce)
+		g.acts.queue = make(chan Act, auditlimit.AtOnce)
 		g.working.Go(g.runActs)
 	}
 	for i := range g.routes {
@@ -155,7 +156,7 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 		c.address = c.from.String() + " through " + r.RemoteAddr
 	}
 	if of.audited() {
-		ctx = raw.OnBehalf(ctx, c.address)
+		ctx = raw.ForwardedFor(ctx, c.address)
 	}
 	r = r.WithContext(ctx)
 	c.r = r

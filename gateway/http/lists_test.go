@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
-	"github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -74,11 +74,12 @@ func TestListsComeInPages(t *testing.T) {
 			if err := st.client.Node(node).Create(ctx, name, 1, []byte("config")); err != nil {
 				t.Fatal(err)
 			}
-			if err := process.Of(st.client, node, "p"+name).Create(ctx, process.Spec{}, process.By{}); err != nil {
+			if err := process.New(st.client, node, "p"+name).Create(ctx, process.Spec{},
+				process.ChangeInfo{}); err != nil {
 				t.Fatal(err)
 			}
 			spec := rollout.Spec{Locations: []rollout.Location{{Name: "sas"}}}
-			if err := rollout.Of(st.client, node, "r"+name).Create(ctx, spec, rollout.By{}); err != nil {
+			if err := rollout.New(st.client, node, "r"+name).Create(ctx, spec, rollout.ChangeInfo{}); err != nil {
 				t.Fatal(err)
 			}
 			if node == "/c" {
@@ -90,9 +91,9 @@ func TestListsComeInPages(t *testing.T) {
 		}
 	}
 	st.node("/past")
-	past := rollout.Of(st.client, "/past", "r")
+	past := rollout.New(st.client, "/past", "r")
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: "sas"}, {Name: "bom"}}}
-	if err := past.Create(ctx, spec, rollout.By{}); err != nil {
+	if err := past.Create(ctx, spec, rollout.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 4 {
@@ -100,19 +101,27 @@ func TestListsComeInPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := past.Act(ctx, rollout.Act{Verb: rollout.Promote, Seq: seq}); err != nil {
+		if err := past.Act(ctx, rollout.Action{Kind: rollout.Promote, Seq: seq}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	of := admin.Of(st.client)
+	of := admin.New(st.client)
+	root := admin.Grant{Role: access.RoleRoot, Path: "/"}
+	if _, err := of.Grant(ctx, "anonymous", root, admin.ChangeInfo{}); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 5 {
 		name := fmt.Sprint("role", i)
-		rules := []admin.Rule{{Path: "/", Rights: rights.See}}
-		if _, err := of.SetRole(ctx, admin.AccessRole{Name: name, Rules: rules}, admin.By{}); err != nil {
+		rules := []admin.Rule{{Path: "/", Rights: access.Read}}
+		if _, err := of.SetRole(ctx, admin.AccessRole{Name: name, Rules: rules}, admin.ChangeInfo{}); err != nil {
 			t.Fatal(err)
 		}
+		if i == 0 {
+			continue // anonymous is the fifth principal
+		}
 		grant := admin.Grant{Role: name, Path: "/"}
-		if _, err := of.CreateToken(ctx, name, name, time.Time{}, []admin.Grant{grant}, admin.By{}); err != nil {
+		if _, err := of.CreateToken(ctx, name, name, time.Time{}, []admin.Grant{grant},
+			admin.ChangeInfo{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -62,11 +62,12 @@ var outcomes = map[protocol.Status]outcome{
 	protocol.StatusOverloaded: {http.StatusTooManyRequests, "nothing happened: send it again in a moment"},
 	protocol.StatusStorageFull: {http.StatusInsufficientStorage,
 		"make room on the disks of the hosts, or delete what is not needed"},
-	protocol.StatusUnsupported:   {http.StatusNotImplemented, "upgrade all hosts of the cluster"},
-	protocol.StatusTimeout:       {http.StatusServiceUnavailable, "send the same request again under the same number"},
+	protocol.StatusUnsupported: {http.StatusNotImplemented, "upgrade all hosts of the cluster"},
+	protocol.StatusHeartbeatTimeout: {http.StatusServiceUnavailable,
+		"send the same request again under the same number"},
 	protocol.StatusInternal:      {http.StatusInternalServerError, "report it, with the log of the host"},
 	protocol.StatusQuotaExceeded: {http.StatusForbidden, "delete something, or have the quota raised"},
-	protocol.StatusNumberReused: {http.StatusUnprocessableEntity,
+	protocol.StatusSequenceReused: {http.StatusUnprocessableEntity,
 		"nothing happened: send it under the next number, above all that the session has used"},
 }
 
@@ -138,7 +139,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	if shown.Wait == 0 && (p.Code == http.StatusTooManyRequests || p.Code == http.StatusServiceUnavailable) {
 		shown.Wait = retryAfter
 	}
-	text, err := shape.Encode(&shown)
+	text, err := apijson.Encode(&shown)
 	if err != nil {
 		http.Error(w, p.Detail, http.StatusInternalServerError)
 		return

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 // sequencedRoutes are the changes made by sessions under sequence numbers, and unsequencedRoutes the other routes with
@@ -18,12 +18,12 @@ var (
 )
 
 // headers are the parameters of a route in headers.
-func (r *route) headers() []shape.Schema {
+func (r *route) headers() []apijson.Schema {
 	session := inHeader(sessionHeader, "the session, as its creation has answered", true)
 	reason := inHeader(reasonHeader, "why, for the history: escaped as in an address", false)
 	switch {
 	case slices.Contains(sequencedRoutes, r.path):
-		all := []shape.Schema{
+		all := []apijson.Schema{
 			session,
 			inHeader(sequenceHeader, "a sequence number above all that the session has used, unless the same "+
 				"request is sent again; without it the outcome of a request that is sent again may be unknown", false),
@@ -36,54 +36,54 @@ func (r *route) headers() []shape.Schema {
 		}
 		return all
 	case slices.Contains(unsequencedRoutes, r.path):
-		return []shape.Schema{session}
+		return []apijson.Schema{session}
 	case r.changes() && r.group != groupConsole && !r.keepsReason() && r.right != "acquire":
-		return []shape.Schema{reason}
+		return []apijson.Schema{reason}
 	}
 	return nil
 }
 
-func inHeader(name, about string, required bool) shape.Schema {
-	return shape.Schema{
+func inHeader(name, about string, required bool) apijson.Schema {
+	return apijson.Schema{
 		"name": name, "in": "header", "required": required, "description": about,
-		"schema": shape.Schema{"type": "string"},
+		"schema": apijson.Schema{"type": "string"},
 	}
 }
 
 // document is the OpenAPI document of the table, as JSON with indents.
 var document = sync.OnceValue(func() []byte {
-	schemas, paths := shape.Schemas{}, shape.Schema{}
+	schemas, paths := apijson.Schemas{}, apijson.Schema{}
 	all := table()
 	for i := range all {
 		if all[i].changes() {
 			schemas.Request(all[i].request) // before answers: a structure in both is defined as in requests
 		}
 	}
-	failed := shape.Schema{"description": "why it was not carried out, and what to do", "content": shape.Schema{
-		problemType: shape.Schema{"schema": schemas.Answer(reflect.TypeFor[problem]())}}}
+	failed := apijson.Schema{"description": "why it was not carried out, and what to do", "content": apijson.Schema{
+		problemType: apijson.Schema{"schema": schemas.Answer(reflect.TypeFor[problem]())}}}
 	for i := range all {
 		r := &all[i]
 		if paths[r.path] == nil {
-			paths[r.path] = shape.Schema{}
+			paths[r.path] = apijson.Schema{}
 		}
-		paths[r.path].(shape.Schema)[strings.ToLower(r.method)] = r.operation(schemas, failed)
+		paths[r.path].(apijson.Schema)[strings.ToLower(r.method)] = r.operation(schemas, failed)
 	}
-	text, err := json.MarshalIndent(shape.Schema{
+	text, err := json.MarshalIndent(apijson.Schema{
 		"openapi": "3.0.3",
-		"info": shape.Schema{"title": "Signalbox", "version": "1",
+		"info": apijson.Schema{"title": "Signalbox", "version": "1",
 			"description": "Whole numbers of 64 bits are strings. Times are RFC 3339, durations milliseconds. Zero " +
 				"is left out, except booleans, lists, and words with a meaning."},
-		"servers": []shape.Schema{
+		"servers": []apijson.Schema{
 			{"url": "/", "description": "the host with this document"},
-			{"url": "{scheme}://{host}:{port}", "description": "any host of a cluster", "variables": shape.Schema{
-				"scheme": shape.Schema{"default": "http", "enum": []string{"http", "https"}},
-				"host":   shape.Schema{"default": "127.0.0.1"}, "port": shape.Schema{"default": "7424"},
+			{"url": "{scheme}://{host}:{port}", "description": "any host of a cluster", "variables": apijson.Schema{
+				"scheme": apijson.Schema{"default": "http", "enum": []string{"http", "https"}},
+				"host":   apijson.Schema{"default": "127.0.0.1"}, "port": apijson.Schema{"default": "7424"},
 			}},
 		},
-		"security": []shape.Schema{{"token": []string{}}, {}},
+		"security": []apijson.Schema{{"token": []string{}}, {}},
 		"paths":    paths,
-		"components": shape.Schema{"schemas": schemas, "securitySchemes": shape.Schema{
-			"token": shape.Schema{"type": "http", "scheme": "bearer"}}},
+		"components": apijson.Schema{"schemas": schemas, "securitySchemes": apijson.Schema{
+			"token": apijson.Schema{"type": "http", "scheme": "bearer"}}},
 	}, "", "  ")
 	if err != nil {
 		panic("the OpenAPI document cannot be written: " + err.Error()) // all parts are made here
@@ -92,22 +92,22 @@ var document = sync.OnceValue(func() []byte {
 })
 
 // operation describes a route.
-func (r *route) operation(schemas shape.Schemas, failed shape.Schema) shape.Schema {
-	responses := shape.Schema{"200": r.success(schemas), "default": failed}
-	operation := shape.Schema{
+func (r *route) operation(schemas apijson.Schemas, failed apijson.Schema) apijson.Schema {
+	responses := apijson.Schema{"200": r.success(schemas), "default": failed}
+	operation := apijson.Schema{
 		"operationId": r.name(), "tags": []string{r.group}, "summary": r.does, "x-signalbox-permission": r.right,
 		"responses": responses,
 	}
 	if slices.Contains(sequencedRoutes, r.path) {
-		responses["422"] = shape.Schema{
+		responses["422"] = apijson.Schema{
 			"description": "the sequence number was used for another request, and nothing happened: take the next one",
 			"content":     failed["content"],
 		}
 	}
 	parameters := r.headers()
 	if r.changes() {
-		operation["requestBody"] = shape.Schema{"required": true, "content": shape.Schema{
-			"application/json": shape.Schema{"schema": schemas.Request(r.request)}}}
+		operation["requestBody"] = apijson.Schema{"required": true, "content": apijson.Schema{
+			"application/json": apijson.Schema{"schema": schemas.Request(r.request)}}}
 	} else {
 		parameters = append(parameters, r.parameters(schemas)...)
 	}
@@ -118,22 +118,22 @@ func (r *route) operation(schemas shape.Schemas, failed shape.Schema) shape.Sche
 }
 
 // success describes the answer of a route.
-func (r *route) success(schemas shape.Schemas) shape.Schema {
+func (r *route) success(schemas apijson.Schemas) apijson.Schema {
 	if r.answer == nil {
-		of := shape.Schema{"type": "string"}
+		of := apijson.Schema{"type": "string"}
 		if !strings.HasPrefix(r.streams, "text/") {
 			of["format"] = "binary"
 		}
-		return shape.Schema{"description": r.does, "content": shape.Schema{r.streams: shape.Schema{"schema": of}}}
+		return apijson.Schema{"description": r.does, "content": apijson.Schema{r.streams: apijson.Schema{"schema": of}}}
 	}
-	return shape.Schema{"description": "carried out", "content": shape.Schema{
-		"application/json": shape.Schema{"schema": schemas.Answer(r.answer)}}}
+	return apijson.Schema{"description": "carried out", "content": apijson.Schema{
+		"application/json": apijson.Schema{"schema": schemas.Answer(r.answer)}}}
 }
 
 // parameters are the fields of a request in a query.
-func (r *route) parameters(schemas shape.Schemas) (all []shape.Schema) {
-	for _, f := range shape.Fields(r.request) {
-		p := shape.Schema{"name": f.Name, "in": "query", "schema": schemas.OfField(&f, false)}
+func (r *route) parameters(schemas apijson.Schemas) (all []apijson.Schema) {
+	for _, f := range apijson.Fields(r.request) {
+		p := apijson.Schema{"name": f.Name, "in": "query", "schema": schemas.OfField(&f, false)}
 		if f.About != "" {
 			p["description"] = f.About
 		}

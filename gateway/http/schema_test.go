@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 var update = flag.Bool("update", false, "write the OpenAPI document and the reference of the routes anew")
@@ -70,7 +70,7 @@ func TestTheTableIsWhole(t *testing.T) {
 		if got := parsed.Paths[r.path][strings.ToLower(r.method)].OperationID; got != r.name() {
 			t.Errorf("%s: the document has %q", where, got)
 		}
-		for _, f := range shape.Fields(r.request) {
+		for _, f := range apijson.Fields(r.request) {
 			if r.method == http.MethodGet && f.Of.Kind().String() == "struct" {
 				t.Errorf("%s: a query cannot have %s", where, f.Name)
 			}
@@ -94,7 +94,7 @@ func TestThePageHasTheTable(t *testing.T) {
 				"| --- | --- | --- | --- |\n", group)
 		}
 		var takes []string
-		for _, f := range shape.Fields(r.request) {
+		for _, f := range apijson.Fields(r.request) {
 			name := "`" + f.Name + "`"
 			if !f.Required {
 				name = "[" + name + "]"

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/internal/httplimit"
-	"github.com/signalbox/signalbox/internal/shape"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -239,9 +239,9 @@ func (c *call) read(of reflect.Type) (request any, err error) {
 	request = reflect.New(of).Interface()
 	c.asked = request
 	if c.r.Method == http.MethodPost {
-		err = shape.Decode(c.body, request)
+		err = apijson.Decode(c.body, request)
 	} else {
-		err = shape.DecodeQuery(c.r.URL.Query(), request)
+		err = apijson.DecodeQuery(c.r.URL.Query(), request)
 	}
 	if err != nil {
 		return nil, refuse(protocol.StatusBadRequest, err.Error())

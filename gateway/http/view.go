@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/internal/fairshare"
-	"github.com/signalbox/signalbox/internal/shape"
 )
 
 // follower publishes the answers of a route until the context ends, and returns why the route cannot be followed.
@@ -170,18 +170,18 @@ func (vt *viewText) drop() {
 // publish makes an answer the newest. If there is no memory for the answer, the view shows that, and is read again
 // later.
 func (v *view) publish(revision uint64, answer any) {
-	length, err := shape.Length(answer)
+	length, err := apijson.Length(answer)
 	var taken *room
 	if err == nil && length > freeText {
 		taken, err = v.budget.reserve(context.Background(), v.party, length)
 	}
 	var text []byte
 	if err == nil {
-		text, err = shape.Append(make([]byte, 0, length), answer)
+		text, err = apijson.Append(make([]byte, 0, length), answer)
 	}
 	if err != nil {
 		revision = 0
-		text, _ = shape.Encode(failure{readProblem(err)})
+		text, _ = apijson.Encode(failure{readProblem(err)})
 		v.mu.Lock()
 		again := v.again
 		v.mu.Unlock()
@@ -288,7 +288,7 @@ func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values)
 	defer late.Stop()
 	for {
 		request := reflect.New(of.request).Interface()
-		err := shape.DecodeQuery(query, request)
+		err := apijson.DecodeQuery(query, request)
 		if err == nil {
 			following, again := context.WithCancel(ctx)
 			v.mu.Lock()

@@ -16,23 +16,23 @@ import (
 
 // principals are the tokens, certificates and so on that have some role.
 type principals struct {
-	Items      []admin.Principal
-	Configured bool `about:"it was said what clients may do that show no token"`
+	Items []admin.Principal
+	Open  bool `about:"the cluster has no access rules yet: clients without a token may do everything"`
 	Paging
 }
 
 // listPrincipals returns a page of the principals, and for a command all of them.
 func listPrincipals(ctx context.Context, c *client.Client, q *Page) (found principals, err error) {
 	if q.whole(ctx) {
-		found.Items, found.Configured, err = admin.Of(c).Principals(ctx)
+		found.Items, found.Open, err = admin.New(c).Principals(ctx)
 		return found, err
 	}
 	behind, err := q.behind()
 	if err != nil {
 		return found, err
 	}
-	all := flat(admin.Of(c).AccessParts(ctx, false, behind.name), func(part admin.AccessPart) []admin.Principal {
-		found.Configured = part.Decided
+	all := flat(admin.New(c).AccessParts(ctx, false, behind.name), func(part admin.AccessPart) []admin.Principal {
+		found.Open = part.Open
 		return part.Principals
 	})
 	page, err := collect(ctx, all, q.Size(), func(p admin.Principal) place { return place{name: p.Name} })
@@ -88,6 +88,13 @@ type tokenRequest struct {
 	act
 }
 
+// importRequest sets roles and principals, and keeps all others.
+type importRequest struct {
+	Roles      []admin.AccessRole
+	Principals []admin.Principal
+	act
+}
+
 // tokenName names a token to revoke. Connections with the token are closed at once.
 type tokenName struct {
 	Name string `need:"true" about:"the token's name"`
@@ -115,42 +122,43 @@ func access() []Operation {
 			"Lists who has some role where the caller may give rights",
 			listPrincipals,
 			Face{
-				Use: "access list", Short: "List who has which roles",
-				Long: `Lists the principals that have a role where you may give rights, with what they
-have: ROLE:PATH, and the beginning of names of objects behind it where there is one.`,
+				Use: "access list", Short: "List principals and their roles",
+				Long: `Lists the principals that have a role on a path where you have the permission admin. A
+grant is shown as ROLE:PATH, or ROLE:PATH:PREFIX for objects whose names begin with
+PREFIX.`,
 				Example: `  signalbox access list
   signalbox access list -o json | jq -r .name`,
 				Table: principalsWith(""),
 			}, Face{
 				Use: "access token list", Short: "List tokens",
-				Long:    `Lists the tokens that the cluster keeps, with their roles; their secrets are nowhere.`,
+				Long:    `Lists the tokens of the cluster with their roles and expiry, without the secrets.`,
 				Example: `  signalbox access token list -o wide`,
 				Table:   principalsWith("token:"),
 			}),
 		pages("/access/roles", protocol.KindAccessList, "Lists the roles that were made",
 			func(ctx context.Context, c *client.Client, _ *Page, behind place) iter.Seq2[admin.AccessRole, error] {
-				return flat(admin.Of(c).AccessParts(ctx, true, behind.name),
+				return flat(admin.New(c).AccessParts(ctx, true, behind.name),
 					func(part admin.AccessPart) []admin.AccessRole { return part.Roles })
 			},
 			func(r admin.AccessRole) place { return place{name: r.Name} },
 			Face{
-				Use: "access role list", Short: "List the roles that were made",
-				Long:    `Lists the roles that were made, beside those that there always are, with their rules.`,
+				Use: "access role list", Short: "List custom roles",
+				Long:    `Lists the roles that operators created, with their rules. Predefined roles are not listed.`,
 				Example: `  signalbox access role list`,
 				Table: table(func(r admin.AccessRole) []any {
 					return []any{r.Name, RuleTexts(r.Rules)}
 				}, "ROLE", "RULES"),
 			}),
-		read("/access/who-can", protocol.KindAccessAsk, "Lists who may do something, and by which rule",
+		read("/access/who-can", protocol.KindAccessCheck, "Lists who may do something, and by which rule",
 			func(ctx context.Context, c *client.Client, q *askRequest) (d permissionDecisions, err error) {
-				all, more, err := admin.Of(c).WhoCan(ctx, q.Permission, q.Node, q.Name)
+				all, more, err := admin.New(c).WhoCan(ctx, q.Permission, q.Node, q.Name)
 				page, err := listed(ctx, all, err)
 				return permissionDecisions{page.Items, more || page.More}, err
 			},
 			Face{
-				Use: "access who-can RIGHT PATH [OBJECT]", Short: "List who may do something",
-				Long: `Lists the principals that have a right at a path, with objects of a name where one is
-given, and for each the role by which. What anonymous may everybody may.`,
+				Use: "access who-can RIGHT PATH [OBJECT]", Short: "List principals that have a permission",
+				Long: `Lists the principals that have a permission at a path, or for the object OBJECT there,
+each with the role and rule that gives it. What anonymous may do, all clients may do.`,
 				Example: `  signalbox access who-can acquire /prod/jobs nightly
   signalbox access who-can backup /`,
 				Table: noting(tableOf(func(d permissionDecisions) []admin.Decision { return d.Items },
@@ -165,10 +173,10 @@ given, and for each the role by which. What anonymous may everybody may.`,
 				return a.Grant(ctx, q.Principal, q.grant(), q.by())
 			},
 			Face{
-				Use: "access grant PRINCIPAL ROLE PATH [--name-prefix]", Short: "Give a role below a path",
-				Long: `Gives a principal a role for the node of PATH and all below it; with --name-prefix only
-for objects whose names begin so. Whoever has the right admin on a path may give
-below it what it has there itself.`,
+				Use: "access grant PRINCIPAL ROLE PATH [--name-prefix]", Short: "Grant a role below a path",
+				Long: `Grants a principal a role for the node PATH and all nodes below it; with --name-prefix
+only for objects whose names begin with the prefix. You need the permission admin on
+PATH, and cannot grant more than you have there.`,
 				Example: `  signalbox access grant token:ci write /prod/jobs
   signalbox access grant cn:box.example read /
   signalbox access grant token:ci operator /prod --name-prefix nightly-`,
@@ -188,10 +196,15 @@ below it what it has there itself.`,
 				return a.DeleteRole(ctx, q.Role, q.by())
 			},
 			Face{
-				Use: "access role delete NAME", Short: "Delete a role that is not given",
-				Long:    `Deletes a role. It is refused while it is given.`,
+				Use: "access role delete NAME", Short: "Delete a role that is not granted",
+				Long:    `Deletes a role. A role that is granted to a principal is not deleted: revoke it first.`,
 				Example: `  signalbox access role delete deploy`,
 				Done:    "role NAME is deleted",
+			}),
+		govern("/access/import", protocol.KindAccessChange,
+			"Makes roles and principals what an export says, and keeps all others",
+			func(ctx context.Context, a *admin.Admin, q *importRequest) (bool, error) {
+				return a.Import(ctx, admin.AccessRules{Roles: q.Roles, Principals: q.Principals}, q.by())
 			}),
 		govern("/access/token/create", protocol.KindAccessChange,
 			"Makes an access token of a secret that hosts do not get",
@@ -202,7 +215,7 @@ below it what it has there itself.`,
 				}
 				var expires time.Time
 				set(&expires, q.Expires)
-				return a.CreateTokenOf(ctx, q.Name, hash, expires, q.Grants, q.by())
+				return a.CreateTokenFromHash(ctx, q.Name, hash, expires, q.Grants, q.by())
 			}),
 		govern("/access/token/revoke", protocol.KindAccessChange,
 			"Ends an access token, and the connections that came with it",
@@ -210,8 +223,8 @@ below it what it has there itself.`,
 				return a.RevokeToken(ctx, q.Name, q.by())
 			},
 			Face{
-				Use: "access token revoke NAME", Short: "End a token",
-				Long:    `Ends a token at once: connections that came with it are closed.`,
+				Use: "access token revoke NAME", Short: "Revoke a token",
+				Long:    `Revokes a token. Connections that use it are closed at once.`,
 				Example: `  signalbox access token revoke ci`,
 				Done:    "token NAME is revoked",
 			}),
@@ -228,7 +241,7 @@ func principalsWith(prefix string) *Table {
 	}
 	table := tableOf(named, cells, "PRINCIPAL", "ROLES", "EXPIRES", "+CREATED", "+BY")
 	return noting(table, func(p principals) []string {
-		return given(!p.Configured, "anonymous clients may do everything on hosts without a file of tokens")
+		return given(p.Open, "the cluster has no access rules yet: clients without a token may do everything")
 	})
 }
 
@@ -265,20 +278,20 @@ func placeText(what, path, object string) string {
 // joinTokens are the operations on the tokens by which hosts join.
 func joinTokens() []Operation {
 	return group("Hosts",
-		read("/join-tokens", protocol.KindToken, "Lists the tokens by which hosts may join",
+		read("/join-tokens", protocol.KindJoinToken, "Lists the tokens by which hosts may join",
 			func(ctx context.Context, c *client.Client, _ *None) (List[admin.JoinToken], error) {
-				tokens, err := admin.Of(c).JoinTokens(ctx)
+				tokens, err := admin.New(c).JoinTokens(ctx)
 				return listed(ctx, tokens, err)
 			}),
-		change("/join-token/create", protocol.KindToken, "Lets one host join by a secret that hosts do not get",
-			func(ctx context.Context, c *client.Client, q *joinTokenRequest) (*admin.Joining, error) {
+		change("/join-token/create", protocol.KindJoinToken, "Lets one host join by a secret that hosts do not get",
+			func(ctx context.Context, c *client.Client, q *joinTokenRequest) (*admin.JoinInfo, error) {
 				hash, err := readHash(q.SHA256)
 				if err != nil {
 					return nil, err
 				}
-				return admin.Of(c).CreateJoinToken(ctx, q.ID, hash, q.TTL, q.by())
+				return admin.New(c).CreateJoinToken(ctx, q.ID, hash, q.TTL, q.by())
 			}),
-		govern("/join-token/revoke", protocol.KindToken, "Makes a token useless by which a host may join",
+		govern("/join-token/revoke", protocol.KindJoinToken, "Makes a token useless by which a host may join",
 			func(ctx context.Context, a *admin.Admin, q *joinTokenID) (bool, error) {
 				return a.RevokeJoinToken(ctx, q.ID, q.by())
 			}),

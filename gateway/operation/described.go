@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
-// DescribedOwner is an owner with the description of the session, by which people recognise the client.
+// DescribedOwner is an owner with what its client reports about the session.
 type DescribedOwner struct {
 	client.Owner
-	Description string `about:"of the session"`
+	session.Details
 }
 
-// DescribedWaiter is a waiter with the description of the session.
+// DescribedWaiter is a waiter with the same.
 type DescribedWaiter struct {
 	client.Waiter
-	Description string `about:"of the session"`
+	session.Details
 }
 
 // DescribedSemaphore is a semaphore with its owners and its queue.
@@ -30,26 +31,26 @@ type DescribedSemaphore struct {
 // only.
 const maxDescribed = 200
 
-// Descriptions reads the descriptions of sessions for one answer, each session once.
+// Descriptions reads the details of sessions for one answer, each session once.
 type Descriptions struct {
 	By    *client.Client
-	known map[uint64]string
+	known map[uint64]session.Details
 }
 
-// of returns the description of a session: nothing for a session that has ended, or is beyond the limit.
-func (d *Descriptions) of(ctx context.Context, id uint64) string {
-	words, ok := d.known[id]
+// of returns the details of a session: nothing for a session that has ended, or is beyond the limit.
+func (d *Descriptions) of(ctx context.Context, id uint64) session.Details {
+	details, ok := d.known[id]
 	if ok || len(d.known) >= maxDescribed {
-		return words
+		return details
 	}
 	if info, err := d.By.DescribeSession(ctx, id); err == nil {
-		words = info.Description
+		details = info.Details
 	}
 	if d.known == nil {
-		d.known = make(map[uint64]string)
+		d.known = make(map[uint64]session.Details)
 	}
-	d.known[id] = words
-	return words
+	d.known[id] = details
+	return details
 }
 
 func (d *Descriptions) owner(ctx context.Context, o *client.Owner) DescribedOwner {
@@ -60,7 +61,7 @@ func (d *Descriptions) waiter(ctx context.Context, w *client.Waiter) DescribedWa
 	return DescribedWaiter{*w, d.of(ctx, w.SessionID)}
 }
 
-// Semaphore adds descriptions to a whole semaphore.
+// Semaphore adds details of sessions to a whole semaphore.
 func (d *Descriptions) Semaphore(ctx context.Context, of *client.SemaphoreDetails) *DescribedSemaphore {
 	found := &DescribedSemaphore{SemaphoreInfo: of.SemaphoreInfo}
 	for i := range of.Owners {

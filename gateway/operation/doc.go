@@ -1,10 +1,10 @@
-// Package operation is the table of the plain operations: requests of people and programs that the client answers
-// with one call. A row says for an operation the path over HTTP, the kind of the protocol, a sentence for the reader,
-// and the call. The package gateway/http makes a route of each row, with decoding, a place in the OpenAPI document
-// and a line in the docs. The program signalbox makes a command of each face of a row, with arguments and flags,
-// completion, a table, JSON and a place in the reference. The right and the audit follow from the kind.
+// Package operation is the table of plain operations: requests that the client answers with one call. A row declares
+// the HTTP path, the kind of the protocol, a sentence for the reader, and the call. Package gateway/http makes a route
+// from each row, with decoding, an OpenAPI entry and a line in the docs. The tool makes a command from each command
+// entry of a row, with arguments, flags, completion, a table, JSON and a line in the reference. Permission and audit
+// follow from the kind.
 //
-// Start reading with Operation and read; row.go has All, which lists the rows. A request is a struct: package shape
+// Start reading with Operation and read; row.go has All, which lists the rows. A request is a struct: package apijson
 // says how a field is called in JSON, and tags say the rest. The tag about describes the field, need makes the field
 // required over HTTP, and arg is the word for an argument of a command. The tag flag is the name of a flag where the
 // name in JSON does not fit, help the description of the flag where about does not fit, with the word for the value

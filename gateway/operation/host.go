@@ -20,7 +20,7 @@ type act struct {
 	Reason string `need:"true" about:"why, for the history"`
 }
 
-func (a act) by() admin.By { return admin.By{Author: a.Author, Reason: a.Reason} }
+func (a act) by() admin.ChangeInfo { return admin.ChangeInfo{Author: a.Author, Reason: a.Reason} }
 
 // clusterRequest asks for a description of the cluster. A relaxed answer can be old, and is the only answer where no
 // majority is left.
@@ -83,7 +83,7 @@ func (har *hostAlterRequest) alter(ctx context.Context, a *admin.Admin) (changed
 	}
 	if har.Weight != nil && err == nil {
 		var weighed bool
-		weighed, err = a.Weigh(ctx, har.Host, *har.Weight, har.by())
+		weighed, err = a.SetWeight(ctx, har.Host, *har.Weight, har.by())
 		changed = changed || weighed
 	}
 	return changed, err
@@ -118,7 +118,7 @@ func (r *recoverRequest) run(ctx context.Context, a *admin.Admin) (*recovered, e
 	if r.AcceptOverlap {
 		return &recovered{Shard: r.Shard}, a.AcceptOverlap(ctx, r.Shard, r.by())
 	}
-	is, err := a.Recover(ctx, r.Shard, r.AcceptDataLoss, r.by())
+	is, err := a.RecoverShard(ctx, r.Shard, r.AcceptDataLoss, r.by())
 	if err != nil {
 		return nil, err
 	}
@@ -213,13 +213,13 @@ type subjectRequest struct {
 
 // healthIssues is what is not well, as far as a page has room for it.
 type healthIssues struct {
-	*admin.Concerns
+	*admin.HealthIssues
 	More bool `about:"there are more items behind these"`
 }
 
-// concerns returns the worst concerns that fit in a page.
-func concerns(ctx context.Context, c *client.Client, _ *None) (l healthIssues, err error) {
-	if l.Concerns, err = admin.Of(c).Concerns(ctx); err != nil {
+// worstHealthIssues returns the worst worstHealthIssues that fit in a page.
+func worstHealthIssues(ctx context.Context, c *client.Client, _ *None) (l healthIssues, err error) {
+	if l.HealthIssues, err = admin.New(c).HealthIssues(ctx); err != nil {
 		return l, err
 	}
 	page, err := listed(ctx, l.Items, nil)
@@ -230,16 +230,16 @@ func concerns(ctx context.Context, c *client.Client, _ *None) (l healthIssues, e
 // WhyReport is what the governor does and waits for, with what is not well.
 type WhyReport struct {
 	*admin.Why
-	*admin.Concerns
+	*admin.HealthIssues
 	More bool `about:"there are more items behind these"`
 }
 
 func why(ctx context.Context, c *client.Client, _ *None) (r WhyReport, err error) {
-	if r.Why, err = admin.Of(c).Why(ctx); err != nil {
+	if r.Why, err = admin.New(c).Why(ctx); err != nil {
 		return r, err
 	}
-	listed, err := concerns(ctx, c, nil)
-	r.Concerns, r.More = listed.Concerns, listed.More
+	listed, err := worstHealthIssues(ctx, c, nil)
+	r.HealthIssues, r.More = listed.HealthIssues, listed.More
 	return r, err
 }
 
@@ -249,97 +249,97 @@ func cluster() []Operation {
 		read("/cluster", protocol.KindClusterDescribe,
 			"Describes hosts, shards, redundancy, and what is not as it should be",
 			func(ctx context.Context, c *client.Client, q *clusterRequest) (*admin.Cluster, error) {
-				return admin.Of(c).Describe(ctx, given(q.Relaxed, admin.Relaxed())...)
+				return admin.New(c).Describe(ctx, given(q.Relaxed, admin.Relaxed())...)
 			}),
-		read("/health", protocol.KindConcerns, "Lists what is not well, as all hosts together see it",
-			concerns),
+		read("/health", protocol.KindHealth, "Lists what is not well, as all hosts together see it",
+			worstHealthIssues),
 		read("/cluster/plan", protocol.KindClusterPlan, "Shows what the governor would do next",
 			func(ctx context.Context, c *client.Client, _ *None) (*admin.Plan, error) {
-				return admin.Of(c).Plan(ctx)
+				return admin.New(c).Plan(ctx)
 			}),
 		read("/why", protocol.KindClusterWhy,
 			"Shows what is not well, which steps are open, and what the governor waits for", why),
 		onHost("/host/drain", "Has a host hand over all that it leads, and go offline", (*admin.Admin).Drain),
 		onHost("/host/undrain", "Takes a drain back", (*admin.Admin).Undrain),
 		onHost("/host/cordon", "Has a host get no more replicas, votes and leaderships", (*admin.Admin).Cordon, Face{
-			Use: "host cordon HOST", Short: "Give a host no more than it has",
-			Long: `Has the governor give a host no more replicas, votes and leaderships than it has. What
-it has it keeps.`,
+			Use: "host cordon HOST", Short: "Give a host no new replicas and leaderships",
+			Long: `Tells the governor to give a host no further replicas, votes and leaderships. The host
+keeps what it has.`,
 			Example: `  signalbox host cordon b --reason "its disk is slow"`,
 			Done:    "host HOST is cordoned",
 		}),
 		onHost("/host/uncordon", "Takes a cordon back", (*admin.Admin).Uncordon, Face{
-			Use: "host uncordon HOST", Short: "Take a cordon back",
-			Long:    "Has the governor treat a host that was cordoned like any other.",
+			Use: "host uncordon HOST", Short: "Cancel a cordon",
+			Long:    "Tells the governor to treat a cordoned host like any other host again.",
 			Example: "  signalbox host uncordon b",
 			Done:    "host HOST is uncordoned",
 		}),
-		govern("/host/expel", protocol.KindHostOperate, "Makes a host leave for ever",
+		govern("/host/expel", protocol.KindHostUpdate, "Makes a host leave for ever",
 			func(ctx context.Context, a *admin.Admin, q *expelRequest) (bool, error) {
 				return a.Expel(ctx, q.Host, q.Force, q.by())
 			}),
-		govern("/host/replace", protocol.KindHostOperate, "Has a host take the place of one that is gone",
+		govern("/host/replace", protocol.KindHostUpdate, "Has a host take the place of one that is gone",
 			func(ctx context.Context, a *admin.Admin, q *replaceRequest) (bool, error) {
 				return a.Replace(ctx, q.Host, q.Successor, q.by())
 			},
 			Face{
-				Use: "host replace OLD NEW", Short: "Let a host take the place of one that is gone",
-				Long: `Expels the host OLD, which is gone, and has NEW take its place. NEW is a host of the
-cluster already. It is refused while OLD is heard.
+				Use: "host replace OLD NEW", Short: "Replace a lost host by another host",
+				Long: `Expels the lost host OLD, and gives its place to NEW, which is a host of the cluster
+already. The command is refused while OLD answers.
 
-A host whose disk was lost is replaced by one with an empty data directory that names
-it when it joins: signalbox serve --join HOST:PORT --name b --replace b.`,
+To replace a host whose disk was lost by a host with an empty data directory, name the
+old host when the new one joins: signalbox serve --join HOST:PORT --name b --replace b.`,
 				Example: "  signalbox host replace b d",
 				Done:    "host OLD is replaced",
 			}),
-		govern("/host/alter", protocol.KindHostOperate, "Gives a host another failure domain or weight",
+		govern("/host/alter", protocol.KindHostUpdate, "Gives a host another failure domain or weight",
 			func(ctx context.Context, a *admin.Admin, q *hostAlterRequest) (bool, error) { return q.alter(ctx, a) },
 			Face{
 				Use:   "host alter HOST [--failure-domain] [--weight]",
 				Form:  "alter HOST [--failure-domain KEY=VALUE,...] [--weight NUMBER]",
-				Short: "Give a host another failure domain or weight",
-				Long: `With --failure-domain it says where a host stands: labels by key, such as dc=a,rack=1.
-What fails together shares a value. The governor spreads the voters of each shard over
-them. A host must have every key that another one has.
+				Short: "Change the failure domain or the weight of a host",
+				Long: `--failure-domain sets labels by key, such as dc=a,rack=1. Hosts that can fail together
+share a value. The governor spreads the voters of each shard over the values. Every host
+must have the same keys.
 
-With --weight it says how many of the replicas of data shards the host gets beside the
-others, where each shard is on a part of the hosts (signalbox cluster policy
---replicas). A host has 100 at first; one of 200 gets twice as many as one of 100, and
-one of 0 gives its own away.`,
+--weight sets the host's share of the replicas of data shards, if shards are on some of
+the hosts only (signalbox cluster policy set --replicas). The default is 100; a host
+with 200 gets twice as many replicas as one with 100, and a host with 0 gives up its
+replicas.`,
 				Example: "  signalbox host alter b --failure-domain dc=a,rack=1\n  signalbox host alter b --weight 200",
 				Done:    "host HOST is altered",
 			}),
-		govern("/shard/transfer-leader", protocol.KindShardTransfer, "Asks for another leader of a shard",
+		govern("/shard/transfer-leader", protocol.KindShardTransferLeader, "Asks for another leader of a shard",
 			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
-				return a.Transfer(ctx, q.Shard, q.Host, q.by())
+				return a.TransferLeader(ctx, q.Shard, q.Host, q.by())
 			}),
 		change("/shard/recover", protocol.KindShardRecover, "Makes a shard anew whose majority is lost for good",
 			func(ctx context.Context, c *client.Client, q *recoverRequest) (*recovered, error) {
-				return q.run(ctx, admin.Of(c))
+				return q.run(ctx, admin.New(c))
 			},
 			Face{
 				Use:   "shard recover SHARD [--accept-data-loss] [--accept-overlap]",
-				Short: "Make a shard anew whose majority is lost for good",
-				Long: `For a data shard that has lost most of its hosts for good, while the rest of the cluster
-goes on. The hosts of the lost voters are expelled, which is final. The host that is
-left with most of the shard goes on alone, and the governor adds replicas. What only the
-lost hosts had is gone: owners are owners no more, waiters wait no more, and sessions
-with their home in the shard end. Fencing tokens that come after are above all before.
+				Short: "Rebuild a shard that lost its quorum permanently",
+				Long: `For a data shard that lost most of its hosts permanently while the rest of the cluster
+runs. The hosts of the lost voters are expelled, which is final. The surviving host with
+the most advanced state continues alone, and the governor adds replicas. Changes that
+only lost hosts had are lost: owners and waiters may be missing, and sessions with their
+home in the shard end. Later fencing tokens are larger than all earlier ones.
 
 The rebuilt shard grants nothing while a client may still trust an old holding. The wait
-starts when the lost hosts are expelled for good (31 seconds) and all other hosts have
-applied the order. It lasts for the longest session timeout plus the longest grace
-period. The command prints the minimum wait and the session that causes it; signalbox
-check shows the time left. Switch the lost hosts off, or make sure that they reach the
-others if they run again: they exit then.
+starts when the lost hosts are expelled (31 seconds) and all other hosts have applied the
+command. It lasts for the longest session timeout plus the longest grace period. The
+command prints the minimum wait and the session that causes it; signalbox check shows
+the time left. Switch the lost hosts off, or make sure that they reach the other hosts
+if they run again: they exit then.
 
-A session of half an hour makes a shard wait for half an hour. With --accept-overlap the
-shard grants at once, and other shards release what sessions of the shard had: clients
-of before that cannot be reached may go on with what others get. Fencing tokens refuse
-them.
+One session with a timeout of half an hour makes the shard wait half an hour. With
+--accept-overlap the shard grants at once, and other shards release what sessions of the
+shard held: unreachable clients may continue to use what others get. Only fencing tokens
+stop them.
 
-It is refused while a lost host may come back, and while a majority is heard. The meta
-shard is recovered with the whole cluster: signalbox cluster recover.`,
+The command is refused while a lost host may come back, and while a majority answers. To
+recover the meta shard, recover the whole cluster: signalbox cluster recover.`,
 				Example: `  signalbox shard recover 7 --reason "hosts d and e burnt"
   signalbox shard recover 7 --accept-data-loss
   signalbox shard recover 7 --accept-overlap --reason "the workers are switched off"`,
@@ -349,7 +349,7 @@ shard is recovered with the whole cluster: signalbox cluster recover.`,
 						return fmt.Sprintf("this has shard %d grant what clients may still own: two may own one "+
 							"thing", q.Shard), nil
 					}
-					cluster, err := admin.Of(c).Describe(ctx)
+					cluster, err := admin.New(c).Describe(ctx)
 					if err != nil {
 						return "", err
 					}
@@ -362,23 +362,23 @@ shard is recovered with the whole cluster: signalbox cluster recover.`,
 			}),
 		govern("/cluster/step/retry", protocol.KindStepCancel, "Has the governor try again at once what has failed",
 			func(ctx context.Context, a *admin.Admin, q *subjectRequest) (bool, error) {
-				return true, a.EndDelay(ctx, q.Subject, q.by())
+				return true, a.RetryStep(ctx, q.Subject, q.by())
 			}),
-		change("/cluster/policy/set", protocol.KindPolicy, "Changes what is given of the policy of the governor",
+		change("/cluster/policy/set", protocol.KindPolicySet, "Changes what is given of the policy of the governor",
 			func(ctx context.Context, c *client.Client, q *policyRequest) (*admin.Policy, error) {
 				if q.Replicas != nil && *q.Replicas == 1 && !q.Force {
 					return nil, BadRequest("with 1 replica a shard is lost with its host: add force to accept that")
 				}
-				return admin.Of(c).SetPolicy(ctx, q.change, q.by())
+				return admin.New(c).SetPolicy(ctx, q.change, q.by())
 			}),
 	)
 }
 
 // onHost makes the row of what is done with one host.
 func onHost(
-	path, does string, run func(*admin.Admin, context.Context, string, admin.By) (bool, error), faces ...Face,
+	path, does string, run func(*admin.Admin, context.Context, string, admin.ChangeInfo) (bool, error), faces ...Face,
 ) Operation {
-	return govern(path, protocol.KindHostOperate, does,
+	return govern(path, protocol.KindHostUpdate, does,
 		func(ctx context.Context, a *admin.Admin, q *hostRequest) (bool, error) {
 			return run(a, ctx, q.Host, q.by())
 		}, faces...)
@@ -391,7 +391,7 @@ func history() []Operation {
 		read("/access/denials", protocol.KindAccessDenials,
 			"Lists the latest requests that hosts have refused for want of a permission",
 			func(ctx context.Context, c *client.Client, q *denialsRequest) (d denials, err error) {
-				all, silent, err := admin.Of(c).Denials(ctx, bounded(q.Limit, usualHistory, maxHistory))
+				all, silent, err := admin.New(c).Denials(ctx, bounded(q.Limit, usualHistory, maxHistory))
 				if err != nil {
 					return d, err
 				}
@@ -407,27 +407,27 @@ func audit() Operation {
 	o := read("/cluster/audit", protocol.KindAuditRead, "Lists changes of the cluster, the oldest first",
 		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
 			if q.From == 0 {
-				latest, err := admin.Of(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory))
+				latest, err := admin.New(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory))
 				return listed(ctx, latest, err)
 			}
-			return collect(ctx, admin.Of(c).Audit(ctx, q.From), bounded(q.Limit, usualHistory, maxHistory), nil)
+			return collect(ctx, admin.New(c).Audit(ctx, q.From), bounded(q.Limit, usualHistory, maxHistory), nil)
 		},
 		Face{
-			Use: "cluster audit [--from] [--limit]", Short: "What was changed among the hosts, by whom and why",
-			Long: `Shows the history of changes of hosts, replicas, policy and join tokens: when, what, by
-whom and why. The cluster keeps the last 10,000.`,
+			Use: "cluster audit [--from] [--limit]", Short: "Show the audit log: what changed, by whom and why",
+			Long: `Shows changes of hosts, replicas, policy and join tokens, and administrative actions of
+clients: when, what, by whom and why. The cluster keeps the last 10,000 entries.`,
 			Example: `  signalbox cluster audit
   signalbox cluster audit --limit 200
   signalbox cluster audit --from 1 -o json`,
 			Table: table(func(e admin.Entry) []any {
-				return []any{e.Number, e.At, e.Event, e.HostName, e.Text, e.By, e.Why}
+				return []any{e.ID, e.At, e.Event, e.HostName, e.Text, e.Author, e.Reason}
 			}, "NUMBER#", "TIME", "EVENT", "HOST", "WHAT", "BY", "WHY"),
 		})
 	listed := o.Run
 	o.All = func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error] {
 		q := request.(*auditRequest)
 		if q.From > 0 && q.Limit <= 0 {
-			return Changed(admin.Of(c).Audit(ctx, q.From), anyOf)
+			return Changed(admin.New(c).Audit(ctx, q.From), anyOf)
 		}
 		return func(yield func(any, error) bool) {
 			answer, err := listed(ctx, c, q)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -147,14 +147,14 @@ func overNodes[Q, T any](
 	name func(item T) string, faces ...Face,
 ) Operation {
 	return pages(path, kind, does,
-		func(ctx context.Context, c *client.Client, q *Q, behind place) iter.Seq2[shape.InNode[T], error] {
+		func(ctx context.Context, c *client.Client, q *Q, behind place) iter.Seq2[apijson.InNode[T], error] {
 			of := func(node, after string) iter.Seq2[T, error] { return each(ctx, c, q, node, after) }
 			if node := any(q).(interface{ node() string }).node(); node != "" {
 				return inNode(node, of(node, behind.name))
 			}
 			return EachNode(ctx, c, behind.node, behind.name, of)
 		},
-		func(item shape.InNode[T]) place { return place{item.Node, name(item.Item)} }, faces...)
+		func(item apijson.InNode[T]) place { return place{item.Node, name(item.Item)} }, faces...)
 }
 
 // EachNode lists the items of all nodes, in the order of the paths. The list begins behind the item of a name in the
@@ -162,11 +162,11 @@ func overNodes[Q, T any](
 // node that the caller may not read.
 func EachNode[T any](
 	ctx context.Context, c *client.Client, from, after string, of func(node, after string) iter.Seq2[T, error],
-) iter.Seq2[shape.InNode[T], error] {
-	return func(yield func(shape.InNode[T], error) bool) {
+) iter.Seq2[apijson.InNode[T], error] {
+	return func(yield func(apijson.InNode[T], error) bool) {
 		for node, err := range c.ListNodes(ctx, "") {
 			if err != nil {
-				yield(shape.InNode[T]{}, err)
+				yield(apijson.InNode[T]{}, err)
 				return
 			}
 			behind := ""
@@ -189,8 +189,8 @@ func EachNode[T any](
 }
 
 // inNode adds the path of a node to the items of a loop.
-func inNode[T any](node string, loop iter.Seq2[T, error]) iter.Seq2[shape.InNode[T], error] {
-	return Changed(loop, func(item T) shape.InNode[T] { return shape.InNode[T]{Node: node, Item: item} })
+func inNode[T any](node string, loop iter.Seq2[T, error]) iter.Seq2[apijson.InNode[T], error] {
+	return Changed(loop, func(item T) apijson.InNode[T] { return apijson.InNode[T]{Node: node, Item: item} })
 }
 
 // Changed changes the items of a loop.

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/client/election"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -114,9 +114,9 @@ func lookups() []Operation {
 		followPage(read("/endpoints", protocol.KindSemaphoreDescribe,
 			"Lists the endpoints that are published under a name", listEndpoints,
 			Face{
-				Use: "discover list PATH NAME", Short: "List who is there now",
-				Long: `Lists the endpoints of a list in the order in which they registered. It sees every
-registration that was made before. A list that nobody has used yet is empty.`,
+				Use: "discover list PATH NAME", Short: "List the endpoints of a list",
+				Long: `Lists the endpoints of a list in order of registration. The read is linearizable. A list
+that nobody has used yet is empty.`,
 				Example: `  signalbox discover list /prod api
 
   # only the addresses
@@ -140,15 +140,15 @@ registration that was made before. A list that nobody has used yet is empty.`,
 			},
 			func(e *configEntry) string { return e.Name },
 			Face{
-				Use: "config list [PATH] [--prefix]", Short: "List the config of a node, or of all",
-				Long: `Lists the config entries of a node, or, without PATH, of all nodes that you may see.
-An entry without a value is not in the list, because nothing distinguishes it from a
-lock: signalbox semaphore list has it.`,
+				Use: "config list [PATH] [--prefix]", Short: "List the config entries of a node, or of all nodes",
+				Long: `Lists the config entries of a node, or, without PATH, of all nodes that you may see. An
+entry without a value is not listed, because it looks like a lock: signalbox semaphore
+list shows it.`,
 				Example: `  signalbox config list /prod/jobs
 
   # the names alone
   signalbox config list /prod/jobs -o json | jq -r .name`,
-				Table: table(func(p shape.InNode[*configEntry]) []any {
+				Table: table(func(p apijson.InNode[*configEntry]) []any {
 					return []any{p.Node, p.Item.Name, p.Item.Revision, p.Item.Value}
 				}, "+NODE", "NAME", "REVISION#", "VALUE"),
 			}),

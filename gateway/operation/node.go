@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -41,15 +41,16 @@ func nodes() []Operation {
 			}),
 		change("/node/alter", protocol.KindNodeAlter, "Changes what is given of a node's config",
 			func(ctx context.Context, c *client.Client, q *alterRequest) (*client.NodeInfo, error) {
-				return c.AlterNode(ctx, q.Node, q.Config, given(q.IfRevision > 0, client.IfVersion(q.IfRevision))...)
+				return c.AlterNode(ctx, q.Node, q.Config, given(q.IfRevision > 0,
+					client.IfConfigRevision(q.IfRevision))...)
 			}),
 		apply("/node/drop", protocol.KindNodeDrop, "Drops a node with all that is in it",
 			func(ctx context.Context, c *client.Client, q *NodeRef) error { return c.DropNode(ctx, q.Node) },
 			Face{
-				Use: "node drop PATH", Short: "Drop a node with all that is in it",
-				Long: `Drops a node with its semaphores, and ends its sessions: whoever holds a lock in it
-loses it. Nodes below its path stay. Nothing guards a node that is in use, so the
-command says what is in it and asks, unless there is --yes.`,
+				Use: "node drop PATH", Short: "Drop a node with everything in it",
+				Long: `Drops a node with its objects, and ends its sessions: whoever holds a lock in the node
+loses it. Nodes below its path stay. A node in use is not protected, so the command
+prints what is in it and asks for confirmation unless --yes is given.`,
 				Example: `  signalbox node drop /test/jobs
 
   # in a script
@@ -119,18 +120,17 @@ func sessions() []Operation {
 			},
 			func(s *client.SessionInfo) string { return strconv.FormatUint(s.ID, 10) },
 			Face{
-				Use: "session list [PATH]", Short: "List the sessions of a node, or of all",
-				Long: `Lists the sessions of a node, or, without PATH, of all nodes that you may see: who is
-there, whether a connection holds the session at the moment (attached), how many
-semaphores it owns a part of and waits for, since when it is there, and from which
-address. A session that is not attached has its timeout to come back. With -o wide
-the table says what its client calls itself.`,
+				Use: "session list [PATH]", Short: "List the sessions of a node, or of all nodes",
+				Long: `Lists the sessions of a node, or, without PATH, of all nodes that you may see: whether a
+connection is attached, how many semaphores the session owns and waits for, its age, and
+its client address. A session that is not attached expires after its timeout. -o wide
+adds the name of the client.`,
 				Example: `  signalbox session list /prod/jobs
   signalbox session list -o wide
 
   # those without a connection
   signalbox session list /prod/jobs -o json | jq 'select(.attached | not)'`,
-				Table: table(func(p shape.InNode[*client.SessionInfo]) []any {
+				Table: table(func(p apijson.InNode[*client.SessionInfo]) []any {
 					s := p.Item
 					return []any{p.Node, s.ID, s.Attached, s.Owned, s.Waiting, s.Timeout, s.Since, s.Client.Address,
 						ClientText(s.Client), s.Description}

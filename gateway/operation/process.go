@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -15,24 +15,24 @@ import (
 type processPutRequest struct {
 	Named
 	Spec process.Spec
-	process.By
+	process.ChangeInfo
 }
 
 // evictRequest removes a member by id. The command finds the id of a name first, so the command has code of its own.
 type evictRequest struct {
 	Named
 	Member uint64 `need:"true" about:"the id of the member"`
-	process.By
+	process.ChangeInfo
 }
 
 // restartRequest ends the round of a process. Members stay, and the next epoch has the same members.
 type restartRequest struct {
 	Named
-	process.By
+	process.ChangeInfo
 }
 
 // process is the handle of the process that a request names.
-func (n *Named) process(c *client.Client) *process.Process { return process.Of(c, n.Node, n.Name) }
+func (n *Named) process(c *client.Client) *process.Process { return process.New(c, n.Node, n.Name) }
 
 // processes are the operations on coordination processes.
 func processes() []Operation {
@@ -44,16 +44,16 @@ func processes() []Operation {
 			},
 			func(s *process.Summary) string { return s.Name },
 			Face{
-				Use: "process list [PATH] [PREFIX]", Short: "List the processes of a node, or of all",
-				Long: `Lists the processes of a node whose names begin with PREFIX, letter by letter; all
-without it. Without PATH it lists those of all nodes that you may see. PREPARED says how
-many members of the epoch are prepared, RESULT which epoch was completed last.`,
+				Use: "process list [PATH] [PREFIX]", Short: "List the processes of a node, or of all nodes",
+				Long: `Lists the processes of a node, or, without PATH, of all nodes that you may see. PREFIX
+selects names that start with it. PREPARED is the number of prepared members of the
+epoch, RESULT the last completed epoch.`,
 				Example: `  signalbox process list /prod
   signalbox process list
 
   # those whose members are not all prepared
   signalbox process list -o json | jq 'select(.phase == "preparing") | .name'`,
-				Table: table(func(p shape.InNode[*process.Summary]) []any {
+				Table: table(func(p apijson.InNode[*process.Summary]) []any {
 					s := p.Item
 					return []any{p.Node, s.Name, s.Phase, OrNothing(s.Epoch), s.Members, s.Prepared, s.Coordinator,
 						OrNothing(s.LastResult)}
@@ -69,40 +69,40 @@ many members of the epoch are prepared, RESULT which epoch was completed last.`,
 			},
 			func(state *process.State) (uint64, any) { return 0, state }),
 		read("/process/actions", protocol.KindProcessDescribe, "Lists what was done to a process",
-			func(ctx context.Context, c *client.Client, q *Named) (List[process.PastAct], error) {
-				acts, err := q.process(c).Acts(ctx)
+			func(ctx context.Context, c *client.Client, q *Named) (List[process.ActionRecord], error) {
+				acts, err := q.process(c).Actions(ctx)
 				return listed(ctx, acts, err)
 			},
 			Face{
-				Use: "process actions PATH NAME", Short: "List what operators did, and which rounds were given up",
-				Long: `Lists what operators did with a process, and which members gave a round up, the oldest
-that is kept first, with who, when and why.`,
+				Use: "process actions PATH NAME", Short: "List the actions of operators, and failed rounds",
+				Long: `Lists the actions of operators on a process, and the members that failed a round, oldest
+first, with author, time and reason.`,
 				Example: `  signalbox process actions /prod counter
 
   # who was put out?
   signalbox process actions /prod counter -o json | jq 'select(.action == "evict") | .member'`,
-				Table: table(func(a process.PastAct) []any {
-					return []any{a.At, a.At.Wall, a.Verb, OrNothing(a.Epoch), a.Member, OrNothing(a.MemberID),
+				Table: table(func(a process.ActionRecord) []any {
+					return []any{a.At, a.At.Wall, a.Kind, OrNothing(a.Epoch), a.Member, OrNothing(a.MemberID),
 						a.By.Author, a.By.Reason}
 				}, "AGE#", "+AT", "ACT", "EPOCH#", "MEMBER", "+ID#", "AUTHOR", "REASON"),
 			}),
 		apply("/process/put", protocol.KindProcessPut, "Makes a process, or gives it another spec",
 			func(ctx context.Context, c *client.Client, q *processPutRequest) error {
-				_, err := q.process(c).Put(ctx, q.Spec, q.By)
+				_, err := q.process(c).Put(ctx, q.Spec, q.ChangeInfo)
 				return err
 			}),
-		apply("/process/evict", protocol.KindProcessAct, "Removes a member from a process",
+		apply("/process/evict", protocol.KindProcessAction, "Removes a member from a process",
 			func(ctx context.Context, c *client.Client, q *evictRequest) error {
-				return q.process(c).Kick(ctx, q.Member, q.By)
+				return q.process(c).Evict(ctx, q.Member, q.ChangeInfo)
 			}),
-		apply("/process/restart", protocol.KindProcessAct, "Ends the round of a process, and opens another epoch",
+		apply("/process/restart", protocol.KindProcessAction, "Ends the round of a process, and opens another epoch",
 			func(ctx context.Context, c *client.Client, q *restartRequest) error {
-				return q.process(c).Restart(ctx, q.By)
+				return q.process(c).Restart(ctx, q.ChangeInfo)
 			},
 			Face{
-				Use: "process restart PATH NAME", Short: "End the round, and open another epoch",
-				Long: `Ends the round, also one that is complete, and opens another epoch with the same members
-after the --open-delay of the process.`,
+				Use: "process restart PATH NAME", Short: "End the round, and open a new epoch",
+				Long: `Ends the round, even a complete one, and opens a new epoch with the same members after
+the --open-delay of the process.`,
 				Example: `  signalbox process restart /prod counter --reason 'the coordinator hangs'`,
 				Done:    "process NAME begins another round",
 			}),
@@ -112,10 +112,9 @@ after the --open-delay of the process.`,
 			},
 			Face{
 				Use: "process delete PATH NAME [--force]", Short: "Delete a process",
-				Long: `Deletes a process with its results. One that has members is not deleted, and the command
-ends with code 79, unless there is --force: then the members are notified, and their
-round is over. Since that hurts, the command says how many they are and asks, unless
-there is --yes.`,
+				Long: `Deletes a process with its results. A process with members is not deleted (exit code 79)
+unless --force is given: then the members are notified, and their round is over. The
+command prints the number of members and asks for confirmation unless --yes is given.`,
 				Example: `  signalbox process delete /prod counter
 
   # though it is in use

@@ -10,7 +10,7 @@ import (
 
 // TestARecoveryNamesTheHostsThatItExpels: those that vote, are not heard, and are not being expelled already.
 func TestARecoveryNamesTheHostsThatItExpels(t *testing.T) {
-	gone := admin.Standing{State: admin.Expelled}
+	gone := admin.HostState{State: admin.Expelled}
 	c := &admin.Cluster{Observed: true,
 		Hosts: []admin.Host{{ID: 1, Name: "a", Alive: true}, {ID: 2, Name: "b"}, {ID: 3, Name: "c"},
 			{ID: 4, Name: "d", Target: gone}, {ID: 5, Name: "e"}},

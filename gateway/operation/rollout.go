@@ -10,7 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/rollout"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -19,7 +19,7 @@ import (
 type rolloutPutRequest struct {
 	Named
 	Spec rollout.Spec
-	rollout.By
+	rollout.ChangeInfo
 }
 
 // locationRequest asks for the instances of a location.
@@ -46,11 +46,11 @@ type pastTarget struct {
 // the action.
 type actionRequest struct {
 	Named
-	Action    rollout.Verb `need:"true"`
-	Locations []string     `flag:"location" about:"none: all" help:"'LOCATION' of the action. May be repeated"`
-	Version   uint64       `arg:"VERSION" flag:"to" about:"the version that it is about" help:"'VERSION' number, as shown by signalbox rollout versions" form:"the number of a version, as signalbox rollout versions shows it"`
-	AllAtOnce bool         `about:"a roll-back reaches all locations at once" help:"Roll back all locations at once, without order and delays"`
-	rollout.By
+	Action    rollout.ActionKind `need:"true"`
+	Locations []string           `flag:"location" about:"none: all" help:"'LOCATION' of the action. May be repeated"`
+	Version   uint64             `arg:"VERSION" flag:"to" about:"the version that it is about" help:"'VERSION' number, as shown by signalbox rollout versions" form:"the number of a version, as signalbox rollout versions shows it"`
+	AllAtOnce bool               `about:"a roll-back reaches all locations at once" help:"Roll back all locations at once, without order and delays"`
+	rollout.ChangeInfo
 }
 
 // gateReportRequest is the verdict of a check at a gate.
@@ -70,7 +70,7 @@ type publishRequest struct {
 	Named
 	Payload []byte
 	Label   string
-	rollout.By
+	rollout.ChangeInfo
 	Expect *uint64 `about:"only if the newest version has this number, 0 for none"`
 	Fence  uint64  `about:"the fencing token of the publisher: only if no newer one has published"`
 }
@@ -79,7 +79,7 @@ type publishRequest struct {
 type Published struct{ Version uint64 }
 
 // rollout is the handle of the rollout that a request names.
-func (n *Named) rollout(c *client.Client) *rollout.Rollout { return rollout.Of(c, n.Node, n.Name) }
+func (n *Named) rollout(c *client.Client) *rollout.Rollout { return rollout.New(c, n.Node, n.Name) }
 
 // rollouts are the operations on rollouts.
 func rollouts() []Operation {
@@ -91,16 +91,16 @@ func rollouts() []Operation {
 			},
 			func(s *rollout.Summary) string { return s.Name },
 			Face{
-				Use: "rollout list [PATH] [PREFIX]", Short: "List the rollouts of a node, or of all",
-				Long: `Lists the rollouts of a node whose names begin with PREFIX, letter by letter; all
-without it. Without PATH it lists those of all nodes that you may see. REACHED says how
-many locations have the newest version, and have reached it.`,
+				Use: "rollout list [PATH] [PREFIX]", Short: "List the rollouts of a node, or of all nodes",
+				Long: `Lists the rollouts of a node, or, without PATH, of all nodes that you may see. PREFIX
+selects names that start with it. REACHED is the number of locations that have reached
+the newest version.`,
 				Example: `  signalbox rollout list /prod
   signalbox rollout list
 
   # those that need somebody
   signalbox rollout list -o json | jq 'select(.phase == "halted" or .phase == "blocked") | .name'`,
-				Table: table(func(p shape.InNode[*rollout.Summary]) []any {
+				Table: table(func(p apijson.InNode[*rollout.Summary]) []any {
 					s := p.Item
 					return []any{p.Node, s.Name, s.Phase, OrNothing(s.LastSeq), s.Label, OutOf(s.Reached, s.Locations),
 						s.Instances}
@@ -111,10 +111,9 @@ many locations have the newest version, and have reached it.`,
 				return q.rollout(c).Describe(ctx, rollout.WithReasons(), rollout.Consistency(q.consistency()))
 			},
 			Face{
-				Use: "rollout versions PATH NAME", Short: "List the versions that are kept",
-				Long: `Lists the versions of a rollout that are kept, the oldest first: when each was
-published, by whom and why, and where it was given up. signalbox rollout payload prints
-one.`,
+				Use: "rollout versions PATH NAME", Short: "List the versions of a rollout",
+				Long: `Lists the versions that a rollout keeps, oldest first: when each was published, by whom
+and why, and where it was abandoned. signalbox rollout payload prints a version.`,
 				Example: `  signalbox rollout versions /prod dns
   signalbox rollout versions /prod dns -o json | jq 'select(.abandoned_in != [])'`,
 				Table: tableOf(func(s *rollout.State) []rollout.Version { return s.Versions },
@@ -133,37 +132,38 @@ one.`,
 			"Lists the targets that a location had, or all locations by name", pastTargets,
 			func(t pastTarget) place { return place{t.Location, strconv.FormatUint(t.Generation, 10)} }),
 		read("/rollout/actions", protocol.KindRolloutDescribe, "Lists what operators did with a rollout",
-			func(ctx context.Context, c *client.Client, q *Named) (List[rollout.PastAct], error) {
-				acts, err := q.rollout(c).Acts(ctx)
+			func(ctx context.Context, c *client.Client, q *Named) (List[rollout.ActionRecord], error) {
+				acts, err := q.rollout(c).Actions(ctx)
 				return listed(ctx, acts, err)
 			},
 			Face{
-				Use: "rollout actions PATH NAME", Short: "List what operators did: who, when and why",
-				Long: `Lists what operators did with a rollout, the oldest that is kept first.`,
+				Use: "rollout actions PATH NAME", Short: "List the actions of operators",
+				Long: "Lists the actions of operators on a rollout, oldest first, with author, time and reason.",
 				Example: `  signalbox rollout actions /prod dns
 
   # who went back?
   signalbox rollout actions /prod dns -o json | jq 'select(.action == "rollback") | .author'`,
-				Table: table(func(a rollout.PastAct) []any {
-					return []any{a.Number, a.At, a.At.Wall, ActWords(&a), a.Locations, OrNothing(a.Seq), a.By.Author,
+				Table: table(func(a rollout.ActionRecord) []any {
+					return []any{a.ID, a.At, a.At.Wall, ActWords(&a), a.Locations, OrNothing(a.Seq), a.By.Author,
 						a.By.Reason}
 				}, "+NUMBER#", "AGE#", "+AT", "ACT", "LOCATIONS", "VERSION#", "AUTHOR", "REASON"),
 			}),
 		apply("/rollout/put", protocol.KindRolloutPut, "Makes a rollout, or gives it another spec",
 			func(ctx context.Context, c *client.Client, q *rolloutPutRequest) error {
-				_, err := q.rollout(c).Put(ctx, q.Spec, q.By)
+				_, err := q.rollout(c).Put(ctx, q.Spec, q.ChangeInfo)
 				return err
 			}),
-		apply("/rollout/action", protocol.KindRolloutAct, "Pauses, resumes, promotes, aborts or rolls back, and so on",
+		apply("/rollout/action", protocol.KindRolloutAction,
+			"Pauses, resumes, promotes, aborts or rolls back, and so on",
 			func(ctx context.Context, c *client.Client, q *actionRequest) error {
-				return q.rollout(c).Act(ctx, rollout.Act{
-					Verb: q.Action, Locations: q.Locations, Seq: q.Version, Fast: q.AllAtOnce, By: q.By,
+				return q.rollout(c).Act(ctx, rollout.Action{
+					Kind: q.Action, Locations: q.Locations, Seq: q.Version, Fast: q.AllAtOnce, By: q.ChangeInfo,
 				})
 			}, rolloutActs...),
-		apply("/rollout/gate/report", protocol.KindRolloutGate,
+		apply("/rollout/gate/report", protocol.KindRolloutGateReport,
 			"Says at a gate of a location whether a version has passed it",
 			func(ctx context.Context, c *client.Client, q *gateReportRequest) error {
-				return q.rollout(c).Judge(ctx, rollout.Judgement{
+				return q.rollout(c).ReportGate(ctx, rollout.GateReport{
 					Location: q.Location, Gate: q.Gate, Seq: q.Version, By: q.Author,
 					Verdict: rollout.Verdict{Result: q.Verdict, Text: q.Message},
 				})
@@ -175,10 +175,10 @@ one.`,
 			},
 			Face{
 				Use: "rollout delete PATH NAME [--force]", Short: "Delete a rollout",
-				Long: `Deletes a rollout with its versions and its history. One that instances have joined is
-not deleted, and the command ends with code 79, unless there is --force: then the
-instances are notified, and keep what they use. Since that hurts, the command says how
-many they are and asks, unless there is --yes.`,
+				Long: `Deletes a rollout with its versions and its history. A rollout with instances is not
+deleted (exit code 79) unless --force is given: then the instances are notified, and keep
+the version in use. The command prints the number of instances and asks for confirmation
+unless --yes is given.`,
 				Example: `  signalbox rollout delete /prod dns
 
   # though it is in use
@@ -212,11 +212,11 @@ func versionState(v *rollout.Version) string {
 }
 
 // ActWords says in words what an operator did.
-func ActWords(a *rollout.PastAct) string {
+func ActWords(a *rollout.ActionRecord) string {
 	if a.Fast {
-		return a.Verb.String() + " --all-at-once"
+		return a.Kind.String() + " --all-at-once"
 	}
-	return a.Verb.String()
+	return a.Kind.String()
 }
 
 // instances makes a page of the instances of a location, by name: the order in which instances joined has no place that

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 // pageBytes is the size in JSON at which a page of a list ends.
@@ -78,7 +78,7 @@ func (p *page) head(data []byte) error {
 	if p.room == nil {
 		return nil
 	}
-	size, err := shape.Length(struct{ Data []byte }{data})
+	size, err := apijson.Length(struct{ Data []byte }{data})
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (p *page) add(item any) (fits bool, err error) {
 	if p.room == nil {
 		return true, nil
 	}
-	if p.latest, err = shape.Append(p.latest[:0], item); err != nil {
+	if p.latest, err = apijson.Append(p.latest[:0], item); err != nil {
 		return false, err
 	}
 	size := len(p.latest)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -77,7 +77,7 @@ func govern[Q any](
 	faces ...Face,
 ) Operation {
 	return change(path, kind, does, func(ctx context.Context, c *client.Client, q *Q) (Done, error) {
-		changed, err := run(ctx, admin.Of(c), q)
+		changed, err := run(ctx, admin.New(c), q)
 		return Done{Changed: changed}, err
 	}, faces...)
 }
@@ -149,7 +149,7 @@ func All() []Operation {
 type None struct{}
 
 // Done is the answer of a change without a result.
-type Done = shape.Done
+type Done = apijson.Done
 
 // BadRequest says why a request cannot be carried out as written.
 type BadRequest string

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -186,17 +186,17 @@ func semaphores() []Operation {
 			},
 			func(s *client.SemaphoreInfo) string { return s.Name },
 			Face{
-				Use: "semaphore list [PATH] [PREFIX] [--with-data]", Short: "List the semaphores of a node, or of all",
-				Long: `Lists the semaphores of a node whose names begin with PREFIX, letter by letter; all
-without it. Without PATH it lists those of all nodes that you may see. With -o wide
-the table has their data as well; --with-data adds it to -o json.`,
+				Use:   "semaphore list [PATH] [PREFIX] [--with-data]",
+				Short: "List the semaphores of a node, or of all nodes",
+				Long: `Lists the semaphores of a node, or, without PATH, of all nodes that you may see. PREFIX
+selects names that start with it. -o wide adds data to the table, --with-data to -o json.`,
 				Example: `  signalbox semaphore list /prod/jobs
   signalbox semaphore list /prod/jobs object/ -o wide
   signalbox semaphore list
 
   # what is waited for
   signalbox semaphore list /prod/jobs -o json | jq 'select(.waiter_count > 0) | .name'`,
-				Table: table(func(p shape.InNode[*client.SemaphoreInfo]) []any {
+				Table: table(func(p apijson.InNode[*client.SemaphoreInfo]) []any {
 					s := p.Item
 					return []any{p.Node, s.Name, Amount(s.Limit), Amount(s.Count), s.OwnerCount, s.WaiterCount,
 						s.Ephemeral, s.Revision, s.Data}
@@ -206,12 +206,12 @@ the table has their data as well; --with-data adds it to -o json.`,
 			describe,
 			Face{
 				Use: "semaphore describe PATH NAME [--strict]", Short: "Show a semaphore with its owners and waiters",
-				Long: `Shows a semaphore: its limit, how much of it is owned, its data, and its owners and
-waiters in the order in which they came, since when, and from which address (with
--o wide also what their clients call themselves). The order id of an owner is its
-fencing token; the revision grows with every change that a watch can see.
+				Long: `Shows a semaphore: its limit, the units in use, its data, and its owners and waiters in
+order of arrival, with times and client addresses (-o wide adds client names). The order
+id of an owner is its fencing token; the revision grows with every change that a watch
+shows.
 
-What is shown may be a moment old, unless there is --strict.`,
+The output may be slightly stale unless --strict is given.`,
 				Example: `  signalbox semaphore describe /prod/jobs workers
 
   # who has the lock?
@@ -272,14 +272,13 @@ code 79 otherwise.
 			},
 			Face{
 				Use: "semaphore resize PATH NAME LIMIT [--if-revision]", Short: "Change the limit of a semaphore",
-				Long: `Gives a persistent semaphore another limit, and shows it. A higher one lets in those
-who wait, in their order. A lower one takes nothing from anybody: its owners keep what
-they have, and nobody gets anything until they have released enough. Who waits for
-more than the limit is turned away when its turn comes. "all" is no limit.
+				Long: `Changes the limit of a persistent semaphore, and shows it. A higher limit admits waiters
+in their order. A lower limit takes nothing away: owners keep their units, and nobody is
+admitted until enough is released. A waiter that asks for more than the limit is rejected
+at its turn. "all" removes the limit.
 
-With --if-revision nothing changes unless the semaphore has that revision, and the
-command ends with code 79 otherwise. Programs that name the old limit when they
-acquire go on under the new one.`,
+With --if-revision the change is made only if the semaphore has that revision; otherwise
+the exit code is 79. Programs that acquire with the old limit continue under the new one.`,
 				Example: `  signalbox semaphore resize /prod/jobs workers 5
 
   # only if it is as it was looked at
@@ -293,10 +292,10 @@ acquire go on under the new one.`,
 			},
 			Face{
 				Use: "semaphore delete PATH NAME [--force]", Short: "Delete a semaphore",
-				Long: `Deletes a semaphore. One that somebody owns or waits for is not deleted, and the
-command ends with code 79, unless there is --force: then its owners lose what
-they hold and its waiters are turned away, which they are told. Since that hurts,
-the command says who they are and asks, unless there is --yes.`,
+				Long: `Deletes a semaphore. A semaphore with owners or waiters is not deleted (exit code 79)
+unless --force is given: then owners lose what they hold, waiters are rejected, and all
+of them are notified. The command prints who they are and asks for confirmation unless
+--yes is given.`,
 				Example: `  signalbox semaphore delete /prod/jobs workers
 
   # though it is in use
@@ -330,8 +329,8 @@ func showSemaphore(q *semaphoreRequest, d *DescribedSemaphore) Shown {
 		[]string{"ORDER#", "SESSION#", "COUNT#", "WAITS", "SINCE", "FROM", "+CLIENT", "DATA"}, nil}
 	for _, w := range d.Waiters {
 		waits := "for ever"
-		if w.Timeout >= 0 {
-			waits = w.Timeout.String()
+		if w.Wait >= 0 {
+			waits = w.Wait.String()
 		}
 		waiters.Rows = append(waiters.Rows, []any{w.OrderID, w.SessionID, Amount(w.Count), waits, w.Since,
 			w.Client.Address, ClientText(w.Client), w.Data})

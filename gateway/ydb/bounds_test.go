@@ -107,13 +107,15 @@ func TestStatusesAreYDBs(t *testing.T) {
 		protocol.StatusSuccess: 400_000, protocol.StatusBadRequest: 400_010, protocol.StatusUnauthorized: 400_020,
 		protocol.StatusInternal: 400_030, protocol.StatusAborted: 400_040, protocol.StatusUnavailable: 400_050,
 		protocol.StatusMoved: 400_050, protocol.StatusStale: 400_050, protocol.StatusOverloaded: 400_060,
-		protocol.StatusStorageFull: 400_060, protocol.StatusQuotaExceeded: 400_060, protocol.StatusTimeout: 400_090,
-		protocol.StatusBadSession: 400_100, protocol.StatusPreconditionFailed: 400_120, protocol.StatusFenced: 400_120,
+		protocol.StatusStorageFull: 400_060, protocol.StatusQuotaExceeded: 400_060,
+		protocol.StatusHeartbeatTimeout: 400_090,
+		protocol.StatusBadSession:       400_100, protocol.StatusPreconditionFailed: 400_120,
+		protocol.StatusFenced:        400_120,
 		protocol.StatusAlreadyExists: 400_130, protocol.StatusNotFound: 400_140,
 		protocol.StatusSessionExpired: 400_150, protocol.StatusUnsupported: 400_180,
-		protocol.StatusNumberReused: 400_050,
+		protocol.StatusSequenceReused: 400_050,
 	}
-	for s := protocol.StatusSuccess; s <= protocol.StatusNumberReused; s++ {
+	for s := protocol.StatusSuccess; s <= protocol.StatusSequenceReused; s++ {
 		got, issue := ydb.StatusOf(s)
 		if got != want[s] {
 			t.Errorf("%v is %v, want %v", s, got, want[s])

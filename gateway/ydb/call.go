@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/signalbox/signalbox/internal/fairshare"
-	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/session"
 )
 
 // call is the caller of a request, with its origin.
@@ -87,7 +87,7 @@ func (c *call) describe(description string) string {
 	if description != "" {
 		whose = description + " (" + whose + ")"
 	}
-	if len(whose) > protocol.MaxDescriptionBytes {
+	if len(whose) > session.MaxDescription {
 		return description
 	}
 	return whose

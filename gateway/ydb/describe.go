@@ -106,8 +106,8 @@ func (d *description) ask() {
 			if s.session.Err() == nil {
 				d.finish(err)
 			}
-		case a.Kind == protocol.KindChanged:
-			d.change(&a.Changed)
+		case a.Kind == protocol.KindWatchChanged:
+			d.change(&a.WatchChanged)
 		case a.Result.Status != protocol.StatusSuccess:
 			d.finish(a.Result.Err())
 		default:
@@ -205,7 +205,7 @@ func (d *description) send(err error) {
 }
 
 // change sends the change seen by the watch, once, behind the result.
-func (d *description) change(c *protocol.Changed) {
+func (d *description) change(c *protocol.WatchChanged) {
 	m := &response{Response: &Ydb_Coordination.SessionResponse_DescribeSemaphoreChanged_{
 		DescribeSemaphoreChanged: &Ydb_Coordination.SessionResponse_DescribeSemaphoreChanged{
 			ReqId: d.request.ReqId, DataChanged: c.Data, OwnersChanged: c.Owners,

@@ -118,7 +118,7 @@ func TestADirectoryIsSeenByThoseWhoSeeANodeInIt(t *testing.T) {
 		}
 	}
 	grants := []admin.Grant{{Role: "read", Path: "/local/open/b"}}
-	_, err := admin.Of(root).CreateToken(t.Context(), "reader", "reader", time.Time{}, grants, admin.By{})
+	_, err := admin.New(root).CreateToken(t.Context(), "reader", "reader", time.Time{}, grants, admin.ChangeInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}

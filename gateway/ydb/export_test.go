@@ -58,5 +58,5 @@ func NewNumbers() *Numbers { return new(Numbers) }
 // Next numbers a mutation, and returns what takes its answer.
 func (n *Numbers) Next() (number uint64, answered func(stale bool)) {
 	m := n.next()
-	return m.Number, func(stale bool) { n.answered(m.Number, stale) }
+	return m.Sequence, func(stale bool) { n.answered(m.Sequence, stale) }
 }

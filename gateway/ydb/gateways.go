@@ -91,7 +91,7 @@ func (g *Gateway) publish(ctx context.Context, p *publication) (err error) {
 
 // gatewaysSession starts a session in the node of the list, and creates a missing node.
 func gatewaysSession(ctx context.Context, c *client.Client) (*client.Session, error) {
-	s, err := c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Renew())
+	s, err := c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Recreate())
 	if !errors.Is(err, client.ErrNotFound) {
 		return s, err
 	}
@@ -99,7 +99,7 @@ func gatewaysSession(ctx context.Context, c *client.Client) (*client.Session, er
 	if err != nil && !errors.Is(err, client.ErrAlreadyExists) {
 		return nil, err
 	}
-	return c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Renew())
+	return c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Recreate())
 }
 
 // endpointsOf leaves out entries without a valid address.

@@ -14,7 +14,7 @@ func (g *Gateway) WhoAmI(
 ) (*Ydb_Discovery.WhoAmIResponse, error) {
 	result := &Ydb_Discovery.WhoAmIResult{}
 	err := g.withCluster(ctx, nil, func(ctx context.Context, _ call, t *ticket) (err error) {
-		result.User, err = t.raw.KnownAs(ctx)
+		result.User, err = t.raw.Principal(ctx)
 		return err
 	})
 	return &Ydb_Discovery.WhoAmIResponse{Operation: operation(result, err)}, nil
@@ -45,7 +45,7 @@ func (g *Gateway) login(ctx context.Context, user, password string) error {
 		return err
 	}
 	defer leave()
-	name, err := t.raw.KnownAs(ctx)
+	name, err := t.raw.Principal(ctx)
 	if err == nil && name != user {
 		err = &failed{Ydb.StatusIds_UNAUTHORIZED, "the password is not the token of that name"}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/protocol/access"
 )
 
 // eraseRole is a role with the right to delete semaphores, and no more rights: no built-in role is so narrow.
@@ -38,7 +38,7 @@ func (g *Gateway) ModifyPermissions(
 		if r.GetInterruptInheritance() {
 			return &failed{Ydb.StatusIds_UNSUPPORTED, "rights of the paths above always hold"}
 		}
-		p := permissions{path: path, admin: admin.Of(t.client)}
+		p := permissions{path: path, admin: admin.New(t.client)}
 		if r.ClearPermissions {
 			if err := p.clear(ctx, "", nil); err != nil {
 				return err
@@ -61,7 +61,7 @@ type permissions struct {
 }
 
 // by stands in the history of the cluster, beside the name of the token.
-var by = admin.By{Reason: "ModifyPermissions of a program on YDB's SDK"}
+var by = admin.ChangeInfo{Reason: "ModifyPermissions of a program on YDB's SDK"}
 
 // act carries a single action out.
 func (p *permissions) act(ctx context.Context, a *Ydb_Scheme.PermissionsAction) error {
@@ -99,7 +99,7 @@ func (p *permissions) grant(ctx context.Context, subject, role string) error {
 	if role != eraseRole || !errors.Is(err, protocol.ErrNotFound) {
 		return err
 	}
-	rule := admin.Rule{Path: "/", Rights: rights.Delete}
+	rule := admin.Rule{Path: "/", Rights: access.Delete}
 	if _, err := p.admin.SetRole(ctx, admin.AccessRole{Name: role, Rules: []admin.Rule{rule}}, by); err != nil {
 		return err
 	}

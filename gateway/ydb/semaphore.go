@@ -59,7 +59,7 @@ func (n *numbers) next() protocol.Mutation {
 	}
 	n.last++
 	n.open = append(n.open, n.last)
-	return protocol.Mutation{Number: n.last, Acknowledged: acknowledged}
+	return protocol.Mutation{Sequence: n.last, AcknowledgedSequence: acknowledged}
 }
 
 // answered takes the answer to a mutation in. If the latest number is stale, a different stream has used a higher
@@ -84,7 +84,7 @@ func (n *numbers) answered(number uint64, stale bool) {
 // done gets the answer, and later answers to the request. After the end of the stream, done gets nothing.
 func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, done func(a *protocol.Answer)) {
 	*number = s.numbers.next()
-	this := number.Number
+	this := number.Sequence
 	s.session.Ask(m, func(a *protocol.Answer, err error) {
 		if err != nil {
 			if code, _ := statusOf(err); s.session.Err() == nil {
@@ -92,7 +92,7 @@ func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, do
 			}
 			return
 		}
-		stale := a.Result.Status == protocol.StatusStale || a.Result.Status == protocol.StatusNumberReused
+		stale := a.Result.Status == protocol.StatusStale || a.Result.Status == protocol.StatusSequenceReused
 		if a.Kind.IsAnswer() {
 			s.numbers.answered(this, stale)
 		}
@@ -138,9 +138,9 @@ func (s *stream) acquire(m *Ydb_Coordination.SessionRequest_AcquireSemaphore) {
 		return
 	}
 	a := &protocol.Acquire{
-		Name: []byte(m.Name), Count: m.Count, TimeoutMillis: m.TimeoutMillis, Data: m.Data, Ephemeral: m.Ephemeral,
+		Name: []byte(m.Name), Count: m.Count, WaitMillis: m.TimeoutMillis, Data: m.Data, Ephemeral: m.Ephemeral,
 	}
-	if m.TimeoutMillis > protocol.MaxAcquireTimeoutMillis && m.TimeoutMillis != protocol.Forever {
+	if m.TimeoutMillis > protocol.MaxAcquireWaitMillis && m.TimeoutMillis != protocol.Forever {
 		result(false, &failed{Ydb.StatusIds_BAD_REQUEST, "the timeout of an acquire is at most a day, or forever"})
 		return
 	}

@@ -30,14 +30,14 @@ var statuses = map[protocol.Status]Ydb.StatusIds_StatusCode{
 	protocol.StatusSessionExpired:     Ydb.StatusIds_SESSION_EXPIRED,
 	protocol.StatusMoved:              Ydb.StatusIds_UNAVAILABLE,
 	protocol.StatusStale:              Ydb.StatusIds_UNAVAILABLE,
-	protocol.StatusNumberReused:       Ydb.StatusIds_UNAVAILABLE,
+	protocol.StatusSequenceReused:     Ydb.StatusIds_UNAVAILABLE,
 	protocol.StatusFenced:             Ydb.StatusIds_PRECONDITION_FAILED,
 	protocol.StatusUnavailable:        Ydb.StatusIds_UNAVAILABLE,
 	protocol.StatusOverloaded:         Ydb.StatusIds_OVERLOADED,
 	protocol.StatusStorageFull:        Ydb.StatusIds_OVERLOADED,
 	protocol.StatusQuotaExceeded:      Ydb.StatusIds_OVERLOADED,
 	protocol.StatusUnsupported:        Ydb.StatusIds_UNSUPPORTED,
-	protocol.StatusTimeout:            Ydb.StatusIds_TIMEOUT,
+	protocol.StatusHeartbeatTimeout:   Ydb.StatusIds_TIMEOUT,
 }
 
 // failed is an error of the gateway itself, with the status for the SDK.

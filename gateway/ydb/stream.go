@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox/signalbox/client/raw"
 	"github.com/signalbox/signalbox/internal/fairshare"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/session"
 )
 
 type (
@@ -104,8 +105,10 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	s.asked = time.Duration(m.TimeoutMillis) * time.Millisecond
 	s.reliance = relianceOf(s.asked)
 	p := raw.Params{
-		Path: path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: s.call.describe(m.Description),
-		Key: m.ProtectionKey, Sequence: m.SeqNo, DrawNumbers: true, Look: s.look, Over: s.sessionOver,
+		Path: path, Timeout: s.gateway.timing.timeoutOf(s.reliance),
+		Details: kind.Details{Description: s.call.describe(m.Description)},
+		Key:     m.ProtectionKey, Sequence: m.SeqNo, AllocateSequences: true, OnHoldingLost: s.look,
+		OnEnd: s.sessionOver,
 	}
 	s.place = s.gateway.sessions.Unit(1, s.displaced)
 	if !s.place.Assign(s.call.party(s.call.ticket), fairshare.Idle) {
@@ -124,7 +127,7 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 		return err
 	}
 	if m.SessionId != 0 {
-		s.numbers.last = s.session.NumberBase()
+		s.numbers.last = s.session.SequenceBase()
 	}
 	s.pings.timing = s.gateway.timing.pingsOf(s.asked)
 	s.send(&response{Response: &Ydb_Coordination.SessionResponse_SessionStarted_{
@@ -170,9 +173,9 @@ func checkStart(m *Ydb_Coordination.SessionRequest_SessionStart) error {
 		return bad("the path is empty")
 	case m.TimeoutMillis > uint64(maxAsked/time.Millisecond):
 		return bad("the timeout of a session is at most " + maxAsked.String() + " through this gateway")
-	case len(m.Description) > protocol.MaxDescriptionBytes:
+	case len(m.Description) > kind.MaxDescription:
 		return bad("the description is too long")
-	case len(m.ProtectionKey) > protocol.MaxKeyBytes:
+	case len(m.ProtectionKey) > protocol.MaxSecretBytes:
 		return bad("the protection key is too long")
 	}
 	return nil

@@ -1,4 +1,4 @@
-// Package bytesize reads and writes numbers of bytes with a unit, as settings and flags have them.
+// Package bytesize parses and formats byte sizes with a unit, for settings and flags.
 package bytesize
 
 import (

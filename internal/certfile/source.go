@@ -1,4 +1,4 @@
-// Package certfile follows the files of a TLS certificate, so that a process takes a new one without a restart.
+// Package certfile reloads the files of a TLS certificate when they change.
 package certfile
 
 import (

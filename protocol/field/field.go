@@ -64,8 +64,8 @@ type Coder interface {
 	// time that is left will be over. Views have them, logs do not. A shard makes a view as seen at the start of the
 	// shard's time, because readers at all times get the same bytes: a moment has no Ago, and the time that is left is
 	// the shard time of the end. A reading Coder of the wire knows the shard time of the reader.
-	Moment(name string, v *Moment)
-	Wall(name string, v *Moment)
+	Moment(name string, v *Timestamp)
+	Wall(name string, v *Timestamp)
 	// Left reports whether an end is known, which may have come.
 	Left(name string, v *time.Duration) bool
 
@@ -73,7 +73,7 @@ type Coder interface {
 	Form() Form
 }
 
-// Enum is a small number with words. The numbers of the type that this build knows are below end.
+// Enum is a named number. The numbers of the type that this build knows are below end.
 func Enum[E ~uint8](c Coder, name string, v *E, end E) {
 	n := c.Small(name, uint8(*v), uint8(end))
 	if c.Reading() {
@@ -135,13 +135,13 @@ var putModes = []string{"create", "alter", "either"}
 // String returns the mode in a word.
 func (m PutMode) String() string { return Word(m, "put mode", putModes) }
 
-// By is who does something with an object, and why. The object keeps both for people.
-type By struct{ Author, Reason string }
+// ChangeInfo is who does something with an object, and why. The object keeps both for people.
+type ChangeInfo struct{ Author, Reason string }
 
 // Fields implements Value.
-func (b *By) Fields(c Coder) {
-	c.Text("author", &b.Author, MaxText)
-	c.Text("reason", &b.Reason, MaxText)
+func (i *ChangeInfo) Fields(c Coder) {
+	c.Text("author", &i.Author, MaxText)
+	c.Text("reason", &i.Reason, MaxText)
 }
 
 // Put makes an object, or gives an object another spec.
@@ -153,7 +153,7 @@ type Put[S any, P interface {
 	// ExpectedRevision, if it is not 0, is compared: the put is refused if the spec in force has another revision.
 	ExpectedRevision uint64
 	Spec             S
-	By               By
+	By               ChangeInfo
 }
 
 // Fields implements Value.

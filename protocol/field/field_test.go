@@ -22,7 +22,7 @@ func TestAClockBefore1970SaysNoTime(t *testing.T) {
 		of   time.Time
 		want uint64
 	}{{time.Time{}, 0}, {time.UnixMilli(-1), 0}, {time.UnixMilli(0), 0}, {time.UnixMilli(1), 1}} {
-		if _, got := (Moment{Wall: c.of}).Millis(); got != c.want {
+		if _, got := (Timestamp{Wall: c.of}).Millis(); got != c.want {
 			t.Errorf("%v is sent as %d ms, want %d", c.of, got, c.want)
 		}
 	}

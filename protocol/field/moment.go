@@ -2,8 +2,8 @@ package field
 
 import "time"
 
-// Moment is when something happened, by the time of a shard.
-type Moment struct {
+// Timestamp is when something happened, by the time of a shard.
+type Timestamp struct {
 	// Happened reports whether the event has happened; if not, the other fields are zero.
 	Happened bool `name:"set"`
 	// Ago is the time since the event, by the time of the shard. The time of a shard moves only while the shard has a
@@ -18,29 +18,29 @@ type Moment struct {
 
 // At returns the moment of a shard time and a wall clock, both in milliseconds. A shard time of 0 stands for an event
 // that has not happened, a wall clock of 0 for an unknown time.
-func At(shard, wall uint64) (m Moment) {
+func At(shard, wall uint64) (m Timestamp) {
 	if shard == 0 {
-		return Moment{}
+		return Timestamp{}
 	}
-	m = Moment{Happened: true, Time: Duration(shard)}
+	m = Timestamp{Happened: true, Time: Duration(shard)}
 	m.Wall = WallTime(wall)
 	return m
 }
 
 // Seen returns the moment as it looks at a later time of the shard, in milliseconds.
-func (m Moment) Seen(now uint64) Moment {
-	if m.Happened {
-		m.Ago = max(0, Duration(now)-m.Time)
+func (t Timestamp) Seen(now uint64) Timestamp {
+	if t.Happened {
+		t.Ago = max(0, Duration(now)-t.Time)
 	}
-	return m
+	return t
 }
 
 // Millis returns the shard time and the wall clock of the moment in milliseconds, 0 for an unknown time.
-func (m Moment) Millis() (shard, wall uint64) {
-	if m.Happened {
-		shard = MillisOf(m.Time)
+func (t Timestamp) Millis() (shard, wall uint64) {
+	if t.Happened {
+		shard = MillisOf(t.Time)
 	}
-	return shard, WallMillis(m.Wall)
+	return shard, WallMillis(t.Wall)
 }
 
 // WallMillis is a time by a wall clock in milliseconds: 0 for the zero time, and for a time before 1970, which a wrong

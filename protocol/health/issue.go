@@ -113,9 +113,9 @@ type Severity uint8
 
 // The severities.
 const (
-	Note    Severity = 1 + iota // no fault, often an operator's choice, and worth knowing
-	Warning                     // a further failure may stop the service, or a client waits
-	Failure                     // a part of the service is down
+	Info     Severity = 1 + iota // no fault, often an operator's choice, and worth knowing
+	Warning                      // a further failure may stop the service, or a client waits
+	Critical                     // a part of the service is down
 	severities
 )
 

@@ -14,13 +14,13 @@ var update = flag.Bool("update", false, "write the table of kinds into docs/oper
 // TestEachKindHasARow: one, with all that readers need.
 func TestEachKindHasARow(t *testing.T) {
 	seen := make(map[Kind]bool)
-	worst := Failure
+	worst := Critical
 	for _, row := range Kinds {
 		if seen[row.Kind] {
 			t.Errorf("%s has two rows", row.Kind)
 		}
 		seen[row.Kind] = true
-		if row.Severity > worst || row.Severity < Note || row.Means == "" || row.Subject == "" || row.Do == "" {
+		if row.Severity > worst || row.Severity < Info || row.Means == "" || row.Subject == "" || row.Do == "" {
 			t.Errorf("%+v lacks something, or is worse than the row before", row)
 		}
 		worst = row.Severity
@@ -37,12 +37,12 @@ func TestWhatAnIssueIsAboutStandsInItsTexts(t *testing.T) {
 		c.Severity != Warning {
 		t.Errorf("%+v", c)
 	}
-	if c := New(NoMajority, About{Shards: []string{"0", "3"}}, ""); c.Subject != "shards meta, 3" ||
+	if c := New(NoQuorum, About{Shards: []string{"0", "3"}}, ""); c.Subject != "shards meta, 3" ||
 		!strings.Contains(c.Do, "signalbox cluster recover") {
 		t.Errorf("%+v", c)
 	}
 	for id, want := range map[string]string{"0": "shard meta", "5": "shard 5"} {
-		if c := New(NoMajority, About{Shards: []string{id}}, ""); c.Subject != want {
+		if c := New(NoQuorum, About{Shards: []string{id}}, ""); c.Subject != want {
 			t.Errorf("a single shard is %q", c.Subject)
 		}
 	}

@@ -51,7 +51,8 @@ type Host struct {
 	RaftAddress, ClientAddress, AdminAddress string
 	Domain                                   Domain // the failure domain
 	Version                                  string
-	Level                                    int `name:"supported_feature_level"` // the highest feature level that the host can follow
+	// the highest feature level that the host can follow
+	Level int `name:"supported_feature_level"`
 	// Target is the state that the host should reach. Current is the state that the governor has brought the host to.
 	Current, Target Standing
 	Cordoned        bool
@@ -90,10 +91,10 @@ func (h *Host) Fields(c field.Coder) {
 	c.Flag("cordoned", &h.Cordoned)
 	c.Number("replaces", &h.Replaces)
 	c.Millis("returns_ms", &h.Returns)
-	c.Record("seen", func(c field.Coder) {
+	c.Record("observed", func(c field.Coder) {
 		c.Flag("alive", &h.Alive)
 		c.Millis("silent_ms", &h.SilentFor)
-		c.Millis("stuck_ms", &h.StuckFor)
+		c.Millis("stalled_ms", &h.StuckFor)
 		c.Millis("fresh_ms", &h.Fresh)
 	})
 	c.Count("weight", &h.Weight)
@@ -117,7 +118,7 @@ type Standing struct {
 	State  State
 	Reason string        // a word, such as "drained"
 	Text   string        `name:"message"`
-	By     string        `name:"author"` // who asked for the state, as long as the history has the request
+	Author string        `name:"author"` // who asked for the state, as long as the history has the request
 	Since  time.Duration `name:"age"`    // for how long the host has had the state
 	// Epoch counts how often the host was to be online. Two standings of one state and different epochs differ: the
 	// governor has not brought the host to its target.
@@ -130,47 +131,47 @@ func (s *Standing) Fields(c field.Coder) {
 	c.Number("epoch", &s.Epoch)
 	c.Text("reason", &s.Reason, MaxWord)
 	c.Text("text", &s.Text, MaxText)
-	c.Text("by", &s.By, MaxText)
+	c.Text("author", &s.Author, MaxText)
 	c.Millis("age_ms", &s.Since)
 }
 
-// JoinToken lets one host join the cluster. The secret is not included: the client that makes a token draws the
+// JoinToken lets one host join the cluster. The secret is not included: the client that makes a token generates the
 // secret, and hosts get only the hash.
 type JoinToken struct {
-	ID   string
-	Left time.Duration `name:"expires_in"` // for how long the token is good
-	By   string        `name:"author"`     // who made the token
-	Used string        // the incarnation of the host that has joined by the token, empty for none
+	ID     string
+	Left   time.Duration `name:"expires_in"` // for how long the token is good
+	Author string        `name:"author"`     // who made the token
+	Used   string        // the incarnation of the host that has joined by the token, empty for none
 }
 
 // Fields implements field.Value.
 func (t *JoinToken) Fields(c field.Coder) {
 	c.Text("id", &t.ID, MaxWord)
 	c.Millis("left_ms", &t.Left)
-	c.Text("by", &t.By, MaxText)
+	c.Text("author", &t.Author, MaxText)
 	digits(c, "used", &t.Used)
 }
 
 // Entry is a change in the history of the cluster.
 type Entry struct {
-	Number   uint64    `name:"id"`
-	Event    string    // a word, such as "target"
+	ID       uint64    `name:"id"`
+	Event    string    // a word, such as "host-target"
 	Host     uint64    // 0 for none
 	HostName string    // the name at the time of the change
 	Text     string    `name:"message"`
-	By       string    `name:"author"` // an operator, a host, or the governor
-	Why      string    `name:"reason"`
+	Author   string    `name:"author"` // an operator, a host, or the governor
+	Reason   string    `name:"reason"`
 	At       time.Time `name:"time"` // by the clock of the host that proposed the change
 }
 
 // Fields implements field.Value.
 func (e *Entry) Fields(c field.Coder) {
-	c.Number("number", &e.Number)
+	c.Number("id", &e.ID)
 	c.Text("event", &e.Event, MaxWord)
 	c.Number("host_id", &e.Host)
 	c.Text("host_name", &e.HostName, MaxName)
 	c.Text("text", &e.Text, MaxText)
-	c.Text("by", &e.By, MaxText)
-	c.Text("why", &e.Why, MaxText)
+	c.Text("author", &e.Author, MaxText)
+	c.Text("reason", &e.Reason, MaxText)
 	field.Time(c, "wall_ms", &e.At)
 }

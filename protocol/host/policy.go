@@ -37,9 +37,9 @@ func (p *Policy) Fields(c field.Coder) {
 	c.Millis("replace_after_ms", &p.ReplaceAfter)
 	c.Millis("stable_for_ms", &p.StableFor)
 	c.Millis("balance_every_ms", &p.BalanceEvery)
-	c.Count("copies", &p.Copies)
+	c.Count("max_replica_builds", &p.Copies)
 	c.Count("replicas", &p.Replicas)
-	c.Text("tier", &p.Tier, 2*MaxLabel+1)
+	c.Text("meta_voter_label", &p.Tier, 2*MaxLabel+1)
 }
 
 // Check returns what is wrong with the policy. The text is part of the state of the meta shard, which keeps answers, so
@@ -67,7 +67,7 @@ func (p *Policy) Check() error {
 		{"replace after", field.MillisOf(p.ReplaceAfter), 10_000, 30 * day, true},
 		{"stable for", field.MillisOf(p.StableFor), 1_000, 3600_000, false},
 		{"balance every", field.MillisOf(p.BalanceEvery), 10_000, day, true},
-		{"copies", uint64(p.Copies), 1, 16, false},
+		{"max_replica_builds", uint64(p.Copies), 1, 16, false},
 	} {
 		if (f.value < f.least || f.value > f.most) && (!f.never || f.value != 0) {
 			return fmt.Errorf("%s is %d; %d to %d are allowed", f.what, f.value, f.least, f.most)

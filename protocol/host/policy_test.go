@@ -18,7 +18,7 @@ func TestPolicyIsCheckedWithTheTextsOfTheLog(t *testing.T) {
 		"replace after is 9999; 10000 to 2592000000 are allowed":   func(p *Policy) { p.ReplaceAfter = ms(9_999) },
 		"stable for is 1099511627776; 1000 to 3600000 are allowed": func(p *Policy) { p.StableFor = ms(1 << 40) },
 		"balance every is 1; 10000 to 86400000 are allowed":        func(p *Policy) { p.BalanceEvery = ms(1) },
-		"copies is 17; 1 to 16 are allowed":                        func(p *Policy) { p.Copies = 17 },
+		"max_replica_builds is 17; 1 to 16 are allowed":            func(p *Policy) { p.Copies = 17 },
 		"hosts would be replaced before they are taken for failed": func(p *Policy) {
 			p.OfflineAfter, p.ReplaceAfter = time.Minute, 10*time.Second
 		},

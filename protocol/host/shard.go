@@ -16,8 +16,8 @@ type Shard struct {
 	Led      time.Duration `name:"leader_age"`
 	Reported time.Duration `name:"report_age"`
 	// Wish is the host that an operator wants to lead, 0 for none. The governor tries for the time WishFor from now on.
-	Wish    uint64        `name:"preferred_leader"`
-	WishFor time.Duration `name:"preferred_leader_expires_in"`
+	PreferredLeader    uint64        `name:"preferred_leader"`
+	PreferredLeaderFor time.Duration `name:"preferred_leader_expires_in"`
 	Redundancy
 }
 
@@ -30,8 +30,8 @@ func (s *Shard) Fields(c field.Coder) {
 	c.Millis("led_ms", &s.Led)
 	c.Millis("report_ms", &s.Reported)
 	c.Record("redundancy", s.Redundancy.Fields)
-	c.Number("wish_host_id", &s.Wish)
-	c.Millis("wish_ms", &s.WishFor)
+	c.Number("preferred_leader_host_id", &s.PreferredLeader)
+	c.Millis("preferred_leader_ms", &s.PreferredLeaderFor)
 }
 
 // The most replicas of a shard, and the most labels of failure domains of a shard.

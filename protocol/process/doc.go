@@ -7,5 +7,5 @@
 // Two listings follow the form, because the log had another order first: a Spec has its OnTimeout last in the log, and
 // an Arrival has a spec there only if the session may make the process. The messages of a round (PROCESS_SEND and the
 // other messages of members, INBOX) have listings of their own in package protocol, because rounds are made of them;
-// their small numbers have their words here.
+// their enums have their words here.
 package process

@@ -49,10 +49,10 @@ const (
 // Fields implements field.Value. In the log OnTimeout stands behind the numbers.
 func (s *Spec) Fields(c field.Coder) {
 	onTimeout := func() { field.Enum(c, "on_timeout", &s.OnTimeout, onTimeouts) }
-	c.Millis("open_ms", &s.OpenDelay)
-	c.Millis("open_most_ms", &s.MaxOpenDelay)
+	c.Millis("open_delay_ms", &s.OpenDelay)
+	c.Millis("max_open_delay_ms", &s.MaxOpenDelay)
 	c.Count("min_members", &s.MinMembers)
-	c.Millis("reply_ms", &s.ReplyTimeout)
+	c.Millis("reply_timeout_ms", &s.ReplyTimeout)
 	if c.Form() == field.Wire {
 		onTimeout()
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Head is what a view of a whole process shows beside the rows.
-type Head struct {
+// Overview is what a view of a whole process shows beside the rows.
+type Overview struct {
 	Spec         Spec
 	SpecRevision uint64 // of the latest change of the spec
 	Epoch        uint64 // the last epoch that opened, 0 before the first
 	Phase        Phase
-	Since        field.Moment // from which the phase is this
-	Opened       field.Moment // when the epoch opened
+	Since        field.Timestamp // from which the phase is this
+	Opened       field.Timestamp // when the epoch opened
 	// Opening reports whether the next epoch is due, and Opens is how long that epoch still waits.
 	Opening bool
 	Opens   time.Duration `name:"opens_in"`
@@ -21,45 +21,46 @@ type Head struct {
 	Coordinator uint64
 	// Members is how many members the process has, Of how many members the epoch has, or had.
 	Members    int
-	Of         int     `name:"epoch_members"`
-	LastResult uint64  // the last epoch that was completed
-	LastAct    PastAct `name:"last_action"`
+	Of         int          `name:"epoch_members"`
+	LastResult uint64       // the last epoch that was completed
+	LastAct    ActionRecord `name:"last_action"`
 }
 
 // Fields implements field.Value.
-func (h *Head) Fields(c field.Coder) {
-	c.Record("spec", h.Spec.Fields)
-	c.Number("spec_revision", &h.SpecRevision)
-	c.Number("epoch", &h.Epoch)
-	field.Enum(c, "state", &h.Phase, Phases)
-	c.Moment("since", &h.Since)
-	c.Moment("opened", &h.Opened)
-	if due := c.Left("opens_ms", &h.Opens); c.Reading() {
-		h.Opening = due
+func (o *Overview) Fields(c field.Coder) {
+	c.Record("spec", o.Spec.Fields)
+	c.Number("spec_revision", &o.SpecRevision)
+	c.Number("epoch", &o.Epoch)
+	field.Enum(c, "phase", &o.Phase, Phases)
+	c.Moment("since", &o.Since)
+	c.Moment("opened", &o.Opened)
+	if due := c.Left("opens_ms", &o.Opens); c.Reading() {
+		o.Opening = due
 	}
-	c.Number("coordinator", &h.Coordinator)
-	c.Count("members", &h.Members)
-	c.Count("of", &h.Of)
-	c.Number("last_result", &h.LastResult)
-	c.Record("last_act", h.LastAct.Fields)
+	c.Number("coordinator", &o.Coordinator)
+	c.Count("members", &o.Members)
+	c.Count("epoch_members", &o.Of)
+	c.Number("last_result", &o.LastResult)
+	c.Record("last_action", o.LastAct.Fields)
 }
 
-// PastAct is an act that was carried out.
-type PastAct struct {
-	Number uint64       `name:"id"` // of the row, if the act was read from the list of acts
-	Verb   Verb         `name:"action"`
-	At     field.Moment `name:"time"`
-	Epoch  uint64       // the last epoch that had opened
-	// MemberID is of VerbKick and VerbFailed. Member is of VerbKick: the name; a member that gave up is the author.
+// ActionRecord is an action that was carried out.
+type ActionRecord struct {
+	ID    uint64          `name:"id"` // of the row, if the action was read from the list of actions
+	Kind  ActionKind      `name:"action"`
+	At    field.Timestamp `name:"time"`
+	Epoch uint64          // the last epoch that had opened
+	// MemberID is of ActionEvict and ActionFailed. Member is of ActionEvict: the name; a member that gave up is the
+	// author.
 	MemberID uint64
 	Member   string
-	By       By `inline:"true"`
+	By       ChangeInfo `inline:"true"`
 }
 
 // Fields implements field.Value.
-func (a *PastAct) Fields(c field.Coder) {
-	field.Enum(c, "verb", &a.Verb, Verbs)
-	c.Moment("moment", &a.At)
+func (a *ActionRecord) Fields(c field.Coder) {
+	field.Enum(c, "action", &a.Kind, ActionKinds)
+	c.Moment("shard_time_ms", &a.At)
 	c.Wall("wall_ms", &a.At)
 	c.Number("epoch", &a.Epoch)
 	c.Number("member_id", &a.MemberID)
@@ -79,7 +80,7 @@ type Peer struct {
 // MemberState is a member as others see the member.
 type MemberState struct {
 	Peer
-	Joined    field.Moment
+	Joined    field.Timestamp
 	Of        bool   `name:"in_epoch"` // the member is of the epoch; if not, the member waits for the next epoch
 	Prepared  uint64 // the last epoch for which the member is prepared
 	Completed uint64 // the last epoch whose completion the member has handled
@@ -92,7 +93,7 @@ func (m *MemberState) Fields(c field.Coder) {
 	c.Number("session_id", &m.SessionID)
 	c.Flag("candidate", &m.Candidate)
 	c.Moment("joined", &m.Joined)
-	c.Flag("of", &m.Of)
+	c.Flag("in_epoch", &m.Of)
 	c.Number("prepared", &m.Prepared)
 	c.Number("completed", &m.Completed)
 	c.Count("unread", &m.Unread)
@@ -104,7 +105,7 @@ type Result struct {
 	Epoch uint64
 	Size  int `name:"size_bytes"` // of the payload
 	// At is when, if the result was read from a description.
-	At field.Moment `name:"time"`
+	At field.Timestamp `name:"time"`
 }
 
 // ResultRow is a Result with the payload, which some views leave out: clients decode the payload.
@@ -116,14 +117,14 @@ type ResultRow struct {
 // Fields implements field.Value.
 func (r *ResultRow) Fields(c field.Coder) {
 	c.Number("epoch", &r.Epoch)
-	c.Moment("moment", &r.At)
+	c.Moment("shard_time_ms", &r.At)
 	c.Wall("wall_ms", &r.At)
 	c.Count("payload_bytes", &r.Size)
 	c.Bytes("payload", &r.Payload, MaxPayload)
 }
 
-// StopReason is why a round does not move.
-type StopReason struct {
+// BlockReason is why a round does not move.
+type BlockReason struct {
 	// Code is for programs, Text for people; Text says all of the rest, with the names of members.
 	Code string
 	Text string `name:"message"`
@@ -137,7 +138,7 @@ type StopReason struct {
 	Waiting int
 	Of      int      `name:"total"`
 	Named   []uint64 `name:"waiting_for"`
-	Since   field.Moment
+	Since   field.Timestamp
 	// Left is after which time the reason ends by itself; 0 is not known.
 	Left time.Duration `name:"remaining"`
 	// Late: the reply timeout of the spec has passed.
@@ -145,7 +146,7 @@ type StopReason struct {
 }
 
 // Fields implements field.Value.
-func (r *StopReason) Fields(c field.Coder) {
+func (r *BlockReason) Fields(c field.Coder) {
 	c.Text("code", &r.Code, MaxWord)
 	c.Text("text", &r.Text, MaxReason)
 	c.Flag("blocked", &r.Blocked)
@@ -153,8 +154,8 @@ func (r *StopReason) Fields(c field.Coder) {
 	c.Number("exchange", &r.Exchange)
 	c.Number("from", &r.From)
 	c.Count("waiting", &r.Waiting)
-	c.Count("of", &r.Of)
-	c.Numbers("named", &r.Named, MaxNamed)
+	c.Count("total", &r.Of)
+	c.Numbers("waiting_for", &r.Named, MaxNamed)
 	c.Moment("since", &r.Since)
 	c.Left("until", &r.Left)
 	c.Flag("late", &r.Late)
@@ -176,7 +177,7 @@ type Summary struct {
 // SummaryRow is a Summary as hosts say the summary, with the moment from which the phase is this.
 type SummaryRow struct {
 	Summary
-	Since field.Moment
+	Since field.Timestamp
 }
 
 // Fields implements field.Value.
@@ -184,7 +185,7 @@ func (s *SummaryRow) Fields(c field.Coder) {
 	c.Text("name", &s.Name, field.MaxName)
 	c.Number("revision", &s.Revision)
 	c.Number("epoch", &s.Epoch)
-	field.Enum(c, "state", &s.Phase, Phases)
+	field.Enum(c, "phase", &s.Phase, Phases)
 	c.Count("members", &s.Members)
 	c.Count("prepared", &s.Prepared)
 	c.Number("last_result", &s.LastResult)

@@ -5,34 +5,34 @@ import "github.com/signalbox/signalbox/protocol/field"
 // Every enum of processes stands here, with one table of words. docs/protocol.md has the words in capitals. Views of
 // later versions may have numbers without a word here.
 
-// Verb is what was done to a process.
-type Verb uint8
+// ActionKind is what was done to a process.
+type ActionKind uint8
 
-// The verbs. An Act has VerbKick or VerbRestart. The other verbs are in the list of acts only: VerbCreated and
-// VerbAltered stand for a Put, VerbFailed for a member.
+// The kinds. An Action has ActionEvict or ActionRestart. The others are in the list of actions only: ActionCreated and
+// ActionAltered stand for a Put, ActionFailed for a member.
 const (
-	VerbUnknown Verb = iota
-	VerbCreated
-	VerbAltered
-	VerbKick    // a member was put out; the session may join again
-	VerbRestart // the round ended, and another epoch opened
-	VerbFailed  // a member gave the round up
-	Verbs       // the number of verbs
+	ActionUnknown ActionKind = iota
+	ActionCreated
+	ActionAltered
+	ActionEvict   // a member was put out; the session may join again
+	ActionRestart // the round ended, and another epoch opened
+	ActionFailed  // a member gave the round up
+	ActionKinds   // the number of kinds
 )
 
-var verbWords = []string{"unknown", "created", "altered", "evict", "restart", "failed"}
+var actionWords = []string{"unknown", "created", "altered", "evict", "restart", "failed"}
 
-// String returns the verb in a word.
-func (v Verb) String() string { return field.Word(v, "process verb", verbWords) }
+// String returns the action in a word.
+func (a ActionKind) String() string { return field.Word(a, "process action", actionWords) }
 
 // OnTimeout says what becomes of a member that has not answered in time.
 type OnTimeout uint8
 
-// The member is waited for and named by reasons; or the member is kicked, and another epoch opens; or the exchange ends
-// without the member.
+// TimeoutWait waits on, and reasons name the member. TimeoutEvict evicts the member, and another epoch opens.
+// TimeoutFail ends the exchange without the member.
 const (
 	TimeoutWait OnTimeout = iota
-	TimeoutKick
+	TimeoutEvict
 	TimeoutFail
 	onTimeouts
 )
@@ -81,11 +81,11 @@ type ItemKind uint8
 // The kinds of items.
 const (
 	ItemUnknown    ItemKind = iota
-	ItemPrepare             // an epoch opened: confirm with PROCESS_PREPARED
+	ItemPrepare             // an epoch opened: confirm with PROCESS_PREPARE_ACK
 	ItemCoordinate          // all are prepared, and this member coordinates
 	ItemRequest             // a request: answer with PROCESS_REPLY
 	ItemEnd                 // an exchange of this member ended: the replies, or a part of them
-	ItemComplete            // the round is complete: confirm with PROCESS_COMPLETED
+	ItemComplete            // the round is complete: confirm with PROCESS_COMPLETE_ACK
 	ItemCancel              // the round is over without being complete, and so is each round before
 	ItemKinds               // the number of kinds
 )
@@ -115,12 +115,12 @@ func (o Outcome) String() string { return field.Word(o, "outcome", outcomeWords)
 // The codes of reasons why a round does not move. Neither time nor the present members can end a reason that is marked
 // as blocked.
 const (
-	ReasonNoMembers   = "no-members"   // blocked: no session has joined
-	ReasonFewMembers  = "few-members"  // blocked: fewer members than an epoch has at the least
-	ReasonNoCandidate = "no-candidate" // blocked: no member may coordinate
-	ReasonOpening     = "opening"      // members or the spec have changed: the next epoch opens in a moment
-	ReasonPrepare     = "prepare"      // members are not prepared
-	ReasonReply       = "reply"        // members have not replied to a request
-	ReasonCoordinator = "coordinator"  // the coordinator has neither completed the round nor waits for replies
-	ReasonComplete    = "complete"     // the round is complete, and members have not handled the completion
+	ReasonNoMembers   = "no-members"        // blocked: no session has joined
+	ReasonFewMembers  = "too-few-members"   // blocked: fewer members than an epoch has at the least
+	ReasonNoCandidate = "no-candidate"      // blocked: no member may coordinate
+	ReasonOpening     = "opening"           // members or the spec have changed: the next epoch opens in a moment
+	ReasonPrepare     = "awaiting-prepare"  // members are not prepared
+	ReasonReply       = "awaiting-reply"    // members have not replied to a request
+	ReasonCoordinator = "coordinator"       // the coordinator has neither completed the round nor waits for replies
+	ReasonComplete    = "awaiting-complete" // the round is complete, and members have not handled the completion
 )

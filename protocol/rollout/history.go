@@ -11,9 +11,9 @@ type Version struct {
 	Seq     uint64 `name:"version"`
 	Payload []byte // if the reader asked for the payload
 	Label   string
-	By      By `inline:"true"`
+	By      ChangeInfo `inline:"true"`
 
-	Published Moment
+	Published Timestamp
 	// Withdrawn: no location chooses the version any more.
 	Withdrawn    bool
 	PayloadBytes int `name:"payload_size_bytes"`
@@ -38,9 +38,9 @@ func (v *Version) Fields(c field.Coder) {
 type Row struct {
 	Seq        uint64 `name:"version"`
 	Generation uint64
-	Assigned   Moment
-	Reached    Moment
-	Abandoned  Moment
+	Assigned   Timestamp
+	Reached    Timestamp
+	Abandoned  Timestamp
 	Cause      Cause
 	// Waived: an operator said that the target counts as reached.
 	Waived bool `name:"overridden"`
@@ -63,19 +63,19 @@ func (r *Row) Fields(c field.Coder) {
 	c.Wall("abandoned_wall_ms", &r.Abandoned)
 }
 
-// PastAct is an act that was carried out.
-type PastAct struct {
-	Act
-	Number uint64 `name:"id"`
-	At     Moment `name:"time"`
+// ActionRecord is an action that was carried out.
+type ActionRecord struct {
+	Action
+	ID uint64    `name:"id"`
+	At Timestamp `name:"time"`
 }
 
 // Fields implements field.Value.
-func (p *PastAct) Fields(c field.Coder) {
-	c.Number("number", &p.Number)
-	c.Moment("moment", &p.At)
-	c.Wall("wall_ms", &p.At)
-	c.Record("act", p.Act.Fields)
+func (a *ActionRecord) Fields(c field.Coder) {
+	c.Number("id", &a.ID)
+	c.Moment("shard_time_ms", &a.At)
+	c.Wall("wall_ms", &a.At)
+	c.Record("action", a.Action.Fields)
 }
 
 // Step is one step of a dry run: a location gets a version.

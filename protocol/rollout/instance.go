@@ -9,10 +9,10 @@ type InstanceState struct {
 	Leader    bool
 	Report    Report
 	// Since is from when status and generation are as the report says.
-	Since Moment
+	Since Timestamp
 	// Sent is the newest generation that the instance is known to have received, Received the moment.
 	Sent     uint64
-	Received Moment
+	Received Timestamp
 }
 
 // Fields implements field.Value. The view of a location's instances has the location in the name of the view.
@@ -50,8 +50,8 @@ func (r *Report) Fields(c field.Coder) {
 // Ticket is the question that is open to a source.
 type Ticket struct {
 	Number uint64 // 0 if no question is open
-	Source uint64 // the number under which the session has the role of a source
-	Opened Moment
+	Source uint64 // the id under which the session has the role of a source
+	Opened Timestamp
 }
 
 // Fields implements field.Value.

@@ -103,12 +103,12 @@ func (s *Spec) Rules(c field.Coder) {
 		c.Millis("after_ms", &re.After)
 		c.Count("attempts", &re.Attempts)
 		c.Millis("interval_ms", &re.Interval)
-		c.Count("most", &re.Most)
+		c.Count("max", &re.Most)
 	})
-	c.Millis("progress_ms", &s.ProgressDeadline)
-	c.Millis("halt_ms", &s.HaltDeadline)
+	c.Millis("progress_deadline_ms", &s.ProgressDeadline)
+	c.Millis("halt_deadline_ms", &s.HaltDeadline)
 	c.Count("keep_versions", &s.KeepVersions)
-	c.Millis("ask_ms", &s.AskInterval)
+	c.Millis("source_interval_ms", &s.AskInterval)
 }
 
 // Fields implements field.Value.

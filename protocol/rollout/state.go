@@ -14,24 +14,24 @@ type State struct {
 	Revision uint64
 	Phase    Phase
 	// Reasons are why the rollout does not move: of a Watch, or if a reader asked for the reasons.
-	Reasons []StopReason
+	Reasons []BlockReason
 	Spec    Spec
 	// SpecRevision is the revision of the latest change of the spec.
 	SpecRevision uint64
 	LastSeq      uint64 `name:"latest_version"` // of the newest version there ever was
 	Generation   uint64 // the last generation of a target
-	Paused       Stop
-	Halted       Stop
+	Paused       Halt
+	Halted       Halt
 	// Sources can be asked for a version. Declined is the latest answer of a source that had no version.
 	Sources   []string
 	Declined  string          `name:"source_error"`
-	LastAct   PastAct         `name:"last_action"`
+	LastAct   ActionRecord    `name:"last_action"`
 	Locations []LocationState // in their order
 	Versions  []Version       // the versions that are kept, without payloads, by seq
 }
 
-// Fields implements field.Value, for the head of the view of a whole rollout. Locations and versions are rows of the
-// view, also the locations of the spec; the answer to a describe has the revision, the phase and the reasons.
+// Fields implements field.Value, for the overview of the view of a whole rollout. Locations and versions are rows of
+// the view, also the locations of the spec; the answer to a describe has the revision, the phase and the reasons.
 func (s *State) Fields(c field.Coder) {
 	c.Record("spec", s.Spec.Fields)
 	c.Number("spec_revision", &s.SpecRevision)
@@ -41,7 +41,7 @@ func (s *State) Fields(c field.Coder) {
 	c.Record("halted", s.Halted.Fields)
 	c.Words("sources", &s.Sources, MaxSources, MaxText)
 	c.Text("declined", &s.Declined, MaxText)
-	c.Record("last_act", s.LastAct.Fields)
+	c.Record("last_action", s.LastAct.Fields)
 }
 
 // Location returns the location of a name, nil if the rollout has no such location.
@@ -52,25 +52,25 @@ func (s *State) Location(name string) *LocationState {
 	return nil
 }
 
-// Stop is why a rollout stands still: an operator paused the rollout, or the rollout halted.
-type Stop struct {
-	Since Moment // the moment has not happened if the rollout is not paused, or has not halted
+// Halt is why a rollout stands still: an operator paused the rollout, or the rollout halted.
+type Halt struct {
+	Since Timestamp // the moment has not happened if the rollout is not paused, or has not halted
 	// Reason and Location are of a halt: why, and in which location the rollout halted by itself.
 	Reason   HaltReason `name:"cause"`
 	Location string
-	By       By `inline:"true"`
+	By       ChangeInfo `inline:"true"`
 }
 
-// Moment is when something happened, by the time of the rollout's shard.
-type Moment = field.Moment
+// Timestamp is when something happened, by the time of the rollout's shard.
+type Timestamp = field.Timestamp
 
 // Fields implements field.Value.
-func (s *Stop) Fields(c field.Coder) {
-	c.Moment("since", &s.Since)
-	field.Enum(c, "reason", &s.Reason, HaltReasons)
-	c.Text("location", &s.Location, MaxWord)
-	c.Text("author", &s.By.Author, MaxText)
-	c.Text("text", &s.By.Reason, MaxText)
+func (h *Halt) Fields(c field.Coder) {
+	c.Moment("since", &h.Since)
+	field.Enum(c, "reason", &h.Reason, HaltReasons)
+	c.Text("location", &h.Location, MaxWord)
+	c.Text("author", &h.By.Author, MaxText)
+	c.Text("text", &h.By.Reason, MaxText)
 }
 
 // LocationState is a location of a rollout.
@@ -85,8 +85,8 @@ type LocationState struct {
 	Bypassed bool
 	// Back is the version to which the location goes back as soon as the earlier locations have; 0 is none.
 	Back uint64 `name:"rolling_back_to"`
-	// Stuck: the target is not reached for longer than the progress deadline.
-	Stuck bool
+	// Stalled: the target is not reached for longer than the progress deadline.
+	Stalled bool
 	// Reelections counts targets that were given up in a row.
 	Reelections int
 }
@@ -115,37 +115,37 @@ type LocationRow struct {
 
 // Fields implements field.Value.
 func (l *LocationRow) Fields(c field.Coder) {
-	c.Count("place", &l.Place)
+	c.Count("index", &l.Place)
 	c.Record("spec", l.Location.Fields)
 	c.Millis("inherited_ms", &l.Inherited)
 	c.Record("target", l.Target.Fields)
 	field.List(c, "gates", &l.Gates, MaxGates, (*GateState).Fields)
 	c.Record("counts", l.Counts.Fields)
 	c.Flag("bypassed", &l.Bypassed)
-	c.Number("back", &l.Back)
-	c.Flag("stuck", &l.Stuck)
+	c.Number("rolling_back_to", &l.Back)
+	c.Flag("stalled", &l.Stalled)
 	c.Count("reelections", &l.Reelections)
 }
 
 // GateState is a gate of a location's target.
 type GateState struct {
 	Name    string
-	Verdict Verdict `name:"report"`
-	By      string  `name:"author"`
-	Since   Moment  // of the verdict
+	Verdict Verdict   `name:"report"`
+	By      string    `name:"author"`
+	Since   Timestamp // of the verdict
 }
 
 // Fields implements field.Value.
 func (g *GateState) Fields(c field.Coder) {
 	c.Text("name", &g.Name, MaxWord)
 	field.Enum(c, "verdict", &g.Verdict.Result, Results)
-	c.Text("by", &g.By, MaxText)
+	c.Text("author", &g.By, MaxText)
 	c.Text("text", &g.Verdict.Text, MaxText)
 	c.Moment("since", &g.Since)
 }
 
-// StopReason is why something of a rollout does not move.
-type StopReason struct {
+// BlockReason is why something of a rollout does not move.
+type BlockReason struct {
 	// Code is for programs, Text for people; Text includes all of the rest.
 	Code string
 	Text string `name:"message"`
@@ -158,21 +158,21 @@ type StopReason struct {
 	Waiting int
 	Of      int      `name:"total"`
 	Named   []string `name:"waiting_for"`
-	Since   Moment
+	Since   Timestamp
 	// Left is after which time the reason ends by itself; 0 is not known.
 	Left time.Duration `name:"remaining"`
 }
 
 // Fields implements field.Value.
-func (r *StopReason) Fields(c field.Coder) {
+func (r *BlockReason) Fields(c field.Coder) {
 	c.Text("code", &r.Code, MaxWord)
 	c.Text("text", &r.Text, MaxReason)
 	c.Text("location", &r.Location, MaxWord)
 	c.Flag("blocked", &r.Blocked)
 	c.Number("seq", &r.Seq)
 	c.Count("waiting", &r.Waiting)
-	c.Count("of", &r.Of)
-	c.Words("named", &r.Named, MaxNamed, MaxText)
+	c.Count("total", &r.Of)
+	c.Words("waiting_for", &r.Named, MaxNamed, MaxText)
 	c.Moment("since", &r.Since)
 	c.Left("until", &r.Left)
 }

@@ -5,12 +5,12 @@ import "github.com/signalbox/signalbox/protocol/field"
 // Every enum of rollouts stands here, with one table of words. docs/protocol.md has the words in capitals. Views of
 // later versions may have numbers without a word here.
 
-// Verb is what an act does. Every act works in every state of a rollout.
-type Verb uint8
+// ActionKind is what an action does. Every action works in every state of a rollout.
+type ActionKind uint8
 
-// The verbs. Created and Altered stand for a Put in the list of acts; an Act with either is refused.
+// The kinds. Created and Altered stand for a Put in the list of actions; an Action with either is refused.
 const (
-	VerbUnknown Verb = iota
+	ActionUnknown ActionKind = iota
 	Created
 	Altered
 	Pause
@@ -22,16 +22,16 @@ const (
 	Unbypass
 	Withdraw
 	Retry
-	Verbs // the number of verbs
+	ActionKinds // the number of kinds
 )
 
-var verbWords = []string{
+var actionWords = []string{
 	"unknown", "create", "alter", "pause", "resume", "promote", "abort", "rollback", "bypass", "unbypass", "withdraw",
 	"retry",
 }
 
-// String returns the verb in a word.
-func (v Verb) String() string { return field.Word(v, "verb", verbWords) }
+// String returns the action in a word.
+func (a ActionKind) String() string { return field.Word(a, "rollout action", actionWords) }
 
 // Result is the result of a check at a gate.
 type Result uint8
@@ -108,11 +108,11 @@ type Cause uint8
 // The causes of targets.
 const (
 	CauseUnknown    Cause = iota
-	CauseBirth            // the first target of the location
+	CauseInitial          // the first target of the location
 	CauseNext             // the target before was reached
 	CauseReelection       // instances could not use the target before
 	CauseReplaced         // the target before was aborted or withdrawn
-	CausePromote          // from here on: an act of an operator
+	CausePromote          // from here on: an action of an operator
 	CauseRollback
 	CauseRetry
 	Causes // the number of causes
@@ -160,17 +160,17 @@ func (v VersionSource) String() string { return field.Word(v, "version source", 
 const (
 	ReasonHalted        = "halted"
 	ReasonPaused        = "paused"
-	ReasonLeaders       = "leaders"         // leaders have not reached the target
-	ReasonNoInstances   = "no-instances"    // blocked: a version exists, and no instance has ever asked
-	ReasonNoLeaders     = "no-leaders"      // blocked: no leader has a session
-	ReasonFewLeaders    = "few-leaders"     // blocked: the location has fewer leaders than required
-	ReasonGate          = "gate"            // blocked: a gate is not passed
-	ReasonNoAlternative = "no-alternative"  // blocked: the target is of no use, and no other version exists
-	ReasonNoSource      = "no-source"       // blocked: a version is wanted, and the rollout has no source
-	ReasonSource        = "source"          // a source was asked and has not answered
-	ReasonDelay         = "delay"           // a version is not old enough in the location before
-	ReasonInterval      = "reelection-wait" // the last choice of another version was too recently
-	ReasonBack          = "back"            // the location goes back after the location before
-	ReasonBypassed      = "bypassed"        // an operator took the location out of the order
-	ReasonStuck         = "stuck"           // the progress deadline has passed
+	ReasonLeaders       = "leaders"           // leaders have not reached the target
+	ReasonNoInstances   = "no-instances"      // blocked: a version exists, and no instance has ever asked
+	ReasonNoLeaders     = "no-leaders"        // blocked: no leader has a session
+	ReasonFewLeaders    = "too-few-leaders"   // blocked: the location has fewer leaders than required
+	ReasonGate          = "gate"              // blocked: a gate is not passed
+	ReasonNoAlternative = "no-alternative"    // blocked: the target is of no use, and no other version exists
+	ReasonNoSource      = "no-source"         // blocked: a version is wanted, and the rollout has no source
+	ReasonSource        = "source"            // a source was asked and has not answered
+	ReasonDelay         = "delay"             // a version is not old enough in the location before
+	ReasonInterval      = "reelection-wait"   // the last choice of another version was too recently
+	ReasonBack          = "rollback-order"    // the location goes back after the location before
+	ReasonBypassed      = "bypassed"          // an operator took the location out of the order
+	ReasonStuck         = "deadline-exceeded" // the progress deadline has passed
 )

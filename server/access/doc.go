@@ -1,7 +1,9 @@
-// Package access lets clients in by tokens, and says what a token allows under which paths.
+// Package access reads the two files with access rules that a host may have. Both have one form: roles and principals,
+// and tokens as SHA-256 hashes.
 //
-// The tokens are in a file written by people: a list of entries with the name of the token's owner, the SHA-256 of
-// the token, roles, and paths of nodes. The file has no secrets. The host reads the file again after a change: rights
-// removed from a token are refused from then on, on open connections of the token too. While the file is broken, or
-// gone, the last good content counts.
+// The file of access rules (ReadFirstRules) is imported by a cluster without rules.
+//
+// The file of root tokens (Open) has only tokens with the role root on /. They may do everything on this host, whatever
+// rules the cluster keeps. It is for emergencies. The host reads it again after a change: a removed token is refused
+// from then on, on open connections too. While the file is broken, or missing, the last good content counts.
 package access

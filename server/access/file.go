@@ -14,10 +14,10 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/caller"
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/shard/access"
 )
 
-// File is the present content of a file of tokens. File implements caller.Access. All goroutines may use a File.
+// File is the present content of a file of root tokens. File implements caller.Access. All goroutines may use a File.
 type File struct {
 	path string
 	log  *slog.Logger
@@ -42,7 +42,7 @@ func same(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Open reads a file of tokens and follows its changes until Close. Mistakes in the file at the beginning are an
+// Open reads a file of root tokens and follows its changes until Close. Mistakes in the file at the beginning are an
 // error; later mistakes are only logged.
 func Open(path string, log *slog.Logger) (*File, error) {
 	f, err := open(path, log)
@@ -71,13 +71,13 @@ func open(path string, log *slog.Logger) (*File, error) {
 	f.seen = f.read
 	found, err := f.load()
 	if err != nil {
-		return nil, fmt.Errorf("access: the file of tokens %s cannot be used:\n  - %w", path, err)
+		return nil, fmt.Errorf("access: the file of root tokens %s cannot be used:\n  - %w", path, err)
 	}
 	f.replace(found)
 	return f, nil
 }
 
-// Close stops following the file. Grants keep their rules.
+// Close stops following the file. Tokens stay as they are.
 func (f *File) Close() {
 	f.closeOnce.Do(func() { close(f.stop) })
 	f.watching.Wait()
@@ -107,13 +107,13 @@ func (f *File) poll() {
 	f.read = now
 	found, err := f.load()
 	if err != nil {
-		f.log.Error("the changed file of tokens cannot be used; what it said before counts on", "file", f.path, "error",
-			err)
+		f.log.Error("the changed file of root tokens cannot be used; what it said before counts on", "file", f.path,
+			"error", err)
 		return
 	}
 	added, removed := f.replace(found)
-	f.log.Info("the file of tokens was read again", "file", f.path, "tokens", len(found), "added", added, "removed",
-		removed)
+	f.log.Info("the file of root tokens was read again", "file", f.path, "tokens", len(found), "added", added,
+		"removed", removed)
 }
 
 func (f *File) state() fs.FileInfo {
@@ -121,75 +121,70 @@ func (f *File) state() fs.FileInfo {
 	return info
 }
 
-func (f *File) load() (tokens, error) {
+func (f *File) load() (map[hash]string, error) {
 	file, err := os.Open(f.path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, MaxFileBytes+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > MaxFileBytes {
-		return nil, errors.New("it is longer than 16 MiB")
+	if len(text) > maxFileBytes {
+		return nil, errors.New("it is longer than 1 MiB")
 	}
-	return parse(text)
+	return parseRootTokens(text)
 }
 
-// replace makes the tokens of the file the valid tokens. Grants of remaining tokens are kept, so open connections get
-// the changes.
-func (f *File) replace(found tokens) (added, removed int) {
+// replace makes the tokens of the file the valid tokens. Remaining tokens stay valid on open connections.
+func (f *File) replace(found map[hash]string) (added, removed int) {
 	old := cmp.Or(f.grants.Load(), new(map[hash]*grant))
 	grants := make(map[hash]*grant, len(found))
-	for h, holding := range found {
+	for h, name := range found {
 		g := (*old)[h]
-		if g == nil || g.name != holding.name {
-			g = &grant{name: holding.name}
+		if g == nil || g.name != name {
+			g = &grant{name: name}
 			added++
-		}
-		set := rights.NewSet(holding.rules...)
-		if before := g.set.Load(); before == nil || !before.Equal(set) {
-			g.set.Store(set)
-			g.version.Add(1) // after the rules, so a reader of the version sees the rules
 		}
 		grants[h] = g
 	}
 	f.grants.Store(&grants)
 	for h, g := range *old {
 		if grants[h] != g {
-			g.set.Store(nil)
+			g.removed.Store(true)
 			removed++
 		}
 	}
 	return added, removed
 }
 
-// grant is shared by the connections of one token. The file changes the grant under them. All goroutines may use a
-// grant.
+// grant is shared by the connections of one token. All goroutines may use a grant.
 type grant struct {
-	name string
-	// set is the file's rules for the token now; nil: the file does not have the token any more.
-	set     atomic.Pointer[rights.Set]
-	version atomic.Uint64
+	name    string
+	removed atomic.Bool // from the file
 }
 
 // Allows implements caller.Rights.
-func (g *grant) Allows(path, object string, need protocol.Right) bool {
-	set := g.set.Load()
-	return set != nil && set.Allows(path, object, need)
+func (g *grant) Allows(string, string, protocol.Right) bool { return g.Valid() }
+
+// Set returns the rights of a root token.
+func (g *grant) Set() *access.Set {
+	if g.Valid() {
+		return root
+	}
+	return &access.Set{}
 }
 
-// Set returns the file's rules for the token now.
-func (g *grant) Set() *rights.Set {
-	if set := g.set.Load(); set != nil {
-		return set
-	}
-	return &rights.Set{}
-}
+var root = access.NewSet(access.Rule{Path: "/", Rights: protocol.RightAll})
 
 // Valid implements caller.Rights.
-func (g *grant) Valid() bool { return g.set.Load() != nil }
+func (g *grant) Valid() bool { return !g.removed.Load() }
 
 // Version implements caller.Rights.
-func (g *grant) Version() uint64 { return g.version.Load() }
+func (g *grant) Version() uint64 {
+	if g.Valid() {
+		return 0
+	}
+	return 1
+}

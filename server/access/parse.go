@@ -2,138 +2,99 @@ package access
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"os"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/internal/apijson"
+	"github.com/signalbox/signalbox/protocol/access"
+	handle "github.com/signalbox/signalbox/server/handle/access"
+	book "github.com/signalbox/signalbox/shard/access"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Mistakes are all mistakes in a file or an entry.
-type Mistakes []string
-
-// Error lists all mistakes, every mistake on its own line.
-func (m Mistakes) Error() string { return strings.Join(m, "\n  - ") }
-
-// tokens are the content of a file, by the hashes of the tokens.
-type tokens map[hash]*holding
-
-// holding is the content of a file about a single token.
-type holding struct {
-	name  string
-	line  int
-	rules []rights.Rule
-}
-
-// parse reads a file's text, which is YAML and so may be JSON. The error lists all mistakes.
-func parse(text []byte) (tokens, error) {
+// ParseRules reads access rules from YAML, which may be JSON.
+func ParseRules(text []byte) (rules access.Rules, err error) {
+	var document any
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document yaml.Node
-	if err := decoder.Decode(&document); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, Mistakes{"it is empty; write [] where nobody is to be let in"}
-		}
-		return nil, Mistakes{err.Error()}
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		return rules, errors.New("it is empty; write principals: [] for no rules")
+	} else if err != nil {
+		return rules, err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, Mistakes{"there is more than one document in it"}
+		return rules, errors.New("there is more than one document in it")
 	}
-	list := document.Content[0]
-	if list.Kind != yaml.SequenceNode {
-		return nil, Mistakes{"it is no list; write entries such as - {name: a, sha256: ..., roles: [read], paths: [/]}"}
+	if _, is := document.(map[string]any); !is {
+		return rules, errors.New("it is not a YAML mapping with roles and principals")
 	}
-	if len(list.Content) > MaxEntries {
-		return nil, Mistakes{fmt.Sprintf("%d entries; at most %d are allowed", len(list.Content), MaxEntries)}
+	object, err := json.Marshal(document)
+	if err != nil {
+		return rules, err
 	}
-	found := make(tokens, len(list.Content))
-	var mistakes Mistakes
-	for _, item := range list.Content {
-		blame := func(format string, args ...any) {
-			mistakes = append(mistakes, fmt.Sprintf("line %d: ", item.Line)+fmt.Sprintf(format, args...))
-		}
-		entry, wrong := entryOf(item)
-		for _, w := range wrong {
-			blame("%s", w)
-		}
-		if len(wrong) > 0 {
-			continue
-		}
-		c, wrong := entry.compile()
-		for _, w := range wrong {
-			blame("entry %q: %s", entry.Name, w)
-		}
-		if len(wrong) > 0 {
-			continue
-		}
-		switch h := found[c.hash]; {
-		case h == nil:
-			found[c.hash] = &holding{c.name, item.Line, c.rules}
-		case h.name != c.name:
-			blame("entry %q has the token of %q in line %d; a token has one owner", c.name, h.name, h.line)
-		default:
-			h.rules = append(h.rules, c.rules...)
-		}
+	if err := apijson.Decode(object, &rules); err != nil {
+		return rules, err
 	}
-	if len(mistakes) > 0 {
-		return nil, mistakes
-	}
-	return found, nil
+	return rules, handle.CheckPlaces(rules)
 }
 
-// Entries returns the entries of a file's text. The error lists all mistakes.
-func Entries(text []byte) ([]Entry, error) {
-	if _, err := parse(text); err != nil {
+// parse reads rules that are complete: each granted role is in them or predefined. made has these rules only.
+func parse(text []byte) (first *meta.AccessImport, made *book.Book, err error) {
+	rules, err := ParseRules(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	first = &meta.AccessImport{First: true, Roles: rules.Roles}
+	if first.Entries, err = book.Entries(rules.Principals); err != nil {
+		return nil, nil, err
+	}
+	made, err = book.Empty().Import(first.Roles, first.Entries, 0, "")
+	return first, made, err
+}
+
+// ReadFirstRules reads the rules that a new cluster imports, and returns the SHA-256 of the file in hex. Unless the
+// host has root tokens, some principal in the file must have the right to change rules.
+func ReadFirstRules(path string, rootTokens bool) (first *meta.AccessImport, sum string, err error) {
+	text, err := os.ReadFile(path)
+	var made *book.Book
+	if err == nil {
+		first, made, err = parse(text)
+	}
+	switch {
+	case err != nil:
+	case made.Open(): // an import would change nothing, and leave the cluster without rules
+		err = errors.New("it has no rules: name a role, or a principal with a role or a token")
+	case !rootTokens && !made.HasAdmin():
+		err = errors.New("nobody in it may change access rules: give a principal the role root on /, or the host a " +
+			"root token (--token-file)")
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("access: the file of access rules %s cannot be used: %w", path, err)
+	}
+	return first, HashText(string(text)), nil
+}
+
+// parseRootTokens returns the names of root tokens by the hashes of the tokens.
+func parseRootTokens(text []byte) (map[hash]string, error) {
+	_, made, err := parse(text)
+	if err != nil {
 		return nil, err
 	}
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		return nil, err
+	names := make(map[hash]string)
+	for _, r := range made.Records() {
+		if r.Kind != book.Token || r.Expires != 0 || !slices.Equal(r.Grants, []access.Grant{rootGrant}) {
+			return nil, fmt.Errorf("%v is not a token that has the role root on /, and never expires. The cluster "+
+				"keeps all other rules: import them by signalbox access import, or give them to a new cluster by "+
+				"--access-file", r.Principal)
+		}
+		names[r.Hash] = r.Name
 	}
-	var list []Entry
-	for _, item := range document.Content[0].Content {
-		e, _ := entryOf(item)
-		list = append(list, e)
-	}
-	return list, nil
+	return names, nil
 }
 
-// entryOf reads a single item of the list.
-func entryOf(item *yaml.Node) (e Entry, mistakes Mistakes) {
-	if item.Kind != yaml.MappingNode {
-		return e, Mistakes{"an entry is made of name, sha256, roles and paths"}
-	}
-	for i := 0; i+1 < len(item.Content); i += 2 {
-		key, content := item.Content[i].Value, item.Content[i+1]
-		var err error
-		switch key {
-		case "name":
-			err = content.Decode(&e.Name)
-		case "sha256":
-			err = content.Decode(&e.SHA256)
-		case "roles":
-			err = decodeList(content, &e.Roles)
-		case "paths":
-			err = decodeList(content, &e.Paths)
-		default:
-			mistakes = append(mistakes,
-				fmt.Sprintf("there is no %q in an entry; it is made of name, sha256, roles and paths", key))
-		}
-		if err != nil {
-			mistakes = append(mistakes,
-				key+" is not what it should be: a text for name and sha256, a list for roles and paths")
-		}
-	}
-	return e, mistakes
-}
-
-// decodeList accepts a single text as a list with a single element.
-func decodeList[T any](content *yaml.Node, to *[]T) error {
-	if content.Kind == yaml.ScalarNode {
-		*to = make([]T, 1)
-		return content.Decode(&(*to)[0])
-	}
-	return content.Decode(to)
-}
+var rootGrant = access.Grant{Role: access.RoleRoot, Path: "/"}

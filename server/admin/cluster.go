@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
@@ -22,10 +22,10 @@ type Cluster struct {
 	Observed bool
 	// Tolerated is how many more hosts may fail, in any choice, and every shard goes on; -1 if a shard has no majority
 	// now.
-	Tolerated *int        `name:"failure_tolerance"`
-	Hosts     []host.Host // hosts that belong to the cluster
-	Shards    []host.Shard
-	Concerns  []HealthIssue `name:"health_issues"`
+	Tolerated    *int        `name:"failure_tolerance"`
+	Hosts        []host.Host // hosts that belong to the cluster
+	Shards       []host.Shard
+	HealthIssues []HealthIssue `name:"health_issues"`
 }
 
 // HealthIssue is a health issue of the cluster, in the terms of protocol/health.
@@ -85,7 +85,7 @@ func (p *pages) tolerance(w http.ResponseWriter, _ *http.Request) {
 
 // writeShape writes values that HTTP and the tool show too, by the rule of HTTP and the tool.
 func writeShape(w http.ResponseWriter, code int, shown any) {
-	text, err := shape.Encode(shown)
+	text, err := apijson.Encode(shown)
 	writeJSON(w, code, json.RawMessage(text), err)
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	kind "github.com/signalbox/signalbox/protocol/host"
 )
 
@@ -30,8 +30,8 @@ func TestClusterKeepsItsNames(t *testing.T) {
 			Redundancy: kind.Redundancy{Wanted: 3, Voters: 3, Live: 3, Tolerated: 1,
 				Domains: []kind.DomainLoss{{Label: "rack=1", Live: 2}}},
 		}},
-		Concerns: []HealthIssue{{
-			Kind: "drained", Severity: "info", Subject: "host d", Text: "host d is drained",
+		HealthIssues: []HealthIssue{{
+			Kind: "host-drained", Severity: "info", Subject: "host d", Text: "host d is drained",
 			Do:   "signalbox host undrain d",
 			Host: "d", Shards: []string{"1"}, Since: "2026-01-02T03:04:05Z",
 		}},
@@ -68,7 +68,7 @@ func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 	} {
 		w := get(t, Handler(c.host, Options{}), "/health/failure-tolerance")
 		var shown Tolerance
-		if err := shape.Decode(w.Body.Bytes(), &shown); err != nil || w.Code != c.code ||
+		if err := apijson.Decode(w.Body.Bytes(), &shown); err != nil || w.Code != c.code ||
 			shown.Observed != c.host.cluster.Observed || shown.GovernorPages != c.host.cluster.GovernorPages {
 			t.Errorf("%s: %d %s, %v", what, w.Code, w.Body, err)
 		}

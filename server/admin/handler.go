@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox/signalbox/internal/httpname"
+	"github.com/signalbox/signalbox/internal/allowedhosts"
 )
 
 // Options sets the pages up.
@@ -20,7 +20,7 @@ type Options struct {
 }
 
 // Names are the names by which requests may address a host, besides addresses and localhost.
-type Names = httpname.Names
+type Names = allowedhosts.Names
 
 // Handler returns the pages of a host.
 func Handler(host Host, options Options) http.Handler {

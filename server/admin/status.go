@@ -75,9 +75,9 @@ type ClusterStatus struct {
 	FeatureLevel int          `json:"feature_level,omitempty"`
 	LevelHeldBy  string       `json:"feature_level_held_by,omitempty"`
 	Hosts        []HostRecord `json:"hosts"`
-	// Tolerated and Concerns are as on the page /cluster, which has more.
-	Tolerated *int          `json:"failure_tolerance,omitempty"`
-	Concerns  []HealthIssue `json:"health_issues,omitempty"`
+	// Tolerated and HealthIssues are as on the page /cluster, which has more.
+	Tolerated    *int          `json:"failure_tolerance,omitempty"`
+	HealthIssues []HealthIssue `json:"health_issues,omitempty"`
 }
 
 // HostRecord is a host of the cluster.

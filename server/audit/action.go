@@ -46,16 +46,16 @@ var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 		m := &r.RolloutDelete
 		return &Entry{verb: deleteVerb("rollout", m.Force), object: l.objectText(m.NodeID, m.Name)}
 	},
-	protocol.KindRolloutAct: func(l *Log, r *protocol.Request) *Entry {
-		m := &r.RolloutAct
-		a := &Entry{verb: m.Act.Verb.String() + " rollout", object: l.objectText(m.NodeID, m.Name)}
-		if in := m.Act.Locations; len(in) > 0 {
+	protocol.KindRolloutAction: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.RolloutAction
+		a := &Entry{verb: m.Action.Kind.String() + " rollout", object: l.objectText(m.NodeID, m.Name)}
+		if in := m.Action.Locations; len(in) > 0 {
 			a.details = append(a.details, "locations", clip(strings.Join(in, ",")))
 		}
-		if m.Act.Seq != 0 {
-			a.details = append(a.details, "seq", m.Act.Seq)
+		if m.Action.Seq != 0 {
+			a.details = append(a.details, "seq", m.Action.Seq)
 		}
-		a.details = append(a.details, whoDetails(m.Act.By.Author, m.Act.By.Reason)...)
+		a.details = append(a.details, whoDetails(m.Action.By.Author, m.Action.By.Reason)...)
 		return a
 	},
 	protocol.KindProcessPut: func(l *Log, r *protocol.Request) *Entry {
@@ -67,17 +67,17 @@ var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 		m := &r.ProcessDelete
 		return &Entry{verb: deleteVerb("process", m.Force), object: l.objectText(m.NodeID, m.Name)}
 	},
-	protocol.KindProcessAct: func(l *Log, r *protocol.Request) *Entry {
-		m := &r.ProcessAct
-		a := &Entry{verb: m.Verb.String() + " process", object: l.objectText(m.NodeID, m.Name)}
+	protocol.KindProcessAction: func(l *Log, r *protocol.Request) *Entry {
+		m := &r.ProcessAction
+		a := &Entry{verb: m.Action.Kind.String() + " process", object: l.objectText(m.NodeID, m.Name)}
 		if m.MemberID != 0 {
 			a.details = append(a.details, "member", m.MemberID)
 		}
 		a.details = append(a.details, whoDetails(m.By.Author, m.By.Reason)...)
 		return a
 	},
-	protocol.KindHostOperate: func(_ *Log, r *protocol.Request) *Entry {
-		m := &r.HostOperate
+	protocol.KindHostUpdate: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.HostUpdate
 		var details []any
 		if len(m.Domain) > 0 {
 			details = append(details, "domain", string(m.Domain))
@@ -85,10 +85,10 @@ var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 		if len(m.Successor) > 0 {
 			details = append(details, "successor", string(m.Successor))
 		}
-		return operatorEntry(strings.ToLower(m.Verb.String())+" host", string(m.Host), &m.Operation, details...)
+		return operatorEntry(strings.ToLower(m.Action.String())+" host", string(m.Host), &m.Operation, details...)
 	},
-	protocol.KindShardTransfer: func(_ *Log, r *protocol.Request) *Entry {
-		m := &r.ShardTransfer
+	protocol.KindShardTransferLeader: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.ShardTransferLeader
 		return operatorEntry("transfer shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation, "to", string(m.Host))
 	},
 	protocol.KindShardRecover: func(_ *Log, r *protocol.Request) *Entry {
@@ -102,15 +102,15 @@ var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 		}
 		return operatorEntry("cancel step", fmt.Sprintf("step %d", m.StepID), &m.Operation)
 	},
-	protocol.KindPolicy: func(_ *Log, r *protocol.Request) *Entry {
-		return operatorEntry("set policy", fmt.Sprintf("%+v", r.Policy.To), &r.Policy.Operation)
+	protocol.KindPolicySet: func(_ *Log, r *protocol.Request) *Entry {
+		return operatorEntry("set policy", fmt.Sprintf("%+v", r.PolicySet.To), &r.PolicySet.Operation)
 	},
-	protocol.KindToken: func(_ *Log, r *protocol.Request) *Entry {
-		m := &r.Token
-		if m.Verb == protocol.TokenList {
+	protocol.KindJoinToken: func(_ *Log, r *protocol.Request) *Entry {
+		m := &r.JoinToken
+		if m.Action == protocol.TokenList {
 			return nil
 		}
-		return operatorEntry(strings.ToLower(m.Verb.String())+" join token", string(m.ID), &m.Operation)
+		return operatorEntry(strings.ToLower(m.Action.String())+" join token", string(m.ID), &m.Operation)
 	},
 }
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/internal/auditlimit"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/handle"
@@ -29,16 +29,15 @@ type History struct {
 	HistoryConfig
 	queue chan Note
 
-	mu   sync.Mutex
-	next time.Time // when one more is allowed, less the time for nodesAtOnce
+	limit auditlimit.Limit // of changes of nodes
 }
 
 // HistoryConfig is what a history needs of its host.
 type HistoryConfig struct {
-	// Founded reports whether the cluster has a history.
-	Founded func() bool
+	// Bootstrapped reports whether the cluster has a history.
+	Bootstrapped func() bool
 	// Report has the leader of the meta shard add an entry.
-	Report func(context.Context, protocol.HostSay) error
+	Report func(context.Context, protocol.HostNotify) error
 	Gate   *caller.Gate
 	Nodes  bool // the history has the nodes created, altered and dropped through this host
 	Clock  func() time.Time
@@ -47,13 +46,13 @@ type HistoryConfig struct {
 
 // NewHistory returns a history. Changes of nodes are added by Run.
 func NewHistory(c HistoryConfig) *History {
-	return &History{HistoryConfig: c, queue: make(chan Note, nodesAtOnce)}
+	return &History{HistoryConfig: c, queue: make(chan Note, auditlimit.AtOnce)}
 }
 
 // Add adds a change and its reason. It tries until the history has the entry or the context ends: after a lost answer
 // the history may have the entry twice. Add is for changes without an entry of their own.
 func (h *History) Add(ctx context.Context, a Note) error {
-	if !h.Founded() {
+	if !h.Bootstrapped() {
 		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
 	}
 	name := a.Name
@@ -63,8 +62,8 @@ func (h *History) Add(ctx context.Context, a Note) error {
 	by := handle.Asker("", name, a.Address, true)
 	var failure error // the newest cause beside the end of the context
 	for {
-		err := h.Report(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
-			By: []byte(by), What: []byte(handle.EntryText(a.What)), Reason: []byte(handle.EntryText(a.Why)),
+		err := h.Report(ctx, protocol.HostNotify{Event: protocol.HostAuditNote, Asked: protocol.ClientRequest{
+			Author: []byte(by), Operation: []byte(handle.EntryText(a.What)), Reason: []byte(handle.EntryText(a.Why)),
 		}})
 		if err == nil {
 			return nil
@@ -97,20 +96,13 @@ func (h *History) nameOfToken(ctx context.Context, token []byte) string {
 	return by.Name
 }
 
-const (
-	// nodesAtOnce is how many changes of nodes a host adds to the history one after the other, and nodeEvery the time
-	// until one more is allowed, because a client that makes nodes all the time must not push out everything else.
-	nodesAtOnce = 64
-	nodeEvery   = 30 * time.Second
-)
-
 // NodeChanged queues a change of a client for the history. It never waits.
 func (h *History) NodeChanged(client, address, what string) {
 	if !h.Nodes {
 		return
 	}
 	a := Note{Name: client, Address: address, What: what, Why: "no reason was asked for"}
-	if h.admit(h.Clock()) {
+	if h.limit.Admit(h.Clock()) {
 		select {
 		case h.queue <- a:
 			return
@@ -118,19 +110,6 @@ func (h *History) NodeChanged(client, address, what string) {
 		}
 	}
 	h.Log.Warn("the history gets no entry of a change of a node: there were too many", "operation", a.What)
-}
-
-func (h *History) admit(now time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if earliest := now.Add(-(nodesAtOnce - 1) * nodeEvery); h.next.Before(earliest) {
-		h.next = earliest
-	}
-	if h.next.After(now) {
-		return false
-	}
-	h.next = h.next.Add(nodeEvery)
-	return true
 }
 
 // Run adds changes of nodes until the context ends.
@@ -153,8 +132,8 @@ func (h *History) Run(ctx context.Context) {
 const noteWithin = 5 * time.Second
 
 // Backup adds an entry about a saved state, unless the cluster has no history yet.
-func (h *History) Backup(ctx context.Context, m protocol.HostSay) error {
-	if !h.Founded() {
+func (h *History) Backup(ctx context.Context, m protocol.HostNotify) error {
+	if !h.Bootstrapped() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteWithin)

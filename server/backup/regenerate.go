@@ -73,7 +73,7 @@ func (s *States) NextHost() shard.HostID {
 	for _, h := range s.Meta.Hosts() {
 		last = max(last, h.ID)
 	}
-	if t, founded := s.Meta.Topology(); founded {
+	if t, bootstrapped := s.Meta.Topology(); bootstrapped {
 		last = t.Records.LastHost()
 	}
 	return last + 1

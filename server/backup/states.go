@@ -140,8 +140,8 @@ func (s *States) Missing() (list []meta.ShardID) {
 
 // Holders are the names of the hosts with a replica of a shard, by the records of the meta shard.
 func (s *States) Holders(id meta.ShardID) (names []string) {
-	t, founded := s.Meta.Topology()
-	if !founded {
+	t, bootstrapped := s.Meta.Topology()
+	if !bootstrapped {
 		return nil
 	}
 	on := t.Records.Shard(hosts.ShardID(id))
@@ -164,8 +164,8 @@ func (s *States) counted() (highest shard.Counters, err error) {
 	if len(missing) == 0 {
 		return highest, nil
 	}
-	t, founded := s.Meta.Topology()
-	if !founded {
+	t, bootstrapped := s.Meta.Topology()
+	if !bootstrapped {
 		return highest, fmt.Errorf("nothing is left of %s, and the meta shard does not know which numbers "+
 			"have been given", Names(missing))
 	}

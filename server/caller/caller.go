@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	kind "github.com/signalbox/signalbox/protocol/rights"
+	kind "github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/shard/access"
 )
 
 // Rights are the permissions of one token, by path.
@@ -104,38 +104,47 @@ func (c *Caller) Unauthorized(from string, k protocol.Kind, path, object string)
 }
 
 // Set is the rights of the client as rules, if its rights consist of rules.
-func (c *Caller) Set() (_ *rights.Set, known bool) {
+func (c *Caller) Set() (_ *access.Set, known bool) {
 	if k, is := c.Rights.(*kept); is {
 		if k.current().all {
 			return allRights, true
 		}
 		return k.current().set, true
 	}
-	if own, is := c.Rights.(interface{ Set() *rights.Set }); is {
+	if own, is := c.Rights.(interface{ Set() *access.Set }); is {
 		return own.Set(), true
 	}
 	return nil, false
 }
 
-var allRights = rights.NewSet(kind.Rule{Path: "/", Rights: protocol.RightAll})
+var allRights = access.NewSet(kind.Rule{Path: "/", Rights: protocol.RightAll})
 
 // Giver is the set of rights that the client may give.
-func (c *Caller) Giver() *rights.Set {
+func (c *Caller) Giver() *access.Set {
 	if set, known := c.Set(); known {
 		return set
 	}
-	return &rights.Set{}
+	return &access.Set{}
 }
 
-// KeepsAdmin refuses a change that would take from the client itself the right to change rights on /: such a change
-// is a slip, and perhaps no client would be left to undo the slip. Only clients that administer / by the cluster's
-// book are checked.
-func (c *Caller) KeepsAdmin(next *rights.Book) error {
+// KeepsAdmin refuses a change after which the client could not change rights on / any more, and an open cluster's first
+// change if no principal could change rights after it. Such a change is a slip, and perhaps no client would be left to
+// undo it. A root token of the host is not checked: it stays good.
+func (c *Caller) KeepsAdmin(next *access.Book) error {
 	k, is := c.Rights.(*kept)
-	if !is || !c.Giver().Administers("/") || !next.Decided() || next.Set(k.who...).Administers("/") {
+	switch {
+	case !is || next.Open():
+		return nil
+	case k.current().all:
+		if !next.HasAdmin() {
+			return &access.Refusal{Status: protocol.StatusPreconditionFailed, Text: "these are the first access " +
+				"rules, and after them nobody could change any: first make a token with the role root on /"}
+		}
+		return nil
+	case !c.Giver().Administers("/") || next.Set(k.who...).Administers("/"):
 		return nil
 	}
-	return &rights.Refusal{Status: protocol.StatusPreconditionFailed, Text: "after this you could not change rights " +
+	return &access.Refusal{Status: protocol.StatusPreconditionFailed, Text: "after this you could not change rights " +
 		"any more: do it with a token that has the role admin or root on / by itself"}
 }
 
@@ -145,7 +154,7 @@ func (c *Caller) Lagging(k protocol.Kind, from func() string) error {
 	of, is := c.Rights.(*kept)
 	need := k.Right()
 	if !is || need&protocol.RightAll == 0 || k == protocol.KindHostStatus || k == protocol.KindHostLoad ||
-		k == protocol.KindConcerns {
+		k == protocol.KindHealth {
 		return nil
 	}
 	// Every request comes here, so the clock is read only for grave rights.
@@ -166,7 +175,7 @@ func (c *Caller) Lost() bool {
 }
 
 // Expiring returns the notice of the end of the client's token, once, when little time is left.
-func (c *Caller) Expiring() *protocol.Expiring {
+func (c *Caller) Expiring() *protocol.TokenExpiring {
 	k, is := c.Rights.(*kept)
 	if !is || k.token == nil || k.token.Expires == 0 {
 		return nil
@@ -176,5 +185,5 @@ func (c *Caller) Expiring() *protocol.Expiring {
 	if left <= 0 || left > expiryWarning || k.warned.Swap(true) {
 		return nil
 	}
-	return &protocol.Expiring{Token: []byte(k.token.Name), LeftMillis: uint64(left.Milliseconds())}
+	return &protocol.TokenExpiring{Token: []byte(k.token.Name), LeftMillis: uint64(left.Milliseconds())}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -17,11 +17,11 @@ const maxDenials = 1000
 // with many refusals could fill a disk.
 type denials struct {
 	mu    sync.Mutex // guards the fields below
-	ring  [maxDenials]rights.Denial
+	ring  [maxDenials]access.Denial
 	total uint64
 }
 
-func (d *denials) note(n rights.Denial) {
+func (d *denials) note(n access.Denial) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ring[d.total%maxDenials] = n
@@ -29,7 +29,7 @@ func (d *denials) note(n rights.Denial) {
 }
 
 // Denials returns the remembered refusals, the newest first, and the number of all refusals.
-func (g *Gate) Denials() (list []rights.Denial, total uint64) {
+func (g *Gate) Denials() (list []access.Denial, total uint64) {
 	d := &g.denials
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (g *Gate) Denied() uint64 {
 // Denied notes the refusal of a request from an address. The path is empty if the node is not known, or must stay
 // hidden. The object may be part of the request.
 func (c *Caller) Denied(from string, k protocol.Kind, path, object string) {
-	c.gate.denials.note(rights.Denial{
+	c.gate.denials.note(access.Denial{
 		At: c.gate.now(), Who: c.Who(), Address: ClipAddress(from), Request: k.String(),
 		Rights: k.Right() & protocol.RightAll, Path: path, Object: strings.Clone(object),
 	})
@@ -57,7 +57,7 @@ func (c *Caller) Denied(from string, k protocol.Kind, path, object string) {
 
 // DeniedEntry notes that a client at an address was not let in.
 func (g *Gate) DeniedEntry(address string) {
-	g.denials.note(rights.Denial{At: g.now(), Who: "unknown", Address: ClipAddress(address),
+	g.denials.note(access.Denial{At: g.now(), Who: "unknown", Address: ClipAddress(address),
 		Request: protocol.KindHello.String(), Rights: protocol.KindHello.Right() & protocol.RightAll})
 }
 

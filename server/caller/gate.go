@@ -6,8 +6,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // How long a host without proof of an up-to-date copy of the meta shard goes by the rights in the copy.
@@ -29,7 +29,7 @@ const grave = protocol.RightOperate | protocol.RightAdmin | protocol.RightCluste
 
 // Meta is the host's copy of the meta shard, as the gate uses it; replica.Meta documents the methods.
 type Meta interface {
-	Rights() *rights.Book
+	Rights() *access.Book
 	SureFor(now time.Time) time.Duration
 	CaughtUp() bool
 	Confirm(done func(ok bool))
@@ -38,22 +38,26 @@ type Meta interface {
 // Gate lets clients in. Any goroutine may use it.
 type Gate struct {
 	Config
-	denials  denials
-	guessers guessers
-	askedAt  time.Time // when MakeSure last asked; used on the host's loop
+	denials          denials
+	addressThrottles addressThrottles
+	askedAt          time.Time // when MakeSure last asked; used on the host's loop
 }
 
 // Config is what a gate goes by.
 type Config struct {
 	Access  Access // of the host itself; may be nil
+	Closed  bool   // a cluster without rules is not open to anonymous clients on this host
 	Meta    Meta
 	Nodes   *meta.Machine
 	Clock   func() time.Time
 	Started time.Time // the start of the host
 }
 
-// NewGate returns a gate without clients.
-func NewGate(c Config) *Gate { return &Gate{Config: c} }
+// NewGate returns a gate without clients. A gate with Access is closed.
+func NewGate(c Config) *Gate {
+	c.Closed = c.Closed || c.Access != nil
+	return &Gate{Config: c}
+}
 
 // Enter finds out the rights of a client from its HELLO and the connection. The host's own Access comes first, and
 // holds whatever becomes of the cluster; then come the rights in the cluster's book. refused says why a client is not
@@ -75,7 +79,7 @@ func (g *Gate) Enter(token []byte, certificate *x509.Certificate) (c *Caller, un
 	if len(k.who) > 0 {
 		c.Name = k.who[0].Name
 	}
-	k.who = append(k.who, rights.Principal{Kind: rights.Anonymous})
+	k.who = append(k.who, access.Principal{Kind: access.Anonymous})
 	switch {
 	case k.current().all:
 	case g.Age() > rightsLag:
@@ -111,16 +115,16 @@ var lagging = protocol.Result{
 var Lagging = lagging.Message
 
 // appendCertificate appends the principals with roles from a client's certificate.
-func appendCertificate(who []rights.Principal, book *rights.Book, c *x509.Certificate) []rights.Principal {
+func appendCertificate(who []access.Principal, book *access.Book, c *x509.Certificate) []access.Principal {
 	if c == nil {
 		return who
 	}
-	names := []rights.Principal{{Kind: rights.CommonName, Name: c.Subject.CommonName}}
+	names := []access.Principal{{Kind: access.CommonName, Name: c.Subject.CommonName}}
 	for _, name := range c.DNSNames {
-		names = append(names, rights.Principal{Kind: rights.AltName, Name: name})
+		names = append(names, access.Principal{Kind: access.AltName, Name: name})
 	}
 	for _, uri := range c.URIs {
-		names = append(names, rights.Principal{Kind: rights.AltName, Name: uri.String()})
+		names = append(names, access.Principal{Kind: access.AltName, Name: uri.String()})
 	}
 	for _, p := range names {
 		if book.Record(p) != nil {

@@ -4,14 +4,14 @@ import (
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/shard/access"
 )
 
 // kept are the rights of a client by the cluster's book. Any goroutine may use them.
 type kept struct {
 	gate  *Gate
-	token *rights.Record // as it was when the client came; nil without a token
-	who   []rights.Principal
+	token *access.Record // as it was when the client came; nil without a token
+	who   []access.Principal
 
 	state  atomic.Pointer[keptState]
 	warned atomic.Bool // of the end of the token
@@ -19,9 +19,9 @@ type kept struct {
 
 // keptState is the rights of a client by one version of the book.
 type keptState struct {
-	book *rights.Book
-	set  *rights.Set
-	// all: no right has been set yet for anonymous clients, and this host has no Access to keep them out.
+	book *access.Book
+	set  *access.Set
+	// all: the client may do everything, because the cluster has no rules yet and the host is not closed.
 	all     bool
 	gone    bool // the token was revoked
 	version uint64
@@ -34,8 +34,7 @@ func (k *kept) current() *keptState {
 	if s != nil && s.book == book {
 		return s
 	}
-	next := &keptState{book: book, set: book.Set(k.who...), all: !book.Decided() && k.gate.Access == nil,
-		version: 1}
+	next := &keptState{book: book, set: book.Set(k.who...), all: book.Open() && !k.gate.Closed, version: 1}
 	if k.token != nil {
 		t := book.Record(k.token.Principal)
 		next.gone = t == nil || t.Hash != k.token.Hash

@@ -7,8 +7,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // knowing is a copy of the meta shard that is up to date, with a book that has nothing.
@@ -37,12 +37,12 @@ func ruled(g *Gate, rules int) *Caller {
 		c, _, _ := g.Enter(nil, nil)
 		return c
 	}
-	set := []rights.Rule{{Path: "/bench", Object: "lock/", Rights: protocol.RightSee | protocol.RightSession}}
+	set := []access.Rule{{Path: "/bench", Object: "lock/", Rights: protocol.RightRead | protocol.RightSession}}
 	for i := range rules {
-		set = append(set, rights.Rule{Path: fmt.Sprintf("/other/%d", i), Rights: protocol.RightAll})
+		set = append(set, access.Rule{Path: fmt.Sprintf("/other/%d", i), Rights: protocol.RightAll})
 	}
 	k := &kept{gate: g}
-	k.state.Store(&keptState{book: g.Meta.Rights(), set: rights.NewSet(set...)})
+	k.state.Store(&keptState{book: g.Meta.Rights(), set: access.NewSet(set...)})
 	return &Caller{gate: g, Rights: k}
 }
 

@@ -15,6 +15,9 @@ import (
 // without the lock.
 func (c *Conn) answer(t pipeline.Ticket, m protocol.AnswerMessage, refusal *protocol.Result) *audit.Entry {
 	c.inFlight.Add(-1)
+	if t.Kind == protocol.KindAccessChange {
+		c.changing.Add(-1)
+	}
 	switch {
 	case refusal != nil:
 		c.set.Metrics.Failed(t.Kind, refusal.Status)
@@ -23,7 +26,7 @@ func (c *Conn) answer(t pipeline.Ticket, m protocol.AnswerMessage, refusal *prot
 		}
 	default:
 		if c.set.timed[t.Kind] {
-			c.set.Metrics.Answered(t.Kind, c.set.Config.Set.Clock()-t.Started)
+			c.set.Metrics.Answered(t.Kind, c.set.since(c.set.Clock())-t.Started)
 		}
 		if !c.closed {
 			c.out.encoder.Answer(c.out.buffer(), t.Request, m)

@@ -196,7 +196,7 @@ func (c *Conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Repli
 		return
 	}
 	attached := home.Leases.Withdraw(id, c.holder)
-	home.Detach(id, c, replica.Withdrawn)
+	home.Sessions.Detach(id, c, replica.Withdrawn)
 	if attached {
 		c.holder.Reported(1)
 	}

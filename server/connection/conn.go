@@ -27,10 +27,10 @@ type Conn struct {
 
 	// Used on the event loop only.
 	decoder  *protocol.RequestDecoder
-	entering bool              // its HELLO waits until the host has made sure of the client's rights
-	arrival  uint64            // the host's count when frames last arrived
-	request  handle.Request    // the present request
-	behalf   protocol.OnBehalf // the client behind the next request of a gateway
+	entering bool                  // its HELLO waits until the host has made sure of the client's rights
+	arrival  uint64                // the host's count when frames last arrived
+	request  handle.Request        // the present request
+	behalf   protocol.ForwardedFor // the client behind the next request of a gateway
 	// touched are the replicas with commands from these frames. Their pipelines are flushed after the last frame.
 	touched []*replica.Replica
 
@@ -42,8 +42,9 @@ type Conn struct {
 	// loop.
 	reviewed uint64
 
-	guesses  caller.Guesses
-	inFlight atomic.Int64 // requests without an answer
+	authThrottle caller.AuthThrottle
+	inFlight     atomic.Int64 // requests without an answer
+	changing     atomic.Int64 // those of them that change access rules
 	// bytes of a frame that has arrived in part; changed on the event loop, or by the goroutine that cuts the
 	// connection off
 	partial atomic.Int64
@@ -66,7 +67,7 @@ func newConn(s *Set, peer transport.Conn) *Conn {
 		decoder:  protocol.NewRequestDecoder(s.Limits.DataBytes),
 		out:      output{encoder: protocol.NewEncoder()},
 		sessions: newSessions(),
-		opened:   s.Config.Set.Clock(),
+		opened:   s.since(s.Clock()),
 	}
 	c.request.Conn = c
 	c.holder = lease.NewHolder(s.Clock())
@@ -87,8 +88,8 @@ func (c *Conn) Source() *pipeline.Source { return c.source }
 // Holder implements handle.Connection.
 func (c *Conn) Holder() *lease.Holder { return c.holder }
 
-// Guesses implements handle.Connection.
-func (c *Conn) Guesses() *caller.Guesses { return &c.guesses }
+// AuthThrottle implements handle.Connection.
+func (c *Conn) AuthThrottle() *caller.AuthThrottle { return &c.authThrottle }
 
 // Understands implements handle.Connection.
 func (c *Conn) Understands(push protocol.Kind) bool { return c.pushes.Allows(push) }
@@ -98,7 +99,7 @@ func (c *Conn) Data(b []byte) (consumed int) {
 	s, r := c.set, &c.request
 	now := s.Clock()
 	c.holder.Heard(now)
-	r.HeardAt, r.Started = now, s.Config.Set.Since(now)
+	r.HeardAt, r.Started = now, s.since(now)
 	c.heard.Store(r.Started)
 	if r.Caller == nil {
 		r.Caller = c.Caller()
@@ -128,7 +129,7 @@ func (c *Conn) Data(b []byte) (consumed int) {
 			continue
 		}
 		s.Metrics.Requests[request.Kind].Inc()
-		c.inFlight.Add(1)
+		c.begin(request.Kind)
 		open = c.dispatch(request)
 		if open && early && consumed < len(b) {
 			early = !c.flushEarly()
@@ -149,6 +150,14 @@ func (c *Conn) Data(b []byte) (consumed int) {
 	return consumed
 }
 
+// begin counts a request until its answer.
+func (c *Conn) begin(k protocol.Kind) {
+	c.inFlight.Add(1)
+	if k == protocol.KindAccessChange {
+		c.changing.Add(1)
+	}
+}
+
 // refuseUndecodable answers a request that could not be decoded, or closes the connection; it returns false if the
 // connection must end.
 func (c *Conn) refuseUndecodable(err error) bool {
@@ -157,7 +166,7 @@ func (c *Conn) refuseUndecodable(err error) bool {
 		c.closeWithReason(cutBadRequest, protocol.StatusBadRequest, err.Error())
 		return false
 	}
-	c.inFlight.Add(1)
+	c.begin(bad.Kind)
 	result := bad.Result()
 	c.Fail(pipeline.Ticket{Request: bad.ID, Kind: bad.Kind}, &result)
 	return true
@@ -181,8 +190,8 @@ func (c *Conn) Closed(error) {
 	c.dropPartial()
 	s, now := c.set, c.set.Clock()
 	for id, b := range sessions {
-		b.Home.RemoveBound(id, c) // an attached session may have been bound before
-		s.Config.Set.ForgetSession(id, c)
+		b.Home.Sessions.RemoveBound(id, c) // an attached session may have been bound before
+		s.Host.ForgetSession(id, c)
 	}
 	c.holder.Close(now)
 	for _, r := range s.Replicas {
@@ -193,7 +202,7 @@ func (c *Conn) Closed(error) {
 		}
 	}
 	s.remove(c)
-	s.Config.Set.Wake()
+	s.Host.Wake()
 }
 
 // Gone implements handle.Connection.
@@ -207,14 +216,17 @@ func (c *Conn) Gone() bool {
 // after a change of rights. The host's loop calls it.
 func (c *Conn) review(now time.Time) {
 	s, by := c.set, c.Caller()
-	at := s.Config.Set.Since(now)
+	at := s.since(now)
 	switch {
 	case time.Duration(at-c.heard.Load()) > silences*s.PingInterval:
-		c.cutOff(cutSilent, protocol.StatusTimeout, "the connection was silent for too long")
+		c.cutOff(cutSilent, protocol.StatusHeartbeatTimeout, "the connection was silent for too long")
 	case by == nil:
 		if time.Duration(at-c.opened) > helloTime {
-			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
+			c.cutOff(cutNoHello, protocol.StatusHeartbeatTimeout, "no HELLO came")
 		}
+	case !by.Valid() && c.changing.Load() > 0:
+		// The client's own change may have ended its rights, as the first access rule does with those of anonymous: the
+		// client gets the answer first.
 	case !by.Valid():
 		c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
 	case by.Lost():

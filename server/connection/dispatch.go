@@ -21,7 +21,7 @@ func (c *Conn) dispatch(m *protocol.Request) bool {
 		return c.hello()
 	}
 	if c.behalf.RequestID == m.ID && c.behalf.Address != nil {
-		r.Asker, c.behalf = string(c.behalf.Address), protocol.OnBehalf{}
+		r.Asker, c.behalf = string(c.behalf.Address), protocol.ForwardedFor{}
 	}
 	reply, err := c.handle(r)
 	t := r.Ticket()
@@ -57,9 +57,10 @@ func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
 	switch h := c.set.Handlers[r.Kind]; {
 	case r.Kind == protocol.KindPing:
 		return c.ping(r)
-	case r.Kind == protocol.KindOnBehalf:
-		c.behalf = protocol.OnBehalf{RequestID: r.OnBehalf.RequestID, Address: bytes.Clone(r.OnBehalf.Address)}
-		return &protocol.OnBehalfAnswer{}, nil
+	case r.Kind == protocol.KindForwardedFor:
+		c.behalf = protocol.ForwardedFor{RequestID: r.ForwardedFor.RequestID,
+			Address: bytes.Clone(r.ForwardedFor.Address)}
+		return &protocol.ForwardedForAnswer{}, nil
 	case h != nil:
 		return h(r)
 	}
@@ -168,18 +169,14 @@ func (c *Conn) welcome(t pipeline.Ticket, version uint64, by *caller.Caller, pus
 	c.out.encoder.Understands(pushes)
 	c.mu.Unlock()
 	s.Metrics.Greeted.Inc()
-	routing := s.Meta.RoutingVersion()
-	c.Answer(t, &protocol.Welcome{
-		Version: version, HostID: uint64(s.ID), HostName: []byte(s.Name),
-		ClusterID: []byte(s.Cluster), RoutingVersion: routing,
-		Limits: s.Limits, PingIntervalMillis: uint64(s.PingInterval.Milliseconds()),
-		RequestKinds: protocol.RequestKinds(), Since: s.Meta.Machine.NextAnswer(),
-		Generation: s.Meta.Machine.Generation().Number,
-		KnownAs:    []byte(by.Name[:min(len(by.Name), protocol.MaxPrincipalBytes)]),
-	})
+	welcome := s.Host.Welcome()
+	welcome.Version, welcome.Limits, welcome.RequestKinds = version, s.Limits, protocol.RequestKinds()
+	welcome.PingIntervalMillis = uint64(s.PingInterval.Milliseconds())
+	welcome.Principal = []byte(by.Name[:min(len(by.Name), protocol.MaxPrincipalBytes)])
+	c.Answer(t, &welcome)
 	// A new routing is pushed only to welcomed connections, lest it come before the Welcome.
 	c.caller.Store(by)
-	if now := s.Meta.RoutingVersion(); now != routing {
+	if now := s.Host.RoutingVersion(); now != welcome.RoutingVersion {
 		c.Push(0, &protocol.RoutingChanged{Version: now})
 	}
 }

@@ -67,7 +67,7 @@ func (c *Conn) takeOutput() *bytebufferpool.ByteBuffer {
 	bytes := c.out.bytes
 	c.out.bytes = nil
 	if c.set.pending.add(len(bytes.B)) {
-		c.set.Config.Set.Wake()
+		c.set.Host.Wake()
 	}
 	return bytes
 }
@@ -112,7 +112,7 @@ func (c *Conn) unlockBounded() (open bool) {
 	return !cut && !slow
 }
 
-// Append implements hub.Sink.
+// Append implements watch.Sink.
 func (c *Conn) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,8 +123,8 @@ func (c *Conn) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer))
 	return true
 }
 
-// Flush implements hub.Sink: it is flush, if possible on this goroutine where there are few connections to flush. That
-// takes a system call, and no event loop has to be woken.
+// Flush implements watch.Sink: it is flush, if possible on this goroutine where there are few connections to flush.
+// That takes a system call, and no event loop has to be woken.
 func (c *Conn) Flush(few bool) {
 	if !few {
 		c.flush()
@@ -138,7 +138,7 @@ func (c *Conn) Flush(few bool) {
 	}
 }
 
-// Pending implements hub.Sink.
+// Pending implements watch.Sink.
 func (c *Conn) Pending() int { return c.peer.Pending() }
 
 // Mark implements replica.Conn.
@@ -171,7 +171,7 @@ func (c *Conn) countWatch() bool {
 	return true
 }
 
-// Ended implements hub.Sink.
+// Ended implements watch.Sink.
 func (c *Conn) Ended(uint64) {
 	c.mu.Lock()
 	c.watches--

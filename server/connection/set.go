@@ -10,9 +10,13 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/audit"
+	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/server/mutation"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // Kinds is the length of an array with an element for every kind of request.
@@ -20,7 +24,12 @@ const Kinds = protocol.MaxRequestKind + 1
 
 // Config is what connections need of their host.
 type Config struct {
-	*handle.Host
+	Host         Host
+	Gate         *caller.Gate
+	Metrics      *metrics.Metrics
+	Clock        func() time.Time // the host's time
+	Started      time.Time        // the start of the host, by Clock
+	Replicas     []*replica.Replica
 	Handlers     [Kinds]handle.Handler
 	Limits       protocol.Limits
 	PingInterval time.Duration
@@ -30,6 +39,19 @@ type Config struct {
 	Log          *slog.Logger
 	// Left is called when a connection has closed.
 	Left func(handle.Connection)
+}
+
+// Host is what connections ask of their host, and report to it.
+type Host interface {
+	// Welcome is what the host says of itself and of the cluster to a client that it lets in.
+	Welcome() protocol.Welcome
+	// RoutingVersion is the version of the routing that the host has applied.
+	RoutingVersion() uint64
+	// Wake has the loop of the host look for due work at once, Stir before its next long rest.
+	Wake()
+	Stir()
+	// ForgetSession drops the waits and watches of a session through one connection, in all shards.
+	ForgetSession(id shard.SessionID, c replica.Conn)
 }
 
 // Set is all connections of a host.
@@ -52,7 +74,7 @@ func New(c Config) *Set {
 	s.pending.limit, s.partial.limit = c.PendingBytes, c.PartialBytes
 	s.cuts.init(c.Metrics.Set)
 	for k := range s.timed {
-		s.timed[k] = replica.Mutations[k].Command != nil
+		s.timed[k] = mutation.All[k].Command != nil
 	}
 	for _, k := range []protocol.Kind{
 		protocol.KindSessionStart, protocol.KindSessionStop, protocol.KindSessionDestroy, protocol.KindSessionDetach,
@@ -71,9 +93,12 @@ func (s *Set) Open(peer transport.Conn) *Conn {
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
-	s.Config.Set.Stir()
+	s.Host.Stir()
 	return c
 }
+
+// since returns a time in nanoseconds since the start of the host.
+func (s *Set) since(t time.Time) int64 { return int64(t.Sub(s.Started)) }
 
 // Len is the number of connections.
 func (s *Set) Len() int {
@@ -105,9 +130,9 @@ func (s *Set) Push(all bool, messages ...protocol.PushMessage) {
 	})
 }
 
-// Chores is the work for connections in a round of the host's loop. With connections open, the next round has work
+// Maintain is the work for connections in a round of the host's loop. With connections open, the next round has work
 // too.
-func (s *Set) Chores(now time.Time) (busy bool) {
+func (s *Set) Maintain(now time.Time) (busy bool) {
 	if s.pending.full() || s.pending.over.Load() {
 		s.relievePending()
 	}

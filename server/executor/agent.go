@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -88,31 +88,31 @@ func (a *Agent) alone() bool {
 
 // Handles says whether a request between hosts is for Answer.
 func (*Agent) Handles(kind protocol.Kind) bool {
-	return kind == protocol.KindShardReport || kind == protocol.KindStepEffect
+	return kind == protocol.KindShardReport || kind == protocol.KindStepExecute
 }
 
 // Answer executes a request of the governor: the payload of a frame. It returns the payload of the answer. Several
 // requests may be executed at once.
 func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
-	r, err := hostcall.Read(request)
+	r, err := peerrpc.Read(request)
 	if err != nil {
-		return encodeFailure(protocol.KindStepEffect, fmt.Errorf("%w: %w", errRefused, err))
+		return encodeFailure(protocol.KindStepExecute, fmt.Errorf("%w: %w", errRefused, err))
 	}
 	switch r.Kind {
 	case protocol.KindShardReport:
 		if err = a.admit(r.ShardReport.Term); err == nil {
 			a.learn(&r.ShardReport)
-			return hostcall.Answer(a.report(ctx))
+			return peerrpc.Answer(a.report(ctx))
 		}
-	case protocol.KindStepEffect:
-		if err = a.admit(r.StepEffect.Term); err == nil {
-			err = a.perform(ctx, &r.StepEffect)
+	case protocol.KindStepExecute:
+		if err = a.admit(r.StepExecute.Term); err == nil {
+			err = a.perform(ctx, &r.StepExecute)
 		}
 		if err == nil {
-			return hostcall.Answer(&protocol.StepEffectAnswer{})
+			return peerrpc.Answer(&protocol.StepExecuteAnswer{})
 		}
 	default:
-		return encodeFailure(protocol.KindStepEffect, fmt.Errorf("%w: a request of the kind %v", errRefused, r.Kind))
+		return encodeFailure(protocol.KindStepExecute, fmt.Errorf("%w: a request of the kind %v", errRefused, r.Kind))
 	}
 	return encodeFailure(r.Kind, err)
 }

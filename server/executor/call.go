@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -41,12 +41,12 @@ func encodeFailure(kind protocol.Kind, err error) []byte {
 			break
 		}
 	}
-	return hostcall.Failure(kind, result)
+	return peerrpc.Failure(kind, result)
 }
 
 // decodeAnswer reads the answer to a request of a kind. A refusal is an error.
 func decodeAnswer(kind protocol.Kind, payload []byte) (*protocol.Answer, error) {
-	a, err := hostcall.Result(kind, payload)
+	a, err := peerrpc.Result(kind, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func refusal(r *protocol.Result) error {
 
 // ask has a host answer a request: this host by its agent, every other host by a call.
 func (e *Executor) ask(ctx context.Context, to shard.HostID, m protocol.RequestMessage) (*protocol.Answer, error) {
-	request := hostcall.Request(m)
+	request := peerrpc.Request(m)
 	if to == e.config.Self {
 		return decodeAnswer(m.Kind(), e.config.Agent.Answer(ctx, request))
 	}

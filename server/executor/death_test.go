@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -169,8 +169,8 @@ func TestOldTermsHaveNoEffect(t *testing.T) {
 		for _, m := range f.all() {
 			for _, ask := range []protocol.RequestMessage{
 				&protocol.ShardReport{Term: term - 1},
-				&protocol.StepEffect{Term: term - 1, Effect: protocol.EffectTransfer, HostID: 1},
-				&protocol.StepEffect{Term: term - 1, Effect: protocol.EffectClear, ReplicaID: 9,
+				&protocol.StepExecute{Term: term - 1, Effect: protocol.EffectTransfer, HostID: 1},
+				&protocol.StepExecute{Term: term - 1, Effect: protocol.EffectDeleteReplica, ReplicaID: 9,
 					Incarnation: m.incarnation[:]},
 			} {
 				if status := m.asked(ask).Status; status != protocol.StatusStale {
@@ -189,7 +189,7 @@ func TestOldTermsHaveNoEffect(t *testing.T) {
 
 // asked has an agent answer a request.
 func (m *machine) asked(ask protocol.RequestMessage) protocol.Result {
-	a, err := protocol.NewAnswerDecoder().Decode(m.agent.Answer(context.Background(), hostcall.Request(ask)))
+	a, err := protocol.NewAnswerDecoder().Decode(m.agent.Answer(context.Background(), peerrpc.Request(ask)))
 	if err != nil {
 		m.fleet.Fatal(err)
 	}
@@ -207,26 +207,26 @@ func TestEffectsAreRefused(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			at   *machine
-			ask  protocol.StepEffect
+			ask  protocol.StepExecute
 			want protocol.Status
 		}{
-			{"a follower adds", follower, protocol.StepEffect{Effect: protocol.EffectAdd, ShardID: 1, ReplicaID: 2000,
+			{"a follower adds", follower, protocol.StepExecute{Effect: protocol.EffectAdd, ShardID: 1, ReplicaID: 2000,
 				HostID: 4, Incarnation: other[:]}, protocol.StatusMoved},
-			{"for another membership", leader, protocol.StepEffect{Effect: protocol.EffectAdd, ShardID: 1,
+			{"for another membership", leader, protocol.StepExecute{Effect: protocol.EffectAdd, ShardID: 1,
 				ReplicaID: 2000, HostID: 4, Incarnation: other[:], Change: 77}, protocol.StatusFenced},
-			{"without an incarnation", leader, protocol.StepEffect{Effect: protocol.EffectAdd, ShardID: 1,
+			{"without an incarnation", leader, protocol.StepExecute{Effect: protocol.EffectAdd, ShardID: 1,
 				ReplicaID: 2000, HostID: 4}, protocol.StatusBadRequest},
-			{"a voter is promoted", leader, protocol.StepEffect{Effect: protocol.EffectPromote, ShardID: 1,
+			{"a voter is promoted", leader, protocol.StepExecute{Effect: protocol.EffectPromote, ShardID: 1,
 				ReplicaID: 1}, protocol.StatusPreconditionFailed},
-			{"a shard that is not there", leader, protocol.StepEffect{Effect: protocol.EffectRemove, ShardID: 9},
+			{"a shard that is not there", leader, protocol.StepExecute{Effect: protocol.EffectRemove, ShardID: 9},
 				protocol.StatusMoved},
-			{"a host that has no vote leads", leader, protocol.StepEffect{Effect: protocol.EffectTransfer, ShardID: 1,
+			{"a host that has no vote leads", leader, protocol.StepExecute{Effect: protocol.EffectTransfer, ShardID: 1,
 				HostID: 9}, protocol.StatusNotFound},
-			{"another directory clears", leader, protocol.StepEffect{Effect: protocol.EffectClear, ShardID: 1,
+			{"another directory clears", leader, protocol.StepExecute{Effect: protocol.EffectDeleteReplica, ShardID: 1,
 				ReplicaID: 1, Incarnation: other[:]}, protocol.StatusBadRequest},
-			{"another directory starts", leader, protocol.StepEffect{Effect: protocol.EffectHold, ShardID: 1,
+			{"another directory starts", leader, protocol.StepExecute{Effect: protocol.EffectHold, ShardID: 1,
 				ReplicaID: 2000, Incarnation: other[:]}, protocol.StatusBadRequest},
-			{"an effect that is not known", leader, protocol.StepEffect{Effect: 99, ShardID: 1},
+			{"an effect that is not known", leader, protocol.StepExecute{Effect: 99, ShardID: 1},
 				protocol.StatusBadRequest},
 		} {
 			c.ask.Term = f.leader(hosts.Meta).Leadership().Term
@@ -238,7 +238,7 @@ func TestEffectsAreRefused(t *testing.T) {
 				t.Errorf("%s: the members are %s", c.name, f.voters())
 			}
 		}
-		for _, bytes := range [][]byte{nil, {0xc0}, hostcall.Request(&protocol.Ping{})} {
+		for _, bytes := range [][]byte{nil, {0xc0}, peerrpc.Request(&protocol.Ping{})} {
 			answer, err := protocol.NewAnswerDecoder().Decode(leader.agent.Answer(t.Context(), bytes))
 			if err != nil || answer.Result.Status != protocol.StatusBadRequest {
 				t.Errorf("% x is answered by %+v, %v", bytes, answer, err)

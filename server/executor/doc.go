@@ -1,5 +1,5 @@
-// Package executor makes hosts and replicas follow the plan of package governor: it runs at the leader of the meta
-// shard, and on every host it executes the leader's requests.
+// Package executor carries out the steps of package governor. At the governing host it sends each step to the host
+// concerned; on every host it executes these requests.
 //
 // Executor is the side of the leader. Run governs for as long as this host leads the meta shard: it asks all hosts
 // for reports (watch.go), makes the governor's view from the reports (seen.go), and goes on with the plan, step by

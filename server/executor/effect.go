@@ -10,14 +10,14 @@ import (
 )
 
 // perform executes a step's effect on this host.
-func (a *Agent) perform(ctx context.Context, e *protocol.StepEffect) error {
+func (a *Agent) perform(ctx context.Context, e *protocol.StepExecute) error {
 	id := hosts.ShardID(e.ShardID)
 	switch e.Effect {
 	case protocol.EffectHold:
 		return a.own(e, func() error { return a.replicas.Start(ctx, id, e.ReplicaID) })
-	case protocol.EffectRenew:
+	case protocol.EffectRebuild:
 		return a.own(e, func() error { return a.replicas.Renew(ctx, e) })
-	case protocol.EffectClear:
+	case protocol.EffectDeleteReplica:
 		return a.own(e, func() error { return a.replicas.Discard(ctx, id, e.ReplicaID) })
 	}
 	on := a.leading(id)
@@ -43,7 +43,7 @@ func (a *Agent) perform(ctx context.Context, e *protocol.StepEffect) error {
 
 // own executes an effect on a replica of this host, if the request means this host: by now another data directory may
 // be at the host's address.
-func (a *Agent) own(e *protocol.StepEffect, do func() error) error {
+func (a *Agent) own(e *protocol.StepExecute, do func() error) error {
 	if string(e.Incarnation) != string(a.incarnation[:]) {
 		return fmt.Errorf("%w: this is another data directory of host %d", errRefused, a.host)
 	}

@@ -59,14 +59,14 @@ func (f *fleet) seen() (planted bug, progress func(hosts.ShardID, *shard.Progres
 
 const maxFleet = 9
 
-// newFleet starts founders with two data shards. It is to be called in a bubble.
-func newFleet(t *testing.T, founders ...string) *fleet {
+// newFleet starts initial members with two data shards. It is to be called in a bubble.
+func newFleet(t *testing.T, initialMembers ...string) *fleet {
 	t.Helper()
-	return newFleetOf(t, 2, maxFleet, founders...)
+	return newFleetOf(t, 2, maxFleet, initialMembers...)
 }
 
-// newFleetOf starts founders of a fleet with so many data shards, for at most so many hosts.
-func newFleetOf(t *testing.T, shards, most int, founders ...string) *fleet {
+// newFleetOf starts initial members of a fleet with so many data shards, for at most so many hosts.
+func newFleetOf(t *testing.T, shards, most int, initialMembers ...string) *fleet {
 	t.Helper()
 	cfg := memlog.Config{Seed: 1, CheckQuorum: true, Path: memlog.Path{Delay: memlog.Between(0, 2*time.Millisecond)}}
 	for h := range most {
@@ -84,13 +84,13 @@ func newFleetOf(t *testing.T, shards, most int, founders ...string) *fleet {
 	f.ctx, f.end = context.WithCancel(context.Background())
 	n.Start()
 	var ids []shard.HostID
-	var born []hosts.Founder
-	for i, name := range founders {
+	var bootstrapped []hosts.InitialMember
+	for i, name := range initialMembers {
 		m := f.machine(name)
 		m.id = shard.HostID(i + 1)
 		ids = append(ids, m.id)
-		born = append(born, hosts.Founder{ID: m.id, Name: name, Incarnation: m.incarnation, Addresses: m.addresses(),
-			Level: level.Newest})
+		bootstrapped = append(bootstrapped, hosts.InitialMember{ID: m.id, Name: name, Incarnation: m.incarnation,
+			Addresses: m.addresses(), Level: level.Newest})
 		f.hosts[m.id] = m
 	}
 	for _, id := range f.shards {
@@ -104,7 +104,7 @@ func newFleetOf(t *testing.T, shards, most int, founders ...string) *fleet {
 		}
 		f.hosts[id].start()
 	}
-	f.do("found", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Found(at, born) })
+	f.do("found", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Bootstrap(at, bootstrapped) })
 	f.policy(func(p *host.Policy) { p.BalanceEvery = 0 })
 	t.Cleanup(f.close)
 	return f

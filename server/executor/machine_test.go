@@ -369,8 +369,8 @@ func (m *machine) Call(ctx context.Context, to shard.HostID, request []byte) ([]
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("effect %v of shard %d", r.StepEffect.Effect, r.StepEffect.ShardID)
-	effect := r.Kind == protocol.KindStepEffect
+	what := fmt.Sprintf("effect %v of shard %d", r.StepExecute.Effect, r.StepExecute.ShardID)
+	effect := r.Kind == protocol.KindStepExecute
 	if effect && !m.act(what, false) {
 		return nil, errDown
 	}
@@ -439,7 +439,7 @@ func (m *machine) Discard(_ context.Context, id hosts.ShardID, replica uint64) e
 }
 
 // Renew implements Replicas.
-func (m *machine) Renew(_ context.Context, e *protocol.StepEffect) error {
+func (m *machine) Renew(_ context.Context, e *protocol.StepExecute) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id := hosts.ShardID(e.ShardID)
@@ -453,11 +453,11 @@ func (m *machine) Renew(_ context.Context, e *protocol.StepEffect) error {
 		_ = on.Log.(*checkedLog).Log.Close()
 		delete(m.held, id)
 	}
-	if err := m.fleet.net.Regroup(memlog.GroupID(id), m.id, e.ReplicaID, e.Renewal.Group, nil); err != nil {
+	if err := m.fleet.net.Regroup(memlog.GroupID(id), m.id, e.ReplicaID, e.Rebuild.Group, nil); err != nil {
 		return err
 	}
 	m.disk[id] = e.ReplicaID
-	m.fleet.longest = e.Renewal.LongestMillis
+	m.fleet.longest = e.Rebuild.LongestMillis
 	return m.open(id, e.ReplicaID)
 }
 

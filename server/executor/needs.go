@@ -94,7 +94,7 @@ type Replicas interface {
 	Discard(ctx context.Context, id hosts.ShardID, replica uint64) error
 	// Renew makes the replica of an EffectRenew the only replica of a new group, with what this host has of the group
 	// before. A second Renew does nothing. Renew goes on when its context ends.
-	Renew(ctx context.Context, e *protocol.StepEffect) error
+	Renew(ctx context.Context, e *protocol.StepExecute) error
 }
 
 // Held is a replica that runs at this host.

@@ -104,7 +104,7 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	a.sample(time.Now())
-	answer := &protocol.ShardReportAnswer{Incarnation: a.incarnation[:], Full: a.full()}
+	answer := &protocol.ShardReportAnswer{Incarnation: a.incarnation[:], DiskFull: a.full()}
 	led := a.readLed(ctx)
 	for _, s := range led {
 		answer.Led.Append(*s)
@@ -119,11 +119,11 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 		answer.Held.Append(protocol.HeldReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
 		switch leader := h.Log.Leadership().Leader; {
 		case h.Log.Removed(): // it knows the leader of before for ever, and a group cannot be made from it
-			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
+			answer.Leaderless.Append(protocol.LeaderlessReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
 		case leader == 0 && h.Last != nil:
 			term, index := h.Last()
-			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica, Term: term,
-				Index: index})
+			answer.Leaderless.Append(protocol.LeaderlessReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica,
+				Term: term, Index: index})
 		case leader == a.host && h.Counted != nil:
 			n := h.Counted()
 			answer.Counted.Append(protocol.CountedShard{ShardID: uint64(h.Shard), LastOrder: uint64(n.LastOrder),

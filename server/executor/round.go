@@ -142,14 +142,14 @@ func (t *term) startReplicas(ctx context.Context, v governor.View) {
 			p := &s.Replicas[i]
 			h := v.State.Host(p.Host)
 			key := hold{s.ID, p.ID}
-			founds := p == s.Founder()
+			founds := p == s.InitialReplica()
 			if !p.Joined && !founds || !p.Member() || h == nil || !h.Living() || running[key] {
 				continue
 			}
 			if wanted[key] = true; !t.mayStart(v.State, h, key, now) {
 				continue
 			}
-			m := &protocol.StepEffect{Effect: protocol.EffectHold, ShardID: uint64(s.ID), ReplicaID: p.ID,
+			m := &protocol.StepExecute{Effect: protocol.EffectHold, ShardID: uint64(s.ID), ReplicaID: p.ID,
 				HostID: uint64(h.ID), Incarnation: h.Incarnation[:]}
 			if founds {
 				t.renewal(m, v, s)
@@ -173,10 +173,10 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 }
 
 // renewal makes the request for a replica one for the beginning of a shard's group.
-func (t *term) renewal(m *protocol.StepEffect, v governor.View, s *hosts.Shard) {
+func (t *term) renewal(m *protocol.StepExecute, v governor.View, s *hosts.Shard) {
 	longest := v.State.Longest()
-	m.Effect = protocol.EffectRenew
-	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty,
+	m.Effect = protocol.EffectRebuild
+	m.Rebuild = protocol.Rebuild{Group: s.Group, Empty: s.Empty,
 		LongestMillis: longest.Timeout, LongestSession: uint64(longest.Session),
 		LastOrder: uint64(max(s.Counted.LastOrder, s.Fence)), LastRevision: uint64(s.Counted.LastRevision),
 		LastSession:   s.Counted.LastSession,
@@ -186,7 +186,7 @@ func (t *term) renewal(m *protocol.StepEffect, v governor.View, s *hosts.Shard) 
 // warnEvery is the time between two warnings about a replica that does not start.
 const warnEvery = 10 * time.Second
 
-func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold, m *protocol.StepEffect) {
+func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold, m *protocol.StepExecute) {
 	doing := &act{running: true}
 	if before := t.holds[key]; before != nil {
 		doing.warned = before.warned

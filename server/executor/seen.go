@@ -32,7 +32,7 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 	defer t.mu.Unlock()
 	seen := &governor.Seen{Self: t.e.config.Self, Began: s.Began}
 	for _, id := range slices.Sorted(maps.Keys(t.watches)) {
-		w, shown := t.watches[id], governor.HostSeen{Host: id}
+		w, shown := t.watches[id], governor.HostObservation{Host: id}
 		age := millis(now.Sub(w.asked))
 		shown.Tried, shown.SilentFor = true, age
 		if !w.answered(s.Records) {
@@ -140,7 +140,7 @@ func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time
 			continue
 		}
 		i, found := slices.BinarySearchFunc(seen.Hosts, p.Host,
-			func(h governor.HostSeen, id shard.HostID) int { return cmp.Compare(h.Host, id) })
+			func(h governor.HostObservation, id shard.HostID) int { return cmp.Compare(h.Host, id) })
 		if !found {
 			continue
 		}

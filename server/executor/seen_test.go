@@ -115,7 +115,7 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 // TestAHostThatAnswersNoCallIsSilent: since the first call of the term, until the host answers.
 func TestAHostThatAnswersNoCallIsSilent(t *testing.T) {
 	records := hosts.New("c", nil)
-	records.Found(hosts.At{Now: 1000}, []hosts.Founder{
+	records.Bootstrap(hosts.At{Now: 1000}, []hosts.InitialMember{
 		{ID: 1, Name: "a", Incarnation: hosts.Incarnation{1}, Addresses: hosts.Addresses{Raft: "a:1", Client: "a:2"}},
 		{ID: 2, Name: "b", Incarnation: hosts.Incarnation{2}, Addresses: hosts.Addresses{Raft: "b:1", Client: "b:2"}}})
 	now := time.Now()

@@ -98,9 +98,9 @@ func (t *term) state(ctx context.Context, s *step, verb Verb) bool {
 
 // effectOf returns the effect of a step, and the host to ask: the leader of the shard, or the host that is to delete
 // a replica. The host is 0 if it is not known.
-func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.StepEffect) {
+func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.StepExecute) {
 	a := &s.Payload
-	m = &protocol.StepEffect{StepID: uint64(s.ID), Effect: protocol.EffectKind(s.Kind), ShardID: uint64(a.Shard),
+	m = &protocol.StepExecute{StepID: uint64(s.ID), Effect: protocol.EffectKind(s.Kind), ShardID: uint64(a.Shard),
 		ReplicaID: a.Replica, HostID: uint64(a.Host), Change: a.Change}
 	h := v.State.Host(a.Host)
 	if h != nil {

@@ -100,7 +100,7 @@ func (t *term) pause() time.Duration {
 }
 
 // effect has a host execute an effect.
-func (t *term) effect(ctx context.Context, to shard.HostID, m *protocol.StepEffect) error {
+func (t *term) effect(ctx context.Context, to shard.HostID, m *protocol.StepExecute) error {
 	ctx, cancel := context.WithTimeout(ctx, effectWithin)
 	defer cancel()
 	m.Term = t.number

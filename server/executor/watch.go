@@ -34,7 +34,7 @@ type report struct {
 	barrier     uint64
 	led         []led
 	held        []hold
-	unled       []protocol.UnledReplica
+	unled       []protocol.LeaderlessReplica
 	counted     []protocol.CountedShard
 }
 
@@ -160,8 +160,8 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 		return nil, err
 	}
 	m := &answer.ShardReport
-	r := &report{fresh: m.Fresh, full: m.Full, freshFor: m.FreshMillis, barrier: m.BarrierMillis,
-		unled: slices.Collect(m.Unled.All()), counted: slices.Collect(m.Counted.All())}
+	r := &report{fresh: m.Fresh, full: m.DiskFull, freshFor: m.FreshMillis, barrier: m.BarrierMillis,
+		unled: slices.Collect(m.Leaderless.All()), counted: slices.Collect(m.Counted.All())}
 	copy(r.incarnation[:], m.Incarnation)
 	for s := range m.Led.All() {
 		r.led = append(r.led, led{LedShard: s, members: slices.Collect(s.Members.All())})

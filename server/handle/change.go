@@ -22,13 +22,13 @@ type Changed func(e *meta.Effect, since uint64) protocol.AnswerMessage
 
 // MetaChange proposes a command of the meta shard for a request of a kind, under the number in the request. Changes go
 // to the leader of the meta shard.
-func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protocol.Numbered, done Changed) (
+func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protocol.Idempotency, done Changed) (
 	Reply, error,
 ) {
 	if n := len(number.Client); n != 0 && n != len(command.Numbered.Client) {
 		return nil, BadRequest("the id of a client has 16 bytes")
 	}
-	command.Numbered = meta.Numbered{Number: number.Number, Since: number.Since}
+	command.Numbered = meta.Numbered{Number: number.Sequence, Since: number.Since}
 	copy(command.Numbered.Client[:], number.Client)
 	if err := h.LeadsMeta(); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protoco
 	if needs := meta.LevelOf(&command); needs > h.Meta.Machine.Level() {
 		return nil, h.AboveLevel(needs)
 	}
-	if command.Request != nil && !h.Meta.Machine.Founded() {
-		return nil, ErrNotFounded
+	if command.Request != nil && !h.Meta.Machine.Bootstrapped() {
+		return nil, ErrNotBootstrapped
 	}
 	return Later(func(t Ticket) {
 		h.Meta.Propose(command, func(e *meta.Effect, failed protocol.Status) {
@@ -66,7 +66,7 @@ func (h *Host) Operate(r *Request, o *protocol.Operation, request meta.Request, 
 	if err := Authorize(r, Everywhere, ""); err != nil {
 		return nil, err
 	}
-	return h.MetaChange(r.Kind, meta.NewCommand(request, h.Origin(r, o)), &o.Numbered, done)
+	return h.MetaChange(r.Kind, meta.NewCommand(request, h.Origin(r, o)), &o.Idempotency, done)
 }
 
 // Origin is the author of a request, and the reason.

@@ -151,7 +151,7 @@ func (h *Host) BindingIn(r *Request, id shard.SessionID, node shard.NodeID) erro
 func (h *Host) RefuseSession(r *Request, id shard.SessionID, message string) error {
 	home, by := h.Set.Of(id.Slot()), r.Caller
 	return &Undecided{func(done func(error)) {
-		home.Find(id, nil, protocol.ConsistencyRelaxed, func(s replica.HomeSession) {
+		home.Lookup.Find(id, nil, protocol.ConsistencyRelaxed, func(s replica.HomeSession) {
 			switch {
 			case s.Liveness == shard.Unknown:
 				done(&HomeAway)

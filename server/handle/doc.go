@@ -1,4 +1,4 @@
-// Package handle is what handlers of requests have in common. The packages below it have the handlers, by subject.
+// Package handle has what request handlers share. The packages below have the handlers, by subject.
 //
 // A Handler takes a Request, and returns an answer, an error, or a pending operation that completes later. It never
 // writes to the connection: the connection answers, in one place.

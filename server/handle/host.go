@@ -7,9 +7,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/caller"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -26,7 +26,7 @@ type Host struct {
 	Replicas []*replica.Replica // of the set
 	Metrics  *metrics.Metrics
 	Gate     *caller.Gate
-	Watches  *hub.Budget
+	Watches  *watch.Budget
 	Clock    func() time.Time
 
 	// Refusal returns why this host refuses changes in all shards, nil if it takes changes.
@@ -181,9 +181,9 @@ func (h *Host) LeadsMeta() error {
 	return &result
 }
 
-// ErrNotFounded is the error, and the answer, while the hosts have no records. The records come by themselves as soon
-// as all hosts can have some, so the client is to ask again.
-var ErrNotFounded error = &protocol.Result{
+// ErrNotBootstrapped is the error, and the answer, while the hosts have no records. The records come by themselves as
+// soon as all hosts can have some, so the client is to ask again.
+var ErrNotBootstrapped error = &protocol.Result{
 	Status: protocol.StatusUnavailable, WaitMillis: 50,
 	Message: "the hosts have no records yet: not all of them have registered, or can follow the feature level; " +
 		"signalbox status says more",

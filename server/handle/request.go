@@ -5,10 +5,10 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/caller"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -53,7 +53,7 @@ func (r *Request) From() string {
 // may call its methods. Answers leave by tickets.
 type Connection interface {
 	replica.Conn
-	hub.Sink
+	watch.Sink
 
 	// Complete appends the one answer to a request: a message, or the refusal in an error.
 	Complete(t pipeline.Ticket, m protocol.AnswerMessage, err error)
@@ -72,8 +72,8 @@ type Connection interface {
 	Source() *pipeline.Source
 	// Holder is the connection as leases see it.
 	Holder() *lease.Holder
-	// Guesses are the wrong keys of sessions that came over the connection.
-	Guesses() *caller.Guesses
+	// AuthThrottle are the wrong keys of sessions that came over the connection.
+	AuthThrottle() *caller.AuthThrottle
 	// Understands reports whether the client understands pushes of a kind.
 	Understands(push protocol.Kind) bool
 	// Gone reports whether the connection is closed.

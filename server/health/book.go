@@ -24,7 +24,7 @@ const (
 // patience is how long a trouble of a kind must last before the list shows the trouble. Kinds in this map come and go
 // within moments on a healthy host.
 var patience = map[kind.Kind]time.Duration{
-	kind.NotReady: 10 * time.Second, kind.DiskSlow: time.Minute, kind.Behind: 10 * time.Second,
+	kind.HostNotReady: 10 * time.Second, kind.DiskSlow: time.Minute, kind.HostLagging: 10 * time.Second,
 }
 
 // Book keeps the list of issues of a host. Many goroutines may call Read at once.

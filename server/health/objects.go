@@ -8,11 +8,12 @@ import (
 	"time"
 
 	kind "github.com/signalbox/signalbox/protocol/health"
-	"github.com/signalbox/signalbox/protocol/process"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/process"
 	"github.com/signalbox/signalbox/shard/rollout"
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
@@ -67,8 +68,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 	now := r.EstimatedTime()
 	l.addWait(r.ID, r.WaitsFor)
 	s.rollouts.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
-		var still []machine.RolloutView
-		next, over = r.Machine.WalkRollouts(at, now, func(v *machine.RolloutView) {
+		var still []rollout.Status
+		next, over = rollout.Walk(r.Machine, at, now, func(v *rollout.Status) {
 			if looked++; len(v.Still) > 0 {
 				still = append(still, *v)
 			}
@@ -79,8 +80,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 		return next, looked, over
 	})
 	s.processes.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
-		var still []machine.ProcessView
-		next, over = r.Machine.WalkProcesses(at, now, func(v *machine.ProcessView) {
+		var still []process.Status
+		next, over = process.Walk(r.Machine, at, now, func(v *process.Status) {
 			if looked++; len(v.Reasons) > 0 && v.Members > 0 {
 				still = append(still, *v)
 			}
@@ -103,8 +104,9 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 // addWait adds that a shard which was made anew grants nothing yet.
 func (l *List) addWait(id uint64, waits func() (why string, left time.Duration)) {
 	if why, left := waits(); left > 0 {
-		l.Add(kind.New(kind.Quiet, kind.About{Shards: shards(id)}, fmt.Sprintf("it lost its majority and was made "+
-			"anew: nothing is granted for at least %v more, because of %s", left.Round(time.Second), why)))
+		l.Add(kind.New(kind.ShardRebuilding, kind.About{Shards: shards(id)},
+			fmt.Sprintf("it lost its majority and was made "+
+				"anew: nothing is granted for at least %v more, because of %s", left.Round(time.Second), why)))
 	}
 }
 
@@ -135,10 +137,10 @@ func (o *objects) issue(k kind.Kind, node shard.NodeID, name string, ago uint64,
 
 // rollout appends the issues about a rollout. A halted or paused rollout gets no issue but the halt or the pause,
 // because the rollout goes on only after an operator resumes it.
-func (o *objects) rollout(v *machine.RolloutView, to []kind.Issue) []kind.Issue {
+func (o *objects) rollout(v *rollout.Status, to []kind.Issue) []kind.Issue {
 	var texts, waits [4][]string
 	var since [4]uint64
-	kinds := [4]kind.Kind{kind.RolloutHalted, kind.RolloutPaused, kind.RolloutBlocked, kind.RolloutLate}
+	kinds := [4]kind.Kind{kind.RolloutHalted, kind.RolloutPaused, kind.RolloutBlocked, kind.RolloutDeadlineExceeded}
 	for i := range v.Still {
 		re, at := &v.Still[i], 2
 		switch re.Code {
@@ -167,7 +169,7 @@ func (o *objects) rollout(v *machine.RolloutView, to []kind.Issue) []kind.Issue 
 		if since[at] != 0 {
 			ago = v.Now - min(v.Now, since[at])
 		}
-		if k == kind.RolloutLate {
+		if k == kind.RolloutDeadlineExceeded {
 			waits[at] = o.laggards(v)
 		}
 		if c, ok := o.issue(k, v.Node, v.Name, ago, strings.Join(texts[at], "; "), joined(waits[at])); ok {
@@ -200,9 +202,9 @@ func awaited(re *rollout.Reason) string {
 }
 
 // laggards names the instances that hold up a late rollout.
-func (o *objects) laggards(v *machine.RolloutView) (names []string) {
-	var d machine.RolloutDescription
-	o.machine.DescribeRollout(v.Node, v.Name, shard.PartOptions{Part: "acts", Limit: 1, Why: true, Now: v.Now}, &d)
+func (o *objects) laggards(v *rollout.Status) (names []string) {
+	var d rollout.Description
+	rollout.Describe(o.machine, v.Node, v.Name, shard.PartOptions{Part: "acts", Limit: 1, Why: true, Now: v.Now}, &d)
 	for i := range d.Reasons {
 		for _, la := range d.Reasons[i].Named {
 			names = append(names, la.Name)
@@ -212,20 +214,20 @@ func (o *objects) laggards(v *machine.RolloutView) (names []string) {
 }
 
 // round appends the issues about the round of a process, at most one of each kind.
-func (o *objects) round(v *machine.ProcessView, to []kind.Issue) []kind.Issue {
+func (o *objects) round(v *process.Status, to []kind.Issue) []kind.Issue {
 	found := make(map[kind.Kind]bool)
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
 		waited := v.Now - min(v.Now, re.Since)
-		k := kind.RoundMembers
+		k := kind.ProcessMemberOverdue
 		switch re.Code {
-		case process.ReasonOpening:
+		case processkind.ReasonOpening:
 			continue
-		case process.ReasonCoordinator:
-			k = kind.RoundCoordinator
+		case processkind.ReasonCoordinator:
+			k = kind.ProcessCoordinatorStalled
 		default:
 			if re.Blocked {
-				k = kind.RoundBlocked
+				k = kind.ProcessBlocked
 			}
 		}
 		if found[k] || !re.Late && waited < uint64(hangs.Milliseconds()) {
@@ -237,9 +239,9 @@ func (o *objects) round(v *machine.ProcessView, to []kind.Issue) []kind.Issue {
 			names = append(names, m.Name)
 		}
 		switch k {
-		case kind.RoundCoordinator:
+		case kind.ProcessCoordinatorStalled:
 			names = []string{re.From.Name}
-		case kind.RoundBlocked:
+		case kind.ProcessBlocked:
 			names = []string{"members"}
 		}
 		if c, ok := o.issue(k, v.Node, v.Name, waited, re.What(), joined(names)); ok {
@@ -260,7 +262,7 @@ func (o *objects) queue(q *semaphore.Queue, to []kind.Issue) []kind.Issue {
 	if q.Owner != 0 {
 		owner = o.who(q.Owner)
 	}
-	c, _ := o.issue(kind.LockWaits, q.Node, q.Name, 0, fmt.Sprintf("%d wait; the longest is %s", q.Waiters,
+	c, _ := o.issue(kind.LongWait, q.Node, q.Name, 0, fmt.Sprintf("%d wait; the longest is %s", q.Waiters,
 		o.who(q.First)), owner)
 	c.Since = since
 	return append(to, c)
@@ -305,7 +307,7 @@ func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, no
 			what        string
 		}{{u.Objects, u.ObjectLimit, "objects"}, {u.Bytes, u.ByteLimit, "bytes"}} {
 			if q.limit > 0 && float64(q.used) > nearQuota*float64(q.limit) {
-				c := kind.New(kind.Quota, about, fmt.Sprintf("%.0f %% are used: %d of %d %s",
+				c := kind.New(kind.QuotaNearlyUsed, about, fmt.Sprintf("%.0f %% are used: %d of %d %s",
 					100*float64(q.used)/float64(q.limit), q.used, q.limit, q.what))
 				if c.Subject = "the " + q.what + " of " + c.Subject; about.Node != "" {
 					c.Subject += ", of node " + about.Node
@@ -323,7 +325,7 @@ func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, no
 		}
 	}
 	if u.ObjectLimit != 0 && (u.ObjectLimit != given.Objects || u.ByteLimit > given.Bytes) {
-		l.Add(kind.New(kind.QuotaSettings, kind.About{Host: host, Shards: shards(r.ID)}, fmt.Sprintf(
+		l.Add(kind.New(kind.QuotaSettingsDiffer, kind.About{Host: host, Shards: shards(r.ID)}, fmt.Sprintf(
 			"its settings are %d objects and %d bytes, and shard %d has %d and %d", given.Objects, given.Bytes, r.ID,
 			u.ObjectLimit, u.ByteLimit)))
 	}

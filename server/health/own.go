@@ -73,7 +73,7 @@ func (l *List) AddOwn(o *Own) {
 		return &l.all[len(l.all)-1]
 	}
 	if o.NotReady != nil {
-		add(kind.NotReady, "%s", whyNot(o.NotReady))
+		add(kind.HostNotReady, "%s", whyNot(o.NotReady))
 	}
 	switch {
 	case errors.Is(o.Refusal, shard.ErrMemoryFull):
@@ -90,25 +90,25 @@ func (l *List) AddOwn(o *Own) {
 	if o.Requests >= enoughRequests && o.CommitP99 > slowCommit {
 		add(kind.DiskSlow, "one batch of changes in a hundred takes %v", o.CommitP99)
 	}
-	if at, lately := l.grew(kind.Stalls, o.Stalls); lately {
-		add(kind.Stalls, "times since its start when it could not vouch for its clients: %d", o.Stalls).Since = at
+	if at, lately := l.grew(kind.HostStalled, o.Stalls); lately {
+		add(kind.HostStalled, "times since its start when it could not vouch for its clients: %d", o.Stalls).Since = at
 	}
-	if at, lately := l.grew(kind.Refused, o.Refused); lately {
-		add(kind.Refused, "connections that were refused or lost since its start: %d", o.Refused).Since = at
+	if at, lately := l.grew(kind.ConnectionsRejected, o.Refused); lately {
+		add(kind.ConnectionsRejected, "connections that were refused or lost since its start: %d", o.Refused).Since = at
 	}
 	if o.Slow > 0 {
-		add(kind.SlowWatches, "watches that do not read as fast as things change: %d", o.Slow)
+		add(kind.SlowWatchers, "watches that do not read as fast as things change: %d", o.Slow)
 	}
 	if o.Files > 0 && (o.Files < fewFiles || float64(o.Open) > manyFiles*float64(o.Files)) {
-		add(kind.Files, "%d connections are open, and the process may open %d files", o.Open, o.Files)
+		add(kind.FileDescriptorsLow, "%d connections are open, and the process may open %d files", o.Open, o.Files)
 	}
 	for _, c := range o.Certificates {
-		k, until := kind.CertificateEnds, c.End.Sub(l.Now)
+		k, until := kind.CertificateExpiring, c.End.Sub(l.Now)
 		if until > soonOver {
 			continue
 		}
 		if until <= 0 {
-			k = kind.CertificateOver
+			k = kind.CertificateExpired
 		}
 		one := kind.New(k, kind.About{Host: o.Name}, fmt.Sprintf("the certificate for %s is good to %s", c.Use,
 			c.End.UTC().Format(time.DateTime+" UTC")))
@@ -117,7 +117,7 @@ func (l *List) AddOwn(o *Own) {
 	}
 	for _, b := range o.Behind {
 		if b.Entries > manyEntries {
-			l.Add(kind.New(kind.Behind, kind.About{Host: o.Name, Shards: shards(b.Shard)},
+			l.Add(kind.New(kind.HostLagging, kind.About{Host: o.Name, Shards: shards(b.Shard)},
 				fmt.Sprintf("it is %d entries behind in the log of shard %s", b.Entries, shards(b.Shard)[0])))
 		}
 	}

@@ -19,19 +19,19 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 		Requests: 1000, Certificates: []Certificate{{"clients", now.Add(90 * 24 * time.Hour)}},
 		Behind: []Behind{{1, 10}}}
 	for want, ill := range map[kind.Kind]func(o *Own){
-		kind.NotReady:        func(o *Own) { o.NotReady = errors.New("why") },
-		kind.DiskFull:        func(o *Own) { o.Refusal = errors.New("full") },
-		kind.DiskLow:         func(o *Own) { o.Free = 3 << 29 },
-		kind.MemoryFull:      func(o *Own) { o.Refusal = fmt.Errorf("%w", shard.ErrMemoryFull) },
-		kind.MemoryLow:       func(o *Own) { o.Live, o.High = 90<<20, 100<<20 },
-		kind.DiskSlow:        func(o *Own) { o.CommitP99 = time.Second },
-		kind.Stalls:          func(o *Own) { o.Stalls++ },
-		kind.Refused:         func(o *Own) { o.Refused++ },
-		kind.SlowWatches:     func(o *Own) { o.Slow = 2 },
-		kind.Files:           func(o *Own) { o.Open = 19_000 },
-		kind.CertificateEnds: func(o *Own) { o.Certificates[0].End = now.Add(24 * time.Hour) },
-		kind.CertificateOver: func(o *Own) { o.Certificates[0].End = now },
-		kind.Behind:          func(o *Own) { o.Behind[0].Entries = 20_000 },
+		kind.HostNotReady:        func(o *Own) { o.NotReady = errors.New("why") },
+		kind.DiskFull:            func(o *Own) { o.Refusal = errors.New("full") },
+		kind.DiskLow:             func(o *Own) { o.Free = 3 << 29 },
+		kind.MemoryFull:          func(o *Own) { o.Refusal = fmt.Errorf("%w", shard.ErrMemoryFull) },
+		kind.MemoryLow:           func(o *Own) { o.Live, o.High = 90<<20, 100<<20 },
+		kind.DiskSlow:            func(o *Own) { o.CommitP99 = time.Second },
+		kind.HostStalled:         func(o *Own) { o.Stalls++ },
+		kind.ConnectionsRejected: func(o *Own) { o.Refused++ },
+		kind.SlowWatchers:        func(o *Own) { o.Slow = 2 },
+		kind.FileDescriptorsLow:  func(o *Own) { o.Open = 19_000 },
+		kind.CertificateExpiring: func(o *Own) { o.Certificates[0].End = now.Add(24 * time.Hour) },
+		kind.CertificateExpired:  func(o *Own) { o.Certificates[0].End = now },
+		kind.HostLagging:         func(o *Own) { o.Behind[0].Entries = 20_000 },
 	} {
 		o, at := well, now
 		var kinds []kind.Kind
@@ -112,7 +112,7 @@ func TestAListIsMadeOnceASecondAndSinceStays(t *testing.T) {
 	var since time.Time
 	b := New(func(l *List) {
 		made++
-		c := kind.New(kind.Silent, kind.About{Host: "b"}, fmt.Sprint(made))
+		c := kind.New(kind.HostUnreachable, kind.About{Host: "b"}, fmt.Sprint(made))
 		c.Since = since
 		l.Add(c)
 		l.Add(c)
@@ -139,7 +139,7 @@ func TestAListIsBounded(t *testing.T) {
 	b := New(func(l *List) {
 		for i := range 3 * kind.MaxOfKind {
 			about := kind.About{Node: "/n", Name: fmt.Sprintf("%03d", i)}
-			l.Add(kind.New(kind.LockWaits, about, strings.Repeat("ä", 1000)))
+			l.Add(kind.New(kind.LongWait, about, strings.Repeat("ä", 1000)))
 		}
 		for _, row := range kind.Kinds {
 			for i := range kind.MaxOfKind + 1 {
@@ -158,7 +158,7 @@ func TestAListIsBounded(t *testing.T) {
 		}
 	}
 	for k, n := range all {
-		if want := kind.MaxOfKind + 1; n != want && k != kind.LockWaits {
+		if want := kind.MaxOfKind + 1; n != want && k != kind.LongWait {
 			t.Errorf("%s has %d, with what is left out, want %d", k, n, want)
 		}
 	}
@@ -167,7 +167,7 @@ func TestAListIsBounded(t *testing.T) {
 			t.Errorf("%d of %s", n, k)
 		}
 	}
-	if len(list) != kind.MaxIssues || list[0].Severity != kind.Failure || more == 0 {
+	if len(list) != kind.MaxIssues || list[0].Severity != kind.Critical || more == 0 {
 		t.Errorf("%d, %d more: %+v", len(list), more, list[0])
 	}
 }

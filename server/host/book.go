@@ -103,8 +103,9 @@ func (h *Host) hostsChanged(r *hosts.Records) {
 func bookOf(r *hosts.Records) (book []identity.Known) {
 	for _, x := range r.Hosts() {
 		book = append(book, identity.Known{
-			Founder: identity.Founder{ID: x.ID, Name: x.Name, Incarnation: x.Incarnation, Raft: x.Addresses.Raft},
-			Start:   x.Start, Expelled: x.Refused(),
+			InitialMember: identity.InitialMember{ID: x.ID, Name: x.Name, Incarnation: x.Incarnation,
+				Raft: x.Addresses.Raft},
+			Start: x.Start, Expelled: x.Refused(),
 		})
 	}
 	return book

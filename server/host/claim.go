@@ -24,8 +24,8 @@ func (h *Host) claim() (err error) {
 		wrong.add(KindData, err)
 	}
 	h.warnReadable()
-	wrong.add(KindSettings, h.openTokens(), h.loadCertificates(), h.checkRaftCertificates(), h.readRaftSecret(),
-		h.readJoinToken())
+	wrong.add(KindSettings, h.openTokens(), h.readAccessRules(), h.loadCertificates(), h.checkRaftCertificates(),
+		h.readRaftSecret(), h.readJoinToken())
 	wrong.add(KindAddress, h.listenAdmin(), h.listenPlain(), h.listenTLS(), h.listenRaft())
 	h.addresses.ClientAdvertise, h.addresses.AdminAdvertise = h.advertised()
 	return wrong.err()
@@ -36,6 +36,18 @@ func (h *Host) openTokens() (err error) {
 		h.tokens, err = access.Open(h.settings.TokenFile, h.log)
 	}
 	return err
+}
+
+func (h *Host) readAccessRules() (err error) {
+	var sum string
+	switch s := &h.settings; {
+	case s.AccessFile != "":
+		h.rules, sum, err = access.ReadFirstRules(s.AccessFile, s.TokenFile != "")
+		h.access = "the --access-file with the SHA-256 " + sum
+	case s.TokenFile != "":
+		h.access = "a --token-file"
+	}
+	return aboutSetting("access-file", err)
 }
 
 func (h *Host) loadCertificates() (err error) {
@@ -60,8 +72,9 @@ func (h *Host) checkRaftCertificates() error {
 func (h *Host) warnReadable() {
 	s := &h.settings
 	for _, f := range []struct{ setting, path string }{
-		{"tls-key", s.TLSKey}, {"raft-tls-key", s.RaftTLSKey}, {"raft-secret-file", s.RaftSecretFile}, {"token-file",
-			s.TokenFile},
+		{"tls-key", s.TLSKey}, {"raft-tls-key", s.RaftTLSKey}, {"raft-secret-file", s.RaftSecretFile},
+		{"token-file", s.TokenFile},
+		{"access-file", s.AccessFile},
 	} {
 		if f.path == "" {
 			continue

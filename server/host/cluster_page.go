@@ -22,7 +22,7 @@ func (h *Host) Cluster() (admin.Cluster, error) {
 		return admin.Cluster{}, err
 	}
 	page := clusterPage(&shown)
-	page.Concerns = issuesOf(core.HealthIssues())
+	page.HealthIssues = issuesOf(core.HealthIssues())
 	return page, nil
 }
 

@@ -102,7 +102,7 @@ func logKind(err error) Kind {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case slices.ContainsFunc([]error{
-		raftlog.ErrDirectoryInUse, raftlog.ErrOtherHost, raftlog.ErrOtherDeployment, raftlog.ErrFoundersChanged,
+		raftlog.ErrDirectoryInUse, raftlog.ErrOtherHost, raftlog.ErrOtherDeployment, raftlog.ErrInitialMembersChanged,
 		raftlog.ErrOtherIncarnation, raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat,
 		raftlog.ErrDamaged,
 	}, is):

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 	"github.com/signalbox/signalbox/server/admin"
 	"github.com/signalbox/signalbox/server/audit"
-	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/bootstrap"
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
@@ -27,6 +27,7 @@ import (
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/shard/raftlog"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
@@ -60,35 +61,37 @@ type Host struct {
 	log      *slog.Logger
 	began    time.Time
 
-	directory    *identity.Directory
-	tokens       *access.File                 // nil: no tokens
-	joinToken    *join.Token                  // nil: no join token
-	certificates *transport.CertificateSource // nil: clients do not use TLS
-	admin        *admin.Server                // nil: no admin listener
-	stats        transport.Stats
-	listeners    []transport.Listener
-	addresses    Addresses
-	raftListener net.Listener // nil: the host does not listen for other hosts
-	disk         *diskguard.Guard
-	memory       *memguard.Guard
-	start        hosts.Start
-	seen         *identity.Peers                         // progress and starts of other hosts
-	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, empty before its birth
-	book         addressBook                             // the source of known
-	learning     learning                                // about hosts missing in book
-	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with other hosts
-	joining      atomic.Pointer[join.Runner]             // nil: the host is not to join other hosts
-	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let other hosts join yet
-	peers        atomic.Pointer[rafttransport.Transport] // nil: the host reaches no other hosts
-	identity     identity.Identity
-	logSyncs     *metrics.Histogram
-	logGrew      chan struct{} // has a token if the log has grown since the last note of its end
-	logSnapshots *server.SnapshotTransfers
-	doors        atomic.Pointer[func(io.Writer)] // write the metrics of doors beside the host; nil: no doors
-	raftSecret   []byte                          // nil: no secret
-	oneSecret    atomic.Pointer[string]          // differInSecret's text; nil: no host differs
-	raftRefused  [rafttransport.Refusals]atomic.Uint64
-	raft         *raftlog.Host
+	directory     *identity.Directory
+	tokens        *access.File                 // nil: no tokens
+	rules         *meta.AccessImport           // nil: no access rules to import
+	access        string                       // of the plan for a bootstrap
+	joinToken     *join.Token                  // nil: no join token
+	certificates  *transport.CertificateSource // nil: clients do not use TLS
+	admin         *admin.Server                // nil: no admin listener
+	stats         transport.Stats
+	listeners     []transport.Listener
+	addresses     Addresses
+	raftListener  net.Listener // nil: the host does not listen for other hosts
+	disk          *diskguard.Guard
+	memory        *memguard.Guard
+	start         hosts.Start
+	seen          *identity.Peers                         // progress and starts of other hosts
+	known         atomic.Pointer[[]identity.Known]        // the hosts of the cluster, empty before its bootstrap
+	book          addressBook                             // the source of known
+	learning      learning                                // about hosts missing in book
+	bootstrapping atomic.Pointer[bootstrap.Runner]        // nil: the host is not to bootstrap with other hosts
+	joining       atomic.Pointer[join.Runner]             // nil: the host is not to join other hosts
+	joinServer    atomic.Pointer[join.Server]             // nil: the host cannot let other hosts join yet
+	peers         atomic.Pointer[rafttransport.Transport] // nil: the host reaches no other hosts
+	identity      identity.Identity
+	logSyncs      *metrics.Histogram
+	logGrew       chan struct{} // has a token if the log has grown since the last note of its end
+	logSnapshots  *server.SnapshotTransfers
+	doors         atomic.Pointer[func(io.Writer)] // write the metrics of doors beside the host; nil: no doors
+	raftSecret    []byte                          // nil: no secret
+	oneSecret     atomic.Pointer[string]          // differInSecret's text; nil: no host differs
+	raftRefused   [rafttransport.Refusals]atomic.Uint64
+	raft          *raftlog.Host
 	// core is set last. The admin pages are served before and after, and read the other fields only if core is set.
 	core atomic.Pointer[server.Host]
 
@@ -105,7 +108,7 @@ type Host struct {
 }
 
 // Start brings a host up. Start returns when the host takes part in its cluster, which may be before the host is
-// ready, or when the host starts looking for the hosts of its list, to be born with them. After a failure, Start
+// ready, or when the host starts looking for the hosts of its list, to bootstrap with them. After a failure, Start
 // returns an *Error and leaves nothing behind except a directory, which the next Start accepts.
 func Start(o Options) (_ *Host, err error) {
 	h := &Host{
@@ -137,7 +140,7 @@ func Start(o Options) (_ *Host, err error) {
 	if err := h.openPeers(); err != nil {
 		return nil, err
 	}
-	if h.identity.Born() {
+	if h.identity.Bootstrapped() {
 		if err := h.arrive(); err != nil {
 			return nil, err
 		}
@@ -171,7 +174,7 @@ func (h *Host) arrive() error {
 		return &Error{KindOther, err}
 	}
 	h.core.Store(core)
-	h.openDesk(core)
+	h.openJoinServer(core)
 	return nil
 }
 
@@ -214,7 +217,7 @@ func (h *Host) openLog() (err error) {
 		4*time.Duration(raftlog.ElectionTicks(s.RaftHeartbeatInterval))*s.RaftHeartbeatInterval)
 	config := raftlog.Config{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, DataDir: h.directory.LogPath(),
-		Founders: founders(&h.identity), Deployment: h.identity.Deployment(), Transport: h.peers.Load(),
+		InitialMembers: initialMembers(&h.identity), Deployment: h.identity.Deployment(), Transport: h.peers.Load(),
 		Used: h.identity.Started, Damaged: h.logDamaged, Relieve: h.disk.Relieve,
 		LogEnd: h.directory.LogEnd(), Confirmed: h.confirmed(),
 		Tick: s.RaftHeartbeatInterval, ProposalTimeout: timeout, BarrierTimeout: timeout,
@@ -245,7 +248,7 @@ func (h *Host) coreConfig() server.Config {
 		ID: h.identity.HostID, Name: h.identity.HostName, Cluster: h.identity.Cluster,
 		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: cmp.Or(s.RaftAdvertise, settings.Off),
 		AdminAddress: h.addresses.AdminAdvertise, Version: h.options.Version,
-		Incarnation: h.identity.Incarnation, Start: h.start, Founders: founders(&h.identity),
+		Incarnation: h.identity.Incarnation, Start: h.start, InitialMembers: initialMembers(&h.identity),
 		Domain: domain,
 		Hosts:  membersOf(*h.known.Load()), Shards: h.identity.Shards,
 		Logs:     func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
@@ -262,7 +265,8 @@ func (h *Host) coreConfig() server.Config {
 		PingInterval: s.PingInterval, Guard: h.disk.Guard, Memory: h.memory.Guard, Fits: h.memory.FitsState,
 		Own: h.own, Authority: h.authority,
 		Halt: h.halt, NotesNodes: true,
-		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log,
+		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log, AccessRules: h.rules,
+		Closed: h.identity.Closed || s.Closed(),
 	}
 	if h.tokens != nil {
 		c.Access = h.tokens
@@ -271,7 +275,7 @@ func (h *Host) coreConfig() server.Config {
 }
 
 // Identity is the identity of the data directory: the id of the cluster, the number of its shards, and the host's own
-// id. A host that is to be born with other hosts has no cluster and no id before the birth.
+// id. A host that is to bootstrap with other hosts has no cluster and no id before the bootstrap.
 func (h *Host) Identity() identity.Identity {
 	if h.directory == nil {
 		return identity.Identity{}
@@ -323,6 +327,12 @@ func (h *Host) WaitReady(ctx context.Context) error {
 			return errors.Join(lacks, ctx.Err())
 		}
 	}
+}
+
+// Open reports whether anonymous clients may do everything: see server.Host.
+func (h *Host) Open() bool {
+	core := h.core.Load()
+	return core != nil && core.Open()
 }
 
 // Done is closed when the host cannot go on. Err then says why.

@@ -192,9 +192,9 @@ func newClusterSettings(t *testing.T, names ...string) (all []settings.Settings)
 	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var hosts []settings.FirstHost
+	var hosts []settings.InitialHost
 	for i, name := range names {
-		hosts = append(hosts, settings.FirstHost{Name: name, Raft: ports.Addresses[i]})
+		hosts = append(hosts, settings.InitialHost{Name: name, Raft: ports.Addresses[i]})
 	}
 	for _, name := range names {
 		s := newSettings(t)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/bootstrap"
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/memguard"
@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ErrNotBorn is returned where a host with an empty directory must not make a cluster by itself.
-var ErrNotBorn = errors.New("no cluster is begun by itself in an empty directory")
+// ErrNotBootstrapped is returned where a host with an empty directory must not make a cluster by itself.
+var ErrNotBootstrapped = errors.New("no cluster is begun by itself in an empty directory")
 
 // ErrExists is returned by Init where the directory belongs to a host of a cluster.
 var ErrExists = errors.New("the data directory belongs to a host of a cluster")
@@ -41,7 +41,7 @@ func (h *Host) identify() (err error) {
 			h.settings.DataDir, "why", doubt)
 	}
 	h.identity = h.directory.Identity()
-	if h.settings.Joins() && h.identity.Born() {
+	if h.settings.Joins() && h.identity.Bootstrapped() {
 		h.log.Info("the data directory belongs to a host of a cluster, which need not join", "cluster",
 			h.identity.Cluster, "host", h.identity.HostName)
 	}
@@ -68,10 +68,10 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 	switch {
 	case err != nil && !isNew:
 		return err
-	case id.Born():
+	case id.Bootstrapped():
 		return nil
 	case !s.HasPeers() && !s.Joins() && !s.IsLocal():
-		return notBorn(s)
+		return notBootstrapped(s)
 	}
 	if isNew {
 		if err := d.Make(expected(s, version)); err != nil {
@@ -79,22 +79,23 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 		}
 	}
 	switch {
-	case s.HasPeers(): // the host is born with its peers
+	case s.HasPeers(): // the host is bootstrapped with its peers
 		return nil
 	case s.Joins() && !isNew && id.Promise != (hosts.Incarnation{}):
 		return d.Redraw() // the hosts of its list may count on the old incarnation
 	case s.Joins():
 		return nil
 	}
-	return bearAlone(d, s)
+	return bootstrapAlone(d, s)
 }
 
-func bearAlone(d *identity.Directory, s *settings.Settings) error {
-	return d.BearAlone(s.ClusterName, cmp.Or(s.Shards, settings.DefaultShards), s.RaftAdvertise)
+func bootstrapAlone(d *identity.Directory, s *settings.Settings) error {
+	return d.BootstrapAlone(s.ClusterName, cmp.Or(s.Shards, settings.DefaultShards), s.RaftAdvertise,
+		s.Closed())
 }
 
-// notBorn says what to type.
-func notBorn(s *settings.Settings) error {
+// notBootstrapped says what to type.
+func notBootstrapped(s *settings.Settings) error {
 	what := []string{"--data-dir " + s.DataDir, "--name " + s.Name}
 	if s.ClusterName != "" {
 		what = append(what, "--cluster-name "+s.ClusterName)
@@ -109,8 +110,8 @@ func notBorn(s *settings.Settings) error {
 	return fmt.Errorf("%w: %s is empty, and other hosts can reach this one. If it has been in use, its data is "+
 		"gone: "+
 		"put it back, or let the host join the others anew: signalbox serve --join HOST:PORT %s. If this is to be "+
-		"the first host of a new cluster, make it once, and start again: signalbox init %s", ErrNotBorn, s.DataDir,
-		options, options)
+		"the first host of a new cluster, make it once, and start again: signalbox init %s", ErrNotBootstrapped,
+		s.DataDir, options, options)
 }
 
 // Init makes a cluster of one host in an empty directory, and does not start the host. A start does not make a
@@ -126,9 +127,10 @@ func Init(o Options) (identity.Identity, error) {
 			"leave --join out, or start the host with signalbox serve")}
 	}
 	if s.HasPeers() {
-		return identity.Identity{}, &Error{KindSettings, errors.New("a cluster of several hosts is born when all of " +
-			"them " +
-			"have been started with their list: start them with signalbox serve, and leave signalbox init out")}
+		return identity.Identity{},
+			&Error{KindSettings, errors.New("a cluster of several hosts is bootstrapped when all of " +
+				"them " +
+				"have been started with their list: start them with signalbox serve, and leave signalbox init out")}
 	}
 	d, err := identity.Claim(s.DataDir)
 	if err != nil {
@@ -146,17 +148,19 @@ func initialize(d *identity.Directory, s *settings.Settings, version string) err
 	switch {
 	case errors.Is(err, identity.ErrNone):
 		err = d.Make(expected(s, version))
-	case err == nil && id.Born():
+	case err == nil && id.Bootstrapped():
 		err = fmt.Errorf("%w: %s is host %s of cluster %s; start it with signalbox serve", ErrExists, s.DataDir,
 			id.HostName, id.Cluster)
 	}
 	if err != nil {
 		return err
 	}
-	return bearAlone(d, s)
+	return bootstrapAlone(d, s)
 }
 
-// plan is the plan on which hosts that are born together must agree.
-func plan(s *settings.Settings) birth.Plan {
-	return birth.Plan{Cluster: s.ClusterName, Shards: cmp.Or(s.Shards, settings.DefaultShards), Hosts: s.InitialHosts}
+// plan is the plan on which hosts that are bootstrapped together must agree.
+func (h *Host) plan() bootstrap.Plan {
+	s := &h.settings
+	return bootstrap.Plan{Cluster: s.ClusterName, Shards: cmp.Or(s.Shards, settings.DefaultShards), Access: h.access,
+		Hosts: s.InitialHosts}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/bootstrap"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/settings"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
@@ -51,7 +51,7 @@ func awaitFailure(t *testing.T, h *Host) error {
 	}
 }
 
-func TestAHostThatOthersCanReachIsNotBornByItself(t *testing.T) {
+func TestHostThatOthersCanReachDoesNotBootstrapAlone(t *testing.T) {
 	for name, change := range map[string]func(*settings.Settings){
 		"a Raft address": func(s *settings.Settings) {
 			s.RaftListen = s.InitialHosts[0].Raft
@@ -70,7 +70,7 @@ func TestAHostThatOthersCanReachIsNotBornByItself(t *testing.T) {
 			s.Insecure, s.Advertise = settings.PartsAll, "127.0.0.1:0"
 			change(&s)
 			_, err := Start(Options{Settings: s})
-			if !errors.Is(err, ErrNotBorn) || KindOf(err) != KindData ||
+			if !errors.Is(err, ErrNotBootstrapped) || KindOf(err) != KindData ||
 				!strings.Contains(err.Error(), "signalbox init --data-dir "+s.DataDir) {
 				t.Fatalf("got %v", err)
 			}
@@ -90,7 +90,7 @@ func TestAHostThatOthersCanReachIsNotBornByItself(t *testing.T) {
 			if err := os.RemoveAll(s.DataDir); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Start(Options{Settings: s}); !errors.Is(err, ErrNotBorn) {
+			if _, err := Start(Options{Settings: s}); !errors.Is(err, ErrNotBootstrapped) {
 				t.Errorf("wiped: %v", err)
 			}
 		})
@@ -108,7 +108,7 @@ func TestInitGoesOnWhereItWasKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Release()
-	if id, err := Init(Options{Settings: s}); err != nil || !id.Born() {
+	if id, err := Init(Options{Settings: s}); err != nil || !id.Bootstrapped() {
 		t.Errorf("got %+v, %v", id, err)
 	}
 }
@@ -125,8 +125,9 @@ func TestAWipedHostIsNotLetInAgain(t *testing.T) {
 		}
 		empty := startSome(t, wiped)[0]
 		err := awaitFailure(t, empty)
-		if _, ok := errors.AsType[*birth.Without](err); !ok || !strings.Contains(err.Error(), "signalbox serve "+
-			"--join ") ||
+		if _, ok := errors.AsType[*bootstrap.ExcludedError](err); !ok ||
+			!strings.Contains(err.Error(), "signalbox serve "+
+				"--join ") ||
 			!strings.Contains(err.Error(), " --name "+wiped.Name+" --replace "+wiped.Name) {
 			t.Errorf("host %s: %v", wiped.Name, err)
 		}
@@ -160,12 +161,12 @@ func TestAWipedHostWaitsWhileNoOtherAnswers(t *testing.T) {
 		!strings.Contains(err.Error(), "c at "+all[0].InitialHosts[2].Raft) {
 		t.Errorf("it says: %v", err)
 	}
-	if id := b.Identity(); id.Born() {
-		t.Errorf("it is born: %+v", id)
+	if id := b.Identity(); id.Bootstrapped() {
+		t.Errorf("it is bootstrapped: %+v", id)
 	}
 	// One that knows the cluster is enough to end it.
 	startSome(t, all[2])
-	if _, ok := errors.AsType[*birth.Without](awaitFailure(t, b)); !ok {
+	if _, ok := errors.AsType[*bootstrap.ExcludedError](awaitFailure(t, b)); !ok {
 		t.Errorf("got %v", b.Err())
 	}
 }

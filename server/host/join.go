@@ -92,10 +92,11 @@ func (h *Host) join(joining *join.Runner) error {
 	return nil
 }
 
-// openDesk lets other hosts join through this host.
-func (h *Host) openDesk(core *server.Host) {
-	h.desk.Store(join.NewDesk(join.Config{
-		Self: h.identity.HostID, Birth: h.identity.Birth, Generation: h.identity.Generation, Secret: h.raftSecret,
+// openJoinServer lets other hosts join through this host.
+func (h *Host) openJoinServer(core *server.Host) {
+	h.joinServer.Store(join.NewServer(join.Config{
+		Self: h.identity.HostID, Bootstrap: h.identity.Bootstrap, Generation: h.identity.Generation,
+		Secret:  h.raftSecret,
 		Cluster: core,
 	}))
 }

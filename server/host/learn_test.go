@@ -54,8 +54,8 @@ func (h *Host) hasHeardOf(id shard.HostID) bool {
 func TestWhatWasHeardOfHostsEndsWithTheOwnRecords(t *testing.T) {
 	known := func(ids ...shard.HostID) (book []identity.Known) {
 		for _, id := range ids {
-			founder := identity.Founder{ID: id, Incarnation: hosts.Incarnation{byte(id)}}
-			book = append(book, identity.Known{Founder: founder})
+			initialMember := identity.InitialMember{ID: id, Incarnation: hosts.Incarnation{byte(id)}}
+			book = append(book, identity.Known{InitialMember: initialMember})
 		}
 		return book
 	}
@@ -79,8 +79,8 @@ func TestWhatWasHeardOfHostsEndsWithTheOwnRecords(t *testing.T) {
 // records. The leader that fills it may have joined since then, or listens at another address, and has to be let in.
 func TestRecordsFromLongAgoMakeAHostForgetNothing(t *testing.T) {
 	at := func(id shard.HostID, start uint64, raft string, expelled bool) identity.Known {
-		founder := identity.Founder{ID: id, Incarnation: hosts.Incarnation{byte(id)}, Raft: raft}
-		return identity.Known{Founder: founder, Start: hosts.Start{Number: start}, Expelled: expelled}
+		initialMember := identity.InitialMember{ID: id, Incarnation: hosts.Incarnation{byte(id)}, Raft: raft}
+		return identity.Known{InitialMember: initialMember, Start: hosts.Start{Number: start}, Expelled: expelled}
 	}
 	now := []identity.Known{
 		at(1, 3, "a:1", false), at(2, 1, "b:1", true), at(3, 5, "c:2", false), at(7, 1, "e:1", false),

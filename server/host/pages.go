@@ -50,8 +50,8 @@ func (h *Host) Checks() []admin.Check {
 
 // awaited says what keeps a starting host from running.
 func (h *Host) awaited() error {
-	if unborn := h.unborn.Load(); unborn != nil {
-		return errors.New(unborn.Awaited())
+	if bootstrapping := h.bootstrapping.Load(); bootstrapping != nil {
+		return errors.New(bootstrapping.Awaited())
 	}
 	if joining := h.joining.Load(); joining != nil {
 		return errors.New(joining.Awaited())
@@ -181,13 +181,13 @@ func (h *Host) Status() admin.Status {
 		}
 		h.addShards(&status, core.Status())
 		if c, err := h.Cluster(); err == nil {
-			status.Cluster.Tolerated, status.Cluster.Concerns = c.Tolerated, c.Concerns
+			status.Cluster.Tolerated, status.Cluster.HealthIssues = c.Tolerated, c.HealthIssues
 		}
 	}
 	return status
 }
 
-// records are the hosts of the cluster, or, before the birth, the hosts of the list.
+// records are the hosts of the cluster, or, before the bootstrap, the hosts of the list.
 func (h *Host) records() (all []admin.HostRecord) {
 	if members := h.known.Load(); members != nil && len(*members) > 0 {
 		for _, m := range *members {

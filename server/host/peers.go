@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server"
-	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/bootstrap"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
@@ -38,7 +38,7 @@ func (h *Host) openPeers() (err error) {
 		return &Error{KindData, err}
 	}
 	members := h.knownBy(book)
-	if h.raftListener == nil && (len(h.identity.Founders) > 1 || h.identity.Joined()) {
+	if h.raftListener == nil && (len(h.identity.InitialMembers) > 1 || h.identity.Joined()) {
 		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, "+
 			"which must "+
 			"reach it: give the address that it is to listen on for them", s.Name))}
@@ -60,12 +60,12 @@ func (h *Host) openPeers() (err error) {
 		}
 	}
 	switch {
-	case h.identity.Born():
+	case h.identity.Bootstrapped():
 	case s.Joins():
 		h.joining.Store(join.NewRunner(h.newcomer()))
 	default:
-		candidate := birth.NewCandidate(plan(s), s.Name, h.directory)
-		h.unborn.Store(birth.NewRunner(candidate, birth.Codec{Secret: h.raftSecret},
+		candidate := bootstrap.NewInitializer(h.plan(), s.Name, h.directory)
+		h.bootstrapping.Store(bootstrap.NewRunner(candidate, bootstrap.Codec{Secret: h.raftSecret},
 			func(ctx context.Context, address string, request []byte) ([]byte, error) {
 				return h.callUnnamed(ctx, address, func(rafttransport.Peer) ([]byte, error) { return request, nil })
 			}))
@@ -74,35 +74,35 @@ func (h *Host) openPeers() (err error) {
 	return nil
 }
 
-// asPeer is the host's identity for other hosts. A host has no id before its birth.
+// asPeer is the host's identity for other hosts. A host has no id before its bootstrap.
 func (h *Host) asPeer() rafttransport.Identity {
 	peer := rafttransport.Identity{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, Start: h.start,
 		Generation: rafttransport.Generation(h.identity.Generation),
 	}
-	if h.identity.Born() {
+	if h.identity.Bootstrapped() {
 		peer.Deployment = h.identity.Deployment()
 	}
 	return peer
 }
 
-// founders are the hosts at the birth of the cluster.
-func founders(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
+// initialMembers are the hosts at the bootstrap of the cluster.
+func initialMembers(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 	all := make(map[shard.HostID]hosts.Incarnation)
-	for _, f := range id.Founders {
+	for _, f := range id.InitialMembers {
 		all[f.ID] = f.Incarnation
 	}
 	return all
 }
 
-// belong waits until the host is in a cluster: born with the hosts of its list, or joined to a cluster. From then on
-// other hosts know this host by its id.
+// belong waits until the host is in a cluster: bootstrapped with the hosts of its list, or joined to a cluster. From
+// then on other hosts know this host by its id.
 func (h *Host) belong() error {
 	if joining := h.joining.Load(); joining != nil {
 		if err := h.join(joining); err != nil {
 			return err
 		}
-	} else if err := h.unborn.Load().Run(h.ctx); err != nil {
+	} else if err := h.bootstrapping.Load().Run(h.ctx); err != nil {
 		return err
 	}
 	h.identity = h.directory.Identity()
@@ -115,7 +115,7 @@ func (h *Host) belong() error {
 	peers.SetSecret(h.raftSecret)
 	peers.Identify(h.asPeer())
 	peers.SetHosts(reachable(members))
-	what := "the cluster is born"
+	what := "the cluster is bootstrapped"
 	if h.identity.Joined() {
 		what = "the host has joined the cluster"
 	}
@@ -136,7 +136,7 @@ func (h *Host) callUnnamed(ctx context.Context, address string, request func(raf
 
 // answer answers the calls of other hosts.
 func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []byte) ([]byte, error) {
-	unborn, desk := h.unborn.Load(), h.desk.Load()
+	bootstrapping, joinServer := h.bootstrapping.Load(), h.joinServer.Load()
 	switch {
 	case string(request) == startRequest:
 		return []byte(startRequest), nil
@@ -144,24 +144,24 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 		return h.answerBook(&peer)
 	case isLeads(request):
 		return h.answerLed(&peer, request)
-	case join.IsRequest(request) && desk != nil:
+	case join.IsRequest(request) && joinServer != nil:
 		caller := join.Caller{Transcript: join.Transcript(peer.Transcript), Certificate: peer.Certificate}
-		return desk.Answer(ctx, caller, request)
+		return joinServer.Answer(ctx, caller, request)
 	case join.IsRequest(request):
 		return nil, h.awaited()
-	case !birth.IsAsk(request):
+	case !bootstrap.IsAsk(request):
 		return h.answerHost(ctx, &peer, request)
-	case unborn != nil:
-		return unborn.Answer(request)
+	case bootstrapping != nil:
+		return bootstrapping.Answer(request)
 	case h.joining.Load() != nil && h.core.Load() == nil:
 		return nil, h.awaited()
 	}
-	codec := birth.Codec{Secret: h.raftSecret}
+	codec := bootstrap.Codec{Secret: h.raftSecret}
 	ask, err := codec.DecodeAsk(request)
 	if err != nil {
 		return nil, err
 	}
-	return codec.EncodeAnswer(ask.Nonce, birth.Member(&h.identity))
+	return codec.EncodeAnswer(ask.Nonce, bootstrap.Member(&h.identity))
 }
 
 // admit returns why a named host is no peer. The start of an admitted host is on the disk.

@@ -33,9 +33,9 @@ type anchor struct {
 type fileID struct {
 	FileSystem string `json:"file_system"`
 	Inode      uint64 `json:"inode"`
-	// Born is when the file was made, in nanoseconds; 0 if the file system does not keep the time. A file system uses
-	// inodes again for files made later.
-	Born int64 `json:"born,omitempty"`
+	// Created is when the file was made, in nanoseconds; 0 if the file system does not keep the time. A file
+	// system uses inodes again for files made later.
+	Created int64 `json:"created,omitempty"`
 }
 
 // known reports whether the file system keeps the id for as long as the file exists.
@@ -43,16 +43,17 @@ func (f fileID) known() bool { return f.FileSystem != "" }
 
 // other reports whether two ids are of two files; false if either id says nothing.
 func (f fileID) other(g fileID) bool {
-	return f.known() && g.known() && (f.Inode != g.Inode || f.Born != 0 && g.Born != 0 && f.Born != g.Born)
+	return f.known() && g.known() && (f.Inode != g.Inode || f.Created != 0 && g.Created != 0 &&
+		f.Created != g.Created)
 }
 
 // String shows an id to people.
 func (f fileID) String() string {
-	if f.Born == 0 {
+	if f.Created == 0 {
 		return fmt.Sprintf("inode %d on %s", f.Inode, f.FileSystem)
 	}
 	return fmt.Sprintf("inode %d on %s, made %s", f.Inode, f.FileSystem,
-		time.Unix(0, f.Born).UTC().Format("2006-01-02T15:04:05.000000000Z"))
+		time.Unix(0, f.Created).UTC().Format("2006-01-02T15:04:05.000000000Z"))
 }
 
 // readAnchor reads the record, and returns the id of the record's file.
@@ -90,7 +91,7 @@ func (d *Directory) checkAnchor(id *Identity) (a anchor, doubt, err error) {
 func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
 	what := "Start the host on the directory that it ran on last, or empty this one and join as a new host: " +
 		"signalbox serve --join HOST:PORT --name " + id.HostName + " --replace " + id.HostName
-	if len(id.Founders) == 1 && !id.Joined() {
+	if len(id.InitialMembers) == 1 && !id.Joined() {
 		what = "Start the host on the directory that it ran on last, or restore a backup: " +
 			"signalbox backup restore FILE"
 	}

@@ -16,7 +16,7 @@ func newDirectory(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "data")
 	d := claim(t, path)
-	err := errors.Join(d.Make(Expected{HostName: "a", Version: "1.0"}), d.BearAlone("", 1, "a:7402"))
+	err := errors.Join(d.Make(Expected{HostName: "a", Version: "1.0"}), d.BootstrapAlone("", 1, "a:7402", false))
 	if err == nil {
 		_, err = d.Begin()
 	}

@@ -15,7 +15,7 @@ const BookName = "hosts.json"
 // Known is a host's knowledge of another host before reading the log: the host must find a majority to read newer
 // entries.
 type Known struct {
-	Founder
+	InitialMember
 	// Start is the latest recorded start.
 	Start hosts.Start `json:"start"`
 	// Expelled: the host is not to be let in.
@@ -31,7 +31,7 @@ func (d *Directory) ReadBook() (book []Known, err error) {
 	}
 	id := d.Identity()
 	for _, f := range id.First() {
-		book = append(book, Known{Founder: f})
+		book = append(book, Known{InitialMember: f})
 	}
 	return book, nil
 }

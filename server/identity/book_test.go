@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// TestTheBookIsThatOfTheFoundersUntilItIsWritten: and then what was written last, which must be whole.
-func TestTheBookIsThatOfTheFoundersUntilItIsWritten(t *testing.T) {
+// TestAddressBookHasTheInitialMembersUntilItIsWritten: and then what was written last, which must be whole.
+func TestAddressBookHasTheInitialMembersUntilItIsWritten(t *testing.T) {
 	d, err := Claim(filepath.Join(t.TempDir(), "data"))
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestTheBookIsThatOfTheFoundersUntilItIsWritten(t *testing.T) {
 	if err := d.Make(Expected{HostName: "a", Version: "1.0"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.BearAlone("c", 1, "a:7402"); err != nil {
+	if err := d.BootstrapAlone("c", 1, "a:7402", false); err != nil {
 		t.Fatal(err)
 	}
 	book, err := d.ReadBook()
@@ -28,7 +28,7 @@ func TestTheBookIsThatOfTheFoundersUntilItIsWritten(t *testing.T) {
 		t.Fatalf("%+v, %v", book, err)
 	}
 	book[0].Start = hosts.Start{Number: 3, Draw: 1<<64 - 1}
-	book = append(book, Known{Founder: Founder{ID: 2, Name: "b", Raft: "b:1"}, Expelled: true})
+	book = append(book, Known{InitialMember: InitialMember{ID: 2, Name: "b", Raft: "b:1"}, Expelled: true})
 	if err := d.WriteBook(book); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// compare returns all differences between a directory and the settings. Facts fixed at the birth of the cluster count
-// only after the birth.
+// compare returns all differences between a directory and the settings. Facts fixed at the bootstrap of the cluster
+// count only after the bootstrap.
 func compare(dir string, found *Identity, want *Expected) error {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
@@ -16,8 +16,8 @@ func compare(dir string, found *Identity, want *Expected) error {
 			"give --name %s, or another --data-dir for this host",
 			found.HostName, want.HostName, found.HostName)
 	}
-	if found.Born() {
-		compareBirth(&found.Birth, want, differ)
+	if found.Bootstrapped() {
+		compareBootstrap(&found.Bootstrap, want, differ)
 	}
 	if len(differences) == 0 {
 		return nil
@@ -25,8 +25,8 @@ func compare(dir string, found *Identity, want *Expected) error {
 	return fmt.Errorf("%s: %w:\n  - %s", dir, ErrMismatch, strings.Join(differences, "\n  - "))
 }
 
-// compareBirth compares the facts fixed at the birth of the cluster.
-func compareBirth(found *Birth, want *Expected, differ func(format string, args ...any)) {
+// compareBootstrap compares the facts fixed at the bootstrap of the cluster.
+func compareBootstrap(found *Bootstrap, want *Expected, differ func(format string, args ...any)) {
 	switch {
 	case found.ClusterName == want.ClusterName:
 	case found.ClusterName == "":
@@ -43,33 +43,35 @@ func compareBirth(found *Birth, want *Expected, differ func(format string, args 
 			"give --shards %d or leave it out; the number is fixed for the life of a cluster",
 			found.Shards, want.Shards, found.Shards)
 	}
-	if names := founderNames(found); len(want.Hosts) > 0 && !slices.Equal(names, want.Hosts) {
-		differ("%s", compareHosts(names, want.Hosts)+"; the list says with whom a cluster is born, and counts for "+
-			"nothing later: give it back as it was, SIGNALBOX_INITIAL_HOSTS="+formatHosts(found.Founders)+", or "+
-			"leave it out")
+	if names := initialNames(found); len(want.Hosts) > 0 && !slices.Equal(names, want.Hosts) {
+		differ("%s",
+			compareHosts(names, want.Hosts)+"; the list says with whom a cluster is bootstrapped, and counts for "+
+				"nothing later: give it back as it was, SIGNALBOX_INITIAL_HOSTS="+formatHosts(
+				found.InitialMembers)+", or "+
+				"leave it out")
 	}
 }
 
-func founderNames(b *Birth) []string {
-	names := make([]string, 0, len(b.Founders))
-	for _, f := range b.Founders {
+func initialNames(b *Bootstrap) []string {
+	names := make([]string, 0, len(b.InitialMembers))
+	for _, f := range b.InitialMembers {
 		names = append(names, f.Name)
 	}
 	return names
 }
 
-// compareHosts returns how the list of hosts differs from the founders.
-func compareHosts(founders, listed []string) string {
+// compareHosts returns how the list of hosts differs from the initial members.
+func compareHosts(initialMembers, listed []string) string {
 	var changes []string
-	for _, name := range founders {
+	for _, name := range initialMembers {
 		if !slices.Contains(listed, name) {
 			changes = append(changes, name+" is missing")
 		}
 	}
 	for _, name := range listed {
-		if !slices.Contains(founders, name) {
+		if !slices.Contains(initialMembers, name) {
 			changes = append(changes, name+" is new")
 		}
 	}
-	return fmt.Sprintf("its cluster was born with other hosts (%s)", strings.Join(changes, ", "))
+	return fmt.Sprintf("its cluster was bootstrapped with other hosts (%s)", strings.Join(changes, ", "))
 }

@@ -31,7 +31,7 @@ var (
 	// ErrEarlier: an earlier version has written the directory.
 	ErrEarlier = errors.New("the data directory is of an earlier build")
 	// ErrMismatch: the directory is of another host, of another cluster, or of a cluster with different facts of
-	// birth.
+	// bootstrap.
 	ErrMismatch = errors.New("the data directory does not fit the settings")
 	// ErrLogLost: the log of the host is gone.
 	ErrLogLost = errors.New("the log of the data directory is gone")
@@ -54,7 +54,8 @@ type Directory struct {
 // Expected is what the settings say of a host. HostName and Version are never empty.
 type Expected struct {
 	HostName string
-	// Hosts are the names of the founders planned for the cluster, in their order; nil if the settings have no list.
+	// Hosts are the names of the initial members planned for the cluster, in their order; nil if the settings have no
+	// list.
 	Hosts []string
 	// ClusterName may be empty.
 	ClusterName string
@@ -154,7 +155,8 @@ func (d *Directory) Begin() (start hosts.Start, err error) {
 	return start, err
 }
 
-// Promise writes down that this host, which is in no cluster, will be born with the given decider or not at all.
+// Promise writes down that this host, which is in no cluster, will be bootstrapped with the given decider or not at
+// all.
 func (d *Directory) Promise(decider hosts.Incarnation) error {
 	return d.change(func(id *Identity) error {
 		id.Promise = decider
@@ -166,7 +168,7 @@ func (d *Directory) Promise(decider hosts.Incarnation) error {
 // incarnation, and a cluster that counts on the old incarnation will never have the host.
 func (d *Directory) Redraw() error {
 	return d.change(func(id *Identity) error {
-		if id.Born() {
+		if id.Bootstrapped() {
 			return errors.New("it is in a cluster")
 		}
 		id.Incarnation, id.Promise = drawIncarnation(), hosts.Incarnation{}
@@ -174,31 +176,37 @@ func (d *Directory) Redraw() error {
 	})
 }
 
-// Bear puts the host into the newborn cluster, as the founder with the host's name and incarnation.
-func (d *Directory) Bear(birth Birth) error { return d.bear(birth, Generation{}, false) }
+// Bootstrap puts the host into the new cluster, as the initial member with the host's name and incarnation.
+func (d *Directory) Bootstrap(bootstrap Bootstrap) error {
+	return d.bootstrap(bootstrap, Generation{}, false)
+}
 
-// BearAlone makes a cluster of this host, which is in no cluster. A promise to other hosts does not bind the host,
-// because BearAlone draws a new incarnation first.
-func (d *Directory) BearAlone(cluster string, shards int, raft string) error {
+// BootstrapAlone makes a cluster of this host, which is in no cluster. A promise to other hosts does not bind the host,
+// because BootstrapAlone draws a new incarnation first.
+func (d *Directory) BootstrapAlone(cluster string, shards int, raft string, closed bool) error {
 	if d.Identity().Promise != (hosts.Incarnation{}) {
 		if err := d.Redraw(); err != nil {
 			return err
 		}
 	}
 	id := d.Identity()
-	return d.Bear(NewBirth(cluster, shards, []Founder{{1, id.HostName, id.Incarnation, raft}}))
+	b := NewBootstrap(cluster, shards, []InitialMember{{1, id.HostName, id.Incarnation, raft}})
+	b.Closed = closed
+	return d.Bootstrap(b)
 }
 
 // Restore makes the host, which is in no cluster, the first host of a restored cluster. The log is there already.
-func (d *Directory) Restore(birth Birth, g Generation) error { return d.bear(birth, g, true) }
+func (d *Directory) Restore(bootstrap Bootstrap, g Generation) error {
+	return d.bootstrap(bootstrap, g, true)
+}
 
-func (d *Directory) bear(birth Birth, g Generation, restored bool) error {
+func (d *Directory) bootstrap(bootstrap Bootstrap, g Generation, restored bool) error {
 	return d.change(func(id *Identity) error {
-		self := birth.Founder(id.HostName)
-		if id.Born() || self == nil || self.Incarnation != id.Incarnation || restored != (g != Generation{}) {
-			return errors.New("it is no place for a host of cluster " + birth.Cluster)
+		self := bootstrap.InitialMember(id.HostName)
+		if id.Bootstrapped() || self == nil || self.Incarnation != id.Incarnation || restored != (g != Generation{}) {
+			return errors.New("it is no place for a host of cluster " + bootstrap.Cluster)
 		}
-		id.HostID, id.Birth, id.Generation, id.Started = self.ID, birth, g, restored
+		id.HostID, id.Bootstrap, id.Generation, id.Started = self.ID, bootstrap, g, restored
 		return nil
 	})
 }
@@ -206,20 +214,20 @@ func (d *Directory) bear(birth Birth, g Generation, restored bool) error {
 // Admission is the answer of a cluster to a joining host.
 type Admission struct {
 	Host       shard.HostID
-	Birth      Birth
+	Bootstrap  Bootstrap
 	Generation Generation
 	// Hosts are the hosts of the cluster at the time, the joining host among them.
-	Hosts []Founder
+	Hosts []InitialMember
 }
 
 // Join puts the host, which is in no cluster, into an existing cluster.
 func (d *Directory) Join(a Admission) error {
 	return d.change(func(id *Identity) error {
-		if id.Born() {
+		if id.Bootstrapped() {
 			return errors.New("it is in cluster " + id.Cluster)
 		}
-		id.HostID, id.Birth, id.Generation, id.Hosts = a.Host, a.Birth, a.Generation, a.Hosts
-		if !id.Born() {
+		id.HostID, id.Bootstrap, id.Generation, id.Hosts = a.Host, a.Bootstrap, a.Generation, a.Hosts
+		if !id.Bootstrapped() {
 			return errors.New("it is given no id, and no cluster")
 		}
 		return nil
@@ -283,7 +291,7 @@ func (d *Directory) hasLog() bool {
 }
 
 func (d *Directory) logLost(id *Identity) error {
-	if len(id.Founders) == 1 && !id.Joined() {
+	if len(id.InitialMembers) == 1 && !id.Joined() {
 		return fmt.Errorf("%w: %s was there and is not any more; put it back from a backup, "+
 			"or move %s away to begin with nothing", ErrLogLost, d.LogPath(), d.path)
 	}

@@ -1,13 +1,15 @@
-// Package identity is the knowledge of a data directory about itself: of which host and cluster the directory is, the
-// facts fixed at the birth of the cluster, and the number of the host's starts on the directory.
+// Package identity stores the identity of a data directory: its host and cluster, the facts fixed at bootstrap, and the
+// start count of the host.
 //
-// A directory is claimed, then loaded or made, and born once:
+// A directory is claimed, then loaded or made, and bootstrapped once:
 //
 //	directory, err := identity.Claim(dir)      // one process at a time
 //	defer directory.Release()
 //	id, err := directory.Load(want)            // ErrNone: the directory is new
 //	err = directory.Make(want)                 // an incarnation, and no cluster
-//	err = directory.BearAlone(...)             // or Bear, with others: package birth; or Join: package join
+//
+// err = directory.BootstrapAlone(...) // or Bootstrap, with others: package bootstrap; or Join: package join
+//
 //	start, err := directory.Begin()            // one more with each start
 //	...                                        // open the log, which ends at LogEnd at least
 //	err = directory.Started()                  // from now on the log must be there

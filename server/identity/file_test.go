@@ -123,24 +123,28 @@ func TestAnotherFormatIsRefusedWithoutAnOpinionOnTheRest(t *testing.T) {
 func TestWhatIsNoIdentity(t *testing.T) {
 	dir := t.TempDir()
 	good := Identity{HostID: 1, HostName: "a", Incarnation: hosts.Incarnation{1}, Starts: 1,
-		Birth: NewBirth("", 1, []Founder{{ID: 1, Name: "a", Incarnation: hosts.Incarnation{1}}})}
+		Bootstrap: NewBootstrap("", 1, []InitialMember{{ID: 1, Name: "a", Incarnation: hosts.Incarnation{1}}})}
 	if err := good.check(); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Identity){
-		"no cluster":          func(i *Identity) { i.Birth = Birth{} },
+		"no cluster":          func(i *Identity) { i.Bootstrap = Bootstrap{} },
 		"no host":             func(i *Identity) { i.HostID = 0 },
 		"no name":             func(i *Identity) { i.HostName = "" },
 		"no incarnation":      func(i *Identity) { i.Incarnation = hosts.Incarnation{} },
-		"no shards":           func(i *Identity) { i.Birth = NewBirth("", 0, i.Founders) },
+		"no shards":           func(i *Identity) { i.Bootstrap = NewBootstrap("", 0, i.InitialMembers) },
 		"another name":        func(i *Identity) { i.HostName = "b" },
 		"another id":          func(i *Identity) { i.HostID = 2 },
 		"another incarnation": func(i *Identity) { i.Incarnation[0] = 2 },
 		"another cluster":     func(i *Identity) { i.Cluster = "other" },
 		"other shards":        func(i *Identity) { i.Shards = 2 },
-		"started and unborn":  func(i *Identity) { i.HostID, i.Birth, i.Started = 0, Birth{}, true },
+		"started and not yet bootstrapped": func(i *Identity) {
+			i.HostID, i.Bootstrap, i.Started = 0, Bootstrap{},
+				true
+		},
 		"ids with a gap": func(i *Identity) {
-			i.Birth = NewBirth("", 1, append(i.Founders, Founder{ID: 3, Name: "c", Incarnation: hosts.Incarnation{3}}))
+			i.Bootstrap = NewBootstrap("", 1, append(i.InitialMembers,
+				InitialMember{ID: 3, Name: "c", Incarnation: hosts.Incarnation{3}}))
 		},
 	} {
 		bad := good
@@ -169,7 +173,7 @@ func TestTheFileOfThisFormatStaysReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if id.HostName != "b" || id.HostID != 2 || id.ClusterName != "prod" || id.Shards != 4 || id.Starts != 3 ||
-		id.Incarnation.String() != "b2000000000000000000000000000002" || len(id.Founders) != 3 || !id.Started {
+		id.Incarnation.String() != "b2000000000000000000000000000002" || len(id.InitialMembers) != 3 || !id.Started {
 		t.Errorf("got %+v", id)
 	}
 	if _, err := Read(filepath.Join("testdata", "format2")); !errors.Is(err, ErrEarlier) {

@@ -38,7 +38,7 @@ func identifyFile(file *os.File) (id fileID, err error) {
 	}
 	id = fileID{FileSystem: name, Inode: found.Ino}
 	if found.Mask&unix.STATX_BTIME != 0 {
-		id.Born = time.Unix(found.Btime.Sec, int64(found.Btime.Nsec)).UnixNano()
+		id.Created = time.Unix(found.Btime.Sec, int64(found.Btime.Nsec)).UnixNano()
 	}
 	return id, nil
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Founder is a host at the birth of a cluster.
-type Founder struct {
+// InitialMember is a host at the bootstrap of a cluster.
+type InitialMember struct {
 	ID          shard.HostID      `json:"id"`
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// Raft is the address of the founder for other hosts at the birth, empty if the founder had none.
+	// Raft is the address of the initial member for other hosts at the bootstrap, empty if the initial member had none.
 	Raft string `json:"raft,omitempty"`
 }
 
@@ -48,30 +48,33 @@ func (g *Generation) UnmarshalText(text []byte) error {
 	return (*hosts.Incarnation)(g).UnmarshalText(text)
 }
 
-// Birth is the set of facts fixed at the birth of a cluster.
-type Birth struct {
-	// Cluster is the id of the cluster; ClusterName is the name given at the birth, empty for none.
+// Bootstrap is the set of facts fixed at the bootstrap of a cluster.
+type Bootstrap struct {
+	// Cluster is the id of the cluster; ClusterName is the name given at the bootstrap, empty for none.
 	Cluster     string `json:"cluster"`
 	ClusterName string `json:"cluster_name,omitempty"`
 	// Shards is the number of data shards.
 	Shards int `json:"shards"`
-	// Founders are the first hosts of the cluster, by id.
-	Founders []Founder `json:"founders"`
+	// InitialMembers are the first hosts of the cluster, by id.
+	InitialMembers []InitialMember `json:"initial_members"`
+	// Closed: the initial members had access rules or root tokens. While such a cluster has no access rules, no host of
+	// it lets in an anonymous client, with or without a file of its own.
+	Closed bool `json:"closed,omitempty"`
 }
 
-// NewBirth is the birth of a cluster of the given founders. The id of the cluster follows from the arguments: as the
-// incarnations of the founders are random, no two births have equal ids.
-func NewBirth(name string, shards int, founders []Founder) Birth {
+// NewBootstrap is the bootstrap of a cluster of the given initial members. The id of the cluster follows from the
+// arguments: as the incarnations of the initial members are random, no two bootstraps have equal ids.
+func NewBootstrap(name string, shards int, initialMembers []InitialMember) Bootstrap {
 	h := sha256.New()
 	_, _ = io.WriteString(h, "signalbox cluster\x00"+name+"\x00"+strconv.Itoa(shards)+"\x00")
-	for _, f := range founders {
+	for _, f := range initialMembers {
 		_, _ = fmt.Fprintf(h, "%d %s %s=%s\x00", f.ID, f.Incarnation, f.Name, f.Raft)
 	}
 	id := hex.EncodeToString(h.Sum(nil)[:clusterIDBytes])
 	if name != "" {
 		id = name + "-" + id
 	}
-	return Birth{Cluster: id, ClusterName: name, Shards: shards, Founders: founders}
+	return Bootstrap{Cluster: id, ClusterName: name, Shards: shards, InitialMembers: initialMembers}
 }
 
 // ClusterName returns the name of a cluster, by its id.
@@ -81,28 +84,28 @@ func ClusterName(id string) string { return id[:max(0, len(id)-len("-")-2*cluste
 // name of 32 bytes the id has 57, and 64 are possible.
 const clusterIDBytes = 12
 
-// Founder returns the founder with a name, or nil.
-func (b *Birth) Founder(name string) *Founder {
-	i := slices.IndexFunc(b.Founders, func(f Founder) bool { return f.Name == name })
+// InitialMember returns the initial member with a name, or nil.
+func (b *Bootstrap) InitialMember(name string) *InitialMember {
+	i := slices.IndexFunc(b.InitialMembers, func(f InitialMember) bool { return f.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &b.Founders[i]
+	return &b.InitialMembers[i]
 }
 
-// Check returns an impossible fact of a birth.
-func (b *Birth) Check() error {
+// Check returns an impossible fact of a bootstrap.
+func (b *Bootstrap) Check() error {
 	switch {
-	case len(b.Founders) == 0:
-		return errors.New("there are no founders")
+	case len(b.InitialMembers) == 0:
+		return errors.New("there are no initial members")
 	case b.Shards < 1:
 		return fmt.Errorf("it has %d shards", b.Shards)
-	case NewBirth(b.ClusterName, b.Shards, b.Founders).Cluster != b.Cluster:
-		return errors.New("the id of the cluster is not that of its founders")
+	case NewBootstrap(b.ClusterName, b.Shards, b.InitialMembers).Cluster != b.Cluster:
+		return errors.New("the id of the cluster is not that of its initial members")
 	}
-	for i, f := range b.Founders {
+	for i, f := range b.InitialMembers {
 		if f.ID != shard.HostID(i+1) || f.Name == "" || f.Incarnation == (hosts.Incarnation{}) {
-			return fmt.Errorf("founder %d is host %d, %q, incarnation %s", i+1, f.ID, f.Name, f.Incarnation)
+			return fmt.Errorf("initial member %d is host %d, %q, incarnation %s", i+1, f.ID, f.Name, f.Incarnation)
 		}
 	}
 	return nil
@@ -116,15 +119,15 @@ type Identity struct {
 	// Starts counts the starts on the directory.
 	Starts uint64 `json:"starts"`
 
-	// HostID is the host's id, zero while the host belongs to no cluster: then Birth is empty as well.
+	// HostID is the host's id, zero while the host belongs to no cluster: then Bootstrap is empty as well.
 	HostID shard.HostID `json:"host_id"`
-	Birth
+	Bootstrap
 	// Generation is the generation of the cluster.
 	Generation Generation `json:"generation"`
-	// Hosts are the hosts of the cluster when this host joined, including this host; nil for a founder.
-	Hosts []Founder `json:"hosts,omitempty"`
-	// Promise is the incarnation of the decider of a birth: this host has promised to be born with no other decider.
-	// Promise is zero without a promise.
+	// Hosts are the hosts of the cluster when this host joined, including this host; nil for an initial member.
+	Hosts []InitialMember `json:"hosts,omitempty"`
+	// Promise is the incarnation of the decider of a bootstrap: this host has promised to bootstrap with no other
+	// decider. Promise is zero without a promise.
 	Promise hosts.Incarnation `json:"promise"`
 
 	// CreatedBy is the version of the program that made the directory, Created the time.
@@ -134,8 +137,8 @@ type Identity struct {
 	Started bool `json:"started"`
 }
 
-// Born reports whether the host belongs to a cluster.
-func (i *Identity) Born() bool { return i.HostID != 0 }
+// Bootstrapped reports whether the host belongs to a cluster.
+func (i *Identity) Bootstrapped() bool { return i.HostID != 0 }
 
 // Joined reports whether the host belongs to a cluster older than the host.
 func (i *Identity) Joined() bool { return len(i.Hosts) > 0 }
@@ -146,12 +149,12 @@ func (i *Identity) Deployment() uint64 {
 	return binary.LittleEndian.Uint64(sum[:]) | 1
 }
 
-// First are the first known hosts of the cluster: the founders, or the hosts at the time of the host's join.
-func (i *Identity) First() []Founder {
+// First are the first known hosts of the cluster: the initial members, or the hosts at the time of the host's join.
+func (i *Identity) First() []InitialMember {
 	if i.Joined() {
 		return i.Hosts
 	}
-	return i.Founders
+	return i.InitialMembers
 }
 
 // check returns an impossible fact of an identity. A file that fails the check was not written by this program.
@@ -159,16 +162,16 @@ func (i *Identity) check() error {
 	switch {
 	case i.HostName == "" || i.Incarnation == (hosts.Incarnation{}):
 		return errors.New("it lacks the host's name or its incarnation")
-	case !i.Born() && (len(i.Founders) > 0 || len(i.Hosts) > 0 || i.Cluster != "" || i.Started):
+	case !i.Bootstrapped() && (len(i.InitialMembers) > 0 || len(i.Hosts) > 0 || i.Cluster != "" || i.Started):
 		return errors.New("it has a cluster, and no id in it")
-	case !i.Born():
+	case !i.Bootstrapped():
 		return nil
 	}
-	if err := i.checkBirth(); err != nil {
+	if err := i.checkBootstrap(); err != nil {
 		return err
 	}
 	own := 0
-	for _, f := range slices.Concat(i.Founders, i.Hosts) {
+	for _, f := range slices.Concat(i.InitialMembers, i.Hosts) {
 		// A host that has replaced another host may have its name.
 		same := f.ID == i.HostID
 		if same && f.Name != i.HostName || same != (f.Incarnation == i.Incarnation) {
@@ -185,26 +188,26 @@ func (i *Identity) check() error {
 	return nil
 }
 
-// checkBirth returns an impossible fact of the birth. A restored cluster begins with one host; the host's id goes on
-// from the ids before the restore, and the cluster may keep its old id.
-func (i *Identity) checkBirth() error {
+// checkBootstrap returns an impossible fact of the bootstrap. A restored cluster begins with one host; the host's id
+// goes on from the ids before the restore, and the cluster may keep its old id.
+func (i *Identity) checkBootstrap() error {
 	if i.Generation == (Generation{}) {
-		return i.Birth.Check()
+		return i.Bootstrap.Check()
 	}
-	if len(i.Founders) != 1 || i.Shards < 1 || i.Cluster == "" {
+	if len(i.InitialMembers) != 1 || i.Shards < 1 || i.Cluster == "" {
 		return fmt.Errorf("a restored cluster has an id, shards and one first host, and not %q, %d and %d", i.Cluster,
-			i.Shards, len(i.Founders))
+			i.Shards, len(i.InitialMembers))
 	}
-	if f := i.Founders[0]; f.ID == 0 || f.Name == "" || f.Incarnation == (hosts.Incarnation{}) {
+	if f := i.InitialMembers[0]; f.ID == 0 || f.Name == "" || f.Incarnation == (hosts.Incarnation{}) {
 		return fmt.Errorf("its first host is host %d, %q, incarnation %s", f.ID, f.Name, f.Incarnation)
 	}
 	return nil
 }
 
-// formatHosts shows founders in the notation of the settings.
-func formatHosts(founders []Founder) string {
+// formatHosts shows initial members in the notation of the settings.
+func formatHosts(initialMembers []InitialMember) string {
 	var list []string
-	for _, f := range founders {
+	for _, f := range initialMembers {
 		list = append(list, f.Name+"="+f.Raft)
 	}
 	return strings.Join(list, ",")

@@ -20,11 +20,11 @@ func three() Expected {
 	return Expected{HostName: "b", Hosts: []string{"a", "b", "c"}, Version: "v1.2.3"}
 }
 
-// founders are hosts with these names, the one of that incarnation among them.
-func founders(self string, incarnation hosts.Incarnation, names ...string) []Founder {
-	var all []Founder
+// initialMembers are hosts with these names, the one of that incarnation among them.
+func initialMembers(self string, incarnation hosts.Incarnation, names ...string) []InitialMember {
+	var all []InitialMember
 	for i, name := range names {
-		f := Founder{ID: shard.HostID(i + 1), Name: name, Incarnation: hosts.Incarnation{0: name[0], 15: 1},
+		f := InitialMember{ID: shard.HostID(i + 1), Name: name, Incarnation: hosts.Incarnation{0: name[0], 15: 1},
 			Raft: name + ".example.com:7421"}
 		if name == self {
 			f.Incarnation = incarnation
@@ -44,7 +44,7 @@ func claim(t *testing.T, dir string) *Directory {
 	return d
 }
 
-// load starts a host that wants something: where its directory has no identity it is born.
+// load starts a host that wants something: where its directory has no identity it is bootstrapped.
 func load(t *testing.T, dir string, want Expected) (Identity, error) {
 	t.Helper()
 	d, err := Claim(dir)
@@ -59,20 +59,20 @@ func begin(d *Directory, want Expected) (Identity, error) {
 	_, err := d.Load(want)
 	if errors.Is(err, ErrNone) {
 		if err = d.Make(want); err == nil {
-			err = bear(d, want)
+			err = bootstrap(d, want)
 		}
 	}
 	return d.Identity(), err
 }
 
-// bear makes a cluster as the settings want it.
-func bear(d *Directory, want Expected) error {
+// bootstrap makes a cluster as the settings want it.
+func bootstrap(d *Directory, want Expected) error {
 	names := want.Hosts
 	if len(names) == 0 {
 		names = []string{want.HostName}
 	}
-	return d.Bear(NewBirth(want.ClusterName, max(want.Shards, 1), founders(want.HostName, d.Identity().Incarnation,
-		names...)))
+	return d.Bootstrap(NewBootstrap(want.ClusterName, max(want.Shards, 1),
+		initialMembers(want.HostName, d.Identity().Incarnation, names...)))
 }
 
 func mustLoad(t *testing.T, dir string, want Expected) Identity {
@@ -94,66 +94,67 @@ func TestANewDirectoryHasAnIncarnationBeforeItHasACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, err := d.Load(three())
-	if err != nil || id.Born() || id.HostName != "b" || id.CreatedBy != "v1.2.3" || id.Created.IsZero() || id.Started ||
-		id.Incarnation == (hosts.Incarnation{}) {
+	if err != nil || id.Bootstrapped() || id.HostName != "b" || id.CreatedBy != "v1.2.3" || id.Created.IsZero() ||
+		id.Started || id.Incarnation == (hosts.Incarnation{}) {
 		t.Fatalf("got %+v, %v", id, err)
 	}
-	if err := bear(d, three()); err != nil {
+	if err := bootstrap(d, three()); err != nil {
 		t.Fatal(err)
 	}
-	born := d.Identity()
-	if !born.Born() || born.HostID != 2 || born.Incarnation != id.Incarnation || born.Shards != 1 ||
-		born.Deployment() == 0 || len(born.First()) != 3 {
-		t.Errorf("born: %+v", born)
+	bootstrapped := d.Identity()
+	if !bootstrapped.Bootstrapped() || bootstrapped.HostID != 2 || bootstrapped.Incarnation != id.Incarnation ||
+		bootstrapped.Shards != 1 || bootstrapped.Deployment() == 0 || len(bootstrapped.First()) != 3 {
+		t.Errorf("bootstrapped: %+v", bootstrapped)
 	}
-	if read, err := Read(dir); err != nil || !reflect.DeepEqual(read, born) {
+	if read, err := Read(dir); err != nil || !reflect.DeepEqual(read, bootstrapped) {
 		t.Errorf("read %+v, %v", read, err)
 	}
 }
 
-func TestNoTwoBirthsHaveOneCluster(t *testing.T) {
-	one := founders("a", hosts.Incarnation{1}, "a", "b")
+func TestEachBootstrapDrawsAnotherCluster(t *testing.T) {
+	one := initialMembers("a", hosts.Incarnation{1}, "a", "b")
 	seen := make(map[string]bool)
 	moved := slices.Clone(one)
 	moved[1].Raft = "elsewhere:1"
-	for _, b := range []Birth{
-		NewBirth("", 1, one), NewBirth(strings.Repeat("n", 32), 1, one), NewBirth("", 2, one), NewBirth("", 1, moved),
-		NewBirth("", 1, founders("a", hosts.Incarnation{2}, "a", "b")), NewBirth("", 1, one[:1]),
+	for _, b := range []Bootstrap{
+		NewBootstrap("", 1, one), NewBootstrap(strings.Repeat("n", 32), 1, one), NewBootstrap("", 2, one),
+		NewBootstrap("", 1, moved),
+		NewBootstrap("", 1, initialMembers("a", hosts.Incarnation{2}, "a", "b")), NewBootstrap("", 1, one[:1]),
 	} {
 		if seen[b.Cluster] || len(b.Cluster) > 64 || !strings.HasPrefix(b.Cluster, b.ClusterName) {
 			t.Errorf("%+v", b)
 		}
 		seen[b.Cluster] = true
 	}
-	if again := NewBirth("", 1, one); !seen[again.Cluster] {
-		t.Error("the hosts of one birth have two clusters")
+	if again := NewBootstrap("", 1, one); !seen[again.Cluster] {
+		t.Error("the hosts of one bootstrap have two clusters")
 	}
 }
 
-// TestWhoMayBeBorn: neither another host's directory, nor one that is in a cluster already.
-func TestWhoMayBeBorn(t *testing.T) {
+// TestWhichIdentitiesMayBootstrap: neither another host's directory, nor one that is in a cluster already.
+func TestWhichIdentitiesMayBootstrap(t *testing.T) {
 	d := claim(t, t.TempDir())
 	if err := d.Make(three()); err != nil {
 		t.Fatal(err)
 	}
 	mine := d.Identity().Incarnation
-	for name, birth := range map[string]Birth{
-		"another incarnation": NewBirth("", 1, founders("b", hosts.Incarnation{9}, "a", "b", "c")),
-		"without it":          NewBirth("", 1, founders("a", mine, "a", "c")),
-		"wrong by itself":     {Cluster: "x", Shards: 1, Founders: founders("b", mine, "a", "b")},
+	for name, bootstrap := range map[string]Bootstrap{
+		"another incarnation": NewBootstrap("", 1, initialMembers("b", hosts.Incarnation{9}, "a", "b", "c")),
+		"without it":          NewBootstrap("", 1, initialMembers("a", mine, "a", "c")),
+		"wrong by itself":     {Cluster: "x", Shards: 1, InitialMembers: initialMembers("b", mine, "a", "b")},
 	} {
-		if err := d.Bear(birth); err == nil {
-			t.Errorf("%s: it is born", name)
+		if err := d.Bootstrap(bootstrap); err == nil {
+			t.Errorf("%s: it is bootstrapped", name)
 		}
-		if id := d.Identity(); id.Born() {
+		if id := d.Identity(); id.Bootstrapped() {
 			t.Errorf("%s: %+v", name, id)
 		}
 	}
-	if err := bear(d, three()); err != nil {
+	if err := bootstrap(d, three()); err != nil {
 		t.Fatal(err)
 	}
-	if err := bear(d, three()); err == nil {
-		t.Error("it is born twice")
+	if err := bootstrap(d, three()); err == nil {
+		t.Error("it is bootstrapped twice")
 	}
 }
 
@@ -176,12 +177,12 @@ func TestWhatAHostPromisesOutlivesItsProcess(t *testing.T) {
 	if id, err := Read(dir); err != nil || id.Promise != (hosts.Incarnation{}) || id.Incarnation == first {
 		t.Errorf("drawn again: %+v, %v", id, err)
 	}
-	if err := bear(d, three()); err != nil {
+	if err := bootstrap(d, three()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestAHostThatIsBornAloneIsBoundByNothing(t *testing.T) {
+func TestSingleHostBootstrapNeedsNoPromise(t *testing.T) {
 	d := claim(t, t.TempDir())
 	if err := d.Make(alone()); err != nil {
 		t.Fatal(err)
@@ -190,18 +191,18 @@ func TestAHostThatIsBornAloneIsBoundByNothing(t *testing.T) {
 	if err := d.Promise(hosts.Incarnation{7}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.BearAlone("prod", 2, "x:1"); err != nil {
+	if err := d.BootstrapAlone("prod", 2, "x:1", true); err != nil {
 		t.Fatal(err)
 	}
 	if id := d.Identity(); id.Incarnation == promised || id.HostID != 1 || id.ClusterName != "prod" || id.Shards != 2 ||
-		id.Founders[0].Raft != "x:1" {
+		id.InitialMembers[0].Raft != "x:1" || !id.Closed {
 		t.Errorf("got %+v", id)
 	}
 	if err := d.Redraw(); err == nil {
 		t.Error("a host of a cluster is made another one")
 	}
-	if err := d.BearAlone("prod", 2, "x:1"); err == nil {
-		t.Error("it is born twice")
+	if err := d.BootstrapAlone("prod", 2, "x:1", true); err == nil {
+		t.Error("it is bootstrapped twice")
 	}
 }
 
@@ -244,12 +245,13 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		"a name for the cluster": {three(), named, []string{
 			"its cluster was made without a name, and --cluster-name is prod: leave --cluster-name out"}},
 		"a host more": {three(), with(three(), func(w *Expected) { w.Hosts = []string{"a", "b", "c", "d"} }), []string{
-			"born with other hosts (d is new); the list says with whom a cluster is born, and counts for nothing " +
+			"bootstrapped with other hosts (d is new); the list says with whom a cluster is bootstrapped, and " +
+				"counts for nothing " +
 				"later: " +
 				"give it back as it was, " +
 				"SIGNALBOX_INITIAL_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
 		"a host less": {three(), with(three(), func(w *Expected) { w.Hosts = w.Hosts[:2] }), []string{
-			"born with other hosts (c is missing)"}},
+			"bootstrapped with other hosts (c is missing)"}},
 		"alone, then one of three": {alone(), three(), []string{
 			"it belongs to host signalbox, and this is host b", "(signalbox is missing, a is new, b is new, c " +
 				"is new)"}},
@@ -287,7 +289,7 @@ func TestWhatNeedNotBeSaidAgain(t *testing.T) {
 	for name, later := range map[string]Expected{
 		"shards": three(), "the list": {HostName: "b"}, "nothing": first,
 	} {
-		if id := mustLoad(t, dir, later); id.Shards != 7 || len(id.Founders) != 3 {
+		if id := mustLoad(t, dir, later); id.Shards != 7 || len(id.InitialMembers) != 3 {
 			t.Errorf("%s: %+v", name, id)
 		}
 	}

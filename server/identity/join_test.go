@@ -12,10 +12,11 @@ import (
 
 // admission is what a cluster of a host alone grants the next one.
 func admission(name string, incarnation hosts.Incarnation) Admission {
-	birth := NewBirth("prod", 2, founders("a", hosts.Incarnation{7}, "a"))
+	bootstrap := NewBootstrap("prod", 2, initialMembers("a", hosts.Incarnation{7}, "a"))
+	bootstrap.Closed = true
 	return Admission{
-		Host: 5, Birth: birth, Generation: Generation{1},
-		Hosts: []Founder{birth.Founders[0], {5, name, incarnation, name + ":7421"}},
+		Host: 5, Bootstrap: bootstrap, Generation: Generation{1},
+		Hosts: []InitialMember{bootstrap.InitialMembers[0], {5, name, incarnation, name + ":7421"}},
 	}
 }
 
@@ -35,8 +36,8 @@ func TestAHostThatHasJoinedIsOfTheClusterFromThenOn(t *testing.T) {
 	}
 	d.Release()
 	id := mustLoad(t, dir, joining())
-	if !id.Born() || !id.Joined() || id.HostID != 5 || len(id.First()) != 2 || id.First()[1].ID != 5 ||
-		id.Generation != (Generation{1}) || id.First()[0].Name != "a" {
+	if !id.Bootstrapped() || !id.Joined() || id.HostID != 5 || len(id.First()) != 2 || id.First()[1].ID != 5 ||
+		id.Generation != (Generation{1}) || id.First()[0].Name != "a" || !id.Closed {
 		t.Errorf("it is %+v", id)
 	}
 	path := filepath.Join(dir, SecretName)
@@ -57,13 +58,14 @@ func TestWhoMayJoin(t *testing.T) {
 		"another name":      {func(a *Admission) { a.Hosts[1].Name = "e" }, "is d"},
 		"another directory": {func(a *Admission) { a.Hosts[1].Incarnation = own }, "incarnation"},
 		"the id of another": {func(a *Admission) { a.Host = 1 }, "incarnation"},
-		"a birth of others": {func(a *Admission) { a.Birth.Shards, a.Generation = 3, Generation{} },
+		"a bootstrap of others": {func(a *Admission) { a.Bootstrap.Shards, a.Generation = 3, Generation{} },
 			"the id of the cluster"},
 		"two first hosts of a restored cluster": {func(a *Admission) {
-			a.Birth.Founders = append(a.Birth.Founders, a.Birth.Founders[0])
+			a.Bootstrap.InitialMembers = append(a.Bootstrap.InitialMembers, a.Bootstrap.InitialMembers[0])
 		}, "one first host"},
-		"a cluster of none":  {func(a *Admission) { a.Host, a.Birth, a.Hosts = 0, Birth{}, nil }, "no cluster"},
-		"a founder, and not": {func(a *Admission) { a.Hosts = nil }, "0 times"},
+		"a cluster of none": {func(a *Admission) { a.Host, a.Bootstrap, a.Hosts = 0, Bootstrap{}, nil },
+			"no cluster"},
+		"an initial member, and not": {func(a *Admission) { a.Hosts = nil }, "0 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := claim(t, t.TempDir())
@@ -75,7 +77,7 @@ func TestWhoMayJoin(t *testing.T) {
 			if err := d.Join(a); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if id := d.Identity(); id.Born() {
+			if id := d.Identity(); id.Bootstrapped() {
 				t.Errorf("it is of cluster %s", id.Cluster)
 			}
 		})
@@ -85,7 +87,7 @@ func TestWhoMayJoin(t *testing.T) {
 // TestAHostJoinsOnce: one that belongs to a cluster, however it came into it, joins no other one.
 func TestAHostJoinsOnce(t *testing.T) {
 	for name, belong := range map[string]func(*Directory) error{
-		"born":   func(d *Directory) error { return d.BearAlone("", 1, "") },
+		"born":   func(d *Directory) error { return d.BootstrapAlone("", 1, "", false) },
 		"joined": func(d *Directory) error { return d.Join(admission("d", d.Identity().Incarnation)) },
 	} {
 		d := claim(t, t.TempDir())

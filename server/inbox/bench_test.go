@@ -6,7 +6,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -14,8 +13,9 @@ import (
 type endless struct{}
 
 func (endless) Inbox(_ shard.NodeID, _ []byte, _ shard.SessionID, _ shard.OrderID, after uint64, _ int,
-	dst []process.Delivery) ([]process.Delivery, machine.InboxPlace, process.Answer) {
-	return append(dst, process.Delivery{Seq: after + 1, Kind: kind.ItemRequest}), machine.InboxPlace{}, process.Answer{}
+	dst []process.Delivery) ([]process.Delivery, process.InboxPosition, process.Answer) {
+	dst = append(dst, process.Delivery{Seq: after + 1, Kind: kind.ItemRequest})
+	return dst, process.InboxPosition{}, process.Answer{}
 }
 
 // drain is a connection that takes everything.
@@ -32,7 +32,7 @@ func BenchmarkNote(b *testing.B) {
 	const members = 1000
 	for i := range members {
 		t.Open(Member{Session: shard.SessionID(i + 1), Node: 1, Name: "p", ID: shard.OrderID(i + 1)}, sink, 0,
-			func(machine.InboxPlace) bool { return true })
+			func(process.InboxPosition) bool { return true })
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

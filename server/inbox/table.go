@@ -9,7 +9,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -30,9 +29,9 @@ type Sink interface {
 
 // Machine holds the inboxes.
 type Machine interface {
-	// Inbox is documented at machine.Machine.
+	// Inbox is documented at process.Inboxes.
 	Inbox(n shard.NodeID, name []byte, s shard.SessionID, member shard.OrderID, after uint64, most int,
-		dst []process.Delivery) ([]process.Delivery, machine.InboxPlace, process.Answer)
+		dst []process.Delivery) ([]process.Delivery, process.InboxPosition, process.Answer)
 }
 
 // Member is the owner of an inbox.
@@ -132,7 +131,7 @@ var (
 // Open pushes the inbox of a member over a connection from now on, from behind a seq, and ends an earlier opening of
 // the inbox. After a success Open calls answer, which appends the answer to the request, and returns false if the
 // session no longer acts over the connection. The result of a failure says why.
-func (t *Table) Open(m Member, sink Sink, after uint64, answer func(machine.InboxPlace) bool) protocol.Result {
+func (t *Table) Open(m Member, sink Sink, after uint64, answer func(process.InboxPosition) bool) protocol.Result {
 	_, place, refused := t.config.Machine.Inbox(m.Node, protocol.View(m.Name), m.Session, m.ID, after, 0, nil)
 	if refused.Status != protocol.StatusSuccess {
 		return protocol.Result{Status: refused.Status, Message: refused.Text}

@@ -9,7 +9,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -25,19 +24,19 @@ type box struct {
 }
 
 func (b *boxes) Inbox(_ shard.NodeID, _ []byte, _ shard.SessionID, member shard.OrderID, after uint64, most int,
-	dst []process.Delivery) ([]process.Delivery, machine.InboxPlace, process.Answer) {
+	dst []process.Delivery) ([]process.Delivery, process.InboxPosition, process.Answer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := b.all[member]
 	if x == nil {
-		return dst, machine.InboxPlace{}, process.Answer{Status: protocol.StatusNotFound, Text: "no such member"}
+		return dst, process.InboxPosition{}, process.Answer{Status: protocol.StatusNotFound, Text: "no such member"}
 	}
 	ahead := int(max(after, x.acked)-x.acked) * x.bytes
 	for seq := max(after, x.acked) + 1; seq <= x.last && (ahead == 0 || ahead+x.bytes <= most); seq++ {
 		ahead += x.bytes
 		dst = append(dst, process.Delivery{Seq: seq, Kind: kind.ItemRequest, Payload: make([]byte, x.bytes)})
 	}
-	return dst, machine.InboxPlace{Acked: x.acked, LastSeq: x.last}, process.Answer{}
+	return dst, process.InboxPosition{Acked: x.acked, LastSeq: x.last}, process.Answer{}
 }
 
 // put puts so many items into an inbox, which is made where there is none.
@@ -113,7 +112,7 @@ func (l *line) said() string {
 }
 
 // answer notes the answer of Open.
-func (l *line) answer(at machine.InboxPlace) bool {
+func (l *line) answer(at process.InboxPosition) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.got = append(l.got, fmt.Sprintf("open %d to %d", at.Acked, at.LastSeq))
@@ -303,10 +302,10 @@ func TestAnInboxEnds(t *testing.T) {
 			r.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "gone"})
 		}, "[1 UNAVAILABLE gone]", 0},
 		{"taken over", func(r *room, _ *line) {
-			r.Open(Member{Session: 1, ID: 1}, &line{}, 0, func(machine.InboxPlace) bool { return true })
+			r.Open(Member{Session: 1, ID: 1}, &line{}, 0, func(process.InboxPosition) bool { return true })
 		}, "[1 BAD_SESSION the inbox was opened over another connection]", 2},
 		{"another was about to take it over", func(r *room, _ *line) {
-			r.Open(Member{Session: 1, ID: 1}, &line{}, 0, func(machine.InboxPlace) bool { return false })
+			r.Open(Member{Session: 1, ID: 1}, &line{}, 0, func(process.InboxPosition) bool { return false })
 		}, "[1 UNAVAILABLE another connection was about to open the inbox]", 1},
 		{"forgotten", func(r *room, l *line) { r.Forget(1, l) }, "[]", 1},
 		{"forgotten over another connection", func(r *room, _ *line) { r.Forget(1, &line{}) }, "[1:2]", 2},
@@ -410,7 +409,8 @@ func TestOpenedNotedAndForgottenAtOnce(t *testing.T) {
 		all.Go(func() {
 			for turn := range turns {
 				l := &ordered{t: t}
-				r.Open(Member{Session: shard.SessionID(k), ID: k}, l, 0, func(machine.InboxPlace) bool { return true })
+				r.Open(Member{Session: shard.SessionID(k), ID: k}, l, 0,
+					func(process.InboxPosition) bool { return true })
 				switch turn % 4 {
 				case 0:
 					r.Forget(shard.SessionID(k), l)

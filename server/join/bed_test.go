@@ -17,15 +17,15 @@ import (
 
 // bed is a cluster of one or more hosts that all have the same records.
 type bed struct {
-	t     *testing.T
-	birth identity.Birth
+	t         *testing.T
+	bootstrap identity.Bootstrap
 
 	mu      sync.Mutex // guards what follows
 	records *hosts.Records
 	leader  shard.HostID
 	heard   map[shard.HostID]bool
 	lost    bool // the outcome of what is proposed is not known
-	desks   map[string]*Desk
+	servers map[string]*Server
 	intrude func(*Caller, []byte) []byte // changes requests on their way
 }
 
@@ -64,22 +64,22 @@ func at() hosts.At { return hosts.At{Now: 1000, Level: level.Newest} }
 
 // newBed returns a cluster of hosts with these names, the first of which leads.
 func newBed(t *testing.T, secret []byte, names ...string) *bed {
-	b := &bed{t: t, leader: 1, heard: make(map[shard.HostID]bool), desks: make(map[string]*Desk)}
-	var founders []identity.Founder
-	var found []hosts.Founder
+	b := &bed{t: t, leader: 1, heard: make(map[shard.HostID]bool), servers: make(map[string]*Server)}
+	var initialMembers []identity.InitialMember
+	var found []hosts.InitialMember
 	for i, name := range names {
-		f := identity.Founder{ID: shard.HostID(i + 1), Name: name, Incarnation: draw(), Raft: name + ":7421"}
-		founders = append(founders, f)
-		found = append(found, hosts.Founder{ID: f.ID, Name: name, Incarnation: f.Incarnation, Version: "v1.4.0",
+		f := identity.InitialMember{ID: shard.HostID(i + 1), Name: name, Incarnation: draw(), Raft: name + ":7421"}
+		initialMembers = append(initialMembers, f)
+		found = append(found, hosts.InitialMember{ID: f.ID, Name: name, Incarnation: f.Incarnation, Version: "v1.4.0",
 			Level: level.Newest, Addresses: hosts.Addresses{Raft: f.Raft, Client: name + ":7420"}})
 	}
-	b.birth = identity.NewBirth("", 1, founders)
-	b.records = hosts.New(b.birth.Cluster, []hosts.ShardID{1})
-	if a := b.records.Found(at(), found); a.Status != protocol.StatusSuccess {
+	b.bootstrap = identity.NewBootstrap("", 1, initialMembers)
+	b.records = hosts.New(b.bootstrap.Cluster, []hosts.ShardID{1})
+	if a := b.records.Bootstrap(at(), found); a.Status != protocol.StatusSuccess {
 		t.Fatal(a.Text)
 	}
 	for i, name := range names {
-		b.desks[name+":7421"] = NewDesk(Config{Self: shard.HostID(i + 1), Birth: b.birth, Secret: secret,
+		b.servers[name+":7421"] = NewServer(Config{Self: shard.HostID(i + 1), Bootstrap: b.bootstrap, Secret: secret,
 			Cluster: member{b}})
 	}
 	return b
@@ -117,12 +117,12 @@ func (b *bed) callAs(ctx context.Context, peer Caller, address string,
 		payload = b.intrude(&peer, payload)
 	}
 	b.mu.Lock()
-	desk := b.desks[address]
+	server := b.servers[address]
 	b.mu.Unlock()
-	if desk == nil || !IsRequest(payload) {
+	if server == nil || !IsRequest(payload) {
 		return nil, errSilent
 	}
-	return desk.Answer(ctx, peer, payload)
+	return server.Answer(ctx, peer, payload)
 }
 
 // callFunc is the type of a Call.
@@ -175,5 +175,5 @@ func (d *disk) KeepSecret(secret []byte) error { return d.write(func() { d.secre
 
 // Join implements Record.
 func (d *disk) Join(a identity.Admission) error {
-	return d.write(func() { d.id.HostID, d.id.Birth, d.id.Hosts = a.Host, a.Birth, a.Hosts })
+	return d.write(func() { d.id.HostID, d.id.Bootstrap, d.id.Hosts = a.Host, a.Bootstrap, a.Hosts })
 }

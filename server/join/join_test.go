@@ -57,7 +57,8 @@ func TestAHostThatMayJoinIsOfTheCluster(t *testing.T) {
 				if h == nil || h.ID != 3 || h.Incarnation != d.id.Incarnation || h.Addresses.Raft != "d:7421" {
 					t.Fatalf("on record is %+v", h)
 				}
-				if d.id.HostID != 3 || d.id.Cluster != b.birth.Cluster || len(g.Hosts) != 3 || len(d.id.Hosts) != 3 {
+				if d.id.HostID != 3 || d.id.Cluster != b.bootstrap.Cluster || len(g.Hosts) != 3 ||
+					len(d.id.Hosts) != 3 {
 					t.Errorf("on its disk is %+v", d.id)
 				}
 				if kept := len(d.secret) > 0; kept != c.kept || kept && !slices.Equal(d.secret, someSecret) {
@@ -93,7 +94,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 		}, "signalbox host join-token create makes another one"},
 		"a token that is used": {someSecret, func(b *bed, n *Newcomer) {
 			n.Token = b.token()
-			if a := b.records.Join(at(), hosts.Join{Cluster: b.birth.Cluster, Name: "e", Incarnation: draw(),
+			if a := b.records.Join(at(), hosts.Join{Cluster: b.bootstrap.Cluster, Name: "e", Incarnation: draw(),
 				Addresses: hosts.Addresses{Raft: "e:1", Client: "e:2"}, Version: "v1.4.0", Level: level.Newest,
 				Token: n.Token.ID}); a.Status != protocol.StatusSuccess {
 				b.t.Fatal(a.Text)
@@ -165,8 +166,8 @@ func TestWhatIsChangedOnTheWayIsNoProof(t *testing.T) {
 	}
 }
 
-// TestAGrantOfAStrangerIsNotTaken: who answers must know the token, or the secret.
-func TestAGrantOfAStrangerIsNotTaken(t *testing.T) {
+// TestGrantOfAnUnknownHostIsRejected: who answers must know the token, or the secret.
+func TestGrantOfAnUnknownHostIsRejected(t *testing.T) {
 	for _, by := range []string{"token", "secret"} {
 		synctest.Test(t, func(t *testing.T) {
 			b, stranger := newBed(t, someSecret, "a"), newBed(t, nil, "a")
@@ -202,11 +203,11 @@ func TestTheLeaderIsAsked(t *testing.T) {
 			n.Addresses = []string{"x:7421", "b:7421"}
 		}, ""},
 		"and there is none": {func(b *bed, _ *Newcomer) { b.leader = 0 }, "a:7421: the meta shard has no leader"},
-		"and is not there": {func(b *bed, n *Newcomer) { b.leader = 2; delete(b.desks, "b:7421") },
+		"and is not there": {func(b *bed, n *Newcomer) { b.leader = 2; delete(b.servers, "b:7421") },
 			errSilent.Error()},
 		"and they do not agree": {func(b *bed, _ *Newcomer) {
 			b.leader = 2
-			b.desks["b:7421"] = NewDesk(Config{Self: 9, Birth: b.birth, Cluster: member{b}})
+			b.servers["b:7421"] = NewServer(Config{Self: 9, Bootstrap: b.bootstrap, Cluster: member{b}})
 		}, "do not agree"},
 		"and its outcome is lost": {func(b *bed, _ *Newcomer) { b.lost = true }, "the outcome is not known"},
 	} {

@@ -33,10 +33,10 @@ type Ask struct {
 // Grant is everything a newly joined host needs to take part.
 type Grant struct {
 	Host       shard.HostID        `json:"host"`
-	Birth      identity.Birth      `json:"birth"`
+	Bootstrap  identity.Bootstrap  `json:"bootstrap"`
 	Generation identity.Generation `json:"generation"`
 	// Hosts are the hosts of the cluster, the new host among them, by id.
-	Hosts []identity.Founder `json:"hosts"`
+	Hosts []identity.InitialMember `json:"hosts"`
 	// Secret is the secret of the cluster. Only a grant sealed for the holder of a join token has the secret.
 	Secret []byte `json:"secret,omitempty"`
 }

@@ -112,7 +112,7 @@ func (r *Runner) keep(g *Grant) error {
 		}
 	}
 	return r.newcomer.Record.Join(identity.Admission{
-		Host: g.Host, Birth: g.Birth, Generation: g.Generation, Hosts: g.Hosts,
+		Host: g.Host, Bootstrap: g.Bootstrap, Generation: g.Generation, Hosts: g.Hosts,
 	})
 }
 
@@ -178,7 +178,7 @@ func (r *Runner) request(t Transcript, ask []byte) (_ []byte, err error) {
 	return json.Marshal(made)
 }
 
-// sealedUnder is the secret from which the key of the grant is derived: see Desk.check.
+// sealedUnder is the secret from which the key of the grant is derived: see Server.check.
 func (n *Newcomer) sealedUnder() []byte {
 	if n.Token != nil {
 		hash := n.Token.Hash()

@@ -1,4 +1,4 @@
-// Package lease keeps the records of living sessions, for one data shard at the host that leads the shard.
+// Package lease has the session leases of one data shard, at the host that leads the shard.
 //
 // The package is logic only: no goroutine, no timer, no I/O. The server reports events with their times to a Table (a
 // session began, was attached, a connection went), asks the table for the sessions that are Due, and proposes their

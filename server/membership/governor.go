@@ -15,9 +15,9 @@ import (
 // governorMeta is the meta shard as an executor sees it. It implements executor.Meta.
 type governorMeta struct{ set *replica.Set }
 
-// Leadership shows no leader until the hosts are founded: without records there is nothing to govern.
+// Leadership shows no leader until the hosts are bootstrapped: without records there is nothing to govern.
 func (g governorMeta) Leadership() shard.Leadership {
-	if !g.set.Meta.Machine.Founded() {
+	if !g.set.Meta.Machine.Bootstrapped() {
 		return shard.Leadership{}
 	}
 	return g.set.Meta.Leader()

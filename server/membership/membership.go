@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/executor"
-	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -50,8 +50,10 @@ type Membership struct {
 	agent        *executor.Agent
 	registration registration
 
+	reports chan struct{}   // a token for each report of commands that is under way
 	ctx     context.Context // ends with the host
 	cancel  context.CancelFunc
+	mu      sync.Mutex // held while a goroutine starts, and while the context ends
 	running sync.WaitGroup
 }
 
@@ -63,7 +65,7 @@ var errNoCalls = errors.New("server: this host reaches no others")
 
 // New returns the membership of a host. Nothing runs before Open.
 func New(c Config) *Membership {
-	m := &Membership{Config: c}
+	m := &Membership{Config: c, reports: make(chan struct{}, reportsAtOnce)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.agent = executor.NewAgent(c.ID, c.Incarnation, c.Set, c.Full)
 	calls := c.Calls
@@ -83,12 +85,21 @@ func (m *Membership) Open() {
 	}
 }
 
-// Go runs a function on a goroutine that ends with the host: the function returns when the context ends.
-func (m *Membership) Go(run func(context.Context)) { m.running.Go(func() { run(m.ctx) }) }
+// Go runs a function on a goroutine that ends with the host: the function returns when the context ends. After Close
+// the function does not run.
+func (m *Membership) Go(run func(context.Context)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() == nil {
+		m.running.Go(func() { run(m.ctx) })
+	}
+}
 
 // Close stops the goroutines of Open and Go.
 func (m *Membership) Close() {
+	m.mu.Lock()
 	m.cancel()
+	m.mu.Unlock()
 	m.running.Wait()
 }
 
@@ -120,24 +131,28 @@ func (m *Membership) Answer(ctx context.Context, from shard.HostID, request []by
 		if from == 0 {
 			return nil, errNoMember
 		}
-		return m.Set.AnswerHome(ctx, from, request)
+		return m.Set.HomeShards.Answer(ctx, from, request)
 	}
-	r, err := hostcall.Read(request)
+	r, err := peerrpc.Read(request)
+	leader := m.Set.Meta.Leader().Leader
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("server: a call of another host: %w", err)
 	case from == 0:
-		return hostcall.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnauthorized,
+		return peerrpc.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnauthorized,
 			Message: "this is for hosts that belong to the cluster"}), nil
 	case m.agent.Handles(r.Kind):
 		return m.agent.Answer(ctx, request), nil
+	case r.Kind != protocol.KindHostBoot && r.Kind != protocol.KindHostNotify:
+		return peerrpc.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnsupported,
+			Message: "hosts do not ask each other this"}), nil
+	case leader != m.ID:
+		return peerrpc.Failure(r.Kind, protocol.Result{Status: protocol.StatusMoved,
+			Moved: protocol.Moved{LeaderHostID: uint64(leader)}}), nil
 	case r.Kind == protocol.KindHostBoot:
 		return m.answerBoot(ctx, from, &r.HostBoot), nil
-	case r.Kind == protocol.KindHostSay:
-		return m.answerReport(ctx, from, &r.HostSay), nil
 	}
-	return hostcall.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnsupported,
-		Message: "hosts do not ask each other this"}), nil
+	return m.answerReport(ctx, from, &r.HostNotify), nil
 }
 
 // ask has the leader of the meta shard answer a request: the leader known here, or named by remote hosts.
@@ -193,16 +208,16 @@ func (m *Membership) askOne(ctx context.Context, to shard.HostID, q protocol.Req
 	var err error
 	switch {
 	case to == m.ID:
-		payload, err = m.Answer(ctx, to, hostcall.Request(q))
+		payload, err = m.Answer(ctx, to, peerrpc.Request(q))
 	case m.Calls == nil:
 		err = errNoCalls
 	default:
-		payload, err = m.Calls.Call(ctx, to, hostcall.Request(q))
+		payload, err = m.Calls.Call(ctx, to, peerrpc.Request(q))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return hostcall.Result(q.Kind(), payload)
+	return peerrpc.Result(q.Kind(), payload)
 }
 
 // nameOf returns the name of a host for people.

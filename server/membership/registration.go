@@ -83,15 +83,15 @@ func (r *registration) enter() {
 	}
 }
 
-// Founded reports whether the hosts of the cluster have records. A host without a replica of the meta shard has joined,
-// or had a replica.
-func (m *Membership) Founded() bool {
-	return m.Set.Meta.Machine.Founded() || !m.Set.Holds(replica.MetaShard)
+// Bootstrapped reports whether the hosts of the cluster have records. A host without a replica of the meta shard has
+// joined, or had a replica.
+func (m *Membership) Bootstrapped() bool {
+	return m.Set.Meta.Machine.Bootstrapped() || !m.Set.Holds(replica.MetaShard)
 }
 
 // attend reports facts that are not on record.
 func (r *registration) attend(ctx context.Context) error {
-	if r.Leaving() || !r.Founded() {
+	if r.Leaving() || !r.Bootstrapped() {
 		return nil
 	}
 	own := r.record()
@@ -102,7 +102,7 @@ func (r *registration) attend(ctx context.Context) error {
 	case !r.booted.Load() || r.forgotten():
 		return r.boot(ctx)
 	case failed:
-		return r.Report(ctx, protocol.HostSay{What: protocol.HostReturns, Epoch: epoch})
+		return r.Report(ctx, protocol.HostNotify{Event: protocol.HostReturned, Epoch: epoch})
 	case own != nil && own.Start == r.Start && own.Living() && own.Addresses != r.Addresses:
 		return r.Report(ctx, r.moves())
 	}
@@ -131,7 +131,7 @@ func (r *registration) boot(ctx context.Context) error {
 	at := r.Addresses
 	answer, err := r.ask(ctx, &protocol.HostBoot{
 		HostID: uint64(r.ID), Incarnation: r.Incarnation[:],
-		StartNumber: r.Start.Number, StartDraw: r.Start.Draw,
+		StartNumber: r.Start.Number, StartNonce: r.Start.Draw,
 		RaftAddress: []byte(at.Raft), ClientAddress: []byte(at.Client), AdminAddress: []byte(at.Admin),
 		Version: []byte(r.Version), Level: uint64(r.Level), Domain: []byte(r.Domain.String()),
 	})
@@ -151,33 +151,33 @@ func (r *registration) boot(ctx context.Context) error {
 }
 
 // Report reports something else than a start, and returns once the report is on record.
-func (m *Membership) Report(ctx context.Context, say protocol.HostSay) error {
+func (m *Membership) Report(ctx context.Context, say protocol.HostNotify) error {
 	say.HostID, say.Incarnation = uint64(m.ID), m.Incarnation[:]
-	say.StartNumber, say.StartDraw = m.Start.Number, m.Start.Draw
+	say.StartNumber, say.StartNonce = m.Start.Number, m.Start.Draw
 	answer, err := m.ask(ctx, &say)
 	if err == nil && answer.Result.Status != protocol.StatusSuccess {
-		err = fmt.Errorf("server: %v: %v: %s", say.What, answer.Result.Status, answer.Result.Message)
+		err = fmt.Errorf("server: %v: %v: %s", say.Event, answer.Result.Status, answer.Result.Message)
 	}
 	return err
 }
 
 // moves reports the addresses of the host.
-func (r *registration) moves() protocol.HostSay {
+func (r *registration) moves() protocol.HostNotify {
 	at := r.Addresses
-	return protocol.HostSay{What: protocol.HostMoves, RaftAddress: []byte(at.Raft), ClientAddress: []byte(at.Client),
-		AdminAddress: []byte(at.Admin)}
+	return protocol.HostNotify{Event: protocol.HostAddressChanged, RaftAddress: []byte(at.Raft),
+		ClientAddress: []byte(at.Client), AdminAddress: []byte(at.Admin)}
 }
 
 // stop reports that the process is to stop, and returns when the host is offline on record, when the report is not on
 // record within stopGivesUp, or at the end of the context. A host without peers has nothing to wait for.
 func (r *registration) stop(ctx context.Context) {
-	if !r.Founded() || !r.booted.Load() || !r.hasOthers() {
+	if !r.Bootstrapped() || !r.booted.Load() || !r.hasOthers() {
 		return
 	}
 	said := false
 	for began := time.Now(); ctx.Err() == nil && !r.offline(); {
 		if !said {
-			err := r.Report(ctx, protocol.HostSay{What: protocol.HostStops})
+			err := r.Report(ctx, protocol.HostNotify{Event: protocol.HostStopping})
 			if said = err == nil; !said && time.Since(began) > stopGivesUp {
 				r.Log.Warn("this host stops without having said so: the meta shard has no leader", "error", err)
 				return
@@ -210,7 +210,7 @@ func (r *registration) offline() bool {
 
 // ready returns why the host is not ready, as far as the record goes.
 func (r *registration) ready() error {
-	if !r.booted.Load() && r.Founded() {
+	if !r.booted.Load() && r.Bootstrapped() {
 		return fmt.Errorf("server: the start of this host is not on record yet: %w", replica.ErrNotReady)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -24,43 +24,73 @@ func (m *Membership) answerBoot(ctx context.Context, from shard.HostID, b *proto
 		return badCall(protocol.KindHostBoot, from, err)
 	}
 	boot := hosts.Boot{
-		Host: from, Incarnation: incarnation, Start: hosts.Start{Number: b.StartNumber, Draw: b.StartDraw},
+		Host: from, Incarnation: incarnation, Start: hosts.Start{Number: b.StartNumber, Draw: b.StartNonce},
 		Addresses: addresses(b.RaftAddress, b.ClientAddress, b.AdminAddress), Version: string(b.Version),
 		Level: level.Level(b.Level), Domain: domain,
 	}
-	return m.proposeReport(ctx, m.Set.Origin(m.nameOf(from), ""), protocol.KindHostBoot, &protocol.HostBootAnswer{},
-		&meta.HostBoot{Boot: boot})
+	return m.proposeReport(ctx, protocol.KindHostBoot, &protocol.HostBootAnswer{},
+		meta.NewCommand(&meta.HostBoot{Boot: boot}, m.Set.Origin(m.nameOf(from), "")))
 }
 
-var savePhases = map[protocol.HostWord]meta.SavePhase{
-	protocol.HostSaves: meta.SaveBegun, protocol.HostSaved: meta.SaveDone, protocol.HostGaveUp: meta.SaveGivenUp,
+var savePhases = map[protocol.HostEvent]meta.SavePhase{
+	protocol.HostBackupStarted: meta.SaveBegun, protocol.HostBackupSaved: meta.SaveDone,
+	protocol.HostBackupFailed: meta.SaveGivenUp,
+}
+
+// reportsAtOnce is how many reports of commands a host has under way at once. Further reports are lost, and made again
+// like all lost reports.
+const reportsAtOnce = 32
+
+// ReportCommands reports commands to the leader of the meta shard, in the form of replica.Config.Report.
+func (m *Membership) ReportCommands(commands []byte) {
+	select {
+	case m.reports <- struct{}{}:
+	default:
+		return
+	}
+	m.Go(func(ctx context.Context) {
+		defer func() { <-m.reports }()
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		err := m.Report(ctx, protocol.HostNotify{Event: protocol.HostUpkeep, Commands: commands})
+		if err != nil {
+			m.Log.Debug("a report to the meta shard was lost or refused", "error", err)
+		}
+	})
 }
 
 // answerReport records the further reports of a host.
-func (m *Membership) answerReport(ctx context.Context, from shard.HostID, say *protocol.HostSay) []byte {
+func (m *Membership) answerReport(ctx context.Context, from shard.HostID, say *protocol.HostNotify) []byte {
 	incarnation, known := incarnationOf(say.Incarnation)
-	start, by, why := hosts.Start{Number: say.StartNumber, Draw: say.StartDraw}, m.nameOf(from), ""
+	start, by, why := hosts.Start{Number: say.StartNumber, Draw: say.StartNonce}, m.nameOf(from), ""
 	var r meta.Request
-	switch say.What {
-	case protocol.HostStops:
+	switch say.Event {
+	case protocol.HostUpkeep:
+		commands, err := m.Set.Meta.Reported(from, incarnation, say.Commands)
+		if err != nil || shard.HostID(say.HostID) != from {
+			return badCall(protocol.KindHostNotify, from, err)
+		}
+		return m.proposeReport(ctx, protocol.KindHostNotify, &protocol.HostNotifyAnswer{}, commands...)
+	case protocol.HostStopping:
 		r = &meta.HostShutdown{Host: from, Incarnation: incarnation, Start: start}
-	case protocol.HostReturns:
+	case protocol.HostReturned:
 		r = &meta.HostReturn{Host: from, Incarnation: incarnation, Epoch: say.Epoch}
-	case protocol.HostSaves, protocol.HostSaved, protocol.HostGaveUp:
+	case protocol.HostBackupStarted, protocol.HostBackupSaved, protocol.HostBackupFailed:
 		r = &meta.BackupNote{Host: from, Incarnation: incarnation, Shard: meta.ShardID(say.ShardID),
-			Phase: savePhases[say.What], Bytes: say.Bytes}
-		by = string(say.Asked.By)
-	case protocol.HostNotes:
-		r = &meta.ActNote{Host: from, Incarnation: incarnation, What: string(say.Asked.What)}
-		by, why = string(say.Asked.By), string(say.Asked.Reason)
-	case protocol.HostMoves:
+			Phase: savePhases[say.Event], Bytes: say.Bytes}
+		by = string(say.Asked.Author)
+	case protocol.HostAuditNote:
+		r = &meta.ActNote{Host: from, Incarnation: incarnation, What: string(say.Asked.Operation)}
+		by, why = string(say.Asked.Author), string(say.Asked.Reason)
+	case protocol.HostAddressChanged:
 		r = &meta.HostRename{Host: from, Incarnation: incarnation, Start: start,
 			Addresses: addresses(say.RaftAddress, say.ClientAddress, say.AdminAddress)}
 	}
 	if r == nil || !known || shard.HostID(say.HostID) != from {
-		return badCall(protocol.KindHostSay, from, fmt.Errorf("it says %v", say.What))
+		return badCall(protocol.KindHostNotify, from, fmt.Errorf("it says %v", say.Event))
 	}
-	return m.proposeReport(ctx, m.Set.Origin(by, why), protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
+	return m.proposeReport(ctx, protocol.KindHostNotify, &protocol.HostNotifyAnswer{},
+		meta.NewCommand(r, m.Set.Origin(by, why)))
 }
 
 func incarnationOf(b []byte) (i hosts.Incarnation, ok bool) {
@@ -78,22 +108,18 @@ func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 	if why != nil {
 		text += ": " + why.Error()
 	}
-	return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusBadRequest, Message: text})
+	return peerrpc.Failure(kind, protocol.Result{Status: protocol.StatusBadRequest, Message: text})
 }
 
-// proposeReport proposes the report of a host, if the local host leads the meta shard, and encodes the outcome.
-func (m *Membership) proposeReport(ctx context.Context, by meta.Origin, kind protocol.Kind,
-	success protocol.AnswerMessage, r meta.Request) []byte {
-	if l := m.Set.Meta.Leader(); l.Leader != m.ID {
-		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusMoved,
-			Moved: protocol.Moved{LeaderHostID: uint64(l.Leader)}})
-	}
-	e, err := m.Set.Meta.Do(ctx, r, by)
+// proposeReport proposes the report of a host, and encodes the outcome.
+func (m *Membership) proposeReport(ctx context.Context, kind protocol.Kind, success protocol.AnswerMessage,
+	commands ...meta.Command) []byte {
+	e, err := m.Set.Meta.DoAll(ctx, commands...)
 	switch {
 	case err != nil:
-		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()})
+		return peerrpc.Failure(kind, protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()})
 	case e.Status != protocol.StatusSuccess:
-		return hostcall.Failure(kind, protocol.Result{Status: e.Status, Message: e.Message})
+		return peerrpc.Failure(kind, protocol.Result{Status: e.Status, Message: e.Message})
 	}
-	return hostcall.Answer(success)
+	return peerrpc.Answer(success)
 }

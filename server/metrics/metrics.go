@@ -1,5 +1,5 @@
-// Package metrics has the metrics of a host: requests, batches, snapshots, and their durations. Every count on the
-// path of a request is an atomic add.
+// Package metrics has the metrics of a host: requests, batches, snapshots, and their durations. Each count on the
+// request path is one atomic add.
 package metrics
 
 import (
@@ -65,7 +65,7 @@ func New(shards int) *Metrics {
 		}
 	}
 	m.unlogged = make(map[protocol.Kind]*vm.Counter)
-	for _, k := range []protocol.Kind{protocol.KindRolloutReport, protocol.KindRolloutAsk} {
+	for _, k := range []protocol.Kind{protocol.KindRolloutReport, protocol.KindRolloutPoll} {
 		m.unlogged[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_rollout_noop_requests_total{kind=%q}`, Word(k)))
 	}
 	for i := range m.ended {

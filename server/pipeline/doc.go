@@ -1,4 +1,4 @@
-// Package pipeline is the queue of one shard: it gathers commands into batches and proposes the batches to the
+// Package pipeline is the request queue of one shard. It groups commands into batches and proposes the batches to the
 // shard's log.
 //
 // Start with Pipeline (pipeline.go), whose path is Add, Flush, Land, Completed. The queue is first in, first out, as

@@ -12,7 +12,7 @@ import (
 type Caller interface {
 	// Fail answers a request that failed, or whose outcome is not certain.
 	Fail(t Ticket, why *protocol.Result)
-	// Flush sends the answers; few says that only few callers are flushed, as in hub.Sink.
+	// Flush sends the answers; few says that only few callers are flushed, as in watch.Sink.
 	Flush(few bool)
 }
 

@@ -44,7 +44,7 @@ func (s *Set) NoteLeader(id uint64, l shard.Leadership) {
 	if id == MetaShard {
 		s.Meta.announced.note(l)
 	} else if r := s.Replicas[id-1]; r.announced.note(l) {
-		s.homes.led(r)
+		s.HomeShards.led(r)
 	}
 	s.Wake()
 }

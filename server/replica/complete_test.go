@@ -11,7 +11,7 @@ import (
 
 // TestCompleteNamesNoMutation: what is left to do after the command of a mutation stands in the table of mutations.
 func TestCompleteNamesNoMutation(t *testing.T) {
-	tables, err := filepath.Glob("*_mutation.go")
+	tables, err := filepath.Glob("../mutation/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
-// Package replica is the work of a host for its shards, whether the host leads or follows. The host applies the
-// commits of their logs, answers the requests that came through this host, and acts when deadlines pass.
+// Package replica runs the shard replicas of a host, both leaders and followers. It applies committed entries, answers
+// the requests that this host proposed, and acts on deadlines.
 //
 // Start here: New (set.go) makes a Set, the replicas of all shards of one host, and Set.Open starts them. Then
 //
 //	replica.go     Replica: one data shard. Apply, and complete, which answers
 //	waiting.go     acquires in queues; waiter_timers.go their deadlines
-//	one_shot.go    one-shot watches; streaming watches are in package hub
+//	one_shot.go    one-shot watches; streaming watches are in package watch
 //	sessions.go    sessions and connections: bound, detached, ended
 //	loop.go        the loop of the set: every tick, and on every wake-up
 //	leader.go      the tasks of a leader: its first command, expiries, timeouts; also reconcile.go, drops.go,

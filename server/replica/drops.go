@@ -123,7 +123,7 @@ func (t *leaderTasks) reportCleared(now time.Time) {
 	t.mu.Lock()
 	d.looked = false // the leader asks the meta shard once more for the nodes that this shard is to clear
 	t.mu.Unlock()
-	t.r.set.Meta.forward(cleared...)
+	t.r.set.Meta.request(cleared...)
 }
 
 // cleared returns the reports on cleared nodes, up to max.

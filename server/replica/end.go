@@ -62,14 +62,6 @@ func (e *end) Propose(batch []byte, done func(shard.Outcome)) error {
 	return on.Propose(batch, done)
 }
 
-// Forward implements shard.Log.
-func (e *end) Forward(batch []byte) error {
-	if on := e.on.Load(); on != nil {
-		return on.Forward(batch)
-	}
-	return shard.ErrNotMember
-}
-
 // Barrier implements shard.Log.
 func (e *end) Barrier(done func(error)) error {
 	on, err := e.leading()
@@ -179,7 +171,7 @@ func (s *Set) open(at seat) error {
 	case err != nil:
 		return fmt.Errorf("server: opening shard %d: %w", at.id, err)
 	}
-	replica := uint64(s.config.Self.ID) // the id of a replica since the cluster's birth
+	replica := uint64(s.config.Self.ID) // the id of a replica since the cluster's bootstrap
 	if l, knows := log.(interface{ Replica() uint64 }); knows {
 		replica = l.Replica()
 	}

@@ -7,15 +7,16 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// TestOnceTheHostsAreFoundedTheirRecordsCount: no host registers any more, and one that a host's own list has, but not
+// TestHostRecordsCountOnceHostsAreBootstrapped: no host registers any more, and one that a host's own list has, but not
 // the records, holds nothing up.
-func TestOnceTheHostsAreFoundedTheirRecordsCount(t *testing.T) {
+func TestHostRecordsCountOnceHostsAreBootstrapped(t *testing.T) {
 	h := standaloneAt(t, 1, level.Newest)
 	m := h.Meta.Machine
 	until(t, "the cluster is of the newest level, and its leader has begun", h, h.Meta.upkeep,
 		func() bool { return m.Level() == level.Newest && m.Clock().Term != 0 })
-	found := meta.NewCommand(&meta.HostsFound{Founders: []meta.Founder{{ID: 1}}}, meta.Origin{By: "host-1"})
-	until(t, "the hosts are founded", h, func() { h.Meta.request(found) }, m.Founded)
+	found := meta.NewCommand(&meta.HostsBootstrap{InitialMembers: []meta.InitialMember{{ID: 1}}},
+		meta.Origin{By: "host-1"})
+	until(t, "the hosts are bootstrapped", h, func() { h.Meta.request(found) }, m.Bootstrapped)
 
 	h.config.Hosts = append(h.config.Hosts, 9)
 	h.config.Self.ClientAddress = "elsewhere:1"

@@ -22,19 +22,19 @@ var ErrNotLeading = errors.New("server: this host does not lead the meta shard, 
 // ErrUnknown is returned for a command of the meta shard whose outcome is not known.
 var ErrUnknown = errors.New("server: what became of a command of the meta shard is not known")
 
-// allKnown reports whether all hosts of the cluster are on record. In a founded cluster the hosts with records are
+// allKnown reports whether all hosts of the cluster are on record. In a bootstrapped cluster the hosts with records are
 // all hosts.
 func (m *Meta) allKnown() bool {
 	unknown := func(id shard.HostID) bool {
 		_, known := m.Machine.Host(id)
 		return !known
 	}
-	return m.Machine.Founded() || !slices.ContainsFunc(m.set.config.Hosts, unknown)
+	return m.Machine.Bootstrapped() || !slices.ContainsFunc(m.set.config.Hosts, unknown)
 }
 
 // mayFound reports whether the hosts can be given their records.
 func (m *Meta) mayFound() bool {
-	return !m.Machine.Founded() && m.allKnown() &&
+	return !m.Machine.Bootstrapped() && m.allKnown() &&
 		len(m.Machine.Hosts()) <= hosts.MaxHosts
 }
 
@@ -43,16 +43,22 @@ func (m *Meta) foundHosts() {
 	if !m.mayFound() || m.term.stamp(m.set.Now()).Term == 0 {
 		return
 	}
-	found := &meta.HostsFound{}
+	found := &meta.HostsBootstrap{}
 	for _, h := range m.Machine.Hosts() {
-		found.Founders = append(found.Founders, meta.Founder{ID: h.ID, Incarnation: m.set.config.Incarnations[h.ID]})
+		found.InitialMembers = append(found.InitialMembers, meta.InitialMember{ID: h.ID,
+			Incarnation: m.set.config.Incarnations[h.ID]})
 	}
 	m.request(meta.NewCommand(found, m.set.Origin("host "+m.set.config.Self.Name, "all hosts can follow the level")))
 }
 
-// Do proposes a command on hosts, replicas or steps, and waits for the result. An error says that the command had no
-// effect, or that the outcome is unknown. The goroutine that applies batches must not call Do.
+// Do proposes a command on hosts, replicas or steps, and waits for the result. See DoAll.
 func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effect, error) {
+	return m.DoAll(ctx, meta.NewCommand(r, o))
+}
+
+// DoAll proposes commands in one batch, and waits for the result of the first command. An error says that the commands
+// had no effect, or that the outcome is unknown. The goroutine that applies batches must not call DoAll.
+func (m *Meta) DoAll(ctx context.Context, commands ...meta.Command) (meta.Effect, error) {
 	if m.term.stamp(m.set.Now()).Term == 0 {
 		return meta.Effect{}, ErrNotLeading
 	}
@@ -61,13 +67,13 @@ func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effe
 		failed protocol.Status
 	}
 	ended := make(chan outcome, 1)
-	m.propose(meta.NewCommand(r, o), func(e *meta.Effect, failed protocol.Status) {
+	m.propose(func(e *meta.Effect, failed protocol.Status) {
 		if e != nil {
 			ended <- outcome{effect: *e}
 			return
 		}
 		ended <- outcome{failed: failed}
-	})
+	}, commands...)
 	select {
 	case o := <-ended:
 		if o.failed != protocol.StatusSuccess {
@@ -102,7 +108,7 @@ func (s *Set) FitWindows(r *hosts.Records) {
 }
 
 // Topology returns the hosts, their replicas and the steps, with the time of the shard for a command that is proposed
-// now; ok is false if the hosts are not founded.
+// now; ok is false if the hosts are not bootstrapped.
 func (m *Meta) Topology() (t meta.Topology, now uint64, ok bool) {
 	if t, ok = m.Machine.Topology(); !ok {
 		return t, 0, false

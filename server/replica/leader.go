@@ -23,7 +23,7 @@ type leaderTasks struct {
 	term     uint64     // 0: this host does not lead
 	proposed bool       // the first command is under way
 	begun    bool       // the command was applied; the sessions are to be read
-	again    bool       // something appeared that may be dead
+	again    bool       // a session or node appeared that may be dead
 	suspects []shard.SessionID
 	ended    []shard.SessionID    // as copies of their homes say
 	late     []shard.WaiterRef    // timed out, but the command was lost, or withdrawn
@@ -31,7 +31,7 @@ type leaderTasks struct {
 	allowed  allowance            // the latest report of the other hosts
 	awaiting []func(serving bool) // for the sessions and timers to be known, or for the end of the leadership
 	drops    drops
-	sweptAt  time.Time // when the leader last began to ask about all guests
+	sweptAt  time.Time // when the leader last began to ask about all remote sessions
 
 	raising    atomic.Bool // a rise of the shard's level is under way
 	continuing atomic.Bool // a step of the work that commands have left is under way
@@ -65,10 +65,10 @@ func (t *leaderTasks) ready() bool { return t.serving.Load() }
 
 // begin is called when this host leads the shard.
 func (t *leaderTasks) begin(term uint64) {
-	t.r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
+	t.r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard's leader has just been elected again"})
 	t.r.Pipeline.Elect(term)
-	t.r.guests.forgetLosses()
+	t.r.Sessions.remoteSessions.forgetLosses()
 	t.r.timeouts.begin(term)
 	t.mu.Lock()
 	t.term, t.proposed, t.begun, t.again = term, false, false, true
@@ -95,12 +95,12 @@ func (t *leaderTasks) end() {
 	r.timeouts.begin(0)
 	result := r.set.Moved(r)
 	r.Pipeline.Abandon(result)
-	r.redirectWaiters(result)
+	r.waits.redirect(result)
 	r.Inboxes.End(result)
-	r.endLeases(result)
+	r.Sessions.endLeases(result)
 }
 
-// recheck asks for another check of everything here that may be dead.
+// recheck asks for another check of all sessions and nodes here that may be dead.
 func (t *leaderTasks) recheck() {
 	t.recheckLater()
 	t.r.set.Wake()
@@ -134,7 +134,7 @@ func (t *leaderTasks) over(id shard.SessionID) {
 // run does the tasks that are due now.
 func (t *leaderTasks) run(now time.Time) {
 	r, s := t.r, t.stage()
-	watched := r.Hub.Len() > 0 || r.watching.Load() > 0
+	watched := r.Hub.Len() > 0 || r.OneShots.watching.Load() > 0
 	// A leader fills its replica once its leases can count the barrier.
 	unfilled := !r.Filled() && (s.serving || s.term == 0 && r.Leader().Leader != 0)
 	r.fresh.check(now, watched || unfilled || s.term != 0 && r.Machine.Sessions() > 0)
@@ -195,7 +195,7 @@ func (t *leaderTasks) propose(term uint64) {
 // before the session may end, every waiter gets its full time again.
 func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r := t.r
-	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
+	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard's leader has just been elected again"})
 	r.Leases.Lead(term, now)
 	r.Leases.Reserve(r.Machine.Sessions())
@@ -211,7 +211,7 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	}
 	r.timeouts.found(term, longest, now)
 	r.Leases.Restored()
-	r.restoreTimers(func(at shard.Cursor, fn func(semaphore.Waiter)) (shard.Cursor, bool) {
+	r.waits.restoreTimers(func(at shard.Cursor, fn func(semaphore.Waiter)) (shard.Cursor, bool) {
 		return semaphore.WalkWaiters(r.Machine, at, fn)
 	}, now)
 	t.mu.Lock()
@@ -226,7 +226,7 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 		done(true)
 	}
 	if !still {
-		r.endLeases(r.set.Moved(r))
+		r.Sessions.endLeases(r.set.Moved(r))
 	}
 }
 
@@ -267,7 +267,7 @@ func (t *leaderTasks) expire(now time.Time) {
 		for i, x := range t.due {
 			ids[i] = x.Session
 			if x.Holder != nil {
-				r.detachSilent(x.Session, x.Holder)
+				r.Sessions.detachSilent(x.Session, x.Holder)
 			}
 		}
 		if !t.proposeEnd(under, ids) {
@@ -321,7 +321,7 @@ func (t *leaderTasks) timeOut(term uint64, now time.Time) {
 	t.late = nil
 	t.mu.Unlock()
 	r.mu.Lock()
-	refs = append(refs, r.timers.due(now, timeOutBatch)...)
+	refs = append(refs, r.waits.timers.due(now, timeOutBatch)...)
 	r.mu.Unlock()
 	for len(refs) > 0 {
 		batch := refs[:min(len(refs), timeOutBatch)]
@@ -362,6 +362,6 @@ func (r *Replica) endStaleWatches(now time.Time, watched bool) {
 	if watched && r.fresh.age(now) > window+staleAfter {
 		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
 			Message: "this host cannot make sure that it is up to date"})
-		r.forgetWatches()
+		r.OneShots.forget()
 	}
 }

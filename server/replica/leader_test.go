@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/level/leveltest"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -50,8 +50,8 @@ func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)
 			Level: at},
 		Cluster: "test", Hosts: []shard.HostID{1}, Shards: shards, Delay: time.Millisecond, DigestInterval: time.Hour,
 		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(shards),
-		Watches: hub.NewBudget(1 << 20),
-		Chores:  func(time.Time, bool) bool { return false },
+		Watches:     watch.NewBudget(1 << 20),
+		Maintenance: func(time.Time, bool) bool { return false },
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			return network.Open(1, memlog.GroupID(group+1), sm)
 		},
@@ -91,9 +91,9 @@ func standaloneWith(t *testing.T, shards int, at level.Level, change func(*Confi
 	return s
 }
 
-// unfounded is standalone for a host whose cluster has no records of hosts: more hosts have registered than a cluster
-// may have.
-func unfounded(t *testing.T) *Set {
+// notBootstrapped is standalone for a host whose cluster has no records of hosts: more hosts have registered than a
+// cluster may have.
+func notBootstrapped(t *testing.T) *Set {
 	t.Helper()
 	s := standaloneWith(t, 1, level.Newest, func(c *Config) { c.Hosts = append(c.Hosts, 2) })
 	for id := shard.HostID(2); id <= hosts.MaxHosts+1; id++ {
@@ -232,9 +232,9 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	}
 }
 
-// TestTheLoopAsksAboutAllGuestsInSteps: a host with a million guests must not be taken for one that stands still while
-// it asks about them.
-func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
+// TestTheLoopAsksAboutAllRemoteSessionsInSteps: a host with a million remote sessions must not be taken for one that
+// stands still while it asks about them.
+func TestTheLoopAsksAboutAllRemoteSessionsInSteps(t *testing.T) {
 	h := standalone(t, 2)
 	here, home := h.Replicas[0], h.Replicas[1]
 	var effects shard.Effects
@@ -253,7 +253,7 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 		}}}, &effects)
 	}
 	if n := here.Machine.Count().Guests; n != counters*slots {
-		t.Fatalf("%d guests; want %d", n, counters*slots)
+		t.Fatalf("%d remote sessions; want %d", n, counters*slots)
 	}
 	d, turns := &here.leader, 0
 	for d.recheck(); turns == 0 || d.sweep.running; turns++ {
@@ -270,11 +270,11 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 		}
 	}
 	if turns < 2 {
-		t.Fatalf("all guests were asked about in %d turn", turns)
+		t.Fatalf("all remote sessions were asked about in %d turn", turns)
 	}
 	for late := time.Now().Add(patience); here.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatalf("%d dead guests are left", here.Machine.Count().Guests)
+			t.Fatalf("%d dead remote sessions are left", here.Machine.Count().Guests)
 		}
 	}
 }
@@ -379,7 +379,7 @@ func TestWhoAwaitsANewLeaderIsServedWithIt(t *testing.T) {
 	term := r.leader.term
 	r.leader.serving.Store(false)
 	r.leader.mu.Unlock()
-	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable}) // as the election of a term later does
+	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable}) // as the election of a term later does
 	if !ask() || len(said) != 0 {
 		t.Fatalf("a leader that reads its sessions has answered %v", said)
 	}

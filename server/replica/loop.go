@@ -53,8 +53,8 @@ func (s *Set) run() {
 			r.retireAnnounced()
 			r.emptyLeft(now)
 		}
-		waits := s.homes.run(now)
-		if s.config.Chores(now, changed) || waits || s.stirred.Swap(false) || !s.calm() {
+		waits := s.HomeShards.run(now)
+		if s.config.Maintenance(now, changed) || waits || s.stirred.Swap(false) || !s.calm() {
 			busy = now
 		}
 		timer.Reset(s.rest(now.Sub(busy)))
@@ -118,7 +118,7 @@ func (s *Set) calm() bool {
 }
 
 func (r *Replica) calm() bool {
-	if r.Hub.Len() > 0 || r.watching.Load() > 0 || r.fresh.relied(r.set.Now()) {
+	if r.Hub.Len() > 0 || r.OneShots.watching.Load() > 0 || r.fresh.relied(r.set.Now()) {
 		return false
 	}
 	t := &r.leader
@@ -136,7 +136,7 @@ func (r *Replica) calm() bool {
 func (t *leaderTasks) idle() bool {
 	r := t.r
 	r.mu.Lock()
-	timers := len(r.timers.heap.Items)
+	timers := len(r.waits.timers.heap.Items)
 	r.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -239,9 +239,10 @@ const (
 	timeOutBatch = 2000
 	// dropStep is how many things of a dropped node one command removes.
 	dropStep = 500
-	// sweepEvery is how often a leader asks about all its guests and nodes even without a reason.
+	// sweepEvery is how often a leader asks about all its remote sessions and nodes even without a reason.
 	sweepEvery = 30 * time.Second
-	// sweepPages bounds how many guests the leader asks about in one round of the loop, in pages of shard.MaxPage.
+	// sweepPages bounds how many remote sessions the leader asks about in one round of the loop, in pages of
+	// shard.MaxPage.
 	sweepPages = 8
 	// readyWait is how long a question whether a host is ready may wait for the host to make sure.
 	readyWait = time.Second

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +13,10 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // MetaShard is the id of the meta shard; data shards count from 1.
@@ -38,7 +39,7 @@ type Meta struct {
 	// sure is when the latest successful barrier began, in nanoseconds since the start of the host, plus one; 0:
 	// there was no barrier.
 	sure    atomic.Int64
-	rights  atomic.Pointer[rights.Book] // by everything that was applied
+	rights  atomic.Pointer[access.Book] // by everything that was applied
 	digests digests
 	term    metaTerm
 	// appliedVersion is the version of the machine that the host's timing goes by.
@@ -70,7 +71,9 @@ func (s *Set) newMetaReplica() *Meta {
 	m.incarnation.Store(1)
 	m.rights.Store(m.Machine.Rights())
 	m.digests.init(s, MetaShard, func(number, sum uint64) {
-		m.request(meta.Command{Kind: meta.CmdDigestCompare, Digest: number, Sum: sum})
+		if m.leads() {
+			m.request(meta.Command{Kind: meta.CmdDigestCompare, Digest: number, Sum: sum})
+		}
 	})
 	return m
 }
@@ -105,18 +108,25 @@ func (m *Meta) Propose(c meta.Command, done done) {
 		done(nil, protocol.StatusOverloaded)
 		return
 	}
-	m.propose(c, func(e *meta.Effect, failed protocol.Status) {
+	m.propose(func(e *meta.Effect, failed protocol.Status) {
 		m.mu.Lock()
 		m.requests--
 		m.mu.Unlock()
 		done(e, failed)
-	})
+	}, c)
 }
 
-// propose hands one command to the log.
-func (m *Meta) propose(c meta.Command, done done) {
-	if meta.LevelOf(&c) > m.Machine.Level() {
+// propose hands commands to the log in one batch, stamped with the term of this host. done gets the result of the first
+// command.
+func (m *Meta) propose(done done, commands ...meta.Command) {
+	above := func(c meta.Command) bool { return meta.LevelOf(&c) > m.Machine.Level() }
+	if slices.ContainsFunc(commands, above) {
 		done(nil, protocol.StatusUnsupported)
+		return
+	}
+	stamp := m.term.stamp(m.set.Now())
+	if stamp.Term == 0 {
+		done(nil, protocol.StatusUnavailable)
 		return
 	}
 	m.mu.Lock()
@@ -124,7 +134,7 @@ func (m *Meta) propose(c meta.Command, done done) {
 	sequence := m.sequence
 	m.inflight[sequence] = done
 	m.mu.Unlock()
-	data, err := m.encode(sequence, m.term.stamp(m.set.Now()), c)
+	data, err := m.encode(sequence, stamp, commands)
 	if err != nil {
 		m.set.log.Error("a command of the meta shard does not fit into its log", "error", err)
 		m.recordOutcome(sequence, nil)
@@ -140,28 +150,13 @@ func (m *Meta) propose(c meta.Command, done done) {
 	}
 }
 
-func (m *Meta) encode(sequence uint64, stamp clock.Stamp, commands ...meta.Command) ([]byte, error) {
+func (m *Meta) encode(sequence uint64, stamp clock.Stamp, commands []meta.Command) ([]byte, error) {
 	for i := range commands {
-		commands[i].Level = m.Machine.Level()
+		commands[i].Level = cmp.Or(commands[i].Level, m.Machine.Level())
 	}
 	return meta.AppendBatch(nil, &meta.Batch{
 		Proposer: m.set.proposer, Sequence: sequence, Stamp: stamp, Commands: commands,
 	})
-}
-
-// request gives the meta shard a command that may be lost: the caller checks whether the command took effect. A host
-// that does not lead the shard forwards the command to the leader.
-func (m *Meta) request(c meta.Command) {
-	if m.leads() {
-		m.propose(c, func(e *meta.Effect, _ protocol.Status) {
-			if e != nil && e.Status != protocol.StatusSuccess {
-				m.set.log.Error("the meta shard refuses what this host says", "command", c.Kind, "status", e.Status,
-					"why", e.Message)
-			}
-		})
-		return
-	}
-	m.forward(c)
 }
 
 // recordOutcome gives a command its outcome, the first time.
@@ -237,7 +232,7 @@ func (m *Meta) handle(e *meta.Effect) error {
 		m.set.timing.changed(e.Node)
 		m.set.quotaChanged(&e.Node)
 		m.periodsChanged = true
-	case meta.EffectHostSeen:
+	case meta.EffectHostObservation:
 		m.periodsChanged = true
 	case meta.EffectNodeDropped:
 		m.set.nodeDropped(e.Node.ID)
@@ -279,8 +274,9 @@ func (m *Meta) Restore(r io.Reader) error {
 
 // LeadershipChanged implements shard.StateMachine.
 func (m *Meta) LeadershipChanged(l shard.Leadership) {
-	m.leadership.Store(&l)
 	m.term.changed(l, m.set.config.Self.ID)
+	m.beginTerm() // before anybody proposes in the term
+	m.leadership.Store(&l)
 	m.set.requestUpkeep()
 }
 
@@ -288,7 +284,7 @@ func (m *Meta) LeadershipChanged(l shard.Leadership) {
 func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.incarnation.Load() }
 
 // Rights returns the book of rights, by everything that was applied here.
-func (m *Meta) Rights() *rights.Book { return m.rights.Load() }
+func (m *Meta) Rights() *access.Book { return m.rights.Load() }
 
 // SureFor returns how long ago the latest barrier began that showed this copy to be up to date.
 func (m *Meta) SureFor(now time.Time) time.Duration {
@@ -359,7 +355,7 @@ func (m *Meta) upkeep() {
 	me := s.config.Self
 	known, ok := m.Machine.Host(me.ID)
 	me.Current, me.Target, me.Changed, me.Seen = known.Current, known.Target, known.Changed, known.Seen
-	if ok && known == me || m.Machine.Founded() {
+	if ok && known == me || m.Machine.Bootstrapped() {
 		m.confirmPeriods()
 		m.raiseLevel()
 		m.foundHosts()

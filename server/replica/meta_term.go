@@ -10,8 +10,9 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// metaTerm is this host's leadership of the meta shard, as far as the time of the shard is concerned. Until the first
-// command of the term is applied the host proposes without a stamp, so no command waits for the first command.
+// metaTerm is this host's leadership of the meta shard, as far as the time of the shard is concerned. The first command
+// of the term is proposed when the leadership begins. The time of the term begins when the command is applied, so no
+// command waits for the first command.
 type metaTerm struct {
 	mu       sync.Mutex // guards the fields below
 	number   uint64     // 0: this host does not lead
@@ -61,23 +62,27 @@ func (t *metaTerm) applied(number uint64, now time.Time) {
 	}
 }
 
-// stamp returns the stamp of a batch that is proposed now.
-func (t *metaTerm) stamp(now time.Time) clock.Stamp {
+// stamp returns the stamp of a batch that is proposed now. The stamp has no term if this host does not lead, or has not
+// proposed the first command of its term.
+func (t *metaTerm) stamp(now time.Time) (s clock.Stamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.begun {
-		return clock.Stamp{}
+	if t.proposed {
+		s.Term = t.number
 	}
-	return clock.Stamp{Term: t.number, Elapsed: uint64(max(now.Sub(t.zero), 0) / time.Millisecond)}
+	if t.begun {
+		s.Elapsed = uint64(max(now.Sub(t.zero), 0) / time.Millisecond)
+	}
+	return s
 }
 
 // beginTerm proposes the first command of a term of this host.
 func (m *Meta) beginTerm() {
 	if number, ok := m.term.begin(); ok {
-		m.propose(meta.Command{Kind: meta.CmdLead, Term: number}, func(e *meta.Effect, _ protocol.Status) {
+		m.propose(func(e *meta.Effect, _ protocol.Status) {
 			if e == nil || e.Status != protocol.StatusSuccess {
 				m.term.lost(number) // the next upkeep proposes the command again
 			}
-		})
+		}, meta.Command{Kind: meta.CmdLead, Term: number})
 	}
 }

@@ -37,7 +37,7 @@ func TestWhoIsAnsweredFindsThatTheHostGoesByTheChange(t *testing.T) {
 // TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts: clients that ask for more than the meta shard carries out are
 // refused for the moment, and what hosts say of themselves is not.
 func TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts(t *testing.T) {
-	h := unfounded(t) // hosts without records register
+	h := notBootstrapped(t) // hosts without records register
 	_, cluster := counting(h)
 	cluster.hold()
 	const asked = 3 * maxRequests

@@ -100,22 +100,22 @@ func TestAnAcquireBeyondTheLimitOfLinksLearnsTheLimit(t *testing.T) {
 	id := linked(t, r, shard.MaxLinksPerSession)
 	command := acquireOf(id, shard.MaxLinksPerSession)
 	e := propose(t, r, command)
-	if says := r.refusal(&command, e.Status); e.Status != protocol.StatusPreconditionFailed ||
+	if says := r.results.refusal(&command, e.Status); e.Status != protocol.StatusPreconditionFailed ||
 		!strings.Contains(says, "65536") {
 		t.Fatalf("%v: %q", e.Status, says)
 	}
 }
 
-// TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce: what dead guests have is more than one command releases;
-// the rest is proposed at once, and does not wait for the next look at all.
-func TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
+// TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce: what dead remote sessions have is more than one
+// command releases; the rest is proposed at once, and does not wait for the next look at all.
+func TestDeadRemoteSessionsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 	h := standalone(t, 2)
 	r := h.Replicas[0]
-	var guests []shard.SessionID
+	var remotes []shard.SessionID
 	var commands []shard.Command
 	for n := range shard.MaxWork {
 		id := shard.NewSessionID(shard.Slots-1, uint64(n)+1)
-		guests = append(guests, id)
+		remotes = append(remotes, id)
 		for number := uint64(1); number <= 2; number++ {
 			commands = append(commands, shard.Command{
 				Kind: shard.CmdAcquire, Node: 1, Session: id, Number: number, Name: nameIn(r, int(number)), Count: 1,
@@ -124,11 +124,11 @@ func TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 		}
 	}
 	propose(t, r, commands...)
-	r.leader.forgetDead(guests)
+	r.leader.forgetDead(remotes)
 	// no event shows it
 	for late := time.Now().Add(patience); r.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatalf("%d dead guests are left", r.Machine.Count().Guests)
+			t.Fatalf("%d dead remote sessions are left", r.Machine.Count().Guests)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package replica
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -22,7 +21,8 @@ func (m *Meta) confirmPeriods() {
 		r.RelyOnGrace()
 	}
 	newest, heard := uint64(0), true
-	if t, founded := m.Machine.Topology(); founded { // read later than seen: what this host has seen it acts on
+	// read later than seen: what this host has seen it acts on
+	if t, bootstrapped := m.Machine.Topology(); bootstrapped {
 		newest, heard = s.hearGroups(t.Records)
 	}
 	var confirmed []meta.Command
@@ -39,15 +39,15 @@ func (m *Meta) confirmPeriods() {
 		}
 	}
 	if m.leads() && len(confirmed) > 0 {
-		m.forward(confirmed...)
+		m.request(confirmed...)
 	}
 	if me, known := m.Machine.Host(s.config.Self.ID); known && heard && me.Seen < newest && newest <= seen {
-		m.forward(meta.Command{Kind: meta.CmdHostSeen, Host: meta.Host{ID: me.ID}, Expected: seen})
+		m.request(meta.Command{Kind: meta.CmdHostObservation, Host: meta.Host{ID: me.ID}, Expected: seen})
 	}
 }
 
 // seenByAll returns a version that every host of the cluster has reported as seen. A host without a record has
-// reported nothing; a host that was expelled leads nothing. Once the hosts are founded, all hosts have records.
+// reported nothing; a host that was expelled leads nothing. Once the hosts are bootstrapped, all hosts have records.
 func (m *Meta) seenByAll() uint64 {
 	least := ^uint64(0)
 	have := make(map[shard.HostID]bool)
@@ -58,7 +58,7 @@ func (m *Meta) seenByAll() uint64 {
 		}
 	}
 	for _, id := range m.set.config.Hosts {
-		if !have[id] && !m.Machine.Founded() {
+		if !have[id] && !m.Machine.Bootstrapped() {
 			return 0
 		}
 	}
@@ -66,16 +66,4 @@ func (m *Meta) seenByAll() uint64 {
 		return 0
 	}
 	return least
-}
-
-// forward sends commands to the meta shard that may be lost, applied twice, or refused as late: the caller checks
-// their effects.
-func (m *Meta) forward(commands ...meta.Command) {
-	data, err := m.encode(0, clock.Stamp{}, commands...)
-	if err == nil {
-		err = m.log.Forward(data)
-	}
-	if err != nil {
-		m.set.log.Debug("a command to the meta shard was lost", "command", commands[0].Kind, "error", err)
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// sweep is a walk over all guests. The walk goes one step in each round of the loop, so that the loop is never away
-// from its other work for long: to clients the host would seem to stand still.
+// sweep is a walk over all remote sessions. The walk goes one step in each round of the loop, so that the loop is never
+// away from its other work for long: to clients the host would seem to stand still.
 type sweep struct {
 	at      shard.Cursor
 	running bool
@@ -25,7 +25,7 @@ func (s *sweep) start() {
 }
 
 // reconcile releases what dead sessions of other shards, and dropped nodes, have left here. The leader asks about the
-// suspects, about all guests when a session is first seen here, and about all guests now and then.
+// suspects, about all remote sessions when a session is first seen here, and about all remote sessions now and then.
 func (t *leaderTasks) reconcile(now time.Time) {
 	r := t.r
 	t.mu.Lock()
@@ -56,8 +56,8 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	t.reportCleared(now)
 }
 
-// SweepAge returns how long ago this host, as the leader of the shard, began to ask about all guests. It is false for
-// other hosts, and before the first time.
+// SweepAge returns how long ago this host, as the leader of the shard, began to ask about all remote sessions. It is
+// false for other hosts, and before the first time.
 func (r *Replica) SweepAge(now time.Time) (age time.Duration, ok bool) {
 	t := &r.leader
 	t.mu.Lock()
@@ -65,12 +65,13 @@ func (r *Replica) SweepAge(now time.Time) (age time.Duration, ok bool) {
 	return now.Sub(t.sweptAt), t.term != 0 && !t.sweptAt.IsZero()
 }
 
-// sweepStep asks about the next guests of the walk, and has the loop come back at once if there are more guests.
+// sweepStep asks about the next remote sessions of the walk, and has the loop come back at once if there are more
+// remote sessions.
 func (t *leaderTasks) sweepStep() {
 	s, over := &t.sweep, false
 	for page := 0; page < sweepPages && !over; page++ {
 		var dead []shard.SessionID
-		swept := sweptGuests{Set: t.r.set}
+		swept := sweptSessions{set: t.r.set}
 		dead, s.at, over = t.r.Machine.DeadGuests(s.at, &swept, nil)
 		t.forgetDead(dead)
 		t.sweepLosses(swept.ids)
@@ -102,7 +103,7 @@ func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 	}
 }
 
-// known returns the sessions that are still guests here.
+// known returns the sessions that are still remote sessions here.
 func (t *leaderTasks) known(ids []shard.SessionID) (known []shard.SessionID) {
 	for _, id := range ids {
 		if _, there := t.r.Machine.Session(id); there {

@@ -10,13 +10,13 @@ import (
 )
 
 // refused returns the answer to a command that the shard's machine refused.
-func (r *Replica) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
+func (res *results) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
 	if e.Status == protocol.StatusQuotaExceeded {
-		return r.Exceeded(c, e.Quota)
+		return res.r.Exceeded(c, e.Quota)
 	}
 	result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: e.Body}
 	if e.Body == "" {
-		result.Message = r.refusal(c, e.Status)
+		result.Message = res.refusal(c, e.Status)
 	}
 	if e.Status == protocol.StatusOverloaded {
 		wait := min(time.Duration(e.Timeout)*time.Millisecond, quietWait)
@@ -27,14 +27,14 @@ func (r *Replica) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
 
 // refusal says for people why a shard's machine refused a command, and what to do, if the machine does not; "" if the
 // status says everything.
-func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
+func (res *results) refusal(c *shard.Command, s protocol.Status) string {
 	switch s {
 	case protocol.StatusNotFound:
-		if r.set.Meta.Machine.NodeAlive(c.Node) == meta.NodeIsDead {
+		if res.r.set.Meta.Machine.NodeAlive(c.Node) == meta.NodeIsDead {
 			return NoSuchNode
 		}
 		return "no " + max(shard.ObjectOf(c.Kind), shard.KindSemaphore).String() + " of this name"
-	case protocol.StatusNumberReused:
+	case protocol.StatusSequenceReused:
 		return fmt.Sprintf("number %d of the session was that of another request: send this one under the next "+
 			"number, above all that the session has used", c.Number)
 	case protocol.StatusFenced:
@@ -42,7 +42,7 @@ func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 	case protocol.StatusAlreadyExists:
 		return "a persistent semaphore of this name is there, with the limit and the data that it had"
 	case protocol.StatusPreconditionFailed:
-		if v, _ := r.Machine.Session(c.Session); c.Kind == shard.CmdAcquire &&
+		if v, _ := res.r.Machine.Session(c.Session); c.Kind == shard.CmdAcquire &&
 			v.Owns+v.Waits >= shard.MaxLinksPerSession {
 			return fmt.Sprintf("a session owns and waits for at most %d semaphores of a shard: release some, or use "+
 				"another session",

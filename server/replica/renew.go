@@ -22,7 +22,7 @@ import (
 // Renew implements executor.Replicas. Whatever the host's replica has of the shard is applied to a machine of its own,
 // with the entries that no majority may have agreed to. The renewed state becomes the beginning of the new group; a
 // crash at any place before leaves the replica as it was, to be renewed again.
-func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
+func (s *Set) Renew(ctx context.Context, e *protocol.StepExecute) error {
 	ctx, cancel := s.untilClosed(ctx)
 	defer cancel()
 	defer s.change()()
@@ -45,8 +45,8 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 		}
 	}
 	old := machine.New(kinds.All(), machine.Options{Shard: at.id, Slots: at.data.slots})
-	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &machine.Follower{Machine: old},
-		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
+	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Rebuild.Group, &machine.Follower{Machine: old},
+		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Rebuild)) })
 	if err == nil {
 		at.data.left.Store(0) // the new group begins with a snapshot, which takes the place of what reads may rely on
 		err = s.open(at)
@@ -54,14 +54,14 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 	if err != nil {
 		return fmt.Errorf("server: shard %d: %w", at.id, err)
 	}
-	s.log.Info("a shard begins anew at this host", "shard", at.id, "group", e.Renewal.Group, "replica", e.ReplicaID)
+	s.log.Info("a shard begins anew at this host", "shard", at.id, "group", e.Rebuild.Group, "replica", e.ReplicaID)
 	s.requestUpkeep()
 	return nil
 }
 
 // renewalOf returns how the machine of a shard is renewed. Counters jump over all that the shard may have given since
 // they were counted last.
-func renewalOf(r *protocol.Renewal) machine.Renewal {
+func renewalOf(r *protocol.Rebuild) machine.Renewal {
 	return machine.Renewal{
 		Group: r.Group, Jump: machine.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
@@ -174,11 +174,12 @@ func (s *Set) Lost() []uint64 {
 // push stands before every later answer to a ping.
 func (r *Replica) pushLost(fence uint64) {
 	reachable := make(map[shard.SessionID]struct{})
-	for _, id := range append(r.boundSessions(), r.Leases.Attached()...) {
+	for _, id := range append(r.Sessions.boundSessions(), r.Leases.Attached()...) {
 		reachable[id] = struct{}{}
 	}
 	for id := range reachable {
-		r.pushLoss(&protocol.HoldingLost{SessionID: uint64(id), OrderID: fence}, func(c Conn) { c.Flush(false) })
+		r.Sessions.pushLoss(&protocol.HoldingLost{SessionID: uint64(id), OrderID: fence},
+			func(c Conn) { c.Flush(false) })
 	}
 }
 
@@ -218,10 +219,10 @@ const waitEvery = 200 * time.Millisecond
 // endWait is called where batches are applied. When the wait after a renewal is over, the sessions of before have
 // ended without an event.
 func (r *Replica) endWait() {
-	if r.waits = r.groupWaits(); r.waits {
+	if r.rebuilding = r.groupWaits(); r.rebuilding {
 		return
 	}
-	r.reportMissedEnds()
+	r.Sessions.reportMissedEnds()
 	for _, x := range r.set.Replicas {
 		x.leader.recheck()
 	}

@@ -56,17 +56,17 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 		propose(t, other, shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: id, Number: 1, Count: 1,
 			Name: nameIn(other, i+1), Flags: shard.FlagEphemeral})
 	}
-	keeps := func(when string, guests int) {
+	keeps := func(when string, remotes int) {
 		t.Helper()
 		other.leader.recheck()
 		step := func() { other.leader.reconcile(s.Now()) }
 		until(t, when+" other shards keep what they should", s, step, func() bool {
 			commands, batches := other.Pipeline.Waiting()
-			return commands+batches == 0 && other.Machine.Count().Guests == guests
+			return commands+batches == 0 && other.Machine.Count().Guests == remotes
 		})
 	}
 	bound := &boundConn{}
-	home.bound[lost] = []Conn{bound}
+	home.Sessions.bound[lost] = []Conn{bound}
 	renew(t, home)
 
 	const asking = 2
@@ -74,16 +74,16 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 		if is := answered(t, s, id); is != shard.Unknown {
 			t.Errorf("to other hosts the session %v is %d", id, is)
 		}
-		if one := s.lookUp(t.Context(), asking, &askedSession{ID: id}); one.Liveness != shard.Dead {
+		if one := s.HomeShards.lookUp(t.Context(), asking, &askedSession{ID: id}); one.Liveness != shard.Dead {
 			t.Errorf("to a client the session %v is %d", id, one.Liveness)
 		}
-		if _, noted := home.guests.byHost[asking][id]; !noted {
-			t.Errorf("a host that has guests of session %v is not to be notified of its end", id)
+		if _, noted := home.Sessions.remoteSessions.byHost[asking][id]; !noted {
+			t.Errorf("a host that has remote sessions of session %v is not to be notified of its end", id)
 		}
 	}
 	never := shard.NewSessionID(old.Slot(), home.Machine.Count().LastSession+1)
-	s.lookUp(t.Context(), asking, &askedSession{ID: never})
-	if _, noted := home.guests.byHost[asking][never]; noted {
+	s.HomeShards.lookUp(t.Context(), asking, &askedSession{ID: never})
+	if _, noted := home.Sessions.remoteSessions.byHost[asking][never]; noted {
 		t.Error("the end of a session that never was is waited for")
 	}
 	keeps("before", 2)
@@ -100,7 +100,7 @@ func TestARenewedHomeCallsNoSessionDeadDuringItsWait(t *testing.T) {
 	})
 	until(t, "the end is reported", s, func() {}, func() bool { return bound.ended.Load() })
 	keeps("after the time", 0)
-	if n := len(home.guests.byHost[asking]); n != 0 {
+	if n := len(home.Sessions.remoteSessions.byHost[asking]); n != 0 {
 		t.Errorf("%d ends are to be reported still", n)
 	}
 }
@@ -125,7 +125,7 @@ func (*boundConn) Mark() bool { return false }
 // answered is what the host says of a session to another host.
 func answered(t *testing.T, s *Set, id shard.SessionID) shard.Liveness {
 	t.Helper()
-	payload, err := s.AnswerHome(t.Context(), 2, encodeHome(homeRequest{Home: homeCall{
+	payload, err := s.HomeShards.Answer(t.Context(), 2, encodeHome(homeRequest{Home: homeCall{
 		Asked: packSessions([]shard.SessionID{id}),
 	}}))
 	var a homeAnswer
@@ -143,7 +143,7 @@ func TestWhoIsRefusedInTheQuietWaitsForLonger(t *testing.T) {
 	r := standalone(t, 1).Replicas[0]
 	var waits []uint64
 	for _, left := range []uint64{0, 1, 500, 90_000} {
-		refused := r.refused(&shard.Command{Kind: shard.CmdAcquire}, &shard.Effect{
+		refused := r.results.refused(&shard.Command{Kind: shard.CmdAcquire}, &shard.Effect{
 			Status: protocol.StatusOverloaded, Timeout: left, Body: shard.QuietReason,
 		})
 		if refused.Message != shard.QuietReason {
@@ -180,14 +180,14 @@ func newGroupWorld(t *testing.T) *groupWorld {
 	w := &groupWorld{t: t, set: standaloneWith(t, 2, level.Newest, func(*Config) {}),
 		records: hosts.New("c", []hosts.ShardID{1, 2}),
 		at:      hosts.At{Now: 1000, Term: 7, Level: level.Newest, Version: 41}}
-	var founders []hosts.Founder
+	var initialMembers []hosts.InitialMember
 	for i := range 3 {
 		name := string(rune('a' + i))
-		founders = append(founders, hosts.Founder{ID: shard.HostID(i + 1), Name: name, Level: level.Newest,
-			Incarnation: hosts.Incarnation{byte(i + 1)},
-			Addresses:   hosts.Addresses{Raft: name + ":1", Client: name + ":2"}})
+		initialMembers = append(initialMembers, hosts.InitialMember{ID: shard.HostID(i + 1), Name: name,
+			Level: level.Newest, Incarnation: hosts.Incarnation{byte(i + 1)},
+			Addresses: hosts.Addresses{Raft: name + ":1", Client: name + ":2"}})
 	}
-	w.do(w.records.Found(w.at, founders))
+	w.do(w.records.Bootstrap(w.at, initialMembers))
 	return w
 }
 
@@ -208,7 +208,7 @@ func TestClientsHearWhatTheyHaveLostByTheOrderForAGroup(t *testing.T) {
 	home := w.set.Replicas[0]
 	bound, attached := startedSession(t, home), startedSession(t, home)
 	c := &lossConn{lost: make(map[uint64][]uint64)}
-	home.bound[bound] = []Conn{c}
+	home.Sessions.bound[bound] = []Conn{c}
 	now := w.set.Now()
 	holder := lease.NewHolder(now)
 	holder.Owner = c

@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/inbox"
 	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/mutation"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/kinds"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/process"
 )
 
 // Replica is this host's copy of one data shard, and the work of the host for the shard, whether the host leads or
@@ -31,43 +33,37 @@ type Replica struct {
 	Pipeline *pipeline.Pipeline
 	Leases   *lease.Table
 	fresh    *freshness
-	Hub      *hub.Hub
+	Hub      *watch.Hub
 	Inboxes  *inbox.Table
 	leader   leaderTasks
 	digests  digests
-	guests   guests
 	timeouts timeouts
 	left     atomic.Int64  // when the replica here has gone, by Set.Since; 0 if its state is not kept
 	asking   chan struct{} // has a place for each question about a session with its home here
+
+	Sessions Sessions
+	Lookup   Lookup
+	OneShots OneShotWatches
+	waits    waits
 
 	leadership atomic.Pointer[shard.Leadership]
 	announced  announced
 	applied    atomic.Uint64 // the index of the last entry
 	beats      atomic.Uint64 // how many beats were proposed
+	served     atomic.Bool   // this host could serve the shard once since the start of the host
 
 	// Used where batches are applied, by one goroutine at a time.
-	batch   shard.Batch
-	effects shard.Effects
-	dirty   []Conn
-	one     [1]shard.Effect
-	awake   uint64 // the last alarm that the loop was woken for
-	waits   bool   // the wait after a renewal was not over
+	batch      shard.Batch
+	effects    shard.Effects
+	dirty      []Conn
+	awake      uint64 // the last alarm that the loop was woken for
+	rebuilding bool   // the wait after a rebuild was not over
 	// nextAlarm returns the time of the shard at which the next alarm is due: of the machine, unless a test says it.
 	nextAlarm func() (at uint64, ok bool)
-	// answer is reused for every answer, because an encoder takes pointers.
-	answer  protocol.Answer
-	answers [protocol.MaxRequestKind + 1]protocol.AnswerMessage // the places in answer, by the kind of request
+	results   results
 	pushes
 
-	watching atomic.Int64 // the number of one-shot watches
-	served   atomic.Bool  // this host could serve the shard once since the start of the host
-
-	mu      sync.Mutex // guards the fields below
-	waiters waiters
-	bound   map[shard.SessionID][]Conn // the connection that the session is attached over may be in the list
-	watches *shard.WatchSet[watchRef]
-	fired   []Conn // connections with fired watches, to be flushed when the lock is free
-	timers  waiterTimers
+	mu sync.Mutex // guards fields of Sessions, OneShots and waits, as they say
 }
 
 // pushes are reused for every push, because an encoder takes pointers.
@@ -83,10 +79,12 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	m := machine.New(kinds.All(), machine.Options{Shard: id, Slots: slots})
 	r := &Replica{
 		set: s, ID: id, slots: slots, Machine: m,
-		bound:   make(map[shard.SessionID][]Conn),
-		watches: shard.NewWatchSet[watchRef](),
-		asking:  make(chan struct{}, maxAsking),
+		asking: make(chan struct{}, maxAsking),
 	}
+	r.Sessions = Sessions{r: r, bound: make(map[shard.SessionID][]Conn)}
+	r.Lookup = Lookup{r}
+	r.OneShots = OneShotWatches{r: r, watches: shard.NewWatchSet[watchRef]()}
+	r.waits.r, r.results.r = r, r
 	if r.nextAlarm = m.NextAlarm; s.config.NextAlarm != nil {
 		r.nextAlarm = func() (uint64, bool) { return s.config.NextAlarm(id, m) }
 	}
@@ -96,13 +94,13 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 		Grace: s.timing.grace, StallAfter: stallAfter, Halt: func(err error) { _ = s.Halt(r.broken(err)) },
 	})
 	r.fresh = newFreshness(r)
-	r.Hub = hub.New(m, hub.Options{
+	r.Hub = watch.New(m, watch.Options{
 		Budget: s.config.Watches, Halt: func(err error) { _ = s.Halt(r.broken(err)) },
 	})
-	r.Inboxes = inbox.New(inbox.Config{Machine: m})
-	r.initAnswers()
-	r.waiters.init()
-	r.timers.init()
+	r.Inboxes = inbox.New(inbox.Config{Machine: process.Inboxes{Machine: m}})
+	r.results.init()
+	r.waits.waiters.init()
+	r.waits.timers.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
 		Shard: int(id - 1), Proposer: s.proposer, Window: pipeline.WindowOf(len(s.config.Hosts), s.config.Shards),
 		Delay: s.config.Delay, QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock,
@@ -135,8 +133,8 @@ func (r *Replica) gone() {
 	r.left.Store(r.set.Clock())
 	r.LeadershipChanged(shard.Leadership{Term: r.Leader().Term})
 	r.Hub.End(replicaGone)
-	r.forgetWatches()
-	r.redirectWaiters(replicaGone)
+	r.OneShots.forget()
+	r.waits.redirect(replicaGone)
 	r.Inboxes.End(replicaGone)
 }
 
@@ -176,7 +174,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 			r.Pipeline.Completed(ops)
 		}
 	}
-	if r.waits {
+	if r.rebuilding {
 		r.endWait()
 	}
 	if at, ok := r.nextAlarm(); ok && at != r.awake {
@@ -202,7 +200,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			command := &r.batch.Commands[e.Op]
 			switch {
 			case e.Flags&shard.FlagQueued != 0:
-				r.startTimer(command, e)
+				r.waits.startTimer(command, e)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
 				r.Leases.Seen(command.Term)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionUpdate:
@@ -221,28 +219,28 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
 				differs = r.digests.compare(command.Count, command.Sum)
-			case e.Status == protocol.StatusSuccess && applied[command.Kind] != nil:
-				applied[command.Kind](r, command)
+			case e.Status == protocol.StatusSuccess && mutation.Applied[command.Kind] != nil:
+				mutation.Applied[command.Kind](r.Inboxes, command)
 			}
 			if ops != nil {
-				r.result(&ops[e.Op], command, e)
+				r.results.complete(&ops[e.Op], command, e)
 			}
 		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut:
-			r.completeWait(e)
+			r.waits.complete(e)
 		case shard.EffectLost:
 			if e.Object == shard.KindProcess {
 				r.Inboxes.Lost(e.Session, e.Order, e.Body)
 				break
 			}
-			r.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
+			r.Sessions.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
 		case shard.EffectInbox:
 			r.Inboxes.Note(e.Session, e.Order)
 		case shard.EffectChanged, shard.EffectSessionEnded:
-			if r.watching.Load() > 0 {
-				r.notifyWatches(e)
+			if r.OneShots.watching.Load() > 0 {
+				r.OneShots.notify(e)
 			}
 			if e.Kind == shard.EffectSessionEnded {
-				r.sessionEnded(e)
+				r.Sessions.ended(e)
 			}
 		case shard.EffectSessionSeen:
 			// The session may have ended at its home before it came here. The home reports a later end.
@@ -290,42 +288,6 @@ func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol
 		}
 	}
 	return by
-}
-
-// waitsElsewhere is the answer to an acquire that waits, when its session has been detached from the connection:
-// after the earlier notification the client would wait for an outcome in vain.
-var waitsElsewhere = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place " +
-		"in the queue stays",
-}
-
-// result answers one request.
-func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect) {
-	if o.Caller == nil {
-		o.Done(e, 0)
-		return
-	}
-	c := o.Caller.(Conn)
-	if e.Status != protocol.StatusSuccess {
-		c.Fail(o.Ticket, r.refused(command, e))
-		r.Mark(c)
-		return
-	}
-	answer := r.answers[o.Kind]
-	if fill := Mutations[o.Kind].fill; fill != nil {
-		fill(r, command, e)
-	}
-	if e.Flags&shard.FlagQueued == 0 {
-		c.Answer(o.Ticket, answer)
-	} else if c.AnswerBound(command.Session, o.Ticket, answer) {
-		// After the answer: from here on other goroutines may push the outcome.
-		r.addWaiter(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
-		r.withdrawWait(&shard.WaiterRef{Node: command.Node, Name: command.Name, Session: command.Session,
-			Order: e.Order, Number: command.Number}, c) // the right may have been revoked meanwhile
-	} else {
-		c.Fail(o.Ticket, &waitsElsewhere)
-	}
-	r.Mark(c)
 }
 
 // propose queues a command of the host itself, or of the source of a connection, and flushes the pipeline. done gets
@@ -384,16 +346,16 @@ func (r *Replica) Restore(from io.Reader) error {
 		return err
 	}
 	r.noteLevel()
-	r.forgetWatches()
+	r.OneShots.forget()
 	replaced := protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "this host's copy of the shard was replaced"}
-	r.redirectWaiters(replaced)
+	r.waits.redirect(replaced)
 	r.Inboxes.End(replaced)
-	r.reportMissedEnds()
-	r.waits = r.groupWaits()
+	r.Sessions.reportMissedEnds()
+	r.rebuilding = r.groupWaits()
 	r.Hub.Restored(time.Now())
 	for _, x := range r.set.Replicas {
-		x.leader.recheck() // guests there may have ended with the snapshot
+		x.leader.recheck() // remote sessions there may have ended with the snapshot
 	}
 	return nil
 }
@@ -410,7 +372,7 @@ func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	}
 	r.set.log.Info("leadership", "shard", r.ID, "leader", l.Leader, "term", l.Term)
 	r.set.requestUpkeep()
-	r.set.homes.led(r)
+	r.set.HomeShards.led(r)
 	switch {
 	case l.Leader == me && (before.Leader != me || before.Term != l.Term):
 		r.leader.begin(l.Term)
@@ -429,8 +391,8 @@ func (r *Replica) Confirm(done func(ok, led bool)) { r.fresh.confirm(done) }
 // ProofAge is how long ago the latest successful barrier began; a very long time if there was no barrier.
 func (r *Replica) ProofAge(now time.Time) time.Duration { return r.fresh.age(now) }
 
-// OneShotWatches returns the number of one-shot watches.
-func (r *Replica) OneShotWatches() int64 { return r.watching.Load() }
+// Len returns the number of one-shot watches.
+func (osw *OneShotWatches) Len() int64 { return osw.watching.Load() }
 
 // AppliedIndex is the index of the last entry that was applied.
 func (r *Replica) AppliedIndex() uint64 { return r.applied.Load() }

@@ -9,8 +9,16 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/process"
 )
+
+// Sessions are the sessions of a home shard over connections of this host, and the hosts that asked about sessions.
+type Sessions struct {
+	r *Replica
+	// guarded by Replica.mu; may have the connection that the session is attached over
+	bound          map[shard.SessionID][]Conn
+	remoteSessions remoteSessions
+}
 
 // EndSession proposes the end of a session at once, for the commands of a connection or, if from is nil, for the host
 // itself.
@@ -19,91 +27,91 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 	r.propose(&shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}, from, done)
 }
 
-// sessionEnded notifies the connections of a session that the session is over.
-func (r *Replica) sessionEnded(e *shard.Effect) {
-	r.forgetSession(e.Session)
-	r.Inboxes.NoteSession(e.Session)
-	if !r.slots.Has(e.Session.Slot()) || !r.reports() {
+// ended notifies the connections of a session that the session is over.
+func (se *Sessions) ended(e *shard.Effect) {
+	se.r.waits.forgetSession(e.Session)
+	se.r.Inboxes.NoteSession(e.Session)
+	if !se.r.slots.Has(e.Session.Slot()) || !se.r.reports() {
 		return
 	}
-	r.set.homes.reportEnd(r, e.Session, e.End)
-	r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
-	if holder := r.Leases.Remove(e.Session); holder != nil {
+	se.r.set.HomeShards.reportEnd(se.r, e.Session, e.End)
+	se.r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
+	if holder := se.r.Leases.Remove(e.Session); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
-			r.reportEnd(e.Session, c)
+			se.reportEnd(e.Session, c)
 		}
 		holder.Reported(1)
 	}
-	r.mu.Lock()
-	bound := r.bound[e.Session]
-	delete(r.bound, e.Session)
-	r.mu.Unlock()
+	se.r.mu.Lock()
+	bound := se.bound[e.Session]
+	delete(se.bound, e.Session)
+	se.r.mu.Unlock()
 	for _, c := range bound {
-		r.reportEnd(e.Session, c)
+		se.reportEnd(e.Session, c)
 	}
-	r.set.metrics.SessionEnded(e.End)
-	for _, other := range r.set.Replicas {
-		if other != r && other.Leads() {
+	se.r.set.metrics.SessionEnded(e.End)
+	for _, other := range se.r.set.Replicas {
+		if other != se.r && other.Leads() {
 			other.leader.over(e.Session)
 		}
 	}
 }
 
-func (r *Replica) reportEnd(id shard.SessionID, c Conn) {
+func (se *Sessions) reportEnd(id shard.SessionID, c Conn) {
 	if _, bound := c.Unbind(id); !bound {
 		return
 	}
-	r.set.ForgetSession(id, c)
-	c.Push(0, &r.ended)
-	r.Mark(c)
+	se.r.set.ForgetSession(id, c)
+	c.Push(0, &se.r.ended)
+	se.r.Mark(c)
 }
 
 // ForgetSession drops the waits and watches of a session through one connection, in all shards.
 func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
 	for _, r := range s.Replicas {
-		r.forgetWaits(id, c)
+		r.waits.forget(id, c)
 		r.Inboxes.Forget(id, c)
-		r.forgetSessionWatches(id, c)
+		r.OneShots.forgetSession(id, c)
 	}
 }
 
 // reportLoss notifies an owner that its semaphore was deleted by force, or with its node.
-func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
-	home := r.set.Of(e.Session.Slot())
-	r.lost = lostHolding{Shard: r.ID, Losses: e.Limit, HoldingLost: protocol.HoldingLost{
+func (se *Sessions) reportLoss(e *shard.Effect, why protocol.AbortReason) {
+	home := se.r.set.Of(e.Session.Slot())
+	se.r.lost = lostHolding{Shard: se.r.ID, Losses: e.Limit, HoldingLost: protocol.HoldingLost{
 		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
 		OrderID: uint64(e.Order), Reason: why,
 	}}
 	if e.Object != shard.KindSemaphore {
-		r.lost.ObjectKind = protocol.ObjectKind(e.Object)
+		se.r.lost.ObjectKind = protocol.ObjectKind(e.Object)
 	}
 	switch {
-	case !r.reports():
+	case !se.r.reports():
 		return // the hosts whose copies count say so
-	case r.Leads() && !r.set.hearsLosses(home, r):
-		r.set.homes.sendLoss(home, r.lost)
+	case se.r.Leads() && !se.r.set.HomeShards.hearsLosses(home, se.r):
+		se.r.set.HomeShards.sendLoss(home, se.r.lost)
 	}
-	home.notifyLoss(&r.lost, r.Mark)
+	home.Sessions.notifyLoss(&se.r.lost, se.r.Mark)
 }
 
-// pushLoss sends the loss of a holding over the connections of a session of this home, and has them flushed. It
-// returns whether there is a connection.
-func (r *Replica) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent bool) {
+// pushLoss sends the loss of a holding over the connections of a session of this home, and flushes the connections.
+// pushLoss returns whether there is a connection.
+func (se *Sessions) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent bool) {
 	id, over := shard.SessionID(lost.SessionID), Conn(nil)
 	push := func(c Conn) {
 		sent = true
 		c.Push(0, lost)
 		flush(c)
 	}
-	if holder := r.Leases.Holder(id); holder != nil {
+	if holder := se.r.Leases.Holder(id); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
 			over = c
 			push(c)
 		}
 	}
-	r.mu.Lock()
-	bound := slices.Clone(r.bound[id])
-	r.mu.Unlock()
+	se.r.mu.Lock()
+	bound := slices.Clone(se.bound[id])
+	se.r.mu.Unlock()
 	for _, c := range bound {
 		if c != over {
 			push(c)
@@ -114,13 +122,14 @@ func (r *Replica) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent b
 
 // detachSilent notifies a client that was silent for too long that its session is detached. The connection stays on
 // the list for notification of the session's end.
-func (r *Replica) detachSilent(id shard.SessionID, holder *lease.Holder) {
+func (se *Sessions) detachSilent(id shard.SessionID, holder *lease.Holder) {
 	if c, ok := holder.Owner.(Conn); ok {
 		node, bound := c.Unbind(id)
 		c.Push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: protocol.Result{
-			Status: protocol.StatusTimeout, Message: "the client was silent for longer than the session's timeout",
+			Status:  protocol.StatusHeartbeatTimeout,
+			Message: "the client was silent for longer than the session's timeout",
 		}})
-		if bound && !r.Bind(id, node, true, c) {
+		if bound && !se.Bind(id, node, true, c) {
 			c.Unbind(id)
 		}
 		c.Flush(false)
@@ -130,9 +139,9 @@ func (r *Replica) detachSilent(id shard.SessionID, holder *lease.Holder) {
 
 // ReportLost notifies a client that its session is detached from the connection, and notifies the holder of the
 // report.
-func (r *Replica) ReportLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
+func (se *Sessions) ReportLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
 	if c, ok := holder.Owner.(Conn); ok {
-		r.Detach(id, c, why)
+		se.Detach(id, c, why)
 		c.Flush(false)
 	}
 	holder.Reported(1)
@@ -140,19 +149,19 @@ func (r *Replica) ReportLost(id shard.SessionID, holder *lease.Holder, why proto
 
 // Detach detaches a session from a connection and sends the reason, unless the session came back over the connection
 // meanwhile; the caller flushes.
-func (r *Replica) Detach(id shard.SessionID, c Conn, why protocol.Result) {
-	if c.Detach(id, r, why) {
-		r.RemoveBound(id, c)
-		r.set.ForgetSession(id, c)
+func (se *Sessions) Detach(id shard.SessionID, c Conn, why protocol.Result) {
+	if c.Detach(id, se.r, why) {
+		se.RemoveBound(id, c)
+		se.r.set.ForgetSession(id, c)
 	}
 }
 
-// endLeases ends the leases of a leader, and notifies the clients of the sessions in them.
-func (r *Replica) endLeases(why protocol.Result) {
-	for _, lost := range r.Leases.Unlead() {
+// endLeases ends the leases of a leader, and notifies the clients of the sessions.
+func (se *Sessions) endLeases(why protocol.Result) {
+	for _, lost := range se.r.Leases.Unlead() {
 		if c, ok := lost.Holder.Owner.(Conn); ok {
 			for _, id := range lost.Sessions {
-				r.Detach(id, c, why)
+				se.Detach(id, c, why)
 			}
 			c.Flush(false)
 		}
@@ -162,62 +171,62 @@ func (r *Replica) endLeases(why protocol.Result) {
 
 // reportMissedEnds notifies the connections of bound sessions, and the hosts that have asked, if the end of a session
 // came with a snapshot.
-func (r *Replica) reportMissedEnds() {
+func (se *Sessions) reportMissedEnds() {
 	var over []shard.SessionID
-	watched := r.guests.all()
-	r.mu.Lock()
-	for id := range r.bound {
+	watched := se.remoteSessions.all()
+	se.r.mu.Lock()
+	for id := range se.bound {
 		watched[id] = struct{}{}
 	}
-	r.mu.Unlock()
+	se.r.mu.Unlock()
 	for id := range watched {
-		if r.Machine.Liveness(id) == shard.Dead {
+		if se.r.Machine.Liveness(id) == shard.Dead {
 			over = append(over, id)
 		}
 	}
 	for _, id := range over {
-		r.sessionEnded(&shard.Effect{Kind: shard.EffectSessionEnded, Session: id})
+		se.ended(&shard.Effect{Kind: shard.EffectSessionEnded, Session: id})
 	}
-	r.flushDirty()
+	se.r.flushDirty()
 }
 
-// Bind lets a session act over a connection that it is not attached over, or only get the session's end if the
+// Bind lets a session act over a connection without an attach, or only get the session's end if the
 // binding is silent. False: the session has just ended, or the connection is gone.
-func (r *Replica) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Conn) bool {
+func (se *Sessions) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Conn) bool {
 	if c.Acts(id) {
 		return true
 	}
-	r.mu.Lock()
-	if !slices.Contains(r.bound[id], c) {
-		r.bound[id] = append(r.bound[id], c)
+	se.r.mu.Lock()
+	if !slices.Contains(se.bound[id], c) {
+		se.bound[id] = append(se.bound[id], c)
 	}
-	r.mu.Unlock()
-	bound := c.Bind(id, node, r, silent)
-	if r.set.AfterBind != nil {
-		r.set.AfterBind()
+	se.r.mu.Unlock()
+	bound := c.Bind(id, node, se.r, silent)
+	if se.r.set.AfterBind != nil {
+		se.r.set.AfterBind()
 	}
 	// The end of a session reads the list after the machine has removed the session. So either the end finds this
 	// connection in the list, or the check below finds the session gone.
-	if !bound || !r.stillThere(id) {
+	if !bound || !se.stillThere(id) {
 		c.Unbind(id)
-		r.RemoveBound(id, c)
-		r.set.ForgetSession(id, c)
+		se.RemoveBound(id, c)
+		se.r.set.ForgetSession(id, c)
 		return false
 	}
-	c.Review(id, node, r) // the right may have been revoked meanwhile
+	c.Review(id, node, se.r) // the right may have been revoked meanwhile
 	return true
 }
 
 // RemoveBound removes a connection from the list of connections that a session is bound to.
-func (r *Replica) RemoveBound(id shard.SessionID, c Conn) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := slices.DeleteFunc(r.bound[id], func(x Conn) bool { return x == c })
+func (se *Sessions) RemoveBound(id shard.SessionID, c Conn) {
+	se.r.mu.Lock()
+	defer se.r.mu.Unlock()
+	list := slices.DeleteFunc(se.bound[id], func(x Conn) bool { return x == c })
 	if len(list) == 0 {
-		delete(r.bound, id)
+		delete(se.bound, id)
 		return
 	}
-	r.bound[id] = list
+	se.bound[id] = list
 }
 
 // HasSlot reports whether a slot is in the shard.
@@ -242,7 +251,7 @@ func (r *Replica) OpenInbox(c Conn, t pipeline.Ticket, m *protocol.InboxOpen, su
 		Session: shard.SessionID(m.SessionID), Node: shard.NodeID(m.NodeID), Name: string(m.Name),
 		ID: shard.OrderID(m.MemberID),
 	}
-	result := r.Inboxes.Open(of, c, m.After, func(at machine.InboxPlace) bool {
+	result := r.Inboxes.Open(of, c, m.After, func(at process.InboxPosition) bool {
 		return c.AnswerBound(of.Session, t, &protocol.InboxOpenAnswer{Acked: at.Acked, LastSeq: at.LastSeq})
 	})
 	switch {

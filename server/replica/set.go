@@ -11,8 +11,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/executor"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/machine"
@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Self    meta.Host // the host's own record, for registration; its level is the highest that the host can follow
 	Cluster string
-	Hosts   []shard.HostID // all hosts of the cluster, until they are founded
+	Hosts   []shard.HostID // all hosts of the cluster, until they are bootstrapped
 	// Incarnations are the incarnations of the hosts that the cluster began with, as far as known.
 	Incarnations map[shard.HostID]hosts.Incarnation
 	Shards       int          // data shards
@@ -35,6 +35,9 @@ type Config struct {
 	Gained Replicas
 	// Calls reaches other hosts, whose Set.AnswerHome answers about sessions. Nil: no host is reached.
 	Calls executor.Calls
+	// Report has the leader of the meta shard carry out commands that this host reports, by Meta.Reported. A report may
+	// be lost. Report does not block. Nil: all reports are lost.
+	Report func(commands []byte)
 	// Rejoin is called after the host stood still, and returns when other hosts have had a moment to refuse the host.
 	// Nil: no host refuses another.
 	Rejoin func()
@@ -55,13 +58,13 @@ type Config struct {
 	NextAlarm func(id uint64, m *machine.Machine) (at uint64, ok bool)
 	Log       *slog.Logger
 	Metrics   *metrics.Metrics
-	Watches   *hub.Budget // of streaming and one-shot watches
+	Watches   *watch.Budget // of streaming and one-shot watches
 	// Fits returns why the memory of the host does not hold another state of so many bytes, in the measure of
 	// quotas, nil if it does. May be nil.
 	Fits func(bytes uint64) error
-	// Chores is called in each round of the loop, after the due work of the replicas; changed says that the routing
-	// may have changed. Chores returns whether the next round has work.
-	Chores func(now time.Time, changed bool) (busy bool)
+	// Maintenance is called in each round of the loop, after the due work of the replicas; changed says that the
+	// routing may have changed. Maintenance returns whether the next round has work.
+	Maintenance func(now time.Time, changed bool) (busy bool)
 }
 
 // Set is this host's replicas of all shards, their shared state, and the loop for their work with deadlines.
@@ -72,14 +75,14 @@ type Set struct {
 	proposer uint64
 	// Now returns the host's time for judging leases and proofs. It is monotonic; a simulation may give each host a
 	// clock of its own.
-	Now      func() time.Time
-	Started  time.Time
-	Meta     *Meta
-	Replicas []*Replica // data shard i+1 at i
-	slots    [shard.Slots]uint8
-	timing   *timing
-	quotas   quotas
-	homes    homes
+	Now        func() time.Time
+	Started    time.Time
+	Meta       *Meta
+	Replicas   []*Replica // data shard i+1 at i
+	slots      [shard.Slots]uint8
+	timing     *timing
+	quotas     quotas
+	HomeShards HomeShards
 
 	wakes     chan struct{}
 	upkeepDue atomic.Bool // the routing or the meta shard may need work
@@ -113,9 +116,9 @@ func New(config Config) *Set {
 		quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
 		wakes:  make(chan struct{}, 1), stop: make(chan struct{}), changing: make(chan struct{}, 1),
 	}
-	s.homes.init(s)
+	s.HomeShards.init(s)
 	s.Meta = s.newMetaReplica()
-	for i, g := range meta.BirthRanges(dataShards(config.Shards)) {
+	for i, g := range meta.InitialRanges(dataShards(config.Shards)) {
 		for slot := int(g.First); slot <= int(g.Last); slot++ {
 			s.slots[slot] = uint8(i)
 		}
@@ -169,7 +172,7 @@ func (s *Set) closeLogs() {
 func (s *Set) Close() {
 	close(s.stop)
 	s.loop.Wait()
-	s.homes.close()
+	s.HomeShards.close()
 	s.closeLogs()
 	s.digesting.Wait()
 	s.retiring.Wait()
@@ -188,9 +191,9 @@ func (s *Set) Holds(id uint64) bool {
 // missing lists the shards of which the host should have a replica, and has none.
 func (s *Set) missing() string {
 	var list []string
-	t, founded := s.Meta.Machine.Topology()
+	t, bootstrapped := s.Meta.Machine.Topology()
 	for _, at := range s.seats() {
-		if at.end.on.Load() == nil && !(founded && s.elsewhere(t.Records, hosts.ShardID(at.id))) {
+		if at.end.on.Load() == nil && !(bootstrapped && s.elsewhere(t.Records, hosts.ShardID(at.id))) {
 			list = append(list, strconv.FormatUint(at.id, 10))
 		}
 	}

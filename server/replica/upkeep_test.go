@@ -101,13 +101,6 @@ func fill(t *testing.T, r *Replica, held *countingLog) {
 	add()
 }
 
-func (l *countingLog) Forward(data []byte) error {
-	if err := l.count(data); err != nil {
-		return err
-	}
-	return l.Log.Forward(data)
-}
-
 // proposed is how many commands of a kind were proposed and not yet taken.
 func (l *countingLog) proposed(kind string) int {
 	l.mu.Lock()
@@ -173,7 +166,7 @@ func metaBatches(t *testing.T, s *Set, commands []meta.Command) {
 	t.Helper()
 	for step := range slices.Chunk(commands, 500) {
 		before := s.Meta.Machine.Version()
-		s.Meta.forward(step...)
+		s.Meta.request(step...)
 		until(t, "the meta shard has applied a batch", s, func() {},
 			func() bool { return s.Meta.appliedVersion.Load() >= before+uint64(len(step)) })
 	}
@@ -285,10 +278,10 @@ var upkeeps = []upkeep{
 		var effects shard.Effects
 		home.Machine.Apply(&shard.Batch{Stamp: clock.Stamp{Term: home.Machine.Term()}, Commands: []shard.Command{
 			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000}}}, &effects)
-		guest := shard.NewSessionID(shard.Slots-2, 1) // that its home has given out, and does not know
-		propose(t, r, shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: guest, Number: 1, Name: nameIn(r, 1),
+		remote := shard.NewSessionID(shard.Slots-2, 1) // that its home has given out, and does not know
+		propose(t, r, shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: remote, Number: 1, Name: nameIn(r, 1),
 			Count: 1, Flags: shard.FlagEphemeral})
-		r.leader.suspect(guest)
+		r.leader.suspect(remote)
 		return func() { r.leader.reconcile(h.Now()) }, func() bool { return r.Machine.Count().Guests == 0 }
 	}},
 	{shard.CmdContinue, func(t *testing.T, h *Set) (func(), func() bool) {
@@ -324,7 +317,7 @@ func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 		t.Run(u.kind.String(), func(t *testing.T) {
 			shards := 1
 			if u.kind == shard.CmdSessionsForget {
-				shards = 2 // a guest has its home elsewhere
+				shards = 2 // a remote session has its home elsewhere
 			}
 			h := standalone(t, shards)
 			r := h.Replicas[0]
@@ -356,7 +349,7 @@ func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 
 // TestALevelThatTheQueueHadNoRoomForRisesLater: as the others, for a shard of a lower level.
 func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
-	h := unfounded(t)
+	h := notBootstrapped(t)
 	leveltest.Raise(t)
 	r := h.Replicas[0]
 	h.config.Self.Level = level.Newest
@@ -375,14 +368,15 @@ func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 // TestWhatTheMetaShardHadNoRoomForIsSaidAgain: a log that is busy refuses what hosts say to the meta shard, and each
 // of that is said again.
 func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
-	h := unfounded(t)
+	h := notBootstrapped(t)
 	leveltest.Raise(t)
 	r := h.Replicas[0]
 	_, cluster := counting(h)
 	const times = 3
 	cluster.refuse = make(map[string]int)
 	for _, kind := range []meta.CommandKind{
-		meta.CmdHostRegister, meta.CmdClusterLevel, meta.CmdHostSeen, meta.CmdGraceConfirmed, meta.CmdNodeCleared,
+		meta.CmdHostRegister, meta.CmdClusterLevel, meta.CmdHostObservation, meta.CmdGraceConfirmed,
+		meta.CmdNodeCleared,
 	} {
 		cluster.refuse[kind.String()] = times
 	}
@@ -397,7 +391,7 @@ func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
 	until(t, "the new grace is confirmed", h, func() {
 		h.Meta.upkeep()
 		for id := shard.HostID(2); id <= hosts.MaxHosts+1; id++ {
-			h.Meta.forward(meta.Command{Kind: meta.CmdHostSeen, Host: meta.Host{ID: id}, Expected: altered})
+			h.Meta.request(meta.Command{Kind: meta.CmdHostObservation, Host: meta.Host{ID: id}, Expected: altered})
 		}
 	}, func() bool {
 		n, _ := h.Meta.Machine.Node("/jobs")

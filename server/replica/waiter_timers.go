@@ -99,25 +99,25 @@ func (timerOrder) Placed(w *waiterTimer, at int) { w.place = at }
 // restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters
 // come and go meanwhile. A waiter that is gone before its timer starts is missing in a second walk, and the walk
 // stops the timer; a waiter that goes later stops the timer itself.
-func (r *Replica) restoreTimers(walk func(shard.Cursor, func(semaphore.Waiter)) (shard.Cursor, bool), now time.Time) {
+func (wa *waits) restoreTimers(walk func(shard.Cursor, func(semaphore.Waiter)) (shard.Cursor, bool), now time.Time) {
 	for at, over := shard.Cursor(0), false; !over; {
 		var page []semaphore.Waiter
 		from := at
 		at, over = walk(from, func(w semaphore.Waiter) { page = append(page, w) })
 		gone := make(map[waiterKey]bool)
-		r.mu.Lock()
+		wa.r.mu.Lock()
 		for _, w := range page {
-			if key := keyOf(&w.WaiterRef); r.timers.byOrder[key] == nil {
-				r.timers.add(w.WaiterRef, now.Add(millis(w.Timeout)))
+			if key := keyOf(&w.WaiterRef); wa.timers.byOrder[key] == nil {
+				wa.timers.add(w.WaiterRef, now.Add(millis(w.Timeout)))
 				gone[key] = true
 			}
 		}
-		r.mu.Unlock()
+		wa.r.mu.Unlock()
 		walk(from, func(w semaphore.Waiter) { delete(gone, keyOf(&w.WaiterRef)) })
-		r.mu.Lock()
+		wa.r.mu.Lock()
 		for key := range gone {
-			r.timers.remove(key)
+			wa.timers.remove(key)
 		}
-		r.mu.Unlock()
+		wa.r.mu.Unlock()
 	}
 }

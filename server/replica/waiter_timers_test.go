@@ -75,7 +75,7 @@ func (q *lockQueue) wantTimers(when string, want int) {
 	q.t.Helper()
 	q.r.mu.Lock()
 	defer q.r.mu.Unlock()
-	timers := &q.r.timers
+	timers := &q.r.waits.timers
 	chained := 0
 	for _, w := range timers.first {
 		for ; w != nil; w = w.next {
@@ -145,7 +145,7 @@ func TestANewLeaderStartsNoTimerForAWaiterThatHasGone(t *testing.T) {
 	stays := semaphore.Waiter{WaiterRef: shard.WaiterRef{Session: 1, Order: 1}, Timeout: 60_000}
 	goes := semaphore.Waiter{WaiterRef: shard.WaiterRef{Session: 2, Order: 2}, Timeout: 60_000}
 	looks := 0
-	q.r.restoreTimers(func(_ shard.Cursor, fn func(semaphore.Waiter)) (shard.Cursor, bool) {
+	q.r.waits.restoreTimers(func(_ shard.Cursor, fn func(semaphore.Waiter)) (shard.Cursor, bool) {
 		fn(stays)
 		if looks++; looks == 1 {
 			fn(goes)
@@ -153,7 +153,7 @@ func TestANewLeaderStartsNoTimerForAWaiterThatHasGone(t *testing.T) {
 		return 0, true
 	}, time.Now())
 	q.wantTimers("one waits", 1)
-	if q.r.timers.byOrder[keyOf(&stays.WaiterRef)] == nil {
+	if q.r.waits.timers.byOrder[keyOf(&stays.WaiterRef)] == nil {
 		t.Fatal("the timer of the other was stopped")
 	}
 }

@@ -7,72 +7,79 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// addWaiter adds the waiter of a queued acquire, or notifies the waiter at once that the outcome will come from
+// waits are the acquires of clients of this host that wait in queues of the shard, with their timers.
+type waits struct {
+	r       *Replica
+	waiters waiters      // guarded by Replica.mu
+	timers  waiterTimers // guarded by Replica.mu
+}
+
+// add adds the waiter of a queued acquire, or notifies the waiter at once that the outcome will come from
 // another host. The end of a leadership is noted before it goes through the waiters. So either the end finds the new
 // waiter, or the check here finds the end.
-func (r *Replica) addWaiter(id shard.SessionID, w waiting) {
-	r.putWaiter(id, w)
-	if r.Leads() {
+func (wa *waits) add(id shard.SessionID, w waiting) {
+	wa.put(id, w)
+	if wa.r.Leads() {
 		return
 	}
-	if w, ok := r.takeWaiter(id, w.number); ok {
-		w.conn.Push(w.request, &protocol.Aborted{Result: r.set.Moved(r)})
+	if w, ok := wa.take(id, w.number); ok {
+		w.conn.Push(w.request, &protocol.Aborted{Result: wa.r.set.Moved(wa.r)})
 	}
 }
 
-// putWaiter adds a waiter. A repeated acquire replaces its earlier entry.
-func (r *Replica) putWaiter(id shard.SessionID, w waiting) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// put adds a waiter. A repeated acquire replaces its earlier entry.
+func (wa *waits) put(id shard.SessionID, w waiting) {
+	wa.r.mu.Lock()
+	defer wa.r.mu.Unlock()
 	if !w.conn.Acts(id) {
 		return // its connection or its session has gone, and its waits as well
 	}
-	r.waiters.add(id, w)
+	wa.waiters.add(id, w)
 }
 
-// takeWaiter removes a waiter and returns it.
-func (r *Replica) takeWaiter(id shard.SessionID, number uint64) (w waiting, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.waiters.take(id, number)
+// take removes a waiter and returns it.
+func (wa *waits) take(id shard.SessionID, number uint64) (w waiting, ok bool) {
+	wa.r.mu.Lock()
+	defer wa.r.mu.Unlock()
+	return wa.waiters.take(id, number)
 }
 
-// completeWait sends the outcome of a queued acquire.
-func (r *Replica) completeWait(e *shard.Effect) {
-	r.mu.Lock()
-	r.timers.remove(waiterKey{e.Session, e.Order})
-	r.mu.Unlock()
-	w, ok := r.takeWaiter(e.Session, e.Number)
+// complete sends the outcome of a queued acquire.
+func (wa *waits) complete(e *shard.Effect) {
+	wa.r.mu.Lock()
+	wa.timers.remove(waiterKey{e.Session, e.Order})
+	wa.r.mu.Unlock()
+	w, ok := wa.take(e.Session, e.Number)
 	if !ok {
 		return
 	}
 	switch e.Kind {
 	case shard.EffectGranted:
-		r.granted.OrderID = uint64(e.Order)
-		w.conn.Push(w.request, &r.granted)
-		r.set.metrics.Acquire.Observe(r.set.Clock() - w.since)
+		wa.r.granted.OrderID = uint64(e.Order)
+		w.conn.Push(w.request, &wa.r.granted)
+		wa.r.set.metrics.Acquire.Observe(wa.r.set.Clock() - w.since)
 	case shard.EffectTimedOut:
 		if w.withdrawn {
-			r.aborted = protocol.Aborted{Result: Withdrawn}
-			w.conn.Push(w.request, &r.aborted)
+			wa.r.aborted = protocol.Aborted{Result: Withdrawn}
+			w.conn.Push(w.request, &wa.r.aborted)
 			break
 		}
-		w.conn.Push(w.request, &r.timedOut)
+		w.conn.Push(w.request, &wa.r.timedOut)
 	case shard.EffectAborted:
-		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted,
-			Reason: r.abortReason(e, e.Abort)}}
-		w.conn.Push(w.request, &r.aborted)
+		wa.r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted,
+			Reason: wa.r.abortReason(e, e.Abort)}}
+		w.conn.Push(w.request, &wa.r.aborted)
 	}
-	r.Mark(w.conn)
+	wa.r.Mark(w.conn)
 }
 
-// redirectWaiters notifies all waiters of this host that the outcome will come from another host.
-func (r *Replica) redirectWaiters(result protocol.Result) {
-	r.mu.Lock()
-	all := r.waiters
-	r.waiters.init()
-	r.timers.init()
-	r.mu.Unlock()
+// redirect notifies all waiters of this host that the outcome will come from another host.
+func (wa *waits) redirect(result protocol.Result) {
+	wa.r.mu.Lock()
+	all := wa.waiters
+	wa.waiters.init()
+	wa.timers.init()
+	wa.r.mu.Unlock()
 	push := protocol.Aborted{Result: result}
 	answered := make(map[Conn]struct{}) // a connection is flushed once, however many waits it has
 	for _, w := range all.byNumber {
@@ -84,34 +91,34 @@ func (r *Replica) redirectWaiters(result protocol.Result) {
 	}
 }
 
-// forgetWaits drops the waits of a session through one connection.
-func (r *Replica) forgetWaits(id shard.SessionID, c Conn) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.waiters.drop(id, c)
+// forget drops the waits of a session through one connection.
+func (wa *waits) forget(id shard.SessionID, c Conn) {
+	wa.r.mu.Lock()
+	defer wa.r.mu.Unlock()
+	wa.waiters.drop(id, c)
 }
 
 // forgetSession drops all waits of a session that has ended, with their timers.
-func (r *Replica) forgetSession(id shard.SessionID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.waiters.drop(id, nil)
-	r.timers.drop(id)
+func (wa *waits) forgetSession(id shard.SessionID) {
+	wa.r.mu.Lock()
+	defer wa.r.mu.Unlock()
+	wa.waiters.drop(id, nil)
+	wa.timers.drop(id)
 }
 
 // startTimer starts the timer of a waiting acquire, if this host leads the shard.
-func (r *Replica) startTimer(c *shard.Command, e *shard.Effect) {
+func (wa *waits) startTimer(c *shard.Command, e *shard.Effect) {
 	if e.Timeout == shard.Forever {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.Leads() { // the end of a leadership is noted before it drops all timers
+	wa.r.mu.Lock()
+	defer wa.r.mu.Unlock()
+	if !wa.r.Leads() { // the end of a leadership is noted before it drops all timers
 		return
 	}
-	r.timers.add(shard.WaiterRef{
+	wa.timers.add(shard.WaiterRef{
 		Node: c.Node, Name: append([]byte(nil), c.Name...), Session: c.Session, Order: e.Order, Number: c.Number,
-	}, r.set.Now().Add(millis(e.Timeout)))
+	}, wa.r.set.Now().Add(millis(e.Timeout)))
 }
 
 func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -16,50 +16,50 @@ var Withdrawn = protocol.Result{
 // them. The caller flushes.
 func (r *Replica) Withdraw(id shard.SessionID, c Conn) {
 	r.Inboxes.EndUnless(id, c, func(of shard.ObjectName) bool { return c.May(protocol.KindInboxOpen, of) }, Withdrawn)
-	r.withdrawWatches(id, c)
-	r.withdrawWaits(id, c)
+	r.OneShots.withdraw(id, c)
+	r.waits.withdrawAll(id, c)
 }
 
-// withdrawWatches ends one-shot watches: the notified client looks at the object, and is refused.
-func (r *Replica) withdrawWatches(id shard.SessionID, c Conn) {
-	if r.watching.Load() == 0 {
+// withdraw ends one-shot watches: the notified client looks at the object, and is refused.
+func (osw *OneShotWatches) withdraw(id shard.SessionID, c Conn) {
+	if osw.watching.Load() == 0 {
 		return
 	}
-	r.mu.Lock()
-	defer r.unlockFired()
-	r.watches.DropWhere(id, func(ref watchRef) bool {
+	osw.r.mu.Lock()
+	defer osw.unlockFired()
+	osw.watches.DropWhere(id, func(ref watchRef) bool {
 		if ref.conn != c || c.May(protocol.KindSemaphoreDescribe, ref.of) {
 			return false
 		}
-		r.fire(ref, false, false)
+		osw.fire(ref, false, false)
 		return true
 	})
 }
 
-// withdrawWaits removes acquires that wait from their queues, as if their time were up.
-func (r *Replica) withdrawWaits(id shard.SessionID, c Conn) {
-	if !r.Leads() {
+// withdrawAll removes acquires that wait from their queues, as if their time were up.
+func (wa *waits) withdrawAll(id shard.SessionID, c Conn) {
+	if !wa.r.Leads() {
 		return
 	}
 	var refs []shard.WaiterRef
 	for last, more := shard.OrderID(0), true; more; {
-		refs, last, more = semaphore.WaitersOf(r.Machine, id, last, refs[:0])
+		refs, last, more = semaphore.WaitersOf(wa.r.Machine, id, last, refs[:0])
 		for i := range refs {
-			r.withdrawWait(&refs[i], c)
+			wa.withdraw(&refs[i], c)
 		}
 	}
 }
 
-// withdrawWait removes a waiting acquire from its queue, unless the client has the right to wait. The client gets the
+// withdraw removes a waiting acquire from its queue, unless the client has the right to wait. The client gets the
 // outcome once the outcome is certain: the acquire may have been granted meanwhile.
-func (r *Replica) withdrawWait(ref *shard.WaiterRef, c Conn) {
+func (wa *waits) withdraw(ref *shard.WaiterRef, c Conn) {
 	if c.May(protocol.KindAcquire, shard.ObjectName{Node: ref.Node, Name: protocol.Text(ref.Name)}) {
 		return
 	}
-	r.mu.Lock()
-	here := r.waiters.withdraw(ref.Session, ref.Number, c)
-	r.mu.Unlock()
+	wa.r.mu.Lock()
+	here := wa.waiters.withdraw(ref.Session, ref.Number, c)
+	wa.r.mu.Unlock()
 	if here {
-		r.leader.withdraw(*ref)
+		wa.r.leader.withdraw(*ref)
 	}
 }

@@ -1,5 +1,5 @@
-// Package restore makes a new cluster from the states of an old cluster: from a backup, or from the data left on the
-// hosts of a lost majority.
+// Package restore creates a new cluster from the states of an old one: from a backup, or from the data of surviving
+// hosts after quorum loss.
 //
 //	left, err := restore.Read(ctx, dir, scratch, version) // of a stopped host, in the form of a backup
 //	made, err := restore.Make(ctx, options, states)       // the first host of the new cluster

@@ -63,7 +63,7 @@ func Make(ctx context.Context, o Options, from *backup.States) (*Made, error) {
 	switch {
 	case errors.Is(err, identity.ErrNone):
 		err = directory.Make(want)
-	case err == nil && id.Born():
+	case err == nil && id.Bootstrapped():
 		err = fmt.Errorf("restore: %s is host %s of cluster %s: name an empty directory", o.Dir, id.HostName,
 			id.Cluster)
 	}
@@ -85,7 +85,7 @@ type maker struct {
 	made      *Made
 
 	generation identity.Generation
-	birth      identity.Birth
+	bootstrap  identity.Bootstrap
 	machines   *backup.Machines
 }
 
@@ -102,7 +102,7 @@ func (m *maker) make(ctx context.Context) error {
 	if err := m.importLog(ctx, m.directory.LogPath()); err != nil {
 		return err
 	}
-	if err := m.directory.Restore(m.birth, m.generation); err != nil {
+	if err := m.directory.Restore(m.bootstrap, m.generation); err != nil {
 		return err
 	}
 	m.made.Identity = m.directory.Identity()
@@ -120,17 +120,17 @@ func (m *maker) regenerate() error {
 	r := meta.Regeneration{
 		Draw: m.generation, Shards: m.Shards, Jump: machine.JumpOver(m.made.Age),
 		Wall: field.WallMillis(time.Now()), By: m.By, Why: m.Why, DropRights: m.DropRights,
-		First: hosts.Founder{Name: id.HostName, Incarnation: id.Incarnation, Version: "", Level: level.Newest,
+		First: hosts.InitialMember{Name: id.HostName, Incarnation: id.Incarnation, Version: "", Level: level.Newest,
 			Addresses: hosts.Addresses{Raft: cmp.Or(m.Raft, unknownAddress), Client: unknownAddress}},
 	}
 	shards := cmp.Or(m.Shards, len(m.from.Meta.Routing().Shards))
-	first := identity.Founder{ID: m.from.NextHost(), Name: id.HostName, Incarnation: id.Incarnation, Raft: m.Raft}
-	m.birth = identity.NewBirth(m.Cluster, shards, []identity.Founder{first})
+	first := identity.InitialMember{ID: m.from.NextHost(), Name: id.HostName, Incarnation: id.Incarnation, Raft: m.Raft}
+	m.bootstrap = identity.NewBootstrap(m.Cluster, shards, []identity.InitialMember{first})
 	if m.KeepID {
 		h := &m.from.Header
-		m.birth.Cluster, m.birth.ClusterName = h.Cluster, cmp.Or(h.ClusterName, identity.ClusterName(h.Cluster))
+		m.bootstrap.Cluster, m.bootstrap.ClusterName = h.Cluster, cmp.Or(h.ClusterName, identity.ClusterName(h.Cluster))
 	}
-	r.Cluster = m.birth.Cluster
+	r.Cluster = m.bootstrap.Cluster
 	if m.machines, err = m.from.Regenerate(r); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (m *maker) regenerate() error {
 // nextGeneration returns the number of the new generation, above the numbers of the file and of the state.
 func (m *maker) nextGeneration() (uint32, error) {
 	number := uint64(identity.Generation(m.from.Header.Generation).Number())
-	if t, founded := m.from.Meta.Topology(); founded {
+	if t, bootstrapped := m.from.Meta.Topology(); bootstrapped {
 		number = max(number, t.Records.Generation().Number)
 	}
 	if number+1 > 1<<32-1 {
@@ -153,11 +153,11 @@ func (m *maker) nextGeneration() (uint32, error) {
 // importLog fills the directory of the log.
 func (m *maker) importLog(ctx context.Context, dir string) error {
 	made := m.machines
-	t, founded := made.Meta.Topology()
-	if !founded {
+	t, bootstrapped := made.Meta.Topology()
+	if !bootstrapped {
 		return errors.New("the new cluster has no host")
 	}
-	self := m.birth.Founders[0]
+	self := m.bootstrap.InitialMembers[0]
 	state := func(id hosts.ShardID, machine shard.Saver) raftlog.State {
 		return raftlog.State{Replica: t.Records.Shard(id).On(self.ID).ID, Machine: machine}
 	}
@@ -167,9 +167,9 @@ func (m *maker) importLog(ctx context.Context, dir string) error {
 	}
 	id := m.directory.Identity()
 	next := id
-	next.Birth = m.birth
+	next.Bootstrap = m.bootstrap
 	return raftlog.Import(ctx, raftlog.Config{
 		Host: self.ID, Incarnation: id.Incarnation, DataDir: filepath.Clean(dir), Deployment: next.Deployment(),
-		Founders: map[shard.HostID]hosts.Incarnation{self.ID: id.Incarnation}, Logger: quiet,
+		InitialMembers: map[shard.HostID]hosts.Incarnation{self.ID: id.Incarnation}, Logger: quiet,
 	}, states)
 }

@@ -30,13 +30,13 @@ const semaphores = 20
 // saved are the states of a cluster of two shards, as a running one is saved: without the name of the cluster.
 func saved(t *testing.T) *backup.States {
 	t.Helper()
-	birth := identity.NewBirth("prod", 2, nil)
-	s := backup.NewStates(backupfile.Header{Cluster: birth.Cluster, Begun: time.Now().Add(-time.Hour), Shards: 2,
+	bootstrap := identity.NewBootstrap("prod", 2, nil)
+	s := backup.NewStates(backupfile.Header{Cluster: bootstrap.Cluster, Begun: time.Now().Add(-time.Hour), Shards: 2,
 		Level: level.Newest, Version: "1"})
 	s.Meta = meta.New()
 	var done meta.Effects
 	for _, c := range []meta.Command{
-		{Kind: meta.CmdRoutingInit, Cluster: birth.Cluster, Shards: []meta.ShardID{1, 2}},
+		{Kind: meta.CmdRoutingInit, Cluster: bootstrap.Cluster, Shards: []meta.ShardID{1, 2}},
 		{Kind: meta.CmdHostRegister, Host: meta.Host{ID: 1, Name: "a", RaftAddress: "a:1", ClientAddress: "a:2",
 			Version: "1", Level: level.Newest}},
 		{Kind: meta.CmdClusterLevel, Raise: level.Newest}, {Kind: meta.CmdNodeCreate, Path: "/n"},
@@ -182,7 +182,7 @@ func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
 	if _, err := restore.Make(ended, o, s); !errors.Is(err, context.Canceled) {
 		t.Fatalf("it is %v", err)
 	}
-	if id, err := identity.Read(o.Dir); err != nil || id.Born() {
+	if id, err := identity.Read(o.Dir); err != nil || id.Bootstrapped() {
 		t.Errorf("a host would start in it: %v, %+v", err, id)
 	}
 	m, err := restore.Make(t.Context(), o, s)
@@ -231,7 +231,7 @@ func TestTheIdOfTheOldClusterIsKeptWithItsName(t *testing.T) {
 	if kept.Identity.Cluster != s.Header.Cluster || kept.Identity.ClusterName != "prod" {
 		t.Errorf("cluster %q, named %q", kept.Identity.Cluster, kept.Identity.ClusterName)
 	}
-	if name := identity.ClusterName(identity.NewBirth("", 2, nil).Cluster); name != "" {
+	if name := identity.ClusterName(identity.NewBootstrap("", 2, nil).Cluster); name != "" {
 		t.Errorf("a cluster without a name is named %q", name)
 	}
 	other, _ := made(t, s, restore.Options{Cluster: "drill"})

@@ -30,7 +30,7 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 	if err != nil {
 		return nil, err
 	}
-	if !id.Born() {
+	if !id.Bootstrapped() {
 		return nil, fmt.Errorf("restore: %s is of a host that was never in a cluster", dir)
 	}
 	written, err := lastWritten(filepath.Join(dir, identity.LogName))
@@ -84,17 +84,17 @@ func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 		s.Meta = meta.New()
 		return &metaFollower{Machine: s.Meta}
 	}
-	s.Data[id] = machine.New(kinds.All(), machine.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)})
+	s.Data[id] = machine.New(kinds.All(), machine.Options{Shard: uint64(id), Slots: initialSlots(id, shards)})
 	return &machine.Follower{Machine: s.Data[id]}
 }
 
-// slotsAtBirth are the slots of a data shard since the birth of its cluster.
-func slotsAtBirth(id meta.ShardID, shards int) (slots shard.SlotSet) {
+// initialSlots are the slots of a data shard since the bootstrap of its cluster.
+func initialSlots(id meta.ShardID, shards int) (slots shard.SlotSet) {
 	var ids []meta.ShardID
 	for i := range shards {
 		ids = append(ids, meta.ShardID(i+1))
 	}
-	for _, g := range meta.BirthRanges(ids) {
+	for _, g := range meta.InitialRanges(ids) {
 		if g.Shard == id {
 			slots.Add(g.First, g.Last)
 		}

@@ -30,11 +30,11 @@ type Cluster struct {
 	mu     sync.Mutex // guards what follows
 	hosts  map[shard.HostID]*host
 	starts map[shard.HostID]uint64 // how often each was started
-	// born are the hosts that the cluster began with, members those and the ones that have joined, known the hosts that
-	// each knows at its start.
-	born    []shard.HostID
-	members []shard.HostID
-	known   map[shard.HostID][]shard.HostID
+	// bootstrapped are the hosts that the cluster began with, members those and the ones that have joined, known the
+	// hosts that each knows at its start.
+	bootstrapped []shard.HostID
+	members      []shard.HostID
+	known        map[shard.HostID][]shard.HostID
 }
 
 // host is one host of the cluster.
@@ -54,7 +54,7 @@ type options struct {
 	seed          uint64
 	log           *slog.Logger
 	network       func(*memlog.Config)
-	logs          func(founders []shard.HostID) (Logs, error)
+	logs          func(initialMembers []shard.HostID) (Logs, error)
 	config        func(*server.Config)
 }
 
@@ -102,22 +102,22 @@ func Run(opts ...Option) (*Cluster, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	founders := firstIDs(o.hosts)
+	initialMembers := firstIDs(o.hosts)
 	if o.logs == nil {
-		o.logs = func(founders []shard.HostID) (Logs, error) { return openMemory(&o, founders) }
+		o.logs = func(initialMembers []shard.HostID) (Logs, error) { return openMemory(&o, initialMembers) }
 	}
-	logs, err := o.logs(founders)
+	logs, err := o.logs(initialMembers)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{options: o, logs: logs, hosts: make(map[shard.HostID]*host),
-		starts: make(map[shard.HostID]uint64),
-		born:   founders, members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
+		starts:       make(map[shard.HostID]uint64),
+		bootstrapped: initialMembers, members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	for _, id := range c.founders() {
-		c.known[id] = c.founders()
+	for _, id := range c.initialMembers() {
+		c.known[id] = c.initialMembers()
 	}
-	for _, id := range c.founders() {
+	for _, id := range c.initialMembers() {
 		if err := c.open(id); err != nil {
 			c.Close()
 			return nil, err
@@ -137,15 +137,15 @@ func (c *Cluster) open(id shard.HostID) error {
 	config := server.Config{
 		ID: id, Name: Name(id), Cluster: clusterID, ClientAddress: Address(id),
 		RaftAddress: raftAddress(id), Version: version, Hosts: known, Shards: shards,
-		Incarnation: Incarnation(id), Start: c.start(id), Founders: make(map[shard.HostID]hosts.Incarnation),
+		Incarnation: Incarnation(id), Start: c.start(id), InitialMembers: make(map[shard.HostID]hosts.Incarnation),
 		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.logs.OpenLog(id, group, sm) },
 		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
 		Leads:        func() { c.announce(id) },
 		HostsChanged: func(r *hosts.Records) { c.noteHosts(id, r) },
 		Log:          c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
 	}
-	for _, founder := range c.founders() {
-		config.Founders[founder] = Incarnation(founder)
+	for _, initialMember := range c.initialMembers() {
+		config.InitialMembers[initialMember] = Incarnation(initialMember)
 	}
 	if c.options.config != nil {
 		c.options.config(&config)
@@ -181,11 +181,11 @@ func firstIDs(n int) []shard.HostID {
 	return ids
 }
 
-// founders are the hosts of the birth.
-func (c *Cluster) founders() []shard.HostID {
+// initialMembers are the hosts of the bootstrap.
+func (c *Cluster) initialMembers() []shard.HostID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.born
+	return c.bootstrapped
 }
 
 const (

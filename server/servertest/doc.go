@@ -1,5 +1,5 @@
-// Package servertest runs a real Signalbox server inside a test: the whole of it, but for the disk and the
-// network. Start takes milliseconds; the server stops with the test.
+// Package servertest runs a complete server in a test; only disk and network are replaced. Start takes milliseconds,
+// and the server stops with the test.
 //
 //	srv := servertest.Start(t)
 //	c, err := client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Room is how many hosts there may be, with those that join later. Ids count on from those of the birth.
+// Room is how many hosts there may be, with those that join later. Ids count on from those of the bootstrap.
 func Room(n int) Option { return func(o *options) { o.room = n } }
 
 // Join has a host with an empty data directory join, by the rules of package join, and starts it. Its id has to be the
@@ -85,8 +85,8 @@ func (c *Cluster) callOf(id shard.HostID) join.Call {
 		if err != nil {
 			return nil, err
 		}
-		desk := join.NewDesk(join.Config{Self: to, Birth: c.birth(), Cluster: other})
-		answer, err := desk.Answer(ctx, caller, payload)
+		server := join.NewServer(join.Config{Self: to, Bootstrap: c.bootstrap(), Cluster: other})
+		answer, err := server.Answer(ctx, caller, payload)
 		if err != nil {
 			return nil, err
 		}
@@ -94,12 +94,12 @@ func (c *Cluster) callOf(id shard.HostID) join.Call {
 	}
 }
 
-// birth is that of the cluster.
-func (c *Cluster) birth() identity.Birth {
-	b := identity.Birth{Cluster: clusterID, Shards: c.shards()}
-	for _, id := range c.founders() {
-		b.Founders = append(b.Founders, identity.Founder{ID: id, Name: Name(id), Incarnation: Incarnation(id),
-			Raft: raftAddress(id)})
+// bootstrap is that of the cluster.
+func (c *Cluster) bootstrap() identity.Bootstrap {
+	b := identity.Bootstrap{Cluster: clusterID, Shards: c.shards()}
+	for _, id := range c.initialMembers() {
+		b.InitialMembers = append(b.InitialMembers, identity.InitialMember{ID: id, Name: Name(id),
+			Incarnation: Incarnation(id), Raft: raftAddress(id)})
 	}
 	return b
 }
@@ -116,7 +116,7 @@ func (c *Cluster) reachedAt(address string) shard.HostID {
 	return 0
 }
 
-// Members lists the hosts of the birth and those that have joined, expelled ones too.
+// Members lists the hosts of the bootstrap and those that have joined, expelled ones too.
 func (c *Cluster) Members() []shard.HostID {
 	c.mu.Lock()
 	defer c.mu.Unlock()

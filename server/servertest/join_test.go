@@ -10,13 +10,15 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // bed is a cluster whose governor does not wait long.
-func bed(t *testing.T, founders int, halt func(shard.HostID, error)) *Cluster {
-	c := Start(t, Hosts(founders), Room(5), Config(func(c *server.Config) {
+func bed(t *testing.T, initialMembers int, halt func(shard.HostID, error)) *Cluster {
+	c := Start(t, Hosts(initialMembers), Room(5), Config(func(c *server.Config) {
 		id := c.ID
 		c.Halt = func(err error) { halt(id, err) }
 	}))
@@ -106,6 +108,66 @@ func TestAHostTakesThePlaceOfOneThatLostItsDirectory(t *testing.T) {
 		}
 		if err := <-refused; !errors.Is(err, server.ErrRefused) {
 			t.Errorf("it is not refused: %v", err)
+		}
+	})
+}
+
+// TestReportsToTheMetaShardAreOfMembersAboutThemselves: the leader takes a host's report again and again. It refuses
+// those of an expelled host, of another data directory, about another host, and of what only clients and the leader
+// ask for.
+func TestReportsToTheMetaShardAreOfMembersAboutThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := bed(t, 3, func(shard.HostID, error) {})
+		c.Crash(3, false)
+		c.mustJoin(t, 4, Name(3))
+		until(t, "the old host is expelled", func() bool {
+			return c.Records().Host(3).Current.Variant == protocol.HostExpelled
+		})
+		leader := c.Leader(0)
+		seen := func(id shard.HostID) meta.Command {
+			return meta.Command{Kind: meta.CmdHostObservation, Host: meta.Host{ID: id}, Expected: 1}
+		}
+		bound := func(id shard.HostID) meta.Command {
+			return meta.NewCommand(&meta.ShardBound{Shard: 1, Host: id, Bound: hosts.TimeoutBound{
+				Term: 1 << 40, Number: 1, Longest: shard.Longest{Timeout: 60_000, Session: 9},
+			}}, meta.Origin{})
+		}
+		create := meta.Command{Kind: meta.CmdNodeCreate, Path: "/a"}
+		confirm := meta.Command{Kind: meta.CmdGraceConfirmed, Node: 1, Expected: 1}
+		for _, x := range []struct {
+			name        string
+			at, from    shard.HostID
+			incarnation shard.HostID // whose
+			commands    []meta.Command
+			want        protocol.Status
+		}{
+			{"of a member", leader, 4, 4, []meta.Command{seen(4)}, protocol.StatusSuccess},
+			{"a second time", leader, 4, 4, []meta.Command{seen(4)}, protocol.StatusSuccess},
+			{"at a host that does not lead", leader%2 + 1, 4, 4, []meta.Command{seen(4)}, protocol.StatusMoved},
+			{"of a stranger", leader, 0, 4, []meta.Command{seen(4)}, protocol.StatusUnauthorized},
+			{"of an expelled host", leader, 3, 3, []meta.Command{seen(3)}, protocol.StatusBadRequest},
+			{"of a replaced directory", leader, 4, 3, []meta.Command{seen(4)}, protocol.StatusBadRequest},
+			{"about another host", leader, 4, 4, []meta.Command{seen(4), seen(1)}, protocol.StatusBadRequest},
+			{"a bound of another host", leader, 4, 4, []meta.Command{bound(1)}, protocol.StatusBadRequest},
+			{"what clients ask for", leader, 4, 4, []meta.Command{create}, protocol.StatusBadRequest},
+			{"what the leader says", leader, 4, 4, []meta.Command{confirm}, protocol.StatusBadRequest},
+			{"of nothing", leader, 4, 4, nil, protocol.StatusBadRequest},
+		} {
+			commands, err := meta.AppendBatch(nil, &meta.Batch{Commands: x.commands})
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := Incarnation(x.incarnation)
+			payload, err := c.Host(x.at).Answer(t.Context(), x.from, peerrpc.Request(&protocol.HostNotify{
+				Event: protocol.HostUpkeep, HostID: uint64(x.from), Incarnation: i[:], Commands: commands,
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := peerrpc.Result(protocol.KindHostNotify, payload)
+			if err != nil || a.Result.Status != x.want {
+				t.Errorf("%s: %v %s, %v; want %v", x.name, a.Result.Status, a.Result.Message, err, x.want)
+			}
 		}
 	})
 }

@@ -89,8 +89,8 @@ type Remade struct {
 	}
 }
 
-// On has the cluster run on other logs than those in memory, on hosts of the birth.
-func On(logs func(founders []shard.HostID) (Logs, error)) Option {
+// On has the cluster run on other logs than those in memory, on hosts of the bootstrap.
+func On(logs func(initialMembers []shard.HostID) (Logs, error)) Option {
 	return func(o *options) { o.logs = logs }
 }
 
@@ -99,7 +99,7 @@ type inMemory struct {
 	*memlog.Network
 
 	mu     sync.Mutex
-	joined map[place]uint64 // the replicas that hosts have got since the birth
+	joined map[place]uint64 // the replicas that hosts have got since the bootstrap
 }
 
 // place is where a host has a replica that has joined.
@@ -108,8 +108,8 @@ type place struct {
 	shard uint64
 }
 
-// openMemory makes the groups of all shards, on the hosts of the birth alone.
-func openMemory(o *options, founders []shard.HostID) (*inMemory, error) {
+// openMemory makes the groups of all shards, on the hosts of the bootstrap alone.
+func openMemory(o *options, initialMembers []shard.HostID) (*inMemory, error) {
 	config := memlog.Config{Seed: o.seed, Hosts: firstIDs(max(o.hosts, o.room))}
 	if o.network != nil {
 		o.network(&config)
@@ -121,7 +121,7 @@ func openMemory(o *options, founders []shard.HostID) (*inMemory, error) {
 	network.Start()
 	m := &inMemory{Network: network, joined: make(map[place]uint64)}
 	for id := range uint64(o.shards + 1) {
-		if _, err := network.NewGroup(groupOf(id), founders...); err != nil {
+		if _, err := network.NewGroup(groupOf(id), initialMembers...); err != nil {
 			return nil, errors.Join(err, network.Close())
 		}
 	}

@@ -44,9 +44,13 @@ func (c *Cluster) Do(r meta.Request) (meta.Effect, error) {
 	}
 }
 
-// Policy changes what operators ask of the governor.
+// Policy changes what operators ask of the governor. It waits for the records, which come when all hosts have
+// registered: a moment after the last host is ready.
 func (c *Cluster) Policy(change func(*kind.Policy)) error {
 	r := c.Records()
+	for late := time.Now().Add(30 * time.Second); r == nil && time.Now().Before(late); r = c.Records() {
+		time.Sleep(10 * time.Millisecond)
+	}
 	if r == nil {
 		return errNoRecords
 	}

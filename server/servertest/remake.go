@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Founder is the record that a host has in a cluster which is made of a backup, and whose first host it is.
-func Founder(id shard.HostID) hosts.Founder {
-	return hosts.Founder{ID: id, Name: Name(id), Incarnation: Incarnation(id), Version: version, Level: level.Newest,
-		Addresses: hosts.Addresses{Raft: raftAddress(id), Client: Address(id)}}
+// InitialMember is the record that a host has in a cluster which is made of a backup, and whose first host it is.
+func InitialMember(id shard.HostID) hosts.InitialMember {
+	return hosts.InitialMember{ID: id, Name: Name(id), Incarnation: Incarnation(id), Version: version,
+		Level: level.Newest, Addresses: hosts.Addresses{Raft: raftAddress(id), Client: Address(id)}}
 }
 
 // Remake makes another cluster in the place of this one, of machines that were made of a backup, and starts its first
@@ -21,15 +21,15 @@ func (c *Cluster) Remake(m *backup.Machines) error {
 	for _, id := range c.Members() {
 		c.Crash(id, false)
 	}
-	t, founded := m.Meta.Topology()
-	if !founded {
+	t, bootstrapped := m.Meta.Topology()
+	if !bootstrapped {
 		return errors.New("servertest: the new cluster has no host")
 	}
 	first := t.Records.LastHost()
 	routing := m.Meta.Routing()
 	c.mu.Lock()
-	c.born, c.members = []shard.HostID{first}, firstIDs(int(first))
-	c.known[first] = c.born
+	c.bootstrapped, c.members = []shard.HostID{first}, firstIDs(int(first))
+	c.known[first] = c.bootstrapped
 	c.options.shards = len(routing.Shards)
 	c.mu.Unlock()
 	on := func(id hosts.ShardID) uint64 { return t.Records.Shard(id).On(first).ID }

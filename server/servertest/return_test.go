@@ -13,9 +13,9 @@ import (
 
 // beginnings are how a cluster comes to have three hosts that vote, the first three.
 var beginnings = []struct {
-	name     string
-	founders int
-}{{"one host that others joined", 1}, {"three hosts of the birth", 3}}
+	name           string
+	initialMembers int
+}{{"one host that others joined", 1}, {"three hosts of the bootstrap", 3}}
 
 // states are what a host may be when its process ends, with what brings the host there.
 var states = []struct {
@@ -96,8 +96,8 @@ func TestAHostComesBackFromEveryState(t *testing.T) {
 		for _, spares := range []int{0, 1} {
 			t.Run(fmt.Sprintf("%s, and %d more", beginning.name, spares), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c := bed(t, beginning.founders, noHalt(t))
-					for id := beginning.founders + 1; id <= 3+spares; id++ {
+					c := bed(t, beginning.initialMembers, noHalt(t))
+					for id := beginning.initialMembers + 1; id <= 3+spares; id++ {
 						c.mustJoin(t, shard.HostID(id), "")
 					}
 					until(t, "all is well", func() bool { return c.atRest(3) })

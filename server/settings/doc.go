@@ -1,5 +1,5 @@
-// Package settings is the configuration of a host: a setting can be given by a flag, by a variable of the
-// environment, or by a line of a YAML file, under one name.
+// Package settings is the configuration of a host. Each setting can be a flag, an environment variable or a line of a
+// YAML file, under one name.
 //
 // Every setting is a row of one table (table.go): its name, its group, its purpose, and its field of Settings. The
 // flag, the variable, the line in the file and docs/settings.md all come from the row, so they cannot differ. All

@@ -78,7 +78,7 @@ addresses that last. Client addresses of other hosts are not needed: hosts repor
 
 ` + "```sh" + `
 signalbox serve --name a --initial-hosts a=10.0.0.1:7421,b=10.0.0.2:7421,c=10.0.0.3:7421 \
-    --tls-listen 10.0.0.1:7423 --tls-cert a.pem --tls-key a.key --token-file tokens.yaml \
+    --tls-listen 10.0.0.1:7423 --tls-cert a.pem --tls-key a.key --access-file access.yaml \
     --raft-tls-cert a.pem --raft-tls-key a.key --raft-tls-ca ca.pem
 ` + "```" + `
 
@@ -109,30 +109,22 @@ on 127.0.0.1 too: every process of the machine can write to their log.
 give the same secret to each host with ` + "`--raft-secret-file raft-secret`" + `. It authenticates messages between hosts and does
 not encrypt them.
 
-## Access tokens
+## Access rules and root tokens
 
-The file of ` + "`--token-file`" + ` is a list of token hashes. It has no tokens, but whoever can change it controls access, so
-a host warns at its start if every user of the machine can read or change it:
+The file of ` + "`--access-file`" + ` has roles and principals that a cluster without access rules imports. The file of
+` + "`--token-file`" + ` has hashes of root tokens, which may do everything on the host. [Access control](access.md) describes
+both. Neither has secrets, but whoever can change them controls access, so a host warns at its start if every user of
+the machine can read or change them. A file of root tokens:
 
 ` + "```yaml" + `
-- {name: billing, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08,
-   roles: [write], paths: [/prod/billing]}
-- {name: dashboard, sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752, roles: [read], paths: [/]}
+principals:
+  - name: token:ops
+    sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    grants: [{role: root, path: /}]
 ` + "```" + `
 
-` + "`signalbox token generate --name billing --role write --path /prod/billing`" + ` makes a token and prints it with its line. A path
-covers the node of that path and every node below it. Each role includes the roles above it:
-
-| role | allows |
-| --- | --- |
-| ` + "`read`" + ` | describe, list and watch |
-| ` + "`write`" + ` | sessions; create, update, resize, acquire and release semaphores; take part in rollouts and processes |
-| ` + "`operator`" + ` | delete semaphores; end sessions of others; make and steer rollouts and processes |
-| ` + "`admin`" + ` | create, change and drop nodes; give rights |
-| ` + "`root`" + ` | hosts, backups: all of the cluster; for the path / only |
-
-The file is read again when it changes. What it no longer has is refused from then on, on open connections too; while
-it is broken the last good content counts, and the log says so.
+The file of root tokens is read again when it changes. What it no longer has is refused from then on, on open
+connections too; while it is broken the last good content counts, and the log says so.
 
 ## Identity in the data directory
 
@@ -166,7 +158,7 @@ data-dir: /var/lib/signalbox
 tls-listen: 10.0.0.1:7423
 tls-cert: /etc/signalbox/a.pem
 tls-key: /etc/signalbox/a.key
-token-file: /etc/signalbox/tokens.yaml
+access-file: /etc/signalbox/access.yaml
 raft-tls-cert: /etc/signalbox/a.pem
 raft-tls-key: /etc/signalbox/a.key
 raft-tls-ca: /etc/signalbox/ca.pem

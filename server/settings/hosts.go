@@ -7,16 +7,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/bootstrap"
 	"github.com/signalbox/signalbox/shard"
 )
 
-// FirstHost is a host at the birth of the cluster.
-type FirstHost = birth.Place
+// InitialHost is a host at the bootstrap of the cluster.
+type InitialHost = bootstrap.InitialHost
 
 // ParseHosts reads NAME=ADDRESS, with commas between them, and returns the hosts sorted by name.
-func ParseHosts(text string) ([]FirstHost, error) {
-	var hosts []FirstHost
+func ParseHosts(text string) ([]InitialHost, error) {
+	var hosts []InitialHost
 	for _, item := range items([]string{text}) {
 		name, address, _ := strings.Cut(item, "=")
 		name, address = strings.TrimSpace(name), strings.TrimSpace(address)
@@ -24,22 +24,22 @@ func ParseHosts(text string) ([]FirstHost, error) {
 			return nil, bad(fmt.Sprintf("%q is no host with its address", item),
 				"write each host as NAME=ADDRESS, such as a=10.0.0.1:7421")
 		}
-		hosts = append(hosts, FirstHost{Name: name, Raft: address})
+		hosts = append(hosts, InitialHost{Name: name, Raft: address})
 	}
-	slices.SortStableFunc(hosts, func(a, b FirstHost) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(hosts, func(a, b InitialHost) int { return strings.Compare(a.Name, b.Name) })
 	return hosts, nil
 }
 
 // FormatHosts is the reverse of ParseHosts.
-func FormatHosts(hosts []FirstHost) string { return birth.FormatPlaces(hosts) }
+func FormatHosts(hosts []InitialHost) string { return bootstrap.FormatInitialHosts(hosts) }
 
 // HostID is the id of this host: the place of its name among the sorted names, from 1 on; zero for an unlisted name.
 func (s *Settings) HostID() shard.HostID {
-	return shard.HostID(1 + slices.IndexFunc(s.InitialHosts, func(h FirstHost) bool { return h.Name == s.Name }))
+	return shard.HostID(1 + slices.IndexFunc(s.InitialHosts, func(h InitialHost) bool { return h.Name == s.Name }))
 }
 
 // addressOf returns the address of a host in the list, empty for an unlisted host.
-func addressOf(hosts []FirstHost, name string) string {
+func addressOf(hosts []InitialHost, name string) string {
 	for _, h := range hosts {
 		if h.Name == name {
 			return h.Raft
@@ -92,7 +92,7 @@ func (c *checker) checkHosts() {
 }
 
 // checkFirstHost checks a host of the list by itself and against the hosts before.
-func (c *checker) checkFirstHost(h FirstHost, before []FirstHost) {
+func (c *checker) checkFirstHost(h InitialHost, before []InitialHost) {
 	if !isName(h.Name, MaxHostName) {
 		c.reject("initial-hosts", strconv.Quote(h.Name)+" is not a name for a host", nameRule(MaxHostName))
 	}
@@ -132,7 +132,7 @@ func (c *checker) checkLoopback() {
 	}
 }
 
-func names(hosts []FirstHost) string {
+func names(hosts []InitialHost) string {
 	var list []string
 	for _, h := range hosts {
 		list = append(list, h.Name)

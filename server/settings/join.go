@@ -25,7 +25,7 @@ func (c *checker) checkJoin() {
 		return
 	}
 	if s.HasList() {
-		c.reject("join", "a host is born with those of its list or joins others, not both",
+		c.reject("join", "a host is bootstrapped with those of its list or joins others, not both",
 			"leave --join out, or the list of hosts")
 		return
 	}

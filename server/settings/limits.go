@@ -25,7 +25,7 @@ func (c *checker) check() {
 const (
 	// MaxShards is the largest number of data shards of a cluster.
 	MaxShards = 64
-	// MaxHosts is the largest number of hosts of a cluster, at the birth and later.
+	// MaxHosts is the largest number of hosts of a cluster, at the bootstrap and later.
 	MaxHosts = hosts.MaxHosts
 	// MaxClusterName is the longest name of a cluster, in bytes: the id of the cluster begins with it.
 	MaxClusterName = 32

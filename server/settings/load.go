@@ -140,7 +140,7 @@ func asFlag(r *row, texts []string) string {
 // check reports the wrong settings.
 func (s *Settings) complete(c *checker) {
 	s.InitialHosts = slices.Clone(s.InitialHosts)
-	slices.SortStableFunc(s.InitialHosts, func(a, b FirstHost) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s.InitialHosts, func(a, b InitialHost) int { return strings.Compare(a.Name, b.Name) })
 	if s.Name == "" && !c.rejected("name", "initial-hosts") {
 		switch len(s.InitialHosts) {
 		case 0:
@@ -161,7 +161,7 @@ func (s *Settings) complete(c *checker) {
 	s.RaftSecretFile = cmp.Or(s.RaftSecretFile, s.keptSecret())
 	if len(s.InitialHosts) == 0 && !c.rejected("initial-hosts") {
 		s.alone = true
-		s.InitialHosts = []FirstHost{{Name: s.Name, Raft: s.RaftAdvertise}}
+		s.InitialHosts = []InitialHost{{Name: s.Name, Raft: s.RaftAdvertise}}
 	}
 
 	s.completeMemory()

@@ -53,7 +53,7 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 	s := mustLoad(t, nil, nil, "")
 	s.origins = nil
 	want := Defaults()
-	want.Name, want.InitialHosts, want.alone = "signalbox", []FirstHost{{Name: "signalbox"}}, true
+	want.Name, want.InitialHosts, want.alone = "signalbox", []InitialHost{{Name: "signalbox"}}, true
 	want.Listen, want.Advertise = "127.0.0.1:7420", "127.0.0.1:7420"
 	want.MemoryLimit, want.MaxOutputBuffer, want.MaxInputBuffer, want.MaxWatchMemory = 256<<20, 14<<20, 8<<20, 14<<20
 	want.RaftListen, want.HTTPListen, want.httpByDefault = Off, DefaultHTTPListen, true
@@ -129,7 +129,7 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 		"members have the ids": {
 			"--name b --initial-hosts b=127.0.0.1:2 --initial-hosts a=127.0.0.1:1",
 			func(s Settings) any { return s.InitialHosts },
-			[]FirstHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}},
+			[]InitialHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}},
 		},
 		"a list of one host names it": {
 			"--initial-hosts a=127.0.0.1:1", func(s Settings) any { return s.Name }, "a",
@@ -212,7 +212,7 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 }
 
 func TestTheListOfHostsCanBeWrittenInSeveralWays(t *testing.T) {
-	want := []FirstHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}}
+	want := []InitialHost{{Name: "a", Raft: "127.0.0.1:1"}, {Name: "b", Raft: "127.0.0.1:2"}}
 	for _, file := range []string{
 		"name: a\ninitial-hosts: a=127.0.0.1:1,b=127.0.0.1:2\n",
 		"name: a\ninitial-hosts: [b=127.0.0.1:2, a=127.0.0.1:1]\n",
@@ -284,8 +284,8 @@ func TestSettingsAreCompletedWithoutLoad(t *testing.T) {
 	}
 }
 
-// TestWhatIsBornByItself: only what no other machine can reach.
-func TestWhatIsBornByItself(t *testing.T) {
+// TestWhichSettingsBootstrapASingleHost: only what no other machine can reach.
+func TestWhichSettingsBootstrapASingleHost(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {
 		t.Fatal(err)

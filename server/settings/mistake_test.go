@@ -178,8 +178,9 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"directory": {args: []string{"--token-file", dir}, want: "--token-file " + dir +
 			": it is a directory; give the path of a file that this process may read"},
 
-		"born and joining": {args: and("--name", "a", "--join", "10.0.0.9:7421"),
-			want: "--join 10.0.0.9:7421: a host is born with those of its list or joins others, not both; leave " +
+		"bootstrapped and joining": {args: and("--name", "a", "--join", "10.0.0.9:7421"),
+			want: "--join 10.0.0.9:7421: a host is bootstrapped with those of its list or joins others, not " +
+				"both; leave " +
 				"--join out, or the list of hosts"},
 		"joining no address": {args: []string{"--join", "box", "--raft-listen", "127.0.0.1:7421"},
 			want: "--join box: box is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
@@ -240,21 +241,21 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: `--insecure=clients,doors: "doors" is no listener of a host; give clients, raft, admin, http or all, with commas between them`},
 		"open to clients": {args: []string{"--listen", "10.0.0.1:7420"},
 			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and whoever reaches it may do " +
-				"everything; use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on " +
+				"everything; use --tls-listen with --tls-cert and --tls-key, and --access-file, or listen on " +
 				"127.0.0.1, " +
 				"or say --insecure=clients where that network is trusted"},
 		"tokens in clear": {args: []string{"--listen", "10.0.0.1:7420", "--token-file", pem},
 			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and what clients send there, " +
 				"tokens too, can be read and changed on the way; use --tls-listen with --tls-cert and --tls-key, and " +
-				"--token-file, or listen on 127.0.0.1, or say --insecure=clients where that network is trusted"},
+				"--access-file, or listen on 127.0.0.1, or say --insecure=clients where that network is trusted"},
 		"TLS for all": {args: []string{"--tls-listen", "10.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem},
 			want: "--tls-listen 10.0.0.1:7423: it can be reached from other machines, and whoever reaches it may do " +
-				"everything; give --token-file FILE (signalbox token generate makes tokens) or --tls-client-ca FILE, " +
-				"or say " +
+				"everything; give --access-file FILE (signalbox token generate makes tokens) or --tls-client-ca " +
+				"FILE, or say " +
 				"--insecure=clients where that network is trusted"},
 		"open HTTP API": {args: []string{"--http-listen", "10.0.0.1:7424"},
 			want: "--http-listen 10.0.0.1:7424: it can be reached from other machines, and whoever reaches it may do " +
-				"everything; give --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1, or say " +
+				"everything; give --tls-cert, --tls-key and --access-file, or listen on 127.0.0.1, or say " +
 				"--insecure=http where that network is trusted"},
 		"HTTP API where clients show certificates": {args: []string{"--http-listen", "127.0.0.1:7424",
 			"--tls-listen", "127.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem, "--tls-client-ca", pem},

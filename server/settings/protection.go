@@ -117,14 +117,14 @@ func (c *checker) checkExposure() {
 		}
 	}
 	plain := "what clients send there, tokens too, can be read and changed on the way"
-	if s.TokenFile == "" {
+	if !s.Closed() {
 		plain = "whoever reaches it may do everything"
 	}
 	expose("listen", s.Listen, PartClients, plain,
-		"use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on 127.0.0.1")
-	if s.TokenFile == "" && s.TLSClientCA == "" {
+		"use --tls-listen with --tls-cert and --tls-key, and --access-file, or listen on 127.0.0.1")
+	if !s.Closed() && s.TLSClientCA == "" {
 		expose("tls-listen", s.TLSListen, PartClients, "whoever reaches it may do everything",
-			"give --token-file FILE (signalbox token generate makes tokens) or --tls-client-ca FILE")
+			"give --access-file FILE (signalbox token generate makes tokens) or --tls-client-ca FILE")
 	}
 	if s.ServesHosts() && !s.protectsRaft() {
 		raft := "raft-listen"
@@ -149,9 +149,9 @@ func (c *checker) checkExposure() {
 		admin = "it shows everybody the memory of the process with what is in it"
 	}
 	expose("admin-listen", s.AdminListen, PartAdmin, admin, "listen on 127.0.0.1")
-	if s.TLSCert == "" || s.TokenFile == "" {
+	if s.TLSCert == "" || !s.Closed() {
 		expose("http-listen", s.HTTPListen, PartHTTP, plain,
-			"give --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1")
+			"give --tls-cert, --tls-key and --access-file, or listen on 127.0.0.1")
 	}
 }
 
@@ -159,8 +159,8 @@ func (c *checker) checkExposure() {
 // file is checked by the package that reads the file.
 func (c *checker) checkFiles() {
 	for _, setting := range []string{
-		"tls-cert", "tls-key", "tls-client-ca", "token-file", "http-peer-ca", "raft-tls-cert", "raft-tls-key",
-		"raft-tls-ca",
+		"tls-cert", "tls-key", "tls-client-ca", "access-file", "token-file", "http-peer-ca", "raft-tls-cert",
+		"raft-tls-key", "raft-tls-ca",
 		"raft-secret-file",
 	} {
 		if path := c.text(setting); path != "" && !c.rejected(setting) {

@@ -21,7 +21,7 @@ type Settings struct {
 	DataDir string `yaml:"data-dir"`
 	// InitialHosts are the initial members of the cluster, equal on all of them, with their addresses for each other.
 	// Empty means this host alone.
-	InitialHosts []FirstHost `yaml:"initial-hosts"`
+	InitialHosts []InitialHost `yaml:"initial-hosts"`
 	// ClusterName is the cluster name. It distinguishes two clusters made of one set of hosts, one after the other.
 	// Equal on all hosts, and never changed.
 	ClusterName string `yaml:"cluster-name"`
@@ -54,7 +54,11 @@ type Settings struct {
 	TLSKey  string `yaml:"tls-key"`
 	// TLSClientCA makes clients of TLSListen show a certificate signed by an authority in the file.
 	TLSClientCA string `yaml:"tls-client-ca"`
-	// TokenFile is the file of access tokens. Without a TokenFile clients need no token and may do everything.
+	// AccessFile has the access rules that a cluster without any imports. Before the import a host with an AccessFile
+	// lets in no client without a token.
+	AccessFile string `yaml:"access-file"`
+	// TokenFile has hashes of root tokens, which may do everything on this host, whatever rules the cluster keeps.
+	// While the cluster has no rules a host with a TokenFile lets in no client without a token.
 	TokenFile string `yaml:"token-file"`
 
 	// RaftListen is the address for other hosts. Without RaftListen and without a list of hosts, no other host can
@@ -160,7 +164,7 @@ const (
 	// cluster speed, because fewer operations share an fsync and a message between hosts. Measured on two
 	// processors with 512 callers, client included: one host does 79,000 lock cycles a second with one
 	// shard, and 30,000 to 75,000 with four. With processors to spare, and several hosts to share the
-	// work, give more at the birth of a cluster.
+	// work, give more at the bootstrap of a cluster.
 	DefaultShards = 1
 
 	DefaultMaxRequestsInFlight   = 16_384
@@ -195,6 +199,10 @@ func Defaults() Settings {
 		LogLevel:              slog.LevelInfo,
 	}
 }
+
+// Closed reports whether the host has access rules or root tokens: then it lets in no anonymous client while the
+// cluster has no access rules.
+func (s *Settings) Closed() bool { return s.AccessFile != "" || s.TokenFile != "" }
 
 // HasPeers reports whether the list has other hosts.
 func (s *Settings) HasPeers() bool { return len(s.InitialHosts) > 1 }

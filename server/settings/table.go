@@ -78,9 +78,14 @@ var table = []row{
 			"certificate",
 	},
 	{
+		name: "access-file", group: groupClients, hint: "FILE",
+		help: "File with access rules (signalbox access export writes one) that a cluster without rules imports. " +
+			"Later the rules of the cluster count. Give all hosts the same file",
+	},
+	{
 		name: "token-file", group: groupClients, hint: "FILE",
-		help: "File with access tokens (signalbox token generate makes one). Clients must send one of them, " +
-			"and may do only what it allows. Reloaded when it changes",
+		help: "File with hashes of root tokens (signalbox token generate makes them). They may do everything on this " +
+			"host, whatever rules the cluster keeps. Reloaded when it changes",
 	},
 
 	{

@@ -95,8 +95,9 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"shards": "2",
 		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "advertise": "box:7", "tls-cert": pem,
 		"tls-key":       pem,
-		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
-		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem,
+		"tls-client-ca": pem, "token-file": pem, "access-file": pem, "raft-listen": "127.0.0.1:1",
+		"raft-advertise": "10.0.0.2:1",
+		"raft-tls-cert":  pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem,
 		"raft-heartbeat-interval": "40ms",
 		"http-trusted-proxies":    "10.0.0.0/8,2001:db8::1/128",
 		"raft-metrics":            "true", "raft-snapshot-bytes": "8MiB",
@@ -111,7 +112,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"join": "10.0.0.1:1,10.0.0.3:1", "join-token-file": "some.token", "replace": "c",
 		"failure-domain": "dc=a,rack=1",
 	}
-	// A host is born with others or joins them, and an HTTP API cannot show the certificates of clients.
+	// A host is bootstrapped with others or joins them, and an HTTP API cannot show the certificates of clients.
 	for _, without := range [][]string{
 		{"join", "join-token-file", "replace", "http-listen", "http-peer-ca"}, {"initial-hosts", "tls-client-ca"},
 	} {
@@ -201,7 +202,7 @@ func TestTheHelpIsWhatItWas(t *testing.T) {
 func TestTheExampleFileLoads(t *testing.T) {
 	dir := t.TempDir()
 	file := strings.ReplaceAll(exampleFile, "/etc/signalbox", dir)
-	for _, name := range []string{"a.pem", "a.key", "ca.pem", "tokens.yaml"} {
+	for _, name := range []string{"a.pem", "a.key", "ca.pem", "access.yaml"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}

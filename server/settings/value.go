@@ -58,8 +58,8 @@ func valueOf(field any) value {
 		return form[slog.Level]{f, readLevel, func(l slog.Level) string { return strings.ToLower(l.String()) }}
 	case *Parts:
 		return form[Parts]{f, readParts, Parts.String}
-	case *[]FirstHost:
-		return form[[]FirstHost]{f, func(texts []string) ([]FirstHost, error) { return ParseHosts(joined(texts)) },
+	case *[]InitialHost:
+		return form[[]InitialHost]{f, func(texts []string) ([]InitialHost, error) { return ParseHosts(joined(texts)) },
 			FormatHosts}
 	case *[]netip.Prefix:
 		return form[[]netip.Prefix]{f, readNetworks, func(list []netip.Prefix) string {

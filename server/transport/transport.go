@@ -1,5 +1,5 @@
-// Package transport brings the bytes of client connections to the server and back: over TCP on an event loop, over
-// TLS, and in memory. The transport does not know the meaning of the bytes.
+// Package transport moves bytes between clients and the server: over TCP on an event loop, over TLS, and in memory. It
+// does not interpret the bytes.
 package transport
 
 import (

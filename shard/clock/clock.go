@@ -1,4 +1,4 @@
-// Package clock is the time of a shard: milliseconds that only the log moves, and alarms by the time of the shard.
+// Package clock is shard time: milliseconds that only log entries advance, with alarms.
 //
 // Start with Clock. A leader stamps every batch with the time since the beginning of its leadership (Stamp), and the
 // machine adds the stamp to the shard's time at the beginning of the leader's term. So time is the same in every

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
@@ -48,22 +48,22 @@ type Action struct {
 
 const formNumber = 1
 
-func (a *Action) code(c *form.Coder) {
+func (a *Action) code(c *codec.Coder) {
 	c.Form(formNumber)
 	reason := uint64(a.Reason)
 	c.Numbers((*uint64)(&a.Shard), &a.Replica, (*uint64)(&a.Host), (*uint64)(&a.From), &a.Change, &a.Epoch, &reason)
 	c.Must(reason <= uint64(hosts.ReasonReplaced), "the reason is %d", reason)
 	a.Reason = hosts.Reason(reason)
-	form.Enum(c, &a.Variant, protocol.HostExpelled+1)
+	codec.Enum(c, &a.Variant, protocol.HostExpelled+1)
 	c.Text(&a.Text, hosts.MaxText)
 }
 
 func appendAction(dst []byte, a Action) []byte {
-	return form.Save(dst, a.code)
+	return codec.Save(dst, a.code)
 }
 
 func readAction(src []byte) (a Action, err error) {
-	c := form.Reader(src)
+	c := codec.Reader(src)
 	a.code(c)
 	return a, c.Finish("governor: read a step")
 }

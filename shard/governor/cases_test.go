@@ -18,7 +18,7 @@ var cases = []struct {
 	given func(t *testing.T) *scene
 	want  string
 }{
-	{"rest: three voters", func(t *testing.T) *scene { return newScene(t, "a", "b", "c") }, ``},
+	{"rebalance-cooldown: three voters", func(t *testing.T) *scene { return newScene(t, "a", "b", "c") }, ``},
 	{"1: one host becomes three", func(t *testing.T) *scene {
 		s := newScene(t, "a")
 		s.join("b", "", "")
@@ -54,7 +54,7 @@ var cases = []struct {
 		0 leaving: shard 0: handing the leadership from a to b
 		0 leaving: host a becomes OFFLINE
 		300 leaders: shard 1: handing the leadership from b to c
-		then: away no-spare`},
+		then: host-offline no-eligible-learner`},
 	{"5: a voter stops beside a learner", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.learner("d", "")
@@ -68,7 +68,7 @@ var cases = []struct {
 		0 leaving: host c becomes OFFLINE
 		0 clear: shard 0: deleting replica 3 on c
 		0 clear: shard 1: deleting replica 3 on c
-		then: away`},
+		then: host-offline`},
 	{"7: a voter dies beside a learner", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.learner("d", "")
@@ -81,7 +81,7 @@ var cases = []struct {
 		602 dead: shard 1: removing c, replica 3
 		602 few: shard 0: making d a voter
 		602 few: shard 1: making d a voter
-		then: away`},
+		then: host-offline`},
 	{"8: a voter dies, and none can vote in its place", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.dies("c", 6000, 0)
@@ -89,7 +89,7 @@ var cases = []struct {
 	}, `
 		0 failed: host c is to be offline: nothing was heard of it for 6.0 s
 		0 leaving: host c becomes OFFLINE
-		then: away no-spare`},
+		then: host-offline no-eligible-learner`},
 	{"10: a host is replaced whose directory was wiped", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.dies("b", 3000, 1)
@@ -116,7 +116,7 @@ var cases = []struct {
 		0 failed: host c is to be offline: nothing was heard of it for 6.0 s
 		0 leaving: host b becomes OFFLINE
 		0 leaving: host c becomes OFFLINE
-		then: away quorum`},
+		then: host-offline no-quorum`},
 	{"a host is expelled by force: two are left", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.done(s.State.Expel(s.at(), "a", true, 1000))
@@ -142,7 +142,7 @@ var cases = []struct {
 		0 leaving: host a becomes OFFLINE
 		0 clear: shard 0: deleting replica 1 on a
 		0 clear: shard 1: deleting replica 1 on a
-		then: away`},
+		then: host-offline`},
 	{"22: one host leads everything", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		addShards(s, 2, 3)
@@ -169,14 +169,14 @@ var cases = []struct {
 	}, `
 		0 leaders: shard 1: handing the leadership from a to b
 		0 leaders: shard 2: handing the leadership from a to b
-		then: full`},
+		then: disk-full`},
 	{"a voter that lags because its disk is nearly full is reported once", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.Seen.host(3).Full = true
 		s.Seen.shard(1).replica(3).BehindFor = 9000
 		return s
 	}, `
-		then: full`},
+		then: disk-full`},
 	{"a host stops beside one whose disk is nearly full", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.Seen.Shards[1].Leader = 1
@@ -187,7 +187,7 @@ var cases = []struct {
 		0 leaving: shard 1: handing the leadership from a to c
 		0 leaving: shard 0: handing the leadership from a to c
 		0 leaving: host a becomes OFFLINE
-		then: away full no-spare`},
+		then: disk-full host-offline no-eligible-learner`},
 	{"a full disk keeps no other host from its replicas", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.learner("d", "")
@@ -208,7 +208,7 @@ var cases = []struct {
 		0 copies: shard 1: adding f as a learner, replica 1029
 		0 few: shard 1: making e a voter
 		0 few: shard 1: making f a voter
-		then: full`},
+		then: disk-full`},
 	{"voters spread over domains", func(t *testing.T) *scene {
 		s := newScene(t, "a dc=x", "b dc=x", "c dc=y")
 		s.learner("d", "dc=z")
@@ -241,7 +241,7 @@ var cases = []struct {
 		0 dead: shard 1: removing e, replica 5
 		0 dead: shard 1: removing d, replica 4
 		1 expelled: host e becomes EXPELLED
-		then: away`},
+		then: host-offline`},
 	{"a restart that was not noticed", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.done(s.State.Boot(s.at(), hosts.Boot{Host: 2, Incarnation: hosts.Incarnation{2},
@@ -279,12 +279,12 @@ func addShards(s *scene, ids ...hosts.ShardID) {
 		s.Seen.Shards = append(s.Seen.Shards, report)
 	}
 	records := hosts.New("c", append([]hosts.ShardID{1}, ids...))
-	var founders []hosts.Founder
+	var initialMembers []hosts.InitialMember
 	for _, h := range s.State.Hosts() {
-		founders = append(founders, hosts.Founder{ID: h.ID, Name: h.Name, Incarnation: h.Incarnation,
+		initialMembers = append(initialMembers, hosts.InitialMember{ID: h.ID, Name: h.Name, Incarnation: h.Incarnation,
 			Addresses: h.Addresses, Level: h.Level})
 	}
-	records.Found(hosts.At{Now: 1000}, founders)
+	records.Bootstrap(hosts.At{Now: 1000}, initialMembers)
 	s.State = records
 }
 
@@ -302,10 +302,10 @@ func TestCases(t *testing.T) {
 // TestVotes is the table of membership changes: case 16. The voters are those of shard 1 after it comes to rest.
 func TestVotes(t *testing.T) {
 	for _, x := range []struct {
-		name   string
-		born   string
-		change func(s *scene)
-		want   string
+		name         string
+		bootstrapped string
+		change       func(s *scene)
+		want         string
 	}{
 		{"one", "a", func(*scene) {}, "a"},
 		{"two learners", "a", func(s *scene) { s.learner("b", ""); s.learner("c", "") }, "abc"},
@@ -313,7 +313,7 @@ func TestVotes(t *testing.T) {
 		{"a fourth", "abc", func(s *scene) { s.learner("d", "") }, "abc"},
 		{"a fourth and a fifth", "abc", func(s *scene) { s.learner("d", ""); s.learner("e", "") }, "abcde"},
 		{"a sixth", "abcde", func(s *scene) { s.learner("f", "") }, "abcde"},
-		{"four of a birth", "abcd", func(*scene) {}, "abc"},
+		{"four of a bootstrap", "abcd", func(*scene) {}, "abc"},
 		{"an excess where one is away", "abcd", func(s *scene) { s.dies("b", 9000, 1); s.offline("b", 1) }, "acd"},
 		{"offline without a replacement", "abc", func(s *scene) { s.dies("b", 9000, 1); s.offline("b", 900_000) },
 			"abc"},
@@ -366,7 +366,7 @@ func TestVotes(t *testing.T) {
 		}, "abc"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			s := newScene(t, strings.Split(x.born, "")...)
+			s := newScene(t, strings.Split(x.bootstrapped, "")...)
 			x.change(s)
 			if got := s.votersAtRest(); got != x.want {
 				t.Errorf("%s vote, and %s should", got, x.want)
@@ -416,7 +416,7 @@ func TestWhy(t *testing.T) {
 		{"a learner behind", func(s *scene) {
 			s.learner("d", "")
 			s.Seen.shard(1).replica(1025).BehindFor = 9000
-		}, "behind: shard 1: d lags by 9.0 s"},
+		}, "lagging: shard 1: d lags by 9.0 s"},
 		{"a learner with a full disk", func(s *scene) {
 			s.learner("d", "")
 			s.Seen.host(4).Full = true
@@ -425,13 +425,13 @@ func TestWhy(t *testing.T) {
 			s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter}, {Replica: 2,
 				Role: hosts.RoleVoter}, {Replica: 1025, Role: hosts.RoleLearner}})
 			s.Seen.Shards[1].Change, s.Seen.Shards[0].Leader = 9, 0
-		}, "full: shard 1: the disk of d is nearly full"},
+		}, "disk-full: shard 1: the disk of d is nearly full"},
 		{"a newcomer with a full disk", func(s *scene) {
 			s.join("d", "", "")
-			s.Seen.Hosts = append(s.Seen.Hosts, HostSeen{Host: 4, Tried: true, Full: true})
-		}, "full: shard 0: d gets no replica: its disk is nearly full"},
+			s.Seen.Hosts = append(s.Seen.Hosts, HostObservation{Host: 4, Tried: true, Full: true})
+		}, "disk-full: shard 0: d gets no replica: its disk is nearly full"},
 		{"silence", func(s *scene) { s.dies("c", 3000, 0) },
-			"silent: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
+			"no-contact: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
 		{"a dead voter", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 60_000) },
 			"dead-voter: shard 1: c is away and is replaced, where another can vote; for 60000 ms; until in 540000 ms"},
 		{"a voter that failed for the fourth time in a row", func(s *scene) {
@@ -443,15 +443,17 @@ func TestWhy(t *testing.T) {
 				s.reach("c")
 			}
 			s.offline("c", 0)
-		}, "away: host c: it is taken for failed (silent), until it is back or expelled; for 0 ms; until in 2400 ms"},
+		}, "host-offline: host c: it is taken for failed (no-contact), until it is back or expelled; for " +
+			"0 ms; until in 2400 ms"},
 		{"a host that is back and falls silent before it is online", func(s *scene) {
 			s.offline("c", 0)
 			s.Now += 2_000
 			s.done(s.State.Return(s.at(), 3, s.State.Host(3).Incarnation, s.State.Host(3).Target.Epoch))
 			s.dies("c", 3000, 0)
-		}, "silent: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 5000 ms"},
+		}, "no-contact: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 5000 ms"},
 		{"a dead voter without a spare", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 900_000) },
-			"no-spare: shard 1: c keeps its vote while it is away, as no learner can have it; for 900000 ms"},
+			"no-eligible-learner: shard 1: c keeps its vote while it is away, as no learner can have it; for " +
+				"900000 ms"},
 		{"no leader", func(s *scene) { s.Seen.Shards[1].Leader = 0 }, "no-leader: shard 1: it has no leader"},
 		{"no report", func(s *scene) { s.Seen.Shards[1].Age = 6000 }, "no-report: shard 1: no report from its leader"},
 		{"a dead voter, and who governs has heard of nobody yet", func(s *scene) {
@@ -459,16 +461,16 @@ func TestWhy(t *testing.T) {
 			s.learner("d", "")
 			s.Seen.host(4).FreshFor = 1
 			s.offline("c", 1000)
-			*s.Seen.host(3) = HostSeen{Host: 3, Tried: true, SilentFor: 300, Unheard: true}
+			*s.Seen.host(3) = HostObservation{Host: 3, Tried: true, SilentFor: 300, Unheard: true}
 			s.done(s.State.Expel(s.at(), "b", true, 1000))
 		}, "no-report: shard 0: nothing was heard of c yet"},
 		{"a host that stops, and who governs has not heard of another yet", func(s *scene) {
 			s.stops("b")
-			*s.Seen.host(3) = HostSeen{Host: 3, Tried: true, SilentFor: 300, Unheard: true}
+			*s.Seen.host(3) = HostObservation{Host: 3, Tried: true, SilentFor: 300, Unheard: true}
 		}, "no-report: shard 1: nothing was heard of c yet"},
 		{"a host that stops, of which nothing was heard yet", func(s *scene) {
 			s.stops("b")
-			*s.Seen.host(2) = HostSeen{Host: 2, Tried: true, SilentFor: 300, Unheard: true}
+			*s.Seen.host(2) = HostObservation{Host: 2, Tried: true, SilentFor: 300, Unheard: true}
 		}, "no-report: shard 1: nothing was heard of b yet"},
 		{"a membership of others", func(s *scene) { s.Seen.Shards[1].Change = 9 },
 			"membership: shard 1: its membership has changed and is not on record yet"},
@@ -476,7 +478,7 @@ func TestWhy(t *testing.T) {
 			s.done(s.State.Drain(s.at(), "b"))
 			s.Seen.Shards[1].Leader = 1
 			s.dies("c", 3000, 0)
-		}, "quorum: shard 1: without b that would leave 1 of 3 voters"},
+		}, "no-quorum: shard 1: without b that would leave 1 of 3 voters"},
 		{"an expulsion of one of three while another has been silent for a second", func(s *scene) {
 			s.Seen.Shards[0].Leader, s.Seen.Shards[1].Leader = 1, 1
 			s.dies("c", 1000, 0)
@@ -502,13 +504,13 @@ func TestWhy(t *testing.T) {
 			s.dies("d", 9000, 0)
 			s.reach("d")
 			s.Now += 20_000
-		}, "away: host d: it is stopped, until it is started again or expelled; for 20000 ms"},
+		}, "host-offline: host d: it is stopped, until it is started again or expelled; for 20000 ms"},
 		{"a drained host beside a cordoned spare", func(s *scene) {
 			s.learner("d", "")
 			s.done(s.State.Cordon(s.at(), "d", true))
 			s.done(s.State.Drain(s.at(), "c"))
 			s.reach("c")
-		}, "no-spare: shard 0: c keeps its vote while it is away, as no learner can have it; for 0 ms"},
+		}, "no-eligible-learner: shard 0: c keeps its vote while it is away, as no learner can have it; for 0 ms"},
 		{"the cordoned spare", func(s *scene) {
 			s.learner("d", "")
 			s.done(s.State.Cordon(s.at(), "d", true))
@@ -519,19 +521,20 @@ func TestWhy(t *testing.T) {
 			s.learner("d", "")
 			s.done(s.State.Drain(s.at(), "d"))
 			s.reach("d")
-		}, "away: host d: it is drained, until it is started again or the drain is taken back; for 0 ms"},
+		}, "host-offline: host d: it is drained, until it is started again or the drain is taken back; for 0 ms"},
 		{"a host that was never started", func(s *scene) { s.enter("d", "", "") },
-			"away: host d: it has joined and was not started since; for 0 ms"},
+			"host-offline: host d: it has joined and was not started since; for 0 ms"},
 		{"a host that takes nothing", func(s *scene) { s.Seen.host(3).StuckFor = 3000 },
-			"silent: host c answers and takes no entry; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
-		{"a host that was not heard yet", func(s *scene) { s.learner("d", ""); *s.Seen.host(4) = HostSeen{Host: 4} },
-			"silent: host d was not heard yet by the host that governs; for 0 ms"},
+			"no-contact: host c answers and takes no entry; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
+		{"a host that was not heard yet",
+			func(s *scene) { s.learner("d", ""); *s.Seen.host(4) = HostObservation{Host: 4} },
+			"no-contact: host d was not heard yet by the host that governs; for 0 ms"},
 		{"a host that does not confirm", func(s *scene) { s.Seen.host(3).FreshFor = 0 },
-			"not-fresh: host c: it does not confirm that it is up to date"},
+			"not-up-to-date: host c: it does not confirm that it is up to date"},
 		{"a full disk", func(s *scene) { s.Seen.host(3).Full = true },
-			"full: host c: its disk is nearly full, and it takes no more of any log"},
+			"disk-full: host c: its disk is nearly full, and it takes no more of any log"},
 		{"a voter that lags", func(s *scene) { s.Seen.shard(1).replica(3).BehindFor = 4000 },
-			"behind: shard 1: c lags by 4.0 s"},
+			"lagging: shard 1: c lags by 4.0 s"},
 		{"a wish", func(s *scene) {
 			s.done(s.State.Transfer(s.at(), 1, "c"))
 			s.Seen.shard(1).replica(3).BehindFor = 5000
@@ -607,15 +610,15 @@ func TestDue(t *testing.T) {
 // what is not taken although it is there.
 func TestAnIdleClusterLosesNoHost(t *testing.T) {
 	for name, x := range map[string]struct {
-		change func(h *HostSeen)
+		change func(h *HostObservation)
 		want   hosts.Reason
 	}{
-		"heard, idle":            {func(h *HostSeen) { h.FreshFor = 3600_000 }, 0},
-		"never tried":            {func(h *HostSeen) { h.Tried, h.SilentFor = false, 3600_000 }, 0},
-		"silent for too short":   {func(h *HostSeen) { h.SilentFor = 4999 }, 0},
-		"silent":                 {func(h *HostSeen) { h.SilentFor = 5000 }, hosts.ReasonSilent},
-		"stuck":                  {func(h *HostSeen) { h.StuckFor = 5000 }, hosts.ReasonStuck},
-		"stuck for a short time": {func(h *HostSeen) { h.StuckFor = 1 }, 0},
+		"heard, idle":            {func(h *HostObservation) { h.FreshFor = 3600_000 }, 0},
+		"never tried":            {func(h *HostObservation) { h.Tried, h.SilentFor = false, 3600_000 }, 0},
+		"silent for too short":   {func(h *HostObservation) { h.SilentFor = 4999 }, 0},
+		"silent":                 {func(h *HostObservation) { h.SilentFor = 5000 }, hosts.ReasonSilent},
+		"stuck":                  {func(h *HostObservation) { h.StuckFor = 5000 }, hosts.ReasonStuck},
+		"stuck for a short time": {func(h *HostObservation) { h.StuckFor = 1 }, 0},
 	} {
 		s := newScene(t, "a", "b", "c")
 		x.change(s.Seen.host(2))
@@ -627,7 +630,7 @@ func TestAnIdleClusterLosesNoHost(t *testing.T) {
 	s.join("d", "", "")
 	s.Now += 5001
 	for silent, want := range map[uint64]hosts.Reason{4999: 0, 5000: hosts.ReasonSilent} {
-		s.Seen.Hosts = append(s.Seen.Hosts[:3], HostSeen{Host: 4, Tried: true, SilentFor: silent, Unheard: true})
+		s.Seen.Hosts = append(s.Seen.Hosts[:3], HostObservation{Host: 4, Tried: true, SilentFor: silent, Unheard: true})
 		if got := failure(s.View, s.State.Host(4)); got != want {
 			t.Errorf("a host without replicas that is silent for %d ms: %d", silent, got)
 		}

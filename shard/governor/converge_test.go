@@ -308,8 +308,9 @@ func TestPlansEndAndKeepTheQuorum(t *testing.T) {
 		}
 	}
 	t.Log(tally)
-	for _, what := range []string{"add", "promote", "remove", "transfer", "late change", "began clear", "began fail",
-		"began reach", plan.OtherTerm.String(), plan.Replanned.String(), "dropped", "wiped"} {
+	for _, what := range []string{"add-replica", "promote-replica", "remove-replica", "transfer", "late change",
+		"began delete-replica-data", "began mark-failed", "began set-state", plan.OtherTerm.String(),
+		plan.Replanned.String(), "dropped", "wiped"} {
 		if tally[what] < int(count)/8 {
 			t.Errorf("%q came about %d times in %d seeds: they show too little of it", what, tally[what], count)
 		}

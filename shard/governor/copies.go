@@ -42,7 +42,7 @@ func ruleClear(v View) (f finding) {
 // before, until the new group has begun.
 func mayClear(v View, s *hosts.Shard, id shard.HostID) bool {
 	h := v.State.Host(id)
-	return s.Founder() == nil && h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
+	return s.InitialReplica() == nil && h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
 }
 
 // ruleCopies gives every host that is to be online a replica of every shard, except shards with replicas on a part of

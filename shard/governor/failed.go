@@ -28,7 +28,7 @@ func ruleFailed(v View) (f finding) {
 }
 
 // failing says of a host that is online whether something points to a failure, and when the host is taken for failed.
-func (f *finding) failing(v View, h *hosts.Host, seen *HostSeen) {
+func (f *finding) failing(v View, h *hosts.Host, seen *HostObservation) {
 	after := field.MillisOf(v.State.Policy().OfflineAfter)
 	r := plan.Reason{Code: CodeSilent, Subjects: []plan.Subject{hostSubject(h.ID)}}
 	so := seen.SilentFor

@@ -10,31 +10,31 @@ type View = plan.View[*hosts.Records, *Seen, Action]
 
 // The codes of reasons, beside the codes of package plan.
 const (
-	CodeSilent      plan.Code = "silent"       // a host is not heard
-	CodeFresh       plan.Code = "not-fresh"    // a host has not confirmed for long enough that it is up to date
-	CodeExpelling   plan.Code = "expelling"    // a host is being expelled
-	CodeGone        plan.Code = "gone"         // a host does not belong to the cluster
-	CodeCordoned    plan.Code = "cordoned"     // a host gets nothing new
-	CodeOffline     plan.Code = "offline"      // a host is not online
-	CodeFull        plan.Code = "full"         // the disk of a host is nearly full
-	CodeSnapshot    plan.Code = "snapshot"     // a learner waits for its snapshot
-	CodeBehind      plan.Code = "behind"       // a learner is not up to date
-	CodeNoReport    plan.Code = "no-report"    // the leader of a shard is not heard
-	CodeNoLeader    plan.Code = "no-leader"    // a shard has no leader
-	CodeMembership  plan.Code = "membership"   // a membership was changed and is not on record yet
-	CodeQuorum      plan.Code = "quorum"       // too few voters are alive, or would be
-	CodeLeads       plan.Code = "leads"        // a voter leads and cannot go before a transfer
-	CodeNoSuccessor plan.Code = "no-successor" // no voter can lead
-	CodeDeadVoter   plan.Code = "dead-voter"   // a voter is away and is replaced later
-	CodeNoSpare     plan.Code = "no-spare"     // a voter is away, and no learner can vote in its place
-	CodeFew         plan.Code = "few-voters"   // too few replicas vote, and too few can
-	CodeCopies      plan.Code = "copies"       // a replica is added when others are filled
-	CodeRest        plan.Code = "rest"         // a leadership was handed over lately
-	CodeMoot        plan.Code = "moot"         // the reason for a step is over
-	CodeAway        plan.Code = "away"         // a host of the cluster is not to be online, or was never started
-	CodeDue         plan.Code = "due"          // a step only waits for time, or for the next round
-	CodeTier        plan.Code = "tier"         // a host has no vote in the meta shard by the policy
-	CodeNoPlace     plan.Code = "no-place"     // a shard lacks a replica, and no host takes one
+	CodeSilent      plan.Code = "no-contact"          // a host is not heard
+	CodeFresh       plan.Code = "not-up-to-date"      // a host has not confirmed for long enough that it is up to date
+	CodeExpelling   plan.Code = "expelling"           // a host is being expelled
+	CodeGone        plan.Code = "not-in-cluster"      // a host does not belong to the cluster
+	CodeCordoned    plan.Code = "cordoned"            // a host gets nothing new
+	CodeOffline     plan.Code = "offline"             // a host is not online
+	CodeFull        plan.Code = "disk-full"           // the disk of a host is nearly full
+	CodeSnapshot    plan.Code = "snapshot"            // a learner waits for its snapshot
+	CodeBehind      plan.Code = "lagging"             // a learner is not up to date
+	CodeNoReport    plan.Code = "no-report"           // the leader of a shard is not heard
+	CodeNoLeader    plan.Code = "no-leader"           // a shard has no leader
+	CodeMembership  plan.Code = "membership"          // a membership was changed and is not on record yet
+	CodeQuorum      plan.Code = "no-quorum"           // too few voters are alive, or would be
+	CodeLeads       plan.Code = "is-leader"           // a voter leads and cannot go before a transfer
+	CodeNoSuccessor plan.Code = "no-successor"        // no voter can lead
+	CodeDeadVoter   plan.Code = "dead-voter"          // a voter is away and is replaced later
+	CodeNoSpare     plan.Code = "no-eligible-learner" // a voter is away, and no learner can vote in its place
+	CodeFew         plan.Code = "too-few-voters"      // too few replicas vote, and too few can
+	CodeCopies      plan.Code = "replica-build-limit" // a replica is added when others are filled
+	CodeRest        plan.Code = "rebalance-cooldown"  // a leadership was handed over lately
+	CodeMoot        plan.Code = "obsolete"            // the reason for a step is over
+	CodeAway        plan.Code = "host-offline"        // a host of the cluster is not to be online, or was never started
+	CodeDue         plan.Code = "pending"             // a step only waits for time, or for the next round
+	CodeTier        plan.Code = "not-meta-voter"      // a host has no vote in the meta shard by the policy
+	CodeNoPlace     plan.Code = "no-eligible-host"    // a shard lacks a replica, and no host takes one
 )
 
 // finding is the result of a rule, in the making.

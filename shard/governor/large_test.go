@@ -26,7 +26,7 @@ func newLarge(t *testing.T, count, shards, zones int) *large {
 		data = append(data, hosts.ShardID(i+1))
 	}
 	l := &large{&simulation{world: emptyWorld(1, data...), planner: Planner(), part: true, calm: true}, t}
-	l.found(5, false)
+	l.bootstrap(5, false)
 	from := l.records.Policy()
 	to := from
 	to.Copies, to.Replicas = 16, 3

@@ -13,7 +13,7 @@ import (
 func newPart(seed uint64) *simulation {
 	w := emptyWorld(seed, 1, 2, 3, 4, 5, 6)
 	spread := w.IntN(2) == 0
-	w.found([]int{3, 4, 5}[w.IntN(3)], spread)
+	w.bootstrap([]int{3, 4, 5}[w.IntN(3)], spread)
 	s := &simulation{world: w, planner: Planner(), part: true}
 	s.enter(w.IntN(5))
 	if w.IntN(3) > 0 {

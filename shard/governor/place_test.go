@@ -36,7 +36,7 @@ var placeCases = []struct {
 	given func(t *testing.T) *scene
 	want  string
 }{
-	{"rest: three of four hosts", func(t *testing.T) *scene { return parts(t, 3, []string{"a", "b", "c"}, "d") }, ``},
+	{"rebalance-cooldown: three of four hosts", func(t *testing.T) *scene { return parts(t, 3, []string{"a", "b", "c"}, "d") }, ``},
 	{"a drain moves the replica before the host is offline", func(t *testing.T) *scene {
 		s := parts(t, 3, []string{"a", "b", "c"}, "d")
 		s.done(s.State.Drain(s.at(), "c"))
@@ -50,7 +50,7 @@ var placeCases = []struct {
 		0 leaving: shard 1: removing c, replica 3
 		0 leaving: host c becomes OFFLINE
 		0 clear: shard 1: deleting replica 3 on c
-		then: away`},
+		then: host-offline`},
 	{"the host that is to take the replica of a drained one is cordoned while it is filled", func(t *testing.T) *scene {
 		s := parts(t, 3, []string{"a", "b", "c"}, "d", "e")
 		s.done(s.State.Drain(s.at(), "c"))
@@ -67,8 +67,8 @@ var placeCases = []struct {
 		0 leaving: shard 1: removing c, replica 3
 		0 leaving: host c becomes OFFLINE
 		0 clear: shard 1: deleting replica 3 on c
-		then: away cordoned few-voters no-spare`},
-	{"rest: three replicas are wanted of two hosts", func(t *testing.T) *scene {
+		then: cordoned host-offline no-eligible-learner too-few-voters`},
+	{"rebalance-cooldown: three replicas are wanted of two hosts", func(t *testing.T) *scene {
 		s := parts(t, 3, []string{"a"}, "b")
 		a := Action{Shard: 1, Host: s.id("b"), Replica: s.State.NextReplica(), Change: s.State.Shard(1).Change}
 		model(s.at(), s.State, s.Seen, KindAdd, &a)
@@ -92,7 +92,7 @@ var placeCases = []struct {
 		0 leaving: shard 0: handing the leadership from a to b
 		0 leaving: host a becomes OFFLINE
 		0 clear: shard 1: deleting replica 1 on a
-		then: away no-spare`},
+		then: host-offline no-eligible-learner`},
 	{"a voter is dead for too long", func(t *testing.T) *scene {
 		s := parts(t, 3, []string{"a", "b", "c"}, "d", "e")
 		s.dies("c", 10_000, 0)
@@ -104,7 +104,7 @@ var placeCases = []struct {
 		0 places: shard 1: adding d as a learner, replica 1026
 		0 dead: shard 1: removing c, replica 3
 		0 few: shard 1: making d a voter
-		then: away few-voters`},
+		then: host-offline too-few-voters`},
 	{"a host farther away takes the place of one", func(t *testing.T) *scene {
 		return parts(t, 3, []string{"a dc=x", "b dc=y", "c dc=y"}, "d dc=z")
 	}, `
@@ -162,7 +162,7 @@ var placeCases = []struct {
 		s.done(s.State.Cordon(s.at(), "c", true))
 		return s
 	}, `
-		then: cordoned few-voters no-place`},
+		then: cordoned no-eligible-host too-few-voters`},
 }
 
 func TestPlaces(t *testing.T) {
@@ -193,9 +193,9 @@ func TestWhyNamesWhatHasNoPlace(t *testing.T) {
 	s.Seen.host(s.id("e")).Full = true
 	texts, _ := s.reasons()
 	for _, want := range []string{
-		"no-place: shard 1: 2 of 3 replicas, and no host takes another: c is not online, d is cordoned, " +
+		"no-eligible-host: shard 1: 2 of 3 replicas, and no host takes another: c is not online, d is cordoned, " +
 			"e has a nearly full disk",
-		"no-spare: shard 1: c keeps its vote while it is away, as no learner can have it",
+		"no-eligible-learner: shard 1: c keeps its vote while it is away, as no learner can have it",
 	} {
 		if !slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, want) }) {
 			t.Errorf("%q is not among\n%s", want, strings.Join(texts, "\n"))

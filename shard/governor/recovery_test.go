@@ -119,11 +119,11 @@ func TestARemovedReplicaHasNothing(t *testing.T) {
 func TestALostLearnerMayHaveAVote(t *testing.T) {
 	s := newLost(t)
 	s.done(s.State.Recover(s.at(), Recover(s.View, 1, false), 10_000))
-	founder, learner := s.State.Shard(1).Founder().ID, s.State.NextReplica()
+	initialMember, learner := s.State.Shard(1).InitialReplica().ID, s.State.NextReplica()
 	s.done(s.State.Allocate(s.at(), 1, 4, learner, 9))
-	s.done(s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: founder, Role: hosts.RoleVoter},
+	s.done(s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: initialMember, Role: hosts.RoleVoter},
 		{Replica: learner, Role: hosts.RoleLearner}}))
-	s.Seen.shard(1).Unled = []Unled{{ID: founder, Term: 1 << 33, Index: 7}}
+	s.Seen.shard(1).Unled = []Unled{{ID: initialMember, Term: 1 << 33, Index: 7}}
 	s.against(false, "1 of 1 voters of shard 1 are heard")
 	s.dies("d", 60_000, 0)
 	n := Recover(s.View, 1, false)
@@ -164,8 +164,8 @@ func TestWhatIsLeftOfTheGroupBeforeIsKeptUntilTheNewGroupHasBegun(t *testing.T) 
 	if list := clears(); list != nil {
 		t.Errorf("replicas %v are deleted", list)
 	}
-	founder := s.State.Shard(1).Founder().ID
-	s.done(s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: founder, Role: hosts.RoleVoter}}))
+	initialMember := s.State.Shard(1).InitialReplica().ID
+	s.done(s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: initialMember, Role: hosts.RoleVoter}}))
 	if list := clears(); !slices.Equal(list, []uint64{1}) {
 		t.Errorf("replicas %v are deleted once the group has begun", list)
 	}

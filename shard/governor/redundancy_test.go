@@ -11,11 +11,11 @@ import (
 // TestRedundancy: what is said of a shard is how many voters, and which domain, it can lose and go on.
 func TestRedundancy(t *testing.T) {
 	for name, x := range map[string]struct {
-		born   []string
-		dead   string
-		live   int
-		more   int
-		losses string
+		bootstrapped []string
+		dead         string
+		live         int
+		more         int
+		losses       string
 	}{
 		"one":                   {[]string{"a"}, "", 1, 0, ""},
 		"three":                 {[]string{"a", "b", "c"}, "", 3, 1, ""},
@@ -29,7 +29,7 @@ func TestRedundancy(t *testing.T) {
 		"a rack within a center": {[]string{"a dc=x,rack=1", "b dc=x,rack=2", "c dc=x,rack=2"}, "", 3, 1,
 			"dc=x false, rack=1 true, rack=2 false"},
 	} {
-		s := newScene(t, x.born...)
+		s := newScene(t, x.bootstrapped...)
 		for _, dead := range strings.Split(x.dead, "") {
 			s.dies(dead, 3000, 1)
 		}
@@ -38,8 +38,8 @@ func TestRedundancy(t *testing.T) {
 		for _, d := range r.Domains {
 			losses = append(losses, fmt.Sprintf("%s %t", d.Label, d.Tolerated))
 		}
-		if r.Shard != 1 || r.Voters != len(x.born) || r.Live != x.live || r.Tolerated != x.more || strings.Join(losses,
-			", ") != x.losses {
+		if r.Shard != 1 || r.Voters != len(x.bootstrapped) || r.Live != x.live || r.Tolerated != x.more ||
+			strings.Join(losses, ", ") != x.losses {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

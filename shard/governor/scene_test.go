@@ -26,13 +26,13 @@ func newScene(t *testing.T, names ...string) *scene {
 	t.Helper()
 	s := &scene{T: t, View: View{State: hosts.New("c", []hosts.ShardID{1}), Plan: plan.New(Config()), Now: 1_000_000,
 		Seen: &Seen{Self: 1, Began: 500_000}}}
-	var founders []hosts.Founder
+	var initialMembers []hosts.InitialMember
 	for i, name := range names {
 		name, _, _ = strings.Cut(name, " ")
-		founders = append(founders, hosts.Founder{ID: shard.HostID(i + 1), Name: name,
+		initialMembers = append(initialMembers, hosts.InitialMember{ID: shard.HostID(i + 1), Name: name,
 			Incarnation: hosts.Incarnation{byte(i + 1)}, Addresses: addressesOf(name), Level: level.Newest})
 	}
-	s.State.Found(hosts.At{Now: 1000}, founders)
+	s.State.Bootstrap(hosts.At{Now: 1000}, initialMembers)
 	for i, name := range names {
 		name, domain, _ := strings.Cut(name, " ")
 		d, _ := host.ParseDomain(domain)
@@ -42,9 +42,9 @@ func newScene(t *testing.T, names ...string) *scene {
 	for _, on := range s.State.Shards() {
 		report := ShardSeen{Shard: on.ID, Leader: 1, LedFor: 100_000}
 		if on.ID != hosts.Meta {
-			report.Leader = min(2, shard.HostID(len(founders)))
+			report.Leader = min(2, shard.HostID(len(initialMembers)))
 		}
-		for _, f := range founders {
+		for _, f := range initialMembers {
 			report.Replicas = append(report.Replicas, ReplicaSeen{ID: uint64(f.ID), Index: 100})
 		}
 		s.Seen.Shards = append(s.Seen.Shards, report)
@@ -52,8 +52,8 @@ func newScene(t *testing.T, names ...string) *scene {
 	return s
 }
 
-func upToDate(id shard.HostID) HostSeen {
-	return HostSeen{Host: id, Tried: true, SilentFor: 100, FreshFor: 100_000, Barrier: 100}
+func upToDate(id shard.HostID) HostObservation {
+	return HostObservation{Host: id, Tried: true, SilentFor: 100, FreshFor: 100_000, Barrier: 100}
 }
 
 func addressesOf(name string) hosts.Addresses {

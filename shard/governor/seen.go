@@ -13,13 +13,14 @@ type Seen struct {
 	// Self is the host of the leader, Began the shard time at the beginning of the leader's term.
 	Self  shard.HostID
 	Began uint64
-	Hosts []HostSeen
+	Hosts []HostObservation
 	// Shards has the reports of the leaders of the shards, the meta shard among them.
 	Shards []ShardSeen
 }
 
-// HostSeen is a host by its Raft traffic, or by its answers to calls if the host has no replica of the meta shard.
-type HostSeen struct {
+// HostObservation is a host by its Raft traffic, or by its answers to calls if the host has no replica of the meta
+// shard.
+type HostObservation struct {
 	Host shard.HostID
 	// Tried is set once the leader has sent messages to the host. A host without tries is not judged.
 	Tried bool
@@ -85,8 +86,8 @@ const (
 	restMillis = 10_000
 )
 
-func (s *Seen) host(id shard.HostID) *HostSeen {
-	return find(s.Hosts, int(id)-1, func(h *HostSeen) bool { return h.Host == id }) // until a host has left
+func (s *Seen) host(id shard.HostID) *HostObservation {
+	return find(s.Hosts, int(id)-1, func(h *HostObservation) bool { return h.Host == id }) // until a host has left
 }
 
 func (s *Seen) shard(id hosts.ShardID) *ShardSeen {

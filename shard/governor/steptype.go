@@ -9,8 +9,9 @@ import (
 )
 
 var kindNames = map[plan.Kind]string{
-	KindTransfer: "transfer", KindAdd: "add", KindPromote: "promote", KindRemove: "remove", KindClear: "clear",
-	KindFail: "fail", KindReach: "reach",
+	KindTransfer: "transfer-leader", KindAdd: "add-replica",
+	KindPromote: "promote-replica", KindRemove: "remove-replica",
+	KindClear: "delete-replica-data", KindFail: "mark-failed", KindReach: "set-state",
 }
 
 // KindName returns the name of a kind of steps for people.
@@ -121,7 +122,7 @@ func (s *Seen) caughtUp(reports *ShardSeen, policy host.Policy, a *Action) {
 	reports.Replicas = append(reports.Replicas, ReplicaSeen{ID: a.Replica})
 	h := s.host(a.Host)
 	if h == nil {
-		s.Hosts = append(s.Hosts, HostSeen{Host: a.Host})
+		s.Hosts = append(s.Hosts, HostObservation{Host: a.Host})
 		h = &s.Hosts[len(s.Hosts)-1]
 	}
 	h.Tried, h.SilentFor, h.Barrier = true, 0, 0

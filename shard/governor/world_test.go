@@ -79,7 +79,7 @@ var domains = []string{"dc=a", "dc=b", "dc=c"}
 func newWorld(seed uint64) *world {
 	w := emptyWorld(seed, 1, 2, 3)
 	spread := w.IntN(2) == 0
-	w.found([]int{1, 2, 3, 3, 5}[w.IntN(5)], spread)
+	w.bootstrap([]int{1, 2, 3, 3, 5}[w.IntN(5)], spread)
 	return w
 }
 
@@ -89,22 +89,22 @@ func emptyWorld(seed uint64, data ...hosts.ShardID) *world {
 		slow: map[shard.HostID]bool{}}
 }
 
-// found lets so many machines begin the cluster.
-func (w *world) found(count int, spread bool) {
-	var founders []hosts.Founder
+// bootstrap lets so many machines begin the cluster.
+func (w *world) bootstrap(count int, spread bool) {
+	var initialMembers []hosts.InitialMember
 	for i := range count {
 		m := w.machine(spread)
 		m.id, m.up = shard.HostID(i+1), true
-		founders = append(founders, hosts.Founder{ID: m.id, Name: m.name, Incarnation: m.incarnation,
+		initialMembers = append(initialMembers, hosts.InitialMember{ID: m.id, Name: m.name, Incarnation: m.incarnation,
 			Addresses: m.addresses(), Level: level.Newest})
 	}
-	w.records.Found(w.at(), founders)
+	w.records.Bootstrap(w.at(), initialMembers)
 	for _, m := range w.machines {
 		w.records.Alter(w.at(), m.name, m.domain)
 	}
 	for _, s := range w.records.Shards() {
-		e := &engine{members: map[uint64]*replica{}, leader: founders[0].ID}
-		for _, f := range founders {
+		e := &engine{members: map[uint64]*replica{}, leader: initialMembers[0].ID}
+		for _, f := range initialMembers {
 			e.members[uint64(f.ID)] = &replica{host: f.ID, role: hosts.RoleVoter}
 		}
 		w.engines[s.ID] = e
@@ -339,7 +339,7 @@ func (w *world) look(self shard.HostID, began uint64) (*Seen, map[shard.HostID]b
 		if m.id == 0 || w.records.Host(m.id) == nil {
 			continue
 		}
-		h := HostSeen{Host: m.id, Tried: m.heard != 0, SilentFor: w.now - m.heard}
+		h := HostObservation{Host: m.id, Tried: m.heard != 0, SilentFor: w.now - m.heard}
 		if m.heard == 0 {
 			m.heard = w.now - 2000 // tried from now on, and not heard yet
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Event says what an entry of the audit history is about.
@@ -33,10 +33,11 @@ const (
 )
 
 var eventNames = [events]string{
-	EventJoin: "join", EventTarget: "target", EventCurrent: "current", EventReplica: "replica", EventAlter: "alter",
-	EventTransfer: "transfer", EventPolicy: "policy", EventToken: "token",
-	EventStep: "step", EventGeneration: "generation", EventAccess: "access",
-	EventBackup: "backup", EventAct: "act",
+	EventJoin: "join", EventTarget: "host-target", EventCurrent: "host-state",
+	EventReplica: "replica", EventAlter: "alter",
+	EventTransfer: "leader-transfer", EventPolicy: "policy", EventToken: "join-token",
+	EventStep: "step", EventGeneration: "restore", EventAccess: "access",
+	EventBackup: "backup", EventAct: "action",
 }
 
 // String returns the name of the event for people.
@@ -73,8 +74,8 @@ func (e *Entry) String() string {
 // note writes a change down.
 func (r *Records) note(at At, event Event, h *Host, format string, args ...any) {
 	r.lastAudit++
-	e := Entry{Number: r.lastAudit, Event: event, Text: form.Cut(fmt.Sprintf(format, args...), MaxText),
-		By: form.Cut(at.By, MaxText), Why: form.Cut(at.Why, MaxText), Since: clock.Moment(at.Now), Wall: at.Wall}
+	e := Entry{Number: r.lastAudit, Event: event, Text: codec.Cut(fmt.Sprintf(format, args...), MaxText),
+		By: codec.Cut(at.By, MaxText), Why: codec.Cut(at.Why, MaxText), Since: clock.Moment(at.Now), Wall: at.Wall}
 	if h != nil {
 		e.Host, e.Name = h.ID, h.Name
 	}

@@ -21,17 +21,17 @@ func addresses(name string) Addresses { return Addresses{Raft: name + ":7402", C
 
 func incarnation(n byte) Incarnation { return Incarnation{n} }
 
-// born returns records with hosts of these names, ids from 1 on, incarnations of the ids, a vote in the meta shard and
-// in shard 1, at start 1.
-func born(t *testing.T, names ...string) *fixture {
+// newFixture returns records with hosts of these names, ids from 1 on, incarnations of the ids, a vote in the meta
+// shard and in shard 1, at start 1.
+func newFixture(t *testing.T, names ...string) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 1000}
-	var founders []Founder
+	var initialMembers []InitialMember
 	for i, name := range names {
-		founders = append(founders, Founder{ID: shard.HostID(i + 1), Name: name, Incarnation: incarnation(byte(i + 1)),
-			Addresses: addresses(name), Version: "1.4.0", Level: level.Newest})
+		initialMembers = append(initialMembers, InitialMember{ID: shard.HostID(i + 1), Name: name,
+			Incarnation: incarnation(byte(i + 1)), Addresses: addresses(name), Version: "1.4.0", Level: level.Newest})
 	}
-	f.done(f.Found(f.at(), founders))
+	f.done(f.Bootstrap(f.at(), initialMembers))
 	for i, name := range names {
 		f.done(f.Boot(f.at(), bootOf(shard.HostID(i+1), name, 1)))
 		f.reach(name)

@@ -126,9 +126,9 @@ func (r *Records) recoverable(n *Recovery) Answer {
 	return Answer{}
 }
 
-// Founder returns the replica that a group of a shard begins with, or nil: for the first group, and once the leader of
-// the group has reported its membership.
-func (s *Shard) Founder() *Replica {
+// InitialReplica returns the replica that a group of a shard begins with, or nil: for the first group, and once the
+// leader of the group has reported its membership.
+func (s *Shard) InitialReplica() *Replica {
 	if s.Group == 0 || s.Change != 0 {
 		return nil
 	}

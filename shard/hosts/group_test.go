@@ -11,7 +11,7 @@ import (
 // lostTwo returns records of three hosts and the recovery of shard 1 from host a after the loss of the two others.
 func lostTwo(t *testing.T) (*fixture, Recovery) {
 	t.Helper()
-	f := born(t, "a", "b", "c", "d", "e")
+	f := newFixture(t, "a", "b", "c", "d", "e")
 	f.done(f.spread(3))
 	f.done(f.known(1, 1, []uint64{1, 2, 3}, nil))
 	return f, Recovery{Shard: 1, Host: 1, Lost: []shard.HostID{2, 3}}
@@ -30,7 +30,7 @@ func TestAShardBeginsAnewWithOneReplica(t *testing.T) {
 	if s.Group != 1 || s.Empty || s.Change != 0 || s.Voters() != 1 {
 		t.Errorf("the shard: %+v", s)
 	}
-	if p := s.Founder(); p == nil || p.ID != next || p.Host != 1 || p.Joined || s.On(1) != p {
+	if p := s.InitialReplica(); p == nil || p.ID != next || p.Host != 1 || p.Joined || s.On(1) != p {
 		t.Errorf("the replica that the group begins with: %+v", p)
 	}
 	if p := s.Replica(1); p == nil || p.Role != RoleRemoved {
@@ -42,7 +42,7 @@ func TestAShardBeginsAnewWithOneReplica(t *testing.T) {
 		}
 	}
 	f.done(f.known(1, 4, []uint64{next}, nil))
-	if f.Shard(1).Founder() != nil {
+	if f.Shard(1).InitialReplica() != nil {
 		t.Error("the group that has reported its membership still is to begin")
 	}
 	f.refused(protocol.StatusPreconditionFailed, "1 of 1 voters of shard 1 are left", f.recover(n))
@@ -73,7 +73,7 @@ func TestARecoveryThatTheRecordsForbidIsRefused(t *testing.T) {
 	n.Lost = []shard.HostID{1, 2, 3}
 	n.Host, n.Empty = 4, true
 	f.done(f.recover(n)())
-	if s := f.Shard(1); !s.Empty || s.Founder().Host != 4 {
+	if s := f.Shard(1); !s.Empty || s.InitialReplica().Host != 4 {
 		t.Errorf("a shard without a survivor: %+v", s)
 	}
 }
@@ -82,16 +82,16 @@ func TestARecoveryThatTheRecordsForbidIsRefused(t *testing.T) {
 func TestAShardIsRecoveredAgain(t *testing.T) {
 	f, n := lostTwo(t)
 	f.done(f.recover(n)())
-	f.done(f.known(1, 4, []uint64{f.Shard(1).Founder().ID}, nil))
+	f.done(f.known(1, 4, []uint64{f.Shard(1).InitialReplica().ID}, nil))
 	f.done(f.recover(Recovery{Shard: 1, Host: 4, Empty: true, Lost: []shard.HostID{1}})())
-	if s := f.Shard(1); s.Group != 2 || s.Founder() == nil || s.Founder().Host != 4 {
+	if s := f.Shard(1); s.Group != 2 || s.InitialReplica() == nil || s.InitialReplica().Host != 4 {
 		t.Errorf("the second group: %+v", s)
 	}
 }
 
 // TestCountersOfShardsAreNoted: and never go back.
 func TestCountersOfShardsAreNoted(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	count := func(order, revision, session uint64) Answer {
 		return f.Count(f.at(), 7, []Count{{Shard: 1, Counters: shard.Counters{
 			LastOrder: shard.OrderID(order), LastRevision: shard.Revision(revision), LastSession: session,
@@ -149,7 +149,7 @@ func TestAShardWaitsUntilItsLeaderSaysThatItGrants(t *testing.T) {
 	at.Version = 77
 	f.done(f.Recover(at, n, 10_000))
 	s := f.Shard(1)
-	if !s.Waits || s.Overlap || s.Ordered != 77 || s.First != s.Founder().ID ||
+	if !s.Waits || s.Overlap || s.Ordered != 77 || s.First != s.InitialReplica().ID ||
 		uint64(s.Fence)%(shard.MaxShard+1) != 1 {
 		t.Errorf("after the order: %+v", s)
 	}
@@ -193,7 +193,7 @@ func TestTheLongestTimeoutIsThatOfAllShards(t *testing.T) {
 
 // TestABoundThatComesLateChangesNothing: neither one that the leader has raised since, nor one of a leader before.
 func TestABoundThatComesLateChangesNothing(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	late := func(term, number, timeout uint64) {
 		t.Helper()
 		before := f.Shard(1).Bound

@@ -14,12 +14,12 @@ type Reason uint8
 
 // The reasons.
 const (
-	ReasonBorn     Reason = 1 + iota // the host was there at the birth of the cluster
-	ReasonJoined                     // the host has joined, and has not booted
-	ReasonStarted                    // its process has started
-	ReasonReturned                   // the host found itself taken for failed, and is not
-	ReasonShutdown                   // its process stops
-	ReasonDrained                    // an operator drained the host
+	ReasonBootstrap Reason = 1 + iota // the host was there at the bootstrap of the cluster
+	ReasonJoined                      // the host has joined, and has not booted
+	ReasonStarted                     // its process has started
+	ReasonReturned                    // the host found itself taken for failed, and is not
+	ReasonShutdown                    // its process stops
+	ReasonDrained                     // an operator drained the host
 	ReasonUndrained
 	ReasonSilent   // no Raft traffic came from the host
 	ReasonStuck    // the host answers, and makes no progress
@@ -29,9 +29,9 @@ const (
 )
 
 var reasonNames = [reasons]string{
-	ReasonBorn: "born", ReasonJoined: "joined", ReasonStarted: "started", ReasonReturned: "returned",
-	ReasonShutdown: "shutdown", ReasonDrained: "drained", ReasonUndrained: "undrained", ReasonSilent: "silent",
-	ReasonStuck: "stuck", ReasonExpelled: "expelled", ReasonReplaced: "replaced",
+	ReasonBootstrap: "bootstrap", ReasonJoined: "joined", ReasonStarted: "started", ReasonReturned: "returned",
+	ReasonShutdown: "shutdown", ReasonDrained: "drained", ReasonUndrained: "undrained", ReasonSilent: "no-contact",
+	ReasonStuck: "stalled", ReasonExpelled: "expelled", ReasonReplaced: "replaced",
 }
 
 // String returns the name of the reason for people.

@@ -11,41 +11,42 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Founder is a host at the birth of a cluster.
-type Founder struct {
+// InitialMember is one of the hosts that a new cluster is bootstrapped with.
+type InitialMember struct {
 	ID          shard.HostID
 	Name        string
-	Incarnation Incarnation // zero for a host from before the incarnations
+	Incarnation Incarnation // zero if unknown
 	Addresses   Addresses
 	Version     string
 	Level       level.Level
 }
 
-// Found puts the hosts of a birth on record, each with a vote in every shard. Founding again changes nothing.
-func (r *Records) Found(at At, founders []Founder) Answer {
+// Bootstrap puts the hosts of a bootstrap on record, each with a vote in every shard. Bootstrapping again changes
+// nothing.
+func (r *Records) Bootstrap(at At, members []InitialMember) Answer {
 	if len(r.hosts) > 0 {
 		return Answer{Existed: true}
 	}
-	if len(founders) == 0 || len(founders) > MaxHosts {
-		return refuse(protocol.StatusBadRequest, "%d hosts; a cluster begins with 1 to %d", len(founders), MaxHosts)
+	if len(members) == 0 || len(members) > MaxHosts {
+		return refuse(protocol.StatusBadRequest, "%d hosts; a cluster begins with 1 to %d", len(members), MaxHosts)
 	}
-	sorted := slices.SortedFunc(slices.Values(founders), func(a, b Founder) int { return cmp.Compare(a.ID, b.ID) })
+	sorted := slices.SortedFunc(slices.Values(members), func(a, b InitialMember) int { return cmp.Compare(a.ID, b.ID) })
 	for i, f := range sorted {
-		named := slices.IndexFunc(sorted, func(g Founder) bool { return g.Name == f.Name })
+		named := slices.IndexFunc(sorted, func(g InitialMember) bool { return g.Name == f.Name })
 		if a := f.check(); a.Status != protocol.StatusSuccess {
 			return a
 		}
 		if named != i || i > 0 && sorted[i-1].ID == f.ID {
-			return refuse(protocol.StatusBadRequest, "founders have names and ids of their own")
+			return refuse(protocol.StatusBadRequest, "initial members have names and ids of their own")
 		}
-		if slices.ContainsFunc(sorted[:i], func(g Founder) bool {
+		if slices.ContainsFunc(sorted[:i], func(g InitialMember) bool {
 			return g.Incarnation == f.Incarnation && f.Incarnation != Incarnation{}
 		}) {
-			return refuse(protocol.StatusBadRequest, "founders have incarnations of their own")
+			return refuse(protocol.StatusBadRequest, "initial members have incarnations of their own")
 		}
 	}
 	for _, f := range sorted {
-		r.bear(at, f)
+		r.addInitialMember(at, f)
 	}
 	for _, s := range r.shards {
 		s = r.edit(s.ID)
@@ -57,26 +58,26 @@ func (r *Records) Found(at At, founders []Founder) Answer {
 	return Answer{}
 }
 
-// check checks a founder by itself.
-func (f *Founder) check() Answer {
-	if err := cmp.Or(host.CheckWord("the name of a host", f.Name, 1, MaxName), f.Addresses.check(),
-		host.CheckWord("the version", f.Version, 0, MaxVersion)); err != nil {
+// check checks an initial member by itself.
+func (im *InitialMember) check() Answer {
+	if err := cmp.Or(host.CheckWord("the name of a host", im.Name, 1, MaxName), im.Addresses.check(),
+		host.CheckWord("the version", im.Version, 0, MaxVersion)); err != nil {
 		return badRequest(err)
 	}
-	if f.ID == 0 || f.ID >= FirstReplica {
-		return refuse(protocol.StatusBadRequest, "founders have ids from 1 to %d", FirstReplica-1)
+	if im.ID == 0 || im.ID >= FirstReplica {
+		return refuse(protocol.StatusBadRequest, "initial members have ids from 1 to %d", FirstReplica-1)
 	}
 	return Answer{}
 }
 
-// bear puts a founder on record.
-func (r *Records) bear(at At, f Founder) {
-	born := State{Variant: protocol.HostOnline, Epoch: 1, Reason: ReasonBorn, Since: clock.Moment(at.Now),
+// addInitialMember puts an initial member on record.
+func (r *Records) addInitialMember(at At, f InitialMember) {
+	bootstrapped := State{Variant: protocol.HostOnline, Epoch: 1, Reason: ReasonBootstrap, Since: clock.Moment(at.Now),
 		Wall: at.Wall}
 	h := &Host{ID: f.ID, Name: f.Name, Incarnation: f.Incarnation, Addresses: f.Addresses, Version: f.Version,
-		Level: f.Level, Current: born, Target: born}
+		Level: f.Level, Current: bootstrapped, Target: bootstrapped}
 	r.put(h)
-	r.note(at, EventJoin, h, "born")
+	r.note(at, EventJoin, h, "bootstrap")
 }
 
 // Join is a host's question to belong to the cluster.

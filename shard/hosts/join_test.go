@@ -52,7 +52,7 @@ func TestWhoMayJoin(t *testing.T) {
 			protocol.StatusPreconditionFailed, "of host c"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			f, j := born(t, "a", "b", "c"), joinOf("d", 4)
+			f, j := newFixture(t, "a", "b", "c"), joinOf("d", 4)
 			x.change(f, &j)
 			f.refused(x.status, x.words, func() Answer { return f.Join(f.at(), j) })
 		})
@@ -61,7 +61,7 @@ func TestWhoMayJoin(t *testing.T) {
 
 // TestAJoinIsRepeated: an answer that was lost is given again, also where the token is used up.
 func TestAJoinIsRepeated(t *testing.T) {
-	f, j := born(t, "a"), joinOf("d", 4)
+	f, j := newFixture(t, "a"), joinOf("d", 4)
 	f.done(f.CreateToken(f.at(), "t", [32]byte{1}, 1000))
 	j.Trusted, j.Token = false, "t"
 	a := f.Join(f.at(), j)
@@ -79,7 +79,7 @@ func TestAJoinIsRepeated(t *testing.T) {
 
 // TestANewcomerBootsAndIsBroughtOnline: it is offline until its process says that it runs.
 func TestANewcomerBootsAndIsBroughtOnline(t *testing.T) {
-	f := born(t, "a")
+	f := newFixture(t, "a")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
 	d := f.Named("d")
 	if d.ID != 2 || d.Wanted() || d.Online() || d.Target.Reason != ReasonJoined {
@@ -100,7 +100,7 @@ func TestANewcomerBootsAndIsBroughtOnline(t *testing.T) {
 
 // TestAHostIsReplaced: the old one is to be expelled at once, and the newcomer may have its name.
 func TestAHostIsReplaced(t *testing.T) {
-	f, j := born(t, "a", "b", "c"), joinOf("b", 4)
+	f, j := newFixture(t, "a", "b", "c"), joinOf("b", 4)
 	j.Replace, j.Addresses, j.Grace = "b", addresses("b"), 10_000
 	f.done(f.Join(f.at(), j))
 	old, next := f.Host(2), f.Named("b")
@@ -114,7 +114,7 @@ func TestAHostIsReplaced(t *testing.T) {
 // TestAHostMayAlwaysReplaceItsOwnName: the first of the name takes no place, and one that comes after it that of the
 // one before, unless that is alive.
 func TestAHostMayAlwaysReplaceItsOwnName(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	first, second := joinOf("d", 4), joinOf("d", 5)
 	first.Replace, second.Replace = "d", "d"
 	f.done(f.Join(f.at(), first))
@@ -131,7 +131,7 @@ func TestAHostMayAlwaysReplaceItsOwnName(t *testing.T) {
 }
 
 func TestAReplacementByCommand(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
 	f.refused(protocol.StatusPreconditionFailed, "not to be online", func() Answer {
 		return f.Replace(f.at(), "c", "d", false, 1)
@@ -150,7 +150,7 @@ func TestAReplacementByCommand(t *testing.T) {
 
 func TestTheClusterHasALimitOfHosts(t *testing.T) {
 	names := strings.Split("a b c d e f g h i", " ")
-	f := born(t, names...)
+	f := newFixture(t, names...)
 	f.refused(protocol.StatusPreconditionFailed, "limit of 9", func() Answer { return f.Join(f.at(), joinOf("j", 40)) })
 	f.done(f.Expel(f.at(), "i", true, 0))
 	f.done(f.Join(f.at(), joinOf("i", 40)))
@@ -159,24 +159,24 @@ func TestTheClusterHasALimitOfHosts(t *testing.T) {
 	}
 }
 
-func TestFoundersAreChecked(t *testing.T) {
-	good := Founder{ID: 1, Name: "a", Addresses: addresses("a")}
-	for what, list := range map[string][]Founder{
+func TestInitialMembersAreChecked(t *testing.T) {
+	good := InitialMember{ID: 1, Name: "a", Addresses: addresses("a")}
+	for what, list := range map[string][]InitialMember{
 		"none":             nil,
 		"no id":            {{Name: "a", Addresses: addresses("a")}},
 		"two of one id":    {good, {ID: 1, Name: "b", Addresses: addresses("b")}},
 		"two of one name":  {good, {ID: 2, Name: "a", Addresses: addresses("b")}},
 		"an id of others":  {{ID: FirstReplica, Name: "a", Addresses: addresses("a")}},
 		"no address":       {{ID: 1, Name: "a"}},
-		"too many":         make([]Founder, MaxHosts+1),
+		"too many":         make([]InitialMember, MaxHosts+1),
 		"a wrong version":  {{ID: 1, Name: "a", Addresses: addresses("a"), Version: "1 2"}},
 		"a name too short": {{ID: 1, Addresses: addresses("a")}},
 	} {
 		f := &fixture{T: t, Records: New("c", nil)}
 		t.Run(what, func(*testing.T) {
-			f.refused(protocol.StatusBadRequest, "", func() Answer { return f.Found(f.at(), list) })
+			f.refused(protocol.StatusBadRequest, "", func() Answer { return f.Bootstrap(f.at(), list) })
 		})
 	}
-	f := born(t, "a")
-	f.existed(f.Found(f.at(), nil))
+	f := newFixture(t, "a")
+	f.existed(f.Bootstrap(f.at(), nil))
 }

@@ -15,7 +15,7 @@ const (
 	// MaxExpelled is how many expelled hosts are remembered. If there are more, the host with the lowest id is
 	// forgotten, except the latest expelled host. A forgotten host is refused as unknown.
 	MaxExpelled = 1000
-	// FirstReplica is the first id for a new replica. The replicas of a birth have the ids of their hosts.
+	// FirstReplica is the first id for a new replica. The replicas of a bootstrap have the ids of their hosts.
 	FirstReplica = 1024
 	// MaxShards is the most shards of a cluster, with the meta shard among them; MaxReplicas is the most records of
 	// replicas that one shard may have, MaxSpreadReplicas the same where a cluster may have MaxSpreadHosts.

@@ -3,7 +3,7 @@ package hosts
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
 // TestBytesOfRecordsAreWhatTheyWere: hosts, shards, tokens, the policy and the audit history, as they are saved.
@@ -13,13 +13,13 @@ func TestBytesOfRecordsAreWhatTheyWere(t *testing.T) {
 	ofGroups := append([]string{"shards.Group", "shards.Empty", "shards.Counted", "shards.CountedAt",
 		"shards.Bound", "shards.First", "shards.Ordered", "shards.Fence", "shards.Waits", "shards.Overlap",
 		"hosts.Lost"}, ofWeights...)
-	formtest.Check(t, "testdata/pins",
-		formtest.Form{Name: "saved records", Of: &records, Later: append([]string{"policy.Replicas"}, ofGroups...),
+	codectest.Check(t, "testdata/pins",
+		codectest.Form{Name: "saved records", Of: &records, Later: append([]string{"policy.Replicas"}, ofGroups...),
 			Write: func() []byte { return records.Save(nil) }},
-		formtest.Form{Name: "saved records of shards on some hosts", Of: &spread, Later: ofGroups,
+		codectest.Form{Name: "saved records of shards on some hosts", Of: &spread, Later: ofGroups,
 			Write: func() []byte { return spread.Save(nil) }},
-		formtest.Form{Name: "saved records of groups of shards", Of: &groups, Later: ofWeights,
+		codectest.Form{Name: "saved records of groups of shards", Of: &groups, Later: ofWeights,
 			Write: func() []byte { return groups.Save(nil) }},
-		formtest.Form{Name: "saved records of weights of hosts", Of: &weights,
+		codectest.Form{Name: "saved records of weights of hosts", Of: &weights,
 			Write: func() []byte { return weights.Save(nil) }})
 }

@@ -51,13 +51,13 @@ func newRandom(seed uint64, b bug) *random {
 	r := &random{Rand: rand.New(rand.NewPCG(seed, 3)), Records: New("c", []ShardID{1, 2}), bug: b, now: 1,
 		expelled: map[shard.HostID]bool{}, boots: map[shard.HostID]uint64{}, ids: map[uint64]shard.HostID{},
 		tally: map[protocol.Status]int{}}
-	var founders []Founder
+	var initialMembers []InitialMember
 	for i := range 1 + r.IntN(4) {
 		name := string(rune('a' + i))
-		founders = append(founders, Founder{ID: shard.HostID(i + 1), Name: name, Incarnation: incarnation(byte(i + 1)),
-			Addresses: addresses(name), Level: level.Newest})
+		initialMembers = append(initialMembers, InitialMember{ID: shard.HostID(i + 1), Name: name,
+			Incarnation: incarnation(byte(i + 1)), Addresses: addresses(name), Level: level.Newest})
 	}
-	r.Found(r.at(), founders)
+	r.Bootstrap(r.at(), initialMembers)
 	return r
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Records are the knowledge of a cluster about its hosts.
@@ -158,7 +158,7 @@ func (r *Records) find(ref string) (*Host, Answer) {
 			return h, Answer{}
 		}
 	}
-	return nil, refuse(protocol.StatusNotFound, "there is no host %q", form.Cut(ref, MaxName))
+	return nil, refuse(protocol.StatusNotFound, "there is no host %q", codec.Cut(ref, MaxName))
 }
 
 // Living returns how many hosts are not expelled.
@@ -193,7 +193,7 @@ func (r *Records) aim(at At, h *Host, variant protocol.HostState, why Reason, te
 	if variant == protocol.HostOnline {
 		epoch++
 	}
-	next.Target = State{Variant: variant, Epoch: epoch, Reason: why, Text: form.Cut(text, MaxText),
+	next.Target = State{Variant: variant, Epoch: epoch, Reason: why, Text: codec.Cut(text, MaxText),
 		Since: clock.Moment(at.Now), Wall: at.Wall}
 	r.put(&next)
 	r.note(at, EventTarget, &next, "%s, %s", variant, why)

@@ -17,7 +17,7 @@ type Renewal struct {
 	Cluster    string    // its id
 	Data       []ShardID // its data shards
 	// First is the first host of the new cluster. Renewed gives the host its id.
-	First Founder
+	First InitialMember
 	// Jump is by how much counters grow, over all numbers that may have been given since the state was written.
 	Jump uint64
 }
@@ -45,7 +45,7 @@ func (r *Records) Renewed(at At, n Renewal) (*Records, error) {
 	if a := first.check(); a.Status != protocol.StatusSuccess {
 		return nil, fmt.Errorf("hosts: the first host of a new cluster: %s", a.Text)
 	}
-	next.bear(at, first)
+	next.addInitialMember(at, first)
 	next.forgetExpelled(0)
 	return next, nil
 }

@@ -18,7 +18,7 @@ func TestRenewedRecordsAreSound(t *testing.T) {
 		}
 		before := r.Records.Clone()
 		next, err := r.Renewed(r.at(), Renewal{Generation: Generation{Number: 3}, Cluster: "other",
-			Data: []ShardID{1, 2, 3}, Jump: 1 << 40, First: Founder{Name: "fresh",
+			Data: []ShardID{1, 2, 3}, Jump: 1 << 40, First: InitialMember{Name: "fresh",
 				Incarnation: Incarnation{200, byte(seed)}, Addresses: addresses("fresh"), Level: level.Newest}})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

@@ -35,7 +35,7 @@ type Replica struct {
 	Host shard.HostID // 0 for a replica of the membership without a record
 	Role Role
 	// Joined is set for a replica that was added as a learner: its host always starts it as a learner, even after it
-	// has got a vote. The replicas of a birth never have Joined set.
+	// has got a vote. The replicas of a bootstrap never have Joined set.
 	Joined bool
 	Since  uint64 // moment from which on the replica has its role
 	// Change is the number of the membership that the replica was to be added to.
@@ -256,7 +256,7 @@ func (r *Records) takeOver(at At, s *Shard, change uint64, members []Member) {
 	for _, m := range members {
 		p := s.Replica(m.Replica)
 		if p == nil {
-			s.Replicas = append(s.Replicas, Replica{ID: m.Replica, Host: r.ofBirth(m.Replica)})
+			s.Replicas = append(s.Replicas, Replica{ID: m.Replica, Host: r.initialHostOf(m.Replica)})
 			r.lastReplica = max(r.lastReplica, m.Replica)
 			slices.SortFunc(s.Replicas, func(a, b Replica) int { return cmp.Compare(a.ID, b.ID) })
 			p = s.Replica(m.Replica)
@@ -272,8 +272,9 @@ func (r *Records) takeOver(at At, s *Shard, change uint64, members []Member) {
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return r.forgotten(s, &p) })
 }
 
-// ofBirth returns the host of a replica without a record: the replicas of a birth have the ids of their hosts.
-func (r *Records) ofBirth(replica uint64) shard.HostID {
+// initialHostOf returns the host of a replica without a record: the replicas of a bootstrap have the ids of their
+// hosts.
+func (r *Records) initialHostOf(replica uint64) shard.HostID {
 	if h := r.Host(shard.HostID(replica)); h != nil && replica < FirstReplica {
 		return h.ID
 	}

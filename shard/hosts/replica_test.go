@@ -14,7 +14,7 @@ import (
 
 // TestALearnerIsAddedPromotedAndRemoved follows one replica from its id to the deletion of its data.
 func TestALearnerIsAddedPromotedAndRemoved(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
 	f.refused(protocol.StatusStale, "1024", func() Answer { return f.Allocate(f.at(), 1, 4, 1025, 0) })
 	f.refused(protocol.StatusNotFound, "shard 9", func() Answer { return f.Allocate(f.at(), 9, 4, 1024, 0) })
@@ -58,7 +58,7 @@ func TestALearnerIsAddedPromotedAndRemoved(t *testing.T) {
 }
 
 func TestAMembershipOfOthersIsTakenOver(t *testing.T) {
-	f := born(t, "a", "b")
+	f := newFixture(t, "a", "b")
 	f.done(f.known(1, 9, []uint64{1, 2, 5000}, nil))
 	if p := f.Shard(1).Replica(5000); p == nil || p.Host != 0 || f.NextReplica() != 5001 {
 		t.Errorf("a replica of no record: %+v", p)
@@ -81,7 +81,7 @@ func TestAMembershipOfOthersIsTakenOver(t *testing.T) {
 }
 
 func TestATransferIsAskedFor(t *testing.T) {
-	f := born(t, "a", "b")
+	f := newFixture(t, "a", "b")
 	f.done(f.Transfer(f.at(), 1, "b"))
 	f.existed(f.Transfer(f.at(), 1, "b"))
 	if s := f.Shard(1); s.Wish != 2 || s.WishUntil != f.now+1+WishMillis {
@@ -97,7 +97,7 @@ func TestATransferIsAskedFor(t *testing.T) {
 }
 
 func TestPolicies(t *testing.T) {
-	f := born(t, "a")
+	f := newFixture(t, "a")
 	was := f.Policy()
 	to := was
 	to.Voters = 3
@@ -123,7 +123,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	f := born(t, "a")
+	f := newFixture(t, "a")
 	hash := [32]byte{1}
 	f.refused(protocol.StatusBadRequest, "1 to", func() Answer { return f.CreateToken(f.at(), "t", hash, 0) })
 	f.refused(protocol.StatusBadRequest, "secret", func() Answer { return f.CreateToken(f.at(), "t", [32]byte{}, 9) })
@@ -150,7 +150,7 @@ func TestTokens(t *testing.T) {
 
 // TestTheAuditHistoryIsBounded: the newest entries are kept, under the numbers that they had.
 func TestTheAuditHistoryIsBounded(t *testing.T) {
-	f := born(t, "a", "b")
+	f := newFixture(t, "a", "b")
 	for i := range MaxAudit + 5 {
 		f.done(f.Cordon(f.at(), "a", i%2 == 0))
 	}
@@ -198,7 +198,7 @@ func TestDomains(t *testing.T) {
 
 // TestOldExpelledHostsAreForgotten: those with the lowest ids.
 func TestOldExpelledHostsAreForgotten(t *testing.T) {
-	f := born(t, "a")
+	f := newFixture(t, "a")
 	for i := range MaxExpelled + 2 {
 		j := joinOf("d", 0)
 		j.Incarnation = Incarnation{1: byte(i), 2: byte(i >> 8), 3: 1}
@@ -220,7 +220,7 @@ func TestOldExpelledHostsAreForgotten(t *testing.T) {
 
 // TestALearnerIsReadFromOnceItIsFilled: a learner is added unfilled, and no later report takes back that it was filled.
 func TestALearnerIsReadFromOnceItIsFilled(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
 	learner := f.NextReplica()
 	f.done(f.Allocate(f.at(), 1, 4, learner, 11))

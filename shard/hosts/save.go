@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // formNumber is the first number of saved bytes.
@@ -18,32 +18,32 @@ const (
 
 // Save appends the records. Equal records have equal bytes.
 func (r *Records) Save(dst []byte) []byte {
-	return form.Save(dst, r.code)
+	return codec.Save(dst, r.code)
 }
 
 // Load makes records from saved bytes.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
-	if err := form.Load(src, formNumber, "hosts: load", r.code, r.check); err != nil {
+	if err := codec.Load(src, formNumber, "hosts: load", r.code, r.check); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Records) code(c *form.Coder) {
+func (r *Records) code(c *codec.Coder) {
 	c.Form(formNumber)
 	c.Text(&r.cluster, maxClusterID)
 	c.Number(&r.generation.Number)
 	c.Fixed(r.generation.Draw[:])
 	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
 	c.Fields(r.policy.Fields)
-	form.Pointers(c, &r.hosts, maxRecords, (*Host).code)
-	form.Pointers(c, &r.shards, MaxShards, (*Shard).code)
-	form.Pointers(c, &r.tokens, MaxTokens, (*Token).code)
-	form.List(c, &r.audit, MaxAudit, func(e *Entry) { e.code(c) })
+	codec.Pointers(c, &r.hosts, maxRecords, (*Host).code)
+	codec.Pointers(c, &r.shards, MaxShards, (*Shard).code)
+	codec.Pointers(c, &r.tokens, MaxTokens, (*Token).code)
+	codec.List(c, &r.audit, MaxAudit, func(e *Entry) { e.code(c) })
 }
 
-func (h *Host) code(c *form.Coder) {
+func (h *Host) code(c *codec.Coder) {
 	feature := uint64(h.Level)
 	c.Numbers((*uint64)(&h.ID), &h.Start.Number, &h.Start.Draw, &feature, &h.Failures, &h.ReturnAfter,
 		(*uint64)(&h.Replaces), &h.Grace,
@@ -65,18 +65,18 @@ func (h *Host) code(c *form.Coder) {
 	c.Number(&h.Weighs)
 }
 
-func (s *State) code(c *form.Coder) {
-	form.Enum(c, &s.Variant, host.States)
-	form.Enum(c, &s.Reason, reasons)
+func (s *State) code(c *codec.Coder) {
+	codec.Enum(c, &s.Variant, host.States)
+	codec.Enum(c, &s.Reason, reasons)
 	c.Numbers(&s.Epoch, &s.Since, &s.Wall)
 	c.Text(&s.Text, MaxText)
 }
 
-func (s *Shard) code(c *form.Coder) {
+func (s *Shard) code(c *codec.Coder) {
 	c.Numbers((*uint64)(&s.ID), &s.Change, (*uint64)(&s.Wish), &s.WishUntil, &s.Transferred)
-	form.List(c, &s.Replicas, MaxSpreadReplicas, func(p *Replica) {
+	codec.List(c, &s.Replicas, MaxSpreadReplicas, func(p *Replica) {
 		c.Numbers(&p.ID, (*uint64)(&p.Host), &p.Since, &p.Change)
-		form.Enum(c, &p.Role, host.Roles)
+		codec.Enum(c, &p.Role, host.Roles)
 		c.Flags(&p.Joined, &p.Filled)
 	})
 	c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,
@@ -85,7 +85,7 @@ func (s *Shard) code(c *form.Coder) {
 	c.Flags(&s.Empty, &s.Waits, &s.Overlap)
 }
 
-func (t *Token) code(c *form.Coder) {
+func (t *Token) code(c *codec.Coder) {
 	c.Text(&t.ID, MaxTokenID)
 	c.Fixed(t.Hash[:])
 	c.Fixed(t.Used[:])
@@ -93,9 +93,9 @@ func (t *Token) code(c *form.Coder) {
 	c.Text(&t.By, MaxText)
 }
 
-func (e *Entry) code(c *form.Coder) {
+func (e *Entry) code(c *codec.Coder) {
 	c.Numbers(&e.Number, (*uint64)(&e.Host), &e.Since, &e.Wall)
-	form.Enum(c, &e.Event, events)
+	codec.Enum(c, &e.Event, events)
 	c.Text(&e.Name, MaxName)
 	c.Text(&e.Text, MaxText)
 	c.Text(&e.By, MaxText)
@@ -104,7 +104,7 @@ func (e *Entry) code(c *form.Coder) {
 
 // check checks everything that the rest of the package relies on: no bytes, however wrong, make records that break
 // later.
-func (r *Records) check(c *form.Coder) {
+func (r *Records) check(c *codec.Coder) {
 	const end = 1 << 60 // a counter that starts anew would give a number twice
 	c.Must(r.lastHost < end && r.lastReplica < end && r.lastAudit < end && r.revision < end, "a counter is too high")
 	c.Must(r.lastReplica >= FirstReplica-1, "the counter of replicas is too low")
@@ -137,7 +137,7 @@ func (r *Records) check(c *form.Coder) {
 }
 
 // checkAudit checks that no entry is missing: numbers jump only at the beginning of a new cluster.
-func (r *Records) checkAudit(c *form.Coder) {
+func (r *Records) checkAudit(c *codec.Coder) {
 	last, jumps := uint64(0), false
 	for i := range r.audit {
 		e := &r.audit[i]
@@ -150,7 +150,7 @@ func (r *Records) checkAudit(c *form.Coder) {
 		"the audit history is cut off")
 }
 
-func (r *Records) checkHost(c *form.Coder, h *Host) {
+func (r *Records) checkHost(c *codec.Coder, h *Host) {
 	c.Must(host.CheckWord("a name", h.Name, 1, MaxName) == nil && h.Domain.Check() == nil, "host %d has no name", h.ID)
 	for _, s := range []*State{&h.Current, &h.Target} {
 		c.Must(s.Variant != protocol.HostUnknown && s.Reason != 0, "host %d has no state", h.ID)
@@ -163,7 +163,7 @@ func (r *Records) checkHost(c *form.Coder, h *Host) {
 	c.Must(h.Weighs <= MaxWeight+1, "the weight of host %d is too high", h.ID)
 }
 
-func (r *Records) checkReplicas(c *form.Coder, s *Shard) {
+func (r *Records) checkReplicas(c *codec.Coder, s *Shard) {
 	c.Must(s.Group != 0 || s.First|s.Ordered|uint64(s.Fence) == 0 && !s.Waits, "shard %d has no later group", s.ID)
 	c.Must(s.Waits || !s.Overlap, "shard %d does not wait", s.ID)
 	for i := range s.Replicas {

@@ -17,7 +17,7 @@ func (f *fixture) spread(replicas int) Answer {
 
 // TestRecordsKeepThePolicyOfReplicas: it is saved and loaded.
 func TestRecordsKeepThePolicyOfReplicas(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	for _, replicas := range []int{1, 3, 5} {
 		f.done(f.spread(replicas))
 		saved := f.Save(nil)
@@ -33,7 +33,7 @@ func TestRecordsKeepThePolicyOfReplicas(t *testing.T) {
 
 // TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts: and while there are more, shards do not go back to all hosts.
 func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	join := func(i int) Answer { return f.Join(f.at(), joinOf(fmt.Sprint("h", i), byte(i))) }
 	for i := 4; i <= MaxHosts; i++ {
 		f.done(join(i))
@@ -54,7 +54,7 @@ func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
 
 // TestADrainThatNoHostCanTakeIsRefused names the shard, and why each other host does not take its replica.
 func TestADrainThatNoHostCanTakeIsRefused(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.spread(3))
 	drain := func() Answer { return f.Drain(f.at(), "c") }
 	f.refused(protocol.StatusPreconditionFailed,
@@ -70,7 +70,7 @@ func TestADrainThatNoHostCanTakeIsRefused(t *testing.T) {
 
 // TestTheLastReplicaIsNotExpelled with force either; its host is drained, as a replica more can be added first.
 func TestTheLastReplicaIsNotExpelled(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.spread(1))
 	f.done(f.known(1, 1, []uint64{2}, nil))
 	f.refused(protocol.StatusPreconditionFailed, "0 of 1 voters of shard 1", func() Answer {
@@ -93,7 +93,7 @@ func TestHowManyReplicasAreWanted(t *testing.T) {
 		for i := range x.hosts {
 			names = append(names, string(rune('a'+i)))
 		}
-		f := born(t, names...)
+		f := newFixture(t, names...)
 		if x.replicas != 0 {
 			f.done(f.spread(x.replicas))
 		}

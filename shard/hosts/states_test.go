@@ -10,7 +10,7 @@ import (
 )
 
 func TestAnOlderDirectoryIsRefused(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Boot(f.at(), bootOf(2, "b", 5)))
 	for number, want := range map[uint64]protocol.Status{
 		0: protocol.StatusBadRequest, 4: protocol.StatusPreconditionFailed, 5: protocol.StatusSuccess,
@@ -44,7 +44,7 @@ func TestAnOlderDirectoryIsRefused(t *testing.T) {
 
 // TestAHostThatIsToBeExpelledServesUntilItHasNoReplica: its vote may be needed for the membership without it.
 func TestAHostThatIsToBeExpelledServesUntilItHasNoReplica(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Expel(f.at(), "b", true, 0))
 	again := bootOf(2, "b", 2)
 	again.Addresses = addresses("x")
@@ -71,7 +71,7 @@ func TestAHostThatIsToBeExpelledServesUntilItHasNoReplica(t *testing.T) {
 
 // TestARestartThatWasNotNoticedIsAStep: the target stays Online and has a new epoch, so that the current state follows.
 func TestARestartThatWasNotNoticedIsAStep(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	moved := bootOf(2, "b", 2)
 	moved.Addresses = addresses("x")
 	f.done(f.Boot(f.at(), moved))
@@ -87,7 +87,7 @@ func TestARestartThatWasNotNoticedIsAStep(t *testing.T) {
 // TestAHostOfBeforeGetsItsIncarnationOnce: where it was on record without one.
 func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
 	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 5}
-	f.done(f.Found(f.at(), []Founder{{ID: 1, Name: "a", Addresses: addresses("a")}}))
+	f.done(f.Bootstrap(f.at(), []InitialMember{{ID: 1, Name: "a", Addresses: addresses("a")}}))
 	f.done(f.Boot(f.at(), bootOf(1, "a", 1)))
 	b := bootOf(1, "a", 2)
 	b.Incarnation = incarnation(9)
@@ -96,7 +96,7 @@ func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
 
 // TestAShortIncarnationIsNotLoaded: what is read has exactly the form that is written.
 func TestAShortIncarnationIsNotLoaded(t *testing.T) {
-	f := born(t, "a")
+	f := newFixture(t, "a")
 	saved, whole := f.Save(nil), incarnation(1)
 	i := bytes.Index(saved, append([]byte{byte(len(whole))}, whole[:]...))
 	if i < 0 {
@@ -108,14 +108,14 @@ func TestAShortIncarnationIsNotLoaded(t *testing.T) {
 	}
 }
 
-// TestNoTwoHostsHaveOneIncarnation: not at the birth, and not where a record takes that of the first boot.
+// TestNoTwoHostsHaveOneIncarnation: not at the bootstrap, and not where a record takes that of the first boot.
 func TestNoTwoHostsHaveOneIncarnation(t *testing.T) {
 	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 5}
-	founders := []Founder{{ID: 1, Name: "a", Incarnation: incarnation(1), Addresses: addresses("a")},
+	initialMembers := []InitialMember{{ID: 1, Name: "a", Incarnation: incarnation(1), Addresses: addresses("a")},
 		{ID: 2, Name: "b", Incarnation: incarnation(1), Addresses: addresses("b")}}
-	f.refused(protocol.StatusBadRequest, "incarnation", func() Answer { return f.Found(f.at(), founders) })
-	founders[1].Incarnation = Incarnation{}
-	f.done(f.Found(f.at(), founders))
+	f.refused(protocol.StatusBadRequest, "incarnation", func() Answer { return f.Bootstrap(f.at(), initialMembers) })
+	initialMembers[1].Incarnation = Incarnation{}
+	f.done(f.Bootstrap(f.at(), initialMembers))
 	copied := bootOf(2, "b", 1)
 	copied.Incarnation = incarnation(1)
 	f.refused(protocol.StatusPreconditionFailed, "data directory of host a", func() Answer {
@@ -125,7 +125,7 @@ func TestNoTwoHostsHaveOneIncarnation(t *testing.T) {
 }
 
 func TestAFailedHostReturnsLaterEachTime(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	for n, wait := range []uint64{300, 600, 1200} {
 		epoch := f.Named("b").Target.Epoch
 		f.done(f.Failed(f.at(), 7, 2, epoch, ReasonSilent, "nothing was heard"))
@@ -157,7 +157,7 @@ func TestAFailedHostReturnsLaterEachTime(t *testing.T) {
 }
 
 func TestWhatStopsAndDrains(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Drain(f.at(), "b"))
 	f.existed(f.Drain(f.at(), "2"))
 	f.existed(f.Shutdown(f.at(), 2, incarnation(2), start(1)))
@@ -178,7 +178,7 @@ func TestWhatStopsAndDrains(t *testing.T) {
 
 // TestAFailedHostIsDrained: it does not return by itself then.
 func TestAFailedHostIsDrained(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Failed(f.at(), 7, 2, 2, ReasonSilent, ""))
 	f.done(f.Drain(f.at(), "b"))
 	f.existed(f.Drain(f.at(), "b"))
@@ -193,7 +193,7 @@ func TestAFailedHostIsDrained(t *testing.T) {
 }
 
 func TestCordonAlterRename(t *testing.T) {
-	f := born(t, "a", "b")
+	f := newFixture(t, "a", "b")
 	f.done(f.Cordon(f.at(), "a", true))
 	f.existed(f.Cordon(f.at(), "a", true))
 	f.done(f.Cordon(f.at(), "a", false))
@@ -215,7 +215,7 @@ func TestCordonAlterRename(t *testing.T) {
 
 // TestWeightsAndTiers: a weight and a tier are refused where they could not be meant, and saved records keep both.
 func TestWeightsAndTiers(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.done(f.Weigh(f.at(), "a", 0))
 	f.existed(f.Weigh(f.at(), "a", 0))
 	f.existed(f.Weigh(f.at(), "b", DefaultWeight))
@@ -249,7 +249,7 @@ func TestWeightsAndTiers(t *testing.T) {
 
 // TestExpel is case 13: online needs force, the last one is refused with force too, again is a success.
 func TestExpel(t *testing.T) {
-	f := born(t, "a", "b", "c")
+	f := newFixture(t, "a", "b", "c")
 	f.refused(protocol.StatusPreconditionFailed, "--force", func() Answer { return f.Expel(f.at(), "c", false, 0) })
 	f.done(f.Shutdown(f.at(), 3, incarnation(3), start(1)))
 	f.refused(protocol.StatusPreconditionFailed, "--force", func() Answer { return f.Expel(f.at(), "c", false, 0) })
@@ -279,7 +279,7 @@ func TestExpel(t *testing.T) {
 
 // TestALateReplicaOfAnExpelledHost: one that was being added meanwhile is to go as well before the expulsion is final.
 func TestALateReplicaOfAnExpelledHost(t *testing.T) {
-	f := born(t, "a")
+	f := newFixture(t, "a")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
 	f.done(f.Allocate(f.at(), 0, 2, FirstReplica, 0))
 	f.done(f.Expel(f.at(), "d", true, 0))

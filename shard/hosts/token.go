@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Token lets one host join. The record has only the hash of the secret. The hash is also the key with which the
@@ -78,7 +78,7 @@ func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) An
 	moment := clock.Moment(at.Now)
 	k, _ := r.tokenIndex(id)
 	r.tokens = slices.Insert(r.tokens, k, &Token{ID: id, Hash: hash, Created: moment, Until: moment + millis,
-		By: form.Cut(at.By, MaxText)})
+		By: codec.Cut(at.By, MaxText)})
 	r.revision++
 	r.note(at, EventToken, nil, "token %s was made for %d ms", id, millis)
 	return Answer{}

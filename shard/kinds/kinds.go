@@ -7,10 +7,12 @@ package kinds
 
 import (
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/process"
+	"github.com/signalbox/signalbox/shard/rollout"
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
-var all = machine.NewKinds(semaphore.Kind(), machine.RolloutKind(), machine.ProcessKind())
+var all = machine.NewKinds(semaphore.Kind(), rollout.Kind(), process.Kind())
 
 // All returns the kinds of this build. They never change.
 func All() *machine.Kinds { return all }

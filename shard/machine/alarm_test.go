@@ -12,7 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/arena"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 // bells is a kind of objects that wait for a time: a command sets when one rings, and it counts how often it did. One
@@ -38,7 +39,7 @@ var bellRow = KindRow{Number: kindBell, New: func() Kind { return &bells{} }, Co
 
 func (b *bells) of(m *Core, h arena.Handle) *bell { return b.At(m.Objects.At(h).State) }
 
-func ring(m *Core, c *shard.Command, t *Target) {
+func ring(m *Core, c *shard.Command, t *Target) Outcome {
 	b := m.kinds[kindBell].(*bells)
 	if t.Object == 0 {
 		t.Object = m.Objects.Add(kindBell, t, c.Node, c.Name, b.Alloc())
@@ -48,13 +49,13 @@ func ring(m *Core, c *shard.Command, t *Target) {
 	x := b.of(m, t.Object)
 	x.at, x.every = m.Clock.After(c.Timeout), c.Count
 	m.Objects.SetAlarm(t.Object, x.at)
-	m.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }
 
-func unset(m *Core, _ *shard.Command, t *Target) {
+func unset(m *Core, _ *shard.Command, t *Target) Outcome {
 	m.Objects.Changed(t.Object, shard.FlagDeleted)
 	m.Objects.Remove(t.Object)
-	m.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }
 
 func (b *bells) Due(m *Core, object arena.Handle) {
@@ -99,7 +100,7 @@ func (b *bells) Renew(body arena.Handle, n *StateRenewal) ([]byte, bool) {
 }
 
 func (b *bells) Load(src []byte) (arena.Handle, bool) {
-	r := form.Input{Data: src}
+	r := codec.Input{Data: src}
 	h := b.Alloc()
 	*b.At(h) = bell{at: r.Number(), every: r.Number(), rung: r.Number()}
 	return h, r.Sound() && len(r.Data) == 0
@@ -130,15 +131,15 @@ func (b *bells) AppendState(*Core, arena.Handle, *shard.State) {}
 
 // ringers is a machine of bells with a leader.
 type ringers struct {
+	bed
 	t       *testing.T
-	m       *Machine
 	elapsed uint64
-	out     shard.Effects
 }
 
 func newRingers(t *testing.T, bounds Bounds) *ringers {
-	r := &ringers{t: t, m: New(TestKinds, Options{Bounds: bounds})}
-	r.m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &r.out)
+	r := &ringers{t: t}
+	r.M = New(TestKinds, Options{Bounds: bounds})
+	r.M.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &r.Out)
 	r.lead(1)
 	return r
 }
@@ -148,10 +149,10 @@ func (r *ringers) at(elapsed uint64, c shard.Command) shard.Effect {
 	r.t.Helper()
 	r.elapsed = elapsed
 	c.Level = level.Newest
-	r.out.Reset()
-	r.m.Apply(&shard.Batch{Stamp: clock.Stamp{Term: r.m.Term(), Elapsed: elapsed}, Commands: []shard.Command{c}},
-		&r.out)
-	return r.out.List[slices.IndexFunc(r.out.List, func(e shard.Effect) bool { return e.Kind == shard.EffectResult })]
+	r.Out.Reset()
+	r.M.Apply(&shard.Batch{Stamp: clock.Stamp{Term: r.M.Term(), Elapsed: elapsed}, Commands: []shard.Command{c}},
+		&r.Out)
+	return r.Out.List[slices.IndexFunc(r.Out.List, func(e shard.Effect) bool { return e.Kind == shard.EffectResult })]
 }
 
 func (r *ringers) lead(term uint64) { r.at(0, shard.Command{Kind: shard.CmdLead, Term: term}) }
@@ -167,11 +168,11 @@ func (r *ringers) set(elapsed uint64, name string, after, every uint64) {
 // due applies the command that a leader proposes, and returns the bells that rang, in their order.
 func (r *ringers) due(elapsed uint64) (rang []string, more bool) {
 	r.t.Helper()
-	e := r.at(elapsed, shard.Command{Kind: shard.CmdDue, Term: r.m.Term()})
+	e := r.at(elapsed, shard.Command{Kind: shard.CmdDue, Term: r.M.Term()})
 	if e.Status != protocol.StatusSuccess {
 		r.t.Fatal(e)
 	}
-	for _, e := range r.out.List {
+	for _, e := range r.Out.List {
 		if e.Kind == shard.EffectChanged {
 			rang = append(rang, e.Name)
 		}
@@ -193,15 +194,15 @@ func TestAlarmsAreDueByTheTimeOfTheShard(t *testing.T) {
 	r.set(100, "b", 20, 0)
 	r.set(100, "d", 50, 0)
 	r.at(100, shard.Command{Kind: cmdUnset, Node: 1, Name: []byte("d")})
-	if at, ok := r.m.NextAlarm(); at != 121 || !ok || r.m.Alarms() != 3 {
-		t.Fatal(at, ok, r.m.Alarms())
+	if at, ok := r.M.NextAlarm(); at != 121 || !ok || r.M.Alarms() != 3 {
+		t.Fatal(at, ok, r.M.Alarms())
 	}
 	r.mustRing(120) // what elapsed was cut to milliseconds
 	r.mustRing(121, "b")
 	r.mustRing(150)
 	r.mustRing(200, "a", "c") // those of one time by name
 	r.mustRing(100_000)
-	if _, ok := r.m.NextAlarm(); ok || r.m.Alarms() != 0 || r.m.Time() != 100_000 {
+	if _, ok := r.M.NextAlarm(); ok || r.M.Alarms() != 0 || r.M.Time() != 100_000 {
 		t.Fatal("something is due")
 	}
 	if e := r.at(1, shard.Command{Kind: shard.CmdDue, Term: 7}); e.Status != protocol.StatusStale {
@@ -246,10 +247,10 @@ func TestWhatIsDueIsBoundedWork(t *testing.T) {
 func TestAnObjectThatIsBeingDeletedIsNotDue(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(0, "a", 10, 0)
-	h := r.m.core.Objects.find(shard.ObjectHash(1, []byte("a")), 1, []byte("a"))
-	r.m.core.Objects.At(h).Deleting = true
+	h := r.M.core.Objects.find(shard.ObjectHash(1, []byte("a")), 1, []byte("a"))
+	r.M.core.Objects.At(h).Deleting = true
 	r.mustRing(100)
-	if r.m.Alarms() != 0 {
+	if r.M.Alarms() != 0 {
 		t.Error("the alarm stays")
 	}
 }
@@ -259,33 +260,34 @@ func TestAlarmsComeBackWithASnapshot(t *testing.T) {
 	r := newRingers(t, Bounds{})
 	r.set(1000, "x", 500, 0)
 	r.set(1000, "a", 500, 40)
-	sn := prepare(t, r.m)
+	sn := machinetest.Prepare(t, r.M)
 	r.mustRing(1501, "a", "x")
-	file := save(t, sn)
-	fresh := &ringers{t: t, m: New(TestKinds, Options{})}
-	if err := fresh.m.Restore(bytes.NewReader(file)); err != nil {
+	file := machinetest.Save(t, sn)
+	fresh := &ringers{t: t}
+	fresh.M = New(TestKinds, Options{})
+	if err := fresh.M.Restore(bytes.NewReader(file)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fresh.m.Clock(), (clock.Clock{Now: 1000, Term: 1}); got != want || fresh.m.Alarms() != 2 {
-		t.Fatalf("%+v, %d alarms", got, fresh.m.Alarms())
+	if got, want := fresh.M.Clock(), (clock.Clock{Now: 1000, Term: 1}); got != want || fresh.M.Alarms() != 2 {
+		t.Fatalf("%+v, %d alarms", got, fresh.M.Alarms())
 	}
 	fresh.mustRing(1500)
 	fresh.mustRing(1501, "a", "x")
 	fresh.lead(2)
 	for _, m := range []*ringers{r, fresh} {
-		if m.m.Term() == 1 {
+		if m.M.Term() == 1 {
 			m.lead(2)
 		}
 		m.mustRing(40)
 		m.mustRing(41, "a")
 	}
-	if r.m.Digest() != fresh.m.Digest() {
+	if r.M.Digest() != fresh.M.Digest() {
 		t.Error("the two have different digests")
 	}
-	if err := fresh.m.Restore(bytes.NewReader(save(t, prepare(t, New(TestKinds, Options{}))))); err != nil {
+	if err := fresh.M.Restore(bytes.NewReader(machinetest.File(t, New(TestKinds, Options{})))); err != nil {
 		t.Fatal(err)
 	}
-	if fresh.m.Alarms() != 0 || fresh.m.Time() != 0 {
+	if fresh.M.Alarms() != 0 || fresh.M.Time() != 0 {
 		t.Error("alarms of what was replaced are there")
 	}
 }
@@ -296,7 +298,7 @@ func TestSnapshotWhoseTermBeginsAfterItsTimeIsRefused(t *testing.T) {
 	r.at(70, shard.Command{Kind: shard.CmdDue, Term: 1})
 	r.lead(2)
 	r.at(7, shard.Command{Kind: shard.CmdDue, Term: 2})
-	file := save(t, prepare(t, r.m)) // 77 ms, since 70
+	file := machinetest.File(t, r.M) // 77 ms, since 70
 	end := appendGroup([]byte{77, 70}, &shard.Group{})
 	bad := changedHeader(file, func(p []byte) []byte {
 		if !bytes.HasSuffix(p, end) {
@@ -319,10 +321,10 @@ func TestObjectsWithoutAlarmsPayNothing(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		r.elapsed++
 		b.Stamp = clock.Stamp{Term: 1, Elapsed: r.elapsed}
-		r.out.Reset()
-		r.m.Apply(b, &r.out)
+		r.Out.Reset()
+		r.M.Apply(b, &r.Out)
 	})
-	if n != 0 || r.m.core.Objects.alarms.Len() != 0 {
+	if n != 0 || r.M.core.Objects.alarms.Len() != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

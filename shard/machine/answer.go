@@ -30,23 +30,23 @@ type answer struct {
 // slotNumber is a slot plus one.
 type slotNumber uint16
 
-// keep records the result of a numbered command for the session, with the hash of the request and the slot of the
+// keep records the outcome of a numbered command for the session, with the hash of the request and the slot of the
 // object. Numbers come in growing order.
-func (an *Answers) keep(c *shard.Command, mu *Mutation, t *Target, e *shard.Effect) {
+func (an *Answers) keep(c *shard.Command, mu *Mutation, t *Target, o *Outcome) {
 	s := an.core.Sessions.At(t.Session)
 	list := an.core.Sessions.answersOf(s)
 	if list == nil {
 		list = make([]answer, 0, 2)
 	}
 	a := answer{
-		number: c.Number, order: e.Order, revision: e.Revision,
-		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
+		number: c.Number, order: o.Order, revision: o.Revision,
+		status: o.Status, flags: o.Flags, quota: o.Quota,
 		asked: askedOf(c, mu, t.hash), slot: slotNumber(t.slot) + 1,
 	}
 	an.core.Sessions.setAnswers(s, append(list, a))
-	if e.Body != "" {
-		assert.That(len(e.Body) <= mu.MostBody, "an answer has no longer body than its command may have")
-		an.keepBody(s, c.Number, e.Body)
+	if o.Body != "" {
+		assert.That(len(o.Body) <= mu.MostBody, "an answer has no longer body than its command may have")
+		an.keepBody(s, c.Number, o.Body)
 	}
 }
 
@@ -223,6 +223,3 @@ func fold(a, b uint64) uint64 {
 func (an *Answers) isAnother(c *shard.Command, mu *Mutation, t *Target, a *answer) bool {
 	return a != nil && a.asked != askedOf(c, mu, t.hash)
 }
-
-// RefuseAnother answers a command under the number of a different request.
-func (ru *Run) RefuseAnother() { ru.Answer(protocol.StatusNumberReused) }

@@ -2,12 +2,9 @@ package machine
 
 import (
 	"sort"
-	"strings"
 
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
-	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // An answer may have a body: the results of its command beside the fields of every answer, in the form of the
@@ -108,17 +105,4 @@ func (an *Answers) dropBodies(s *session) {
 		an.bodies.Release(s.bodies)
 		s.bodies = 0
 	}
-}
-
-// MostRefusal is the longest text for people that the answer to a refused command has.
-const MostRefusal = 1024
-
-// Refuse answers with a text for people.
-func (ru *Run) Refuse(status protocol.Status, text string) *shard.Effect {
-	if len(text) > MostRefusal {
-		text = strings.Clone(form.Cut(text, MostRefusal))
-	}
-	e := ru.Answer(status)
-	e.Body = text
-	return e
 }

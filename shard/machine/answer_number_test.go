@@ -79,22 +79,22 @@ func TestNoKindOfObjectsAnswersAnotherRequest(t *testing.T) {
 		}
 		b := newestBed(1)
 		c := shard.Command{Kind: shard.CommandKind(kind), Name: []byte("first"), Count: 1, Order: 7}
-		b.applyAs(0, &c)
-		if b.m.core.Sessions.answer(b.m.core.Sessions.At(b.m.core.Sessions.Find(b.ids[0])), c.Number) == nil {
+		b.ApplyAs(0, &c)
+		if b.M.core.Sessions.answer(b.M.core.Sessions.At(b.M.core.Sessions.Find(b.IDs[0])), c.Number) == nil {
 			continue // of a form that uses no number
 		}
 		tried[TestKinds.mutations[kind].of]++
-		first, before := *b.result(), b.m.Digest()
-		b.do(c)
-		if got := b.result(); got.Status != first.Status || got.Order != first.Order || got.Body != first.Body {
+		first, before := *b.Result(), b.M.Digest()
+		b.Do(c)
+		if got := b.Result(); got.Status != first.Status || got.Order != first.Order || got.Body != first.Body {
 			t.Errorf("%v again: %+v, was %+v", c.Kind, *got, first)
 		}
 		c.Name = []byte("other")
-		b.do(c)
-		if got := b.result().Status; got != protocol.StatusNumberReused {
+		b.Do(c)
+		if got := b.Result().Status; got != protocol.StatusSequenceReused {
 			t.Errorf("%v of another name under a used number: %v", c.Kind, got)
 		}
-		if b.m.Digest() != before {
+		if b.M.Digest() != before {
 			t.Errorf("%v: a repetition, or a refusal, has changed something", c.Kind)
 		}
 	}

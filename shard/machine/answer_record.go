@@ -5,7 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The cached responses in the record of a session: their count, then the responses. A response is its length, one bit
@@ -34,7 +34,7 @@ func (an *Answers) append(dst []byte, s *session) []byte {
 		dst = append(dst, 0)
 		start := len(dst)
 		dst = appendAnswer(dst, a, an.body(s, a.number))
-		dst = form.SetLength(dst, start)
+		dst = codec.SetLength(dst, start)
 	}
 	return dst
 }
@@ -76,7 +76,7 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 		dst = append(dst, byte(a.quota))
 	}
 	if has&answerHasBody != 0 {
-		dst = form.AppendBytes(dst, body)
+		dst = codec.AppendBytes(dst, body)
 	}
 	if has&answerAsked != 0 {
 		dst = binary.LittleEndian.AppendUint64(dst, a.asked)
@@ -88,7 +88,7 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 }
 
 // readAnswers reads the answers of a session, and their bodies. Their numbers are above acked and not above applied.
-func readAnswers(r *form.Input, applied, acked uint64) (list []answer, bodies []answerBody) {
+func readAnswers(r *codec.Input, applied, acked uint64) (list []answer, bodies []answerBody) {
 	const shortest = 3 // the bytes of the shortest answer
 	n := r.Number()
 	r.Must(n <= shard.MaxUnacknowledged && n <= uint64(len(r.Data))/shortest, "a session has too many answers")
@@ -110,8 +110,8 @@ func readAnswers(r *form.Input, applied, acked uint64) (list []answer, bodies []
 }
 
 // readAnswer reads an answer and returns its body.
-func readAnswer(r *form.Input, a *answer) (body string) {
-	of := form.Input{Data: r.Bytes()}
+func readAnswer(r *codec.Input, a *answer) (body string) {
+	of := codec.Input{Data: r.Bytes()}
 	has := of.Number()
 	of.Must(has&^answerFields == 0, "an answer has a field that is not of its level")
 	a.number = of.Number()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // answersOf is a session with the answers, and a machine to keep their bodies.
@@ -53,7 +53,7 @@ func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 			}
 		}
 		m, s := answersOf(list, bodies)
-		r := form.Input{Data: m.core.Answers.append(nil, s)}
+		r := codec.Input{Data: m.core.Answers.append(nil, s)}
 		got, kept := readAnswers(&r, number, 5)
 		if !r.Sound() || len(r.Data) > 0 || !reflect.DeepEqual(got, list) {
 			t.Fatalf("%s: have %+v\nwant %+v", r.Bad(), got, list)
@@ -82,7 +82,7 @@ func TestCachedResponsesKeepTheirForm(t *testing.T) {
 		t.Errorf("%s, was %s", got, want)
 	}
 	data, _ := hex.DecodeString(want)
-	r := form.Input{Data: data}
+	r := codec.Input{Data: data}
 	if got, _ := readAnswers(&r, 4, 0); !r.Sound() || !reflect.DeepEqual(got, list) {
 		t.Errorf("%s is read as %+v, %s", want, got, r.Bad())
 	}
@@ -127,7 +127,7 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := form.Input{Data: data}
+		r := codec.Input{Data: data}
 		if readAnswers(&r, 9, 2); r.Sound() {
 			t.Errorf("%s was taken", what)
 		}
@@ -140,13 +140,13 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := form.Input{Data: data}
+		r := codec.Input{Data: data}
 		if readAnswers(&r, 9, 2); r.Bad() != noField {
 			t.Errorf("%s: %s", what, r.Bad())
 		}
 	}
 	sound, _ := hex.DecodeString("01" + "02" + "00" + "09")
-	r := form.Input{Data: sound}
+	r := codec.Input{Data: sound}
 	if readAnswers(&r, 9, 2); !r.Sound() {
 		t.Error(r.Bad())
 	}
@@ -156,40 +156,40 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 func TestBodiesGoWithTheirAnswers(t *testing.T) {
 	b := newestBed(2)
 	lock := []byte("lock")
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: lock, Count: 1})
-	usage := b.m.Usage(1).Bytes
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: lock, Count: 1})
+	usage := b.M.Usage(1).Bytes
 	unseen := func(i int, c shard.Command) {
-		b.numbers[i]++
-		c.Node, c.Session, c.Number, c.Name = 1, b.ids[i], b.numbers[i], lock
-		b.do(c)
+		b.Numbers[i]++
+		c.Node, c.Session, c.Number, c.Name = 1, b.IDs[i], b.Numbers[i], lock
+		b.Do(c)
 	}
 	keep := func(i int) { // no command of this build acquires and answers with a body
-		b.m.core.Answers.keepBody(b.m.core.Sessions.At(b.m.core.Sessions.Find(b.ids[i])), b.numbers[i], "taken")
+		b.M.core.Answers.keepBody(b.M.core.Sessions.At(b.M.core.Sessions.Find(b.IDs[i])), b.Numbers[i], "taken")
 	}
 	unseen(0, shard.Command{Kind: shard.CmdAcquire, Count: 1})
 	keep(0)
 	unseen(1, shard.Command{Kind: shard.CmdAcquire, Count: 1, Timeout: shard.Forever})
 	keep(1)
 	unseen(0, shard.Command{Kind: shard.CmdRelease}) // ends what the first has, and grants to the second
-	if got, want := b.m.Usage(1).Bytes, usage+3*shard.AnswerBytes+shard.LinkBytes; got != want {
+	if got, want := b.M.Usage(1).Bytes, usage+3*shard.AnswerBytes+shard.LinkBytes; got != want {
 		t.Errorf("%d bytes count, not %d: a body outlived its answer", got, want)
 	}
-	b.m.Digest() // it counts anew
+	b.M.Digest() // it counts anew
 	for range 3 * idleAnswers {
-		unseen(0, shard.Command{Kind: cmdExchange, Body: []byte{byte(b.numbers[0])}})
+		unseen(0, shard.Command{Kind: cmdExchange, Body: []byte{byte(b.Numbers[0])}})
 	}
-	s := b.m.core.Sessions.At(b.m.core.Sessions.Find(b.ids[0]))
-	if s.bodies == 0 || b.m.core.Answers.bodies.Size() != 2 {
-		t.Fatalf("bodies of %d sessions are kept", b.m.core.Answers.bodies.Size())
+	s := b.M.core.Sessions.At(b.M.core.Sessions.Find(b.IDs[0]))
+	if s.bodies == 0 || b.M.core.Answers.bodies.Size() != 2 {
+		t.Fatalf("bodies of %d sessions are kept", b.M.core.Answers.bodies.Size())
 	}
-	b.as(0, shard.Command{Kind: shard.CmdRelease, Name: lock})
-	if s.bodies != 0 || b.m.core.Answers.bodies.Size() != 1 {
+	b.As(0, shard.Command{Kind: shard.CmdRelease, Name: lock})
+	if s.bodies != 0 || b.M.core.Answers.bodies.Size() != 1 {
 		t.Errorf("the memory of a burst stays with a session that has seen everything")
 	}
-	for _, id := range b.ids {
-		b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
+	for _, id := range b.IDs {
+		b.Do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
 	}
-	if n := b.m.core.Answers.bodies.Size(); n != 0 {
+	if n := b.M.core.Answers.bodies.Size(); n != 0 {
 		t.Errorf("%d sessions left bodies behind", n)
 	}
 }
@@ -198,11 +198,11 @@ func TestBodiesGoWithTheirAnswers(t *testing.T) {
 func TestKeepingABodyAllocatesTheBodyAlone(t *testing.T) {
 	b := newestBed(1)
 	lock := []byte("lock")
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: lock, Count: 1})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: lock, Count: 1})
 	bodies := [2][]byte{[]byte("one, which is not short"), []byte("two, which is not short")}
 	i := 0
 	exchange := func() {
-		b.as(0, shard.Command{Kind: cmdExchange, Name: lock, Body: bodies[i%2]})
+		b.As(0, shard.Command{Kind: cmdExchange, Name: lock, Body: bodies[i%2]})
 		i++
 	}
 	for range 10 {

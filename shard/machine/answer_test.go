@@ -27,8 +27,8 @@ func TestMistakesInSpacesOfNumbersAreNoticed(t *testing.T) {
 // does not get, and one that forgets what was asked.
 func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
-		{"another request is answered", twin.AnswersOthers, 16, "NUMBER_REUSED"},
-		{"a repetition that waits longer is refused", twin.AsksForWaits, 16, "NUMBER_REUSED"},
+		{"another request is answered", twin.AnswersOthers, 16, "SEQUENCE_REUSED"},
+		{"a repetition that waits longer is refused", twin.AsksForWaits, 16, "SEQUENCE_REUSED"},
 		{"what was asked is lost at a restore", twin.ForgetsWhatWasAsked, 16, "asked="},
 	})
 }

@@ -10,73 +10,19 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
-// bed is a machine under test with its sessions, and what drives it.
-type bed struct {
-	m       *Machine
-	ids     []shard.SessionID
-	numbers []uint64
-	out     shard.Effects
-	one     shard.Batch
-	at      level.Level        // of its commands
-	record  func(*shard.Batch) // if it is not nil, sees each batch before it is applied
-}
+// bed is a machine of these tests with sessions.
+type bed struct{ machinetest.Bed[*Machine] }
 
-func newBed(sessions int) *bed {
-	b := &bed{m: New(TestKinds, Options{}), numbers: make([]uint64, sessions),
-		one: shard.Batch{Commands: make([]shard.Command, 1)}}
-	for i := range sessions {
-		b.apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
-			Timeout: 10_000})
-		b.ids = append(b.ids, b.result().Session)
-	}
-	return b
-}
+func newBed(sessions int) *bed { return &bed{machinetest.New(New(TestKinds, Options{}), sessions)} }
 
 // newestBed is a bed of a shard that is at the newest level.
 func newestBed(sessions int) *bed { return bedAt(level.Newest, sessions) }
 
 func bedAt(l level.Level, sessions int) *bed {
-	b := newBed(sessions)
-	b.apply(&shard.Command{Kind: shard.CmdLevel, Count: uint64(l)})
-	b.at = l
-	return b
-}
-
-func (b *bed) do(c shard.Command) { b.apply(&c) }
-
-// apply is do without a copy of the command more.
-func (b *bed) apply(c *shard.Command) {
-	c.Level = max(c.Level, b.at)
-	b.one.Commands[0] = *c
-	b.out.Reset()
-	if b.record != nil {
-		b.record(&b.one)
-	}
-	b.m.Apply(&b.one, &b.out)
-	if c.Kind == shard.CmdLead {
-		b.one.Stamp.Term = max(b.one.Stamp.Term, c.Term)
-	}
-}
-
-func (b *bed) result() *shard.Effect {
-	for i := range b.out.List {
-		if b.out.List[i].Kind == shard.EffectResult {
-			return &b.out.List[i]
-		}
-	}
-	panic("no result")
-}
-
-// as runs a mutation of session i under its next number.
-func (b *bed) as(i int, c shard.Command) { b.applyAs(i, &c) }
-
-// applyAs is as without a copy of the command more.
-func (b *bed) applyAs(i int, c *shard.Command) {
-	b.numbers[i]++
-	c.Node, c.Session, c.Number, c.Acked = 1, b.ids[i], b.numbers[i], b.numbers[i]-1
-	b.apply(c)
+	return &bed{machinetest.NewAt(New(TestKinds, Options{}), l, sessions)}
 }
 
 func names(format string, n int) [][]byte {
@@ -94,16 +40,16 @@ func BenchmarkApplyAcquireRelease(b *testing.B) {
 			t := newestBed(n)
 			locks := names("lock/%08d", n)
 			for _, name := range locks {
-				t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+				t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				at := i / 2 % n
 				if i%2 == 0 {
-					t.applyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: locks[at], Count: 1,
+					t.ApplyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: locks[at], Count: 1,
 						Timeout: shard.Forever})
 				} else {
-					t.applyAs(at, &shard.Command{Kind: shard.CmdRelease, Name: locks[at]})
+					t.ApplyAs(at, &shard.Command{Kind: shard.CmdRelease, Name: locks[at]})
 				}
 			}
 		})
@@ -117,16 +63,16 @@ func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
 			t := newestBed(1)
 			for i := range others {
-				t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "other/%08d", i),
+				t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "other/%08d", i),
 					Count: 1})
 			}
 			locks := names("object/%d", 1000)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				name := locks[i%len(locks)]
-				t.applyAs(0, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: shard.Exclusive,
+				t.ApplyAs(0, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: shard.Exclusive,
 					Flags: shard.FlagEphemeral})
-				t.applyAs(0, &shard.Command{Kind: shard.CmdRelease, Name: name})
+				t.ApplyAs(0, &shard.Command{Kind: shard.CmdRelease, Name: name})
 			}
 		})
 	}
@@ -149,17 +95,17 @@ func BenchmarkApplyAmongManyOwners(b *testing.B) {
 func benchmarkAmong(b *testing.B, n int, limit uint64) {
 	t := newestBed(n + 1)
 	name := []byte("wanted")
-	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
+	t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
 	for i := range n + 1 {
-		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+		t.ApplyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		at := 1 + (i/2*7919)%n
 		if i%2 == 0 {
-			t.applyAs(at, &shard.Command{Kind: shard.CmdRelease, Name: name})
+			t.ApplyAs(at, &shard.Command{Kind: shard.CmdRelease, Name: name})
 		} else {
-			t.applyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+			t.ApplyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
 		}
 	}
 }
@@ -170,14 +116,14 @@ func BenchmarkApplyHandOff(b *testing.B) {
 	const n = 32
 	t := newestBed(n)
 	name := []byte("contended")
-	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 	for i := range n {
-		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+		t.ApplyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		t.applyAs(i%n, &shard.Command{Kind: shard.CmdRelease, Name: name})
-		t.applyAs(i%n, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+		t.ApplyAs(i%n, &shard.Command{Kind: shard.CmdRelease, Name: name})
+		t.ApplyAs(i%n, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
 	}
 }
 
@@ -186,18 +132,18 @@ func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)
 	name := []byte("wanted")
-	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 	for i := range n {
-		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+		t.ApplyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		at := 1 + (i*7919)%(n-1)
-		t.apply(&shard.Command{Kind: shard.CmdSessionEnd, Session: t.ids[at]})
-		t.apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
+		t.Apply(&shard.Command{Kind: shard.CmdSessionEnd, Session: t.IDs[at]})
+		t.Apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
 			Timeout: 10_000})
-		t.ids[at], t.numbers[at] = t.result().Session, 0
-		t.applyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+		t.IDs[at], t.Numbers[at] = t.Result().Session, 0
+		t.ApplyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
 	}
 }
 
@@ -208,10 +154,10 @@ func BenchmarkApplyDecodedBatch(b *testing.B) {
 	locks := names("lock/%08d", n)
 	var batch shard.Batch
 	for i, name := range locks {
-		t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+		t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 		batch.Commands = append(batch.Commands,
-			shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: t.ids[i], Name: name, Count: 1,
-				Timeout: shard.Forever}, shard.Command{Kind: shard.CmdRelease, Node: 1, Session: t.ids[i], Name: name})
+			shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: t.IDs[i], Name: name, Count: 1,
+				Timeout: shard.Forever}, shard.Command{Kind: shard.CmdRelease, Node: 1, Session: t.IDs[i], Name: name})
 	}
 	for i := range batch.Commands {
 		batch.Commands[i].Level = level.Newest
@@ -229,22 +175,14 @@ func BenchmarkApplyDecodedBatch(b *testing.B) {
 		if err := shard.DecodeBatch(data, &decoded, level.Newest); err != nil {
 			b.Fatal(err)
 		}
-		t.out.Reset()
-		t.m.Apply(&decoded, &t.out)
+		t.Out.Reset()
+		t.M.Apply(&decoded, &t.Out)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*n), "ns/command")
 	b.ReportMetric(float64(len(data))/(2*n), "bytes/command")
 }
 
 const million = 1_000_000
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return s.HeapAlloc
-}
 
 // fillMillion makes a million sessions, then a million semaphores, each owned by one of the sessions, in a
 // few nodes: the limit is a million in one.
@@ -253,7 +191,7 @@ func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
 	var out shard.Effects
 	batch := shard.Batch{Commands: make([]shard.Command, 0, 2)}
 	ids := make([]shard.SessionID, million)
-	before := heap()
+	before := machinetest.Heap()
 	for i := range ids {
 		batch.Commands = append(batch.Commands[:0], shard.Command{
 			Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1, Timeout: 10_000,
@@ -263,7 +201,7 @@ func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
 		m.Apply(&batch, &out)
 		ids[i] = out.List[len(out.List)-1].Session
 	}
-	between := heap()
+	between := machinetest.Heap()
 	var name []byte
 	for i, id := range ids {
 		name = fmt.Appendf(name[:0], "semaphore/%07d", i)
@@ -273,7 +211,7 @@ func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
 		out.Reset()
 		m.Apply(&batch, &out)
 	}
-	after := heap()
+	after := machinetest.Heap()
 	if c := m.Count(); c.Sessions != million || c.Objects != million || c.Links != million {
 		tb.Fatal(c)
 	}
@@ -313,14 +251,14 @@ func BenchmarkMillion(b *testing.B) {
 	})
 	// An acquire and a release while a snapshot is being saved: all that is touched is copied once.
 	b.Run("apply-during-save", func(b *testing.B) {
-		t := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
+		t := &bed{machinetest.New(m, 0)}
 		for i := range 1000 {
-			t.apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i), Node: 2, Timeout: 10_000})
-			t.ids = append(t.ids, t.result().Session)
+			t.Apply(&shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i), Node: 2, Timeout: 10_000})
+			t.IDs = append(t.IDs, t.Result().Session)
 		}
-		locks := names("lock/%08d", len(t.ids))
+		locks := names("lock/%08d", len(t.IDs))
 		for _, name := range locks {
-			t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 2, Name: name, Count: 1})
+			t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 2, Name: name, Count: 1})
 		}
 		sn, _ := m.PrepareSnapshot()
 		saved := make(chan error, 1)
@@ -330,9 +268,9 @@ func BenchmarkMillion(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			at := i % len(locks)
 			number += 2
-			t.apply(&shard.Command{Kind: shard.CmdAcquire, Node: 2, Session: t.ids[at], Number: number,
+			t.Apply(&shard.Command{Kind: shard.CmdAcquire, Node: 2, Session: t.IDs[at], Number: number,
 				Acked: number - 1, Name: locks[at], Count: 1})
-			t.apply(&shard.Command{Kind: shard.CmdRelease, Node: 2, Session: t.ids[at], Number: number + 1,
+			t.Apply(&shard.Command{Kind: shard.CmdRelease, Node: 2, Session: t.IDs[at], Number: number + 1,
 				Acked: number, Name: locks[at]})
 		}
 		if err := <-saved; err != nil {
@@ -391,16 +329,16 @@ func BenchmarkMillion(b *testing.B) {
 
 // cyclesOfOne acquires and releases one lock of a machine.
 func cyclesOfOne(b *testing.B, m *Machine, lock string) {
-	t := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
-	t.apply(&shard.Command{Kind: shard.CmdSessionCreate, Node: 3, Timeout: 10_000})
-	session, name := t.result().Session, []byte(lock)
-	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 3, Name: name, Count: 1})
+	t := &bed{machinetest.New(m, 0)}
+	t.Apply(&shard.Command{Kind: shard.CmdSessionCreate, Node: 3, Timeout: 10_000})
+	session, name := t.Result().Session, []byte(lock)
+	t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 3, Name: name, Count: 1})
 	number := uint64(0)
 	for b.Loop() {
 		number += 2
-		t.apply(&shard.Command{Kind: shard.CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1,
+		t.Apply(&shard.Command{Kind: shard.CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1,
 			Name: name, Count: 1})
-		t.apply(&shard.Command{Kind: shard.CmdRelease, Node: 3, Session: session, Number: number + 1, Acked: number,
+		t.Apply(&shard.Command{Kind: shard.CmdRelease, Node: 3, Session: session, Number: number + 1, Acked: number,
 			Name: name})
 	}
 }
@@ -411,15 +349,15 @@ func BenchmarkDescribePageOfManyOwners(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)
 	name := []byte("endpoints")
-	t.apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: shard.Forever})
+	t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: shard.Forever})
 	for i := range n {
-		t.applyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Data: []byte("10.0.0.1:8080")})
+		t.ApplyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Data: []byte("10.0.0.1:8080")})
 	}
 	var d shard.Description
 	at, after := refOf(1, name), shard.OrderID(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		if !t.m.Describe(at, shard.DescribeOptions{Owners: true, After: after}, &d) {
+		if !t.M.Describe(at, shard.DescribeOptions{Owners: true, After: after}, &d) {
 			b.Fatal("no semaphore")
 		}
 		if after = d.Links[len(d.Links)-1].Order; !d.More {

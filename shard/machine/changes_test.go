@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 // follower keeps a view of a semaphore's owners and data by deltas, as a watcher does.
@@ -72,7 +73,7 @@ func TestFollowersThatCatchUpNowAndThenSeeWhatDescribeSees(t *testing.T) {
 		for round := range 500 {
 			b.steps(4)
 			if round%100 == 99 { // a restart forgets the history
-				if err := m.Restore(bytesReader(save(t, prepare(t, m)))); err != nil {
+				if err := m.Restore(bytesReader(machinetest.File(t, m))); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -30,31 +30,31 @@ func TestWhatReadersGotStays(t *testing.T) {
 	var first answers
 	name, data, held := []byte("of the first"), []byte("its first data"), []byte("what owners say")
 	session := func(description string) shard.SessionID {
-		b.do(shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Data: []byte(description),
+		b.Do(shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Data: []byte(description),
 			Client: shard.ClientRef{Address: []byte(description), Name: []byte(description),
 				Version: []byte(description)}})
-		return b.result().Session
+		return b.Result().Session
 	}
 	id := session("the first session")
 	var effects []shard.Effect
 	do := func(c shard.Command) {
-		b.do(c)
-		effects = append(effects, b.out.List...)
+		b.Do(c)
+		effects = append(effects, b.Out.List...)
 	}
 	do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: data})
-	b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Data: held})
-	effects = append(effects, b.out.List...)
+	b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Data: held})
+	effects = append(effects, b.Out.List...)
 	read := func() (a answers) {
-		b.m.Describe(refOf(1, name), shard.DescribeOptions{Owners: true}, &a.Description)
-		b.m.Changes(refOf(1, name), 1, &a.Delta)
-		a.Listed, a.Last, _ = SemaphoreReads.List(b.m, 1, "", "", 0, nil)
-		a.Objects, _, _ = b.m.ListObjects(1, "", "", 0, nil)
-		a.Holdings, _ = b.m.ListHoldings(b.ids[0], 0, 0, nil)
-		_, a.Slot = b.m.ListSlot(shard.SlotOf(1, name))
-		a.Queues = SemaphoreReads.Queues(b.m)
-		a.Sessions, _, _ = b.m.ListSessions(1, 0, 0, nil)
-		a.Described, _ = b.m.DescribeSession(id)
-		a.State = b.m.State()
+		b.M.Describe(refOf(1, name), shard.DescribeOptions{Owners: true}, &a.Description)
+		b.M.Changes(refOf(1, name), 1, &a.Delta)
+		a.Listed, a.Last, _ = SemaphoreReads.List(b.M, 1, "", "", 0, nil)
+		a.Objects, _, _ = b.M.ListObjects(1, "", "", 0, nil)
+		a.Holdings, _ = b.M.ListHoldings(b.IDs[0], 0, 0, nil)
+		_, a.Slot = b.M.ListSlot(shard.SlotOf(1, name))
+		a.Queues = SemaphoreReads.Queues(b.M)
+		a.Sessions, _, _ = b.M.ListSessions(1, 0, 0, nil)
+		a.Described, _ = b.M.DescribeSession(id)
+		a.State = b.M.State()
 		a.Effects = effects
 		return a
 	}
@@ -64,17 +64,17 @@ func TestWhatReadersGotStays(t *testing.T) {
 		strings.Count(want, string(held)) != 4 || strings.Count(want, "the first session") != 3*4 {
 		t.Fatalf("what was read does not have the texts: %s", want)
 	}
-	b.do(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: name, Flags: shard.FlagForce})
-	b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: name, Flags: shard.FlagForce})
+	b.Do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
 	for i := range 100 {
 		other := fmt.Appendf(nil, "and then %03d", i)
-		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: other, Count: 1,
+		b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: other, Count: 1,
 			Data: append([]byte("x "), other...)})
-		b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: other, Count: 1,
+		b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: other, Count: 1,
 			Data: fmt.Appendf(nil, "what others %03d", i)})
 		session(fmt.Sprintf("another than %04d", i))
 		if i%2 == 0 {
-			b.do(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: other})
+			b.Do(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: other})
 		}
 	}
 	if got := fmt.Sprintf("%+v", first); got != want {
@@ -121,23 +121,23 @@ func BenchmarkCollection(b *testing.B) {
 		{"nothing", nil},
 		{"semaphores", func(bed *bed, i int) {
 			name = fmt.Appendf(name[:0], "semaphore/%07d", i)
-			bed.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: name})
+			bed.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1, Data: name})
 		}},
 		{"sessions", func(bed *bed, i int) {
 			name = fmt.Appendf(name[:0], "10.0.0.1:%d", i)
-			bed.do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
+			bed.Do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1,
 				Timeout: 10_000, Data: name, Client: shard.ClientRef{Address: name, Name: []byte("signalbox"),
 					Version: []byte("1.4.0")}})
-			if bed.result().Status != protocol.StatusSuccess {
-				b.Fatal(bed.result())
+			if bed.Result().Status != protocol.StatusSuccess {
+				b.Fatal(bed.Result())
 			}
 		}},
 		{"owners", func(bed *bed, i int) {
 			name = fmt.Appendf(name[:0], "10.0.0.1:%d", i)
-			bed.applyAs(i%sessions, &shard.Command{Kind: shard.CmdAcquire,
+			bed.ApplyAs(i%sessions, &shard.Command{Kind: shard.CmdAcquire,
 				Name: fmt.Appendf(nil, "service/%d", i/sessions), Count: 1, Flags: shard.FlagEphemeral, Data: name})
-			if bed.result().Flags&shard.FlagAcquired == 0 {
-				b.Fatal(bed.result())
+			if bed.Result().Flags&shard.FlagAcquired == 0 {
+				b.Fatal(bed.Result())
 			}
 		}},
 	} {

@@ -6,8 +6,12 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	processkind "github.com/signalbox/signalbox/protocol/process"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/process"
+	"github.com/signalbox/signalbox/shard/rollout"
 )
 
 // The limits of a node are a million, which the twin is too slow for: here the machine plays alone.
@@ -47,7 +51,7 @@ func resultOf(t *testing.T, m *machine.Machine, c shard.Command) shard.Effect {
 	return shard.Effect{}
 }
 
-// TestNodeHasALimitOfSemaphores: semantics 1.2: a million semaphores in a node, the ephemeral ones with them.
+// TestNodeHasALimitOfSemaphores: semantics 1.2: a million objects in a node, the ephemeral ones with them.
 func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million semaphores")
@@ -67,6 +71,7 @@ func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	create := func(name string, node shard.NodeID) shard.Command {
 		return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: node, Name: []byte(name), Count: 1}
 	}
+	stages := rolloutkind.Spec{Locations: []rolloutkind.Location{{Name: "a"}}}.WithDefaults()
 	for _, step := range []struct {
 		what    string
 		command shard.Command
@@ -75,6 +80,14 @@ func TestNodeHasALimitOfSemaphores(t *testing.T) {
 		{"acquire that makes the last one", acquire("last", 1), protocol.StatusSuccess},
 		{"acquire that would make one more", acquire("more", 2), protocol.StatusQuotaExceeded},
 		{"create of one more", create("more", homeNode), protocol.StatusQuotaExceeded},
+		{"a rollout more", shard.Command{
+			Kind: shard.CmdRolloutPut, Node: homeNode, Name: []byte("more"),
+			Body: rollout.Append(nil, &rolloutkind.Put{Spec: stages}),
+		}, protocol.StatusQuotaExceeded},
+		{"a process more", shard.Command{
+			Kind: shard.CmdProcessPut, Node: homeNode, Name: []byte("more"),
+			Body: process.Append(nil, &processkind.Put{Spec: processkind.Spec{}.WithDefaults()}),
+		}, protocol.StatusQuotaExceeded},
 		{"create of one that exists", create("7", homeNode), protocol.StatusAlreadyExists},
 		{"create in another node", create("more", 2), protocol.StatusSuccess},
 	} {

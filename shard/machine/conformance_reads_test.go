@@ -79,7 +79,7 @@ func checkCounts(m *machine.Machine, state *shard.State) error {
 
 // withoutTexts is a view as walks and Session give it.
 func withoutTexts(v shard.SessionView) shard.SessionView {
-	v.Description, v.Client = "", shard.ClientState{}
+	v.Details, v.Client = "", shard.ClientState{}
 	return v
 }
 
@@ -162,7 +162,7 @@ func checkSessionLists(m *machine.Machine, state *shard.State) error {
 
 func viewOf(state *shard.State, s *shard.SessionState) shard.SessionView {
 	view := shard.SessionView{
-		ID: s.ID, Node: s.Node, Home: s.Home, Timeout: s.Timeout, Description: s.Description, Keyed: s.Key != "",
+		ID: s.ID, Node: s.Node, Home: s.Home, Timeout: s.Timeout, Details: s.Details, Keyed: s.Key != "",
 		Created: s.Created, Client: s.Client,
 	}
 	for _, sem := range state.Semaphores {
@@ -190,9 +190,8 @@ func linkView(l shard.LinkState) shard.LinkView {
 
 // describe returns what Describe and ListSemaphores should say of the semaphore.
 func describe(sem *shard.SemaphoreState) (shard.Description, shard.SemaphoreView) {
-	d := shard.Description{SemaphoreView: shard.SemaphoreView{
-		Name: sem.Name, Data: sem.Data, Limit: sem.Limit, Ephemeral: sem.Ephemeral, Revision: sem.Revision,
-	}}
+	d := shard.Description{SemaphoreView: sem.SemaphoreView}
+	d.Count, d.Owners, d.Waiters = 0, 0, 0
 	for _, l := range sem.Links {
 		d.Links = append(d.Links, linkView(l))
 		if l.Owner {

@@ -71,17 +71,17 @@ func TestKeyIsNeitherAddedNorChangedByAnUpdate(t *testing.T) {
 	})
 }
 
-// TestUpdateReplacesTimeoutAndDescription: case 14, as far as a machine shows it.
-func TestUpdateReplacesTimeoutAndDescription(t *testing.T) {
+// TestUpdateReplacesTimeoutAndDetails: case 14, as far as a machine shows it.
+func TestUpdateReplacesTimeoutAndDetails(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("s1", timeout(30), data("first"))
 		m.updateSession("s1", timeout(5), data("second")).want("SUCCESS")
-		if s := m.sessionState("s1"); s.Timeout != 5000 || s.Description != "second" {
-			t.Errorf("timeout %d, description %q", s.Timeout, s.Description)
+		if s := m.sessionState("s1"); s.Timeout != 5000 || s.Details != "second" {
+			t.Errorf("timeout %d, details %q", s.Timeout, s.Details)
 		}
 		m.updateSession("s1", timeout(5)).want("SUCCESS")
-		if s := m.sessionState("s1"); s.Description != "" {
-			t.Errorf("description is still %q", s.Description)
+		if s := m.sessionState("s1"); s.Details != "" {
+			t.Errorf("details are still %q", s.Details)
 		}
 	})
 }
@@ -94,8 +94,8 @@ func TestSessionFieldsHaveLimits(t *testing.T) {
 		field  option
 		status string
 	}{
-		{"description of 1024", data(strings.Repeat("d", 1024)), "SUCCESS"},
-		{"description of 1025", data(strings.Repeat("d", 1025)), "BAD_REQUEST"},
+		{"details of 2048", data(strings.Repeat("d", 2048)), "SUCCESS"},
+		{"details of 2049", data(strings.Repeat("d", 2049)), "BAD_REQUEST"},
 		{"key of 16", key(strings.Repeat("k", 16)), "SUCCESS"},
 		{"key of 17", key(strings.Repeat("k", 17)), "BAD_REQUEST"},
 		{"timeout 0", millis(0), "SUCCESS"},

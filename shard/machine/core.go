@@ -68,32 +68,33 @@ func (co *Core) NextRevision() shard.Revision { return co.lastRevision + 1 }
 // Worked returns how many pieces of work the command has done.
 func (co *Core) Worked() int { return co.bounds.Work - co.Run.Left }
 
-func (co *Core) apply(c *shard.Command) {
+// apply applies a command to the Core, and fills in its outcome.
+func (co *Core) apply(c *shard.Command, o *Outcome) {
 	if c.Level > co.level {
-		co.Run.Answer(protocol.StatusUnsupported)
+		o.Status = protocol.StatusUnsupported
 		return
 	}
 	if co.Run.stamp.Term != co.Clock.Term && c.Kind != shard.CmdLead {
-		co.Run.Answer(protocol.StatusUnavailable)
+		o.Status = protocol.StatusUnavailable
 		return
 	}
 	co.Run.Wall = c.Time
 	switch c.Kind {
 	case shard.CmdSessionCreate:
-		co.Sessions.create(c)
+		*o = co.Sessions.create(c)
 	case shard.CmdSessionUpdate:
-		co.Sessions.update(c)
+		*o = co.Sessions.update(c)
 	case shard.CmdSessionNumbers:
-		co.Sessions.drawNumbers(c)
+		*o = co.Sessions.drawNumbers(c)
 	case shard.CmdSessionEnd:
-		co.Sessions.endOne(c)
+		*o = co.Sessions.endOne(c)
 	default:
 		if mu := &co.known.mutations[c.Kind]; mu.Run != nil {
-			co.mutate(c, mu)
+			co.mutate(c, mu, o)
 			return
 		}
 		u := &co.known.upkeeps[c.Kind]
 		assert.That(u.Run != nil, "only commands that this build knows are decoded")
-		co.keepUp(c, u)
+		*o = co.keepUp(c, u)
 	}
 }

@@ -16,8 +16,8 @@
 // The rules are in shard/DESIGN.md.
 //
 // Through the machine: machine.go applies a batch; core.go has the parts of the machine's content, each a type with
-// rules of its own, and run.go the command under way; kind.go has the interface of a kind of objects, and runs
-// commands; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders
+// rules of its own, and run.go the command under way and its outcome; kind.go has the interface of a kind of objects,
+// and runs commands; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders
 // propose by themselves and the time of the shard, reconcile.go the sessions of other shards, regenerate.go the state
 // of a cluster made from a backup, renew.go the state of a shard that lost its majority.
 //
@@ -28,13 +28,8 @@
 // Objects of any kind: node.go, object.go, and holding.go for one session's part in an object; view.go for what of an
 // object is described by itself; quota.go counts and limits.
 //
-// Semaphores are package shard/semaphore; package shard/kinds lists all kinds.
-//
-// Rollouts and processes, whose rules are packages of their own (shard/rollout, shard/process): rollout.go and
-// process.go are the kinds; rollout_command.go, rollout_instance.go, process_command.go and process_member.go the
-// commands; rollout_work.go and process_work.go let the rules act on the machine; rollout_read.go, rollout_view.go,
-// rollout_counts.go, process_read.go, process_view.go and process_counts.go the reads; rollout_form.go and
-// process_form.go the saved state.
+// Each kind of objects is a package: shard/semaphore, shard/rollout, shard/process. Package shard/kinds lists all
+// kinds. Package machinetest drives machines in the tests of this package and of the kinds.
 //
 // Reads: describe.go, list.go and walk.go; changes.go and history.go say what changed since a revision.
 //

@@ -27,26 +27,24 @@ var exchanged struct {
 }
 
 // exchange is an update whose answer has the data of before.
-func exchange(m *Core, c *shard.Command, t *Target) {
+func exchange(m *Core, c *shard.Command, t *Target) Outcome {
 	if t.Object == 0 {
-		m.Run.Answer(protocol.StatusNotFound)
-		return
+		return Outcome{Status: protocol.StatusNotFound}
 	}
 	d := &exchanged.before
 	m.kinds[shard.KindSemaphore].Describe(m, t.Object, m.Objects.View(t.Object), Described{}, d)
 	same := d.Data == string(c.Body)
 	if !same && len(d.Data) > maxExchanged {
-		m.Run.Answer(protocol.StatusPreconditionFailed)
-		return
+		return Outcome{Status: protocol.StatusPreconditionFailed}
 	}
 	exchanged.update.Data = c.Body
-	TestKinds.mutations[shard.CmdSemaphoreUpdate].Run(m, &exchanged.update, t)
-	e := &m.Run.out.List[m.Run.result]
-	if e.Status != protocol.StatusSuccess {
-		return
+	o := TestKinds.mutations[shard.CmdSemaphoreUpdate].Run(m, &exchanged.update, t)
+	if o.Status != protocol.StatusSuccess {
+		return o
 	}
-	e.Body = d.Data
+	o.Body = d.Data
 	if !same {
-		e.Flags = shard.FlagData | shard.FlagLimit // the second stands in the upper byte of what is kept
+		o.Flags = shard.FlagData | shard.FlagLimit // the second stands in the upper byte of what is kept
 	}
+	return o
 }

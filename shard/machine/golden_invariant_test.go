@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
@@ -30,7 +31,7 @@ func checkGolden(g *goldenMachine, commands []shard.Command, effects []shard.Eff
 	f.nodes(&s)
 	f.count(g.Count(), &s)
 	f.reads(g.Machine, &s)
-	if err := g.CheckLeaks(); err != nil {
+	if err := machinetest.CheckLeaks(g.Machine); err != nil {
 		f = append(f, err.Error())
 	}
 	if len(f) > 0 {
@@ -75,7 +76,7 @@ func (f *goldenFaults) sessions(s *shard.State) map[shard.SessionID]*shard.Sessi
 		if x.Home {
 			f.must(x.ID.Counter() <= s.LastSession, "session %v is from the future", x.ID)
 		} else {
-			f.must(x.Timeout == 0 && x.Description == "" && x.Key == "", "guest %v has what only its home has", x.ID)
+			f.must(x.Timeout == 0 && x.Details == "" && x.Key == "", "guest %v has what only its home has", x.ID)
 		}
 		f.must(len(x.Answers) <= shard.MaxUnacknowledged, "session %v has %d answers", x.ID, len(x.Answers))
 		number := x.Acked

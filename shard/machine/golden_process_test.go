@@ -7,7 +7,6 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -32,13 +31,13 @@ func specOfLine(l *goldenLine) kind.Spec {
 	s.MinMembers = int(l.number("members", uint64(s.MinMembers)))
 	s.ReplyTimeout = field.Duration(l.millis("reply", "0s"))
 	if l.flag("kick") {
-		s.OnTimeout = kind.TimeoutKick
+		s.OnTimeout = kind.TimeoutEvict
 	}
 	return s
 }
 
 func (st *goldenStage) putProcess(l *goldenLine, b *goldenBatch) {
-	p := kind.Put{Mode: field.PutEither, Spec: specOfLine(l), By: kind.By{Author: "op"}}
+	p := kind.Put{Mode: field.PutEither, Spec: specOfLine(l), By: kind.ChangeInfo{Author: "op"}}
 	p.ExpectedRevision = l.number("if-rev", 0)
 	st.mutateBy(l, b, shard.Command{Kind: shard.CmdProcessPut, Body: process.Append(nil, &p)})
 }
@@ -64,9 +63,9 @@ func (st *goldenStage) joinProcess(l *goldenLine, b *goldenBatch) {
 }
 
 func (st *goldenStage) actOnProcess(l *goldenLine, b *goldenBatch) {
-	a := kind.Act{Verb: kind.VerbRestart, MemberID: l.number("kick", 0), By: kind.By{Author: "op"}}
+	a := kind.Action{Kind: kind.ActionRestart, MemberID: l.number("kick", 0), By: kind.ChangeInfo{Author: "op"}}
 	if a.By.Reason, _ = l.text("reason"); a.MemberID != 0 {
-		a.Verb = kind.VerbKick
+		a.Kind = kind.ActionEvict
 	}
 	st.mutateBy(l, b, shard.Command{Kind: shard.CmdProcessAct, Body: process.Append(nil, &a)})
 }
@@ -96,7 +95,8 @@ func (st *goldenStage) inbox(l *goldenLine) ([]string, error) {
 	if err := l.end(); err != nil {
 		return nil, err
 	}
-	list, at, a := st.machine().Inbox(s.node, []byte(name), s.id, order, 0, 1<<20, nil)
+	inboxes := process.Inboxes{Machine: st.machine().Machine}
+	list, at, a := inboxes.Inbox(s.node, []byte(name), s.id, order, 0, 1<<20, nil)
 	if a.Status != protocol.StatusSuccess {
 		return []string{fmt.Sprintf("%v %s", a.Status, a.Text)}, nil
 	}
@@ -125,11 +125,11 @@ func (st *goldenStage) process(l *goldenLine) ([]string, error) {
 	if err := l.end(); err != nil {
 		return nil, err
 	}
-	var d machine.ProcessDescription
-	if st.machine().DescribeProcess(1, name, shard.PartOptions{Why: true}, &d) != shard.FoundPart {
+	var d process.Description
+	if process.Describe(st.machine().Machine, 1, name, shard.PartOptions{Why: true}, &d) != shard.FoundPart {
 		return []string{"there is none"}, nil
 	}
-	var h kind.Head
+	var h kind.Overview
 	if err := protocol.ReadRecord(d.Head, &h, 0); err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (st *goldenStage) drawSession(v shard.SessionView) string {
 	} else {
 		line += " is a guest"
 	}
-	line += fmt.Sprintf(" owns=%d waits=%d", v.Owns, v.Waits) + drawText("description", v.Description)
+	line += fmt.Sprintf(" owns=%d waits=%d", v.Owns, v.Waits) + drawText("details", v.Details)
 	if v.Keyed {
 		line += " keyed"
 	}

@@ -75,7 +75,7 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 	if s.Losses != 0 {
 		line += fmt.Sprintf(" losses=%d", s.Losses)
 	}
-	line += drawText("description", s.Description) + drawText("key", s.Key)
+	line += drawText("details", s.Details) + drawText("key", s.Key)
 	line += drawTime("created", s.Created)
 	line += drawText("from", s.Client.Address) + drawText("client", s.Client.Name) +
 		drawText("version", s.Client.Version)

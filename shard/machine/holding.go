@@ -275,17 +275,15 @@ func (ho *Holdings) Admits(session arena.Handle) (refusal protocol.Status, why s
 	return protocol.StatusSuccess, ""
 }
 
-// AnswerAcquired answers that the session is an owner. The limit is the semaphore's limit in the answer.
-func (ho *Holdings) AnswerAcquired(h arena.Handle, limit uint64) {
-	e := ho.core.Run.Answer(protocol.StatusSuccess)
-	e.Flags, e.Order, e.Limit = shard.FlagAcquired, ho.At(h).Order, limit
+// Acquired is the outcome that the session is an owner. The limit is the semaphore's limit in the answer.
+func (ho *Holdings) Acquired(h arena.Handle, limit uint64) Outcome {
+	return Outcome{Flags: shard.FlagAcquired, Order: ho.At(h).Order, Limit: limit}
 }
 
-// AnswerQueued answers that the session waits.
-func (ho *Holdings) AnswerQueued(h arena.Handle, limit uint64) {
+// Queued is the outcome that the session waits.
+func (ho *Holdings) Queued(h arena.Handle, limit uint64) Outcome {
 	l := ho.At(h)
-	e := ho.core.Run.Answer(protocol.StatusSuccess)
-	e.Flags, e.Order, e.Limit, e.Timeout = shard.FlagQueued, l.Order, limit, l.timeout.millis()
+	return Outcome{Flags: shard.FlagQueued, Order: l.Order, Limit: limit, Timeout: l.timeout.millis()}
 }
 
 // First returns the oldest holding of an object, or zero.

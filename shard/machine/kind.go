@@ -113,10 +113,10 @@ type Kind interface {
 	AppendState(co *Core, object arena.Handle, s *shard.State)
 }
 
-// Frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
+// Frozen appends the fixed bytes. It may run without the machine's lock, even after the object or holding has changed.
 type Frozen func(dst []byte) []byte
 
-// SmallStates is embedded by a kind whose objects and links are so small that the machine saves them at once.
+// SmallStates is embedded by a kind whose objects and holdings are so small that the machine saves them at once.
 type SmallStates struct{}
 
 // Freeze implements Kind.
@@ -125,7 +125,7 @@ func (SmallStates) Freeze(arena.Handle) Frozen { return nil }
 // FreezeHolding implements Kind.
 func (SmallStates) FreezeHolding(arena.Handle) Frozen { return nil }
 
-// PlainHoldings is embedded by a kind that has no bodies for links.
+// PlainHoldings is embedded by a kind whose holdings have no state.
 type PlainHoldings struct{}
 
 // HoldingSize implements Kind.
@@ -144,20 +144,20 @@ func (PlainHoldings) LoadHolding([]byte) (arena.Handle, bool) { return 0, false 
 type Mutation struct {
 	// of is the kind of the command's objects.
 	of shard.ObjectKind
-	// form checks the command by itself, without the state.
+	// Form checks the command by itself, without the state.
 	Form func(c *shard.Command) bool
-	// run applies the command. session is zero for a command outside of any session; object is zero if no object has
-	// the name. Every run must call answer once.
-	Run func(m *Core, c *shard.Command, t *Target)
-	// resume answers a repetition from the state, and returns false if the state has no answer.
-	Resume func(m *Core, c *shard.Command, t *Target) bool
-	// anonymous commands may come without a session.
+	// Run applies the command. Session is zero for a command outside of any session; Object is zero if no object has
+	// the name.
+	Run func(m *Core, c *shard.Command, t *Target) Outcome
+	// Resume answers a repetition from the state, and returns false if the state has no answer.
+	Resume func(m *Core, c *shard.Command, t *Target) (Outcome, bool)
+	// Anonymous commands may come without a session.
 	Anonymous bool
-	// makes reports whether the command makes the object if there is no object of the name.
+	// Makes reports whether the command makes the object if there is no object of the name.
 	Makes func(c *shard.Command) bool
-	// waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
+	// Waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
 	Waits bool
-	// mostBody is the most bytes that the body of the answer may have.
+	// MostBody is the most bytes that the body of the answer may have.
 	MostBody int
 }
 
@@ -171,64 +171,71 @@ type Target struct {
 }
 
 // mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
-func (co *Core) mutate(c *shard.Command, mu *Mutation) {
+func (co *Core) mutate(c *shard.Command, mu *Mutation, o *Outcome) {
 	inOrder := c.Number > c.Acked && c.Session.Counter() != 0
 	if c.Session == 0 {
 		inOrder = mu.Anonymous && c.Number == 0 && c.Acked == 0
 	}
 	if len(c.Name) == 0 || len(c.Name) > shard.MaxName || len(c.Data) > shard.MaxData || !inOrder ||
 		mu.Form != nil && !mu.Form(c) {
-		co.Run.Answer(protocol.StatusBadRequest)
+		o.Status = protocol.StatusBadRequest
 		return
 	}
 	t := &co.Run.target
 	*t = Target{hash: shard.ObjectHash(c.Node, c.Name)}
 	t.slot = shard.Slot(t.hash % shard.Slots)
 	if !co.slots.Has(t.slot) {
-		co.Run.Answer(protocol.StatusMoved)
+		o.Status = protocol.StatusMoved
 		return
 	}
 	t.Node = co.Nodes.byID[c.Node]
 	if t.Node != nil && t.Node.Dropping {
-		co.Run.Answer(protocol.StatusNotFound)
+		o.Status = protocol.StatusNotFound
 		return
 	}
 	isNew := true
 	if c.Session != 0 {
 		t.Session = co.Sessions.Find(c.Session)
-		if t.Session == 0 && !co.Sessions.admitRemote(c, t) {
-			return
+		if t.Session == 0 {
+			if co.slots.Has(c.Session.Slot()) {
+				o.Status = protocol.StatusSessionExpired
+				return
+			}
+			co.Sessions.admitRemote(c, t)
 		}
 		s := co.Sessions.At(t.Session)
 		switch isNew = c.Number > s.applied; {
 		case s.ending:
-			co.Run.Answer(protocol.StatusSessionExpired)
+			o.Status = protocol.StatusSessionExpired
 			return
 		case co.Sessions.Node(s) != t.Node:
-			co.Run.Answer(protocol.StatusBadSession)
+			o.Status = protocol.StatusBadSession
 			return
 		}
 	}
 	t.Object = co.Objects.find(t.hash, c.Node, c.Name)
 	if isNew && t.Object != 0 && co.Objects.At(t.Object).Deleting {
-		// The object counts as missing, but the name stays taken as long as links are left: a command that would make
-		// a new object of the name is refused for the moment, and nothing is recorded.
+		// The object counts as missing, but the name stays taken as long as holdings are left: a command that would
+		// make a new object of the name is refused for the moment, and nothing is recorded.
 		if mu.Makes != nil && mu.Makes(c) {
-			co.Run.Answer(protocol.StatusOverloaded)
+			o.Status = protocol.StatusOverloaded
 			return
 		}
 		t.Object = 0
 	}
-	if c.Session == 0 {
-		co.run(c, mu, t)
-	} else {
-		co.runNumbered(c, mu, t)
+	switch {
+	case c.Session != 0:
+		co.runNumbered(c, mu, t, o)
+	case co.fits(mu, t):
+		*o = mu.Run(co, c, t)
+	default:
+		o.Status = protocol.StatusPreconditionFailed
 	}
 }
 
 // runNumbered notes what the session of a command has seen, applies a new command if there is room for the answer, and
 // keeps the answer.
-func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target) {
+func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target, o *Outcome) {
 	s := co.Sessions.At(t.Session)
 	forgotten := 0
 	if c.Acked > s.acked {
@@ -240,18 +247,18 @@ func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target) {
 	}
 	if c.Number <= s.applied {
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
-		co.repeat(c, mu, t)
+		*o = co.repeat(c, mu, t)
 		return
 	}
 	if len(co.Sessions.answersOf(s)) >= shard.MaxUnacknowledged {
 		assert.That(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
-		co.Run.Answer(protocol.StatusOverloaded)
+		o.Status = protocol.StatusOverloaded
 		return
 	}
 	// Answers without bodies are bounded by their number.
 	if (s.bodies != 0 || mu.MostBody != 0) && !co.Answers.hasRoomForBody(s, mu) {
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
-		co.Run.Answer(protocol.StatusOverloaded)
+		o.Status = protocol.StatusOverloaded
 		return
 	}
 	if forgotten != 1 { // mostly one answer goes and another comes
@@ -260,65 +267,59 @@ func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target) {
 	co.Snapshots.touchSession(t.Session)
 	before := s.applied
 	s.applied = c.Number
-	co.run(c, mu, t)
-	e := &co.Run.out.List[co.Run.result]
-	if e.Status == protocol.StatusOverloaded {
+	if co.fits(mu, t) {
+		*o = mu.Run(co, c, t)
+	} else {
+		o.Status = protocol.StatusPreconditionFailed
+	}
+	if o.Status == protocol.StatusOverloaded {
 		// There may be room later: the number stands for the same command then.
 		s.applied = before
 		if left := co.group.Left(co.Clock.Now); left > 0 {
-			e.Timeout, e.Body = left, cmp.Or(e.Body, shard.QuietReason)
+			o.Timeout, o.Body = left, cmp.Or(o.Body, shard.QuietReason)
 			s.applied = max(before, c.Acked) // what a lost replica has answered is not carried out again
 		}
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes)
 		return
 	}
-	co.Answers.keep(c, mu, t, e)
+	co.Answers.keep(c, mu, t, o)
 }
 
-// run applies the command, unless the object of the name is of another kind.
-func (co *Core) run(c *shard.Command, mu *Mutation, t *Target) {
-	if t.Object != 0 && co.Objects.At(t.Object).Kind != mu.of {
-		co.Run.Answer(protocol.StatusPreconditionFailed)
-		return
-	}
-	mu.Run(co, c, t)
+// fits reports whether the command is of the object's kind. It fits a missing object.
+func (co *Core) fits(mu *Mutation, t *Target) bool {
+	return t.Object == 0 || co.Objects.At(t.Object).Kind == mu.of
 }
 
-// admitRemote records an unknown session as a guest if the home of the session is another shard. An unknown session at
-// home is over: admitRemote answers and returns false. No limit keeps a guest out: without a guest there is no number,
-// and a late copy of a refused command would be carried out once there is room.
-func (se *Sessions) admitRemote(c *shard.Command, t *Target) bool {
-	if se.core.slots.Has(c.Session.Slot()) {
-		se.core.Run.Answer(protocol.StatusSessionExpired)
-		return false
-	}
+// admitRemote records an unknown session of another shard as a guest. No limit keeps a guest out: without a guest there
+// is no number, and a late copy of a refused command would be carried out once there is room.
+func (se *Sessions) admitRemote(c *shard.Command, t *Target) {
 	t.Node = se.core.Nodes.see(c.Node)
 	t.Session = se.add(c.Session, t.Node)
 	e := se.core.Run.Emit(shard.EffectSessionSeen)
 	e.Session, e.Node = c.Session, c.Node
-	return true
 }
 
 // repeat answers a command with a number that the session has already used.
-func (co *Core) repeat(c *shard.Command, mu *Mutation, t *Target) {
+func (co *Core) repeat(c *shard.Command, mu *Mutation, t *Target) Outcome {
 	s := co.Sessions.At(t.Session)
 	a := co.Sessions.answer(s, c.Number)
 	if co.Answers.isAnother(c, mu, t, a) {
-		co.Run.RefuseAnother()
-		return
+		return Outcome{Status: protocol.StatusSequenceReused}
 	}
-	if mu.Resume != nil && t.Object != 0 && co.Objects.At(t.Object).Kind == mu.of && mu.Resume(co, c, t) {
-		return
+	if mu.Resume != nil && t.Object != 0 && co.fits(mu, t) {
+		if o, ok := mu.Resume(co, c, t); ok {
+			return o
+		}
 	}
-	if a != nil {
-		e := co.Run.Answer(a.status)
-		e.Flags, e.Abort, e.Order, e.Revision, e.Quota = a.flags, a.abort, a.order, a.revision, a.quota
-		e.Body = co.Answers.body(s, c.Number)
-		return
+	switch {
+	case a != nil:
+		co.Run.PlaceResult().Abort = a.abort
+		return Outcome{
+			Status: a.status, Flags: a.flags, Order: a.order, Revision: a.revision, Quota: a.quota,
+			Body: co.Answers.body(s, c.Number),
+		}
+	case mu.Resume != nil && c.Number <= s.acked:
+		return Outcome{}
 	}
-	if mu.Resume != nil && c.Number <= s.acked {
-		co.Run.Answer(protocol.StatusSuccess)
-		return
-	}
-	co.Run.Answer(protocol.StatusStale)
+	return Outcome{Status: protocol.StatusStale}
 }

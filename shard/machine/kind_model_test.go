@@ -1,28 +1,24 @@
 package machine
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 // clubModel says in the plainest way what clubs and locks of a shard should be after a command. A lock is an ephemeral
 // semaphore that one session alone uses.
 type clubModel struct {
-	order    shard.OrderID
-	revision shard.Revision
-	clubs    map[string]*modelClub
-	sessions map[shard.SessionID]*modelSession
+	*machinetest.ModelShard
+	clubs map[string]*modelClub
+	locks map[shard.SessionID]shard.OrderID
 }
 
 type modelClub struct {
@@ -47,22 +43,17 @@ type modelMember struct {
 	team, mark string
 }
 
-type modelSession struct {
-	number uint64
-	lock   shard.OrderID // what it has of its lock
-}
-
 func (c *modelClub) at(id shard.SessionID) int {
 	return slices.IndexFunc(c.members, func(x modelMember) bool { return x.session == id })
 }
 
 // show raises the revision of the club and of a team, which goes with its last member.
 func (cm *clubModel) show(c *modelClub, team string) {
-	cm.revision++
-	c.revision = cm.revision
+	cm.Revision++
+	c.revision = cm.Revision
 	for i := range c.teams {
 		if c.teams[i].name == team {
-			c.teams[i].revision = cm.revision
+			c.teams[i].revision = cm.Revision
 		}
 	}
 	c.teams = slices.DeleteFunc(c.teams, func(t modelTeam) bool {
@@ -71,17 +62,17 @@ func (cm *clubModel) show(c *modelClub, team string) {
 }
 
 func (cm *clubModel) join(name string, id shard.SessionID, number uint64, team, mark string) {
-	c := cm.clubs[name]
+	c, more := cm.clubs[name], shard.LinkBytes+len(team)+len(mark)
 	if c == nil {
-		c = &modelClub{name: name}
-		cm.clubs[name] = c
+		c, more = &modelClub{name: name}, more+shard.ObjectBytes+len(name)
 	}
-	if c.at(id) >= 0 {
+	if c.at(id) >= 0 || !cm.fits(more) {
 		return
 	}
-	cm.order = modelOrder(cm.order)
+	cm.clubs[name] = c
+	cm.Order = machinetest.NextOrder(cm.Order)
 	c.joins++
-	c.members = append(c.members, modelMember{id, cm.order, number, team, mark})
+	c.members = append(c.members, modelMember{id, cm.Order, number, team, mark})
 	if !slices.ContainsFunc(c.teams, func(t modelTeam) bool { return t.name == team }) {
 		c.teams = append(c.teams, modelTeam{name: team, number: c.joins})
 		slices.SortFunc(c.teams, func(a, b modelTeam) int { return cmp.Compare(a.name, b.name) })
@@ -97,12 +88,16 @@ func (cm *clubModel) leave(c *modelClub, id shard.SessionID) {
 	}
 }
 
-// end releases what a session has, in order of order id.
-func (cm *clubModel) end(id shard.SessionID) {
-	s := cm.sessions[id]
+// fits is the quota.
+func (cm *clubModel) fits(more int) bool {
+	return more <= 0 || cm.Bytes()+cm.Size()+uint64(more) <= cm.Limit
+}
+
+// End releases what a session has, in order of order id.
+func (cm *clubModel) End(id shard.SessionID) {
 	parts := map[shard.OrderID]func(){}
-	if s.lock != 0 {
-		parts[s.lock] = func() { cm.revision++ }
+	if order := cm.locks[id]; order != 0 {
+		parts[order] = func() { cm.unlock(id) }
 	}
 	for _, c := range cm.clubs {
 		if i := c.at(id); i >= 0 {
@@ -112,22 +107,39 @@ func (cm *clubModel) end(id shard.SessionID) {
 	for _, order := range slices.Sorted(maps.Keys(parts)) {
 		parts[order]()
 	}
-	delete(cm.sessions, id)
+	delete(cm.Sessions, id)
 }
 
-// drop removes the node with all that it has: each object is reported as deleted.
-func (cm *clubModel) drop() {
-	cm.revision += shard.Revision(len(cm.clubs))
-	for _, s := range cm.sessions {
-		if s.lock != 0 {
-			cm.revision++
-		}
+func (cm *clubModel) lock(id shard.SessionID) {
+	if cm.locks[id] == 0 && cm.fits(lockBytes(id)) {
+		cm.Order = machinetest.NextOrder(cm.Order)
+		cm.Revision++
+		cm.locks[id] = cm.Order
 	}
-	clear(cm.clubs)
-	clear(cm.sessions)
 }
 
-func (cm *clubModel) objects() (list []shard.ObjectState) {
+func (cm *clubModel) unlock(id shard.SessionID) {
+	if cm.locks[id] != 0 {
+		cm.Revision++
+		delete(cm.locks, id)
+	}
+}
+
+// Drop removes the node with all that it has: each object is reported as deleted.
+func (cm *clubModel) Drop() {
+	cm.Revision += shard.Revision(len(cm.clubs) + len(cm.locks))
+	clear(cm.clubs)
+	clear(cm.locks)
+	clear(cm.Sessions)
+	cm.Limit = shard.DefaultNodeBytes
+}
+
+// Due and Alarms are for kinds that wait for a time.
+func (cm *clubModel) Due()             {}
+func (cm *clubModel) Alarms() []uint64 { return nil }
+
+// Objects are the clubs as a State has them.
+func (cm *clubModel) Objects() (list []shard.ObjectState) {
 	for _, name := range slices.Sorted(maps.Keys(cm.clubs)) {
 		c := cm.clubs[name]
 		text := fmt.Sprintf("joined %d times, note %q, met 0 times, then at 0, teams", c.joins, c.note)
@@ -145,16 +157,10 @@ func (cm *clubModel) objects() (list []shard.ObjectState) {
 	return list
 }
 
-// bytes is what all of it counts for in quotas.
-func (cm *clubModel) bytes() (n uint64) {
-	for id, s := range cm.sessions {
-		n += shard.SessionBytes
-		if s.number > 0 {
-			n += shard.AnswerBytes
-		}
-		if s.lock != 0 {
-			n += uint64(shard.ObjectBytes + len(lockOf(id)) + shard.LinkBytes)
-		}
+// Size is what clubs and locks count for in quotas.
+func (cm *clubModel) Size() (n uint64) {
+	for id := range cm.locks {
+		n += uint64(lockBytes(id))
 	}
 	for name, c := range cm.clubs {
 		n += uint64(shard.ObjectBytes + len(name) + len(c.note))
@@ -165,252 +171,87 @@ func (cm *clubModel) bytes() (n uint64) {
 	return n
 }
 
-func lockOf(id shard.SessionID) string { return fmt.Sprintf("lock/%v", id) }
-
-// rowFollower keeps a view of a club by deltas, as a watcher does.
-type rowFollower struct {
-	ref      shard.Ref
-	exists   bool
-	revision shard.Revision
-	head     string
-	rows     map[uint64]string
-}
-
-// pages reads a view in small pages.
-func (f *rowFollower) pages(m *Machine) (exists bool) {
-	f.rows = map[uint64]string{}
-	var d shard.Description
-	o := shard.DescribeOptions{Rows: true, Limit: 2}
-	for first := true; first || d.More; first = false {
-		if !m.Describe(f.ref, o, &d) {
-			return false
-		}
-		f.head, f.revision = d.Data, d.Revision
-		for _, r := range d.Rows {
-			f.rows[r.ID] = string(r.Body)
-			o.After = shard.OrderID(r.ID)
-		}
-	}
-	return true
-}
-
-func (f *rowFollower) catchUp(m *Machine) error {
-	var d shard.Delta
-	switch kind := m.Changes(f.ref, f.revision, &d); kind {
-	case shard.DeltaNone:
-	case shard.DeltaAbsent:
-		f.exists, f.revision, f.head, f.rows = false, d.To, "", nil
-	case shard.DeltaSnapshot:
-		f.exists = f.pages(m)
-	case shard.DeltaChanges:
-		f.revision = d.To
-		if d.DataChanged {
-			f.head = d.Data
-		}
-		for _, row := range d.Gone {
-			delete(f.rows, uint64(row))
-		}
-		for _, r := range d.Rows {
-			f.rows[r.ID] = string(r.Body)
-		}
-	default:
-		return fmt.Errorf("%+v since %d: kind %d", f.ref, f.revision, kind)
-	}
-	now := rowFollower{ref: f.ref}
-	if now.exists = now.pages(m); now.exists != f.exists || now.head != f.head ||
-		now.exists && (now.revision != f.revision || !maps.Equal(now.rows, f.rows)) {
-		return fmt.Errorf("%+v is %+v and was followed to %+v", f.ref, now, *f)
+// View compares how many objects there are of each kind.
+func (cm *clubModel) View(m *Machine) error {
+	if n := m.Count().OfKind; n[kindClub] != len(cm.clubs) || n[shard.KindSemaphore] != len(cm.locks) {
+		return fmt.Errorf("counted %v, there are %d clubs and %d locks", n, len(cm.clubs), len(cm.locks))
 	}
 	return nil
 }
 
+func lockOf(id shard.SessionID) string { return fmt.Sprintf("lock/%v", id) }
+
+func lockBytes(id shard.SessionID) int { return shard.ObjectBytes + len(lockOf(id)) + shard.LinkBytes }
+
 // clubRun drives a machine and the model with the same random commands.
 type clubRun struct {
-	*bed
-	rng       *rand.Rand
-	model     clubModel
-	followers []*rowFollower
+	*machinetest.ObjectRun[*Machine]
+	model *clubModel
 }
 
-// all carries a command out to its end, whatever stays pending meanwhile.
-func (r *clubRun) all(c shard.Command) *shard.Effect {
-	for {
-		r.do(c)
-		answer := *r.result()
-		for r.m.Pending() > 0 {
-			r.do(shard.Command{Kind: shard.CmdContinue})
-		}
-		if answer.Flags&shard.FlagMore == 0 {
-			return &answer
-		}
-	}
-}
-
-func (r *clubRun) step() {
-	ids := slices.Sorted(maps.Keys(r.model.sessions))
-	if len(ids) < 4 || r.rng.IntN(12) == 0 {
-		id := r.all(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(r.rng.IntN(shard.Slots)),
-			Node: 1}).Session
-		r.model.sessions[id] = &modelSession{}
-		return
-	}
-	id := ids[r.rng.IntN(len(ids))]
-	s := r.model.sessions[id]
-	name := fmt.Sprintf("club-%d", r.rng.IntN(3))
-	c := shard.Command{Node: 1, Session: id, Number: s.number + 1, Acked: s.number, Name: []byte(name)}
+// mutateClub sends a command of a session about a club or its lock.
+func (r *clubRun) mutateClub(id shard.SessionID) error {
+	s, name := r.model.Sessions[id], fmt.Sprintf("club-%d", r.IntN(3))
+	s.Number++
+	c := shard.Command{Node: 1, Session: id, Number: s.Number, Acked: s.Number - 1, Name: []byte(name)}
 	club := r.model.clubs[name]
-	switch r.rng.IntN(20) {
-	case 0:
-		r.model.end(id)
-		r.all(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
-		return
-	case 1:
-		other := ids[r.rng.IntN(len(ids))]
-		r.model.end(id)
-		if other != id {
-			r.model.end(other)
-		}
-		r.all(shard.Command{Kind: shard.CmdSessionsExpire, Sessions: []shard.SessionID{id, other}})
-		return
-	case 2:
-		if r.rng.IntN(10) == 0 {
-			r.model.drop()
-			r.all(shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: 3})
-		}
-		return
-	case 3, 4:
+	switch r.IntN(17) {
+	case 0, 1:
 		c.Kind, c.Name = shard.CmdAcquire, []byte(lockOf(id))
 		c.Count, c.Flags = shard.Exclusive, shard.FlagEphemeral
-		if s.lock == 0 {
-			r.model.order = modelOrder(r.model.order)
-			r.model.revision++
-			s.lock = r.model.order
-		}
-	case 5:
+		r.model.lock(id)
+	case 2:
 		c.Kind, c.Name = shard.CmdRelease, []byte(lockOf(id))
-		if s.lock != 0 {
-			r.model.revision++
-			s.lock = 0
-		}
-	case 6:
+		r.model.unlock(id)
+	case 3:
 		c.Kind = cmdDisband
 		if club != nil {
-			r.model.revision++
+			r.model.Revision++
 			delete(r.model.clubs, name)
 		}
-	case 7, 8, 9:
+	case 4, 5, 6:
 		c.Kind = cmdLeave
 		if club != nil {
 			r.model.leave(club, id)
 		}
-	case 10, 11:
-		c.Kind, c.Data = cmdNote, []byte(strings.Repeat("n", r.rng.IntN(5)))
-		if club != nil {
+	case 7, 8:
+		c.Kind, c.Data = cmdNote, []byte(strings.Repeat("n", r.IntN(5)))
+		if club != nil && r.model.fits(len(c.Data)-len(club.note)) {
 			club.note = string(c.Data)
 			r.model.show(club, "")
 		}
-	case 12, 13, 14:
-		c.Kind, c.Data = cmdMark, []byte(strings.Repeat("m", r.rng.IntN(9)))
-		if club != nil && club.at(id) >= 0 {
-			x := &club.members[club.at(id)]
+	case 9, 10, 11:
+		c.Kind, c.Data = cmdMark, []byte(strings.Repeat("m", r.IntN(9)))
+		if club == nil || club.at(id) < 0 {
+			break
+		}
+		if x := &club.members[club.at(id)]; r.model.fits(len(c.Data) - len(x.mark)) {
 			x.mark = string(c.Data)
 			r.model.show(club, x.team)
 		}
 	default:
-		c.Kind, c.Key, c.Data = cmdJoin, []byte([]string{"red", "blue"}[r.rng.IntN(2)]), []byte("new")
+		c.Kind, c.Key, c.Data = cmdJoin, []byte([]string{"red", "blue"}[r.IntN(2)]), []byte("new")
 		r.model.join(name, id, c.Number, string(c.Key), string(c.Data))
 	}
-	s.number++
-	r.all(c)
-}
-
-// check compares the machine with the model.
-func (r *clubRun) check(m *Machine) error {
-	state := m.State()
-	locks := 0
-	for _, s := range r.model.sessions {
-		if s.lock != 0 {
-			locks++
-		}
-	}
-	switch want := r.model.objects(); {
-	case !reflect.DeepEqual(state.Objects, want):
-		return fmt.Errorf("clubs: %+v\nnot: %+v", state.Objects, want)
-	case state.LastOrder != r.model.order || state.LastRevision != r.model.revision:
-		return fmt.Errorf("order id %d, revision %d, not %d, %d", state.LastOrder, state.LastRevision, r.model.order,
-			r.model.revision)
-	case len(state.Sessions) != len(r.model.sessions) || len(state.Semaphores) != locks:
-		return fmt.Errorf("%d sessions and %d locks, not %d and %d", len(state.Sessions), len(state.Semaphores),
-			len(r.model.sessions), locks)
-	case m.Usage(0).Bytes != r.model.bytes():
-		return fmt.Errorf("%d bytes count, not %d", m.Usage(0).Bytes, r.model.bytes())
-	case m.Count().OfKind[kindClub] != len(want) || m.Count().OfKind[shard.KindSemaphore] != locks:
-		return fmt.Errorf("counted %+v, there are %d clubs and %d locks", m.Count(), len(want), locks)
-	}
+	r.All(c)
 	return nil
 }
 
 // runClubs drives a machine with clubs and says what first went wrong.
-func runClubs(seed uint64, steps int) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	r := &clubRun{
-		bed: newestBed(0), rng: rand.New(rand.NewPCG(seed, 4)),
-		model: clubModel{clubs: map[string]*modelClub{}, sessions: map[shard.SessionID]*modelSession{}},
-	}
-	r.m = New(TestKinds, Options{History: 64, Bounds: Bounds{Work: 3}})
-	r.at = 0
-	r.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
-	r.at = level.Newest
+func runClubs(seed uint64, steps int) error {
+	r := &clubRun{model: &clubModel{
+		ModelShard: machinetest.NewModelShard(), clubs: map[string]*modelClub{},
+		locks: map[shard.SessionID]shard.OrderID{},
+	}}
+	empty := func() *Machine { return New(TestKinds, Options{History: 64, Bounds: Bounds{Work: 3}}) }
+	r.ObjectRun = machinetest.NewObjectRun(empty, seed, 4, r.model.ModelShard, r.model, nil)
+	r.Mutate = r.mutateClub
 	for i := range 3 {
 		for _, view := range []string{"", "red", "blue"} {
-			r.followers = append(r.followers, &rowFollower{ref: clubRef(fmt.Sprintf("club-%d", i), view)})
+			r.Followers = append(r.Followers, &machinetest.RowFollower{Ref: clubRef(fmt.Sprintf("club-%d", i), view)})
 		}
 	}
-	for i := range steps {
-		r.step()
-		if err := r.check(r.m); err != nil {
-			return fmt.Errorf("step %d: %w", i, err)
-		}
-		for _, f := range r.followers {
-			if r.rng.IntN(3) == 0 {
-				if err := f.catchUp(r.m); err != nil {
-					return fmt.Errorf("step %d: %w", i, err)
-				}
-			}
-		}
-		if r.rng.IntN(40) == 0 {
-			if err := r.restart(); err != nil {
-				return fmt.Errorf("step %d: %w", i, err)
-			}
-		}
-	}
-	return nil
-}
-
-// restart goes on with a replica that was restored, which has the digest of the other one.
-func (r *clubRun) restart() error {
-	sn, err := r.m.PrepareSnapshot()
-	if err != nil {
-		return err
-	}
-	defer sn.Discard()
-	var file bytes.Buffer
-	if err := sn.Save(&file, nil); err != nil {
-		return err
-	}
-	m := New(TestKinds, Options{History: 64, Bounds: r.m.core.bounds})
-	if err := m.Restore(&file); err != nil {
-		return err
-	}
-	if m.Digest() != r.m.Digest() {
-		return fmt.Errorf("the digest of the restored replica is another")
-	}
-	r.m = m
-	return r.check(m)
+	return r.Play(cmdJoin, steps)
 }
 
 func TestClubsAreAsTheirModelSays(t *testing.T) {
@@ -467,7 +308,7 @@ func TestMistakesOfKindsAreNoticed(t *testing.T) {
 		{"the-body-of-a-link-is-lost-at-a-restore", 1, func(cl *clubs) Kind { return losesBodies{cl} }, "should have"},
 		{"the-size-of-a-link-is-not-counted", 2, func(cl *clubs) Kind { return countsNoLinks{cl} }, "bytes count"},
 		{"the-size-of-an-object-is-not-counted", 3, func(cl *clubs) Kind { return countsNoNotes{cl} }, ""},
-		{"the-end-of-a-session-passes-over-a-kind", 4, func(cl *clubs) Kind { return endsInSilence{cl} }, "clubs:"},
+		{"the-end-of-a-session-passes-over-a-kind", 4, func(cl *clubs) Kind { return endsInSilence{cl} }, "objects ("},
 		{"a-page-leaves-out-a-row", 6, func(cl *clubs) Kind { return forgetsRows{cl} }, "followed to"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // clubs are a second kind of objects, made only of what kind.go and view.go offer: a named list of members, each of a
@@ -66,28 +66,33 @@ func init() {
 	}
 }
 
-func ofClubs(run func(*clubs, *Core, *shard.Command, *Target)) func(*Core, *shard.Command, *Target) {
-	return func(m *Core, c *shard.Command, t *Target) {
-		run(m.kinds[kindClub].(interface{ store() *clubs }).store(), m, c, t)
+func ofClubs(run func(*clubs, *Core, *shard.Command, *Target) Outcome) func(*Core, *shard.Command,
+	*Target) Outcome {
+	return func(m *Core, c *shard.Command, t *Target) Outcome {
+		return run(m.kinds[kindClub].(interface{ store() *clubs }).store(), m, c, t)
 	}
 }
 
 // store is the kind itself, also where a test has put a mistake before it.
 func (cl *clubs) store() *clubs { return cl }
 
-func (cl *clubs) join(m *Core, c *shard.Command, t *Target) {
+func (cl *clubs) join(m *Core, c *shard.Command, t *Target) Outcome {
 	fresh := t.Object == 0
 	more := shard.LinkBytes + len(c.Key) + len(c.Data)
 	switch refusal, _ := m.Holdings.Admits(t.Session); {
 	case refusal != protocol.StatusSuccess:
-		m.Run.Answer(refusal)
-		return
+		return Outcome{Status: refusal}
 	case !fresh && m.Holdings.Find(m.Objects.At(t.Object), t.Object, t.Session) != 0:
-		m.Run.Answer(protocol.StatusPreconditionFailed)
-		return
-	case fresh && !m.Nodes.MayGrow(t.Node, 1, shard.ObjectBytes+len(c.Name)+more), !fresh &&
-		!m.Nodes.MayGrow(t.Node, 0, more):
-		return
+		return Outcome{Status: protocol.StatusPreconditionFailed}
+	}
+	q := shard.QuotaNone
+	if fresh {
+		q = m.Nodes.Exceeded(t.Node, 1, shard.ObjectBytes+len(c.Name)+more)
+	} else {
+		q = m.Nodes.Exceeded(t.Node, 0, more)
+	}
+	if q != shard.QuotaNone {
+		return OverQuota(q)
 	}
 	if fresh {
 		t.Object = m.Objects.Add(kindClub, t, c.Node, c.Name, cl.Alloc())
@@ -109,12 +114,13 @@ func (cl *clubs) join(m *Core, c *shard.Command, t *Target) {
 	}
 	of.count++
 	cl.report(m, r, of, h)
-	m.Holdings.AnswerAcquired(h, 0)
+	m.Run.PlaceResult()
 	if fresh {
 		m.Objects.Changed(t.Object, shard.FlagCreated)
 	} else {
 		m.Objects.Changed(t.Object, shard.FlagOwners)
 	}
+	return m.Holdings.Acquired(h, 0)
 }
 
 // report notes that a member came, changed or goes. The heads say how many there are.
@@ -140,19 +146,18 @@ func (cl *club) team(name string) *team {
 	return nil
 }
 
-func (cl *clubs) mark(m *Core, c *shard.Command, t *Target) {
+func (cl *clubs) mark(m *Core, c *shard.Command, t *Target) Outcome {
 	h := arena.Handle(0)
 	if t.Object != 0 {
 		h = m.Holdings.Find(m.Objects.At(t.Object), t.Object, t.Session)
 	}
 	if h == 0 {
-		m.Run.Answer(protocol.StatusNotFound)
-		return
+		return Outcome{Status: protocol.StatusNotFound}
 	}
 	x := cl.members.At(m.Holdings.At(h).State)
 	more := len(c.Data) - len(x.mark)
-	if !m.Nodes.MayGrow(t.Node, 0, more) {
-		return
+	if q := m.Nodes.Exceeded(t.Node, 0, more); q != shard.QuotaNone {
+		return OverQuota(q)
 	}
 	m.Snapshots.TouchHolding(h)
 	m.Nodes.Charge(t.Node, more)
@@ -162,48 +167,48 @@ func (cl *clubs) mark(m *Core, c *shard.Command, t *Target) {
 	of := r.team(x.team)
 	m.History.RowChanged(&r.whole, uint64(m.Holdings.At(h).Order))
 	m.History.RowChanged(&of.ViewTrack, uint64(m.Holdings.At(h).Order))
-	m.Run.Answer(protocol.StatusSuccess)
+	m.Run.PlaceResult()
 	m.Objects.Changed(t.Object, shard.FlagOwners)
+	return Outcome{}
 }
 
-func (cl *clubs) setNote(m *Core, c *shard.Command, t *Target) {
+func (cl *clubs) setNote(m *Core, c *shard.Command, t *Target) Outcome {
 	if t.Object == 0 {
-		m.Run.Answer(protocol.StatusNotFound)
-		return
+		return Outcome{Status: protocol.StatusNotFound}
 	}
 	r := cl.At(m.Objects.At(t.Object).State)
 	more := len(c.Data) - len(r.note)
-	if !m.Nodes.MayGrow(t.Node, 0, more) {
-		return
+	if q := m.Nodes.Exceeded(t.Node, 0, more); q != shard.QuotaNone {
+		return OverQuota(q)
 	}
 	m.Snapshots.TouchObject(t.Object)
 	m.Nodes.Charge(t.Node, more)
 	r.note = string(c.Data)
 	m.History.HeadChanged(&r.whole)
-	m.Run.Answer(protocol.StatusSuccess).Revision = m.NextRevision()
+	m.Run.PlaceResult()
 	m.Objects.Changed(t.Object, shard.FlagData)
+	return Outcome{Revision: m.Objects.At(t.Object).Revision}
 }
 
-func (cl *clubs) leave(m *Core, c *shard.Command, t *Target) {
+func (cl *clubs) leave(m *Core, c *shard.Command, t *Target) Outcome {
 	h := arena.Handle(0)
 	if t.Object != 0 {
 		h = m.Holdings.Find(m.Objects.At(t.Object), t.Object, t.Session)
 	}
 	if h == 0 {
-		m.Run.Answer(protocol.StatusSuccess)
-		return
+		return Outcome{}
 	}
-	m.Run.Answer(protocol.StatusSuccess).Flags = shard.FlagReleased
+	m.Run.PlaceResult()
 	cl.ReleaseHolding(m, h)
+	return Outcome{Flags: shard.FlagReleased}
 }
 
-func (cl *clubs) disband(m *Core, c *shard.Command, t *Target) {
+func (cl *clubs) disband(m *Core, c *shard.Command, t *Target) Outcome {
 	if t.Object == 0 {
-		m.Run.Answer(protocol.StatusNotFound)
-		return
+		return Outcome{Status: protocol.StatusNotFound}
 	}
 	cl.Remove(m, t.Object)
-	m.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }
 
 func (cl *clubs) ReleaseHolding(m *Core, h arena.Handle) {
@@ -248,18 +253,18 @@ func (cl *clubs) Remove(m *Core, object arena.Handle) {
 
 func (cl *clubs) Resume(*Core, arena.Handle) {}
 
-func (cl *clubs) meet(m *Core, c *shard.Command, t *Target) {
+func (cl *clubs) meet(m *Core, c *shard.Command, t *Target) Outcome {
 	if t.Object == 0 {
-		m.Run.Answer(protocol.StatusNotFound)
-		return
+		return Outcome{Status: protocol.StatusNotFound}
 	}
 	m.Snapshots.TouchObject(t.Object)
 	r := cl.At(m.Objects.At(t.Object).State)
 	r.meets = m.Clock.After(c.Timeout)
 	m.Objects.SetAlarm(t.Object, r.meets)
 	m.History.HeadChanged(&r.whole)
-	m.Run.Answer(protocol.StatusSuccess)
+	m.Run.PlaceResult()
 	m.Objects.Changed(t.Object, shard.FlagData)
+	return Outcome{}
 }
 
 func (cl *clubs) Due(m *Core, object arena.Handle) {
@@ -283,13 +288,13 @@ func (cl *clubs) FreeHolding(body arena.Handle) { cl.members.Release(body) }
 
 func (cl *clubs) Save(dst []byte, body arena.Handle) []byte {
 	r := cl.At(body)
-	dst = form.AppendBytes(dst, r.note)
+	dst = codec.AppendBytes(dst, r.note)
 	dst = binary.AppendUvarint(dst, r.joins)
 	dst = binary.AppendUvarint(dst, r.meets)
 	dst = binary.AppendUvarint(dst, r.met)
 	dst = binary.AppendUvarint(dst, uint64(len(r.teams)))
 	for _, t := range r.teams {
-		dst = form.AppendBytes(dst, t.name)
+		dst = codec.AppendBytes(dst, t.name)
 		dst = binary.AppendUvarint(dst, uint64(t.number))
 		dst = binary.AppendUvarint(dst, uint64(t.Revision))
 	}
@@ -301,7 +306,7 @@ func (cl *clubs) Renew(body arena.Handle, _ *StateRenewal) ([]byte, bool) {
 }
 
 func (cl *clubs) Load(src []byte) (arena.Handle, bool) {
-	rd := form.Input{Data: src}
+	rd := codec.Input{Data: src}
 	r := club{note: string(rd.Bytes()), joins: rd.Number(), meets: rd.Number(), met: rd.Number()}
 	for range min(rd.Number(), uint64(len(src))) {
 		t := &team{name: string(rd.Bytes()), number: uint32(rd.Number())}
@@ -315,11 +320,11 @@ func (cl *clubs) Load(src []byte) (arena.Handle, bool) {
 
 func (cl *clubs) SaveHolding(dst []byte, body arena.Handle) []byte {
 	x := cl.members.At(body)
-	return form.AppendBytes(form.AppendBytes(dst, x.team), x.mark)
+	return codec.AppendBytes(codec.AppendBytes(dst, x.team), x.mark)
 }
 
 func (cl *clubs) LoadHolding(src []byte) (arena.Handle, bool) {
-	rd := form.Input{Data: src}
+	rd := codec.Input{Data: src}
 	h := cl.members.Alloc()
 	*cl.members.At(h) = member{team: string(rd.Bytes()), mark: string(rd.Bytes())}
 	return h, rd.Sound() && len(rd.Data) == 0

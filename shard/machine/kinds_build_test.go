@@ -3,11 +3,13 @@ package machine_test
 import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/process"
+	"github.com/signalbox/signalbox/shard/rollout"
 	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 func init() {
-	machine.SetTestKinds(semaphore.Kind(), machine.RolloutKind(), machine.ProcessKind())
+	machine.SetTestKinds(semaphore.Kind(), rollout.Kind(), process.Kind())
 	reads := &machine.SemaphoreReads
 	reads.List = semaphore.List
 	reads.Queues = func(m *machine.Machine) (list []any) {

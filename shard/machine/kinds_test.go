@@ -1,6 +1,8 @@
 package machine
 
-import "github.com/signalbox/signalbox/shard"
+import (
+	"github.com/signalbox/signalbox/shard"
+)
 
 // TestKinds are the kinds of the build and those of these tests. The packages of kinds import the machine, so the other
 // half of the tests, which may import them, gives them to this half.

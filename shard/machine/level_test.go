@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 // above encodes a batch of one command of which no build knows anything but that it is above the level.
@@ -96,7 +97,7 @@ func changedHeader(file []byte, change func(payload []byte) []byte) []byte {
 func TestASnapshotOfAnotherLevelIsRefusedOrTakenWhole(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(20)
-	file := save(t, prepare(t, m))
+	file := machinetest.File(t, m)
 	beyond := changedHeader(file, func(p []byte) []byte { p[0] = byte(level.Newest + 1); return p })
 	if err := New(TestKinds, Options{}).Restore(bytes.NewReader(beyond)); !errors.Is(err, shard.ErrNewerFormat) ||
 		!strings.Contains(err.Error(), "level") {
@@ -147,7 +148,7 @@ func TestADigestIsOfTheMomentAtWhichItWasBegun(t *testing.T) {
 	}
 	abandoned := m.BeginDigest()
 	defer abandoned.Close()
-	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
+	if err := m.Restore(bytes.NewReader(machinetest.File(t, m))); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := abandoned.Step(); ok {

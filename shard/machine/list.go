@@ -65,7 +65,7 @@ func (ob *Objects) nameAfter(root arena.Handle, prefix, after string) arena.Hand
 	})
 }
 
-// view returns a session without description and client, so without copies of texts.
+// view returns a session without details and client, so without copies of texts.
 func (se *Sessions) view(s *session) shard.SessionView {
 	return shard.SessionView{
 		ID: s.id, Node: se.Node(s).ID, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
@@ -73,19 +73,19 @@ func (se *Sessions) view(s *session) shard.SessionView {
 	}
 }
 
-// read returns a session with copies of description and client.
+// read returns a session with copies of details and client.
 func (se *Sessions) read(s *session) shard.SessionView {
 	v, client := se.view(s), se.clientOf(s)
-	v.Description, v.Client = se.texts.String(s.description), client.State()
+	v.Details, v.Client = se.texts.String(s.details), client.State()
 	return v
 }
 
-// Session returns a session without description and client.
+// Session returns a session without details and client.
 func (m *Machine) Session(id shard.SessionID) (v shard.SessionView, known bool) {
 	return m.sessionAs(id, m.core.Sessions.view)
 }
 
-// DescribeSession returns a session with description and client.
+// DescribeSession returns a session with details and client.
 func (m *Machine) DescribeSession(id shard.SessionID) (v shard.SessionView, known bool) {
 	return m.sessionAs(id, m.core.Sessions.read)
 }

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/signalbox/signalbox/shard"
@@ -94,12 +93,11 @@ func (m *Machine) Apply(b *shard.Batch, out *shard.Effects) {
 		c := &b.Commands[i]
 		run.op, run.result = int32(i), -1
 		run.Touched, run.Left = 0, core.bounds.Work
-		core.apply(c)
+		outcome := Outcome{}
+		core.apply(c, &outcome)
+		run.conclude(&outcome)
 		assert.That(run.Touched <= core.bounds.Work+ownTouches, "a command touches no more links than it may")
 		worked += run.Touched + 1
-		if run.result < 0 {
-			panic(fmt.Sprintf("shard: %v was not answered", c.Kind))
-		}
 	}
 	core.level = core.nextLevel
 	run.out = nil

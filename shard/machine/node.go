@@ -37,9 +37,6 @@ type Nodes struct {
 
 func newNode(id shard.NodeID) *Node { return &Node{ID: id, quota: newNodeQuota(shard.Limits{})} }
 
-// Full reports whether the node has as many objects as a node may have. The node is nil if it is not known yet.
-func (n *Node) Full() bool { return n != nil && n.objects >= shard.MaxSemaphoresPerNode }
-
 // see returns the node, known from now on.
 func (no *Nodes) see(id shard.NodeID) *Node {
 	n := no.byID[id]
@@ -85,11 +82,10 @@ func (no *Nodes) forgetIfEmpty(n *Node) {
 }
 
 // drop removes a part of a dropped node's objects and sessions.
-func (no *Nodes) drop(c *shard.Command) {
+func (no *Nodes) drop(c *shard.Command) Outcome {
 	n := no.byID[c.Node]
 	if n == nil {
-		no.core.Run.Answer(protocol.StatusSuccess)
-		return
+		return Outcome{}
 	}
 	if !n.Dropping {
 		n.Dropping = true
@@ -107,12 +103,11 @@ func (no *Nodes) drop(c *shard.Command) {
 			no.core.Sessions.end(h, protocol.EndNodeDropped)
 		}
 	}
-	more := n.objects > 0 || n.sessions > 0
-	no.core.Run.AnswerMore(more)
-	if more {
-		return
+	if n.objects > 0 || n.sessions > 0 {
+		return Partly(true)
 	}
 	no.dropping = slices.DeleteFunc(no.dropping, func(id shard.NodeID) bool { return id == n.ID })
 	no.limit(n, shard.Limits{})
 	no.remove(n)
+	return Outcome{}
 }

@@ -18,37 +18,34 @@ const lastNumberSpace = math.MaxUint64/protocol.NumberSpace - 1
 func numberSpaceOf(number uint64) uint64 { return number / protocol.NumberSpace }
 
 // drawNumbers draws the session's next space of numbers.
-func (se *Sessions) drawNumbers(c *shard.Command) {
-	h := se.atHome(c)
+func (se *Sessions) drawNumbers(c *shard.Command) Outcome {
+	h, refusal := se.atHome(c)
 	if h == 0 {
-		return
+		return Outcome{Status: refusal}
 	}
 	s := se.At(h)
 	space := max(s.numberSpace, numberSpaceOf(s.applied)) + 1
 	if space = max(space, c.Count); space > lastNumberSpace {
-		se.core.Run.Answer(protocol.StatusPreconditionFailed)
-		return
+		return Outcome{Status: protocol.StatusPreconditionFailed}
 	}
 	se.core.Snapshots.touchSession(h)
 	s.numberSpace = space
-	se.core.Run.Answer(protocol.StatusSuccess).Number = space * protocol.NumberSpace
+	se.core.Run.PlaceResult().Number = space * protocol.NumberSpace
+	return Outcome{}
 }
 
 // atHome finds the session of a command that only the session's own client may give, and checks the key. If
-// the session is missing or the key is wrong, atHome answers and returns zero.
-func (se *Sessions) atHome(c *shard.Command) arena.Handle {
+// the session is missing or the key is wrong, atHome returns zero and the reason.
+func (se *Sessions) atHome(c *shard.Command) (_ arena.Handle, refusal protocol.Status) {
 	if !se.core.slots.Has(c.Session.Slot()) {
-		se.core.Run.Answer(protocol.StatusMoved)
-		return 0
+		return 0, protocol.StatusMoved
 	}
 	h := se.Alive(c.Session)
 	if h == 0 {
-		se.core.Run.Answer(protocol.StatusSessionExpired)
-		return 0
+		return 0, protocol.StatusSessionExpired
 	}
 	if s := se.At(h); s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
-		se.core.Run.Answer(protocol.StatusBadSession)
-		return 0
+		return 0, protocol.StatusBadSession
 	}
-	return h
+	return h, protocol.StatusSuccess
 }

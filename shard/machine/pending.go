@@ -3,7 +3,6 @@ package machine
 import (
 	"slices"
 
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
@@ -93,7 +92,7 @@ func (pe *Pending) remove(p pendingWork) {
 }
 
 // proceed continues the pending work. Work that stays unfinished goes to the end of the list.
-func (pe *Pending) proceed() {
+func (pe *Pending) proceed() Outcome {
 	for len(pe.list) > 0 && pe.core.Run.Left > 0 {
 		p := pe.list[0]
 		pe.list = slices.Delete(pe.list, 0, 1)
@@ -110,14 +109,7 @@ func (pe *Pending) proceed() {
 			pe.core.kinds[o.Kind].Resume(pe.core, p.object)
 		}
 	}
-	pe.core.Run.AnswerMore(len(pe.list) > 0)
-}
-
-// AnswerMore answers a command that may have done only a part.
-func (ru *Run) AnswerMore(more bool) {
-	if e := ru.Answer(protocol.StatusSuccess); more {
-		e.Flags = shard.FlagMore
-	}
+	return Partly(len(pe.list) > 0)
 }
 
 // state writes the list out.

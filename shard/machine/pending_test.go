@@ -21,18 +21,18 @@ var burdens = []struct {
 	over func(c shard.Counts) bool
 }{
 	{"session-end, ephemerals", func(b *bed, n int) { b.ephemerals(0, n) }, func(b *bed, _ int) shard.Command {
-		return shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[0]}
+		return shard.Command{Kind: shard.CmdSessionEnd, Session: b.IDs[0]}
 	}, noLinks},
 	{"session-end, each with a waiter", func(b *bed, n int) {
 		b.ephemerals(0, n/2)
 		for i := range n / 2 {
-			b.as(1, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "e%d", i), Count: shard.Exclusive,
+			b.As(1, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "e%d", i), Count: shard.Exclusive,
 				Timeout: shard.Forever, Flags: shard.FlagEphemeral})
 		}
-	}, func(b *bed, _ int) shard.Command { return shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[0]} },
+	}, func(b *bed, _ int) shard.Command { return shard.Command{Kind: shard.CmdSessionEnd, Session: b.IDs[0]} },
 		func(c shard.Counts) bool { return c.Waiters == 0 }},
 	{"sessions-expire", func(b *bed, n int) { b.everyone(n / 4) }, func(b *bed, n int) shard.Command {
-		return shard.Command{Kind: shard.CmdSessionsExpire, Sessions: b.ids[:n/4]}
+		return shard.Command{Kind: shard.CmdSessionsExpire, Sessions: b.IDs[:n/4]}
 	}, noLinks},
 	{"semaphore-delete, waiters", func(b *bed, n int) { b.queue(n, 1) }, func(*bed, int) shard.Command {
 		return shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: []byte("hall"), Flags: shard.FlagForce}
@@ -44,25 +44,25 @@ var burdens = []struct {
 		return shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: shard.MaxList}
 	}, func(c shard.Counts) bool { return c.Nodes == 0 }},
 	{"release that lets many in", func(b *bed, n int) {
-		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: 1 << 40})
-		b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1 << 40})
+		b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: 1 << 40})
+		b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1 << 40})
 		b.joinHall(1, n)
 	}, func(b *bed, _ int) shard.Command {
-		return b.next(0, shard.Command{Kind: shard.CmdRelease, Name: []byte("hall")})
+		return b.Next(0, shard.Command{Kind: shard.CmdRelease, Name: []byte("hall")})
 	},
 		func(c shard.Counts) bool { return c.Waiters == 0 }},
 	{"acquire of less that lets many in", func(b *bed, n int) {
-		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: 1 << 40})
-		b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1 << 40})
+		b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: 1 << 40})
+		b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1 << 40})
 		b.joinHall(1, n)
 	}, func(b *bed, _ int) shard.Command {
-		return b.next(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1})
+		return b.Next(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1})
 	},
 		func(c shard.Counts) bool { return c.Waiters == 0 }},
 	{"waiters-time-out", func(b *bed, n int) { b.queue(n, 1) }, func(b *bed, _ int) shard.Command {
 		c := shard.Command{Kind: shard.CmdWaitersTimeOut}
 		for at, over := shard.Cursor(0), false; !over; {
-			at, over = SemaphoreReads.Waiters(b.m, at, func(w shard.WaiterRef,
+			at, over = SemaphoreReads.Waiters(b.M, at, func(w shard.WaiterRef,
 				_ uint64) {
 				c.Waiters = append(c.Waiters, w)
 			})
@@ -73,16 +73,9 @@ var burdens = []struct {
 
 func noLinks(c shard.Counts) bool { return c.Links == 0 }
 
-// next is the command as the next mutation of session i.
-func (b *bed) next(i int, c shard.Command) shard.Command {
-	b.numbers[i]++
-	c.Node, c.Session, c.Number, c.Acked = 1, b.ids[i], b.numbers[i], b.numbers[i]-1
-	return c
-}
-
 func (b *bed) ephemerals(i, n int) {
 	for j := range n {
-		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "e%d", j), Count: 1,
+		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "e%d", j), Count: 1,
 			Flags: shard.FlagEphemeral})
 	}
 }
@@ -91,7 +84,7 @@ func (b *bed) ephemerals(i, n int) {
 func (b *bed) everyone(sessions int) {
 	for i := range sessions {
 		for j := range 4 {
-			b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "s%d/%d", i, j), Count: 1,
+			b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "s%d/%d", i, j), Count: 1,
 				Flags: shard.FlagEphemeral})
 		}
 	}
@@ -99,13 +92,13 @@ func (b *bed) everyone(sessions int) {
 
 // queue makes a semaphore that n sessions own or wait for.
 func (b *bed) queue(n int, limit uint64) {
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: limit})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: limit})
 	b.joinHall(0, n)
 }
 
 func (b *bed) joinHall(first, n int) {
 	for i := first; i < first+n; i++ {
-		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1, Timeout: 60_000})
+		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1, Timeout: 60_000})
 	}
 }
 
@@ -121,13 +114,13 @@ func burdened(i, n int) *bed {
 func (b *bed) runToEnd(c shard.Command) (touched int, longest time.Duration) {
 	step := func(c shard.Command) {
 		began := time.Now()
-		b.do(c)
-		longest, touched = max(longest, time.Since(began)), max(touched, b.m.core.Run.Touched)
+		b.Do(c)
+		longest, touched = max(longest, time.Since(began)), max(touched, b.M.core.Run.Touched)
 	}
-	for step(c); b.result().Flags&shard.FlagMore != 0; {
+	for step(c); b.Result().Flags&shard.FlagMore != 0; {
 		step(c)
 	}
-	for b.m.Pending() > 0 {
+	for b.M.Pending() > 0 {
 		step(shard.Command{Kind: shard.CmdContinue})
 	}
 	return touched, longest
@@ -145,7 +138,7 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 			if touched < shard.MaxWork/4 {
 				t.Errorf("no command touched more than %d links: it was no burden", touched)
 			}
-			if c := b.m.Count(); !burden.over(c) {
+			if c := b.M.Count(); !burden.over(c) {
 				t.Errorf("at the end there are %+v", c)
 			}
 		})
@@ -181,23 +174,23 @@ func BenchmarkWorstCommands(b *testing.B) {
 // still has.
 func TestASessionThatEndedIsOverBeforeItsLinksAreReleased(t *testing.T) {
 	b := burdened(0, 3*shard.MaxWork)
-	id, command := b.ids[0],
-		b.next(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("more"), Count: 1, Flags: shard.FlagEphemeral})
-	b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
-	if b.m.Pending() != 1 {
-		t.Fatalf("%d things are pending", b.m.Pending())
+	id, command := b.IDs[0],
+		b.Next(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("more"), Count: 1, Flags: shard.FlagEphemeral})
+	b.Do(shard.Command{Kind: shard.CmdSessionEnd, Session: id})
+	if b.M.Pending() != 1 {
+		t.Fatalf("%d things are pending", b.M.Pending())
 	}
-	if _, known := b.m.Session(id); known || b.m.Liveness(id) != shard.Dead {
-		t.Errorf("the session is known %v, and %v", known, b.m.Liveness(id))
+	if _, known := b.M.Session(id); known || b.M.Liveness(id) != shard.Dead {
+		t.Errorf("the session is known %v, and %v", known, b.M.Liveness(id))
 	}
 	for _, c := range []shard.Command{command, {Kind: shard.CmdSessionEnd, Session: id},
 		{Kind: shard.CmdSessionUpdate, Session: id}} {
-		if b.do(c); b.result().Status != protocol.StatusSessionExpired {
-			t.Errorf("%v: %v", c.Kind, b.result().Status)
+		if b.Do(c); b.Result().Status != protocol.StatusSessionExpired {
+			t.Errorf("%v: %v", c.Kind, b.Result().Status)
 		}
 	}
-	b.do(shard.Command{Kind: shard.CmdSessionsExpire, Sessions: []shard.SessionID{id}})
-	for _, e := range b.out.List {
+	b.Do(shard.Command{Kind: shard.CmdSessionsExpire, Sessions: []shard.SessionID{id}})
+	for _, e := range b.Out.List {
 		if e.Kind == shard.EffectSessionEnded {
 			t.Error("it ended twice")
 		}
@@ -209,16 +202,16 @@ func TestASessionHasALimitOfLinks(t *testing.T) {
 	b.ephemerals(0, shard.MaxLinksPerSession)
 	one := func(i int, name string, want protocol.Status) {
 		t.Helper()
-		c := b.next(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte(name), Count: shard.Exclusive,
+		c := b.Next(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte(name), Count: shard.Exclusive,
 			Timeout: shard.Forever, Flags: shard.FlagEphemeral})
-		if b.do(c); b.result().Status != want {
-			t.Errorf("%s: %v, not %v", name, b.result().Status, want)
+		if b.Do(c); b.Result().Status != want {
+			t.Errorf("%s: %v, not %v", name, b.Result().Status, want)
 		}
 	}
 	one(1, "of another", protocol.StatusSuccess)
 	one(0, "one more", protocol.StatusPreconditionFailed)
 	one(0, "of another", protocol.StatusPreconditionFailed)
-	b.as(0, shard.Command{Kind: shard.CmdRelease, Name: []byte("e7")})
+	b.As(0, shard.Command{Kind: shard.CmdRelease, Name: []byte("e7")})
 	one(0, "of another", protocol.StatusSuccess)
 }
 
@@ -228,20 +221,20 @@ func TestALongBatchLetsReadersIn(t *testing.T) {
 	for range 50 {
 		b := newBed(1)
 		b.ephemerals(0, n)
-		batch := shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: b.ids[0]}}}
+		batch := shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionEnd, Session: b.IDs[0]}}}
 		for range 2 * n / shard.MaxWork {
 			batch.Commands = append(batch.Commands, shard.Command{Kind: shard.CmdContinue})
 		}
 		between := make(chan bool)
 		go func() {
 			for {
-				if links := b.m.Count().Links; links < n {
+				if links := b.M.Count().Links; links < n {
 					between <- links > 0
 					return
 				}
 			}
 		}()
-		b.m.Apply(&batch, &b.out)
+		b.M.Apply(&batch, &b.Out)
 		if <-between {
 			return
 		}
@@ -252,12 +245,12 @@ func TestALongBatchLetsReadersIn(t *testing.T) {
 func TestAnIndexThatWasLargeIsGivenBackWhenItIsEmpty(t *testing.T) {
 	b := newBed(2 * keptIndex)
 	b.queue(2*keptIndex, 1)
-	before := b.m.core.Holdings.index
-	for i := range b.ids {
-		b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[i]})
+	before := b.M.core.Holdings.index
+	for i := range b.IDs {
+		b.Do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.IDs[i]})
 	}
-	if len(b.m.core.Holdings.index) != 0 ||
-		reflect.ValueOf(b.m.core.Holdings.index).Pointer() == reflect.ValueOf(before).Pointer() {
-		t.Errorf("%d entries; the map of before is kept", len(b.m.core.Holdings.index))
+	if len(b.M.core.Holdings.index) != 0 ||
+		reflect.ValueOf(b.M.core.Holdings.index).Pointer() == reflect.ValueOf(before).Pointer() {
+		t.Errorf("%d entries; the map of before is kept", len(b.M.core.Holdings.index))
 	}
 }

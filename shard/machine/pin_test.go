@@ -4,32 +4,32 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
 // TestBytesOfAShardAreWhatTheyWere: a command, and the records and the head of snapshots.
 func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 	var command shard.Command
 	var kept answer
-	forms := []formtest.Form{
+	forms := []codectest.Form{
 		{Name: "command", Of: &command, Write: func() []byte { return shard.AppendCommand(nil, &command) },
 			Adjust: func() { command.Kind, command.Level = shard.CmdAcquire, 100 }}, // above what any field needs
 		{Name: "answer", Of: &kept, Write: func() []byte { return appendAnswer(nil, &kept, "body") }},
 	}
-	formtest.Check(t, "testdata/pins", append(forms, recordForms()...)...)
+	codectest.Check(t, "testdata/pins", append(forms, recordForms()...)...)
 }
 
-// recordForms are what a snapshot is made of, but for what package form codes.
-func recordForms() []formtest.Form {
+// recordForms are what a snapshot is made of, except for what package codec encodes.
+func recordForms() []codectest.Form {
 	m := New(TestKinds, Options{})
 	who, part, place := m.core.Sessions.Alloc(), m.core.Holdings.Alloc(), m.core.Objects.Alloc()
 	m.core.Nodes.add(1)
 	// The texts of things stand beside them, as what they are filled with.
 	var described struct {
 		session
-		description string
-		client      shard.ClientState
-		answers     []answer
+		details string
+		client  shard.ClientState
+		answers []answer
 	}
 	var joined struct {
 		Holding
@@ -41,20 +41,20 @@ func recordForms() []formtest.Form {
 	}
 	var header snapshotHeader
 
-	return []formtest.Form{
+	return []codectest.Form{
 		{Name: "session", Of: &described, Was: []string{"session.", ""},
 			Write: func() []byte {
 				s, c := m.core.Sessions.At(who), &described.client
 				*s = described.session
 				s.node, s.client = m.core.Nodes.byID[1].handle, clientTexts{}
-				s.description = m.core.Sessions.texts.Keep([]byte(described.description))
+				s.details = m.core.Sessions.texts.Keep([]byte(described.details))
 				s.answers = 0
 				m.core.Sessions.setAnswers(s, described.answers)
 				m.core.Sessions.note(s, &shard.ClientRef{Address: []byte(c.Address), Name: []byte(c.Name),
 					Version: []byte(c.Version)})
 				return m.core.Snapshots.appendSession(nil, who)
 			},
-			Unsaved: []string{"session.node", "session.description", "session.client", "session.answers",
+			Unsaved: []string{"session.node", "session.details", "session.client", "session.answers",
 				"session.bodies",
 				"session.links", "session.lastLink", "session.linkCount", "session.waits", "session.stamp",
 				"session.ending"},

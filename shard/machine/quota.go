@@ -33,54 +33,47 @@ var (
 
 // setLimits sets the quotas of a node, or of the shard. A node with quotas is known even without sessions and
 // objects, so that the quotas hold from the first object on.
-func (no *Nodes) setLimits(c *shard.Command) {
+func (no *Nodes) setLimits(c *shard.Command) Outcome {
 	set := shard.Limits{Objects: c.Count, Bytes: c.Bytes}
 	n := no.byID[c.Node]
 	switch {
 	case c.Node == 0:
 		no.quota = newShardQuota(set)
 	case set.Objects > shard.MaxSemaphoresPerNode:
-		no.core.Run.Answer(protocol.StatusBadRequest)
-		return
+		return Outcome{Status: protocol.StatusBadRequest}
 	case n != nil && n.Dropping:
-		no.core.Run.Answer(protocol.StatusNotFound)
-		return
+		return Outcome{Status: protocol.StatusNotFound}
 	case set != (shard.Limits{}):
 		no.limit(no.see(c.Node), set)
 	case n != nil:
 		no.limit(n, set)
 		no.forgetIfEmpty(n)
 	}
-	no.core.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }
 
-// MayGrow reports whether the node and the shard have room for more objects and bytes. If not, MayGrow answers with
-// the exceeded quota. A command asks before it changes anything. A command that adds no bytes always has room. The
-// node is nil if it is not known yet.
-func (no *Nodes) MayGrow(n *Node, objects, bytes int) bool {
+// Exceeded returns the quota that more objects and bytes in a node would exceed, or QuotaNone. A command asks before it
+// changes anything. A command that adds no bytes never exceeds a quota. The node is nil if it is not known yet.
+func (no *Nodes) Exceeded(n *Node, objects, bytes int) shard.Quota {
 	if bytes <= 0 {
-		return true
+		return shard.QuotaNone
 	}
 	if n == nil {
 		n = unknownNode
 	}
 	more := uint64(objects)
 	ofNode, ofShard := no.limitsOf(n), &no.quota.limits
-	q := shard.QuotaNone
 	switch { // the sums are far below 2^63, and a limit may have been set below the present sum
 	case objects > 0 && uint64(n.objects)+more > ofNode.Objects:
-		q = shard.QuotaNodeObjects
+		return shard.QuotaNodeObjects
 	case n.bytes+uint64(bytes) > ofNode.Bytes:
-		q = shard.QuotaNodeBytes
+		return shard.QuotaNodeBytes
 	case objects > 0 && uint64(no.core.Objects.Size())+more > ofShard.Objects:
-		q = shard.QuotaShardObjects
+		return shard.QuotaShardObjects
 	case no.bytes+uint64(bytes) > ofShard.Bytes:
-		q = shard.QuotaShardBytes
+		return shard.QuotaShardBytes
 	}
-	if q != shard.QuotaNone {
-		no.core.Run.Answer(protocol.StatusQuotaExceeded).Quota = q
-	}
-	return q == shard.QuotaNone
+	return shard.QuotaNone
 }
 
 // limitsOf returns the limits in force of a node. A node without a quota of bytes takes at most three quarters of the
@@ -146,7 +139,7 @@ func (se *Sessions) size(s *session) int { return se.sizeOf(s) + se.core.Answers
 // sizeOf is the size of the session without the bodies of its answers.
 func (se *Sessions) sizeOf(s *session) int {
 	client := se.clientOf(s)
-	return shard.SessionBytes + len(se.texts.Bytes(s.description)) + int(s.keyLen) + client.Size() +
+	return shard.SessionBytes + len(se.texts.Bytes(s.details)) + int(s.keyLen) + client.Size() +
 		shard.AnswerBytes*len(se.answersOf(s))
 }
 

@@ -18,9 +18,9 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 	const owners, waiters = 1500, 1200
 	b := newBed(owners + waiters)
 	name := []byte("sem")
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: owners, Data: []byte("its data")})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: owners, Data: []byte("its data")})
 	for i := range owners + waiters {
-		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: 60_000,
+		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: 60_000,
 			Data: fmt.Appendf(nil, "d%d", i)})
 	}
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 		var d shard.Description
 		var seen []shard.LinkView
 		for after := shard.OrderID(0); ; after = seen[len(seen)-1].Order {
-			if !b.m.Describe(refOf(1, name), shard.DescribeOptions{Owners: c.owners, Waiters: c.waiters, After: after,
+			if !b.M.Describe(refOf(1, name), shard.DescribeOptions{Owners: c.owners, Waiters: c.waiters, After: after,
 				Limit: c.limit}, &d) {
 				t.Fatal("not found")
 			}
@@ -58,7 +58,7 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 		}
 		for i, l := range seen {
 			at := int(c.first) - 1 + i
-			want := shard.LinkView{Order: shard.OrderID(at*(shard.MaxShard+1) + 1), Session: b.ids[at], Count: 1,
+			want := shard.LinkView{Order: shard.OrderID(at*(shard.MaxShard+1) + 1), Session: b.IDs[at], Count: 1,
 				Data: fmt.Sprintf("d%d", at), Owner: at < owners}
 			if !want.Owner {
 				want.Timeout = 60_000
@@ -68,8 +68,8 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 			}
 		}
 	}
-	if b.m.Describe(refOf(1, []byte("other")), shard.DescribeOptions{}, &shard.Description{}) ||
-		b.m.Describe(refOf(2, name), shard.DescribeOptions{}, &shard.Description{}) {
+	if b.M.Describe(refOf(1, []byte("other")), shard.DescribeOptions{}, &shard.Description{}) ||
+		b.M.Describe(refOf(2, name), shard.DescribeOptions{}, &shard.Description{}) {
 		t.Fatal("described what is not there")
 	}
 }
@@ -77,15 +77,15 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 func TestAPageGoesOnWhereThePreviousEndedThoughThatOwnerHasLeft(t *testing.T) {
 	b := newBed(30)
 	name := []byte("sem")
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 100})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 100})
 	for i := range 30 {
-		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1})
+		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1})
 	}
 	for i := 4; i < 15; i++ {
-		b.as(i, shard.Command{Kind: shard.CmdRelease, Name: name})
+		b.As(i, shard.Command{Kind: shard.CmdRelease, Name: name})
 	}
 	var d shard.Description
-	b.m.Describe(refOf(1, name), shard.DescribeOptions{Owners: true, After: 9*(shard.MaxShard+1) + 1, Limit: 2}, &d)
+	b.M.Describe(refOf(1, name), shard.DescribeOptions{Owners: true, After: 9*(shard.MaxShard+1) + 1, Limit: 2}, &d)
 	if len(d.Links) != 2 || d.Links[0].Order != 15*(shard.MaxShard+1)+1 ||
 		d.Links[1].Order != 16*(shard.MaxShard+1)+1 || !d.More {
 		t.Fatalf("%+v", d)
@@ -98,18 +98,18 @@ func TestSemaphoresAreListedByPrefixInOrderAndInPages(t *testing.T) {
 	for i := range 2500 {
 		name := fmt.Sprintf("a/%d", i)
 		want = append(want, name)
-		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte(name), Count: 1})
+		b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte(name), Count: 1})
 	}
 	for _, other := range []string{"a", "a0", "b/1", "A/1"} {
-		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte(other), Count: 1})
+		b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte(other), Count: 1})
 	}
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 2, Name: []byte("a/of another node"), Count: 1})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 2, Name: []byte("a/of another node"), Count: 1})
 	slices.Sort(want)
 	for _, limit := range []int{0, 1, 700} {
 		var got []string
 		for after, more := "", true; more; after = got[len(got)-1] {
 			var page []shard.SemaphoreView
-			page, _, more = SemaphoreReads.List(b.m, 1, "a/", after, limit, nil)
+			page, _, more = SemaphoreReads.List(b.M, 1, "a/", after, limit, nil)
 			for _, s := range page {
 				got = append(got, s.Name)
 			}
@@ -118,23 +118,23 @@ func TestSemaphoresAreListedByPrefixInOrderAndInPages(t *testing.T) {
 			t.Fatalf("limit %d: %d names", limit, len(got))
 		}
 	}
-	if all, _, more := SemaphoreReads.List(b.m, 1, "", "", 3, nil); !more || all[0].Name != "A/1" ||
+	if all, _, more := SemaphoreReads.List(b.M, 1, "", "", 3, nil); !more || all[0].Name != "A/1" ||
 		all[1].Name != "a" {
 		t.Fatal(all, more)
 	}
-	if none, _, more := SemaphoreReads.List(b.m, 3, "", "", 0, nil); len(none) != 0 || more {
+	if none, _, more := SemaphoreReads.List(b.M, 3, "", "", 0, nil); len(none) != 0 || more {
 		t.Fatal(none, more)
 	}
 }
 
 func TestSessionsAndWhatTheyHoldAreListedInPages(t *testing.T) {
 	b := newBed(2300)
-	want := slices.Clone(b.ids)
+	want := slices.Clone(b.IDs)
 	slices.Sort(want)
 	var got []shard.SessionID
 	for after, more := shard.SessionID(0), true; more; {
 		var page []shard.SessionView
-		page, after, more = b.m.ListSessions(1, after, 900, nil)
+		page, after, more = b.M.ListSessions(1, after, 900, nil)
 		for _, s := range page {
 			got = append(got, s.ID)
 		}
@@ -143,13 +143,13 @@ func TestSessionsAndWhatTheyHoldAreListedInPages(t *testing.T) {
 		t.Fatalf("%d of %d", len(got), len(want))
 	}
 	for i := range 1200 {
-		b.as(0, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "s%d", i), Count: 1,
+		b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "s%d", i), Count: 1,
 			Flags: shard.FlagEphemeral})
 	}
 	var names []string
 	for after, more := shard.OrderID(0), true; more; {
 		var page []shard.Holding
-		page, more = b.m.ListHoldings(b.ids[0], after, 500, nil)
+		page, more = b.M.ListHoldings(b.IDs[0], after, 500, nil)
 		for _, h := range page {
 			names = append(names, h.Name)
 		}
@@ -163,12 +163,12 @@ func TestSessionsAndWhatTheyHoldAreListedInPages(t *testing.T) {
 func TestEveryThingIsListedInItsSlot(t *testing.T) {
 	b := newBed(300)
 	for i := range 300 {
-		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "lock/%d", i), Count: 1,
+		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "lock/%d", i), Count: 1,
 			Flags: shard.FlagEphemeral})
 	}
 	sessions, objects := 0, 0
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
-		ss, oo := b.m.ListSlot(slot)
+		ss, oo := b.M.ListSlot(slot)
 		for _, s := range ss {
 			if s.Slot() != slot {
 				t.Fatalf("session %v in slot %d", s, slot)
@@ -190,17 +190,17 @@ func TestEveryThingIsListedInItsSlot(t *testing.T) {
 func TestWalksMeetEveryWaiterWithATimerAndEverySession(t *testing.T) {
 	b := newBed(2500)
 	name := []byte("sem")
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
-	for i := range b.ids {
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	for i := range b.IDs {
 		timeout := uint64(1000 + i)
 		if i%2 == 0 {
 			timeout = shard.Forever
 		}
-		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: timeout})
+		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: timeout})
 	}
 	var refs []shard.WaiterRef
 	for at, over := shard.Cursor(0), false; !over; {
-		at, over = SemaphoreReads.Waiters(b.m, at, func(w shard.WaiterRef, timeout uint64) {
+		at, over = SemaphoreReads.Waiters(b.M, at, func(w shard.WaiterRef, timeout uint64) {
 			if timeout < 1000 || timeout >= 1000+2500 {
 				t.Fatal(w, timeout)
 			}
@@ -212,29 +212,29 @@ func TestWalksMeetEveryWaiterWithATimerAndEverySession(t *testing.T) {
 	}
 	seen := 0
 	for at, over := shard.Cursor(0), false; !over; {
-		at, over = b.m.WalkSessions(at, func(shard.SessionView) { seen++ })
+		at, over = b.M.WalkSessions(at, func(shard.SessionView) { seen++ })
 	}
 	if seen != 2500 {
 		t.Fatal(seen)
 	}
 	// What the walk gives is what the command takes.
-	b.do(shard.Command{Kind: shard.CmdWaitersTimeOut, Waiters: refs})
-	if c := b.m.Count(); c.Waiters != 1249 || c.Links != 1250 {
+	b.Do(shard.Command{Kind: shard.CmdWaitersTimeOut, Waiters: refs})
+	if c := b.M.Count(); c.Waiters != 1249 || c.Links != 1250 {
 		t.Fatalf("%+v", c)
 	}
 }
 
 func TestKeyMatchesOnlyTheKeyThatTheSessionWasMadeWith(t *testing.T) {
 	b := newBed(1) // without a key
-	b.do(shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Slot: 1, Key: []byte("secret")})
-	keyed := b.result().Session
+	b.Do(shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Slot: 1, Key: []byte("secret")})
+	keyed := b.Result().Session
 	for _, c := range []struct {
 		id   shard.SessionID
 		key  string
 		want bool
-	}{{b.ids[0], "", true}, {b.ids[0], "any", true}, {keyed, "secret", true}, {keyed, "", false}, {keyed, "secre",
+	}{{b.IDs[0], "", true}, {b.IDs[0], "any", true}, {keyed, "secret", true}, {keyed, "", false}, {keyed, "secre",
 		false}, {keyed + 1, "secret", false}} {
-		if b.m.KeyMatches(c.id, []byte(c.key)) != c.want {
+		if b.M.KeyMatches(c.id, []byte(c.key)) != c.want {
 			t.Error(c)
 		}
 	}
@@ -303,11 +303,11 @@ func TestSessionIDsHoldTheirSlotAndSpeakForThemselves(t *testing.T) {
 
 func TestACommandAboveTheLevelIsAnsweredAndChangesNothing(t *testing.T) {
 	b := newBed(1)
-	before := b.m.Digest()
-	b.do(shard.Command{Level: level.Newest + 1, Kind: shard.CmdAcquire, Node: 1, Session: b.ids[0], Number: 1,
+	before := b.M.Digest()
+	b.Do(shard.Command{Level: level.Newest + 1, Kind: shard.CmdAcquire, Node: 1, Session: b.IDs[0], Number: 1,
 		Name: []byte("x")})
-	if b.result().Status != protocol.StatusUnsupported || b.m.Digest() != before {
-		t.Fatal(b.result())
+	if b.Result().Status != protocol.StatusUnsupported || b.M.Digest() != before {
+		t.Fatal(b.Result())
 	}
 }
 
@@ -315,16 +315,16 @@ func TestACommandAboveTheLevelIsAnsweredAndChangesNothing(t *testing.T) {
 func TestReadingInMemoryThatIsUsedAgainAllocatesNothing(t *testing.T) {
 	b := newBed(10)
 	name := []byte("sem")
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 10, Data: []byte("its data")})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 10, Data: []byte("its data")})
 	for i := range 10 {
-		b.as(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1})
+		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1})
 	}
 	var description shard.Description
 	var delta shard.Delta
 	r := refOf(1, name)
 	for what, read := range map[string]func(){
-		"Describe": func() { b.m.Describe(r, shard.DescribeOptions{Owners: true, Limit: 5}, &description) },
-		"Changes":  func() { b.m.Changes(r, 5, &delta) },
+		"Describe": func() { b.M.Describe(r, shard.DescribeOptions{Owners: true, Limit: 5}, &description) },
+		"Changes":  func() { b.M.Changes(r, 5, &delta) },
 	} {
 		if n := testing.AllocsPerRun(100, read); n > 0 {
 			t.Errorf("%s allocates %v times", what, n)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The records of a snapshot. Each record stands behind its own length. A reader takes all fields of a
@@ -95,8 +95,8 @@ func (snaps *Snapshots) appendSession(dst []byte, h arena.Handle) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
 	dst = binary.AppendUvarint(dst, uint64(snaps.core.Sessions.Node(s).ID))
 	dst = binary.AppendUvarint(dst, uint64(s.timeout))
-	dst = form.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(s.description))
-	dst = form.AppendBytes(dst, s.key[:s.keyLen])
+	dst = codec.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(s.details))
+	dst = codec.AppendBytes(dst, s.key[:s.keyLen])
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
 	dst = snaps.core.Answers.append(dst, s)
@@ -106,7 +106,7 @@ func (snaps *Snapshots) appendSession(dst []byte, h arena.Handle) []byte {
 	}
 	dst = binary.AppendUvarint(dst, s.created)
 	for _, t := range s.client {
-		dst = form.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(t))
+		dst = codec.AppendBytes(dst, snaps.core.Sessions.texts.Bytes(t))
 	}
 	return binary.AppendUvarint(dst, s.numberSpace)
 }
@@ -115,7 +115,7 @@ func (snaps *Snapshots) appendObject(dst []byte, h arena.Handle) []byte {
 	o := snaps.core.Objects.At(h)
 	dst = append(dst, byte(o.Kind))
 	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.Node(o).ID))
-	dst = form.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
+	dst = codec.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
 	return binary.AppendUvarint(dst, uint64(o.Revision))
 }
 
@@ -129,7 +129,7 @@ func (snaps *Snapshots) appendLinkEnds(dst []byte, h arena.Handle, as recordForm
 	o := snaps.core.Objects.At(l.Object)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(snaps.core.Sessions.At(l.Session).id))
 	dst = binary.AppendUvarint(dst, uint64(snaps.core.Objects.Node(o).ID))
-	return form.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
+	return codec.AppendBytes(dst, snaps.core.Objects.names.Bytes(o.name))
 }
 
 func (snaps *Snapshots) appendLink(dst []byte, h arena.Handle) []byte {
@@ -143,7 +143,7 @@ func (snaps *Snapshots) appendLink(dst []byte, h arena.Handle) []byte {
 		owner = 1
 	}
 	dst = append(dst, owner)
-	dst = form.AppendBytes(dst, snaps.core.Holdings.texts.Bytes(l.data))
+	dst = codec.AppendBytes(dst, snaps.core.Holdings.texts.Bytes(l.data))
 	return binary.AppendUvarint(dst, l.Since)
 }
 
@@ -160,7 +160,7 @@ type restorer struct {
 // record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
 // wrong, makes a machine that breaks later.
 func (re *restorer) record(p phase, data []byte) error {
-	r := form.Input{Data: data}
+	r := codec.Input{Data: data}
 	var err error
 	switch p {
 	case phaseSessions:
@@ -179,13 +179,13 @@ func (re *restorer) record(p phase, data []byte) error {
 	return err
 }
 
-func (re *restorer) session(r *form.Input) error {
+func (re *restorer) session(r *codec.Input) error {
 	m := re.m
 	place := arena.Handle(r.Number())
 	id := shard.SessionID(r.Uint64())
 	node := shard.NodeID(r.Number())
 	timeout := r.Number()
-	description, key := r.Bytes(), r.Bytes()
+	details, key := r.Bytes(), r.Bytes()
 	applied, acked := r.Number(), r.Number()
 	answers, bodies := readAnswers(r, applied, acked)
 	var created, numberSpace uint64
@@ -207,13 +207,13 @@ func (re *restorer) session(r *form.Input) error {
 		return BadSnapshot("two sessions have the place %d", place)
 	case home && id.Counter() > m.Sessions.last:
 		return BadSnapshot("session %v is newer than the last one, %d", id, m.Sessions.last)
-	case timeout > uint64(shard.MaxSessionTimeout.Milliseconds()) || len(description) > shard.MaxDescription ||
+	case timeout > uint64(shard.MaxSessionTimeout.Milliseconds()) || len(details) > shard.MaxSessionDetails ||
 		len(key) > shard.MaxKey || !client.Fits():
 		return BadSnapshot("session %v is beyond the limits of a session", id)
 	}
 	h := m.Sessions.add(id, m.Nodes.restored(node))
 	s := m.Sessions.At(h)
-	s.timeout, s.description = uint32(timeout), m.Sessions.texts.Keep(description)
+	s.timeout, s.details = uint32(timeout), m.Sessions.texts.Keep(details)
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked = applied, acked
 	m.Sessions.setAnswers(s, answers)
@@ -227,7 +227,7 @@ func (re *restorer) session(r *form.Input) error {
 	return nil
 }
 
-func (re *restorer) object(r *form.Input) error {
+func (re *restorer) object(r *codec.Input) error {
 	m := re.m
 	place := arena.Handle(r.Number())
 	k := shard.ObjectKind(r.Byte())
@@ -264,7 +264,7 @@ func (re *restorer) object(r *form.Input) error {
 	return nil
 }
 
-func (re *restorer) link(r *form.Input) error {
+func (re *restorer) link(r *codec.Input) error {
 	session, object := arena.Handle(r.Number()), arena.Handle(r.Number())
 	var l Holding
 	l.Order = shard.OrderID(r.Number())

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // A data shard that has lost its majority for good is made anew, as a new group of replicas, from the state of the
@@ -113,11 +113,10 @@ func (se *Sessions) takeOne(from *Core, was *session) {
 }
 
 // groupWait begins the wait of the group: no host acts for an earlier group any more. An operator ends the wait.
-func (co *Core) groupWait(c *shard.Command) {
+func (co *Core) groupWait(c *shard.Command) Outcome {
 	g := &co.group
 	if c.Count != g.Number || c.Count == 0 {
-		co.Run.Answer(protocol.StatusStale)
-		return
+		return Outcome{Status: protocol.StatusStale}
 	}
 	switch {
 	case c.Flags&shard.FlagOperator != 0 && g.Waits(co.Clock.Now):
@@ -125,7 +124,7 @@ func (co *Core) groupWait(c *shard.Command) {
 	case g.Until == 0:
 		g.Until = co.Clock.Now + max(c.Timeout, g.Longest.Timeout, 1)
 	}
-	co.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }
 
 func appendGroup(dst []byte, g *shard.Group) []byte {
@@ -138,7 +137,7 @@ func appendGroup(dst []byte, g *shard.Group) []byte {
 }
 
 // readGroup reads a group of a shard that has given sessions up to a counter.
-func readGroup(r *form.Input, lastSession uint64) (g shard.Group) {
+func readGroup(r *codec.Input, lastSession uint64) (g shard.Group) {
 	for _, to := range []*uint64{
 		&g.Number, &g.Began, &g.Until, &g.Before, &g.Longest.Timeout, (*uint64)(&g.Longest.Session),
 	} {

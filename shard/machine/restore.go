@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // ErrBadSnapshot is wrapped by errors about files that are no snapshot or a damaged snapshot.
@@ -119,7 +119,7 @@ func (co *Core) read(r io.Reader) error {
 }
 
 func (re *restorer) header(payload []byte) error {
-	m, r := re.m, form.Input{Data: payload}
+	m, r := re.m, codec.Input{Data: payload}
 	m.level = level.Level(r.Byte())
 	m.nextLevel = m.level
 	r.Must(m.level != 0, "level 0")
@@ -156,7 +156,7 @@ func (re *restorer) header(payload []byte) error {
 }
 
 // readLimits reads the quotas of the shard and of nodes, the nodes in order of their ids.
-func (no *Nodes) readLimits(r *form.Input) {
+func (no *Nodes) readLimits(r *codec.Input) {
 	no.quota = newShardQuota(readLimits(r))
 	const limitedMin = 1 + 1 + 1
 	n := r.Number()
@@ -173,11 +173,11 @@ func (no *Nodes) readLimits(r *form.Input) {
 	}
 }
 
-func readLimits(r *form.Input) shard.Limits {
+func readLimits(r *codec.Input) shard.Limits {
 	return shard.Limits{Objects: r.Number(), Bytes: r.Number()}
 }
 
-func readPending(r *form.Input) (list []shard.PendingState) {
+func readPending(r *codec.Input) (list []shard.PendingState) {
 	const pendingMin = 8 + 1 + 1 + 1
 	n := r.Number()
 	r.Must(n <= uint64(len(r.Data))/pendingMin, "more that is pending than it has bytes")
@@ -214,7 +214,7 @@ func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
 
 // end checks that nothing is missing and puts the links back, oldest first.
 func (re *restorer) end(payload []byte, counts [phases]uint64) error {
-	r := form.Input{Data: payload}
+	r := codec.Input{Data: payload}
 	for p := range phases {
 		if n := r.Uint64(); n != counts[p] {
 			return BadSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])

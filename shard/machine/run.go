@@ -1,10 +1,14 @@
 package machine
 
 import (
+	"strings"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Run is the command under way: its effects, and how much it may still do.
@@ -33,13 +37,60 @@ func (ru *Run) Emit(k shard.EffectKind) *shard.Effect {
 	return e
 }
 
-// Answer emits the current command's Result, exactly one.
-func (ru *Run) Answer(s protocol.Status) *shard.Effect {
-	if ru.result >= 0 {
-		panic("shard: a command was answered twice")
+// Outcome is what a command has come to; the zero value is a success. The machine makes the command's Result of it, and
+// the answer that the session of a numbered command keeps. An Outcome is small, because it is returned several times.
+type Outcome struct {
+	Status   protocol.Status
+	Flags    shard.EffectFlags
+	Quota    shard.Quota
+	Order    shard.OrderID
+	Revision shard.Revision
+	Limit    uint64
+	Timeout  uint64
+	Body     string
+}
+
+// MostRefusal is the longest text for people that the answer to a refused command has.
+const MostRefusal = 1024
+
+// Refuse returns the outcome of a refused command, with a text for people.
+func Refuse(status protocol.Status, text string) Outcome {
+	if len(text) > MostRefusal {
+		text = strings.Clone(codec.Cut(text, MostRefusal))
 	}
+	return Outcome{Status: status, Body: text}
+}
+
+// OverQuota returns the outcome of a command that would exceed a quota.
+func OverQuota(q shard.Quota) Outcome {
+	return Outcome{Status: protocol.StatusQuotaExceeded, Quota: q}
+}
+
+// Partly returns the outcome of a command that has done all of its work, or only a part if there is more.
+func Partly(more bool) (o Outcome) {
+	if more {
+		o.Flags = shard.FlagMore
+	}
+	return o
+}
+
+// PlaceResult puts the Result before the effects that follow. Without PlaceResult the Result is the last effect of its
+// command. The pointer is for fields that no Outcome has, and good until the next Emit.
+func (ru *Run) PlaceResult() *shard.Effect {
+	assert.That(ru.result < 0, "a command has one result")
 	ru.result = len(ru.out.List)
-	e := ru.Emit(shard.EffectResult)
-	e.Status = s
-	return e
+	return ru.Emit(shard.EffectResult)
+}
+
+// conclude makes the Result of the outcome.
+func (ru *Run) conclude(o *Outcome) {
+	if ru.result < 0 {
+		ru.PlaceResult()
+	}
+	e := &ru.out.List[ru.result]
+	e.Status, e.Flags, e.Quota = o.Status, o.Flags, o.Quota
+	e.Order, e.Revision, e.Limit, e.Timeout = o.Order, o.Revision, o.Limit, o.Timeout
+	if o.Body != "" {
+		e.Body = o.Body
+	}
 }

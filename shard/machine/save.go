@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The file of a snapshot:
@@ -169,7 +169,7 @@ func appendLimits(dst []byte, l shard.Limits) []byte {
 func appendPending(dst []byte, p shard.PendingState) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Session))
 	dst = binary.AppendUvarint(dst, uint64(p.Node))
-	dst = form.AppendBytes(dst, p.Name)
+	dst = codec.AppendBytes(dst, p.Name)
 	deleting := byte(0)
 	if p.Deleting {
 		deleting = 1

@@ -14,7 +14,7 @@ import (
 type session struct {
 	id          shard.SessionID
 	node        arena.Handle // see Sessions.Node
-	description arena.Text   // of the store of sessions
+	details     arena.Text   // of the store of sessions
 	client      clientTexts  // as the client said in its last command
 	created     uint64       // wall clock, milliseconds; for people
 	applied     uint64       // highest number applied
@@ -134,7 +134,7 @@ func (se *Sessions) drop(h arena.Handle) {
 	n := se.Node(s)
 	se.core.Nodes.Charge(n, -se.size(s))
 	se.core.Answers.dropBodies(s)
-	se.texts.Free(s.description)
+	se.texts.Free(s.details)
 	se.note(s, &shard.ClientRef{})
 	se.setAnswers(s, nil)
 	se.slots[s.id.Slot()].Remove(sessionHash(s.id), h)
@@ -170,27 +170,25 @@ func (se *Sessions) releaseHoldings(h arena.Handle) {
 
 func validSession(c *shard.Command) bool {
 	return c.Timeout <= uint64(shard.MaxSessionTimeout/time.Millisecond) &&
-		len(c.Data) <= shard.MaxDescription && len(c.Key) <= shard.MaxKey &&
+		len(c.Data) <= shard.MaxSessionDetails && len(c.Key) <= shard.MaxKey &&
 		c.Client.Fits()
 }
 
-func (se *Sessions) create(c *shard.Command) {
+func (se *Sessions) create(c *shard.Command) Outcome {
 	n := se.core.Nodes.byID[c.Node]
 	switch {
 	case !validSession(c):
-		se.core.Run.Answer(protocol.StatusBadRequest)
-		return
+		return Outcome{Status: protocol.StatusBadRequest}
 	case !se.core.slots.Has(c.Slot):
-		se.core.Run.Answer(protocol.StatusMoved)
-		return
+		return Outcome{Status: protocol.StatusMoved}
 	case n != nil && n.Dropping:
-		se.core.Run.Answer(protocol.StatusNotFound)
-		return
+		return Outcome{Status: protocol.StatusNotFound}
 	case n != nil && n.sessions >= shard.MaxSessionsPerNode:
-		se.core.Run.Answer(protocol.StatusPreconditionFailed)
-		return
-	case !se.core.Nodes.MayGrow(n, 0, shard.SessionBytes+len(c.Data)+len(c.Key)+c.Client.Size()):
-		return
+		return Outcome{Status: protocol.StatusPreconditionFailed}
+	}
+	size := shard.SessionBytes + len(c.Data) + len(c.Key) + c.Client.Size()
+	if q := se.core.Nodes.Exceeded(n, 0, size); q != shard.QuotaNone {
+		return OverQuota(q)
 	}
 	se.last++
 	id := shard.NewSessionID(c.Slot, se.last)
@@ -199,52 +197,51 @@ func (se *Sessions) create(c *shard.Command) {
 	s.keyLen = uint8(copy(s.key[:], c.Key))
 	s.created = c.Time
 	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-shard.SessionBytes)
-	se.core.Run.Answer(protocol.StatusSuccess).Session = id
+	se.core.Run.PlaceResult().Session = id
+	return Outcome{}
 }
 
-// describe records the description by the session's client.
+// describe records what the session's client reports.
 func (se *Sessions) describe(s *session, c *shard.Command) {
 	s.timeout = uint32(c.Timeout)
-	se.texts.Replace(&s.description, c.Data)
+	se.texts.Replace(&s.details, c.Data)
 	if !c.Client.IsZero() {
 		se.note(s, &c.Client)
 	}
 }
 
-func (se *Sessions) update(c *shard.Command) {
+func (se *Sessions) update(c *shard.Command) Outcome {
 	if !validSession(c) {
-		se.core.Run.Answer(protocol.StatusBadRequest)
-		return
+		return Outcome{Status: protocol.StatusBadRequest}
 	}
-	h := se.atHome(c)
+	h, refusal := se.atHome(c)
 	if h == 0 {
-		return
+		return Outcome{Status: refusal}
 	}
 	s := se.At(h)
-	if !se.core.Nodes.MayGrow(se.Node(s), 0, len(c.Data)-len(se.texts.Bytes(s.description))) {
-		return
+	growth := len(c.Data) - len(se.texts.Bytes(s.details))
+	if q := se.core.Nodes.Exceeded(se.Node(s), 0, growth); q != shard.QuotaNone {
+		return OverQuota(q)
 	}
 	se.core.Snapshots.touchSession(h)
 	before := se.sizeOf(s)
 	se.describe(s, c)
 	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-before)
-	se.core.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }
 
-func (se *Sessions) endOne(c *shard.Command) {
+func (se *Sessions) endOne(c *shard.Command) Outcome {
 	if !se.core.slots.Has(c.Session.Slot()) {
-		se.core.Run.Answer(protocol.StatusMoved)
-		return
+		return Outcome{Status: protocol.StatusMoved}
 	}
 	h := se.Alive(c.Session)
 	if h == 0 {
-		se.core.Run.Answer(protocol.StatusSessionExpired)
-		return
+		return Outcome{Status: protocol.StatusSessionExpired}
 	}
 	reason := protocol.EndStopped
 	if c.Flags&shard.FlagOperator != 0 {
 		reason = protocol.EndDestroyed
 	}
 	se.end(h, reason)
-	se.core.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }

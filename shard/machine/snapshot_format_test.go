@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 var writeSnapshot = flag.Bool("snapshot.write", false,
@@ -24,8 +25,8 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	if errors.Is(err, os.ErrNotExist) && *writeSnapshot {
 		m := New(TestKinds, Options{})
 		newBusy(m, 1).steps(100)
-		m = restored(t, save(t, prepare(t, m))) // which leaves no gaps
-		want = save(t, prepare(t, m))
+		m = machinetest.Copy(t, m, New(TestKinds, Options{})) // which leaves no gaps
+		want = machinetest.File(t, m)
 		err = os.WriteFile(path, want, 0o644)
 	}
 	if err != nil {
@@ -36,7 +37,7 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 		t.Fatalf("a snapshot of format %d cannot be read any more: give the new form a number of its own: %v",
 			snapshotFormat, err)
 	}
-	if got := save(t, prepare(t, m)); !bytes.Equal(got, want) {
+	if got := machinetest.File(t, m); !bytes.Equal(got, want) {
 		t.Errorf("a snapshot of format %d has other bytes now: give the new form a number of its own", snapshotFormat)
 	}
 	if m.core.Sessions.End() < 10 || m.core.Objects.End() < 10 || m.core.Holdings.End() < 10 {
@@ -45,7 +46,7 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 }
 
 func TestASnapshotOfAnotherFormatIsRefusedWithItsNumber(t *testing.T) {
-	file := save(t, prepare(t, New(TestKinds, Options{})))
+	file := machinetest.File(t, New(TestKinds, Options{}))
 	for format, want := range map[int]error{0: ErrBadSnapshot, snapshotFormat + 1: shard.ErrNewerFormat} {
 		other := bytes.Clone(file)
 		other[len(snapshotMagic)] = byte(format)

@@ -14,22 +14,23 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 // busy drives one machine with random commands that mostly succeed.
 type busy struct {
-	m        *Machine
+	bed
 	rng      *rand.Rand
 	sessions []shard.SessionID
 	numbers  map[shard.SessionID]uint64
-	out      shard.Effects
-	at       level.Level // of its commands
 }
 
 func newBusy(m *Machine, seed uint64) *busy {
-	return &busy{m: m, rng: rand.New(rand.NewPCG(seed, 9)), numbers: map[shard.SessionID]uint64{}}
+	return &busy{
+		bed: bed{machinetest.Bed[*Machine]{M: m}}, rng: rand.New(rand.NewPCG(seed, 9)),
+		numbers: map[shard.SessionID]uint64{},
+	}
 }
 
 func (b *busy) batch() *shard.Batch {
@@ -45,7 +46,7 @@ func (b *busy) batch() *shard.Batch {
 			continue
 		}
 		id := b.sessions[b.rng.IntN(len(b.sessions))]
-		v, known := b.m.Session(id)
+		v, known := b.M.Session(id)
 		if !known {
 			continue
 		}
@@ -78,11 +79,11 @@ func (b *busy) batch() *shard.Batch {
 
 func (b *busy) apply(batch *shard.Batch) {
 	for i := range batch.Commands {
-		batch.Commands[i].Level = b.at
+		batch.Commands[i].Level = b.At
 	}
-	b.out.Reset()
-	b.m.Apply(batch, &b.out)
-	for _, e := range b.out.List {
+	b.Out.Reset()
+	b.M.Apply(batch, &b.Out)
+	for _, e := range b.Out.List {
 		if e.Kind == shard.EffectResult && batch.Commands[e.Op].Kind == shard.CmdSessionCreate {
 			b.sessions = append(b.sessions, e.Session)
 		}
@@ -93,25 +94,6 @@ func (b *busy) steps(n int) {
 	for range n {
 		b.apply(b.batch())
 	}
-}
-
-func save(t testing.TB, sn shard.Snapshot) []byte {
-	t.Helper()
-	var file bytes.Buffer
-	if err := sn.Save(&file, nil); err != nil {
-		t.Fatal(err)
-	}
-	sn.Discard()
-	return file.Bytes()
-}
-
-func prepare(t testing.TB, m *Machine) shard.Snapshot {
-	t.Helper()
-	sn, err := m.PrepareSnapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sn
 }
 
 func restored(t testing.TB, file []byte) *Machine {
@@ -140,7 +122,7 @@ func TestSnapshotShowsTheMomentItWasPreparedWhateverComesMeanwhile(t *testing.T)
 		b := newBusy(m, seed)
 		b.steps(200)
 		want := m.State()
-		sn := prepare(t, m)
+		sn := machinetest.Prepare(t, m)
 		b.steps(int(seed % 7)) // before Save begins
 		file := stepper{between: func() { b.steps(5) }}
 		if err := sn.Save(&file, nil); err != nil {
@@ -164,11 +146,11 @@ func TestSeveralSnapshotsAtOnceEachShowTheirOwnMoment(t *testing.T) {
 	for range 5 {
 		b.steps(60)
 		want = append(want, m.State())
-		taken = append(taken, prepare(t, m))
+		taken = append(taken, machinetest.Prepare(t, m))
 	}
 	for i, sn := range taken {
 		b.steps(20)
-		if got := restored(t, save(t, sn)).State(); !reflect.DeepEqual(got, want[i]) {
+		if got := restored(t, machinetest.Save(t, sn)).State(); !reflect.DeepEqual(got, want[i]) {
 			t.Fatalf("snapshot %d differs", i)
 		}
 	}
@@ -179,15 +161,15 @@ func TestRestoredMachineGoesOnExactlyAsTheOther(t *testing.T) {
 		m := New(TestKinds, Options{})
 		b := newBusy(m, seed)
 		b.steps(150)
-		other := restored(t, save(t, prepare(t, m)))
+		other := machinetest.Copy(t, m, New(TestKinds, Options{}))
 		var out shard.Effects
 		for range 150 {
 			batch := b.batch()
 			b.apply(batch)
 			out.Reset()
 			other.Apply(batch, &out)
-			if !slices.Equal(out.List, b.out.List) {
-				t.Fatalf("seed %d: effects differ:\n%+v\n%+v", seed, out.List, b.out.List)
+			if !slices.Equal(out.List, b.Out.List) {
+				t.Fatalf("seed %d: effects differ:\n%+v\n%+v", seed, out.List, b.Out.List)
 			}
 		}
 		if m.Digest() != other.Digest() {
@@ -204,7 +186,7 @@ func TestSaveBesideApplyIsFreeOfRaces(t *testing.T) {
 	b := newBusy(m, 3)
 	b.steps(500)
 	want := m.State()
-	sn := prepare(t, m)
+	sn := machinetest.Prepare(t, m)
 	var file bytes.Buffer
 	var saving sync.WaitGroup
 	saving.Go(func() {
@@ -225,7 +207,7 @@ func TestSaveStopsWhenAsked(t *testing.T) {
 	newBusy(m, 1).steps(50)
 	stop := make(chan struct{})
 	close(stop)
-	sn := prepare(t, m)
+	sn := machinetest.Prepare(t, m)
 	if err := sn.Save(io.Discard, stop); !errors.Is(err, shard.ErrSnapshotStopped) {
 		t.Fatal(err)
 	}
@@ -239,8 +221,8 @@ func TestSaveStopsWhenAsked(t *testing.T) {
 func TestRestoringEndsASaveThatIsUnderWay(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 1).steps(50)
-	file := save(t, prepare(t, m))
-	sn := prepare(t, m)
+	file := machinetest.File(t, m)
+	sn := machinetest.Prepare(t, m)
 	if err := m.Restore(bytes.NewReader(file)); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +235,7 @@ func TestDamagedSnapshotIsNamedAndChangesNothing(t *testing.T) {
 	m := New(TestKinds, Options{})
 	b := newBusy(m, 4)
 	b.steps(40)
-	file := save(t, prepare(t, m))
+	file := machinetest.File(t, m)
 	before := m.Digest()
 	try := func(what string, damaged []byte) {
 		t.Helper()
@@ -328,7 +310,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		busy := newBusy(m, seed)
 		busy.steps(3)
-		file := save(f, prepare(f, m))
+		file := machinetest.File(f, m)
 		kinds, body := unframe(file)
 		if !bytes.Equal(blocks(kinds, body), file) {
 			f.Fatal("framing a file anew changes it")
@@ -345,7 +327,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		// What was accepted must hold what the machine relies on: it works, and saves the same.
 		want := m.State()
-		if got := restored(t, save(t, prepare(t, m))).State(); !reflect.DeepEqual(got, want) {
+		if got := machinetest.Copy(t, m, New(TestKinds, Options{})).State(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("have %+v\nwant %+v", got, want)
 		}
 		var out shard.Effects
@@ -361,13 +343,13 @@ func FuzzRestore(f *testing.F) {
 // TestOwnersAboveALoweredLimitAreRestored: owners may have more than a limit that was lowered since.
 func TestOwnersAboveALoweredLimitAreRestored(t *testing.T) {
 	b := newBed(2)
-	b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("slots"), Count: shard.Forever})
-	b.do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("slots"),
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("slots"), Count: shard.Forever})
+	b.Do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: b.IDs[0], Number: 1, Name: []byte("slots"),
 		Count: shard.Forever - 2})
-	b.do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: b.ids[1], Number: 1, Name: []byte("slots"), Count: 2})
-	b.do(shard.Command{Kind: shard.CmdSemaphoreResize, Node: 1, Name: []byte("slots"), Count: 1})
+	b.Do(shard.Command{Kind: shard.CmdAcquire, Node: 1, Session: b.IDs[1], Number: 1, Name: []byte("slots"), Count: 2})
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreResize, Node: 1, Name: []byte("slots"), Count: 1})
 	m := New(TestKinds, Options{})
-	if err := m.Restore(bytes.NewReader(save(t, prepare(t, b.m)))); err != nil || m.Digest() != b.m.Digest() {
+	if err := m.Restore(bytes.NewReader(machinetest.File(t, b.M))); err != nil || m.Digest() != b.M.Digest() {
 		t.Error(err)
 	}
 }
@@ -376,7 +358,7 @@ func TestOwnersAboveALoweredLimitAreRestored(t *testing.T) {
 func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(40)
-	sn := prepare(t, m)
+	sn := machinetest.Prepare(t, m)
 	session := m.core.Sessions.End() - 1
 	for ; m.core.Sessions.At(session).id == 0; session-- {
 	}
@@ -395,8 +377,8 @@ func TestARestoreInPlaceHoldsOneContentAtATime(t *testing.T) {
 	from, to := New(TestKinds, Options{}), New(TestKinds, Options{})
 	newBusy(from, 1).steps(50)
 	newBusy(to, 2).steps(50)
-	file := save(t, prepare(t, from))
-	under := prepare(t, to)
+	file := machinetest.File(t, from)
+	under := machinetest.Prepare(t, to)
 	reader := readerOf(func(p []byte) (int, error) { // the lock is held
 		if n := to.core.Sessions.Size() + to.core.Objects.Size(); n != 0 {
 			t.Fatalf("%d things of the old content are left", n)

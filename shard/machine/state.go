@@ -66,7 +66,7 @@ func (se *Sessions) state(s *session) shard.SessionState {
 	client := se.clientOf(s)
 	out := shard.SessionState{
 		ID: s.id, Node: se.Node(s).ID, Home: s.home, Timeout: uint64(s.timeout),
-		Description: se.texts.String(s.description), Key: string(s.key[:s.keyLen]),
+		Details: se.texts.String(s.details), Key: string(s.key[:s.keyLen]),
 		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Losses: s.losses,
 		Created: s.created, Client: client.State(),
 	}

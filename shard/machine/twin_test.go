@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 	"github.com/signalbox/signalbox/test/twin"
 )
 
@@ -109,7 +110,7 @@ func (d *duel) apply(b *shard.Batch) error {
 		if err := d.compareUsage(m); err != nil {
 			return err
 		}
-		if err := m.CheckLeaks(); err != nil {
+		if err := machinetest.CheckLeaks(m.Machine); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
@@ -495,7 +496,7 @@ func (ta tally) check(t *testing.T) {
 		"acquire", "release", "semaphore-create", "semaphore-update", "semaphore-delete", "semaphore-resize",
 		"exchange",
 	} {
-		outcomes = append(outcomes, kind+" NUMBER_REUSED 0")
+		outcomes = append(outcomes, kind+" SEQUENCE_REUSED 0")
 	}
 	for _, outcome := range outcomes {
 		if ta[outcome] < 10 {

@@ -18,29 +18,30 @@ import (
 
 // Upkeep is a command that the leader proposes by itself.
 type Upkeep struct {
-	// form checks the command by itself, without the state.
+	// Form checks the command by itself, without the state.
 	Form func(c *shard.Command) bool
-	// run applies the command. Every run must call answer once.
-	Run func(m *Core, c *shard.Command)
-	// fenced: the cause is a clock or a decision of the leader, and the command has the leader's term. In any other
+	// Run applies the command.
+	Run func(m *Core, c *shard.Command) Outcome
+	// Fenced: the cause is a clock or a decision of the leader, and the command has the leader's term. In any other
 	// term the answer is STALE.
 	Fenced bool
 }
 
 // upkeeps are the rows of commands that are about no kind of objects, by kind of command.
 var upkeeps = [256]Upkeep{
-	shard.CmdLead: {Run: (*Core).lead},
-	shard.CmdSessionsExpire: {Form: ListFits, Run: func(co *Core, c *shard.Command) { co.Sessions.expire(c) },
-		Fenced: true},
-	shard.CmdDue:            {Run: func(m *Core, _ *shard.Command) { m.due() }, Fenced: true},
-	shard.CmdSessionsForget: {Form: ListFits, Run: func(co *Core, c *shard.Command) { co.Sessions.forget(c) }},
-	shard.CmdNodeDrop:       {Form: dropFits, Run: func(co *Core, c *shard.Command) { co.Nodes.drop(c) }},
-	shard.CmdContinue:       {Run: func(m *Core, _ *shard.Command) { m.Pending.proceed() }},
-	shard.CmdLevel:          {Run: (*Core).raise},
-	shard.CmdDigestTake:     {Run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
-	shard.CmdDigestCompare:  {Run: func(m *Core, _ *shard.Command) { m.Run.Answer(protocol.StatusSuccess) }},
-	shard.CmdNodeLimits:     {Run: func(co *Core, c *shard.Command) { co.Nodes.setLimits(c) }},
-	shard.CmdGroupWait:      {Run: (*Core).groupWait, Fenced: true},
+	shard.CmdLead:           {Run: (*Core).lead},
+	shard.CmdSessionsExpire: {Form: ListFits, Run: (*Core).expire, Fenced: true},
+	shard.CmdDue:            {Run: (*Core).due, Fenced: true},
+	shard.CmdSessionsForget: {Form: ListFits, Run: (*Core).forget},
+	shard.CmdNodeDrop: {
+		Form: dropFits, Run: func(co *Core, c *shard.Command) Outcome { return co.Nodes.drop(c) },
+	},
+	shard.CmdContinue:      {Run: func(co *Core, _ *shard.Command) Outcome { return co.Pending.proceed() }},
+	shard.CmdLevel:         {Run: (*Core).raise},
+	shard.CmdDigestTake:    {Run: func(*Core, *shard.Command) Outcome { return Outcome{} }},
+	shard.CmdDigestCompare: {Run: func(*Core, *shard.Command) Outcome { return Outcome{} }},
+	shard.CmdNodeLimits:    {Run: func(co *Core, c *shard.Command) Outcome { return co.Nodes.setLimits(c) }},
+	shard.CmdGroupWait:     {Run: (*Core).groupWait, Fenced: true},
 }
 
 // ListFits is the form of commands with a list of sessions or waiters.
@@ -51,32 +52,30 @@ func ListFits(c *shard.Command) bool {
 func dropFits(c *shard.Command) bool { return c.Count > 0 && c.Count <= shard.MaxList }
 
 // keepUp applies a command that the leader proposed by itself.
-func (co *Core) keepUp(c *shard.Command, u *Upkeep) {
+func (co *Core) keepUp(c *shard.Command, u *Upkeep) Outcome {
 	switch {
 	case u.Form != nil && !u.Form(c):
-		co.Run.Answer(protocol.StatusBadRequest)
+		return Outcome{Status: protocol.StatusBadRequest}
 	case u.Fenced && c.Term != co.Clock.Term:
-		co.Run.Answer(protocol.StatusStale)
-	default:
-		u.Run(co, c)
+		return Outcome{Status: protocol.StatusStale}
 	}
+	return u.Run(co, c)
 }
 
 // lead makes the proposals of earlier leaders void.
-func (co *Core) lead(c *shard.Command) {
+func (co *Core) lead(c *shard.Command) Outcome {
 	if !co.Clock.Lead(c.Term) {
-		co.Run.Answer(protocol.StatusStale)
-		return
+		return Outcome{Status: protocol.StatusStale}
 	}
-	co.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }
 
-func (se *Sessions) expire(c *shard.Command) {
-	se.core.Run.AnswerMore(!se.endAll(c.Sessions, true, protocol.EndExpired))
+func (co *Core) expire(c *shard.Command) Outcome {
+	return Partly(!co.Sessions.endAll(c.Sessions, true, protocol.EndExpired))
 }
 
-func (se *Sessions) forget(c *shard.Command) {
-	se.core.Run.AnswerMore(!se.endAll(c.Sessions, false, protocol.EndUnknown))
+func (co *Core) forget(c *shard.Command) Outcome {
+	return Partly(!co.Sessions.endAll(c.Sessions, false, protocol.EndUnknown))
 }
 
 // endAll ends the sessions of a list that are known here, either at home or as guests. It returns false if the rest
@@ -106,8 +105,8 @@ func (m *Machine) Pending() int {
 // follow from the state of the kind. CmdDue calls the kind. Objects without an alarm pay nothing, in memory or in
 // work.
 
-// SetAlarm replaces the alarm of an object: due of the object's kind is called after the time of the shard has
-// reached the alarm. Zero removes the alarm. A delay that begins now is over at m.clock.After.
+// SetAlarm replaces the alarm of an object: Due of the object's kind is called after the time of the shard has
+// reached the alarm. Zero removes the alarm. A delay that begins now is over at Clock.After.
 func (ob *Objects) SetAlarm(object arena.Handle, at uint64) {
 	if at != 0 || ob.alarms.Len() > 0 {
 		ob.alarms.Set(object, at)
@@ -115,12 +114,11 @@ func (ob *Objects) SetAlarm(object arena.Handle, at uint64) {
 }
 
 // due calls the kinds of the objects whose alarms are over, in the order of the alarms. Each call is a piece of work.
-func (co *Core) due() {
+func (co *Core) due(*shard.Command) Outcome {
 	for co.Run.Left > 0 {
 		object, at, ok := co.Objects.alarms.First()
 		if !ok || at > co.Clock.Now {
-			co.Run.Answer(protocol.StatusSuccess)
-			return
+			return Outcome{}
 		}
 		co.Run.Left--
 		co.Objects.SetAlarm(object, 0)
@@ -129,7 +127,7 @@ func (co *Core) due() {
 		}
 	}
 	_, at, ok := co.Objects.alarms.First()
-	co.Run.AnswerMore(ok && at <= co.Clock.Now)
+	return Partly(ok && at <= co.Clock.Now)
 }
 
 // Clock returns the time of the shard by its log. The leader's own estimate is ahead by the time since the proposal
@@ -170,12 +168,11 @@ func (m *Machine) Level() level.Level {
 }
 
 // raise lets the level rise at the end of the batch, so that a batch is decoded at one level. The level never falls.
-func (co *Core) raise(c *shard.Command) {
+func (co *Core) raise(c *shard.Command) Outcome {
 	if c.Count == 0 {
-		co.Run.Answer(protocol.StatusBadRequest)
-		return
+		return Outcome{Status: protocol.StatusBadRequest}
 	}
 	assert.That(c.Count <= uint64(level.Newest), "a level that this build cannot follow stops its replica on decoding")
 	co.nextLevel = max(co.nextLevel, level.Level(c.Count))
-	co.Run.Answer(protocol.StatusSuccess)
+	return Outcome{}
 }

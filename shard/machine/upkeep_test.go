@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 // sessionCommands are the commands of clients that are not on a named object.
@@ -198,18 +199,18 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 5).steps(60)
-	bed := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
+	bed := &bed{machinetest.New(m, 0)}
 	const term = 1 << 40
-	bed.do(shard.Command{Kind: shard.CmdLead, Term: term})
-	bed.one.Stamp = clock.Stamp{Term: term} // else all of them are refused
+	bed.Do(shard.Command{Kind: shard.CmdLead, Term: term})
+	bed.One.Stamp = clock.Stamp{Term: term} // else all of them are refused
 	before := m.Digest()
 	eachUpkeep(func(k shard.CommandKind, u *Upkeep) {
 		for _, other := range []uint64{0, term - 1, term + 1} {
 			if !u.Fenced && (k != shard.CmdLead || other > term) {
 				continue
 			}
-			bed.do(shard.Command{Level: m.Level(), Kind: k, Term: other})
-			if got := bed.result().Status; got != protocol.StatusStale {
+			bed.Do(shard.Command{Level: m.Level(), Kind: k, Term: other})
+			if got := bed.Result().Status; got != protocol.StatusStale {
 				t.Errorf("%v of term %d: %v", k, other, got)
 			}
 		}
@@ -224,21 +225,21 @@ func TestUpkeepOfAnotherTermIsStale(t *testing.T) {
 func TestUpkeepOfALeaderThatIsOverHasNoEffect(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 6).steps(60)
-	bed := &bed{m: m, one: shard.Batch{Commands: make([]shard.Command, 1)}}
+	bed := &bed{machinetest.New(m, 0)}
 	const term = 1 << 40
-	bed.do(shard.Command{Kind: shard.CmdLead, Term: term})
+	bed.Do(shard.Command{Kind: shard.CmdLead, Term: term})
 	before := m.Digest()
 	for _, of := range []uint64{0, term - 1, term + 1} {
-		bed.one.Stamp = clock.Stamp{Term: of, Elapsed: 1}
+		bed.One.Stamp = clock.Stamp{Term: of, Elapsed: 1}
 		if of == 0 {
-			bed.one.Stamp = clock.Stamp{}
+			bed.One.Stamp = clock.Stamp{}
 		}
 		eachUpkeep(func(k shard.CommandKind, u *Upkeep) {
 			if k == shard.CmdLead {
 				return
 			}
-			bed.do(shard.Command{Level: level.First, Kind: k, Term: term, Node: 1, Count: 1})
-			if got := bed.result().Status; got != protocol.StatusUnavailable || len(bed.out.List) != 1 {
+			bed.Do(shard.Command{Level: level.First, Kind: k, Term: term, Node: 1, Count: 1})
+			if got := bed.Result().Status; got != protocol.StatusUnavailable || len(bed.Out.List) != 1 {
 				t.Errorf("%v in a batch of term %d: %v", k, of, got)
 			}
 		})
@@ -267,25 +268,25 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 		shard.CmdGroupWait:     of(shard.Command{Kind: shard.CmdGroupWait, Count: 1, Timeout: 5}),
 		shard.CmdDue: func() (*bed, shard.Command) {
 			b := newestBed(1)
-			b.do(shard.Command{Kind: shard.CmdLead, Term: 1})
+			b.Do(shard.Command{Kind: shard.CmdLead, Term: 1})
 			for i := range n {
-				b.one.Stamp = clock.Stamp{Term: 1}
-				b.do(shard.Command{Kind: cmdRing, Node: 1, Name: fmt.Appendf(nil, "bell/%d", i), Timeout: 1})
+				b.One.Stamp = clock.Stamp{Term: 1}
+				b.Do(shard.Command{Kind: cmdRing, Node: 1, Name: fmt.Appendf(nil, "bell/%d", i), Timeout: 1})
 			}
-			b.one.Stamp.Elapsed = 10
+			b.One.Stamp.Elapsed = 10
 			return b, shard.Command{Kind: shard.CmdDue, Term: 1}
 		},
 		shard.CmdContinue: func() (*bed, shard.Command) {
 			b, _ := of(shard.Command{})()
-			b.do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.ids[0]})
+			b.Do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.IDs[0]})
 			return b, shard.Command{Kind: shard.CmdContinue}
 		},
 		shard.CmdSessionsForget: func() (*bed, shard.Command) {
 			var home shard.SlotSet
 			home.Add(shard.Slots/2, shard.Slots-1)
-			b := &bed{m: New(TestKinds, Options{Slots: home}), one: shard.Batch{Commands: make([]shard.Command, 1)}}
-			b.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
-			b.at = level.Newest
+			b := &bed{machinetest.New(New(TestKinds, Options{Slots: home}), 0)}
+			b.Do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+			b.At = level.Newest
 			var guests []shard.SessionID
 			for i := range shard.MaxList {
 				id := shard.NewSessionID(shard.Slot(i%int(shard.Slots/2)), uint64(i)+1)
@@ -294,7 +295,7 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 				for shard.SlotOf(1, name) < shard.Slots/2 {
 					name = append(name, '+')
 				}
-				b.do(shard.Command{Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: name, Count: 1,
+				b.Do(shard.Command{Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: name, Count: 1,
 					Flags: shard.FlagEphemeral})
 			}
 			return b, shard.Command{Kind: shard.CmdSessionsForget, Sessions: guests}
@@ -314,13 +315,13 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 // most pieces of work that one did.
 func (b *bed) runUpkeep(c shard.Command) (touched, pieces int) {
 	step := func(c shard.Command) {
-		b.do(c)
-		touched, pieces = max(touched, b.m.core.Run.Touched), max(pieces, shard.MaxWork-b.m.core.Run.Left)
+		b.Do(c)
+		touched, pieces = max(touched, b.M.core.Run.Touched), max(pieces, shard.MaxWork-b.M.core.Run.Left)
 	}
-	for step(c); b.result().Flags&shard.FlagMore != 0; {
+	for step(c); b.Result().Flags&shard.FlagMore != 0; {
 		step(c)
 	}
-	for b.m.Pending() > 0 {
+	for b.M.Pending() > 0 {
 		step(shard.Command{Kind: shard.CmdContinue})
 	}
 	return touched, pieces
@@ -348,9 +349,9 @@ func TestUpkeepIsBoundedAndComesTwiceWithoutHarm(t *testing.T) {
 		case !noWork && pieces < shard.MaxWork/4:
 			t.Errorf("%v does no more than %d pieces of work: there was too little to do", k, pieces)
 		}
-		before := b.m.Digest()
-		if b.do(c); len(b.out.List) != 1 || b.result().Flags&shard.FlagMore != 0 || b.m.Digest() != before {
-			t.Errorf("%v: once more it yields %+v", k, b.out.List)
+		before := b.M.Digest()
+		if b.Do(c); len(b.Out.List) != 1 || b.Result().Flags&shard.FlagMore != 0 || b.M.Digest() != before {
+			t.Errorf("%v: once more it yields %+v", k, b.Out.List)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
 )
 
 // TestQuotasCountWhatTheHeapHolds: for each kind of numerous things, the sum in a quota of bytes is near the heap in
@@ -19,10 +20,10 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 	const least, most = 0.6, 1.25
 	data := []byte("10.0.0.1:8080")
 	session := func(m *bed, i int) {
-		m.do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1, Timeout: 10_000,
+		m.Do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(i % shard.Slots), Node: 1, Timeout: 10_000,
 			Data: []byte("worker"), Key: []byte("0123456789abcdef")})
-		m.ids = append(m.ids, m.result().Session)
-		m.numbers = append(m.numbers, 0)
+		m.IDs = append(m.IDs, m.Result().Session)
+		m.Numbers = append(m.Numbers, 0)
 	}
 	for _, c := range []struct {
 		what   string
@@ -31,25 +32,25 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 	}{
 		{"sessions", nil, session},
 		{"semaphores", nil, func(m *bed, i int) {
-			m.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "semaphore/%07d", i),
+			m.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "semaphore/%07d", i),
 				Count: 1})
 		}},
 		{"sessions that own a semaphore each", nil, func(m *bed, i int) {
 			session(m, i)
-			m.as(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
+			m.As(i, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
 				Flags: shard.FlagEphemeral, Data: data})
 		}},
 		{"waiters of one semaphore", func(m *bed) {
 			for i := range many {
 				session(m, i)
 			}
-			m.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("wanted"), Count: 1})
+			m.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("wanted"), Count: 1})
 		}, func(m *bed, i int) {
-			m.as(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte("wanted"), Count: 1, Data: data,
+			m.As(i, shard.Command{Kind: shard.CmdAcquire, Name: []byte("wanted"), Count: 1, Data: data,
 				Timeout: shard.Forever})
 		}},
 		{"semaphores of one session", func(m *bed) { session(m, 0) }, func(m *bed, i int) {
-			m.as(0, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
+			m.As(0, shard.Command{Kind: shard.CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
 				Flags: shard.FlagEphemeral, Data: data})
 		}},
 		{"answers", func(m *bed) {
@@ -57,22 +58,22 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 				session(m, i)
 			}
 		}, func(m *bed, i int) {
-			s := i % len(m.ids)
-			m.numbers[s]++
-			m.do(shard.Command{Kind: shard.CmdRelease, Node: 1, Session: m.ids[s], Number: m.numbers[s],
+			s := i % len(m.IDs)
+			m.Numbers[s]++
+			m.Do(shard.Command{Kind: shard.CmdRelease, Node: 1, Session: m.IDs[s], Number: m.Numbers[s],
 				Name: []byte("none")})
 		}},
 	} {
 		m := newBed(0)
-		m.ids, m.numbers = make([]shard.SessionID, 0, many), make([]uint64, 0, many)
+		m.IDs, m.Numbers = make([]shard.SessionID, 0, many), make([]uint64, 0, many)
 		if c.before != nil {
 			c.before(m)
 		}
-		before, usage := heap(), m.m.Usage(0).Bytes
+		before, usage := machinetest.Heap(), m.M.Usage(0).Bytes
 		for i := range many {
 			c.grow(m, i)
 		}
-		held, counted := float64(heap()-before)/many, float64(m.m.Usage(0).Bytes-usage)/many
+		held, counted := float64(machinetest.Heap()-before)/many, float64(m.M.Usage(0).Bytes-usage)/many
 		t.Logf("%s: %.0f bytes of heap each, %.0f are counted", c.what, held, counted)
 		if held < least*counted || held > most*counted {
 			t.Errorf("%s: %.0f bytes of heap each, and %.0f are counted", c.what, held, counted)
@@ -84,7 +85,7 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 // it has.
 func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 	for what, save := range map[string]func(m *Machine){
-		"a snapshot": func(m *Machine) { _ = prepare(t, m).Save(&bytes.Buffer{}, nil) },
+		"a snapshot": func(m *Machine) { _ = machinetest.Prepare(t, m).Save(&bytes.Buffer{}, nil) },
 		"a digest":   func(m *Machine) { m.Digest() },
 	} {
 		m := New(TestKinds, Options{})
@@ -106,7 +107,7 @@ func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
 	m := New(TestKinds, Options{})
 	newBusy(m, 4).steps(40)
-	file := save(t, prepare(t, m))
+	file := machinetest.File(t, m)
 	restored(t, file)
 	changed := changedHeader(file, func(payload []byte) []byte {
 		payload[len(payload)-len(appendGroup([]byte{0, 0}, &shard.Group{}))-1]++ // the last byte before the time
@@ -120,12 +121,12 @@ func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
 
 func TestReadsOfQuotas(t *testing.T) {
 	b := newBed(0)
-	b.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+	b.Do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 	limit := func(n shard.NodeID, objects, bytes uint64) {
-		b.do(shard.Command{Kind: shard.CmdNodeLimits, Node: n, Count: objects, Bytes: bytes, Level: level.Newest})
+		b.Do(shard.Command{Kind: shard.CmdNodeLimits, Node: n, Count: objects, Bytes: bytes, Level: level.Newest})
 	}
 	create := func(n shard.NodeID, name string) {
-		b.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: n, Name: []byte(name), Count: 1, Level: level.Newest})
+		b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: n, Name: []byte(name), Count: 1, Level: level.Newest})
 	}
 	limit(9, 4, 0)
 	limit(3, 0, 1000)
@@ -138,13 +139,13 @@ func TestReadsOfQuotas(t *testing.T) {
 	create(4, "d")
 	want := []shard.NodeLimits{{Node: 3, Limits: shard.Limits{Bytes: 1000}},
 		{Node: 9, Limits: shard.Limits{Objects: 4}}}
-	if got := b.m.LimitedNodes(nil); !slices.Equal(got, want) {
+	if got := b.M.LimitedNodes(nil); !slices.Equal(got, want) {
 		t.Errorf("limited are %+v", got)
 	}
 	for n, want := range map[shard.NodeID]shard.Limits{
 		0: {Objects: 7, Bytes: 70_000}, 3: {Bytes: 1000}, 4: {}, 5: {}, 9: {Objects: 4}, 77: {},
 	} {
-		if got := b.m.Limits(n); got != want {
+		if got := b.M.Limits(n); got != want {
 			t.Errorf("the limits of node %d are %+v", n, got)
 		}
 	}
@@ -154,12 +155,12 @@ func TestReadsOfQuotas(t *testing.T) {
 		9: {Objects: 2, Bytes: 2 * (shard.ObjectBytes + 1), ObjectLimit: 4, ByteLimit: 52_500},
 		5: {ObjectLimit: shard.DefaultNodeObjects, ByteLimit: 52_500}, // three quarters of the shard
 	} {
-		if got := b.m.Usage(n); got != want {
+		if got := b.M.Usage(n); got != want {
 			t.Errorf("node %d takes %+v", n, got)
 		}
 	}
 	fullest := func(share float64, most int) (ids []shard.NodeID) {
-		for _, n := range b.m.FullestNodes(share, most, nil) {
+		for _, n := range b.M.FullestNodes(share, most, nil) {
 			ids = append(ids, n.Node)
 		}
 		return ids
@@ -177,21 +178,21 @@ func TestReadsOfQuotas(t *testing.T) {
 func BenchmarkFullestNodes(b *testing.B) {
 	const many = 100_000
 	t := newBed(0)
-	t.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+	t.Do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 	for n := range shard.NodeID(many) {
-		t.do(shard.Command{Kind: shard.CmdNodeLimits, Node: n + 1, Count: 2, Level: level.Newest})
-		t.do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: n + 1, Name: []byte("one"), Count: 1,
+		t.Do(shard.Command{Kind: shard.CmdNodeLimits, Node: n + 1, Count: 2, Level: level.Newest})
+		t.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: n + 1, Name: []byte("one"), Count: 1,
 			Level: level.Newest})
 	}
 	b.Run("read", func(b *testing.B) {
 		var list []shard.NodeUsage
 		for b.Loop() {
-			list = t.m.FullestNodes(0.6, 100, list[:0])
+			list = t.M.FullestNodes(0.6, 100, list[:0])
 		}
 	})
 	b.Run("fix", func(b *testing.B) {
 		for b.Loop() {
-			prepare(b, t.m).Discard()
+			machinetest.Prepare(b, t.M).Discard()
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 // from changes of other parts. It shows a head, which is sent as a whole, and rows, which are sent one by one. The
 // view with the empty name is the whole object.
 
-// View is a View during a read.
+// View is the view of an object during a read.
 type View struct {
 	*track
 	Number uint32 // the kind's number of the view
@@ -23,8 +23,8 @@ type ViewTrack struct {
 	Head shard.Revision // of the last change of the head
 }
 
-// NewView returns the track of a new view; the next call of changed for the object makes the view visible. A view
-// from a snapshot gets the track of restoredView.
+// NewView returns the track of a new view; the next call of Changed for the object makes the view visible. A view
+// from a snapshot gets the track of RestoredView.
 func (hi *History) NewView() ViewTrack { return RestoredView(hi.core.lastRevision + 1) }
 
 // RestoredView returns the track of a view whose changes are known from a revision on.
@@ -54,14 +54,14 @@ func (hi *History) RowChanged(v *ViewTrack, row uint64) {
 
 // RowKind is a kind with views of a head and rows.
 type RowKind interface {
-	// AppendHead appends the head of a view. appendRow appends a row of a view, and returns false for a missing row.
+	// AppendHead appends the head of a view. AppendRow appends a row of a view, and returns false for a missing row.
 	AppendHead(dst []byte, m *Core, object arena.Handle, v View) []byte
 	AppendRow(dst []byte, m *Core, object arena.Handle, v View, row uint64) (_ []byte, ok bool)
 	// NextRow returns the first row behind an id.
 	NextRow(m *Core, object arena.Handle, v View, after uint64) (row uint64, ok bool)
 }
 
-// DescribeRows is the method describe of a kind with rows.
+// DescribeRows is the method Describe of a kind with rows.
 func DescribeRows(k RowKind, m *Core, object arena.Handle, v View, o Described, d *shard.Description) {
 	d.Bodies = k.AppendHead(d.Bodies, m, object, v)
 	d.Data = string(d.Bodies)
@@ -79,7 +79,7 @@ func DescribeRows(k RowKind, m *Core, object arena.Handle, v View, o Described, 
 	}
 }
 
-// ChangeRows is the method changes of a kind with rows.
+// ChangeRows is the method Changes of a kind with rows.
 func ChangeRows(k RowKind, m *Core, object arena.Handle, v View, head shard.Revision, since shard.Revision,
 	d *shard.Delta) bool {
 	if head > since {

@@ -14,7 +14,7 @@ import (
 // full is a machine with so many nodes, in no order of their paths.
 func full(b *testing.B, nodes int) (*Machine, []string) {
 	b.Helper()
-	m := born(1)
+	m := bootstrapped(1)
 	paths := make([]string, nodes)
 	for i := range paths {
 		paths[i] = fmt.Sprintf("/prod/team-%02d/service-%05d", i%50, i)
@@ -132,7 +132,7 @@ func large(b *testing.B) *cluster {
 	b.Helper()
 	names := []string{"a", "b", "c", "d", "e"}
 	m := registered(b, names...)
-	m.routing = born(MaxDataShards).routing
+	m.routing = bootstrapped(MaxDataShards).routing
 	m.done(m.founding())
 	for i, name := range names {
 		m.done(bootOf(shard.HostID(i+1), name, 1))

@@ -7,8 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // ErrBatch is wrapped by every error of encoding or decoding a batch.
@@ -20,18 +19,12 @@ var ErrBatch = errors.New("meta: bad batch")
 //	proposer  8 bytes, little endian
 //	sequence  8 bytes, little endian
 //	count     varint
-//	flags     1 byte
-//	stamp     term varint, elapsed varint, with bit 0 of the flags
+//	stamp     term varint, and unless the term is 0, elapsed varint
 //	commands  count times: level (1 byte), length (varint), body
 //
 // A body is the kind (1 byte), the common part of all kinds (Numbered.fields), and the fields of the kind, in the order
 // of Command.fields.
-const (
-	batchVersion = 1
-
-	// batchStamped is the flag of a batch with a stamp.
-	batchStamped = 1
-)
+const batchVersion = 1
 
 // ErrNewer is wrapped if a command at or below the level has a part that the build does not know, or raises the level
 // above the newest level of the build: the replica must not go on then.
@@ -47,18 +40,14 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	out = binary.LittleEndian.AppendUint64(out, b.Proposer)
 	out = binary.LittleEndian.AppendUint64(out, b.Sequence)
 	out = binary.AppendUvarint(out, uint64(len(b.Commands)))
-	if b.Stamp.Term == 0 {
-		out = append(out, 0)
-	} else {
-		out = append(out, batchStamped)
-		out = binary.AppendUvarint(out, b.Stamp.Term)
+	if out = binary.AppendUvarint(out, b.Stamp.Term); b.Stamp.Term != 0 {
 		out = binary.AppendUvarint(out, b.Stamp.Elapsed)
 	}
 	var body []byte
 	for i := range b.Commands {
 		c := &b.Commands[i]
 		of := max(c.Level, LevelOf(c))
-		body = form.Save(append(body[:0], byte(c.Kind)), func(f *form.Coder) { _ = c.Numbered.fields(f) })
+		body = codec.Save(append(body[:0], byte(c.Kind)), func(f *codec.Coder) { _ = c.Numbered.fields(f) })
 		var err error
 		if body, err = appendCommand(body, c); err != nil {
 			return dst, fmt.Errorf("%w: command %d: %w", ErrBatch, i, err)
@@ -92,7 +81,7 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	if len(src) > shard.MaxBatchBytes {
 		return fmt.Errorf("at most %d bytes are allowed", shard.MaxBatchBytes)
 	}
-	r := form.Input{Data: src}
+	r := codec.Input{Data: src}
 	version := r.Byte()
 	switch {
 	case !r.Sound():
@@ -107,9 +96,8 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	if count > shard.MaxBatch {
 		return fmt.Errorf("%d commands; at most %d are allowed", count, shard.MaxBatch)
 	}
-	var err error
-	if b.Stamp, err = readStamp(&r); err != nil {
-		return err
+	if b.Stamp.Term = r.Number(); b.Stamp.Term != 0 {
+		b.Stamp.Elapsed = r.Number()
 	}
 	for i := range count {
 		c, err := readCommand(&r, at)
@@ -122,26 +110,10 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	return r.Err()
 }
 
-// readStamp reads the flags of a batch, and the stamp if the flags announce one.
-func readStamp(r *form.Input) (s clock.Stamp, err error) {
-	flags := r.Byte()
-	switch {
-	case flags&^batchStamped != 0:
-		return s, fmt.Errorf("the flags %#x: %w", flags, ErrNewer)
-	case flags&batchStamped == 0:
-		return s, nil
-	}
-	s = clock.Stamp{Term: r.Number(), Elapsed: r.Number()}
-	if r.Sound() && s.Term == 0 {
-		return s, errors.New("a stamp of term 0")
-	}
-	return s, nil
-}
-
 // readCommand reads one command of a batch.
-func readCommand(r *form.Input, at level.Level) (c Command, err error) {
+func readCommand(r *codec.Input, at level.Level) (c Command, err error) {
 	of := level.Level(r.Byte())
-	body := form.Reader(r.Bytes())
+	body := codec.Reader(r.Bytes())
 	switch {
 	case !r.Sound():
 		return c, r.Err()
@@ -151,7 +123,7 @@ func readCommand(r *form.Input, at level.Level) (c Command, err error) {
 		return Command{Level: of}, nil
 	}
 	var kind CommandKind
-	if form.Byte(body, &kind); !body.Sound() {
+	if codec.Byte(body, &kind); !body.Sound() {
 		return c, body.Err()
 	}
 	if commandLevel(kind) > level.Newest {
@@ -185,7 +157,7 @@ func readCommand(r *form.Input, at level.Level) (c Command, err error) {
 
 // appendCommand appends the fields of a command.
 func appendCommand(dst []byte, c *Command) ([]byte, error) {
-	f := form.Writer(dst)
+	f := codec.Writer(dst)
 	if c.fields(f) {
 		return f.Data(), nil
 	}
@@ -193,49 +165,49 @@ func appendCommand(dst []byte, c *Command) ([]byte, error) {
 }
 
 // fields codes the fields of the command's kind, and reports whether the kind is of a command without a Request.
-func (c *Command) fields(f *form.Coder) bool {
+func (c *Command) fields(f *codec.Coder) bool {
 	switch c.Kind {
 	case CmdNodeCreate:
 		f.Text(&c.Path, anyLength)
 		c.Config.fields(f)
 	case CmdNodeAlter:
 		f.Text(&c.Path, anyLength)
-		form.Uint(f, &c.Node)
+		codec.Uint(f, &c.Node)
 		c.Config.fields(f)
-		form.Uint(f, &c.Expected)
+		codec.Uint(f, &c.Expected)
 	case CmdNodeDrop:
 		f.Text(&c.Path, anyLength)
-		form.Uint(f, &c.Node)
+		codec.Uint(f, &c.Node)
 	case CmdGraceConfirmed:
-		form.Uint(f, &c.Node)
-		form.Uint(f, &c.Expected)
+		codec.Uint(f, &c.Node)
+		codec.Uint(f, &c.Expected)
 	case CmdNodeCleared:
-		form.Uint(f, &c.Node)
-		form.Uint(f, &c.Shard)
+		codec.Uint(f, &c.Node)
+		codec.Uint(f, &c.Shard)
 	case CmdHostRegister:
 		c.Host.registered(f)
-		form.Byte(f, &c.Host.Level)
-	case CmdHostSeen:
-		form.Uint(f, &c.Host.ID)
-		form.Uint(f, &c.Expected)
+		codec.Byte(f, &c.Host.Level)
+	case CmdHostObservation:
+		codec.Uint(f, &c.Host.ID)
+		codec.Uint(f, &c.Expected)
 	case CmdClusterLevel:
-		form.Byte(f, &c.Raise)
+		codec.Byte(f, &c.Raise)
 	case CmdDigestTake:
-		form.Uint(f, &c.Digest)
+		codec.Uint(f, &c.Digest)
 	case CmdDigestCompare:
-		form.Uint(f, &c.Digest)
+		codec.Uint(f, &c.Digest)
 		f.Uint64(&c.Sum)
 	case CmdLead:
-		form.Uint(f, &c.Term)
+		codec.Uint(f, &c.Term)
 	case CmdRoutingInit:
 		f.Text(&c.Cluster, anyLength)
-		form.Uints(f, &c.Shards, anyLength)
+		codec.Uints(f, &c.Shards, anyLength)
 	case CmdSlotsAssign:
-		form.Small(f, &c.First)
-		form.Small(f, &c.Last)
-		form.Uint(f, &c.From)
-		form.Uint(f, &c.To)
-		form.Uint(f, &c.Expected)
+		codec.Small(f, &c.First)
+		codec.Small(f, &c.Last)
+		codec.Uint(f, &c.From)
+		codec.Uint(f, &c.To)
+		codec.Uint(f, &c.Expected)
 	default:
 		return false
 	}

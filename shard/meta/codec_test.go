@@ -34,7 +34,7 @@ func everyCommand() []Command {
 		{Kind: CmdGraceConfirmed, Node: 5, Expected: 6},
 		{Kind: CmdNodeCleared, Node: 7, Shard: 8},
 		{Kind: CmdHostRegister, Host: host(9, "h")},
-		{Kind: CmdHostSeen, Host: Host{ID: 10}, Expected: 11},
+		{Kind: CmdHostObservation, Host: Host{ID: 10}, Expected: 11},
 		{Kind: CmdLead, Term: 12},
 		{Kind: CmdRoutingInit, Cluster: "c", Shards: []ShardID{3, 1, 1 << 60}},
 		{Kind: CmdSlotsAssign, First: 1, Last: 65_535, From: 4, To: 5, Expected: 6},
@@ -207,7 +207,7 @@ func FuzzDecodeBatch(f *testing.F) {
 			t.Fatalf("%v: %+v became %+v", err, b, again)
 		}
 		// Whatever can be decoded can be applied, on every replica with the same outcome.
-		m, twin := founded(t, "a", "b", "c").Machine, founded(t, "a", "b", "c").Machine
+		m, twin := withHosts(t, "a", "b", "c").Machine, withHosts(t, "a", "b", "c").Machine
 		var out, same Effects
 		m.Apply(&b, &out)
 		twin.Apply(&again, &same)

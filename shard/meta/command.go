@@ -28,9 +28,9 @@ const (
 	// CmdHostRegister puts a host on record or updates its record. Uses Host, without the fields that the machine
 	// fills in.
 	CmdHostRegister CommandKind = 16
-	// CmdHostSeen says that a host goes by version Expected of the machine, or a later version, and will never again
-	// go by an older version. Uses the id in Host, Expected.
-	CmdHostSeen CommandKind = 17
+	// CmdHostObservation says that a host goes by version Expected of the machine, or a later version, and will never
+	// again go by an older version. Uses the id in Host, Expected.
+	CmdHostObservation CommandKind = 17
 
 	// CmdClusterLevel raises the feature level of the cluster, and so of this machine, from the next batch on. Uses
 	// Raise.
@@ -46,7 +46,7 @@ const (
 	// Uses Term.
 	CmdLead CommandKind = 21
 
-	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
+	// CmdRoutingInit makes the slot table at the bootstrap of the cluster. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
 	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses Expected too: the
 	// version that the slot table must have, or zero for any.
@@ -56,7 +56,7 @@ const (
 // The commands on hosts, replicas and steps. Each command uses Origin, and Request; the type of the request says what
 // the command does.
 const (
-	CmdHostsFound     CommandKind = 40
+	CmdHostsBootstrap CommandKind = 40
 	CmdHostJoin       CommandKind = 41
 	CmdHostBoot       CommandKind = 42
 	CmdHostReturn     CommandKind = 43
@@ -109,6 +109,9 @@ const (
 	CmdShardBound    CommandKind = 77
 )
 
+// CmdAccessImport sets many roles and principals.
+const CmdAccessImport CommandKind = 78
+
 // ShardID names a Raft group. Among data shards zero stands for no shard.
 type ShardID = hosts.ShardID
 
@@ -149,28 +152,28 @@ type Command struct {
 type Batch struct {
 	Proposer uint64
 	Sequence uint64
-	// Stamp has the term and the time of the leader's proposal. It is zero before the leader's first command was
-	// applied, and on a forwarded batch.
+	// Stamp has the term and the time of the leader's proposal.
 	Stamp    clock.Stamp
 	Commands []Command
 }
 
 var commandNames = [...]string{
-	CmdNodeCreate:     "node-create",
-	CmdNodeAlter:      "node-alter",
-	CmdNodeDrop:       "node-drop",
-	CmdGraceConfirmed: "settle-grace",
-	CmdNodeCleared:    "node-cleared",
-	CmdHostRegister:   "host-register",
-	CmdHostSeen:       "host-seen",
-	CmdClusterLevel:   "cluster-level",
-	CmdDigestTake:     "digest-take",
-	CmdDigestCompare:  "digest-compare",
-	CmdLead:           "lead",
-	CmdRoutingInit:    "routing-init",
-	CmdSlotsAssign:    "slots-assign",
+	CmdNodeCreate:      "node-create",
+	CmdNodeAlter:       "node-alter",
+	CmdNodeDrop:        "node-drop",
+	CmdGraceConfirmed:  "settle-grace",
+	CmdNodeCleared:     "node-cleared",
+	CmdHostRegister:    "host-register",
+	CmdHostObservation: "host-seen",
+	CmdClusterLevel:    "cluster-level",
+	CmdDigestTake:      "digest-take",
+	CmdDigestCompare:   "digest-compare",
+	CmdLead:            "lead",
+	CmdRoutingInit:     "routing-init",
+	CmdSlotsAssign:     "slots-assign",
 
-	CmdHostsFound: "hosts-found", CmdHostJoin: "host-join", CmdHostBoot: "host-boot", CmdHostReturn: "host-return",
+	CmdHostsBootstrap: "hosts-bootstrap", CmdHostJoin: "host-join", CmdHostBoot: "host-boot",
+	CmdHostReturn:   "host-return",
 	CmdHostShutdown: "host-shutdown", CmdHostRename: "host-rename", CmdHostDrain: "host-drain",
 	CmdHostUndrain: "host-undrain", CmdHostCordon: "host-cordon", CmdHostAlter: "host-alter",
 	CmdHostExpel: "host-expel", CmdHostReplace: "host-replace", CmdShardTransfer: "shard-transfer",
@@ -181,7 +184,7 @@ var commandNames = [...]string{
 
 	CmdAccessGrant: "access-grant", CmdAccessRevoke: "access-revoke", CmdAccessRoleSet: "access-role-set",
 	CmdAccessRoleDelete: "access-role-delete", CmdAccessTokenCreate: "access-token-create",
-	CmdAccessTokenRevoke: "access-token-revoke",
+	CmdAccessTokenRevoke: "access-token-revoke", CmdAccessImport: "access-import",
 
 	CmdBackupNote: "backup-note", CmdActNote: "act-note",
 

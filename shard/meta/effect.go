@@ -26,8 +26,8 @@ const (
 	EffectHostsChanged EffectKind = 4
 	// EffectRoutingChanged: the slot table changed; Routing is the new version.
 	EffectRoutingChanged EffectKind = 5
-	// EffectHostSeen: a host has caught up with a newer version.
-	EffectHostSeen EffectKind = 6
+	// EffectHostObservation: a host has caught up with a newer version.
+	EffectHostObservation EffectKind = 6
 	// EffectLevelChanged: the feature level of the cluster has risen.
 	EffectLevelChanged EffectKind = 7
 	// EffectTopologyChanged: something changed of hosts, replicas, steps, policy or join tokens.
@@ -74,13 +74,13 @@ func (e *Effects) Reset() {
 }
 
 var effectNames = [...]string{
-	EffectResult:         "result",
-	EffectNodeChanged:    "node-changed",
-	EffectNodeDropped:    "node-dropped",
-	EffectHostsChanged:   "hosts-changed",
-	EffectRoutingChanged: "routing-changed",
-	EffectHostSeen:       "host-seen",
-	EffectLevelChanged:   "level-changed",
+	EffectResult:          "result",
+	EffectNodeChanged:     "node-changed",
+	EffectNodeDropped:     "node-dropped",
+	EffectHostsChanged:    "hosts-changed",
+	EffectRoutingChanged:  "routing-changed",
+	EffectHostObservation: "host-seen",
+	EffectLevelChanged:    "level-changed",
 
 	EffectTopologyChanged: "topology-changed",
 	EffectAudited:         "audited",

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Host is a host for clients and for other hosts. Until the hosts are founded, the machine keeps Host values and
+// Host is a host for clients and for other hosts. Until the hosts are bootstrapped, the machine keeps Host values and
 // never removes any, so that neither an id nor a name ever means a different host. After the founding, Host values
 // are read from the records.
 type Host struct {
@@ -74,7 +74,7 @@ func (m *Machine) hostRegister(c *Command) {
 	}
 	if m.topology != nil {
 		m.refuse(protocol.StatusPreconditionFailed,
-			"the hosts are founded: host %d says by host-boot and host-rename what it is", next.ID)
+			"the hosts are bootstrapped: host %d says by host-boot and host-rename what it is", next.ID)
 		return
 	}
 	flags := FlagExisted
@@ -128,14 +128,14 @@ func (m *Machine) hostSeen(c *Command) {
 		h.Seen = c.Expected
 		m.putSeen(&h)
 		m.change(0)
-		m.emit(EffectHostSeen)
+		m.emit(EffectHostObservation)
 	}
 }
 
 // putSeen keeps the version that a host has seen.
 func (c *content) putSeen(h *Host) {
 	if c.topology != nil {
-		c.topology.seen.put(&HostSeen{ID: h.ID, Version: h.Seen})
+		c.topology.seen.put(&HostObservation{ID: h.ID, Version: h.Seen})
 		return
 	}
 	c.hosts.put(h)

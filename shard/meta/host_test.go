@@ -117,7 +117,7 @@ func TestThereIsALimitOfHosts(t *testing.T) {
 }
 
 func seen(id shard.HostID, version uint64) Command {
-	return Command{Kind: CmdHostSeen, Host: Host{ID: id}, Expected: version}
+	return Command{Kind: CmdHostObservation, Host: Host{ID: id}, Expected: version}
 }
 
 func TestAHostSaysWhatItHasSeenAndNeverTakesItBack(t *testing.T) {

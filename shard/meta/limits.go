@@ -18,7 +18,7 @@ const (
 	MaxPath  = 1024
 	MaxParts = 32
 	MaxPart  = 255
-	// MaxHosts is how many hosts may register; once they are founded, package hosts has the limits.
+	// MaxHosts is how many hosts may register; once they are bootstrapped, package hosts has the limits.
 	MaxHosts = 1024
 	// MaxHostName, MaxAddress and MaxHostVersion are the longest name, address and version of a host, in bytes.
 	MaxHostName    = 256

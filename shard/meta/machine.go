@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // Machine is the state machine of the meta shard.
@@ -40,8 +40,8 @@ type content struct {
 	byID     index[shard.NodeID, Node]
 	dropping index[shard.NodeID, Dropped]
 	hosts    index[shard.HostID, Host] // the registered hosts; empty once there is a topology
-	topology *topology                 // nil until the hosts are founded
-	rights   *rights.Book              // never nil
+	topology *topology                 // nil until the hosts are bootstrapped
+	rights   *access.Book              // never nil
 	routing  Routing
 	answers  answers // to numbered commands
 	clock    clock.Clock
@@ -57,7 +57,7 @@ func newContent() content {
 		byID:     index[shard.NodeID, Node]{key: func(n *Node) shard.NodeID { return n.ID }},
 		dropping: index[shard.NodeID, Dropped]{key: func(d *Dropped) shard.NodeID { return d.ID }},
 		hosts:    newHosts(),
-		rights:   rights.Empty(),
+		rights:   access.Empty(),
 		answers:  newAnswers(),
 	}
 }
@@ -84,11 +84,9 @@ func (m *Machine) applyOne(c *Command) {
 	switch {
 	case c.Level > m.at:
 		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
-	case m.isUntimed(c):
-		m.refuse(protocol.StatusUnavailable, "this is for the leader to propose, once its term has begun; "+
-			"nothing was done")
 	case m.isLate(c):
-		m.refuse(protocol.StatusUnavailable, "another leader has begun; nothing was done")
+		m.refuse(protocol.StatusUnavailable, "the term of the proposing leader is over, or has not begun; "+
+			"nothing was done")
 	case c.Numbered != Numbered{}:
 		m.numbered(c)
 	default:
@@ -136,16 +134,44 @@ func (m *Machine) execute(c *Command) {
 // upkeeps apply the commands of upkeep, by kind. Each must answer once. A command that is a Request has no row: its
 // type has an apply.
 var upkeeps = [256]func(m *Machine, c *Command){
-	CmdGraceConfirmed: (*Machine).graceConfirmed,
-	CmdNodeCleared:    (*Machine).nodeCleared,
-	CmdHostRegister:   (*Machine).hostRegister,
-	CmdHostSeen:       (*Machine).hostSeen,
-	CmdClusterLevel:   (*Machine).clusterLevel,
-	CmdDigestTake:     func(m *Machine, _ *Command) { m.accept(0) },
-	CmdDigestCompare:  func(m *Machine, _ *Command) { m.accept(0) },
-	CmdLead:           (*Machine).lead,
-	CmdRoutingInit:    (*Machine).routingInit,
+	CmdGraceConfirmed:  (*Machine).graceConfirmed,
+	CmdNodeCleared:     (*Machine).nodeCleared,
+	CmdHostRegister:    (*Machine).hostRegister,
+	CmdHostObservation: (*Machine).hostSeen,
+	CmdClusterLevel:    (*Machine).clusterLevel,
+	CmdDigestTake:      func(m *Machine, _ *Command) { m.accept(0) },
+	CmdDigestCompare:   func(m *Machine, _ *Command) { m.accept(0) },
+	CmdLead:            (*Machine).lead,
+	CmdRoutingInit:     (*Machine).routingInit,
 }
+
+// advance moves the time of the shard to when the batch was proposed.
+func (m *Machine) advance(s clock.Stamp) {
+	m.stamp = s
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clock.Advance(s)
+}
+
+// isLate reports whether a command comes from a leader whose term is over, or has not begun. The time of the shard is
+// not the time of the command's proposal then.
+func (m *Machine) isLate(c *Command) bool { return m.stamp.Term != m.clock.Term && c.Kind != CmdLead }
+
+func (m *Machine) lead(c *Command) {
+	if !m.clock.Lead(c.Term) {
+		m.refuse(protocol.StatusStale, "term %d is over", c.Term)
+		return
+	}
+	m.accept(0)
+}
+
+// Clock returns the time of the shard, as moved by its log.
+func (m *Machine) Clock() clock.Clock {
+	return look(m, func(c *content) clock.Clock { return c.clock })
+}
+
+// Time returns the time of the shard in milliseconds. It only grows, and only with the log.
+func (m *Machine) Time() uint64 { return m.Clock().Now }
 
 // emit appends an effect of the current command. The pointer is good until the next emit.
 func (m *Machine) emit(k EffectKind) *Effect {

@@ -9,12 +9,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// run applies commands as one batch and returns the effects.
+// run applies commands as one batch, stamped with the current term, and returns the effects.
 func run(m *Machine, commands ...Command) []Effect {
 	var out Effects
-	m.Apply(&Batch{Commands: commands}, &out)
+	m.Apply(&Batch{Stamp: clock.Stamp{Term: m.clock.Term}, Commands: commands}, &out)
 	return out.List
 }
 
@@ -63,18 +64,18 @@ func cleared(id shard.NodeID, s ShardID) Command {
 	return Command{Kind: CmdNodeCleared, Node: id, Shard: s}
 }
 
-func birth(shards ...ShardID) Command {
+func bootstrap(shards ...ShardID) Command {
 	return Command{Kind: CmdRoutingInit, Cluster: "c-1", Shards: shards}
 }
 
-// born is a machine of a cluster with data shards 1 to n.
-func born(n int) *Machine {
+// bootstrapped is a machine of a cluster with data shards 1 to n.
+func bootstrapped(n int) *Machine {
 	m := New()
 	var shards []ShardID
 	for i := range n {
 		shards = append(shards, ShardID(i+1))
 	}
-	do(m, birth(shards...))
+	do(m, bootstrap(shards...))
 	return m
 }
 
@@ -88,7 +89,7 @@ func kinds(list []Effect) string {
 }
 
 func TestEveryCommandIsAnsweredFirstAndUnderItsNumber(t *testing.T) {
-	m := born(1)
+	m := bootstrapped(1)
 	list := run(m, create("/a", Config{}), Command{Level: level.Newest + 1}, drop("/a"), drop("/a"))
 	if got := kinds(list); got != "result node-changed result result node-dropped result " {
 		t.Errorf("effects: %s", got)
@@ -105,8 +106,8 @@ func TestEveryCommandIsAnsweredFirstAndUnderItsNumber(t *testing.T) {
 
 func TestEffectsHaveTheVersionAfterTheCommand(t *testing.T) {
 	m := New()
-	for _, c := range []Command{create("/a", Config{}), birth(1), create("/a", Config{}), alter("/a", cfg(0, 20_000)),
-		drop("/a")} {
+	for _, c := range []Command{create("/a", Config{}), bootstrap(1), create("/a", Config{}),
+		alter("/a", cfg(0, 20_000)), drop("/a")} {
 		for _, e := range run(m, c) {
 			if e.Version != m.Version() {
 				t.Errorf("%v of %v carries version %d, the machine has %d", e.Kind, c.Kind, e.Version, m.Version())
@@ -119,7 +120,7 @@ func TestEffectsHaveTheVersionAfterTheCommand(t *testing.T) {
 }
 
 func TestReadsFindWhatIsThereAndNothingElse(t *testing.T) {
-	m := born(2)
+	m := bootstrapped(2)
 	id := ok(t, m, create("/a", Config{})).Node.ID
 	if n, found := m.Node("/a"); !found || n.ID != id {
 		t.Errorf("Node(/a) = %+v, %v", n, found)

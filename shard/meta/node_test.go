@@ -57,7 +57,7 @@ func TestCreateIsRefusedByForm(t *testing.T) {
 }
 
 func TestANodeThatIsMadeAgainHasANewID(t *testing.T) {
-	m := born(1)
+	m := bootstrapped(1)
 	first := ok(t, m, create("/a", Config{})).Node.ID
 	ok(t, m, drop("/a"))
 	ok(t, m, cleared(first, 1))
@@ -169,7 +169,7 @@ func TestADropSentAgainDoesNotHitTheNextNodeOfThePath(t *testing.T) {
 }
 
 func TestTheClusterHasALimitOfNodes(t *testing.T) {
-	m := born(1)
+	m := bootstrapped(1)
 	var out Effects
 	batch := Batch{Commands: make([]Command, 1)}
 	for i := range MaxNodes {
@@ -190,7 +190,7 @@ func TestTheClusterHasALimitOfNodes(t *testing.T) {
 }
 
 func TestDroppedNodesWaitForEveryDataShard(t *testing.T) {
-	m := born(3)
+	m := bootstrapped(3)
 	id := ok(t, m, create("/a", Config{})).Node.ID
 	want(t, m, protocol.StatusPreconditionFailed, cleared(id, 1)) // it lives
 	if list := run(m, drop("/a")); kinds(list) != "result node-dropped " || list[1].Node.ID != id {
@@ -224,7 +224,7 @@ func TestDroppedNodesWaitForEveryDataShard(t *testing.T) {
 }
 
 func TestDroppingIsReadInPages(t *testing.T) {
-	m := born(1)
+	m := bootstrapped(1)
 	for i := range 5 {
 		ok(t, m, create(fmt.Sprintf("/%d", i), Config{}))
 		ok(t, m, drop(fmt.Sprintf("/%d", i)))
@@ -243,7 +243,7 @@ func TestDroppingIsReadInPages(t *testing.T) {
 	}
 }
 
-func TestADropBeforeTheBirthOfTheClusterLeavesNothingToClear(t *testing.T) {
+func TestDropBeforeBootstrapLeavesNothingToClear(t *testing.T) {
 	m := New()
 	id := ok(t, m, create("/a", Config{})).Node.ID
 	ok(t, m, drop("/a"))
@@ -256,7 +256,7 @@ func TestADropBeforeTheBirthOfTheClusterLeavesNothingToClear(t *testing.T) {
 }
 
 func TestDropsAreRefusedWhileTooManyWait(t *testing.T) {
-	m := born(1)
+	m := bootstrapped(1)
 	for range MaxDropping {
 		run(m, create("/a", Config{}), drop("/a"))
 	}
@@ -267,7 +267,7 @@ func TestDropsAreRefusedWhileTooManyWait(t *testing.T) {
 }
 
 func TestALaggingReplicaKillsNothing(t *testing.T) {
-	ahead, behind := born(1), born(1)
+	ahead, behind := bootstrapped(1), bootstrapped(1)
 	for _, m := range []*Machine{ahead, behind} {
 		run(m, create("/a", Config{}), create("/b", Config{}))
 	}

@@ -134,7 +134,7 @@ func (m *Machine) numbered(c *Command) {
 // repeat answers a repetition with the earlier answer.
 func (m *Machine) repeat(c *Command, a *Answer) {
 	if a.Kind != c.Kind || a.Asked != askedOf(c) {
-		m.refuse(protocol.StatusNumberReused, "number %d of this client was that of another request, a %v; each "+
+		m.refuse(protocol.StatusSequenceReused, "number %d of this client was that of another request, a %v; each "+
 			"request gets a number of its own", a.Number, a.Kind)
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The forms of numbers and their answers, in commands and snapshots. Both forms begin with a set of bits for the
@@ -28,12 +28,12 @@ const (
 var errNewerPart = errors.New("it has a part that this build does not know")
 
 // fields codes the common part of commands of all kinds.
-func (n *Numbered) fields(c *form.Coder) error {
+func (n *Numbered) fields(c *codec.Coder) error {
 	parts := uint64(0)
 	if *n != (Numbered{}) {
 		parts = bodyNumbered
 	}
-	form.Uint(c, &parts)
+	codec.Uint(c, &parts)
 	if parts&^bodyNumbered != 0 {
 		return fmt.Errorf("%w: %#x: %w", errNewerPart, parts, ErrNewer)
 	}
@@ -41,8 +41,8 @@ func (n *Numbered) fields(c *form.Coder) error {
 		return nil
 	}
 	c.Raw(n.Client[:])
-	form.Uint(c, &n.Number)
-	form.Uint(c, &n.Since)
+	codec.Uint(c, &n.Number)
+	codec.Uint(c, &n.Since)
 	if *n == (Numbered{}) && c.Sound() {
 		c.Fail("a number of no client")
 	}
@@ -70,29 +70,29 @@ func (a *Answer) parts() (parts uint64) {
 }
 
 // fields codes an answer: the bits of its parts, client, number, kind, status, flags, and the parts.
-func (a *Answer) fields(c *form.Coder) error {
+func (a *Answer) fields(c *codec.Coder) error {
 	parts := a.parts()
-	form.Uint(c, &parts)
+	codec.Uint(c, &parts)
 	const known = answerNode | answerRouting | answerMessage | answerHost | answerAsked
 	if c.Reading() && parts&^known != 0 {
 		return fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
 	}
 	c.Raw(a.Client[:])
-	form.Uint(c, &a.Number)
-	form.Byte(c, &a.Kind)
-	form.Byte(c, &a.Status)
-	form.Byte(c, &a.Flags)
+	codec.Uint(c, &a.Number)
+	codec.Byte(c, &a.Kind)
+	codec.Byte(c, &a.Status)
+	codec.Byte(c, &a.Flags)
 	if parts&answerNode != 0 {
 		a.Node.fields(c)
 	}
 	if parts&answerRouting != 0 {
-		form.Uint(c, &a.Routing)
+		codec.Uint(c, &a.Routing)
 	}
 	if parts&answerMessage != 0 {
 		c.Text(&a.Message, anyLength)
 	}
 	if parts&answerHost != 0 {
-		form.Uint(c, &a.Host)
+		codec.Uint(c, &a.Host)
 	}
 	if parts&answerAsked != 0 {
 		if c.Uint64(&a.Asked); a.Asked == 0 && c.Sound() {
@@ -103,7 +103,7 @@ func (a *Answer) fields(c *form.Coder) error {
 }
 
 // readAnswers reads the answers of one block. Their places are known when all have been read: takePlaces.
-func (l *loader) readAnswers(r *form.Coder) error {
+func (l *loader) readAnswers(r *codec.Coder) error {
 	for r.Left() > 0 {
 		var a Answer
 		err := a.fields(r)

@@ -14,13 +14,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // grown is a machine of the level that has numbers.
 func grown(t testing.TB) *Machine {
 	t.Helper()
-	m := born(2)
+	m := bootstrapped(2)
 	h := host(1, "a")
 	h.Level = level.Newest
 	run(m, register(h), Command{Kind: CmdClusterLevel, Raise: level.Newest})
@@ -53,7 +53,7 @@ func TestNumberOfANodeChangeBelongsToOneRequest(t *testing.T) {
 			other.Numbered, other.Level = first.Numbered, first.Level
 			status := answered.Status
 			if i != j {
-				status = protocol.StatusNumberReused
+				status = protocol.StatusSequenceReused
 			}
 			if got := run(m, other)[0].Status; got != status {
 				t.Errorf("%v %s under the number of a %v of %s: %v, want %v", other.Kind, other.Path, first.Kind,
@@ -102,7 +102,7 @@ func TestNumbersAreOfOneClientAndOneCommand(t *testing.T) {
 	if got := run(m, by(2, 7, 1, create("/b", Config{})))[0]; got.Node.Path != "/b" {
 		t.Errorf("the number of another client: %+v", got)
 	}
-	if got := run(m, by(1, 7, 1, drop("/a")))[0]; got.Status != protocol.StatusNumberReused {
+	if got := run(m, by(1, 7, 1, drop("/a")))[0]; got.Status != protocol.StatusSequenceReused {
 		t.Errorf("the number of another command: %+v", got)
 	}
 	for _, c := range []Command{by(0, 8, 1, drop("/a")), by(1, 0, 1, drop("/a"))} {
@@ -312,8 +312,8 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 		Client: ClientID{7}, Number: 300, Kind: CmdNodeCreate, Status: protocol.StatusNotFound, Flags: FlagExisted,
 		Routing: 3, Message: "no",
 	}
-	write := func(c *form.Coder) { _ = a.fields(c) }
-	if got := string(form.Save(nil, write)); got != "\x06"+client+"\xac\x02\x01\x03\x01\x03\x02no" {
+	write := func(c *codec.Coder) { _ = a.fields(c) }
+	if got := string(codec.Save(nil, write)); got != "\x06"+client+"\xac\x02\x01\x03\x01\x03\x02no" {
 		t.Errorf("%x", got)
 	}
 }

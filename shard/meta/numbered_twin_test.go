@@ -16,7 +16,7 @@ func (t *twin) numbered(c *Command) answer {
 	switch {
 	case c.Level > t.level:
 		return failed(protocol.StatusUnsupported)
-	case t.stamp.Term != 0 && t.stamp.Term != t.term && c.Kind != CmdLead:
+	case t.stamp.Term != t.term && c.Kind != CmdLead:
 		return failed(protocol.StatusUnavailable)
 	case n == Numbered{}:
 		return t.execute(c)
@@ -29,7 +29,7 @@ func (t *twin) numbered(c *Command) answer {
 			continue
 		}
 		if a.command.Kind != c.Kind || a.command.Kind <= CmdNodeDrop && !asksFor(&a.command, c) {
-			return failed(protocol.StatusNumberReused)
+			return failed(protocol.StatusSequenceReused)
 		}
 		a.flags = a.flags&FlagExisted | FlagRepeated
 		a.event = 0

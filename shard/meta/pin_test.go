@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
-	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+	"github.com/signalbox/signalbox/shard/internal/codec"
+	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
 // plainFields are the fields of the commands that are no requests.
@@ -20,13 +20,13 @@ var plainFields = map[CommandKind][]string{
 	CmdNodeCleared:    {"Node", "Shard"},
 	CmdHostRegister: {"Host.ID", "Host.Name", "Host.RaftAddress", "Host.ClientAddress", "Host.AdminAddress",
 		"Host.Version", "Host.Level"},
-	CmdHostSeen:      {"Host.ID", "Expected"},
-	CmdClusterLevel:  {"Raise"},
-	CmdDigestTake:    {"Digest"},
-	CmdDigestCompare: {"Digest", "Sum"},
-	CmdLead:          {"Term"},
-	CmdRoutingInit:   {"Cluster", "Shards"},
-	CmdSlotsAssign:   {"First", "Last", "From", "To", "Expected"},
+	CmdHostObservation: {"Host.ID", "Expected"},
+	CmdClusterLevel:    {"Raise"},
+	CmdDigestTake:      {"Digest"},
+	CmdDigestCompare:   {"Digest", "Sum"},
+	CmdLead:            {"Term"},
+	CmdRoutingInit:     {"Cluster", "Shards"},
+	CmdSlotsAssign:     {"First", "Last", "From", "To", "Expected"},
 }
 
 // unsavedFields are those of requests that the machine fills in.
@@ -37,17 +37,17 @@ var laterFields = map[CommandKind][]string{CmdPolicySet: {"From.Replicas", "To.R
 
 // TestBytesOfTheMetaShardAreWhatTheyWere: each command at each level from its own on, and the records of snapshots.
 func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
-	var forms []formtest.Form
+	var forms []codectest.Form
 	for kind, name := range commandNames {
 		kind := CommandKind(kind)
 		switch {
 		case name == "":
 		case requests[kind] != nil:
 			r := requests[kind]()
-			forms = append(forms, formtest.Form{Name: fmt.Sprintf("command %d %s", kind, name), Of: r,
+			forms = append(forms, codectest.Form{Name: fmt.Sprintf("command %d %s", kind, name), Of: r,
 				Unsaved: unsavedFields[kind], Later: laterFields[kind],
 				Write: func() []byte {
-					w := form.Writer(nil)
+					w := codec.Writer(nil)
 					r.code(w)
 					return w.Data()
 				}})
@@ -56,14 +56,14 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 		}
 	}
 	origin := Command{Kind: CmdHostDrain, Request: &HostDrain{}}
-	forms = append(forms, formtest.Form{Name: "origin", Of: &origin, Unsaved: fieldsBut("Origin"),
+	forms = append(forms, codectest.Form{Name: "origin", Of: &origin, Unsaved: fieldsBut("Origin"),
 		Write: func() []byte {
-			w := form.Writer(nil)
+			w := codec.Writer(nil)
 			origin.code(w)
 			return w.Data()
 		}})
 	forms = append(forms, recordForms()...)
-	formtest.Check(t, "testdata/pins", forms...)
+	codectest.Check(t, "testdata/pins", forms...)
 }
 
 // fieldsBut are the fields of a command but for those that are named, or of which some are.
@@ -83,16 +83,16 @@ func fieldsBut(named ...string) (list []string) {
 	return list
 }
 
-func plainForm(kind CommandKind) formtest.Form {
+func plainForm(kind CommandKind) codectest.Form {
 	c := Command{}
 	saved := plainFields[kind]
 	saved = append(slices.Clone(saved), "Numbered")
 	unsaved := fieldsBut(append(saved, "Kind", "Level")...)
-	return formtest.Form{Name: fmt.Sprintf("command %d %v", kind, kind), Of: &c,
+	return codectest.Form{Name: fmt.Sprintf("command %d %v", kind, kind), Of: &c,
 		Unsaved: append(unsaved, "Kind", "Level"),
 		Write: func() []byte {
 			var body []byte
-			body = form.Save(body, func(f *form.Coder) { _ = c.Numbered.fields(f) })
+			body = codec.Save(body, func(f *codec.Coder) { _ = c.Numbered.fields(f) })
 			c.Kind = kind
 			body, err := appendCommand(body, &c)
 			if err != nil {
@@ -103,29 +103,29 @@ func plainForm(kind CommandKind) formtest.Form {
 }
 
 // writing returns a function that writes fields.
-func writing(fields func(*form.Coder)) func() []byte {
-	return func() []byte { return form.Save(nil, fields) }
+func writing(fields func(*codec.Coder)) func() []byte {
+	return func() []byte { return codec.Save(nil, fields) }
 }
 
 // recordForms are what a snapshot is made of, but for what other packages save.
-func recordForms() []formtest.Form {
+func recordForms() []codectest.Form {
 	var (
 		node    Node
 		host    Host
 		dropped Dropped
 		routing Routing
-		seen    HostSeen
+		seen    HostObservation
 		kept    Answer
 	)
-	forms := []formtest.Form{
+	forms := []codectest.Form{
 		{Name: "node", Of: &node, Write: writing(node.fields)},
 		{Name: "host", Of: &host, Write: writing(host.fields)},
 		{Name: "dropped node", Of: &dropped, Write: writing(dropped.fields)},
 		{Name: "slot table", Of: &routing, Write: writing(routing.fields)},
 	}
-	forms = append(forms, formtest.Form{Name: "answer", Of: &kept,
-		Write: writing(func(c *form.Coder) { _ = kept.fields(c) })})
-	forms = append(forms, formtest.Form{Name: "host that has seen", Of: &seen,
+	forms = append(forms, codectest.Form{Name: "answer", Of: &kept,
+		Write: writing(func(c *codec.Coder) { _ = kept.fields(c) })})
+	forms = append(forms, codectest.Form{Name: "host that has seen", Of: &seen,
 		Write: writing(seen.fields)})
 	return forms
 }

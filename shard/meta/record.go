@@ -2,22 +2,22 @@ package meta
 
 import (
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The records of snapshots; some parts of records are parts of commands too. A record ends with its last field, so
 // records stand one behind the other.
 
-func (c *Config) fields(f *form.Coder) {
-	form.Uint(f, &c.SelfCheckPeriodMillis)
-	form.Uint(f, &c.SessionGracePeriodMillis)
-	form.Byte(f, &c.ReadConsistency)
-	form.Byte(f, &c.AttachConsistency)
-	form.Byte(f, &c.RateLimiterCountersMode)
-	form.Uint(f, &c.QuotaObjects)
-	form.Uint(f, &c.QuotaBytes)
+func (c *Config) fields(f *codec.Coder) {
+	codec.Uint(f, &c.SelfCheckPeriodMillis)
+	codec.Uint(f, &c.SessionGracePeriodMillis)
+	codec.Byte(f, &c.ReadConsistency)
+	codec.Byte(f, &c.AttachConsistency)
+	codec.Byte(f, &c.RateLimiterCountersMode)
+	codec.Uint(f, &c.QuotaObjects)
+	codec.Uint(f, &c.QuotaBytes)
 	codeAsked(f, &c.Asked)
-	form.Uint(f, &c.LongestWaitMillis)
+	codec.Uint(f, &c.LongestWaitMillis)
 }
 
 // askedFields are the numbers, in the order of their form.
@@ -29,7 +29,7 @@ func askedFields(a *protocol.AskedConfig) [5]*uint64 {
 }
 
 // codeAsked codes the count of the numbers, 0 for an empty AskedConfig, and the numbers.
-func codeAsked(c *form.Coder, a *protocol.AskedConfig) {
+func codeAsked(c *codec.Coder, a *protocol.AskedConfig) {
 	all := askedFields(a)
 	var list []uint64
 	if *a != (protocol.AskedConfig{}) {
@@ -37,7 +37,7 @@ func codeAsked(c *form.Coder, a *protocol.AskedConfig) {
 			list = append(list, *p)
 		}
 	}
-	form.Uints(c, &list, anyLength)
+	codec.Uints(c, &list, anyLength)
 	switch {
 	case !c.Reading():
 	case len(list) != 0 && len(list) != len(all):
@@ -49,27 +49,27 @@ func codeAsked(c *form.Coder, a *protocol.AskedConfig) {
 	}
 }
 
-func (n *Node) fields(c *form.Coder) {
+func (n *Node) fields(c *codec.Coder) {
 	c.Text(&n.Path, anyLength)
-	form.Uint(c, &n.ID)
+	codec.Uint(c, &n.ID)
 	n.Config.fields(c)
-	form.Uint(c, &n.Version)
-	form.Uint(c, &n.Timing.Since)
-	form.Uint(c, &n.Timing.GraceFloorMillis)
-	form.Uint(c, &n.Timing.GraceCeilingMillis)
-	form.Uint(c, &n.Timing.SelfCheckCeilingMillis)
-	form.Uint(c, &n.Timed)
+	codec.Uint(c, &n.Version)
+	codec.Uint(c, &n.Timing.Since)
+	codec.Uint(c, &n.Timing.GraceFloorMillis)
+	codec.Uint(c, &n.Timing.GraceCeilingMillis)
+	codec.Uint(c, &n.Timing.SelfCheckCeilingMillis)
+	codec.Uint(c, &n.Timed)
 }
 
-func (d *Dropped) fields(c *form.Coder) {
-	form.Uint(c, &d.ID)
-	form.Uint(c, &d.Version)
-	form.Uints(c, &d.Pending, anyLength)
+func (d *Dropped) fields(c *codec.Coder) {
+	codec.Uint(c, &d.ID)
+	codec.Uint(c, &d.Version)
+	codec.Uints(c, &d.Pending, anyLength)
 }
 
 // registered codes the fields that a host registers.
-func (h *Host) registered(c *form.Coder) {
-	form.Uint(c, &h.ID)
+func (h *Host) registered(c *codec.Coder) {
+	codec.Uint(c, &h.ID)
 	c.Text(&h.Name, anyLength)
 	c.Text(&h.RaftAddress, anyLength)
 	c.Text(&h.ClientAddress, anyLength)
@@ -77,22 +77,22 @@ func (h *Host) registered(c *form.Coder) {
 	c.Text(&h.Version, anyLength)
 }
 
-func (h *Host) fields(c *form.Coder) {
+func (h *Host) fields(c *codec.Coder) {
 	h.registered(c)
-	form.Byte(c, &h.Current)
-	form.Byte(c, &h.Target)
-	form.Uint(c, &h.Changed)
-	form.Uint(c, &h.Seen)
-	form.Byte(c, &h.Level)
+	codec.Byte(c, &h.Current)
+	codec.Byte(c, &h.Target)
+	codec.Uint(c, &h.Changed)
+	codec.Uint(c, &h.Seen)
+	codec.Byte(c, &h.Level)
 }
 
-func (r *Routing) fields(c *form.Coder) {
-	form.Uint(c, &r.Version)
+func (r *Routing) fields(c *codec.Coder) {
+	codec.Uint(c, &r.Version)
 	c.Text(&r.Cluster, anyLength)
-	form.Uints(c, &r.Shards, anyLength)
-	form.List(c, &r.Ranges, anyLength, func(g *SlotRange) {
-		form.Small(c, &g.First)
-		form.Small(c, &g.Last)
-		form.Uint(c, &g.Shard)
+	codec.Uints(c, &r.Shards, anyLength)
+	codec.List(c, &r.Ranges, anyLength, func(g *SlotRange) {
+		codec.Small(c, &g.First)
+		codec.Small(c, &g.Last)
+		codec.Uint(c, &g.Shard)
 	})
 }

@@ -24,7 +24,7 @@ type Regeneration struct {
 	// Shards is the new number of data shards; 0 keeps the old data shards with their slots.
 	Shards int
 	// First is the first host of the new cluster. Regenerate gives the host its id.
-	First hosts.Founder
+	First hosts.InitialMember
 	// Jump is by how much counters grow.
 	Jump machine.Jump
 	// DropRights leaves all tokens and grants out: the rights of the new cluster allow nothing.
@@ -53,15 +53,13 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 		for id := range r.Shards {
 			next.routing.Shards = append(next.routing.Shards, ShardID(id+1))
 		}
-		next.routing.Ranges = BirthRanges(next.routing.Shards)
+		next.routing.Ranges = InitialRanges(next.routing.Shards)
 	}
 	if err := next.renewTopology(&r); err != nil {
 		return nil, err
 	}
 	if r.DropRights {
-		if next.rights, err = next.rights.Closed(r.Wall, r.By); err != nil {
-			return nil, fmt.Errorf("meta: drop the rights: %w", err)
-		}
+		next.rights = next.rights.Closed()
 	}
 	return next.copied() // a restored machine is checked
 }
@@ -112,19 +110,21 @@ func (m *Machine) renewTopology(r *Regeneration) error {
 	return nil
 }
 
-// knownTopology returns the topology. If the hosts are not founded yet, it makes a topology of the registered hosts.
+// knownTopology returns the topology. If the hosts are not bootstrapped yet, it makes a topology of the registered
+// hosts.
 func (m *Machine) knownTopology(at hosts.At) (*topology, error) {
 	if m.topology != nil || len(m.hosts.entries) == 0 {
 		return cmp.Or(m.topology, newTopology(m.routing.Cluster, m.routing.Shards)), nil
 	}
 	t := newTopology(m.routing.Cluster, m.routing.Shards)
 	t.records.ContinueFrom(m.version)
-	var founders []hosts.Founder
+	var initialMembers []hosts.InitialMember
 	for _, h := range m.hosts.entries {
-		founders = append(founders, hosts.Founder{ID: h.ID, Name: h.Name, Version: h.Version, Level: h.Level,
-			Addresses: hosts.Addresses{Raft: h.RaftAddress, Client: h.ClientAddress, Admin: h.AdminAddress}})
+		initialMembers = append(initialMembers, hosts.InitialMember{ID: h.ID, Name: h.Name, Version: h.Version,
+			Level: h.Level, Addresses: hosts.Addresses{Raft: h.RaftAddress, Client: h.ClientAddress,
+				Admin: h.AdminAddress}})
 	}
-	if a := t.records.Found(at, founders); a.Status != protocol.StatusSuccess {
+	if a := t.records.Bootstrap(at, initialMembers); a.Status != protocol.StatusSuccess {
 		return nil, fmt.Errorf("meta: the hosts of the old cluster: %s", a.Text)
 	}
 	return t, nil

@@ -13,7 +13,7 @@ import (
 
 func regeneration(jump uint64) Regeneration {
 	return Regeneration{Draw: [16]byte{9}, Jump: machine.Jump{Others: jump}, Wall: 1e12, By: "op", Why: "a test",
-		First: hosts.Founder{
+		First: hosts.InitialMember{
 			Name: "a", Incarnation: incarnation(99), Addresses: addressesOf("a"), Version: "1.0", Level: level.Newest}}
 }
 
@@ -100,7 +100,7 @@ func checkOneHost(t *testing.T, before, after *hosts.Records) {
 // TestRegenerationOverAndOver: each generation has its number, another number of shards has another slot table, and the
 // audit history keeps all of them.
 func TestRegenerationOverAndOver(t *testing.T) {
-	next := founded(t, "a", "b", "c")
+	next := withHosts(t, "a", "b", "c")
 	for i := range uint64(4) {
 		r := regeneration(1 << 41)
 		r.Shards = int(i) + 1
@@ -119,8 +119,8 @@ func TestRegenerationOverAndOver(t *testing.T) {
 	}
 }
 
-// TestRegenerationBeforeTheHostsAreFounded: hosts that have only registered stay behind too.
-func TestRegenerationBeforeTheHostsAreFounded(t *testing.T) {
+// TestRestoreBeforeHostsAreBootstrapped: hosts that have only registered stay behind too.
+func TestRestoreBeforeHostsAreBootstrapped(t *testing.T) {
 	s := regenerated(t, registered(t, "a", "b").Machine, regeneration(1)).State()
 	if len(s.Hosts) > 0 || len(s.Records.Hosts()) != 3 || s.Records.Host(1).Living() || s.Records.Host(2).Living() ||
 		!s.Records.Host(3).Living() {
@@ -130,7 +130,7 @@ func TestRegenerationBeforeTheHostsAreFounded(t *testing.T) {
 
 // TestACommandOfBeforeIsNotCarriedOutAgain: what became of a command after the state is not known, so it is refused.
 func TestACommandOfBeforeIsNotCarriedOutAgain(t *testing.T) {
-	old := founded(t, "a")
+	old := withHosts(t, "a")
 	c := create("/n", Config{})
 	c.Numbered = Numbered{Client: ClientID{1}, Number: 1, Since: old.NextAnswer()}
 	next := regenerated(t, old.Machine, regeneration(1<<40))

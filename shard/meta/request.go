@@ -11,15 +11,15 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Request is the request of a command on hosts, replicas and steps: one type for each kind of command. Package hosts
 // or package plan carries the request out; the rules are in the DESIGN.md of the package.
 type Request interface {
 	// code writes the fields, or reads the fields.
-	code(c *form.Coder)
-	// apply carries the request out. The machine has a topology, except before HostsFound.
+	code(c *codec.Coder)
+	// apply carries the request out. The machine has a topology, except before HostsBootstrap.
 	apply(m *Machine, at hosts.At) hosts.Answer
 }
 
@@ -35,7 +35,7 @@ func NewCommand(r Request, o Origin) Command { return Command{Kind: kindOf(r), R
 
 // requests makes an empty request of each kind.
 var requests = map[CommandKind]func() Request{
-	CmdHostsFound:        requestOf[HostsFound],
+	CmdHostsBootstrap:    requestOf[HostsBootstrap],
 	CmdHostJoin:          requestOf[HostJoin],
 	CmdHostBoot:          requestOf[HostBoot],
 	CmdHostReturn:        requestOf[HostReturn],
@@ -65,6 +65,7 @@ var requests = map[CommandKind]func() Request{
 	CmdAccessRoleDelete:  requestOf[AccessRoleDelete],
 	CmdAccessTokenCreate: requestOf[AccessTokenCreate],
 	CmdAccessTokenRevoke: requestOf[AccessTokenRevoke],
+	CmdAccessImport:      requestOf[AccessImport],
 	CmdBackupNote:        requestOf[BackupNote],
 	CmdActNote:           requestOf[ActNote],
 	CmdShardRecover:      requestOf[ShardRecover],
@@ -102,7 +103,7 @@ func appendRequest(dst []byte, c *Command) ([]byte, error) {
 	if c.Request == nil || kindOf(c.Request) != c.Kind {
 		return dst, fmt.Errorf("unknown kind %d", c.Kind)
 	}
-	w := form.Writer(nil)
+	w := codec.Writer(nil)
 	c.code(w)
 	if _, err := readRequest(c.Kind, w.Data()); err != nil {
 		return dst, err
@@ -113,18 +114,18 @@ func appendRequest(dst []byte, c *Command) ([]byte, error) {
 // readRequest reads the form of appendRequest.
 func readRequest(kind CommandKind, src []byte) (c Command, err error) {
 	c = Command{Kind: kind, Request: requests[kind]()}
-	r := form.Reader(src)
+	r := codec.Reader(src)
 	c.code(r)
 	return c, r.Finish(kind.String())
 }
 
-func (c *Command) code(f *form.Coder) {
+func (c *Command) code(f *codec.Coder) {
 	codeAll(f, &c.Origin.Wall, &c.Origin.By, &c.Origin.Why)
 	c.Request.code(f)
 }
 
 // codeAll writes fields, or reads the fields, in their order.
-func codeAll(c *form.Coder, fields ...any) {
+func codeAll(c *codec.Coder, fields ...any) {
 	for _, f := range fields {
 		switch f := f.(type) {
 		case *uint64:
@@ -136,7 +137,7 @@ func codeAll(c *form.Coder, fields ...any) {
 		case *ShardID:
 			c.Number((*uint64)(f))
 		case *level.Level:
-			form.Small(c, f)
+			codec.Small(c, f)
 		case *bool:
 			c.Flag(f)
 		case *string:
@@ -158,14 +159,15 @@ func codeAll(c *form.Coder, fields ...any) {
 }
 
 func (o *Origin) check() error {
-	if !form.FitText(hosts.MaxText, o.By, o.Why) {
+	if !codec.FitText(hosts.MaxText, o.By, o.Why) {
 		return fmt.Errorf("who asks and why are texts of at most %d bytes", hosts.MaxText)
 	}
 	return nil
 }
 
-var errNotFounded = errors.New("the hosts of this cluster are not founded: it goes by the list of those that have " +
-	"registered")
+var errNotBootstrapped = errors.New(
+	"the hosts of this cluster are not bootstrapped: it goes by the list of those that have " +
+		"registered")
 
 // request carries out a command on hosts, replicas and steps.
 func (m *Machine) request(c *Command) {
@@ -173,8 +175,8 @@ func (m *Machine) request(c *Command) {
 		m.refuse(protocol.StatusBadRequest, "%v", err)
 		return
 	}
-	if m.topology == nil && c.Kind != CmdHostsFound {
-		m.refuse(protocol.StatusPreconditionFailed, "%v", errNotFounded)
+	if m.topology == nil && c.Kind != CmdHostsBootstrap {
+		m.refuse(protocol.StatusPreconditionFailed, "%v", errNotBootstrapped)
 		return
 	}
 	before := m.topology.mark()
@@ -188,7 +190,7 @@ func (m *Machine) answerRequest(a *hosts.Answer, before mark) {
 	after := m.topology.mark()
 	if a.Status != protocol.StatusSuccess {
 		assert(after == before, "what is refused changes nothing")
-		m.refuse(a.Status, "%s", form.Cut(a.Text, MaxMessage)).Host = a.Host
+		m.refuse(a.Status, "%s", codec.Cut(a.Text, MaxMessage)).Host = a.Host
 		return
 	}
 	assert(a.Existed == (after == before), "what succeeds changes something, or finds it as it is to be")

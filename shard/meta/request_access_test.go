@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
-	kind "github.com/signalbox/signalbox/protocol/rights"
+	kind "github.com/signalbox/signalbox/protocol/access"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/machine"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
-var ci = rights.Principal{Kind: rights.Token, Name: "ci"}
+var ci = access.Principal{Kind: access.Token, Name: "ci"}
 
-func tokenOf(name string, grants ...rights.Grant) *AccessTokenCreate {
+func tokenOf(name string, grants ...access.Grant) *AccessTokenCreate {
 	return &AccessTokenCreate{Name: name, Hash: [32]byte{1, byte(len(name)), name[0]}, Grants: grants}
 }
 
@@ -25,7 +25,7 @@ func tokenOf(name string, grants ...rights.Grant) *AccessTokenCreate {
 func everyAccess() []Request {
 	grant := kind.Grant{Role: "write", Path: "/prod", Object: "nightly-"}
 	return []Request{
-		&AccessGrant{Checked: 1, Principal: rights.Principal{Kind: 200, Name: "a\x00"}, Grant: grant},
+		&AccessGrant{Checked: 1, Principal: access.Principal{Kind: 200, Name: "a\x00"}, Grant: grant},
 		&AccessRevoke{Checked: 2, Principal: ci, All: true, Grant: grant},
 		&AccessRoleSet{Checked: 3, Name: "r", Rules: []kind.Rule{{Path: "x", Object: "o", Rights: 1<<16 - 1}, {}}},
 		&AccessRoleDelete{Checked: 4, Name: "r"},
@@ -35,8 +35,16 @@ func everyAccess() []Request {
 	}
 }
 
+// anImport has every field of an import set.
+func anImport() Request {
+	return &AccessImport{Checked: 8, First: true,
+		Roles: []kind.Role{{Name: "r", Rules: []kind.Rule{{Path: "x", Object: "o", Rights: 1<<16 - 1}, {}}}},
+		Entries: []access.Entry{{Principal: ci, Hash: [32]byte{1, 31: 2}, Expires: 9,
+			Grants: []kind.Grant{{Role: "read", Path: "/"}}}, {Principal: access.Principal{Kind: 200, Name: "a\x00"}}}}
+}
+
 func TestRightsAreKeptAndWrittenDown(t *testing.T) {
-	c := founded(t, "a")
+	c := withHosts(t, "a")
 	if c.Rights().Revision() != 0 {
 		t.Fatal("something was said about rights")
 	}
@@ -56,7 +64,7 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 	c.refused(protocol.StatusPreconditionFailed, "token:ci has the role deploy on /prod: revoke it first",
 		&AccessRoleDelete{Name: "deploy"})
 	c.refused(protocol.StatusNotFound, "there is no token xx",
-		&AccessGrant{Principal: rights.Principal{Kind: rights.Token, Name: "xx"}, Grant: jobs})
+		&AccessGrant{Principal: access.Principal{Kind: access.Token, Name: "xx"}, Grant: jobs})
 	c.refused(protocol.StatusBadRequest, "the byte 0xff",
 		&AccessGrant{Principal: ci, Grant: kind.Grant{Role: "read", Path: "/a\xff"}})
 	c.done(&AccessRevoke{Principal: ci, All: true})
@@ -84,7 +92,7 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 // TestAChangeOfRightsIsOfTheRightsThatWereLookedAt: whether it is allowed was decided by those, and may not be any
 // more.
 func TestAChangeOfRightsIsOfTheRightsThatWereLookedAt(t *testing.T) {
-	c := founded(t, "a")
+	c := withHosts(t, "a")
 	c.done(tokenOf("ci"))
 	at := Checked(c.Rights().Revision())
 	c.done(&AccessGrant{Checked: at, Principal: ci, Grant: kind.Grant{Role: "read", Path: "/"}})
@@ -93,7 +101,7 @@ func TestAChangeOfRightsIsOfTheRightsThatWereLookedAt(t *testing.T) {
 }
 
 func TestRightsSurviveASnapshotAndARegeneration(t *testing.T) {
-	c := founded(t, "a")
+	c := withHosts(t, "a")
 	for i := range 2000 { // more than a block
 		c.done(tokenOf(fmt.Sprint("token-", i), kind.Grant{Role: "read", Path: "/a-rather-long-path"}).hash(i))
 	}
@@ -105,7 +113,8 @@ func TestRightsSurviveASnapshotAndARegeneration(t *testing.T) {
 		t.Error("the rights are others")
 	}
 	next, err := c.Regenerate(Regeneration{Draw: [16]byte{1}, Jump: machine.Jump{Others: 1000},
-		First: hosts.Founder{Name: "x", Incarnation: incarnation(9), Addresses: addressesOf("x"), Level: c.Level()}})
+		First: hosts.InitialMember{Name: "x", Incarnation: incarnation(9), Addresses: addressesOf("x"),
+			Level: c.Level()}})
 	if err != nil || len(next.Rights().Records()) != 2000 {
 		t.Errorf("%v: the rights are not those of the old cluster", err)
 	}
@@ -117,7 +126,7 @@ func (atc *AccessTokenCreate) hash(i int) *AccessTokenCreate {
 }
 
 func TestRightsThatWereNeverSavedAreNotRestored(t *testing.T) {
-	c := founded(t, "a")
+	c := withHosts(t, "a")
 	c.done(tokenOf("ci"))
 	l := loader{content: newContent(), pieces: pieces{rights: c.Rights().Save(nil)}}
 	if err := l.completeRights(); err != nil || len(l.rights.Records()) != 1 {
@@ -127,7 +136,7 @@ func TestRightsThatWereNeverSavedAreNotRestored(t *testing.T) {
 	if err := l.completeRights(); err == nil {
 		t.Error("they were restored")
 	}
-	if _, err := rights.Load([]byte{9}); err == nil || errors.Unwrap(err) == nil {
+	if _, err := access.Load([]byte{9}); err == nil || errors.Unwrap(err) == nil {
 		t.Errorf("a later form: %v", err)
 	}
 }
@@ -146,7 +155,7 @@ func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 		if r.All {
 			grant, what = nil, fmt.Sprintf("%v lost all roles", r.Principal)
 		}
-		next, err = tt.rights.Revoke(r.Principal, grant, at.Wall, at.By)
+		next, err = tt.rights.Revoke(r.Principal, grant)
 	case *AccessRoleSet:
 		checked, what = r.Checked, fmt.Sprintf("the role %s has %d rules now", r.Name, len(r.Rules))
 		next, err = tt.rights.SetRole(r.Name, r.Rules)
@@ -159,8 +168,14 @@ func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 	case *AccessTokenRevoke:
 		checked, what = r.Checked, "the token "+r.Name+" was revoked"
 		next, err = tt.rights.RevokeToken(r.Name)
+	case *AccessImport:
+		checked = r.Checked
+		what = fmt.Sprintf("%d roles and %d principals were imported", len(r.Roles), len(r.Entries))
+		if next, err = tt.rights.Import(r.Roles, r.Entries, at.Wall, at.By); r.First && tt.rights.Revision() != 0 {
+			checked, next, err = 0, tt.rights, nil
+		}
 	}
-	var refused *rights.Refusal
+	var refused *access.Refusal
 	switch {
 	case checked != 0 && uint64(checked) != tt.rights.Revision():
 		return hosts.Answer{Status: protocol.StatusOverloaded}
@@ -175,7 +190,7 @@ func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
 }
 
 func (*topologyTwin) asksForRights(r Request) bool {
-	return kindOf(r) >= CmdAccessGrant && kindOf(r) <= CmdAccessTokenRevoke
+	return kindOf(r) >= CmdAccessGrant && kindOf(r) <= CmdAccessTokenRevoke || kindOf(r) == CmdAccessImport
 }
 
 // access makes a request about rights.
@@ -187,14 +202,17 @@ func (f *fleet) access() Request {
 	role := func() string { return []string{"read", "write", "admin", "root", "r1", "r2"}[f.IntN(6)] }
 	grant := kind.Grant{Role: role(), Path: []string{"/", "/a", "/a/b", "bad"}[f.IntN(4)],
 		Object: []string{"", "", "n"}[f.IntN(3)]}
-	p := rights.Principal{Kind: kind.Kind(1 + f.IntN(4)), Name: f.ref()}
-	if p.Kind == rights.Anonymous {
+	p := access.Principal{Kind: kind.Kind(1 + f.IntN(4)), Name: f.ref()}
+	if p.Kind == access.Anonymous {
 		p.Name = ""
 	}
-	switch f.IntN(8) {
+	switch f.IntN(9) {
 	case 0, 1, 2:
 		return &AccessGrant{checked, p, grant}
 	case 3:
+		if list := f.Rights().Records(); len(list) > 0 && f.IntN(2) == 0 {
+			p = list[f.IntN(len(list))].Principal
+		}
 		return &AccessRevoke{checked, p, f.IntN(2) == 0, grant}
 	case 4:
 		name := []string{"r1", "r2", "read"}[f.IntN(3)]
@@ -205,6 +223,11 @@ func (f *fleet) access() Request {
 		t := tokenOf(f.ref(), grant)
 		t.Checked = checked
 		return t
+	}
+	if f.IntN(2) == 0 {
+		token := access.Principal{Kind: access.Token, Name: f.ref()}
+		return &AccessImport{checked, f.IntN(3) == 0, nil, []access.Entry{{Principal: token, Hash: [32]byte{9},
+			Grants: []kind.Grant{grant}}}}
 	}
 	return &AccessTokenRevoke{checked, f.ref()}
 }

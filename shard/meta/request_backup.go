@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // SavePhase is how far the saving of a state for a backup has come.
@@ -29,9 +29,9 @@ type BackupNote struct {
 	Bytes       uint64 // handed over so far
 }
 
-func (bn *BackupNote) code(c *form.Coder) {
+func (bn *BackupNote) code(c *codec.Coder) {
 	codeAll(c, &bn.Host, &bn.Incarnation, &bn.Shard)
-	form.Small(c, &bn.Phase)
+	codec.Small(c, &bn.Phase)
 	c.Number(&bn.Bytes)
 }
 
@@ -58,10 +58,10 @@ type ActNote struct {
 	What        string
 }
 
-func (an *ActNote) code(c *form.Coder) { codeAll(c, &an.Host, &an.Incarnation, &an.What) }
+func (an *ActNote) code(c *codec.Coder) { codeAll(c, &an.Host, &an.Incarnation, &an.What) }
 
 func (an *ActNote) apply(m *Machine, at hosts.At) hosts.Answer {
-	if an.What == "" || !form.FitText(hosts.MaxText, an.What, at.Why) || at.Why == "" {
+	if an.What == "" || !codec.FitText(hosts.MaxText, an.What, at.Why) || at.Why == "" {
 		return refusal(protocol.StatusBadRequest, "a change is noted by what it was and why, of at most %d bytes each",
 			hosts.MaxText)
 	}

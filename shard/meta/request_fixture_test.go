@@ -9,11 +9,11 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // cluster is a machine of the level that has the records of hosts, with a leader, in a test.
@@ -26,7 +26,7 @@ type cluster struct {
 // registered has data shards 1 and 2 and hosts of these names, ids from 1 on, that have registered.
 func registered(t testing.TB, names ...string) *cluster {
 	t.Helper()
-	c := &cluster{TB: t, Machine: born(2)}
+	c := &cluster{TB: t, Machine: bootstrapped(2)}
 	for i, name := range names {
 		h := host(shard.HostID(i+1), name)
 		h.Level = level.Newest
@@ -40,8 +40,8 @@ func registered(t testing.TB, names ...string) *cluster {
 	return c
 }
 
-// founded is registered with its hosts founded, started and online.
-func founded(t testing.TB, names ...string) *cluster {
+// withHosts is registered with its hosts withHosts, started and online.
+func withHosts(t testing.TB, names ...string) *cluster {
 	t.Helper()
 	c := registered(t, names...)
 	c.done(c.founding())
@@ -53,10 +53,10 @@ func founded(t testing.TB, names ...string) *cluster {
 }
 
 // founding names all that have registered, with incarnations that are those of their ids.
-func (c *cluster) founding() *HostsFound {
-	r := &HostsFound{}
+func (c *cluster) founding() *HostsBootstrap {
+	r := &HostsBootstrap{}
 	for _, h := range c.Hosts() {
-		r.Founders = append(r.Founders, Founder{ID: h.ID, Incarnation: incarnation(h.ID)})
+		r.InitialMembers = append(r.InitialMembers, InitialMember{ID: h.ID, Incarnation: incarnation(h.ID)})
 	}
 	return r
 }
@@ -173,7 +173,7 @@ func everyRequest() []Request {
 			Variant: 2, Epoch: 7,
 			Reason: hosts.ReasonStuck, Text: "stuck"}, Supersedes: 8}
 	return append([]Request{
-		&HostsFound{Founders: []Founder{{ID: 1, Incarnation: incarnation(1)}, {ID: 1 << 60}},
+		&HostsBootstrap{InitialMembers: []InitialMember{{ID: 1, Incarnation: incarnation(1)}, {ID: 1 << 60}},
 			Generation: hosts.Generation{Number: 2, Draw: [16]byte{3, 15: 4}}},
 		&HostJoin{join},
 		&HostBoot{boot},
@@ -210,13 +210,14 @@ func everyRequest() []Request {
 		&ShardOverlap{Shard: 1},
 		&ShardGrants{Shard: 1, Group: 2},
 		&ShardBound{Shard: 1, Host: 2,
-			Bound: hosts.TimeoutBound{Term: 3, Number: 4, Longest: shard.Longest{Timeout: 5, Session: 6}}})...)
+			Bound: hosts.TimeoutBound{Term: 3, Number: 4, Longest: shard.Longest{Timeout: 5, Session: 6}}},
+		anImport())...)
 }
 
 // furnishedTopology has something of everything that the records of hosts and the plan have.
 func furnishedTopology(t testing.TB) *cluster {
 	t.Helper()
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	do(c.Machine, seen(2, 4))
 	d, _ := kind.ParseDomain("dc=x,rack=1")
 	c.done(&HostAlter{Host: "a", Domain: d})
@@ -237,7 +238,7 @@ func furnishedTopology(t testing.TB) *cluster {
 	c.done(&StepCancel{Step: 2, Hold: 5_000})
 	c.done(&ReplicasKnown{Term: 7, Shard: 1, Change: 3, Members: votersOf(1, 2)})
 	c.done(&ShardTransfer{Shard: 1, Host: "b"})
-	c.done(tokenOf("ci", rights.Grant{Role: "write", Path: "/prod"}))
+	c.done(tokenOf("ci", access.Grant{Role: "write", Path: "/prod"}))
 	counters := shard.Counters{LastOrder: 2, LastRevision: 3}
 	c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: counters}}})
 	return c

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
@@ -23,9 +23,9 @@ type HostFailed struct {
 	Text   string
 }
 
-func (hf *HostFailed) code(c *form.Coder) {
+func (hf *HostFailed) code(c *codec.Coder) {
 	codeAll(c, &hf.Term, &hf.Host, &hf.Epoch)
-	form.Small(c, &hf.Reason)
+	codec.Small(c, &hf.Reason)
 	c.Text(&hf.Text, anyLength)
 }
 
@@ -41,9 +41,9 @@ type HostReach struct {
 	Epoch   uint64
 }
 
-func (r *HostReach) code(c *form.Coder) {
+func (r *HostReach) code(c *codec.Coder) {
 	c.Numbers(&r.Term, (*uint64)(&r.Host), &r.Epoch)
-	form.Small(c, &r.Variant)
+	codec.Small(c, &r.Variant)
 }
 
 func (r *HostReach) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -58,9 +58,9 @@ type ReplicasKnown struct {
 	Members []hosts.Member
 }
 
-func (r *ReplicasKnown) code(c *form.Coder) {
+func (r *ReplicasKnown) code(c *codec.Coder) {
 	c.Numbers(&r.Term, (*uint64)(&r.Shard), &r.Change)
-	form.List(c, &r.Members, anyLength, func(m *hosts.Member) {
+	codec.List(c, &r.Members, anyLength, func(m *hosts.Member) {
 		role := uint64(m.Role)
 		if m.Filled {
 			role |= filledMember
@@ -86,9 +86,9 @@ type ShardsCounted struct {
 	List []hosts.Count
 }
 
-func (sc *ShardsCounted) code(c *form.Coder) {
+func (sc *ShardsCounted) code(c *codec.Coder) {
 	c.Number(&sc.Term)
-	form.List(c, &sc.List, anyLength, func(n *hosts.Count) {
+	codec.List(c, &sc.List, anyLength, func(n *hosts.Count) {
 		c.Numbers((*uint64)(&n.Shard), (*uint64)(&n.LastOrder), (*uint64)(&n.LastRevision), &n.LastSession)
 	})
 }
@@ -103,7 +103,7 @@ type ShardGrants struct {
 	Group uint64
 }
 
-func (sg *ShardGrants) code(c *form.Coder) { codeAll(c, &sg.Shard, &sg.Group) }
+func (sg *ShardGrants) code(c *codec.Coder) { codeAll(c, &sg.Shard, &sg.Group) }
 
 func (sg *ShardGrants) apply(m *Machine, _ hosts.At) hosts.Answer {
 	return m.topology.records.Grants(sg.Shard, sg.Group)
@@ -116,7 +116,7 @@ type ShardBound struct {
 	Bound hosts.TimeoutBound
 }
 
-func (sb *ShardBound) code(c *form.Coder) {
+func (sb *ShardBound) code(c *codec.Coder) {
 	b := &sb.Bound
 	c.Numbers((*uint64)(&sb.Shard), (*uint64)(&sb.Host), &b.Term, &b.Number, &b.Longest.Timeout,
 		(*uint64)(&b.Longest.Session))
@@ -133,7 +133,7 @@ type ReplicaCleared struct {
 	Incarnation hosts.Incarnation
 }
 
-func (r *ReplicaCleared) code(c *form.Coder) { codeAll(c, &r.Shard, &r.Replica, &r.Incarnation) }
+func (r *ReplicaCleared) code(c *codec.Coder) { codeAll(c, &r.Shard, &r.Replica, &r.Incarnation) }
 
 func (r *ReplicaCleared) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
@@ -146,7 +146,7 @@ type StepBegin struct {
 	Proposal       plan.Proposal[governor.Action]
 }
 
-func (sb *StepBegin) code(c *form.Coder) {
+func (sb *StepBegin) code(c *codec.Coder) {
 	c.Numbers(&sb.Term, &sb.Revision)
 	var proposal []byte
 	if !c.Reading() {
@@ -186,14 +186,14 @@ type StepReport struct {
 	Text   string
 }
 
-func (r *StepReport) code(c *form.Coder) {
+func (r *StepReport) code(c *codec.Coder) {
 	phase, failures, to := uint64(r.Act.Phase), uint64(r.Act.Failures), uint64(r.Phase)
 	c.Numbers((*uint64)(&r.Act.Step), &phase, &failures, &r.Act.Term, &to)
 	c.Must(max(phase, failures, to) < 1<<32, "a phase or the failures of a step are too many")
 	if c.Reading() {
 		r.Act.Phase, r.Act.Failures, r.Phase = plan.Phase(phase), uint32(failures), plan.Phase(to)
 	}
-	form.Small(c, &r.Report)
+	codec.Small(c, &r.Report)
 	c.Text(&r.Text, anyLength)
 }
 

@@ -7,7 +7,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
@@ -16,7 +16,7 @@ import (
 // HostDrain gives a host the target Offline: its leaderships and votes are handed over.
 type HostDrain struct{ Host string }
 
-func (hd *HostDrain) code(c *form.Coder) { c.Text(&hd.Host, anyLength) }
+func (hd *HostDrain) code(c *codec.Coder) { c.Text(&hd.Host, anyLength) }
 func (hd *HostDrain) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Drain(at, hd.Host)
 }
@@ -24,7 +24,7 @@ func (hd *HostDrain) apply(m *Machine, at hosts.At) hosts.Answer {
 // HostUndrain takes a drain back.
 type HostUndrain struct{ Host string }
 
-func (hu *HostUndrain) code(c *form.Coder) { c.Text(&hu.Host, anyLength) }
+func (hu *HostUndrain) code(c *codec.Coder) { c.Text(&hu.Host, anyLength) }
 func (hu *HostUndrain) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Undrain(at, hu.Host)
 }
@@ -35,7 +35,7 @@ type HostCordon struct {
 	On   bool
 }
 
-func (hc *HostCordon) code(c *form.Coder) { codeAll(c, &hc.Host, &hc.On) }
+func (hc *HostCordon) code(c *codec.Coder) { codeAll(c, &hc.Host, &hc.On) }
 
 func (hc *HostCordon) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cordon(at, hc.Host, hc.On)
@@ -47,7 +47,7 @@ type HostAlter struct {
 	Domain hosts.Domain
 }
 
-func (ha *HostAlter) code(c *form.Coder) { codeAll(c, &ha.Host, &ha.Domain) }
+func (ha *HostAlter) code(c *codec.Coder) { codeAll(c, &ha.Host, &ha.Domain) }
 
 func (ha *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Alter(at, ha.Host, ha.Domain)
@@ -59,7 +59,7 @@ type HostWeigh struct {
 	Weight uint64
 }
 
-func (hw *HostWeigh) code(c *form.Coder) { codeAll(c, &hw.Host, &hw.Weight) }
+func (hw *HostWeigh) code(c *codec.Coder) { codeAll(c, &hw.Host, &hw.Weight) }
 
 func (hw *HostWeigh) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Weigh(at, hw.Host, hw.Weight)
@@ -71,7 +71,7 @@ type HostExpel struct {
 	Force bool
 }
 
-func (he *HostExpel) code(c *form.Coder) { codeAll(c, &he.Host, &he.Force) }
+func (he *HostExpel) code(c *codec.Coder) { codeAll(c, &he.Host, &he.Force) }
 
 // apply makes the expulsion wait for the longest grace period that any node may have, because the host may still
 // learn of a longer period than the present.
@@ -86,7 +86,7 @@ type HostReplace struct {
 	Heard    bool
 }
 
-func (r *HostReplace) code(c *form.Coder) { codeAll(c, &r.Old, &r.New, &r.Heard) }
+func (r *HostReplace) code(c *codec.Coder) { codeAll(c, &r.Old, &r.New, &r.Heard) }
 
 func (r *HostReplace) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Replace(at, r.Old, r.New, r.Heard, MaxSessionGracePeriodMillis)
@@ -98,7 +98,7 @@ type ShardTransfer struct {
 	Host  string
 }
 
-func (st *ShardTransfer) code(c *form.Coder) { codeAll(c, &st.Shard, &st.Host) }
+func (st *ShardTransfer) code(c *codec.Coder) { codeAll(c, &st.Shard, &st.Host) }
 
 func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Transfer(at, st.Shard, st.Host)
@@ -108,9 +108,9 @@ func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 // the host, and judged which hosts are lost.
 type ShardRecover struct{ hosts.Recovery }
 
-func (sr *ShardRecover) code(c *form.Coder) {
+func (sr *ShardRecover) code(c *codec.Coder) {
 	codeAll(c, &sr.Shard, &sr.Host, &sr.Empty)
-	form.List(c, &sr.Lost, anyLength, func(id *shard.HostID) { c.Number((*uint64)(id)) })
+	codec.List(c, &sr.Lost, anyLength, func(id *shard.HostID) { c.Number((*uint64)(id)) })
 	c.Text(&sr.Against, anyLength)
 }
 
@@ -121,7 +121,7 @@ func (sr *ShardRecover) apply(m *Machine, at hosts.At) hosts.Answer {
 // ShardOverlap ends the wait of a shard that was made anew, by an order of an operator.
 type ShardOverlap struct{ Shard ShardID }
 
-func (so *ShardOverlap) code(c *form.Coder) { codeAll(c, &so.Shard) }
+func (so *ShardOverlap) code(c *codec.Coder) { codeAll(c, &so.Shard) }
 
 func (so *ShardOverlap) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.AcceptOverlap(at, so.Shard)
@@ -130,7 +130,7 @@ func (so *ShardOverlap) apply(m *Machine, at hosts.At) hosts.Answer {
 // PolicySet replaces the policy From by To.
 type PolicySet struct{ From, To kind.Policy }
 
-func (ps *PolicySet) code(c *form.Coder) {
+func (ps *PolicySet) code(c *codec.Coder) {
 	c.Fields(ps.From.Fields)
 	c.Fields(ps.To.Fields)
 }
@@ -146,7 +146,7 @@ type TokenCreate struct {
 	Millis uint64 // how long the token is good
 }
 
-func (tc *TokenCreate) code(c *form.Coder) { codeAll(c, &tc.ID, &tc.Hash, &tc.Millis) }
+func (tc *TokenCreate) code(c *codec.Coder) { codeAll(c, &tc.ID, &tc.Hash, &tc.Millis) }
 
 func (tc *TokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.CreateToken(at, tc.ID, tc.Hash, tc.Millis)
@@ -155,7 +155,7 @@ func (tc *TokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
 // TokenRevoke makes a join token useless.
 type TokenRevoke struct{ ID string }
 
-func (r *TokenRevoke) code(c *form.Coder) { c.Text(&r.ID, anyLength) }
+func (r *TokenRevoke) code(c *codec.Coder) { c.Text(&r.ID, anyLength) }
 func (r *TokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.RevokeToken(at, r.ID)
 }
@@ -166,7 +166,7 @@ type StepCancel struct {
 	Hold uint64
 }
 
-func (sc *StepCancel) code(c *form.Coder) { c.Numbers((*uint64)(&sc.Step), &sc.Hold) }
+func (sc *StepCancel) code(c *codec.Coder) { c.Numbers((*uint64)(&sc.Step), &sc.Hold) }
 func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
 	switch out := m.topology.plan.Cancel(at.Now, sc.Step, at.Why, sc.Hold); out {
 	case plan.Applied:
@@ -182,10 +182,10 @@ func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
 // StepForget ends the delay of a subject after a failure.
 type StepForget struct{ Subject plan.Subject }
 
-func (sf *StepForget) code(c *form.Coder) { c.Text((*string)(&sf.Subject), anyLength) }
+func (sf *StepForget) code(c *codec.Coder) { c.Text((*string)(&sf.Subject), anyLength) }
 func (sf *StepForget) apply(m *Machine, at hosts.At) hosts.Answer {
 	if m.topology.plan.Forget(sf.Subject) != plan.Applied {
-		return refusal(protocol.StatusNotFound, "%q does not wait", form.Cut(string(sf.Subject), plan.MaxSubject))
+		return refusal(protocol.StatusNotFound, "%q does not wait", codec.Cut(string(sf.Subject), plan.MaxSubject))
 	}
 	m.topology.records.Note(at, hosts.EventStep, fmt.Sprintf("%s waits no longer", sf.Subject))
 	return hosts.Answer{}

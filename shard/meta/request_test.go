@@ -10,7 +10,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -23,7 +22,7 @@ func TestEveryKindOfRequestHasItsCommand(t *testing.T) {
 		t.Errorf("%d kinds of requests, and %d examples", len(requests), len(list))
 	}
 	for i, r := range list {
-		if want := CmdHostsFound + CommandKind(i); kindOf(r) != want || commandNames[want] == "" {
+		if want := CmdHostsBootstrap + CommandKind(i); kindOf(r) != want || commandNames[want] == "" {
 			t.Errorf("%T is %v, want %v", r, kindOf(r), want)
 		}
 		if v := reflect.ValueOf(r).Elem(); v.Type() == reflect.TypeOf(requests[kindOf(r)]()).Elem() {
@@ -54,7 +53,7 @@ func TestARequestThatCannotBeReadIsNotWritten(t *testing.T) {
 
 // TestWhatTheRulesRefuseIsReadAllTheSame: a mistake of who asks is answered, and stops no replica.
 func TestWhatTheRulesRefuseIsReadAllTheSame(t *testing.T) {
-	c := founded(t, "a", "b")
+	c := withHosts(t, "a", "b")
 	long := strings.Repeat("x", 70_000)
 	for _, r := range []Request{
 		joinOf(long, 9), &HostAlter{Host: "a", Domain: hosts.Domain{{Key: long, Value: "x"}}},
@@ -76,7 +75,7 @@ func TestWhatTheRulesRefuseIsReadAllTheSame(t *testing.T) {
 // TestOnlyTheLeaderAsks: in a batch that says nothing of the time, or is of another term, nothing is done, and no
 // number is used up.
 func TestOnlyTheLeaderAsks(t *testing.T) {
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	before := c.Digest()
 	drain := NewCommand(&HostDrain{Host: "a"}, origin)
 	drain.Numbered = Numbered{Client: ClientID{1}, Number: 1, Since: c.NextAnswer()}
@@ -95,26 +94,9 @@ func TestOnlyTheLeaderAsks(t *testing.T) {
 	}
 }
 
-// TestTheLeaderOfADataShardIsHeardWhoeverLeadsTheMetaShard: what it forwards has no stamp, and does not go by the time.
-func TestTheLeaderOfADataShardIsHeardWhoeverLeadsTheMetaShard(t *testing.T) {
-	c := founded(t, "a", "b", "c")
-	longest := shard.Longest{Timeout: 60_000, Session: 9}
-	for _, r := range []Request{
-		&ShardBound{Shard: 1, Host: 2, Bound: hosts.TimeoutBound{Term: 7, Number: 1, Longest: longest}},
-		&ShardGrants{Shard: 1},
-	} {
-		if list := c.apply(clock.Stamp{}, NewCommand(r, origin)); list[0].Status != protocol.StatusSuccess {
-			t.Errorf("%T: %+v", r, list[0])
-		}
-	}
-	if got := c.LongestTimeout(); got != longest {
-		t.Errorf("the longest timeout on record is %+v", got)
-	}
-}
-
 // TestTheGovernorSaysItsTerm: a batch of the present leader does not carry out what was decided under one before it.
 func TestTheGovernorSaysItsTerm(t *testing.T) {
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	h := c.records().Named("b")
 	add := plan.Proposal[governor.Action]{Kind: governor.KindFail, Subject: "host/2",
 		Payload: governor.Action{Host: 2, Epoch: h.Target.Epoch, Reason: hosts.ReasonSilent}}
@@ -133,7 +115,7 @@ func TestTheGovernorSaysItsTerm(t *testing.T) {
 
 // TestAStepIsBegunAndReported: from the proposal to its end, with every answer that an executor may get.
 func TestAStepIsBegunAndReported(t *testing.T) {
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	joined := c.done(joinOf("d", 9)).Host
 	c.done(&HostBoot{hosts.Boot{Host: joined, Incarnation: incarnation(9), Start: startOf(1),
 		Addresses: addressesOf("d"), Version: "1.0", Level: level.Newest}})
@@ -180,7 +162,7 @@ func TestAStepIsBegunAndReported(t *testing.T) {
 
 // TestChangesAreDelivered: what readers of effects go by, for one request of each sort.
 func TestChangesAreDelivered(t *testing.T) {
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	const hostChanged, unseen = "result topology-changed hosts-changed audited ", "result topology-changed audited "
 	for _, x := range []struct {
 		r    Request
@@ -192,10 +174,10 @@ func TestChangesAreDelivered(t *testing.T) {
 		{&HostCordon{Host: "a", On: true}, "result ", ""},
 		{&HostRename{Host: 1, Incarnation: incarnation(1), Start: startOf(1), Addresses: addressesOf("z")}, hostChanged,
 			"alter host a: at z:1 for hosts, z:2 for clients"},
-		{&ShardTransfer{Shard: 1, Host: "b"}, unseen, "transfer host b: shard 1"},
+		{&ShardTransfer{Shard: 1, Host: "b"}, unseen, "leader-transfer host b: shard 1"},
 		{&TokenCreate{ID: "t", Hash: [32]byte{1}, Millis: 5}, unseen, "token t was made"},
-		{&HostExpel{Host: "4"}, unseen, "target host d: EXPELLED, expelled, by op: a test"},
-		{&HostReach{Term: 7, Host: 4, Variant: protocol.HostExpelled}, hostChanged, "current host d: EXPELLED"},
+		{&HostExpel{Host: "4"}, unseen, "host-target host d: EXPELLED, expelled, by op: a test"},
+		{&HostReach{Term: 7, Host: 4, Variant: protocol.HostExpelled}, hostChanged, "host-state host d: EXPELLED"},
 	} {
 		before := c.records().LastAudit()
 		list := c.ask(x.r)
@@ -212,7 +194,7 @@ func TestChangesAreDelivered(t *testing.T) {
 
 // TestARepeatedRequestIsAnsweredAsBefore: a join that comes again under its number has its host in the answer.
 func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
-	c := founded(t, "a")
+	c := withHosts(t, "a")
 	join := NewCommand(joinOf("b", 9), origin)
 	join.Numbered = Numbered{Client: ClientID{1}, Number: 1, Since: c.NextAnswer()}
 	first := c.apply(c.stamp(1), join)[0]
@@ -230,7 +212,7 @@ func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 // TestNoRequestHoldsTheLockForLong: the work of one follows from the hosts, the shards and the steps, none of which are
 // many. It is counted in what is allocated, which no other work of the machine hides.
 func TestNoRequestHoldsTheLockForLong(t *testing.T) {
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	for i := range 3 * hosts.MaxAudit {
 		c.ask(&HostCordon{Host: "a", On: i%2 == 0})
 	}
@@ -252,12 +234,12 @@ func ExampleNewCommand() {
 	data, err := AppendBatch(nil, &Batch{Stamp: clock.Stamp{Term: 3, Elapsed: 40}, Commands: []Command{c}})
 	fmt.Println(c.Kind, LevelOf(&c), len(data), err)
 	// Output:
-	// host-drain 1 54 <nil>
+	// host-drain 1 53 <nil>
 }
 
 // TestWhatWasDoneForAReasonIsWrittenDown: with its reason, and only through hosts on record.
 func TestWhatWasDoneForAReasonIsWrittenDown(t *testing.T) {
-	c := founded(t, "a")
+	c := withHosts(t, "a")
 	a := c.records().Named("a")
 	note := ActNote{Host: a.ID, Incarnation: a.Incarnation, What: "session destroy: id 7"}
 	before := c.records().LastAudit()
@@ -279,7 +261,7 @@ func TestWhatWasDoneForAReasonIsWrittenDown(t *testing.T) {
 
 // TestWhoSavesABackupIsWrittenDown: each word is one entry, also where it comes twice, and only of hosts on record.
 func TestWhoSavesABackupIsWrittenDown(t *testing.T) {
-	c := founded(t, "a")
+	c := withHosts(t, "a")
 	a := c.records().Named("a")
 	note := BackupNote{Host: a.ID, Incarnation: a.Incarnation, Shard: 3, Phase: SaveBegun}
 	c.done(&note)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 var (
@@ -43,7 +43,7 @@ type loader struct {
 	block   int // number of blocks read
 	payload []byte
 	pieces  pieces
-	seen    index[shard.HostID, HostSeen]
+	seen    index[shard.HostID, HostObservation]
 }
 
 func (l *loader) load() error {
@@ -65,7 +65,7 @@ func (l *loader) load() error {
 			last < blockRouting && kind > blockRouting:
 			err = fmt.Errorf("kind %d does not follow kind %d", kind, last)
 		default:
-			fields := form.Reader(l.payload)
+			fields := codec.Reader(l.payload)
 			if err = l.readBlock(kind, fields); err == nil {
 				fields.Input().End()
 				err = fields.Err()
@@ -125,7 +125,7 @@ func (l *loader) next() (blockKind, error) {
 	return blockKind(head[0]), nil
 }
 
-func (l *loader) readBlock(kind blockKind, r *form.Coder) error {
+func (l *loader) readBlock(kind blockKind, r *codec.Coder) error {
 	in := r.Input()
 	switch kind {
 	case blockCounters:
@@ -168,8 +168,8 @@ func (l *loader) readBlock(kind blockKind, r *form.Coder) error {
 	case blockRights:
 		return readPiece(&l.pieces.rights, r)
 	case blockSeen:
-		check := func(*HostSeen) error { return nil }
-		return readRecords(r, &l.seen, "host that has seen something", (*HostSeen).fields, check)
+		check := func(*HostObservation) error { return nil }
+		return readRecords(r, &l.seen, "host that has seen something", (*HostObservation).fields, check)
 	default:
 		return l.finish(r)
 	}
@@ -177,7 +177,7 @@ func (l *loader) readBlock(kind blockKind, r *form.Coder) error {
 
 // readRecords reads the records of one block and puts them, in order, into the index.
 func readRecords[K string | shard.NodeID | shard.HostID, V any](
-	r *form.Coder, x *index[K, V], name string, fields func(*V, *form.Coder), check func(*V) error,
+	r *codec.Coder, x *index[K, V], name string, fields func(*V, *codec.Coder), check func(*V) error,
 ) error {
 	for r.Left() > 0 {
 		var v V
@@ -198,7 +198,7 @@ func readRecords[K string | shard.NodeID | shard.HostID, V any](
 }
 
 // finish compares the counts of the end block with the content, and the parts of the content with each other.
-func (l *loader) finish(r *form.Coder) error {
+func (l *loader) finish(r *codec.Coder) error {
 	type count struct {
 		name string
 		have int

@@ -8,10 +8,10 @@ import (
 )
 
 // Routing is the slot table: the data shard of each slot. The zero value, with version 0, is the table of a cluster
-// before its birth. The lists of a table never change; do not write to them.
+// before its bootstrap. The lists of a table never change; do not write to them.
 type Routing struct {
 	Version uint64 // grows by one with each change of the table
-	Cluster string // the id of the cluster, given at its birth
+	Cluster string // the id of the cluster, given at its bootstrap
 	Shards  []ShardID
 	// Ranges cover all slots in order; two neighbours are of different shards.
 	Ranges []SlotRange
@@ -53,9 +53,9 @@ func (t *slotTable) ranges() []SlotRange {
 	return list
 }
 
-// BirthRanges returns the table at the birth of a cluster: each data shard gets one range, in the order of the list.
-// No two ranges differ in length by more than one slot.
-func BirthRanges(shards []ShardID) []SlotRange {
+// InitialRanges returns the table at the bootstrap of a cluster: each data shard gets one range, in the order of the
+// list. No two ranges differ in length by more than one slot.
+func InitialRanges(shards []ShardID) []SlotRange {
 	var t slotTable
 	for i, id := range shards {
 		t.fill(SlotRange{
@@ -90,14 +90,14 @@ func (m *Machine) routingInit(c *Command) {
 	if m.routing.Version != 0 {
 		if m.routing.Cluster != c.Cluster || !slices.Equal(m.routing.Shards, shards) {
 			m.refuse(protocol.StatusPreconditionFailed,
-				"the cluster was born with id %s and %d data shards; this is another one",
+				"the cluster was bootstrapped with id %s and %d data shards; this is another one",
 				m.routing.Cluster, len(m.routing.Shards))
 			return
 		}
 		m.accept(FlagExisted).Routing = m.routing.Version
 		return
 	}
-	m.setRouting(Routing{Version: 1, Cluster: c.Cluster, Shards: shards, Ranges: BirthRanges(shards)})
+	m.setRouting(Routing{Version: 1, Cluster: c.Cluster, Shards: shards, Ranges: InitialRanges(shards)})
 }
 
 func (m *Machine) slotsAssign(c *Command) {

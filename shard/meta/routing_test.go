@@ -14,9 +14,9 @@ func assign(first, last shard.Slot, from, to ShardID, version uint64) Command {
 	return Command{Kind: CmdSlotsAssign, First: first, Last: last, From: from, To: to, Expected: version}
 }
 
-func TestSlotsAreSpreadEvenlyAtBirth(t *testing.T) {
+func TestSlotsAreSpreadEvenlyAtBootstrap(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 16, 100, MaxDataShards} {
-		m := born(n)
+		m := bootstrapped(n)
 		r := m.Routing()
 		if r.Version != 1 || r.Cluster != "c-1" || len(r.Shards) != n || len(r.Ranges) != n {
 			t.Fatalf("%d data shards: %+v", n, r)
@@ -36,55 +36,55 @@ func TestSlotsAreSpreadEvenlyAtBirth(t *testing.T) {
 	}
 }
 
-func TestAClusterIsBornOnce(t *testing.T) {
+func TestClusterIsBootstrappedOnce(t *testing.T) {
 	m := New()
-	if list := run(m, birth(30, 10, 20)); kinds(list) != "result routing-changed " || list[1].Routing != 1 {
+	if list := run(m, bootstrap(30, 10, 20)); kinds(list) != "result routing-changed " || list[1].Routing != 1 {
 		t.Fatalf("%+v", list)
 	}
 	ok(t, m, assign(0, 9, 10, 20, 1))
 	r := m.Routing()
-	for _, same := range []Command{birth(30, 10, 20), birth(10, 20, 30)} {
+	for _, same := range []Command{bootstrap(30, 10, 20), bootstrap(10, 20, 30)} {
 		if e := ok(t, m, same); e.Flags != FlagExisted || e.Routing != 2 {
-			t.Errorf("the same birth again: %+v", e)
+			t.Errorf("the same bootstrap again: %+v", e)
 		}
 	}
-	other := birth(10, 20, 30)
+	other := bootstrap(10, 20, 30)
 	other.Cluster = "c-2"
-	for _, c := range []Command{other, birth(10, 20), birth(10, 20, 30, 40)} {
+	for _, c := range []Command{other, bootstrap(10, 20), bootstrap(10, 20, 30, 40)} {
 		want(t, m, protocol.StatusPreconditionFailed, c)
 	}
 	if now := m.Routing(); now.Version != 2 || !slices.Equal(now.Ranges, r.Ranges) {
-		t.Errorf("a second birth changed the table: %+v", now)
+		t.Errorf("a second bootstrap changed the table: %+v", now)
 	}
 }
 
-func TestBirthIsRefusedByForm(t *testing.T) {
+func TestMalformedBootstrapIsRejected(t *testing.T) {
 	m := New()
 	var many []ShardID
 	for i := range MaxDataShards + 1 {
 		many = append(many, ShardID(i+1))
 	}
-	unnamed, spaced := birth(1), birth(1)
+	unnamed, spaced := bootstrap(1), bootstrap(1)
 	unnamed.Cluster, spaced.Cluster = "", "a b"
 	for want, c := range map[string]Command{
 		"0 bytes long":         unnamed,
 		"byte 0x20":            spaced,
-		"0 data shards":        birth(),
-		"257 data shards":      birth(many...),
-		"data shard with id 0": birth(1, 0),
-		"5 is listed twice":    birth(5, 6, 5),
+		"0 data shards":        bootstrap(),
+		"257 data shards":      bootstrap(many...),
+		"data shard with id 0": bootstrap(1, 0),
+		"5 is listed twice":    bootstrap(5, 6, 5),
 	} {
 		if e := do(m, c); e.Status != protocol.StatusBadRequest || !strings.Contains(e.Message, want) {
 			t.Errorf("%v (%s), want BAD_REQUEST with %q", e.Status, e.Message, want)
 		}
 	}
 	if r := m.Routing(); r.Version != 0 || r.table()[7] != 0 {
-		t.Errorf("the table of an unborn cluster: %+v", r)
+		t.Errorf("the table of a not yet bootstrapped cluster: %+v", r)
 	}
 }
 
 func TestSlotsGoFromShardToShard(t *testing.T) {
-	m := born(2)
+	m := bootstrapped(2)
 	list := run(m, assign(100, 199, 1, 2, 1))
 	if kinds(list) != "result routing-changed " || list[0].Routing != 2 {
 		t.Fatalf("%+v", list)
@@ -115,7 +115,7 @@ func TestSlotsGoFromShardToShard(t *testing.T) {
 }
 
 func TestSlotRules(t *testing.T) {
-	m := born(2)
+	m := bootstrapped(2)
 	for _, c := range []struct {
 		status  protocol.Status
 		command Command

@@ -11,9 +11,9 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // A snapshot is a head and blocks, all numbers of fixed size little endian:
@@ -49,7 +49,7 @@ const (
 	blockEnd      blockKind = 6
 	blockAnswers  blockKind = 7
 
-	// Once the hosts are founded: the records of hosts and the plan in pieces, and the
+	// Once the hosts are bootstrapped: the records of hosts and the plan in pieces, and the
 	// versions that hosts have seen.
 	blockTopology blockKind = 8
 	blockPlan     blockKind = 9
@@ -82,7 +82,7 @@ type frozen struct {
 	next     uint64 // NextAnswer
 	answers  []*Answer
 	topology *topology
-	rights   *rights.Book
+	rights   *access.Book
 }
 
 // freeze takes no longer for many nodes than for few; the next write to a list copies it.
@@ -134,12 +134,12 @@ func (f *frozen) save(b *blockWriter) error {
 	b.buf = f.appendCounters(b.buf)
 	b.close()
 	b.open(blockRouting)
-	b.buf = form.Save(b.buf, f.routing.fields)
+	b.buf = codec.Save(b.buf, f.routing.fields)
 	b.close()
 	saveRecords(b, blockHosts, f.hosts, (*Host).fields)
 	saveRecords(b, blockNodes, f.nodes, (*Node).fields)
 	saveRecords(b, blockDropping, f.dropping, (*Dropped).fields)
-	saveRecords(b, blockAnswers, f.answers, func(a *Answer, c *form.Coder) { _ = a.fields(c) })
+	saveRecords(b, blockAnswers, f.answers, func(a *Answer, c *codec.Coder) { _ = a.fields(c) })
 	f.topology.save(b)
 	if f.rights.Revision() > 0 {
 		savePieces(b, blockRights, f.rights.Save(nil))
@@ -168,11 +168,11 @@ func (f *frozen) appendCounts(dst []byte) []byte {
 	return f.topology.appendCounts(dst)
 }
 
-func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *form.Coder)) {
+func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *codec.Coder)) {
 	for len(list) > 0 && b.err == nil {
 		b.open(kind)
 		for len(list) > 0 && len(b.buf) < blockTarget {
-			b.buf = form.Save(b.buf, func(c *form.Coder) { fields(list[0], c) })
+			b.buf = codec.Save(b.buf, func(c *codec.Coder) { fields(list[0], c) })
 			list = list[1:]
 		}
 		b.close()

@@ -14,11 +14,12 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // furnished is a small machine with something of everything.
 func furnished() *Machine {
-	m := born(3)
+	m := bootstrapped(3)
 	run(m,
 		create("/a", Config{}), create("/b/c", cfg(2000, 20_000)), create("/b/d", Config{}), create("/e", Config{}),
 		alter("/b/c", cfg(0, 5_000)),
@@ -30,7 +31,7 @@ func furnished() *Machine {
 }
 
 func TestAMachineComesBackFromItsSnapshot(t *testing.T) {
-	for name, m := range map[string]*Machine{"empty": New(), "newborn": born(256), "furnished": furnished()} {
+	for name, m := range map[string]*Machine{"empty": New(), "new": bootstrapped(256), "furnished": furnished()} {
 		r := copyOf(t, m)
 		mustEqual(t, r, m)
 		for _, c := range []Command{create("/new", Config{}), drop("/b/c"), confirmed(2, 2), register(host(3, "c"))} {
@@ -43,7 +44,7 @@ func TestAMachineComesBackFromItsSnapshot(t *testing.T) {
 }
 
 func TestASnapshotOfManyBlocksComesBack(t *testing.T) {
-	m := born(1)
+	m := bootstrapped(1)
 	for i := range 5000 {
 		run(m, create(fmt.Sprintf("/%s/%d", strings.Repeat("x", 50), i), Config{}))
 		if i%2 == 0 {
@@ -57,7 +58,7 @@ func TestASnapshotOfManyBlocksComesBack(t *testing.T) {
 }
 
 func TestRestoreReplacesWhatWasThere(t *testing.T) {
-	m, other := furnished(), born(7)
+	m, other := furnished(), bootstrapped(7)
 	run(other, create("/z", Config{}), register(host(9, "z")))
 	if err := other.Restore(bytes.NewReader(saved(t, m))); err != nil {
 		t.Fatal(err)
@@ -305,7 +306,7 @@ func TestADiscardedSnapshotIsNotSaved(t *testing.T) {
 // TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn: one goroutine applies, others read and save what was prepared
 // between two batches. The race detector watches; what comes back must be the state of the moment of PrepareSnapshot.
 func TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn(t *testing.T) {
-	m := born(3)
+	m := bootstrapped(3)
 	g := newCommands(7)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -330,7 +331,7 @@ func TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn(t *testing.T) {
 	var out Effects
 	for range 40 {
 		for range 20 {
-			m.Apply(&Batch{Commands: g.some(10, m)}, &out)
+			m.Apply(&Batch{Stamp: clock.Stamp{Term: m.clock.Term}, Commands: g.some(10, m)}, &out)
 			out.Reset()
 		}
 		want := m.State()
@@ -359,7 +360,7 @@ func TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn(t *testing.T) {
 
 func FuzzRestore(f *testing.F) {
 	f.Add(saved(f, New()))
-	f.Add(saved(f, born(3)))
+	f.Add(saved(f, bootstrapped(3)))
 	f.Add(saved(f, furnished()))
 	m := grown(f)
 	run(m, by(1, 1, 1, create("/a", Config{})), by(2, 1, 1, drop("/none")), by(1, 2, 2, drop("/a")))
@@ -379,8 +380,8 @@ func FuzzRestore(f *testing.F) {
 				continue
 			}
 			mustEqual(t, copyOf(t, m), m)
-			run(m, create("/fuzz", Config{}), drop("/fuzz"), birth(1), register(host(1, "a")))
-			if c := (&cluster{TB: t, Machine: m}); m.Founded() {
+			run(m, create("/fuzz", Config{}), drop("/fuzz"), bootstrap(1), register(host(1, "a")))
+			if c := (&cluster{TB: t, Machine: m}); m.Bootstrapped() {
 				for _, h := range m.Hosts() {
 					c.ask(&HostExpel{Host: h.Name, Force: true})
 					c.ask(&HostReach{Term: m.Clock().Term, Host: h.ID, Variant: h.Target})

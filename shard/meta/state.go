@@ -5,11 +5,11 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 	"github.com/signalbox/signalbox/shard/plan"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and for tools
@@ -29,12 +29,12 @@ type State struct {
 	// NextAnswer.
 	NextAnswer uint64
 	Answers    []Answer
-	// Records, Plan and Seen are nil until the hosts are founded; Hosts is empty from then on.
+	// Records, Plan and Seen are nil until the hosts are bootstrapped; Hosts is empty from then on.
 	Records *hosts.Records
 	Plan    *plan.Plan[governor.Action]
-	Seen    []HostSeen // by id
+	Seen    []HostObservation // by id
 	// Rights is the book of rights, nil before the first change of rights.
-	Rights *rights.Book
+	Rights *access.Book
 }
 
 // State writes out the whole state of the machine, and does not keep Apply waiting.
@@ -62,11 +62,11 @@ func (m *Machine) BeginDigest() (sum func() uint64) { return m.freeze().digest }
 
 func (f *frozen) digest() uint64 {
 	d := xxhash.New()
-	_, _ = d.Write(form.Save(f.appendCounts(f.appendCounters(nil)), f.routing.fields))
+	_, _ = d.Write(codec.Save(f.appendCounts(f.appendCounters(nil)), f.routing.fields))
 	digestRecords(d, f.hosts, (*Host).fields)
 	digestRecords(d, f.nodes, (*Node).fields)
 	digestRecords(d, f.dropping, (*Dropped).fields)
-	digestRecords(d, f.answers, func(a *Answer, c *form.Coder) { _ = a.fields(c) })
+	digestRecords(d, f.answers, func(a *Answer, c *codec.Coder) { _ = a.fields(c) })
 	rest := f.topology.appendDigested(nil)
 	if f.rights.Revision() > 0 {
 		rest = f.rights.Save(rest)
@@ -75,10 +75,10 @@ func (f *frozen) digest() uint64 {
 	return d.Sum64()
 }
 
-func digestRecords[V any](d *xxhash.Digest, list []*V, fields func(*V, *form.Coder)) {
+func digestRecords[V any](d *xxhash.Digest, list []*V, fields func(*V, *codec.Coder)) {
 	var buf []byte
 	for _, v := range list {
-		buf = form.Save(buf[:0], func(c *form.Coder) { fields(v, c) })
+		buf = codec.Save(buf[:0], func(c *codec.Coder) { fields(v, c) })
 		_, _ = d.Write(buf)
 	}
 }

@@ -12,17 +12,17 @@ import (
 // planConfig is one config for all machines, so that equal plans are equal to the last pointer.
 var planConfig = governor.Config()
 
-// topology is the hosts of the cluster and the changes under way. A machine has no topology until hosts-found has
+// topology is the hosts of the cluster and the changes under way. A machine has no topology until hosts-bootstrap has
 // made a topology from the list of registered hosts; the list is empty from then on.
 type topology struct {
 	records *hosts.Records
 	plan    *plan.Plan[governor.Action]
 	// seen has the counting hosts that have reported the version of the machine they go by.
-	seen index[shard.HostID, HostSeen]
+	seen index[shard.HostID, HostObservation]
 }
 
-// HostSeen is the newest version of the machine that a host has reported to go by.
-type HostSeen struct {
+// HostObservation is the newest version of the machine that a host has reported to go by.
+type HostObservation struct {
 	ID      shard.HostID
 	Version uint64
 }
@@ -31,8 +31,8 @@ func newTopology(cluster string, data []ShardID) *topology {
 	return &topology{records: hosts.New(cluster, data), plan: plan.New(planConfig), seen: newSeen()}
 }
 
-func newSeen() index[shard.HostID, HostSeen] {
-	return index[shard.HostID, HostSeen]{key: func(s *HostSeen) shard.HostID { return s.ID }}
+func newSeen() index[shard.HostID, HostObservation] {
+	return index[shard.HostID, HostObservation]{key: func(s *HostObservation) shard.HostID { return s.ID }}
 }
 
 // clone returns a copy that never changes.
@@ -81,7 +81,7 @@ type Topology struct {
 	Version uint64 // of the machine
 }
 
-// Topology returns the present hosts, their replicas and the steps; ok is false before the hosts are founded. The
+// Topology returns the present hosts, their replicas and the steps; ok is false before the hosts are bootstrapped. The
 // cost is the lists of hosts, shards and steps, not their content.
 func (m *Machine) Topology() (t Topology, ok bool) {
 	m.mu.RLock()
@@ -93,10 +93,13 @@ func (m *Machine) Topology() (t Topology, ok bool) {
 		Version: m.version}, true
 }
 
-// Founded reports whether the hosts have records: from then on all hosts have records, and hosts no longer register.
-func (m *Machine) Founded() bool { return look(m, func(c *content) bool { return c.topology != nil }) }
+// Bootstrapped reports whether the hosts have records: from then on all hosts have records, and hosts no longer
+// register.
+func (m *Machine) Bootstrapped() bool {
+	return look(m, func(c *content) bool { return c.topology != nil })
+}
 
-// recorded returns what at finds in the records of hosts, nothing before the hosts are founded.
+// recorded returns what at finds in the records of hosts, nothing before the hosts are bootstrapped.
 func recorded[T any](m *Machine, at func(*hosts.Records) T) (none T) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -106,14 +109,14 @@ func recorded[T any](m *Machine, at func(*hosts.Records) T) (none T) {
 	return at(m.topology.records)
 }
 
-// HostRecord returns the record of a host, which never changes; nil before the hosts are founded, or for an unknown
-// id.
+// HostRecord returns the record of a host, which never changes; nil before the hosts are bootstrapped, or for an
+// unknown id.
 func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
 	return recorded(m, func(r *hosts.Records) *hosts.Host { return r.Host(id) })
 }
 
-// ShardRecord returns the record of a shard, which never changes; nil before the hosts are founded, or for an unknown
-// id.
+// ShardRecord returns the record of a shard, which never changes; nil before the hosts are bootstrapped, or for an
+// unknown id.
 func (m *Machine) ShardRecord(id ShardID) *hosts.Shard {
 	return recorded(m, func(r *hosts.Records) *hosts.Shard { return r.Shard(id) })
 }
@@ -121,14 +124,14 @@ func (m *Machine) ShardRecord(id ShardID) *hosts.Shard {
 // LongestTimeout returns the session with the longest timeout of all shards, by the bounds that their leaders have set.
 func (m *Machine) LongestTimeout() shard.Longest { return recorded(m, (*hosts.Records).Longest) }
 
-// RecordsRevision returns the revision of the records of hosts, 0 before the hosts are founded.
+// RecordsRevision returns the revision of the records of hosts, 0 before the hosts are bootstrapped.
 func (m *Machine) RecordsRevision() uint64 { return recorded(m, (*hosts.Records).Revision) }
 
-// Generation returns the generation of the cluster, all zero before the hosts are founded.
+// Generation returns the generation of the cluster, all zero before the hosts are bootstrapped.
 func (m *Machine) Generation() hosts.Generation { return recorded(m, (*hosts.Records).Generation) }
 
 // HostsOf returns the hosts with a replica of a shard by its membership, in the order of the replicas. The list is
-// nil before the hosts are founded.
+// nil before the hosts are bootstrapped.
 func (m *Machine) HostsOf(id ShardID) []shard.HostID { return m.hostsOf(id, (*hosts.Replica).Member) }
 
 // ReadersOf is HostsOf without the hosts whose replica is being filled.

@@ -13,11 +13,11 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 var topologySeek = flag.Int("topology.seek", 0,
@@ -78,7 +78,7 @@ func (f *fleet) request() Request {
 	h, id := f.host(), ShardID(f.IntN(4))
 	switch f.IntN(31) {
 	case 0:
-		return &HostsFound{}
+		return &HostsBootstrap{}
 	case 1:
 		n := shard.HostID(10 + f.IntN(300))
 		j := joinOf(f.ref(), n)
@@ -232,7 +232,7 @@ func (f *fleet) next() (clock.Stamp, Command) {
 	case n < 9 && f.topology != nil:
 		h := host(shard.HostID(1+f.IntN(9)), f.ref())
 		h.Level = level.Newest
-		return clock.Stamp{}, register(h)
+		return s, register(h)
 	case n < 12:
 		s = clock.Stamp{}
 	case n < 15:
@@ -315,7 +315,7 @@ func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 		}
 	}
 	t.Log(tally)
-	for kind := CmdHostsFound; kind <= CmdActNote; kind++ {
+	for kind := CmdHostsBootstrap; kind <= CmdActNote; kind++ {
 		if tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)] < 12 {
 			t.Errorf("%v changed something %d times: the commands show too little of it", kind,
 				tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)])
@@ -367,14 +367,14 @@ var topologyMistakes = []struct {
 	{"a newcomer has seen nothing", 0, ifDone(CmdHostJoin, func(f *fleet, _ *Command, e *Effect) {
 		f.topology.seen.remove(e.Host)
 	}), "seen"},
-	{"what an expelled host has seen is kept", 13, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
+	{"what an expelled host has seen is kept", 9, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
 		if r := c.Request.(*HostReach); r.Variant == protocol.HostExpelled {
-			f.topology.seen.put(&HostSeen{ID: r.Host, Version: 1})
+			f.topology.seen.put(&HostObservation{ID: r.Host, Version: 1})
 		}
 	}), "does not count"},
 	{"what a host has seen goes back", 19, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
-		if c.Kind == CmdHostSeen && out.List[0].Status == protocol.StatusSuccess {
-			f.topology.seen.put(&HostSeen{ID: c.Host.ID, Version: c.Expected})
+		if c.Kind == CmdHostObservation && out.List[0].Status == protocol.StatusSuccess {
+			f.topology.seen.put(&HostObservation{ID: c.Host.ID, Version: c.Expected})
 		}
 	}}, "seen"},
 	{"a host registers beside the records", 1, topologyMistake{after: func(f *fleet, c *Command, _ *Effects) {
@@ -382,7 +382,7 @@ var topologyMistakes = []struct {
 			f.hosts.put(&c.Host)
 		}
 	}}, "beside the records"},
-	{"the list of those that registered stays", 0, ifDone(CmdHostsFound, func(f *fleet, _ *Command, _ *Effect) {
+	{"the list of those that registered stays", 0, ifDone(CmdHostsBootstrap, func(f *fleet, _ *Command, _ *Effect) {
 		h := host(1, "a")
 		h.Current, h.Target, h.Changed = protocol.HostOnline, protocol.HostOnline, 1
 		f.hosts.put(&h)
@@ -406,7 +406,7 @@ var topologyMistakes = []struct {
 			}
 		}}, "OVERLOADED"},
 	{"rights are not in snapshots", 0, topologyMistake{restored: func(m *Machine) {
-		m.rights = rights.Empty()
+		m.rights = access.Empty()
 	}}, "differ"},
 	{"a refusal counts as a change", 0, topologyMistake{after: func(f *fleet, _ *Command, out *Effects) {
 		if out.List[0].Status != protocol.StatusSuccess {

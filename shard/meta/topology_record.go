@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 	"github.com/signalbox/signalbox/shard/plan"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // The part of a snapshot for the topology. Records and plan have forms of their own, which are cut into blocks.
@@ -23,7 +23,7 @@ func (t *topology) save(b *blockWriter) {
 	}
 	savePieces(b, blockTopology, t.records.Save(nil))
 	savePieces(b, blockPlan, t.plan.Append(nil))
-	saveRecords(b, blockSeen, t.seen.entries, (*HostSeen).fields)
+	saveRecords(b, blockSeen, t.seen.entries, (*HostObservation).fields)
 }
 
 func savePieces(b *blockWriter, kind blockKind, src []byte) {
@@ -37,7 +37,7 @@ func savePieces(b *blockWriter, kind blockKind, src []byte) {
 	}
 }
 
-// appendCounts counts the parts that save writes, all 0 before the hosts are founded.
+// appendCounts counts the parts that save writes, all 0 before the hosts are bootstrapped.
 func (t *topology) appendCounts(dst []byte) []byte {
 	if t == nil {
 		return append(dst, 0)
@@ -53,21 +53,21 @@ func (t *topology) appendDigested(dst []byte) []byte {
 	dst = t.records.Save(dst)
 	dst = t.plan.Append(dst)
 	for _, s := range t.seen.entries {
-		dst = form.Save(dst, s.fields)
+		dst = codec.Save(dst, s.fields)
 	}
 	return dst
 }
 
-func (s *HostSeen) fields(c *form.Coder) {
-	form.Uint(c, &s.ID)
-	form.Uint(c, &s.Version)
+func (h *HostObservation) fields(c *codec.Coder) {
+	codec.Uint(c, &h.ID)
+	codec.Uint(c, &h.Version)
 }
 
 // pieces are the forms that come in several blocks, as far as they were read.
 type pieces struct{ records, plan, rights []byte }
 
 // readPiece takes a piece of a form.
-func readPiece(dst *[]byte, r *form.Coder) error {
+func readPiece(dst *[]byte, r *codec.Coder) error {
 	piece := r.Input().Data
 	r.Input().Data = nil
 	if len(piece) == 0 || len(*dst)+len(piece) > maxPieces {
@@ -79,16 +79,16 @@ func readPiece(dst *[]byte, r *form.Coder) error {
 }
 
 // readTopologyCounts reads the form of appendCounts, and makes the topology from the pieces.
-func (l *loader) readTopologyCounts(r *form.Coder) error {
-	var founded bool
-	if r.Flag(&founded); !r.Sound() {
+func (l *loader) readTopologyCounts(r *codec.Coder) error {
+	var bootstrapped bool
+	if r.Flag(&bootstrapped); !r.Sound() {
 		return r.Err()
 	}
-	if founded != (len(l.pieces.records) > 0) || founded != (len(l.pieces.plan) > 0) ||
-		!founded && len(l.seen.entries) > 0 {
+	if bootstrapped != (len(l.pieces.records) > 0) || bootstrapped != (len(l.pieces.plan) > 0) ||
+		!bootstrapped && len(l.seen.entries) > 0 {
 		return errors.New("it has records of hosts, a plan, and what hosts have seen, or none of them")
 	}
-	if !founded {
+	if !bootstrapped {
 		return nil
 	}
 	if n := r.Input().Number(); r.Sound() && n != uint64(len(l.seen.entries)) {
@@ -144,17 +144,17 @@ func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
 // completeRights makes the rights from the pieces.
 func (l *loader) completeRights() (err error) {
 	if len(l.pieces.rights) > 0 {
-		l.rights, err = rights.Load(l.pieces.rights)
+		l.rights, err = access.Load(l.pieces.rights)
 	}
 	return err
 }
 
 // canonicalRights returns the rights as they are after saving and loading; nil before the first change of rights.
-func canonicalRights(b *rights.Book) *rights.Book {
+func canonicalRights(b *access.Book) *access.Book {
 	if b.Revision() == 0 {
 		return nil
 	}
-	loaded, err := rights.Load(b.Save(nil))
+	loaded, err := access.Load(b.Save(nil))
 	assert(err == nil, "the rights that are saved are loaded")
 	return loaded
 }

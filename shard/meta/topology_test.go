@@ -22,7 +22,7 @@ func TestFoundingChangesNothingThatReadersSee(t *testing.T) {
 	c := registered(t, "a", "b", "c")
 	ok(t, c.Machine, seen(2, 3))
 	before, newest := c.Hosts(), c.Version()
-	if _, founded := c.Topology(); founded {
+	if _, bootstrapped := c.Topology(); bootstrapped {
 		t.Fatal("there are records before the founding")
 	}
 	r := c.founding()
@@ -46,14 +46,14 @@ func TestFoundingChangesNothingThatReadersSee(t *testing.T) {
 		t.Errorf("readers see\n%+v, and saw\n%+v", after, before)
 	}
 	s := c.State()
-	if len(s.Hosts) != 0 || !slices.Equal(s.Seen, []HostSeen{{2, 3}}) {
+	if len(s.Hosts) != 0 || !slices.Equal(s.Seen, []HostObservation{{2, 3}}) {
 		t.Errorf("kept twice: %+v, seen %+v", s.Hosts, s.Seen)
 	}
 	records := c.records()
 	if records.Cluster() != "c-1" || records.Generation() != r.Generation || len(records.Shards()) != 3 {
 		t.Errorf("cluster %s, %+v, %d shards", records.Cluster(), records.Generation(), len(records.Shards()))
 	}
-	if h := records.Host(3); h.Incarnation != incarnation(3) || h.Target.Reason != hosts.ReasonBorn {
+	if h := records.Host(3); h.Incarnation != incarnation(3) || h.Target.Reason != hosts.ReasonBootstrap {
 		t.Errorf("%+v", h)
 	}
 	c.existed(c.founding())
@@ -61,29 +61,32 @@ func TestFoundingChangesNothingThatReadersSee(t *testing.T) {
 }
 
 func TestFoundingNamesAllThatHaveRegistered(t *testing.T) {
-	for words, change := range map[string]func(c *cluster, r *HostsFound){
-		"host c has registered and is not named": func(_ *cluster, r *HostsFound) { r.Founders = r.Founders[:2] },
-		"4 hosts are named, and 3 have registered": func(_ *cluster, r *HostsFound) {
-			r.Founders = append(r.Founders, Founder{ID: 4})
+	for words, change := range map[string]func(c *cluster, r *HostsBootstrap){
+		"host c has registered and is not named": func(_ *cluster,
+			r *HostsBootstrap) {
+			r.InitialMembers = r.InitialMembers[:2]
 		},
-		"3 hosts are named, and 2 have registered": func(c *cluster, _ *HostsFound) { c.hosts.remove(2) },
-		"incarnations of their own": func(_ *cluster, r *HostsFound) {
-			r.Founders[1] = Founder{2, incarnation(1)}
+		"4 hosts are named, and 3 have registered": func(_ *cluster, r *HostsBootstrap) {
+			r.InitialMembers = append(r.InitialMembers, InitialMember{ID: 4})
 		},
-		"has no slot table yet": func(c *cluster, _ *HostsFound) { c.routing = Routing{} },
-		"begins with 1 to 9": func(c *cluster, r *HostsFound) {
+		"3 hosts are named, and 2 have registered": func(c *cluster, _ *HostsBootstrap) { c.hosts.remove(2) },
+		"incarnations of their own": func(_ *cluster, r *HostsBootstrap) {
+			r.InitialMembers[1] = InitialMember{2, incarnation(1)}
+		},
+		"has no slot table yet": func(c *cluster, _ *HostsBootstrap) { c.routing = Routing{} },
+		"begins with 1 to 9": func(c *cluster, r *HostsBootstrap) {
 			for id := shard.HostID(4); id < 11; id++ {
 				h := host(id, fmt.Sprint("h", id))
 				h.Level = level.Newest
 				do(c.Machine, register(h))
-				r.Founders = append(r.Founders, Founder{ID: id})
+				r.InitialMembers = append(r.InitialMembers, InitialMember{ID: id})
 			}
 		},
-		"ids from 1 to 1023": func(c *cluster, r *HostsFound) {
+		"ids from 1 to 1023": func(c *cluster, r *HostsBootstrap) {
 			h := host(1024, "x")
 			h.Level = level.Newest
 			do(c.Machine, register(h))
-			r.Founders = append(r.Founders, Founder{ID: 1024})
+			r.InitialMembers = append(r.InitialMembers, InitialMember{ID: 1024})
 		},
 	} {
 		c := registered(t, "a", "b", "c")
@@ -92,8 +95,8 @@ func TestFoundingNamesAllThatHaveRegistered(t *testing.T) {
 		if e := c.ask(r)[0]; e.Status == protocol.StatusSuccess || !strings.Contains(e.Message, words) {
 			t.Errorf("%v %q, want %q", e.Status, e.Message, words)
 		}
-		if _, founded := c.Topology(); founded {
-			t.Errorf("%s: refused, and founded", words)
+		if _, bootstrapped := c.Topology(); bootstrapped {
+			t.Errorf("%s: refused, and bootstrapped", words)
 		}
 	}
 }
@@ -102,14 +105,14 @@ func TestFoundingNamesAllThatHaveRegistered(t *testing.T) {
 func TestBeforeTheFoundingAndAfterIt(t *testing.T) {
 	c := registered(t, "a", "b")
 	for _, r := range everyRequest()[1:] {
-		c.refused(protocol.StatusPreconditionFailed, "not founded", r)
+		c.refused(protocol.StatusPreconditionFailed, "not bootstrapped", r)
 	}
 	c.done(c.founding())
 	for _, h := range []Host{host(1, "a"), host(3, "c")} {
 		h.Level = level.Newest
 		h.RaftAddress = "elsewhere:1"
 		e := want(t, c.Machine, protocol.StatusPreconditionFailed, register(h))
-		if !strings.Contains(e.Message, "founded") {
+		if !strings.Contains(e.Message, "bootstrapped") {
 			t.Error(e.Message)
 		}
 	}
@@ -117,7 +120,7 @@ func TestBeforeTheFoundingAndAfterIt(t *testing.T) {
 
 // TestWhoCountsForTheLevelAndForPeriods: everybody until its expulsion is final, from its join on.
 func TestWhoCountsForTheLevelAndForPeriods(t *testing.T) {
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	ok(t, c.Machine, seen(3, 2))
 	before := c.Version()
 	join := joinOf("d", 9)
@@ -170,7 +173,7 @@ func votersOf(ids ...uint64) (list []hosts.Member) {
 
 // TestTheLevelWaitsForEveryHostThatCounts: a record whose host can follow less holds the level, be it offline.
 func TestTheLevelWaitsForEveryHostThatCounts(t *testing.T) {
-	c := founded(t, "a", "b")
+	c := withHosts(t, "a", "b")
 	held := *c.topology.records
 	for _, h := range c.topology.records.Hosts() {
 		if h.ID == 2 {
@@ -187,7 +190,7 @@ func TestTheLevelWaitsForEveryHostThatCounts(t *testing.T) {
 
 // TestAViewStaysAsItIs: while commands go on, and while it is read by others. The race detector watches.
 func TestAViewStaysAsItIs(t *testing.T) {
-	c := founded(t, "a", "b", "c")
+	c := withHosts(t, "a", "b", "c")
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	for i := range 50 {

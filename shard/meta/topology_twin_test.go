@@ -10,11 +10,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/access"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // topologyTwin is a second machine for the commands on hosts, replicas and steps, written from DESIGN.md. The rules of
@@ -24,7 +24,7 @@ type topologyTwin struct {
 	routing    Routing
 	records    *hosts.Records
 	plan       *plan.Plan[governor.Action]
-	rights     *rights.Book
+	rights     *access.Book
 	seen       map[shard.HostID]uint64
 	version    uint64
 	clock      clock.Clock
@@ -50,11 +50,11 @@ func (tt *topologyTwin) apply(s clock.Stamp, c *Command) foretold {
 		tt.clock.Now = max(tt.clock.Now, tt.clock.Base+s.Elapsed)
 	}
 	switch {
-	case c.Kind >= 40 && s.Term == 0, s.Term != 0 && s.Term != tt.clock.Term && c.Kind != CmdLead:
+	case s.Term != tt.clock.Term && c.Kind != CmdLead:
 		return tt.answer(protocol.StatusUnavailable, 0, 0)
 	case c.Kind == CmdLead:
 		return tt.lead(c)
-	case c.Kind == CmdHostSeen:
+	case c.Kind == CmdHostObservation:
 		return tt.hostSeen(c)
 	case c.Kind == CmdHostRegister:
 		return tt.answer(protocol.StatusPreconditionFailed, 0, 0)
@@ -171,8 +171,8 @@ func (tt *topologyTwin) form() []byte {
 func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 	const grace = 30_000
 	if tt.records == nil {
-		if r, is := r.(*HostsFound); is {
-			return tt.found(at, r)
+		if r, is := r.(*HostsBootstrap); is {
+			return tt.bootstrap(at, r)
 		}
 		return hosts.Answer{Status: protocol.StatusPreconditionFailed}
 	}
@@ -250,24 +250,24 @@ func (tt *topologyTwin) noteBackup(at hosts.At, r *BackupNote) hosts.Answer {
 	return tt.records.NoteOf(at, hosts.EventBackup, r.Host, r.Incarnation, text)
 }
 
-func (tt *topologyTwin) found(at hosts.At, r *HostsFound) hosts.Answer {
-	var founders []hosts.Founder
+func (tt *topologyTwin) bootstrap(at hosts.At, r *HostsBootstrap) hosts.Answer {
+	var initialMembers []hosts.InitialMember
 	for _, h := range tt.registered {
-		for _, f := range r.Founders {
+		for _, f := range r.InitialMembers {
 			if f.ID == h.ID {
-				founders = append(founders, hosts.Founder{ID: h.ID, Name: h.Name, Incarnation: f.Incarnation,
-					Addresses: hosts.Addresses{Raft: h.RaftAddress, Client: h.ClientAddress, Admin: h.AdminAddress},
-					Version:   h.Version, Level: h.Level})
+				initialMembers = append(initialMembers, hosts.InitialMember{ID: h.ID, Name: h.Name,
+					Incarnation: f.Incarnation, Addresses: hosts.Addresses{Raft: h.RaftAddress, Client: h.ClientAddress,
+						Admin: h.AdminAddress}, Version: h.Version, Level: h.Level})
 			}
 		}
 	}
-	if len(founders) != len(tt.registered) || len(founders) != len(r.Founders) {
+	if len(initialMembers) != len(tt.registered) || len(initialMembers) != len(r.InitialMembers) {
 		return hosts.Answer{Status: protocol.StatusPreconditionFailed}
 	}
 	records := hosts.New(tt.routing.Cluster, tt.routing.Shards)
 	records.ContinueFrom(tt.version)
 	records.BeginGeneration(r.Generation)
-	a := records.Found(at, founders)
+	a := records.Bootstrap(at, initialMembers)
 	if a.Status == 0 {
 		tt.records, tt.plan, tt.registered = records, plan.New(planConfig), nil
 	}
@@ -278,7 +278,7 @@ func (tt *topologyTwin) found(at hosts.At, r *HostsFound) hosts.Answer {
 func (tt *topologyTwin) step(at hosts.At, r Request) hosts.Answer {
 	now, out := plan.Moment{Now: at.Now, Term: at.Term}, plan.Unfit
 	switch r := r.(type) {
-	case *HostsFound:
+	case *HostsBootstrap:
 		return hosts.Answer{Existed: true}
 	case *StepBegin:
 		_, out = governor.Begin(at, tt.records, tt.plan, r.Term, r.Revision, r.Proposal)
@@ -325,9 +325,9 @@ func (tt *topologyTwin) differs(m *Machine) error {
 	if !bytes.Equal(form, tt.form()) {
 		return fmt.Errorf("records and plan differ: %d bytes, foretold %d", len(form), len(tt.form()))
 	}
-	var seen []HostSeen
+	var seen []HostObservation
 	for _, id := range slices.Sorted(maps.Keys(tt.seen)) {
-		seen = append(seen, HostSeen{id, tt.seen[id]})
+		seen = append(seen, HostObservation{id, tt.seen[id]})
 	}
 	if !slices.Equal(s.Seen, seen) || len(s.Hosts) != 0 {
 		return fmt.Errorf("seen %v, foretold %v; %d hosts beside the records", s.Seen, seen, len(s.Hosts))

@@ -174,10 +174,10 @@ func (t *twin) execute(c *Command) answer {
 		return t.cleared(c)
 	case CmdHostRegister:
 		return t.register(c)
-	case CmdHostSeen:
+	case CmdHostObservation:
 		return t.seen(c)
 	case CmdRoutingInit:
-		return t.birth(c)
+		return t.bootstrap(c)
 	case CmdSlotsAssign:
 		return t.assign(c)
 	case CmdClusterLevel:
@@ -379,10 +379,10 @@ func (t *twin) seen(c *Command) answer {
 	}
 	h.Seen = c.Expected
 	t.hosts[h.ID] = h
-	return answer{flags: FlagChanged, event: EffectHostSeen}
+	return answer{flags: FlagChanged, event: EffectHostObservation}
 }
 
-func (t *twin) birth(c *Command) answer {
+func (t *twin) bootstrap(c *Command) answer {
 	given := map[ShardID]bool{}
 	for _, id := range c.Shards {
 		given[id] = true

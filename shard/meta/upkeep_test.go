@@ -22,7 +22,7 @@ var notUpkeep = map[CommandKind]bool{
 	CmdTokenRevoke: true, CmdStepCancel: true, CmdStepForget: true, CmdShardRecover: true,
 	CmdShardOverlap: true,
 	CmdAccessGrant:  true, CmdAccessRevoke: true, CmdAccessRoleSet: true, CmdAccessRoleDelete: true,
-	CmdAccessTokenCreate: true, CmdAccessTokenRevoke: true,
+	CmdAccessTokenCreate: true, CmdAccessTokenRevoke: true, CmdAccessImport: true,
 }
 
 // shownUpkeep returns the commands in the table of upkeep in DESIGN.md, each with the rest of its row.
@@ -87,7 +87,7 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	})
 	for name, k := range map[string]CommandKind{
 		"CmdGraceConfirmed": CmdGraceConfirmed, "CmdNodeCleared": CmdNodeCleared, "CmdHostRegister": CmdHostRegister,
-		"CmdHostSeen": CmdHostSeen, "CmdClusterLevel": CmdClusterLevel, "CmdDigestTake": CmdDigestTake,
+		"CmdHostObservation": CmdHostObservation, "CmdClusterLevel": CmdClusterLevel, "CmdDigestTake": CmdDigestTake,
 		"CmdDigestCompare": CmdDigestCompare, "CmdRoutingInit": CmdRoutingInit, "CmdNodeCreate": CmdNodeCreate,
 		"CmdLead": CmdLead, "CmdNodeAlter": CmdNodeAlter, "CmdNodeDrop": CmdNodeDrop, "CmdSlotsAssign": CmdSlotsAssign,
 	} {

@@ -1,7 +1,7 @@
-// Package plan decides and records changes one after the other. Rules look at a state and at the observations of a
-// leader, and give one typed step, or the reasons why there is none. Hosts, rollouts and groups have rules of their
-// own. The record of a step, its compare-and-set, its back-off, the dry run and the answer to "why does nothing move"
-// are in this package.
+// Package plan decides and records changes one at a time. Rules look at a state and at the observations of a leader,
+// and return one typed step or the reasons why there is none. The package has the record of a step, its
+// compare-and-set, its backoff, the dry run, and the reasons why nothing moves; hosts, rollouts and groups have their
+// own rules.
 //
 // The package has two halves, and both are pure: no clock, no I/O, no goroutine.
 //

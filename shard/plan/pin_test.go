@@ -3,7 +3,7 @@ package plan
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
 // TestBytesOfAPlanAreWhatTheyWere: a plan with steps and back-offs, a proposal, and an act.
@@ -14,10 +14,10 @@ func TestBytesOfAPlanAreWhatTheyWere(t *testing.T) {
 		proposal Proposal[string]
 		act      Act
 	)
-	formtest.Check(t, "testdata/pins",
-		formtest.Form{Name: "plan", Of: &plan, Write: func() []byte { return plan.Append(nil) },
+	codectest.Check(t, "testdata/pins",
+		codectest.Form{Name: "plan", Of: &plan, Write: func() []byte { return plan.Append(nil) },
 			Unsaved: []string{"cfg"}},
-		formtest.Form{Name: "proposal", Of: &proposal,
+		codectest.Form{Name: "proposal", Of: &proposal,
 			Write: func() []byte { return cfg.AppendProposal(nil, &proposal) }},
-		formtest.Form{Name: "act", Of: &act, Write: func() []byte { return act.Append(nil) }})
+		codectest.Form{Name: "act", Of: &act, Write: func() []byte { return act.Append(nil) }})
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Config is the common part of plans of one sort. The config is the same on every replica, and is not part of the
@@ -197,7 +197,7 @@ func (p *Plan[P]) fail(at Moment, a Act, why string, allowed uint32) Outcome {
 	if s.Failures < math.MaxUint32 {
 		s.Failures++
 	}
-	s.LastError, s.Term = form.Cut(why, MaxText), at.Term
+	s.LastError, s.Term = codec.Cut(why, MaxText), at.Term
 	s.NotBefore = after(at.Now, p.cfg.delay(s.Failures))
 	p.revision++
 	if s.Failures > allowed {
@@ -240,7 +240,7 @@ func (p *Plan[P]) Cancel(now uint64, id ID, why string, hold uint64) Outcome {
 	if hold > 0 {
 		s.NotBefore = max(s.NotBefore, after(now, hold))
 	}
-	s.LastError = form.Cut("cancelled: "+why, MaxText)
+	s.LastError = codec.Cut("cancelled: "+why, MaxText)
 	p.remove(id, now)
 	return Applied
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // record is the form of everything that the package writes: a length, a set of bits for the present fields, and the
@@ -70,11 +70,11 @@ func (r *record) append(dst []byte) []byte {
 		case f.number != nil && *f.number != 0:
 			body = binary.AppendUvarint(body, *f.number)
 		case f.text != nil && *f.text != "":
-			body = form.AppendBytes(body, *f.text)
+			body = codec.AppendBytes(body, *f.text)
 		case f.list != nil && len(*f.list) > 0:
 			body = binary.AppendUvarint(body, uint64(len(*f.list)))
 			for _, s := range *f.list {
-				body = form.AppendBytes(body, s)
+				body = codec.AppendBytes(body, s)
 			}
 		}
 		if len(body) > before {
@@ -90,11 +90,11 @@ func (r *record) append(dst []byte) []byte {
 // input reads from unchecked bytes. The first mistake is kept, and all later reads return zero. The allocated memory is
 // bounded by the length of the bytes. Only the form of Append is accepted.
 type input struct {
-	form.Input
+	codec.Input
 	other error // an error that is no mistake of the form
 }
 
-func newInput(src []byte) *input { return &input{Input: form.Input{Data: src}} }
+func newInput(src []byte) *input { return &input{Input: codec.Input{Data: src}} }
 
 // fail keeps the first error, and drops the bytes.
 func (in *input) fail(err error) {

@@ -7,19 +7,19 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Audit is an act that was carried out.
 type Audit struct {
 	Number uint64 // of the act in this process, from 1 on
-	Verb   kind.Verb
+	Verb   kind.ActionKind
 	At     uint64 // moment
 	Wall   uint64 // At by the wall clock
 	Epoch  uint64 // the last epoch opened before the act
-	Member uint64 // of VerbKick and VerbFailed: the ID of the member
-	Name   string // of VerbKick: the member's name, for people; the author of VerbFailed is the member that gave up
-	By     kind.By
+	Member uint64 // of ActionEvict and ActionFailed: the member's ID
+	Name   string // of ActionEvict: the member's name; for ActionFailed the author is the member
+	By     kind.ChangeInfo
 }
 
 func (a *Audit) size() int { return actBytes + len(a.Name) + len(a.By.Author) + len(a.By.Reason) }
@@ -44,26 +44,26 @@ func (p *Process) lastActNumber() uint64 {
 	return 0
 }
 
-func checkAct(spec *kind.Spec, by *kind.By) Answer {
+func checkAct(spec *kind.Spec, by *kind.ChangeInfo) Answer {
 	if spec != nil {
 		if wrong := spec.Check(); wrong != "" {
 			return refuse(protocol.StatusBadRequest, "%s", wrong)
 		}
 	}
-	if !form.FitText(kind.MaxText, by.Author, by.Reason) {
+	if !codec.FitText(kind.MaxText, by.Author, by.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long, or no text")
 	}
 	return Answer{}
 }
 
 // Alter gives the process a new spec. The round goes on, and later deadlines of the round follow the new spec.
-func (p *Process) Alter(at At, spec kind.Spec, by kind.By) Answer {
+func (p *Process) Alter(at At, spec kind.Spec, by kind.ChangeInfo) Answer {
 	if a := checkAct(&spec, &by); a.Status != protocol.StatusSuccess {
 		return a
 	}
 	p.spec, p.revisions.spec = spec, at.Revision
 	p.cutResults(at)
-	p.remember(at, Audit{Verb: kind.VerbAltered, By: by})
+	p.remember(at, Audit{Verb: kind.ActionAltered, By: by})
 	if len(p.view) == 0 {
 		p.change(at)
 	}
@@ -75,17 +75,17 @@ func (p *Process) Alter(at At, spec kind.Spec, by kind.By) Answer {
 }
 
 // Act carries an operator's command out, and records author and reason.
-func (p *Process) Act(at At, act kind.Act) Answer {
+func (p *Process) Act(at At, act kind.Action) Answer {
 	if a := checkAct(nil, &act.By); a.Status != protocol.StatusSuccess {
 		return a
 	}
 	switch m := p.Member(act.MemberID); {
-	case act.Verb == kind.VerbKick && m == nil:
+	case act.Kind == kind.ActionEvict && m == nil:
 		return refuse(protocol.StatusNotFound, "there is no member %d", act.MemberID)
-	case act.Verb == kind.VerbKick:
+	case act.Kind == kind.ActionEvict:
 		p.kick(at, m, act.By)
-	case act.Verb == kind.VerbRestart && act.MemberID == 0:
-		p.remember(at, Audit{Verb: kind.VerbRestart, By: act.By})
+	case act.Kind == kind.ActionRestart && act.MemberID == 0:
+		p.remember(at, Audit{Verb: kind.ActionRestart, By: act.By})
 		p.endRound(at)
 		p.change(at)
 	default:
@@ -94,9 +94,9 @@ func (p *Process) Act(at At, act kind.Act) Answer {
 	return Answer{}
 }
 
-func (p *Process) kick(at At, m *Member, by kind.By) {
-	p.remember(at, Audit{Verb: kind.VerbKick, Member: m.ID, Name: m.Name, By: by})
+func (p *Process) kick(at At, m *Member, by kind.ChangeInfo) {
+	p.remember(at, Audit{Verb: kind.ActionEvict, Member: m.ID, Name: m.Name, By: by})
 	p.remove(at, m)
-	at.Out.Removed = append(at.Out.Removed, Removal{m, by})
-	at.event(Event{Kind: EventKicked, Epoch: p.epoch, Member: m.ID, Text: by.Reason})
+	at.Out.Removed = append(at.Out.Removed, removal{m, by})
+	at.event(Event{Kind: eventKicked, Epoch: p.epoch, Member: m.ID, Text: by.Reason})
 }

@@ -27,7 +27,8 @@ type bed struct {
 func newBed(spec kind.Spec) (*bed, Answer) {
 	b := &bed{now: 1000, sessions: make(map[string]*Member), touched: make(map[*Member]bool)}
 	var a Answer
-	b.Process, a = New(At{Now: b.now, Revision: 0, Caller: b, Out: &b.out}, spec, kind.By{Author: "op", Reason: "made"})
+	b.Process, a = New(At{Now: b.now, Revision: 0, Caller: b, Out: &b.out}, spec,
+		kind.ChangeInfo{Author: "op", Reason: "made"})
 	return b, a
 }
 
@@ -37,8 +38,8 @@ func (b *bed) NextOrder() uint64 {
 	return b.order
 }
 
-// Touch is of Caller.
-func (b *bed) Touch(m *Member) { b.touched[m] = true }
+// touch is of Caller.
+func (b *bed) touch(m *Member) { b.touched[m] = true }
 
 // MayGrow is of Caller.
 func (b *bed) MayGrow(bytes int) bool {
@@ -78,7 +79,7 @@ func (b *bed) show() map[string]string {
 }
 
 func (b *bed) showRow(row uint64) string {
-	if row&RowOfResult != 0 {
+	if row&rowOfResult != 0 {
 		return fmt.Sprintf("%+v", *b.Result(row >> RowBits))
 	}
 	m := b.Member(row >> RowBits)
@@ -109,7 +110,7 @@ func (b *bed) check(before kept, a Answer) error {
 		}
 		size := m.Size()
 		if b.Member(m.ID) != m {
-			size, changed = MemberBytes+len(m.Name)+len(m.Attributes), true
+			size, changed = memberBytes+len(m.Name)+len(m.Attributes), true
 		}
 		grown += size - before.sizes[m]
 	}
@@ -157,7 +158,7 @@ func (b *bed) checkShown(before map[string]string) error {
 		}
 		var row uint64
 		n, _ := fmt.Sscanf(key, "%d", &row)
-		results = results || n == 1 && row&RowOfResult != 0
+		results = results || n == 1 && row&rowOfResult != 0
 		switch {
 		case n == 1 && !slices.Contains(b.out.Rows, row):
 			return fmt.Errorf("the row %s changed, and is not among %v", key, b.out.Rows)

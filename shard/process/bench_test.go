@@ -70,7 +70,7 @@ func BenchmarkEpoch(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.broadcast(nil)
-		c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
+		c.Act(c.at(), kind.Action{Kind: kind.ActionRestart})
 		c.turn()
 	}
 }
@@ -85,7 +85,7 @@ func BenchmarkOpen(b *testing.B) {
 			c.Prepared(c.at(), m, c.Epoch())
 		}
 		c.broadcast(nil)
-		c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
+		c.Act(c.at(), kind.Action{Kind: kind.ActionRestart})
 		c.now += 10_000
 		b.StartTimer()
 		c.Process.Due(c.at())

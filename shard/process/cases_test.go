@@ -155,7 +155,7 @@ var cases = []struct{ name, text string }{
 		reply a 1 x
 		reply b 1 y
 		at 1000
-		why reply a (1, 1 not acknowledged) waits for 1 of 3 replies: c (3, 1 not acknowledged), for 900ms
+		why awaiting-reply a (1, 1 not acknowledged) waits for 1 of 3 replies: c (3, 1 not acknowledged), for 900ms
 		at 5000
 		why waits for 1 of 3 replies: c (3, 1 not acknowledged), for 4.9s, longer than the reply timeout
 		state running

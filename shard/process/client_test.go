@@ -55,7 +55,7 @@ func TestLockExecuteUnlock(t *testing.T) {
 		case n < 5:
 			kills += to.kill()
 		case n < 8:
-			to.command(func(at At) Answer { return b.Act(at, kind.Act{Verb: kind.VerbRestart}) })
+			to.command(func(at At) Answer { return b.Act(at, kind.Action{Kind: kind.ActionRestart}) })
 		case n < 12:
 			to.restart()
 		default:
@@ -231,7 +231,7 @@ func (to *town) finish(c *client) {
 	d := c.working
 	c.working = nil
 	a := to.command(func(at At) Answer {
-		return to.Reply(at, c.member, Answering{Epoch: d.Epoch, Exchange: d.Exchange, Data: d.Payload})
+		return to.Reply(at, c.member, answering{Epoch: d.Epoch, Exchange: d.Exchange, Data: d.Payload})
 	})
 	if a.Status != protocol.StatusSuccess && a.Status != protocol.StatusFenced {
 		to.t.Fatalf("the reply of %s is refused: %v", c.name, a)

@@ -73,7 +73,7 @@ var decisions = []struct{ name, text string }{
 		at 1000
 		epoch 1
 		state preparing
-		why prepare epoch 2 waits for 1 of 1 members to be prepared: a (1, 1 not acknowledged)`},
+		why awaiting-prepare epoch 2 waits for 1 of 1 members to be prepared: a (1, 1 not acknowledged)`},
 	{"4 but another member in the place of one is another view", three + `
 		complete a x
 		leave c
@@ -89,7 +89,7 @@ var decisions = []struct{ name, text string }{
 		epoch 1
 		state forming
 		inbox a end:1#1=cancelled[]-b,gone cancel:1
-		why few-members 2 of 3 members have joined
+		why too-few-members 2 of 3 members have joined
 		join c
 		at 1101
 		epoch 2`},
@@ -286,7 +286,7 @@ func TestDecision15EndsHaveParts(t *testing.T) {
 	if len(end[1].Replies) != 1 || end[2].Replies[0].From != s.member("c").ID {
 		t.Errorf("the parts have other replies")
 	}
-	if page := s.Inbox(a, 0, PartBytes, nil); len(page) != 2 || page[1].Seq != 4 {
+	if page := s.Inbox(a, 0, partBytes, nil); len(page) != 2 || page[1].Seq != 4 {
 		t.Errorf("a page has %d items", len(page))
 	}
 	if page := s.Inbox(a, 4, 1, end[:1]); len(page) != 2 || page[1].Seq != 5 {

@@ -63,10 +63,10 @@ func (p *Process) turn(at At) {
 	}
 }
 
-// Gathered opens the next epoch at once if the newest member makes up the least number of members, and the delay is the
+// gathered opens the next epoch at once if the newest member makes up the least number of members, and the delay is the
 // shortest. A process with so short a delay waits for members, as barriers do, and not for a pause in their coming: the
 // delay would be one more batch of the log.
-func (p *Process) Gathered(at At) {
+func (p *Process) gathered(at At) {
 	if n := len(p.members); n > 1 && n == p.spec.MinMembers && field.MillisOf(p.spec.OpenDelay) == 1 {
 		p.turn(at)
 		p.due, at.Out.Changed = p.nextDue(), true
@@ -119,7 +119,7 @@ func (p *Process) close(at At) {
 	p.view, p.prepared, p.completed, p.late = nil, 0, 0, false
 	p.endRound(at)
 	if cancelled {
-		at.event(Event{Kind: EventCancelled, Epoch: p.epoch})
+		at.event(Event{Kind: eventCancelled, Epoch: p.epoch})
 	}
 }
 
@@ -140,7 +140,7 @@ func (p *Process) open(at At) {
 		}
 		p.put(at, m, item{kind: kind.ItemPrepare, epoch: epoch})
 	}
-	at.event(Event{Kind: EventOpened, Epoch: epoch})
+	at.event(Event{Kind: eventOpened, Epoch: epoch})
 }
 
 // dueBy makes sure that Due is carried out at a time, if not earlier.
@@ -182,8 +182,8 @@ func (p *Process) replyBy(e *Exchange) (uint64, bool) {
 func (p *Process) checkTimeouts(at At) {
 	if by, ok := p.prepareBy(); ok && at.Now >= by {
 		p.late = true
-		at.event(Event{Kind: EventLate, Epoch: p.epoch})
-		if p.spec.OnTimeout == kind.TimeoutKick {
+		at.event(Event{Kind: eventLate, Epoch: p.epoch})
+		if p.spec.OnTimeout == kind.TimeoutEvict {
 			p.kickSilent(at, "it was not prepared in time", p.isUnprepared)
 		}
 	}
@@ -199,9 +199,9 @@ func (p *Process) checkTimeouts(at At) {
 func (p *Process) checkExchange(at At, e *Exchange) {
 	if d := field.MillisOf(p.spec.ReplyTimeout); d != 0 && !e.late && at.Now >= e.sent+d {
 		e.late = true
-		at.event(Event{Kind: EventLate, Epoch: p.epoch, Exchange: e.id})
+		at.event(Event{Kind: eventLate, Epoch: p.epoch, Exchange: e.id})
 		switch p.spec.OnTimeout {
-		case kind.TimeoutKick:
+		case kind.TimeoutEvict:
 			p.kickSilent(at, "it did not reply in time", e.waitsFor)
 			return
 		case kind.TimeoutFail:
@@ -217,17 +217,17 @@ func (p *Process) checkExchange(at At, e *Exchange) {
 // The functions below forecast whether a command would only gather with such commands of other members: nothing follows
 // from the command, applied after a number of others like it.
 
-// JoinGathers reports whether too few members would have joined.
-func (p *Process) JoinGathers(others int) bool { return len(p.members)+others+1 < p.spec.MinMembers }
+// joinGathers reports whether too few members would have joined.
+func (p *Process) joinGathers(others int) bool { return len(p.members)+others+1 < p.spec.MinMembers }
 
-// LeaveGathers reports whether others would be left of a complete round, and too few for another epoch.
-func (p *Process) LeaveGathers(others int) bool {
+// leaveGathers reports whether others would be left of a complete round, and too few for another epoch.
+func (p *Process) leaveGathers(others int) bool {
 	left := len(p.members) - others - 1
 	return p.state == kind.Complete && left > 0 && left < p.spec.MinMembers
 }
 
-// PreparedGathers reports whether members would still be unprepared.
-func (p *Process) PreparedGathers(others int) bool {
+// preparedGathers reports whether members would still be unprepared.
+func (p *Process) preparedGathers(others int) bool {
 	return p.state == kind.Preparing && p.prepared+others+1 < len(p.view)
 }
 
@@ -239,7 +239,7 @@ func (e *Exchange) waitsFor(_ *Member, seat int) bool { return e.waiting.has(sea
 func (p *Process) kickSilent(at At, why string, silent func(*Member, int) bool) {
 	for seat, id := range p.view {
 		if m := p.Member(id); m != nil && silent(m, seat) {
-			p.kick(at, m, kind.By{Author: "reply timeout", Reason: why})
+			p.kick(at, m, kind.ChangeInfo{Author: "reply timeout", Reason: why})
 		}
 	}
 }

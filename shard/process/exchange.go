@@ -128,17 +128,17 @@ func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 // room refuses an exchange without room in the process. The refusal affects the sender alone.
 func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	switch {
-	case m.open >= MaxOpen:
+	case m.open >= maxOpen:
 		return refuse(protocol.StatusOverloaded, "%d exchanges of %s are open, or their ends are not acknowledged",
 			m.open, m.Name)
-	case len(p.exchanges) >= MaxExchanges || p.held+e.held > MaxHeld:
+	case len(p.exchanges) >= maxExchanges || p.held+e.held > maxHeld:
 		return refuse(protocol.StatusOverloaded, "the process has %d exchanges with %d bytes", len(p.exchanges), p.held)
-	case p.requests+e.missing > MaxRequests:
+	case p.requests+e.missing > maxRequests:
 		return refuse(protocol.StatusOverloaded, "%d requests wait in the inboxes of the process", p.requests)
 	}
 	for seat := range e.waiting.all() {
 		to := p.members[seat]
-		if to.unread >= MaxUnread || to.unreadBytes+payload > MaxUnreadBytes {
+		if to.unread >= maxUnread || to.unreadBytes+payload > maxUnreadBytes {
 			return refuse(protocol.StatusOverloaded, "the inbox of %s (%d) is full: %d requests with %d bytes", to.Name,
 				to.ID, to.unread, to.unreadBytes)
 		}
@@ -174,8 +174,8 @@ func (p *Process) begin(at At, m *Member, e *Exchange, r *Request) {
 	}
 }
 
-// Answering is a reply to an exchange.
-type Answering struct {
+// answering is a reply to an exchange.
+type answering struct {
 	Epoch, Exchange uint64
 	Failed          bool
 	Data            []byte
@@ -183,7 +183,7 @@ type Answering struct {
 
 // Reply answers a request. Replies may come in any order. A reply without room in the process counts as a failure with
 // that cause.
-func (p *Process) Reply(at At, m *Member, r Answering) Answer {
+func (p *Process) Reply(at At, m *Member, r answering) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
 	}
@@ -213,7 +213,7 @@ func (p *Process) Reply(at At, m *Member, r Answering) Answer {
 var noRoom = []byte("the process has no room for the reply")
 
 func (p *Process) record(at At, e *Exchange, seat int, r Reply) (a Answer) {
-	if p.held+r.size() > MaxHeld {
+	if p.held+r.size() > maxHeld {
 		r.Failed, r.Data = true, noRoom
 		a = refuse(protocol.StatusPreconditionFailed, "%s: its sender gets a failure instead", noRoom)
 	}
@@ -253,7 +253,7 @@ func (p *Process) endExchange(at At, e *Exchange, o kind.Outcome) {
 	before := e.held
 	e.outcome = o
 	for seat := range e.waiting.all() {
-		if len(e.missed) == MaxMissed {
+		if len(e.missed) == maxMissed {
 			break
 		}
 		e.missed = append(e.missed, p.view[seat])
@@ -322,7 +322,7 @@ func (e *Exchange) cut(next func(place int) bool) {
 	bytes := 0
 	for k := range e.replies {
 		n := e.replies[k].size()
-		if bytes > 0 && bytes+n > PartBytes {
+		if bytes > 0 && bytes+n > partBytes {
 			if !next(k) {
 				return
 			}

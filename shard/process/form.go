@@ -3,7 +3,7 @@ package process
 import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/process"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // A command stands in a log by its form: the number of the form, then the fields that the type of package
@@ -12,7 +12,7 @@ import (
 // stand beside the forms.
 
 // Append appends the form of a command: a Put, an Arrival or an Act.
-func Append(dst []byte, v field.Value) []byte { return form.Append(dst, formNumber, v) }
+func Append(dst []byte, v field.Value) []byte { return codec.Append(dst, formNumber, v) }
 
 // Parse reads the form of a command. The error names the command; a shard keeps the text as its answer, so the text
 // never changes.
@@ -20,27 +20,27 @@ func Parse[T any, P interface {
 	*T
 	field.Value
 }](src []byte, command string) (v T, err error) {
-	err = form.Parse(src, formNumber, "process: read "+command, P(&v))
+	err = codec.Parse(src, formNumber, "process: read "+command, P(&v))
 	return v, err
 }
 
 // AppendReceivers appends the form of the receivers of a request.
 func AppendReceivers(dst []byte, r Request) []byte {
-	c := form.Writer(dst)
+	c := codec.Writer(dst)
 	c.Form(formNumber)
 	r.codeReceivers(c)
 	return c.Data()
 }
 
-// ParseReceivers reads a request, of which the form has only the receivers.
-func ParseReceivers(src []byte) (r Request, err error) {
-	c := form.Reader(src)
+// parseReceivers reads a request, of which the form has only the receivers.
+func parseReceivers(src []byte) (r Request, err error) {
+	c := codec.Reader(src)
 	c.Form(formNumber)
 	r.codeReceivers(c)
 	return r, c.Finish("process: read a request")
 }
 
-func (r *Request) codeReceivers(c *form.Coder) {
-	form.Enum(c, &r.Audience, kind.Audiences)
-	form.List(c, &r.To, kind.MaxMembers, func(id *uint64) { c.Number(id) })
+func (r *Request) codeReceivers(c *codec.Coder) {
+	codec.Enum(c, &r.Audience, kind.Audiences)
+	codec.List(c, &r.To, kind.MaxMembers, func(id *uint64) { c.Number(id) })
 }

@@ -40,14 +40,14 @@ func said[T any, P interface {
 }
 
 func formCases() []formCase {
-	by := kind.By{Author: "op", Reason: "why"}
+	by := kind.ChangeInfo{Author: "op", Reason: "why"}
 	joining := kind.Joining{Name: "a", Attributes: []byte("zone=1"), Candidate: true}
 	return []formCase{
 		said("put", kind.Put{Mode: field.PutEither, ExpectedRevision: 7, Spec: defaultSpec(), By: by}),
 		said("joining", kind.Arrival{Joining: joining}),
 		said("creating", kind.Arrival{Joining: kind.Joining{Name: "a"}, Create: true, Spec: defaultSpec()}),
-		formOf("receivers", Request{Audience: kind.ToOthers, To: []uint64{1, 2}}, AppendReceivers, ParseReceivers),
-		said("act", kind.Act{Verb: kind.VerbKick, MemberID: 4, By: by}),
+		formOf("receivers", Request{Audience: kind.ToOthers, To: []uint64{1, 2}}, AppendReceivers, parseReceivers),
+		said("act", kind.Action{Kind: kind.ActionEvict, MemberID: 4, By: by}),
 	}
 }
 
@@ -102,11 +102,14 @@ func TestWhatIsNotSoundIsRefused(t *testing.T) {
 	}
 	commands := map[string]func(at At) Answer{
 		"a long author": func(at At) Answer {
-			return s.Act(at, kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: long}})
+			return s.Act(at, kind.Action{Kind: kind.ActionRestart, By: kind.ChangeInfo{Author: long}})
 		},
-		"an unknown act":   func(at At) Answer { return s.Act(at, kind.Act{Verb: kind.VerbFailed}) },
-		"a restart of one": func(at At) Answer { return s.Act(at, kind.Act{Verb: kind.VerbRestart, MemberID: a.ID}) },
-		"no name":          func(at At) Answer { return s.Process.Join(at, &Member{ID: 99}, kind.Joining{}) },
+		"an unknown act": func(at At) Answer { return s.Act(at, kind.Action{Kind: kind.ActionFailed}) },
+		"a restart of one": func(at At) Answer {
+			return s.Act(at, kind.Action{Kind: kind.ActionRestart,
+				MemberID: a.ID})
+		},
+		"no name": func(at At) Answer { return s.Process.Join(at, &Member{ID: 99}, kind.Joining{}) },
 		"long attributes": func(at At) Answer {
 			return s.Process.Join(at, a, kind.Joining{Name: "a", Attributes: []byte(long)})
 		},
@@ -130,13 +133,13 @@ func TestWhatIsNotSoundIsRefused(t *testing.T) {
 			return s.Fail(at, a, s.Epoch(), strings.Repeat("x", kind.MaxFailure+1))
 		},
 		"a failure of no text": func(at At) Answer {
-			return s.Reply(at, a, Answering{Failed: true, Data: []byte{0xff}})
+			return s.Reply(at, a, answering{Failed: true, Data: []byte{0xff}})
 		},
 	}
 	for name, spoil := range specs {
 		spec := defaultSpec()
 		spoil(&spec)
-		commands[name] = func(at At) Answer { return s.Alter(at, spec, kind.By{}) }
+		commands[name] = func(at At) Answer { return s.Alter(at, spec, kind.ChangeInfo{}) }
 		if _, answer := newBed(spec); answer.Status != protocol.StatusBadRequest {
 			t.Errorf("a process with %s: %v", name, answer)
 		}
@@ -158,7 +161,7 @@ func TestViews(t *testing.T) {
 		complete a two`)
 	h := s.Head()
 	if h.Epoch != s.Epoch() || h.Phase != kind.Complete || h.Members != 3 || h.Of != 3 || h.LastResult != s.Epoch() ||
-		h.LastAct.Verb != kind.VerbRestart || h.LastAct.By.Reason != "more" || h.Spec != defaultSpec() {
+		h.LastAct.Kind != kind.ActionRestart || h.LastAct.By.Reason != "more" || h.Spec != defaultSpec() {
 		t.Errorf("%+v", h)
 	}
 	for _, c := range []struct {
@@ -167,8 +170,8 @@ func TestViews(t *testing.T) {
 	}{{false, 5}, {true, 2}} {
 		n, last := 0, uint64(0)
 		for row, ok := s.NextRow(c.results, 0); ok; row, ok = s.NextRow(c.results, row) {
-			if row <= last || row&RowOfResult != 0 && s.Result(row>>RowBits) == nil ||
-				row&RowOfResult == 0 && s.Member(row>>RowBits) == nil {
+			if row <= last || row&rowOfResult != 0 && s.Result(row>>RowBits) == nil ||
+				row&rowOfResult == 0 && s.Member(row>>RowBits) == nil {
 				t.Errorf("the row %d behind %d is none", row, last)
 			}
 			n, last = n+1, row

@@ -61,11 +61,11 @@ func TestWhatIsFrozenIsSavedBesideCommands(t *testing.T) {
 		}},
 		{"a completion, and another epoch", func(c *crowd) {
 			c.Complete(c.at(), c.list[0], c.Epoch(), []byte("done"))
-			c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
+			c.Act(c.at(), kind.Action{Kind: kind.ActionRestart})
 			c.turn()
 		}},
 		{"another epoch", func(c *crowd) {
-			c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
+			c.Act(c.at(), kind.Action{Kind: kind.ActionRestart})
 			c.turn()
 			c.broadcast(nil)
 		}},

@@ -43,7 +43,7 @@ type Delivery struct {
 	Exchange, From uint64
 	Payload        []byte // of ItemRequest and ItemComplete
 	// Of ItemEnd: why the exchange ended, replies in the order of arrival, and in the last part the number of missing
-	// replies, and the IDs of the first MaxMissed missing members.
+	// replies, and the IDs of the first maxMissed missing members.
 	Outcome kind.Outcome
 	Replies []Reply
 	Last    bool
@@ -110,7 +110,7 @@ func (p *Process) deliver(i *item, seq uint64) Delivery {
 
 // put puts an item into an inbox.
 func (p *Process) put(at At, m *Member, i item) {
-	at.Caller.Touch(m)
+	at.Caller.touch(m)
 	i.parts = max(i.parts, 1)
 	m.lastSeq += uint64(i.parts)
 	i.seq = m.lastSeq
@@ -181,7 +181,7 @@ func (p *Process) ackTo(at At, m *Member, seq uint64) {
 	if seq <= m.acked {
 		return
 	}
-	at.Caller.Touch(m)
+	at.Caller.touch(m)
 	at.Out.Changed = true
 	m.acked = seq
 	n := 0
@@ -216,7 +216,7 @@ func (m *Member) keepItems(items []item) {
 // member's exchanges, and the completion of a round. An unacknowledged cancellation is dropped too, because a later
 // cancellation or completion replaces it.
 func (p *Process) dropItems(at At, m *Member) {
-	at.Caller.Touch(m)
+	at.Caller.touch(m)
 	kept := m.items[:0]
 	if m.shared {
 		kept = nil

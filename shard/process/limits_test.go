@@ -23,7 +23,7 @@ type crowd struct {
 }
 
 func (c *crowd) NextOrder() uint64 { c.order++; return c.order }
-func (c *crowd) Touch(*Member)     { c.touched++ }
+func (c *crowd) touch(*Member)     { c.touched++ }
 func (c *crowd) MayGrow(int) bool  { return true }
 
 func (c *crowd) at() At {
@@ -34,7 +34,7 @@ func (c *crowd) at() At {
 
 func newCrowd(tb testing.TB, n int) *crowd {
 	c := &crowd{tb: tb, now: 1000}
-	c.Process, _ = New(c.at(), defaultSpec(), kind.By{Author: "op", Reason: "crowd"})
+	c.Process, _ = New(c.at(), defaultSpec(), kind.ChangeInfo{Author: "op", Reason: "crowd"})
 	for k := range n {
 		m := &Member{ID: c.NextOrder()}
 		c.Process.Join(c.at(), m, kind.Joining{Name: fmt.Sprintf("worker-%05d.example.org", k), Candidate: true})
@@ -60,7 +60,7 @@ func (c *crowd) broadcast(payload []byte) Answer {
 }
 
 func (c *crowd) reply(m *Member, exchange uint64, data []byte) Answer {
-	return c.Reply(c.at(), m, Answering{Epoch: c.Epoch(), Exchange: exchange, Data: data})
+	return c.Reply(c.at(), m, answering{Epoch: c.Epoch(), Exchange: exchange, Data: data})
 }
 
 func (c *crowd) ackAll() {
@@ -101,8 +101,8 @@ func TestNoCommandTouchesMoreThanAllMembers(t *testing.T) {
 	if n := distinct(); n != kind.MaxMembers || c.touched > 2*kind.MaxMembers {
 		t.Errorf("a completion is for %d members, and touches %d times", n, c.touched)
 	}
-	few("a restart", c.Act(c.at(), kind.Act{Verb: kind.VerbRestart}))
-	few("a kick", c.Act(c.at(), kind.Act{Verb: kind.VerbKick, MemberID: c.list[5].ID}))
+	few("a restart", c.Act(c.at(), kind.Action{Kind: kind.ActionRestart}))
+	few("a kick", c.Act(c.at(), kind.Action{Kind: kind.ActionEvict, MemberID: c.list[5].ID}))
 	few("leaving", c.Process.Leave(c.at(), c.list[6]))
 	c.now += 10_000
 	c.Process.Due(c.at())
@@ -157,7 +157,7 @@ func TestAnAckMayComeWithAnotherCommand(t *testing.T) {
 		send a b work`)
 	b := s.member("b")
 	s.do(func(at At) Answer {
-		a := s.Reply(at, b, Answering{Epoch: s.Epoch(), Exchange: 1, Data: []byte("done")})
+		a := s.Reply(at, b, answering{Epoch: s.Epoch(), Exchange: 1, Data: []byte("done")})
 		if ack := s.Ack(at, b, b.LastSeq()); ack.Status != protocol.StatusSuccess {
 			return ack
 		}
@@ -207,7 +207,7 @@ func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 			t.Fatal(a)
 		}
 	}
-	if lost == 0 || c.held > MaxHeld+200*128 {
+	if lost == 0 || c.held > maxHeld+200*128 {
 		t.Errorf("%d replies are lost, %d bytes are held", lost, c.held)
 	}
 	failed, parts := 0, 0
@@ -244,7 +244,7 @@ func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 func TestRequestsAreBounded(t *testing.T) {
 	c := newCrowd(t, kind.MaxMembers)
 	c.ackAll()
-	for n := range MaxRequests / kind.MaxMembers {
+	for n := range maxRequests / kind.MaxMembers {
 		if a := c.broadcast(nil); a.Status != protocol.StatusSuccess {
 			t.Fatalf("broadcast %d: %v", n, a)
 		}
@@ -257,7 +257,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	if a := c.Send(c.at(), c.list[3], to); a.Status != protocol.StatusSuccess {
 		t.Errorf("a request where there is room: %v", a)
 	}
-	c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
+	c.Act(c.at(), kind.Action{Kind: kind.ActionRestart})
 	c.turn()
 	if c.requests != 0 {
 		t.Errorf("%d requests are left", c.requests)
@@ -271,10 +271,10 @@ func TestExchangesAreBounded(t *testing.T) {
 	sent := 0
 	for k, m := range c.list {
 		to := c.list[(k+1)%len(c.list)]
-		for n := range MaxOpen + 1 {
+		for n := range maxOpen + 1 {
 			a := c.Send(c.at(), m, Request{Epoch: c.Epoch(), To: []uint64{to.ID}})
-			if n < MaxOpen && sent < MaxExchanges && a.Status != protocol.StatusSuccess ||
-				(n == MaxOpen || sent == MaxExchanges) && a.Status != protocol.StatusOverloaded {
+			if n < maxOpen && sent < maxExchanges && a.Status != protocol.StatusSuccess ||
+				(n == maxOpen || sent == maxExchanges) && a.Status != protocol.StatusOverloaded {
 				t.Fatalf("exchange %d of member %d, %d of all: %v", n, k, sent, a)
 			}
 			if a.Status == protocol.StatusSuccess {
@@ -282,10 +282,10 @@ func TestExchangesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if sent != MaxExchanges {
+	if sent != maxExchanges {
 		t.Errorf("%d exchanges are open", sent)
 	}
-	c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
+	c.Act(c.at(), kind.Action{Kind: kind.ActionRestart})
 	c.turn()
 	c.ackAll()
 	if len(c.exchanges) != 0 || c.held != 0 {

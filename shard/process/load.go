@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 
 	kind "github.com/signalbox/signalbox/protocol/process"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // maxItems is above the number of items in an inbox: requests, ends of exchanges, and a few items of the last rounds.
-const maxItems = MaxUnread + MaxOpen + 8
+const maxItems = maxUnread + maxOpen + 8
 
 // end is above every number that is given: a counter that starts anew would give a number twice.
 const end = 1 << 60
 
 // check compares loaded values with the assumptions of the rest of the package: no bytes, however wrong, make a process
 // that breaks later.
-func (p *Process) check(c *form.Coder) {
+func (p *Process) check(c *codec.Coder) {
 	wrong := p.spec.Check()
 	c.Must(wrong == "", "%s", wrong)
 	c.Must(p.epoch < end && p.lastExchange < end, "a counter is too high")
@@ -42,7 +42,7 @@ func (p *Process) check(c *form.Coder) {
 		a := &p.audit[k]
 		c.Must(a.Number > act && a.Number < end, "the acts are out of order")
 		act = a.Number
-		c.Must(a.Verb != 0 && a.At != 0 && form.FitText(kind.MaxText, a.Name, a.By.Author, a.By.Reason),
+		c.Must(a.Verb != 0 && a.At != 0 && codec.FitText(kind.MaxText, a.Name, a.By.Author, a.By.Reason),
 			"an act is none")
 	}
 	c.Must(ascending(p.exchanges, func(e *Exchange) uint64 { return e.id }), "the exchanges are out of order")
@@ -53,7 +53,7 @@ func (p *Process) check(c *form.Coder) {
 	c.Must(least == 0 || p.due != 0 && p.due <= least, "what is due at %d is due at %d", least, p.due)
 }
 
-func (p *Process) checkExchangeForm(c *form.Coder, e *Exchange) {
+func (p *Process) checkExchangeForm(c *codec.Coder, e *Exchange) {
 	c.Must(e.id <= p.lastExchange && e.epoch != 0 && e.epoch <= p.epoch && e.sent != 0 && e.sent < end &&
 		e.deadline < end, "exchange %d is none", e.id)
 	if e.outcome == kind.OutcomeOpen {
@@ -66,7 +66,7 @@ func (p *Process) checkExchangeForm(c *form.Coder, e *Exchange) {
 		}
 	} else {
 		c.Must(len(e.waiting) == 0 && (e.outcome == kind.OutcomeAll) == (e.missing == 0) &&
-			len(e.missed) == min(e.missing, MaxMissed), "exchange %d has ended otherwise", e.id)
+			len(e.missed) == min(e.missing, maxMissed), "exchange %d has ended otherwise", e.id)
 	}
 	seen := make(map[uint64]bool, len(e.replies))
 	for k := range e.replies {
@@ -112,8 +112,8 @@ func (p *Process) count() {
 }
 
 // check compares the values of a loaded member with one another.
-func (m *Member) check(c *form.Coder) {
-	c.Must(m.Name != "" && form.FitText(kind.MaxText, m.Name) && m.Joined != 0 && m.Joined < end, "the member is none")
+func (m *Member) check(c *codec.Coder) {
+	c.Must(m.Name != "" && codec.FitText(kind.MaxText, m.Name) && m.Joined != 0 && m.Joined < end, "the member is none")
 	c.Must(m.acked <= m.lastSeq && m.lastSeq < end, "more is acknowledged than there was")
 	before := uint64(0)
 	for k := range m.items {

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Member is a joined session. The caller owns the member, keeps it in one place as long as it has joined, sets ID and
@@ -29,7 +29,7 @@ type Member struct {
 // Join lets a session take part from the next epoch on. A joined session may change its attributes and its candidacy,
 // and opens no epoch by the change.
 func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
-	if j.Name == "" || !form.FitText(kind.MaxText, j.Name) || len(j.Attributes) > kind.MaxAttributes {
+	if j.Name == "" || !codec.FitText(kind.MaxText, j.Name) || len(j.Attributes) > kind.MaxAttributes {
 		return refuse(protocol.StatusBadRequest, "a member has a name of 1 to %d bytes, and %d of attributes",
 			kind.MaxText, kind.MaxAttributes)
 	}
@@ -54,7 +54,7 @@ func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
 	case len(j.Attributes) > len(m.Attributes) && !at.Caller.MayGrow(len(j.Attributes)-len(m.Attributes)):
 		return noRoomFor("more attributes")
 	case m.Attributes != string(j.Attributes) || m.Candidate != j.Candidate:
-		at.Caller.Touch(m)
+		at.Caller.touch(m)
 		at.Out.Grown += len(j.Attributes) - len(m.Attributes)
 		m.Attributes = string(j.Attributes)
 		p.changeMember(at, m)
@@ -78,8 +78,8 @@ func (p *Process) Leave(at At, m *Member) Answer {
 // Gone is the answer to commands of a session that is no longer a member, or never was.
 func (p *Process) Gone(id uint64) Answer {
 	for k := len(p.audit) - 1; k >= 0; k-- {
-		if a := &p.audit[k]; a.Verb == kind.VerbKick && a.Member == id {
-			r := Removal{By: a.By}
+		if a := &p.audit[k]; a.Verb == kind.ActionEvict && a.Member == id {
+			r := removal{By: a.By}
 			return Answer{Status: protocol.StatusNotFound, Text: r.Text()}
 		}
 	}
@@ -95,7 +95,7 @@ func (p *Process) joined(m *Member) Answer {
 
 // remove takes a member out. An epoch of the member has lost its view: no message of the epoch is accepted any more.
 func (p *Process) remove(at At, m *Member) {
-	at.Caller.Touch(m)
+	at.Caller.touch(m)
 	k, _ := p.place(m.ID)
 	p.members = slices.Delete(p.members, k, k+1)
 	p.releaseItems(at, m, len(m.items))
@@ -145,5 +145,5 @@ func (m *Member) Describe() string {
 
 // Size is the size of the member in a quota of bytes.
 func (m *Member) Size() int {
-	return MemberBytes + len(m.Name) + len(m.Attributes) + len(m.items)*itemBytes
+	return memberBytes + len(m.Name) + len(m.Attributes) + len(m.items)*itemBytes
 }

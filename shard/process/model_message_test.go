@@ -139,7 +139,7 @@ func (m *model) hasRoom(x *modelMember, e *modelExchange) bool {
 			open++
 		}
 	}
-	if open >= MaxOpen {
+	if open >= maxOpen {
 		return false
 	}
 	room := true
@@ -151,7 +151,7 @@ func (m *model) hasRoom(x *modelMember, e *modelExchange) bool {
 				requests++
 			}
 		}
-		room = room && requests < MaxUnread
+		room = room && requests < maxUnread
 	}
 	if !room && m.planted == bugHalf {
 		m.request(m.member(e.to[0]), e)
@@ -159,7 +159,7 @@ func (m *model) hasRoom(x *modelMember, e *modelExchange) bool {
 	return room || m.planted == bugFull
 }
 
-func (m *model) reply(id uint64, r Answering) protocol.Status {
+func (m *model) reply(id uint64, r answering) protocol.Status {
 	x := m.member(id)
 	if x == nil {
 		return protocol.StatusNotFound

@@ -273,7 +273,7 @@ func (m *model) timeouts() {
 	d := field.MillisOf(m.spec.ReplyTimeout)
 	if m.state == kind.Preparing && d != 0 && !m.late && m.now >= m.opened+d {
 		m.late = true
-		if m.spec.OnTimeout == kind.TimeoutKick {
+		if m.spec.OnTimeout == kind.TimeoutEvict {
 			for _, id := range m.view {
 				if x := m.member(id); x != nil && x.prepared != m.epoch {
 					m.kick(id)
@@ -288,7 +288,7 @@ func (m *model) timeouts() {
 		if d != 0 && !e.late && m.now >= e.sent+d {
 			e.late = true
 			switch m.spec.OnTimeout {
-			case kind.TimeoutKick:
+			case kind.TimeoutEvict:
 				for _, id := range m.waiting(e) {
 					m.kick(id)
 				}
@@ -327,11 +327,11 @@ func (m *model) end(e *modelExchange, o kind.Outcome) {
 	x.put(modelItem{kind: kind.ItemEnd, epoch: e.epoch, exchange: e, parts: e.parts()})
 }
 
-// parts is how many parts of at most PartBytes the replies have.
+// parts is how many parts of at most partBytes the replies have.
 func (e *modelExchange) parts() uint64 {
 	parts, bytes := uint64(1), 0
 	for _, r := range e.replies {
-		if bytes > 0 && bytes+replyBytes+len(r.Data) > PartBytes {
+		if bytes > 0 && bytes+replyBytes+len(r.Data) > partBytes {
 			parts++
 			bytes = 0
 		}

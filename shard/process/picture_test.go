@@ -342,7 +342,7 @@ func (j *judge) bounds(before, after *picture, s step) error {
 				others++
 			}
 		}
-		if requests > MaxUnread || others > 4 {
+		if requests > maxUnread || others > 4 {
 			return fmt.Errorf("E7: %s has %d requests and %d other items", m.Name, requests, others)
 		}
 	}

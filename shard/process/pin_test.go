@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	kind "github.com/signalbox/signalbox/protocol/process"
-	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
 // TestBytesOfProcessesAreWhatTheyWere: forms of commands, and what is saved.
@@ -12,7 +12,7 @@ func TestBytesOfProcessesAreWhatTheyWere(t *testing.T) {
 	var (
 		put     kind.Put
 		request Request
-		act     kind.Act
+		act     kind.Action
 		process Process
 		member  Member
 	)
@@ -25,24 +25,24 @@ func TestBytesOfProcessesAreWhatTheyWere(t *testing.T) {
 		Spec   kind.Spec
 	}
 	was := []string{"By.", "", "Spec.MaxPayload", "Spec.Payload", "spec.MaxPayload", "spec.Payload"}
-	formtest.Check(t, "testdata/pins",
-		formtest.Form{Name: "put", Of: &put, Was: was, Write: func() []byte { return Append(nil, &put) }},
-		formtest.Form{Name: "arrival", Of: &arrival, Was: was, Write: func() []byte {
+	codectest.Check(t, "testdata/pins",
+		codectest.Form{Name: "put", Of: &put, Was: was, Write: func() []byte { return Append(nil, &put) }},
+		codectest.Form{Name: "arrival", Of: &arrival, Was: was, Write: func() []byte {
 			j := arrival.Joining
 			return Append(nil, &kind.Arrival{
 				Joining: kind.Joining{Name: j.Name, Attributes: []byte(j.Attributes), Candidate: j.Candidate},
 				Create:  arrival.Create, Spec: arrival.Spec,
 			})
 		}},
-		formtest.Form{Name: "receivers", Of: &request, Write: func() []byte { return AppendReceivers(nil, request) },
+		codectest.Form{Name: "receivers", Of: &request, Write: func() []byte { return AppendReceivers(nil, request) },
 			Unsaved: []string{"Epoch", "Payload", "Timeout"}},
-		formtest.Form{Name: "act", Of: &act, Write: func() []byte { return Append(nil, &act) },
+		codectest.Form{Name: "act", Of: &act, Write: func() []byte { return Append(nil, &act) },
 			Was: append([]string{"MemberID", "Member"}, was...)},
-		formtest.Form{Name: "saved process", Of: &process, Was: was, Write: func() []byte { return process.Save(nil) },
+		codectest.Form{Name: "saved process", Of: &process, Was: was, Write: func() []byte { return process.Save(nil) },
 			Unsaved: []string{
 				"members", "prepared", "completed", "requests", "held", "size", "exchanges.refs", "exchanges.held",
 			}},
-		formtest.Form{Name: "saved member", Of: &member, Write: func() []byte { return member.Save(nil) },
+		codectest.Form{Name: "saved member", Of: &member, Write: func() []byte { return member.Save(nil) },
 			Unsaved: []string{
 				"ID", "Ref", "inbox.shared", "inbox.unread", "inbox.unreadBytes", "inbox.open", "inbox.listed",
 				"inbox.items.exchange.epoch", "inbox.items.exchange.from", "inbox.items.exchange.payload",

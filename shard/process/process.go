@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Process is one coordination process. The exported methods with an At are its commands.
@@ -47,8 +47,8 @@ type Process struct {
 type Caller interface {
 	// NextOrder returns a number above every earlier result and above the ID of every member, past and present.
 	NextOrder() uint64
-	// Touch is called before the first change of a saved field of a member.
-	Touch(m *Member)
+	// touch is called before the first change of a saved field of a member.
+	touch(m *Member)
 	// MayGrow is called before the first change of a command that brings more bytes. It is not called for the
 	// consequences of the command by the rules, nor for replies, because the limits bound both.
 	MayGrow(bytes int) bool
@@ -76,23 +76,23 @@ type Effects struct {
 	// Inbox are the members, each once, with new items in their inboxes, or with an acknowledgement that makes room for
 	// the pushes of later items.
 	Inbox []*Member
-	// Removed are the kicked members: they are no longer members, and the caller forgets them.
-	Removed []Removal
+	// Removed are the evicted members: they are no longer members, and the caller forgets them.
+	Removed []removal
 	Events  []Event
 	// Grown is the growth of the process and its members in bytes. It leaves out the size (Member.Size) of a member
 	// that has joined or is gone.
 	Grown int
 }
 
-// Removal is a kicked member, with author and reason of the kick.
-type Removal struct {
+// removal is an evicted member, with author and reason.
+type removal struct {
 	*Member
-	By kind.By
+	By kind.ChangeInfo
 }
 
 // Text explains the removal to the member.
-func (r *Removal) Text() string {
-	text := "kicked"
+func (r *removal) Text() string {
+	text := "evicted"
 	if r.By.Author != "" {
 		text += " by " + r.By.Author
 	}
@@ -119,21 +119,21 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	EventOpened    EventKind = 1 + iota // an epoch opened
-	EventRunning                        // all members are prepared
-	EventComplete                       // the round is complete
-	EventCancelled                      // an epoch ended before its round was complete
-	EventFailed                         // a member gave the round up
-	EventKicked                         // a member was kicked
-	EventLate                           // members have not answered within the reply timeout
+	eventOpened    EventKind = 1 + iota // an epoch opened
+	eventRunning                        // all members are prepared
+	eventComplete                       // the round is complete
+	eventCancelled                      // an epoch ended before its round was complete
+	eventFailed                         // a member gave the round up
+	eventKicked                         // a member was kicked
+	eventLate                           // members have not answered within the reply timeout
 )
 
 // Event is an effect of a command for pushes, metrics and logs.
 type Event struct {
 	Kind     EventKind
 	Epoch    uint64
-	Exchange uint64 // of EventLate, 0 for unprepared members
-	Member   uint64 // of EventKicked and EventFailed
+	Exchange uint64 // of eventLate, 0 for unprepared members
+	Member   uint64 // of eventKicked and eventFailed
 	Text     string // the cause
 }
 
@@ -155,13 +155,13 @@ func noRoomFor(what string) Answer {
 }
 
 // New makes a process without members.
-func New(at At, spec kind.Spec, by kind.By) (*Process, Answer) {
+func New(at At, spec kind.Spec, by kind.ChangeInfo) (*Process, Answer) {
 	if a := checkAct(&spec, &by); a.Status != protocol.StatusSuccess {
 		return nil, a
 	}
 	p := &Process{spec: spec, since: clock.Moment(at.Now), size: Bytes}
 	p.revisions.spec, p.revisions.results = at.Revision, at.Revision
-	p.remember(at, Audit{Verb: kind.VerbCreated, By: by})
+	p.remember(at, Audit{Verb: kind.ActionCreated, By: by})
 	return p, Answer{}
 }
 
@@ -237,6 +237,6 @@ func (p *Process) grow(at At, n int) {
 
 func (at At) event(e Event) {
 	at.Out.Changed = true
-	e.Text = form.Cut(e.Text, kind.MaxText)
+	e.Text = codec.Cut(e.Text, kind.MaxText)
 	at.Out.Events = append(at.Out.Events, e)
 }

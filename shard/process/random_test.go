@@ -94,7 +94,7 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 }
 
 // pick returns one of a list.
-func pick[T any](ra *random, list ...T) T { return list[ra.IntN(len(list))] }
+func pick[T any](r interface{ IntN(int) int }, list ...T) T { return list[r.IntN(len(list))] }
 
 func (ra *random) spec() kind.Spec {
 	s := defaultSpec()
@@ -102,7 +102,7 @@ func (ra *random) spec() kind.Spec {
 	s.MaxOpenDelay = s.OpenDelay + pick[time.Duration](ra, 0, 10, 40)*time.Millisecond
 	s.MinMembers = pick(ra, 1, 1, 1, 2, 3)
 	s.ReplyTimeout = pick[time.Duration](ra, 0, 30, 60, 200) * time.Millisecond
-	s.OnTimeout = pick(ra, kind.TimeoutWait, kind.TimeoutKick, kind.TimeoutFail)
+	s.OnTimeout = pick(ra, kind.TimeoutWait, kind.TimeoutEvict, kind.TimeoutFail)
 	s.KeepResults = pick(ra, 1, 2, 16)
 	if ra.gathers {
 		s.OpenDelay, s.MinMembers = time.Millisecond, s.MinMembers%3+1 // mostly two
@@ -286,7 +286,7 @@ func (ra *random) joinOne() error {
 	}
 	return ra.give(step{verb: "gathered"},
 		func(at At) Answer {
-			ra.Process.Gathered(at)
+			ra.Process.gathered(at)
 			return Answer{}
 		},
 		func() protocol.Status {
@@ -305,7 +305,8 @@ func (ra *random) leaveOne() error {
 	if ra.IntN(3) == 0 {
 		return ra.give(step{verb: "kick", member: m.ID},
 			func(at At) Answer {
-				return ra.Act(at, kind.Act{Verb: kind.VerbKick, MemberID: m.ID, By: kind.By{Author: "op"}})
+				return ra.Act(at, kind.Action{Kind: kind.ActionEvict, MemberID: m.ID,
+					By: kind.ChangeInfo{Author: "op"}})
 			},
 			func() protocol.Status { return ra.model.kick(m.ID) })
 	}
@@ -317,10 +318,10 @@ func (ra *random) leaveOne() error {
 func (ra *random) operate() error {
 	if ra.IntN(3) == 0 {
 		return ra.give(step{verb: "restart"},
-			func(at At) Answer { return ra.Act(at, kind.Act{Verb: kind.VerbRestart}) }, ra.model.restart)
+			func(at At) Answer { return ra.Act(at, kind.Action{Kind: kind.ActionRestart}) }, ra.model.restart)
 	}
 	s := ra.spec()
-	return ra.give(step{verb: "alter"}, func(at At) Answer { return ra.Alter(at, s, kind.By{Author: "op"}) },
+	return ra.give(step{verb: "alter"}, func(at At) Answer { return ra.Alter(at, s, kind.ChangeInfo{Author: "op"}) },
 		func() protocol.Status { return ra.model.alter(s) })
 }
 
@@ -432,7 +433,7 @@ func (ra *random) ack(m *Member, seq uint64) error {
 }
 
 func (ra *random) reply(m *Member, exchange, epoch uint64) error {
-	r := Answering{Epoch: epoch, Exchange: exchange, Data: make([]byte, pick(ra, 0, 3, 65_000))}
+	r := answering{Epoch: epoch, Exchange: exchange, Data: make([]byte, pick(ra, 0, 3, 65_000))}
 	if len(r.Data) == 3 && ra.IntN(4) == 0 {
 		r.Failed = true
 	}

@@ -3,15 +3,15 @@ package process
 import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/process"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // This file has the records of a process for readers, in the types of package protocol/process. A view is as seen at
 // the start of the shard's time: moments have no ages, and a time left is the shard time of the end.
 
 // Head returns the head of all of the process.
-func (p *Process) Head() kind.Head {
-	h := kind.Head{
+func (p *Process) Head() kind.Overview {
+	h := kind.Overview{
 		Spec: p.spec, SpecRevision: p.revisions.spec, Epoch: p.epoch, Phase: p.state, Since: field.At(p.since, 0),
 		Opened: field.At(p.opened, 0), Opening: p.opens != 0, Opens: field.Duration(p.opens),
 		Coordinator: p.coordinator, Members: len(p.members), Of: len(p.view), LastResult: p.lastResult(),
@@ -23,16 +23,16 @@ func (p *Process) Head() kind.Head {
 }
 
 // Record returns the act as readers see the act.
-func (a *Audit) Record() kind.PastAct {
-	return kind.PastAct{
-		Number: a.Number, Verb: a.Verb, At: field.At(a.At, a.Wall), Epoch: a.Epoch, MemberID: a.Member, Member: a.Name,
+func (a *Audit) Record() kind.ActionRecord {
+	return kind.ActionRecord{
+		ID: a.Number, Kind: a.Verb, At: field.At(a.At, a.Wall), Epoch: a.Epoch, MemberID: a.Member, Member: a.Name,
 		By: a.By,
 	}
 }
 
-// MemberRecord returns a member as watches see the member: without the fields that change with every message. The
+// memberRecord returns a member as watches see the member: without the fields that change with every message. The
 // session is the member's.
-func (p *Process) MemberRecord(m *Member, session uint64) kind.MemberState {
+func (p *Process) memberRecord(m *Member, session uint64) kind.MemberState {
 	return kind.MemberState{
 		Peer: kind.Peer{
 			ID: m.ID, Name: m.Name, Attributes: []byte(m.Attributes), Candidate: m.Candidate, SessionID: session,
@@ -51,9 +51,9 @@ func (r *Result) Record(payload bool) kind.ResultRow {
 }
 
 // Record returns the reason as readers see the reason at a time.
-func (re *Reason) Record(now uint64) kind.StopReason {
-	out := kind.StopReason{
-		Code: re.Code, Text: form.Cut(re.Describe(now), kind.MaxReason), Blocked: re.Blocked, Epoch: re.Epoch,
+func (re *Reason) Record(now uint64) kind.BlockReason {
+	out := kind.BlockReason{
+		Code: re.Code, Text: codec.Cut(re.Describe(now), kind.MaxReason), Blocked: re.Blocked, Epoch: re.Epoch,
 		Exchange: re.Exchange, From: re.From.ID, Waiting: re.Waiting, Of: re.Of, Since: field.At(re.Since, 0),
 		Left: field.Duration(re.Until), Late: re.Late,
 	}

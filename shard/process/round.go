@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Result is the result of a round, from its coordinator.
@@ -32,7 +32,7 @@ func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	if m.Prepared == epoch {
 		return Answer{}
 	}
-	at.Caller.Touch(m)
+	at.Caller.touch(m)
 	m.Prepared = epoch
 	p.changeMember(at, m)
 	p.ackTo(at, m, m.find(kind.ItemPrepare, epoch))
@@ -41,7 +41,7 @@ func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	}
 	p.setState(at, kind.Running)
 	p.put(at, p.Member(p.coordinator), item{kind: kind.ItemCoordinate, epoch: epoch})
-	at.event(Event{Kind: EventRunning, Epoch: epoch})
+	at.event(Event{Kind: eventRunning, Epoch: epoch})
 	return Answer{}
 }
 
@@ -73,7 +73,7 @@ func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer
 	for _, m := range p.members[:len(p.view)] {
 		p.put(at, m, item{kind: kind.ItemComplete, epoch: epoch})
 	}
-	at.event(Event{Kind: EventComplete, Epoch: epoch})
+	at.event(Event{Kind: eventComplete, Epoch: epoch})
 	return Answer{}
 }
 
@@ -115,7 +115,7 @@ func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 	case seq == 0 && (epoch != p.lastResult() || m.ID > epoch || m.Prepared < epoch):
 		return p.fenced(epoch)
 	}
-	at.Caller.Touch(m)
+	at.Caller.touch(m)
 	m.Completed = epoch
 	p.changeMember(at, m)
 	p.ackTo(at, m, seq)
@@ -131,7 +131,7 @@ func (p *Process) Fail(at At, m *Member, epoch uint64, text string) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	if !form.FitText(kind.MaxFailure, text) {
+	if !codec.FitText(kind.MaxFailure, text) {
 		return refuse(protocol.StatusBadRequest, "a failure has a text of at most %d bytes", kind.MaxFailure)
 	}
 	a := p.takesPart(m, epoch)
@@ -143,9 +143,10 @@ func (p *Process) Fail(at At, m *Member, epoch uint64, text string) Answer {
 		return refuse(protocol.StatusPreconditionFailed, "%s (%d) coordinates epoch %d", p.Member(p.coordinator).Name,
 			p.coordinator, epoch)
 	}
-	text = form.Cut(text, kind.MaxText)
-	p.remember(at, Audit{Verb: kind.VerbFailed, Epoch: epoch, Member: m.ID, By: kind.By{Author: m.Name, Reason: text}})
-	at.event(Event{Kind: EventFailed, Epoch: epoch, Member: m.ID, Text: text})
+	text = codec.Cut(text, kind.MaxText)
+	p.remember(at, Audit{Verb: kind.ActionFailed, Epoch: epoch, Member: m.ID,
+		By: kind.ChangeInfo{Author: m.Name, Reason: text}})
+	at.event(Event{Kind: eventFailed, Epoch: epoch, Member: m.ID, Text: text})
 	p.endRound(at)
 	p.openIn(at, field.MillisOf(p.spec.MaxOpenDelay))
 	return Answer{}

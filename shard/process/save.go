@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	kind "github.com/signalbox/signalbox/protocol/process"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // formNumber is the first number of saved bytes and of forms of commands.
@@ -12,59 +12,59 @@ const formNumber = 1
 
 // ErrForm is in errors about bytes that are not a saved process, ErrNewerForm in errors about bytes of a later form.
 var (
-	ErrForm      = form.Err
-	ErrNewerForm = form.ErrNewer
+	ErrForm      = codec.Err
+	ErrNewerForm = codec.ErrNewer
 )
 
 // Save appends the process, without its members. Equal processes have equal bytes.
 func (p *Process) Save(dst []byte) []byte {
-	return form.Save(dst, p.code)
+	return codec.Save(dst, p.code)
 }
 
 // Load makes a process from saved bytes. The process has no members yet: the caller puts each former member back with
 // Attach, and then calls Attached, before any command.
 func Load(src []byte) (*Process, error) {
 	p := &Process{}
-	if err := form.Load(src, formNumber, "process: load", p.code, p.check); err != nil {
+	if err := codec.Load(src, formNumber, "process: load", p.code, p.check); err != nil {
 		return nil, err
 	}
 	p.count()
 	return p, nil
 }
 
-func (p *Process) code(c *form.Coder) {
+func (p *Process) code(c *codec.Coder) {
 	c.Form(formNumber)
 	c.Fields(p.spec.Fields)
 	c.Numbers(&p.epoch, &p.since, &p.opened, &p.coordinator, &p.changed, &p.opens, &p.lastExchange, &p.due)
 	rev := &p.revisions
 	c.Numbers(&rev.whole, &rev.head, &rev.results, &rev.spec)
-	form.Enum(c, &p.state, kind.Phases)
+	codec.Enum(c, &p.state, kind.Phases)
 	c.Flag(&p.late)
-	form.List(c, &p.view, kind.MaxMembers, func(id *uint64) { c.Number(id) })
-	form.Pointers(c, &p.exchanges, MaxExchanges, (*Exchange).code)
-	form.Pointers(c, &p.results, kind.MaxKeep, (*Result).code)
-	form.List(c, &p.audit, MaxAudit, func(a *Audit) { a.code(c) })
+	codec.List(c, &p.view, kind.MaxMembers, func(id *uint64) { c.Number(id) })
+	codec.Pointers(c, &p.exchanges, maxExchanges, (*Exchange).code)
+	codec.Pointers(c, &p.results, kind.MaxKeep, (*Result).code)
+	codec.List(c, &p.audit, MaxAudit, func(a *Audit) { a.code(c) })
 }
 
-func (a *Audit) code(c *form.Coder) {
-	form.Enum(c, &a.Verb, kind.Verbs)
+func (a *Audit) code(c *codec.Coder) {
+	codec.Enum(c, &a.Verb, kind.ActionKinds)
 	c.Numbers(&a.Number, &a.At, &a.Wall, &a.Epoch, &a.Member)
 	c.Text(&a.Name, kind.MaxText)
 	c.Fields(a.By.Fields)
 }
 
-func (r *Result) code(c *form.Coder) {
+func (r *Result) code(c *codec.Coder) {
 	c.Numbers(&r.Epoch, &r.At, &r.Wall)
 	c.Bytes(&r.Payload, kind.MaxPayload)
 }
 
-func (e *Exchange) code(c *form.Coder) {
+func (e *Exchange) code(c *codec.Coder) {
 	c.Numbers(&e.id, &e.epoch, &e.from, &e.sent, &e.deadline)
 	c.Flag(&e.late)
-	form.Enum(c, &e.outcome, kind.Outcomes)
+	codec.Enum(c, &e.outcome, kind.Outcomes)
 	c.Bytes(&e.payload, kind.MaxPayload)
-	form.List(c, (*[]uint64)(&e.waiting), words(kind.MaxMembers), func(w *uint64) { c.Number(w) })
-	form.List(c, &e.replies, kind.MaxMembers, func(r *Reply) {
+	codec.List(c, (*[]uint64)(&e.waiting), words(kind.MaxMembers), func(w *uint64) { c.Number(w) })
+	codec.List(c, &e.replies, kind.MaxMembers, func(r *Reply) {
 		c.Number(&r.From)
 		c.Flag(&r.Failed)
 		c.Bytes(&r.Data, kind.MaxPayload)
@@ -75,43 +75,43 @@ func (e *Exchange) code(c *form.Coder) {
 	if c.Reading() {
 		e.missing = int(missing)
 	}
-	form.List(c, &e.missed, MaxMissed, func(id *uint64) { c.Number(id) })
+	codec.List(c, &e.missed, maxMissed, func(id *uint64) { c.Number(id) })
 }
 
 // Save appends the member, without its ID. Equal members have equal bytes.
 func (m *Member) Save(dst []byte) []byte {
-	return form.Save(dst, m.code)
+	return codec.Save(dst, m.code)
 }
 
 // Load replaces the member by a saved member; ID and Ref stay.
 func (m *Member) Load(src []byte) error {
 	loaded := Member{ID: m.ID, Ref: m.Ref}
-	if err := form.Load(src, formNumber, "process: load member", loaded.code, loaded.check); err != nil {
+	if err := codec.Load(src, formNumber, "process: load member", loaded.code, loaded.check); err != nil {
 		return err
 	}
 	*m = loaded
 	return nil
 }
 
-func (m *Member) code(c *form.Coder) {
+func (m *Member) code(c *codec.Coder) {
 	c.Form(formNumber)
 	c.Text(&m.Name, kind.MaxText)
 	c.Text(&m.Attributes, kind.MaxAttributes)
 	c.Flag(&m.Candidate)
 	c.Numbers(&m.Joined, &m.Prepared, &m.Completed, &m.lastSeq, &m.acked)
-	form.List(c, &m.items, maxItems, func(i *item) { i.code(c) })
+	codec.List(c, &m.items, maxItems, func(i *item) { i.code(c) })
 }
 
 // code codes an item. After reading, an item that refers to an exchange has a new exchange with only the ID. Attach
 // replaces the new exchange by the exchange of the process.
-func (i *item) code(c *form.Coder) {
+func (i *item) code(c *codec.Coder) {
 	parts := uint64(i.parts)
 	c.Numbers(&i.seq, &i.epoch, &parts)
 	c.Must(parts != 0 && parts < 1<<16, "an item has %d parts", parts)
 	if c.Reading() {
 		i.parts = uint16(parts)
 	}
-	form.Enum(c, &i.kind, kind.ItemKinds)
+	codec.Enum(c, &i.kind, kind.ItemKinds)
 	id := uint64(0)
 	if i.exchange != nil {
 		id = i.exchange.id

@@ -291,7 +291,7 @@ func exercise(t *testing.T, b *bed) {
 		do(func(at At) Answer { return b.Prepared(at, m, b.Epoch()) })
 		do(func(at At) Answer { return b.Send(at, m, Request{Epoch: b.Epoch(), Audience: kind.ToAll}) })
 		for k := range b.lastExchange {
-			do(func(at At) Answer { return b.Reply(at, m, Answering{Epoch: b.Epoch(), Exchange: k + 1}) })
+			do(func(at At) Answer { return b.Reply(at, m, answering{Epoch: b.Epoch(), Exchange: k + 1}) })
 			if k > 100 {
 				break
 			}
@@ -301,8 +301,8 @@ func exercise(t *testing.T, b *bed) {
 		do(func(at At) Answer { return b.Completed(at, m, b.Epoch()) })
 		do(func(at At) Answer { return b.Ack(at, m, m.lastSeq) })
 	}
-	do(func(at At) Answer { return b.Alter(at, defaultSpec(), kind.By{}) })
-	do(func(at At) Answer { return b.Act(at, kind.Act{Verb: kind.VerbRestart}) })
+	do(func(at At) Answer { return b.Alter(at, defaultSpec(), kind.ChangeInfo{}) })
+	do(func(at At) Answer { return b.Act(at, kind.Action{Kind: kind.ActionRestart}) })
 	do(func(at At) Answer { b.Process.Due(at); return Answer{} })
 	b.now += 1 << 40
 	do(func(at At) Answer { b.Process.Due(at); return Answer{} })

@@ -70,7 +70,7 @@ func (s *script) accepted() {
 
 // onTimeouts are the settings by their words.
 var onTimeouts = map[string]kind.OnTimeout{
-	"wait": kind.TimeoutWait, "kick": kind.TimeoutKick, "fail": kind.TimeoutFail,
+	"wait": kind.TimeoutWait, "kick": kind.TimeoutEvict, "fail": kind.TimeoutFail,
 }
 
 func defaultSpec() kind.Spec { return kind.Spec{}.WithDefaults() }
@@ -189,14 +189,15 @@ func (s *script) command(verb string, args []string) {
 		s.answer, err = s.leave(args[0])
 		s.checked = false
 	case "kick":
-		act := kind.Act{Verb: kind.VerbKick, MemberID: s.member(args[0]).ID, By: kind.By{Author: "op", Reason: text}}
+		act := kind.Action{Kind: kind.ActionEvict, MemberID: s.member(args[0]).ID,
+			By: kind.ChangeInfo{Author: "op", Reason: text}}
 		s.do(func(at At) Answer { return s.Act(at, act) })
 	case "restart":
-		act := kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "op", Reason: strings.Join(args, " ")}}
+		act := kind.Action{Kind: kind.ActionRestart, By: kind.ChangeInfo{Author: "op", Reason: strings.Join(args, " ")}}
 		s.do(func(at At) Answer { return s.Act(at, act) })
 	case "alter":
 		s.do(func(at At) Answer {
-			return s.Alter(at, parseSpec(append(args, fmt.Sprint("timeout=", timeout))), kind.By{Author: "op"})
+			return s.Alter(at, parseSpec(append(args, fmt.Sprint("timeout=", timeout))), kind.ChangeInfo{Author: "op"})
 		})
 	case "reload":
 		err = s.reload()
@@ -249,7 +250,7 @@ func (s *script) memberCommand(verb string, args []string, epoch, timeout uint64
 			s.do(func(at At) Answer { return s.Send(at, m, r) })
 		}
 	case "reply", "failed":
-		r := Answering{Epoch: epoch, Exchange: exchange, Failed: verb == "failed"}
+		r := answering{Epoch: epoch, Exchange: exchange, Failed: verb == "failed"}
 		r.Data = []byte(strings.Join(args[2:], " "))
 		s.do(func(at At) Answer { return s.Reply(at, m, r) })
 	case "complete":

@@ -11,15 +11,15 @@ import "fmt"
 // The lowest bit of a row's number says what the row is about. The rest is the ID of a member or the epoch of a result:
 // no two of these numbers are equal.
 const (
-	RowOfMember uint64 = 0
-	RowOfResult uint64 = 1
+	rowOfMember uint64 = 0
+	rowOfResult uint64 = 1
 
 	// RowBits is how many bits say what a row is about.
 	RowBits = 1
 )
 
-func memberRow(id uint64) uint64    { return id<<RowBits | RowOfMember }
-func resultRow(epoch uint64) uint64 { return epoch<<RowBits | RowOfResult }
+func memberRow(id uint64) uint64    { return id<<RowBits | rowOfMember }
+func resultRow(epoch uint64) uint64 { return epoch<<RowBits | rowOfResult }
 
 // revisions are the revisions of the last changes.
 type revisions struct {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	kind "github.com/signalbox/signalbox/protocol/process"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Reason is a reason why a round does not move.
@@ -47,9 +47,9 @@ func (n Named) String() string {
 func (re *Reason) Describe(now uint64) string {
 	s := re.What()
 	if re.Code != kind.ReasonOpening {
-		s += ", for " + form.Time(now-min(now, re.Since))
+		s += ", for " + codec.Time(now-min(now, re.Since))
 	} else {
-		s += " in " + form.Time(re.Until-min(now, re.Until))
+		s += " in " + codec.Time(re.Until-min(now, re.Until))
 	}
 	if re.Late {
 		s += ", longer than the reply timeout"
@@ -85,7 +85,7 @@ func (re *Reason) What() string {
 	return re.Code
 }
 
-func (re *Reason) names() string { return form.Named(re.Members, re.Waiting) }
+func (re *Reason) names() string { return codec.Named(re.Members, re.Waiting) }
 
 func (p *Process) named(id uint64) Named {
 	m := p.Member(id)
@@ -173,11 +173,11 @@ func (p *Process) lastAct() string {
 		return ""
 	}
 	a := &p.audit[len(p.audit)-1]
-	if a.Epoch != p.epoch || a.Verb == kind.VerbCreated || a.Verb == kind.VerbAltered {
+	if a.Epoch != p.epoch || a.Verb == kind.ActionCreated || a.Verb == kind.ActionAltered {
 		return ""
 	}
 	s := a.Verb.String()
-	if a.Verb == kind.VerbFailed {
+	if a.Verb == kind.ActionFailed {
 		s = "fail"
 	}
 	if a.Name != "" {

@@ -21,7 +21,7 @@ var whys = []struct{ name, text string }{
 		join b
 		why opening the next epoch opens in 100ms
 		at 500
-		why few-members 2 of 3 members have joined`},
+		why too-few-members 2 of 3 members have joined`},
 	{"members are not prepared", `
 		spec timeout=1000` + `
 		join a
@@ -30,7 +30,7 @@ var whys = []struct{ name, text string }{
 		at 101
 		prepared b
 		at 601
-		why prepare epoch 4 waits for 2 of 3 members to be prepared: a (1, 1 not acknowledged), c (3
+		why awaiting-prepare epoch 4 waits for 2 of 3 members to be prepared: a (1, 1 not acknowledged), c (3
 		why c (3, 1 not acknowledged), for 500ms
 		at 1102
 		why for 1s, longer than the reply timeout`},
@@ -58,15 +58,15 @@ var whys = []struct{ name, text string }{
 		at 1101
 		why coordinator a (1) coordinates epoch 4, and waits for no reply, for 1s
 		send b c x
-		why reply b (2) waits for 1 of 1 replies: c (3, 1 not acknowledged)
+		why awaiting-reply b (2) waits for 1 of 1 replies: c (3, 1 not acknowledged)
 		why coordinator a (1) coordinates epoch 4
 		send a c x
-		why reply a (1) waits for 1 of 1 replies: c (3, 2 not acknowledged)`},
+		why awaiting-reply a (1) waits for 1 of 1 replies: c (3, 2 not acknowledged)`},
 	{"members have not handled the completion", three + `
 		complete a x
 		completed b
 		at 1101
-		why complete epoch 4 is complete; 2 of 3 members have not handled that: a (1, 1 not acknowledged), c (3
+		why awaiting-complete epoch 4 is complete; 2 of 3 members have not handled that: a (1, 1 not acknowledged), c (3
 		completed a
 		completed c
 		why nothing`},
@@ -108,23 +108,23 @@ func TestGoneSaysWhy(t *testing.T) {
 		kick b misbehaves`)
 	id := s.out.Removed[0].ID
 	gone := s.Gone(id)
-	if gone.Status != protocol.StatusNotFound || !strings.Contains(gone.Text, "kicked by op: misbehaves") ||
+	if gone.Status != protocol.StatusNotFound || !strings.Contains(gone.Text, "evicted by op: misbehaves") ||
 		gone.Text != s.out.Removed[0].Text() {
 		t.Errorf("%+v", gone)
 	}
-	for want, r := range map[string]Removal{
-		"kicked by op: why; join again": {By: kind.By{Author: "op", Reason: "why"}},
-		"kicked by op; join again":      {By: kind.By{Author: "op"}},
-		"kicked: why; join again":       {By: kind.By{Reason: "why"}}, "kicked; join again": {},
+	for want, r := range map[string]removal{
+		"evicted by op: why; join again": {By: kind.ChangeInfo{Author: "op", Reason: "why"}},
+		"evicted by op; join again":      {By: kind.ChangeInfo{Author: "op"}},
+		"evicted: why; join again":       {By: kind.ChangeInfo{Reason: "why"}}, "evicted; join again": {},
 	} {
 		if got := r.Text(); got != want {
 			t.Errorf("%q, and not %q", got, want)
 		}
 	}
-	if a := s.Gone(s.member("a").ID); strings.Contains(a.Text, "kicked") {
+	if a := s.Gone(s.member("a").ID); strings.Contains(a.Text, "evicted") {
 		t.Errorf("%+v", a)
 	}
-	kicked := slices.IndexFunc(s.events, func(e Event) bool { return e.Kind == EventKicked })
+	kicked := slices.IndexFunc(s.events, func(e Event) bool { return e.Kind == eventKicked })
 	if kicked < 0 || s.events[kicked].Member != id || s.events[kicked].Text != "misbehaves" {
 		t.Errorf("%+v", s.events)
 	}
@@ -136,7 +136,7 @@ func TestTheAuditIsBounded(t *testing.T) {
 	for range MaxAudit + 5 {
 		s.run([]string{"restart", "again"})
 	}
-	if len(s.Audit()) != MaxAudit || s.Audit()[0].Verb != kind.VerbRestart {
+	if len(s.Audit()) != MaxAudit || s.Audit()[0].Verb != kind.ActionRestart {
 		t.Errorf("%d acts are kept", len(s.Audit()))
 	}
 }

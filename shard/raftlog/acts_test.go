@@ -24,7 +24,7 @@ import (
 
 // actor is a process that does what it reads from its standard input, one act a line, and says when it is done. It is
 // killed between acts. Its arguments are a directory, the id of its host, and the addresses of all hosts, of which the
-// first is the only founder.
+// first is the only initial member.
 type actor struct {
 	config   Config
 	network  transport.Config
@@ -42,7 +42,7 @@ func actUntilKilled() {
 	a := &actor{
 		config: Config{
 			Host: shard.HostID(id), Incarnation: incarnationOf(shard.HostID(id)), DataDir: os.Args[1],
-			Founders: foundersOf(1), Deployment: 42,
+			InitialMembers: initialMembersOf(1), Deployment: 42,
 			SnapshotBytes: 20 * BatchBytes, KeepBytes: 5 * BatchBytes,
 			ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}.withDefaults(),

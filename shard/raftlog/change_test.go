@@ -16,11 +16,11 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// newComers returns closed hosts of which the first few are founders; the others join.
-func newComers(t *testing.T, founders, count int, change func(*Config)) []*member {
+// newComers returns closed hosts of which the first few are initial members; the others join.
+func newComers(t *testing.T, initialMembers, count int, change func(*Config)) []*member {
 	t.Helper()
 	return newCluster(t, count, func(c *Config) {
-		c.Founders = foundersOf(founders)
+		c.InitialMembers = initialMembersOf(initialMembers)
 		if change != nil {
 			change(c)
 		}
@@ -286,7 +286,7 @@ func TestAChangeOfMembersSaysWhyItIsNotMade(t *testing.T) {
 		"a host that does not lead":   {follower.log.(*Log).Promote(t.Context(), 1030, m.Change), shard.ErrNotLeader},
 		"a host with a replica":       {add(l, 1031, third, m.Change), shard.ErrMembershipRule},
 		"an id that is a member's":    {add(l, 1030, third, m.Change), shard.ErrMembershipRule},
-		"the id of a birth":           {add(l, 9, third, m.Change), shard.ErrMembershipRule},
+		"the id of a bootstrap":       {add(l, 9, third, m.Change), shard.ErrMembershipRule},
 		"a voter that is promoted":    {l.Promote(t.Context(), other, m.Change), shard.ErrMembershipRule},
 		"nobody is promoted":          {l.Promote(t.Context(), 1099, m.Change), shard.ErrMembershipRule},
 		"the leader is removed":       {l.Remove(t.Context(), own, m.Change), shard.ErrMembershipRule},
@@ -396,7 +396,7 @@ func TestAReplicaIsJoinedOnce(t *testing.T) {
 		t.Errorf("a host that has not joined: %v", err)
 	}
 	if _, err := one.host.Join(testShard, 7, newRecorder()); !errors.Is(err, ErrOtherReplica) {
-		t.Errorf("with the id of a birth: %v", err)
+		t.Errorf("with the id of a bootstrap: %v", err)
 	}
 	one.joinAs(1030)
 	if err := one.log.Close(); err != nil {

@@ -35,12 +35,12 @@ type member struct {
 // newCluster returns a cluster of closed hosts on free ports of the loopback interface.
 func newCluster(t testing.TB, count int, change func(*Config)) []*member {
 	t.Helper()
-	founders, book := foundersOf(count), bookOf(t, count)
+	initialMembers, book := initialMembersOf(count), bookOf(t, count)
 	var members []*member
-	for _, id := range slices.Sorted(maps.Keys(founders)) {
+	for _, id := range slices.Sorted(maps.Keys(initialMembers)) {
 		config := Config{
-			Host: id, Incarnation: founders[id], DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
-			Founders: founders, Deployment: 42, Logger: testLogger(t),
+			Host: id, Incarnation: initialMembers[id], DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
+			InitialMembers: initialMembers, Deployment: 42, Logger: testLogger(t),
 			// A machine that is busy with other tests must not look like one that has failed.
 			Tick: 20 * time.Millisecond, ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}
@@ -66,13 +66,13 @@ func incarnationOf(id shard.HostID) (i hosts.Incarnation) {
 	return i
 }
 
-func foundersOf(count int) map[shard.HostID]hosts.Incarnation {
-	founders := make(map[shard.HostID]hosts.Incarnation, count)
+func initialMembersOf(count int) map[shard.HostID]hosts.Incarnation {
+	initialMembers := make(map[shard.HostID]hosts.Incarnation, count)
 	for i := range count {
 		id := shard.HostID(i + 1)
-		founders[id] = incarnationOf(id)
+		initialMembers[id] = incarnationOf(id)
 	}
-	return founders
+	return initialMembers
 }
 
 // nameOf is the name of a host.
@@ -81,7 +81,7 @@ func nameOf(id shard.HostID) string { return fmt.Sprint("host-", id) }
 // bookOf is an address book with free ports.
 func bookOf(t testing.TB, count int) []transport.Host {
 	var book []transport.Host
-	for id, incarnation := range foundersOf(count) {
+	for id, incarnation := range initialMembersOf(count) {
 		book = append(book, transport.Host{ID: id, Name: nameOf(id), Incarnation: incarnation, Address: freeAddress(t)})
 	}
 	return book

@@ -40,10 +40,10 @@ const (
 
 // Limits of a Config.
 const (
-	// MaxFounders is the most hosts that a cluster may begin with.
-	MaxFounders = 31
-	MaxHostID   = math.MaxUint32
-	MaxWorkers  = 16
+	// MaxInitialMembers is the most hosts that a cluster may begin with.
+	MaxInitialMembers = 31
+	MaxHostID         = math.MaxUint32
+	MaxWorkers        = 16
 	// MinSecretBytes is the shortest secret: a shorter secret could be guessed from a recorded handshake.
 	MinSecretBytes = 16
 	// MaxBatchBytes is the largest batch that can be proposed.
@@ -77,9 +77,9 @@ type Config struct {
 	LogEnd wal.End
 	// Confirmed are the confirmations of other hosts, as last noted.
 	Confirmed []Confirmed
-	// Founders are the hosts that the cluster began with, by id, below transport.FirstJoined. The founders are part of
-	// the replicated log. A host that is not a founder has joined later. Default: this host alone.
-	Founders map[shard.HostID]hosts.Incarnation
+	// InitialMembers are the hosts that the cluster began with, by id, below transport.FirstJoined. The initial members
+	// are part of the replicated log. A host that is not an initial member has joined later. Default: this host alone.
+	InitialMembers map[shard.HostID]hosts.Incarnation
 	// Deployment is derived from the cluster's id: hosts of different deployments refuse each other's messages, as a
 	// guard against mistakes, not against attackers. Not zero in a cluster of several hosts.
 	Deployment uint64
@@ -174,7 +174,7 @@ func (c Config) Validate() error {
 	if c.DataDir == "" {
 		return bad("no data directory")
 	}
-	if err := c.validateFounders(); err != nil {
+	if err := c.validateInitialMembers(); err != nil {
 		return err
 	}
 	if c.Tick < minTick || c.Tick > maxTick || c.Tick%time.Millisecond != 0 {
@@ -203,20 +203,22 @@ func (c Config) Validate() error {
 	return nil
 }
 
-func (c Config) validateFounders() error {
-	if len(c.Founders) > MaxFounders {
-		return fmt.Errorf("%w: %d founders: want at most %d", ErrConfig, len(c.Founders), MaxFounders)
+func (c Config) validateInitialMembers() error {
+	if len(c.InitialMembers) > MaxInitialMembers {
+		return fmt.Errorf("%w: %d initial members: want at most %d", ErrConfig, len(c.InitialMembers),
+			MaxInitialMembers)
 	}
 	if c.Transport != nil && c.Deployment == 0 {
 		return fmt.Errorf("%w: a cluster of several hosts needs a deployment id", ErrConfig)
 	}
-	for id := range c.Founders {
+	for id := range c.InitialMembers {
 		if id == 0 || id >= transport.FirstJoined {
-			return fmt.Errorf("%w: founder %d: want 1 to %d", ErrConfig, id, transport.FirstJoined-1)
+			return fmt.Errorf("%w: initial member %d: want 1 to %d", ErrConfig, id, transport.FirstJoined-1)
 		}
 	}
-	if own, founder := c.Founders[c.Host]; founder && own != c.Incarnation {
-		return fmt.Errorf("%w: founder %d has the incarnation %s, this host %s", ErrConfig, c.Host, own, c.Incarnation)
+	if own, initialMember := c.InitialMembers[c.Host]; initialMember && own != c.Incarnation {
+		return fmt.Errorf("%w: initial member %d has the incarnation %s, this host %s", ErrConfig, c.Host, own,
+			c.Incarnation)
 	}
 	if c.Transport == nil {
 		return nil
@@ -229,8 +231,8 @@ func (c Config) validateFounders() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Founders == nil {
-		c.Founders = map[shard.HostID]hosts.Incarnation{c.Host: c.Incarnation}
+	if c.InitialMembers == nil {
+		c.InitialMembers = map[shard.HostID]hosts.Incarnation{c.Host: c.Incarnation}
 	}
 	c.Tick = cmp.Or(c.Tick, DefaultTick)
 	c.ElectionTicks = cmp.Or(c.ElectionTicks, ElectionTicks(c.Tick))
@@ -245,8 +247,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// founderIDs returns the founders' ids, smallest first.
-func (c Config) founderIDs() []shard.HostID { return slices.Sorted(maps.Keys(c.Founders)) }
+// initialIDs returns the initial members' ids, smallest first.
+func (c Config) initialIDs() []shard.HostID { return slices.Sorted(maps.Keys(c.InitialMembers)) }
 
 // target is the name of this host for the engine, in the place of an address.
 func (c Config) target() transport.Target {

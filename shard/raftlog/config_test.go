@@ -18,7 +18,7 @@ func TestAHostNeedsAnIDAnIncarnationAndADirectoryOnly(t *testing.T) {
 
 func TestValidateRefusesWhatMakesNoSense(t *testing.T) {
 	good := Config{
-		Host: 1, Incarnation: incarnationOf(1), DataDir: "x", Deployment: 1, Founders: foundersOf(3),
+		Host: 1, Incarnation: incarnationOf(1), DataDir: "x", Deployment: 1, InitialMembers: initialMembersOf(3),
 	}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
@@ -29,13 +29,19 @@ func TestValidateRefusesWhatMakesNoSense(t *testing.T) {
 		return func(c *Config) { c.Transport = peers }
 	}
 	for name, change := range map[string]func(*Config){
-		"no host":                  func(c *Config) { c.Host = 0 },
-		"host too large":           func(c *Config) { c.Host = MaxHostID + 1 },
-		"no directory":             func(c *Config) { c.DataDir = "" },
-		"no incarnation":           func(c *Config) { c.Incarnation = hosts.Incarnation{} },
-		"another founder's id":     func(c *Config) { c.Host = 2 },
-		"founder zero":             func(c *Config) { c.Founders = map[shard.HostID]hosts.Incarnation{0: {1}} },
-		"a founder that joined":    func(c *Config) { c.Founders = map[shard.HostID]hosts.Incarnation{1024: {1}} },
+		"no host":                     func(c *Config) { c.Host = 0 },
+		"host too large":              func(c *Config) { c.Host = MaxHostID + 1 },
+		"no directory":                func(c *Config) { c.DataDir = "" },
+		"no incarnation":              func(c *Config) { c.Incarnation = hosts.Incarnation{} },
+		"another initial member's id": func(c *Config) { c.Host = 2 },
+		"initial member zero": func(
+			c *Config) {
+			c.InitialMembers = map[shard.HostID]hosts.Incarnation{0: {1}}
+		},
+		"an initial member that joined": func(
+			c *Config) {
+			c.InitialMembers = map[shard.HostID]hosts.Incarnation{1024: {1}}
+		},
 		"another host's transport": of(transport.Identity{Host: 2, Incarnation: incarnationOf(2), Deployment: 1}),
 		"another incarnation's":    of(transport.Identity{Host: 1, Incarnation: incarnationOf(2), Deployment: 1}),
 		"another deployment's":     of(transport.Identity{Host: 1, Incarnation: incarnationOf(1), Deployment: 2}),
@@ -43,19 +49,19 @@ func TestValidateRefusesWhatMakesNoSense(t *testing.T) {
 			of(transport.Identity{Host: 1, Incarnation: incarnationOf(1)})(c)
 			c.Deployment = 0
 		},
-		"tick of microseconds":    func(c *Config) { c.Tick = 1500 * time.Microsecond },
-		"tick too long":           func(c *Config) { c.Tick = time.Minute },
-		"negative tick":           func(c *Config) { c.Tick = -time.Millisecond },
-		"election too soon":       func(c *Config) { c.ElectionTicks, c.HeartbeatTicks = 4, 2 },
-		"impatient proposals":     func(c *Config) { c.ProposalTimeout = 10 * time.Millisecond },
-		"impatient barriers":      func(c *Config) { c.BarrierTimeout = 10 * time.Millisecond },
-		"too many in flight":      func(c *Config) { c.MaxInFlight = 2000 },
-		"negative bytes":          func(c *Config) { c.MaxInFlightBytes = -1 },
-		"negative snapshots":      func(c *Config) { c.SnapshotBytes = -1 },
-		"negative bytes kept":     func(c *Config) { c.KeepBytes = -1 },
-		"too many workers":        func(c *Config) { c.Workers = MaxWorkers + 1 },
-		"negative proposal limit": func(c *Config) { c.MaxInFlight = -1 },
-		"too many founders":       func(c *Config) { c.Founders = foundersOf(MaxFounders + 1) },
+		"tick of microseconds":     func(c *Config) { c.Tick = 1500 * time.Microsecond },
+		"tick too long":            func(c *Config) { c.Tick = time.Minute },
+		"negative tick":            func(c *Config) { c.Tick = -time.Millisecond },
+		"election too soon":        func(c *Config) { c.ElectionTicks, c.HeartbeatTicks = 4, 2 },
+		"impatient proposals":      func(c *Config) { c.ProposalTimeout = 10 * time.Millisecond },
+		"impatient barriers":       func(c *Config) { c.BarrierTimeout = 10 * time.Millisecond },
+		"too many in flight":       func(c *Config) { c.MaxInFlight = 2000 },
+		"negative bytes":           func(c *Config) { c.MaxInFlightBytes = -1 },
+		"negative snapshots":       func(c *Config) { c.SnapshotBytes = -1 },
+		"negative bytes kept":      func(c *Config) { c.KeepBytes = -1 },
+		"too many workers":         func(c *Config) { c.Workers = MaxWorkers + 1 },
+		"negative proposal limit":  func(c *Config) { c.MaxInFlight = -1 },
+		"too many initial members": func(c *Config) { c.InitialMembers = initialMembersOf(MaxInitialMembers + 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := good

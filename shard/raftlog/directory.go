@@ -30,13 +30,13 @@ const (
 // directoryRecord names the host of a data directory. The engine checks a part of the record too, but only after the
 // engine has made files, and without naming the differences.
 type directoryRecord struct {
-	Format      int                                `json:"format"`
-	Host        shard.HostID                       `json:"host"`
-	Incarnation hosts.Incarnation                  `json:"incarnation"`
-	Deployment  uint64                             `json:"deployment"`
-	Hostname    string                             `json:"hostname"`
-	Founders    map[shard.HostID]hosts.Incarnation `json:"founders"`
-	Workers     int                                `json:"workers"`
+	Format         int                                `json:"format"`
+	Host           shard.HostID                       `json:"host"`
+	Incarnation    hosts.Incarnation                  `json:"incarnation"`
+	Deployment     uint64                             `json:"deployment"`
+	Hostname       string                             `json:"hostname"`
+	InitialMembers map[shard.HostID]hosts.Incarnation `json:"initial_members"`
+	Workers        int                                `json:"workers"`
 }
 
 // recordOf returns the record of a host's directory on this machine.
@@ -47,7 +47,7 @@ func recordOf(c Config) (directoryRecord, error) {
 	}
 	return directoryRecord{
 		Format: recordFormat, Host: c.Host, Incarnation: c.Incarnation, Deployment: c.Deployment,
-		Hostname: hostname, Founders: c.Founders, Workers: c.Workers,
+		Hostname: hostname, InitialMembers: c.InitialMembers, Workers: c.Workers,
 	}, nil
 }
 
@@ -174,10 +174,10 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 		return fmt.Errorf("%w: %s was filled on %q, this machine is %q: give the machine or container its former host "+
 			"name back",
 			ErrHostnameChanged, dir, d.Hostname, want.Hostname)
-	case !maps.Equal(d.Founders, want.Founders):
+	case !maps.Equal(d.InitialMembers, want.InitialMembers):
 		return fmt.Errorf("%w: %s was filled with %v, the config has %v: they are part of the replicated log, set "+
 			"them back",
-			ErrFoundersChanged, dir, d.Founders, want.Founders)
+			ErrInitialMembersChanged, dir, d.InitialMembers, want.InitialMembers)
 	case d.Workers != want.Workers:
 		return fmt.Errorf("%w: %s was made with %d, the config has %d: set them back",
 			ErrWorkersChanged, dir, d.Workers, want.Workers)

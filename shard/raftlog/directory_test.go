@@ -33,7 +33,7 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 	one := newCluster(t, 2, nil)[0]
 	one.open()
 	one.close()
-	made := foundersOf(2)
+	made := initialMembersOf(2)
 	made[2] = incarnationOf(9)
 	for name, c := range map[string]struct {
 		change func(*Config)
@@ -43,11 +43,13 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 		"another cluster": {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
 		"another incarnation": {func(c *Config) {
 			c.Incarnation = incarnationOf(9)
-			c.Founders = map[shard.HostID]hosts.Incarnation{1: c.Incarnation, 2: incarnationOf(2)}
+			c.InitialMembers = map[shard.HostID]hosts.Incarnation{1: c.Incarnation, 2: incarnationOf(2)}
 		}, ErrOtherIncarnation},
-		"a founder's incarnation changed": {func(c *Config) { c.Founders = made }, ErrFoundersChanged},
-		"fewer founders":                  {func(c *Config) { c.Founders = foundersOf(1) }, ErrFoundersChanged},
-		"more workers":                    {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
+		"an initial member's incarnation changed": {func(c *Config) { c.InitialMembers = made },
+			ErrInitialMembersChanged},
+		"fewer initial members": {func(c *Config) { c.InitialMembers = initialMembersOf(1) },
+			ErrInitialMembersChanged},
+		"more workers": {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one.config
@@ -152,7 +154,7 @@ func TestTheEnginesRefusalsAreExplained(t *testing.T) {
 	}{
 		"incarnation": {func(c *Config) {
 			c.Incarnation = incarnationOf(9)
-			c.Founders = map[shard.HostID]hosts.Incarnation{1: c.Incarnation, 2: incarnationOf(2)}
+			c.InitialMembers = map[shard.HostID]hosts.Incarnation{1: c.Incarnation, 2: incarnationOf(2)}
 		}, ErrOtherIncarnation},
 		"deployment": {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
 		"workers":    {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},

@@ -10,7 +10,7 @@ import (
 	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/vfs"
-	"github.com/signalbox/signalbox/internal/freeing"
+	"github.com/signalbox/signalbox/internal/backgrounddelete"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
@@ -42,7 +42,7 @@ type Files struct {
 
 // systemFiles is the file system of the operating system.
 func systemFiles() Files {
-	return Files{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open, LockDirectory: lockDirectory}
+	return Files{FS: backgrounddelete.FS{FS: vfs.Default}, OpenData: direct.Open, LockDirectory: lockDirectory}
 }
 
 func systemDisk() *disk { return &disk{Files: systemFiles()} }

@@ -27,8 +27,9 @@ var (
 	ErrOtherDeployment = errors.New("raftlog: the data directory belongs to another cluster")
 	// ErrOtherIncarnation is returned by Open for a data directory of the host id, but of a different incarnation.
 	ErrOtherIncarnation = errors.New("raftlog: the data directory belongs to another incarnation of the host")
-	// ErrFoundersChanged is returned by Open when the founders differ from the founders in the data directory.
-	ErrFoundersChanged = errors.New("raftlog: the hosts that the cluster began with changed")
+	// ErrInitialMembersChanged is returned by Open when the initial members differ from the initial members in the data
+	// directory.
+	ErrInitialMembersChanged = errors.New("raftlog: the hosts that the cluster began with changed")
 	// ErrHostnameChanged is returned by Open when the machine has a new host name.
 	ErrHostnameChanged = errors.New("raftlog: the machine's host name changed")
 	// ErrWorkersChanged is returned by Open when Config.Workers has changed.

@@ -56,7 +56,7 @@ func Open(config Config) (*Host, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	config.Founders = maps.Clone(config.Founders)
+	config.InitialMembers = maps.Clone(config.InitialMembers)
 	return open(config, config.disk())
 }
 
@@ -128,7 +128,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 }
 
 // register makes the log of a shard known, so that the log gets every event of leadership.
-func (h *Host) register(shardID uint64, record replicaRecord, founders map[uint64]transport.Target,
+func (h *Host) register(shardID uint64, record replicaRecord, initialMembers map[uint64]transport.Target,
 	target shard.StateMachine) (*Log, error) {
 	if h.closed {
 		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, ErrHostClosed)
@@ -138,7 +138,7 @@ func (h *Host) register(shardID uint64, record replicaRecord, founders map[uint6
 	if h.log(shardID) != nil {
 		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, ErrShardStarted)
 	}
-	l := newLog(h, shardID, record, founders, target)
+	l := newLog(h, shardID, record, initialMembers, target)
 	h.setLog(shardID, l)
 	return l, nil
 }

@@ -24,9 +24,9 @@ func withBatches(batches ...string) *recorder {
 func TestAnImportedStateIsWhatAShardBeginsWith(t *testing.T) {
 	members := newCluster(t, 2, func(c *Config) {
 		if c.Host == 2 {
-			c.Founders = foundersOf(1)
+			c.InitialMembers = initialMembersOf(1)
 		} else {
-			c.Founders = map[shard.HostID]hosts.Incarnation{7: incarnationOf(7)} // the host is no founder
+			c.InitialMembers = map[shard.HostID]hosts.Incarnation{7: incarnationOf(7)} // the host is no initial member
 		}
 	})
 	first, second := members[0], members[1]

@@ -13,13 +13,13 @@ import (
 )
 
 // Start starts this host's replica of a shard, or starts the replica again: a replica that has joined, or the replica
-// of the shard's birth. The founders are the hosts that a new shard begins with; without any, all founders of the
-// config. The founders count only for a shard that is new on the host, and must then be equal on all founders. Start
-// returns before the replica has read its snapshot and its log. It fails with shard.ErrNotMember where the host has no
-// replica of the shard.
+// of the shard's bootstrap. The initial members are the hosts that a new shard begins with; without any, all initial
+// members of the config. The initial members count only for a shard that is new on the host, and must then be equal on
+// all initial members. Start returns before the replica has read its snapshot and its log. It fails with
+// shard.ErrNotMember where the host has no replica of the shard.
 //
 // The state machine must be empty. The machine gets the shard's entries until the log is closed.
-func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shard.HostID) (shard.Log, error) {
+func (h *Host) Start(shardID uint64, target shard.StateMachine, initialMembers ...shard.HostID) (shard.Log, error) {
 	defer h.change()()
 	record := h.replica(shardID)
 	if record.Replica == 0 {
@@ -31,7 +31,7 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shar
 	if record.Replica >= transport.FirstJoined { // the replica has joined, or its log was imported
 		return h.start(shardID, target, record, nil)
 	}
-	initial, err := h.initialMembers(founders)
+	initial, err := h.initialMembers(initialMembers)
 	if err != nil {
 		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, err)
 	}
@@ -52,16 +52,16 @@ func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.L
 	return h.start(shardID, target, record, nil)
 }
 
-// initialMembers are the founders of a shard; without any, all founders of the config.
-func (h *Host) initialMembers(founders []shard.HostID) (map[uint64]transport.Target, error) {
-	if len(founders) == 0 {
-		founders = h.config.founderIDs()
+// initialMembers are the initial members of a shard; without any, all initial members of the config.
+func (h *Host) initialMembers(initialMembers []shard.HostID) (map[uint64]transport.Target, error) {
+	if len(initialMembers) == 0 {
+		initialMembers = h.config.initialIDs()
 	}
-	initial := make(map[uint64]transport.Target, len(founders))
-	for _, id := range founders {
-		incarnation, known := h.config.Founders[id]
+	initial := make(map[uint64]transport.Target, len(initialMembers))
+	for _, id := range initialMembers {
+		incarnation, known := h.config.InitialMembers[id]
 		if !known {
-			return nil, fmt.Errorf("host %d is no founder of the cluster: %w", id, shard.ErrNotMember)
+			return nil, fmt.Errorf("host %d is no initial member of the cluster: %w", id, shard.ErrNotMember)
 		}
 		initial[uint64(id)] = transport.Target{Host: id, Incarnation: incarnation}
 	}

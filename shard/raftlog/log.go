@@ -36,7 +36,6 @@ type Log struct {
 	changing   sync.Mutex   // held while a change of members is under way
 	reads      readGate
 	proposals  proposals
-	forwards   *forwards
 	barriers   *barriers
 
 	// What disks that are nearly full bring about, in fulldisk.go.
@@ -58,7 +57,7 @@ type Log struct {
 
 var _ shard.Log = (*Log)(nil)
 
-func newLog(h *Host, shardID uint64, replica replicaRecord, founders map[uint64]transport.Target,
+func newLog(h *Host, shardID uint64, replica replicaRecord, initialMembers map[uint64]transport.Target,
 	target shard.StateMachine) *Log {
 	l := &Log{
 		host:    h,
@@ -75,9 +74,8 @@ func newLog(h *Host, shardID uint64, replica replicaRecord, founders map[uint64]
 	l.machine = newMachine(shardID, target, h.config.Logger, growth, h.saves, l.newestSnapshot)
 	l.machine.room = func() error { return h.room(0) }
 	l.leadership.Store(new(shard.Leadership))
-	l.view.Store(newView(replica.Replica, founders))
+	l.view.Store(newView(replica.Replica, initialMembers))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)
-	l.forwards = newForwards(shardID)
 	l.barriers = newBarriers(h.config, l.askMajority, l.stop)
 	return l
 }
@@ -201,7 +199,6 @@ func (l *Log) Close() error {
 	l.muted = true
 	l.notifyMu.Unlock()
 	l.proposals.close()
-	l.forwards.close()
 	l.barriers.close()
 	close(l.stop)
 	// A replica that stopped itself is not found. What counts is that the engine has closed the machine.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lni/dragonboat/v4/statemachine"
-	"github.com/signalbox/signalbox/internal/pace"
+	"github.com/signalbox/signalbox/internal/throttle"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -134,7 +134,7 @@ func (m *machine) SaveSnapshot(
 	}
 	defer m.discard()
 	counted := &snapshotWriter{w: w, room: m.room, stop: stop, superseded: &snapshot.superseded}
-	counted.pace = pace.New(m.saves.applied.Load, m.hurry(counted))
+	counted.pace = throttle.New(m.saves.applied.Load, m.hurry(counted))
 	counted.pace.Work()
 	err := snapshot.Save(counted, stop)
 	switch {
@@ -254,7 +254,7 @@ const roomStep = 1 << 20
 type snapshotWriter struct {
 	w          io.Writer
 	room       func() error
-	pace       *pace.Pace
+	pace       *throttle.Pace
 	stop       <-chan struct{}
 	superseded *atomic.Bool
 	bytes      uint64

@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"github.com/lni/dragonboat/v4"
-	"github.com/lni/dragonboat/v4/client"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// ErrBatchTooLarge is returned by Propose and Forward for a batch of more than MaxBatchBytes.
+// ErrBatchTooLarge is returned by Propose for a batch of more than MaxBatchBytes.
 var ErrBatchTooLarge = errors.New("raftlog: the batch is too large")
 
 // proposals are the batches of one log without a delivered outcome, oldest first.
@@ -141,78 +139,4 @@ func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 		case <-changed:
 		}
 	}
-}
-
-// forwards are the batches of Forward that the engine has not finished.
-type forwards struct {
-	session *client.Session
-
-	mu      sync.Mutex
-	closed  bool        // guarded by mu, as are pending and bytes
-	pending []forwarded // oldest first
-	bytes   int
-}
-
-type forwarded struct {
-	request *dragonboat.RequestState
-	size    int
-}
-
-func newForwards(shardID uint64) *forwards {
-	return &forwards{session: &client.Session{
-		ShardID: shardID, ClientID: transport.ForwarderID, SeriesID: client.NoOPSeriesID,
-	}}
-}
-
-// Forward hands a batch to the engine. The engine appends the batch to the log here or sends the batch to the known
-// leader.
-func (l *Log) Forward(batch []byte) error {
-	if len(batch) > MaxBatchBytes {
-		return l.tooLarge(batch)
-	}
-	f, c := l.forwards, &l.host.config
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return shard.ErrLogClosed
-	}
-	f.reap()
-	if len(f.pending) >= c.MaxInFlight || f.bytes > 0 && f.bytes+len(batch) > c.MaxInFlightBytes {
-		return shard.ErrLogBusy
-	}
-	request, err := l.host.engine.Propose(f.session, batch, c.ProposalTimeout)
-	if errors.Is(err, dragonboat.ErrShardNotReady) {
-		return nil // the batch is lost, as Forward may lose batches
-	}
-	if err != nil {
-		return fmt.Errorf("raftlog: shard %d: forward: %w", l.shardID, logError(err))
-	}
-	f.pending = append(f.pending, forwarded{request: request, size: len(batch)})
-	f.bytes += len(batch)
-	return nil
-}
-
-// reap removes the batches that are applied, lost or too old. No goroutine waits for forwarded batches, so the next
-// call of Forward removes the finished batches.
-func (f *forwards) reap() {
-	done := 0
-reaping:
-	for _, p := range f.pending {
-		select {
-		case <-p.request.AppliedC():
-			p.request.Release()
-			f.bytes -= p.size
-			done++
-		default:
-			break reaping
-		}
-	}
-	f.pending = append(f.pending[:0], f.pending[done:]...)
-}
-
-func (f *forwards) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	f.pending = nil
 }

@@ -100,7 +100,7 @@ func (h *Host) copyReplica(shardID uint64, dir string) (c Config, last logdb.Las
 // that is to run there, without a transport.
 func (h *Host) scratchConfig(dir string, shardID uint64) (Config, error) {
 	c := Config{
-		Host: h.config.Host, Incarnation: h.config.Incarnation, DataDir: dir, Founders: h.config.Founders,
+		Host: h.config.Host, Incarnation: h.config.Incarnation, DataDir: dir, InitialMembers: h.config.InitialMembers,
 		Deployment: h.config.Deployment, Workers: h.config.Workers, Logger: h.config.Logger,
 		Files: h.config.Files, Room: h.config.Room, Relieve: h.config.Relieve, Damaged: h.config.Damaged,
 	}.withDefaults()
@@ -167,7 +167,7 @@ func (h *Host) Renew(ctx context.Context, shardID, replica, group uint64, before
 const MaxGroup = math.MaxUint32
 
 // groupTerm returns the term of the entry that a group begins with. All terms of a group are above all terms of earlier
-// groups, so the leader with the highest term is of the latest group. Shards are born in group 0.
+// groups, so the leader with the highest term is of the latest group. Shards are bootstrapped in group 0.
 func groupTerm(group uint64) uint64 { return group << shard.GroupTermBits }
 
 // Regroup makes a replica on this host the only voter of a shard, beginning with a state. That is for a shard that has

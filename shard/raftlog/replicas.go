@@ -17,8 +17,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// replicaRecord names the host's replica of a shard. A founder without a record has the replica of the shard's birth:
-// the id of the replica is the id of the host.
+// replicaRecord names the host's replica of a shard. An initial member without a record has the replica of the shard's
+// bootstrap: the id of the replica is the id of the host.
 type replicaRecord struct {
 	// Replica is zero for a host without a replica of the shard. A replica from transport.FirstJoined on that has not
 	// joined was imported, or began as the only voter of a group (Host.Regroup).
@@ -105,14 +105,14 @@ func (h *Host) replica(shardID uint64) replicaRecord {
 	if record, found := h.replicas.every()[shardID]; found {
 		return record
 	}
-	if _, founder := h.config.Founders[h.config.Host]; founder {
+	if _, initialMember := h.config.InitialMembers[h.config.Host]; initialMember {
 		return replicaRecord{Replica: uint64(h.config.Host)}
 	}
 	return replicaRecord{}
 }
 
 // Replica returns the id of this host's replica of a shard, and whether the replica joined the shard. The id is zero
-// for a host without a replica; the replica of a birth counts even before the shard is started for the first time.
+// for a host without a replica; the replica of a bootstrap counts even before the shard is started for the first time.
 func (h *Host) Replica(shardID uint64) (replica uint64, joined bool) {
 	record := h.replica(shardID)
 	return record.Replica, record.Joined

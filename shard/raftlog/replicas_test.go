@@ -78,14 +78,14 @@ func TestWhichReplicaAHostMayJoinWith(t *testing.T) {
 		replica uint64
 		good    bool
 	}{
-		"it has none":           {replicaRecord{}, 1030, true},
-		"it has that one":       {replicaRecord{Replica: 1030, Joined: true}, 1030, true},
-		"it has another one":    {replicaRecord{Replica: 1031, Joined: true}, 1030, false},
-		"it has that of birth":  {replicaRecord{Replica: 2}, 1030, false},
-		"it had another one":    {replicaRecord{Discarded: []uint64{2, 1029}}, 1030, true},
-		"it had that one":       {replicaRecord{Discarded: []uint64{2, 1030}}, 1030, false},
-		"the id is of a birth":  {replicaRecord{}, 1023, false},
-		"it is that of a birth": {replicaRecord{Replica: 2}, 2, false},
+		"it has none":               {replicaRecord{}, 1030, true},
+		"it has that one":           {replicaRecord{Replica: 1030, Joined: true}, 1030, true},
+		"it has another one":        {replicaRecord{Replica: 1031, Joined: true}, 1030, false},
+		"it has that of bootstrap":  {replicaRecord{Replica: 2}, 1030, false},
+		"it had another one":        {replicaRecord{Discarded: []uint64{2, 1029}}, 1030, true},
+		"it had that one":           {replicaRecord{Discarded: []uint64{2, 1030}}, 1030, false},
+		"the id is of a bootstrap":  {replicaRecord{}, 1023, false},
+		"it is that of a bootstrap": {replicaRecord{Replica: 2}, 2, false},
 	} {
 		next, err := test.has.join(test.replica)
 		if (err == nil) != test.good || err != nil && !errors.Is(err, ErrOtherReplica) {
@@ -105,14 +105,14 @@ func TestTheReplicaOfANewGroupHasAnIDAboveAllEarlierOnes(t *testing.T) {
 		discarded []uint64 // nil: the id is refused
 	}{
 		"it has none":                  {replicaRecord{}, 1024, []uint64{}},
-		"it has that of birth":         {replicaRecord{Replica: 2}, 1030, []uint64{2}},
+		"it has that of bootstrap":     {replicaRecord{Replica: 2}, 1030, []uint64{2}},
 		"it has an earlier one":        {replicaRecord{Replica: 1029, Joined: true}, 1030, []uint64{1029}},
 		"it has and had earlier ones":  {replicaRecord{Replica: 9, Discarded: []uint64{1029}}, 1030, []uint64{1029, 9}},
 		"it has that one":              {replicaRecord{Replica: 1030, Joined: true}, 1030, nil},
 		"it has a later one":           {replicaRecord{Replica: 1031, Joined: true}, 1030, nil},
 		"it had that one":              {replicaRecord{Replica: 2, Discarded: []uint64{1030}}, 1030, nil},
 		"it had a later one":           {replicaRecord{Discarded: []uint64{1031}}, 1030, nil},
-		"the id is of a birth":         {replicaRecord{}, 1023, nil},
+		"the id is of a bootstrap":     {replicaRecord{}, 1023, nil},
 		"the id is below that of none": {replicaRecord{}, 0, nil},
 	} {
 		next, err := test.has.regroup(test.replica)

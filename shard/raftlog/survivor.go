@@ -66,8 +66,9 @@ func copyDirectory(dir, copied string) (c Config, engineDir string, err error) {
 		return c, "", err
 	}
 	c = Config{
-		Host: record.Host, Incarnation: record.Incarnation, DataDir: dir, Used: true, Founders: record.Founders,
-		Deployment: record.Deployment, Workers: record.Workers,
+		Host: record.Host, Incarnation: record.Incarnation, DataDir: dir, Used: true,
+		InitialMembers: record.InitialMembers,
+		Deployment:     record.Deployment, Workers: record.Workers,
 	}.withDefaults()
 	lock, err := claimDirectory(c, systemDisk())
 	if err != nil {

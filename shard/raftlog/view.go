@@ -20,16 +20,17 @@ type view struct {
 	voters []uint64
 }
 
-// newView is the view of a replica before any news. The founders are the voters of a new shard.
-func newView(replica uint64, founders map[uint64]transport.Target) *view {
+// newView is the view of a replica before any news. The initial members are the voters of a new shard.
+func newView(replica uint64, initialMembers map[uint64]transport.Target) *view {
 	return &view{
-		Route:  transport.Route{Replica: replica, Members: founders},
-		voters: slices.Sorted(maps.Keys(founders)),
+		Route:  transport.Route{Replica: replica, Members: initialMembers},
+		voters: slices.Sorted(maps.Keys(initialMembers)),
 	}
 }
 
-// hostOf returns the host of a replica, zero for an unknown replica. The id of a replica of a birth is the id of its
-// host. Of this host only the running replica counts: an earlier replica may be named as the leader of an earlier term.
+// hostOf returns the host of a replica, zero for an unknown replica. The id of a replica of a bootstrap is the id of
+// its host. Of this host only the running replica counts: an earlier replica may be named as the leader of an earlier
+// term.
 func (v *view) hostOf(replica uint64, self shard.HostID) shard.HostID {
 	host := v.Members[replica].Host
 	if _, known := v.Members[replica]; !known && replica < transport.FirstJoined {

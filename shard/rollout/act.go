@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Audit is an act that was carried out.
@@ -15,12 +15,12 @@ type Audit struct {
 	Number uint64 // grows by one with each act
 	Since  uint64 // moment
 	Wall   uint64 // Since by the wall clock
-	kind.Act
+	kind.Action
 }
 
 // Act carries an operator's command out, and records author and reason.
-func (r *Rollout) Act(at At, act kind.Act) Answer {
-	if !form.FitText(kind.MaxText, act.By.Author, act.By.Reason) {
+func (r *Rollout) Act(at At, act kind.Action) Answer {
+	if !codec.FitText(kind.MaxText, act.By.Author, act.By.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
 	if len(act.Locations) > kind.MaxLocations {
@@ -30,7 +30,7 @@ func (r *Rollout) Act(at At, act kind.Act) Answer {
 	if a.Status != protocol.StatusSuccess {
 		return a
 	}
-	switch act.Verb {
+	switch act.Kind {
 	case kind.Pause:
 		r.pause(at, &act)
 	case kind.Resume:
@@ -79,17 +79,17 @@ func (r *Rollout) choose(list []string) ([]*Location, Answer) {
 }
 
 // remember records an act.
-func (r *Rollout) remember(at At, act kind.Act) {
+func (r *Rollout) remember(at At, act kind.Action) {
 	if len(r.audit) >= MaxAudit {
 		r.audit = append(r.audit[:0], r.audit[1:]...)
 	}
 	r.lastAct++
 	act.Locations = slices.Clone(act.Locations)
-	r.audit = append(r.audit, Audit{Number: r.lastAct, Since: clock.Moment(at.Now), Wall: at.Wall, Act: act})
+	r.audit = append(r.audit, Audit{Number: r.lastAct, Since: clock.Moment(at.Now), Wall: at.Wall, Action: act})
 	r.changeHead(at)
 }
 
-func (r *Rollout) pause(at At, act *kind.Act) {
+func (r *Rollout) pause(at At, act *kind.Action) {
 	if r.paused.Since == 0 {
 		r.paused = Stop{Since: clock.Moment(at.Now), By: act.By.Author, Why: act.By.Reason}
 	}
@@ -103,8 +103,8 @@ func (r *Rollout) resume(at At) {
 	r.paused, r.halted = Stop{}, Stop{}
 	r.resumed = clock.Moment(at.Now)
 	for _, l := range r.locations {
-		if l.Reelections != 0 || l.Stuck {
-			l.Reelections, l.Stuck = 0, false
+		if l.Reelections != 0 || l.Stalled {
+			l.Reelections, l.Stalled = 0, false
 			r.changeLocation(at, l)
 		}
 	}
@@ -112,7 +112,7 @@ func (r *Rollout) resume(at At) {
 
 // promote gives locations a version at once, without regard to delays, gates and instances. Without a seq each location
 // gets its next version; for a location without a next version, the target counts as reached.
-func (r *Rollout) promote(at At, act *kind.Act, chosen []*Location) Answer {
+func (r *Rollout) promote(at At, act *kind.Action, chosen []*Location) Answer {
 	if act.Seq != 0 {
 		if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
 			return a
@@ -163,7 +163,7 @@ func (r *Rollout) usable(seq uint64) Answer {
 }
 
 // abort gives up every unreached target, and halts. No target changes: only a roll-back goes back.
-func (r *Rollout) abort(at At, act *kind.Act) {
+func (r *Rollout) abort(at At, act *kind.Action) {
 	for _, l := range r.locations {
 		if l.Back != 0 {
 			l.Back = 0
@@ -178,13 +178,13 @@ func (r *Rollout) abort(at At, act *kind.Act) {
 
 // rollBack takes locations back to a version. By themselves the locations get no version above it that exists at the
 // time of the act.
-func (r *Rollout) rollBack(at At, act *kind.Act, chosen []*Location) Answer {
+func (r *Rollout) rollBack(at At, act *kind.Action, chosen []*Location) Answer {
 	if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
 		return a
 	}
 	first := true
 	for _, l := range chosen {
-		l.Bar = Bar{Above: act.Seq, UpTo: r.lastSeq}
+		l.Bar = bar{Above: act.Seq, UpTo: r.lastSeq}
 		l.Back = 0
 		r.changeLocation(at, l)
 		t := l.Target()
@@ -205,13 +205,13 @@ func (r *Rollout) rollBack(at At, act *kind.Act, chosen []*Location) Answer {
 }
 
 // bypass takes locations out of the order, or back into the order. The locations keep their targets.
-func (r *Rollout) bypass(at At, act *kind.Act, chosen []*Location) Answer {
+func (r *Rollout) bypass(at At, act *kind.Action, chosen []*Location) Answer {
 	if len(act.Locations) == 0 {
 		return refuse(protocol.StatusBadRequest, "say which location")
 	}
 	for _, l := range chosen {
-		if bypassed := act.Verb == kind.Bypass; l.Bypassed != bypassed {
-			l.Bypassed, l.Stuck = bypassed, false
+		if bypassed := act.Kind == kind.Bypass; l.Bypassed != bypassed {
+			l.Bypassed, l.Stalled = bypassed, false
 			r.changeLocation(at, l)
 		}
 	}
@@ -220,7 +220,7 @@ func (r *Rollout) bypass(at At, act *kind.Act, chosen []*Location) Answer {
 
 // withdraw marks a version as bad: no location gets the version any more, and locations that have not reached the
 // version get another version.
-func (r *Rollout) withdraw(at At, act *kind.Act) Answer {
+func (r *Rollout) withdraw(at At, act *kind.Action) Answer {
 	v := r.Version(act.Seq)
 	if v == nil {
 		return refuse(protocol.StatusNotFound, "version %d is not kept", act.Seq)
@@ -243,10 +243,10 @@ func (r *Rollout) withdraw(at At, act *kind.Act) Answer {
 }
 
 // retry gives locations in trouble the same version again, and ends a halt.
-func (r *Rollout) retry(at At, act *kind.Act, chosen []*Location) {
+func (r *Rollout) retry(at At, act *kind.Action, chosen []*Location) {
 	for _, l := range chosen {
 		t := l.Target()
-		trouble := t != nil && t.Reached == 0 && l.Back == 0 && (t.Abandoned != 0 || l.Stuck || l.Counts.Failing > 0)
+		trouble := t != nil && t.Reached == 0 && l.Back == 0 && (t.Abandoned != 0 || l.Stalled || l.Counts.Failing > 0)
 		if v := r.Version(l.present()); !trouble || v == nil || v.Withdrawn {
 			continue
 		}

@@ -55,9 +55,9 @@ func (r *Rollout) noteReached(at At, l *Location) {
 func (r *Rollout) setReached(at At, l *Location) {
 	t := l.Target()
 	t.Reached, t.ReachedWall = clock.Moment(at.Now), at.Wall
-	l.Reelections, l.Stuck = 0, false
+	l.Reelections, l.Stalled = 0, false
 	r.changeLocation(at, l)
-	at.event(Event{Kind: EventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
+	at.event(Event{Kind: eventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 }
 
 // step gives one location its next target, if the location is ready and a version exists.
@@ -81,7 +81,7 @@ func (r *Rollout) step(at At, l *Location) {
 			}
 		case seq == 0:
 		case t == nil:
-			r.assign(at, l, seq, kind.CauseBirth, "")
+			r.assign(at, l, seq, kind.CauseInitial, "")
 		case t.Abandoned != 0:
 			r.assign(at, l, seq, kind.CauseReplaced, "")
 		default:
@@ -172,10 +172,10 @@ func (r *Rollout) checkDeadlines(at At, l *Location) {
 	if !ok {
 		return
 	}
-	if d := r.rules.ProgressDeadline; d != 0 && !l.Stuck && clock.Over(since, field.MillisOf(d), at.Now) {
-		l.Stuck = true
+	if d := r.rules.ProgressDeadline; d != 0 && !l.Stalled && clock.Over(since, field.MillisOf(d), at.Now) {
+		l.Stalled = true
 		r.changeLocation(at, l)
-		at.event(Event{Kind: EventStuck, Location: l.Spec.Name, Seq: l.present(), Generation: l.Target().Generation})
+		at.event(Event{Kind: eventStuck, Location: l.Spec.Name, Seq: l.present(), Generation: l.Target().Generation})
 	}
 	if d := r.rules.HaltDeadline; d != 0 && clock.Over(since, field.MillisOf(d), at.Now) {
 		r.halt(at, Stop{Reason: kind.HaltedDeadline, Location: l.Spec.Name})
@@ -186,7 +186,7 @@ func (r *Rollout) halt(at At, s Stop) {
 	s.Since = clock.Moment(at.Now)
 	r.halted = s
 	r.changeHead(at)
-	at.event(Event{Kind: EventHalted, Location: s.Location, Halt: s.Reason})
+	at.event(Event{Kind: eventHalted, Location: s.Location, Halt: s.Reason})
 }
 
 // nextDue is the next time at which time alone changes something, after all present moves.
@@ -232,7 +232,7 @@ func (r *Rollout) dueOf(l *Location, now uint64, at func(uint64)) {
 		at(ripens)
 	}
 	since, ok := r.pending(l)
-	if ok && r.rules.ProgressDeadline != 0 && !l.Stuck {
+	if ok && r.rules.ProgressDeadline != 0 && !l.Stalled {
 		at(since + field.MillisOf(r.rules.ProgressDeadline))
 	}
 	if ok && r.rules.HaltDeadline != 0 {

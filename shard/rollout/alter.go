@@ -5,23 +5,23 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Alter gives the rollout a new spec. It never touches targets. A location that the new spec leaves out is gone with
 // its history, and the next location inherits its delay.
-func (r *Rollout) Alter(at At, spec kind.Spec, by kind.By) Answer {
+func (r *Rollout) Alter(at At, spec kind.Spec, by kind.ChangeInfo) Answer {
 	if wrong := spec.Check(); wrong != "" {
 		return refuse(protocol.StatusBadRequest, "%s", wrong)
 	}
-	if !form.FitText(kind.MaxText, by.Author, by.Reason) {
+	if !codec.FitText(kind.MaxText, by.Author, by.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
 	if before := r.Spec(); !at.mayGrow(specSize(&spec) - specSize(&before)) {
 		return noRoom()
 	}
 	r.apply(at, spec.Clone())
-	r.remember(at, kind.Act{Verb: kind.Altered, By: by})
+	r.remember(at, kind.Action{Kind: kind.Altered, By: by})
 	r.run(at, true)
 	return Answer{}
 }

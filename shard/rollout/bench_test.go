@@ -10,7 +10,8 @@ import (
 // crowd is a rollout of three locations with instances in the first.
 func crowd(tb testing.TB, n int) (*Rollout, []*Instance, *At) {
 	at := &At{Now: 1000, Revision: 1, Out: new(Effects)}
-	r, a := New(*at, parseSpec([]string{"sas", "man:5000", "vla:5000"}), kind.By{Author: "op", Reason: "benchmark"})
+	r, a := New(*at, parseSpec([]string{"sas", "man:5000", "vla:5000"}),
+		kind.ChangeInfo{Author: "op", Reason: "benchmark"})
 	if a.Status != 0 {
 		tb.Fatal(a.Text)
 	}
@@ -32,7 +33,7 @@ func TestAReportThatChangesNothingAllocatesNothing(t *testing.T) {
 	r.Report(*at, list[0], report)
 	if n := testing.AllocsPerRun(100, func() {
 		at.Out.Reset()
-		if !r.ChangesNothing(at.Now, list[0], &report, false) {
+		if !r.changesNothing(at.Now, list[0], &report, false) {
 			t.Fatal("it changes something")
 		}
 		r.Report(*at, list[0], report)
@@ -115,7 +116,7 @@ func BenchmarkAdvance(b *testing.B) {
 	for n := range kind.MaxLocations - 1 {
 		words = append(words, fmt.Sprintf("l%d:5000", n+1))
 	}
-	r, _ := New(at, parseSpec(words), kind.By{Author: "op", Reason: "benchmark"})
+	r, _ := New(at, parseSpec(words), kind.ChangeInfo{Author: "op", Reason: "benchmark"})
 	for n := range kind.MaxLocations {
 		i := &Instance{ID: uint64(n + 1)}
 		r.Join(at, i, fmt.Sprint("i", n), fmt.Sprint("l", n), "")
@@ -123,7 +124,7 @@ func BenchmarkAdvance(b *testing.B) {
 	}
 	for range 64 {
 		r.Publish(at, kind.Publication{})
-		r.Act(at, kind.Act{Verb: kind.Promote, Seq: r.lastSeq})
+		r.Act(at, kind.Action{Kind: kind.Promote, Seq: r.lastSeq})
 	}
 	for n := range kind.MaxLocations {
 		l := r.locations[n]

@@ -345,7 +345,7 @@ var acts = []struct{ name, text string }{
 		act rollback seq=1
 		target sas 1
 		target man 2
-		why man back
+		why man rollback-order
 		reach a.sas
 		phase rolling back
 		at 17000
@@ -372,7 +372,7 @@ var acts = []struct{ name, text string }{
 		publish
 		leader a.sas
 		at 10001
-		why sas stuck
+		why sas deadline-exceeded
 		phase rolling
 		at 20000
 		phase rolling

@@ -25,7 +25,7 @@ func (r *Rollout) Describe() string {
 	for _, l := range r.locations {
 		fmt.Fprintf(&b, "location %d %+v inherited %d gates %+v bypassed %v back %d bar %+v reelections %d at %d "+
 			"stuck %v revisions %d %d\n", l.ID, l.Spec, l.Inherited, l.Gates, l.Bypassed, l.Back, l.Bar,
-			l.Reelections, l.Reelected, l.Stuck, l.Revision, l.TargetRevision)
+			l.Reelections, l.Reelected, l.Stalled, l.Revision, l.TargetRevision)
 		for _, row := range l.History {
 			fmt.Fprintf(&b, "  %+v\n", row)
 		}

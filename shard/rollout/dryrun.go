@@ -82,7 +82,7 @@ func (re *Rehearsal) Publish() Answer {
 }
 
 // Act goes on as if an operator did the act now.
-func (re *Rehearsal) Act(act kind.Act) Answer {
+func (re *Rehearsal) Act(act kind.Action) Answer {
 	a := re.Rollout.Act(re.at(), act)
 	re.collect()
 	return a
@@ -115,7 +115,7 @@ func (re *Rehearsal) Run(takes uint64) []kind.Step {
 // collect appends the new targets as steps.
 func (re *Rehearsal) collect() {
 	for _, e := range re.out.Events {
-		if e.Kind == EventAssigned {
+		if e.Kind == eventAssigned {
 			step := kind.Step{After: field.Duration(re.now), Location: e.Location, Seq: e.Seq, Cause: e.Cause}
 			re.steps = append(re.steps, step)
 		}

@@ -3,7 +3,7 @@ package rollout
 import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // A command stands in a log by its form: the number of the form, then the fields that the type of package
@@ -12,7 +12,7 @@ import (
 
 // Append appends the form of a command: a Put, a Publication or an Offering without the payload, an Act, and so on.
 // A payload is the data of the command.
-func Append(dst []byte, v field.Value) []byte { return form.Append(dst, formNumber, v) }
+func Append(dst []byte, v field.Value) []byte { return codec.Append(dst, formNumber, v) }
 
 // Parse reads the form of a command. The error names the command; a shard keeps the text as its answer, so the text
 // never changes.
@@ -20,21 +20,21 @@ func Parse[T any, P interface {
 	*T
 	field.Value
 }](src []byte, command string) (v T, err error) {
-	err = form.Parse(src, formNumber, "rollout: read "+command, P(&v))
+	err = codec.Parse(src, formNumber, "rollout: read "+command, P(&v))
 	return v, err
 }
 
 // AppendReport appends the form of a Report. An Ask has the same form.
 func AppendReport(dst []byte, r Report) []byte {
-	c := form.Writer(dst)
+	c := codec.Writer(dst)
 	c.Form(formNumber)
 	r.code(c)
 	return c.Data()
 }
 
-// AppendTarget appends the form of the answer to an Ask: the target without label and payload, which the version has.
-func AppendTarget(dst []byte, t Target) []byte {
-	c := form.Writer(dst)
+// appendTarget appends the form of the answer to an Ask: the target without label and payload, which the version has.
+func appendTarget(dst []byte, t Target) []byte {
+	c := codec.Writer(dst)
 	c.Form(formNumber)
 	t.code(c)
 	return c.Data()
@@ -42,7 +42,7 @@ func AppendTarget(dst []byte, t Target) []byte {
 
 // ParseTarget reads the answer to an Ask.
 func ParseTarget(src []byte) (t Target, err error) {
-	c := form.Reader(src)
+	c := codec.Reader(src)
 	c.Form(formNumber)
 	t.code(c)
 	return t, c.Finish("rollout: read a target")
@@ -50,20 +50,20 @@ func ParseTarget(src []byte) (t Target, err error) {
 
 // ParseReport reads a Report.
 func ParseReport(src []byte) (r Report, err error) {
-	c := form.Reader(src) // without a closure: this is read most often
+	c := codec.Reader(src) // without a closure: this is read most often
 	c.Form(formNumber)
 	r.code(c)
 	err = c.Finish("rollout: read a report")
 	return r, err
 }
 
-func (re *Report) code(c *form.Coder) {
+func (re *Report) code(c *codec.Coder) {
 	c.Number(&re.Current)
 	c.Number(&re.Generation)
-	form.Enum(c, &re.Status, kind.Statuses)
+	codec.Enum(c, &re.Status, kind.Statuses)
 	c.Text(&re.Code, kind.MaxWord)
 	c.Text(&re.Text, kind.MaxText)
 	c.Number(&re.Attempts)
 }
 
-func (t *Target) code(c *form.Coder) { c.Numbers(&t.Generation, &t.Seq, &t.NextIn) }
+func (t *Target) code(c *codec.Coder) { c.Numbers(&t.Generation, &t.Seq, &t.NextIn) }

@@ -19,10 +19,10 @@ func formSamples() []formSample {
 	spec.Reelect.Codes = []string{"out-of-range"}
 	return []formSample{
 		said("put", "a put", kind.Put{
-			Mode: field.PutEither, ExpectedRevision: 7, Spec: spec, By: kind.By{Author: "op", Reason: "why"},
+			Mode: field.PutEither, ExpectedRevision: 7, Spec: spec, By: kind.ChangeInfo{Author: "op", Reason: "why"},
 		}),
 		said("publication", "a publication", kind.Publication{
-			Label: "v", By: kind.By{Author: "op", Reason: "why"}, Expected: 3, Compare: true, Fence: 9,
+			Label: "v", By: kind.ChangeInfo{Author: "op", Reason: "why"}, Expected: 3, Compare: true, Fence: 9,
 		}),
 		said("role of a source", "a role", kind.SourceRole{Off: true, Name: "generator"}),
 		said("offering", "a offering", kind.Offering{
@@ -32,15 +32,15 @@ func formSamples() []formSample {
 		sampleOf("report", Report{
 			Current: 1, Generation: 2, Status: kind.Failed, Code: "exit-1", Text: "no", Attempts: 4,
 		}, AppendReport, ParseReport),
-		said("act", "a act", kind.Act{
-			Verb: kind.Rollback, Locations: []string{"sas", "man"}, Seq: 3, Fast: true,
-			By: kind.By{Author: "op", Reason: "why"},
+		said("act", "a act", kind.Action{
+			Kind: kind.Rollback, Locations: []string{"sas", "man"}, Seq: 3, Fast: true,
+			By: kind.ChangeInfo{Author: "op", Reason: "why"},
 		}),
-		said("verdict", "a verdict", kind.Judgement{
+		said("verdict", "a verdict", kind.GateReport{
 			Location: "man", Gate: "errors", Seq: 1, Generation: 2,
 			Verdict: kind.Verdict{Result: kind.GateFailed, Text: "no"}, By: "checker",
 		}),
-		sampleOf("target", Target{Generation: 1, Seq: 2, NextIn: 3}, AppendTarget, ParseTarget),
+		sampleOf("target", Target{Generation: 1, Seq: 2, NextIn: 3}, appendTarget, ParseTarget),
 	}
 }
 
@@ -111,8 +111,8 @@ func TestAFormHasNoMoreThanARolloutMayHave(t *testing.T) {
 			func(b []byte) error { _, err := ParseReport(b); return err },
 		},
 		"locations": {
-			Append(nil, &kind.Act{Verb: kind.Pause, Locations: make([]string, kind.MaxLocations+1)}),
-			func(b []byte) error { _, err := Parse[kind.Act](b, "a act"); return err },
+			Append(nil, &kind.Action{Kind: kind.Pause, Locations: make([]string, kind.MaxLocations+1)}),
+			func(b []byte) error { _, err := Parse[kind.Action](b, "a act"); return err },
 		},
 	} {
 		if err := c.again(c.form); !errors.Is(err, ErrForm) {

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Gate must pass before a target counts as reached.
@@ -20,8 +20,8 @@ type Gate struct {
 // Judge records a verdict. A verdict about a version other than the target is stale. If a gate withdraws its pass
 // after the target was reached, later locations get nothing from here until the gate passes again. A pending verdict
 // says who checks, and replaces no verdict.
-func (r *Rollout) Judge(at At, g kind.Judgement) Answer {
-	if g.Verdict.Result >= kind.Results || !form.FitText(kind.MaxText, g.By, g.Verdict.Text) {
+func (r *Rollout) Judge(at At, g kind.GateReport) Answer {
+	if g.Verdict.Result >= kind.Results || !codec.FitText(kind.MaxText, g.By, g.Verdict.Text) {
 		return refuse(protocol.StatusBadRequest, "a verdict is pending, passed, failed or inconclusive; text: %d bytes",
 			kind.MaxText)
 	}
@@ -55,7 +55,7 @@ func (r *Rollout) Judge(at At, g kind.Judgement) Answer {
 	r.changeLocation(at, l)
 	if turned && t.Reached != 0 && !t.Waived && g.Verdict.Result != kind.GatePassed {
 		t.Reached, t.ReachedWall = 0, 0
-		at.event(Event{Kind: EventUnreached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
+		at.event(Event{Kind: eventUnreached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 		if v := r.Version(t.Seq); v != nil && v.Withdrawn {
 			r.abandon(at, l, g.Verdict.Text)
 		}

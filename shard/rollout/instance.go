@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Role says whether an instance counts. A starting instance is a follower: the follower gets the target of its
@@ -66,13 +66,13 @@ type Report struct {
 	Attempts   uint64
 }
 
-// LocationID is the id of the location that the instance joined last, which may be gone; 0 before the first join.
-func (i *Instance) LocationID() uint64 { return i.location }
+// locationID is the id of the location that the instance joined last, which may be gone; 0 before the first join.
+func (i *Instance) locationID() uint64 { return i.location }
 
 // Join lets an instance take part, as a follower. A joined instance may join again, under another name or in another
 // location.
 func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) Answer {
-	if name == "" || !form.FitText(kind.MaxText, name) || len(attributes) > kind.MaxAttributes {
+	if name == "" || !codec.FitText(kind.MaxText, name) || len(attributes) > kind.MaxAttributes {
 		return refuse(protocol.StatusBadRequest, "an instance has a name of 1 to %d bytes, and %d of attributes",
 			kind.MaxText, kind.MaxAttributes)
 	}
@@ -177,7 +177,7 @@ func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 		r.openTicket(at)
 		r.due = r.nextDue(at.Now)
 	}
-	t := r.TargetOf(l, at.Now)
+	t := r.targetOf(l, at.Now)
 	if t.Generation > i.Sent {
 		// No decision depends on the target yet: the last report of the instance is about an earlier generation.
 		i.Sent, i.Received = t.Generation, clock.Moment(at.Now)
@@ -186,9 +186,9 @@ func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 	return Answer{Seq: t.Seq, Generation: t.Generation}, t
 }
 
-// ChangesNothing reports whether a report, or an Ask, may be answered without a command: its content is known already,
+// changesNothing reports whether a report, or an Ask, may be answered without a command: its content is known already,
 // and time has changed nothing since.
-func (r *Rollout) ChangesNothing(now uint64, i *Instance, report *Report, ask bool) bool {
+func (r *Rollout) changesNothing(now uint64, i *Instance, report *Report, ask bool) bool {
 	if !i.live || i.Report != *report || r.due != 0 && now >= r.due {
 		return false
 	}
@@ -226,7 +226,7 @@ func (r *Rollout) takesPart(i *Instance) Answer {
 
 func (r *Rollout) checkReport(at At, i *Instance, report *Report) Answer {
 	if report.Status >= kind.Statuses || len(report.Code) > kind.MaxWord ||
-		!form.FitText(kind.MaxText, report.Code, report.Text) ||
+		!codec.FitText(kind.MaxText, report.Code, report.Text) ||
 		report.Status != kind.Failed && report.Code != "" {
 		return refuse(protocol.StatusBadRequest, "a report has a status, a code of at most %d bytes and a text of %d",
 			kind.MaxWord, kind.MaxText)

@@ -77,7 +77,7 @@ func TestI4FollowersChangeNoDecision(t *testing.T) {
 
 func newCrowd(t *testing.T, spec kind.Spec) *script {
 	s := &script{t: t, instances: make(map[string]*Instance), checked: true}
-	s.Rollout, _ = New(s.at(), spec, kind.By{})
+	s.Rollout, _ = New(s.at(), spec, kind.ChangeInfo{})
 	return s
 }
 

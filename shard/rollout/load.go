@@ -6,12 +6,12 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // check compares loaded values with the assumptions of the rest of the package: no bytes, however wrong, make a rollout
 // that breaks later.
-func (r *Rollout) check(c *form.Coder) {
+func (r *Rollout) check(c *codec.Coder) {
 	spec := r.Spec()
 	wrong := spec.Check()
 	c.Must(wrong == "", "%s", wrong)
@@ -20,11 +20,11 @@ func (r *Rollout) check(c *form.Coder) {
 	last := uint64(0)
 	for _, v := range r.versions {
 		c.Must(v.Seq > last && v.Seq <= r.lastSeq, "version %d is out of order", v.Seq)
-		c.Must(form.FitText(kind.MaxText, v.Label, v.Author, v.Reason), "version %d has a text that is none", v.Seq)
+		c.Must(codec.FitText(kind.MaxText, v.Label, v.Author, v.Reason), "version %d has a text that is none", v.Seq)
 		last = v.Seq
 		r.payloads += len(v.Payload)
 	}
-	c.Must(r.payloads <= MaxPayloads, "the payloads have %d bytes", r.payloads)
+	c.Must(r.payloads <= maxPayloads, "the payloads have %d bytes", r.payloads)
 	c.Must(r.paused.Reason == 0 && (r.halted.Since == 0) == (r.halted.Reason == 0), "a stop has a wrong reason")
 	c.Must(r.ticket.Number <= r.lastTicket, "the ticket is newer than the last")
 	for k, s := range r.sources {
@@ -34,7 +34,7 @@ func (r *Rollout) check(c *form.Coder) {
 	last = 0
 	for k := range r.audit {
 		a := &r.audit[k]
-		c.Must(a.Verb != 0 && a.Since != 0 && a.Number > last && a.Number <= r.lastAct, "an act is none")
+		c.Must(a.Kind != 0 && a.Since != 0 && a.Number > last && a.Number <= r.lastAct, "an act is none")
 		last = a.Number
 	}
 	for k, l := range r.locations {
@@ -49,7 +49,7 @@ func (r *Rollout) check(c *form.Coder) {
 	}
 }
 
-func (r *Rollout) checkLocation(c *form.Coder, l *Location) {
+func (r *Rollout) checkLocation(c *codec.Coder, l *Location) {
 	c.Must(l.ID != 0 && l.ID <= r.lastLocation && r.byID(l.ID) == l, "a location has the wrong id %d", l.ID)
 	c.Must(len(l.Gates) == len(l.Spec.Gates), "%s has other gates than its spec", l.Spec.Name)
 	for k := range l.Gates {
@@ -75,20 +75,20 @@ func (r *Rollout) checkLocation(c *form.Coder, l *Location) {
 
 // Save appends the instance, without its ID. Equal instances have equal bytes.
 func (i *Instance) Save(dst []byte) []byte {
-	return form.Save(dst, i.code)
+	return codec.Save(dst, i.code)
 }
 
 // Load replaces the instance by a saved instance; the ID stays.
 func (i *Instance) Load(src []byte) error {
 	loaded := Instance{ID: i.ID}
-	if err := form.Load(src, formNumber, "rollout: load instance", loaded.code, loaded.check); err != nil {
+	if err := codec.Load(src, formNumber, "rollout: load instance", loaded.code, loaded.check); err != nil {
 		return err
 	}
 	*i = loaded
 	return nil
 }
 
-func (i *Instance) check(c *form.Coder) {
+func (i *Instance) check(c *codec.Coder) {
 	c.Must(i.Name != "" && i.location != 0 && i.Sent >= i.Generation, "the instance is none")
 	c.Must(i.Status == kind.Failed || i.Code == "" && i.signal == signalNone,
 		"the instance has a code and has not failed")

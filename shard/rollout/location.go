@@ -4,7 +4,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Location is one place for versions. The exported fields are for reading.
@@ -20,12 +20,12 @@ type Location struct {
 	// Back is the version that the location goes back to as soon as the locations before have; 0 is none.
 	Back uint64
 	// Bar keeps the location, after a roll-back, from the versions of that time.
-	Bar Bar
+	Bar bar
 	// Reelections counts the targets given up in a row, Reelected is the moment of the last reelection.
 	Reelections uint64
 	Reelected   uint64
-	// Stuck is set after the progress deadline of an unreached target.
-	Stuck bool
+	// Stalled is set after the progress deadline of an unreached target.
+	Stalled bool
 	// Revision is the revision of the last change here, TargetRevision the revision of the last new target.
 	Revision, TargetRevision uint64
 
@@ -48,10 +48,10 @@ type Row struct {
 	Note                                     string     // who or what assigned the target, or gave it up
 }
 
-// Bar keeps a location from the versions above one seq and up to another.
-type Bar struct{ Above, UpTo uint64 }
+// bar keeps a location from the versions above one seq and up to another.
+type bar struct{ Above, UpTo uint64 }
 
-func (b Bar) bars(seq uint64) bool { return seq > b.Above && seq <= b.UpTo }
+func (b bar) bars(seq uint64) bool { return seq > b.Above && seq <= b.UpTo }
 
 // Target returns the present target, nil before the first.
 func (l *Location) Target() *Row {
@@ -180,9 +180,9 @@ func (r *Rollout) assign(at At, l *Location, seq uint64, cause kind.Cause, note 
 	r.makeRoom(l, r.rules.KeepVersions-1, at.Now)
 	l.History = append(l.History, Row{
 		Seq: seq, Generation: r.generation, Assigned: clock.Moment(at.Now), AssignedWall: at.Wall, Cause: cause,
-		Note: form.Cut(note, kind.MaxText),
+		Note: codec.Cut(note, kind.MaxText),
 	})
-	l.Stuck, l.Back = false, 0
+	l.Stalled, l.Back = false, 0
 	for k := range l.Gates {
 		l.Gates[k] = Gate{Name: l.Gates[k].Name}
 	}
@@ -195,7 +195,7 @@ func (r *Rollout) assign(at At, l *Location, seq uint64, cause kind.Cause, note 
 	r.changeLocation(at, l)
 	r.changeHead(at)
 	at.event(Event{
-		Kind: EventAssigned, Location: l.Spec.Name, Seq: seq, Generation: r.generation, Cause: cause,
+		Kind: eventAssigned, Location: l.Spec.Name, Seq: seq, Generation: r.generation, Cause: cause,
 	})
 }
 
@@ -223,10 +223,10 @@ func (r *Rollout) makeRoom(l *Location, keep int, now uint64) {
 // abandon gives the present target up.
 func (r *Rollout) abandon(at At, l *Location, note string) {
 	t := l.Target()
-	t.Abandoned, t.AbandonedWall, t.Note = clock.Moment(at.Now), at.Wall, form.Cut(note, kind.MaxText)
+	t.Abandoned, t.AbandonedWall, t.Note = clock.Moment(at.Now), at.Wall, codec.Cut(note, kind.MaxText)
 	if v := r.Version(t.Seq); v != nil {
 		r.setAbandoned(at, v, l, true)
 	}
 	r.changeLocation(at, l)
-	at.event(Event{Kind: EventAbandoned, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
+	at.event(Event{Kind: eventAbandoned, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 }

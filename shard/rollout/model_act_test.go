@@ -9,7 +9,7 @@ import (
 
 // This file has what operators do with the model.
 
-func (m *model) act(a kind.Act) protocol.Status {
+func (m *model) act(a kind.Action) protocol.Status {
 	status := m.perform(a)
 	if status == protocol.StatusSuccess {
 		m.acts++
@@ -17,7 +17,7 @@ func (m *model) act(a kind.Act) protocol.Status {
 	return status
 }
 
-func (m *model) perform(a kind.Act) protocol.Status {
+func (m *model) perform(a kind.Action) protocol.Status {
 	var chosen []*modelLocation
 	for _, name := range a.Locations {
 		if _, l := m.find(name); l == nil {
@@ -30,7 +30,7 @@ func (m *model) perform(a kind.Act) protocol.Status {
 		}
 	}
 	v := m.version(a.Seq)
-	switch a.Verb {
+	switch a.Kind {
 	case kind.Pause:
 		m.paused = true
 	case kind.Resume:
@@ -57,7 +57,7 @@ func (m *model) perform(a kind.Act) protocol.Status {
 			return protocol.StatusBadRequest
 		}
 		for _, l := range chosen {
-			if l.bypassed != (a.Verb == kind.Bypass) {
+			if l.bypassed != (a.Kind == kind.Bypass) {
 				l.bypassed, l.stuck = !l.bypassed, false
 			}
 		}
@@ -69,7 +69,7 @@ func (m *model) perform(a kind.Act) protocol.Status {
 	return protocol.StatusSuccess
 }
 
-func (m *model) promote(a kind.Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
+func (m *model) promote(a kind.Action, v *modelVersion, chosen []*modelLocation) protocol.Status {
 	if a.Seq != 0 {
 		switch {
 		case v == nil:
@@ -100,7 +100,7 @@ func (m *model) promote(a kind.Act, v *modelVersion, chosen []*modelLocation) pr
 	return protocol.StatusSuccess
 }
 
-func (m *model) rollBack(a kind.Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
+func (m *model) rollBack(a kind.Action, v *modelVersion, chosen []*modelLocation) protocol.Status {
 	switch {
 	case v == nil:
 		return protocol.StatusNotFound
@@ -111,7 +111,7 @@ func (m *model) rollBack(a kind.Act, v *modelVersion, chosen []*modelLocation) p
 	for _, l := range chosen {
 		l.back = 0
 		if m.planted != bugBar {
-			l.bar = Bar{a.Seq, m.seq}
+			l.bar = bar{a.Seq, m.seq}
 		}
 		t := l.target()
 		if t == nil || t.Seq <= a.Seq {
@@ -130,7 +130,7 @@ func (m *model) rollBack(a kind.Act, v *modelVersion, chosen []*modelLocation) p
 	return protocol.StatusSuccess
 }
 
-func (m *model) withdraw(a kind.Act, v *modelVersion) protocol.Status {
+func (m *model) withdraw(a kind.Action, v *modelVersion) protocol.Status {
 	if v == nil {
 		return protocol.StatusNotFound
 	}

@@ -73,7 +73,7 @@ func (m *model) moveLocation(l *modelLocation) (changed bool) {
 	} else if choice != 0 {
 		switch {
 		case t == nil && (m.count(l, nil) > 0 || m.planted == bugBirth):
-			m.assign(l, choice, kind.CauseBirth)
+			m.assign(l, choice, kind.CauseInitial)
 			return true
 		case t != nil && t.Abandoned != 0:
 			m.assign(l, choice, kind.CauseReplaced)

@@ -41,7 +41,7 @@ type modelLocation struct {
 	verdicts    map[string]kind.Result
 	bypassed    bool
 	back        uint64
-	bar         Bar
+	bar         bar
 	reelections uint64
 	reelected   uint64
 	stuck       bool
@@ -311,7 +311,7 @@ func (m *model) ask(id uint64, report Report) protocol.Status {
 	return protocol.StatusSuccess
 }
 
-func (m *model) judge(g kind.Judgement) protocol.Status {
+func (m *model) judge(g kind.GateReport) protocol.Status {
 	_, l := m.find(g.Location)
 	if l == nil || !slices.Contains(l.spec.Gates, g.Gate) {
 		return protocol.StatusNotFound

@@ -34,9 +34,9 @@ type pictureLocation struct {
 	Delay, Require       uint64
 	Rows                 []Row
 	Verdicts             []kind.Result
-	Bypassed, Stuck      bool
+	Bypassed, Stalled    bool
 	Back                 uint64
-	Bar                  Bar
+	Bar                  bar
 	Reelections, Reelect uint64
 }
 
@@ -85,7 +85,7 @@ func (r *Rollout) picture(now uint64, instances []*Instance) picture {
 		pl := pictureLocation{
 			ID: l.ID, Name: l.Spec.Name, Delay: l.Delay(), Require: uint64(l.Spec.Require),
 			Rows:     picturesRows(l.History),
-			Bypassed: l.Bypassed, Stuck: l.Stuck, Back: l.Back, Bar: l.Bar,
+			Bypassed: l.Bypassed, Stalled: l.Stalled, Back: l.Back, Bar: l.Bar,
 			Reelections: l.Reelections, Reelect: l.Reelected,
 		}
 		for _, g := range l.Gates {
@@ -128,7 +128,7 @@ func (m *model) picture() picture {
 		pl := pictureLocation{
 			ID: l.id, Name: l.spec.Name, Delay: field.MillisOf(l.spec.Delay) + l.inherited,
 			Require: uint64(l.spec.Require),
-			Rows:    picturesRows(l.rows), Bypassed: l.bypassed, Stuck: l.stuck, Back: l.back, Bar: l.bar,
+			Rows:    picturesRows(l.rows), Bypassed: l.bypassed, Stalled: l.stuck, Back: l.back, Bar: l.bar,
 			Reelections: l.reelections, Reelect: l.reelected,
 		}
 		for _, g := range l.spec.Gates {
@@ -215,7 +215,7 @@ func checkAssignment(before, after *picture, l *pictureLocation, previous *Row, 
 		if previous == nil || previous.Reached == 0 || !after.satisfied(l, *previous) {
 			return fmt.Errorf("I3: %s: its leaders have not reached %+v", l.Name, previous)
 		}
-	case kind.CauseBirth:
+	case kind.CauseInitial:
 		if previous != nil {
 			return fmt.Errorf("I3: %s was born twice", l.Name)
 		}

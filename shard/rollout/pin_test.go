@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	kind "github.com/signalbox/signalbox/protocol/rollout"
-	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
 // TestBytesOfRolloutsAreWhatTheyWere: forms of commands, of the answer to an Ask, and what is saved.
@@ -15,36 +15,36 @@ func TestBytesOfRolloutsAreWhatTheyWere(t *testing.T) {
 		role        kind.SourceRole
 		offering    kind.Offering
 		report      Report
-		act         kind.Act
-		verdict     kind.Judgement
+		act         kind.Action
+		verdict     kind.GateReport
 		target      Target
 		rollout     Rollout
 		instance    Instance
 	)
 	var joining struct{ Instance, Location, Attributes string }
 	by := []string{"By.", ""}
-	formtest.Check(t, "testdata/pins",
-		formtest.Form{Name: "put", Of: &put, Write: func() []byte { return Append(nil, &put) }, Was: append([]string{
+	codectest.Check(t, "testdata/pins",
+		codectest.Form{Name: "put", Of: &put, Write: func() []byte { return Append(nil, &put) }, Was: append([]string{
 			"Spec.Versions", "Spec.Rules.Source", "Spec.Reelect.Interval", "Spec.Rules.Reelect.MinInterval",
 			"Spec.Reelect.Most", "Spec.Rules.Reelect.Max", "Spec.Locations", "Spec.Locations", "Spec.", "Spec.Rules.",
 		}, by...)},
-		formtest.Form{Name: "publication", Of: &publication, Unsaved: []string{"Payload"}, Was: by,
+		codectest.Form{Name: "publication", Of: &publication, Unsaved: []string{"Payload"}, Was: by,
 			Write: func() []byte { return Append(nil, &publication) }},
-		formtest.Form{Name: "role of a source", Of: &role, Write: func() []byte { return Append(nil, &role) }},
-		formtest.Form{Name: "offering", Of: &offering, Write: func() []byte { return Append(nil, &offering) },
+		codectest.Form{Name: "role of a source", Of: &role, Write: func() []byte { return Append(nil, &role) }},
+		codectest.Form{Name: "offering", Of: &offering, Write: func() []byte { return Append(nil, &offering) },
 			Unsaved: []string{"Payload"}, Was: []string{"Label", "Version.Label", "Author", "Version.Author"}},
-		formtest.Form{Name: "joining", Of: &joining, Write: func() []byte {
+		codectest.Form{Name: "joining", Of: &joining, Write: func() []byte {
 			return Append(nil, &kind.Instance{
 				Name: joining.Instance, Location: joining.Location, Attributes: []byte(joining.Attributes),
 			})
 		}},
-		formtest.Form{Name: "report", Of: &report, Write: func() []byte { return AppendReport(nil, report) }},
-		formtest.Form{Name: "act", Of: &act, Write: func() []byte { return Append(nil, &act) }, Was: by},
-		formtest.Form{Name: "verdict", Of: &verdict, Write: func() []byte { return Append(nil, &verdict) },
+		codectest.Form{Name: "report", Of: &report, Write: func() []byte { return AppendReport(nil, report) }},
+		codectest.Form{Name: "act", Of: &act, Write: func() []byte { return Append(nil, &act) }, Was: by},
+		codectest.Form{Name: "verdict", Of: &verdict, Write: func() []byte { return Append(nil, &verdict) },
 			Was: []string{"Verdict.Result", "Verdict", "Verdict.Text", "Text"}},
-		formtest.Form{Name: "target", Of: &target, Write: func() []byte { return AppendTarget(nil, target) },
+		codectest.Form{Name: "target", Of: &target, Write: func() []byte { return appendTarget(nil, target) },
 			Unsaved: []string{"Label", "Payload"}},
-		formtest.Form{Name: "saved rollout", Of: &rollout, Write: func() []byte { return rollout.Save(nil) },
+		codectest.Form{Name: "saved rollout", Of: &rollout, Write: func() []byte { return rollout.Save(nil) },
 			Unsaved: []string{
 				"byName", "payloads", "size", "rules.Locations", "locations.Counts", "locations.index",
 				"locations.explicit", "locations.suspects",
@@ -53,6 +53,6 @@ func TestBytesOfRolloutsAreWhatTheyWere(t *testing.T) {
 				"rules.Versions", "rules.Source", "rules.Reelect.Interval", "rules.Reelect.MinInterval",
 				"rules.Reelect.Most", "rules.Reelect.Max",
 			}, by...)},
-		formtest.Form{Name: "saved instance", Of: &instance, Write: func() []byte { return instance.Save(nil) },
+		codectest.Form{Name: "saved instance", Of: &instance, Write: func() []byte { return instance.Save(nil) },
 			Unsaved: []string{"ID", "live", "place"}, Was: []string{"Report.", ""}})
 }

@@ -11,7 +11,7 @@ import (
 func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 	if ra.rollout.stopped() && ra.IntN(6) == 0 {
 		ra.last = "resume"
-		act := kind.Act{Verb: kind.Resume}
+		act := kind.Action{Kind: kind.Resume}
 		return ra.rollout.Act(ra.at(), act).Status, ra.model.act(act), true, false
 	}
 	switch n := ra.IntN(100); {
@@ -29,7 +29,8 @@ func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 			}
 		}
 		ra.last = fmt.Sprintf("alter %+v", spec)
-		got, want = ra.rollout.Alter(ra.at(), spec, kind.By{Author: "op", Reason: ""}).Status, ra.model.alter(spec)
+		got, want = ra.rollout.Alter(ra.at(), spec, kind.ChangeInfo{Author: "op", Reason: ""}).Status,
+			ra.model.alter(spec)
 		voided = true
 	case n < 15:
 		ra.last = "act"
@@ -61,25 +62,25 @@ func (ra *random) seq() uint64 {
 }
 
 func (ra *random) randomAct() (got, want protocol.Status, resumed bool) {
-	act := kind.Act{
-		Verb: pick(ra, kind.Pause, kind.Resume, kind.Resume, kind.Resume, kind.Promote, kind.Abort, kind.Rollback,
+	act := kind.Action{
+		Kind: pick(ra, kind.Pause, kind.Resume, kind.Resume, kind.Resume, kind.Promote, kind.Abort, kind.Rollback,
 			kind.Rollback,
 			kind.Bypass, kind.Unbypass, kind.Unbypass, kind.Withdraw, kind.Retry, kind.Retry),
-		Fast: ra.IntN(2) == 0, By: kind.By{Author: "op"},
+		Fast: ra.IntN(2) == 0, By: kind.ChangeInfo{Author: "op"},
 	}
 	if ra.IntN(3) > 0 {
 		act.Locations = append(act.Locations, pick(ra, names...))
 	}
-	if act.Verb != kind.Promote || ra.IntN(2) == 0 {
+	if act.Kind != kind.Promote || ra.IntN(2) == 0 {
 		act.Seq = ra.seq()
 	}
-	ra.last = fmt.Sprintf("%v %+v", act.Verb, act)
+	ra.last = fmt.Sprintf("%v %+v", act.Kind, act)
 	got, want = ra.rollout.Act(ra.at(), act).Status, ra.model.act(act)
-	return got, want, act.Verb == kind.Resume || act.Verb == kind.Retry
+	return got, want, act.Kind == kind.Resume || act.Kind == kind.Retry
 }
 
 func (ra *random) randomVerdict() (got, want protocol.Status) {
-	g := kind.Judgement{
+	g := kind.GateReport{
 		Location: pick(ra, names...), Gate: pick(ra, "errors", "load"), Seq: ra.seq(),
 		Verdict: kind.Verdict{Result: pick(ra, kind.GatePassed, kind.GatePassed, kind.GatePassed, kind.GatePassed,
 			kind.GatePassed, kind.GateFailed, kind.GateInconclusive, kind.GatePending)},
@@ -94,7 +95,7 @@ func (ra *random) randomVerdict() (got, want protocol.Status) {
 	}
 	for _, l := range ra.rollout.locations { // a checker that takes back what it said
 		if t := l.Target(); t != nil && t.Reached != 0 && len(l.Gates) > 0 && ra.IntN(3) == 0 {
-			g = kind.Judgement{Location: l.Spec.Name, Gate: l.Gates[0].Name, Seq: t.Seq}
+			g = kind.GateReport{Location: l.Spec.Name, Gate: l.Gates[0].Name, Seq: t.Seq}
 			g.Verdict.Result = kind.GateFailed
 		}
 	}
@@ -107,7 +108,7 @@ func (ra *random) randomSource() (got, want protocol.Status, voided bool) {
 	switch ra.IntN(4) {
 	case 0:
 		ra.last = fmt.Sprint("source ", id)
-		got = ra.rollout.AddSource(ra.at(), Source{ID: id}).Status
+		got = ra.rollout.addSource(ra.at(), Source{ID: id}).Status
 		known := false
 		for _, s := range ra.model.sources {
 			known = known || s == id
@@ -118,7 +119,7 @@ func (ra *random) randomSource() (got, want protocol.Status, voided bool) {
 		return got, protocol.StatusSuccess, false
 	case 1:
 		ra.last = fmt.Sprint("unsource ", id)
-		return ra.rollout.RemoveSource(ra.at(), id).Status, ra.model.unsource(id), true
+		return ra.rollout.removeSource(ra.at(), id).Status, ra.model.unsource(id), true
 	}
 	source, ticket, with := ra.rollout.ticket.Source, ra.rollout.ticket.Number, ra.IntN(4) > 0
 	if ra.IntN(6) == 0 {
@@ -129,7 +130,7 @@ func (ra *random) randomSource() (got, want protocol.Status, voided bool) {
 	if with {
 		return ra.rollout.Offer(ra.at(), source, ticket, kind.Publication{}).Status, want, true
 	}
-	return ra.rollout.Decline(ra.at(), source, ticket, "down").Status, want, true
+	return ra.rollout.decline(ra.at(), source, ticket, "down").Status, want, true
 }
 
 func (ra *random) instanceCommand() (got, want protocol.Status) {
@@ -156,7 +157,7 @@ func (ra *random) instanceCommand() (got, want protocol.Status) {
 	report := ra.report(i)
 	ask := ra.IntN(3) == 0
 	ra.last = fmt.Sprintf("report %d ask %v %+v", i.ID, ask, report)
-	nothing := ra.rollout.ChangesNothing(ra.now, i, &report, ask)
+	nothing := ra.rollout.changesNothing(ra.now, i, &report, ask)
 	if ask {
 		a, target := ra.rollout.Ask(ra.at(), i, report)
 		got, want = a.Status, ra.model.ask(i.ID, report)

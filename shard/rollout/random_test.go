@@ -74,7 +74,7 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 	}
 	spec := ra.spec()
 	var a Answer
-	ra.rollout, a = New(ra.at(), spec, kind.By{Author: "op", Reason: "begin"})
+	ra.rollout, a = New(ra.at(), spec, kind.ChangeInfo{Author: "op", Reason: "begin"})
 	if a.Status != protocol.StatusSuccess {
 		return fmt.Errorf("spec %+v: %s", spec, a.Text)
 	}
@@ -104,7 +104,7 @@ func wallAt(now uint64) uint64 { return 7 * now }
 func millis(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // pick returns one of a list.
-func pick[T any](ra *random, list ...T) T { return list[ra.IntN(len(list))] }
+func pick[T any](r interface{ IntN(int) int }, list ...T) T { return list[r.IntN(len(list))] }
 
 var names = []string{"sas", "man", "vla", "iva"}
 
@@ -228,19 +228,19 @@ func (ra *random) compare(before *picture, resumed, voided bool) error {
 
 func (ra *random) count(e Event) {
 	switch e.Kind {
-	case EventAssigned:
+	case eventAssigned:
 		ra.tally["assigned "+e.Cause.String()]++
-	case EventReached:
+	case eventReached:
 		ra.tally["reached"]++
-	case EventUnreached:
+	case eventUnreached:
 		ra.tally["unreached"]++
-	case EventAbandoned:
+	case eventAbandoned:
 		ra.tally["abandoned"]++
-	case EventStuck:
+	case eventStuck:
 		ra.tally["stuck"]++
-	case EventHalted:
+	case eventHalted:
 		ra.tally["halted "+e.Halt.String()]++
-	case EventVersionWanted:
+	case eventVersionWanted:
 		ra.tally["wanted"]++
 	}
 }
@@ -289,10 +289,10 @@ func (ra *random) reload() error {
 // rehearsed returns what a dry run of a rollout comes to after some acts.
 func (ra *random) rehearsed(r *Rollout) []kind.Step {
 	d := r.Rehearse(ra.now)
-	d.Act(kind.Act{Verb: kind.Abort})
-	d.Act(kind.Act{Verb: kind.Resume})
-	d.Act(kind.Act{Verb: kind.Rollback, Seq: r.lastSeq, Fast: true})
+	d.Act(kind.Action{Kind: kind.Abort})
+	d.Act(kind.Action{Kind: kind.Resume})
+	d.Act(kind.Action{Kind: kind.Rollback, Seq: r.lastSeq, Fast: true})
 	d.Publish()
-	d.Act(kind.Act{Verb: kind.Promote})
+	d.Act(kind.Action{Kind: kind.Promote})
 	return d.Run(7)
 }

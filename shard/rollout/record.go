@@ -4,7 +4,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The views of a rollout, as seen at the start of the shard's time: the readers of the views know the present time.
@@ -24,22 +24,23 @@ func (r *Rollout) Head() kind.State {
 	return h
 }
 
-func (s *Stop) view() kind.Stop {
-	return kind.Stop{
-		Since: field.At(s.Since, 0), Reason: s.Reason, Location: s.Location, By: kind.By{Author: s.By, Reason: s.Why},
+func (s *Stop) view() kind.Halt {
+	return kind.Halt{
+		Since: field.At(s.Since, 0), Reason: s.Reason, Location: s.Location,
+		By: kind.ChangeInfo{Author: s.By, Reason: s.Why},
 	}
 }
 
 // View returns the act as readers see the act.
-func (a *Audit) View() kind.PastAct {
-	return kind.PastAct{Act: a.Act, Number: a.Number, At: field.At(a.Since, a.Wall)}
+func (a *Audit) View() kind.ActionRecord {
+	return kind.ActionRecord{Action: a.Action, ID: a.Number, At: field.At(a.Since, a.Wall)}
 }
 
 // View returns the location as a row of the whole rollout.
 func (l *Location) View() kind.LocationRow {
 	out := kind.LocationRow{Place: l.index, LocationState: kind.LocationState{
 		Location: l.Spec, Inherited: field.Duration(l.Inherited), Counts: l.Counts, Bypassed: l.Bypassed, Back: l.Back,
-		Stuck: l.Stuck, Reelections: int(l.Reelections),
+		Stalled: l.Stalled, Reelections: int(l.Reelections),
 	}}
 	if t := l.Target(); t != nil {
 		out.Target = t.View()
@@ -65,7 +66,7 @@ func (row *Row) View() kind.Row {
 // VersionView returns a version as readers see the version, without the payload.
 func (r *Rollout) VersionView(v *Version) kind.Version {
 	out := kind.Version{
-		Seq: v.Seq, Label: v.Label, By: kind.By{Author: v.Author, Reason: v.Reason},
+		Seq: v.Seq, Label: v.Label, By: kind.ChangeInfo{Author: v.Author, Reason: v.Reason},
 		Published: field.At(v.Published, v.Wall), Withdrawn: v.Withdrawn, PayloadBytes: len(v.Payload),
 	}
 	for _, id := range v.Abandoned {
@@ -108,9 +109,9 @@ func (r *Rollout) TicketView() kind.Ticket {
 }
 
 // View returns the reason as readers see the reason.
-func (re *Reason) View() kind.StopReason {
-	out := kind.StopReason{
-		Code: re.Code, Text: form.Cut(re.String(), kind.MaxReason), Location: re.Location, Blocked: re.Blocked,
+func (re *Reason) View() kind.BlockReason {
+	out := kind.BlockReason{
+		Code: re.Code, Text: codec.Cut(re.String(), kind.MaxReason), Location: re.Location, Blocked: re.Blocked,
 		Seq: re.Seq, Waiting: re.Waiting, Of: re.Of, Since: field.At(re.Since, 0), Left: field.Duration(re.Until),
 	}
 	for _, la := range re.Named {

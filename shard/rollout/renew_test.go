@@ -31,7 +31,7 @@ func TestAfterARestoreNoNumberIsGivenTwice(t *testing.T) {
 		t.Errorf("the next version is %d", a.Seq)
 	}
 	l := restored.Find("sas")
-	restored.Act(at, kind.Act{Verb: kind.Promote})
+	restored.Act(at, kind.Action{Kind: kind.Promote})
 	if l.present() != 1<<40+2 || l.generation() != 1<<40+2 {
 		t.Errorf("the next target is %+v", l.Target())
 	}

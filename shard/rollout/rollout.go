@@ -6,7 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Rollout is one rollout. The exported methods with an At are its commands.
@@ -70,7 +70,7 @@ type Effects struct {
 	Changed bool
 	Events  []Event
 	// Rows are the rows of views that changed or are gone.
-	Rows []ViewRow
+	Rows []viewRow
 }
 
 // Reset empties the effects for the next command.
@@ -81,13 +81,13 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	EventAssigned      EventKind = 1 + iota // a location has a new target
-	EventReached                            // a location has reached its target
-	EventUnreached                          // a gate that had passed no longer does
-	EventAbandoned                          // a target was given up
-	EventStuck                              // a target is unreached after the progress deadline
-	EventHalted                             // the rollout halts
-	EventVersionWanted                      // the source ID is asked for a version under the ticket Seq
+	eventAssigned      EventKind = 1 + iota // a location has a new target
+	eventReached                            // a location has reached its target
+	eventUnreached                          // a gate that had passed no longer does
+	eventAbandoned                          // a target was given up
+	eventStuck                              // a target is unreached after the progress deadline
+	eventHalted                             // the rollout halts
+	eventVersionWanted                      // the source ID is asked for a version under the ticket Seq
 )
 
 // Event is an effect of a command for pushes, metrics and logs.
@@ -128,16 +128,16 @@ type Stop struct {
 }
 
 // New makes a rollout. Nothing has a target yet.
-func New(at At, spec kind.Spec, by kind.By) (*Rollout, Answer) {
+func New(at At, spec kind.Spec, by kind.ChangeInfo) (*Rollout, Answer) {
 	if wrong := spec.Check(); wrong != "" {
 		return nil, refuse(protocol.StatusBadRequest, "%s", wrong)
 	}
-	if !form.FitText(kind.MaxText, by.Author, by.Reason) {
+	if !codec.FitText(kind.MaxText, by.Author, by.Reason) {
 		return nil, refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
 	r := &Rollout{byName: make(map[string]*Instance), ticketRevision: at.Revision}
 	r.apply(at, spec.Clone())
-	r.remember(at, kind.Act{Verb: kind.Created, By: by})
+	r.remember(at, kind.Action{Kind: kind.Created, By: by})
 	r.resize()
 	return r, Answer{}
 }
@@ -224,7 +224,7 @@ func (r *Rollout) changeTicket(at At, t Ticket) {
 	r.changeHead(at)
 }
 
-func (at At) changeRow(row ViewRow) {
+func (at At) changeRow(row viewRow) {
 	at.Out.Rows = append(at.Out.Rows, row)
 	at.Out.Changed = true
 }

@@ -85,7 +85,7 @@ func TestLoadIsStrict(t *testing.T) {
 		"a first location with a delay":  func(r *Rollout) { r.locations[0].Spec.Delay = 1 },
 		"a history longer than is kept":  func(r *Rollout) { r.rules.KeepVersions = 1 },
 		"a delay that nothing passed on": func(r *Rollout) { r.locations[1].Inherited = 1 << 60 },
-		"an act without a verb":          func(r *Rollout) { r.audit[0].Verb = 0 },
+		"an act without a verb":          func(r *Rollout) { r.audit[0].Kind = 0 },
 	} {
 		copied := s.reloaded(t)
 		spoil(copied)
@@ -136,7 +136,7 @@ func (s *script) reloaded(t *testing.T) *Rollout {
 
 // FuzzLoad: whatever bytes are loaded, they are the one form of what they say, and the rollout works.
 func FuzzLoad(f *testing.F) {
-	r, _ := New(At{Now: 1, Revision: 1, Out: new(Effects)}, parseSpec([]string{"sas", "man:5"}), kind.By{})
+	r, _ := New(At{Now: 1, Revision: 1, Out: new(Effects)}, parseSpec([]string{"sas", "man:5"}), kind.ChangeInfo{})
 	f.Add(r.Save(nil), (&Instance{Name: "a", Location: "sas", location: 1}).Save(nil))
 	at := At{Now: 1, Revision: 2, Out: new(Effects)}
 	r.Publish(at, kind.Publication{Payload: []byte("x")})
@@ -145,7 +145,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(r.Save(nil), i.Save(nil))
 	r.SetRole(at, &i, Leader)
 	r.Report(at, &i, Report{Current: 1, Generation: 1})
-	r.AddSource(at, Source{ID: 1})
+	r.addSource(at, Source{ID: 1})
 	f.Add(r.Save(nil), i.Save(nil))
 	f.Fuzz(func(t *testing.T, saved, instance []byte) {
 		var i Instance
@@ -168,8 +168,8 @@ func FuzzLoad(f *testing.F) {
 			r.Ask(at, &i, i.Report)
 			r.SetRole(at, &i, Leader)
 		}
-		for verb := range kind.Verbs {
-			r.Act(at, kind.Act{Verb: verb, Seq: r.lastSeq, Fast: true})
+		for verb := range kind.ActionKinds {
+			r.Act(at, kind.Action{Kind: verb, Seq: r.lastSeq, Fast: true})
 		}
 		r.Why(at.Now, at.Now, nil)
 		if joined {

@@ -90,24 +90,24 @@ func (s *script) do(words []string) {
 	s.answer, s.checked = Answer{}, false
 	switch verb {
 	case "spec":
-		s.Rollout, s.answer = New(s.at(), parseSpec(rest), kind.By{Author: "op", Reason: "script"})
+		s.Rollout, s.answer = New(s.at(), parseSpec(rest), kind.ChangeInfo{Author: "op", Reason: "script"})
 	case "alter":
-		s.answer = s.Alter(s.at(), parseSpec(rest), kind.By{Author: "op", Reason: "script"})
+		s.answer = s.Alter(s.at(), parseSpec(rest), kind.ChangeInfo{Author: "op", Reason: "script"})
 	case "at":
 		s.until(number(rest[0]))
 	case "publish":
 		s.answer = s.Publish(s.at(), kind.Publication{Payload: []byte("payload"), Label: "v"})
 	case "source":
-		s.answer = s.AddSource(s.at(), Source{ID: number(rest[0]), Name: "source" + rest[0]})
+		s.answer = s.addSource(s.at(), Source{ID: number(rest[0]), Name: "source" + rest[0]})
 	case "unsource":
-		s.answer = s.RemoveSource(s.at(), number(rest[0]))
+		s.answer = s.removeSource(s.at(), number(rest[0]))
 	case "offer":
 		s.answer = s.Offer(s.at(), number(rest[0]), number(rest[1]), kind.Publication{})
 	case "decline":
-		s.answer = s.Decline(s.at(), number(rest[0]), number(rest[1]), "unavailable")
+		s.answer = s.decline(s.at(), number(rest[0]), number(rest[1]), "unavailable")
 	case "gate":
 		v := ofWord(kind.Results, rest[3])
-		s.answer = s.Judge(s.at(), kind.Judgement{
+		s.answer = s.Judge(s.at(), kind.GateReport{
 			Location: rest[0], Gate: rest[1], Seq: number(rest[2]), Verdict: kind.Verdict{Result: v}, By: "checker",
 		})
 	case "act":
@@ -185,7 +185,7 @@ func (s *script) expect(verb string, rest []string) bool {
 		s.at()
 		n := 0
 		for _, e := range s.events {
-			if e.Kind == EventAssigned {
+			if e.Kind == eventAssigned {
 				n++
 			}
 		}
@@ -220,7 +220,7 @@ func (s *script) expectLocation(verb string, rest []string) {
 		}
 		return
 	case "next":
-		got, want = fmt.Sprint(s.TargetOf(l, s.now).NextIn), rest[1]
+		got, want = fmt.Sprint(s.targetOf(l, s.now).NextIn), rest[1]
 	case "generation":
 		got, want = fmt.Sprint(l.generation()), rest[1]
 	default:
@@ -331,8 +331,8 @@ func parseSpec(words []string) kind.Spec {
 	return s
 }
 
-func parseAct(words []string) kind.Act {
-	act := kind.Act{Verb: ofWord(kind.Verbs, words[0]), By: kind.By{Author: "op", Reason: "because"}}
+func parseAct(words []string) kind.Action {
+	act := kind.Action{Kind: ofWord(kind.ActionKinds, words[0]), By: kind.ChangeInfo{Author: "op", Reason: "because"}}
 	for _, word := range words[1:] {
 		if seq, ok := strings.CutPrefix(word, "seq="); ok {
 			act.Seq = number(seq)

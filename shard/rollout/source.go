@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Source is a session that makes a version after a question: the document's generate_timestamp.
@@ -29,10 +29,10 @@ func (r *Rollout) Sources() []Source { return r.sources }
 // Ticket returns the open question; its Number is 0 without a question.
 func (r *Rollout) Ticket() Ticket { return r.ticket }
 
-// AddSource gives a session the role of source.
-func (r *Rollout) AddSource(at At, s Source) Answer {
+// addSource gives a session the role of source.
+func (r *Rollout) addSource(at At, s Source) Answer {
 	switch {
-	case !form.FitText(kind.MaxText, s.Name):
+	case !codec.FitText(kind.MaxText, s.Name):
 		return refuse(protocol.StatusBadRequest, "the name of a source has at most %d bytes", kind.MaxText)
 	case r.sourceIndex(s.ID) >= 0:
 		r.run(at, false)
@@ -48,9 +48,9 @@ func (r *Rollout) AddSource(at At, s Source) Answer {
 	return Answer{}
 }
 
-// RemoveSource takes the role back: the session gave the role up, or is over. An unanswered question to the source is
+// removeSource takes the role back: the session gave the role up, or is over. An unanswered question to the source is
 // void, and the next source is asked.
-func (r *Rollout) RemoveSource(at At, id uint64) Answer {
+func (r *Rollout) removeSource(at At, id uint64) Answer {
 	k := r.sourceIndex(id)
 	if k < 0 {
 		return refuse(protocol.StatusNotFound, "the session is no source")
@@ -84,13 +84,13 @@ func (r *Rollout) Offer(at At, source, ticket uint64, p kind.Publication) Answer
 	return Answer{Seq: r.lastSeq}
 }
 
-// Decline answers a ticket without a version. The source is asked again after the ask interval.
-func (r *Rollout) Decline(at At, source, ticket uint64, why string) Answer {
+// decline answers a ticket without a version. The source is asked again after the ask interval.
+func (r *Rollout) decline(at At, source, ticket uint64, why string) Answer {
 	if a := r.checkTicket(source, ticket); a.Status != protocol.StatusSuccess {
 		return a
 	}
 	r.changeTicket(at, Ticket{})
-	r.declined = form.Cut(why, kind.MaxText)
+	r.declined = codec.Cut(why, kind.MaxText)
 	r.run(at, true)
 	return Answer{}
 }
@@ -128,5 +128,5 @@ func (r *Rollout) openTicket(at At) {
 	r.lastTicket++
 	r.changeTicket(at, Ticket{Number: r.lastTicket, Source: r.sources[0].ID, Opened: clock.Moment(at.Now)})
 	r.asked = clock.Moment(at.Now)
-	at.event(Event{Kind: EventVersionWanted, Seq: r.lastTicket, ID: r.ticket.Source})
+	at.event(Event{Kind: eventVersionWanted, Seq: r.lastTicket, ID: r.ticket.Source})
 }

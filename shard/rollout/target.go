@@ -12,8 +12,8 @@ type Target struct {
 	NextIn uint64
 }
 
-// TargetOf returns the target for the instances of a location.
-func (r *Rollout) TargetOf(l *Location, now uint64) Target {
+// targetOf returns the target for the instances of a location.
+func (r *Rollout) targetOf(l *Location, now uint64) Target {
 	var out Target
 	if t := l.Target(); t != nil {
 		out.Generation, out.Seq = t.Generation, t.Seq
@@ -48,7 +48,7 @@ func (r *Rollout) resize() {
 	}
 	for k := range r.audit {
 		a := &r.audit[k]
-		n += actSize(&a.Act)
+		n += actSize(&a.Action)
 	}
 	for k := range r.sources {
 		n += smallBytes + len(r.sources[k].Name)
@@ -81,7 +81,7 @@ func (v *Version) size() int {
 }
 
 // actSize is the size of a recorded act in a quota of bytes.
-func actSize(a *kind.Act) int {
+func actSize(a *kind.Action) int {
 	n := actBytes + len(a.By.Author) + len(a.By.Reason)
 	for _, name := range a.Locations {
 		n += wordBytes + len(name)
@@ -94,26 +94,26 @@ func (r *Rollout) Size() int { return r.size }
 
 // Size is the size of the instance in a quota of bytes.
 func (i *Instance) Size() int {
-	return InstanceBytes + len(i.Name) + len(i.Location) + len(i.Attributes) + len(i.Code) + len(i.Text)
+	return instanceBytes + len(i.Name) + len(i.Location) + len(i.Attributes) + len(i.Code) + len(i.Text)
 }
 
 // The limits of the state of a rollout; package protocol/rollout has the limits of what is said. Every replica must
 // agree on the limits, so the limits are constants. A command beyond a limit is refused before the command has any
 // effect.
 const (
-	// MaxPayloads is the most bytes of the payloads that are kept together.
-	MaxPayloads = 4 << 20
+	// maxPayloads is the most bytes of the payloads that are kept together.
+	maxPayloads = 4 << 20
 	// MaxAudit is how many acts a rollout remembers.
 	MaxAudit = 64
-	// MaxLooked is how many instances are looked at to find the instances that a reason names.
-	MaxLooked = 16_384
+	// maxLooked is how many instances are looked at to find the instances that a reason names.
+	maxLooked = 16_384
 )
 
 // What a rollout and an instance count for in a quota of bytes beside their own bytes: their places in memory.
 const (
-	// Bytes is for a rollout, InstanceBytes for an instance.
+	// Bytes is for a rollout, instanceBytes for an instance.
 	Bytes         = 512
-	InstanceBytes = 320
+	instanceBytes = 320
 	locationBytes = 384
 	versionBytes  = 160
 	rowBytes      = 112

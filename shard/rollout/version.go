@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Version is a version for locations. Its seq is the document's timestamp.
@@ -46,7 +46,7 @@ func (r *Rollout) Publish(at At, p kind.Publication) Answer {
 }
 
 func (r *Rollout) addVersion(at At, p kind.Publication) Answer {
-	if len(p.Payload) > kind.MaxPayload || !form.FitText(kind.MaxText, p.Label, p.By.Author, p.By.Reason) {
+	if len(p.Payload) > kind.MaxPayload || !codec.FitText(kind.MaxText, p.Label, p.By.Author, p.By.Reason) {
 		return refuse(protocol.StatusBadRequest, "a payload has at most %d bytes, label, author and reason %d",
 			kind.MaxPayload, kind.MaxText)
 	}
@@ -55,7 +55,7 @@ func (r *Rollout) addVersion(at At, p kind.Publication) Answer {
 		Published: clock.Moment(at.Now), Wall: at.Wall,
 	}
 	goes, kept := r.dropped(at.Now, v)
-	if kept > MaxPayloads {
+	if kept > maxPayloads {
 		return refuse(protocol.StatusOverloaded, "the versions that are in use have %d bytes already",
 			kept-len(p.Payload))
 	}
@@ -92,7 +92,7 @@ func (r *Rollout) dropped(now uint64, v *Version) (goes []bool, payloads int) {
 	payloads = r.payloads + len(v.Payload)
 	count := len(r.versions) + 1
 	for k, old := range r.versions {
-		if !needed[k] && (count > r.rules.KeepVersions || payloads > MaxPayloads) {
+		if !needed[k] && (count > r.rules.KeepVersions || payloads > maxPayloads) {
 			goes[k] = true
 			payloads -= len(old.Payload)
 			count--

@@ -11,30 +11,30 @@ import "slices"
 
 // The lowest bits of a row's number say what the row is about.
 const (
-	RowOfLocation uint64 = 0
-	RowOfVersion  uint64 = 1
-	RowOfInstance uint64 = 2
+	rowOfLocation uint64 = 0
+	rowOfVersion  uint64 = 1
+	rowOfInstance uint64 = 2
 
 	// RowBits is how many bits say what a row is about.
 	RowBits = 2
 )
 
 // InstanceRow is the number of an instance's row.
-func InstanceRow(id uint64) uint64 { return id<<RowBits | RowOfInstance }
+func InstanceRow(id uint64) uint64 { return id<<RowBits | rowOfInstance }
 
-// ViewRow is a row of a view.
-type ViewRow struct {
+// viewRow is a row of a view.
+type viewRow struct {
 	ID uint64
 	// Location is the location of an instance, by id.
 	Location uint64
 }
 
-func locationRow(id uint64) ViewRow { return ViewRow{ID: id<<RowBits | RowOfLocation} }
+func locationRow(id uint64) viewRow { return viewRow{ID: id<<RowBits | rowOfLocation} }
 
-func versionRow(seq uint64) ViewRow { return ViewRow{ID: seq<<RowBits | RowOfVersion} }
+func versionRow(seq uint64) viewRow { return viewRow{ID: seq<<RowBits | rowOfVersion} }
 
-func instanceRow(i *Instance) ViewRow {
-	return ViewRow{ID: InstanceRow(i.ID), Location: i.location}
+func instanceRow(i *Instance) viewRow {
+	return viewRow{ID: InstanceRow(i.ID), Location: i.location}
 }
 
 // HeadRevision is the revision at which the head of the whole rollout changed last.

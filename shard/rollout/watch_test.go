@@ -30,27 +30,27 @@ func TestATargetIsSmall(t *testing.T) {
 type part struct {
 	body     []byte
 	revision uint64
-	row      ViewRow // zero for a head
+	row      viewRow // zero for a head
 }
 
 // parts are the heads and rows of all views, by name.
 func (ra *random) parts() map[string]part {
 	r := ra.rollout
 	list := make(map[string]part)
-	put := func(name string, revision uint64, row ViewRow, shown field.Value) {
+	put := func(name string, revision uint64, row viewRow, shown field.Value) {
 		if row.ID != 0 {
 			name = fmt.Sprintf("row %d of %d", row.ID, row.Location)
 		}
 		list[name] = part{body: protocol.AppendRecord(nil, shown), revision: revision, row: row}
 	}
 	head, ticket := r.Head(), r.TicketView()
-	put("head", r.HeadRevision(), ViewRow{}, &head)
-	put("ticket", r.TicketRevision(), ViewRow{}, &ticket)
+	put("head", r.HeadRevision(), viewRow{}, &head)
+	put("ticket", r.TicketRevision(), viewRow{}, &ticket)
 	for _, l := range r.locations {
 		location, target := l.View(), r.TargetView(l)
 		put("", l.Revision, locationRow(l.ID), &location)
-		put(fmt.Sprint("counts ", l.ID), l.Revision, ViewRow{}, &l.Counts)
-		put(fmt.Sprint("target ", l.ID), l.TargetRevision, ViewRow{}, &target)
+		put(fmt.Sprint("counts ", l.ID), l.Revision, viewRow{}, &l.Counts)
+		put(fmt.Sprint("target ", l.ID), l.TargetRevision, viewRow{}, &target)
 	}
 	for _, v := range r.versions {
 		shown := r.VersionView(v)
@@ -85,7 +85,7 @@ func (ra *random) watch() error {
 		if _, is := now[name]; is || p.row.ID == 0 {
 			continue
 		}
-		if p.row.ID&3 == RowOfVersion {
+		if p.row.ID&3 == rowOfVersion {
 			ra.tally["dropped"]++
 		}
 		if !slices.Contains(ra.out.Rows, p.row) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Reason is a reason why a rollout does not move.
@@ -26,9 +26,9 @@ type Reason struct {
 	By, Text    string
 }
 
-// Stands reports whether an operator may have to act: neither time nor the present instances can end the reason, or
+// stands reports whether an operator may have to act: neither time nor the present instances can end the reason, or
 // neither has for too long.
-func (re *Reason) Stands() bool {
+func (re *Reason) stands() bool {
 	return re.Blocked || re.Code == kind.ReasonHalted || re.Code == kind.ReasonPaused || re.Code == kind.ReasonStuck
 }
 
@@ -89,7 +89,7 @@ func (re Reason) String() string {
 		if len(re.Named) == 0 {
 			return s
 		}
-		return s + ": " + form.Named(re.Named, re.Waiting)
+		return s + ": " + codec.Named(re.Named, re.Waiting)
 	case kind.ReasonNoInstances:
 		return fmt.Sprintf("no instance has joined in %s", re.Location)
 	case kind.ReasonNoLeaders:
@@ -166,7 +166,7 @@ func (r *Rollout) Phase(now uint64) kind.Phase {
 }
 
 // Why returns the reasons why the rollout does not move, in the order of the locations. With the instances of a
-// location Why names the instances that others wait for, among the first MaxLooked. The age of an instance's state
+// location Why names the instances that others wait for, among the first maxLooked. The age of an instance's state
 // counts up to the time until, which may be an estimate later than now.
 func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
 	var list []Reason
@@ -225,7 +225,7 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []R
 	if t != nil && t.Abandoned == 0 && (t.Reached == 0 || ripe != 0 && !l.satisfied()) {
 		list = l.whyUnreached(list, until)
 	}
-	if l.Stuck {
+	if l.Stalled {
 		re := Reason{Code: kind.ReasonStuck, Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
 		list = append(list, re)
 	}
@@ -284,7 +284,7 @@ func (l *Location) whyUnreached(list []Reason, until uint64) []Reason {
 
 // nameLaggards puts names into the reasons that wait for leaders.
 func (r *Rollout) nameLaggards(list []Reason, until uint64, instances func(*Location) iter.Seq[*Instance]) {
-	left := MaxLooked
+	left := maxLooked
 	for k := range list {
 		if re := &list[k]; re.Code == kind.ReasonLeaders {
 			l := r.Find(re.Location)

@@ -122,7 +122,7 @@ func TestDryRunOfWhatStandsStill(t *testing.T) {
 		t.Errorf("it is paused: %v", steps)
 	}
 	rehearsal := s.Rehearse(s.now)
-	rehearsal.Act(kind.Act{Verb: kind.Resume})
+	rehearsal.Act(kind.Action{Kind: kind.Resume})
 	want := "[{10ms sas 2 next} {5.011s man 1 initial}]"
 	if got := fmt.Sprint(rehearsal.Run(10)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -134,7 +134,7 @@ func TestDryRunOfWhatStandsStill(t *testing.T) {
 func TestAPendingVerdictTakesNothingBack(t *testing.T) {
 	s := play(t, "spec sas gates=sas:errors\npublish\nleader a.sas\nsource 1")
 	verdict := func(v kind.Result) Answer {
-		return s.Judge(s.at(), kind.Judgement{Location: "sas", Gate: "errors", Seq: 1,
+		return s.Judge(s.at(), kind.GateReport{Location: "sas", Gate: "errors", Seq: 1,
 			Verdict: kind.Verdict{Result: v}, By: v.String()})
 	}
 	for _, v := range []kind.Result{kind.GatePending, kind.GatePassed} {
@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 	join := func(name, location string, attributes int) Answer {
 		return s.Join(s.at(), &Instance{}, name, location, strings.Repeat("x", attributes))
 	}
-	judge := func(g kind.Judgement) Answer { return s.Judge(s.at(), g) }
+	judge := func(g kind.GateReport) Answer { return s.Judge(s.at(), g) }
 	many := s.Spec()
 	for n := range kind.MaxLocations {
 		many.Locations = append(many.Locations, kind.Location{Name: fmt.Sprint("l", n)})
@@ -172,38 +172,44 @@ func TestLimits(t *testing.T) {
 			return s.Publish(s.at(), kind.Publication{Payload: make([]byte,
 				kind.MaxPayload+1)})
 		},
-		"label":       func() Answer { return s.Publish(s.at(), kind.Publication{Label: long}) },
-		"compare":     func() Answer { return s.Publish(s.at(), kind.Publication{Compare: true, Expected: 7}) },
-		"name":        func() Answer { return join(long, "sas", 0) },
-		"attributes":  func() Answer { return join("x", "sas", kind.MaxAttributes+1) },
-		"location":    func() Answer { return join("x", "unknown", 0) },
-		"role":        func() Answer { return s.SetRole(s.at(), i, roles) },
-		"status":      func() Answer { return s.Report(s.at(), i, Report{Status: kind.Statuses}) },
-		"code":        func() Answer { return s.Report(s.at(), i, Report{Status: 2, Code: long[:kind.MaxWord+1]}) },
-		"stray code":  func() Answer { return s.Report(s.at(), i, Report{Code: "x"}) },
-		"text":        func() Answer { return s.Report(s.at(), i, Report{Text: long}) },
-		"verb":        func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Created}) },
-		"no verb":     func() Answer { return s.Act(s.at(), kind.Act{}) },
-		"reason":      func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Pause, By: kind.By{Reason: long}}) },
-		"no location": func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Bypass}) },
-		"elsewhere":   func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Promote, Locations: []string{"x"}}) },
-		"verdict": func() Answer {
-			return judge(kind.Judgement{Location: "man", Gate: "errors", Verdict: kind.Verdict{Result: kind.Results}})
+		"label":      func() Answer { return s.Publish(s.at(), kind.Publication{Label: long}) },
+		"compare":    func() Answer { return s.Publish(s.at(), kind.Publication{Compare: true, Expected: 7}) },
+		"name":       func() Answer { return join(long, "sas", 0) },
+		"attributes": func() Answer { return join("x", "sas", kind.MaxAttributes+1) },
+		"location":   func() Answer { return join("x", "unknown", 0) },
+		"role":       func() Answer { return s.SetRole(s.at(), i, roles) },
+		"status":     func() Answer { return s.Report(s.at(), i, Report{Status: kind.Statuses}) },
+		"code":       func() Answer { return s.Report(s.at(), i, Report{Status: 2, Code: long[:kind.MaxWord+1]}) },
+		"stray code": func() Answer { return s.Report(s.at(), i, Report{Code: "x"}) },
+		"text":       func() Answer { return s.Report(s.at(), i, Report{Text: long}) },
+		"verb":       func() Answer { return s.Act(s.at(), kind.Action{Kind: kind.Created}) },
+		"no verb":    func() Answer { return s.Act(s.at(), kind.Action{}) },
+		"reason": func() Answer {
+			return s.Act(s.at(), kind.Action{Kind: kind.Pause,
+				By: kind.ChangeInfo{Reason: long}})
 		},
-		"gate":    func() Answer { return s.Judge(s.at(), kind.Judgement{Location: "man", Gate: "x"}) },
-		"gate of": func() Answer { return s.Judge(s.at(), kind.Judgement{Location: "x", Gate: "x"}) },
+		"no location": func() Answer { return s.Act(s.at(), kind.Action{Kind: kind.Bypass}) },
+		"elsewhere": func() Answer {
+			return s.Act(s.at(), kind.Action{Kind: kind.Promote,
+				Locations: []string{"x"}})
+		},
+		"verdict": func() Answer {
+			return judge(kind.GateReport{Location: "man", Gate: "errors", Verdict: kind.Verdict{Result: kind.Results}})
+		},
+		"gate":    func() Answer { return s.Judge(s.at(), kind.GateReport{Location: "man", Gate: "x"}) },
+		"gate of": func() Answer { return s.Judge(s.at(), kind.GateReport{Location: "x", Gate: "x"}) },
 		"no target": func() Answer {
-			return s.Judge(s.at(), kind.Judgement{Location: "man", Gate: "errors",
+			return s.Judge(s.at(), kind.GateReport{Location: "man", Gate: "errors",
 				Seq: 1})
 		},
-		"source name": func() Answer { return s.AddSource(s.at(), Source{ID: 9, Name: long}) },
-		"no source":   func() Answer { return s.RemoveSource(s.at(), 9) },
+		"source name": func() Answer { return s.addSource(s.at(), Source{ID: 9, Name: long}) },
+		"no source":   func() Answer { return s.removeSource(s.at(), 9) },
 		"ticket":      func() Answer { return s.Offer(s.at(), 1, 9, kind.Publication{}) },
-		"delay":       func() Answer { return s.Alter(s.at(), spec, kind.By{}) },
-		"locations":   func() Answer { return s.Alter(s.at(), many, kind.By{}) },
-		"no spec":     func() Answer { return s.Alter(s.at(), kind.Spec{}, kind.By{}) },
-		"author":      func() Answer { return s.Alter(s.at(), s.Spec(), kind.By{Author: long}) },
-		"withdraw":    func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Withdraw, Seq: 9}) },
+		"delay":       func() Answer { return s.Alter(s.at(), spec, kind.ChangeInfo{}) },
+		"locations":   func() Answer { return s.Alter(s.at(), many, kind.ChangeInfo{}) },
+		"no spec":     func() Answer { return s.Alter(s.at(), kind.Spec{}, kind.ChangeInfo{}) },
+		"author":      func() Answer { return s.Alter(s.at(), s.Spec(), kind.ChangeInfo{Author: long}) },
+		"withdraw":    func() Answer { return s.Act(s.at(), kind.Action{Kind: kind.Withdraw, Seq: 9}) },
 	} {
 		if a := run(); a.Status == protocol.StatusSuccess || a.Text == "" {
 			t.Errorf("%s: it is answered %v %q", name, a.Status, a.Text)
@@ -213,9 +219,9 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for n := range kind.MaxSources {
-		s.AddSource(s.at(), Source{ID: uint64(n + 1)})
+		s.addSource(s.at(), Source{ID: uint64(n + 1)})
 	}
-	if a := s.AddSource(s.at(), Source{ID: 99}); a.Status != protocol.StatusPreconditionFailed {
+	if a := s.addSource(s.at(), Source{ID: 99}); a.Status != protocol.StatusPreconditionFailed {
 		t.Errorf("sources: %v", a)
 	}
 }
@@ -238,7 +244,7 @@ func TestBoundsHoldHoweverLongARolloutGoesOn(t *testing.T) {
 	if n := len(s.Find("sas").History); n > 8 {
 		t.Errorf("a history has %d rows", n)
 	}
-	if len(s.audit) != MaxAudit || s.payloads > MaxPayloads || s.Size() > MaxPayloads+64<<10 {
+	if len(s.audit) != MaxAudit || s.payloads > maxPayloads || s.Size() > maxPayloads+64<<10 {
 		t.Errorf("%d acts, %d bytes of payloads, a size of %d", len(s.audit), s.payloads, s.Size())
 	}
 }

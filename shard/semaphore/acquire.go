@@ -16,95 +16,95 @@ func acquireForm(c *shard.Command) bool {
 }
 
 // runAcquire makes the session an owner or a waiter of a semaphore, or changes the count and the data of its holding.
-func runAcquire(co *machine.Core, c *shard.Command, t *machine.Target) {
+func runAcquire(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	ephemeral := c.Flags&shard.FlagEphemeral != 0
 	if t.Object == 0 {
-		sem.acquireNew(co, c, t, ephemeral)
-		return
+		return sem.acquireNew(co, c, t, ephemeral)
 	}
 	o := co.Objects.At(t.Object)
 	s := sem.At(o.State)
 	if s.ephemeral != ephemeral {
-		co.Run.Answer(protocol.StatusPreconditionFailed)
-		return
+		return machine.Outcome{Status: protocol.StatusPreconditionFailed}
 	}
 	h := co.Holdings.Find(o, t.Object, t.Session)
 	switch {
 	case c.Count > s.limit && (h == 0 || !co.Holdings.At(h).Owner):
-		co.Run.Answer(protocol.StatusBadRequest)
+		return machine.Outcome{Status: protocol.StatusBadRequest}
 	case h == 0:
-		sem.acquireJoin(co, c, t, o, s)
+		return sem.acquireJoin(co, c, t, o, s)
 	case c.Count > co.Holdings.At(h).Count:
-		co.Run.Answer(protocol.StatusBadRequest)
+		return machine.Outcome{Status: protocol.StatusBadRequest}
 	case co.Holdings.At(h).Owner:
-		sem.acquireAsOwner(co, c, t, s, h)
-	default:
-		sem.acquireAsWaiter(co, c, t, o, s, h)
+		return sem.acquireAsOwner(co, c, t, s, h)
 	}
+	return sem.acquireAsWaiter(co, c, t, o, s, h)
 }
 
 // acquireNew is the first acquire of a name. Only an ephemeral semaphore is created by an acquire; the session becomes
 // its first owner.
-func (sem *semaphores) acquireNew(co *machine.Core, c *shard.Command, t *machine.Target, ephemeral bool) {
+func (sem *semaphores) acquireNew(co *machine.Core, c *shard.Command, t *machine.Target,
+	ephemeral bool) machine.Outcome {
 	if !ephemeral {
-		co.Run.Answer(protocol.StatusNotFound)
-		return
+		return machine.Outcome{Status: protocol.StatusNotFound}
 	}
 	if refusal, _ := co.Holdings.Admits(t.Session); refusal != protocol.StatusSuccess {
-		co.Run.Answer(refusal)
-		return
+		return machine.Outcome{Status: refusal}
 	}
-	if !co.Nodes.MayGrow(t.Node, 1, shard.ObjectBytes+len(c.Name)+shard.LinkBytes+len(c.Data)) {
-		return
+	size := shard.ObjectBytes + len(c.Name) + shard.LinkBytes + len(c.Data)
+	if q := co.Nodes.Exceeded(t.Node, 1, size); q != shard.QuotaNone {
+		return machine.OverQuota(q)
 	}
 	body := sem.Alloc()
 	s := sem.At(body)
 	*s = semaphore{limit: shard.Forever, ephemeral: true}
 	t.Object = co.Objects.Add(shard.KindSemaphore, t, c.Node, c.Name, body)
-	sem.grantNew(co, c, t, s)
-	co.Objects.Changed(t.Object, shard.FlagCreated|shard.FlagOwners)
+	return sem.grantNew(co, c, t, s, shard.FlagCreated|shard.FlagOwners)
 }
 
 // acquireJoin is for a session without a holding of the semaphore: the session becomes an owner if the count is free
 // and no session waits. Otherwise it joins the queue, unless the timeout is 0.
 func (sem *semaphores) acquireJoin(co *machine.Core, c *shard.Command, t *machine.Target, o *machine.Object,
-	s *semaphore) {
+	s *semaphore) machine.Outcome {
 	isGranted := o.FirstWaiter == 0 && s.fits(c.Count)
-	switch refusal, _ := co.Holdings.Admits(t.Session); {
-	case refusal != protocol.StatusSuccess:
-		co.Run.Answer(refusal)
-	case !isGranted && c.Timeout == 0:
-		co.Run.Answer(protocol.StatusSuccess).Limit = s.reportedLimit()
-	case !co.Nodes.MayGrow(co.Objects.Node(o), 0, shard.LinkBytes+len(c.Data)):
-	case isGranted:
-		sem.grantNew(co, c, t, s)
-		co.Objects.Changed(t.Object, shard.FlagOwners)
-	default:
-		co.Holdings.AnswerQueued(co.Holdings.Add(t.Session, t.Object, c, false), s.reportedLimit())
+	if refusal, _ := co.Holdings.Admits(t.Session); refusal != protocol.StatusSuccess {
+		return machine.Outcome{Status: refusal}
 	}
+	if !isGranted && c.Timeout == 0 {
+		return machine.Outcome{Limit: s.reportedLimit()}
+	}
+	if q := co.Nodes.Exceeded(co.Objects.Node(o), 0, shard.LinkBytes+len(c.Data)); q != shard.QuotaNone {
+		return machine.OverQuota(q)
+	}
+	if isGranted {
+		return sem.grantNew(co, c, t, s, shard.FlagOwners)
+	}
+	return co.Holdings.Queued(co.Holdings.Add(t.Session, t.Object, c, false), s.reportedLimit())
 }
 
-// grantNew makes the session an owner at once.
-func (sem *semaphores) grantNew(co *machine.Core, c *shard.Command, t *machine.Target, s *semaphore) {
+// grantNew makes the session an owner at once, and notifies the watchers.
+func (sem *semaphores) grantNew(co *machine.Core, c *shard.Command, t *machine.Target, s *semaphore,
+	changed shard.EffectFlags) machine.Outcome {
 	h := co.Holdings.Add(t.Session, t.Object, c, true)
 	s.addOwner(c.Count)
 	co.History.OwnerChanged(t.Object, co.Holdings.At(h).Order)
-	co.Holdings.AnswerAcquired(h, s.reportedLimit())
+	co.Run.PlaceResult()
+	co.Objects.Changed(t.Object, changed)
+	return co.Holdings.Acquired(h, s.reportedLimit())
 }
 
 // acquireAsOwner lowers the count of an owner, or replaces its data. A lower count may be enough for waiters.
 func (sem *semaphores) acquireAsOwner(co *machine.Core, c *shard.Command, t *machine.Target, s *semaphore,
-	h arena.Handle) {
+	h arena.Handle) machine.Outcome {
 	l := co.Holdings.At(h)
-	if !co.Nodes.MayGrow(t.Node, 0, co.Holdings.Growth(l, c.Data)) {
-		return
+	if q := co.Nodes.Exceeded(t.Node, 0, co.Holdings.Growth(l, c.Data)); q != shard.QuotaNone {
+		return machine.OverQuota(q)
 	}
 	co.Snapshots.TouchHolding(h)
 	l.Number = c.Number
 	lowered, replaced := c.Count < l.Count, !co.Holdings.HasData(l, c.Data)
 	co.Holdings.SetData(h, c.Data)
-	co.Holdings.AnswerAcquired(h, s.reportedLimit())
+	co.Run.PlaceResult()
 	if lowered {
 		s.taken -= l.Count - c.Count
 		l.Count = c.Count
@@ -114,16 +114,19 @@ func (sem *semaphores) acquireAsOwner(co *machine.Core, c *shard.Command, t *mac
 		co.History.OwnerChanged(t.Object, l.Order)
 		co.Objects.Changed(t.Object, shard.FlagOwners)
 	}
+	return co.Holdings.Acquired(h, s.reportedLimit())
 }
 
 // acquireAsWaiter replaces the waiting acquire by a new acquire at the same position.
 func (sem *semaphores) acquireAsWaiter(co *machine.Core, c *shard.Command, t *machine.Target, o *machine.Object,
-	s *semaphore, h arena.Handle) {
+	s *semaphore, h arena.Handle) machine.Outcome {
 	l := co.Holdings.At(h)
 	head := o.FirstWaiter == h
 	isGranted := head && s.fits(c.Count)
-	if stays := isGranted || c.Timeout != 0; stays && !co.Nodes.MayGrow(t.Node, 0, co.Holdings.Growth(l, c.Data)) {
-		return
+	if isGranted || c.Timeout != 0 { // the session stays
+		if q := co.Nodes.Exceeded(t.Node, 0, co.Holdings.Growth(l, c.Data)); q != shard.QuotaNone {
+			return machine.OverQuota(q)
+		}
 	}
 	co.Holdings.Abort(h, protocol.AbortReplaced)
 	co.Snapshots.TouchHolding(h)
@@ -132,41 +135,43 @@ func (sem *semaphores) acquireAsWaiter(co *machine.Core, c *shard.Command, t *ma
 	co.Holdings.SetData(h, c.Data)
 	switch {
 	case isGranted:
+		co.Run.PlaceResult()
 		sem.runQueue(co, t.Object, h)
 		co.Objects.Changed(t.Object, shard.FlagOwners)
+		return co.Holdings.Acquired(h, s.reportedLimit())
 	case c.Timeout == 0:
-		co.Run.Answer(protocol.StatusSuccess).Limit = s.reportedLimit()
+		limit := s.reportedLimit()
+		co.Run.PlaceResult()
 		co.Holdings.Remove(h)
 		sem.afterRemoval(co, t.Object, false, head)
-	default:
-		co.Holdings.AnswerQueued(h, s.reportedLimit())
+		return machine.Outcome{Limit: limit}
 	}
+	return co.Holdings.Queued(h, s.reportedLimit())
 }
 
 // resumeAcquire answers a repeated acquire that is the session's latest acquire of the semaphore. The holding says what
 // became of the acquire, also if the answer of then was only that it is queued.
-func resumeAcquire(co *machine.Core, c *shard.Command, t *machine.Target) bool {
-	h := co.Holdings.Find(co.Objects.At(t.Object), t.Object, t.Session)
+func resumeAcquire(co *machine.Core, c *shard.Command, t *machine.Target) (o machine.Outcome, ok bool) {
+	object := co.Objects.At(t.Object)
+	h := co.Holdings.Find(object, t.Object, t.Session)
 	if h == 0 {
-		return false
+		return o, false
 	}
-	o := co.Objects.At(t.Object)
-	if l := co.Holdings.At(h); l.Number == c.Number && isAnotherAcquire(co, c, semaphoresOf(co).At(o.State), l) {
-		co.Run.RefuseAnother()
-		return true
-	}
-	if o.Deleting {
-		return resumeDeleted(co, c, t, h)
-	}
+	s, l := semaphoresOf(co).At(object.State), co.Holdings.At(h)
 	switch {
-	case co.Holdings.At(h).Number != c.Number:
-		return false
-	case co.Holdings.At(h).Owner:
-		co.Holdings.AnswerAcquired(h, semaphoresOf(co).limitOf(co, t.Object))
-	default:
-		co.Holdings.AnswerQueued(h, semaphoresOf(co).limitOf(co, t.Object))
+	case l.Number == c.Number && isAnotherAcquire(co, c, s, l):
+		return machine.Outcome{Status: protocol.StatusSequenceReused}, true
+	case object.Deleting && (l.Number == c.Number || co.Answers.Acquired(h, c.Number)): // the ownership is over
+		co.Run.PlaceResult().Abort = protocol.AbortDeleted
+		return machine.Outcome{Status: protocol.StatusAborted}, true
+	case object.Deleting:
+		return o, false
+	case l.Number != c.Number:
+		return o, false
+	case l.Owner:
+		return co.Holdings.Acquired(h, s.reportedLimit()), true
 	}
-	return true
+	return co.Holdings.Queued(h, s.reportedLimit()), true
 }
 
 // isAnotherAcquire reports whether an acquire came under the number of a different acquire, as far as the holding
@@ -174,16 +179,6 @@ func resumeAcquire(co *machine.Core, c *shard.Command, t *machine.Target) bool {
 func isAnotherAcquire(co *machine.Core, c *shard.Command, s *semaphore, l *machine.Holding) bool {
 	return l.Count != c.Count || !co.Holdings.HasData(l, c.Data) ||
 		s.ephemeral != (c.Flags&shard.FlagEphemeral != 0)
-}
-
-// resumeDeleted is resumeAcquire for a deleted semaphore with a pending holding: the ownership of the acquire is over.
-func resumeDeleted(co *machine.Core, c *shard.Command, t *machine.Target, h arena.Handle) bool {
-	l := co.Holdings.At(h)
-	if l.Number != c.Number && !co.Answers.Acquired(h, c.Number) {
-		return false
-	}
-	co.Run.Answer(protocol.StatusAborted).Abort = protocol.AbortDeleted
-	return true
 }
 
 // WillQueue reports whether an acquire would be queued if it were applied now, and so would wait for an owner to

@@ -45,7 +45,9 @@ func Kind() machine.KindRow {
 				Kind: shard.CmdWaitersTimeOut,
 				Upkeep: machine.Upkeep{
 					Form: machine.ListFits,
-					Run:  func(co *machine.Core, c *shard.Command) { semaphoresOf(co).timeOut(co, c) }, Fenced: true,
+					Run: func(co *machine.Core, c *shard.Command) machine.Outcome {
+						return semaphoresOf(co).timeOut(co, c)
+					}, Fenced: true,
 				},
 			},
 		}}

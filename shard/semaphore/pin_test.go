@@ -3,7 +3,7 @@ package semaphore
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+	"github.com/signalbox/signalbox/shard/internal/codec/codectest"
 )
 
 // TestBytesOfASemaphoreAreWhatTheyWere: the state of a semaphore in the record of its object.
@@ -15,7 +15,7 @@ func TestBytesOfASemaphoreAreWhatTheyWere(t *testing.T) {
 		semaphore
 		data string
 	}
-	formtest.Check(t, "testdata/pins", formtest.Form{
+	codectest.Check(t, "testdata/pins", codectest.Form{
 		Name: "semaphore", Of: &filled, Was: []string{"semaphore.", ""},
 		Write: func() []byte {
 			s := sem.At(state)

@@ -9,7 +9,7 @@ import (
 )
 
 // runRelease ends the session's ownership, or takes the session out of the queue.
-func runRelease(co *machine.Core, c *shard.Command, t *machine.Target) {
+func runRelease(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	h := arena.Handle(0)
 	if t.Object != 0 {
@@ -17,19 +17,18 @@ func runRelease(co *machine.Core, c *shard.Command, t *machine.Target) {
 	}
 	switch {
 	case c.Order != 0 && (h == 0 || co.Holdings.At(h).Order != c.Order):
-		co.Run.Answer(protocol.StatusFenced)
-		return
+		return machine.Outcome{Status: protocol.StatusFenced}
 	case h == 0:
-		co.Run.Answer(protocol.StatusSuccess)
-		return
+		return machine.Outcome{}
 	}
 	if co.Holdings.At(h).Owner {
 		co.Answers.End(h, protocol.AbortReleased)
 	} else {
 		co.Holdings.Abort(h, protocol.AbortReleased)
 	}
-	co.Run.Answer(protocol.StatusSuccess).Flags = shard.FlagReleased
+	co.Run.PlaceResult()
 	sem.ReleaseHolding(co, h)
+	return machine.Outcome{Flags: shard.FlagReleased}
 }
 
 // ReleaseHolding removes a holding, grants what becomes free to waiters, and notifies the watchers. The machine calls
@@ -81,7 +80,7 @@ func (sem *semaphores) Due(*machine.Core, arena.Handle) {
 }
 
 // runQueue grants to the head of the queue while the head fits, and reports whether it granted at all. Grants beyond
-// the work of the command are pending. The grant of the holding own is the current command's answer; all other waiters
+// the work of the command are pending. The grant of the holding own is the current command's outcome; all other waiters
 // get Granted. If the limit was lowered below the count of the head, the head is aborted, so that it does not stand
 // in the way of the waiters behind it.
 func (sem *semaphores) runQueue(co *machine.Core, object, own arena.Handle) bool {
@@ -106,11 +105,9 @@ func (sem *semaphores) runQueue(co *machine.Core, object, own arena.Handle) bool
 		s.addOwner(l.Count)
 		co.History.OwnerChanged(object, l.Order)
 		granted = true
-		if h == own {
-			co.Holdings.AnswerAcquired(h, s.reportedLimit())
-			continue
+		if h != own {
+			co.Holdings.NotifyGranted(h)
 		}
-		co.Holdings.NotifyGranted(h)
 	}
 	return granted
 }

@@ -1,10 +1,13 @@
 package semaphore
 
 import (
+	"encoding/binary"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -31,6 +34,52 @@ type semaphores struct {
 
 func semaphoresOf(co *machine.Core) *semaphores { return co.Kind(shard.KindSemaphore).(*semaphores) }
 
+// StateSize is the length of the semaphore's data.
+func (sem *semaphores) StateSize(body arena.Handle) int {
+	return len(sem.texts.Bytes(sem.At(body).data))
+}
+
+// FreeState releases the semaphore and its data.
+func (sem *semaphores) FreeState(body arena.Handle) {
+	sem.texts.Free(sem.At(body).data)
+	sem.Slab.Release(body)
+}
+
+// shown is the whole view without the name. had is data that the reader has already, and saves a copy if it is equal.
+func (sem *semaphores) shown(o *machine.Object, had string) shard.SemaphoreView {
+	s := sem.At(o.State)
+	return shard.SemaphoreView{
+		Data: sem.texts.Again(s.data, had), Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
+		Revision: o.Revision, Owners: int(s.owners), Waiters: int(o.Held) - int(s.owners),
+	}
+}
+
+// Save appends the flag, the limit and the data. Owners and waiters are records of their own.
+func (sem *semaphores) Save(dst []byte, body arena.Handle) []byte {
+	s := sem.At(body)
+	ephemeral := byte(0)
+	if s.ephemeral {
+		ephemeral = 1
+	}
+	dst = append(dst, ephemeral)
+	dst = binary.AppendUvarint(dst, s.limit)
+	return codec.AppendBytes(dst, sem.texts.Bytes(s.data))
+}
+
+// Load reads what Save has appended. The counts of owners follow with the holdings, in Linked.
+func (sem *semaphores) Load(src []byte) (arena.Handle, bool) {
+	r := codec.Input{Data: src}
+	ephemeral := r.Byte() == 1
+	limit := r.Number()
+	data := r.Bytes()
+	if !r.Sound() || len(r.Data) > 0 || limit == 0 || len(data) > shard.MaxData {
+		return 0, false
+	}
+	h := sem.Alloc()
+	*sem.At(h) = semaphore{limit: limit, data: sem.texts.Keep(data), ephemeral: ephemeral}
+	return h, true
+}
+
 // fits reports whether the count is free. The owners may have more than the limit, after the limit was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
 
@@ -40,11 +89,6 @@ func (s *semaphore) reportedLimit() uint64 {
 		return 0
 	}
 	return s.limit
-}
-
-// limitOf is the limit in the answer to an acquire of the object.
-func (sem *semaphores) limitOf(co *machine.Core, object arena.Handle) uint64 {
-	return sem.At(co.Objects.At(object).State).reportedLimit()
 }
 
 // addOwner counts a new owner. The caller has checked that the count fits.
@@ -65,33 +109,32 @@ func (s *semaphore) removeOwner(count uint64) {
 func limitForm(c *shard.Command) bool { return c.Count > 0 }
 
 // runCreate creates a persistent semaphore.
-func runCreate(co *machine.Core, c *shard.Command, t *machine.Target) {
+func runCreate(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	if t.Object != 0 {
 		status := protocol.StatusAlreadyExists
 		if sem.At(co.Objects.At(t.Object).State).ephemeral {
 			status = protocol.StatusPreconditionFailed
 		}
-		co.Run.Answer(status)
-		return
+		return machine.Outcome{Status: status}
 	}
-	if !co.Nodes.MayGrow(t.Node, 1, shard.ObjectBytes+len(c.Name)+len(c.Data)) {
-		return
+	if q := co.Nodes.Exceeded(t.Node, 1, shard.ObjectBytes+len(c.Name)+len(c.Data)); q != shard.QuotaNone {
+		return machine.OverQuota(q)
 	}
 	body := sem.Alloc()
 	*sem.At(body) = semaphore{limit: c.Count, data: sem.texts.Keep(c.Data)}
 	h := co.Objects.Add(shard.KindSemaphore, t, c.Node, c.Name, body)
-	co.Run.Answer(protocol.StatusSuccess).Revision = co.NextRevision()
+	co.Run.PlaceResult()
 	co.Objects.Changed(h, shard.FlagCreated)
+	return machine.Outcome{Revision: co.Objects.At(h).Revision}
 }
 
 // runUpdate replaces the data. The command may name the order id that the session owns the semaphore with, and the
 // revision that the semaphore must have.
-func runUpdate(co *machine.Core, c *shard.Command, t *machine.Target) {
+func runUpdate(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	if t.Object == 0 {
-		co.Run.Answer(protocol.StatusNotFound)
-		return
+		return machine.Outcome{Status: protocol.StatusNotFound}
 	}
 	o := co.Objects.At(t.Object)
 	if c.Order != 0 {
@@ -100,73 +143,67 @@ func runUpdate(co *machine.Core, c *shard.Command, t *machine.Target) {
 			h = co.Holdings.Find(o, t.Object, t.Session)
 		}
 		if h == 0 || !co.Holdings.At(h).Owner || co.Holdings.At(h).Order != c.Order {
-			co.Run.Answer(protocol.StatusFenced)
-			return
+			return machine.Outcome{Status: protocol.StatusFenced}
 		}
 	}
 	if c.Revision != 0 && c.Revision != o.Revision {
-		co.Run.Answer(protocol.StatusPreconditionFailed)
-		return
+		return machine.Outcome{Status: protocol.StatusPreconditionFailed}
 	}
 	s := sem.At(o.State)
 	if sem.texts.Is(s.data, c.Data) {
-		co.Run.Answer(protocol.StatusSuccess).Revision = o.Revision
-		return
+		return machine.Outcome{Revision: o.Revision}
 	}
 	more, n := len(c.Data)-len(sem.texts.Bytes(s.data)), co.Objects.Node(o)
-	if !co.Nodes.MayGrow(n, 0, more) {
-		return
+	if q := co.Nodes.Exceeded(n, 0, more); q != shard.QuotaNone {
+		return machine.OverQuota(q)
 	}
 	co.Snapshots.TouchObject(t.Object)
 	co.Nodes.Charge(n, more)
 	sem.texts.Replace(&s.data, c.Data)
 	s.dataRevision = co.NextRevision()
-	co.Run.Answer(protocol.StatusSuccess).Revision = s.dataRevision
+	co.Run.PlaceResult()
 	co.Objects.Changed(t.Object, shard.FlagData)
+	return machine.Outcome{Revision: s.dataRevision}
 }
 
 // runResize changes the limit. Owners keep what they own: after a lower limit nothing is granted until they have
 // released enough.
-func runResize(co *machine.Core, c *shard.Command, t *machine.Target) {
+func runResize(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	if t.Object == 0 {
-		co.Run.Answer(protocol.StatusNotFound)
-		return
+		return machine.Outcome{Status: protocol.StatusNotFound}
 	}
 	o := co.Objects.At(t.Object)
 	if sem.At(o.State).ephemeral || c.Revision != 0 && c.Revision != o.Revision {
-		co.Run.Answer(protocol.StatusPreconditionFailed)
-		return
+		return machine.Outcome{Status: protocol.StatusPreconditionFailed}
 	}
 	s := sem.At(o.State)
 	if s.limit == c.Count {
-		co.Run.Answer(protocol.StatusSuccess).Revision = o.Revision
-		return
+		return machine.Outcome{Revision: o.Revision}
 	}
 	co.Snapshots.TouchObject(t.Object)
 	s.limit, s.limitRevision = c.Count, co.NextRevision()
-	co.Run.Answer(protocol.StatusSuccess).Revision = s.limitRevision
+	co.Run.PlaceResult()
 	flags := shard.FlagData | shard.FlagLimit
 	if sem.runQueue(co, t.Object, 0) {
 		flags |= shard.FlagOwners
 	}
 	co.Objects.Changed(t.Object, flags)
+	return machine.Outcome{Revision: s.limitRevision}
 }
 
 // runDelete deletes a persistent semaphore. If it has owners or waiters, the command needs the force flag.
-func runDelete(co *machine.Core, c *shard.Command, t *machine.Target) {
+func runDelete(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	if t.Object == 0 {
-		co.Run.Answer(protocol.StatusNotFound)
-		return
+		return machine.Outcome{Status: protocol.StatusNotFound}
 	}
 	o := co.Objects.At(t.Object)
 	if sem.At(o.State).ephemeral || o.Held > 0 && c.Flags&shard.FlagForce == 0 {
-		co.Run.Answer(protocol.StatusPreconditionFailed)
-		return
+		return machine.Outcome{Status: protocol.StatusPreconditionFailed}
 	}
 	sem.Remove(co, t.Object)
-	co.Run.Answer(protocol.StatusSuccess)
+	return machine.Outcome{}
 }
 
 // Remove deletes a semaphore with its holdings: waiters get Aborted, then owners get Lost. If the holdings are too
@@ -188,15 +225,4 @@ func (sem *semaphores) Remove(co *machine.Core, object arena.Handle) {
 		co.Objects.Changed(object, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
 	}
 	co.Pending.EndRemove(object)
-}
-
-// StateSize is the length of the semaphore's data.
-func (sem *semaphores) StateSize(body arena.Handle) int {
-	return len(sem.texts.Bytes(sem.At(body).data))
-}
-
-// FreeState releases the semaphore and its data.
-func (sem *semaphores) FreeState(body arena.Handle) {
-	sem.texts.Free(sem.At(body).data)
-	sem.Slab.Release(body)
 }

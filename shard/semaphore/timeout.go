@@ -1,22 +1,20 @@
 package semaphore
 
 import (
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
 // timeOut removes the waiters of a list from their queues, each a piece of work of the command.
-func (sem *semaphores) timeOut(co *machine.Core, c *shard.Command) {
+func (sem *semaphores) timeOut(co *machine.Core, c *shard.Command) machine.Outcome {
 	for i := range c.Waiters {
 		if co.Run.Left <= 0 {
-			co.Run.AnswerMore(true)
-			return
+			return machine.Partly(true)
 		}
 		sem.timeOutOne(co, &c.Waiters[i])
 	}
-	co.Run.Answer(protocol.StatusSuccess)
+	return machine.Outcome{}
 }
 
 // timeOutOne removes a waiter, unless it is granted, gone, or waits with another acquire meanwhile.

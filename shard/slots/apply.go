@@ -3,7 +3,7 @@ package slots
 import (
 	"fmt"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Content is the side of the shard embedding the rules. All methods are called while a command is applied.
@@ -159,7 +159,7 @@ func (s *Slots) refuse(c *Command) Answer {
 // refused notes a generation as never to be opened here. Requests go to the keeping shard, under the second
 // generation of the attempt.
 func (s *Slots) refused(x *Slot, c *Command, why string) Answer {
-	x.Seen, x.Why = c.Generation, form.Cut(why, MaxWhy)
+	x.Seen, x.Why = c.Generation, codec.Cut(why, MaxWhy)
 	x.Hint = Place{c.Shard, c.Generation + 1}
 	return Answer{Refused, x.Why}
 }

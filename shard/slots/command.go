@@ -2,7 +2,7 @@ package slots
 
 import (
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // formNumber is what saved bytes begin with: those of commands, of the slots of a shard and of the table.
@@ -65,27 +65,27 @@ type Command struct {
 
 // Append appends the form of the command.
 func (co *Command) Append(dst []byte) []byte {
-	return form.Save(dst, co.code)
+	return codec.Save(dst, co.code)
 }
 
 // Parse reads the form of a command. Each command has exactly one form.
 func Parse(src []byte) (co Command, err error) {
-	c := form.Reader(src)
+	c := codec.Reader(src)
 	co.code(c)
 	return co, c.Finish("slots: read a command")
 }
 
-func (co *Command) code(c *form.Coder) {
+func (co *Command) code(c *codec.Coder) {
 	c.Form(formNumber)
-	form.Enum(c, &co.Kind, kinds)
+	codec.Enum(c, &co.Kind, kinds)
 	c.Must(co.Kind != 0, "a command has no kind")
-	form.Small(c, &co.Slot)
+	codec.Small(c, &co.Slot)
 	c.Must(co.Slot < Count, "there is no slot %d", co.Slot)
 	c.Number(&co.Generation)
 	switch co.Kind {
 	case Seal:
 		c.Number(&co.Shard)
-		form.Small(c, &co.Level)
+		codec.Small(c, &co.Level)
 	case Open:
 		c.Number(&co.Shard)
 		if c.Reading() {

@@ -7,7 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // The bounds of a parcel: the content of a slot moves within one command. A larger slot stays. The numbers of
@@ -44,7 +44,7 @@ type Parcel struct {
 func (p *Parcel) digest() uint64 {
 	copied := *p
 	copied.Digest = 0
-	return xxhash.Sum64(form.Save(nil, copied.code))
+	return xxhash.Sum64(codec.Save(nil, copied.code))
 }
 
 // The reasons why a parcel is not accepted, whatever the bytes mean.
@@ -88,7 +88,7 @@ func (p *Parcel) Moment(at, now uint64) uint64 {
 	}
 }
 
-func (p *Parcel) code(c *form.Coder) {
+func (p *Parcel) code(c *codec.Coder) {
 	at := uint64(p.Level)
 	c.Numbers(&at, &p.Now, &p.LastOrder, &p.LastRevision, &p.LastSession, &p.Records, &p.Sessions)
 	c.Must(at <= 255, "the level of a parcel is %d", at)

@@ -1,31 +1,31 @@
 package slots
 
-import "github.com/signalbox/signalbox/shard/internal/form"
+import "github.com/signalbox/signalbox/shard/internal/codec"
 
 // Save appends the slots. Equal slots have equal bytes. The level is not saved: a snapshot has the level of its
 // shard.
 func (s *Slots) Save(dst []byte) []byte {
-	return form.Save(dst, s.code)
+	return codec.Save(dst, s.code)
 }
 
 // Load replaces the slots by saved ones.
 func (s *Slots) Load(src []byte) error {
 	loaded := Slots{shard: s.shard, level: s.level}
-	if err := form.Load(src, formNumber, "slots: load", loaded.code, loaded.check); err != nil {
+	if err := codec.Load(src, formNumber, "slots: load", loaded.code, loaded.check); err != nil {
 		return err
 	}
 	*s = loaded
 	return nil
 }
 
-func (s *Slots) code(c *form.Coder) {
+func (s *Slots) code(c *codec.Coder) {
 	c.Form(formNumber)
-	form.List(c, &s.slots, Count, func(x *Slot) { x.code(c) })
+	codec.List(c, &s.slots, Count, func(x *Slot) { x.code(c) })
 }
 
-func (slot *Slot) code(c *form.Coder) {
-	form.Small(c, &slot.Number)
-	form.Enum(c, &slot.State, states)
+func (slot *Slot) code(c *codec.Coder) {
+	codec.Small(c, &slot.Number)
+	codec.Enum(c, &slot.State, states)
 	c.Numbers(&slot.Generation, &slot.To, &slot.Seen, &slot.Hint.Shard, &slot.Hint.Generation, &slot.Since)
 	c.Text(&slot.Why, MaxWhy)
 	if slot.State == Sealed || slot.State == Given {
@@ -37,7 +37,7 @@ func (slot *Slot) code(c *form.Coder) {
 }
 
 // check refuses slots out of reach of the commands.
-func (s *Slots) check(c *form.Coder) {
+func (s *Slots) check(c *codec.Coder) {
 	for i := range s.slots {
 		x := &s.slots[i]
 		c.Must(x.Number < Count, "there is no slot %d", x.Number)

@@ -73,7 +73,7 @@ type Slots struct {
 // New returns the slots of a shard without slots.
 func New(shard uint64, at level.Level) *Slots { return &Slots{shard: shard, level: at} }
 
-// Own gives the shard a slot at its birth, before any command, under the generation zero.
+// Own gives the shard a slot at its bootstrap, before any command, under the generation zero.
 func (s *Slots) Own(number uint16) { s.slot(number).State = Owned }
 
 // Raise sets the level of the shard. A parcel has the level of the packing shard.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // tables is a Content that has a text for each slot.
@@ -268,16 +268,16 @@ func TestEveryCommandHasOneForm(t *testing.T) {
 			t.Errorf("%+v became %+v: %v", c, got, err)
 		}
 		for n := range saved {
-			if _, err := Parse(saved[:n]); !errors.Is(err, form.Err) {
+			if _, err := Parse(saved[:n]); !errors.Is(err, codec.Err) {
 				t.Errorf("%v: the first %d of %d bytes: %v", c.Kind, n, len(saved), err)
 			}
 		}
-		if _, err := Parse(append(saved, 0)); !errors.Is(err, form.Err) {
+		if _, err := Parse(append(saved, 0)); !errors.Is(err, codec.Err) {
 			t.Errorf("%v: a byte too many: %v", c.Kind, err)
 		}
 	}
 	for _, bad := range [][]byte{{1, 0, 7, 1}, {1, byte(kinds), 7, 1}, {1, byte(Keep), 0x80, 0x20, 1}} {
-		if _, err := Parse(bad); !errors.Is(err, form.Err) {
+		if _, err := Parse(bad); !errors.Is(err, codec.Err) {
 			t.Errorf("%x: %v", bad, err)
 		}
 	}
@@ -291,7 +291,7 @@ func TestSlotsThatNoCommandsLeadToAreNotLoaded(t *testing.T) {
 	if err := loaded.Load(saved); err != nil || !reflect.DeepEqual(loaded, s) {
 		t.Fatalf("%+v became %+v: %v", s, loaded, err)
 	}
-	if err := loaded.Load([]byte{2}); !errors.Is(err, form.ErrNewer) {
+	if err := loaded.Load([]byte{2}); !errors.Is(err, codec.ErrNewer) {
 		t.Errorf("a later form: %v", err)
 	}
 	damaged := *open.Parcel
@@ -301,12 +301,12 @@ func TestSlotsThatNoCommandsLeadToAreNotLoaded(t *testing.T) {
 		{State: Sealed, Generation: 1, Seen: 1, To: 2, Parcel: &damaged},
 	} {
 		wrong := Slots{slots: []Slot{bad}}
-		if err := loaded.Load(wrong.Save(nil)); !errors.Is(err, form.Err) {
+		if err := loaded.Load(wrong.Save(nil)); !errors.Is(err, codec.Err) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
 	twice := Slots{slots: []Slot{{Number: 3}, {Number: 3}}}
-	if err := loaded.Load(twice.Save(nil)); !errors.Is(err, form.Err) || !bytes.Equal(loaded.Save(nil), saved) {
+	if err := loaded.Load(twice.Save(nil)); !errors.Is(err, codec.Err) || !bytes.Equal(loaded.Save(nil), saved) {
 		t.Errorf("a slot twice: %v", err)
 	}
 }

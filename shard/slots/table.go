@@ -3,7 +3,7 @@ package slots
 import (
 	"fmt"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 // Entry is the record of one slot in the meta shard.
@@ -18,8 +18,10 @@ type Table struct {
 	entries [Count]Entry
 }
 
-// Found gives a slot to a shard at the birth of a cluster, under the generation zero.
-func (t *Table) Found(slot uint16, shard uint64) { t.entries[slot] = Entry{Place: Place{Shard: shard}} }
+// Init gives a slot to a shard at the bootstrap of a cluster, under the generation zero.
+func (t *Table) Init(slot uint16, shard uint64) {
+	t.entries[slot] = Entry{Place: Place{Shard: shard}}
+}
 
 // Of returns what the table says of a slot.
 func (t *Table) Of(slot uint16) Entry { return t.entries[slot] }
@@ -58,7 +60,7 @@ func (t *Table) Assign(list []Assignment) (changed int, err error) {
 
 // Save appends the table. Equal slots in a row take one entry, as most slots never move.
 func (t *Table) Save(dst []byte) []byte {
-	c := form.Writer(dst)
+	c := codec.Writer(dst)
 	c.Form(formNumber)
 	for first := 0; first < Count; {
 		e, next := t.entries[first], first+1
@@ -75,13 +77,13 @@ func (t *Table) Save(dst []byte) []byte {
 // LoadTable makes a table from saved bytes.
 func LoadTable(src []byte) (*Table, error) {
 	t := &Table{}
-	if err := form.Load(src, formNumber, "slots: load a table", t.load, nil); err != nil {
+	if err := codec.Load(src, formNumber, "slots: load a table", t.load, nil); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *Table) load(c *form.Coder) {
+func (t *Table) load(c *codec.Coder) {
 	c.Form(formNumber)
 	for first := uint64(0); first < Count && c.Sound(); {
 		var length uint64

@@ -5,12 +5,12 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
 func TestGenerationsInTheTableOnlyRise(t *testing.T) {
 	var table Table
-	table.Found(3, 1)
+	table.Init(3, 1)
 	if g := table.Attempt(3); g != 1 {
 		t.Errorf("the first attempt has %d", g)
 	}
@@ -41,7 +41,7 @@ func TestGenerationsInTheTableOnlyRise(t *testing.T) {
 func TestTheTableHasOneForm(t *testing.T) {
 	var table Table
 	for slot := range uint16(Count) {
-		table.Found(slot, uint64(slot/1024+1))
+		table.Init(slot, uint64(slot/1024+1))
 	}
 	if n := len(table.Save(nil)); n > 32 {
 		t.Errorf("a table in four runs takes %d bytes", n)
@@ -53,7 +53,7 @@ func TestTheTableHasOneForm(t *testing.T) {
 		t.Errorf("the table is not read: %v", err)
 	}
 	for n := range saved {
-		if _, err := LoadTable(saved[:n]); !errors.Is(err, form.Err) {
+		if _, err := LoadTable(saved[:n]); !errors.Is(err, codec.Err) {
 			t.Errorf("the first %d of %d bytes: %v", n, len(saved), err)
 		}
 	}
@@ -63,11 +63,11 @@ func TestTheTableHasOneForm(t *testing.T) {
 		{1, 1, 1, 0, 0, 0xff, 0x1f, 1, 0, 0}, // two runs for one
 		{1, 0, 1, 0, 0},
 	} {
-		if _, err := LoadTable(bad); !errors.Is(err, form.Err) {
+		if _, err := LoadTable(bad); !errors.Is(err, codec.Err) {
 			t.Errorf("%x: %v", bad, err)
 		}
 	}
-	if _, err := LoadTable([]byte{2}); !errors.Is(err, form.ErrNewer) {
+	if _, err := LoadTable([]byte{2}); !errors.Is(err, codec.ErrNewer) {
 		t.Errorf("a later form: %v", err)
 	}
 }

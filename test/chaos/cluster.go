@@ -30,7 +30,7 @@ const (
 type cluster struct {
 	dir    string
 	places []*process.Place
-	disk   *disk // of the last host of the birth; nil where it has none of its own
+	disk   *disk // of the last host of the bootstrap; nil where it has none of its own
 	// advertised are the addresses at which others reach the hosts.
 	advertised []string
 	leaving    sync.Mutex     // of those that leave the cluster, or lose their directory, one at a time does

@@ -210,8 +210,8 @@ func (d *driver) take(l *driverLine) {
 
 // ends are the reasons of ends of sessions, by the words of drivers.
 var ends = map[string]client.EndReason{
-	"silence": client.EndSilence, "expired": client.EndExpired, "destroyed": client.EndDestroyed,
-	"node_dropped": client.EndNodeDropped, "taken": client.EndTaken, "closed": client.EndClosed,
+	"silence": client.EndUnreachable, "expired": client.EndExpired, "destroyed": client.EndDestroyed,
+	"node_dropped": client.EndNodeDropped, "taken": client.EndTakenOver, "closed": client.EndClosed,
 }
 
 // errorOf is the error of the Go client that a word stands for.

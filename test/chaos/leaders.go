@@ -64,7 +64,7 @@ func (t *trial) watchLeaders(ctx context.Context) {
 func (t *trial) readVoters(ctx context.Context, voters map[uint64][]int) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	c, err := admin.Of(t.direct).Describe(ctx, admin.Relaxed())
+	c, err := admin.New(t.direct).Describe(ctx, admin.Relaxed())
 	if err != nil {
 		return
 	}

@@ -29,12 +29,12 @@ const (
 )
 
 // operator is who acts on hosts.
-var operator = admin.By{Author: "chaos"}
+var operator = admin.ChangeInfo{Author: "chaos"}
 
 // setPolicy has the governor act within seconds.
 func setPolicy(ctx context.Context, c *client.Client) error {
 	return workload.Persist(ctx, func() error {
-		_, err := admin.Of(c).SetPolicy(ctx, func(p *admin.Policy) {
+		_, err := admin.New(c).SetPolicy(ctx, func(p *admin.Policy) {
 			p.OfflineAfter, p.ReplaceAfter, p.StableFor = 3*time.Second, 10*time.Second, time.Second
 			p.BalanceEvery, p.Copies, p.Replicas = 10*time.Second, 2, replicas
 		}, operator)
@@ -60,7 +60,7 @@ func (t *trial) beginWithMembers(f Fault) (end func()) {
 		return t.expel(f.host())
 	case Transfer:
 		if !t.operated(func(ctx context.Context, a *admin.Admin) (bool, error) {
-			return a.Transfer(ctx, uint64(f.Client)%3, name, operator)
+			return a.TransferLeader(ctx, uint64(f.Client)%3, name, operator)
 		}) {
 			return nil
 		}
@@ -75,7 +75,7 @@ func (t *trial) beginWithMembers(f Fault) (end func()) {
 func (t *trial) operated(do func(context.Context, *admin.Admin) (changed bool, err error)) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	_, err := do(ctx, admin.Of(t.direct))
+	_, err := do(ctx, admin.New(t.direct))
 	return err == nil
 }
 
@@ -120,7 +120,7 @@ type joinPhase func(dir string, h *incarnation) bool
 var joinPhases = []joinPhase{
 	identified(func(id *identity.Identity) bool { return id.Starts > 0 }),
 	func(_ string, h *incarnation) bool { return strings.Contains(h.Errors(), "the host asks to join") },
-	identified((*identity.Identity).Born),
+	identified((*identity.Identity).Bootstrapped),
 	identified(func(id *identity.Identity) bool { return id.Started }),
 	func(_ string, h *incarnation) bool {
 		status, err := h.Status()
@@ -213,7 +213,7 @@ func (t *trial) drain(name string) (end func()) {
 		ctx, cancel := context.WithTimeout(context.Background(), joinTimeout)
 		defer cancel()
 		err := workload.Persist(ctx, func() error {
-			_, err := admin.Of(t.direct).Undrain(ctx, name, operator)
+			_, err := admin.New(t.direct).Undrain(ctx, name, operator)
 			return err
 		})
 		if err != nil && !errors.Is(err, client.ErrNotFound) { // it may have been expelled since
@@ -283,7 +283,7 @@ func (t *trial) killGovernor() (end func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), stepPatience)
 	defer cancel()
 	for workload.Sleep(ctx, pollPause) {
-		if why, err := admin.Of(t.direct).Why(ctx); err == nil && len(why.Steps) > 0 {
+		if why, err := admin.New(t.direct).Why(ctx); err == nil && len(why.Steps) > 0 {
 			break
 		}
 	}

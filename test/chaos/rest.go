@@ -29,7 +29,7 @@ func (t *trial) awaitRest(ctx context.Context) {
 // restartHeldBack does what an operator does with hosts that were taken for failed again and again and are kept offline
 // for minutes: started again, they are online at once.
 func (t *trial) restartHeldBack(ctx context.Context) {
-	c, err := admin.Of(t.direct).Describe(ctx)
+	c, err := admin.New(t.direct).Describe(ctx)
 	if err != nil {
 		return // rest is waited for, and says why there is none
 	}
@@ -42,7 +42,7 @@ func (t *trial) restartHeldBack(ctx context.Context) {
 
 // unrest says what is not as it should be, empty where all is.
 func (t *trial) unrest(ctx context.Context) string {
-	c, err := admin.Of(t.direct).Describe(ctx)
+	c, err := admin.New(t.direct).Describe(ctx)
 	if err != nil {
 		return fmt.Sprintf("the hosts cannot be described: %v", err)
 	}

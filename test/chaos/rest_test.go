@@ -12,8 +12,8 @@ import (
 
 // restedCluster is a cluster of two hosts that has come to rest, in which something else is so.
 func restedCluster(lie func(*admin.Cluster)) *admin.Cluster {
-	online := admin.Standing{State: admin.Online}
-	left := admin.Standing{State: admin.Expelled}
+	online := admin.HostState{State: admin.Online}
+	left := admin.HostState{State: admin.Expelled}
 	c := &admin.Cluster{
 		Hosts: []admin.Host{
 			{ID: 1, Name: "a", Current: online, Target: online}, {ID: 2, Name: "b", Current: online, Target: online},

@@ -1,3 +1,3 @@
-// Package clienttest is what the tests of the client and of its recipes share: a cluster in memory with a client
-// and a node, a look at what goroutines are left behind, and bugs that are planted in the source of a package.
+// Package clienttest has what the tests of the client and its recipes share: an in-memory cluster with a client and a
+// node, a check for leaked goroutines, and bugs planted in the source of a package.
 package clienttest

@@ -51,7 +51,7 @@ func (d *driver) start(ctx context.Context, c *command) (result, error) {
 		}),
 	}
 	if c.Renew {
-		options = append(options, client.Renew())
+		options = append(options, client.Recreate())
 	}
 	s, err := d.client.Session(ctx, c.Path, options...)
 	if err != nil {
@@ -93,7 +93,7 @@ func (d *driver) acquire(ctx context.Context, c *command) (result, error) {
 		}),
 	}
 	if c.WaitMS != nil {
-		options = append(options, client.Timeout(millis(*c.WaitMS)))
+		options = append(options, client.Wait(millis(*c.WaitMS)))
 	}
 	l, err := s.Acquire(ctx, options...)
 	if err != nil {
@@ -162,8 +162,8 @@ func stateOf(s client.State) string {
 
 // ends are the words of the ends of sessions.
 var ends = map[client.EndReason]string{
-	client.EndSilence: "silence", client.EndExpired: "expired", client.EndDestroyed: "destroyed",
-	client.EndNodeDropped: "node_dropped", client.EndTaken: "taken", client.EndClosed: "closed",
+	client.EndUnreachable: "silence", client.EndExpired: "expired", client.EndDestroyed: "destroyed",
+	client.EndNodeDropped: "node_dropped", client.EndTakenOver: "taken", client.EndClosed: "closed",
 }
 
 // semaphore is what both kinds of semaphores offer.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	play "github.com/signalbox/signalbox/protocol/conform"
 	"github.com/signalbox/signalbox/test/conform"
+	play "github.com/signalbox/signalbox/test/conformance"
 )
 
 // driverVariable makes the program of the tests the driver.

@@ -9,23 +9,23 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	play "github.com/signalbox/signalbox/protocol/conform"
 	"github.com/signalbox/signalbox/test/clienttest"
+	play "github.com/signalbox/signalbox/test/conformance"
 )
 
 // conformBugs are mistakes that a client in any language can make, with the script that catches each.
 var conformBugs = []clienttest.Bug{
 	{
-		Name: "a lease counts from the answer", File: "../../client/internal/incarnation/home.go",
+		Name: "a lease counts from the answer", File: "../../client/internal/session/home.go",
 		Is:      "in.home, in.sent, in.since = to, sentAt, in.group.scope.Now()",
 		Becomes: "in.home, in.sent, in.since = to, in.group.scope.Now(), in.group.scope.Now()",
 		Noticed: "lease-counts-from-the-sending-of-the-start",
 	},
 	{
-		Name: "a mutation is sent anew under a new number", File: "../../client/internal/incarnation/mutation.go",
+		Name: "a mutation is sent anew under a new number", File: "../../client/internal/session/mutation.go",
 		Is:      "		m.phase, m.err, m.doubt = broken, err, true\n",
 		Becomes: "		m.phase, m.err, m.doubt = broken, err, true\n		m.dropNumber()\n",
-		Noticed: "a-create-whose-answer-was-lost-keeps-its-number",
+		Noticed: "a-create-whose-answer-was-lost-keeps-its-sequence",
 	},
 	{
 		Name: "a watch loses its place", File: "../../client/internal/view/shared.go",
@@ -33,7 +33,7 @@ var conformBugs = []clienttest.Bug{
 		Noticed: "a-watch-keeps-its-place-over-a-lost-connection",
 	},
 	{
-		Name: "a lease counts from the answer to the attach", File: "../../client/internal/incarnation/attach.go",
+		Name: "a lease counts from the answer to the attach", File: "../../client/internal/session/attach.go",
 		Is:      "in.attachedOver(to, sequence, sentAt,",
 		Becomes: "in.attachedOver(to, sequence, max(sentAt, in.group.scope.Now()),",
 		Noticed: "lease-counts-from-the-sending-of-the-attach",
@@ -49,55 +49,55 @@ var conformBugs = []clienttest.Bug{
 		Noticed: "lease-holds-while-pongs-come",
 	},
 	{
-		Name: "a stolen session is taken back", File: "../../client/internal/incarnation/attach.go",
+		Name: "a stolen session is taken back", File: "../../client/internal/session/attach.go",
 		Is: "return Taken, true", Becomes: "return Taken, false",
 		Noticed: "a-stolen-session-is-not-taken-back-on-returning",
 	},
 	{
-		Name: "each attach has the same sequence", File: "../../client/internal/incarnation/attach.go",
+		Name: "each attach has the same sequence", File: "../../client/internal/session/attach.go",
 		Is: "in.sequence++", Becomes: "in.sequence = 2",
 		Noticed: "the-attach-sequence-grows",
 	},
 	{
-		Name: "what is not answered is acknowledged", File: "../../client/internal/incarnation/numbers.go",
-		Is: "return number, min(n.low, number-1)", Becomes: "return number, number - 1",
+		Name: "what is not answered is acknowledged", File: "../../client/internal/session/sequences.go",
+		Is: "return number, min(s.low, number-1)", Becomes: "return number, number - 1",
 		Noticed: "what-is-not-answered-is-not-acknowledged",
 	},
 	{
-		Name: "an acquire that was given up is left behind", File: "../../client/internal/incarnation/undo.go",
+		Name: "an acquire that was given up is left behind", File: "../../client/internal/session/undo.go",
 		Is: "	if !needless {\n", Becomes: "	if !needless && m == nil {\n",
 		Noticed: "an-acquire-that-is-given-up-before-its-answer-leaves-nothing",
 	},
 	{
-		Name: "leases are not verified after a gap", File: "../../client/internal/incarnation/verify.go",
+		Name: "leases are not verified after a gap", File: "../../client/internal/session/verify.go",
 		Is: "	for _, l := range in.looks {\n		l.leases, l.gaps =",
 		Becomes: "	if in.home == nil || in.home != nil {\n		return\n	}\n" +
 			"	for _, l := range in.looks {\n		l.leases, l.gaps =",
 		Noticed: "a-lease-that-was-lost-in-a-gap-is-found-out",
 	},
 	{
-		Name: "a refused mutation loses its number", File: "../../client/internal/incarnation/mutation.go",
+		Name: "a refused mutation loses its number", File: "../../client/internal/session/mutation.go",
 		Is:      "	case status == protocol.StatusUnavailable:\n		m.doubt = true\n",
 		Becomes: "	case status == protocol.StatusUnavailable:\n		m.dropNumber()\n",
 		Noticed: "an-acquire-that-was-carried-out-though-unavailable-is-answered-as-it-was",
 	},
 	{
-		Name: "a look is answered by any replica", File: "../../client/internal/incarnation/verify.go",
+		Name: "a look is answered by any replica", File: "../../client/internal/session/verify.go",
 		Is: "Consistency: protocol.ConsistencyStrict", Becomes: "Consistency: protocol.ConsistencyRelaxed",
 		Noticed: "a-client-looks-at-what-it-holds-when-a-host-asks",
 	},
 	{
-		Name: "a lease is verified by its name", File: "../../client/internal/incarnation/verify.go",
+		Name: "a lease is verified by its name", File: "../../client/internal/session/verify.go",
 		Is: "if held[u.name] != u.lease.Order &&", Becomes: "if held[u.name] == 0 &&",
 		Noticed: "a-lease-is-verified-by-its-order-id",
 	},
 	{
-		Name: "a lease holds until its change is carried out", File: "../../client/internal/incarnation/verify.go",
+		Name: "a lease holds until its change is carried out", File: "../../client/internal/session/verify.go",
 		Is: "if l := q.lease; q.refused &&", Becomes: "if l := q.lease; false &&",
 		Noticed: "a-change-that-a-host-puts-off-hides-no-loss",
 	},
 	{
-		Name: "shards are looked at one after the other", File: "../../client/internal/incarnation/verify.go",
+		Name: "shards are looked at one after the other", File: "../../client/internal/session/verify.go",
 		Is: "		err := in.verifyIn(l, leases)\n",
 		Becomes: "		for slices.ContainsFunc(in.looks, func(o *look) bool { return o.shard < l.shard }) {\n" +
 			"			time.Sleep(time.Millisecond)\n		}\n		err := in.verifyIn(l, leases)\n",
@@ -110,9 +110,9 @@ func namedByABug(s *play.Script) bool {
 	return slices.ContainsFunc(conformBugs, func(b clienttest.Bug) bool { return b.Noticed == s.Name })
 }
 
-// TestPlantedBugsAreNoticed: a driver around a client with a bug fails the script that the bug's row names, and passes
-// it without the bug.
-func TestPlantedBugsAreNoticed(t *testing.T) {
+// TestBugsInTheSourceAreNoticed: a driver around a client with a bug fails the script that the row of the bug names,
+// and passes without the bug.
+func TestBugsInTheSourceAreNoticed(t *testing.T) {
 	all, err := play.Load(protocol.Scripts())
 	clienttest.Check(t, err)
 	for _, b := range append([]clienttest.Bug{{}}, clienttest.ToPlant(t, conformBugs, 3)...) {

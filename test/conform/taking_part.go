@@ -115,7 +115,7 @@ func (d *driver) member(ctx context.Context, c *command) (result, error) {
 			}
 			return strings.Join(texts, ","), err
 		},
-		Process: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
+		Request: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 			var text string
 			err := q.Decode(&text)
 			called("request", r, result{"from": fmt.Sprint(q.From), "data": text})
@@ -128,7 +128,7 @@ func (d *driver) member(ctx context.Context, c *command) (result, error) {
 		},
 		Cancel:    func(r *process.Round) { called("cancel", r, nil) },
 		Terminate: func() { called("terminate", nil, nil) },
-	}, process.As(c.Member), process.Encoding(process.Raw))
+	}, process.WithName(c.Member), process.Encoding(process.Raw))
 	if err != nil {
 		return nil, err
 	}

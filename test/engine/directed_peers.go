@@ -64,8 +64,8 @@ func (w *world) admitStrangers() {
 		h.stop()
 		c := h.Config
 		change(&c)
-		c.Founders = maps.Clone(c.Founders)
-		c.Founders[h.id] = c.Incarnation
+		c.InitialMembers = maps.Clone(c.InitialMembers)
+		c.InitialMembers[h.id] = c.Incarnation
 		w.trace("stranger", "%v of %d for host %d", c.Incarnation, c.Deployment, h.id)
 		w.meet(raftlogtest.NewMachine(w.network, h.Address, c), h)
 		w.restartAll()

@@ -51,12 +51,12 @@ func address(id shard.HostID) string { return fmt.Sprintf("host-%d:7421", id) }
 // newHost returns a host that is down.
 func (w *world) newHost(id shard.HostID) *host {
 	h := &host{world: w, id: id}
-	founders := make(map[shard.HostID]hosts.Incarnation)
+	initialMembers := make(map[shard.HostID]hosts.Incarnation)
 	for n := range w.plan.Hosts {
-		founders[shard.HostID(n+1)] = incarnation(shard.HostID(n + 1))
+		initialMembers[shard.HostID(n+1)] = incarnation(shard.HostID(n + 1))
 	}
 	h.Machine = raftlogtest.NewMachine(w.network, address(id), raftlog.Config{
-		Host: id, Incarnation: founders[id], Founders: founders, Deployment: 42,
+		Host: id, Incarnation: initialMembers[id], InitialMembers: initialMembers, Deployment: 42,
 		Tick: w.plan.Ticks[id-1], ProposalTimeout: 4 * time.Second, BarrierTimeout: 4 * time.Second,
 		SnapshotBytes: w.plan.logBytes(w.plan.SnapshotEntries), KeepBytes: w.plan.logBytes(w.plan.KeepEntries),
 		Damaged: func(err error) { h.damaged(err) },

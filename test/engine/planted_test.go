@@ -13,7 +13,7 @@ import (
 )
 
 // runs is how often each mistake is to be noticed.
-var runs = flag.Int("bugs.runs", 1, "how often TestPlantedBugsAreNoticed plays the fault that is to notice a mistake")
+var runs = flag.Int("bugs.runs", 1, "how often the fault that is to notice a bug is played")
 
 // The directed faults that notice mistakes.
 const (
@@ -143,8 +143,8 @@ var mistakes = []clienttest.Bug{
 	},
 }
 
-// TestPlantedBugsAreNoticed plants mistakes in the source of the production log. A directed fault notices each.
-func TestPlantedBugsAreNoticed(t *testing.T) {
+// TestBugsInTheSourceAreNoticed plants mistakes in the source of the production log. A directed fault notices each.
+func TestBugsInTheSourceAreNoticed(t *testing.T) {
 	for _, bug := range clienttest.ToPlant(t, mistakes, 1) {
 		t.Run(bug.Name, func(t *testing.T) {
 			noticed := bug.Noticed

@@ -27,7 +27,7 @@ type world struct {
 
 	value atomic.Uint64
 	hung  atomic.Bool // a process has ended in a call of Config.Damaged
-	// joined is how many replicas have been added since the birth.
+	// joined is how many replicas have been added since the bootstrap.
 	joined uint64
 	// secret is what hosts share, and refused counts the frames that they refuse.
 	secret  []byte

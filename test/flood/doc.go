@@ -1,4 +1,4 @@
-// Package flood measures what one caller gets of a host while another process asks for as much as it can.
+// Package flood measures the share that one caller gets while another process floods the host.
 //
 //	go test ./test/flood -run '^$' -bench . -benchtime 5000x
 package flood

@@ -17,8 +17,7 @@
 //   - Leadership is belief; only a barrier confirms it. A host may believe that it leads before its state machine has
 //     applied what earlier leaders committed, and may still believe it long after another host was elected, unless
 //     Config.CheckQuorum is set.
-//   - A batch proposed on a host that does not believe that it leads ends as OutcomeDropped. Only Forward forwards,
-//     once, and has no outcome.
+//   - A batch proposed on a host that does not believe that it leads ends as OutcomeDropped.
 //   - Entry.Data is overwritten after Apply has returned, which exposes a state machine that keeps it.
 //   - Indices have gaps: every election appends an empty entry that no state machine sees.
 //   - All calls for one open log (state machine and callbacks) are made one after the other, except Snapshot.Save in

@@ -16,11 +16,11 @@ type GroupID uint64
 type Group struct {
 	net      *Network
 	id       GroupID
-	replicas []*replica // the members; the first of a birth leads first
+	replicas []*replica // the members; the first of a bootstrap leads first
 	outside  []*replica // those that are not members yet, or no more, and whose data is there
 	seats    int        // how many replicas it has had
 	removed  map[uint64]bool
-	change   uint64 // the index of the entry that made the membership; 0 for that of the birth
+	change   uint64 // the index of the entry that made the membership; 0 for that of the bootstrap
 
 	term      uint64   // of the latest election
 	leader    *replica // who won it

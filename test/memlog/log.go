@@ -49,8 +49,6 @@ type Log struct {
 	unconfirmed   []*barrier // sent to the leader and not confirmed
 	confirmed     []*barrier // waiting until the state machine has applied their index
 	resendArmed   bool       // resendBarriers is scheduled
-	forwards      int        // batches of Forward that this host has not sent yet, and their bytes
-	forwardBytes  int
 
 	// queued is the index of the last entry in the queue of callbacks, applied that of the last one that the state
 	// machine was given.

@@ -97,7 +97,7 @@ func TestMembershipChangesByTheRules(t *testing.T) {
 		name    string
 		prepare []memlog.Change // each for the membership that it meets
 		change  memlog.Change
-		old     bool // it is for the membership of the birth
+		old     bool // it is for the membership of the bootstrap
 		want    error
 		members string
 	}{

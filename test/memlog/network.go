@@ -178,7 +178,7 @@ func (n *Network) open(id shard.HostID, group GroupID, machine shard.StateMachin
 	}
 	g := n.groupOf(group)
 	r := g.replicaOn(id)
-	if r == nil { // a founder that was removed starts too, as in production
+	if r == nil { // an initial member that was removed starts too, as in production
 		r = g.replica(uint64(id))
 	}
 	if r == nil {

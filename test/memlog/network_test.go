@@ -2,7 +2,6 @@ package memlog_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,24 +101,6 @@ func TestOpeningSaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := c.net.NewGroup(11, 5); !errors.Is(err, memlog.ErrUnknownHost) {
 		t.Errorf("a group on no host: %v", err)
-	}
-}
-
-func TestMessagesKeepTheirOrderUnlessReordered(t *testing.T) {
-	for _, reorder := range []bool{false, true} {
-		c := newCluster(t, memlog.Config{}, 3)
-		c.led(1)
-		c.until("host 2 follows", func() bool { return c.logs[2].Leadership().Leader == 1 })
-		c.net.SetPaths(memlog.Path{Delay: memlog.Between(0, 5*time.Millisecond), Reorder: reorder})
-		for i := range 20 {
-			if err := c.logs[2].Forward([]byte{'a' + byte(i)}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.until("all have arrived", func() bool { return len(c.machines[1].applied()) == 20 })
-		if inOrder := slices.IsSorted(c.machines[1].applied()); inOrder == reorder {
-			t.Errorf("reorder %v: they arrived as %v", reorder, c.machines[1].applied())
-		}
 	}
 }
 

@@ -87,40 +87,6 @@ func TestFollowerDropsProposals(t *testing.T) {
 	}
 }
 
-func TestForwardedBatchReachesTheLeaderOrIsLost(t *testing.T) {
-	c := newCluster(t, memlog.Config{MaxInFlight: 2}, 3)
-	c.led(1)
-	forward := func(h shard.HostID, batch string) {
-		t.Helper()
-		if err := c.logs[h].Forward([]byte(batch)); err != nil {
-			t.Fatal(err)
-		}
-		c.net.Advance(time.Millisecond)
-	}
-	forward(1, "of the leader")
-	forward(2, "of a follower")
-	c.net.Isolate(2)
-	forward(2, "cut off")
-	c.net.HealAll()
-	c.net.Advance(time.Second)
-	for h := range c.logs {
-		c.wantApplied(h, "of the leader", "of a follower")
-	}
-
-	c.net.Pause(2)
-	forward(2, "x")
-	forward(2, "y")
-	if err := c.logs[2].Forward(nil); !errors.Is(err, shard.ErrLogBusy) {
-		t.Errorf("the third of two: %v", err)
-	}
-	if err := c.logs[2].Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.logs[2].Forward(nil); !errors.Is(err, shard.ErrLogClosed) {
-		t.Errorf("on a closed log: %v", err)
-	}
-}
-
 func TestBatchOfACutOffLeaderIsUnknownAndOverwritten(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 3)
 	c.led(1)

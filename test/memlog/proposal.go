@@ -104,11 +104,11 @@ func (l *Log) appendProposal(p *proposal, data []byte) {
 	}
 }
 
-// appendBatch appends a batch to this leader's log and starts replicating it. A forwarded batch has no proposal.
+// appendBatch appends a batch to this leader's log and starts replicating it.
 func (l *Log) appendBatch(data []byte, p *proposal) {
 	n := l.net
 	e := &entry{data: data, proposal: p}
-	if p != nil && p.change != nil {
+	if p.change != nil {
 		e.empty, e.change = true, p.change
 	}
 	l.append(e)
@@ -159,43 +159,4 @@ func (l *Log) giveUpProposalsOf(gone []*entry) {
 			l.complete(p, shard.OutcomeUnknown)
 		}
 	}
-}
-
-// Forward hands a batch to the leader that this host knows, in one message that is not repeated. The batch is lost with
-// that message, where no leader is known or that host no longer leads or hands over, and where more than
-// Config.MaxInFlight entries already wait for a majority.
-func (l *Log) Forward(batch []byte) error {
-	return locked(l.net, func() error { return l.forward(batch) })
-}
-
-func (l *Log) forward(batch []byte) error {
-	if l.ended {
-		return shard.ErrLogClosed
-	}
-	if l.forwards >= l.net.cfg.MaxInFlight || l.forwardBytes+len(batch) > l.net.cfg.MaxInFlightBytes {
-		return shard.ErrLogBusy
-	}
-	l.forwards++
-	l.forwardBytes += len(batch)
-	data := append(make([]byte, 0, len(batch)), batch...)
-	l.onHost(func() {
-		l.forwards--
-		l.forwardBytes -= len(data)
-		switch {
-		case l.leading != nil:
-			l.appendForwarded(data)
-		case l.leadership.Leader != 0:
-			l.sendTo(l.group.replicaOn(l.leadership.Leader), func(at *Log) { at.appendForwarded(data) })
-		}
-	})
-	return nil
-}
-
-// appendForwarded appends a forwarded batch if this host leads and has room for it.
-func (l *Log) appendForwarded(data []byte) {
-	s := l.replica.store
-	if l.leading == nil || l.leading.transfer != nil || s.last()-s.commit >= uint64(l.net.cfg.MaxInFlight) {
-		return
-	}
-	l.appendBatch(data, nil)
 }

@@ -29,8 +29,7 @@ type simulation struct {
 	down     map[shard.HostID]bool
 	opened   map[shard.HostID]int
 	attempts []*attempt
-	forwards map[string]bool // batches that were forwarded
-	acked    []string        // in the order in which they were reported as applied
+	acked    []string // in the order in which they were reported as applied
 	tally    tally
 }
 
@@ -38,7 +37,6 @@ type simulation struct {
 type tally struct {
 	applied, dropped, unknownKept, unknownLost, busy   int
 	barriersPassed, barriersFailed, barriersOnFollower int
-	forwardedKept, forwardedLost                       int
 	restores, overwritten, elections, crashes          int
 }
 
@@ -51,8 +49,6 @@ func (t *tally) add(b tally) {
 	t.barriersPassed += b.barriersPassed
 	t.barriersFailed += b.barriersFailed
 	t.barriersOnFollower += b.barriersOnFollower
-	t.forwardedKept += b.forwardedKept
-	t.forwardedLost += b.forwardedLost
 	t.restores += b.restores
 	t.overwritten += b.overwritten
 	t.elections += b.elections
@@ -62,7 +58,7 @@ func (t *tally) add(b tally) {
 func newSimulation(t *testing.T, seed uint64) *simulation {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &simulation{
-		rng: rng, down: map[shard.HostID]bool{}, opened: map[shard.HostID]int{}, forwards: map[string]bool{},
+		rng: rng, down: map[shard.HostID]bool{}, opened: map[shard.HostID]int{},
 	}
 	hosts := []int{3, 3, 5}[rng.IntN(3)]
 	cfg := memlog.Config{
@@ -208,13 +204,6 @@ func (s *simulation) proposeSomewhere() {
 	}
 }
 
-func (s *simulation) forwardSomewhere() {
-	batch := fmt.Sprintf("f%d", len(s.forwards))
-	if s.logs[s.anyHost()].Forward([]byte(batch)) == nil {
-		s.forwards[batch] = true
-	}
-}
-
 func (s *simulation) barrierSomewhere() {
 	h := s.anyHost()
 	before, machine := len(s.acked), s.machines[h]
@@ -250,9 +239,6 @@ func (s *simulation) run(steps int) []string {
 		}
 		if s.rng.IntN(2) == 0 {
 			s.barrierSomewhere()
-		}
-		if s.rng.IntN(4) == 0 {
-			s.forwardSomewhere()
 		}
 		if s.rng.IntN(4) == 0 {
 			s.fault()
@@ -315,15 +301,8 @@ func (s *simulation) check(final []string) {
 		opened int
 	}
 	last := map[opening]int{}
-	for b := range s.forwards {
-		if _, kept := place[b]; kept {
-			s.tally.forwardedKept++
-		} else {
-			s.tally.forwardedLost++
-		}
-	}
-	if known := len(s.attempts) + s.tally.forwardedKept; len(final) > known {
-		s.t.Errorf("%d batches are applied, and only %d can have been", len(final), known)
+	if len(final) > len(s.attempts) {
+		s.t.Errorf("%d batches are applied, and only %d can have been", len(final), len(s.attempts))
 	}
 	for _, a := range s.attempts {
 		at, kept := place[a.batch]
@@ -384,8 +363,7 @@ func TestReplicasAgreeAndOutcomesAreTrueWhateverHappens(t *testing.T) {
 		"unknown and kept": all.unknownKept, "unknown and lost": all.unknownLost, "busy": all.busy,
 		"barriers passed": all.barriersPassed, "barriers failed": all.barriersFailed,
 		"followers' barriers": all.barriersOnFollower,
-		"forwarded and kept":  all.forwardedKept, "forwarded and lost": all.forwardedLost,
-		"restores": all.restores, "overwritten": all.overwritten,
+		"restores":            all.restores, "overwritten": all.overwritten,
 		"elections": all.elections, "crashes": all.crashes,
 	} {
 		if count < int(seeds)/2 {

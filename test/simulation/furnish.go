@@ -60,7 +60,7 @@ func (w *world) furnish(ctx context.Context, c *client.Client) {
 				first = name
 			}
 			// What is published after the backup is lost; its number is not.
-			if seq, err := rollout.Of(c, first, madeRollout).Publish(ctx, []byte(name)); err == nil {
+			if seq, err := rollout.New(c, first, madeRollout).Publish(ctx, []byte(name)); err == nil {
 				w.mu.Lock()
 				w.published[first] = max(w.published[first], seq)
 				w.mu.Unlock()
@@ -75,16 +75,16 @@ func (w *world) furnish(ctx context.Context, c *client.Client) {
 
 // makeObjects makes a rollout with a version and a process in a node.
 func makeObjects(ctx context.Context, c *client.Client, node string) (seq uint64, err error) {
-	r := rollout.Of(c, node, madeRollout)
+	r := rollout.New(c, node, madeRollout)
 	spec := kind.Spec{Locations: []rollout.Location{{Name: "one"}, {Name: "two", Delay: time.Hour}}}
-	if err := r.Create(ctx, spec, rollout.By{Reason: "made"}); err != nil {
+	if err := r.Create(ctx, spec, rollout.ChangeInfo{Reason: "made"}); err != nil {
 		return 0, err
 	}
 	if seq, err = r.Publish(ctx, []byte(node)); err != nil {
 		return 0, err
 	}
-	p := rounds.Of(c, node, madeProcess)
-	return seq, p.Create(ctx, rounds.Spec{MinMembers: minMembers}, rounds.By{Reason: "made"})
+	p := rounds.New(c, node, madeProcess)
+	return seq, p.Create(ctx, rounds.Spec{MinMembers: minMembers}, rounds.ChangeInfo{Reason: "made"})
 }
 
 // checkBackup notes objects whose node the meta shard of a backup has never heard of: it was saved before they were.
@@ -126,7 +126,7 @@ func (w *world) checkMade(ctx context.Context, c *client.Client) {
 // checkObjects checks the rollout and the process of a node: the version of a seq is there, and a new one comes after
 // the last that was published.
 func checkObjects(ctx context.Context, c *client.Client, node string, last, seq uint64) error {
-	r := rollout.Of(c, node, madeRollout)
+	r := rollout.New(c, node, madeRollout)
 	v, err := r.Payload(ctx, seq, rollout.Consistency(client.Strict))
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func checkObjects(ctx context.Context, c *client.Client, node string, last, seq 
 	if err != nil {
 		return err
 	}
-	p, err := rounds.Of(c, node, madeProcess).Describe(ctx, rounds.Consistency(client.Strict))
+	p, err := rounds.New(c, node, madeProcess).Describe(ctx, rounds.Consistency(client.Strict))
 	if err != nil {
 		return err
 	}

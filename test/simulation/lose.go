@@ -233,7 +233,8 @@ func (w *world) orderRecovery(ctx context.Context, s lostShard) error {
 	defer c.Close()
 	for {
 		call, cancel := context.WithTimeout(ctx, 20*time.Second)
-		_, err = admin.Of(c).Recover(call, s.id, false, admin.By{Author: "operator", Reason: "two hosts are lost"})
+		_, err = admin.New(c).RecoverShard(call, s.id, false, admin.ChangeInfo{Author: "operator",
+			Reason: "two hosts are lost"})
 		cancel()
 		if r := w.cluster.Records(); err == nil || r != nil && r.Shard(hosts.ShardID(s.id)).Group > s.group {
 			return nil
@@ -251,7 +252,7 @@ func (w *world) hasBegun(lost lostShard) bool {
 		return false
 	}
 	s := r.Shard(hosts.ShardID(lost.id))
-	return s.Group > lost.group && s.Founder() == nil
+	return s.Group > lost.group && s.InitialReplica() == nil
 }
 
 // recovery is what the history has to know of a shard that is made anew.
@@ -261,7 +262,7 @@ func (w *world) recovery(id uint64) history.Recovery {
 	for n := range w.shards() {
 		ids = append(ids, meta.ShardID(n+1))
 	}
-	for _, r := range meta.BirthRanges(ids) {
+	for _, r := range meta.InitialRanges(ids) {
 		if uint64(r.Shard) == id {
 			x.First, x.Last = r.First, r.Last
 		}

@@ -78,7 +78,7 @@ func (w *world) makeNode(ctx context.Context, c *client.Client, name string) boo
 		w.record.Note("the node %s was created twice", name)
 	}
 	config := client.NodeConfig{SelfCheckPeriod: 700 * time.Millisecond}
-	_, err = c.AlterNode(ctx, name, config, client.IfVersion(n.ConfigVersion))
+	_, err = c.AlterNode(ctx, name, config, client.IfConfigRevision(n.ConfigVersion))
 	if numbered && errors.Is(err, client.ErrPreconditionFailed) {
 		w.record.Note("the node %s was altered twice: %v", name, err)
 	}

@@ -62,7 +62,7 @@ func expelledConfirm() *simulation.Bug {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, c := range b.Commands {
-			if c.Kind != meta.CmdHostSeen {
+			if c.Kind != meta.CmdHostObservation {
 				continue
 			}
 			for _, id := range expelled {
@@ -83,14 +83,14 @@ func expelledConfirm() *simulation.Bug {
 	}}
 }
 
-// confirmingLog is the log of the meta shard with a mistake in what hosts say to whichever leads.
+// confirmingLog is the log of the meta shard with a mistake in the reports that its leader proposes.
 type confirmingLog struct {
 	fullLog
 	confirm func(*meta.Batch)
 }
 
-// Forward implements shard.Log.
-func (c *confirmingLog) Forward(batch []byte) error {
+// Propose implements shard.Log.
+func (c *confirmingLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	var b meta.Batch
 	if err := meta.DecodeBatch(batch, &b, level.Newest); err != nil {
 		panic(err)
@@ -100,7 +100,7 @@ func (c *confirmingLog) Forward(batch []byte) error {
 	if err != nil {
 		panic(err)
 	}
-	return c.memberLog.Forward(altered)
+	return c.fullLog.Propose(altered, done)
 }
 
 // TestAHostThatIsExpelledWhileItIsCutOffCounts is the world of that mistake without it: no session ends whose client

@@ -134,9 +134,6 @@ func (l *fullLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.memberLog.Propose(l.altered(batch), done)
 }
 
-// Forward implements shard.Log.
-func (l *fullLog) Forward(batch []byte) error { return l.memberLog.Forward(l.altered(batch)) }
-
 func (l *fullLog) altered(batch []byte) []byte {
 	if l.alter == nil {
 		return batch

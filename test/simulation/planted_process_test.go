@@ -50,7 +50,7 @@ func altered(of shard.CommandKind, one int, alter func(*shard.Command)) func() *
 func restartsByAcks() *simulation.Bug {
 	return altered(shard.CmdInboxAck, 20, func(c *shard.Command) {
 		c.Kind, c.Order, c.Count = shard.CmdProcessAct, 0, 0
-		act := kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "none", Reason: "none"}}
+		act := kind.Action{Kind: kind.ActionRestart, By: kind.ChangeInfo{Author: "none", Reason: "none"}}
 		c.Body = process.Append(nil, &act)
 	})()
 }
@@ -58,8 +58,8 @@ func restartsByAcks() *simulation.Bug {
 // kicksRestart makes kicks restarts.
 func kicksRestart() *simulation.Bug {
 	return withCommand(shard.CmdProcessAct, func(c *shard.Command) {
-		if a, err := process.Parse[kind.Act](c.Body, "an act"); err == nil && a.Verb == kind.VerbKick {
-			a.Verb, a.MemberID = kind.VerbRestart, 0
+		if a, err := process.Parse[kind.Action](c.Body, "an act"); err == nil && a.Kind == kind.ActionEvict {
+			a.Kind, a.MemberID = kind.ActionRestart, 0
 			c.Body = process.Append(nil, &a)
 		}
 	})

@@ -91,7 +91,7 @@ func failuresReach() *simulation.Bug {
 // gatesOpen: every verdict passes.
 func gatesOpen() *simulation.Bug {
 	return withCommand(shard.CmdRolloutGate, func(c *shard.Command) {
-		if v, err := rollout.Parse[kind.Judgement](c.Body, "a verdict"); err == nil {
+		if v, err := rollout.Parse[kind.GateReport](c.Body, "a verdict"); err == nil {
 			v.Verdict.Result = kind.GatePassed
 			c.Body = rollout.Append(nil, &v)
 		}
@@ -112,11 +112,11 @@ func leadersFollow() *simulation.Bug {
 }
 
 // otherAct replaces an act by another one, which has the same reason.
-func otherAct(of, by kind.Verb) func() *simulation.Bug {
+func otherAct(of, by kind.ActionKind) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		return withCommand(shard.CmdRolloutAct, func(c *shard.Command) {
-			if a, err := rollout.Parse[kind.Act](c.Body, "an act"); err == nil && a.Verb == of {
-				a.Verb = by
+			if a, err := rollout.Parse[kind.Action](c.Body, "an act"); err == nil && a.Kind == of {
+				a.Kind = by
 				c.Body = rollout.Append(nil, &a)
 			}
 		})
@@ -133,7 +133,7 @@ func offerTwice() *simulation.Bug {
 	return sentAgain(shard.CmdRolloutOffer, func(c *shard.Command) {
 		if o, err := rollout.Parse[kind.Offering](c.Body, "an offering"); err == nil && !o.Declined {
 			c.Kind, c.Body = shard.CmdRolloutPublish, rollout.Append(nil, &kind.Publication{Label: o.Label,
-				By: kind.By{Author: o.Author}})
+				By: kind.ChangeInfo{Author: o.Author}})
 			c.Session, c.Number, c.Acked = 0, 0, 0
 		}
 	})
@@ -186,10 +186,10 @@ func oldTargets() *simulation.Bug {
 		encoder, count := protocol.NewEncoder(), 0
 		var before protocol.RolloutTarget
 		return &interceptor{answer: func(a *protocol.Answer, frame []byte) []byte {
-			if a.Kind != protocol.KindRolloutAsk.Answer() || a.Result.Status != protocol.StatusSuccess {
+			if a.Kind != protocol.KindRolloutPoll.Answer() || a.Result.Status != protocol.StatusSuccess {
 				return frame
 			}
-			now := a.RolloutAsk.Target
+			now := a.RolloutPoll.Target
 			now.Label, now.Payload = append([]byte(nil), now.Label...), append([]byte(nil), now.Payload...)
 			old := before
 			before = now
@@ -197,7 +197,7 @@ func oldTargets() *simulation.Bug {
 				return frame
 			}
 			var buf bytebufferpool.ByteBuffer
-			encoder.Answer(&buf, a.ID, &protocol.RolloutAskAnswer{Target: old})
+			encoder.Answer(&buf, a.ID, &protocol.RolloutPollAnswer{Target: old})
 			return buf.B
 		}}
 	})

@@ -50,7 +50,7 @@ func inCluster(
 		}
 		err = client.ErrUnsupported
 		for errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnavailable) { // until the level has it
-			_, err = process.Of(m.Client, "/jobs", "workers").Put(ctx, process.Spec{}, process.By{})
+			_, err = process.New(m.Client, "/jobs", "workers").Put(ctx, process.Spec{}, process.ChangeInfo{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func (l *lockers) handler(id *uint64) process.Handler {
 			}
 			return nil, nil
 		},
-		Process: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
+		Request: func(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
 			var step string
 			if err := q.Decode(&step); err != nil {
 				return nil, err
@@ -366,7 +366,7 @@ func TestCase34ABroadcastToAThousandMembersIsInTheLogOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := process.Handler{
-				Process: func(context.Context, *process.Round, *process.Request) (any, error) { return "got it", nil },
+				Request: func(context.Context, *process.Round, *process.Request) (any, error) { return "got it", nil },
 			}
 			if i == members-1 { // when all have joined
 				h.Coordinate = func(ctx context.Context, r *process.Round) (any, error) {

@@ -22,17 +22,17 @@ import (
 // production is the logs of all hosts as they are in production: engine, store, files and transport, on disks and a
 // network in memory. It implements servertest.Logs.
 type production struct {
-	world    *world
-	network  *raftlogtest.Network
-	founders map[shard.HostID]hosts.Incarnation
+	world          *world
+	network        *raftlogtest.Network
+	initialMembers map[shard.HostID]hosts.Incarnation
 
-	mu     sync.Mutex // guards what follows
-	hosts  map[shard.HostID]*productionHost
-	path   memlog.Path
-	disk   memlog.Delay
-	cuts   map[[2]shard.HostID]bool // from, to
-	random *rand.Rand               // of power failures
-	births uint64                   // how often the logs were made
+	mu         sync.Mutex // guards what follows
+	hosts      map[shard.HostID]*productionHost
+	path       memlog.Path
+	disk       memlog.Delay
+	cuts       map[[2]shard.HostID]bool // from, to
+	random     *rand.Rand               // of power failures
+	bootstraps uint64                   // how often the logs were made
 	// members are those of a shard, as a leader knew them last.
 	members map[uint64][]shard.Member
 }
@@ -48,12 +48,13 @@ type productionHost struct {
 }
 
 // newProduction makes the logs of a plan's hosts.
-func newProduction(w *world, founders []shard.HostID) *production {
-	p := &production{world: w, network: raftlogtest.NewNetwork(), founders: make(map[shard.HostID]hosts.Incarnation),
-		hosts: make(map[shard.HostID]*productionHost), path: w.plan.Log.Path, disk: w.plan.Log.Disk,
-		cuts: make(map[[2]shard.HostID]bool), random: w.random(700), members: make(map[uint64][]shard.Member)}
-	for _, id := range founders {
-		p.founders[id] = servertest.Incarnation(id)
+func newProduction(w *world, initialMembers []shard.HostID) *production {
+	p := &production{world: w, network: raftlogtest.NewNetwork(),
+		initialMembers: make(map[shard.HostID]hosts.Incarnation), hosts: make(map[shard.HostID]*productionHost),
+		path: w.plan.Log.Path, disk: w.plan.Log.Disk, cuts: make(map[[2]shard.HostID]bool), random: w.random(700),
+		members: make(map[uint64][]shard.Member)}
+	for _, id := range initialMembers {
+		p.initialMembers[id] = servertest.Incarnation(id)
 	}
 	p.network.Delay(func(string, string) time.Duration { return p.delay() })
 	for n := range w.places() {
@@ -73,7 +74,8 @@ func (p *production) newHost(id shard.HostID) *productionHost {
 	timeout := max(raftlog.DefaultProposalTimeout, 4*plan.ElectionTimeout)
 	h := &productionHost{id: id, logs: make(map[uint64]*raftlog.Log), rate: 1}
 	h.Machine = raftlogtest.NewMachine(p.network, address(id), raftlog.Config{
-		Host: id, Incarnation: servertest.Incarnation(id), Founders: p.founders, Deployment: 1 + p.births,
+		Host: id, Incarnation: servertest.Incarnation(id), InitialMembers: p.initialMembers,
+		Deployment:      1 + p.bootstraps,
 		ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotBytes: int64(plan.SnapshotEvery * raftlog.BatchBytes),
 		KeepBytes:     int64(max(plan.SnapshotKeep, 1) * raftlog.BatchBytes),
@@ -287,8 +289,8 @@ func (p *production) Remake(on shard.HostID, shards []servertest.Remade) error {
 		states[s.Shard] = raftlog.State{Replica: s.Replica, Machine: s.Machine}
 	}
 	p.mu.Lock()
-	p.births++
-	p.founders = map[shard.HostID]hosts.Incarnation{on: servertest.Incarnation(on)}
+	p.bootstraps++
+	p.initialMembers = map[shard.HostID]hosts.Incarnation{on: servertest.Incarnation(on)}
 	clear(p.members)
 	for id, h := range p.hosts {
 		made := p.newHost(id)

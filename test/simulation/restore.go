@@ -113,7 +113,7 @@ func (w *world) save(ctx context.Context, c *client.Client) (*backup.States, err
 	for {
 		var file bytes.Buffer
 		saved := 0
-		_, err := admin.Of(c).Backup(ctx, &file, func(b admin.Backup) {
+		_, err := admin.New(c).Backup(ctx, &file, func(b admin.Backup) {
 			if b.Saved > saved {
 				saved = b.Saved
 				time.Sleep(w.plan.Restore.Pause)
@@ -144,7 +144,7 @@ func (w *world) replace(states *backup.States, x *history.Restoration) {
 	x.Up = w.record.Now()
 	made, err := w.bug.regenerate(states, meta.Regeneration{
 		Draw: [16]byte{1}, Shards: p.Shards, Jump: machine.JumpOver(time.Since(states.Header.Begun)),
-		Wall: uint64(time.Now().UnixMilli()), By: "simulation", First: servertest.Founder(states.NextHost()),
+		Wall: uint64(time.Now().UnixMilli()), By: "simulation", First: servertest.InitialMember(states.NextHost()),
 	})
 	if err == nil {
 		err = w.cluster.Remake(made)

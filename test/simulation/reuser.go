@@ -46,7 +46,7 @@ func (w *world) reuseNumbers(ctx context.Context, random *rand.Rand) {
 	defer c.Close()
 	r := &reuser{world: w, client: c, raw: raw.New(c, raw.Options{PingEvery: time.Second}), random: random}
 	for ctx.Err() == nil {
-		s, err := r.raw.Start(ctx, raw.Params{Path: path, Timeout: reuserTimeout, Over: func(error) {}})
+		s, err := r.raw.Start(ctx, raw.Params{Path: path, Timeout: reuserTimeout, OnEnd: func(error) {}})
 		if err != nil {
 			workload.Sleep(ctx, workload.UpTo(random, reuserThink))
 			continue
@@ -68,12 +68,12 @@ func (r *reuser) untilKnown(ctx context.Context) bool {
 	for i := range reusedNames {
 		for {
 			r.last++
-			m := protocol.Mutation{Number: r.last}
+			m := protocol.Mutation{Sequence: r.last}
 			_, err := r.acquire(ctx, m, nameOf(i))
 			if err == nil {
 				_, err = r.release(ctx, m, nameOf(i))
 			}
-			if statusOf(err) == protocol.StatusNumberReused {
+			if statusOf(err) == protocol.StatusSequenceReused {
 				break
 			}
 			if statusOf(err) == protocol.StatusSuccess && err != nil || !workload.Sleep(ctx, reuserThink) {
@@ -103,7 +103,7 @@ func (r *reuser) step(ctx context.Context) error {
 		r.asked[number][request] = true
 	}
 	r.last = max(r.last, number)
-	m := protocol.Mutation{Number: number, Acknowledged: r.last - min(r.last, reusedNumbers)}
+	m := protocol.Mutation{Sequence: number, AcknowledgedSequence: r.last - min(r.last, reusedNumbers)}
 	x := history.Numbered{Semaphore: of(name), Session: r.session.ID(), Number: number, Kind: kind,
 		From: r.record.Now()}
 	var err error
@@ -132,7 +132,7 @@ func (r *reuser) step(ctx context.Context) error {
 
 // statusOf is the status of a refusal for good, success for all else.
 func statusOf(err error) protocol.Status {
-	for _, status := range []protocol.Status{protocol.StatusNumberReused, protocol.StatusStale} {
+	for _, status := range []protocol.Status{protocol.StatusSequenceReused, protocol.StatusStale} {
 		if errors.Is(err, &protocol.Error{Status: status}) {
 			return status
 		}

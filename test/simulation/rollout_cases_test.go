@@ -74,7 +74,7 @@ func (s *stage) makeRollout(ctx context.Context, t *testing.T) {
 	spec := kind.Spec{Locations: []rollout.Location{{Name: "sas"}, {Name: "man", Delay: caseDelay}}}
 	err := client.ErrUnsupported
 	for errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnavailable) {
-		_, err = rollout.Of(s.client, "/jobs", "dns").Put(ctx, spec, rollout.By{})
+		_, err = rollout.New(s.client, "/jobs", "dns").Put(ctx, spec, rollout.ChangeInfo{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func (s *stage) lead(ctx context.Context, t *testing.T, location string) {
 
 // publish publishes a version and waits until sas was shown it.
 func (s *stage) publish(t *testing.T) time.Time {
-	if _, err := rollout.Of(s.client, "/jobs", "dns").Publish(t.Context(), []byte("v1")); err != nil {
+	if _, err := rollout.New(s.client, "/jobs", "dns").Publish(t.Context(), []byte("v1")); err != nil {
 		t.Fatal(err)
 	}
 	return <-s.shown["sas"]
@@ -169,7 +169,7 @@ func TestNoWallClockMovesARollout(t *testing.T) {
 		if got := (<-s.shown["man"]).Sub(reached); got < caseDelay || got > caseDelay+time.Second {
 			t.Errorf("man got it after %v, with a delay of %v", got, caseDelay)
 		}
-		rows, err := rollout.Of(s.client, "/jobs", "dns").History(t.Context(), "man",
+		rows, err := rollout.New(s.client, "/jobs", "dns").History(t.Context(), "man",
 			rollout.Consistency(client.Strict))
 		if err != nil || len(rows) != 1 {
 			t.Fatalf("man had %v, %v", rows, err)

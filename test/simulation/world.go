@@ -133,8 +133,8 @@ func (w *world) open(o Options) error {
 		}),
 	}
 	if o.Production {
-		options = append(options, servertest.On(func(founders []shard.HostID) (servertest.Logs, error) {
-			return newProduction(w, founders), nil
+		options = append(options, servertest.On(func(initialMembers []shard.HostID) (servertest.Logs, error) {
+			return newProduction(w, initialMembers), nil
 		}))
 	}
 	cluster, err := servertest.Run(options...)

@@ -1,5 +1,5 @@
-// Package snippets keeps the Go code in Markdown pages true: each block must compile, and a block that is run must
-// print the lines under "// Output:".
+// Package snippets tests the Go code blocks of Markdown pages. Every block must compile. A block that is
+// run must print exactly the lines of its "// Output:" comment.
 //
 // A block is a file, or the body of a function that is given a context, a client and two sessions and returns an
 // error. A comment on the line above the fence adds a mode to the block:

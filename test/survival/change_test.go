@@ -14,7 +14,7 @@ import (
 func (c *client) change(name string, m func(protocol.Mutation) protocol.RequestMessage) (*protocol.Answer, error) {
 	for {
 		c.number++
-		mutation := protocol.Mutation{SessionID: c.id, Number: c.number, Acknowledged: c.number - 1}
+		mutation := protocol.Mutation{SessionID: c.id, Sequence: c.number, AcknowledgedSequence: c.number - 1}
 		a, _, err := c.request("semaphore "+name, true, func() protocol.RequestMessage { return m(mutation) })
 		if err != nil && a != nil && a.Result.Status == protocol.StatusStale {
 			continue
@@ -27,7 +27,7 @@ func (c *client) change(name string, m func(protocol.Mutation) protocol.RequestM
 func (c *client) acquire(name string) (uint64, error) {
 	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.Acquire{
-			Mutation: m, NodeID: c.node, Name: []byte(name), Count: protocol.Forever, TimeoutMillis: protocol.Forever,
+			Mutation: m, NodeID: c.node, Name: []byte(name), Count: protocol.Forever, WaitMillis: protocol.Forever,
 			Ephemeral: true,
 		}
 	})
@@ -77,7 +77,7 @@ func (c *client) quota(objects, number uint64) error {
 	_, _, err := c.request("meta", false, func() protocol.RequestMessage {
 		m := &protocol.NodeAlter{NodeID: c.node, Config: protocol.NodeConfig{QuotaObjects: objects}}
 		if number != 0 {
-			m.Numbered = protocol.Numbered{Client: []byte("the-upgraded-one"), Number: number, Since: 1}
+			m.Idempotency = protocol.Idempotency{Client: []byte("the-upgraded-one"), Sequence: number, Since: 1}
 		}
 		return m
 	})

@@ -60,7 +60,8 @@ func start(hosts []string, path string, timeout time.Duration, r *record) (*clie
 	a, l, err := c.request("start", false, func() protocol.RequestMessage {
 		sent = c.attaching()
 		return &protocol.SessionStart{
-			Path: []byte(path), TimeoutMillis: uint64(timeout.Milliseconds()), Key: c.key, AttachSequence: c.sequence,
+			Path: []byte(path), TimeoutMillis: uint64(timeout.Milliseconds()), SessionSecret: c.key,
+			AttachSequence: c.sequence,
 		}
 	})
 	if err != nil {
@@ -271,7 +272,7 @@ func (c *client) once(what string, bind bool, make func() protocol.RequestMessag
 		return nil, nil, err
 	}
 	if bind && !l.isBound() {
-		a, err := l.call(&protocol.SessionBind{SessionID: c.id, Key: c.key}, answerTimeout)
+		a, err := l.call(&protocol.SessionBind{SessionID: c.id, SessionSecret: c.key}, answerTimeout)
 		if err != nil {
 			return fail(err)
 		}
@@ -363,7 +364,7 @@ func (c *client) keep() {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				c.sequence++
-				return &protocol.SessionAttach{SessionID: c.id, Key: c.key, AttachSequence: c.sequence}
+				return &protocol.SessionAttach{SessionID: c.id, SessionSecret: c.key, AttachSequence: c.sequence}
 			})
 			if err != nil {
 				if !errors.Is(err, errEnded) && !errors.Is(err, errStopped) {
@@ -420,7 +421,7 @@ func (c *client) reattach() (*client, error) {
 	_, l, err := d.request("home", false, func() protocol.RequestMessage {
 		d.sequence++
 		sent = d.attaching()
-		return &protocol.SessionAttach{SessionID: d.id, Key: d.key, AttachSequence: d.sequence}
+		return &protocol.SessionAttach{SessionID: d.id, SessionSecret: d.key, AttachSequence: d.sequence}
 	})
 	if err != nil {
 		d.closeConnections()

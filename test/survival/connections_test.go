@@ -95,7 +95,7 @@ func (i *idler) tryToBegin(address string, timeout time.Duration) (err error) {
 		return err
 	}
 	a, err := i.call(2, &protocol.SessionStart{Path: []byte("/idle"), TimeoutMillis: uint64(timeout.Milliseconds()),
-		Key: []byte("key")})
+		SessionSecret: []byte("key")})
 	if err == nil {
 		i.session = a.SessionStart.SessionID
 	}

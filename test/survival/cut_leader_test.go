@@ -211,10 +211,11 @@ func newQuestions(t *testing.T, at *host, c *client) *questions {
 			return &protocol.SemaphoreList{NodeID: c.node, ShardID: 1, Consistency: strict}
 		},
 		func() protocol.RequestMessage {
-			return &protocol.SessionStart{Path: []byte("/cut"), TimeoutMillis: 2000, Key: key, AttachSequence: 1}
+			return &protocol.SessionStart{Path: []byte("/cut"), TimeoutMillis: 2000, SessionSecret: key,
+				AttachSequence: 1}
 		},
 		func() protocol.RequestMessage { return &protocol.SessionDescribe{SessionID: c.id} },
-		func() protocol.RequestMessage { return &protocol.SessionBind{SessionID: c.id, Key: c.key} },
+		func() protocol.RequestMessage { return &protocol.SessionBind{SessionID: c.id, SessionSecret: c.key} },
 		func() protocol.RequestMessage { return &protocol.NodeCreate{Path: []byte("/other")} },
 		func() protocol.RequestMessage { return &protocol.NodeDescribe{Path: []byte("/unknown")} },
 		func() protocol.RequestMessage { return &protocol.NodeList{} },

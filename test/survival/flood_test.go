@@ -79,7 +79,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 			}
 			name := fmt.Sprint("answered-", i)
 			_, err := unacknowledged.change(name, func(m protocol.Mutation) protocol.RequestMessage {
-				m.Acknowledged = 0
+				m.AcknowledgedSequence = 0
 				return &protocol.SemaphoreDelete{Mutation: m, NodeID: unacknowledged.node, Name: []byte(name)}
 			})
 			if errors.Is(err, protocol.ErrNotFound) {

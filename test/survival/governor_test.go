@@ -49,13 +49,13 @@ func TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds(t *testi
 	subject := "subject=" + places[dead].Name + " "
 	hosts[dead].signal(os.Kill)
 	<-hosts[dead].Gone()
-	inHistory(t, hosts, "event=target", subject, `change="OFFLINE, silent"`, "by=governor")
-	inHistory(t, hosts, "event=current", subject, "change=OFFLINE")
+	inHistory(t, hosts, "event=host-target", subject, `change="OFFLINE, no-contact"`, "by=governor")
+	inHistory(t, hosts, "event=host-state", subject, "change=OFFLINE")
 	l.progress(10)
 	began := time.Now()
 	hosts[dead] = places[dead].serve(t)
 	hosts[dead].awaitReady()
-	inHistory(t, hosts, "event=target", subject, `change="ONLINE, started"`, "by=\"host "+places[dead].Name)
+	inHistory(t, hosts, "event=host-target", subject, `change="ONLINE, started"`, "by=\"host "+places[dead].Name)
 	t.Logf("back after %v", time.Since(began))
 	l.progress(10)
 
@@ -63,12 +63,13 @@ func TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds(t *testi
 	stopping, subject := hosts[next], "subject="+places[next].Name+" "
 	asked := time.Now()
 	stopping.stop()
-	if took := time.Since(asked); !hasLine(hosts, []string{"event=current", subject, "change=OFFLINE", "by=governor"}) {
+	took := time.Since(asked)
+	if !hasLine(hosts, []string{"event=host-state", subject, "change=OFFLINE", "by=governor"}) {
 		t.Errorf("it ended after %v, and was not offline", took)
 	}
 	l.progress(10)
 	t.Logf("stopped: %v", l.record.longestPause(asked))
-	inHistory(t, hosts, "event=target", subject, `change="OFFLINE, shutdown"`)
+	inHistory(t, hosts, "event=host-target", subject, `change="OFFLINE, shutdown"`)
 	l.check()
 	l.record.checkNoSessionEnded()
 }

@@ -150,7 +150,7 @@ func TestAJoinerThatIsKilledGoesOn(t *testing.T) {
 			return err == nil && is(&id)
 		}
 	}
-	belongs := identified((*identity.Identity).Born)
+	belongs := identified((*identity.Identity).Bootstrapped)
 	phases := []struct {
 		name    string
 		reached func(*host) bool
@@ -214,8 +214,9 @@ func TestTheHostThatGovernsIsKilledWhileAnotherJoins(t *testing.T) {
 	}
 	awaitVotes(hosts, growthShards*(len(hosts)-1))
 	c := newCounter(t, places)
-	operator := admin.Of(c.box)
-	if _, err := operator.SetPolicy(t.Context(), func(p *admin.Policy) { p.Voters = 3 }, admin.By{}); err != nil {
+	operator := admin.New(c.box)
+	if _, err := operator.SetPolicy(t.Context(), func(p *admin.Policy) { p.Voters = 3 },
+		admin.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	hosts = append(hosts, places[3].serve(t))
@@ -250,7 +251,7 @@ func TestTheHostThatGovernsIsKilledWhileAnotherJoins(t *testing.T) {
 
 // replicasOf counts the shards of which a host has a replica.
 func replicasOf(c *admin.Cluster, name string) (n int) {
-	h := c.Named(name)
+	h := c.HostByName(name)
 	for i := range c.Shards {
 		if h != nil && slices.ContainsFunc(c.Shards[i].Replicas, func(r admin.Replica) bool {
 			return r.Host == h.ID && r.Role == admin.Learner

@@ -161,8 +161,8 @@ func TestAnOlderCopyOfADirectoryIsNoHost(t *testing.T) {
 	c.has("one")
 }
 
-// TestHostsThatAreAllWipedAreBornAnew: no host is left that could know better.
-func TestHostsThatAreAllWipedAreBornAnew(t *testing.T) {
+// TestWipedHostsBootstrapANewCluster: no host is left that could know better.
+func TestWipedHostsBootstrapANewCluster(t *testing.T) {
 	places, hosts := three(t)
 	before := hosts[0].status().Cluster.ID
 	for i, h := range hosts {

@@ -49,11 +49,11 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 		l.places = append(l.places, &place{h.Place})
 	}
 	l.counter = newCounter(t, l.places)
-	l.operator = admin.Of(l.counter.box)
+	l.operator = admin.New(l.counter.box)
 	policy := func(p *admin.Policy) {
 		p.Replicas, p.OfflineAfter, p.ReplaceAfter = 3, time.Second, time.Hour
 	}
-	if _, err := l.operator.SetPolicy(t.Context(), policy, admin.By{}); err != nil {
+	if _, err := l.operator.SetPolicy(t.Context(), policy, admin.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	newNode(t, hosts, "/lost", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 1000,
@@ -78,7 +78,7 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 				return false
 			}
 			defer s.Close(t.Context())
-			lease, err := s.Ephemeral(lock).Acquire(t.Context(), sdk.Timeout(patience))
+			lease, err := s.Ephemeral(lock).Acquire(t.Context(), sdk.Wait(patience))
 			if err == nil {
 				number = lease.Fence()
 			}
@@ -94,7 +94,7 @@ func TestHostsThatWereLostComeBackTogether(t *testing.T) {
 	heal := w.cut(hosts, &place{lost[0].Place}, &place{lost[1].Place})
 	for _, id := range l.lost {
 		hosts[0].await("the shard is made anew", func() bool {
-			_, err := l.operator.Recover(t.Context(), id, false, admin.By{Reason: "they burnt"})
+			_, err := l.operator.RecoverShard(t.Context(), id, false, admin.ChangeInfo{Reason: "they burnt"})
 			return err == nil
 		})
 	}

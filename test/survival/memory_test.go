@@ -38,10 +38,11 @@ var fills = map[string]func(ctx context.Context, c *sdk.Client, name string) err
 			location := fmt.Sprintf("location-%d-%s", i, strings.Repeat("r", 50))
 			spec.Locations = append(spec.Locations, rollout.Location{Name: location})
 		}
-		return rollout.Of(c, "/fill", name).Create(ctx, spec, rollout.By{Author: "filler", Reason: "to fill"})
+		return rollout.New(c, "/fill", name).Create(ctx, spec, rollout.ChangeInfo{Author: "filler", Reason: "to fill"})
 	},
 	"processes": func(ctx context.Context, c *sdk.Client, name string) error {
-		return process.Of(c, "/fill", name).Create(ctx, process.Spec{}, process.By{Author: "filler", Reason: "to fill"})
+		return process.New(c, "/fill", name).Create(ctx, process.Spec{},
+			process.ChangeInfo{Author: "filler", Reason: "to fill"})
 	},
 	"sessions": func(ctx context.Context, c *sdk.Client, _ string) error {
 		_, err := c.Session(ctx, "/fill", sdk.SessionTimeout(30*time.Minute),
@@ -156,7 +157,7 @@ func newBystander(t *testing.T, addresses string) *bystander {
 			t.Fatal(err)
 		}
 	}
-	s, err := c.Session(t.Context(), "/others", sdk.SessionTimeout(time.Minute), sdk.Renew())
+	s, err := c.Session(t.Context(), "/others", sdk.SessionTimeout(time.Minute), sdk.Recreate())
 	if err != nil {
 		t.Fatal(err)
 	}

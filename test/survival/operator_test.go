@@ -27,7 +27,7 @@ func newOperator(t *testing.T, places []*place) *operator {
 	for _, p := range places {
 		list = append(list, p.Client)
 	}
-	return &operator{t: t, endpoints: strings.Join(list, ","), look: admin.Of(newCounter(t, places).box)}
+	return &operator{t: t, endpoints: strings.Join(list, ","), look: admin.New(newCounter(t, places).box)}
 }
 
 // run runs a command.
@@ -107,7 +107,7 @@ func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
 	o.ok("cluster", "policy", "set", "--leader-rebalance-interval", "0s")
 	o.ok("shard", "transfer-leader", "1", "b", "--reason", "b is near")
 	o.await("b leads shard 1", func(c *admin.Cluster) bool {
-		return c.Shards[1].ID == 1 && c.Named("b").ID == c.Shards[1].Leader
+		return c.Shards[1].ID == 1 && c.HostByName("b").ID == c.Shards[1].Leader
 	})
 
 	o.ok("host", "cordon", "b", "--author", "eve", "--reason", "its disk is slow")
@@ -135,8 +135,8 @@ func (o *operator) replace(old, successor string) {
 	o.t.Helper()
 	var gone uint64
 	o.await("it is replaced, once it is silent", func(c *admin.Cluster) bool {
-		gone = c.Named(old).ID
-		if c.Named(old).Alive {
+		gone = c.HostByName(old).ID
+		if c.HostByName(old).Alive {
 			return false
 		}
 		_, err := o.run("host", "replace", old, successor, "--reason", "its machine is gone")

@@ -119,7 +119,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	defer l.close()
 	s.l = l
 	a, err := l.call(&protocol.SessionStart{Path: []byte("/pause"), TimeoutMillis: uint64(timeout.Milliseconds()),
-		Key: []byte("key")}, patience)
+		SessionSecret: []byte("key")}, patience)
 	if err != nil || a.Result.Status != protocol.StatusSuccess {
 		t.Fatalf("start: %v, %v", a, err)
 	}
@@ -140,7 +140,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	for n := uint64(1); order == 0; n++ {
 		lock = fmt.Sprintf("stubborn-%d", n)
 		a, err := l.call(&protocol.Acquire{
-			Mutation: protocol.Mutation{SessionID: session, Number: n, Acknowledged: n - 1}, NodeID: node,
+			Mutation: protocol.Mutation{SessionID: session, Sequence: n, AcknowledgedSequence: n - 1}, NodeID: node,
 			Name: []byte(lock), Count: protocol.Forever, Ephemeral: true,
 		}, patience)
 		if at, what := s.loss(); !at.IsZero() {
@@ -213,7 +213,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	// The woken host is a good one again, and takes nothing from the pinned client.
 	if l.alive() {
 		a, err := l.call(&protocol.Release{
-			Mutation: protocol.Mutation{SessionID: session, Number: 2000, Acknowledged: 1999}, NodeID: node,
+			Mutation: protocol.Mutation{SessionID: session, Sequence: 2000, AcknowledgedSequence: 1999}, NodeID: node,
 			Name: []byte(lock), OrderID: order,
 		}, patience)
 		if err == nil && a.Result.Status == protocol.StatusSuccess {

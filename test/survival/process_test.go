@@ -42,7 +42,7 @@ func (c *client) coordinate(name, result string) error {
 	}
 	part := protocol.Part{MemberID: id, Epoch: head.Epoch}
 	_, prepareErr := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
-		return &protocol.ProcessPrepared{Mutation: m, NodeID: c.node, Name: []byte(name), Part: part}
+		return &protocol.ProcessPrepareAck{Mutation: m, NodeID: c.node, Name: []byte(name), Part: part}
 	})
 	_, completeErr := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.ProcessComplete{
@@ -59,9 +59,9 @@ func (c *client) coordinate(name, result string) error {
 }
 
 // processHead reads the head of a process.
-func (c *client) processHead(name string) (head kind.Head, err error) {
+func (c *client) processHead(name string) (head kind.Overview, err error) {
 	a, _, err := c.request("semaphore "+name, true, func() protocol.RequestMessage {
-		return &protocol.ProcessDescribe{PartRequest: protocol.PartRequest{
+		return &protocol.ProcessDescribe{SectionRequest: protocol.SectionRequest{
 			NodeID: c.node, Name: []byte(name), Consistency: protocol.ConsistencyStrict,
 		}}
 	})

@@ -25,13 +25,13 @@ type losing struct {
 	node uint64
 }
 
-// shardOf returns the data shard that has a slot, of so many since the birth of a cluster.
+// shardOf returns the data shard that has a slot, of so many since the bootstrap of a cluster.
 func shardOf(shards int, slot shard.Slot) uint64 {
 	var ids []meta.ShardID
 	for i := range shards {
 		ids = append(ids, meta.ShardID(i+1))
 	}
-	for _, r := range meta.BirthRanges(ids) {
+	for _, r := range meta.InitialRanges(ids) {
 		if r.First <= slot && slot <= r.Last {
 			return uint64(r.Shard)
 		}
@@ -144,7 +144,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 			return 0, err
 		}
 		defer s.Close(t.Context())
-		next, err := s.Ephemeral(name).Acquire(t.Context(), sdk.Timeout(patience))
+		next, err := s.Ephemeral(name).Acquire(t.Context(), sdk.Wait(patience))
 		if err != nil {
 			return 0, err
 		}
@@ -153,7 +153,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	l.hosts[0].await("the governor says what was lost and what to do", func() bool {
 		return strings.Contains(l.waits(), fmt.Sprintf("signalbox shard recover %d", l.lost[0]))
 	})
-	if _, err := l.operator.Recover(t.Context(), l.lost[0], true, admin.By{}); err == nil ||
+	if _, err := l.operator.RecoverShard(t.Context(), l.lost[0], true, admin.ChangeInfo{}); err == nil ||
 		!strings.Contains(err.Error(), "leave --accept-data-loss out") {
 		t.Errorf("a shard with a survivor is made empty: %v", err)
 	}
@@ -227,7 +227,7 @@ func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
 	}
 	for _, id := range l.lost {
 		l.hosts[0].await("the shard is made anew", func() bool {
-			_, err := l.operator.Recover(t.Context(), id, false, admin.By{Reason: "they stand still"})
+			_, err := l.operator.RecoverShard(t.Context(), id, false, admin.ChangeInfo{Reason: "they stand still"})
 			return err == nil
 		})
 	}
@@ -249,7 +249,7 @@ func TestStoppedHostsThatWakeAfterTheOrderDoNotGoOn(t *testing.T) {
 			return false
 		}
 		defer s.Close(t.Context())
-		next, err := s.Ephemeral(lock).Acquire(t.Context(), sdk.Timeout(time.Second))
+		next, err := s.Ephemeral(lock).Acquire(t.Context(), sdk.Wait(time.Second))
 		if err == nil && lease.Err() == nil {
 			t.Errorf("fence %d is granted, and the owner of fence %d believes", next.Fence(), lease.Fence())
 		}

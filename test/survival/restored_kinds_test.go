@@ -78,7 +78,7 @@ func (c *counter) nodeConfig() sdk.NodeConfig {
 
 // checkRestoredProcess checks that a process has its last result and no member, and that a new member coordinates a
 // later epoch.
-func (c *client) checkRestoredProcess(t *testing.T, was process.Head) {
+func (c *client) checkRestoredProcess(t *testing.T, was process.Overview) {
 	t.Helper()
 	head, err := c.processHead("sharding")
 	if err != nil || head.Members != 0 || head.LastResult != was.LastResult || head.Epoch < was.Epoch {
@@ -96,7 +96,7 @@ func (c *client) checkRestoredProcess(t *testing.T, was process.Head) {
 func (c *client) checkRestoredRollout(t *testing.T) {
 	t.Helper()
 	_, err := c.change("web", func(m protocol.Mutation) protocol.RequestMessage {
-		return &protocol.RolloutAsk{Mutation: m, NodeID: c.node, Name: []byte("web")}
+		return &protocol.RolloutPoll{Mutation: m, NodeID: c.node, Name: []byte("web")}
 	})
 	if err == nil {
 		t.Error("an instance that has not joined the new cluster is answered")

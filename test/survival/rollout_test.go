@@ -39,7 +39,7 @@ func (c *client) rollOut(name, location, payload string) error {
 		}
 	})
 	_, roleErr := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
-		return &protocol.RolloutRole{Mutation: m, NodeID: c.node, Name: []byte(name), Leader: true}
+		return &protocol.RolloutReady{Mutation: m, NodeID: c.node, Name: []byte(name), Leader: true}
 	})
 	if err := errors.Join(joinErr, roleErr); err != nil {
 		return err
@@ -62,12 +62,12 @@ func (c *client) rollOut(name, location, payload string) error {
 // ask reports as an instance, and returns the target.
 func (c *client) ask(name string, report protocol.InstanceReport) (protocol.RolloutTarget, error) {
 	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
-		return &protocol.RolloutAsk{Mutation: m, NodeID: c.node, Name: []byte(name), Report: report}
+		return &protocol.RolloutPoll{Mutation: m, NodeID: c.node, Name: []byte(name), Report: report}
 	})
 	if err != nil {
 		return protocol.RolloutTarget{}, err
 	}
-	t := a.RolloutAsk.Target
+	t := a.RolloutPoll.Target
 	t.Payload = []byte(string(t.Payload)) // the answer's bytes are not kept
 	return t, nil
 }

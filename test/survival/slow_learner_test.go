@@ -85,11 +85,11 @@ func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
 	}()
 
 	places[2].serve(t)
-	desk := admin.Of(newCounter(t, places[:2]).box)
+	desk := admin.New(newCounter(t, places[:2]).box)
 	lags := func() bool {
 		why, err := desk.Why(t.Context())
 		return err == nil && slices.ContainsFunc(why.Reasons, func(r admin.Reason) bool {
-			return strings.HasPrefix(r.Text, "shard 1: c ") && (r.Code == "behind" || r.Code == "snapshot")
+			return strings.HasPrefix(r.Text, "shard 1: c ") && (r.Code == "lagging" || r.Code == "snapshot")
 		})
 	}
 	for range 3 {

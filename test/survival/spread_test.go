@@ -34,12 +34,12 @@ func newSpread(t *testing.T, dir string, names []string, more func(*admin.Policy
 	}
 	s.hosts = []*host{s.places[0].begin(t)}
 	s.counter = newCounter(t, s.places)
-	s.operator = admin.Of(s.counter.box)
+	s.operator = admin.New(s.counter.box)
 	policy := func(p *admin.Policy) {
 		p.Replicas, p.Copies, p.StableFor = 3, 4, time.Second
 		more(p)
 	}
-	if _, err := s.operator.SetPolicy(t.Context(), policy, admin.By{}); err != nil {
+	if _, err := s.operator.SetPolicy(t.Context(), policy, admin.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range s.places[1:] {
@@ -125,7 +125,7 @@ func TestShardsOnAPartOfTheHosts(t *testing.T) {
 	hosts[4].awaitReady()
 	held()
 
-	if _, err := operator.Drain(t.Context(), "d", admin.By{}); err != nil {
+	if _, err := operator.Drain(t.Context(), "d", admin.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	hosts[0].await("d has nothing", func() bool {

@@ -16,7 +16,7 @@ const commandFile = "shard/command_gen.go"
 
 const commandHead = "// Code generated from the struct Command by: go test ./test/tidy -run Command -update. " +
 	"DO NOT EDIT.\n\npackage shard\n\nimport (\n\t\"encoding/binary\"\n\n" +
-	"\t\"github.com/signalbox/signalbox/shard/internal/form\"\n)\n"
+	"\t\"github.com/signalbox/signalbox/shard/internal/codec\"\n)\n"
 
 // logForm is how a field stands in the log: expressions that append the field %s, and that read it.
 type logForm struct{ write, read string }
@@ -28,8 +28,8 @@ var logForms = map[string]logForm{
 	"word":   {"binary.LittleEndian.AppendUint64(dst, uint64(%s))", "r.Uint64()"},
 	"number": {"binary.AppendUvarint(dst, uint64(%s))", "r.Number()"},
 	"next":   {"binary.AppendUvarint(dst, %s+1)", "r.Number() - 1"},
-	"bytes":  {"form.AppendBytes(dst, %s)", "r.Bytes()"},
-	"filled": {"form.AppendBytes(dst, %s)", "r.filled()"},
+	"bytes":  {"codec.AppendBytes(dst, %s)", "r.Bytes()"},
+	"filled": {"codec.AppendBytes(dst, %s)", "r.filled()"},
 }
 
 // TestCommandFieldsFollowFromTheStruct: a field of a command is read as it was written.

@@ -15,7 +15,7 @@ var fileName = regexp.MustCompile("`((?:[a-zA-Z0-9_.-]+/)*[a-zA-Z0-9_-]+\\.(?:go
 
 // elsewhere are names that documents use for files that are not of the tree: those of users, and those that programs
 // write.
-var elsewhere = regexp.MustCompile(`^(?:zkCli\.sh|bench/results.*|(?:.*/)?(?:main|host|replicas|peers|identity|anchor|level|tokens|report|backup|signalbox|cluster|state|config|results)\.(?:go|json|txt|yaml|md|service))$`)
+var elsewhere = regexp.MustCompile(`^(?:zkCli\.sh|bench/results.*|(?:.*/)?(?:main|host|replicas|peers|identity|anchor|level|access|report|backup|signalbox|cluster|state|config|results)\.(?:go|json|txt|yaml|md|service))$`)
 
 // TestFilesThatDocumentsNameExist: a reader who follows a name finds the file.
 func TestFilesThatDocumentsNameExist(t *testing.T) {

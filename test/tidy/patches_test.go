@@ -22,9 +22,11 @@ var compiled = flag.Bool("compiled", false, "compile the tree with each sample c
 // any more, because the code beside a changed line is another, is made anew: the number of files is what counts. A hunk
 // has one line of context, which seldom changes, so that most changes of the tree leave the patches alone.
 var samples = map[string]int{
-	"field.diff": 6, // a field of a rollout, from the client to the console
-	"read.diff":  7, // an operation that reads, from the protocol to HTTP and the tool
-	"act.diff":   6, // an act on a rollout
+	"session.diff":   10, // a text of a session, from both clients to the listings
+	"semaphore.diff": 10, // a text of a semaphore, from the client to the snapshot
+	"field.diff":     6,  // a text of a rollout, from the command line to the console
+	"read.diff":      7,  // an operation that reads, from the protocol to HTTP and the tool
+	"act.diff":       6,  // an act on a rollout
 }
 
 // patched is a file of a patch.

@@ -113,7 +113,8 @@ func TestRetiredNamesAreFound(t *testing.T) {
 }
 
 // retiredWords are old names of one word.
-var retiredWords = slices.Concat(retiredMetrics, retiredSettings, retiredFlags, retiredMembers())
+var retiredWords = slices.Concat(retiredMetrics, retiredSettings, retiredFlags, retiredWire, retiredKinds,
+	retiredIdentifiers, retiredMembers())
 
 // retiredPhrases are old names that are no single word: commands and routes.
 var retiredPhrases = slices.Concat(retiredCommands, retiredRoutes)
@@ -256,6 +257,40 @@ var retiredCommands = []retired{
 	{old: "signalbox host moved", now: "signalbox host adopt-data-dir"},
 }
 
+// retiredWire are names of the protocol: messages, records, fields and values of enums.
+var retiredWire = []retired{
+	{old: "ACCESS_ASK", now: "ACCESS_CHECK"},
+	{old: "ON_BEHALF", now: "FORWARDED_FOR"},
+	{old: "HOST_SAY", now: "HOST_NOTIFY"},
+	{old: "HOST_OPERATE", now: "HOST_UPDATE"},
+	{old: "STEP_EFFECT", now: "STEP_EXECUTE"},
+	{old: "SHARD_TRANSFER", now: "SHARD_TRANSFER_LEADER"},
+	{old: "PROCESS_PREPARED", now: "PROCESS_PREPARE_ACK"},
+	{old: "PROCESS_COMPLETED", now: "PROCESS_COMPLETE_ACK"},
+	{old: "PROCESS_ACT", now: "PROCESS_ACTION"},
+	{old: "ROLLOUT_ACT", now: "ROLLOUT_ACTION"},
+	{old: "ROLLOUT_ASK", now: "ROLLOUT_POLL"},
+	{old: "ROLLOUT_ROLE", now: "ROLLOUT_READY"},
+	{old: "ROLLOUT_GATE", now: "ROLLOUT_GATE_REPORT"},
+	{old: "NUMBER_REUSED", now: "SEQUENCE_REUSED"},
+	{old: "RENUMBERED", now: "NEW_SEQUENCE"},
+	{old: "CONCERNS", now: "HEALTH"},
+	{old: "EXPIRING", now: "TOKEN_EXPIRING"},
+	{old: "HostWord", now: "HostEvent"},
+	{old: "HostVerb", now: "HostAction"},
+	{old: "HostAsked", now: "ClientRequest"},
+	{old: "HostConcern", now: "HealthIssue"},
+	{old: "UnledReplica", now: "LeaderlessReplica"},
+	{old: "small_numbers", now: "enums"},
+	{old: "number_base", now: "sequence_base"},
+	{old: "start_draw", now: "start_nonce"},
+	{old: "known_as", now: "principal"},
+	{old: "wish_host_id", now: "preferred_leader_host_id"},
+	{old: "progress_ms", now: "progress_deadline_ms"},
+	{old: "halt_ms", now: "halt_deadline_ms"},
+	{old: "open_most_ms", now: "max_open_delay_ms"},
+}
+
 var retiredFlags = []retired{
 	{old: "--stable-for", now: "--stabilization-time"},
 	{old: "--within", now: "--wait-timeout"},
@@ -279,6 +314,47 @@ var retiredFlags = []retired{
 	{old: "--allow-errors", now: "--max-errors"},
 	{old: "--callers", now: "--concurrency", but: []string{"bench/"}},
 	{old: "--beside", now: "--parallel", but: []string{"bench/", "docs/testing.md"}},
+}
+
+// retiredKinds are the kinds of health issues and the codes of reasons whose old names have no other meaning.
+var retiredKinds = []retired{
+	{old: "copy-missing", now: "replica-missing"},
+	{old: "copy-behind", now: "replica-lagging"},
+	{old: "level-held", now: "upgrade-not-finalized"},
+	{old: "not-started", now: "host-not-started"},
+	{old: "not-joined", now: "host-not-joined"},
+	{old: "not-online", now: "host-not-online"},
+	{old: "connections-refused", now: "connections-rejected"},
+	{old: "slow-watches", now: "slow-watchers"},
+	{old: "certificate-over", now: "certificate-expired"},
+	{old: "certificate-ends", now: "certificate-expiring"},
+	{old: "quota-settings", now: "quota-settings-differ"},
+	{old: "backup-late", now: "backup-overdue"},
+	{old: "rollout-late", now: "rollout-deadline-exceeded"},
+	{old: "round-members", now: "process-member-overdue"},
+	{old: "round-coordinator", now: "process-coordinator-stalled"},
+	{old: "round-blocked", now: "process-blocked"},
+	{old: "lock-waits", now: "long-wait"},
+	{old: "no-spare", now: "no-eligible-learner"},
+	{old: "few-voters", now: "under-replicated or too-few-voters"},
+	{old: "few-leaders", now: "too-few-leaders"},
+	{old: "few-members", now: "too-few-members"},
+}
+
+// retiredIdentifiers are old names of the Go API that stand for nothing else in the tree.
+var retiredIdentifiers = []retired{
+	{old: "ErrNotLetIn", now: "ErrUnauthenticated"},
+	{old: "EndSilence", now: "EndUnreachable"},
+	{old: "EndTaken", now: "EndTakenOver"},
+	{old: "TryObtain", now: "TryAcquire"},
+	{old: "ErrNotObtained", now: "ErrNotAcquired"},
+	{old: "CreateTokenOf", now: "CreateTokenFromHash"},
+	{old: "PastAct", now: "ActionRecord"},
+	{old: "StopReason", now: "BlockReason"},
+	{old: "Judgement", now: "GateReport"},
+	{old: "TimeoutKick", now: "TimeoutEvict"},
+	{old: "DivideAfter", now: "RebalanceDelay"},
+	{old: "DrawNumbers", now: "AllocateSequences"},
 }
 
 var retiredRoutes = []retired{

@@ -20,7 +20,7 @@ import (
 const root = "../.."
 
 // room limits what is checked to a folder, for those who clean up there.
-var room = flag.String("room", "", "check only the files under this folder, such as server/hub")
+var room = flag.String("room", "", "check only the files under this folder, such as server/watch")
 
 // source is a Go file of the tree.
 type source struct {

@@ -74,4 +74,4 @@ func (t *Twin) isAnother(s *session, c *shard.Command) bool {
 }
 
 // refuseAnother answers a command under the number of another request.
-func (t *Twin) refuseAnother() { t.answer(shard.Effect{Status: protocol.StatusNumberReused}) }
+func (t *Twin) refuseAnother() { t.answer(shard.Effect{Status: protocol.StatusSequenceReused}) }

@@ -78,16 +78,16 @@ func (c *checker) checkSessions() error {
 			return fmt.Errorf("session %v: counter beyond the last, %d", s.ID, c.state.LastSession)
 		case s.Home && counters[s.ID.Counter()]:
 			return fmt.Errorf("session %v: counter given out twice", s.ID)
-		case !s.Home && (s.Timeout != 0 || s.Description != "" || s.Key != ""):
-			return fmt.Errorf("session %v: a guest with timeout, description or key", s.ID)
+		case !s.Home && (s.Timeout != 0 || s.Details != "" || s.Key != ""):
+			return fmt.Errorf("session %v: a guest with timeout, details or key", s.ID)
 		case !s.Home && (s.Created != 0 || s.NumberSpace != 0 || s.Client != shard.ClientState{}):
 			return fmt.Errorf("session %v: a guest with a client", s.ID)
 		case s.Losses != 0 && s.Home:
 			return fmt.Errorf("session %v: %d losses at home", s.ID, s.Losses)
 		case s.Timeout > uint64(shard.MaxSessionTimeout.Milliseconds()):
 			return fmt.Errorf("session %v: timeout %d ms", s.ID, s.Timeout)
-		case len(s.Description) > shard.MaxDescription || len(s.Key) > shard.MaxKey:
-			return fmt.Errorf("session %v: description or key too long", s.ID)
+		case len(s.Details) > shard.MaxSessionDetails || len(s.Key) > shard.MaxKey:
+			return fmt.Errorf("session %v: details or key too long", s.ID)
 		case s.Acked > s.Applied || s.Acked == s.Applied && s.Acked != 0 && c.state.Group.Number == 0:
 			// What is refused in the quiet after a renewal acknowledges, and is not applied.
 			return fmt.Errorf("session %v: acknowledged %d, applied %d", s.ID, s.Acked, s.Applied)

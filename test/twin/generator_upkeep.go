@@ -123,12 +123,12 @@ func (g *Generator) groupWait(group shard.Group) shard.Command {
 	return c
 }
 
-// sessionFields draws timeout, description and key, now and then one that is too long.
+// sessionFields draws timeout, details and key, now and then one that is too long.
 func (g *Generator) sessionFields(c *shard.Command) {
 	longest := uint64(shard.MaxSessionTimeout / time.Millisecond)
 	c.Timeout = oneOf(g.random, []uint64{0, 1, 5000, 60_000, longest})
 	c.Data = oneOf(g.random, [][]byte{nil, []byte("worker"), []byte("\xfe"),
-		bytes.Repeat([]byte("d"), shard.MaxDescription)})
+		bytes.Repeat([]byte("d"), shard.MaxSessionDetails)})
 	c.Key = oneOf(g.random, [][]byte{nil, nil, []byte("k"), bytes.Repeat([]byte("K"), shard.MaxKey)})
 	c.Client = oneOf(g.random, []shard.ClientRef{
 		{}, {Address: []byte("10.0.0.1:999"), Name: []byte("worker")}, {Version: []byte("\xfe")}, {
@@ -150,7 +150,7 @@ func (g *Generator) sessionFields(c *shard.Command) {
 		case 1:
 			c.Timeout = shard.Forever
 		case 2:
-			c.Data = make([]byte, shard.MaxDescription+1)
+			c.Data = make([]byte, shard.MaxSessionDetails+1)
 		case 3:
 			c.Key = make([]byte, shard.MaxKey+1)
 		}
@@ -346,7 +346,7 @@ func (g *Generator) held(node shard.NodeID) (objects, bytes uint64) {
 	}
 	for _, s := range g.state.Sessions {
 		if s.Node == node || node == 0 {
-			bytes += shard.SessionBytes + uint64(len(s.Description)+shard.AnswerBytes*len(s.Answers))
+			bytes += shard.SessionBytes + uint64(len(s.Details)+shard.AnswerBytes*len(s.Answers))
 		}
 	}
 	return objects, bytes

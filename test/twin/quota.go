@@ -80,7 +80,7 @@ func (sem *semaphore) size() uint64 {
 
 // size is what a session counts for with the answers that are kept for it.
 func (s *session) size() uint64 {
-	strings := len(s.description) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
+	strings := len(s.details) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
 	return uint64(256 + strings + 40*len(s.answers) + s.bodies())
 }
 

@@ -29,15 +29,20 @@ type link struct {
 }
 
 func (sem *semaphore) state() shard.SemaphoreState {
-	state := shard.SemaphoreState{
-		Node:      sem.node,
+	state := shard.SemaphoreState{Node: sem.node, SemaphoreView: shard.SemaphoreView{
 		Name:      sem.name,
 		Data:      sem.data,
 		Limit:     sem.limit,
 		Ephemeral: sem.ephemeral,
 		Revision:  sem.revision,
-	}
+	}}
 	for _, l := range sem.links {
+		if l.owner {
+			state.Count += l.count
+			state.Owners++
+		} else {
+			state.Waiters++
+		}
 		state.Links = append(state.Links, shard.LinkState{
 			Session: l.session,
 			Order:   l.order,

@@ -10,21 +10,21 @@ import (
 
 // session is one session, at home or a guest.
 type session struct {
-	id          shard.SessionID
-	node        shard.NodeID
-	home        bool
-	timeout     uint64
-	description string
-	key         string
-	applied     uint64
-	acked       uint64
-	space       uint64 // of numbers: the latest that it drew
-	losses      uint64 // semaphores that were deleted though it owned them; of a guest
-	answers     map[uint64]shard.AnswerState
-	asked       map[uint64]request // under each number, where the level has it
-	created     uint64
-	client      shard.ClientState
-	seen        int // what the bodies counted for that it has acknowledged
+	id      shard.SessionID
+	node    shard.NodeID
+	home    bool
+	timeout uint64
+	details string
+	key     string
+	applied uint64
+	acked   uint64
+	space   uint64 // of numbers: the latest that it drew
+	losses  uint64 // semaphores that were deleted though it owned them; of a guest
+	answers map[uint64]shard.AnswerState
+	asked   map[uint64]request // under each number, where the level has it
+	created uint64
+	client  shard.ClientState
+	seen    int // what the bodies counted for that it has acknowledged
 }
 
 func (s *session) state() shard.SessionState {
@@ -33,7 +33,7 @@ func (s *session) state() shard.SessionState {
 		Node:        s.node,
 		Home:        s.home,
 		Timeout:     s.timeout,
-		Description: s.description,
+		Details:     s.details,
 		Key:         s.key,
 		Applied:     s.applied,
 		Acked:       s.acked,
@@ -78,7 +78,7 @@ func (t *Twin) isHome(id shard.SessionID) bool { return t.slots.Has(id.Slot()) }
 
 func sessionFormIsGood(c *shard.Command) bool {
 	return c.Timeout <= uint64(shard.MaxSessionTimeout.Milliseconds()) &&
-		len(c.Data) <= shard.MaxDescription &&
+		len(c.Data) <= shard.MaxSessionDetails &&
 		len(c.Key) <= shard.MaxKey &&
 		len(c.Client.Address) <= shard.MaxClientAddress &&
 		len(c.Client.Name) <= shard.MaxClientName &&
@@ -109,16 +109,16 @@ func (t *Twin) sessionCreate(c *shard.Command) {
 	t.lastSession++
 	id := shard.NewSessionID(c.Slot, t.lastSession)
 	t.sessions[id] = &session{
-		id:          id,
-		node:        c.Node,
-		home:        true,
-		timeout:     c.Timeout,
-		description: string(c.Data),
-		key:         string(c.Key),
-		answers:     make(map[uint64]shard.AnswerState),
-		asked:       make(map[uint64]request),
-		created:     c.Time,
-		client:      clientOf(c),
+		id:      id,
+		node:    c.Node,
+		home:    true,
+		timeout: c.Timeout,
+		details: string(c.Data),
+		key:     string(c.Key),
+		answers: make(map[uint64]shard.AnswerState),
+		asked:   make(map[uint64]request),
+		created: c.Time,
+		client:  clientOf(c),
 	}
 	t.answer(shard.Effect{Session: id})
 }
@@ -157,11 +157,11 @@ func (t *Twin) sessionUpdate(c *shard.Command) {
 		t.answer(shard.Effect{Status: protocol.StatusBadSession})
 		return
 	}
-	if t.refusedByQuota(s.node, 0, len(c.Data)-len(s.description)) {
+	if t.refusedByQuota(s.node, 0, len(c.Data)-len(s.details)) {
 		return
 	}
 	s.timeout = c.Timeout
-	s.description = string(c.Data)
+	s.details = string(c.Data)
 	if said := clientOf(c); said != (shard.ClientState{}) {
 		s.client = said
 	}

@@ -145,9 +145,9 @@ func StateText(state *shard.State) []string {
 		add("node %d dropping=%v quotas of %d objects and %d bytes", n.ID, n.Dropping, n.ObjectLimit, n.ByteLimit)
 	}
 	for _, s := range state.Sessions {
-		add("session %v node=%d home=%v timeout=%d description=%s key=%s applied=%d acked=%d "+
+		add("session %v node=%d home=%v timeout=%d details=%s key=%s applied=%d acked=%d "+
 			"number-space=%d losses=%d created=%d client=%s/%s/%s",
-			s.ID, s.Node, s.Home, s.Timeout, quote(s.Description), quote(s.Key), s.Applied, s.Acked,
+			s.ID, s.Node, s.Home, s.Timeout, quote(s.Details), quote(s.Key), s.Applied, s.Acked,
 			s.NumberSpace, s.Losses, s.Created,
 			quote(s.Client.Address), quote(s.Client.Name), quote(s.Client.Version))
 		for _, a := range s.Answers {

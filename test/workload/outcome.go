@@ -67,7 +67,7 @@ func EndOf(cause error) (history.End, string) {
 	switch e.Reason {
 	case client.EndClosed:
 		return history.Closed, e.Error()
-	case client.EndSilence:
+	case client.EndUnreachable:
 		return history.Silent, e.Error()
 	case client.EndDestroyed, client.EndNodeDropped:
 		return history.Ended, e.Error()

@@ -23,7 +23,7 @@ func Processes(pace time.Duration, gathers bool) map[string]process.Spec {
 		OpenDelay: 100 * pace * time.Millisecond, MaxOpenDelay: pace * time.Second, KeepResults: resultsKept,
 	}
 	strict := spec
-	strict.MinMembers, strict.ReplyTimeout, strict.OnTimeout = 2, 4*pace*time.Second, process.TimeoutKick
+	strict.MinMembers, strict.ReplyTimeout, strict.OnTimeout = 2, 4*pace*time.Second, process.TimeoutEvict
 	if gathers {
 		strict.OpenDelay = time.Millisecond
 	}

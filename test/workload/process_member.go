@@ -77,7 +77,8 @@ type part struct {
 
 func (p *part) options() []process.JoinOption {
 	options := []process.JoinOption{
-		process.As(fmt.Sprintf("%d-%d", p.Number, p.number)), process.Create(Processes(p.Pace, p.Gathers)[p.name]),
+		process.WithName(fmt.Sprintf("%d-%d", p.Number, p.number)),
+		process.Create(Processes(p.Pace, p.Gathers)[p.name]),
 	}
 	if p.observer {
 		options = append(options, process.Observer())
@@ -132,7 +133,7 @@ func (p *part) leave(ctx context.Context, in *process.Member) bool {
 	if p.session.Context().Err() != nil {
 		return false // which is recorded of the session
 	}
-	if why := in.Err(); errors.Is(why, process.ErrRemoved) {
+	if why := in.Err(); errors.Is(why, process.ErrEvicted) {
 		if strings.Contains(why.Error(), "reply timeout") { // what operators do they record themselves
 			p.removed(why)
 		}
@@ -179,7 +180,7 @@ func (p *part) begin(r *process.Round, c history.ProcessCall) (end func()) {
 // handler records its calls, and fails now and then.
 func (p *part) handler() process.Handler {
 	h := process.Handler{
-		Prepare: p.prepare, Coordinate: p.coordinate, Process: p.process,
+		Prepare: p.prepare, Coordinate: p.coordinate, Request: p.process,
 		Complete: func(ctx context.Context, r *process.Round, result *process.Result) {
 			c := history.ProcessCall{Kind: history.CallComplete}
 			if err := result.Decode(&c.Mark); err != nil {
@@ -265,7 +266,7 @@ func (p *part) process(ctx context.Context, r *process.Round, q *process.Request
 
 // isFailure reports whether a reply says that a member was not able to.
 func isFailure(r *process.Reply) (text string, failed bool) {
-	var f *process.Failure
+	var f *process.ReplyError
 	if errors.As(r.Err, &f) {
 		return strings.TrimSpace(f.Text), true
 	}

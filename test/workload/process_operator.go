@@ -20,7 +20,7 @@ func (o *ProcessOperator) Make(ctx context.Context) bool {
 	specs := Processes(o.Pace, o.Gathers)
 	for _, name := range processNames {
 		if !o.made(ctx, func(ctx context.Context) error {
-			return process.Of(o.Client, o.Node, name).Create(ctx, specs[name], process.By{Reason: "made"})
+			return process.New(o.Client, o.Node, name).Create(ctx, specs[name], process.ChangeInfo{Reason: "made"})
 		}) {
 			return false
 		}
@@ -40,7 +40,7 @@ func (o *ProcessOperator) Operate(ctx context.Context) {
 			o.kick(ctx, name)
 		case 1:
 			spec := Processes(o.Pace, o.Gathers)[name]
-			spec.OnTimeout = Pick(o.Random, process.TimeoutWait, process.TimeoutKick, process.TimeoutFail)
+			spec.OnTimeout = Pick(o.Random, process.TimeoutWait, process.TimeoutEvict, process.TimeoutFail)
 			spec.ReplyTimeout = Pick(o.Random, 0, 4*o.Pace*time.Second)
 			o.alter(ctx, name, spec)
 		default:
@@ -51,24 +51,26 @@ func (o *ProcessOperator) Operate(ctx context.Context) {
 
 func (o *ProcessOperator) kick(ctx context.Context, name string) {
 	reading, cancel := context.WithTimeout(ctx, operatorTimeout)
-	members, err := process.Of(o.Client, o.Node, name).Members(reading)
+	members, err := process.New(o.Client, o.Node, name).Members(reading)
 	cancel()
 	if err != nil || len(members) == 0 {
 		return
 	}
 	id := Pick(o.Random, members...).ID
 	o.do(ctx, name, history.ProcessChange{Kind: history.OperatorKicks, Member: id},
-		func(ctx context.Context, p *process.Process, by process.By) error { return p.Kick(ctx, id, by) })
+		func(ctx context.Context, p *process.Process, by process.ChangeInfo) error {
+			return p.Evict(ctx, id, by)
+		})
 }
 
 func (o *ProcessOperator) restart(ctx context.Context, name string) bool {
 	return o.do(ctx, name, history.ProcessChange{Kind: history.OperatorRestarts},
-		func(ctx context.Context, p *process.Process, by process.By) error { return p.Restart(ctx, by) })
+		func(ctx context.Context, p *process.Process, by process.ChangeInfo) error { return p.Restart(ctx, by) })
 }
 
 func (o *ProcessOperator) alter(ctx context.Context, name string, spec process.Spec) bool {
 	return o.do(ctx, name, history.ProcessChange{Kind: history.OperatorAlters},
-		func(ctx context.Context, p *process.Process, by process.By) error {
+		func(ctx context.Context, p *process.Process, by process.ChangeInfo) error {
 			_, err := p.Put(ctx, spec, by)
 			return err
 		})
@@ -77,13 +79,13 @@ func (o *ProcessOperator) alter(ctx context.Context, name string, spec process.S
 // do carries a change out, and reports whether that is certain.
 func (o *ProcessOperator) do(
 	ctx context.Context, name string, c history.ProcessChange,
-	change func(context.Context, *process.Process, process.By) error,
+	change func(context.Context, *process.Process, process.ChangeInfo) error,
 ) bool {
 	o.acts++
 	c.Process, c.Mark = history.Process{Node: o.Node, Name: name}, fmt.Sprintf("act-%d", o.acts)
 	o.inSession(ctx, func(ctx context.Context, s *client.Session) {
 		c.Session, c.Called = s.ID(), o.Record.Now()
-		err := change(ctx, process.In(s, name), process.By{Author: "operator", Reason: c.Mark})
+		err := change(ctx, process.NewInSession(s, name), process.ChangeInfo{Author: "operator", Reason: c.Mark})
 		c.Outcome, c.Error = OutcomeOf(err)
 		o.Record.Change(c)
 	})
@@ -126,7 +128,7 @@ func (o *ProcessOperator) ReadEnd(ctx context.Context) {
 
 // read reads what a process knows of itself.
 func (o *ProcessOperator) read(ctx context.Context, name string) (f history.ProcessFinal, err error) {
-	p, strict := process.Of(o.Client, o.Node, name), process.Consistency(client.Strict)
+	p, strict := process.New(o.Client, o.Node, name), process.Consistency(client.Strict)
 	s, err := p.Describe(ctx, strict)
 	if err != nil {
 		return f, err

@@ -89,7 +89,7 @@ func (p *part) exchange(
 		}
 		x.Returned = p.Recorder.Now()
 		x.Outcome, x.Error = outcomeOfExchange(err)
-		x.Late = errors.Is(err, process.ErrLate)
+		x.Late = errors.Is(err, process.ErrReplyTimeout)
 		for _, reply := range replies {
 			text, failed := isFailure(reply)
 			x.Replies = append(x.Replies, history.ExchangeReply{From: reply.From, Text: text, Failed: failed})
@@ -101,11 +101,11 @@ func (p *part) exchange(
 
 // outcomeOfExchange is Done also where some have failed, or were late, and Unknown where the round was over.
 func outcomeOfExchange(err error) (history.Outcome, string) {
-	var failed *process.Failed
+	var failed *process.MemberFailedError
 	switch {
 	case err == nil:
 		return history.Done, ""
-	case errors.As(err, &failed), errors.Is(err, process.ErrLate):
+	case errors.As(err, &failed), errors.Is(err, process.ErrReplyTimeout):
 		return history.Done, err.Error()
 	case errors.Is(err, process.ErrCancelled):
 		return history.Unknown, err.Error()

@@ -28,7 +28,7 @@ func (o *RolloutOperator) ReadEnd(ctx context.Context) {
 
 // read reads all that a rollout knows of itself.
 func (o *RolloutOperator) read(ctx context.Context, name string) (f history.RolloutFinal, err error) {
-	r, strict := rollout.Of(o.Client, o.Node, name), rollout.Consistency(client.Strict)
+	r, strict := rollout.New(o.Client, o.Node, name), rollout.Consistency(client.Strict)
 	s, err := r.Describe(ctx, strict)
 	if err != nil {
 		return f, err
@@ -51,10 +51,10 @@ func (o *RolloutOperator) read(ctx context.Context, name string) (f history.Roll
 			f.Members = append(f.Members, x.SessionID)
 		}
 	}
-	acts, err := r.Acts(ctx, strict)
+	acts, err := r.Actions(ctx, strict)
 	for _, a := range acts {
 		f.Acts = append(f.Acts, history.FinalAct{
-			Number: a.Number, Moment: millis(a.At), Verb: a.Verb.String(), Locations: a.Locations, Seq: a.Seq,
+			Number: a.ID, Moment: millis(a.At), Verb: a.Kind.String(), Locations: a.Locations, Seq: a.Seq,
 			Mark: a.By.Reason,
 		})
 	}
@@ -79,4 +79,4 @@ func readLocation(
 }
 
 // millis is a moment in milliseconds of the shard's time, 0 for never.
-func millis(m rollout.Moment) uint64 { return uint64(m.Time / time.Millisecond) }
+func millis(m rollout.Timestamp) uint64 { return uint64(m.Time / time.Millisecond) }

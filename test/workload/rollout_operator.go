@@ -23,7 +23,7 @@ func (o *RolloutOperator) Make(ctx context.Context) bool {
 	specs := Rollouts(o.Pace)
 	for _, name := range rolloutNames {
 		if !o.made(ctx, func(ctx context.Context) error {
-			return rollout.Of(o.Client, o.Node, name).Create(ctx, specs[name], rollout.By{Reason: "made"})
+			return rollout.New(o.Client, o.Node, name).Create(ctx, specs[name], rollout.ChangeInfo{Reason: "made"})
 		}) {
 			return false
 		}
@@ -47,29 +47,29 @@ func (o *RolloutOperator) act(ctx context.Context, name string) {
 	locations := []string{Pick(o.Random, sas, man, man)}
 	switch o.Random.IntN(10) {
 	case 0, 1:
-		o.do(ctx, name, rollout.Act{Verb: rollout.Pause})
+		o.do(ctx, name, rollout.Action{Kind: rollout.Pause})
 		Sleep(ctx, long)
-		o.do(ctx, name, rollout.Act{Verb: rollout.Resume})
+		o.do(ctx, name, rollout.Action{Kind: rollout.Resume})
 	case 2:
-		o.do(ctx, name, rollout.Act{Verb: rollout.Promote, Locations: Pick(o.Random, nil, locations)})
+		o.do(ctx, name, rollout.Action{Kind: rollout.Promote, Locations: Pick(o.Random, nil, locations)})
 	case 3:
-		o.do(ctx, name, rollout.Act{Verb: rollout.Abort})
+		o.do(ctx, name, rollout.Action{Kind: rollout.Abort})
 		Sleep(ctx, long)
-		o.do(ctx, name, rollout.Act{Verb: Pick(o.Random, rollout.Resume, rollout.Retry)})
+		o.do(ctx, name, rollout.Action{Kind: Pick(o.Random, rollout.Resume, rollout.Retry)})
 	case 4, 5, 6:
-		o.do(ctx, name, rollout.Act{
-			Verb: rollout.Rollback, Seq: o.recent(ctx, name), Fast: o.Random.IntN(2) == 0,
+		o.do(ctx, name, rollout.Action{
+			Kind: rollout.Rollback, Seq: o.recent(ctx, name), Fast: o.Random.IntN(2) == 0,
 			Locations: Pick(o.Random, nil, locations),
 		})
 	case 7:
-		o.do(ctx, name, rollout.Act{Verb: rollout.Withdraw, Seq: o.recent(ctx, name)})
+		o.do(ctx, name, rollout.Action{Kind: rollout.Withdraw, Seq: o.recent(ctx, name)})
 	case 8:
-		o.do(ctx, name, rollout.Act{Verb: rollout.Retry})
+		o.do(ctx, name, rollout.Action{Kind: rollout.Retry})
 	case 9:
 		if o.Random.IntN(3) == 0 {
-			o.do(ctx, name, rollout.Act{Verb: rollout.Bypass, Locations: locations})
+			o.do(ctx, name, rollout.Action{Kind: rollout.Bypass, Locations: locations})
 			Sleep(ctx, long)
-			o.do(ctx, name, rollout.Act{Verb: rollout.Unbypass, Locations: locations})
+			o.do(ctx, name, rollout.Action{Kind: rollout.Unbypass, Locations: locations})
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (o *RolloutOperator) act(ctx context.Context, name string) {
 func (o *RolloutOperator) recent(ctx context.Context, name string) uint64 {
 	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
 	defer cancel()
-	s, err := rollout.Of(o.Client, o.Node, name).Describe(ctx)
+	s, err := rollout.New(o.Client, o.Node, name).Describe(ctx)
 	if err != nil {
 		return 0
 	}
@@ -86,11 +86,11 @@ func (o *RolloutOperator) recent(ctx context.Context, name string) uint64 {
 }
 
 // do carries an act out, and reports whether that is certain.
-func (o *RolloutOperator) do(ctx context.Context, name string, act rollout.Act) bool {
+func (o *RolloutOperator) do(ctx context.Context, name string, act rollout.Action) bool {
 	o.acts++
-	act.By = rollout.By{Author: "operator", Reason: fmt.Sprintf("act-%d", o.acts)}
+	act.By = rollout.ChangeInfo{Author: "operator", Reason: fmt.Sprintf("act-%d", o.acts)}
 	return o.request(ctx, name, history.Request{
-		Kind: history.Act, Verb: act.Verb.String(), Locations: act.Locations, Seq: act.Seq, Mark: act.By.Reason,
+		Kind: history.Act, Verb: act.Kind.String(), Locations: act.Locations, Seq: act.Seq, Mark: act.By.Reason,
 	}, func(ctx context.Context, r *rollout.Rollout, _ *history.Request) error { return r.Act(ctx, act) })
 }
 
@@ -101,7 +101,7 @@ func (o *RolloutOperator) request(
 ) bool {
 	o.inSession(ctx, func(ctx context.Context, s *client.Session) {
 		r.Rollout, r.Session, r.Called = history.Rollout{Node: o.Node, Name: name}, s.ID(), o.Record.Now()
-		r.Outcome, r.Error = OutcomeOf(make(ctx, rollout.In(s, name), &r))
+		r.Outcome, r.Error = OutcomeOf(make(ctx, rollout.NewInSession(s, name), &r))
 		o.Record.Request(r)
 	})
 	return r.Outcome == history.Done
@@ -119,9 +119,9 @@ func (o *RolloutOperator) Finish(ctx context.Context) bool {
 			all = append(all, l.Name)
 		}
 		if !untilDone(ctx,
-			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Unbypass, Locations: all}) },
-			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Resume}) },
-			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Promote}) },
+			func() bool { return o.do(ctx, name, rollout.Action{Kind: rollout.Unbypass, Locations: all}) },
+			func() bool { return o.do(ctx, name, rollout.Action{Kind: rollout.Resume}) },
+			func() bool { return o.do(ctx, name, rollout.Action{Kind: rollout.Promote}) },
 			func() bool { return o.publishLast(ctx, name) },
 		) {
 			return false

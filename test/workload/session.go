@@ -122,7 +122,7 @@ func (s goSession) Acquire(ctx context.Context, t Target, a Request) (Lease, err
 		}
 	} else {
 		if a.Wait > 0 {
-			options = append(options, client.Timeout(a.Wait))
+			options = append(options, client.Wait(a.Wait))
 		}
 		lease, err = s.of(t).Acquire(ctx, append(options, client.OnQueued(a.Queued))...)
 	}

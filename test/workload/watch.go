@@ -37,7 +37,7 @@ func inconsistency(before, now []history.Link, c client.Changes) string {
 			have[l.Order] = l
 		}
 	}
-	for _, o := range c.Gone {
+	for _, o := range c.Left {
 		if _, there := have[o.OrderID]; !there {
 			return fmt.Sprintf("owner %d is gone, and was not there", o.OrderID)
 		}

@@ -38,10 +38,10 @@ func Open(dir string, self shard.HostID, members map[shard.HostID]string) (_ *Ho
 	}()
 	config := raftlog.Config{
 		Host: self, Incarnation: incarnation(self), DataDir: dir, Deployment: 1,
-		Logger: slog.New(slog.DiscardHandler), Founders: make(map[shard.HostID]hosts.Incarnation),
+		Logger: slog.New(slog.DiscardHandler), InitialMembers: make(map[shard.HostID]hosts.Incarnation),
 	}
 	for id := range members {
-		config.Founders[id] = incarnation(id)
+		config.InitialMembers[id] = incarnation(id)
 	}
 	if len(members) > 1 {
 		peers, err := connect(self, members, config.Logger)

@@ -1,5 +1,5 @@
-// Package pair measures a workload beside its floor, or one build beside another, in turns so short that both find the
-// machine as it is at the same moment.
+// Package pair measures a workload beside its floor, or one build beside another, in turns short enough that both see
+// the machine in the same state.
 package pair
 
 import (

@@ -131,7 +131,8 @@ func handOffs(ctx context.Context, c *client.Client, s *shared, _ int) (load.Ope
 // reads describes one piece after the other, each into the same memory.
 func reads(_ context.Context, c *client.Client, s *shared, i int) (load.Operation, error) {
 	at, next := c.Node(node), i%pieces
-	options := []client.DescribeOption{client.WithConsistency(client.Relaxed), client.Into(&client.SemaphoreDetails{})}
+	options := []client.DescribeOption{client.WithConsistency(client.Relaxed),
+		client.ReuseDetails(&client.SemaphoreDetails{})}
 	return func(ctx context.Context) error {
 		d, err := at.Describe(ctx, s.names[next], options...)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package results says what a race came to: what was measured, how the contestants compare, which
-// targets are met, on what machine; as text, as JSON and as a page with charts.
+// Package results reports a race: what was measured, how the contestants compare, which targets are met, and on what
+// machine; as text, JSON and a page with charts.
 package results
 
 import (

@@ -47,7 +47,7 @@ func (c *Cluster) caller(ctx context.Context, by *client.Client, i int) (failove
 		return failover.Caller{}, err
 	}
 	context.AfterFunc(ctx, func() { _ = own.Close() })
-	session, err := own.Session(ctx, node, client.Renew())
+	session, err := own.Session(ctx, node, client.Recreate())
 	if err != nil {
 		return failover.Caller{}, err
 	}

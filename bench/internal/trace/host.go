@@ -38,8 +38,9 @@ func Serve(ctx context.Context, at Place, file string, listens func()) error {
 		return err
 	}
 	config := raftlog.Config{
-		Host: at.Self, Incarnation: born(at.Self), DataDir: at.Dir, Deployment: 1, Founders: at.founders(),
-		Logger: slog.New(slog.DiscardHandler),
+		Host: at.Self, Incarnation: incarnationOf(at.Self), DataDir: at.Dir, Deployment: 1,
+		InitialMembers: at.initialMembers(),
+		Logger:         slog.New(slog.DiscardHandler),
 		Synced: func(took time.Duration) {
 			r.Now(Synced)
 			r.Before(Writing, took)
@@ -61,8 +62,8 @@ func Serve(ctx context.Context, at Place, file string, listens func()) error {
 	core, err := server.Open(server.Config{
 		ID: at.Self, Name: fmt.Sprint("traced-", at.Self), Cluster: "trace",
 		ClientAddress: at.Client, RaftAddress: at.raft(),
-		Hosts: slices.Sorted(maps.Keys(config.Founders)), Shards: 1,
-		Incarnation: config.Incarnation, Start: hosts.Start{Number: 1}, Founders: config.Founders,
+		Hosts: slices.Sorted(maps.Keys(config.InitialMembers)), Shards: 1,
+		Incarnation: config.Incarnation, Start: hosts.Start{Number: 1}, InitialMembers: config.InitialMembers,
 		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) {
 			if id == 0 {
 				return raft.Start(id, sm) // the meta shard
@@ -92,8 +93,8 @@ func Serve(ctx context.Context, at Place, file string, listens func()) error {
 	return r.write(file)
 }
 
-// born is the incarnation of a host of a trace, whose directory is new.
-func born(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
+// incarnationOf is the incarnation of a host of a trace, whose directory is new.
+func incarnationOf(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
 
 // raft is where others would reach the host: one by itself has none.
 func (p Place) raft() string {
@@ -103,12 +104,12 @@ func (p Place) raft() string {
 	return p.Hosts[p.Self-1]
 }
 
-func (p Place) founders() map[shard.HostID]hosts.Incarnation {
-	founders := make(map[shard.HostID]hosts.Incarnation)
+func (p Place) initialMembers() map[shard.HostID]hosts.Incarnation {
+	initialMembers := make(map[shard.HostID]hosts.Incarnation)
 	for i := range max(len(p.Hosts), 1) {
-		founders[shard.HostID(i+1)] = born(shard.HostID(i + 1))
+		initialMembers[shard.HostID(i+1)] = incarnationOf(shard.HostID(i + 1))
 	}
-	return founders
+	return initialMembers
 }
 
 // connect listens for the other hosts.
@@ -118,12 +119,12 @@ func (p Place) connect(log *slog.Logger) (*peers.Transport, error) {
 		return nil, err
 	}
 	config := peers.Config{
-		Identity: peers.Identity{Host: p.Self, Incarnation: born(p.Self), Deployment: 1},
+		Identity: peers.Identity{Host: p.Self, Incarnation: incarnationOf(p.Self), Deployment: 1},
 		Listener: listener, Logger: log,
 	}
 	for i, address := range p.Hosts {
 		id := shard.HostID(i + 1)
-		config.Hosts = append(config.Hosts, peers.Host{ID: id, Incarnation: born(id), Address: address})
+		config.Hosts = append(config.Hosts, peers.Host{ID: id, Incarnation: incarnationOf(id), Address: address})
 	}
 	return peers.Open(config), nil
 }

@@ -9,7 +9,7 @@
 //
 // The service registers itself, in a session that is renewed after an expiry:
 //
-//	s, err := c.Session(ctx, "/prod/jobs", client.Renew())
+//	s, err := c.Session(ctx, "/prod/jobs", client.Recreate())
 //	...
 //	r, err := discovery.Register(ctx, s, "endpoints", discovery.Endpoint{Address: listener.Addr().String()})
 //	...

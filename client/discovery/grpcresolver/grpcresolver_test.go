@@ -66,7 +66,7 @@ func serve(t *testing.T, c *client.Client, metadata map[string]string) *service 
 		x.server.Stop()
 		running.Wait()
 	})
-	s, err := c.Session(t.Context(), path, client.Renew())
+	s, err := c.Session(t.Context(), path, client.Recreate())
 	check(t, err)
 	x.registration, err = discovery.Register(t.Context(), s, name,
 		discovery.Endpoint{Address: x.address, Metadata: metadata})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -47,7 +47,7 @@ type Config struct {
 type Cluster struct {
 	config               Config
 	given                []string // the addresses given to New
-	scope                *scope.Scope
+	scope                *lifecycle.Scope
 	dialer               *conn.Dialer
 	routes               atomic.Pointer[routes]
 	sessions, requests   atomic.Uint32 // numbers of connections drawn so far
@@ -62,7 +62,7 @@ type Cluster struct {
 	hosts      []*Host         // all with an id, and the addresses given to New and not met
 	expelled   map[uint64]bool // ids, by the routing
 	refreshing chan struct{}
-	refreshed  scope.Instant
+	refreshed  lifecycle.Instant
 	failure    error // of the latest refresh
 	reconnects bool  // a goroutine makes a connection, as the last connection was lost
 	// terms are the latest terms of shards in which the client knows the leader.
@@ -136,7 +136,7 @@ func (c *Cluster) askFirst(ctx context.Context, h *Host) error {
 }
 
 // Scope returns the scope of the cluster's client.
-func (c *Cluster) Scope() *scope.Scope { return c.scope }
+func (c *Cluster) Scope() *lifecycle.Scope { return c.scope }
 
 // NextStripe returns the number of a new session's connection to a host. Sessions and requests have separate counts:
 // with a common count, a program that sends one request per new session would have all sessions on every second

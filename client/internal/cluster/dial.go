@@ -10,8 +10,8 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/client/internal/retry"
-	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -29,14 +29,14 @@ type stripe struct {
 	conn     *conn.Conn
 	dialing  *dialing
 	failures int
-	failedAt scope.Instant // of the latest failure
-	retryAt  scope.Instant // no dial before
-	err      error         // of the latest failure
+	failedAt lifecycle.Instant // of the latest failure
+	retryAt  lifecycle.Instant // no dial before
+	err      error             // of the latest failure
 }
 
 // dialing is a connection in the making.
 type dialing struct {
-	began scope.Instant
+	began lifecycle.Instant
 	open  atomic.Bool // the host has taken the connection, and has not said welcome
 	done  chan struct{}
 	conn  *conn.Conn
@@ -97,7 +97,7 @@ func (h *Host) connIn(ctx context.Context, number int, haste Haste) (*conn.Conn,
 		addresses := slices.Clone(h.addresses)
 		if !h.cluster.scope.Go(func() { h.dial(d, number, addresses) }) {
 			h.mu.Unlock()
-			return nil, scope.ErrClosed
+			return nil, lifecycle.ErrClosed
 		}
 		s.dialing = d
 	}
@@ -120,7 +120,7 @@ func (h *Host) connIn(ctx context.Context, number int, haste Haste) (*conn.Conn,
 
 // mayDial reports whether the host may be dialled again. A host that goes away may ask for a pause, and every caller
 // keeps to the pause. The lock is held.
-func (s *stripe) mayDial(now scope.Instant, patience time.Duration) bool {
+func (s *stripe) mayDial(now lifecycle.Instant, patience time.Duration) bool {
 	return now >= s.retryAt || s.failures > 0 && now >= s.failedAt.Add(patience)
 }
 
@@ -194,7 +194,7 @@ func (h *Host) use(made *conn.Conn, number int) *conn.Conn {
 	h.mu.Unlock()
 	h.cluster.config.ConnectionChanged(Up, made.Welcome().HostID, made.Address(), nil)
 	if !running {
-		made.Fail(scope.ErrClosed)
+		made.Fail(lifecycle.ErrClosed)
 	}
 	return made
 }

@@ -1,5 +1,5 @@
-// Package cluster is the hosts that a client knows: the connections to the hosts, the routing of shards to hosts, and
-// the requests that may be sent again to any host.
+// Package cluster knows the hosts of a cluster: connections to hosts, routing of shards to hosts, and requests that any
+// host may answer.
 //
 // Start reading at Do in request.go: Do chooses a host by the routing (routes.go), gets a connection to the host
 // (dial.go), and after a failure asks for the routing again (refresh.go).

@@ -33,14 +33,14 @@ func (n *numbers) learn(since uint64) {
 }
 
 // next numbers a request that no host can have carried out yet.
-func (n *numbers) next() protocol.Numbered {
-	return protocol.Numbered{Client: n.client[:], Number: n.last.Add(1), Since: n.since.Load()}
+func (n *numbers) next() protocol.Idempotency {
+	return protocol.Idempotency{Client: n.client[:], Sequence: n.last.Add(1), Since: n.since.Load()}
 }
 
 // DoNumbered carries out a request that changes nodes once, however often the request is sent. It sets numbered, which
 // is a field of the request. read returns the number in the answer that later requests go by.
 func (c *Cluster) DoNumbered(
-	ctx context.Context, t Target, m protocol.RequestMessage, numbered *protocol.Numbered,
+	ctx context.Context, t Target, m protocol.RequestMessage, numbered *protocol.Idempotency,
 	read func(a *protocol.Answer) (since uint64),
 ) error {
 	if err := c.scope.Usable(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/conn"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -17,7 +17,7 @@ const (
 	// refreshGap is how long an answer about the routing is believed by callers that ask again.
 	refreshGap = 10 * time.Millisecond
 	// longAgo is before every refreshGap.
-	longAgo = scope.Instant(-1 << 62)
+	longAgo = lifecycle.Instant(-1 << 62)
 )
 
 // refreshSoon asks a host for the routing, in the background.
@@ -53,7 +53,7 @@ func (c *Cluster) refresh(ctx context.Context, from *conn.Conn, avoid *Host) err
 		})
 		if !started {
 			c.mu.Unlock()
-			return scope.ErrClosed
+			return lifecycle.ErrClosed
 		}
 		c.refreshing = busy
 	}

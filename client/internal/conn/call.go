@@ -111,14 +111,14 @@ type onBehalf struct{}
 
 // OnBehalf has hosts note, if they can, that a gateway sends the requests of a context for a client at an address.
 func OnBehalf(ctx context.Context, address string) context.Context {
-	return context.WithValue(ctx, onBehalf{}, address[:min(len(address), protocol.MaxBehalfBytes)])
+	return context.WithValue(ctx, onBehalf{}, address[:min(len(address), protocol.MaxForwardedBytes)])
 }
 
-// introduce puts an ON_BEHALF before the next request, with the address of the client that asks, if the host can note
-// the address. The lock is held.
+// introduce puts an FORWARDED_FOR before the next request, with the address of the client that asks, if the host can
+// note the address. The lock is held.
 func (c *Conn) introduce(address string) {
-	if c.welcome.requests.Allows(protocol.KindOnBehalf) {
-		_, _ = c.post(Unheard{}, &protocol.OnBehalf{RequestID: c.lastID + 2, Address: protocol.View(address)})
+	if c.welcome.requests.Allows(protocol.KindForwardedFor) {
+		_, _ = c.post(Unheard{}, &protocol.ForwardedFor{RequestID: c.lastID + 2, Address: protocol.View(address)})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -107,7 +107,7 @@ func (c *Conn) Address() string { return c.address }
 func (c *Conn) Owner() Owner { return c.owner }
 
 // LastVouched is the moment at which the latest answered ping was sent.
-func (c *Conn) LastVouched() scope.Instant { return scope.Instant(c.pinger.vouched.Load()) }
+func (c *Conn) LastVouched() lifecycle.Instant { return lifecycle.Instant(c.pinger.vouched.Load()) }
 
 // Send sends a request. The handler gets the answer and the pushes, unless Send fails: with a *failure.Transport if
 // the connection is down, with ErrUnsupported if the host does not know the request, with ErrBadRequest if the request

@@ -13,7 +13,7 @@ import (
 
 	"github.com/valyala/bytebufferpool"
 
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -29,7 +29,7 @@ const (
 
 // Config is how connections of a client are made. All fields but TLS are needed.
 type Config struct {
-	Scope *scope.Scope
+	Scope *lifecycle.Scope
 	// Name and Version are what the client calls itself.
 	Name, Version string
 	Dial          func(ctx context.Context, address string) (net.Conn, error)
@@ -138,7 +138,7 @@ type Welcome struct {
 	limits       protocol.Limits
 	requests     protocol.KindSet // of the second block of kinds; the host may close the connection over others
 	pingInterval time.Duration
-	helloSent    scope.Instant
+	helloSent    lifecycle.Instant
 }
 
 // Knows reports whether the host knows requests of the kind.
@@ -166,7 +166,7 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	m := &a.Welcome
 	w = Welcome{
 		HostID: m.HostID, Cluster: string(m.ClusterID), Generation: m.Generation, Since: m.Since, limits: m.Limits,
-		requests: protocol.ReadKinds(&m.RequestKinds), KnownAs: string(m.KnownAs),
+		requests: protocol.ReadKinds(&m.RequestKinds), KnownAs: string(m.Principal),
 		pingInterval: Millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)
@@ -181,7 +181,7 @@ func (c *Conn) Run(owner Owner) bool {
 	s := c.dialer.config.Scope
 	c.owner = owner
 	c.pinger.start(c)
-	unhook := context.AfterFunc(s.Context(), func() { c.Fail(scope.ErrClosed) })
+	unhook := context.AfterFunc(s.Context(), func() { c.Fail(lifecycle.ErrClosed) })
 	c.mu.Lock()
 	c.unhook = unhook
 	c.mu.Unlock()

@@ -193,8 +193,8 @@ func (c *Conn) pushed(a *protocol.Answer) {
 		}
 	case protocol.KindRoutingChanged:
 		c.owner.RoutingChanged(c, &a.RoutingChanged)
-	case protocol.KindExpiring:
-		c.owner.TokenExpiring(c, string(a.Expiring.Token), Millis(a.Expiring.LeftMillis))
+	case protocol.KindTokenExpiring:
+		c.owner.TokenExpiring(c, string(a.TokenExpiring.Token), Millis(a.TokenExpiring.LeftMillis))
 	case protocol.KindGoingAway:
 		err := a.GoingAway.Result.Err()
 		if err == nil {

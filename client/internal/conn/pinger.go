@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -33,20 +33,20 @@ var errSilent = errors.New("the host did not answer a ping")
 // from the moment at which the ping was sent. The connection's lock guards the fields, except for vouched.
 type pinger struct {
 	conn    *Conn
-	vouched atomic.Int64 // the scope.Instant at which the latest answered ping was sent
+	vouched atomic.Int64 // the lifecycle.Instant at which the latest answered ping was sent
 
 	idle     time.Duration // the interval if no session asks for a shorter one
 	timeouts map[time.Duration]int
 	smallest time.Duration // of the timeouts; 0 for none
 	pace     time.Duration // from ping to ping at the most, if it is asked for; 0 for none
 	timer    *time.Timer
-	sent     scope.Instant // when the latest ping was sent, or HELLO, which counts as a ping
-	waiting  bool          // for the answer
-	doubted  bool          // since the latest answer another host has become the leader of a shard
+	sent     lifecycle.Instant // when the latest ping was sent, or HELLO, which counts as a ping
+	waiting  bool              // for the answer
+	doubted  bool              // since the latest answer another host has become the leader of a shard
 	stopped  bool
 
-	lookAt  scope.Instant // when to look whether the host is silent; 0 while no request is open
-	answers uint64        // of the connection, at the latest look
+	lookAt  lifecycle.Instant // when to look whether the host is silent; 0 while no request is open
+	answers uint64            // of the connection, at the latest look
 
 	suspended time.Duration // of the scope, at the latest run
 }
@@ -127,7 +127,7 @@ func (p *pinger) interval() time.Duration {
 
 // due is when the next ping is due, or when the answer to the latest ping is overdue. An answer may take three quarters
 // of the interval: a third and a quarter of a timeout leave enough of a lease to attach elsewhere.
-func (p *pinger) due() scope.Instant {
+func (p *pinger) due() lifecycle.Instant {
 	patience := p.interval()
 	switch {
 	case p.waiting && p.doubted:
@@ -154,7 +154,7 @@ func (p *pinger) arm() {
 	p.timer.Reset(max(next.Sub(now), 0))
 }
 
-func (p *pinger) now() scope.Instant { return p.conn.dialer.config.Scope.Now() }
+func (p *pinger) now() lifecycle.Instant { return p.conn.dialer.config.Scope.Now() }
 
 // run does what is due: it sends a ping, brings the connection down because the answer to the latest ping is overdue,
 // looks whether the host is silent, or has the sessions look at their deadlines after the machine was suspended.
@@ -188,7 +188,7 @@ func (p *pinger) run() {
 	}
 }
 
-func (p *pinger) ping(now scope.Instant) {
+func (p *pinger) ping(now lifecycle.Instant) {
 	c := p.conn
 	if _, err := c.post(&pong{pinger: p, sent: now}, &protocol.Ping{}); err == nil {
 		p.sent, p.waiting = now, true
@@ -207,7 +207,7 @@ func (p *pinger) watch() {
 
 // look sends a ping to a host that has answered nothing since the latest look though requests are open. It reports
 // whether the host has not answered a ping either.
-func (p *pinger) look(now scope.Instant) (silent bool) {
+func (p *pinger) look(now lifecycle.Instant) (silent bool) {
 	c := p.conn
 	if c.open == 0 {
 		p.lookAt = 0
@@ -241,7 +241,7 @@ func (c *Conn) Doubt() {
 // pong waits for the answer to one ping.
 type pong struct {
 	pinger *pinger
-	sent   scope.Instant
+	sent   lifecycle.Instant
 }
 
 // Answered implements Handler.

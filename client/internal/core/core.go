@@ -1,5 +1,5 @@
-// Package core gives the packages above client, such as admin and rollout, what a Client, a Session and a Node have
-// and do not show to their users: the cluster, the watches, and operations that hooks see.
+// Package core gives packages above client, such as admin and rollout, access to the internals of Client, Session and
+// Node: the cluster, watches, and operations that hooks observe.
 package core
 
 import (
@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
@@ -27,9 +27,9 @@ type Session interface {
 	Node() Node
 	// Do carries out an operation on an object, which hooks see: it calls f with the session's incarnation, once the
 	// session has one.
-	Do(ctx context.Context, operation, name string, f func(context.Context, *incarnation.Incarnation) error) error
+	Do(ctx context.Context, operation, name string, f func(context.Context, *session.Incarnation) error) error
 	// Incarnation returns the session's incarnation, after waiting while the session has none.
-	Incarnation(ctx context.Context) (*incarnation.Incarnation, error)
+	Incarnation(ctx context.Context) (*session.Incarnation, error)
 }
 
 // Node is what a *client.Node has.

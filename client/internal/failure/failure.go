@@ -1,4 +1,4 @@
-// Package failure has the form of the errors of the client and of the recipes on it.
+// Package failure defines the form of errors in the client and its recipes.
 package failure
 
 import (
@@ -46,7 +46,7 @@ func OfObject(kind, operation, name string, cause, notFound error, known ...erro
 		!slices.ContainsFunc(known, func(e error) bool { return errors.Is(cause, e) }) {
 		cause = Missing(notFound, cause)
 	}
-	return OfName(kind, strings.TrimPrefix(operation, kind+"_"), name, cause)
+	return OfName(kind, strings.ReplaceAll(strings.TrimPrefix(operation, kind+"_"), "_", " "), name, cause)
 }
 
 // Error returns the error in one line.
@@ -83,14 +83,14 @@ func (m *missing) Missing() (what, answer error) { return m.what, m.answer }
 
 // Errors that the client itself reports. Package client exports these errors and says what each means.
 var (
-	ErrNodeNotFound = errors.New("there is no such node")
-	ErrNotAcquired  = errors.New("not acquired in time")
-	ErrLeaseLost    = errors.New("the lease is lost")
-	ErrReleased     = errors.New("released")
-	ErrReplaced     = errors.New("replaced by a newer acquire of the session")
-	ErrResized      = errors.New("the limit was lowered below what was asked for")
-	ErrDeleted      = errors.New("the semaphore was deleted")
-	ErrNotLetIn     = errors.New("hosts do not let the client in")
+	ErrNodeNotFound    = errors.New("there is no such node")
+	ErrNotAcquired     = errors.New("not acquired in time")
+	ErrLeaseLost       = errors.New("the lease is lost")
+	ErrReleased        = errors.New("released")
+	ErrReplaced        = errors.New("replaced by a newer acquire of the session")
+	ErrResized         = errors.New("the limit was lowered below what was asked for")
+	ErrDeleted         = errors.New("the semaphore was deleted")
+	ErrUnauthenticated = errors.New("hosts do not let the client in")
 )
 
 // Transport is a connection that could not be made, or that was lost. Requests that were under way over the connection
@@ -131,7 +131,7 @@ func (e *Entry) Fields() (operation, subject string, cause error) { return "host
 
 // Is reports whether the host does not know the client. A known client without some right is another case.
 func (e *Entry) Is(target error) bool {
-	return target == ErrNotLetIn && Status(e.Err) == protocol.StatusUnauthorized
+	return target == ErrUnauthenticated && Status(e.Err) == protocol.StatusUnauthorized
 }
 
 // IsTransport reports whether a request may be sent again over another connection because of the error.

@@ -1,3 +1,3 @@
-// Package object has the common parts of packages for kinds of objects: requests about an object of a name, pages of
-// hosts' answers, lists of all shards, moments of a shard's time, and the newest view of an object.
+// Package object has what the packages for kinds of objects share: requests for a named object, pages of answers, lists
+// over all shards, timestamps in shard time, and the newest view of an object.
 package object

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/core"
-	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/session"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -41,7 +41,7 @@ type Key struct {
 func (k Key) Slot() uint16 { return protocol.SemaphoreSlot(k.Node, k.Name) }
 
 // KeyOf names an object of a session's node.
-func KeyOf(in *incarnation.Incarnation, name string) Key {
+func KeyOf(in *session.Incarnation, name string) Key {
 	return Key{in.NodeID(), protocol.View(name)}
 }
 
@@ -54,7 +54,7 @@ func (o *Object) Change(
 ) error {
 	if o.Session != nil {
 		return o.Session.Do(ctx, string(operation), o.Name,
-			func(ctx context.Context, in *incarnation.Incarnation) error {
+			func(ctx context.Context, in *session.Incarnation) error {
 				return Mutate(ctx, in, o.Name, message, read)
 			})
 	}
@@ -66,7 +66,7 @@ func (o *Object) Change(
 
 // Mutate carries out a change by an incarnation.
 func Mutate(
-	ctx context.Context, in *incarnation.Incarnation, name string, message Mutation, read func(a *protocol.Answer),
+	ctx context.Context, in *session.Incarnation, name string, message Mutation, read func(a *protocol.Answer),
 ) error {
 	return in.Mutate(ctx, name, message(KeyOf(in, name)), read)
 }

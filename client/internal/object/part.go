@@ -10,19 +10,19 @@ import (
 )
 
 // ReadOption sets how a part of an object is read.
-type ReadOption func(*protocol.PartRequest)
+type ReadOption func(*protocol.SectionRequest)
 
 // Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
 func Consistency(mode client.Consistency) ReadOption {
-	return func(q *protocol.PartRequest) { q.Consistency = protocol.Consistency(mode) }
+	return func(q *protocol.SectionRequest) { q.Consistency = protocol.Consistency(mode) }
 }
 
 // WithReasons asks why the object does not move.
-func WithReasons() ReadOption { return func(q *protocol.PartRequest) { q.Why = true } }
+func WithReasons() ReadOption { return func(q *protocol.SectionRequest) { q.Explain = true } }
 
 // Request asks for a part of an object. Part fills in the object.
-func Request(part string, options []ReadOption) protocol.PartRequest {
-	return *option.Apply(&protocol.PartRequest{Part: protocol.View(part)}, options)
+func Request(part string, options []ReadOption) protocol.SectionRequest {
+	return *option.Apply(&protocol.SectionRequest{Section: protocol.View(part)}, options)
 }
 
 // Part reads a part of an object, page by page. Request asks for the next page, and is a part of Message.
@@ -30,7 +30,7 @@ type Part struct {
 	Object    *Object
 	Operation client.OperationKind
 	Message   protocol.RequestMessage
-	Request   *protocol.PartRequest
+	Request   *protocol.SectionRequest
 	// Add takes in the page of an answer, and returns the revision of the page, and where the next page begins.
 	Add func(a *protocol.Answer, first bool) (revision, next uint64, err error)
 }
@@ -43,7 +43,7 @@ func (p *Part) Page(ctx context.Context) (revision uint64, err error) {
 		return p.Message
 	}, func(a *protocol.Answer) {
 		revision, p.Request.After, bad = p.Add(a, p.Request.After == 0)
-		p.Request.Why = false
+		p.Request.Explain = false
 	})
 	return revision, cmp.Or(err, bad)
 }

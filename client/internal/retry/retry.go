@@ -1,5 +1,4 @@
-// Package retry decides when a request that failed is sent again. It has the only backoff of the client and of the
-// recipes on it.
+// Package retry decides when a failed request is sent again. It has the only backoff of the client and its recipes.
 package retry
 
 import (
@@ -114,7 +113,7 @@ func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 		switch status.Retry() {
 		case protocol.RetryNever:
 			return 0, true
-		case protocol.RetryRenumbered:
+		case protocol.RetryNewSequence:
 		case protocol.RetryElsewhere:
 			if r.moves++; r.moves > movesAtOnce {
 				wait = r.next(0)

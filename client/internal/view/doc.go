@@ -1,5 +1,5 @@
-// Package view is the watches of a client: one watch at a host for all loops over a semaphore, or over one view of an
-// object of another kind, and the immutable views that the watch leads to.
+// Package view has the watches of a client. Loops over the same semaphore, or over the same view of an object, share
+// one watch at a host and its immutable views.
 //
 // Start reading at Watches.Views in shared.go; stream.go and view.go have the messages of a host, list.go the list of
 // owners or rows that views share.

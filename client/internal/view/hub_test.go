@@ -16,7 +16,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -142,7 +142,7 @@ func (l *line) Pending() int { return 0 }
 func (l *line) Ended(uint64) {}
 
 // open opens the stream of a watch at a hub, from where its view is.
-func (l *line) open(t *testing.T, h *hub.Hub, id uint64, s *sharedWatch) {
+func (l *line) open(t *testing.T, h *watch.Hub, id uint64, s *sharedWatch) {
 	st := &stream{watch: s}
 	s.mu.Lock()
 	m := s.request()
@@ -194,7 +194,7 @@ func TestAViewOfRowsFollowsAHubAndGoesOnAtAnother(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			b := &board{}
-			hubs := []*hub.Hub{hub.New(b, hub.Options{PageBytes: 200}), hub.New(b, hub.Options{})}
+			hubs := []*watch.Hub{watch.New(b, watch.Options{PageBytes: 200}), watch.New(b, watch.Options{})}
 			s, l := newSharedWatch(tableKey), newLine()
 			id, at := uint64(0), 0
 			for step := range 300 {
@@ -239,7 +239,7 @@ func TestReadersOfOneViewShareOneSmallDelta(t *testing.T) {
 		for id := range uint64(rows) {
 			b.rows[id+1], b.at[id+1] = "body", shard.Revision(id+1)
 		}
-		h := hub.New(b, hub.Options{})
+		h := watch.New(b, watch.Options{})
 		s, l := newSharedWatch(tableKey), newLine()
 		l.open(t, h, 1, s)
 		synctest.Wait()

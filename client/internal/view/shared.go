@@ -8,8 +8,8 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
 	"github.com/signalbox/signalbox/client/internal/retry"
-	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -25,7 +25,7 @@ type Key struct {
 
 // Watches are the watches of one client. They are safe for use by many goroutines.
 type Watches struct {
-	scope   *scope.Scope
+	scope   *lifecycle.Scope
 	cluster *cluster.Cluster
 
 	mu     sync.Mutex // guards the fields below, and how many readers a sharedWatch has
@@ -33,7 +33,7 @@ type Watches struct {
 }
 
 // NewWatches returns the watches of a client.
-func NewWatches(s *scope.Scope, c *cluster.Cluster) *Watches {
+func NewWatches(s *lifecycle.Scope, c *cluster.Cluster) *Watches {
 	return &Watches{scope: s, cluster: c, shared: make(map[Key]*sharedWatch)}
 }
 
@@ -71,7 +71,7 @@ func (w *Watches) join(key Key) (*sharedWatch, error) {
 		s.ctx, s.stop = context.WithCancel(w.scope.Context())
 		if !w.scope.Go(s.run) {
 			s.stop()
-			return nil, scope.ErrClosed
+			return nil, lifecycle.ErrClosed
 		}
 		w.shared[key] = s
 	}

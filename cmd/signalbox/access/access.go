@@ -1,5 +1,4 @@
-// Package access has the commands about rights: roles, tokens that the cluster keeps, and refusals. Command is the
-// door.
+// Package access has the access control commands: roles, cluster tokens, denied requests. Start at Command.
 package access
 
 import (
@@ -12,27 +11,36 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// Command returns the commands about rights.
+// Command returns the commands for access control.
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "access",
-		Short: "Rights: who may do what, tokens, roles, who was refused",
-		Long: `The cluster keeps who may do what: a change holds on every host at once, for
-connections that are open too. A principal has roles, each below a path:
+		Short: "Access control: roles, tokens, grants, denied requests",
+		Long: `The cluster stores roles, principals and the grants of roles to principals. A change
+applies on every host at once, also to open connections. The principals are:
 
-  token:NAME     clients with the token of that name
-  cn:NAME        clients whose certificate has the common name
-  san:NAME       clients whose certificate has the alternative name
-  anonymous      everybody
+  token:NAME     clients with the token NAME
+  cn:NAME        clients with the common name NAME in their certificate
+  san:NAME       clients with the alternative name NAME in their certificate
+  anonymous      all clients
 
-Roles that there always are: read, write (and acquire, write), operator (and delete,
-operate), admin (and admin), root (and cluster, backup). Rules only allow.
+A grant gives a role below a path. Rules only allow: no rule denies anything. The
+predefined roles, each with the permissions of the roles before it, are:
 
-Until anonymous was granted or refused something, hosts without a file of tokens
-let everybody do everything. signalbox access revoke anonymous closes the cluster.
-The file of --token-file lets in beside all this, whatever becomes of the cluster.`,
+  read           read
+  write          acquire, write
+  operator       delete, operate
+  admin          admin
+  root           cluster, backup; on / only
+
+While the cluster has no access rules, anonymous clients may do everything. The first
+rule ends that, and must leave a principal that can change rules. A cluster that was
+bootstrapped with --access-file or --token-file is never open to anonymous clients.
+
+Tokens in the file of --token-file may do everything on a host with that file, whatever
+rules the cluster has.`,
 	}, newRevoke(f), newRole(f), newToken(f), newCan(f),
-		newDenials(f), newImport(f)))
+		newDenials(f), newImport(f), newExport(f)))
 }
 
 func newRevoke(f *cli.Frame) *cobra.Command {
@@ -40,27 +48,26 @@ func newRevoke(f *cli.Frame) *cobra.Command {
 	var object string
 	c := &cobra.Command{
 		Use:   "revoke PRINCIPAL [ROLE] [PATH]",
-		Short: "Take a role, or all roles",
-		Long: `Takes a role below a path from a principal, or all of its roles. Watches and sessions
-that are not allowed any more end at once. All roles of anonymous taken, no client may
-do anything without a token or a certificate.`,
+		Short: "Revoke one role of a principal, or all of its roles",
+		Long: `Revokes the role ROLE below PATH from a principal, or all of its roles. Watches, waiting
+acquires and sessions that need the role end at once.`,
 		Example: `  signalbox access revoke token:ci write /prod/jobs
   signalbox access revoke anonymous`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var one *admin.Grant
 			switch len(args) {
 			case 2:
-				return cli.Errorf(cli.ExitUsage, "revoke a role below a path, ROLE PATH, or all roles")
+				return cli.Errorf(cli.ExitUsage, "give both ROLE and PATH, or neither to revoke all roles")
 			case 3:
 				one = &admin.Grant{Role: args[1], Path: args[2], Object: object}
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				changed, err := admin.Of(box).Revoke(ctx, args[0], one, admin.By(flags.By(f)))
+				changed, err := admin.New(box).Revoke(ctx, args[0], one, admin.ChangeInfo(flags.By(f)))
 				return f.ReportAct(args[0], "revoked", changed, err)
 			})
 		},
 	}
-	c.Flags().StringVar(&object, "name-prefix", "", "Take the role that was granted with this name `PREFIX`")
+	c.Flags().StringVar(&object, "name-prefix", "", "Revoke the grant for objects whose names begin with `PREFIX`")
 	flags.Add(c, "history")
 	return c
 }

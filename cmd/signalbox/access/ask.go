@@ -2,12 +2,10 @@ package access
 
 import (
 	"context"
-	"encoding/hex"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/protocol/rights"
+	rights "github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/server/access"
 )
 
@@ -28,9 +26,9 @@ type Verdict struct {
 func newCan(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "can PRINCIPAL RIGHT PATH [OBJECT]",
-		Short: "Explain whether a principal may do something",
-		Long: `Says whether a principal has a right at a path, and by which role and rule. It ends
-with code 77 where it has not.`,
+		Short: "Check whether a principal has a permission",
+		Long: `Reports whether a principal has a permission at a path, and by which role and rule.
+Without the permission the exit status is 77.`,
 		Example: `  signalbox access can token:ci acquire /prod/jobs nightly`,
 		RunE: func(c *cobra.Command, args []string) error {
 			right, path, object := args[1], args[2], append(args, "")[3]
@@ -39,7 +37,7 @@ with code 77 where it has not.`,
 					strings.Join(rights.All.Names(), ", "))
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				d, err := admin.Of(box).Can(ctx, args[0], right, path, object)
+				d, err := admin.New(box).Can(ctx, args[0], right, path, object)
 				if err != nil {
 					return err
 				}
@@ -66,17 +64,17 @@ func newDenials(f *cli.Frame) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "denials",
-		Short: "List the latest requests that were refused",
-		Long: `Asks all hosts for the latest requests that they have refused for want of a right,
-the newest first. A host keeps the last 1,000 since its start, in memory.`,
+		Short: "List recently denied requests",
+		Long: `Lists the requests that hosts denied for lack of a permission, the newest first. Each
+host keeps the last 1,000 since its start, in memory.`,
 		Example: `  signalbox access denials --limit 20`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			list, silent, err := admin.Of(box).Denials(ctx, limit)
+			list, silent, err := admin.New(box).Denials(ctx, limit)
 			if err != nil {
 				return err
 			}
 			for _, address := range silent {
-				f.Say("%s did not answer: its refusals are missing", address)
+				f.Say("%s did not answer: its denied requests are missing", address)
 			}
 			rows := f.Rows("AT", "HOST", "WHO", "ADDRESS", "REQUEST", "NEEDS", "PATH", "OBJECT")
 			return cli.List(rows, list[:min(limit, len(list))], func(d admin.Denial) []any {
@@ -93,22 +91,34 @@ func newImport(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take over the tokens of a file of --token-file",
-		Long: `Makes a token of the cluster of each token in a file of --token-file, with its roles
-and paths. The secrets stay what they are, so clients notice nothing. What is there
-already stays. Of two tokens with one name the second gets -2 behind it.`,
-		Example: `  signalbox access import tokens.yaml`,
+		Short: "Import roles and principals from a file",
+		Long: `Creates the roles and principals in FILE, or replaces them, and leaves all others as
+they are. FILE is YAML or JSON in the form of signalbox access export; - reads standard
+input. The import needs the role root on /.
+
+An import is idempotent: the same file again changes nothing. A file of up to 48 KiB is
+one change. A larger file takes several; if the import fails, import the file again.`,
+		Example: `  signalbox access import access.yaml
+  signalbox access export | signalbox access import - --context other`,
 		RunE: func(c *cobra.Command, args []string) error {
-			text, err := os.ReadFile(args[0])
+			text, err := readFile(f, args[0])
 			if err != nil {
 				return cli.Errorf(cli.ExitUsage, "%w", err)
 			}
-			entries, err := access.Entries(text)
+			rules, err := access.ParseRules(text)
 			if err != nil {
 				return cli.Errorf(cli.ExitData, "%s:\n  - %w", args[0], err)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				return importTokens(ctx, f, admin.Of(box), entries, admin.By(flags.By(f)))
+				changed, err := admin.New(box).Import(ctx, rules, admin.ChangeInfo(flags.By(f)))
+				if err != nil {
+					return err
+				}
+				what := "imported"
+				if !changed {
+					what = "exist already: no change"
+				}
+				return f.Done(changed, "%d roles and %d principals %s", len(rules.Roles), len(rules.Principals), what)
 			})
 		},
 	}
@@ -116,41 +126,34 @@ already stays. Of two tokens with one name the second gets -2 behind it.`,
 	return c
 }
 
-// importTokens makes one token of all entries with one hash.
-func importTokens(ctx context.Context, f *cli.Frame, on *admin.Admin, entries []access.Entry, by admin.By) error {
-	taken, made := map[string]string{}, 0
-	var hashes []string
-	grants, names := map[string][]admin.Grant{}, map[string]string{}
-	for _, e := range entries {
-		hash := strings.ToLower(e.SHA256)
-		if _, seen := names[hash]; !seen {
-			name := e.Name
-			for n := 2; taken[name] != ""; n++ {
-				name = fmt.Sprintf("%s-%d", e.Name, n)
-			}
-			hashes, names[hash], taken[name] = append(hashes, hash), name, hash
-		}
-		for _, role := range e.Roles {
-			for _, path := range e.Paths {
-				grants[hash] = append(grants[hash], admin.Grant{Role: string(role), Path: path})
-			}
-		}
+func readFile(f *cli.Frame, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(f.In)
 	}
-	for _, hash := range hashes {
-		sum, err := hex.DecodeString(hash)
-		if err != nil {
-			return err
-		}
-		changed, err := on.CreateTokenOf(ctx, names[hash], [32]byte(sum), time.Time{}, grants[hash], by)
-		switch {
-		case errors.Is(err, client.ErrAlreadyExists):
-			f.Say("token %s is there already, and stays", names[hash])
-		case err != nil:
-			return err
-		case changed:
-			made++
-		}
+	return os.ReadFile(name)
+}
+
+func newExport(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "export",
+		Short: "Print all roles and principals for an import",
+		Long: `Prints the roles and principals of the cluster as YAML for signalbox access import and
+signalbox serve --access-file. The output contains hashes of tokens, never the tokens.
+The export needs the role root on /.`,
+		Example: `  signalbox access export >access.yaml`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
+			rules, err := admin.New(box).Export(ctx)
+			if err != nil {
+				return err
+			}
+			if f.JSON() {
+				return f.Object(rules)
+			}
+			document, err := access.Document(rules)
+			if err != nil {
+				return err
+			}
+			return f.YAML(document)
+		}),
 	}
-	f.Say("%d of %d tokens were made", made, len(hashes))
-	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 	"github.com/signalbox/signalbox/server/access"
 )
 
@@ -20,19 +20,10 @@ func newRole(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "role",
 		Short: "Roles: set, delete, list",
-		Long: `A role is a list of rules under a name. Where it is granted below a path its rules
-count below that path. To change one takes the right admin on /, since all that
-have it get or lose something.`,
+		Long: `A role is a list of rules. If it is granted below a path, its rules apply below that
+path. To change a role takes the permission admin on /, because the change applies to
+all principals with the role.`,
 	}, newRoleSet(f))
-}
-
-// parsePlace reads WHAT:PATH or WHAT:PATH:OBJECT. The form is the hint for the user.
-func parsePlace(text, form string) (what, path, object string, err error) {
-	parts := strings.SplitN(text, ":", 3)
-	if len(parts) < 2 || parts[0] == "" {
-		return "", "", "", cli.Errorf(cli.ExitUsage, "%s: write it %s", cli.Safe(text), form)
-	}
-	return parts[0], parts[1], append(parts, "")[2], cli.CheckPlace(parts[1])
 }
 
 func newRoleSet(f *cli.Frame) *cobra.Command {
@@ -40,15 +31,15 @@ func newRoleSet(f *cli.Frame) *cobra.Command {
 	var rules []string
 	c := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Make a role, or give it other rules",
-		Long: `Makes a role of the rules that --rule gives, or gives one other rules. A rule is
-RIGHTS:PATH, or RIGHTS:PATH:PREFIX for objects whose names begin with PREFIX; of
-rights there are read, acquire, write, delete, operate, admin, cluster, backup.`,
+		Short: "Create a role, or replace its rules",
+		Long: `Creates a role with the rules of --rule, or replaces the rules of a role. A rule is
+PERMISSIONS:PATH, or PERMISSIONS:PATH:PREFIX for objects whose names begin with PREFIX.
+Permissions are read, acquire, write, delete, operate, admin, cluster and backup.`,
 		Example: `  signalbox access role set deploy --rule read:/ --rule operate:/:deploy-`,
 		RunE: func(c *cobra.Command, args []string) error {
 			role := admin.AccessRole{Name: args[0]}
 			for _, text := range rules {
-				names, path, object, err := parsePlace(text, "RIGHTS:PATH, such as read,acquire:/jobs")
+				names, path, object, err := cli.ParsePlace(text, "RIGHTS:PATH, such as read,acquire:/jobs")
 				if err != nil {
 					return err
 				}
@@ -59,7 +50,7 @@ rights there are read, acquire, write, delete, operate, admin, cluster, backup.`
 				role.Rules = append(role.Rules, rule)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				changed, err := admin.Of(box).SetRole(ctx, role, admin.By(flags.By(f)))
+				changed, err := admin.New(box).SetRole(ctx, role, admin.ChangeInfo(flags.By(f)))
 				return f.ReportAct("role "+args[0], "set", changed, err)
 			})
 		},
@@ -72,16 +63,15 @@ rights there are read, acquire, write, delete, operate, admin, cluster, backup.`
 func newToken(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "token",
-		Short: "Tokens that the cluster keeps: create, list, revoke",
-		Long: `A token that the cluster keeps lets in on every host. The cluster has its hash only:
-the secret is printed once. Those of the file of --token-file are made by signalbox
-token generate.`,
+		Short: "Tokens of the cluster: create, list, revoke",
+		Long: `A token of the cluster is valid on every host. The cluster stores only its hash, so the
+token is printed once. signalbox token generate makes tokens for files.`,
 	}, newTokenCreate(f))
 }
 
 // createdToken is a new token. The text is missing if a file got the text.
 type createdToken struct {
-	shape.Done
+	apijson.Done
 	Principal string
 	Text      string
 	Expires   time.Time
@@ -94,30 +84,26 @@ func newTokenCreate(f *cli.Frame) *cobra.Command {
 	var to string
 	c := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a token",
-		Long: `Makes a token with the roles that --grant gives, and prints its secret, once, or writes
-it into the file of --to, which is there only once the token is. A client is warned five
-minutes before its token expires; then its connections are closed. To change a secret
-make another token, give it to the clients, and revoke the old.`,
+		Short: "Create a token",
+		Long: `Creates a token with the roles of --grant and prints it once, or writes it to the file of
+--out. Five minutes before a token expires its clients are warned; then their
+connections are closed. To replace a token, create another, give it to the clients, and
+revoke the old one.`,
 		Example: `  signalbox access token create ci --grant write:/prod/jobs --grant read:/ --out ci.token
   signalbox access token create ann --grant root:/ --ttl 8h`,
 		RunE: func(c *cobra.Command, args []string) error {
-			var list []admin.Grant
-			for _, text := range grants {
-				role, path, object, err := parsePlace(text, "ROLE:PATH, such as write:/prod/jobs")
-				if err != nil {
-					return err
-				}
-				list = append(list, admin.Grant{Role: role, Path: path, Object: object})
+			list, err := cli.ParseGrants(grants)
+			if err != nil {
+				return err
 			}
 			o := createdToken{Principal: "token:" + args[0], Text: access.NewToken()}
 			if valid > 0 {
 				o.Expires = time.Now().Add(valid).Truncate(time.Second)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				by := admin.By(flags.By(f))
+				by := admin.ChangeInfo(flags.By(f))
 				var err error
-				o.Changed, err = admin.Of(box).CreateToken(ctx, args[0], o.Text, o.Expires, list, by)
+				o.Changed, err = admin.New(box).CreateToken(ctx, args[0], o.Text, o.Expires, list, by)
 				if err != nil {
 					return err
 				}
@@ -129,14 +115,14 @@ make another token, give it to the clients, and revoke the old.`,
 					return err
 				})
 				if err != nil {
-					return fmt.Errorf("the token %s was made, and could not be written: revoke it: %w", args[0], err)
+					return fmt.Errorf("the token %s was created, but could not be written; revoke it: %w", args[0], err)
 				}
 				o.Text = ""
-				return f.Line(o, "%s has the token %s", to, args[0])
+				return f.Line(o, "%s contains the token %s", to, args[0])
 			})
 		},
 	}
-	c.Flags().StringVar(&to, "out", "", "Write the secret to `FILE`, readable by its owner only, instead of "+
+	c.Flags().StringVar(&to, "out", "", "Write the token to `FILE`, readable by its owner only, instead of "+
 		"printing it")
 	c.Flags().StringArrayVar(&grants, "grant", nil, "Role of the token, `ROLE:PATH[:PREFIX]`. May be repeated")
 	c.Flags().DurationVar(&valid, "ttl", 0, "Lifetime of the token, `DURATION`. Default: no expiry")

@@ -1,5 +1,5 @@
-// Package backup has the commands that save, verify, show and restore backups, and the command that recovers a cluster
-// of the content of its survivors.
+// Package backup has the commands that save, verify, show and restore backups, and the disaster recovery command, which
+// builds a cluster from the data of surviving hosts.
 //
 // Command and Recover are the doors: Recover is a command below cluster. save.go saves a backup, series.go one after
 // the other into a directory; file.go bounds the rate. rights.go says which rights a restore brings back, and
@@ -29,14 +29,13 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "backup",
-		Short: "Save, verify and show backups, and make a cluster of one",
-		Long: `A backup is one file with the state of every shard of a cluster. It is restored as
-another cluster: nodes, semaphores that are not ephemeral, rollouts and processes are
-there, and no session owns anything. All fencing tokens from then on are above those
-that were given before, also above those that were given after the backup.
+		Short: "Save, verify, show and restore backups",
+		Long: `A backup is one file with the state of every shard of a cluster. Restoring it creates
+another cluster with the same nodes, persistent semaphores, rollouts and processes, and
+without sessions. Fencing tokens of the new cluster are larger than all tokens that the
+old cluster gave, including those given after the backup.
 
-A backup holds all that the cluster keeps, and hashes of tokens: keep it as you keep
-those.`,
+A backup contains all data and the hashes of all tokens. Protect it accordingly.`,
 	}, newSave(f), newVerify(f), newShow(f), newRestore(f))
 }
 
@@ -155,11 +154,11 @@ func generationText(g identity.Generation) string {
 func newVerify(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "verify FILE|-",
-		Short: "Check that a backup is whole, and can be restored",
-		Long: `Reads all of a backup: its seal, the checksum of every section, and the state in it, as
-a restore would. What is damaged is named.
+		Short: "Verify a backup",
+		Long: `Reads the whole backup as a restore would: its seal, the checksum of every section, and
+the state in each section. Prints what is damaged.
 
-Exit codes: 0 it is sound; 65 it is not; 66 there is no such file.`,
+Exit codes: 0 the backup is valid; 65 it is damaged; 66 the file does not exist.`,
 		Example: `  signalbox backup verify signalbox.backup`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := load(f, args[0], backup.Load)
@@ -176,11 +175,11 @@ Exit codes: 0 it is sound; 65 it is not; 66 there is no such file.`,
 func newShow(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "show FILE|- [NODE SEMAPHORE]",
-		Short: "Show what is in a backup, or the data of one semaphore",
-		Long: `Shows which cluster a backup is of, how far each shard had come, and what each node has.
-With a node and the name of a semaphore it prints the data of that, as it is.
+		Short: "Show the content of a backup, or the data of one semaphore",
+		Long: `Shows the cluster of a backup, the log position of each shard, and the content of each
+node. With a node and a semaphore name, prints the raw data of that semaphore.
 
-Exit codes: 65 the backup is damaged; 66 there is no such file, node or semaphore.`,
+Exit codes: 65 the backup is damaged; 66 the file, node or semaphore does not exist.`,
 		Example: `  signalbox backup show signalbox.backup
 
   # one value
@@ -264,27 +263,27 @@ func newRestore(f *cli.Frame) *cobra.Command {
 	var keep bool
 	c := f.Local(&cobra.Command{
 		Use:   "restore FILE|-",
-		Short: "Make the first host of a new cluster of a backup",
-		Long: `Makes a data directory for the first host of a new cluster that has the state of a
-backup, and starts nothing: signalbox serve does that. Others join it with
-signalbox serve --join.
+		Short: "Restore a backup into a new cluster",
+		Long: `Creates the data directory for the first host of a new cluster from a backup. It starts
+no host: run signalbox serve, and let other hosts join with signalbox serve --join.
 
-No session owns anything in the new cluster: sessions, what they own and wait for,
-ephemeral semaphores, and members of rollouts and processes are gone. Every fencing
-token, revision and session is above any that the old cluster can have given, so who
-guards a store by tokens refuses all writers of before.
+The new cluster has no sessions: what sessions owned or waited for, ephemeral
+semaphores, and members of rollouts and processes are gone. Every fencing token,
+revision and session id is larger than any that the old cluster can have given, so a
+store that checks fencing tokens rejects all earlier writers.
 
-Stop the old cluster first. Its hosts are refused by those of the new one, and its
-clients find that their sessions are over, but as long as it runs there are two.
+Stop the old cluster first. Hosts of the two clusters refuse each other, and clients of
+the old cluster learn that their sessions are over, but while the old cluster runs there
+are two clusters.
 
-The rights of the backup come back with it: tokens and grants too that were revoked
-since, of which the backup cannot know. All of them are listed. --access keep has them
-all back, --access drop none: then only the tokens in the files of hosts let in, until
-rights are given anew. Without --access it asks, or ends where there is no terminal.
+The backup also restores grants and tokens, including those that were revoked after the
+backup. The command lists them. --access keep restores them, --access drop restores
+none: then only root tokens in the files of hosts work until new grants are made.
+Without --access the command asks, or fails if there is no terminal.
 
-Exit codes: 0 made; 65 the backup is damaged, or the directory cannot be used; 66
-there is no such file; 64 the command line is wrong, or --access is missing and there
-is no terminal to ask at.`,
+Exit codes: 0 restored; 65 the backup is damaged, or the directory cannot be used; 66
+the file does not exist; 64 the command line is wrong, or --access is missing and there
+is no terminal.`,
 		Example: `  signalbox backup restore signalbox.backup --data-dir /var/lib/signalbox --name a
 
   # with the id of the old cluster and all its rights, and other shards

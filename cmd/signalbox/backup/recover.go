@@ -33,34 +33,31 @@ func Recover(f *cli.Frame) *cobra.Command {
 	var r recoverFlags
 	c := f.Local(&cobra.Command{
 		Use:   "recover",
-		Short: "Make a new cluster of what is left when a majority of the hosts is lost for good",
-		Long: `Makes the first host of a new cluster of what the surviving hosts of a cluster have,
-when so many of its hosts are lost for good that no majority is left. It is for
-nothing else: where a majority can be started again, start it, and nothing is lost.
+		Short: "Recover from quorum loss: create a cluster from the data of surviving hosts",
+		Long: `Creates the first host of a new cluster from the data of surviving hosts, after so many
+hosts were permanently lost that no quorum is left. Use it for nothing else: if a
+majority of the hosts can be started again, start them, and nothing is lost.
 
-Stop all hosts first. Name what is left with --from: the data directories of stopped
-hosts that are on this machine, and files that --export has made of others. For each
-shard the state that is furthest is taken. What a survivor has is read and never
-changed.
+Stop all hosts first. Pass the survivors with --from: data directories of stopped hosts
+on this machine, and files that --export wrote on other machines. For each shard, the
+most advanced state is taken. The data of survivors is read and never changed.
 
-Where shards are on some of the hosts (signalbox cluster policy set --replicas), name
-the directories of so many hosts that each shard is in one of them. It is refused
-otherwise, and says which shards are missing, and which hosts have them on record. Where
-nothing is left of a shard, --accept-data-loss begins it without content: what it had is
-lost, and its names are free. Something of at least one data shard has to be left.
+If shards are on some of the hosts only (signalbox cluster policy set --replicas), pass
+enough directories to cover every shard. Otherwise the command fails and names the
+missing shards and the hosts that have them on record. If no replica of a shard is left,
+--accept-data-loss creates the shard empty. At least one data shard must have survived.
 
-What was acknowledged and had reached any of the survivors is there. What only lost
-hosts had is lost. It says how many entries each survivor lacks of the furthest, and
-when its log was written last: one that was away is as old as that, and what it has of
-rights may have been revoked since.
+Acknowledged changes that reached a survivor are kept. Changes that only lost hosts had
+are lost. The command prints how many entries each survivor lacks, and when its log was
+last written. A survivor that was offline for long may restore grants that were revoked
+meanwhile.
 
-The new cluster has the id of the old one and the next generation, one host, and no
-sessions; all fencing tokens are above those of before. Hosts of the old cluster are
-refused by it and end with exit code 65: give them empty directories and let them join
-it.
+The new cluster has the id of the old one with the next generation, one host, and no
+sessions. All fencing tokens are larger than before. The new cluster rejects hosts of
+the old one, which exit with code 65: empty their directories and let them join.
 
-Exit codes: 0 made; 65 a directory or a file cannot be read or used, or a shard is
-missing; 64 the command line is wrong, or there is no terminal to ask at.`,
+Exit codes: 0 created; 65 a directory or file cannot be used, or a shard is missing; 64
+the command line is wrong, or there is no terminal.`,
 		Example: `  # where one host is left
   signalbox cluster recover --from /var/lib/signalbox --data-dir /var/lib/signalbox-new --name c
 

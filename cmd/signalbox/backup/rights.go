@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/server/backup"
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/shard/access"
 )
 
 // The two things that a restore can do with the rights in a backup.
@@ -23,7 +23,7 @@ const (
 
 // restoredRights are the rights in a backup. The backup cannot say which of the rights were revoked since.
 type restoredRights struct {
-	book  *rights.Book
+	book  *access.Book
 	saved time.Time
 }
 
@@ -33,7 +33,7 @@ func rightsOf(s *backup.States) restoredRights {
 
 // principals are the principals with rights, as the command that lists principals shows principals.
 func (r *restoredRights) principals() []admin.Principal {
-	return cli.Map(r.book.Records(), (*rights.Record).View)
+	return cli.Map(r.book.Records(), (*access.Record).View)
 }
 
 // list says all that comes back with the backup.
@@ -50,8 +50,8 @@ func (r *restoredRights) list(f *cli.Frame) {
 	for _, role := range r.book.Roles() {
 		f.Say("  role %s  %s", role.Name, operation.RuleTexts(role.Rules))
 	}
-	if !r.book.Decided() {
-		f.Say("  anonymous  everything, on hosts without a file of tokens")
+	if r.book.Open() {
+		f.Say("  anonymous  everything, on hosts without --token-file and --access-file")
 	}
 }
 

@@ -33,7 +33,7 @@ func newSave(f *cli.Frame) *cobra.Command {
 	s := &saveCommand{Frame: f, rate: defaultRate}
 	c := f.Command(&cobra.Command{
 		Use:   "save FILE|DIR|-",
-		Short: "Save the state of a running cluster",
+		Short: "Save the state of a running cluster to a file",
 		Long: `Reads the state of every shard from its leader while the cluster goes on, and writes all
 of them into FILE, or to the standard output. Everything is in it that was acknowledged
 before the command was started. The token needs the right backup for the path /, which
@@ -74,7 +74,7 @@ right.`,
 				giveWay()
 			}
 			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
-				source := source{admin.Of(box), k.Timeout, uint64(s.rate), f.Say}
+				source := source{admin.New(box), k.Timeout, uint64(s.rate), f.Say}
 				if s.every > 0 || c.Flags().Changed("keep") {
 					return s.series(ctx, args[0], &source)
 				}

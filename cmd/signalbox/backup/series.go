@@ -14,7 +14,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/internal/freeing"
+	"github.com/signalbox/signalbox/internal/backgrounddelete"
 	serveradmin "github.com/signalbox/signalbox/server/admin"
 )
 
@@ -132,7 +132,7 @@ func (s *series) save(ctx context.Context) (path string, done admin.Backup, err 
 func (s *series) prune() error {
 	found, err := s.list(seriesPattern)
 	for _, old := range found[:max(0, len(found)-s.keep)] {
-		err = errors.Join(err, freeing.Remove(old))
+		err = errors.Join(err, backgrounddelete.Remove(old))
 	}
 	return err
 }

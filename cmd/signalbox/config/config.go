@@ -1,4 +1,4 @@
-// Package config has the commands about pieces of config. Command is the door, and edit.go runs an editor.
+// Package config has the commands for config entries. Start at Command; edit.go runs an editor.
 package config
 
 import (
@@ -19,21 +19,20 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Small settings that are watched: get, list, put, edit",
-		Long: `A piece of config is a small text, up to 64 KiB, that programs read and follow. It is
-the data of a persistent semaphore with a limit of 1, so signalbox semaphore list
-and signalbox semaphore delete know it too.`,
+		Short: "Config entries with watches: get, list, put, edit",
+		Long: `A config entry is a text of up to 64 KiB that programs read and watch. It is the data of
+a persistent semaphore with limit 1, so signalbox semaphore list and signalbox semaphore
+delete work on it too.`,
 	}, newGet(f), newPut(f), newEdit(f), newWatch(f)))
 }
 
 func newGet(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get PATH NAME",
-		Short: "Print a piece of config as it is",
-		Long: `Prints a piece of config: its bytes and nothing else, but for a terminal, where what is
-not printable is written as an escape. It sees everything that was put before. With
--o json it is an object with its revision as well, for a guarded put. If there is none
-the command ends with code 66.`,
+		Short: "Print the value of a config entry",
+		Long: `Prints the value of a config entry unchanged; a terminal gets escapes for unprintable
+bytes. The read is linearizable. With -o json the output is an object that includes the
+revision, for a conditional put. If the entry does not exist the exit code is 66.`,
 		Example: `  signalbox config get /prod/jobs limits >limits.json
 
   # with a value where there is none
@@ -58,7 +57,7 @@ func newPut(f *cli.Frame) *cobra.Command {
 	var revision uint64
 	c := &cobra.Command{
 		Use:   "put PATH NAME DATA",
-		Short: "Set a piece of config",
+		Short: "Set a config entry",
 		Long: `Makes DATA the piece of config of that name, which is created where there is none.
 Everybody who watches it is told.
 
@@ -103,15 +102,15 @@ with 0, unless there is none; the command ends with code 79 otherwise.
 func newWatch(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch PATH NAME",
-		Short: "Follow a piece of config as it changes",
-		Long: `Prints a piece of config, and again whenever it has changed, until it is interrupted.
-The node must exist, the config need not. Lost connections and changes of leader do
-not end the watch; where changes come faster than they are read only the newest
-counts.
+		Short: "Watch a config entry",
+		Long: `Prints a config entry, and prints it again after every change, until interrupted. The
+node must exist; the entry may be created later. The watch survives lost connections and
+leader changes. If changes arrive faster than they are read, intermediate values are
+skipped.
 
-Each value is a line with its revision; long ones are cut. With -o json each is an
-object with the whole value. It can be piped: each line is written at once, and the
-command ends when nobody reads it any more.`,
+Each value is one line with its revision; long values are shortened. With -o json each
+line is an object with the whole value. Output is not buffered, and the command ends
+when its reader closes the pipe.`,
 		Example: `  signalbox config watch /prod/jobs limits
 
   # keep a file as the config is

@@ -23,13 +23,12 @@ import (
 func newEdit(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit PATH NAME",
-		Short: "Change a piece of config with an editor",
-		Long: `Opens a piece of config in the editor of VISUAL or EDITOR, or else vi, and puts what is
-saved there, if it is other than before. Where there is none the file is empty at
-first.
+		Short: "Edit a config entry",
+		Long: `Opens a config entry in $VISUAL or $EDITOR, or vi, and puts the saved text if it
+differs. If the entry does not exist the file is empty at first.
 
-If somebody else has put another value meanwhile, nothing is put: the command ends
-with code 79, and says in which file what was edited is kept.`,
+If the entry was changed during editing, nothing is put: the exit code is 79, and the
+edited text is kept in the file that the command prints.`,
 		Example: `  signalbox config edit /prod/jobs limits
   EDITOR='code --wait' signalbox config edit /prod/jobs limits`,
 		RunE: func(c *cobra.Command, args []string) error {

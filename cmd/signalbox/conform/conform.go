@@ -1,4 +1,4 @@
-// Package conform has the command conformance, which plays hosts to a client in some language.
+// Package conform has the conformance command, which plays hosts to a client driver in any language.
 package conform
 
 import (
@@ -12,7 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/conform"
+	"github.com/signalbox/signalbox/test/conformance"
 )
 
 // command is a run of the command.
@@ -21,7 +21,7 @@ type command struct {
 	names []string
 	list  bool
 	all   bool
-	conform.Options
+	conformance.Options
 }
 
 // Command returns the command that plays hosts to a client.
@@ -29,20 +29,20 @@ func Command(s cli.Streams) *cobra.Command {
 	r := &command{Streams: s}
 	c := &cobra.Command{
 		Use:   "conformance [flags] -- DRIVER [ARGUMENT...]",
-		Short: "Find out whether a client does what the protocol says",
-		Long: `Plays hosts to a client of any language, by scripts: hosts that are late, silent, wrong
-or gone. A script says what the client may do then, and what it must do, and when.
+		Short: "Test that a client implementation conforms to the protocol",
+		Long: `Plays hosts to a client in any language, by scripts: hosts that are late, silent, wrong
+or gone. A script defines what the client may do and what it must do, and by when.
 
-DRIVER is a program around the client. It reads commands from its standard input and
-writes what comes of them to its standard output, as lines of JSON. It is started once
-for each script. docs/conformance.md describes it, and the scripts.
+DRIVER is a program around the client. It reads commands from standard input and writes
+results to standard output, as lines of JSON. It is started once for each script.
+docs/conformance.md describes drivers and scripts.
 
-A script that fails is printed with all that happened, and with what DRIVER wrote to its
-standard error. Scripts that need what DRIVER cannot do are left out, and counted. They
-are played in real time, many beside each other, because they wait most of the time.
+A failed script is printed with everything that happened and with the standard error of
+DRIVER. Scripts that need features that DRIVER lacks are skipped and counted. Scripts
+run in real time, many in parallel, because they wait most of the time.
 
-Exit codes: 0 the client conforms; 1 a script has failed; 66 there is no such script; 64
-the command line is wrong. signalbox help exit-codes has the others.`,
+Exit codes: 0 the client conforms; 1 a script failed; 66 the script does not exist; 64
+the command line is wrong. signalbox help exit-codes lists the others.`,
 		Example: `  signalbox conformance -- ./driver
 
   # which scripts there are, and why
@@ -65,17 +65,17 @@ the command line is wrong. signalbox help exit-codes has the others.`,
 }
 
 func (c *command) run(cmd *cobra.Command, args []string) error {
-	scripts, err := conform.Load(protocol.Scripts())
+	scripts, err := conformance.Load(protocol.Scripts())
 	if err != nil {
 		return err
 	}
 	for _, name := range c.names {
-		if !slices.ContainsFunc(scripts, func(s *conform.Script) bool { return s.Is(name) }) {
+		if !slices.ContainsFunc(scripts, func(s *conformance.Script) bool { return s.Is(name) }) {
 			return cli.Errorf(cli.ExitNotFound, "there is no script %q; --list lists them", name)
 		}
 	}
 	if len(c.names) > 0 {
-		scripts = slices.DeleteFunc(scripts, func(s *conform.Script) bool {
+		scripts = slices.DeleteFunc(scripts, func(s *conformance.Script) bool {
 			return !slices.ContainsFunc(c.names, s.Is)
 		})
 	}
@@ -92,8 +92,8 @@ func (c *command) run(cmd *cobra.Command, args []string) error {
 		return cli.Misuse(cmd, "--parallel is 1 at the least, --timing-tolerance 0")
 	}
 	c.Driver, c.Verbose = args, c.all
-	c.Done = func(o conform.Outcome) { c.print(o) }
-	failed, skipped := conform.Run(scripts, c.Options)
+	c.Done = func(o conformance.Outcome) { c.print(o) }
+	failed, skipped := conformance.Run(scripts, c.Options)
 	if failed > 0 {
 		return fmt.Errorf("%d of %d scripts failed, %d were skipped", failed, len(scripts), skipped)
 	}
@@ -102,7 +102,7 @@ func (c *command) run(cmd *cobra.Command, args []string) error {
 }
 
 // print prints an outcome.
-func (c *command) print(o conform.Outcome) {
+func (c *command) print(o conformance.Outcome) {
 	took := o.Took.Round(10 * time.Millisecond)
 	switch {
 	case o.Skipped != "":

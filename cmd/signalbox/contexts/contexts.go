@@ -1,5 +1,5 @@
-// Package contexts has the commands about contexts, which say under a name how a cluster is reached. Command is the
-// door, and package cli has the file of contexts.
+// Package contexts has the commands for contexts, named settings for reaching a cluster. Start at Command; package cli
+// reads and writes the context file.
 package contexts
 
 import (
@@ -15,13 +15,13 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "context",
-		Short: "Clusters by name: list, show, use, set, delete",
-		Long: `A context says how a cluster is reached, under a name: its endpoints, a file with a
-token, TLS, a timeout. The current one counts where nothing else is said, --context
-or SIGNALBOX_CONTEXT names another.
+		Short: "Contexts, named clusters: list, show, use, set, delete",
+		Long: `A context is a named set of connection settings: endpoints, a token file, TLS and a
+timeout. Commands use the current context unless --context or SIGNALBOX_CONTEXT names
+another.
 
-They are in a YAML file, $HOME/.config/signalbox/contexts.yaml, or the one that
-SIGNALBOX_CONTEXT_FILE names; signalbox help connection shows how it is written.`,
+Contexts are in $HOME/.config/signalbox/contexts.yaml, or in the file that
+SIGNALBOX_CONTEXT_FILE names. signalbox help connection shows the format.`,
 	}, newList(f), newShow(f), newUse(f), newSet(f), newDelete(f)))
 }
 
@@ -35,8 +35,8 @@ type Object struct {
 func newList(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the contexts",
-		Long:  `Lists the contexts of the file, and which of them is the current one.`,
+		Short: "List contexts",
+		Long:  "Lists the contexts, and marks the current one.",
 		Example: `  signalbox context list
   signalbox context list -o json | jq -r 'select(.current) | .name'`,
 		RunE: func(*cobra.Command, []string) error {
@@ -69,10 +69,9 @@ type Setting struct {
 func newShow(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [NAME]",
-		Short: "Show what counts, and who says so",
-		Long: `Shows how the cluster would be reached, and where each setting is from: a flag, a
-variable of the environment, the context, or the default. With NAME it is as if
---context NAME was given.`,
+		Short: "Show the connection settings in effect, and their origin",
+		Long: `Shows how the cluster would be reached, and the origin of each setting: flag,
+environment variable, context or default. NAME has the effect of --context NAME.`,
 		Example: `  signalbox context show
   signalbox context show prod`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -111,7 +110,7 @@ func newUse(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "use NAME",
 		Short:   "Make a context the current one",
-		Long:    `Makes a context the one that counts where nothing else is said.`,
+		Long:    "Makes a context the current one, which commands use by default.",
 		Example: `  signalbox context use prod`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return change(f, func(contexts *cli.Contexts) (string, error) {
@@ -126,13 +125,13 @@ func newUse(f *cli.Frame) *cobra.Command {
 func newSet(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME [--endpoints ADDRESSES] [--token-file FILE] ...",
-		Short: "Make a context, or change one",
-		Long: `Makes a context of what the flags say, or changes those of its settings that they say;
-a flag with nothing ('') takes its setting out. The flags are those with which any
-command can say how a cluster is reached (signalbox help connection). Files are
-kept with their full path. The first context that is made is the current one.
+		Short: "Create or change a context",
+		Long: `Creates a context from the flags, or changes the settings that are given; an empty value
+('') removes a setting. The flags are the connection flags of every command (signalbox
+help connection). File names are stored as absolute paths. The first context that is
+created becomes the current one.
 
-The context is not tried: signalbox status --context NAME does so.`,
+The context is not tested: run signalbox status --context NAME.`,
 		Example: `  signalbox context set local --endpoints 127.0.0.1:7420
 
   signalbox context set prod --endpoints a.example:7423,b.example:7423,c.example:7423 \
@@ -158,7 +157,7 @@ func newDelete(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "delete NAME",
 		Short:   "Delete a context",
-		Long:    `Takes a context out of the file. Nothing happens to the cluster.`,
+		Long:    "Removes a context from the file. The cluster is not changed.",
 		Example: `  signalbox context delete test`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return change(f, func(contexts *cli.Contexts) (string, error) {

@@ -1,4 +1,4 @@
-// Package discover has the commands about lists of endpoints. Command is the door.
+// Package discover has the commands for endpoint lists. Start at Command.
 package discover
 
 import (
@@ -18,13 +18,13 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "discover",
-		Short: "Who is there: register, list, watch",
-		Long: `A list of endpoints tells where a service is to be found. Who registers is on the
-list as long as its process lives, and is off it when its session ends: at once
-when it stops in peace, after the session's timeout when it dies.
+		Short: "Service discovery: register, list, watch",
+		Long: `An endpoint list contains the endpoints of a service. An endpoint is on the list while
+the process that registered it lives, and leaves when its session ends: at once after a
+clean stop, after the session timeout after a crash.
 
-A list is a semaphore without a limit, and each endpoint is the data of an owner,
-so signalbox semaphore describe shows it as well.`,
+Internally a list is a semaphore without a limit, and an endpoint is the data of an
+owner. signalbox semaphore describe shows the list too.`,
 	}, newRegister(f), newWatch(f)))
 }
 
@@ -33,13 +33,13 @@ func newRegister(f *cli.Frame) *cobra.Command {
 	var metadata map[string]string
 	c := &cobra.Command{
 		Use:   "register PATH NAME ADDRESS",
-		Short: "Put an address on a list, until interrupted",
-		Long: `Puts an address on the list NAME of the node, and keeps it there until the command
-is interrupted (SIGINT or SIGTERM): then it takes it off and ends with code 0. The
-list is made where there is none.
+		Short: "Register an endpoint until interrupted",
+		Long: `Adds an address to the list NAME of the node, and keeps it there until the command gets
+SIGINT or SIGTERM. Then the command removes the address and exits with code 0. The list
+is created if it does not exist.
 
-If the cluster cannot be reached for so long that the session expires, the address
-is off the list, and on it again when the cluster is back.`,
+If the cluster is unreachable for so long that the session expires, the address leaves
+the list, and is added again when the cluster is back.`,
 		Example: `  signalbox discover register /prod api 10.0.0.7:8080
 
   # with what callers may want to know
@@ -60,11 +60,12 @@ is off the list, and on it again when the cluster is back.`,
 					return err
 				}
 				return keepRegistered(ctx, f, s, r, args[1], endpoint)
-			}, client.Renew())
+			}, client.Recreate())
 		},
 	}
 	session.Add(c)
-	c.Flags().StringToStringVar(&metadata, "metadata", nil, "what callers may want to know, `KEY=VALUE,...`; may be repeated")
+	c.Flags().StringToStringVar(&metadata, "metadata", nil,
+		"what callers may want to know, `KEY=VALUE,...`; may be repeated")
 	return c
 }
 
@@ -90,14 +91,14 @@ func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *dis
 func newWatch(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch PATH NAME",
-		Short: "Follow a list as it changes",
-		Long: `Prints who is on a list, and then who joins and leaves, a line each, until it is
-interrupted. The node must exist, the list need not. Lost connections and changes
-of leader do not end the watch.
+		Short: "Watch an endpoint list",
+		Long: `Prints the endpoints of a list, then each that joins or leaves, one per line, until
+interrupted. The node must exist; the list may be created later. The watch survives lost
+connections and leader changes.
 
-With -o json each line is an object with all endpoints, and in joined, changed and
-left those that are other than in the line before. It can be piped: each line is
-written at once, and the command ends when nobody reads it any more.`,
+With -o json each line is an object with all endpoints; joined, changed and left have
+the differences from the line before. Output is not buffered, and the command ends when
+its reader closes the pipe.`,
 		Example: `  signalbox discover watch /prod api
 
   # write the addresses to a file whenever they change

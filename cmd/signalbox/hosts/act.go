@@ -51,7 +51,7 @@ func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 	return a.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
 		within, cancel := k.Within(ctx)
 		defer cancel()
-		on := admin.Of(box)
+		on := admin.New(box)
 		var id uint64
 		if a.wait { // by its id, since a new host may have the name by then
 			h, err := findHost(within, on, host)
@@ -60,7 +60,7 @@ func (a *hostAct) run(c *cobra.Command, host string, act actOfHost) error {
 			}
 			id = h.ID
 		}
-		changed, err := act(on, within, host, admin.By(a.flags.By(a.Frame)))
+		changed, err := act(on, within, host, admin.ChangeInfo(a.flags.By(a.Frame)))
 		if err != nil {
 			return cli.EndedBy(within, err)
 		}
@@ -115,7 +115,7 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 }
 
 // actOfHost is an act with a host, an author and a reason.
-type actOfHost = func(on *admin.Admin, ctx context.Context, host string, by admin.By) (changed bool, err error)
+type actOfHost = func(on *admin.Admin, ctx context.Context, host string, by admin.ChangeInfo) (changed bool, err error)
 
 // simpleAct makes a command of an act.
 func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct, act actOfHost) *cobra.Command {
@@ -128,20 +128,20 @@ func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct, act actOf
 func newHostDrain(f *cli.Frame) *cobra.Command {
 	a := &hostAct{done: "drained", waited: admin.Offline, takesTime: true}
 	c := simpleAct(f, "drain", &cobra.Command{
-		Short: "Have a host hand over all it does, before it is stopped",
-		Long: `Gives a host the target OFFLINE: it hands over the leaderships that it has, and its
-votes where another host can have them. Then it can be stopped, and no client waits
-for an election. When it is started again it is ONLINE again.
+		Short: "Drain a host before it is stopped",
+		Long: `Gives a host the target OFFLINE: the host hands over its leaderships, and its votes to
+other hosts that can take them. Then it can be stopped without an election. When it
+starts again it is ONLINE again.
 
-A drain that would cost a shard its majority is refused, and says which. SIGTERM does
-the same as a drain, but for three seconds at the most, and is never refused.
+A drain that would cost a shard its quorum is refused with the name of the shard.
+SIGTERM does the same as a drain, but for at most three seconds, and is never refused.
 
---wait waits for as long as it takes. --wait-timeout waits too, and bounds all of it,
-the connecting as well: what stops the host then need not wait longer. It ends with 69
-where the host is not drained by then, and the drain goes on.
+--wait waits until the host is drained. --wait-timeout bounds the wait, including the
+time to connect: if the host is not drained by then the exit code is 69, and the drain
+continues.
 
-Without HOST it is the one that SIGNALBOX_NAME names, as for signalbox serve: a hook
-that runs before a container is stopped need not know more.`,
+Without HOST, the command drains the host that SIGNALBOX_NAME names, as for signalbox
+serve. A container's pre-stop hook needs no other argument.`,
 		Example: `  signalbox host drain b --wait --reason "a new disk"
 
   # before something else stops the host, in half a minute
@@ -168,8 +168,8 @@ const nameVariable = "SIGNALBOX_NAME"
 
 func newHostUndrain(f *cli.Frame) *cobra.Command {
 	return simpleAct(f, "undrain", &cobra.Command{
-		Short:   "Take a drain back",
-		Long:    "Gives a host that was drained, and was not stopped since, the target ONLINE again.",
+		Short:   "Cancel a drain",
+		Long:    "Gives a drained host that was not stopped since the target ONLINE again.",
 		Example: "  signalbox host undrain b --wait",
 	}, &hostAct{done: "undrained", waited: admin.Online}, (*admin.Admin).Undrain)
 }
@@ -177,27 +177,26 @@ func newHostUndrain(f *cli.Frame) *cobra.Command {
 func newHostExpel(f *cli.Frame) *cobra.Command {
 	var force bool
 	c := simpleAct(f, "expel", &cobra.Command{
-		Short: "Have a host leave the cluster for ever",
-		Long: `Removes the replicas of a host everywhere, and gives it the state EXPELLED, which is
-final: with its data directory it is never let in again. Its name can be another
-host's then.
+		Short: "Decommission a host",
+		Long: `Removes all replicas of a host, and gives the host the state EXPELLED, which is final: a
+host with this data directory can never join again. Its name becomes free.
 
-A host that is online is to be drained first; --force does without. Refused are the
-last host, and what would cost a shard its majority. Expelling a host twice is no
-error. Leave its process running until it is EXPELLED, which --wait waits for: until
-then its vote may be needed, to remove it among others.`,
+Drain an online host first, or pass --force. The command refuses to expel the last host,
+and a host whose loss would cost a shard its quorum. Expelling a host twice is not an
+error. Keep the process running until the host is EXPELLED (--wait): until then its vote
+may be needed, for example to remove itself.`,
 		Example: `  signalbox host drain d --wait && signalbox host expel d --wait --yes
 
   # a machine that is gone and has no successor
   signalbox host expel b --yes`,
 	}, &hostAct{done: "expelled", waited: admin.Expelled, takesTime: true},
-		func(on *admin.Admin, ctx context.Context, host string, by admin.By) (bool, error) {
+		func(on *admin.Admin, ctx context.Context, host string, by admin.ChangeInfo) (bool, error) {
 			return on.Expel(ctx, host, force, by)
 		})
 	confirmed := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		describe := func(ctx context.Context, box *client.Client) (string, error) {
-			h, err := findHost(ctx, admin.Of(box), args[0])
+			h, err := findHost(ctx, admin.New(box), args[0])
 			if err != nil {
 				return "", err
 			}

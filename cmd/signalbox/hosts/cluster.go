@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/concerns"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/health"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -19,10 +19,10 @@ import (
 func clusterCommands(f *cli.Frame, recovery *cobra.Command) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "cluster",
-		Short: "The governor: what it does, what it waits for, what was changed",
+		Short: "The governor: open steps, reasons, audit log",
 		Long: `The governor runs at the host that leads the meta shard. It brings hosts to their
-targets, replaces what has failed, and spreads votes and leaderships, one small step
-after the other.`,
+targets, replaces failed replicas, and balances votes and leaderships, one small step at
+a time.`,
 	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterStep(f),
 		newClusterPolicy(f), recovery))
 }
@@ -41,21 +41,21 @@ func hostName(c *admin.Cluster, id uint64) string {
 func newClusterDescribe(f *cli.Frame) *cobra.Command {
 	return clusterReader(f, &cobra.Command{
 		Use:   "describe",
-		Short: "Hosts, replicas, redundancy, and what is not as it should be",
-		Long: `Shows who governs, how many failures every shard can take, and what is not as it
-should be, with what to do about it. -o json has all hosts and replicas.`,
+		Short: "Show hosts, replicas, failure tolerance and health issues",
+		Long: `Shows the governor, how many failures every shard tolerates, and the health issues with
+what to do about them. -o json includes all hosts and replicas.`,
 		Example: `  signalbox cluster describe
   signalbox cluster describe -o json | jq '.shards[] | {id, voters_live, failure_tolerance}'`,
 	}, func(ctx context.Context, box *client.Client, cluster *admin.Cluster, _ []string) error {
-		found := cluster.Concerns
-		if list, err := concerns.Read(ctx, box); err == nil {
+		found := cluster.HealthIssues
+		if list, err := health.Read(ctx, box); err == nil {
 			found = list.Items
 		}
 		return showCluster(f, cluster, found)
 	})
 }
 
-func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.Concern) error {
+func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.HealthIssue) error {
 	living := 0
 	for i := range c.Hosts {
 		if c.Hosts[i].Target.State != admin.Expelled {
@@ -67,8 +67,8 @@ func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.Concern) error {
 		governor += " (it was not asked, or has not heard from the others yet)"
 	}
 	fields := cli.Fields("cluster", c.ID, "generation", c.Generation, "governor", governor, "hosts", living,
-		"failures tolerated", concerns.Tolerance(c))
-	return f.Show(c, fields, concerns.Section(found))
+		"failures tolerated", health.Tolerance(c))
+	return f.Show(c, fields, health.Section(found))
 }
 
 // stepCells are an open step in a table.
@@ -103,16 +103,15 @@ func newClusterWhy(f *cli.Frame) *cobra.Command {
 	var except []string
 	c := &cobra.Command{
 		Use:   "why",
-		Short: "What the governor does, and what it waits for",
-		Long: `Shows what is not well, as signalbox check does, the steps that are open, and what the
-governor waits for, such as "shard 3: d waits for its snapshot, 41 %" or the step that
-only waits for time. Where it waits for nothing, it says so. Where no host
-governs it says which hosts answer and which do not, and ends with code 69.
+		Short: "Show what the governor does and what it waits for",
+		Long: `Shows the health issues, as signalbox check does, the open steps, and what the governor
+waits for, such as "shard 3: d waits for its snapshot, 41 %". If no host governs, the
+command prints which hosts answer and which do not, and exits with code 69.
 
-With --wait it waits for that, and until then says what it waits for, for how long that
-has been so and when it goes on, a line for each thing that is new. Not waited for are
-cordons, leaderships that rest before they are moved to spread the load, and hosts that
---except names, where they are drained or stopped.`,
+--wait waits until nothing is left, and prints a line for each new reason, with how long
+it has lasted and when work continues. It does not wait for cordons, for the pause
+between leadership moves that balance load, or for hosts in --except that are drained or
+stopped.`,
 		Example: `  signalbox cluster why
 
   # until nothing is open and nothing is due
@@ -123,7 +122,7 @@ cordons, leaderships that rest before they are moved to spread the load, and hos
 		RunE: func(c *cobra.Command, _ []string) error {
 			if wait {
 				return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
-					return (&waiting{frame: f, on: admin.Of(box)}).untilDone(ctx, except)
+					return (&waiting{frame: f, on: admin.New(box)}).untilDone(ctx, except)
 				})
 			}
 			if len(except) > 0 {
@@ -143,14 +142,14 @@ cordons, leaderships that rest before they are moved to spread the load, and hos
 
 // askWhy shows what is not well, also where no host governs: then why the governor cannot be asked is the error.
 func askWhy(ctx context.Context, f *cli.Frame, box *client.Client) error {
-	list, err := concerns.Read(ctx, box)
+	list, err := health.Read(ctx, box)
 	if err != nil {
 		return err
 	}
-	asking, cancel := concerns.Patience(ctx)
+	asking, cancel := health.Patience(ctx)
 	defer cancel()
-	why, failed := admin.Of(box).Why(asking)
-	return cmp.Or(showWhy(f, operation.WhyReport{Why: why, Concerns: list}), failed)
+	why, failed := admin.New(box).Why(asking)
+	return cmp.Or(showWhy(f, operation.WhyReport{Why: why, HealthIssues: list}), failed)
 }
 
 func showWhy(f *cli.Frame, why operation.WhyReport) error {
@@ -163,8 +162,8 @@ func showWhy(f *cli.Frame, why operation.WhyReport) error {
 	case len(why.Reasons) > 0:
 		text = "it waits"
 	}
-	return f.Show(why, cli.Fields("governor", text), concerns.Section(why.Items),
-		concerns.UnansweredSection(why.Unanswered),
+	return f.Show(why, cli.Fields("governor", text), health.Section(why.Items),
+		health.UnansweredSection(why.Unreachable),
 		cli.Section("Open steps", stepTitles, cli.Map(why.Steps, stepCells)),
 		reasonSection("What it waits for", why.Reasons))
 }
@@ -172,12 +171,12 @@ func showWhy(f *cli.Frame, why operation.WhyReport) error {
 func newClusterPlan(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "plan",
-		Short: "What the governor would do next, without doing it",
-		Long: `Plays what the governor would do if all went well, one step after the other, until
-nothing is left to do, and shows why it ends there. Nothing is changed.`,
+		Short: "Show the governor's next steps without executing them",
+		Long: `Simulates the steps of the governor, assuming that each succeeds, until nothing is left
+to do, and shows why it ends there. Nothing is changed.`,
 		Example: `  signalbox cluster plan`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			plan, err := admin.Of(box).Plan(ctx)
+			plan, err := admin.New(box).Plan(ctx)
 			if err != nil {
 				return err
 			}

@@ -29,14 +29,14 @@ func Commands(f *cli.Frame, recovery *cobra.Command) []*cobra.Command {
 func hostCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "host",
-		Short: "Hosts: list, add, drain, replace, expel",
-		Long: `The hosts of a cluster come and go while it runs. Each is ONLINE, OFFLINE or
-EXPELLED, and has a target: what it is to be. The governor, which runs at the host
-that leads the meta shard, brings it there step by step, and never leaves a shard
-with fewer voters than a majority. signalbox cluster why says what it waits for.
+		Short: "Hosts: list, add, drain, replace, decommission",
+		Long: `Hosts join and leave a running cluster. Each host is ONLINE, OFFLINE or EXPELLED, and
+has a target state. The governor, which runs at the host that leads the meta shard,
+brings hosts to their targets step by step, and never leaves a shard without a quorum of
+voters. signalbox cluster why shows what it waits for.
 
-A host is named by its name or its id. What changes hosts needs a token with the
-verb cluster for the path /, and is kept in the history: signalbox cluster audit.`,
+A host is given by name or id. Commands that change hosts need the permission cluster on
+the path /, and are recorded in the audit log: signalbox cluster audit.`,
 	}, newHostList(f), newHostShow(f), newHostToken(f), newHostDrain(f), newHostUndrain(f),
 		newHostExpel(f), newAdoptDataDir(f)))
 }
@@ -116,10 +116,10 @@ func newHostList(f *cli.Frame) *cobra.Command {
 	var all bool
 	c := clusterReader(f, &cobra.Command{
 		Use:   "list",
-		Short: "List the hosts with their states",
-		Long: `Lists the hosts of the cluster by id: what each is and is to be, why and since when,
-whether the governor hears it, and in how many shards it votes, learns and leads.
--o wide shows addresses, failure domains and incarnations too.`,
+		Short: "List hosts with their states",
+		Long: `Lists the hosts by id: state, target, reason and age of the state, whether the governor
+hears the host, and in how many shards it votes, learns and leads. -o wide adds
+addresses, failure domains and incarnations.`,
 		Example: `  signalbox host list
   signalbox host list -o wide
 
@@ -141,7 +141,7 @@ func clusterReader(f *cli.Frame, c *cobra.Command,
 		if *relaxed {
 			options = append(options, admin.Relaxed())
 		}
-		cluster, err := admin.Of(box).Describe(ctx, options...)
+		cluster, err := admin.New(box).Describe(ctx, options...)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
 // memberOf returns the host that a user names: of several hosts with a name the host that is not expelled, or else the
 // last.
 func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
-	if h := cmp.Or(c.Named(name), c.Expelled(name)); h != nil {
+	if h := cmp.Or(c.HostByName(name), c.Expelled(name)); h != nil {
 		return h, nil
 	}
 	if id, err := strconv.ParseUint(name, 10, 64); err == nil {
@@ -192,10 +192,10 @@ func findHost(ctx context.Context, on *admin.Admin, name string) (*admin.Host, e
 func newHostShow(f *cli.Frame) *cobra.Command {
 	return clusterReader(f, &cobra.Command{
 		Use:   "show HOST",
-		Short: "Show one host with its replicas",
-		Long: `Shows a host: its states with reason and time, where it is reached, and its replicas
-with how far they are. BEHIND is how long ago the leader of the shard had no more
-than the replica has now.`,
+		Short: "Show a host with its replicas",
+		Long: `Shows the states of a host with reason and time, its addresses, and its replicas with
+their progress. BEHIND is the age of the replica's last entry: how long ago the leader of
+the shard was at the same position.`,
 		Example: `  signalbox host show b`,
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, args []string) error {
 		h, err := memberOf(cluster, args[0])
@@ -207,13 +207,13 @@ than the replica has now.`,
 }
 
 func showHost(f *cli.Frame, v *HostView) error {
-	standing := func(s *admin.Standing) string {
+	standing := func(s *admin.HostState) string {
 		text := s.State.String() + ", " + s.Reason
 		if s.Text != "" {
 			text += ": " + s.Text
 		}
-		if s.By != "" {
-			text += ", by " + s.By
+		if s.Author != "" {
+			text += ", by " + s.Author
 		}
 		return fmt.Sprintf("%s, since %v", text, sinceText(s.Since))
 	}

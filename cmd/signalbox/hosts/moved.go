@@ -21,26 +21,25 @@ func newAdoptDataDir(f *cli.Frame) *cobra.Command {
 	var killed bool
 	c := f.Local(&cobra.Command{
 		Use:   "adopt-data-dir DIR",
-		Short: "Accept a copy of a data directory, as after a move to another disk",
+		Short: "Accept a copied data directory, for example after a disk replacement",
 		Long: `A host does not start on a copy of its data directory: the copy may lack what the host
-has confirmed since it was taken, and two hosts must never run on one directory. This
-command takes a copy for the directory, because you say that
+confirmed after the copy was made, and two hosts must never use one directory. This
+command accepts the copy. By running it you assert that
 
   - the host was stopped before the copy was made, and has not run since,
-  - the copy is whole,
-  - the directory that it was taken from is never used again.
+  - the copy is complete,
+  - the original directory is never used again.
 
-A directory that is moved within a file system needs it not, nor one whose disk is
-mounted elsewhere. Where the host was not stopped in peace, as when its machine died and
-its disk was read out, say with --unclean-shutdown that it did not run while the copy
-was taken. Other hosts refuse a copy that is older than they know, whatever is said
-here.
+A directory that is moved within a file system, or whose disk is mounted elsewhere, does
+not need this command. If the host was not stopped cleanly, for example because its
+machine died, pass --unclean-shutdown to assert that it did not run while the copy was
+made. Other hosts still refuse a copy that is older than what they know.
 
-Where you cannot say this, empty the directory and let the host join as a new one:
+If you cannot assert this, empty the directory and let the host join as a new one:
 signalbox serve --join HOST:PORT --name b --replace b.
 
-Exit codes: 0 done, or there was nothing to do; 65 the directory is no data directory,
-is in use, or was copied while its host ran.`,
+Exit codes: 0 accepted, or nothing to do; 65 the directory is not a data directory, is
+in use, or was copied while its host ran.`,
 		Example: `  # the host has been stopped
   cp -a /mnt/old/data /mnt/new/data
   signalbox host adopt-data-dir /mnt/new/data

@@ -21,20 +21,20 @@ import (
 func newClusterPolicy(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "policy",
-		Short: "Policy of the governor: get, set",
-		Long: `The policy says how many replicas and voters shards have, when a silent host counts as
-failed, and how fast the governor changes the cluster.`,
+		Short: "Governor policy: get, set",
+		Long: `The policy sets the number of replicas and voters of shards, the time after which a
+silent host counts as failed, and how fast the governor changes the cluster.`,
 	}, newPolicyGet(f), newPolicySet(f))
 }
 
 func newPolicyGet(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:     "get",
-		Short:   "Show the policy",
+		Short:   "Show the governor policy",
 		Long:    `Shows the policy of the governor.`,
 		Example: `  signalbox cluster policy get`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			cluster, err := admin.Of(box).Describe(ctx)
+			cluster, err := admin.New(box).Describe(ctx)
 			if err != nil {
 				return err
 			}
@@ -47,18 +47,18 @@ func newPolicySet(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
 		Use:   "set",
-		Short: "Change the policy",
-		Long: `Changes the settings of the policy that flags name; the others stay. Concurrent changes
-of different settings are all kept.
+		Short: "Change the governor policy",
+		Long: `Changes the settings that flags name; the others stay. Concurrent changes of different
+settings are all kept.
 
-With --replicas a data shard has that many replicas instead of one on every host. Then
-a cluster may have more than nine hosts. With 1 a shard is lost with its host: the
-command asks first, unless --yes is given.
+--replicas sets the number of replicas of a data shard; the default is one on every
+host. A cluster of more than nine hosts needs it. With 1, losing a host loses its
+shards: the command asks for confirmation unless --yes is given.
 
-With --meta-voter-label only hosts with that label vote in the meta shard, which keeps
-the nodes, the hosts and the policy. To keep data shards away from such hosts, use
-signalbox host alter HOST --weight 0. Label at least three hosts: with fewer the meta
-shard tolerates no failure, and the command warns.`,
+--meta-voter-label restricts voters of the meta shard, which stores nodes, hosts and
+the policy, to hosts with that label. To keep data shards off such hosts, use signalbox
+host alter HOST --weight 0. Label at least three hosts: with fewer the meta shard
+tolerates no failure, and the command warns.`,
 		Example: `  # across sites
   signalbox cluster policy set --offline-after 30s --replace-after 1h --reason "slow links"
 
@@ -79,10 +79,10 @@ shard tolerates no failure, and the command warns.`,
 				}
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				on := admin.Of(box)
+				on := admin.New(box)
 				p, err := on.SetPolicy(ctx, func(p *admin.Policy) {
 					_ = cli.CopyGiven(c.Flags(), policyFlags(p)) // an error cannot be: the flags are of the same kinds
-				}, admin.By(flags.By(f)))
+				}, admin.ChangeInfo(flags.By(f)))
 				if err != nil {
 					return err
 				}

@@ -9,9 +9,9 @@ import (
 // TestATierOfFewHostsIsWarnedOf: of fewer than three the meta shard bears no loss. Expelled hosts do not count.
 func TestATierOfFewHostsIsWarnedOf(t *testing.T) {
 	in := func(state admin.State) admin.Host {
-		return admin.Host{Target: admin.Standing{State: state}, Domain: admin.Domain{{Key: "role", Value: "control"}}}
+		return admin.Host{Target: admin.HostState{State: state}, Domain: admin.Domain{{Key: "role", Value: "control"}}}
 	}
-	two := []admin.Host{in(admin.Online), {Target: admin.Standing{State: admin.Online}}, in(admin.Expelled),
+	two := []admin.Host{in(admin.Online), {Target: admin.HostState{State: admin.Online}}, in(admin.Expelled),
 		in(admin.Offline)}
 	const want = "the tier has only 2 hosts: the meta shard will have as many votes, and bear no loss"
 	if got := thinTier(&admin.Cluster{Hosts: two}, "role=control"); got != want {

@@ -19,10 +19,10 @@ import (
 func shardCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "shard",
-		Short: "Shards: who leads, votes and learns; move a leadership",
-		Long: `What a cluster keeps is spread over shards, each with a log of its own that its voters
-agree on. Every host has a replica of every shard, or of a part of the data shards where
-the policy says so. The meta shard knows nodes, hosts and routing.`,
+		Short: "Shards: list leaders, voters and learners; transfer a leadership",
+		Long: `Data is divided into shards. Each shard has its own Raft log, on which its voters agree.
+Every host has a replica of every shard, or of some data shards if the policy sets
+replicas. The meta shard stores nodes, hosts and routing.`,
 	}, newShardList(f), newShardTransfer(f)))
 }
 
@@ -57,11 +57,11 @@ func stateText(s *admin.Shard) string {
 func newShardList(f *cli.Frame) *cobra.Command {
 	return clusterReader(f, &cobra.Command{
 		Use:   "list",
-		Short: "List the shards with their replicas and what they tolerate",
-		Long: `Lists the shards: who leads, who votes, who learns, how many of the voters are alive,
-and how many more may fail. The state is complete, filling (a replica is not up to
-date), short by so many voters of those that the policy asks for, no leader, or no
-majority. -o wide says what may fail of failure domains too.`,
+		Short: "List shards with their replicas and failure tolerance",
+		Long: `Lists the shards: leader, voters, learners, live voters, and how many more may fail. The
+state is complete, filling (a replica is catching up), short (fewer voters than the
+policy asks for), no leader, or no majority. -o wide adds the tolerance by failure
+domain.`,
 		Example: `  signalbox shard list -o wide`,
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
 		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#",
@@ -88,9 +88,9 @@ func newShardTransfer(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
 		Use:   "transfer-leader SHARD HOST",
-		Short: "Have another host lead a shard",
-		Long: `Asks the governor to hand the leadership of a shard to a host, which must be online and
-vote there. It tries for a minute. SHARD is a number, or meta.`,
+		Short: "Transfer the leadership of a shard to a host",
+		Long: `Asks the governor to transfer the leadership of a shard to a host, which must be online
+and a voter of the shard. The governor tries for a minute. SHARD is a number, or meta.`,
 		Example: `  signalbox shard transfer-leader 3 b
   signalbox shard transfer-leader meta a`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -99,7 +99,7 @@ vote there. It tries for a minute. SHARD is a number, or meta.`,
 				return err
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				changed, err := admin.Of(box).Transfer(ctx, id, args[1], admin.By(flags.By(f)))
+				changed, err := admin.New(box).TransferLeader(ctx, id, args[1], admin.ChangeInfo(flags.By(f)))
 				return f.ReportAct("shard "+shardName(id), "to be led by "+cli.Safe(args[1]), changed, err)
 			})
 		},

@@ -29,7 +29,7 @@ func newStepList(f *cli.Frame) *cobra.Command {
 		Long:    `Lists the steps in progress, with the number of failures and the last error of each.`,
 		Example: `  signalbox cluster step list`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			why, err := admin.Of(box).Why(ctx)
+			why, err := admin.New(box).Why(ctx)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ with the same subject until --hold has passed.`,
 			if err != nil {
 				return err
 			}
-			changed, err := admin.Of(box).CancelStep(ctx, id, hold, admin.By(flags.By(f)))
+			changed, err := admin.New(box).CancelStep(ctx, id, hold, admin.ChangeInfo(flags.By(f)))
 			return f.ReportAct(fmt.Sprintf("step %d", id), "over", changed, err)
 		}),
 	}
@@ -71,7 +71,7 @@ func newStepRetry(f *cli.Frame) *cobra.Command {
 subject of the step, as signalbox cluster why -o json shows it.`,
 		Example: `  signalbox cluster step retry shard/3`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
-			err := admin.Of(box).EndDelay(ctx, args[0], admin.By(flags.By(f)))
+			err := admin.New(box).RetryStep(ctx, args[0], admin.ChangeInfo(flags.By(f)))
 			return f.ReportAct(args[0], "tried again", true, err)
 		}),
 	}

@@ -16,7 +16,7 @@ import (
 
 // newJoinToken is a new join token with its text, which no later command can show.
 type newJoinToken struct {
-	*admin.Joining
+	*admin.JoinInfo
 	Text string
 }
 
@@ -44,7 +44,7 @@ in a file with --join-token-file or in the variable SIGNALBOX_JOIN_TOKEN.`,
   # on the new machine
   signalbox serve --join a.example:7421 --name d --join-token-file d.token`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			return createJoinToken(ctx, f, admin.Of(box), ttl, admin.By(flags.By(f)))
+			return createJoinToken(ctx, f, admin.New(box), ttl, admin.ChangeInfo(flags.By(f)))
 		}),
 	}
 	c.Flags().DurationVar(&ttl, "ttl", time.Hour, "Lifetime of the token, `DURATION` up to 168h")
@@ -59,7 +59,7 @@ func newHostTokenList(f *cli.Frame) *cobra.Command {
 		Long:    `Lists the join tokens that are valid or were used, without their secrets.`,
 		Example: `  signalbox host join-token list`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
-			return listJoinTokens(ctx, f, admin.Of(box))
+			return listJoinTokens(ctx, f, admin.New(box))
 		}),
 	}
 }
@@ -72,7 +72,7 @@ func newHostTokenRevoke(f *cli.Frame) *cobra.Command {
 		Long:    `Revokes the join token with this ID: no host can join with it any more.`,
 		Example: `  signalbox host join-token revoke 5f3a`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
-			changed, err := admin.Of(box).RevokeJoinToken(ctx, args[0], admin.By(flags.By(f)))
+			changed, err := admin.New(box).RevokeJoinToken(ctx, args[0], admin.ChangeInfo(flags.By(f)))
 			return f.ReportAct("join token "+args[0], "revoked", changed, err)
 		}),
 	}
@@ -80,7 +80,8 @@ func newHostTokenRevoke(f *cli.Frame) *cobra.Command {
 	return c
 }
 
-func createJoinToken(ctx context.Context, f *cli.Frame, on *admin.Admin, valid time.Duration, by admin.By) error {
+func createJoinToken(ctx context.Context, f *cli.Frame, on *admin.Admin, valid time.Duration,
+	by admin.ChangeInfo) error {
 	token := join.NewToken(join.Authority{})
 	j, err := on.CreateJoinToken(ctx, token.ID, token.Hash(), valid, by)
 	if err != nil {
@@ -102,6 +103,6 @@ func listJoinTokens(ctx context.Context, f *cli.Frame, on *admin.Admin) error {
 		if t.Left > 0 {
 			left = fmt.Sprint(t.Left.Round(time.Second))
 		}
-		return []any{t.ID, left, t.By, shortIncarnation(t.Used)}
+		return []any{t.ID, left, t.Author, shortIncarnation(t.Used)}
 	})
 }

@@ -51,7 +51,7 @@ func (w *waiting) untilDone(ctx context.Context, except []string) error {
 		case why == nil || len(why.Steps)+len(why.Reasons) > 0:
 			rested = time.Now()
 		case time.Since(rested) >= restFor:
-			return showWhy(w.frame, operation.WhyReport{Why: why, Concerns: &admin.Concerns{}})
+			return showWhy(w.frame, operation.WhyReport{Why: why, HealthIssues: &admin.HealthIssues{}})
 		}
 		if !cli.SleepFor(ctx, lookEvery) {
 			return context.Cause(ctx)

@@ -19,19 +19,19 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "inspect DIR",
-		Short: "Look into the data directory of a host that does not run",
-		Long: `Shows what is in a data directory: which host of which cluster it belongs to, the
-size of its log and which entries of each shard are in it, its snapshots, and what is
-in the newest of them: nodes, and how many sessions, semaphores, owners and waiters
-each has. What was changed after a snapshot is in the log, and not shown. Every file
-is compared with its checksums, and what is damaged or missing is named. Nothing is
-written, and no host can start on the directory meanwhile.
+		Short: "Inspect the data directory of a stopped host",
+		Long: `Shows the content of a data directory: its host and cluster, the size of the log and the
+entries of each shard in it, the snapshots, and the content of the newest snapshots:
+nodes, and how many sessions, semaphores, owners and waiters each has. Changes after a
+snapshot are in the log and not shown. The command verifies the checksum of every file
+and names what is damaged or missing. It writes nothing, and no host can start on the
+directory while it runs.
 
-Where a host runs on the directory, the log and the snapshots are listed and not read:
-signalbox status asks the host.
+If a host runs on the directory, log and snapshots are listed but not read: use
+signalbox status.
 
-Exit codes: 65 the directory cannot be used, or something in it is damaged or missing;
-64 the command line is wrong. signalbox help exit-codes has the others.`,
+Exit codes: 65 the directory cannot be used, or something is damaged or missing; 64 the
+command line is wrong. signalbox help exit-codes lists the others.`,
 		Example: `  signalbox inspect ./signalbox-data
 
   # every snapshot, and not only the newest
@@ -141,7 +141,7 @@ func newObject(d *datadir.Directory) Object {
 		Created: id.Created.UTC().Format(time.RFC3339), Started: id.Started, Machine: d.Machine,
 		Incarnation: id.Incarnation.String(), Starts: id.Starts, LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
 	}
-	o.Hosts = cli.Map(id.Founders, func(h identity.Founder) memberObject {
+	o.Hosts = cli.Map(id.InitialMembers, func(h identity.InitialMember) memberObject {
 		return memberObject{uint64(h.ID), h.Name, h.Raft, h.Incarnation.String()}
 	})
 	for _, s := range d.Snapshots {
@@ -210,7 +210,7 @@ func showDirectory(f *cli.Frame, o *Object) error {
 	}
 	host := fmt.Sprintf("%s (id %d)", o.HostName, o.HostID)
 	if o.Cluster == "" {
-		host, name, shards = o.HostName, "none: the host is not born yet", "none"
+		host, name, shards = o.HostName, "none: the host is not bootstrapped yet", "none"
 	}
 	fields := cli.Fields("path", o.Path, "host", host, "incarnation", o.Incarnation, "starts", o.Starts,
 		"cluster", name, "shards", shards, "format", o.Format, "created", o.Created+" by version "+o.CreatedBy,

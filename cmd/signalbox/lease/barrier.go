@@ -34,30 +34,31 @@ func newBarrier(f *cli.Frame) *cobra.Command {
 	b := &barrierCommand{leaseRunner: leaseRunner{Runner: runner.Runner{Frame: f}}}
 	c := &cobra.Command{
 		Use:   "barrier PATH NAME --parties NUMBER [flags] -- COMMAND [ARGUMENT...]",
-		Short: "Begin a command together with others, and end together",
-		Long: `Waits until as many have come to the barrier NAME of the node PATH as --parties says, on
-whatever machines, runs COMMAND at the same time as they do, and ends with its exit
-status when the commands of all have ended. All must give the same number. The node is
-created where it does not exist, which is said on standard error.
+		Short: "Run a command in step with other parties",
+		Long: `Waits until --parties parties, on any machines, have reached the barrier NAME of the
+node PATH, runs COMMAND at the same time as the others, and exits with the status of
+COMMAND when the commands of all parties have ended. All parties must give the same
+number. The node is created if it does not exist, which is reported on standard error.
 
-Those who are let in together are a generation: who comes while others are inside, or is
-one too many, is of the next one. Who dies while it waits frees its place; who dies
-inside holds the others no longer than its session.
+Parties that are admitted together form a generation. A party that arrives while a
+generation is inside, or is one too many, belongs to the next generation. A party that
+dies while it waits frees its place; one that dies inside delays the others until its
+session ends.
 
 COMMAND finds in its environment:
-  SIGNALBOX_FENCE    the number of the generation, larger than all before: the fencing
-                     token. Send it along with what you write, and refuse less
-  SIGNALBOX_PARTY    which of the generation this is: 0, 1 and so on
+  SIGNALBOX_FENCE    the number of the generation, which grows: the fencing token. Send
+                     the token with each write, and reject smaller tokens
+  SIGNALBOX_PARTY    the party's number in the generation: 0, 1 and so on
   SIGNALBOX_NODE, SIGNALBOX_BARRIER
 
-Signals are passed on to COMMAND, and end the waiting. When the place inside is lost,
-because no host can be reached for the session timeout, or an operator put it out,
+Signals are forwarded to COMMAND, and end the wait. If the place inside is lost, because
+no host could be reached for the session timeout or an operator evicted the party,
 COMMAND gets SIGTERM, and SIGKILL after --kill-after.
 
-Exit codes: that of COMMAND, or 128 and the number of the signal that ended it; 75 not
-all have come within --wait; 79 the barrier is for another number; 80 the place was lost
-while COMMAND ran; 69 no host could be asked; 126 COMMAND cannot be run; 127 there is no
-COMMAND; 64 the command line is wrong. signalbox help exit-codes has the others.`,
+Exit codes: that of COMMAND, or 128 plus the signal that ended it; 75 not all parties
+arrived within --wait; 79 the barrier is for another number; 80 the place was lost while
+COMMAND ran; 69 no host could be reached; 126 COMMAND cannot be run; 127 COMMAND does
+not exist; 64 the command line is wrong. signalbox help exit-codes lists the others.`,
 		Example: `  # three machines migrate at the same time, or none of them does
   signalbox barrier /prod migration --parties 3 --wait 10m -- ./migrate.sh
 

@@ -38,29 +38,28 @@ func newElect(f *cli.Frame) *cobra.Command {
 	e := &electCommand{leaseRunner: leaseRunner{Runner: runner.Runner{Frame: f}}}
 	c := &cobra.Command{
 		Use:   "elect PATH NAME [flags] [-- COMMAND [ARGUMENT...]]",
-		Short: "Run a command on the leader of many, or see who leads",
-		Long: `Contends in the election NAME of the node PATH, runs COMMAND while it leads, and
-contends again when COMMAND has ended or the lead is lost. Of all that do so with
-the same PATH and NAME one leads at a time; when it goes, the next in the order in
-which they came takes over. The node is created where it does not exist, which is
-said on standard error.
+		Short: "Run a command on the elected leader, or show the leader",
+		Long: `Campaigns in the election NAME of the node PATH, runs COMMAND while this process is the
+leader, and campaigns again when COMMAND has ended or leadership is lost. One candidate
+leads at a time; the next leader is the candidate that has waited longest. The node is
+created if it does not exist, which is reported on standard error.
 
-COMMAND finds in its environment SIGNALBOX_FENCE, which is larger for every leader
-than for all before: who takes orders from leaders should refuse those with less
-than the largest that it has seen. SIGNALBOX_SESSION, SIGNALBOX_NODE and
-SIGNALBOX_ELECTION are there too. When the lead is lost COMMAND is ended before
-another can lead, by the rules of signalbox lock, which passes on signals likewise.
-SIGINT, SIGTERM, SIGHUP and SIGQUIT end the contending too.
+COMMAND finds SIGNALBOX_FENCE in its environment, which is larger for every leader than
+for all before. Receivers of a leader's orders should reject orders with a smaller token
+than the largest that they have seen. SIGNALBOX_SESSION, SIGNALBOX_NODE and
+SIGNALBOX_ELECTION are set too. If leadership is lost, COMMAND is stopped before another
+candidate can lead, by the rules of signalbox lock, which also describe signals. SIGINT,
+SIGTERM, SIGHUP and SIGQUIT end the campaign too.
 
-With --observe nothing contends: the leader is shown, none whose lead was over when
-it was asked for, and with --follow every one that comes after, a line for each; a
-line without a fence says that nobody leads.
+With --observe the command does not campaign: it prints the leader, and with --follow
+also every later leader, one per line; a line without a fence means that there is no
+leader. A leader whose lease had ended when the command asked is not printed.
 
-Exit codes: after a signal, and with --once, the exit status of COMMAND; 128 and the
-number of the signal where COMMAND did not run; 80 with --once where the lead was
-lost; 66 with --observe where nobody leads; 69 no host could be asked; 126 COMMAND
-cannot be run; 127 there is no COMMAND; 64 the command line is wrong.
-signalbox help exit-codes has the others.`,
+Exit codes: after a signal, and with --once, the status of COMMAND; 128 plus the signal
+if COMMAND did not run; 80 with --once if leadership was lost; 66 with --observe if
+there is no leader; 69 no host could be reached; 126 COMMAND cannot be run; 127 COMMAND
+does not exist; 64 the command line is wrong. signalbox help exit-codes lists the
+others.`,
 		Example: `  # on every machine: the scheduler runs on one of them
   signalbox elect /prod scheduler --data "$(hostname):8080" -- ./scheduler
 
@@ -84,7 +83,7 @@ signalbox help exit-codes has the others.`,
 			if err := e.prepare(c, args); err != nil {
 				return err
 			}
-			return e.serve("elect", e.elect, client.Renew())
+			return e.serve("elect", e.elect, client.Recreate())
 		},
 	}
 	c.Flags().BoolVar(&e.once, "once", false, "Exit with COMMAND, or when leadership is lost, instead of "+

@@ -30,47 +30,47 @@ func newLock(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lock PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Run a command under a lock",
-		Long: `Runs COMMAND while holding the lock NAME in the node PATH, and ends with its exit
-status. Of all that are started with the same PATH and NAME, on whatever machine,
-one runs at a time, and the others wait in the order in which they came. The lock
-needs no making; the node is created where it does not exist, which is said on
-standard error.
+		Long: `Runs COMMAND while holding the lock NAME in the node PATH, and exits with the status of
+COMMAND. Of all commands started with the same PATH and NAME, on any machine, one runs
+at a time; the others wait in order of arrival. Locks need not be created. The node is
+created if it does not exist, which is reported on standard error.
 
-With --shared those who share the lock run together, but not with one who does not.
-With --limit N up to N run together: NAME is then a semaphore that is created with
-that limit by whoever comes first, and stays. --count K takes K of it.
+With --shared, holders of the shared lock run together, but not with an exclusive
+holder. With --limit N up to N commands run together: NAME is then a semaphore that the
+first caller creates with that limit, and that stays. --count K takes K units.
 
-Standard input, output and error are the command's. It finds in its environment:
-  SIGNALBOX_FENCE    the fencing token: larger for every owner than for all before.
-                     Send it along with what you write, and refuse less
+COMMAND uses the standard input, output and error of this command. It finds in its
+environment:
+  SIGNALBOX_FENCE    the fencing token: larger for every owner than for all before. Send
+                     the token with each write, and reject smaller tokens
   SIGNALBOX_SESSION  the id of the session that holds the lock
   SIGNALBOX_NODE, SIGNALBOX_LOCK, SIGNALBOX_COUNT
-                     the path of the node, the name, and how much of it is held
+                     the path of the node, the name, and the number of units
 
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command
-and what it has started, which go on for that if they were stopped. The lock is given
-back when COMMAND ends, not when what it left in the background does.
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to the command and
+the processes that it started; stopped processes are continued for this. The lock is
+released when COMMAND ends, even if background processes of COMMAND still run.
 
-When no host can be reached for most of the session timeout, the lock is given up a
-tenth of the timeout before the cluster gives it to somebody else. The command and
-what it has started get SIGTERM, and SIGKILL by --kill-after, well within that
-tenth. Where somebody may have the lock already, because an operator ended the
-session or this process stood still, they are killed at once. On Linux COMMAND is
-killed with this process, too.
+If no host can be reached for most of the session timeout, the lock is given up a tenth
+of the timeout before the cluster gives it to another owner. The command and the
+processes that it started get SIGTERM, and SIGKILL after --kill-after, well within that
+tenth. If another owner may have the lock already, because an operator ended the session
+or this process was suspended, they are killed at once. On Linux, COMMAND is also killed
+if this process dies.
 
-Ctrl-Z stops the command and this process, as it stops any job of a shell, and so does
-a command in the background that wants the terminal. Then nobody renews the lease: fg
-or bg within the session timeout lets the command go on, and later ones kill it. A
-command that gets SIGSTOP by itself keeps its lock, which is said.
+Ctrl-Z stops the command and this process, as for any job of a shell; so does a
+background command that reads the terminal. A stopped process does not renew the lease:
+fg or bg within the session timeout continues the command, and later ones kill it. A
+command that receives SIGSTOP alone keeps its lock, which is reported.
 
-Nothing can stop a command in the time for which this process itself is stopped, nor
-what has left the command's process group as daemons do: for that there is the
-fencing token.
+While this process is stopped it cannot stop a command, and it never stops a process
+that left the process group, as daemons do. Use the fencing token to protect data in
+these cases.
 
-Exit codes: that of COMMAND, or 128 and the number of the signal that ended it; 75
-not acquired within --wait; 80 the lock was lost while COMMAND ran; 69 no host could
-be asked; 126 COMMAND cannot be run; 127 there is no COMMAND; 64 the command line is
-wrong. signalbox help exit-codes has the others.`,
+Exit codes: that of COMMAND, or 128 plus the signal that ended it; 75 not acquired
+within --wait; 80 the lock was lost while COMMAND ran; 69 no host could be reached; 126
+COMMAND cannot be run; 127 COMMAND does not exist; 64 the command line is wrong.
+signalbox help exit-codes lists the others.`,
 		Example: `  # one at a time: try it in two terminals
   signalbox lock /demo job -- sleep 10
 
@@ -165,7 +165,7 @@ func (l *lockCommand) acquire(ctx context.Context, s *client.Session) (lease *cl
 		return lease, err
 	}
 	if l.bounded {
-		options = append(options, client.Timeout(l.wait))
+		options = append(options, client.Wait(l.wait))
 	}
 	options = append(options, client.OnQueued(func(uint64) { l.Note("waiting for %s", cli.Safe(l.name)) }))
 	return acquire(ctx, options...)
@@ -180,7 +180,7 @@ func (l *lockCommand) explain(err error) error {
 	case errors.Is(err, client.ErrNotAcquired):
 		return cli.Errorf(cli.ExitNotAcquired, "%s was not acquired within %v; the command was not run",
 			cli.Safe(l.name), l.wait)
-	case errors.As(err, &end) && end.Reason == client.EndSilence:
+	case errors.As(err, &end) && end.Reason == client.EndUnreachable:
 		// Nothing was held yet.
 		return cli.Errorf(cli.ExitUnavailable, "%w; the command was not run", err)
 	case errors.Is(err, client.ErrPreconditionFailed) && !l.limited && !l.counted:

@@ -127,8 +127,8 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 		fmt.Sprintf("%s=%d", sessionVariable, lease.Session()),
 		fmt.Sprintf("%s=%v", countVariable, cli.Amount(lease.Count())),
 	)
-	out, err := child.Leash{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter, OnChange: r.onChange()}.Run(cmd,
-		r.Signals)
+	out, err := child.KillTimer{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter,
+		OnChange: r.onChange()}.Run(cmd, r.Signals)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	_ = lease.Release(ctx) // the command is over, whatever comes of this

@@ -15,11 +15,11 @@ func newCreate(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create PATH",
 		Short: "Create a node",
-		Long: `Creates a node and shows it. Nodes above it need not exist. A path has parts of
-letters, digits and signs with slashes between them, up to 255 bytes each.
+		Long: `Creates a node and shows it. Parent nodes need not exist. A path consists of segments of
+up to 255 bytes, with slashes between them.
 
-If the path exists the command ends with code 73 and changes nothing; with
---if-not-exists that is no error.`,
+If the node exists the exit code is 73, and nothing changes. With --if-not-exists this
+is not an error.`,
 		Example: `  signalbox node create /prod/jobs
 
   # reads that miss nothing that was answered before, at the price of a round among the hosts
@@ -53,9 +53,8 @@ func newAlter(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alter PATH",
 		Short: "Change a node's config",
-		Long: `Changes what the flags say in the config of a node, leaves the rest as it is, and
-shows the node. With --if-revision nothing changes unless the config has that
-version; the command ends with code 79 then.`,
+		Long: `Changes the settings that flags name, and shows the node. With --if-revision the change
+is made only if the config has that revision; otherwise the exit code is 79.`,
 		Example: `  signalbox node alter /prod/jobs --session-grace-period 15s
 
   # only if nobody has changed it since it was looked at
@@ -71,7 +70,7 @@ version; the command ends with code 79 then.`,
 			}
 			var guards []client.AlterOption
 			if c.Flags().Changed("if-revision") {
-				guards = append(guards, client.IfVersion(version))
+				guards = append(guards, client.IfConfigRevision(version))
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				n, err := box.AlterNode(ctx, args[0], config, guards...)

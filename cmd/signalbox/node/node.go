@@ -1,4 +1,4 @@
-// Package node has the commands about nodes and their configs. Command is the door.
+// Package node has the commands for nodes and their configs. Start at Command.
 package node
 
 import (
@@ -19,10 +19,10 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "node",
-		Short: "Namespaces: create, describe, alter, drop, list",
-		Long: `A node is a namespace with a path, such as /prod/jobs. Sessions and semaphores live
-in one; those of different nodes know nothing of each other. Its config says how
-sessions and reads behave in it. Nodes are few: one for each application, say.`,
+		Short: "Nodes, which are namespaces: create, describe, alter, drop, list",
+		Long: `A node is a namespace with a path, such as /prod/jobs. Sessions and semaphores belong to
+one node, and different nodes are independent. The node's config sets how sessions and
+reads behave. Use few nodes, for example one per application.`,
 	}, newCreate(f), newDescribe(f), newAlter(f), newList(f)))
 }
 
@@ -45,13 +45,13 @@ func printNode(f *cli.Frame, n *client.NodeInfo, err error) error {
 		"session grace period", orDefault(n.Config.SessionGracePeriod, defaultGrace),
 		"read consistency", orDefault(n.Config.ReadConsistency, defaultReads),
 		"attach consistency", orDefault(n.Config.AttachConsistency, defaultAttaches),
-		"counters", orDefault(n.Config.Counters, defaultCounters),
+		"counters", orDefault(n.Config.MetricsLevel, defaultCounters),
 		"quota of objects", orDefault(n.Config.QuotaObjects, meta.DefaultQuotaObjects),
 		"quota of bytes", orDefault(settings.Size(n.Config.QuotaBytes), meta.DefaultQuotaBytes),
-		"longest wait", longestWait(n.Config.LongestWait)))
+		"longest wait", longestWait(n.Config.LongWaitThreshold)))
 }
 
-// longestWait is how long anybody may wait before that is a concern.
+// longestWait is how long anybody may wait before that is a health issue.
 func longestWait(d time.Duration) string {
 	if d <= 0 {
 		return "not bounded"
@@ -65,7 +65,7 @@ const (
 	defaultGrace     = meta.DefaultSessionGracePeriodMillis * time.Millisecond
 	defaultReads     = client.Consistency(meta.DefaultReadConsistency)
 	defaultAttaches  = client.Consistency(meta.DefaultAttachConsistency)
-	defaultCounters  = client.Counters(meta.DefaultRateLimiterCountersMode)
+	defaultCounters  = client.MetricsLevel(meta.DefaultRateLimiterCountersMode)
 )
 
 // nodeFlags are the flags for a node's config.
@@ -105,13 +105,13 @@ func (n *nodeFlags) add(c *cobra.Command) {
 // config returns the config in the flags; a flag that is not given is zero.
 func (n *nodeFlags) config() (config client.NodeConfig, err error) {
 	config.SelfCheckPeriod, config.SessionGracePeriod = n.selfCheck, n.grace
-	config.QuotaObjects, config.QuotaBytes, config.LongestWait = n.objects, uint64(n.bytes), n.wait
+	config.QuotaObjects, config.QuotaBytes, config.LongWaitThreshold = n.objects, uint64(n.bytes), n.wait
 	modes := map[string]client.Consistency{"": 0, "strict": client.Strict, "relaxed": client.Relaxed}
-	counters := map[string]client.Counters{"": 0, "aggregated": client.Aggregated, "detailed": client.Detailed}
+	counters := map[string]client.MetricsLevel{"": 0, "aggregated": client.Aggregated, "detailed": client.Detailed}
 	read, err := cli.OneOf("--read-consistency", n.read, modes, "strict or relaxed")
 	attach, failed := cli.OneOf("--attach-consistency", n.attach, modes, "strict or relaxed")
 	count, wrong := cli.OneOf("--metrics-level", n.counters, counters, "aggregated or detailed")
-	config.ReadConsistency, config.AttachConsistency, config.Counters = read, attach, count
+	config.ReadConsistency, config.AttachConsistency, config.MetricsLevel = read, attach, count
 	return config, cmp.Or(err, failed, wrong)
 }
 
@@ -119,8 +119,8 @@ func newDescribe(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe PATH",
 		Short: "Show a node's config",
-		Long: `Shows a node: its id, which a node of the same path that is made later does not
-have, its config, and the version of the config, which grows with every change.`,
+		Long: `Shows a node: its id, its config, and the config revision, which grows with every
+change. A node that is dropped and created again has another id.`,
 		Example: `  signalbox node describe /prod/jobs
 
   # the version, for a guarded change
@@ -136,8 +136,8 @@ func newList(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [PREFIX]",
 		Short: "List nodes",
-		Long: `Lists the nodes whose paths begin with PREFIX, letter by letter, in order of their
-paths; all without it. What is below /prod is listed with /prod/.`,
+		Long: `Lists the nodes whose paths start with PREFIX, in the order of their paths; without
+PREFIX, all nodes. Use the prefix /prod/ for the nodes below /prod.`,
 		Example: `  signalbox node list
   signalbox node list /prod/ -o wide
   signalbox node list -o json | jq -r .path`,
@@ -155,7 +155,7 @@ func listNodes(ctx context.Context, f *cli.Frame, box *client.Client, prefix str
 		rows.Add(n, n.Path, n.ID,
 			cmp.Or(k.SessionGracePeriod, defaultGrace), cmp.Or(k.ReadConsistency, defaultReads),
 			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck),
-			cmp.Or(k.Counters, defaultCounters), cmp.Or(k.QuotaObjects, meta.DefaultQuotaObjects),
+			cmp.Or(k.MetricsLevel, defaultCounters), cmp.Or(k.QuotaObjects, meta.DefaultQuotaObjects),
 			settings.Size(cmp.Or(k.QuotaBytes, meta.DefaultQuotaBytes)), n.ConfigVersion)
 	})
 }

@@ -17,18 +17,18 @@ func newEvict(f *cli.Frame) *cobra.Command {
 	var flags cli.ActFlags
 	c := &cobra.Command{
 		Use:   "evict PATH NAME MEMBER",
-		Short: "Evict a member, which opens another epoch",
-		Long: `Evicts a member, by its id, as signalbox process members shows it, or by its name if no
-other member has the same name. The current round ends if the member takes part in it,
-and another epoch opens without the member. Its session may join again; signalbox
-session end ends the session.`,
+		Short: "Evict a member, which opens a new epoch",
+		Long: `Evicts a member, given by its id (signalbox process members) or by its name if the name
+is unique. If the member takes part in the current round, the round ends and a new epoch
+opens without the member. The session may join again; use signalbox session end to end
+the session.`,
 		Example: `  signalbox process evict /prod counter a.example --reason 'it hangs'
   signalbox process evict /prod counter 17`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
-			p := process.Of(box, args[0], args[1])
+			p := process.New(box, args[0], args[1])
 			m, err := findMember(ctx, p, args[2])
 			if err == nil {
-				err = p.Kick(ctx, m.ID, process.By(flags.By(f)))
+				err = p.Evict(ctx, m.ID, process.ChangeInfo(flags.By(f)))
 			}
 			if err != nil {
 				return err

@@ -14,21 +14,20 @@ func newCreate(f *cli.Frame) *cobra.Command {
 	flags, orAlter := processFlags{}, false
 	c := &cobra.Command{
 		Use:   "create PATH NAME",
-		Short: "Create a process: how its epochs open, and what becomes of who is silent",
-		Long: `Creates a process, and shows it. Members can also create it when they join: this is for
-what they do not say, or to have it said in one place.
+		Short: "Create a process",
+		Long: `Creates a process, and shows it. Members can also create the process when they join.
 
-When members join or leave, the next epoch opens after --open-delay without a change, so
-that many who start at once cause one epoch. With 1ms it opens at once with the member
-that makes up --min-members. What becomes of a member that is not prepared, or does not
-reply, within --reply-timeout, --on-timeout says:
+When members join or leave, the next epoch opens after --open-delay without a further
+change, so many members that start together cause one epoch. With 1ms it opens at once
+when --min-members is reached. --on-timeout says what happens to a member that is not
+prepared, or does not reply, within --reply-timeout:
 
-  wait   it is waited for, and named by signalbox process why
-  evict  it is put out, which causes another epoch
-  fail   the sender gets the replies that there are; who is not prepared is waited for
+  wait   wait for the member; signalbox process why names it
+  evict  evict the member, which opens a new epoch
+  fail   return the replies so far to the sender; keep waiting for unprepared members
 
-If it exists the command ends with code 73 and changes nothing, unless there is
---or-alter: then it gets this spec, whatever it had.`,
+If the process exists the exit code is 73, and nothing changes. With --or-alter the
+existing process gets this spec.`,
 		Example: `  signalbox process create /prod counter
 
   # rounds of three and more, and who is silent for a minute is put out
@@ -39,7 +38,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				return err
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				p, by, err := process.Of(box, args[0], args[1]), process.By(flags.act.By(f)), error(nil)
+				p, by, err := process.New(box, args[0], args[1]), process.ChangeInfo(flags.act.By(f)), error(nil)
 				if orAlter {
 					_, err = p.Put(ctx, spec, by)
 				} else {
@@ -58,15 +57,15 @@ func newAlter(f *cli.Frame) *cobra.Command {
 	flags := processFlags{}
 	c := &cobra.Command{
 		Use:   "alter PATH NAME",
-		Short: "Change what was said of a process",
-		Long: `Changes what the flags say of a process, leaves the rest, and shows it. The round that
-there is goes on.
+		Short: "Change the spec of a process",
+		Long: `Changes the settings that flags name, and shows the process. The current round
+continues.
 
-Where another operator changes the process meanwhile, no change gets lost.`,
+Concurrent changes by several operators are all kept.`,
 		Example: `  signalbox process alter /prod counter --reply-timeout 30s --reason 'members hang'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				err := process.Of(box, args[0], args[1]).Alter(ctx, process.By(flags.act.By(f)),
+				err := process.New(box, args[0], args[1]).Alter(ctx, process.ChangeInfo(flags.act.By(f)),
 					func(spec *process.Spec) error { return flags.apply(c, spec) })
 				return object.Changed(ctx, f, box, args, err)
 			})

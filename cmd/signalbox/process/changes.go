@@ -5,7 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -16,7 +16,7 @@ func (v *view) SameAs(other *view) bool {
 }
 
 // sameStop reports whether two reasons differ in ages alone.
-func sameStop(r, other process.StopReason) bool {
+func sameStop(r, other process.BlockReason) bool {
 	return r.Code == other.Code && r.Epoch == other.Epoch && r.Exchange == other.Exchange && r.Late == other.Late &&
 		r.Waiting == other.Waiting
 }
@@ -41,7 +41,7 @@ func (v *view) Changes(before *view) []string {
 	c.membership(before, v)
 	c.round(before, v)
 	for _, r := range v.Reasons {
-		known := func(other process.StopReason) bool {
+		known := func(other process.BlockReason) bool {
 			return other.Code == r.Code && other.Epoch == r.Epoch && other.Exchange == r.Exchange &&
 				alarming(&other)
 		}
@@ -53,11 +53,11 @@ func (v *view) Changes(before *view) []string {
 }
 
 // alarming reports whether a reason is one that time alone does not do away with.
-func alarming(r *process.StopReason) bool { return r.Late || r.Blocked }
+func alarming(r *process.BlockReason) bool { return r.Late || r.Blocked }
 
 // sameAct reports whether two records are of a single act.
-func sameAct(a, other *process.PastAct) bool {
-	return a.At.Time == other.At.Time && a.Verb == other.Verb && a.By.Author == other.By.Author
+func sameAct(a, other *process.ActionRecord) bool {
+	return a.At.Time == other.At.Time && a.Kind == other.Kind && a.By.Author == other.By.Author
 }
 
 // membership says who has joined and left.
@@ -108,4 +108,4 @@ func (v *view) result(epoch uint64) *process.Result {
 }
 
 // changes gathers lines.
-type changes struct{ screen.Lines }
+type changes struct{ liveview.Lines }

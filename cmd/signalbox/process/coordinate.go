@@ -144,10 +144,10 @@ func (d *dialogue) find(ctx context.Context, name string) (uint64, error) {
 func (d *dialogue) ask(ctx context.Context, text string, options ...process.SendOption) error {
 	replies, err := d.round.Broadcast(ctx, []byte(text), options...)
 	end := "ok"
-	if _, failed := errors.AsType[*process.Failed](err); failed {
+	if _, failed := errors.AsType[*process.MemberFailedError](err); failed {
 		end, err = "failed", nil
 	}
-	if errors.Is(err, process.ErrLate) {
+	if errors.Is(err, process.ErrReplyTimeout) {
 		end, err = "late", nil
 	}
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *dialogue) ask(ctx context.Context, text string, options ...process.Send
 	}
 	for _, reply := range replies {
 		name := d.command.nameOf(ctx, d.round, reply.From)
-		if failure, ok := errors.AsType[*process.Failure](reply.Err); ok {
+		if failure, ok := errors.AsType[*process.ReplyError](reply.Err); ok {
 			d.say("reply %s failed %s", name, oneLine(failure.Text))
 		} else {
 			d.say("reply %s ok %s", name, oneLine(string(reply.Bytes())))

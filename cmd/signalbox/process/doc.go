@@ -1,8 +1,8 @@
 // Package process has the commands about coordination processes.
 //
 // Command is the door. page.go and changes.go show a process to people, as a page and as lines of changes; status.go
-// joins both into the form that package screen shows. run.go is a member that runs commands of the user, coordinate.go
-// the dialogue of a member that coordinates, and send.go a single request from outside.
+// joins both into the form that package liveview shows. run.go is a member that runs commands of the user,
+// coordinate.go the dialogue of a member that coordinates, and send.go a single request from outside.
 package process
 
 import (
@@ -15,11 +15,11 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "process",
-		Short: "Rounds of coordination: run, send, status, why, restart and more",
-		Long: `The members of a process agree, epoch by epoch, on who they are. In each epoch one of
-them coordinates: it sends requests to the others and gets their replies, until it
-completes the round, or until the next epoch ends it. Who joins, leaves or dies causes
-another epoch; who only reconnects does not.
+		Short: "Coordination processes: run, send, status, why, restart and more",
+		Long: `The members of a process agree on the member list, epoch by epoch. In each epoch one
+member, the coordinator, sends requests to the others and collects replies, until it
+completes the round or the next epoch ends it. A member that joins, leaves or dies
+causes a new epoch; a reconnect does not.
 
 Members are programs that use package client/process, or signalbox process run.`,
 	}, newCreate(f), newAlter(f), newStatus(f), newWhy(f),

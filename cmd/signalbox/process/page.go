@@ -9,7 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -38,7 +38,7 @@ const (
 // view is a process as people see the state some time after the read. In JSON only the state is printed.
 type view struct {
 	*process.State
-	screen.Ages
+	liveview.Ages
 	path, name string
 }
 
@@ -95,10 +95,10 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 			b.WriteString("\n")
 		}
 		for _, line := range lines {
-			b.WriteString(screen.Wrapped(cli.Safe(line), columns) + "\n")
+			b.WriteString(liveview.Wrapped(cli.Safe(line), columns) + "\n")
 		}
 	}
-	paragraph(cli.Map(v.Reasons, func(r process.StopReason) string { return stopText(v.Ages, &r) }))
+	paragraph(cli.Map(v.Reasons, func(r process.BlockReason) string { return stopText(v.Ages, &r) }))
 	paragraph(v.lastResults())
 	if a := &v.LastAct; a.At.Happened {
 		paragraph([]string{fmt.Sprintf("last act, %s ago: %s", v.Ago(a.At), actLine(a))})
@@ -110,7 +110,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 var hostTime = regexp.MustCompile(`\b(for|in) ([0-9]+h[0-9]+m|[0-9m.]+s)\b`)
 
 // stopText is the reason of a round that stands still, in words.
-func stopText(a screen.Ages, r *process.StopReason) string {
+func stopText(a liveview.Ages, r *process.BlockReason) string {
 	return hostTime.ReplaceAllStringFunc(r.Text, func(said string) string {
 		switch {
 		case strings.HasPrefix(said, "for") && r.Since.Happened:
@@ -205,9 +205,9 @@ func (v *view) lastResults() []string {
 }
 
 // actLine is an act as people read it.
-func actLine(a *process.PastAct) string {
+func actLine(a *process.ActionRecord) string {
 	var b strings.Builder
-	b.WriteString(a.Verb.String())
+	b.WriteString(a.Kind.String())
 	if a.Member != "" {
 		fmt.Fprintf(&b, " of %s (%d)", a.Member, a.MemberID)
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-func atMoment(ago time.Duration) client.Moment {
-	return client.Moment{Happened: true, Ago: ago, Time: time.Hour - ago}
+func atMoment(ago time.Duration) client.Timestamp {
+	return client.Timestamp{Happened: true, Ago: ago, Time: time.Hour - ago}
 }
 
 func plainFrame(out *bytes.Buffer) *cli.Frame { return cli.NewFrame(cli.Streams{Out: out, Err: out}) }
@@ -30,11 +30,11 @@ func processState() *process.State {
 	}
 	return &process.State{
 		Exists: true, Revision: 9,
-		Head: kind.Head{
+		Overview: kind.Overview{
 			Epoch: 9, Phase: process.Running, Since: atMoment(12 * time.Second), Opened: atMoment(13 * time.Second),
 			Opening: true, Opens: 1500 * time.Millisecond, Coordinator: 3, Of: 3, LastResult: 7,
-			LastAct: process.PastAct{Verb: process.VerbKick, At: atMoment(4 * time.Minute), Epoch: 7, MemberID: 4,
-				Member: "e", By: process.By{Author: "ann@box", Reason: "it hangs"}},
+			LastAct: process.ActionRecord{Kind: process.VerbKick, At: atMoment(4 * time.Minute), Epoch: 7, MemberID: 4,
+				Member: "e", By: process.ChangeInfo{Author: "ann@box", Reason: "it hangs"}},
 		},
 		Members: []process.MemberState{
 			member(3, "a", 9, 0), member(5, "b", 9, 2), member(6, "c", 7, 1), member(8, "d", 0, 0),
@@ -43,18 +43,18 @@ func processState() *process.State {
 			resultAt(2, 1, atMoment(time.Hour)), resultAt(4, 1, atMoment(time.Hour)),
 			resultAt(7, 17, atMoment(3*time.Minute)),
 		},
-		Reasons: []process.StopReason{{Code: process.ReasonReply, Epoch: 9, Exchange: 11, From: 3, Waiting: 2, Of: 3,
+		Reasons: []process.BlockReason{{Code: process.ReasonReply, Epoch: 9, Exchange: 11, From: 3, Waiting: 2, Of: 3,
 			Text:  "a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged), for 7s",
 			Since: atMoment(7 * time.Second)}},
 	}
 }
 
-func resultAt(epoch uint64, size int, at client.Moment) process.Result {
+func resultAt(epoch uint64, size int, at client.Timestamp) process.Result {
 	return process.Result{Result: kind.Result{Epoch: epoch, Size: size, At: at}}
 }
 
 func viewProcess(name string, s *process.State, elapsed time.Duration) *view {
-	return &view{s, screen.After(elapsed), "/prod", name}
+	return &view{s, liveview.After(elapsed), "/prod", name}
 }
 
 func TestAPageShowsAWholeProcess(t *testing.T) {
@@ -89,7 +89,8 @@ last act, 4m1s ago: evict of e (4) by ann@box: it hangs
 
 // TestAPageOfManyMembersShowsThoseThatAreWaitedFor: the first of the others fill it up.
 func TestAPageOfManyMembersShowsThoseThatAreWaitedFor(t *testing.T) {
-	s := &process.State{Exists: true, Head: kind.Head{Epoch: 500, Phase: process.Preparing, Coordinator: 1, Of: 100}}
+	s := &process.State{Exists: true, Overview: kind.Overview{Epoch: 500, Phase: process.Preparing, Coordinator: 1,
+		Of: 100}}
 	for id := uint64(1); id <= 100; id++ {
 		m := process.MemberState{Peer: process.Peer{ID: id, Name: fmt.Sprint("m", id)}, Of: true, Prepared: 500}
 		if id%40 == 0 {
@@ -111,8 +112,8 @@ func TestAPageOfManyMembersShowsThoseThatAreWaitedFor(t *testing.T) {
 }
 
 func TestStatesOfMembers(t *testing.T) {
-	running := viewProcess("counter", &process.State{Head: kind.Head{Epoch: 9, Phase: process.Running}}, 0)
-	complete := viewProcess("counter", &process.State{Head: kind.Head{Epoch: 9, Phase: process.Complete}}, 0)
+	running := viewProcess("counter", &process.State{Overview: kind.Overview{Epoch: 9, Phase: process.Running}}, 0)
+	complete := viewProcess("counter", &process.State{Overview: kind.Overview{Epoch: 9, Phase: process.Complete}}, 0)
 	for _, c := range []struct {
 		of   *view
 		m    process.MemberState
@@ -159,7 +160,7 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 			[]string{"a          leaves, as member 3"}},
 		{object(nil), object(func(s *process.State) {
 			s.Epoch, s.Coordinator, s.Phase = 12, 8, process.Complete
-			s.Results = append(s.Results, resultAt(9, 1, client.Moment{}), resultAt(12, 2, client.Moment{}))
+			s.Results = append(s.Results, resultAt(9, 1, client.Timestamp{}), resultAt(12, 2, client.Timestamp{}))
 		}), []string{
 			"counter    epoch 9 is complete, with a result of 1 byte",
 			"counter    epoch 12 opens with 3 members, coordinated by d (8)",
@@ -171,7 +172,7 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 		{object(func(s *process.State) { s.Reasons[0].Late = true }),
 			object(func(s *process.State) { s.Reasons[0].Late, s.Reasons[0].Waiting = true, 1 }), nil},
 		{object(nil),
-			object(func(s *process.State) { s.LastAct.At, s.LastAct.Verb = atMoment(0), process.VerbRestart }),
+			object(func(s *process.State) { s.LastAct.At, s.LastAct.Kind = atMoment(0), process.VerbRestart }),
 			[]string{"counter    restart of e (4) by ann@box: it hangs"}},
 	} {
 		if got := c.now.Changes(c.before); strings.Join(got, "\n") != strings.Join(c.want, "\n") {

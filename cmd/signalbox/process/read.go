@@ -10,24 +10,24 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 )
 
 func newWhy(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "why PATH NAME",
-		Short: "Say why a round does not move, with names",
-		Long: `Says why a round does not move, a line for each reason: which members are not prepared,
-who waits for whose replies, since when, and why no epoch opens. It prints nothing where
-the round is complete and all have handled that.`,
+		Short: "Explain why a round does not make progress",
+		Long: `Explains why a round does not make progress, one reason per line: which members are not
+prepared, who waits for whose replies and since when, and why no epoch opens. Prints
+nothing if the round is complete and all members have handled the completion.`,
 		Example: `  signalbox process why /prod counter
 
   # only what neither time nor the members can do away with
   signalbox process why /prod counter -o json | jq -r 'select(.blocked) | .message'`,
-	}, process.Of, func(ctx context.Context, p *process.Process, _ []string) error {
+	}, process.New, func(ctx context.Context, p *process.Process, _ []string) error {
 		reasons, err := p.Why(ctx)
-		return cli.Why(f, p.Name(), reasons, err, func(r *process.StopReason) string {
-			return stopText(screen.Ages{}, r)
+		return cli.Why(f, p.Name(), reasons, err, func(r *process.BlockReason) string {
+			return stopText(liveview.Ages{}, r)
 		})
 	})
 }
@@ -35,17 +35,16 @@ the round is complete and all have handled that.`,
 func newMembers(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "members PATH NAME",
-		Short: "List who takes part, and how each gets on",
+		Short: "List members and their progress",
 		Long: `Lists the members in the order in which they joined: whether they are prepared for the
-epoch, wait for the next one, or have handled the completion of the round, and how much
-they have not read: requests and what else they were sent and have not acknowledged.
-signalbox session show shows the session of one.`,
+epoch, wait for the next one, or have handled the completion of the round, and how many
+inbox items they have not acknowledged. signalbox session show shows a member's session.`,
 		Example: `  signalbox process members /prod counter
   signalbox process members /prod counter -o wide
 
   # those with a backlog
   signalbox process members /prod counter -o json | jq 'select(.unread > 10) | .name'`,
-	}, process.Of, func(ctx context.Context, p *process.Process, _ []string) error {
+	}, process.New, func(ctx context.Context, p *process.Process, _ []string) error {
 		s, err := p.Describe(ctx)
 		if err != nil {
 			return err
@@ -68,13 +67,12 @@ func newResults(f *cli.Frame) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
 		Use:   "results PATH NAME [EPOCH]",
-		Short: "List what coordinators left, or print one of them",
-		Long: `Lists what coordinators left when they completed rounds, the oldest that is kept first.
-With --watch those that come are printed too, a line each, until it is interrupted.
+		Short: "List the results of rounds, or print one",
+		Long: `Lists the results that coordinators stored when they completed rounds, oldest first.
+With --watch, later results are printed too, one per line, until interrupted.
 
-With EPOCH, a number or the word last, it prints what was left in that epoch: its bytes
-and nothing else, but for a terminal, where what is not printable is written as an
-escape. A result that is not kept any more ends the command with code 66.`,
+With EPOCH, a number or the word last, prints the raw result of that epoch; a terminal
+gets escapes for unprintable bytes. If the result is no longer kept the exit code is 66.`,
 		Example: `  signalbox process results /prod counter
   signalbox process results /prod counter last
 
@@ -88,7 +86,7 @@ escape. A result that is not kept any more ends the command with code 66.`,
 				return watchResults(f, c, args[0], args[1])
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				results, err := process.Of(box, args[0], args[1]).Results(ctx)
+				results, err := process.New(box, args[0], args[1]).Results(ctx)
 				if err != nil {
 					return err
 				}
@@ -98,7 +96,7 @@ escape. A result that is not kept any more ends the command with code 66.`,
 				rows := f.Rows("EPOCH#", "AGE#", "+AT", "BYTES#", "RESULT")
 				for i := range results {
 					r := &results[i]
-					rows.Add(WholeResult{r, r.Bytes()}, r.Epoch, screen.Ages{}.Ago(r.At),
+					rows.Add(WholeResult{r, r.Bytes()}, r.Epoch, liveview.Ages{}.Ago(r.At),
 						r.At.Wall, r.Size, r.Bytes())
 				}
 				return rows.End()
@@ -129,7 +127,7 @@ func printResult(f *cli.Frame, results []process.Result, epoch string) error {
 // watchResults prints results as they come.
 func watchResults(f *cli.Frame, c *cobra.Command, path, name string) error {
 	return cli.Print(f, c, func(ctx context.Context, box *client.Client) iter.Seq2[*process.Result, error] {
-		return process.Of(box, path, name).WatchResults(ctx)
+		return process.New(box, path, name).WatchResults(ctx)
 	}, func(result *process.Result) error {
 		o := WholeResult{result, result.Bytes()}
 		return f.Line(o, "%d   %s", o.Epoch, cli.Cell(o.Data))

@@ -48,7 +48,7 @@ func newRun(f *cli.Frame) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "run PATH NAME",
-		Short: "Take part as a member: run commands for what happens",
+		Short: "Take part as a member: run a command for each event",
 		Long: `Takes part as a member of a process, which is created where it does not exist, and runs
 the commands that are given, by sh -c, for what happens.
 
@@ -134,7 +134,7 @@ process deleted, this program ends with code 80.
 func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Connection) error {
 	within, cancel := k.Within(ctx)
 	c.serving, c.joined = ctx, make(chan struct{})
-	options := []process.JoinOption{process.As(c.member), process.Attributes([]byte(c.attributes)),
+	options := []process.JoinOption{process.WithName(c.member), process.Attributes([]byte(c.attributes)),
 		process.Encoding(process.Raw)}
 	if !c.create {
 		options = append(options, process.Existing())
@@ -159,7 +159,7 @@ func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Con
 func (c *runCommand) handler() process.Handler {
 	h := process.Handler{Prepare: c.prepare, Complete: c.complete, Cancel: c.cancel}
 	if c.on.request != "" {
-		h.Process = c.request
+		h.Request = c.request
 	}
 	if !c.observer {
 		h.Coordinate = c.coordinate

@@ -79,7 +79,7 @@ func (se *sendCommand) send(ctx context.Context, _ *cli.Connection, s *client.Se
 	within, cancel := context.WithTimeoutCause(ctx, se.wait, cli.Errorf(cli.ExitNotAcquired,
 		"within %v there was no round in which all are prepared; signalbox process why says why", se.wait))
 	defer cancel()
-	m, err := process.Join(within, s, se.name, process.Handler{}, process.As(se.member), process.Observer(),
+	m, err := process.Join(within, s, se.name, process.Handler{}, process.WithName(se.member), process.Observer(),
 		process.Existing(), process.Encoding(process.Raw))
 	if err != nil {
 		return cli.EndedBy(within, err)
@@ -163,7 +163,7 @@ func (s *sendCommand) print(peers []*process.Peer, replies process.Replies) erro
 	for _, reply := range replies {
 		o := MemberReply{From: reply.From, Name: peerName(peers, reply.From), Data: reply.Bytes()}
 		shown := any(o.Data)
-		if failure, ok := errors.AsType[*process.Failure](reply.Err); ok {
+		if failure, ok := errors.AsType[*process.ReplyError](reply.Err); ok {
 			o.Failed, o.Data, shown = true, []byte(failure.Text), "failed: "+failure.Text
 		}
 		rows.Add(o, o.Name, o.From, shown)
@@ -176,9 +176,9 @@ func (s *sendCommand) print(peers []*process.Peer, replies process.Replies) erro
 
 // explain turns the errors of an exchange without all replies into errors with a code.
 func (s *sendCommand) explain(peers []*process.Peer, err error) error {
-	late, isLate := errors.AsType[*process.Late](err)
-	failed, isFailed := errors.AsType[*process.Failed](err)
-	cancelled, isCancelled := errors.AsType[*process.Cancelled](err)
+	late, isLate := errors.AsType[*process.ReplyTimeoutError](err)
+	failed, isFailed := errors.AsType[*process.MemberFailedError](err)
+	cancelled, isCancelled := errors.AsType[*process.CancelledError](err)
 	switch {
 	case isLate:
 		names := cli.Map(late.Missed, func(id uint64) string { return cli.Safe(peerName(peers, id)) })

@@ -14,7 +14,7 @@ import (
 
 // timeouts are what becomes of members that do not answer in time, by their words.
 var timeouts = map[string]process.OnTimeout{
-	process.TimeoutWait.String(): process.TimeoutWait, process.TimeoutKick.String(): process.TimeoutKick,
+	process.TimeoutWait.String(): process.TimeoutWait, process.TimeoutEvict.String(): process.TimeoutEvict,
 	process.TimeoutFail.String(): process.TimeoutFail,
 }
 

@@ -10,28 +10,28 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 )
 
 func newStatus(f *cli.Frame) *cobra.Command {
 	return object.Status(f, &cobra.Command{
 		Use:   "status PATH NAME",
-		Short: "Show a process: its round, its members, and why it does not move",
-		Long: `Shows a process: the phase, the epoch and who coordinates it, the members, whom the
-round waits for, and when the last rounds were complete.
+		Short: "Show the round and the members of a process, and why it does not make progress",
+		Long: `Shows a process: phase, epoch, coordinator, members, the members that the round waits
+for, and when the last rounds were completed.
 
   forming      there is no round: members are missing, or the next epoch opens soon
-  preparing    an epoch has opened, and not all of its members are prepared
-  running      all are: the coordinator and the members exchange requests
+  preparing    an epoch has opened, and some of its members are not prepared
+  running      all members are prepared, and exchange requests and replies
   complete     the coordinator has completed the round
 
-A member waits (for the next epoch), is preparing, prepared, handles the completion, or
-has completed the round. Of many members those are shown that are waited for, and the
-first of the others; signalbox process members lists all.
+A member waits for the next epoch, is preparing, is prepared, handles the completion, or
+has completed the round. If there are many members, those that the round waits for are
+shown, and the first of the others; signalbox process members lists all.
 
-With --watch it stays on the screen and follows what happens, until it is interrupted.
-Lost connections and changes of leader do not end it. On what is no terminal it prints
-what changes, a line each; with -o json each change is an object on a line.`,
+With --watch the screen updates until interrupted, across lost connections and leader
+changes. If the output is not a terminal, each change is a line; with -o json each
+change is an object on one line.`,
 		Example: `  signalbox process status /prod counter
   signalbox process status /prod counter --watch
 
@@ -43,13 +43,13 @@ what changes, a line each; with -o json each change is an object on a line.`,
 func newWatch(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch PATH NAME",
-		Short: "Print what happens in a process, a line each",
-		Long: `Prints what happens in a process, a line for each thing, until it is interrupted: who
-joins and leaves, which epochs open, run and are complete, what operators do, and what
-holds a round up for too long. Of what happens at once the last is printed. Lost
-connections and changes of leader do not end it.
+		Short: "Print the events of a process, one per line",
+		Long: `Prints the events of a process, one per line, until interrupted: members that join and
+leave; epochs that open, run and complete; operators' actions; and delays of a round. Of
+simultaneous events the last is printed. The command survives lost connections and
+leader changes.
 
-signalbox process status --watch is the same as a screen.`,
+signalbox process status --watch shows the same as a screen.`,
 		Example: `  signalbox process watch /prod counter
   signalbox process watch /prod counter -o json | jq --unbuffered '{phase, epoch}'`,
 		RunE: func(c *cobra.Command, args []string) error { return object.Lines(f, c, args) },
@@ -57,14 +57,14 @@ signalbox process status --watch is the same as a screen.`,
 }
 
 // object is how commands show processes.
-var object = screen.Kind[*process.State, *view]{
+var object = liveview.Kind[*process.State, *view]{
 	Describe: func(ctx context.Context, box *client.Client, path, name string) (*process.State, error) {
-		return process.Of(box, path, name).Describe(ctx, process.WithReasons())
+		return process.New(box, path, name).Describe(ctx, process.WithReasons())
 	},
 	States: func(ctx context.Context, box *client.Client, path, name string) iter.Seq2[*process.State, error] {
-		return process.Of(box, path, name).Watch(ctx, screen.ReasonsEvery)
+		return process.New(box, path, name).Watch(ctx, liveview.ReasonsEvery)
 	},
 	Object: func(path, name string, s *process.State, elapsed time.Duration) *view {
-		return &view{s, screen.After(elapsed), path, name}
+		return &view{s, liveview.After(elapsed), path, name}
 	},
 }

@@ -29,7 +29,7 @@ func newCreate(f *cli.Frame) *cobra.Command {
 	flags, orAlter := specFlags{}, false
 	c := &cobra.Command{
 		Use:   "create PATH NAME",
-		Short: "Create a rollout: locations, in their order, with delays and gates",
+		Short: "Create a rollout: locations in order, with delays and gates",
 		Long: `Creates a rollout, and shows it. Versions reach its locations in the order in which they
 are given, each with a delay behind the one before it.
 
@@ -62,11 +62,11 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				return cli.Misuse(c, "there is no --location, nor a --file that has one")
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				r, err := rollout.Of(box, args[0], args[1]), error(nil)
+				r, err := rollout.New(box, args[0], args[1]), error(nil)
 				if orAlter {
-					_, err = r.Put(ctx, spec, rollout.By(flags.act.By(f)))
+					_, err = r.Put(ctx, spec, rollout.ChangeInfo(flags.act.By(f)))
 				} else {
-					err = r.Create(ctx, spec, rollout.By(flags.act.By(f)))
+					err = r.Create(ctx, spec, rollout.ChangeInfo(flags.act.By(f)))
 				}
 				return object.Changed(ctx, f, box, args, err)
 			})
@@ -81,15 +81,15 @@ func newAlter(f *cli.Frame) *cobra.Command {
 	flags := specFlags{}
 	c := &cobra.Command{
 		Use:   "alter PATH NAME",
-		Short: "Change what was said of a rollout",
-		Long: `Changes what the flags say of a rollout, leaves the rest, and shows it. Targets stay as
-they are. --location changes the location of that name, or adds one at the end; what
-it leaves out stays: man:10s keeps the gates of man, and man:10s: has none.
---remove-location takes one out, with its history.
+		Short: "Change the spec of a rollout",
+		Long: `Changes the settings that flags name, and shows the rollout. Targets stay as they are.
+--location changes the location with that name, or adds one at the end; what the flag
+omits stays: man:10s keeps the gates of man, and man:10s: removes them.
+--remove-location removes a location with its history.
 
-With --file the file says all of it, also the order of the locations.
+With --file, the file replaces the whole spec, including the order of locations.
 
-Where another operator changes the rollout meanwhile, no change gets lost.`,
+Concurrent changes by several operators are all kept.`,
 		Example: `  # man waits longer
   signalbox rollout alter /prod dns --location man:1m --reason 'errors show late'
 
@@ -110,8 +110,8 @@ Where another operator changes the rollout meanwhile, no change gets lost.`,
 				file = &spec
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				by := rollout.By(flags.act.By(f))
-				err := rollout.Of(box, args[0], args[1]).Alter(ctx, by, func(spec *rollout.Spec) error {
+				by := rollout.ChangeInfo(flags.act.By(f))
+				err := rollout.New(box, args[0], args[1]).Alter(ctx, by, func(spec *rollout.Spec) error {
 					if file != nil {
 						*spec = *file
 					}
@@ -129,15 +129,15 @@ Where another operator changes the rollout meanwhile, no change gets lost.`,
 func newPrintSpec(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "spec PATH NAME",
-		Short: "Print what was said of a rollout, as a file",
-		Long: `Prints what was said of a rollout when it was created or altered, as the YAML file that
-signalbox rollout create --file reads. With -o json it is a line of JSON.`,
+		Short: "Print the spec of a rollout as a file",
+		Long: `Prints the spec of a rollout as the YAML file that signalbox rollout create --file
+reads; with -o json, as one line of JSON.`,
 		Example: `  signalbox rollout spec /prod dns
 
   # the same rollout in another node
   signalbox rollout spec /prod dns | signalbox rollout create /test dns --file -`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
-			state, err := rollout.Of(box, args[0], args[1]).Describe(ctx)
+			state, err := rollout.New(box, args[0], args[1]).Describe(ctx)
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,7 @@ package rollout
 import (
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -22,7 +22,7 @@ func (v *view) Changes(before *view) []string {
 	if before == nil || !before.Exists {
 		before = &view{State: &rollout.State{}}
 	}
-	if a := &now.LastAct; a.Number != before.LastAct.Number {
+	if a := &now.LastAct; a.ID != before.LastAct.ID {
 		c.Say(now.name, "%s", actLine(a))
 	}
 	if now.LastSeq != before.LastSeq {
@@ -65,7 +65,7 @@ func (c *changes) location(of *view, before, now *rollout.LocationState) {
 			c.Say(now.Name, "gate %s: %v%s", g.Name, g.Verdict.Result, cli.BehindColon(g.Verdict.Text))
 		}
 	}
-	if now.Stuck && (another || !before.Stuck) {
+	if now.Stalled && (another || !before.Stalled) {
 		c.Say(now.Name, "is stuck")
 	}
 	if now.Bypassed != before.Bypassed {
@@ -97,4 +97,4 @@ func took(t *rollout.Row) string {
 }
 
 // changes gathers lines.
-type changes struct{ screen.Lines }
+type changes struct{ liveview.Lines }

@@ -19,7 +19,7 @@ import (
 // gateCommand is one run of rollout gate.
 type gateCommand struct {
 	runner.SessionRunner
-	judgement rollout.Judgement // the part that all judgements share
+	judgement rollout.GateReport // the part that all judgements share
 	atOnce    bool
 	again     time.Duration
 }
@@ -40,7 +40,7 @@ func newGate(f *cli.Frame) *cobra.Command {
 	g := &gateCommand{SessionRunner: newRunner(f)}
 	c := &cobra.Command{
 		Use:   "gate PATH NAME --location LOCATION --gate GATE [flags] [-- COMMAND [ARGUMENT...]]",
-		Short: "Check the versions of a location before others get them",
+		Short: "Check the versions of a location at a gate",
 		Long: `Checks the targets of a location at one of its gates: when all leaders have reached one
 it runs COMMAND, with what was published on standard input, and in the environment
 SIGNALBOX_VERSION, SIGNALBOX_LABEL, SIGNALBOX_NODE, SIGNALBOX_ROLLOUT,
@@ -124,7 +124,7 @@ func (g *gateCommand) judge(c *cobra.Command, args []string) error {
 	}
 	return g.Ask(c, func(ctx context.Context, box *client.Client) error {
 		j := g.judgement
-		err := rollout.Of(box, args[0], args[1]).Judge(ctx, j)
+		err := rollout.New(box, args[0], args[1]).ReportGate(ctx, j)
 		if err == nil {
 			g.Say("gate %s of %s: version %d %s", cli.Safe(j.Gate), cli.Safe(j.Location), j.Seq, j.Verdict.Result)
 		}
@@ -156,7 +156,7 @@ func (g *gateCommand) watch(ctx context.Context, s *client.Session, _ *cli.Conne
 
 // check runs the command for a target until there is a verdict.
 func (g *gateCommand) check(ctx context.Context, s *client.Session, v rollout.Version) (rollout.Verdict, error) {
-	r := rollout.In(s, g.Name)
+	r := rollout.NewInSession(s, g.Name)
 	if err := g.awaitLeaders(ctx, r, v.Seq); err != nil || ctx.Err() != nil {
 		return rollout.Verdict{}, err
 	}
@@ -182,7 +182,7 @@ func (g *gateCommand) check(ctx context.Context, s *client.Session, v rollout.Ve
 		}
 		j := g.judgement
 		j.Seq, j.Verdict = v.Seq, verdict
-		if err := r.Judge(ctx, j); err != nil && ctx.Err() == nil {
+		if err := r.ReportGate(ctx, j); err != nil && ctx.Err() == nil {
 			g.Note("pass the verdict: %s", cli.Explain(err))
 		}
 		if !cli.SleepFor(ctx, g.again) {
@@ -210,7 +210,7 @@ func (g *gateCommand) awaitLeaders(ctx context.Context, r *rollout.Rollout, seq 
 
 // atGate reports whether a location waits for its gates alone.
 func atGate(s *rollout.State, location string) bool {
-	return slices.ContainsFunc(s.Reasons, func(r rollout.StopReason) bool {
+	return slices.ContainsFunc(s.Reasons, func(r rollout.BlockReason) bool {
 		return r.Location == location && r.Code == rollout.ReasonGate
 	})
 }

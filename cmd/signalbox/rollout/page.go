@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -28,13 +28,13 @@ const (
 // view is a rollout as people see the state some time after the read. In JSON only the state is printed.
 type view struct {
 	*rollout.State
-	screen.Ages
+	liveview.Ages
 	path, name string
 	labels     map[uint64]string // of versions
 }
 
 func newView(path, name string, s *rollout.State, elapsed time.Duration) *view {
-	return &view{s, screen.After(elapsed), path, name, labelsOf(s.Versions)}
+	return &view{s, liveview.After(elapsed), path, name, labelsOf(s.Versions)}
 }
 
 // labelsOf are the labels of versions by their number.
@@ -65,7 +65,7 @@ func locationState(l *rollout.LocationState) string {
 		return stateWaived
 	case t.Reached.Happened:
 		return stateReached
-	case l.Stuck:
+	case l.Stalled:
 		return stateStuck
 	case l.Failing > 0:
 		return stateFailing
@@ -76,7 +76,7 @@ func locationState(l *rollout.LocationState) string {
 }
 
 // lastMoment is when a target was given up, reached or, before either, assigned.
-func lastMoment(t *rollout.Row) rollout.Moment {
+func lastMoment(t *rollout.Row) rollout.Timestamp {
 	switch {
 	case t.Abandoned.Happened:
 		return t.Abandoned
@@ -104,14 +104,14 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 	}
 	fmt.Fprintf(&b, "rollout %s in %s   %s   %s\n", f.Paint(cli.Bold, cli.Safe(v.name)), cli.Safe(v.path),
 		f.Paint(phaseColours[v.Phase], v.Phase.String()), newest)
-	notes := cli.Map(v.Reasons, func(r rollout.StopReason) string { return reasonText(v.Ages, &r) })
+	notes := cli.Map(v.Reasons, func(r rollout.BlockReason) string { return reasonText(v.Ages, &r) })
 	if v.Declined != "" {
 		notes = append(notes, "the source had no version: "+v.Declined)
 	}
 	if len(v.Locations) > 0 {
 		b.WriteString("\n" + v.table(f))
 	}
-	if a := &v.LastAct; a.Number != 0 {
+	if a := &v.LastAct; a.ID != 0 {
 		if len(notes) > 0 {
 			notes = append(notes, "")
 		}
@@ -121,7 +121,7 @@ func (v *view) Page(f *cli.Frame, columns int) string {
 		b.WriteString("\n")
 	}
 	for _, n := range notes {
-		b.WriteString(screen.Wrapped(cli.Safe(n), columns) + "\n")
+		b.WriteString(liveview.Wrapped(cli.Safe(n), columns) + "\n")
 	}
 	return b.String()
 }
@@ -161,7 +161,7 @@ func gatesText(gates []rollout.GateState) string {
 }
 
 // reasonText is a reason as people read it.
-func reasonText(a screen.Ages, r *rollout.StopReason) string {
+func reasonText(a liveview.Ages, r *rollout.BlockReason) string {
 	if r.Left == 0 {
 		return r.Text
 	}
@@ -169,7 +169,7 @@ func reasonText(a screen.Ages, r *rollout.StopReason) string {
 }
 
 // actLine is an act as people read it.
-func actLine(a *rollout.PastAct) string {
+func actLine(a *rollout.ActionRecord) string {
 	var b strings.Builder
 	b.WriteString(operation.ActWords(a))
 	if len(a.Locations) > 0 {

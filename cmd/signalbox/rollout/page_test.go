@@ -12,16 +12,18 @@ import (
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-func happened(ago time.Duration) rollout.Moment { return rollout.Moment{Happened: true, Ago: ago} }
+func happened(ago time.Duration) rollout.Timestamp {
+	return rollout.Timestamp{Happened: true, Ago: ago}
+}
 
 // rolloutState is a rollout in which much happens at once.
 func rolloutState() *rollout.State {
 	return &rollout.State{
 		Exists: true, Revision: 9, Phase: rollout.Blocked, LastSeq: 18, Generation: 7,
 		Versions: []rollout.Version{{Seq: 17}, {Seq: 18, Label: "r9554"}},
-		LastAct: rollout.PastAct{Number: 2, At: happened(3 * time.Minute), Act: rollout.Act{
-			Verb: rollout.Promote, Locations: []string{"man"}, Seq: 18,
-			By: rollout.By{Author: "ann@box", Reason: "hotfix"}}},
+		LastAct: rollout.ActionRecord{ID: 2, At: happened(3 * time.Minute), Action: rollout.Action{
+			Kind: rollout.Promote, Locations: []string{"man"}, Seq: 18,
+			By: rollout.ChangeInfo{Author: "ann@box", Reason: "hotfix"}}},
 		Locations: []rollout.LocationState{
 			{
 				Location: rollout.Location{Name: "sas"}, Counts: rollout.Counts{Leaders: 2, Reached: 2, Instances: 3},
@@ -41,7 +43,7 @@ func rolloutState() *rollout.State {
 					Reached: happened(90 * time.Minute), Cause: rollout.CauseBirth},
 			},
 		},
-		Reasons: []rollout.StopReason{
+		Reasons: []rollout.BlockReason{
 			{Code: rollout.ReasonLeaders, Location: "man", Seq: 18,
 				Text: "man waits for 2 of 5 leaders: a.man (updating 4 s, attempt 3), " +
 					"b.man (has not heard of generation 6)"},
@@ -95,9 +97,9 @@ func TestStatesOfLocations(t *testing.T) {
 		stateGate:     {Target: assigned, Counts: rollout.Counts{Leaders: 2, Reached: 2}},
 		stateReached:  {Target: reached, Counts: rollout.Counts{Failing: 1}},
 		stateWaived:   {Target: waived},
-		stateGivenUp:  {Target: abandoned, Stuck: true},
+		stateGivenUp:  {Target: abandoned, Stalled: true},
 		stateFailing:  {Target: assigned, Counts: rollout.Counts{Leaders: 2, Failing: 1}},
-		stateStuck:    {Target: assigned, Counts: rollout.Counts{Failing: 1}, Stuck: true},
+		stateStuck:    {Target: assigned, Counts: rollout.Counts{Failing: 1}, Stalled: true},
 		stateBack:     {Target: reached, Back: 1},
 		stateBypassed: {Target: reached, Back: 1, Bypassed: true},
 	} {
@@ -144,7 +146,7 @@ func TestChangesAreLines(t *testing.T) {
 		{object(nil), object(func(s *rollout.State) { s.Phase = rollout.Halted }), []string{"dns        halted"}},
 		{object(nil), object(func(s *rollout.State) { s.Locations[1].Target.Reached = happened(0) }),
 			[]string{"man        has reached version 18 (r9554) after 4.2s"}},
-		{object(nil), object(func(s *rollout.State) { s.Locations[0].Target.Reached = rollout.Moment{} }),
+		{object(nil), object(func(s *rollout.State) { s.Locations[0].Target.Reached = rollout.Timestamp{} }),
 			[]string{"sas        has not reached version 18 (r9554) after all"}},
 		{object(nil), object(func(s *rollout.State) {
 			s.Locations[1].Target.Abandoned, s.Locations[1].Target.Note = happened(0), "exit-3"
@@ -152,7 +154,7 @@ func TestChangesAreLines(t *testing.T) {
 		{object(nil), object(func(s *rollout.State) {
 			s.Locations[1].Gates[0].Verdict = rollout.Verdict{Result: rollout.GateFailed, Text: "5 % of errors"}
 		}), []string{"man        gate errors: failed: 5 % of errors"}},
-		{object(nil), object(func(s *rollout.State) { s.Locations[1].Stuck, s.Locations[2].Bypassed = true, true }),
+		{object(nil), object(func(s *rollout.State) { s.Locations[1].Stalled, s.Locations[2].Bypassed = true, true }),
 			[]string{"man        is stuck", "vla        is bypassed"}},
 		{object(nil), object(func(s *rollout.State) { s.Locations[0].Back = 17 }),
 			[]string{"sas        goes back to version 17 after the location before it"}},

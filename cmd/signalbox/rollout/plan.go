@@ -15,17 +15,17 @@ import (
 )
 
 func newPlan(f *cli.Frame) *cobra.Command {
-	var dry rollout.Dry
-	var act rollout.Act
+	var dry rollout.PlanOptions
+	var act rollout.Action
 	var verb string
 	c := &cobra.Command{
 		Use:   "plan PATH NAME",
-		Short: "Say who would get what when, and change nothing",
-		Long: `Says which location would get which version when, if all its leaders reached each in the
-time that --assume-duration says, every gate passed then, and nothing else happened. A
-location without leaders stays without. With --publish it is as if a version was
-published now, with --action as if an operator did that first; --location, --to and
---all-at-once are those of the act. Nothing is changed.`,
+		Short: "Show which location would get which version when",
+		Long: `Shows which location would get which version when, assuming that all leaders of a
+location reach a version within --assume-duration, that every gate passes then, and that
+nothing else happens. A location without leaders stays without. --publish assumes that a
+version is published now, --action that an operator does that first, with --location,
+--to and --all-at-once as for the action itself. Nothing is changed.`,
 		Example: `  # what is on its way?
   signalbox rollout plan /prod dns
 
@@ -40,7 +40,7 @@ published now, with --action as if an operator did that first; --location, --to 
 				if i < 0 {
 					return cli.Misuse(c, "--action %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
 				}
-				act.Verb, dry.Act = rollout.Pause+rollout.Verb(i), &act
+				act.Kind, dry.Act = rollout.Pause+rollout.ActionKind(i), &act
 			} else if len(act.Locations) > 0 || act.Seq != 0 || act.Fast {
 				return cli.Misuse(c, "--location, --to and --all-at-once go with --action")
 			}
@@ -48,7 +48,7 @@ published now, with --action as if an operator did that first; --location, --to 
 				return cli.Misuse(c, "--assume-duration %v is below zero", dry.Takes)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				steps, err := rollout.Of(box, args[0], args[1]).Plan(ctx, dry)
+				steps, err := rollout.New(box, args[0], args[1]).Plan(ctx, dry)
 				if err != nil {
 					return err
 				}

@@ -17,7 +17,7 @@ func newPublish(f *cli.Frame) *cobra.Command {
 	var expect, fence uint64
 	c := &cobra.Command{
 		Use:   "publish PATH NAME DATA",
-		Short: "Publish a version: what instances get, up to 64 KiB",
+		Short: "Publish a version of up to 64 KiB",
 		Long: `Publishes a version, which then goes from location to location, and prints its number.
 What DATA is means nothing to the rollout: it can be the data itself or say where
 that is.
@@ -44,7 +44,7 @@ published under a higher fencing token, such as SIGNALBOX_FENCE of signalbox loc
 				options = append(options, rollout.Expect(expect))
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				seq, err := rollout.Of(box, args[0], args[1]).Publish(ctx, payload, options...)
+				seq, err := rollout.New(box, args[0], args[1]).Publish(ctx, payload, options...)
 				if err != nil {
 					return err
 				}

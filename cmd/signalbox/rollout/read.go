@@ -8,25 +8,25 @@ import (
 
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/liveview"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 func newWhy(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "why PATH NAME",
-		Short: "Say why a rollout does not move, with names",
-		Long: `Says why a rollout does not move, a line for each reason: which instances a location
-waits for and what they do, which gate is not passed, whose delay is not over, who has
-paused it. It prints nothing where every location has the newest version.`,
+		Short: "Explain why a rollout does not make progress",
+		Long: `Explains why a rollout does not make progress, one reason per line: which instances a
+location waits for and their state, which gate has not passed, whose delay is not over,
+who paused the rollout. Prints nothing if every location has the newest version.`,
 		Example: `  signalbox rollout why /prod dns
 
   # only what neither time nor the instances can do away with
   signalbox rollout why /prod dns -o json | jq -r 'select(.blocked) | .message'`,
-	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, _ []string) error {
+	}, rollout.New, func(ctx context.Context, r *rollout.Rollout, _ []string) error {
 		reasons, err := r.Why(ctx)
-		return cli.Why(f, r.Name(), reasons, err, func(r *rollout.StopReason) string {
-			return reasonText(screen.Ages{}, r)
+		return cli.Why(f, r.Name(), reasons, err, func(r *rollout.BlockReason) string {
+			return reasonText(liveview.Ages{}, r)
 		})
 	})
 }
@@ -40,17 +40,16 @@ type PastTarget struct {
 func newHistory(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "history PATH NAME [LOCATION]",
-		Short: "List the versions that locations had, and when",
-		Long: `Lists the targets that a location had, or all locations: the oldest that is kept first,
-with how long ago each was assigned, reached and given up, and why. Ages are by the time
-of the shard, which stands still while no host leads it; -o wide has the times of a wall
-clock as well.`,
+		Short: "List the versions that locations had, with times",
+		Long: `Lists the targets of a location, or of all locations, oldest first: how long ago each
+was assigned, reached and abandoned, and why. Ages are in shard time, which stops while
+no host leads the shard; -o wide adds wall clock times.`,
 		Example: `  signalbox rollout history /prod dns
   signalbox rollout history /prod dns man -o wide
 
   # how long did each version take to reach man?
   signalbox rollout history /prod dns man -o json | jq 'select(.reached.set) | [.version, .reached.shard_time_ms - .assigned.shard_time_ms]'`,
-	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, more []string) error {
+	}, rollout.New, func(ctx context.Context, r *rollout.Rollout, more []string) error {
 		state, err := r.Describe(ctx)
 		if err != nil {
 			return err
@@ -61,7 +60,7 @@ clock as well.`,
 		err = eachLocation(state, more, func(location string) error {
 			history, err := r.History(ctx, location)
 			for _, t := range history {
-				ago := screen.Ages{}.Ago
+				ago := liveview.Ages{}.Ago
 				rows.Add(PastTarget{location, t}, location, t.Seq, labels[t.Seq], t.Cause, ago(t.Assigned),
 					ago(t.Reached), ago(t.Abandoned), t.Generation, t.Assigned.Wall, t.Reached.Wall, t.Abandoned.Wall,
 					t.Note)
@@ -92,16 +91,16 @@ func eachLocation(state *rollout.State, given []string, visit func(location stri
 func newInstances(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "instances PATH NAME [LOCATION]",
-		Short: "List who takes part, and how each gets on",
-		Long: `Lists the instances of a location, or of all: which version each uses, whether it is a
-leader, which counts, or a follower, which gets the targets and holds nothing up, and
-how it gets on with its target. signalbox session show shows the session of one.`,
+		Short: "List instances and their progress",
+		Long: `Lists the instances of a location, or of all locations: the version in use, the role, and
+the progress with the target. A leader counts for progress; a follower gets targets, but
+delays nothing. signalbox session show shows an instance's session.`,
 		Example: `  signalbox rollout instances /prod dns
   signalbox rollout instances /prod dns man -o wide
 
   # those that fail
   signalbox rollout instances /prod dns -o json | jq 'select(.report.status == "failed") | .name'`,
-	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, more []string) error {
+	}, rollout.New, func(ctx context.Context, r *rollout.Rollout, more []string) error {
 		state, err := r.Describe(ctx)
 		if err != nil {
 			return err
@@ -130,12 +129,11 @@ how it gets on with its target. signalbox session show shows the session of one.
 func newPayload(f *cli.Frame) *cobra.Command {
 	return cli.Reader(f, &cobra.Command{
 		Use:   "payload PATH NAME VERSION",
-		Short: "Print what was published as a version",
-		Long: `Prints what was published as a version: its bytes and nothing else, but for a terminal,
-where what is not printable is written as an escape. A version that is not kept any
-more ends the command with code 66.`,
+		Short: "Print the payload of a version",
+		Long: `Prints the raw payload of a version; a terminal gets escapes for unprintable bytes. If
+the version is no longer kept the exit code is 66.`,
 		Example: `  signalbox rollout payload /prod dns 17 >zones.json`,
-	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, more []string) error {
+	}, rollout.New, func(ctx context.Context, r *rollout.Rollout, more []string) error {
 		seq, err := versionNumber(more[0])
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
 // Package rollout has the commands about staged rollouts.
 //
 // Command is the door. page.go and changes.go show a rollout to people, as a page and as lines of changes; status.go
-// joins both into the form that package screen shows. spec.go and file.go read a spec from flags and from a file.
+// joins both into the form that package liveview shows. spec.go and file.go read a spec from flags and from a file.
 // follow.go, gate.go and source.go take part in a rollout with a command of the user, which package runner runs.
 package rollout
 
@@ -18,12 +18,12 @@ import (
 func Command(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "rollout",
-		Short: "Versions that reach locations in an order: create, publish, status, promote and more",
-		Long: `A rollout hands versions out to instances, location after location: SAS at once, MAN
-5 s after SAS, VLA 5 s after MAN. A location gets the next version when all its leaders
-have reached the one that it has, and the version was reached in the location before for
-the delay. Gates must be passed, versions that instances cannot use are given up, and
-operators can pause, promote, abort and go back at any time.
+		Short: "Staged rollouts: create, publish, status, promote and more",
+		Long: `A rollout delivers versions to instances, location by location: SAS at once, MAN 5 s
+after SAS, VLA 5 s after MAN. A location gets the next version when all its leaders have
+reached their current one, and the location before has reached the next version for the
+delay. Gates can block a location until they pass, versions that instances cannot use
+are abandoned, and operators can pause, promote, abort and roll back at any time.
 
 Instances are programs that use package client/rollout, or signalbox rollout follow.`,
 	}, newCreate(f), newAlter(f), newPrintSpec(f), newStatus(f), newWhy(f),

@@ -27,7 +27,7 @@ func newSource(f *cli.Frame) *cobra.Command {
 	w := &sourceCommand{SessionRunner: newRunner(f)}
 	c := &cobra.Command{
 		Use:   "source PATH NAME [flags] -- COMMAND [ARGUMENT...]",
-		Short: "Make versions when the rollout asks for them",
+		Short: "Provide versions when the rollout requests them",
 		Long: `Takes the role of a source in a rollout that was created with --version-source requested:
 whenever the first location is ready for a version, COMMAND is run, and what it prints
 on standard output, up to 64 KiB, is the version. It finds SIGNALBOX_NODE and
@@ -104,5 +104,5 @@ func (c *sourceCommand) version(ctx context.Context) (rollout.Version, error) {
 		return rollout.Version{}, err
 	}
 	c.Note("made a version with %s", operation.Plural(payload.Len(), "byte"))
-	return rollout.Version{Payload: payload.Bytes(), Label: c.label, By: rollout.By{Author: c.source}}, nil
+	return rollout.Version{Payload: payload.Bytes(), Label: c.label, By: rollout.ChangeInfo{Author: c.source}}, nil
 }

@@ -1,5 +1,5 @@
-// Package semaphore has the commands about semaphores, and about the sessions that own and wait for semaphores.
-// Commands is the door.
+// Package semaphore has the commands for semaphores and for the sessions that own them or wait for them. Start at
+// Commands.
 package semaphore
 
 import (
@@ -23,15 +23,14 @@ func Commands(f *cli.Frame) []*cobra.Command {
 func semaphoreCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "semaphore",
-		Short: "Locks and counters: create, describe, list, acquire, watch and more",
-		Long: `A semaphore has a limit, and owners who together hold at most that much of it; who
-asks for more than is free waits in one queue, first come, first served. With a
-limit of 1 it is a lock, without a limit a list of who is there. Its owners and
-itself can have data for others to read.
+		Short: "Semaphores and locks: create, describe, list, acquire, watch and more",
+		Long: `A semaphore has a limit, which the units of its owners never exceed. A caller that asks
+for more units than are free waits in one queue, first come, first served. With limit 1
+a semaphore is a lock; without a limit it is a list of members. A semaphore and its
+owners can have data that others read.
 
-A persistent semaphore is created and deleted. An ephemeral one comes with its
-first owner and goes with its last, and has no limit: who takes all of it has it
-alone.`,
+A persistent semaphore is created and deleted explicitly. An ephemeral semaphore exists
+while it has an owner, and has no limit: an owner that takes all units is alone.`,
 	}, newAcquire(f), newRelease(f), newWatch(f)))
 }
 
@@ -125,7 +124,7 @@ func (a *acquireFlags) options(f *cli.Frame, c *cobra.Command) ([]client.Acquire
 		client.OnQueued(func(order uint64) { f.Say("waiting in the queue, with order id %d", order) }),
 	}
 	if a.wait > 0 {
-		options = append(options, client.Timeout(a.wait))
+		options = append(options, client.Wait(a.wait))
 	}
 	return options, nil
 }

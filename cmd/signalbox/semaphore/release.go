@@ -17,16 +17,15 @@ func newRelease(f *cli.Frame) *cobra.Command {
 	var who holder
 	c := &cobra.Command{
 		Use:   "release PATH NAME (--session SESSION | --order-id ORDER)",
-		Short: "Take a semaphore from one who owns or waits for it",
-		Long: `Takes a semaphore from one owner or waiter, who is named by its session or by its
-order id (the fencing token of an owner); signalbox semaphore describe shows both.
+		Short: "Release a semaphore that another session owns or waits for",
+		Long: `Takes a semaphore from an owner or waiter, given by its session or its order id (the
+fencing token of an owner); signalbox semaphore describe shows both.
 
-A semaphore can be released by itself only by the session that owns it: what runs
-signalbox semaphore acquire releases it when it is interrupted. From outside
-there is one way, and this command takes it: it ends that session. So the session
-loses everything else that it holds too. The command says what that is and asks,
-unless there is --yes. If the session does not hold the semaphore, nothing is
-done, and the command ends with code 66.`,
+Only the session that owns a semaphore can release it; signalbox semaphore acquire does
+so when it is interrupted. This command therefore ends the session, which loses
+everything else that it holds, too. The command prints what the session holds and asks
+for confirmation unless --yes is given. If the session does not hold the semaphore,
+nothing happens, and the exit code is 66.`,
 		Example: `  signalbox semaphore describe /prod/jobs nightly
   signalbox semaphore release /prod/jobs nightly --order-id 17
 

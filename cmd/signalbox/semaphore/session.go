@@ -17,9 +17,10 @@ import (
 func sessionCommands(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "session",
-		Short: "Clients' leases: list, show, end",
-		Long: `A session is the lease of a client in one node. It lives as long as its client keeps
-in touch, and its timeout longer; everything that it owns goes when it ends.`,
+		Short: "Sessions: list, show, end",
+		Long: `A session is the lease of a client in one node. It lives while its client sends
+heartbeats, and for the session timeout after the last one. When it ends, everything that
+it owns is released.`,
 	}, newSessionShow(f), newSessionEnd(f)))
 }
 
@@ -33,10 +34,9 @@ type heldSession struct {
 func newSessionShow(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SESSION",
-		Short: "Show a session and what it holds",
-		Long: `Shows a session by its id, since when it is there and from which address, with the
-semaphores that it owns a part of or waits for, and since when.
-The order id of what it owns is its fencing token.`,
+		Short: "Show a session and its holdings",
+		Long: `Shows a session by its id: its age, its client address, and the semaphores that it owns
+or waits for, with times. The order id of an owned semaphore is its fencing token.`,
 		Example: `  signalbox session show 13245086504096628737
   signalbox session show 13245086504096628737 -o json | jq -r '.holdings[].name'`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -102,13 +102,14 @@ func nodePath(ctx context.Context, box *client.Client, id uint64) string {
 func newSessionEnd(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "end SESSION",
-		Short: "End a session of anybody",
-		Long: `Ends a session: everything that it owns goes to those who wait, and its client is
-told. It is what to do about a client that keeps what it should not, without
-waiting for its timeout. A client that renews its sessions comes back with a new
-one, behind all who wait.
+		Short: "End a session",
+		Long: `Ends a session of any client: what it owns goes to the waiters, and the client is
+notified. Use it if a client holds something that it should not, and its timeout takes
+too long. A client that recreates sessions returns with a new session, behind all
+waiters.
 
-The command says what the session holds and asks, unless there is --yes.`,
+The command prints what the session holds and asks for confirmation unless --yes is
+given.`,
 		Example: `  signalbox session end 13245086504096628737
 
   # in a script

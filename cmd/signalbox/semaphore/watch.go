@@ -29,16 +29,16 @@ func newWatch(f *cli.Frame) *cobra.Command {
 	var dataOnly, ownersOnly bool
 	c := &cobra.Command{
 		Use:   "watch PATH NAME",
-		Short: "Follow a semaphore as it changes",
-		Long: `Prints how a semaphore is, and then each change of it, a line each, until it is
-interrupted. The node must exist, the semaphore need not. Lost connections and
-changes of leader do not end the watch and lose nothing; where changes come faster
-than they are read, what came and went in between is left out.
+		Short: "Watch a semaphore",
+		Long: `Prints the state of a semaphore and then each change, one per line, until interrupted.
+The node must exist; the semaphore may be created later. The watch survives lost
+connections and leader changes without losing changes; if changes arrive faster than they
+are read, intermediate states are skipped.
 
-With -o json each line is an object: how the semaphore is now, and in joined,
-changed and gone the owners that are other than in the line before. Its first line
-has first: true and all owners in joined. It can be piped: each line is written at
-once, and the command ends when nobody reads it any more.`,
+With -o json each line is an object with the current state; joined, changed and gone
+have the owners that differ from the line before. The first line has first: true and all
+owners in joined. Output is not buffered, and the command ends when its reader closes
+the pipe.`,
 		Example: `  signalbox semaphore watch /prod/jobs workers
 
   # how many owners there are
@@ -111,7 +111,7 @@ func viewLines(v *client.View, ch client.Changes) []string {
 	for _, part := range []struct {
 		what   string
 		owners []client.Owner
-	}{{"gone   ", ch.Gone}, {"changed", ch.Changed}, {"joined ", ch.Joined}} {
+	}{{"gone   ", ch.Left}, {"changed", ch.Changed}, {"joined ", ch.Joined}} {
 		for _, o := range part.owners {
 			lines = append(lines, fmt.Sprintf("%s   order %d, session %d, count %v, data %s", part.what, o.OrderID,
 				o.SessionID, cli.Amount(o.Count), cli.Cell(o.Data)))

@@ -148,9 +148,9 @@ func (d *demo) plan() error {
 	at := func(host, which int) string {
 		return net.JoinHostPort(demoAddress, strconv.Itoa(ports[len(demoPorts)*host+which]))
 	}
-	var list []settings.FirstHost
+	var list []settings.InitialHost
 	for i, name := range demoNames {
-		list = append(list, settings.FirstHost{Name: name, Raft: at(i, 1)})
+		list = append(list, settings.InitialHost{Name: name, Raft: at(i, 1)})
 	}
 	secret := filepath.Join(d.dir, "raft-secret")
 	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {

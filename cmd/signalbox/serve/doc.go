@@ -1,5 +1,5 @@
-// Package serve has the commands that run hosts: serve, which runs a host of the package server/host, and init, which
-// makes the directory of the first host of a cluster.
+// Package serve has the commands that run hosts: serve runs a host (package server/host), and init creates the data
+// directory of the first host.
 //
 // Commands is the door. demo.go is serve --demo, three hosts in one process. process.go makes a process fit for hosts,
 // http_api.go serves the HTTP API beside a host, and load_meter.go measures a host for the console.

@@ -16,22 +16,21 @@ func newInit(s cli.Streams) *cobra.Command {
 	var flags *settings.Flags
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Make a new cluster of one host, which others may join",
-		Long: `Makes a data directory for the first host of a new cluster, and starts nothing:
-signalbox serve does that, with the same settings.
+		Short: "Create a new cluster of one host that others can join",
+		Long: `Creates the data directory for the first host of a new cluster. It starts no host: run
+signalbox serve with the same settings.
 
-A host that other machines can reach does not make a cluster by itself when its
-directory is empty: it may have been in use before, and have lost its disk. So it
-is said once, by this command. It is needed neither for a host that only its own
-machine can reach, nor for hosts that are given a list of each other: those are
-born when all of them have been started.
+Run it once, for a host that other machines can reach. Such a host does not create a
+cluster on an empty directory by itself: an earlier directory may have been lost with
+its disk. Two other kinds of hosts do not need the command: a host that only its own
+machine can reach, and hosts with a list of initial hosts, which bootstrap when all of
+them have started.
 
-It takes the settings of signalbox serve, as flags, variables and a file. What it
-makes has the name of the host, the name of the cluster and the number of shards;
-none of the three can be changed later.
+It takes the settings of signalbox serve, as flags, environment variables and a file.
+The names of host and cluster and the number of shards cannot be changed later.
 
-Exit codes: 0 made; 73 the directory belongs to a host of a cluster already; 64 the
-settings are wrong; 65 the data directory cannot be used.`,
+Exit codes: 0 created; 73 the directory belongs to a host of a cluster; 64 the settings
+are wrong; 65 the data directory cannot be used.`,
 		Example: `  # once
   signalbox init --config /etc/signalbox/signalbox.yaml
 

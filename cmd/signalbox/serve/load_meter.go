@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/adminclient"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/host"
 )
@@ -21,7 +21,7 @@ const loadEvery = 5 * time.Second
 type loadMeter struct {
 	host   *host.Host
 	api    *httpAPI // nil for a host without an API
-	before pages.Metrics
+	before adminclient.Metrics
 	at     time.Time
 
 	stop    context.CancelFunc
@@ -61,8 +61,8 @@ func (lm *loadMeter) run(ctx context.Context) {
 func (lm *loadMeter) measure() server.Load {
 	var text bytes.Buffer
 	lm.host.WriteMetrics(&text)
-	now, at := pages.Metrics{}, time.Now()
-	if read, err := pages.Parse(&text); err == nil {
+	now, at := adminclient.Metrics{}, time.Now()
+	if read, err := adminclient.Parse(&text); err == nil {
 		now = read
 	}
 	load := loadBetween(lm.before, now, at.Sub(lm.at))
@@ -72,7 +72,7 @@ func (lm *loadMeter) measure() server.Load {
 
 // loadBetween is the work of a host between two readings of the metrics. Before the first reading the work is not
 // known.
-func loadBetween(before, now pages.Metrics, span time.Duration) server.Load {
+func loadBetween(before, now adminclient.Metrics, span time.Duration) server.Load {
 	load := server.Load{
 		DiskFree:  uint64(now.Sum("signalbox_disk_free_bytes")),
 		DiskTotal: uint64(now.Sum("signalbox_disk_total_bytes")),

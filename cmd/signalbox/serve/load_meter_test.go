@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/adminclient"
 	"github.com/signalbox/signalbox/server"
 )
 
 // TestTheLoadOfAHost is the difference of two readings of its metrics.
 func TestTheLoadOfAHost(t *testing.T) {
 	t.Parallel()
-	reading := func(text string) pages.Metrics {
+	reading := func(text string) adminclient.Metrics {
 		t.Helper()
-		read, err := pages.Parse(strings.NewReader(text))
+		read, err := adminclient.Parse(strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ signalbox_disk_total_bytes 9
 `)
 	for _, c := range []struct {
 		name   string
-		before pages.Metrics
+		before adminclient.Metrics
 		span   time.Duration
 		want   server.Load
 	}{

@@ -32,36 +32,36 @@ func newServe(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a host",
-		Long: `Runs one host: by itself, or as one of a cluster.
+		Long: `Runs one host: alone, or as a member of a cluster.
 
-Without any settings it serves clients of this machine, keeps its data in
-./signalbox-data, shows health, metrics and status at http://127.0.0.1:7422, and
-serves a console and the HTTP API at http://127.0.0.1:7424.
-Started again on the same directory it goes on where it was.
+Without settings the host serves clients of this machine, stores its data in
+./signalbox-data, serves health, metrics and status at http://127.0.0.1:7422, and the
+web console and HTTP API at http://127.0.0.1:7424. After a restart on the same directory
+it continues where it was.
 
-A cluster is made of hosts that are all given the same list of names and
-addresses, and a name each. It is born when all of them have been started, in any
-order; later a majority is enough. A single host that other machines can reach is
-made by signalbox init, once.
+To create a cluster, give all initial hosts the same list of names and addresses, and
+each host its name. The cluster bootstraps when all of them have started, in any order;
+later a majority is enough. For a single host that other machines can reach, run
+signalbox init once.
 
-A host that was wiped, or whose directory is an older copy, has forgotten what it
-confirmed. The others do not let it in, and it says what to type.
+A host that was wiped, or whose directory is an older copy, has lost what it confirmed.
+The other hosts refuse it, and it prints the command to run.
 
-Every setting can be said as a flag (--data-dir), as a variable of the
-environment (SIGNALBOX_DATA_DIR) and as a line of a YAML file (data-dir), which
---config names. The flag goes before the variable, the variable before the file.
-docs/settings.md describes all of them.
+Every setting can be a flag (--data-dir), an environment variable (SIGNALBOX_DATA_DIR) or
+a line of a YAML file (data-dir) named by --config. Flags override variables, and
+variables override the file. docs/settings.md lists all settings.
 
-SIGTERM and SIGINT stop the host in peace: it hands over what it leads, tells its
-clients to go elsewhere, and is gone within 5 seconds. A second one, a moment
-later, stops it at once; nothing that was confirmed is lost by that.
+SIGTERM and SIGINT stop the host gracefully: it transfers its leaderships, tells clients
+to use other hosts, and exits within 5 seconds. A second signal stops it at once; nothing
+that was confirmed is lost.
 
-serve --demo runs three hosts of one cluster in one process, to try things out. Its
-data is in a temporary folder that goes with it, and it heeds no variables.
+serve --demo runs a cluster of three hosts in one process, to try things out. Its data is
+in a temporary directory that is removed at the end, and it ignores environment
+variables.
 
-Exit codes: 0 stopped as asked; 64 the settings are wrong; 65 the data directory
-cannot be used; 69 an address cannot be listened on; 75 the disk has no room: start
-the host again, it goes on once there is some; 1 anything else.`,
+Exit codes: 0 stopped as requested; 64 the settings are wrong; 65 the data directory
+cannot be used; 69 an address cannot be listened on; 75 the disk is full: free space and
+start the host again; 1 any other failure.`,
 		Example: `  # one host, to try things out
   signalbox serve
 
@@ -69,9 +69,10 @@ the host again, it goes on once there is some; 1 anything else.`,
   signalbox serve --demo
 
   # one host for clients of other machines
-  signalbox token generate --name app --role write --path /
+  echo principals: >root-tokens.yaml
+  signalbox token generate --name ops | tail -n 1 >>root-tokens.yaml
   signalbox serve --tls-listen 10.0.0.1:7423 --tls-cert box.pem --tls-key box.key \
-      --token-file tokens.yaml
+      --token-file root-tokens.yaml
 
   # the first of three hosts of one machine; b and c are alike
   export SIGNALBOX_INITIAL_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
@@ -193,6 +194,10 @@ func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after ti
 	log.Info("the host is ready", "client_address", given.Advertise, "raft_address", raft,
 		"admin_address", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster,
 		"after", after.Round(time.Millisecond).String())
+	if h.Open() {
+		log.Warn("the cluster has no access rules yet: every client may do everything; " +
+			"signalbox access token create --grant root:/ makes the first rule")
+	}
 }
 
 // greeting is the line for a user who started the host by hand.

@@ -3,11 +3,11 @@ package token
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	rights "github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/server/access"
 )
 
@@ -15,58 +15,52 @@ import (
 func Command(s cli.Streams) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "token",
-		Short: "Make access tokens",
-		Long: `A host that was started with --token-file lets in only clients with a token of that
-file, and each of them does only what its token allows. The file has hashes of
-tokens, never the tokens themselves. It is read again when it changes.`,
+		Short: "Make tokens for files of access rules",
+		Long: `Makes tokens for the files of --access-file and --token-file, without asking a host.
+The files contain hashes of tokens, never the tokens.
+
+To make a token in a running cluster, use signalbox access token create.`,
 	}, newTokenNew(s))
 }
 
 func newTokenNew(s cli.Streams) *cobra.Command {
 	var name string
-	var roles, paths []string
+	var grants []string
 	c := &cobra.Command{
 		Use:   "generate",
-		Short: "Make a token, and the line for the file of tokens",
-		Long: `Makes a token and prints it, with the line that lets it in. The token goes to
-whoever is to use it and is kept nowhere else; the line goes into the file that
-the hosts have as --token-file, on every host.
+		Short: "Make a token and its line for a file",
+		Long: `Makes a random token and prints it, with a line for the principals in a file of access
+rules. Give the token to its user: it is not stored anywhere. The line contains the
+hash of the token, and is the last line that is printed.
 
-Roles, each with the rights of those before it:
-  read      describe, list and watch
-  write     sessions; create, update, resize, acquire and release semaphores; take
-            part in rollouts and processes
-  operator  delete semaphores; end sessions of others; make and steer rollouts and
-            processes
-  admin     create, change and drop nodes; give rights
-  root      hosts, backups: all of the cluster; for the path / only
+A token with the role root on /, the default, can also be in the file of --token-file.`,
+		Example: `  # a root token for emergencies
+  echo principals: >root-tokens.yaml
+  signalbox token generate --name ops | tail -n 1 >>root-tokens.yaml
 
-A path covers the node of that path and every node below it: /prod covers /prod
-and /prod/jobs, and not /production. / covers all.`,
-		Example: `  # a service that works in one node
-  signalbox token generate --name billing --role write --path /prod/billing
-
-  # a dashboard that sees everything, an operator who may do everything
-  signalbox token generate --name dashboard --role read --path /
-  signalbox token generate --name ann --role admin --path /
-
-  # only the line, for a script: it is the last one
-  signalbox token generate --name ci --role write --path /ci | tail -n 1 >> tokens.yaml`,
+  # a service that works in one node
+  signalbox token generate --name billing --grant write:/prod/billing`,
 		RunE: func(*cobra.Command, []string) error {
+			list, err := cli.ParseGrants(grants)
+			if err != nil {
+				return err
+			}
+			of := rights.Identity{Kind: rights.Token, Name: name}
+			if err := of.Check(); err != nil {
+				return cli.Errorf(cli.ExitUsage, "no token was made: %w; give --name", err)
+			}
 			token := access.NewToken()
-			given := cli.Map(roles, func(r string) access.Role { return access.Role(strings.ToLower(r)) })
-			entry := access.NewEntry(name, token, given, paths)
-			if err := entry.Check(); err != nil {
-				return cli.Errorf(cli.ExitUsage, "no token was made:\n  - %w", err)
+			line, err := access.Line(rights.Principal{Name: of.String(), SHA256: access.HashText(token), Grants: list})
+			if err != nil {
+				return err
 			}
 			fmt.Fprintf(s.Out, "The token, for %s and nobody else:\n\n  %s\n\n", name, token)
-			fmt.Fprintf(s.Out, "The line for the file of --token-file, on every host:\n\n%s\n", entry.Line())
+			fmt.Fprintf(s.Out, "The line for the principals in a file of access rules:\n\n%s\n", line)
 			return nil
 		},
 	}
-	c.Flags().StringVar(&name, "name", "", "`NAME` of the token holder; shown in logs")
-	c.Flags().StringSliceVar(&roles, "role", nil, "`ROLE` of the token: "+access.Roles+". May be repeated")
-	c.Flags().StringSliceVar(&paths, "path", nil, "`PATH` of a node to which the token applies, with all nodes "+
-		"below. May be repeated")
+	c.Flags().StringVar(&name, "name", "", "`NAME` of the token; shown in logs")
+	c.Flags().StringArrayVar(&grants, "grant", []string{"root:/"},
+		"Role of the token, `ROLE:PATH[:PREFIX]`. May be repeated")
 	return c
 }

@@ -1,5 +1,5 @@
-// Package console has the pages that a browser shows of a cluster: plain modules and one style, without a step that
-// builds them and without anything from elsewhere. They read and change by the HTTP API alone.
+// Package console has the web console: plain modules and one stylesheet, without a build step and without external
+// files. The pages use the HTTP API only.
 //
 // Start at files/main.js, which shows a page, and files/pages.js, which has one object for each.
 package console

@@ -129,7 +129,7 @@ func pauseAndResume(t *testing.T, b *browser) {
 		b.awaitText("a test of " + step.word)
 		b.await(fmt.Sprintf("[...document.querySelectorAll('main button')].some((one) => one.textContent === %q)",
 			step.next))
-		state, err := rollout.Of(st.client, node, "dns").Describe(t.Context(), rollout.Consistency(client.Strict))
+		state, err := rollout.New(st.client, node, "dns").Describe(t.Context(), rollout.Consistency(client.Strict))
 		if err != nil || state.Paused.Since.Happened != step.phase {
 			t.Errorf("after %s: %+v %v", step.word, state, err)
 		}
@@ -168,7 +168,7 @@ func showPlaces(t *testing.T, b *browser) {
 		t.Error("places are shown where every host has every shard")
 	}
 	three := func(p *admin.Policy) { p.Replicas = 3 }
-	if _, err := admin.Of(st.client).SetPolicy(t.Context(), three, admin.By{}); err != nil {
+	if _, err := admin.New(st.client).SetPolicy(t.Context(), three, admin.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	b.awaitText("Shards by host")

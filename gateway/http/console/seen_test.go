@@ -175,16 +175,16 @@ func showWhatIsStuck(t *testing.T, b *browser) {
 	b.awaitText("All is well.")
 	b.await("document.title === 'Overview · Signalbox' && !document.querySelector('nav .count')")
 	st.objects()
-	concern := "document.querySelector('main section.concerns tbody')?.innerText"
-	b.await(concern + "?.includes('rollout dns in " + node + "')")
-	b.await("document.querySelector('main section.concerns').compareDocumentPosition(" +
+	issues := "document.querySelector('main section.health-issues tbody')?.innerText"
+	b.await(issues + "?.includes('rollout dns in " + node + "')")
+	b.await("document.querySelector('main section.health-issues').compareDocumentPosition(" +
 		"document.querySelector('.tiles')) === Node.DOCUMENT_POSITION_FOLLOWING")
 	b.await("document.title.startsWith('(1) Overview')")
 	st.hang("rebalance")
-	b.await(concern + "?.includes('process rebalance in " + node + "')")
+	b.await(issues + "?.includes('process rebalance in " + node + "')")
 	b.await("document.title.startsWith('(2) Overview')")
 	b.await("document.querySelector('link[rel=icon]').getAttribute('href') === '/warn.svg'")
-	b.evaluate("[...document.querySelectorAll('main section.concerns a')]" +
+	b.evaluate("[...document.querySelectorAll('main section.health-issues a')]" +
 		".find((one) => one.textContent.includes('dns')).click()")
 	b.await("location.pathname === '/rollout' && document.querySelector('h1').textContent === 'dns'")
 	for list, kind := range map[string]string{"/rollouts": "dns", "/processes": "rebalance"} {
@@ -236,14 +236,14 @@ func drawStages(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	s := st.session("web")
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: "SAS"}, {Name: "MAN", Delay: time.Hour}}}
-	web := rollout.Of(st.client, node, "web")
+	web := rollout.New(st.client, node, "web")
 	publish := func(label string) {
 		t.Helper()
 		if _, err := web.Publish(t.Context(), []byte(label), rollout.Label(label), rollout.Author("ann")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := web.Create(t.Context(), spec, rollout.By{}); err != nil {
+	if err := web.Create(t.Context(), spec, rollout.ChangeInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	publish("one")

@@ -142,11 +142,11 @@ func await[T any](t *testing.T, what string, from <-chan T) (got T) {
 // objects makes a rollout of three locations with a version, and a process.
 func (st *stage) objects() {
 	st.Helper()
-	s, by := st.session("dns"), rollout.By{Author: "ann", Reason: "a test"}
+	s, by := st.session("dns"), rollout.ChangeInfo{Author: "ann", Reason: "a test"}
 	spec := rollout.Spec{Locations: []rollout.Location{
 		{Name: "SAS", Gates: []string{"errors"}}, {Name: "MAN", Delay: time.Hour}, {Name: "VLA", Delay: time.Hour},
 	}}
-	err := rollout.In(s, "dns").Create(st.Context(), spec, by)
+	err := rollout.NewInSession(s, "dns").Create(st.Context(), spec, by)
 	if err == nil {
 		_, err = rollout.Publish(st.Context(), s, "dns", []byte("example.org"), rollout.Label("2026-11-22"))
 	}
@@ -154,8 +154,8 @@ func (st *stage) objects() {
 		err = st.reach(s, "dns")
 	}
 	if err == nil {
-		_, err = process.Of(st.client, node, "rebalance").Put(st.Context(), process.Spec{MinMembers: 2},
-			process.By{Author: "ann", Reason: "a test"})
+		_, err = process.New(st.client, node, "rebalance").Put(st.Context(), process.Spec{MinMembers: 2},
+			process.ChangeInfo{Author: "ann", Reason: "a test"})
 	}
 	if err != nil {
 		st.Fatal(err)
@@ -165,9 +165,9 @@ func (st *stage) objects() {
 // hang has a process open a round that one of its two members never prepares for.
 func (st *stage) hang(name string) {
 	st.Helper()
-	by := process.By{Author: "ann", Reason: "a test"}
+	by := process.ChangeInfo{Author: "ann", Reason: "a test"}
 	spec := process.Spec{MinMembers: 2, ReplyTimeout: 100 * time.Millisecond}
-	if _, err := process.Of(st.client, node, name).Put(st.Context(), spec, by); err != nil {
+	if _, err := process.New(st.client, node, name).Put(st.Context(), spec, by); err != nil {
 		st.Fatal(err)
 	}
 	for _, handler := range []process.Handler{{

@@ -84,8 +84,8 @@ func usual(st *stage) uint64 {
 func failing(st *stage) uint64 {
 	session := usual(st)
 	st.hang("rebalance")
-	by := rollout.By{Author: "ann", Reason: "the errors doubled"}
-	err := rollout.Of(st.client, node, "dns").Act(st.Context(), rollout.Act{Verb: rollout.Abort, By: by})
+	by := rollout.ChangeInfo{Author: "ann", Reason: "the errors doubled"}
+	err := rollout.New(st.client, node, "dns").Act(st.Context(), rollout.Action{Kind: rollout.Abort, By: by})
 	if err != nil {
 		st.Fatal(err)
 	}
@@ -122,8 +122,8 @@ func huge(st *stage) uint64 {
 			Name: fmt.Sprintf("%d-%s", i, strings.Repeat(endless, 2)), Gates: []string{"errors", "latency", endless},
 		})
 	}
-	of := rollout.Of(st.client, node, "dns")
-	by := rollout.By{Author: strings.Repeat(endless, 2), Reason: strings.Repeat(markup, 5)}
+	of := rollout.New(st.client, node, "dns")
+	by := rollout.ChangeInfo{Author: strings.Repeat(endless, 2), Reason: strings.Repeat(markup, 5)}
 	err := of.Create(st.Context(), spec, by)
 	for i := 0; err == nil && i < 12; i++ {
 		label := rollout.Label(fmt.Sprintf("%s%d", endless, i))

@@ -1,4 +1,5 @@
-"""The driver of this client for `signalbox conformance`: it reads commands from its standard input, as lines of JSON, and
+"""The driver of this client for `signalbox conformance`: it reads commands from its standard input, as lines of
+JSON, and
 writes what comes of them to its standard output."""
 
 import asyncio
@@ -27,28 +28,28 @@ def say(**line: Any) -> None:
 
 def word(error: BaseException | None) -> str:
     """What an error is, in a word of the drivers."""
-    if isinstance(error, signalbox.LeaseLost) and error.reason is not None:
+    if isinstance(error, signalbox.LeaseLostError) and error.reason is not None:
         error = error.reason
     match error:
-        case signalbox.NotAcquired():
+        case signalbox.NotAcquiredError():
             return "NOT_ACQUIRED"
         case asyncio.CancelledError():
             return "CANCELLED"
-        case signalbox.SessionLost(reason=EndReason.CLOSED):
+        case signalbox.SessionLostError(reason=EndReason.CLOSED):
             return "SESSION_CLOSED"
-        case signalbox.SessionLost() | signalbox.BadSession():
+        case signalbox.SessionLostError() | signalbox.BadSessionError():
             return "SESSION_EXPIRED"
-        case signalbox.Aborted(reason=reason):
+        case signalbox.AbortedError(reason=reason):
             return "ABORTED" if reason.name in ("UNKNOWN", "NODE_DROPPED") else reason.name
-        case signalbox.LeaseLost() | signalbox.NotHeld():
-            return "LEASE_LOST" if isinstance(error, signalbox.LeaseLost) else "RELEASED"
-        case signalbox.UnknownOutcome():
+        case signalbox.LeaseLostError() | signalbox.NotHeldError():
+            return "LEASE_LOST" if isinstance(error, signalbox.LeaseLostError) else "RELEASED"
+        case signalbox.UnknownOutcomeError():
             return "UNKNOWN_OUTCOME"
-        case signalbox.Forked():
+        case signalbox.ForkedProcessError():
             return "FORKED"
-        case signalbox.Closed():
+        case signalbox.ClosedError():
             return "CLOSED"
-        case signalbox.Error() if error.status:
+        case signalbox.SignalboxError() if error.status:
             with contextlib.suppress(ValueError):
                 return signalbox.Status(error.status).name
     return "FAILED"
@@ -79,7 +80,7 @@ class Handler(process.Handler):
         self.called("coordinate", round)
         return b",".join(r.payload for r in await round.broadcast(self.data.encode()))
 
-    async def process(self, round: Round, request: Request) -> bytes:
+    async def request(self, round: Round, request: Request) -> bytes:
         self.called("request", round, **{"from": str(request.sender), "data": request.payload.decode()})
         return b"re:" + request.payload
 
@@ -151,7 +152,9 @@ class Driver:
         def changed(state: signalbox.State) -> None:
             name = {"expired": "ended", "closed": "ended"}.get(state.value, state.value)
             over = s.error if name == "ended" else None
-            said = {"why": word(over), "end": over.reason.name.lower()} if isinstance(over, signalbox.SessionLost) else {}
+            said = {}
+            if isinstance(over, signalbox.SessionLostError):
+                said = {"why": word(over), "end": over.reason.name.lower()}
             say(event="state", session=c["id"], state=name, **said)
 
         s = (await self.client).session(c["path"], number(c.get("timeout_ms")) / 1000, renew=bool(c.get("renew")),
@@ -179,8 +182,8 @@ class Driver:
         return {"fence": str(lease.fence), "count": str(lease.count)}
 
     async def _lost(self, id: str, lease: signalbox.Lease) -> None:
-        with contextlib.suppress(signalbox.NotHeld):
-            say(event="lost", lease=id, why=word(signalbox.LeaseLost("", await lease.lost)))
+        with contextlib.suppress(signalbox.NotHeldError):
+            say(event="lost", lease=id, why=word(signalbox.LeaseLostError("", await lease.lost)))
 
     async def do_change(self, c: dict[str, Any]) -> dict[str, Any]:
         lease = self.leases[c["lease"]]
@@ -196,7 +199,7 @@ class Driver:
     async def do_lease(self, c: dict[str, Any]) -> dict[str, Any]:
         try:
             self.leases[c["lease"]].check()
-        except signalbox.Error as e:
+        except signalbox.SignalboxError as e:
             return {"held": False, "why": word(e)}
         return {"held": True}
 
@@ -243,7 +246,7 @@ class Driver:
         return signalbox.Consistency.STRICT if c.get("strict") else signalbox.Consistency.DEFAULT
 
     @staticmethod
-    def described(d: signalbox.Description) -> dict[str, Any]:
+    def described(d: signalbox.SemaphoreInfo) -> dict[str, Any]:
         return {"limit": str(d.limit), "count": str(d.count), "revision": str(d.revision), "data": d.data.decode(),
                 "owners": owners(d.owners), "waiters": owners(d.waiters)}
 
@@ -266,7 +269,7 @@ class Driver:
                 async for v in watch:
                     say(event="view", watch=c["id"], exists=v.exists, revision=str(v.revision), limit=str(v.limit),
                         data=v.data.decode(), owners=owners(v.owners))
-            except signalbox.Error as e:
+            except signalbox.SignalboxError as e:
                 say(event="watch_end", watch=c["id"], why=word(e))
 
         self.watches[c["id"]] = watch, self.watch_for(views())
@@ -343,7 +346,7 @@ class Driver:
         for task in [*self.calls.values(), *self.background]:
             if task is not asyncio.current_task():
                 task.cancel()
-        with contextlib.suppress(AttributeError, signalbox.Error):
+        with contextlib.suppress(AttributeError, signalbox.SignalboxError):
             await (await self.client).close()
 
 

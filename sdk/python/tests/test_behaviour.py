@@ -53,22 +53,22 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(pongs, 1)
         self.assertLessEqual(time.monotonic() - sent, 2.0 - 0.2 + 0.15, "it counted from the answer")
         self.assertGreaterEqual(time.monotonic() - sent, 1.7)
-        self.assertIsInstance(reason, signalbox.SessionLost)
-        assert isinstance(reason, signalbox.SessionLost)
+        self.assertIsInstance(reason, signalbox.SessionLostError)
+        assert isinstance(reason, signalbox.SessionLostError)
         self.assertIs(reason.reason, EndReason.SILENCE)
 
     async def test_a_block_is_cancelled_when_its_lease_is_lost_and_sees_why(self) -> None:
         session = await self.session()
         self.host.hooks["PING"] = self.host.hooks["SESSION_ATTACH"] = lambda c, v: None
         seen = None
-        with self.assertRaises(signalbox.LeaseLost) as caught:
+        with self.assertRaises(signalbox.LeaseLostError) as caught:
             async with session.lock("job") as lease:
                 try:
                     await asyncio.sleep(10)
                 except asyncio.CancelledError:
                     seen = lease.lost.reason
                     raise
-        self.assertIsInstance(seen, signalbox.SessionLost)
+        self.assertIsInstance(seen, signalbox.SessionLostError)
         self.assertIs(caught.exception.reason, seen)
         task = asyncio.current_task()
         assert task is not None
@@ -85,7 +85,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             finally:
                 ended.append(1)
 
-        with self.assertRaises(signalbox.LeaseLost):
+        with self.assertRaises(signalbox.LeaseLostError):
             async with session.lock("job"):
                 async with asyncio.TaskGroup() as group:
                     group.create_task(work())
@@ -116,7 +116,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
 
     async def test_an_error_of_a_block_that_lost_its_lease_is_the_cause(self) -> None:
         session = await self.session()
-        with self.assertRaises(signalbox.LeaseLost) as caught:
+        with self.assertRaises(signalbox.LeaseLostError) as caught:
             async with session.lock("job"):
                 self.host.connections[0].send("SESSION_ENDED", 0, {"session_id": session.id, "reason": 3})
                 try:
@@ -135,7 +135,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             order.append("other: " + ("held" if lease.cause is None else "lost"))
 
         ready = asyncio.Event()
-        with self.assertRaises(signalbox.LeaseLost):
+        with self.assertRaises(signalbox.LeaseLostError):
             async with session.lock("job") as lease:
                 task = asyncio.create_task(other())
                 await asyncio.sleep(0)
@@ -151,7 +151,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             with self.subTest(destroyed=destroyed):
                 self.host.hooks.clear()
                 session = await self.session()
-                with self.assertRaises(signalbox.LeaseLost) as caught:
+                with self.assertRaises(signalbox.LeaseLostError) as caught:
                     async with discovery.register(session, "api", "h:1") as registration:
                         if destroyed:
                             self.host.connections[0].send(
@@ -160,8 +160,8 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                             self.host.hooks["PING"] = self.host.hooks["SESSION_ATTACH"] = lambda c, v: None
                         await asyncio.sleep(10)
                 self.assertIs(caught.exception.reason, registration.error)
-                self.assertIsInstance(registration.error, signalbox.SessionLost)
-                self.assertIsInstance(await registration.lost(), signalbox.LeaseLost)
+                self.assertIsInstance(registration.error, signalbox.SessionLostError)
+                self.assertIsInstance(await registration.lost(), signalbox.LeaseLostError)
                 task = asyncio.current_task()
                 assert task is not None
                 self.assertEqual(task.cancelling(), 0)
@@ -182,7 +182,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         real, suspended = _clock.now, 0.0
         self.enterContext(unittest.mock.patch.object(_clock, "now", lambda: real() + suspended))
         session = await self.session(30.0)
-        with self.assertRaises(signalbox.LeaseLost) as caught:
+        with self.assertRaises(signalbox.LeaseLostError) as caught:
             async with session.lock("job") as lease:
                 suspended += 1
                 await asyncio.sleep(0.05)
@@ -192,13 +192,13 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                 suspended += 60
                 await asyncio.sleep(10)
         self.assertLess(time.monotonic() - resumed, 2)
-        assert isinstance(caught.exception.reason, signalbox.SessionLost)
+        assert isinstance(caught.exception.reason, signalbox.SessionLostError)
         self.assertIs(caught.exception.reason.reason, EndReason.SILENCE)
         self.host.hooks.clear()
         session = await self.session(30.0)
         lease = await session.lock("job").acquire()
         suspended += 60
-        with self.assertRaises(signalbox.LeaseLost):
+        with self.assertRaises(signalbox.LeaseLostError):
             lease.check()  # at once
 
     async def test_a_block_that_ends_by_itself_after_its_lease_is_lost_ends_with_the_loss(self) -> None:
@@ -216,10 +216,10 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         for block in (sleepy, careful, curious):
             with self.subTest(block.__name__):
                 session = await self.session(0.5)
-                with self.assertRaises(signalbox.LeaseLost) as caught:
+                with self.assertRaises(signalbox.LeaseLostError) as caught:
                     async with session.lock("job") as lease:
                         await block(lease)
-                self.assertIsInstance(caught.exception.reason, signalbox.SessionLost)
+                self.assertIsInstance(caught.exception.reason, signalbox.SessionLostError)
                 task = asyncio.current_task()
                 assert task is not None
                 self.assertEqual(task.cancelling(), 0)
@@ -237,7 +237,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         self.host.connections[0].send("ACQUIRE_ANSWER", asked["request"], {"outcome": 1, "order_id": 5})
         released = await self.host.hears("RELEASE")
         self.assertEqual(released["order_id"], 5)
-        self.assertGreater(released["number"], asked["number"])
+        self.assertGreater(released["sequence"], asked["sequence"])
 
     async def test_a_cancelled_acquire_that_waits_is_taken_out_of_the_queue(self) -> None:
         session = await self.session()
@@ -266,7 +266,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             await task
         self.assertEqual((await self.host.hears("RELEASE"))["order_id"], 9)
 
-    async def test_one_mutation_of_a_name_is_under_way_at_a_time_and_numbers_are_acknowledged(self) -> None:
+    async def test_one_mutation_of_a_name_is_under_way_at_a_time_and_sequences_are_acknowledged(self) -> None:
         session = await self.session()
         open_of: dict[str, int] = {}
         most: dict[str, int] = {}
@@ -287,12 +287,13 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         await session.semaphore("last").update(b"x")
         self.assertEqual(set(most.values()), {1})
         asked = self.host.of("SEMAPHORE_UPDATE")
-        self.assertEqual([v["number"] for v in asked], sorted(v["number"] for v in asked), "numbers arrive in order")
-        self.assertEqual(len({v["number"] for v in asked}), 41)
-        self.assertTrue(all(v["acknowledged"] < v["number"] for v in asked))
-        self.assertEqual(asked[-1]["acknowledged"], 40)
+        sent = [v["sequence"] for v in asked]
+        self.assertEqual(sent, sorted(sent), "sequences arrive in order")
+        self.assertEqual(len(set(sent)), 41)
+        self.assertTrue(all(v["acknowledged_sequence"] < v["sequence"] for v in asked))
+        self.assertEqual(asked[-1]["acknowledged_sequence"], 40)
 
-    async def test_a_mutation_whose_connection_is_lost_is_sent_again_under_its_number(self) -> None:
+    async def test_a_mutation_whose_connection_is_lost_is_sent_again_under_its_sequence(self) -> None:
         session = await self.session()
 
         def cut(c: FakeConnection, v: dict[str, Any]) -> None:
@@ -302,7 +303,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         self.host.hooks["SEMAPHORE_UPDATE"] = cut
         await session.semaphore("a").update(b"x")
         first, second = self.host.of("SEMAPHORE_UPDATE")
-        self.assertEqual((first["number"], first["data"]), (second["number"], second["data"]))
+        self.assertEqual((first["sequence"], first["data"]), (second["sequence"], second["data"]))
         self.assertEqual(len(self.host.of("SESSION_ATTACH")), 1)
 
     async def test_a_change_that_a_lost_session_leaves_open_is_an_unknown_outcome(self) -> None:
@@ -312,9 +313,9 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             c.send("SESSION_ENDED", 0, {"session_id": session.id, "reason": 3})
 
         self.host.hooks["SEMAPHORE_UPDATE"] = end
-        with self.assertRaises(signalbox.UnknownOutcome) as caught:
+        with self.assertRaises(signalbox.UnknownOutcomeError) as caught:
             await session.semaphore("a").update(b"x")
-        self.assertIsInstance(caught.exception, signalbox.SessionLost)
+        self.assertIsInstance(caught.exception, signalbox.SessionLostError)
 
     async def test_a_change_without_a_session_that_is_not_answered_is_an_unknown_outcome(self) -> None:
         self.host.hooks["NODE_DESCRIBE"] = lambda c, v: {"node": {"id": 1, "path": "/x"}}
@@ -323,7 +324,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             c.close()
 
         self.host.hooks["SEMAPHORE_UPDATE"] = cut
-        with self.assertRaises(signalbox.UnknownOutcome):
+        with self.assertRaises(signalbox.UnknownOutcomeError):
             await self.client.node("/x").update("a", b"x")
         self.assertEqual(len(self.host.of("SEMAPHORE_UPDATE")), 1)
 
@@ -439,7 +440,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                         lease = await task
                     self.assertLess(time.monotonic() - began, 3)
                     again = await cluster.hosts[1].hears("ACQUIRE")
-                    self.assertEqual(again["number"], sent["number"], "it is sent again under its number")
+                    self.assertEqual(again["sequence"], sent["sequence"], "it is sent again under its sequence")
                     self.assertTrue(lease.held)
 
     async def test_a_slow_leader_keeps_its_connection(self) -> None:
@@ -507,7 +508,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id, "order_id": first.fence})
         self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id, "order_id": fence})
         async with asyncio.timeout(2):
-            self.assertIsInstance(await first.lost, signalbox.LeaseLost)
+            self.assertIsInstance(await first.lost, signalbox.LeaseLostError)
         self.assertTrue(kept.held)
         self.assertEqual(asked, len(self.host.of("SESSION_HOLDINGS")))
 
@@ -536,8 +537,8 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                 await asyncio.sleep(0.05)
                 self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id})
                 async with asyncio.timeout(2):
-                    self.assertIsInstance(await pool.lost, signalbox.LeaseLost)
-                    self.assertIsInstance(await lock.lost, signalbox.LeaseLost)
+                    self.assertIsInstance(await pool.lost, signalbox.LeaseLostError)
+                    self.assertIsInstance(await lock.lost, signalbox.LeaseLostError)
                 self.assertTrue(kept.held)
                 self.assertEqual({v["consistency"] for v in self.host.of("SESSION_HOLDINGS")}, {1})
                 change.cancel()
@@ -553,7 +554,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         await asyncio.sleep(0.05)
         left = {t for t in asyncio.all_tasks() - before if "FakeHost" not in repr(t)}
         self.assertEqual(left, set())
-        with self.assertRaises(signalbox.Closed):
+        with self.assertRaises(signalbox.ClosedError):
             await client.create_node("/y")
 
     async def test_many_idle_sessions_share_their_pings_and_take_little_memory(self) -> None:
@@ -590,7 +591,7 @@ if pid == 0:
     for call in (lambda: session.lock("b").acquire(), lease.check, lambda: client.session("/x")):
         try:
             call()
-        except signalbox.Error as e:
+        except signalbox.SignalboxError as e:
             found.append(type(e).__name__)
     print(found, flush=True)
     os._exit(0)
@@ -600,7 +601,8 @@ print("held by the parent", flush=True)
 client.close()
 """
         host, found = self.with_host(program)
-        self.assertEqual(found.stdout.splitlines(), ["['Forked', 'LeaseLost', 'Forked']", "held by the parent"],
+        self.assertEqual(found.stdout.splitlines(), [
+            "['ForkedProcessError', 'LeaseLostError', 'ForkedProcessError']", "held by the parent"],
                          found.stderr)
         self.assertEqual(len(host.of("SESSION_STOP")), 1)
 

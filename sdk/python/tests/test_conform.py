@@ -18,14 +18,14 @@ MISTAKES = {
     "a lease counts from the answer": (
         "_conn.py", "conn.vouched = self.sent", "conn.vouched = _clock.now()",
         "lease-counts-from-the-sending-of-a-ping"),
-    "a mutation is sent anew under a new number": (
+    "a mutation is sent anew under a new sequence": (
         "_mutation.py", "self.phase, self.error, self.doubt = BROKEN, error, True",
-        "self.phase, self.error, self.doubt, self.number = BROKEN, error, True, 0",
-        "an-acquire-whose-answer-was-lost-keeps-its-number"),
+        "self.phase, self.error, self.doubt, self.sequence = BROKEN, error, True, 0",
+        "an-acquire-whose-answer-was-lost-keeps-its-sequence"),
     "a watch loses its place": (
         "_view.py", "since = self.state.revision if", "since = 0 if", "a-watch-keeps-its-place-over-a-lost-connection"),
-    "numbers are not acknowledged": (
-        "_incarnation.py", "min(self.low, m.number - 1), *m.body", "0, *m.body", "numbers-are-acknowledged"),
+    "sequences are not acknowledged": (
+        "_incarnation.py", "min(self.low, m.sequence - 1), *m.body", "0, *m.body", "sequences-are-acknowledged"),
     "mutations of a name go beside each other": (
         "_incarnation.py", "        elif q.busy:\n            return None\n", "", "one-mutation-of-a-name-at-a-time"),
     "an acquire that is cancelled leaves its place": (

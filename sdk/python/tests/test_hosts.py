@@ -52,17 +52,17 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
         altered = await c.alter_node("/nodes/a", signalbox.NodeConfig(session_grace_period=20.0),
                                      if_version=made.config_version)
         self.assertEqual((altered.config.session_grace_period, altered.config.self_check_period), (20.0, 2.0))
-        with self.assertRaises(signalbox.PreconditionFailed):
+        with self.assertRaises(signalbox.PreconditionFailedError):
             await c.alter_node("/nodes/a", wanted, if_version=made.config_version)
         self.assertEqual(await c.describe_node("/nodes/a"), altered)
         self.assertEqual([n.path async for n in c.nodes("/nodes/")], ["/nodes/a"])
         session = await c.session("/nodes/a")
         await c.drop_node("/nodes/a")
         error = await asyncio.wait_for(session.lost(), 5)
-        self.assertIsInstance(error, signalbox.SessionLost)
-        with self.assertRaisesRegex(signalbox.NotFound, "create_node"):
+        self.assertIsInstance(error, signalbox.SessionLostError)
+        with self.assertRaisesRegex(signalbox.NotFoundError, "create_node"):
             await c.describe_node("/nodes/a")
-        with self.assertRaisesRegex(signalbox.NotFound, "create_node"):
+        with self.assertRaisesRegex(signalbox.NotFoundError, "create_node"):
             await c.session("/nodes/a")
 
     async def test_semaphores(self) -> None:
@@ -79,28 +79,28 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             await lease.change(count=1, data=b"less")
             second = await asyncio.wait_for(waiting, 5)
             self.assertGreater(second.fence, lease.fence)
-            with self.assertRaises(signalbox.NotAcquired):
+            with self.assertRaises(signalbox.NotAcquiredError):
                 await self._third()
             await s.resize(10)
             await s.update(b"new", if_revision=(await s.describe()).revision)
-            with self.assertRaises(signalbox.PreconditionFailed):
+            with self.assertRaises(signalbox.PreconditionFailedError):
                 await s.update(b"newer", if_revision=1)
             await lease.update(b"guarded")
             self.assertEqual((await s.describe()).data, b"guarded")
-            with self.assertRaises(signalbox.PreconditionFailed):
+            with self.assertRaises(signalbox.PreconditionFailedError):
                 await s.delete()
             await s.delete(force=True)
             lost: BaseException = await asyncio.wait_for(lease.lost.wait(), 5)
-            self.assertIsInstance(lost, signalbox.Aborted)
+            self.assertIsInstance(lost, signalbox.AbortedError)
             await asyncio.wait_for(second.lost.wait(), 5)
             self.assertTrue(second.lost)
-        with self.assertRaises(signalbox.LeaseLost):
+        with self.assertRaises(signalbox.LeaseLostError):
             await lease.release()
-        with self.assertRaises(signalbox.Fenced):
+        with self.assertRaises(signalbox.FencedError):
             await lease.update(b"x")
-        with self.assertRaises(signalbox.NotFound):
+        with self.assertRaises(signalbox.NotFoundError):
             await self.session.semaphore("missing", create=False).acquire()
-        with self.assertRaises(signalbox.BadRequest):
+        with self.assertRaises(signalbox.BadRequestError):
             await self.session.semaphore("small", limit=2).acquire(3)
 
     async def _third(self) -> None:
@@ -115,11 +115,11 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
     async def test_locks(self) -> None:
         async with self.client.session(self.path) as other:
             async with self.session.lock("job") as lease:
-                with self.assertRaises(signalbox.NotAcquired):
+                with self.assertRaises(signalbox.NotAcquiredError):
                     async with other.lock("job", wait=0):
                         self.fail("two have it")
                 began = time.monotonic()
-                with self.assertRaises(signalbox.NotAcquired):
+                with self.assertRaises(signalbox.NotAcquiredError):
                     async with other.lock("job", wait=0.2):
                         self.fail("two have it")
                 self.assertLess(time.monotonic() - began, 2)
@@ -128,7 +128,7 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             async with other.lock("job") as next_lease:
                 self.assertGreater(next_lease.fence, lease.fence)
             async with self.session.lock("rw", shared=True), other.lock("rw", shared=True):
-                with self.assertRaises(signalbox.NotAcquired):
+                with self.assertRaises(signalbox.NotAcquiredError):
                     async with other.lock("rw", wait=0):
                         self.fail("a writer beside readers")
 
@@ -175,7 +175,7 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
         c, path = self.client, self.path
         self.assertFalse((await config.get(c, path, "limits")).exists)
         await config.put(c, path, "limits", b"0", if_revision=0)
-        with self.assertRaises(signalbox.PreconditionFailed):
+        with self.assertRaises(signalbox.PreconditionFailedError):
             await config.put(c, path, "limits", b"1", if_revision=0)
         await asyncio.gather(*(config.edit(c, path, "limits", lambda old: str(int(old or 0) + 1).encode())
                                for _ in range(10)))
@@ -195,15 +195,15 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
         task = asyncio.create_task(watch())
         async with c.session(path, renew=True) as s:
             async with discovery.register(s, "api", "10.0.0.1:80", zone="a") as registration:
-                self.assertEqual([dict(e.metadata) for e in await discovery.list(c, path, "api")], [{"zone": "a"}])
+                self.assertEqual([dict(e.metadata) for e in await discovery.endpoints(c, path, "api")], [{"zone": "a"}])
                 await registration.update("10.0.0.2:80")
                 before = registration.fence
                 await c.node(path).destroy_session(s.id)  # it is renewed, and the endpoint published again
                 async with asyncio.timeout(5):
-                    while not (found := await discovery.list(c, path, "api")) or found[0].order_id == before:
+                    while not (found := await discovery.endpoints(c, path, "api")) or found[0].order_id == before:
                         await asyncio.sleep(0.01)
                 self.assertEqual(found[0].address, "10.0.0.2:80")
-            self.assertEqual(await discovery.list(c, path, "api"), ())
+            self.assertEqual(await discovery.endpoints(c, path, "api"), ())
         task.cancel()
         self.assertIn(["10.0.0.2:80"], seen)
 
@@ -247,7 +247,7 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             await asyncio.gather(*(export() for _ in range(30)))
             self.assertEqual(most, 3)
             async with exports.slot(), exports.slot(), exports.slot():
-                with self.assertRaises(signalbox.NotAcquired):
+                with self.assertRaises(signalbox.NotAcquiredError):
                     async with exports.slot(wait=0):
                         self.fail("a fourth")
 
@@ -262,11 +262,11 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             async def instance(name: str, location: str) -> None:
                 s = await stack.enter_async_context(self.client.session(path))
                 member = await stack.enter_async_context(
-                    rollout.join(s, "web", name, location, first_pause=0.05, longest_pause=0.1))
+                    rollout.join(s, "web", name, location, backoff_initial=0.05, backoff_max=0.1))
 
                 async def bring(target: rollout.Target) -> None:
                     if target.attempt == 1 and target.payload == b"two":
-                        raise rollout.Failure("not yet", code="not-yet")
+                        raise rollout.TargetFailedError("not yet", code="not-yet")
                     used.append((name, target.payload, target.attempt))
 
                 tasks.append(asyncio.create_task(member.run(bring)))
@@ -323,7 +323,7 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             async def coordinate(self, round: process.Round) -> bytes:
                 return b",".join(sorted(r.payload for r in await round.broadcast(b"who?")))
 
-            async def process(self, round: process.Round, request: process.Request) -> bytes:
+            async def request(self, round: process.Round, request: process.Request) -> bytes:
                 self.did.append("process")
                 return self.name
 
@@ -353,10 +353,10 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             def bring(target: sync_rollout.Target) -> None:
                 used.append((target.payload, target.attempt))
                 if target.payload == b"two" and target.attempt == 1:
-                    raise sync_rollout.Failure("not yet", code="not-yet")
+                    raise sync_rollout.TargetFailedError("not yet", code="not-yet")
 
             with client.session(path) as s:
-                with sync_rollout.join(s, "web", "one", "canary", first_pause=0.05, longest_pause=0.1) as member:
+                with sync_rollout.join(s, "web", "one", "canary", backoff_initial=0.05, backoff_max=0.1) as member:
                     thread = threading.Thread(target=member.run, args=(bring,))
                     thread.start()
                     for text, wanted in (("one", (b"one", 1)), ("two", (b"two", 2))):
@@ -382,7 +382,7 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             def coordinate(self, round: sync_process.Round) -> bytes:
                 return b",".join(sorted(r.payload for r in round.broadcast(b"who?")))
 
-            def process(self, round: sync_process.Round, request: sync_process.Request) -> bytes:
+            def request(self, round: sync_process.Round, request: sync_process.Request) -> bytes:
                 return self.name
 
             def terminate(self) -> None:
@@ -433,19 +433,19 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
                 views.close()  # type: ignore[attr-defined]
                 self.assertTrue(semaphore.release())
                 self.assertFalse(lease.held)
-                with self.assertRaises(signalbox.sync.LeaseLost) as caught, session.lock("job") as held:
+                with self.assertRaises(signalbox.sync.LeaseLostError) as caught, session.lock("job") as held:
                     client.node("/sync").destroy_session(session.id)
                     self.assertTrue(held.lost.wait(5))
-                self.assertIsInstance(caught.exception.reason, signalbox.SessionLost)
+                self.assertIsInstance(caught.exception.reason, signalbox.SessionLostError)
             with client.session("/sync") as session:
                 recipes.config.put(client, "/sync", "c", b"1")
                 self.assertEqual(recipes.config.edit(client, "/sync", "c", lambda old: (old or b"") + b"2"), b"12")
                 with recipes.discovery.register(session, "api", "h:1"):
-                    self.assertEqual([e.address for e in recipes.discovery.list(client, "/sync", "api")], ["h:1"])
+                    self.assertEqual([e.address for e in recipes.discovery.endpoints(client, "/sync", "api")], ["h:1"])
                 with recipes.election.lead(session, "leader", b"me") as term:
                     self.assertEqual(recipes.election.current(client, "/sync", "leader").fence, term.fence)
                 with recipes.Limiter(client, "/sync", "lim", 2) as limiter, limiter.slot(), limiter.slot():
-                    with self.assertRaises(signalbox.sync.NotAcquired), limiter.slot(wait=0):
+                    with self.assertRaises(signalbox.sync.NotAcquiredError), limiter.slot(wait=0):
                         self.fail("a third")
 
 
@@ -457,14 +457,14 @@ class Guarded(unittest.IsolatedAsyncioTestCase):
             subprocess.run(["openssl", "version"], check=True, capture_output=True)
         except OSError:
             self.skipTest("there is no openssl, which makes the certificate")
-        line = subprocess.run([program(), "token", "generate", "--name", "t", "--role", "admin", "--path", "/"], check=True,
+        line = subprocess.run([program(), "token", "generate", "--name", "t"], check=True,
                               capture_output=True, text=True).stdout
         with tempfile.TemporaryDirectory() as folder:
             key, cert, tokens = (str(Path(folder) / n) for n in ("box.key", "box.pem", "tokens.yaml"))
             subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
                             "-subj", "/CN=box", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert],
                            check=True, capture_output=True)
-            Path(tokens).write_text(line.strip().splitlines()[-1] + "\n")
+            Path(tokens).write_text("principals:\n" + line.strip().splitlines()[-1] + "\n")
             token = next(w for w in line.split() if len(w) > 20 and ":" not in w)
             port = free_ports(1)[0]
             hosts = Hosts(1, ["--tls-listen", f"127.0.0.1:{port}", "--tls-cert", cert, "--tls-key", key,
@@ -483,9 +483,9 @@ class Guarded(unittest.IsolatedAsyncioTestCase):
                     async with client.session("/tls") as session, session.lock("a") as lease:
                         self.assertTrue(lease.held)
                 self.assertEqual(asked, 1)
-                with self.assertRaisesRegex(signalbox.NotLetIn, "token"):
+                with self.assertRaisesRegex(signalbox.UnauthenticatedError, "token"):
                     await signalbox.connect(f"127.0.0.1:{port}", "wrong", tls=context)
-                with self.assertRaises(signalbox.Unavailable):
+                with self.assertRaises(signalbox.UnavailableError):
                     await signalbox.connect(f"127.0.0.1:{port}", token, tls=True, timeout=2)
             finally:
                 hosts.stop()

@@ -36,15 +36,15 @@ def type_of(field: dict[str, Any]) -> str:
 
 def fields_of(fields: list[dict[str, Any]], first: int) -> str:
     """The fields of a message or a record, which begin at a position."""
-    own = [f for f in fields if f["at"] >= first]
-    assert [f["at"] for f in own] == list(range(first, first + len(own))), fields
+    own = [f for f in fields if f["index"] >= first]
+    assert [f["index"] for f in own] == list(range(first, first + len(own))), fields
     return " ".join(f"{f['name']}:{type_of(f)}" for f in own)
 
 
 def read(schema: dict[str, Any]) -> tuple[dict[int, tuple[str, str]], dict[str, str]]:
     """The messages by kind, and the records by name."""
     messages = {
-        m["kind"]: (m["name"], fields_of(m.get("fields") or [], 4 if m["sort"] == "answer" else 2))
+        m["kind"]: (m["name"], fields_of(m.get("fields") or [], 4 if m["type"] == "answer" else 2))
         for m in schema["messages"]
     }
     records = {name: fields_of(fields, 0) for name, fields in schema["records"].items()}

@@ -1,13 +1,13 @@
-// Package access has the handlers of requests about the rights that the cluster keeps.
+// Package access has the handlers of access control requests.
 package access
 
 import (
 	"cmp"
 
 	"github.com/signalbox/signalbox/protocol"
-	kind "github.com/signalbox/signalbox/protocol/rights"
+	kind "github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/server/handle"
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/shard/access"
 )
 
 // Handlers returns the handlers.
@@ -16,7 +16,7 @@ func Handlers(h *handle.Host) handle.Table {
 	return handle.Table{
 		protocol.KindAccessChange:  handle.Authorized(handle.Somewhere, a.change),
 		protocol.KindAccessList:    handle.Authorized(handle.Somewhere, a.list),
-		protocol.KindAccessAsk:     a.ask,
+		protocol.KindAccessCheck:   a.ask,
 		protocol.KindAccessDenials: handle.Authorized(handle.Somewhere, a.denials),
 	}
 }
@@ -27,20 +27,30 @@ type handlers struct{ *handle.Host }
 // administers their rights.
 func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 	m, by := &r.AccessList, r.Caller
-	roles, after, limit := m.Roles, string(m.After), handle.ItemLimit(m.Limit)
+	roles, export, after, limit := m.Roles, m.Export, string(m.After), handle.ItemLimit(m.Limit)
+	if export {
+		if err := access.MayImport(by.Giver()); err != nil {
+			by.Denied(r.From(), r.Kind, "/", "")
+			return nil, handle.Refuse(protocol.StatusUnauthorized, err.Error())
+		}
+	}
 	return h.ConfirmMeta(func() (handle.Reply, error) {
 		book := h.Meta.Rights()
-		a := &protocol.AccessListAnswer{Decided: book.Decided()}
+		view := (*access.Record).View
+		if export {
+			view = book.Export
+		}
+		a := &protocol.AccessListAnswer{Open: book.Open() && !h.Gate.Closed}
 		if roles {
 			listRoles(a, book, after, limit)
 		} else {
-			listPrincipals(by.Giver(), a, book, after, limit)
+			listPrincipals(by.Giver(), a, book, after, limit, view)
 		}
 		return a, nil
 	}), nil
 }
 
-func listRoles(a *protocol.AccessListAnswer, book *rights.Book, after string, limit int) {
+func listRoles(a *protocol.AccessListAnswer, book *access.Book, after string, limit int) {
 	size := 0
 	for _, role := range book.Roles() {
 		switch {
@@ -55,7 +65,8 @@ func listRoles(a *protocol.AccessListAnswer, book *rights.Book, after string, li
 	a.Next = nil
 }
 
-func listPrincipals(by *rights.Set, a *protocol.AccessListAnswer, book *rights.Book, after string, limit int) {
+func listPrincipals(by *access.Set, a *protocol.AccessListAnswer, book *access.Book, after string, limit int,
+	view func(*access.Record) kind.Principal) {
 	passed, size := after == "", 0
 	from, err := kind.ParseIdentity(after)
 	for _, record := range book.Records() {
@@ -64,7 +75,7 @@ func listPrincipals(by *rights.Set, a *protocol.AccessListAnswer, book *rights.B
 		case len(a.Principals) == limit || size >= protocol.PageBytes:
 			return
 		case book.Shown(by, record):
-			shown := record.View()
+			shown := view(record)
 			a.Principals, a.Next = append(a.Principals, shown), []byte(shown.Name)
 			size += protocol.Size(&shown)
 		}
@@ -74,7 +85,7 @@ func listPrincipals(by *rights.Set, a *protocol.AccessListAnswer, book *rights.B
 
 // ask answers which principals may send a request, with the deciding rules.
 func (h handlers) ask(r *handle.Request) (handle.Reply, error) {
-	m := &r.AccessAsk
+	m := &r.AccessCheck
 	path := cmp.Or(string(m.Path), "/")
 	if err := handle.Authorize(r, path, ""); err != nil {
 		return nil, err
@@ -95,9 +106,9 @@ func (h handlers) ask(r *handle.Request) (handle.Reply, error) {
 
 // decisions are the decision for one principal, with the rights of anonymous clients added, or the decisions for all
 // principals with the right.
-func decisions(book *rights.Book, only []kind.Identity, path, object string,
-	need protocol.Right) *protocol.AccessAskAnswer {
-	var list []rights.Origin
+func decisions(book *access.Book, only []kind.Identity, path, object string,
+	need protocol.Right) *protocol.AccessCheckAnswer {
+	var list []access.Origin
 	if len(only) > 0 {
 		if o, ok := book.Set(append(only, kind.Identity{Kind: kind.Anonymous})...).Decide(path, object, need); ok {
 			list = append(list, o)
@@ -105,7 +116,7 @@ func decisions(book *rights.Book, only []kind.Identity, path, object string,
 	} else {
 		list = book.Holders(path, object, need)
 	}
-	a, size := &protocol.AccessAskAnswer{}, 0
+	a, size := &protocol.AccessCheckAnswer{}, 0
 	for _, o := range list {
 		if a.More = len(a.Decisions) == protocol.MaxPageItems || size >= protocol.PageBytes; a.More {
 			break

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/rights"
+	rights "github.com/signalbox/signalbox/protocol/access"
 	"github.com/signalbox/signalbox/server/handle/access"
 	"github.com/signalbox/signalbox/server/handle/handletest"
 )
@@ -12,12 +12,17 @@ import (
 func TestRolesAreSetListedAndAskedFor(t *testing.T) {
 	h := handletest.Host(t, nil)
 	c := handletest.NewClient(t, h, access.Handlers(h), "")
-	set := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: []byte("viewer"),
-		Rules: []rights.Rule{{Path: "/", Rights: protocol.RightSee}}}
+	root := &protocol.AccessChange{Action: protocol.AccessGrantRole, Principal: []byte("anonymous"),
+		Grants: []rights.Grant{{Role: rights.RoleRoot, Path: "/"}}}
+	if _, err := c.Ask(root); err != nil {
+		t.Fatal(err)
+	}
+	set := &protocol.AccessChange{Action: protocol.AccessSetRole, Role: []byte("viewer"),
+		Rules: []rights.Rule{{Path: "/", Rights: protocol.RightRead}}}
 	if _, err := c.Ask(set); err != nil {
 		t.Fatal(err)
 	}
-	grant := &protocol.AccessChange{Verb: protocol.AccessGrantRole, Principal: []byte("cn:alice"),
+	grant := &protocol.AccessChange{Action: protocol.AccessGrantRole, Principal: []byte("cn:alice"),
 		Grants: []rights.Grant{{Role: "viewer", Path: "/jobs"}}}
 	if _, err := c.Ask(grant); err != nil {
 		t.Fatal(err)
@@ -27,13 +32,14 @@ func TestRolesAreSetListedAndAskedFor(t *testing.T) {
 		list.Roles[0].Name != "viewer" {
 		t.Errorf("the roles are %+v", list.Roles)
 	}
-	a, err = c.Ask(&protocol.AccessAsk{Path: []byte("/jobs"), Right: protocol.RightSee, Principal: []byte("cn:alice")})
-	if d := handletest.Must[*protocol.AccessAskAnswer](t, a, err).Decisions; len(d) != 1 {
+	a, err = c.Ask(&protocol.AccessCheck{Path: []byte("/jobs"), Right: protocol.RightRead,
+		Principal: []byte("cn:alice")})
+	if d := handletest.Must[*protocol.AccessCheckAnswer](t, a, err).Decisions; len(d) != 1 {
 		t.Errorf("the decisions are %+v", d)
 	}
-	_, err = c.Ask(&protocol.AccessAsk{Path: []byte("/jobs"), Principal: []byte("nobody")})
+	_, err = c.Ask(&protocol.AccessCheck{Path: []byte("/jobs"), Principal: []byte("nobody")})
 	handletest.Refused(t, "an identity that is none", err, protocol.StatusBadRequest)
-	_, err = c.Ask(&protocol.AccessChange{Verb: protocol.AccessSetRole, Role: []byte("x"),
-		Rules: []rights.Rule{{Path: "no path", Rights: protocol.RightSee}}})
+	_, err = c.Ask(&protocol.AccessChange{Action: protocol.AccessSetRole, Role: []byte("x"),
+		Rules: []rights.Rule{{Path: "no path", Rights: protocol.RightRead}}})
 	handletest.Refused(t, "a rule of no path", err, protocol.StatusBadRequest)
 }

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/signalbox/signalbox/internal/pace"
+	"github.com/signalbox/signalbox/internal/throttle"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/replica"
@@ -17,7 +17,7 @@ import (
 type Config struct {
 	*handle.Host
 	// Note adds an entry to the history of the cluster, unless there is no history yet.
-	Note func(m protocol.HostSay) error
+	Note func(m protocol.HostNotify) error
 	Log  *slog.Logger
 }
 
@@ -28,14 +28,14 @@ type Backups struct {
 	saved  savedStates
 
 	mu     sync.Mutex // guards the fields below
-	states map[handle.Connection]map[uint64]*saving
+	states map[handle.Connection]map[uint64]*export
 	last   uint64 // the number of the latest state
 }
 
 // New returns no states.
 func New(c Config) *Backups {
 	return &Backups{Config: c, places: make(chan struct{}, MaxStates),
-		states: make(map[handle.Connection]map[uint64]*saving)}
+		states: make(map[handle.Connection]map[uint64]*export)}
 }
 
 // Handlers returns the handlers.
@@ -55,16 +55,16 @@ func (b *Backups) describe(*handle.Request) (handle.Reply, error) {
 		return &protocol.BackupDescribeAnswer{
 			ClusterID: []byte(b.Cluster), Shards: uint64(len(m.Routing().Shards)), Level: uint64(m.Level()),
 			HostVersion: []byte(b.Version),
-			Generation:  protocol.Generation{Number: g.Number, Draw: g.Draw[:]},
+			Generation:  protocol.Generation{Number: g.Number, Nonce: g.Draw[:]},
 		}, nil
 	}), nil
 }
 
 // begin fixes the state of a shard behind a barrier, so that the state has everything that was acknowledged before.
 func (b *Backups) begin(r *handle.Request) (handle.Reply, error) {
-	s := &saving{
+	s := &export{
 		of: b, conn: r.Conn, shard: r.BackupBegin.ShardID, by: b.Origin(r, &protocol.Operation{}).By,
-		asked: make(chan handle.Ticket, 1), stop: make(chan struct{}), pace: pace.New(b.Metrics.Commands, nil),
+		asked: make(chan handle.Ticket, 1), stop: make(chan struct{}), pace: throttle.New(b.Metrics.Commands, nil),
 	}
 	if s.shard == replica.MetaShard {
 		if err := b.LeadsMeta(); err != nil {
@@ -112,14 +112,14 @@ func (b *Backups) stop(r *handle.Request) (handle.Reply, error) {
 }
 
 // add gives a state its number, unless the connection is closed.
-func (b *Backups) add(s *saving) bool {
+func (b *Backups) add(s *export) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s.conn.Gone() {
 		return false
 	}
 	if b.states[s.conn] == nil {
-		b.states[s.conn] = make(map[uint64]*saving)
+		b.states[s.conn] = make(map[uint64]*export)
 	}
 	b.last++
 	s.id = b.last
@@ -128,7 +128,7 @@ func (b *Backups) add(s *saving) bool {
 }
 
 // end gives up a state, if it is there.
-func (b *Backups) end(s *saving) {
+func (b *Backups) end(s *export) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	of := b.states[s.conn]

@@ -10,12 +10,12 @@ import (
 )
 
 // bed returns the backups of a host, a client of them, and what the history of the cluster gets.
-func bed(t *testing.T) (*backup.Backups, *handletest.Client, <-chan protocol.HostWord) {
+func bed(t *testing.T) (*backup.Backups, *handletest.Client, <-chan protocol.HostEvent) {
 	t.Helper()
 	h := handletest.Host(t, nil)
-	notes := make(chan protocol.HostWord, 10)
-	b := backup.New(backup.Config{Host: h, Log: slog.New(slog.DiscardHandler), Note: func(m protocol.HostSay) error {
-		notes <- m.What
+	notes := make(chan protocol.HostEvent, 10)
+	b := backup.New(backup.Config{Host: h, Log: slog.New(slog.DiscardHandler), Note: func(m protocol.HostNotify) error {
+		notes <- m.Event
 		return nil
 	}})
 	return b, handletest.NewClient(t, h, b.Handlers(), ""), notes
@@ -39,7 +39,7 @@ func TestAStateIsReadToItsEnd(t *testing.T) {
 		if bytes == 0 {
 			t.Errorf("the state of shard %d is empty", shard)
 		}
-		for _, want := range []protocol.HostWord{protocol.HostSaves, protocol.HostSaved} {
+		for _, want := range []protocol.HostEvent{protocol.HostBackupStarted, protocol.HostBackupSaved} {
 			if got := <-notes; got != want {
 				t.Errorf("the history has %v, want %v", got, want)
 			}
@@ -62,7 +62,7 @@ func TestAStateIsGivenUpByItsClient(t *testing.T) {
 	} {
 		id := begin(t, c, 1)
 		giveUp(id)
-		for _, want := range []protocol.HostWord{protocol.HostSaves, protocol.HostGaveUp} {
+		for _, want := range []protocol.HostEvent{protocol.HostBackupStarted, protocol.HostBackupFailed} {
 			if got := <-notes; got != want {
 				t.Errorf("%s: the history has %v, want %v", what, got, want)
 			}

@@ -27,21 +27,21 @@ func (s *savedStates) add(shard uint64, at time.Time) {
 
 // noted is an entry for the history about the state that is saved.
 type noted struct {
-	what  protocol.HostWord
+	what  protocol.HostEvent
 	bytes uint64
 }
 
 // keepNotes adds to the history of the cluster who saves the state and the outcome, in the order of words, until
 // words is closed. Saving does not wait for the history: the meta shard may have no leader. Then only the host's own
 // log has the entry.
-func (s *saving) keepNotes(words <-chan noted) {
+func (e *export) keepNotes(words <-chan noted) {
 	for w := range words {
-		err := s.of.Note(protocol.HostSay{
-			What: w.what, ShardID: s.shard, Bytes: w.bytes, Asked: protocol.HostAsked{By: []byte(s.by)},
+		err := e.of.Note(protocol.HostNotify{
+			Event: w.what, ShardID: e.shard, Bytes: w.bytes, Asked: protocol.ClientRequest{Author: []byte(e.by)},
 		})
 		if err != nil {
-			s.of.Log.Warn("the history of the cluster has no entry of a backup", "shard", s.shard, "what",
-				w.what.String(), "by", s.by, "error", err)
+			e.of.Log.Warn("the history of the cluster has no entry of a backup", "shard", e.shard, "what",
+				w.what.String(), "by", e.by, "error", err)
 		}
 	}
 }

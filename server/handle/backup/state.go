@@ -3,7 +3,7 @@ package backup
 import (
 	"time"
 
-	"github.com/signalbox/signalbox/internal/pace"
+	"github.com/signalbox/signalbox/internal/throttle"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/shard"
@@ -21,8 +21,8 @@ var noState error = &protocol.Result{
 	Status: protocol.StatusNotFound, Message: "there is no state of this number over this connection, or not any more",
 }
 
-// saving is one state of a shard for a client to read. A goroutine of its own saves the state, piece by piece.
-type saving struct {
+// export is one state of a shard for a client to read. A goroutine of its own saves the state, piece by piece.
+type export struct {
 	of      *Backups
 	conn    handle.Connection
 	shard   uint64
@@ -37,44 +37,44 @@ type saving struct {
 	stop  chan struct{}      // closed under that lock, when the state has left its table
 	piece []byte
 	bytes uint64 // of the pieces that were handed over
-	pace  *pace.Pace
+	pace  *throttle.Pace
 }
 
 // start has the state fixed and saved by a goroutine of its own.
-func (s *saving) start() (handle.Reply, error) {
+func (e *export) start() (handle.Reply, error) {
 	select {
-	case s.of.places <- struct{}{}:
+	case e.of.places <- struct{}{}:
 	default:
 		return nil, handle.Overloaded("this host has enough states fixed for backups")
 	}
-	if !s.of.add(s) {
-		<-s.of.places
+	if !e.of.add(e) {
+		<-e.of.places
 		return nil, noState
 	}
 	return handle.Later(func(t handle.Ticket) {
 		go func() {
-			defer func() { <-s.of.places }()
-			s.run(t)
+			defer func() { <-e.of.places }()
+			e.run(t)
 		}()
 	}), nil
 }
 
-func (s *saving) run(t handle.Ticket) {
-	term, index := s.progress() // before: the state may have more
-	if state, err := s.machine.PrepareSnapshot(); err != nil {
+func (e *export) run(t handle.Ticket) {
+	term, index := e.progress() // before: the state may have more
+	if state, err := e.machine.PrepareSnapshot(); err != nil {
 		t.Fail(handle.Refuse(protocol.StatusUnavailable, err.Error()))
 	} else {
-		t.Done(&protocol.BackupBeginAnswer{StateID: s.id, Term: term, Index: index}, nil)
+		t.Done(&protocol.BackupBeginAnswer{StateID: e.id, Term: term, Index: index}, nil)
 		words := make(chan noted, 2)
-		go s.keepNotes(words)
-		words <- noted{what: protocol.HostSaves}
-		what := s.save(state)
-		words <- noted{what, s.bytes}
+		go e.keepNotes(words)
+		words <- noted{what: protocol.HostBackupStarted}
+		what := e.save(state)
+		words <- noted{what, e.bytes}
 		close(words)
 	}
-	s.of.end(s)
+	e.of.end(e)
 	select {
-	case t := <-s.asked: // after the last piece, or of a state that was given up
+	case t := <-e.asked: // after the last piece, or of a state that was given up
 		t.Fail(noState)
 	default:
 	}
@@ -82,46 +82,46 @@ func (s *saving) run(t handle.Ticket) {
 
 // save hands a state over, and returns the outcome. If the state is given up, its client does not get the last piece,
 // and the client's next request for a piece is refused.
-func (s *saving) save(state shard.Snapshot) protocol.HostWord {
+func (e *export) save(state shard.Snapshot) protocol.HostEvent {
 	defer state.Discard()
-	s.pace.Work()
-	if state.Save(s, s.stop) != nil || s.hand(true) != nil {
-		return protocol.HostGaveUp
+	e.pace.Work()
+	if state.Save(e, e.stop) != nil || e.hand(true) != nil {
+		return protocol.HostBackupFailed
 	}
-	s.of.saved.add(s.shard, time.Now())
-	return protocol.HostSaved
+	e.of.saved.add(e.shard, time.Now())
+	return protocol.HostBackupSaved
 }
 
 // Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a small part of a
 // processor, and waiters for the machine's lock go ahead.
-func (s *saving) Write(p []byte) (n int, err error) {
-	if !s.pace.Pause(s.stop) {
+func (e *export) Write(p []byte) (n int, err error) {
+	if !e.pace.Pause(e.stop) {
 		return 0, shard.ErrSnapshotStopped
 	}
-	defer s.pace.Work()
+	defer e.pace.Work()
 	for n < len(p) {
-		if len(s.piece) == protocol.PageBytes {
-			if err := s.hand(false); err != nil {
+		if len(e.piece) == protocol.PageBytes {
+			if err := e.hand(false); err != nil {
 				return n, err
 			}
 		}
-		part := p[n:min(len(p), n+protocol.PageBytes-len(s.piece))]
-		s.piece = append(s.piece, part...)
+		part := p[n:min(len(p), n+protocol.PageBytes-len(e.piece))]
+		e.piece = append(e.piece, part...)
 		n += len(part)
 	}
 	return n, nil
 }
 
 // hand sends the piece, once the client asks for it.
-func (s *saving) hand(done bool) error {
+func (e *export) hand(done bool) error {
 	select {
-	case t := <-s.asked:
-		t.Done(&protocol.BackupReadAnswer{Piece: s.piece, Done: done}, nil)
-		s.bytes += uint64(len(s.piece))
-		s.piece = s.piece[:0]
+	case t := <-e.asked:
+		t.Done(&protocol.BackupReadAnswer{Piece: e.piece, Done: done}, nil)
+		e.bytes += uint64(len(e.piece))
+		e.piece = e.piece[:0]
 		return nil
 	case <-time.After(patience):
-	case <-s.stop:
+	case <-e.stop:
 	}
 	return shard.ErrSnapshotStopped
 }

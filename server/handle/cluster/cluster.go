@@ -43,20 +43,20 @@ type handlers struct {
 func Handlers(h *handle.Host, own Own) handle.Table {
 	c := &handlers{h, own, make(chan struct{}, maxQuestions)}
 	return handle.Table{
-		protocol.KindRouting:         c.routing,
-		protocol.KindHostStatus:      handle.Authorized(handle.Somewhere, c.hostStatus),
-		protocol.KindHostLoad:        handle.Authorized(handle.Somewhere, c.hostLoad),
-		protocol.KindConcerns:        handle.Authorized(handle.Somewhere, c.healthIssues),
-		protocol.KindHostOperate:     c.hostOperate,
-		protocol.KindShardTransfer:   c.shardTransfer,
-		protocol.KindShardRecover:    handle.Authorized(handle.Everywhere, c.shardRecover),
-		protocol.KindClusterDescribe: handle.Authorized(handle.Somewhere, c.describe),
-		protocol.KindClusterPlan:     handle.Authorized(handle.Somewhere, c.plan),
-		protocol.KindClusterWhy:      handle.Authorized(handle.Somewhere, c.why),
-		protocol.KindStepCancel:      c.stepCancel,
-		protocol.KindPolicy:          c.policy,
-		protocol.KindAuditRead:       handle.Authorized(handle.Everywhere, c.audit),
-		protocol.KindToken:           c.joinToken,
+		protocol.KindRouting:             c.routing,
+		protocol.KindHostStatus:          handle.Authorized(handle.Somewhere, c.hostStatus),
+		protocol.KindHostLoad:            handle.Authorized(handle.Somewhere, c.hostLoad),
+		protocol.KindHealth:              handle.Authorized(handle.Somewhere, c.healthIssues),
+		protocol.KindHostUpdate:          c.hostOperate,
+		protocol.KindShardTransferLeader: c.shardTransfer,
+		protocol.KindShardRecover:        handle.Authorized(handle.Everywhere, c.shardRecover),
+		protocol.KindClusterDescribe:     handle.Authorized(handle.Somewhere, c.describe),
+		protocol.KindClusterPlan:         handle.Authorized(handle.Somewhere, c.plan),
+		protocol.KindClusterWhy:          handle.Authorized(handle.Somewhere, c.why),
+		protocol.KindStepCancel:          c.stepCancel,
+		protocol.KindPolicySet:           c.policy,
+		protocol.KindAuditRead:           handle.Authorized(handle.Everywhere, c.audit),
+		protocol.KindJoinToken:           c.joinToken,
 	}
 }
 
@@ -94,12 +94,12 @@ func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
 // maxQuestions is how many questions about the cluster are answered at once: each question looks at everything.
 const maxQuestions = 4
 
-// question has an answer made beside the connection's event loop. Every error but ErrNotFounded says that this host
-// does not govern the cluster.
+// question has an answer made beside the connection's event loop. Every error but ErrNotBootstrapped says that this
+// host does not govern the cluster.
 func (h *handlers) question(answer func() (protocol.AnswerMessage, error)) (handle.Reply, error) {
 	return h.aside(func() (handle.Reply, error) {
 		a, err := answer()
-		if err != nil && !errors.Is(err, handle.ErrNotFounded) {
+		if err != nil && !errors.Is(err, handle.ErrNotBootstrapped) {
 			err = handle.ErrNotGoverning
 		}
 		return a, err
@@ -155,8 +155,8 @@ func (h *handlers) askGovernor(answer func(g overview.Governor) (protocol.Answer
 	}
 	return h.question(func() (protocol.AnswerMessage, error) {
 		switch g := h.Governing(); {
-		case !h.Meta.Machine.Founded():
-			return nil, handle.ErrNotFounded
+		case !h.Meta.Machine.Bootstrapped():
+			return nil, handle.ErrNotBootstrapped
 		case g == nil:
 			return nil, handle.ErrNotGoverning
 		default:
@@ -175,7 +175,7 @@ func (h *handlers) topology(answer func(*meta.Topology) protocol.AnswerMessage) 
 	return h.ConfirmMeta(func() (handle.Reply, error) {
 		t, ok := h.Meta.Machine.Topology()
 		if !ok {
-			return nil, handle.ErrNotFounded
+			return nil, handle.ErrNotBootstrapped
 		}
 		return answer(&t), nil
 	}), nil
@@ -192,10 +192,10 @@ func (h *handlers) healthIssues(r *handle.Request) (handle.Reply, error) {
 			governs = err == nil
 		}
 		now := field.WallMillis(h.Clock())
-		a := &protocol.ConcernsAnswer{HostName: []byte(h.Name), NowMillis: now, Governs: governs}
+		a := &protocol.HealthAnswer{HostName: []byte(h.Name), NowMillis: now, Governs: governs}
 		for _, x := range h.HealthIssues() {
 			if x.Node == "" || by.Permits(protocol.KindSemaphoreDescribe, x.Node, x.Name) {
-				a.Items.Append(protocol.HostConcern{Issue: x})
+				a.Items.Append(protocol.HealthIssue{Issue: x})
 			}
 			if a.Items.Size() > protocol.PageBytes {
 				break

@@ -16,14 +16,16 @@ import (
 // alone is a host that governs no cluster.
 type alone struct{}
 
-func (alone) Overview() (overview.Cluster, error) { return overview.Cluster{}, handle.ErrNotFounded }
-func (alone) Governing() overview.Governor        { return nil }
+func (alone) Overview() (overview.Cluster, error) {
+	return overview.Cluster{}, handle.ErrNotBootstrapped
+}
+func (alone) Governing() overview.Governor { return nil }
 func (alone) Recovery(hosts.ShardID, bool) (hosts.Recovery, error) {
 	return hosts.Recovery{}, handle.ErrNotGoverning
 }
 func (alone) HealthIssues() []health.Issue {
 	of := health.About{Node: "/jobs", Name: "box"}
-	return []health.Issue{{Kind: health.LevelHeld}, {Kind: health.LevelHeld, About: of}}
+	return []health.Issue{{Kind: health.UpgradeNotFinalized}, {Kind: health.UpgradeNotFinalized, About: of}}
 }
 func (alone) HostStatus() *protocol.HostStatusAnswer { return &protocol.HostStatusAnswer{HostID: 1} }
 func (alone) HostLoad() *protocol.HostLoadAnswer     { return &protocol.HostLoadAnswer{Requests: 7} }
@@ -46,8 +48,8 @@ func TestAHostAnswersAboutItself(t *testing.T) {
 	if n := handletest.Must[*protocol.HostLoadAnswer](t, a, err).Requests; n != 7 {
 		t.Errorf("the load is that of %d requests", n)
 	}
-	a, err = c.Ask(&protocol.Concerns{})
-	if n := handletest.Must[*protocol.ConcernsAnswer](t, a, err).Items.Len(); n != 2 {
+	a, err = c.Ask(&protocol.Health{})
+	if n := handletest.Must[*protocol.HealthAnswer](t, a, err).Items.Len(); n != 2 {
 		t.Errorf("%d health issues are listed", n)
 	}
 }
@@ -61,11 +63,11 @@ func TestOperatorsAreRefusedWithTheReason(t *testing.T) {
 	}{
 		{&protocol.ClusterDescribe{}, protocol.StatusUnavailable},
 		{&protocol.ClusterPlan{}, protocol.StatusUnavailable},
-		{&protocol.HostOperate{Verb: protocol.HostDrain, Host: []byte("host-1")}, protocol.StatusPreconditionFailed},
+		{&protocol.HostUpdate{Action: protocol.HostDrain, Host: []byte("host-1")}, protocol.StatusPreconditionFailed},
 		{&protocol.ShardRecover{ShardID: 1}, protocol.StatusUnavailable},
-		{&protocol.HostOperate{Verb: 99}, protocol.StatusBadRequest},
+		{&protocol.HostUpdate{Action: 99}, protocol.StatusBadRequest},
 		{&protocol.StepCancel{}, protocol.StatusBadRequest},
-		{&protocol.Token{Verb: protocol.TokenCreate, Hash: []byte("short")}, protocol.StatusBadRequest},
+		{&protocol.JoinToken{Action: protocol.TokenCreate, Hash: []byte("short")}, protocol.StatusBadRequest},
 	} {
 		_, err := c.Ask(x.m)
 		handletest.Refused(t, x.m.Kind().String(), err, x.want)

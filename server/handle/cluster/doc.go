@@ -1,5 +1,4 @@
-// Package cluster has the handlers of requests about the hosts and shards of the cluster, and about the host itself:
-// the questions and orders of operators.
+// Package cluster has the handlers of operators' requests about hosts and shards, and about the answering host.
 //
 // An order, such as draining a host, becomes a command of the meta shard. The leader of the meta shard proposes the
 // command, and the governor brings about the new state. A question is answered from the records of the hosts, behind a

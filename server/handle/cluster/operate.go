@@ -17,37 +17,37 @@ import (
 // Operators' acts on the hosts of the cluster. Each act is a command of the meta shard, proposed by its leader.
 
 func (h *handlers) hostOperate(r *handle.Request) (handle.Reply, error) {
-	m := &r.HostOperate
+	m := &r.HostUpdate
 	request, err := h.hostRequest(m)
 	if err != nil {
 		return nil, handle.BadRequest(err.Error())
 	}
 	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
-		return &protocol.HostOperateAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
+		return &protocol.HostUpdateAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
 	})
 }
 
 // hostRequest returns the request to the meta shard.
-func (h *handlers) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
+func (h *handlers) hostRequest(m *protocol.HostUpdate) (meta.Request, error) {
 	name := string(m.Host)
-	switch m.Verb {
+	switch m.Action {
 	case protocol.HostDrain:
 		return &meta.HostDrain{Host: name}, nil
 	case protocol.HostUndrain:
 		return &meta.HostUndrain{Host: name}, nil
 	case protocol.HostCordon, protocol.HostUncordon:
-		return &meta.HostCordon{Host: name, On: m.Verb == protocol.HostCordon}, nil
+		return &meta.HostCordon{Host: name, On: m.Action == protocol.HostCordon}, nil
 	case protocol.HostAlter:
 		domain, err := host.ParseDomain(string(m.Domain))
 		return &meta.HostAlter{Host: name, Domain: domain}, err
-	case protocol.HostWeigh:
+	case protocol.HostSetWeight:
 		return &meta.HostWeigh{Host: name, Weight: m.Weight}, nil
 	case protocol.HostExpel:
 		return &meta.HostExpel{Host: name, Force: m.Force}, nil
 	case protocol.HostReplace:
 		return &meta.HostReplace{Old: name, New: string(m.Successor), Heard: h.hears(name)}, nil
 	}
-	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Verb)
+	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Action)
 }
 
 // hears reports whether a host, by an operator's name for the host, has answered lately. The caller leads the meta
@@ -74,10 +74,10 @@ func hostOf(r *hosts.Records, name string) *hosts.Host {
 }
 
 func (h *handlers) shardTransfer(r *handle.Request) (handle.Reply, error) {
-	m := &r.ShardTransfer
+	m := &r.ShardTransferLeader
 	request := &meta.ShardTransfer{Shard: meta.ShardID(m.ShardID), Host: string(m.Host)}
 	return h.Operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
-		return &protocol.ShardTransferAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
+		return &protocol.ShardTransferLeaderAnswer{HostID: uint64(e.Host), Existed: handle.Existed(e), Since: since}
 	})
 }
 
@@ -94,7 +94,7 @@ func (h *handlers) shardRecover(r *handle.Request) (handle.Reply, error) {
 			return &protocol.ShardRecoverAnswer{Since: since}
 		})
 	}
-	id, empty, origin, number := hosts.ShardID(m.ShardID), m.Empty, h.Origin(r, &m.Operation), m.Operation.Numbered
+	id, empty, origin, number := hosts.ShardID(m.ShardID), m.Empty, h.Origin(r, &m.Operation), m.Operation.Idempotency
 	number.Client = bytes.Clone(number.Client)
 	return h.aside(func() (handle.Reply, error) {
 		n, err := h.Recovery(id, empty)
@@ -130,9 +130,9 @@ func (h *handlers) stepCancel(r *handle.Request) (handle.Reply, error) {
 }
 
 func (h *handlers) policy(r *handle.Request) (handle.Reply, error) {
-	m := &r.Policy
+	m := &r.PolicySet
 	return h.Operate(r, &m.Operation, &meta.PolicySet{From: m.From, To: m.To},
 		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
-			return &protocol.PolicyAnswer{Existed: handle.Existed(e), Since: since}
+			return &protocol.PolicySetAnswer{Existed: handle.Existed(e), Since: since}
 		})
 }

@@ -12,19 +12,19 @@ import (
 // joinToken makes, lists or revokes tokens for hosts that join. The client itself has drawn the secret of a new
 // token: no host has the secret.
 func (h *handlers) joinToken(r *handle.Request) (handle.Reply, error) {
-	m := &r.Token
-	switch m.Verb {
+	m := &r.JoinToken
+	switch m.Action {
 	case protocol.TokenList:
 		return h.listTokens(r)
 	case protocol.TokenRevoke:
 		return h.Operate(r, &m.Operation, &meta.TokenRevoke{ID: string(m.ID)},
 			func(e *meta.Effect, since uint64) protocol.AnswerMessage {
-				return &protocol.TokenAnswer{Existed: handle.Existed(e), Since: since}
+				return &protocol.JoinTokenAnswer{Existed: handle.Existed(e), Since: since}
 			})
 	case protocol.TokenCreate:
 		return h.createToken(r)
 	}
-	return nil, handle.BadRequest("nothing that is done with join tokens is " + m.Verb.String())
+	return nil, handle.BadRequest("nothing that is done with join tokens is " + m.Action.String())
 }
 
 // listTokens answers with all tokens. A client with the right to make tokens may also see the authors of the rest.
@@ -44,7 +44,7 @@ func (h *handlers) listTokens(r *handle.Request) (handle.Reply, error) {
 
 // createToken makes a token, unless no host could use the token.
 func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
-	m := &r.Token
+	m := &r.JoinToken
 	var hash [protocol.MaxHashBytes]byte
 	if len(m.Hash) != len(hash) {
 		return nil, handle.BadRequest("the hash of a secret has 32 bytes")
@@ -68,8 +68,8 @@ func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
 }
 
 // joining is the information for a new host besides a token: the addresses of the hosts, and how to recognise them.
-func (h *handlers) joining(t *meta.Topology) *protocol.TokenAnswer {
-	a := &protocol.TokenAnswer{Authority: h.Authority()}
+func (h *handlers) joining(t *meta.Topology) *protocol.JoinTokenAnswer {
+	a := &protocol.JoinTokenAnswer{Authority: h.Authority()}
 	for _, x := range t.Records.Hosts() {
 		if _, _, err := net.SplitHostPort(x.Addresses.Raft); err == nil && x.Wanted() {
 			a.Addresses.Append(protocol.Address(x.Addresses.Raft))

@@ -56,7 +56,7 @@ func (c *Client) Fail(t pipeline.Ticket, why *protocol.Result) { c.Complete(t, n
 // Push implements replica.Conn.
 func (c *Client) Push(_ uint64, m protocol.PushMessage) { c.pushes <- m }
 
-// Flush implements hub.Sink.
+// Flush implements watch.Sink.
 func (c *Client) Flush(bool) {}
 
 // Mark implements replica.Conn.
@@ -71,8 +71,8 @@ func (c *Client) Source() *pipeline.Source { return c.source }
 // Holder implements handle.Connection.
 func (c *Client) Holder() *lease.Holder { return c.holder }
 
-// Guesses implements handle.Connection.
-func (c *Client) Guesses() *caller.Guesses { return &caller.Guesses{} }
+// AuthThrottle implements handle.Connection.
+func (c *Client) AuthThrottle() *caller.AuthThrottle { return &caller.AuthThrottle{} }
 
 // Gone implements handle.Connection.
 func (c *Client) Gone() bool {
@@ -119,7 +119,7 @@ func (c *Client) WatchOf(id shard.SessionID) (counted, acts bool) {
 	return acts && c.Watch(), acts
 }
 
-// Ended implements hub.Sink.
+// Ended implements watch.Sink.
 func (c *Client) Ended(uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func (*Client) Review(shard.SessionID, shard.NodeID, *replica.Replica) {}
 // Understands implements handle.Connection.
 func (*Client) Understands(protocol.Kind) bool { return true }
 
-// Append implements hub.Sink: the kinds of the messages go to Appended.
+// Append implements watch.Sink: the kinds of the messages go to Appended.
 func (c *Client) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool {
 	var buf bytebufferpool.ByteBuffer
 	write(protocol.NewEncoder(), &buf)
@@ -194,5 +194,5 @@ func (c *Client) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer
 // CompleteElsewhere implements handle.Connection: the outcome is no answer and no error.
 func (c *Client) CompleteElsewhere(t pipeline.Ticket) { c.Complete(t, nil, nil) }
 
-// Pending implements hub.Sink.
+// Pending implements watch.Sink.
 func (*Client) Pending() int { return 0 }

@@ -15,11 +15,11 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/handle"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/memlog"
@@ -38,7 +38,7 @@ func Host(tb testing.TB, access caller.Access) *handle.Host {
 	counts := metrics.New(1)
 	h := &handle.Host{
 		ID: 1, Name: "host-1", Cluster: "test", Version: "1", Clock: time.Now, Metrics: counts,
-		Watches: hub.NewBudget(1 << 20), Refusal: func() error { return nil },
+		Watches: watch.NewBudget(1 << 20), Refusal: func() error { return nil },
 		AboveLevel: func(level.Level) *protocol.Result {
 			return &protocol.Result{Status: protocol.StatusUnsupported, Message: "the level is too low"}
 		},
@@ -48,7 +48,7 @@ func Host(tb testing.TB, access caller.Access) *handle.Host {
 			Level: level.Newest},
 		Cluster: "test", Hosts: []shard.HostID{1}, Shards: 1, Clock: time.Now, Log: slog.New(slog.DiscardHandler),
 		Metrics: counts, Watches: h.Watches, DigestInterval: time.Hour,
-		Chores: func(time.Time, bool) bool { return false },
+		Maintenance: func(time.Time, bool) bool { return false },
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			return network.Open(1, memlog.GroupID(group+1), sm)
 		},
@@ -64,7 +64,7 @@ func Host(tb testing.TB, access caller.Access) *handle.Host {
 		h.Set.Close()
 		_ = network.Close()
 	})
-	lacks := func() bool { return h.Set.Readiness().Lacks != nil || !h.Meta.Machine.Founded() }
+	lacks := func() bool { return h.Set.Readiness().Lacks != nil || !h.Meta.Machine.Bootstrapped() }
 	for deadline := time.Now().Add(time.Minute); lacks(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			tb.Fatalf("the host does not serve: %v", h.Set.Readiness().Lacks)

@@ -36,7 +36,7 @@ func (h handlers) create(r *handle.Request) (handle.Reply, error) {
 		return nil, handle.Authorize(r, path, "")
 	}
 	command := meta.Command{Kind: meta.CmdNodeCreate, Path: path, Config: meta.Config(r.NodeCreate.Config)}
-	return h.MetaChange(r.Kind, command, &r.NodeCreate.Numbered,
+	return h.MetaChange(r.Kind, command, &r.NodeCreate.Idempotency,
 		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
 			return &protocol.NodeCreateAnswer{Node: wire(&e.Node), Existed: handle.Existed(e), Since: since}
 		})
@@ -62,7 +62,7 @@ func (h handlers) alter(r *handle.Request) (handle.Reply, error) {
 	}
 	return h.MetaChange(r.Kind, meta.Command{
 		Kind: meta.CmdNodeAlter, Path: path, Node: id, Config: meta.Config(m.Config), Expected: m.ConfigVersion,
-	}, &m.Numbered, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+	}, &m.Idempotency, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
 		return &protocol.NodeAlterAnswer{Node: wire(&e.Node), Since: since}
 	})
 }
@@ -73,7 +73,7 @@ func (h handlers) drop(r *handle.Request) (handle.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.MetaChange(r.Kind, meta.Command{Kind: meta.CmdNodeDrop, Path: path, Node: id}, &m.Numbered,
+	return h.MetaChange(r.Kind, meta.Command{Kind: meta.CmdNodeDrop, Path: path, Node: id}, &m.Idempotency,
 		func(_ *meta.Effect, since uint64) protocol.AnswerMessage {
 			return &protocol.NodeDropAnswer{Since: since}
 		})
@@ -124,7 +124,7 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 		var answer protocol.NodeListAnswer
 		page, more := h.Meta.Machine.Nodes(prefix, after, limit)
 		for i := range page {
-			if by.Allows(page[i].Path, "", protocol.RightSee) {
+			if by.Allows(page[i].Path, "", protocol.RightRead) {
 				answer.Nodes.Append(wire(&page[i]))
 			}
 			if handle.EndsPage(answer.Nodes.Size(), i, len(page), more) {

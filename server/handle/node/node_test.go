@@ -20,7 +20,7 @@ func (roles) Authenticate(token []byte) (caller.Rights, string, bool) {
 type role string
 
 func (r role) Allows(path, _ string, need protocol.Right) bool {
-	return r == "admin" || need&protocol.RightSee != 0 && (path == "" || strings.HasPrefix(path+"/", "/jobs/"))
+	return r == "admin" || need&protocol.RightRead != 0 && (path == "" || strings.HasPrefix(path+"/", "/jobs/"))
 }
 func (role) Valid() bool     { return true }
 func (role) Version() uint64 { return 0 }

@@ -1,6 +1,6 @@
 // Package object has the handlers of requests about semaphores, rollouts and processes.
 //
-// A change is a row of replica.Mutations: mutate.go checks the rights, the session and the disk, and queues the command
+// A change is a row of mutation.All: mutate.go checks the rights, the session and the disk, and queues the command
 // at the pipeline of the shard. The replica completes the request when the command is applied, so a change allocates
 // nothing here. A report or a question of a rollout instance that changes nothing is answered without the log.
 //

@@ -3,6 +3,7 @@ package object
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/handle"
+	"github.com/signalbox/signalbox/server/mutation"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
@@ -22,8 +23,8 @@ func Handlers(h *handle.Host) handle.Table {
 		protocol.KindProcessList:       o.processList,
 		protocol.KindInboxOpen:         o.inboxOpen,
 	}
-	for k := range replica.Mutations {
-		if replica.Mutations[k].Command != nil {
+	for k := range mutation.All {
+		if mutation.All[k].Command != nil {
 			table[protocol.Kind(k)] = o.mutate
 		}
 	}
@@ -34,8 +35,8 @@ type handlers struct{ *handle.Host }
 
 // mutate queues a change of an object at its shard.
 func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
-	command := replica.CommandOf(r.Request, &r.Body)
-	id, frees := command.Node, replica.Mutations[r.Kind].Frees
+	command := mutation.CommandOf(r.Request, &r.Body)
+	id, frees := command.Node, mutation.All[r.Kind].Frees
 	if !(frees && h.givesBack(r, &command)) {
 		if err := h.AuthorizeIn(r, id, command.Name); err != nil {
 			return nil, err
@@ -54,7 +55,7 @@ func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 	} else if alive != meta.NodeIsAlive {
 		return nil, noSuchNode
 	}
-	if replica.Mutations[r.Kind].MayChangeNothing && rp.Leads() && rp.MayAnswer(protocol.ConsistencyRelaxed) {
+	if mutation.All[r.Kind].MayChangeNothing && rp.Leads() && rp.MayAnswer(protocol.ConsistencyRelaxed) {
 		// A report or an ask of a rollout's instance that changes nothing is answered without the log. An answer about
 		// targets is as fresh as a RELAXED read.
 		if answer := rp.Unchanged(&command); answer != nil {
@@ -73,7 +74,7 @@ var noSuchNode error = &protocol.Result{Status: protocol.StatusNotFound, Message
 // admits refuses a change that takes capacity on a full disk. Owners may release, and objects may be deleted, on a full
 // disk too: there is capacity left for such changes. If another host leads, its disk counts.
 func (h handlers) admits(k protocol.Kind, rp *replica.Replica) error {
-	if replica.Mutations[k].Frees || !rp.Leads() {
+	if mutation.All[k].Frees || !rp.Leads() {
 		return nil
 	}
 	return h.AdmitsWrites(rp)

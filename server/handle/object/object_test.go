@@ -31,8 +31,8 @@ func bed(t *testing.T) (first, second *handletest.Client, id uint64) {
 
 func TestASemaphoreIsAcquiredDescribedAndReleased(t *testing.T) {
 	c, _, id := bed(t)
-	acquire := &protocol.Acquire{Mutation: protocol.Mutation{SessionID: id, Number: 1}, NodeID: 1, Name: []byte("box"),
-		Count: 1}
+	acquire := &protocol.Acquire{Mutation: protocol.Mutation{SessionID: id, Sequence: 1}, NodeID: 1,
+		Name: []byte("box"), Count: 1}
 	a, err := c.Ask(acquire)
 	got := handletest.Must[*protocol.AcquireAnswer](t, a, err)
 	if got.Outcome != protocol.Acquired {
@@ -47,7 +47,7 @@ func TestASemaphoreIsAcquiredDescribedAndReleased(t *testing.T) {
 	if n := handletest.Must[*protocol.SemaphoreListAnswer](t, a, err).Semaphores.Len(); n != 1 {
 		t.Errorf("%d semaphores are listed", n)
 	}
-	of := protocol.Mutation{SessionID: id, Number: 2}
+	of := protocol.Mutation{SessionID: id, Sequence: 2}
 	_, err = c.Ask(&protocol.Release{Mutation: of, NodeID: 1, Name: []byte("box")})
 	if err != nil {
 		t.Error(err)
@@ -56,7 +56,7 @@ func TestASemaphoreIsAcquiredDescribedAndReleased(t *testing.T) {
 
 func TestAChangeIsRefusedWithTheReason(t *testing.T) {
 	first, second, id := bed(t)
-	of := protocol.Mutation{SessionID: id, Number: 1}
+	of := protocol.Mutation{SessionID: id, Sequence: 1}
 	for _, x := range []struct {
 		what string
 		by   *handletest.Client
@@ -78,7 +78,7 @@ func TestAChangeIsRefusedWithTheReason(t *testing.T) {
 			WatchData: true}, protocol.StatusBadRequest},
 		{"a rollout that is none", first, &protocol.RolloutPlan{NodeID: 1, Name: []byte("box")},
 			protocol.StatusNotFound},
-		{"a process that is none", first, &protocol.ProcessDescribe{PartRequest: protocol.PartRequest{NodeID: 1,
+		{"a process that is none", first, &protocol.ProcessDescribe{SectionRequest: protocol.SectionRequest{NodeID: 1,
 			Name: []byte("box")}}, protocol.StatusNotFound},
 		{"an inbox of no member", first, &protocol.InboxOpen{SessionID: id, NodeID: 1, Name: []byte("box")},
 			protocol.StatusNotFound},
@@ -100,7 +100,7 @@ func TestAOneShotWatchIsCountedUntilItsChange(t *testing.T) {
 	if _, err := c.Ask(&protocol.SemaphoreUpdate{NodeID: 1, Name: []byte("box"), Data: []byte("new")}); err != nil {
 		t.Fatal(err)
 	}
-	if m, is := c.Pushed().(*protocol.Changed); !is || !m.Data {
+	if m, is := c.Pushed().(*protocol.WatchChanged); !is || !m.Data {
 		t.Errorf("the watch ended with %+v", m)
 	}
 }

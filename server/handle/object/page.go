@@ -10,7 +10,7 @@ import (
 
 // describePart has a part described when the replica is as fresh as requested. If the part was found, the message
 // from describe is the answer.
-func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protocol.PartRequest,
+func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protocol.SectionRequest,
 	describe func(m *machine.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage),
 ) (handle.Reply, error) {
 	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
@@ -18,7 +18,7 @@ func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protoco
 		return nil, err
 	}
 	o := shard.PartOptions{
-		Part: string(q.Part), After: q.After, Limit: handle.ItemLimit(q.Limit), Why: q.Why && q.After == 0,
+		Part: string(q.Section), After: q.After, Limit: handle.ItemLimit(q.Limit), Why: q.Explain && q.After == 0,
 	}
 	rp := h.Set.Of(shard.SlotOf(of.Node, q.Name))
 	return h.Read(rp, h.Consistency(q.Consistency, of.Node), func() (handle.Reply, error) {

@@ -9,19 +9,20 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
+	"github.com/signalbox/signalbox/shard/process"
 )
 
 func (h handlers) processDescribe(r *handle.Request) (handle.Reply, error) {
-	return h.describePart(r, shard.KindProcess, &r.ProcessDescribe.PartRequest, func(
+	return h.describePart(r, shard.KindProcess, &r.ProcessDescribe.SectionRequest, func(
 		on *machine.Machine, of shard.Ref, o shard.PartOptions,
 	) (shard.Found, protocol.AnswerMessage) {
-		var page machine.ProcessDescription
-		return on.DescribeProcess(of.Node, of.Name, o, &page), processPage(&page, o)
+		var page process.Description
+		return process.Describe(on, of.Node, of.Name, o, &page), processPage(&page, o)
 	})
 }
 
 // processPage is rolloutPage for processes.
-func processPage(page *machine.ProcessDescription, o shard.PartOptions) *protocol.ProcessDescribeAnswer {
+func processPage(page *process.Description, o shard.PartOptions) *protocol.ProcessDescribeAnswer {
 	a := &protocol.ProcessDescribeAnswer{
 		Revision: uint64(page.Revision), NowMillis: page.Now, Head: headOf(&page.PartPage, o),
 	}
@@ -34,7 +35,7 @@ func processPage(page *machine.ProcessDescription, o shard.PartOptions) *protoco
 
 func (h handlers) processList(r *handle.Request) (handle.Reply, error) {
 	name := func(v *kind.SummaryRow) string { return v.Name }
-	return list(h, r, &r.ProcessList.ListRequest, (*machine.Machine).ListProcesses, name,
+	return list(h, r, &r.ProcessList.ListRequest, process.List, name,
 		func(rp *replica.Replica) listPage[kind.SummaryRow] {
 			a := &protocol.ProcessListAnswer{NowMillis: max(rp.EstimatedTime(), rp.Machine.Time())}
 			return listPage[kind.SummaryRow]{a, &a.Next, a.Processes.Append, a.Processes.Size}

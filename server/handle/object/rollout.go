@@ -13,11 +13,11 @@ import (
 )
 
 func (h handlers) rolloutDescribe(r *handle.Request) (handle.Reply, error) {
-	return h.describePart(r, shard.KindRollout, &r.RolloutDescribe.PartRequest, func(
+	return h.describePart(r, shard.KindRollout, &r.RolloutDescribe.SectionRequest, func(
 		on *machine.Machine, of shard.Ref, o shard.PartOptions,
 	) (shard.Found, protocol.AnswerMessage) {
-		var page machine.RolloutDescription
-		found := on.DescribeRollout(of.Node, of.Name, o, &page)
+		var page rollout.Description
+		found := rollout.Describe(on, of.Node, of.Name, o, &page)
 		h.noteDetached(page.Reasons)
 		return found, rolloutPage(&page, o)
 	})
@@ -40,7 +40,7 @@ func (h handlers) noteDetached(reasons []rollout.Reason) {
 
 // rolloutPage returns a page in the form for clients. Reasons and rows share the bytes of the page, so that the page
 // fits in a frame however long the reasons are.
-func rolloutPage(page *machine.RolloutDescription, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
+func rolloutPage(page *rollout.Description, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
 	a := &protocol.RolloutDescribeAnswer{
 		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: page.Phase,
 		Head: headOf(&page.PartPage, o),
@@ -54,7 +54,7 @@ func rolloutPage(page *machine.RolloutDescription, o shard.PartOptions) *protoco
 
 func (h handlers) rolloutList(r *handle.Request) (handle.Reply, error) {
 	name := func(v *kind.Summary) string { return v.Name }
-	return list(h, r, &r.RolloutList.ListRequest, (*machine.Machine).ListRollouts, name,
+	return list(h, r, &r.RolloutList.ListRequest, rollout.List, name,
 		func(*replica.Replica) listPage[kind.Summary] {
 			a := &protocol.RolloutListAnswer{}
 			return listPage[kind.Summary]{a, &a.Next, a.Rollouts.Append, a.Rollouts.Size}
@@ -67,10 +67,10 @@ func (h handlers) rolloutPlan(r *handle.Request) (handle.Reply, error) {
 	if err := h.Object(r, id, m.Name, 0); err != nil {
 		return nil, err
 	}
-	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, m.Act
+	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, m.Action
 	rp := h.Set.Of(shard.SlotOf(id, m.Name))
 	return h.Read(rp, h.Consistency(m.Consistency, id), func() (handle.Reply, error) {
-		rehearsal, now := rp.Machine.RehearseRollout(id, name, rp.EstimatedTime())
+		rehearsal, now := rollout.Rehearse(rp.Machine, id, name, rp.EstimatedTime())
 		if rehearsal == nil {
 			return nil, handle.Refuse(protocol.StatusNotFound, "no rollout of this name")
 		}
@@ -86,8 +86,8 @@ func (h handlers) rolloutPlan(r *handle.Request) (handle.Reply, error) {
 }
 
 // rehearse does the first acts of a plan.
-func rehearse(on *rollout.Rehearsal, publish bool, act kind.Act) (a rollout.Answer) {
-	if act.Verb != 0 {
+func rehearse(on *rollout.Rehearsal, publish bool, act kind.Action) (a rollout.Answer) {
+	if act.Kind != 0 {
 		a = on.Act(act)
 	}
 	if publish && a.Status == protocol.StatusSuccess {

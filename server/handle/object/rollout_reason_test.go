@@ -7,7 +7,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -29,7 +28,7 @@ func TestTheLongestReasonsLeaveRoomForAPageOfRows(t *testing.T) {
 		{Code: kind.ReasonSource, By: text, Text: text},
 		{Code: kind.ReasonHalted, By: text, Text: text + text},
 	}
-	var page machine.RolloutDescription
+	var page rollout.Description
 	for range kind.MaxLocations {
 		for i := range longest {
 			re := longest[i]

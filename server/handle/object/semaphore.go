@@ -119,7 +119,7 @@ func (d *describe) askElsewhere(ids []shard.SessionID) handle.Reply {
 	later := &describe{h: d.h, rp: d.rp, m: d.m}
 	later.m.Name = slices.Clone(d.m.Name)
 	return handle.Later(func(t handle.Ticket) {
-		d.h.Set.AskShown(ids, func(shown map[shard.SessionID]protocol.Session) {
+		d.h.Set.HomeShards.AskShown(ids, func(shown map[shard.SessionID]protocol.Session) {
 			later.clients = make(map[shard.SessionID]protocol.Session) // also if nothing was learned
 			maps.Copy(later.clients, shown)
 			t.Complete(later.run())
@@ -139,7 +139,7 @@ func (d *describe) clientOf(id shard.SessionID) protocol.ClientInfo {
 // counted before the read, so a change waits for the lock. No change is lost between the two, and the answer is in the
 // connection's stream before the change.
 func (d *describe) runWatched(t handle.Ticket) {
-	d.rp.WithWatches(func() {
+	d.rp.OneShots.With(func() {
 		if err := d.watch(t); err != nil {
 			t.Append(nil, err)
 		} else {
@@ -172,7 +172,7 @@ func (d *describe) watch(t handle.Ticket) error {
 		t.Conn.Ended(t.Request)
 		return handle.TooMuchWatched()
 	}
-	d.rp.AddWatch(t.Conn, t.Request, &d.m)
+	d.rp.OneShots.Add(t.Conn, t.Request, &d.m)
 	return nil
 }
 

@@ -52,8 +52,8 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 		return nil, handle.Refuse(protocol.StatusSessionExpired, "its node was dropped")
 	}
 	a := &attaching{
-		handlers: h, conn: r.Conn, rp: rp, id: id, node: node, sequence: m.AttachSequence, numbers: m.Numbers,
-		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
+		handlers: h, conn: r.Conn, rp: rp, id: id, node: node, sequence: m.AttachSequence, numbers: m.Sequences,
+		key: slices.Clone(m.SessionSecret), change: m.Change, timeout: m.TimeoutMillis, details: record(&m.Details),
 		client: handle.ClientRef(by),
 	}
 	err := h.checkKey(r.Conn, func() bool { return rp.Machine.KeyMatches(id, a.key) })
@@ -69,24 +69,24 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 
 // checkKey refuses a request unless its key is the key of the session.
 func (h handlers) checkKey(c handle.Connection, matches func() bool) error {
-	return h.Gate.CheckKey(c.Guesses(), c.Source().Address(), matches)
+	return h.Gate.CheckKey(c.AuthThrottle(), c.Source().Address(), matches)
 }
 
 // attaching is an attach under way.
 type attaching struct {
 	handlers
-	conn        handle.Connection
-	rp          *replica.Replica
-	id          shard.SessionID
-	node        meta.Node
-	sequence    uint64
-	key         []byte
-	change      bool
-	timeout     uint64
-	description []byte
-	client      shard.ClientRef
-	numbers     bool
-	numberBase  uint64 // the first of the numbers that were drawn
+	conn       handle.Connection
+	rp         *replica.Replica
+	id         shard.SessionID
+	node       meta.Node
+	sequence   uint64
+	key        []byte
+	change     bool
+	timeout    uint64
+	details    []byte
+	client     shard.ClientRef
+	numbers    bool
+	numberBase uint64 // the first of the numbers that were drawn
 }
 
 // overtaken is the refusal of an attach that arrives after a later attach of the session.
@@ -119,10 +119,10 @@ func (a *attaching) confirmed() handle.Reply {
 	return confirm(a.rp, func() (handle.Reply, error) { return a.attach(), nil })
 }
 
-// differs reports whether the attach asks for a new timeout or description of the session.
+// differs reports whether the attach asks for a new timeout or details of the session.
 func (a *attaching) differs() bool {
 	now, _ := a.rp.Machine.DescribeSession(a.id)
-	return a.timeout != now.Timeout || string(a.description) != now.Description
+	return a.timeout != now.Timeout || string(a.details) != now.Details
 }
 
 // confirm goes on when the host has made sure of leading the shard.
@@ -138,10 +138,10 @@ func confirm(rp *replica.Replica, then handle.Reader) handle.Reply {
 	})
 }
 
-// commit changes the session's timeout and description first.
+// commit changes the session's timeout and details first.
 func (a *attaching) commit() handle.Reply {
 	return a.propose(&shard.Command{
-		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
+		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.details,
 		Client: a.client,
 	}, func(*shard.Effect) handle.Reply {
 		if a.numbers {
@@ -224,7 +224,7 @@ func (a *attaching) attach() handle.Reply {
 func (a *attaching) attachNow(t handle.Ticket, view *shard.SessionView) error {
 	rp, now := a.rp, a.Clock()
 	rp.RelyOnGrace()
-	answer := &protocol.SessionAttachAnswer{Lease: leaseOf(&a.node, view.Timeout), NumberBase: a.numberBase}
+	answer := &protocol.SessionAttachAnswer{Lease: leaseOf(&a.node, view.Timeout), SequenceBase: a.numberBase}
 	var lost *lease.Holder
 	verdict := a.conn.CompleteAttached(t.Ticket, answer, a.id, view.Node, rp, func() (v lease.Verdict) {
 		lost, v = rp.Leases.Attach(a.id, a.conn.Holder(), a.sequence, now)
@@ -232,7 +232,7 @@ func (a *attaching) attachNow(t handle.Ticket, view *shard.SessionView) error {
 		return v
 	})
 	if lost != nil {
-		rp.ReportLost(a.id, lost, protocol.Result{
+		rp.Sessions.ReportLost(a.id, lost, protocol.Result{
 			Status: protocol.StatusBadSession, Message: "the session was attached over another connection",
 		})
 	}

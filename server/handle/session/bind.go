@@ -12,13 +12,13 @@ import (
 
 // bind lets a session act over the connection of the request too.
 func (h handlers) bind(r *handle.Request) (handle.Reply, error) {
-	id, key := shard.SessionID(r.SessionBind.SessionID), slices.Clone(r.SessionBind.Key)
+	id, key := shard.SessionID(r.SessionBind.SessionID), slices.Clone(r.SessionBind.SessionSecret)
 	home, by, from := h.Set.Of(id.Slot()), r.Caller, r.From()
 	return handle.Later(func(t handle.Ticket) {
-		home.Find(id, key, protocol.ConsistencyStrict, func(s replica.HomeSession) {
+		home.Lookup.Find(id, key, protocol.ConsistencyStrict, func(s replica.HomeSession) {
 			if err := h.mayBind(t, by, from, &s); err != nil {
 				t.Fail(err)
-			} else if !home.Bind(id, s.Node, false, t.Conn) ||
+			} else if !home.Sessions.Bind(id, s.Node, false, t.Conn) ||
 				!t.Conn.AnswerBound(id, t.Ticket, &protocol.SessionBindAnswer{NodeID: uint64(s.Node)}) {
 				t.Fail(over)
 			} else {

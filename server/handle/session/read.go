@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/session"
 	"github.com/signalbox/signalbox/server/caller"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/rights"
+	"github.com/signalbox/signalbox/shard/access"
 )
 
 func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
@@ -25,10 +26,10 @@ func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 		}
 		info := h.info(rp, &view)
 		if !h.sees(by, rp, &view) {
-			info.Description, info.Client = nil, protocol.ClientInfo{}
+			info.Details, info.Client = kind.Details{}, protocol.ClientInfo{}
 		}
 		return handle.Later(func(t handle.Ticket) {
-			h.Set.AskParts([]shard.SessionID{id}, func(parts map[shard.SessionID]protocol.Session) {
+			h.Set.HomeShards.AskParts([]shard.SessionID{id}, func(parts map[shard.SessionID]protocol.Session) {
 				addParts(&info, parts)
 				t.Done(&protocol.SessionDescribeAnswer{Session: info}, nil)
 			})
@@ -53,7 +54,7 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 			ids[i] = page[i].ID
 		}
 		return handle.Later(func(t handle.Ticket) {
-			h.Set.AskParts(ids, func(parts map[shard.SessionID]protocol.Session) {
+			h.Set.HomeShards.AskParts(ids, func(parts map[shard.SessionID]protocol.Session) {
 				a := &protocol.SessionListAnswer{}
 				for i := range page {
 					if h.sees(by, rp, &page[i]) {
@@ -80,7 +81,7 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 // and sessions attached by the client's own token.
 func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.SessionView) bool {
 	node, _ := h.Meta.Machine.NodeByID(v.Node)
-	if set, known := by.Set(); !known || set.Covers(rights.Rule{Path: node.Path, Rights: protocol.RightSee}) {
+	if set, known := by.Set(); !known || set.Covers(access.Rule{Path: node.Path, Rights: protocol.RightRead}) {
 		return true
 	}
 	if c := handle.CallerOf(home.Leases.Holder(v.ID)); c != nil && c.Name != "" && c.Name == by.Name {
@@ -105,7 +106,7 @@ func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.Sessio
 // info returns the joint knowledge of the host's shards about a session.
 func (h handlers) info(home *replica.Replica, v *shard.SessionView) protocol.Session {
 	s := protocol.Session{
-		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
+		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Details: Details(v),
 		SinceMillis: v.Created,
 	}
 	s.Client, s.Attached = handle.ClientAt(home, v)
@@ -129,7 +130,7 @@ func Show(h *handle.Host, id shard.SessionID, parts []uint64) protocol.Session {
 	s := protocol.Session{ID: uint64(id)}
 	if home := h.Set.Of(id.Slot()); len(parts) == 0 && home.Here() {
 		if v, known := home.Machine.DescribeSession(id); known {
-			s.Description = []byte(v.Description)
+			s.Details = Details(&v)
 			s.Client, s.Attached = handle.ClientAt(home, &v)
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/session"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
@@ -42,6 +43,22 @@ func leaseOf(n *meta.Node, timeout uint64) protocol.Lease {
 	}
 }
 
+// record is the form of details in the log and in the machine, where no field is read.
+func record(d *kind.Details) []byte {
+	if *d == (kind.Details{}) {
+		return nil
+	}
+	return protocol.AppendRecord(nil, d)
+}
+
+// Details returns what the client of a session reports.
+func Details(v *shard.SessionView) (d kind.Details) {
+	if v.Details != "" {
+		_ = protocol.ReadRecord(protocol.View(v.Details), &d, 0) // a host has written it
+	}
+	return d
+}
+
 // over is the refusal of a request of a session that has ended.
 var over error = &protocol.Result{Status: protocol.StatusSessionExpired}
 
@@ -62,7 +79,7 @@ func (h handlers) detach(r *handle.Request) (handle.Reply, error) {
 		return nil, err
 	}
 	r.Conn.Unbind(id)
-	b.Home.RemoveBound(id, r.Conn) // an attached session may have been bound before
+	b.Home.Sessions.RemoveBound(id, r.Conn) // an attached session may have been bound before
 	h.Set.ForgetSession(id, r.Conn)
 	if b.Attached {
 		// If the session has left the connection meanwhile, the new connection goes by a time of its own.

@@ -26,7 +26,7 @@ func bed(t *testing.T) (h *handle.Host, first, second *handletest.Client) {
 // start starts a session with the key "key".
 func start(t *testing.T, c *handletest.Client) uint64 {
 	t.Helper()
-	a, err := c.Ask(&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: 60_000, Key: []byte("key")})
+	a, err := c.Ask(&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: 60_000, SessionSecret: []byte("key")})
 	return handletest.Must[*protocol.SessionStartAnswer](t, a, err).SessionID
 }
 
@@ -36,10 +36,10 @@ func TestASessionIsStartedMovedAndStopped(t *testing.T) {
 	if !first.Acts(shard.SessionID(id)) {
 		t.Error("the session does not act over the connection that started it")
 	}
-	attach := &protocol.SessionAttach{SessionID: id, Key: []byte("other"), AttachSequence: 1}
+	attach := &protocol.SessionAttach{SessionID: id, SessionSecret: []byte("other"), AttachSequence: 1}
 	_, err := second.Ask(attach)
 	handletest.Refused(t, "an attach with another key", err, protocol.StatusBadSession)
-	attach.Key = []byte("key")
+	attach.SessionSecret = []byte("key")
 	a, err := second.Ask(attach)
 	if l := handletest.Must[*protocol.SessionAttachAnswer](t, a, err).Lease; l.TimeoutMillis != 60_000 {
 		t.Errorf("the lease is %+v", l)
@@ -60,9 +60,9 @@ func TestASessionIsStartedMovedAndStopped(t *testing.T) {
 func TestASessionIsBoundWithItsKeyAndDetached(t *testing.T) {
 	_, first, second := bed(t)
 	id := start(t, first)
-	_, err := second.Ask(&protocol.SessionBind{SessionID: id, Key: []byte("other")})
+	_, err := second.Ask(&protocol.SessionBind{SessionID: id, SessionSecret: []byte("other")})
 	handletest.Refused(t, "a bind with another key", err, protocol.StatusBadSession)
-	a, err := second.Ask(&protocol.SessionBind{SessionID: id, Key: []byte("key")})
+	a, err := second.Ask(&protocol.SessionBind{SessionID: id, SessionSecret: []byte("key")})
 	if n := handletest.Must[*protocol.SessionBindAnswer](t, a, err).NodeID; n != 1 {
 		t.Errorf("the session is bound in node %d", n)
 	}

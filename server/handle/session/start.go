@@ -26,7 +26,7 @@ func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 		handlers: h, conn: r.Conn, sequence: m.AttachSequence,
 		command: shard.Command{
 			Kind: shard.CmdSessionCreate, Timeout: m.TimeoutMillis,
-			Data: slices.Clone(m.Description), Key: slices.Clone(m.Key), Client: handle.ClientRef(r.Caller),
+			Data: record(&m.Details), Key: slices.Clone(m.SessionSecret), Client: handle.ClientRef(r.Caller),
 		},
 	}
 	// Behind a barrier, even if the node is known here: a remote host may have answered the drop a moment ago.

@@ -3,7 +3,7 @@ package watch
 import (
 	"sync"
 
-	"github.com/signalbox/signalbox/internal/pace"
+	"github.com/signalbox/signalbox/internal/throttle"
 	"github.com/signalbox/signalbox/server/handle"
 	"github.com/signalbox/signalbox/server/replica"
 )
@@ -90,7 +90,7 @@ func (w *Watches) next() (c handle.Connection, opens []func()) {
 
 // run opens the waiting watches. All answers to a connection leave together.
 func (w *Watches) run() {
-	p := pace.Quarter()
+	p := throttle.Quarter()
 	p.Work()
 	for c, opens := w.next(); c != nil; c, opens = w.next() {
 		for _, open := range opens {

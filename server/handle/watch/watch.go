@@ -8,8 +8,8 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/handle"
-	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/server/watch"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -82,9 +82,9 @@ func (w *Watches) open(t handle.Ticket, rp *replica.Replica, m *protocol.Watch, 
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, hub.ErrBudget):
+	case errors.Is(err, watch.ErrBudget):
 		err = handle.TooMuchWatched()
-	case errors.Is(err, hub.ErrInUse):
+	case errors.Is(err, watch.ErrInUse):
 		err = handle.BadRequest(err.Error())
 	}
 	if err != nil {

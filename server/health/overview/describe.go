@@ -52,11 +52,11 @@ func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
 		Policy: r.Policy(), LastAudit: r.LastAudit(),
 	}
 	if g != (hosts.Generation{}) {
-		a.Generation = protocol.Generation{Number: g.Number, Draw: g.Draw[:]}
+		a.Generation = protocol.Generation{Number: g.Number, Nonce: g.Draw[:]}
 	}
 	a.Shards = c.Shards()
 	for _, x := range c.Issues() {
-		a.Concerns.Append(protocol.HostConcern{Issue: x})
+		a.HealthIssues.Append(protocol.HealthIssue{Issue: x})
 	}
 	c.addHosts(a)
 	return a

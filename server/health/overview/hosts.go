@@ -14,7 +14,7 @@ import (
 // addHosts adds the hosts by id: all that belong to the cluster, and of the hosts that have left the latest, as many as
 // the page has room for.
 func (c *Cluster) addHosts(a *protocol.ClusterDescribeAnswer) {
-	room := protocol.PageBytes - a.Concerns.Size()
+	room := protocol.PageBytes - a.HealthIssues.Size()
 	for i := range a.Shards {
 		room -= protocol.Size(&a.Shards[i])
 	}
@@ -80,7 +80,7 @@ func digits(i hosts.Incarnation) string {
 // standing returns a state of a host in the form of the protocol, with the caller that asked for the state.
 func (c *Cluster) standing(s *hosts.State, by string) host.Standing {
 	return host.Standing{
-		State: s.Variant, Epoch: s.Epoch, Reason: s.Reason.String(), Text: s.Text, By: by, Since: c.Age(s.Since),
+		State: s.Variant, Epoch: s.Epoch, Reason: s.Reason.String(), Text: s.Text, Author: by, Since: c.Age(s.Since),
 	}
 }
 

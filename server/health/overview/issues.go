@@ -71,12 +71,12 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 	case h.Current.Variant == protocol.HostExpelled:
 		return nil
 	case !h.Living():
-		x = issue(kind.Expelling, h, "host %s is being expelled", h.Name)
+		x = issue(kind.HostExpelling, h, "host %s is being expelled", h.Name)
 	case h.Target.Reason == hosts.ReasonJoined:
 		if c.age(h.Target.Since) < patienceMillis {
 			return nil
 		}
-		x = issue(kind.NotStarted, h, "host %s has joined and was not started since", h.Name)
+		x = issue(kind.HostNotStarted, h, "host %s has joined and was not started since", h.Name)
 	case !h.Wanted():
 		x = c.ofOffline(h)
 	default:
@@ -86,7 +86,8 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 		if !h.Cordoned {
 			return nil
 		}
-		return issue(kind.Cordoned, h, "host %s is cordoned: it gets no more replicas, votes and leaderships", h.Name)
+		return issue(kind.HostCordoned, h, "host %s is cordoned: it gets no more replicas, votes and leaderships",
+			h.Name)
 	}
 	x.Since = since
 	return x
@@ -96,23 +97,23 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 func (c *Cluster) ofOffline(h *hosts.Host) *kind.Issue {
 	switch {
 	case h.Target.Reason == hosts.ReasonDrained && !h.Reached():
-		return issue(kind.Drained, h, "host %s is being drained", h.Name)
+		return issue(kind.HostDrained, h, "host %s is being drained", h.Name)
 	case h.Target.Reason == hosts.ReasonDrained:
-		return issue(kind.Drained, h, "host %s is drained", h.Name)
+		return issue(kind.HostDrained, h, "host %s is drained", h.Name)
 	case h.Target.Reason.Failed() && c.full(h):
-		x := issue(kind.Failed, h, "host %s takes no more of any log: its disk is nearly full", h.Name)
+		x := issue(kind.HostFailed, h, "host %s takes no more of any log: its disk is nearly full", h.Name)
 		x.Do = kind.DiskFull.Row().Do
 		return x
 	case h.Target.Reason.Failed():
-		return c.replaceable(issue(kind.Failed, h, "host %s is taken for failed: %s", h.Name, cmp.Or(h.Target.Text,
+		return c.replaceable(issue(kind.HostFailed, h, "host %s is taken for failed: %s", h.Name, cmp.Or(h.Target.Text,
 			h.Target.Reason.String())), h)
 	}
-	return issue(kind.Stopped, h, "host %s is stopped", h.Name)
+	return issue(kind.HostStopped, h, "host %s is stopped", h.Name)
 }
 
 // full reports whether the disk of a host is nearly full.
 func (c *Cluster) full(h *hosts.Host) bool {
-	return c.Seen != nil && slices.ContainsFunc(c.Seen.Hosts, func(seen governor.HostSeen) bool {
+	return c.Seen != nil && slices.ContainsFunc(c.Seen.Hosts, func(seen governor.HostObservation) bool {
 		return seen.Host == h.ID && seen.Full
 	})
 }
@@ -127,16 +128,17 @@ func (c *Cluster) ofOnline(h *hosts.Host) *kind.Issue {
 		switch {
 		case seen.Host != h.ID:
 		case !c.Seen.Alive(h.ID):
-			x := issue(kind.Silent, h, "host %s is not heard", h.Name)
+			x := issue(kind.HostUnreachable, h, "host %s is not heard", h.Name)
 			x.Since = c.ago(seen.SilentFor)
 			return c.replaceable(x, h)
 		case h.Online() && !takesPart:
-			return issue(kind.NotFresh, h, "host %s does not confirm that it is up to date", h.Name)
+			return issue(kind.HostNotUpToDate, h, "host %s does not confirm that it is up to date", h.Name)
 		case !takesPart:
-			return c.replaceable(issue(kind.NotJoined, h, "host %s is heard and has not joined its cluster since it "+
-				"was started: it does not confirm that it is up to date", h.Name), h)
+			return c.replaceable(issue(kind.HostNotJoined, h,
+				"host %s is heard and has not joined its cluster since it "+
+					"was started: it does not confirm that it is up to date", h.Name), h)
 		case !h.Online() && c.age(h.Target.Since) > patienceMillis:
-			x := issue(kind.NotOnline, h, "host %s is to be online, and is not yet", h.Name)
+			x := issue(kind.HostNotOnline, h, "host %s is to be online, and is not yet", h.Name)
 			x.Since = c.since(h.Target.Since)
 			return x
 		}
@@ -200,10 +202,10 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 	case c.LeaderOf(r.Shard) == 0:
 		return issue(kind.NoLeader, nil, "no leader is known")
 	case r.Voters < r.Wanted:
-		return issue(kind.FewVoters, nil, "%d replicas vote, and %d are to", r.Voters, r.Wanted)
+		return issue(kind.UnderReplicated, nil, "%d replicas vote, and %d are to", r.Voters, r.Wanted)
 	case r.Tolerated == 0 && r.Voters > 1:
-		return issue(kind.Tolerance, nil, "%d of %d voters are alive: when one more fails, changes are refused",
-			r.Live, r.Voters)
+		return issue(kind.NoFailureTolerance, nil,
+			"%d of %d voters are alive: when one more fails, changes are refused", r.Live, r.Voters)
 	}
 	return c.ofDomains(r)
 }
@@ -211,7 +213,7 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 // withoutMajority is about a shard that has lost its majority. What to do depends on the voters that are not heard: a
 // host that is being expelled does not come back.
 func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
-	x := issue(kind.NoMajority, nil, "%d of %d voters are alive", r.Live, r.Voters)
+	x := issue(kind.NoQuorum, nil, "%d of %d voters are alive", r.Live, r.Voters)
 	var all, away, gone []string
 	for _, h := range c.Records.Hosts() {
 		switch on := c.Records.Shard(r.Shard).On(h.ID); {
@@ -251,7 +253,7 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 			case on == nil || !on.Member():
 				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
 					(on == nil || c.age(on.Since) > patienceMillis) {
-					x := issue(kind.CopyMissing, h, "host %s has no copy", h.Name)
+					x := issue(kind.ReplicaMissing, h, "host %s has no copy", h.Name)
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}
@@ -262,7 +264,7 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 			case seen != nil:
 				i := slices.IndexFunc(seen.Replicas, func(r governor.ReplicaSeen) bool { return r.ID == on.ID })
 				if i >= 0 && c.Seen.Alive(h.ID) && seen.Replicas[i].BehindFor > patienceMillis {
-					x := issue(kind.CopyBehind, h, "the copy on host %s is behind", h.Name)
+					x := issue(kind.ReplicaLagging, h, "the copy on host %s is behind", h.Name)
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}
@@ -283,7 +285,8 @@ func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 	if len(bad) == 0 {
 		return nil
 	}
-	return issue(kind.Domains, nil, "when all of %s fails, changes are refused", strings.Join(bad, ", or all of "))
+	return issue(kind.NoDomainTolerance, nil, "when all of %s fails, changes are refused",
+		strings.Join(bad, ", or all of "))
 }
 
 // ofSize is about clusters too small to lose a host.
@@ -296,7 +299,7 @@ func (c *Cluster) ofSize() *kind.Issue {
 	}
 	switch len(living) {
 	case 1:
-		return issue(kind.OneHost, nil, "one host: while it is away, no client is served")
+		return issue(kind.SingleHost, nil, "one host: while it is away, no client is served")
 	case 2:
 		return issue(kind.TwoHosts, nil, "two hosts: %s", c.votesOf(living))
 	}
@@ -331,7 +334,8 @@ func (c *Cluster) ofVersions() *kind.Issue {
 	if len(versions) < 2 {
 		return nil
 	}
-	return issue(kind.Versions, nil, "the hosts differ: %s", strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
+	return issue(kind.MixedVersions, nil, "the hosts differ: %s",
+		strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 }
 
 // wasSaved is in the text of an entry of the history about a completely saved state. Entries without wasSaved are
@@ -350,7 +354,7 @@ func (c *Cluster) ofBackups() *kind.Issue {
 		if c.Wall.IsZero() || c.Wall.Sub(last) < lateBackup {
 			return nil
 		}
-		x := issue(kind.BackupLate, nil, "the last backup was saved at %s", last.UTC().Format(time.DateTime+" UTC"))
+		x := issue(kind.BackupOverdue, nil, "the last backup was saved at %s", last.UTC().Format(time.DateTime+" UTC"))
 		x.Since = last.Add(lateBackup)
 		return x
 	}

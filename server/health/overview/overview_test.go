@@ -26,13 +26,14 @@ func newBed(t *testing.T, names ...string) *bed {
 	b := &bed{t, Cluster{Records: hosts.New("c", []hosts.ShardID{1}), Now: 1000,
 		Wall: time.UnixMilli(1e12), Governor: 1,
 		Seen: &governor.Seen{Self: 1}}}
-	var founders []hosts.Founder
+	var initialMembers []hosts.InitialMember
 	for i, name := range names {
-		founders = append(founders, hosts.Founder{ID: shard.HostID(i + 1), Name: name,
+		initialMembers = append(initialMembers, hosts.InitialMember{ID: shard.HostID(i + 1), Name: name,
 			Incarnation: hosts.Incarnation{byte(i + 1)}, Addresses: addressesOf(name), Level: level.Newest})
-		b.Seen.Hosts = append(b.Seen.Hosts, governor.HostSeen{Host: shard.HostID(i + 1), Tried: true, FreshFor: 20_000})
+		b.Seen.Hosts = append(b.Seen.Hosts, governor.HostObservation{Host: shard.HostID(i + 1), Tried: true,
+			FreshFor: 20_000})
 	}
-	b.do(b.Records.Found(b.at("signalbox"), founders))
+	b.do(b.Records.Bootstrap(b.at("signalbox"), initialMembers))
 	for _, id := range []hosts.ShardID{0, 1} {
 		b.Seen.Shards = append(b.Seen.Shards, governor.ShardSeen{Shard: id, Leader: 1, LedFor: 30_000, Change: 1})
 	}
@@ -114,98 +115,101 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 	}{
 		"all is well": {"a b c", func(b *bed) { b.roles("vvv") }, "", ""},
 		"one host": {"a", func(b *bed) { b.roles("v") },
-			"info one-host  [] one host: while it is away, no client is served", "host join-token create"},
+			"info single-host  [] one host: while it is away, no client is served", "host join-token create"},
 		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
 			"warning two-hosts  [] two hosts: only b votes; while b is away, changes are refused",
 			"until there are three"},
 		"two hosts vote": {"a b", func(b *bed) { b.roles("vv") },
-			"warning tolerance  [0 1] 2 of 2 voters are alive: when one more fails, changes are refused\n" +
+			"warning no-failure-tolerance  [0 1] 2 of 2 voters are alive: when one more fails, changes are refused\n" +
 				"warning two-hosts  [] two hosts: a and b vote; while one of them is away, changes are refused",
 			"until there are three"},
 		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
-			"warning tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
-				"warning silent b [] host b is not heard, since 3.1s",
+			"warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
+				"warning host-unreachable b [] host b is not heard, since 3.1s",
 			"signalbox serve --join a:7421 --name NAME --replace b"},
 		"it is taken for failed": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(31_000, 2)
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonSilent, "not heard for 5.2 s"))
 			b.Now += 31_000
-		}, "warning tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
-			"warning failed b [] host b is taken for failed: not heard for 5.2 s, since 30.999s",
+		}, "warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
+			"warning host-failed b [] host b is taken for failed: not heard for 5.2 s, since 30.999s",
 			"--replace b"},
 		"it is taken for failed, as its disk is full": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Seen.Hosts[1].Full = true
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonStuck, "it answers"))
 			b.Now += 31_000
-		}, "warning failed b [] host b takes no more of any log: its disk is nearly full, since 30.999s",
+		}, "warning host-failed b [] host b takes no more of any log: its disk is nearly full, since 30.999s",
 			"make room on the disk, never in the data directory itself"},
 		"a majority is gone": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
 			b.Seen.Shards[1].Leader = 0
-		}, "critical quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
-			"warning silent b [] host b is not heard, since 4s\nwarning silent c [] host c is not heard, since 4s",
+		}, "critical no-quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
+			"warning host-unreachable b [] host b is not heard, since 4s\n" +
+			"warning host-unreachable c [] host c is not heard, since 4s",
 			"start the hosts that are away"},
 		"two shards wait for other hosts": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.votes(1, 1, 2, 4)
 			b.silent(4000, 2, 3, 4)
-		}, "critical quorum  [0] 1 of 3 voters are alive, waits for b, c\n" +
-			"critical quorum  [1] 1 of 3 voters are alive, waits for b, d\n" +
+		}, "critical no-quorum  [0] 1 of 3 voters are alive, waits for b, c\n" +
+			"critical no-quorum  [1] 1 of 3 voters are alive, waits for b, d\n" +
 			"warning learner-down d [0] host d learns, and is not heard, waits for d\n" +
-			"warning silent b [] host b is not heard, since 4s\nwarning silent c [] host c is not heard, since 4s\n" +
-			"warning silent d [] host d is not heard, since 4s", "start the hosts that are away"},
+			"warning host-unreachable b [] host b is not heard, since 4s\n" +
+			"warning host-unreachable c [] host c is not heard, since 4s\n" +
+			"warning host-unreachable d [] host d is not heard, since 4s", "start the hosts that are away"},
 		"a shard waits for a host that is being expelled": {"a b c d e", func(b *bed) {
 			b.roles("vllvv")
 			b.votes(1, 1, 2, 3)
 			b.silent(4000, 2, 3)
 			b.do(b.Records.Expel(b.at("ann"), "c", true, 1))
 			b.Now += 5000
-		}, "critical quorum  [1] 1 of 3 voters are alive, waits for b, c\n" +
+		}, "critical no-quorum  [1] 1 of 3 voters are alive, waits for b, c\n" +
 			"warning learner-down b [0] host b learns, and is not heard, waits for b\n" +
-			"warning silent b [] host b is not heard, since 4s\n" +
-			"info expelling c [] host c is being expelled, since 4.999s",
+			"warning host-unreachable b [] host b is not heard, since 4s\n" +
+			"info host-expelling c [] host c is being expelled, since 4.999s",
 			"c will not come back, but is expelled since a recovery of another shard: start b with the data " +
 				"directory of its own; if that is lost for good: signalbox shard recover 1 for this shard, too\n"},
 		"a shard has no leader": {"a b c", func(b *bed) { b.roles("vvv"); b.Seen.Shards[1].Leader = 0 },
-			"critical leader  [1] no leader is known", "look at the logs"},
+			"critical no-leader  [1] no leader is known", "look at the logs"},
 		"a host is drained": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
 			b.Now += 90_000
-		}, "info drained d [] host d is being drained, since 1m29.999s", "signalbox host undrain d"},
+		}, "info host-drained d [] host d is being drained, since 1m29.999s", "signalbox host undrain d"},
 		"a host has been drained": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
 			b.do(b.Records.Reach(b.at("the governor"), 7, 4, protocol.HostOffline, b.Records.Named("d").Target.Epoch))
 			b.Now += 90_000
-		}, "info drained d [] host d is drained, since 1m29.999s", "signalbox host undrain d"},
+		}, "info host-drained d [] host d is drained, since 1m29.999s", "signalbox host undrain d"},
 		"a host is stopped": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Shutdown(b.at("host d"), 4, hosts.Incarnation{4}, hosts.Start{}))
 			b.Now += 5_000
-		}, "warning stopped d [] host d is stopped, since 4.999s", "signalbox host expel d"},
+		}, "warning host-stopped d [] host d is stopped, since 4.999s", "signalbox host expel d"},
 		"a host is cordoned": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.do(b.Records.Cordon(b.at("ann"), "c", true))
-		}, "info cordoned c [] host c is cordoned: it gets no more replicas, votes and leaderships",
+		}, "info host-cordoned c [] host c is cordoned: it gets no more replicas, votes and leaderships",
 			"signalbox host uncordon c"},
 		"a host does not confirm": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Now += 11_000
 			b.Seen.Hosts[2].FreshFor = 0
-		}, "warning tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
-			"warning not-fresh c [] host c does not confirm that it is up to date", ""},
+		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
+			"warning host-not-up-to-date c [] host c does not confirm that it is up to date", ""},
 		"a host is heard, and does not join again": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.do(b.Records.Boot(b.at("host c"), hosts.Boot{Host: 3, Incarnation: hosts.Incarnation{3},
 				Start: hosts.Start{Number: 2, Draw: 2}, Addresses: addressesOf("c"), Level: level.Newest}))
 			b.Now += 11_000
 			b.Seen.Hosts[2].FreshFor = 0
-		}, "warning tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
-			"warning not-joined c [] host c is heard and has not joined its cluster since it was started: it does " +
+		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
+			"warning host-not-joined c [] host c is heard and has not joined its cluster since it was started: " +
+			"it does " +
 			"not confirm that it is up to date", "--replace c"},
 		"a governor that has only just come": {"a b c", func(b *bed) {
 			b.roles("vvv")
@@ -217,35 +221,37 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.Join(b.at("host d"), hosts.Join{Cluster: "c", Name: "d", Incarnation: hosts.Incarnation{9},
 				Addresses: addressesOf("d"), Level: level.Newest, Trusted: true}))
 			b.Now += 61_000
-		}, "warning not-started d [] host d has joined and was not started since, since 1m0.999s",
+		}, "warning host-not-started d [] host d has joined and was not started since, since 1m0.999s",
 			"signalbox host expel d"},
 		"a host is being expelled": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Expel(b.at("ann"), "d", true, 1))
 			b.Now += 5_000
-		}, "info expelling d [] host d is being expelled, since 4.999s", ""},
+		}, "info host-expelling d [] host d is being expelled, since 4.999s", ""},
 		"a host that is to be online is not": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
 			b.do(b.Records.Reach(b.at("the governor"), 7, 4, protocol.HostOffline, b.Records.Named("d").Target.Epoch))
 			b.do(b.Records.Undrain(b.at("ann"), "d"))
 			b.Now += 61_000
-		}, "warning not-online d [] host d is to be online, and is not yet, since 1m0.999s", "signalbox cluster why"},
+		}, "warning host-not-online d [] host d is to be online, and is not yet, since 1m0.999s",
+			"signalbox cluster why"},
 		"two vote where three are to": {"a b c", func(b *bed) { b.roles("vvl") },
-			"warning few-voters  [0 1] 2 replicas vote, and 3 are to", "signalbox cluster why"},
+			"warning under-replicated  [0 1] 2 replicas vote, and 3 are to", "signalbox cluster why"},
 		"two of three share a rack": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for _, h := range []string{"a", "b", "c"} {
 				rack := map[string]string{"c": "2"}[h] + "1"
 				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: rack}}))
 			}
-		}, "info domains  [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST " +
-			"--failure-domain"},
+		}, "info no-domain-tolerance  [0 1] when all of rack=1 fails, changes are refused",
+			"signalbox host alter HOST " +
+				"--failure-domain"},
 		"a learner is silent": {"a b c d", func(b *bed) { b.roles("vvvl"); b.silent(4000, 4) },
 			"warning learner-down d [0 1] host d learns, and is not heard, waits for d\n" +
-				"warning silent d [] host d is not heard, since 4s", "bring d back"},
+				"warning host-unreachable d [] host d is not heard, since 4s", "bring d back"},
 		"a host has no copy": {"a b c d", func(b *bed) { b.roles("vvv"); b.Now += 61_000 },
-			"warning copy-missing d [0 1] host d has no copy, waits for d", "signalbox cluster why"},
+			"warning replica-missing d [0 1] host d has no copy, waits for d", "signalbox cluster why"},
 		"a host needs no copy of a data shard": {"a b c d", func(b *bed) {
 			b.roles("vvv")
 			from := b.Records.Policy()
@@ -253,11 +259,11 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			to.Replicas = 3
 			b.do(b.Records.SetPolicy(b.at("ann"), from, to))
 			b.Now += 61_000
-		}, "warning copy-missing d [0] host d has no copy, waits for d", "signalbox cluster why"},
+		}, "warning replica-missing d [0] host d has no copy, waits for d", "signalbox cluster why"},
 		"a copy is behind": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 3, BehindFor: 61_000}}
-		}, "warning copy-behind c [1] the copy on host c is behind, waits for c", "the disk of c"},
+		}, "warning replica-lagging c [1] the copy on host c is behind, waits for c", "the disk of c"},
 		"hosts of two versions": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for id, version := range []string{"", "v1", "v2", "v2"} {
@@ -268,7 +274,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 				}
 			}
 			b.Seen.Began = b.Now
-		}, "warning versions  [] the hosts differ: v1, v2", "finish the upgrade"},
+		}, "warning mixed-versions  [] the hosts differ: v1, v2", "finish the upgrade"},
 		"backups have ceased": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			at := b.at("ann")
@@ -278,7 +284,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			at.Wall = uint64(b.Wall.UnixMilli())
 			b.do(b.Records.NoteOf(at, hosts.EventBackup, 1, hosts.Incarnation{1},
 				"the state of shard 1 is being saved"))
-		}, "warning backup-late  [] the last backup was saved at 2001-09-06 01:46:40 UTC, since 24h0m0s",
+		}, "warning backup-overdue  [] the last backup was saved at 2001-09-06 01:46:40 UTC, since 24h0m0s",
 			"look at what"},
 		"where nothing is observed only records count": {"a b c", func(b *bed) {
 			b.roles("vvv")
@@ -323,7 +329,7 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	}
 	d := all[3]
 	if d.Name != "d" || d.Target.State != host.Offline || d.Target.Reason != "drained" ||
-		d.Target.By != "ann (token ops)" || d.Target.Text != "a test" || d.Target.Since != 1_999*time.Millisecond ||
+		d.Target.Author != "ann (token ops)" || d.Target.Text != "a test" || d.Target.Since != 1_999*time.Millisecond ||
 		d.Current.State != host.Online || !d.Alive || d.Fresh != 20*time.Second {
 		t.Errorf("%+v", d)
 	}
@@ -378,7 +384,7 @@ func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
 		}
 	}
 	a := b.Describe()
-	size := a.Concerns.Size()
+	size := a.HealthIssues.Size()
 	for i := range a.Shards {
 		size += protocol.Size(&a.Shards[i])
 	}
@@ -411,7 +417,7 @@ func TestHistoryIsReadInPages(t *testing.T) {
 			t.Fatalf("%+v", a)
 		}
 		for _, e := range a.Entries {
-			numbers = append(numbers, e.Number)
+			numbers = append(numbers, e.ID)
 		}
 		from = a.Next
 	}
@@ -424,8 +430,8 @@ func TestHistoryIsReadInPages(t *testing.T) {
 		t.Errorf("%d entries of %d", len(numbers), last)
 	}
 	newest := Audit(b.Records, 0, 3)
-	if entries := newest.Entries; len(entries) != 3 || entries[2].Number != last ||
-		newest.Next != 0 || entries[2].Text != "uncordoned" || entries[2].By != "ann" {
+	if entries := newest.Entries; len(entries) != 3 || entries[2].ID != last ||
+		newest.Next != 0 || entries[2].Text != "uncordoned" || entries[2].Author != "ann" {
 		t.Errorf("the newest: %+v", entries)
 	}
 	for _, from := range []uint64{last + 1, 1 << 60} {

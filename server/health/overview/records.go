@@ -21,8 +21,8 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	entries, size := r.Audit(from, limit), 0
 	for i := range entries {
 		e := &entries[i]
-		entry := host.Entry{Number: e.Number, Event: e.Event.String(), Host: uint64(e.Host), HostName: e.Name,
-			Text: e.Text, By: e.By, Why: e.Why, At: field.WallTime(e.Wall)}
+		entry := host.Entry{ID: e.Number, Event: e.Event.String(), Host: uint64(e.Host), HostName: e.Name,
+			Text: e.Text, Author: e.By, Reason: e.Why, At: field.WallTime(e.Wall)}
 		a.Entries = append(a.Entries, entry)
 		if size += protocol.Size(&entry); size >= protocol.PageBytes && e.Number < a.Newest {
 			a.Next = e.Number + 1
@@ -39,7 +39,7 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 func Tokens(r *hosts.Records, now uint64, ids ...string) (list []host.JoinToken) {
 	for _, t := range r.ListTokens() {
 		if len(ids) == 0 || slices.Contains(ids, t.ID) {
-			list = append(list, host.JoinToken{ID: t.ID, Left: left(now, t.Until), By: t.By, Used: digits(t.Used)})
+			list = append(list, host.JoinToken{ID: t.ID, Left: left(now, t.Until), Author: t.By, Used: digits(t.Used)})
 		}
 	}
 	return list

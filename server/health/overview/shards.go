@@ -20,7 +20,7 @@ func (c *Cluster) Shards() []host.Shard {
 			x.Leader = c.LeaderOf(s.ID)
 		}
 		if c.Now < s.WishUntil {
-			x.Wish, x.WishFor = uint64(s.Wish), left(c.Now, s.WishUntil)
+			x.PreferredLeader, x.PreferredLeaderFor = uint64(s.Wish), left(c.Now, s.WishUntil)
 		}
 		seen := c.seenShard(s.ID)
 		if seen != nil {

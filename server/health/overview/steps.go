@@ -28,14 +28,14 @@ func Plan(g Governor) (*protocol.ClusterPlanAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, size := &protocol.ClusterPlanAnswer{Cut: f.Cut, Reasons: reasonsOf(f.Reasons, v.Now)}, 0
+	a, size := &protocol.ClusterPlanAnswer{Truncated: f.Cut, Reasons: reasonsOf(f.Reasons, v.Now)}, 0
 	for i := range f.Steps {
 		s := &f.Steps[i]
 		x := stepOf(&s.Proposal, texts[i])
 		x.ID, x.Rule, x.In = uint64(s.ID), s.Rule, left(v.Now, s.At)
 		a.Steps = append(a.Steps, x)
 		if size += protocol.Size(&x); size > protocol.PageBytes/2 {
-			a.Cut = true
+			a.Truncated = true
 			break
 		}
 	}

@@ -7,14 +7,15 @@ import (
 
 	pb "github.com/lni/dragonboat/v4/raftpb"
 	"github.com/lni/vfs"
-	"github.com/signalbox/signalbox/internal/freeing"
+	"github.com/signalbox/signalbox/internal/backgrounddelete"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 func benchmarkStore(b *testing.B) *DB {
 	b.Helper()
-	db, err := (&Factory{Disk: wal.Disk{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open}}).Open(b.TempDir())
+	db, err := (&Factory{Disk: wal.Disk{FS: backgrounddelete.FS{FS: vfs.Default},
+		OpenData: direct.Open}}).Open(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +26,7 @@ const (
 	RefusedReplica
 	// RefusedShard: a message to a shard that does not run here. A host that starts late gets such messages.
 	RefusedShard
-	// RefusedMessage: a message of a kind that hosts do not send, or a proposal without the form of Forward.
+	// RefusedMessage: a message of a kind that hosts do not send.
 	RefusedMessage
 	// RefusedFull: a part of the log, or of a snapshot, for which the disk of this host has no room.
 	RefusedFull
@@ -54,10 +53,11 @@ func refuse(reason Refusal, format string, args ...any) error {
 }
 
 // sentByPeers are the kinds of messages that engines send between hosts. All further kinds are internal to an engine:
-// from outside they could advance the engine's clock or stop the engine.
+// from outside they could advance the engine's clock or stop the engine. An engine that follows sends proposals to the
+// leader too, but the sender drops them.
 var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	for _, t := range []raftpb.MessageType{
-		raftpb.NoOP, raftpb.Propose, raftpb.Replicate, raftpb.ReplicateResp, raftpb.RequestVote, raftpb.RequestVoteResp,
+		raftpb.NoOP, raftpb.Replicate, raftpb.ReplicateResp, raftpb.RequestVote, raftpb.RequestVoteResp,
 		raftpb.Heartbeat, raftpb.HeartbeatResp, raftpb.ReadIndex, raftpb.ReadIndexResp, raftpb.SnapshotReceived,
 		raftpb.LeaderTransfer, raftpb.TimeoutNow, raftpb.RateLimit, raftpb.RequestPreVote, raftpb.RequestPreVoteResp,
 	} {
@@ -133,10 +133,7 @@ func (e *engineEnd) classify(from *origin, m *raftpb.Message) (_ Refusal, good b
 			return RefusedReplica, false
 		}
 	}
-	switch {
-	case m.Type == raftpb.Propose && !isForwarded(m.Entries):
-		return RefusedMessage, false
-	case m.Type == raftpb.Replicate && !e.replicas.Takes(m.ShardID, 0):
+	if m.Type == raftpb.Replicate && !e.replicas.Takes(m.ShardID, 0) {
 		return RefusedFull, false
 	}
 	return 0, true
@@ -155,8 +152,8 @@ const (
 // standing returns the standing of a replica. The membership of this host may be old, and a replica that was only just
 // added has an empty membership until the first message of the leader. So messages of unknown replicas pass: the engine
 // expects messages of unknown replicas, and must hear a leader of a later membership. The peer is a host of the
-// cluster, and its engine has only replicas with ids of that host. The ids of a birth, below FirstJoined, are ids of
-// hosts.
+// cluster, and its engine has only replicas with ids of that host. The ids of a bootstrap, below FirstJoined, are ids
+// of hosts.
 func (r *Route) standing(from *origin, replica uint64) standing {
 	target, known := r.Members[replica]
 	switch {
@@ -170,32 +167,16 @@ func (r *Route) standing(from *origin, replica uint64) standing {
 	return standingMember
 }
 
-// FirstJoined is the smallest id of a replica that has joined a shard. Replicas of a birth have the ids of the hosts.
+// FirstJoined is the smallest id of a replica that has joined a shard. Replicas of a bootstrap have the ids of the
+// hosts.
 const FirstJoined = 1024
 
 // votes are the answers to a candidate. The engine counts all answers, but a candidate asks only replicas of its
 // membership, so answers of further replicas are kept from the engine.
 var votes = [len(sentByPeers)]bool{raftpb.RequestVoteResp: true, raftpb.RequestPreVoteResp: true}
 
-// isForwarded reports whether all entries have the form of Forward. The engine stops the process after an entry of the
-// log that cannot be decoded, again at every start.
-func isForwarded(entries []raftpb.Entry) bool {
-	plain := func(e raftpb.Entry) bool {
-		return e.ClientID == ForwarderID && e.IsNoOPSession() && e.Type == raftpb.EncodedEntry &&
-			len(e.Cmd) > 1 && len(e.Cmd) <= MaxBatchBytes+1 && e.Cmd[0] == uncompressedEntry
-	}
-	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e raftpb.Entry) bool { return !plain(e) })
-}
-
-// ForwarderID marks the entries of Forward, the only batches that hosts send before the batches are in the log. The
-// engine draws the ids of its sessions at random from 64 bits.
-const ForwarderID = 1
-
 // MaxBatchBytes is the largest batch that can be proposed. The engine sends up to 64 MiB at once.
 const MaxBatchBytes = 16 << 20
-
-// uncompressedEntry is the first byte of an entry without compression, as hosts propose entries.
-const uncompressedEntry = 0
 
 // admitChunk returns an error for a chunk of a snapshot that no peer of this host sends.
 func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {

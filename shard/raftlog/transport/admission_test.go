@@ -4,19 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lni/dragonboat/v4/client"
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
 func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
-	propose := func(change func(*raftpb.Entry)) func(*raftpb.Message) {
-		return func(m *raftpb.Message) {
-			e := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: ForwarderID, SeriesID: client.NoOPSeriesID,
-				Cmd: []byte("\x00batch")}
-			change(&e)
-			m.Type, m.Entries = raftpb.Propose, []raftpb.Entry{e}
-		}
-	}
 	for name, test := range map[string]struct {
 		change func(*raftpb.Message)
 		reason Refusal
@@ -37,16 +28,7 @@ func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 		"a snapshot without chunks": {func(m *raftpb.Message) { m.Type = raftpb.InstallSnapshot }, RefusedMessage},
 		"a type that is not there":  {func(m *raftpb.Message) { m.Type = 1000 }, RefusedMessage},
 		"a negative type":           {func(m *raftpb.Message) { m.Type = -1 }, RefusedMessage},
-		"a stranger's proposal":     {propose(func(e *raftpb.Entry) { e.ClientID = 7 }), RefusedMessage},
-		"a new client session": {propose(func(e *raftpb.Entry) {
-			e.SeriesID, e.Cmd = client.SeriesIDForRegister,
-				nil
-		}), RefusedMessage},
-		"a proposal of members": {propose(func(e *raftpb.Entry) { e.Type = raftpb.ConfigChangeEntry }),
-			RefusedMessage},
-		"an entry of another form": {propose(func(e *raftpb.Entry) { e.Cmd[0] = 0xf0 }), RefusedMessage},
-		"a proposal of nothing": {func(m *raftpb.Message) { m.Type, m.Entries = raftpb.Propose, nil },
-			RefusedMessage},
+		"a proposal":                {func(m *raftpb.Message) { m.Type = raftpb.Propose }, RefusedMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t)
@@ -103,9 +85,9 @@ func TestChunksThatNoPeerSendsEndTheConnection(t *testing.T) {
 // TestReplicasThatTheMembershipDoesNotHaveYetAreHeard: a replica that has only just joined does not know its leader.
 func TestReplicasThatTheMembershipDoesNotHaveYetAreHeard(t *testing.T) {
 	for name, change := range map[string]func(*raftpb.Message){
-		"a leader":    func(m *raftpb.Message) { m.From = 1040 },
-		"a candidate": func(m *raftpb.Message) { m.From, m.Type = 1040, raftpb.RequestVote },
-		"a founder":   func(m *raftpb.Message) { m.From = 2 },
+		"a leader":          func(m *raftpb.Message) { m.From = 1040 },
+		"a candidate":       func(m *raftpb.Message) { m.From, m.Type = 1040, raftpb.RequestVote },
+		"an initial member": func(m *raftpb.Message) { m.From = 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t)

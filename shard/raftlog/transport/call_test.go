@@ -55,8 +55,8 @@ func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 		heard = peer.Transcript
 		return describe(ctx, peer, request)
 	}))
-	unborn := newDialer(t, e, withSecret(nil), func(c *Config) { c.Identity = Identity{} })
-	got, err := unborn.CallUnnamed(t.Context(), e.address, func(peer Peer) ([]byte, error) {
+	bootstrapping := newDialer(t, e, withSecret(nil), func(c *Config) { c.Identity = Identity{} })
+	got, err := bootstrapping.CallUnnamed(t.Context(), e.address, func(peer Peer) ([]byte, error) {
 		if said = peer.Transcript; peer.Target() != one {
 			t.Errorf("it called %v", &peer)
 		}
@@ -68,7 +68,7 @@ func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 	if heard != said || said == ([32]byte{}) {
 		t.Errorf("the ends of the connection have the transcripts %x and %x", heard, said)
 	}
-	if d, err := unborn.dialTarget(t.Context(), one); err == nil {
+	if d, err := bootstrapping.dialTarget(t.Context(), one); err == nil {
 		d.close()
 		t.Error("a host without an id opened a connection for the engine")
 	}

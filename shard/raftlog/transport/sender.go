@@ -67,10 +67,10 @@ func (s *sender) Close() {
 	s.close()
 }
 
-// SendMessageBatch sends messages, without the batches that the engine forwards by itself.
+// SendMessageBatch sends messages, without proposals.
 func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
-	if slices.ContainsFunc(batch.Requests, hasEngineForward) {
-		batch.Requests = withoutEngineForwards(batch.Requests)
+	if slices.ContainsFunc(batch.Requests, isProposal) {
+		batch.Requests = slices.DeleteFunc(slices.Clone(batch.Requests), isProposal)
 		if len(batch.Requests) == 0 {
 			return nil
 		}
@@ -101,31 +101,10 @@ func (s *sender) isLost() (bool, error) {
 	}
 }
 
-// isEngineForward reports whether an entry is a batch that this host proposed as the leader, and that the engine
-// forwards because another host leads by now. A forwarded batch could be applied after later batches of the same
-// proposer, so the batch is not sent, and its outcome is unknown.
-func isEngineForward(e raftpb.Entry) bool {
-	return e.ClientID != ForwarderID
-}
-
-func hasEngineForward(m raftpb.Message) bool {
-	return m.Type == raftpb.Propose && slices.ContainsFunc(m.Entries, isEngineForward)
-}
-
-// withoutEngineForwards returns the messages without such batches, and leaves the argument as it is.
-func withoutEngineForwards(messages []raftpb.Message) []raftpb.Message {
-	var kept []raftpb.Message
-	for _, m := range messages {
-		if m.Type == raftpb.Propose {
-			m.Entries = slices.DeleteFunc(slices.Clone(m.Entries), isEngineForward)
-			if len(m.Entries) == 0 {
-				continue
-			}
-		}
-		kept = append(kept, m)
-	}
-	return kept
-}
+// isProposal reports whether a message has batches that this host proposed as the leader, and that the engine forwards
+// because another host leads by now. A forwarded batch could be applied after later batches of the same proposer, so
+// the batch is not sent, and its outcome is unknown.
+func isProposal(m raftpb.Message) bool { return m.Type == raftpb.Propose }
 
 // send writes a frame, with one system call for a short frame.
 func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, error)) error {

@@ -136,7 +136,7 @@ func (r *testReplicas) Died(shard.HostID) []Stand {
 	return []Stand{stand(n, true), stand(n+1000, false)}
 }
 
-// routeOf returns a route of a replica to the founders of a shard, and others that have joined.
+// routeOf returns a route of a replica to the initial members of a shard, and others that have joined.
 func routeOf(replica uint64, joined map[uint64]Target) *Route {
 	r := &Route{Replica: replica, Members: map[uint64]Target{1: one, 2: two}}
 	maps.Copy(r.Members, joined)

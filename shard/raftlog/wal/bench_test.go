@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/lni/vfs"
-	"github.com/signalbox/signalbox/internal/freeing"
+	"github.com/signalbox/signalbox/internal/backgrounddelete"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
 // systemDisk is the disk of the operating system, written past the cache where the file system allows.
-func systemDisk() Disk { return Disk{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open} }
+func systemDisk() Disk { return Disk{FS: backgrounddelete.FS{FS: vfs.Default}, OpenData: direct.Open} }
 
 // nothingNeeded is an owner that needs no record once it is in the log.
 type nothingNeeded struct{}

@@ -1,5 +1,5 @@
-// Package wal is a write-ahead log on a disk: one log for all replicas of a host. The log knows records, segments,
-// checksums and syncs. Only the Owner of the log knows the meaning of records.
+// Package wal is the write-ahead log of a host, shared by all its replicas. It handles records, segments, checksums and
+// syncs; only the log's Owner interprets records.
 //
 // Records are appended to memory, and are durable when Sync has returned. All callers that wait at the same time share
 // one write and one sync. The files are segments, which are removed from the oldest on. Before the removal of a

@@ -1,8 +1,8 @@
-// Package child runs a command that must not outlive its purpose, such as a lease.
+// Package child runs a command that must end when its lease or other purpose ends.
 //
-// Leash.Run runs the command in a process group of its own, so that a signal reaches the processes that the command
+// KillTimer.Run runs the command in a process group of its own, so that a signal reaches the processes that the command
 // started as well, and keeps the command under a lease. When the lease ends, the group of the command gets SIGTERM and
-// then SIGKILL, and both come before a second session can have the lease; leash.go has the argument.
+// then SIGKILL, and both come before a second session can have the lease; kill_timer.go has the argument.
 //
 // Task.Run does so too for a command whose end gives nothing to a second session, and which has more time.
 //

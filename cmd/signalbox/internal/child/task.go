@@ -11,7 +11,7 @@ import (
 )
 
 // Task runs a command for a purpose that can end before the command. The end of a Task gives nothing to a second
-// session, in contrast to a Leash, so the command has as much time as the user gives.
+// session, in contrast to a KillTimer, so the command has as much time as the user gives.
 type Task struct {
 	// Purpose ends the command when it ends.
 	Purpose context.Context

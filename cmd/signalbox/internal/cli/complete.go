@@ -112,14 +112,14 @@ func processes(ctx context.Context, box *client.Client, args []string, begun str
 func members(ctx context.Context, box *client.Client, args []string, _ string) iter.Seq[string] {
 	var list []process.MemberState
 	if len(args) > 1 {
-		list, _ = process.Of(box, args[0], args[1]).Members(ctx)
+		list, _ = process.New(box, args[0], args[1]).Members(ctx)
 	}
 	return slices.Values(Map(list, func(m process.MemberState) string { return m.Name }))
 }
 
 func hosts(ctx context.Context, box *client.Client, _ []string, _ string) iter.Seq[string] {
 	var found []string
-	if cluster, err := admin.Of(box).Describe(ctx, admin.Relaxed()); err == nil {
+	if cluster, err := admin.New(box).Describe(ctx, admin.Relaxed()); err == nil {
 		for i := range cluster.Hosts {
 			if h := &cluster.Hosts[i]; h.Target.State != admin.Expelled {
 				found = append(found, h.Name)
@@ -134,7 +134,7 @@ func (f *Frame) PartsOfRollout(parts func(*rollout.State) []string) Completion {
 	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, _ string) iter.Seq[string] {
 		var found []string
 		if len(args) > 1 {
-			if s, err := rollout.Of(box, args[0], args[1]).Describe(ctx); err == nil {
+			if s, err := rollout.New(box, args[0], args[1]).Describe(ctx); err == nil {
 				found = parts(s)
 			}
 		}

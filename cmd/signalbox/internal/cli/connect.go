@@ -76,8 +76,8 @@ type notes struct {
 	say func(format string, args ...any)
 }
 
-// OtherLimit implements client.Hooks.
-func (n notes) OtherLimit(o client.OtherLimit) {
+// LimitMismatch implements client.Hooks.
+func (n notes) LimitMismatch(o client.LimitMismatch) {
 	n.say("signalbox: %v; signalbox semaphore resize %s %s gives it another", &o, o.Node, o.Name)
 }
 

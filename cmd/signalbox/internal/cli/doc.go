@@ -1,6 +1,5 @@
-// Package cli is the frame that the commands of signalbox share: what a command has of the world (Streams),
-// how it finds the cluster (Frame.Ask, Frame.Stay), how it prints (Frame.Rows, Frame.Fields, Frame.Line), and
-// with which code it ends (ExitWith, ExitCode).
+// Package cli is the frame that all commands share: input and output (Streams), finding the cluster (Frame.Ask,
+// Frame.Stay), printing (Frame.Rows, Frame.Fields, Frame.Line) and exit codes (ExitWith, ExitCode).
 //
 // A command that speaks to a cluster is made with a Frame:
 //

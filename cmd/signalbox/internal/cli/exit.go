@@ -59,7 +59,7 @@ var codeOf = []struct {
 	code int
 }{
 	{client.ErrNotAcquired, ExitNotAcquired},
-	{process.ErrRemoved, ExitLost},
+	{process.ErrEvicted, ExitLost},
 	{barrier.ErrLost, ExitLost},
 	{client.ErrLeaseLost, ExitLost},
 	{client.ErrSessionExpired, ExitLost},

@@ -119,7 +119,7 @@ func TestAnErrorSaysOneThingOnce(t *testing.T) {
 			"list node /a: it is full; drop /a or node /a"},
 		{tried{"cluster plan", "", answer("server: this host reaches no others")},
 			"cluster plan: this host reaches no others"},
-		{errors.Join(tried{"open", "", errors.New("a")}, &client.SessionEnd{SessionID: 7, Reason: client.EndTaken}),
+		{errors.Join(tried{"open", "", errors.New("a")}, &client.SessionEnd{SessionID: 7, Reason: client.EndTakenOver}),
 			"open: a\nsession 7 ended: another client took it"},
 		{errors.New("discovery: config: what a program says stays as it is"),
 			"discovery: config: what a program says stays as it is"},

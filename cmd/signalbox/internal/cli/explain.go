@@ -54,7 +54,7 @@ var hints = []struct {
 		"signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
 	{client.ErrAlreadyExists, "it was not changed"},
 	{client.ErrUnauthorized,
-		"signalbox access list and the hosts' file of tokens say what a token may; signalbox context show tells " +
+		"signalbox access list says what a token may; signalbox context show tells " +
 			"which one is used"},
 	{client.ErrQuotaExceeded, "free some of it, or let an operator raise the quota"},
 	{client.ErrStorageFull, "the disk or the memory of a host is nearly full: changes are refused until there is room"},

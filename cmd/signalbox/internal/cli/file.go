@@ -9,7 +9,7 @@ import (
 
 	"github.com/lni/vfs"
 
-	"github.com/signalbox/signalbox/internal/freeing"
+	"github.com/signalbox/signalbox/internal/backgrounddelete"
 )
 
 // KeepPrivate makes all files of the process 0640 and 0750 at the most, whatever the umask at the start: the engine and
@@ -37,7 +37,7 @@ func WriteWhole(path string, write func(io.Writer) error) error {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := freeing.Rename(file.Name(), path); err != nil {
+	if err := backgrounddelete.Rename(file.Name(), path); err != nil {
 		return err
 	}
 	directory, err := os.Open(filepath.Dir(path))

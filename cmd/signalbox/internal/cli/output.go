@@ -18,7 +18,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/gateway/operation"
-	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/internal/apijson"
 )
 
 // Streams are the world of a command besides its arguments.
@@ -71,9 +71,9 @@ func (f *Frame) Raw(data []byte) error {
 	return f.Write(data)
 }
 
-// Object writes a line of JSON, whatever the format, by the rule of package shape.
+// Object writes a line of JSON in any output format, as package apijson encodes values.
 func (f *Frame) Object(object any) error {
-	text, err := shape.Encode(object)
+	text, err := apijson.Encode(object)
 	if err != nil {
 		return fmt.Errorf("write as JSON: %w", err)
 	}
@@ -95,7 +95,7 @@ func (f *Frame) DoneOr(show func() error) error {
 	if !f.JSON() {
 		return show()
 	}
-	return f.Object(shape.Done{Changed: true})
+	return f.Object(apijson.Done{Changed: true})
 }
 
 // Done says that a change was carried out; with JSON Done prints the answer of the HTTP API as well.
@@ -104,7 +104,7 @@ func (f *Frame) Done(changed bool, format string, args ...any) error {
 	if !f.JSON() {
 		return nil
 	}
-	return f.Object(shape.Done{Changed: changed})
+	return f.Object(apijson.Done{Changed: changed})
 }
 
 // YAML writes a value as a file in YAML.
@@ -304,7 +304,7 @@ func Cell(cell any) string {
 		if !c.IsZero() {
 			text = c.UTC().Format(time.RFC3339)
 		}
-	case client.Moment:
+	case client.Timestamp:
 		if c.Happened {
 			text = operation.ShortTime(c.Ago)
 		}

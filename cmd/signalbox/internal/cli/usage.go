@@ -20,8 +20,8 @@ func HelpCommand(root *cobra.Command) *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Tell all about a command, or about one of the topics below",
-		Long:  "Tells all about a command, or about a topic that belongs to no single command.",
+		Short: "Help about a command or a topic",
+		Long:  "Prints the help of a command, or a topic that belongs to no single command.",
 		Example: `  signalbox help semaphore acquire
   signalbox help exit-codes`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -3,9 +3,11 @@ package cli
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/internal/bytesize"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -74,4 +76,25 @@ func CopyGiven(given, to *pflag.FlagSet) error {
 		}
 	})
 	return err
+}
+
+// ParsePlace reads WHAT:PATH or WHAT:PATH:OBJECT. The form is the hint for the user.
+func ParsePlace(text, form string) (what, path, object string, err error) {
+	parts := strings.SplitN(text, ":", 3)
+	if len(parts) < 2 || parts[0] == "" {
+		return "", "", "", Errorf(ExitUsage, "%s: write it %s", Safe(text), form)
+	}
+	return parts[0], parts[1], append(parts, "")[2], CheckPlace(parts[1])
+}
+
+// ParseGrants reads grants of the form ROLE:PATH or ROLE:PATH:PREFIX.
+func ParseGrants(texts []string) (list []admin.Grant, err error) {
+	for _, text := range texts {
+		role, path, object, err := ParsePlace(text, "ROLE:PATH, such as write:/prod/jobs")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, admin.Grant{Role: role, Path: path, Object: object})
+	}
+	return list, nil
 }

@@ -1,4 +1,4 @@
-// Package datadir reads the data directory of a host that does not run.
+// Package datadir reads the data directory of a stopped host.
 //
 // The package writes nothing. While a Directory is open no host can start on the directory. Where a host runs on the
 // directory already, only the safe parts are read: the identity, and the names and sizes of files, because a host that

@@ -1,6 +1,5 @@
-// Package runner runs the command of a user for a command of signalbox. Runner finds the command and passes signals on.
-// SessionRunner runs the command again and again for an object in which a session takes part. Package child starts and
-// ends the command.
+// Package runner runs a user's command. Runner finds the command and forwards signals. SessionRunner runs the command
+// repeatedly for an object while a session takes part. Package child starts and stops the command.
 package runner
 
 import (

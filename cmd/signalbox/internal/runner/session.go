@@ -85,7 +85,7 @@ func (r *SessionRunner) Serve(
 	c *cobra.Command, do func(context.Context, *client.Session, *cli.Connection) error,
 ) error {
 	return r.Connected(func(ctx, _ context.Context, k *cli.Connection, box *client.Client) error {
-		s, err := r.session.Open(ctx, k, box, r.path, c.CommandPath()+" "+r.Name, client.Renew())
+		s, err := r.session.Open(ctx, k, box, r.path, c.CommandPath()+" "+r.Name, client.Recreate())
 		if err != nil {
 			return cli.OrInterrupted(ctx, err)
 		}

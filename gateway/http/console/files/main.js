@@ -3,7 +3,7 @@
 import { address, change, follow, read } from "/api.js";
 import { h, note, replace, visible } from "/dom.js";
 import { ask } from "/ask.js";
-import { calling, concernsAddress, fails, listOf } from "/concerns.js";
+import { calling, healthAddress, fails, listOf } from "/health.js";
 import { pages, unknown } from "/pages.js";
 
 const place = document.getElementById("page");
@@ -18,11 +18,11 @@ function show() {
   document.getElementById("dialog").close();
   const page = pages.find((one) => one.path === location.pathname) ?? unknown;
   const given = Object.fromEntries(new URLSearchParams(location.search));
-  const watched = [...page.watch(given), concernsAddress];
+  const watched = [...page.watch(given), healthAddress];
   let answers = watched.map(() => undefined), lost, heard, asked = false;
   const draw = () => {
-    local.concerns = answers.at(-1)?.problem ? undefined : answers.at(-1);
-    announce(page, given, calling(local.concerns), lost);
+    local.healthIssues = answers.at(-1)?.problem ? undefined : answers.at(-1);
+    announce(page, given, calling(local.healthIssues), lost);
     replace(place, h("div", {}, head(page, given, answers), lost && disconnected(heard),
       h("div", { class: lost ? "stale" : null }, body(page, answers.slice(0, -1), local))));
     document.body.classList.toggle("reads-only", signed.read_only);
@@ -60,7 +60,7 @@ function announce(page, given, list, lost) {
   const icon = document.querySelector("link[rel=icon]"), worst = lost || list.some(fails) ? "/bad.svg" : list.length > 0 ? "/warn.svg" : "/icon.svg";
   if (icon.getAttribute("href") !== worst) icon.setAttribute("href", worst);
   replace(document.getElementById("nav"), h("nav", {}, pages.filter((one) => one.nav).map((one) => {
-    const own = one.path === "/" ? list : list.filter((concern) => listOf(concern) === one.path);
+    const own = one.path === "/" ? list : list.filter((issue) => listOf(issue) === one.path);
     return h("a", { href: one.path, "aria-current": one.path === page.path || one.path === page.under ? "page" : null }, one.nav,
       own.length > 0 && h("b", { class: `count ${own.some(fails) ? "bad" : "warn"}`, "aria-label": `${own.length} not well` }, own.length));
   })));

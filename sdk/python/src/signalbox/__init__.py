@@ -11,13 +11,14 @@
 
     asyncio.run(main())
 
-A task that loses a lease is cancelled within the block, and the block ends with `LeaseLost`. Programs without asyncio
+A task that loses a lease is cancelled within the block, and the block ends with `LeaseLostError`. Programs without
+asyncio
 use `signalbox.sync`, which has the same names.
 """
 
 from ._client import Client, connect
 from ._describe import (
-    ClientInfo, Consistency, Counters, Description, NodeConfig, NodeInfo, OwnerInfo, SessionInfo, WaiterInfo,
+    ClientInfo, Consistency, Counters, SemaphoreInfo, NodeConfig, NodeInfo, OwnerInfo, SessionInfo, Waiter,
 )
 from ._lease import Lease, Loss
 from ._lock import Lock
@@ -28,16 +29,19 @@ from ._session import Session, State
 from ._version import VERSION as __version__
 from ._view import Owner, View, Watch
 from .errors import (
-    Aborted, AbortReason, AlreadyExists, BadRequest, BadSession, Closed, EndReason, Error, Fenced, Forked, Internal,
-    LeaseLost, NotAcquired, NotFound, NotHeld, NotLetIn, Overloaded, PreconditionFailed, QuotaExceeded, SessionLost,
-    Status, StorageFull, Unauthorized, Unavailable, UnknownOutcome, Unsupported,
+    AbortedError, AbortReason, AlreadyExistsError, BadRequestError, BadSessionError, ClosedError, EndReason,
+    SignalboxError, FencedError, ForkedProcessError, InternalError, LeaseLostError, NotAcquiredError, NotFoundError,
+    NotHeldError, UnauthenticatedError, OverloadedError, PreconditionFailedError, QuotaExceededError,
+    SessionLostError, Status, StorageFullError, UnauthorizedError, UnavailableError, UnknownOutcomeError,
+    UnsupportedError,
 )
 
 __all__ = [
-    "ALL", "AbortReason", "Aborted", "AlreadyExists", "BadRequest", "BadSession", "Change", "Client", "ClientInfo",
-    "Closed", "Consistency", "Counters", "Description", "EndReason", "Error", "Fenced", "Forked", "Internal", "Lease",
-    "LeaseLost", "Lock", "Loss", "Node", "NodeConfig", "NodeInfo", "NotAcquired", "NotFound", "NotHeld", "NotLetIn",
-    "Overloaded", "Owner", "OwnerInfo", "PreconditionFailed", "QuotaExceeded", "Semaphore", "Session", "SessionInfo",
-    "SessionLost", "State", "Status", "StorageFull", "Unauthorized", "Unavailable", "UnknownOutcome", "Unsupported",
-    "View", "WaiterInfo", "Watch", "__version__", "connect",
+    "ALL", "AbortReason", "AbortedError", "AlreadyExistsError", "BadRequestError", "BadSessionError", "Change",
+    "Client", "ClientInfo", "ClosedError", "Consistency", "Counters", "SemaphoreInfo", "EndReason", "SignalboxError",
+    "FencedError", "ForkedProcessError", "InternalError", "Lease", "LeaseLostError", "Lock", "Loss", "Node",
+    "NodeConfig", "NodeInfo", "NotAcquiredError", "NotFoundError", "NotHeldError", "UnauthenticatedError",
+    "OverloadedError", "Owner", "OwnerInfo", "PreconditionFailedError", "QuotaExceededError", "Semaphore", "Session",
+    "SessionInfo", "SessionLostError", "State", "Status", "StorageFullError", "UnauthorizedError", "UnavailableError",
+    "UnknownOutcomeError", "UnsupportedError", "View", "Waiter", "Watch", "__version__", "connect",
 ]

@@ -12,7 +12,9 @@ from ._conn import Connection, Peer
 from ._core import Core
 from ._host import NOTHING_TRIED, Tried, Try
 from ._retry import REQUESTS, Retries, plainly
-from .errors import EndReason, Error, SessionLost, Status, Transport, is_retried, of_status, refusal, refused
+from .errors import (
+    EndReason, SignalboxError, SessionLostError, Status, TransportError, is_retried, of_status, refusal, refused,
+)
 
 #: The least time that a client gives up before its session may end, and that a host gets for one try to attach.
 MIN_MARGIN, MIN_TRY = 0.010, 0.050
@@ -43,19 +45,19 @@ class Attachment:
     """A session from its start to its end. All of it runs on the event loop, so that nothing of it is half done."""
 
     __slots__ = (
-        "core", "owner", "id", "node_id", "key", "timeout", "grace", "born", "cause", "sequence", "home", "last",
-        "sent", "since", "bound", "attaching", "_returned", "waiting", "__weakref__",
+        "core", "owner", "id", "node_id", "secret", "timeout", "grace", "born", "cause", "attach_sequence", "home",
+        "last", "sent", "since", "bound", "attaching", "_returned", "waiting", "__weakref__",
     )
 
     def __init__(self, core: Core, owner: Owner, timeout: float) -> None:
         self.core, self.owner, self.timeout = core, owner, timeout
         self.id = self.node_id = 0
-        self.key = secrets.token_bytes(16)
+        self.secret = secrets.token_bytes(16)
         self.grace = 0.0
         self.born = _clock.now()
         #: Why it is over; None while it is not.
-        self.cause: SessionLost | None = None
-        self.sequence = 1
+        self.cause: SessionLostError | None = None
+        self.attach_sequence = 1
         #: The connection over which it is attached; None while it is detached.
         self.home: Connection | None = None
         self.last: Connection | None = None
@@ -63,7 +65,7 @@ class Attachment:
         # ping counts for a session that was attached when it was sent, so after `since`.
         self.sent = self.since = 0.0
         #: The connections that it may act over; a future while the host is asked.
-        self.bound: dict[Connection, asyncio.Future[Error | None] | None] = {}
+        self.bound: dict[Connection, asyncio.Future[SignalboxError | None] | None] = {}
         self.attaching = False
         self._returned: list[asyncio.Future[None]] | None = None
         #: What operations wait for; all of it ends with the session.
@@ -91,7 +93,7 @@ class Attachment:
             return False
         return True
 
-    def lost(self) -> SessionLost:
+    def lost(self) -> SessionLostError:
         """The exception of what ends with the session."""
         assert self.cause is not None
         return self.cause.again()
@@ -114,7 +116,7 @@ class Attachment:
         """
         if self.cause is not None or reason is EndReason.EXPIRED and not self.alive():
             return False
-        self.cause = SessionLost(self.id, reason, text)
+        self.cause = SessionLostError(self.id, reason, text)
         self.drop()
         self.owner._has_ended(self, reason)
         for future in list(self.waiting):
@@ -140,7 +142,7 @@ class Attachment:
         """The session owns something no more."""
 
     def lose_below(self, fence: int) -> None:
-        """A shard was made anew: what the session held there below a fence is lost."""
+        """A shard was rebuilt: what the session held there below a fence is lost."""
 
     def inbox(self, conn: Connection, raw: list[Any]) -> None:
         """Something came for a member of a process."""
@@ -163,7 +165,7 @@ class Attachment:
 
     def attached_over(self, conn: Connection, sequence: int, sent: float, lease: dict[str, Any]) -> None:
         """Makes a connection the home, once the answer to an attach that was sent at a moment is there."""
-        if self.cause is not None or sequence != self.sequence or conn.error is not None:
+        if self.cause is not None or sequence != self.attach_sequence or conn.error is not None:
             return
         if self.home is not None:
             self._remove_home()
@@ -185,7 +187,7 @@ class Attachment:
                 future.set_result(None)
         self.owner._is_attached(self)
 
-    def connection_lost(self, conn: Connection, error: Transport) -> None:
+    def connection_lost(self, conn: Connection, error: TransportError) -> None:
         self.remove_conn(conn, error)
 
     def detached(self, conn: Connection, status: int, detail: Any) -> None:
@@ -194,7 +196,7 @@ class Attachment:
             if status == Status.BAD_SESSION:
                 self.end(EndReason.TAKEN, str(error))
                 return
-            if status == Status.TIMEOUT:
+            if status == Status.HEARTBEAT_TIMEOUT:
                 if self.alive():
                     self.end(EndReason.EXPIRED, str(error))
                     # The host's word is that its end is under way, not that it will come.
@@ -248,8 +250,8 @@ class Attachment:
                         await self.attach(conn)
                     continue
                 except TimeoutError:
-                    error: Error = Transport(f"host {h.address}: the host is slow to answer")
-                except Error as e:
+                    error: SignalboxError = TransportError(f"host {h.address}: the host is slow to answer")
+                except SignalboxError as e:
                     error = e
                 if self.cause is not None:
                     return
@@ -264,28 +266,30 @@ class Attachment:
                     tried.add(h)
                     retries.patience = patience if conn is None else 0
                     await self.pause_after(retries, error, conn, h)
-        except SessionLost:
+        except SessionLostError:
             pass
         finally:
             self.attaching = False
 
-    async def pause_after(self, retries: Retries, error: Error, conn: Connection | None, h: Peer | None) -> None:
+    async def pause_after(
+        self, retries: Retries, error: SignalboxError, conn: Connection | None, h: Peer | None,
+    ) -> None:
         """Waits before the next try of what the session needs."""
         try:
             async with asyncio.timeout(retries.patience or None):
                 await self.core.cluster.redirect(error, conn, h, self.wait)
         except TimeoutError:
             pass
-        if not isinstance(error, Transport) and not is_retried(error.status):
+        if not isinstance(error, TransportError) and not is_retried(error.status):
             # What a host refuses now it may allow before the session ends: a token can come back.
-            error = Transport(str(error))
+            error = TransportError(str(error))
         await retries.again(error, self.wait)
 
     async def attach(self, conn: Connection) -> None:
         """Attaches the session over a connection to the leader of its home shard."""
-        self.sequence += 1
-        handler = Attach(self, self.sequence)
-        request = conn.send(handler, SESSION_ATTACH, (self.id, self.key, self.sequence))
+        self.attach_sequence += 1
+        handler = Attach(self, self.attach_sequence)
+        request = conn.send(handler, SESSION_ATTACH, (self.id, self.secret, self.attach_sequence))
         try:
             await handler.future
         except asyncio.CancelledError:
@@ -332,9 +336,9 @@ class Attachment:
             return
         if conn not in self.bound:
             if conn.error is not None:
-                raise Transport(str(conn.error))
+                raise TransportError(str(conn.error))
             conn.sessions[self.id] = self
-            asked: asyncio.Future[Error | None] = self.core.loop.create_future()
+            asked: asyncio.Future[SignalboxError | None] = self.core.loop.create_future()
             self.bound[conn] = asked
             self.core.spawn(self._ask_to_bind(conn, asked))
         binding = self.bound[conn]
@@ -345,17 +349,17 @@ class Attachment:
         await self.wait(done)
         error = binding.result()
         if error is not None:
-            raise Transport(str(error)) if isinstance(error, Transport) else error
+            raise TransportError(str(error)) if isinstance(error, TransportError) else error
 
-    async def _ask_to_bind(self, conn: Connection, asked: asyncio.Future[Error | None]) -> None:
-        error: Error | None = Transport("the client is closed")
+    async def _ask_to_bind(self, conn: Connection, asked: asyncio.Future[SignalboxError | None]) -> None:
+        error: SignalboxError | None = TransportError("the client is closed")
         try:
             async with asyncio.timeout(self.try_timeout()):
-                await conn.call(SESSION_BIND, (self.id, self.key))
+                await conn.call(SESSION_BIND, (self.id, self.secret))
             error = None
         except TimeoutError:
-            error = Transport(f"host {conn.address}: the host is slow to answer")
-        except Error as e:
+            error = TransportError(f"host {conn.address}: the host is slow to answer")
+        except SignalboxError as e:
             error = e
         finally:
             if self.bound.get(conn) is asked:
@@ -373,7 +377,7 @@ class Attachment:
             return False
         if conn is self.home or conn in self.bound:
             self._forget(conn)
-            self.remove_conn(conn, Transport("the host does not know the session"))
+            self.remove_conn(conn, TransportError("the host does not know the session"))
         return True
 
     # The end at its host.
@@ -405,8 +409,8 @@ class Attachment:
                     await conn.call(SESSION_STOP, (self.id,))
                 return
             except TimeoutError:
-                error: Error = Transport("the host is slow to answer")
-            except Error as e:
+                error: SignalboxError = TransportError("the host is slow to answer")
+            except SignalboxError as e:
                 error = e
             status = refusal(error)
             if status == Status.SESSION_EXPIRED or _clock.now() >= until:
@@ -417,7 +421,7 @@ class Attachment:
                     return  # it is another client's
                 conn = None
                 continue
-            if not isinstance(error, Transport) and not is_retried(status):
+            if not isinstance(error, TransportError) and not is_retried(status):
                 raise error
             await cluster.redirect(error, conn, h)
             conn = None
@@ -435,23 +439,23 @@ class Attachment:
         async with self.core.stopping:
             try:
                 await self.stop()
-            except (Error, TimeoutError):
+            except (SignalboxError, TimeoutError):
                 pass  # it ends by its timeout
 
 
 class Attach:
     """Waits for the answer to a SESSION_ATTACH, and takes it before anything else that the host sends."""
 
-    __slots__ = ("session", "sequence", "sent", "future")
+    __slots__ = ("session", "attach_sequence", "sent", "future")
 
     def __init__(self, session: Attachment, sequence: int) -> None:
-        self.session, self.sequence, self.sent = session, sequence, _clock.now()
+        self.session, self.attach_sequence, self.sent = session, sequence, _clock.now()
         self.future: asyncio.Future[None] = session.core.loop.create_future()
 
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
         error = refused(raw)
         if error is None:
-            self.session.attached_over(conn, self.sequence, self.sent, wire.fields(raw)["lease"])
+            self.session.attached_over(conn, self.attach_sequence, self.sent, wire.fields(raw)["lease"])
         if not self.future.done():
             if error is None:
                 self.future.set_result(None)
@@ -459,7 +463,7 @@ class Attach:
                 self.future.set_exception(error)
         return False
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         if not self.future.done():
             self.future.set_exception(error)
 

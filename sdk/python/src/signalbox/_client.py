@@ -16,7 +16,7 @@ from ._farewell import at_exit
 from ._node import Node
 from ._session import DEFAULT_TIMEOUT, Session, State
 from ._version import VERSION
-from .errors import BadRequest, NotFound, Unavailable, UnknownOutcome
+from .errors import BadRequestError, NotFoundError, UnavailableError, UnknownOutcomeError
 
 
 class Client:
@@ -31,7 +31,7 @@ class Client:
         dial_timeout: float,
     ) -> None:
         if timeout <= 0 or dial_timeout <= 0:
-            raise BadRequest("a timeout must be above 0 s")
+            raise BadRequestError("a timeout must be above 0 s")
         self._addresses = addresses_of(endpoints if isinstance(endpoints, str) else list(endpoints))
         self._token, self._tls = token, tls
         self._name = name or os.path.basename(sys.argv[0] if sys.argv else "") or "python"
@@ -45,13 +45,13 @@ class Client:
     @property
     def _core(self) -> Core:
         if self._opened is None:
-            raise BadRequest("the client is not open: use `async with signalbox.connect(...)`, or await it")
+            raise BadRequestError("the client is not open: use `async with signalbox.connect(...)`, or await it")
         return self._opened
 
     async def open(self) -> Client:
         """Connects to the cluster. `async with` and `await` do it."""
         if self._opened is not None:
-            raise BadRequest("the client is open already")
+            raise BadRequestError("the client is open already")
         core = Core(asyncio.get_running_loop())
         core.cluster = Cluster(
             self._addresses, name=self._name, version=f"python/{VERSION}", token=self._token, tls=self._tls,
@@ -98,7 +98,7 @@ class Client:
         session that has ended is replaced by another one: leases stay lost, and what is called then works. `on_state`
         is called when its state changes.
         """
-        return Session(self, path, timeout, description, renew, on_state)
+        return Session(self, path, timeout, {"description": description}, renew, on_state)
 
     def node(self, path: str) -> Node:
         """What can be done in a node without a session: describe, list, watch."""
@@ -116,14 +116,15 @@ class Client:
             if not bound.expired():
                 raise
             text = f"{what}: no host has answered for {self.timeout:g} s"
-            raise UnknownOutcome(f"{text}; it may have been carried out") if doubtful else Unavailable(text) from None
+            unknown = UnknownOutcomeError(f"{text}; it may have been carried out")
+            raise unknown if doubtful else UnavailableError(text) from None
 
     async def create_node(self, path: str, config: NodeConfig | None = None) -> NodeInfo:
         """Creates a node. One that exists is returned as it is: so a program may call this whenever it starts."""
         self._core.check()
         async with self._in_time(f"create the node {path}", doubtful=True):
             wanted = (config or NodeConfig()).record()
-            a = await self._core.cluster.do_numbered("NODE_CREATE", path=path, config=wanted)
+            a = await self._core.cluster.do_idempotent("NODE_CREATE", path=path, config=wanted)
         return node_info(a["node"], a["existed"])
 
     async def describe_node(self, path: str) -> NodeInfo:
@@ -133,15 +134,15 @@ class Client:
         try:
             async with self._in_time(f"describe the node {path}"):
                 a = await cluster.do(cluster.meta_leader, "NODE_DESCRIBE", path=path)
-        except NotFound as e:
-            raise NotFound(f"there is no node {path}: create it with `await client.create_node({path!r})`") from e
+        except NotFoundError as e:
+            raise NotFoundError(f"there is no node {path}: create it with `await client.create_node({path!r})`") from e
         return node_info(a["node"])
 
     async def alter_node(self, path: str, config: NodeConfig, *, if_version: int = 0) -> NodeInfo:
         """Changes what is set in the config, and leaves the rest as it is."""
         self._core.check()
         async with self._in_time(f"alter the node {path}", doubtful=True):
-            a = await self._core.cluster.do_numbered("NODE_ALTER", path=path, config=config.record(),
+            a = await self._core.cluster.do_idempotent("NODE_ALTER", path=path, config=config.record(),
                                                         config_version=if_version)
         return node_info(a["node"])
 
@@ -150,7 +151,7 @@ class Client:
         info = await self.describe_node(path)
         # The id sees to it that another try does not hit a node that was made after the first.
         async with self._in_time(f"drop the node {path}", doubtful=True):
-            await self._core.cluster.do_numbered("NODE_DROP", path=path, node_id=info.id)
+            await self._core.cluster.do_idempotent("NODE_DROP", path=path, node_id=info.id)
         self._node_ids.pop(path, None)
 
     async def nodes(self, prefix: str = "") -> AsyncIterator[NodeInfo]:

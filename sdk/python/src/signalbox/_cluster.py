@@ -15,7 +15,10 @@ from . import _wire as wire
 from ._conn import Connection, Peer, dial, split_address
 from ._host import NOTHING_TRIED, Host, Shard, Tried
 from ._retry import Backoff, News, Retries, Wait, plainly
-from .errors import Error, Internal, Status, Transport, Unavailable, UnknownOutcome, is_doubtful, is_retried
+from .errors import (
+    SignalboxError, InternalError, Status, TransportError, UnavailableError, UnknownOutcomeError, is_doubtful,
+    is_retried,
+)
 
 DEFAULT_PORT = 7420
 #: How many sessions a client starts at one host before it goes on to another.
@@ -58,10 +61,10 @@ class Cluster:
         self.starts = 0  # of sessions
         self.closed = False
         #: For changes of nodes, which are carried out once.
-        self.client_id, self.last_number, self.since = secrets.token_bytes(16), 0, 0
-        self._refreshing: asyncio.Future[Error | None] | None = None
+        self.client_id, self.last_sequence, self.since = secrets.token_bytes(16), 0, 0
+        self._refreshing: asyncio.Future[SignalboxError | None] | None = None
         self._refreshed = -1e9
-        self._failure: Error | None = None
+        self._failure: SignalboxError | None = None
         self._reconnects = False
 
     # Connections.
@@ -82,11 +85,11 @@ class Cluster:
                     raise
                 return conn
         except TimeoutError:
-            raise Transport(f"host {address}: no connection within {self.dial_timeout:g} s") from None
+            raise TransportError(f"host {address}: no connection within {self.dial_timeout:g} s") from None
         except ssl.SSLError as e:
-            raise Transport(f"host {address}: {e}") from e
+            raise TransportError(f"host {address}: {e}") from e
         except OSError as e:
-            raise Transport(f"host {address}: {e}") from e
+            raise TransportError(f"host {address}: {e}") from e
 
     async def _read_token(self) -> bytes:
         token: Any = self.token
@@ -101,7 +104,7 @@ class Cluster:
         w = conn.welcome
         if self.id and w["cluster_id"] != self.id:
             conn.fail("it belongs to another cluster")
-            raise Transport(f"host {address}: it belongs to another cluster")
+            raise TransportError(f"host {address}: it belongs to another cluster")
         self.id = w["cluster_id"]
         self.since = max(self.since, w["since"])
         met = h
@@ -126,7 +129,7 @@ class Cluster:
         """Asks hosts for the routing, in random order, until the first has answered."""
         hosts = random.sample(self.hosts, len(self.hosts))
         tasks: set[asyncio.Task[None]] = set()
-        errors: list[Error] = []
+        errors: list[SignalboxError] = []
         try:
             async with asyncio.timeout(timeout):
                 while hosts or tasks:
@@ -138,26 +141,27 @@ class Cluster:
                         error = task.exception()
                         if error is None:
                             return
-                        if not isinstance(error, Error):
+                        if not isinstance(error, SignalboxError):
                             raise error
                         errors.append(error)
         except TimeoutError:
-            errors.append(Transport(f"no host has answered within {timeout:g} s"))
+            errors.append(TransportError(f"no host has answered within {timeout:g} s"))
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for error in errors:
-            if not isinstance(error, Transport):
+            if not isinstance(error, TransportError):
                 raise error
-        raise Unavailable("; ".join(str(e) for e in errors) + ". Is a host running there? `signalbox serve` starts one")
+        raise UnavailableError(
+            "; ".join(str(e) for e in errors) + ". Is a host running there? `signalbox serve` starts one")
 
     async def _ask_first(self, h: Host) -> None:
         while True:
             try:
                 await self._ask_over(await h.connect())
                 return
-            except Transport:
+            except TransportError:
                 if h.dialing is None:
                     raise
 
@@ -192,9 +196,9 @@ class Cluster:
         self.spawn(self._refresh(self._refreshing, conn, avoid))
 
     async def _refresh(
-        self, done: asyncio.Future[Error | None], conn: Connection | None, avoid: Peer | None,
+        self, done: asyncio.Future[SignalboxError | None], conn: Connection | None, avoid: Peer | None,
     ) -> None:
-        error: Error | None = Transport("the client is closed")
+        error: SignalboxError | None = TransportError("the client is closed")
         try:
             error = await self._ask(conn, avoid)
         finally:
@@ -202,7 +206,7 @@ class Cluster:
             if not done.done():
                 done.set_result(error)
 
-    async def refresh(self, avoid: Peer | None = None, wait: Wait = plainly) -> Error | None:
+    async def refresh(self, avoid: Peer | None = None, wait: Wait = plainly) -> SignalboxError | None:
         """Asks for the routing, any other host than the one to avoid. Many that ask at once share one question."""
         if time.monotonic() < self._refreshed + _REFRESH_GAP or self.closed:
             return self._failure
@@ -223,13 +227,13 @@ class Cluster:
             refreshing.remove_done_callback(done)
         return self._failure
 
-    async def _ask(self, conn: Connection | None, avoid: Peer | None) -> Error | None:
-        error: Error | None = None
+    async def _ask(self, conn: Connection | None, avoid: Peer | None) -> SignalboxError | None:
+        error: SignalboxError | None = None
         if conn is not None and conn.error is None:
             try:
                 await self._ask_over(conn)
                 return None
-            except Error as e:
+            except SignalboxError as e:
                 error = e
         hosts = random.sample(self.hosts, len(self.hosts))
         for connected in (True, False):
@@ -239,7 +243,7 @@ class Cluster:
                 try:
                     await self._ask_over(await h.connect())
                     return None
-                except Error as e:
+                except SignalboxError as e:
                     error = e
         return error
 
@@ -249,7 +253,7 @@ class Cluster:
                 # The version that is known is not sent, because leaders change without a new version.
                 self.learn(await conn.request("ROUTING"))
         except TimeoutError:
-            raise Transport(f"host {conn.address}: it is slow to answer") from None
+            raise TransportError(f"host {conn.address}: it is slow to answer") from None
 
     def learn(self, a: dict[str, Any]) -> None:
         """Makes an answer about the routing the present one. One of an older version comes from a host that lags."""
@@ -337,7 +341,8 @@ class Cluster:
             self.refresh_soon(conn)
 
     def host_silent(self, h: Host) -> None:
-        """A host answers neither requests nor a ping. If it hangs, another host will lead: a client that is connected to
+        """A host answers neither requests nor a ping. If it hangs, another host will lead: a client that is
+        connected to
         no other host asks one, and hears of the leader over the connection that is made for that."""
         if not any(other.conn is not None for other in self.hosts if other is not h):
             self.spawn(self.refresh(h))
@@ -397,14 +402,16 @@ class Cluster:
         if h is None:
             h = tried.next(random.sample(self.hosts, len(self.hosts)), lambda other: other.conn is not None)
         if h is None:
-            raise Internal("no host is known")
+            raise InternalError("no host is known")
         return h
 
     # Requests that need no session.
 
-    async def redirect(self, error: Error, conn: Connection | None, h: Peer | None, wait: Wait = plainly) -> None:
+    async def redirect(
+        self, error: SignalboxError, conn: Connection | None, h: Peer | None, wait: Wait = plainly,
+    ) -> None:
         """Learns from a failure where to go instead."""
-        if isinstance(error, Transport):
+        if isinstance(error, TransportError):
             await self.refresh(h, wait)
         elif error.status == Status.MOVED:
             d = error.detail
@@ -428,10 +435,10 @@ class Cluster:
             try:
                 conn = await h.connect()
                 return await attempt(conn)
-            except Error as e:
+            except SignalboxError as e:
                 error = e
             tried.add(h)
-            if not isinstance(error, Transport) and not is_retried(error.status):
+            if not isinstance(error, TransportError) and not is_retried(error.status):
                 raise error
             await self.redirect(error, conn, h)
             await retries.again(error, plainly)
@@ -452,7 +459,7 @@ class Cluster:
             try:
                 sent = True
                 raw = await conn.call(kind, body)
-            except Error as e:
+            except SignalboxError as e:
                 if is_doubtful(e):
                     self.spawn(self.redirect(e, conn, conn.host))  # for the next request
                     raise _Doubt(e) from e
@@ -468,27 +475,27 @@ class Cluster:
             e.args = (*e.args, "the outcome is not known") if sent else e.args
             raise
 
-    async def do_numbered(self, request: str, /, **values: Any) -> dict[str, Any]:
+    async def do_idempotent(self, request: str, /, **values: Any) -> dict[str, Any]:
         """Carries out a request that changes nodes once, however often the request is sent."""
         kind, doubt = wire.number_of(request), False
-        numbered: tuple[Any, ...] = ()
+        idempotency: tuple[Any, ...] = ()
 
         async def attempt(conn: Connection) -> dict[str, Any]:
-            nonlocal doubt, numbered
+            nonlocal doubt, idempotency
             if not doubt:
-                self.last_number += 1
-                numbered = (self.client_id, self.last_number, self.since)
+                self.last_sequence += 1
+                idempotency = (self.client_id, self.last_sequence, self.since)
             try:
-                raw = await conn.call(kind, wire.body(request, values | {"numbered": numbered}))
-            except Error as e:
+                raw = await conn.call(kind, wire.body(request, values | {"idempotency": idempotency}))
+            except SignalboxError as e:
                 heard = e.detail.get("since", 0)
                 self.since = max(self.since, heard)
                 if is_doubtful(e):
                     doubt = True
                 elif e.status == Status.STALE and doubt:
                     raise _Doubt(e) from e
-                elif e.status == Status.STALE and heard <= numbered[2]:
-                    raise Internal(f"a new number would be as stale: {e}") from e
+                elif e.status == Status.STALE and heard <= idempotency[2]:
+                    raise InternalError(f"a new sequence would be as stale: {e}") from e
                 raise
             answer = wire.fields(raw)
             self.since = max(self.since, answer["since"])
@@ -511,14 +518,14 @@ class Cluster:
 class _Doubt(Exception):
     """A try may have been carried out."""
 
-    def __init__(self, error: Error) -> None:
+    def __init__(self, error: SignalboxError) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-def unknown(error: Error) -> UnknownOutcome:
+def unknown(error: SignalboxError) -> UnknownOutcomeError:
     """The exception of a change that may have been made."""
-    return UnknownOutcome(f"{error}: whether it was carried out is not known; look before you try again")
+    return UnknownOutcomeError(f"{error}: whether it was carried out is not known; look before you try again")
 
 
 def addresses_of(endpoints: str | list[str] | tuple[str, ...]) -> list[str]:

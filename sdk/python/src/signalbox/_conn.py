@@ -15,7 +15,10 @@ from typing import Any, Protocol
 from . import _clock
 from . import _wire as wire
 from ._messages import MESSAGES
-from .errors import BadRequest, Error, NotLetIn, Status, Transport, Unsupported, answer_error, refused
+from .errors import (
+    BadRequestError, SignalboxError, UnauthenticatedError, Status, TransportError, UnsupportedError, answer_error,
+    refused,
+)
 
 #: The longest time between two pings, in seconds, whatever sessions and hosts ask for.
 MAX_SILENCE = 5.0
@@ -26,7 +29,7 @@ SILENCE = 0.5
 DOUBT_PATIENCE = 1.0
 #: The longest frame that is read before a host has said its limits: that of the longest data.
 _LONGEST = 262144 + 2 * 1048576 + 65536
-#: The pushes of the second block that the client understands: INBOX and EXPIRING.
+#: The pushes of the second block that the client understands: INBOX and TOKEN_EXPIRING.
 _PUSHES = [256, 260]
 
 _header = struct.Struct(">I").unpack_from
@@ -43,7 +46,7 @@ class Handler(Protocol):
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
         """Takes an answer or a push. It returns whether more may follow."""
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         """The connection is down. Nothing comes after this."""
 
 
@@ -62,7 +65,7 @@ class Attached(Protocol):
     def inbox(self, conn: Connection, raw: list[Any]) -> None:
         """Something came for a member of a process."""
 
-    def connection_lost(self, conn: Connection, error: Transport) -> None:
+    def connection_lost(self, conn: Connection, error: TransportError) -> None:
         """The connection is down."""
 
 
@@ -76,7 +79,7 @@ class Peer(Protocol):
     def routing_changed(self, conn: Connection, push: dict[str, Any]) -> None:
         """The host knows a newer routing, or who leads a shard."""
 
-    def going_away(self, conn: Connection, why: Error) -> None:
+    def going_away(self, conn: Connection, why: SignalboxError) -> None:
         """The host ends the connection."""
 
     def token_expiring(self, conn: Connection, push: dict[str, Any]) -> None:
@@ -102,7 +105,7 @@ class Call:
             self.future.set_result(raw)
         return False
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         if not self.future.done():
             self.future.set_exception(error)
 
@@ -121,7 +124,7 @@ class _Pong:
             conn.pong_missing = conn.doubted = False
         return False
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         pass
 
 
@@ -140,7 +143,7 @@ class Connection(asyncio.Protocol):
         self.host: Peer | None = None
         self.transport: asyncio.Transport | None = None
         self.welcome: dict[str, Any] = {}
-        self.error: Transport | None = None
+        self.error: TransportError | None = None
         #: When the latest ping that was answered was sent, by the clock of leases.
         self.vouched = 0.0
         self.pong_missing = False
@@ -185,15 +188,16 @@ class Connection(asyncio.Protocol):
         if greeting.done():
             return
         if raw[0] == 124:
-            greeting.set_exception(Transport(f"host {self.address}: it goes away: {answer_error(raw)}"))
+            greeting.set_exception(TransportError(f"host {self.address}: it goes away: {answer_error(raw)}"))
             return
         if raw[0] != 65 or raw[1] != 1:
-            greeting.set_exception(Transport(f"host {self.address}: it answered HELLO with a message of kind {raw[0]}"))
+            greeting.set_exception(TransportError(
+                f"host {self.address}: it answered HELLO with a message of kind {raw[0]}"))
             return
         if (error := refused(raw)) is not None:
             if error.status == Status.UNAUTHORIZED:
                 text = f"host {self.address}: {error}: pass the token of a principal that it knows as token="
-                error = NotLetIn(text)
+                error = UnauthenticatedError(text)
             greeting.set_exception(error)
             return
         w = self.welcome = wire.fields(raw)
@@ -220,12 +224,12 @@ class Connection(asyncio.Protocol):
         if self.error is not None:
             raise self.error
         if kind >= 48 and kind not in self._requests:
-            raise Unsupported(f"the host {self.address} does not know requests of the kind {kind}: it is of an "
+            raise UnsupportedError(f"the host {self.address} does not know requests of the kind {kind}: it is of an "
                               "older version")
         request = self._last + 1
         frame = wire.frame(kind, request, body)
         if len(frame) - 4 > self._limit_out:
-            raise BadRequest(f"a request of {len(frame) - 4} bytes: the host takes at most {self._limit_out}")
+            raise BadRequestError(f"a request of {len(frame) - 4} bytes: the host takes at most {self._limit_out}")
         self._last = request
         self._handlers[request] = handler
         if (self._open >= self._room or self._held or self._paused) and kind != PING and kind not in _URGENT:
@@ -443,7 +447,8 @@ class Connection(asyncio.Protocol):
         self._look_at, self._seen = now + SILENCE, self._answers
 
     def doubt(self) -> None:
-        """Another host leads a shard that this one led. If it does not answer a ping soon it hangs, and the connection is
+        """Another host leads a shard that this one led. If it does not answer a ping soon it hangs, and the
+        connection is
         brought down: requests that wait for it are sent to the new leader."""
         if self.error is None:
             self.doubted = True
@@ -453,11 +458,11 @@ class Connection(asyncio.Protocol):
 
     # The end.
 
-    def fail(self, why: str, cause: Error | None = None) -> None:
+    def fail(self, why: str, cause: SignalboxError | None = None) -> None:
         """Brings the connection down, and reports that to all that rely on it."""
         if self.error is not None:
             return
-        self.error = error = Transport(f"host {self.address}: {why}")
+        self.error = error = TransportError(f"host {self.address}: {why}")
         error.__cause__ = cause
         if self._timer is not None:
             self._timer.cancel()
@@ -472,7 +477,7 @@ class Connection(asyncio.Protocol):
         if self.host is not None:
             self.host.connection_lost(self)
         for handler in handlers.values():
-            handler.lost(self, Transport(str(error)))
+            handler.lost(self, TransportError(str(error)))
         for session in sessions.values():
             session.connection_lost(self, error)
 
@@ -485,7 +490,7 @@ class _Unheard:
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
         return False
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         pass
 
 
@@ -501,7 +506,7 @@ async def dial(
     try:
         await loop.create_connection(lambda: conn, host, port, ssl=tls, server_hostname=host if tls else None)
     except OSError as e:
-        raise Transport(f"host {address}: {e.strerror or e}") from e
+        raise TransportError(f"host {address}: {e.strerror or e}") from e
     except BaseException:
         if conn.transport is not None:
             conn.transport.abort()

@@ -12,7 +12,7 @@ from ._cluster import Cluster
 from ._conn import Connection
 from ._deadlines import Deadlines, Mortal
 from ._view import Key, SharedWatch
-from .errors import Closed, EndReason, Forked
+from .errors import ClosedError, EndReason, ForkedProcessError
 
 #: How many sessions are ended at their hosts at a time that no caller waits for.
 _STOPS_AT_ONCE = 64
@@ -24,9 +24,9 @@ class OpenSession(Mortal, Protocol):
     """A session, as a fork and the end of the interpreter see it."""
 
     id: int
-    key: bytes
+    secret: bytes
     #: Of the latest attach.
-    sequence: int
+    attach_sequence: int
     timeout: float
     #: The connection over which it is attached, and the one before.
     home: Connection | None
@@ -54,9 +54,10 @@ class Core:
     def check(self) -> None:
         """Raises where the client may not be used."""
         if self.forked:
-            raise Forked("the client was made before a fork, by the parent process: connect anew in this one")
+            raise ForkedProcessError(
+                "the client was made before a fork, by the parent process: connect anew in this one")
         if self.closed:
-            raise Closed("the client is closed")
+            raise ClosedError("the client is closed")
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | None:
         """Runs something in the background, until the client is closed."""

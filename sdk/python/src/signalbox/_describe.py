@@ -56,7 +56,7 @@ class OwnerInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class WaiterInfo:
+class Waiter:
     """A session that waits for some of a semaphore."""
 
     #: The place in the queue.
@@ -71,7 +71,7 @@ class WaiterInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class SemaphoreInfo:
     """A semaphore at one moment."""
 
     name: str
@@ -85,7 +85,7 @@ class Description:
     data: bytes
     #: In the order in which they joined; empty where they were not asked for.
     owners: tuple[OwnerInfo, ...] = ()
-    waiters: tuple[WaiterInfo, ...] = ()
+    waiters: tuple[Waiter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,14 @@ class SessionInfo:
     id: int
     #: In seconds.
     timeout: float
-    description: str
     attached: bool
     #: Of how many semaphores it owns a part, and for how many it waits, in all shards whose hosts could be asked.
     owned: int
     waiting: int
     since: datetime | None
     client: ClientInfo
+    #: What the client reports about the session.
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +168,17 @@ def node_info(n: dict[str, Any], existed: bool = False) -> NodeInfo:
 
 def session_info(s: dict[str, Any]) -> SessionInfo:
     """A session from its record."""
-    return SessionInfo(s["id"], s["timeout_ms"] / 1000, s["description"], s["attached"], s["owned"], s["waiting"],
-                       _moment(s["since_ms"]), ClientInfo(**s["client"]))
+    return SessionInfo(s["id"], s["timeout_ms"] / 1000, s["attached"], s["owned"], s["waiting"],
+                       _moment(s["since_ms"]), ClientInfo(**s["client"]), **s["details"])
 
 
-def semaphore_info(s: dict[str, Any]) -> Description:
+def semaphore_info(s: dict[str, Any]) -> SemaphoreInfo:
     """A semaphore from its record, without owners and waiters."""
-    return Description(s["name"], s["limit"], s["count"], s["revision"], s["ephemeral"], s["owners"], s["waiters"],
+    return SemaphoreInfo(s["name"], s["limit"], s["count"], s["revision"], s["ephemeral"], s["owners"], s["waiters"],
                        s["data"])
 
 
-def description(pages: list[dict[str, Any]]) -> Description:
+def description(pages: list[dict[str, Any]]) -> SemaphoreInfo:
     """A semaphore from the pages of a description."""
     s = pages[0]["semaphore"]
     owners = tuple(
@@ -185,11 +186,11 @@ def description(pages: list[dict[str, Any]]) -> Description:
                   ClientInfo(**o["client"]))
         for p in pages for o in p["owners"])
     waiters = tuple(
-        WaiterInfo(w["order_id"], w["session_id"], w["count"], w["data"],
+        Waiter(w["order_id"], w["session_id"], w["count"], w["data"],
                    None if w["timeout_ms"] == wire.FOREVER else w["timeout_ms"] / 1000, _moment(w["since_ms"]),
                    ClientInfo(**w["client"]))
         for p in pages for w in p["waiters"])
-    return Description(s["name"], s["limit"], s["count"], s["revision"], s["ephemeral"], s["owners"], s["waiters"],
+    return SemaphoreInfo(s["name"], s["limit"], s["count"], s["revision"], s["ephemeral"], s["owners"], s["waiters"],
                        s["data"], owners, waiters)
 
 

@@ -66,7 +66,9 @@ def _stop(core: Core, address: str, sessions: list[OpenSession], until: float) -
         answers = sock.makefile("rb")
         _answer(answers)
         for i, s in enumerate(sessions):
-            attach = wire.body("SESSION_ATTACH", {"session_id": s.id, "key": s.key, "attach_sequence": s.sequence + 1})
+            attach = wire.body("SESSION_ATTACH", {
+                "session_id": s.id, "session_secret": s.secret, "attach_sequence": s.attach_sequence + 1,
+            })
             sock.sendall(wire.frame(17, 2 + 2 * i, attach))
             _answer(answers)
             sock.sendall(wire.frame(19, 3 + 2 * i, (s.id,)))

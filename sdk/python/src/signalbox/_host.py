@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ._conn import Connection, Peer
 from ._retry import REQUESTS, News, Wait, plainly
-from .errors import Error, Transport
+from .errors import SignalboxError, TransportError
 
 #: How long a request waits for a connection that is being made before it tries another host. The making goes on.
 _DIAL_WAIT = 1.0
@@ -56,7 +56,7 @@ class Host:
         self.dialing: asyncio.Future[Connection] | None = None
         self.began = self.failed_at = self.retry_at = 0.0
         self.failures = 0
-        self.error: Error | None = None  # of the latest try
+        self.error: SignalboxError | None = None  # of the latest try
         self.merged: Host | None = None  # the host that this one turned out to be
 
     @property
@@ -75,7 +75,7 @@ class Host:
         if host.dialing is None:
             may = now >= host.retry_at or host.failures > 0 and now >= host.failed_at + patience
             if not may and host.error is not None:
-                raise Transport(str(host.error)) if isinstance(host.error, Transport) else host.error
+                raise TransportError(str(host.error)) if isinstance(host.error, TransportError) else host.error
             host.began = now
             host.dialing = asyncio.get_running_loop().create_future()
             host.dialing.add_done_callback(_retrieve)
@@ -98,19 +98,20 @@ class Host:
             if dialing.exception() is None:
                 return dialing.result()
             error = dialing.exception()
-            raise Transport(str(error)) if isinstance(error, Transport) or not isinstance(error, Error) else error
+            raise error if isinstance(error, SignalboxError) and not isinstance(error, TransportError) \
+                else TransportError(str(error))
         if host.conn is not None:
             return host.conn
-        raise Transport(f"host {host.address}: there is no connection yet")
+        raise TransportError(f"host {host.address}: there is no connection yet")
 
     async def _dial(self, dialing: asyncio.Future[Connection]) -> None:
-        error: Error = Transport(f"host {self.address}: it cannot be reached")
+        error: SignalboxError = TransportError(f"host {self.address}: it cannot be reached")
         for i, address in enumerate(list(self.addresses)):
             try:
                 conn = await self.cluster.dial(address)
                 met = self.cluster.meet(self, address, conn)
-            except Error as e:
-                if i == 0 or not isinstance(e, Transport):
+            except SignalboxError as e:
+                if i == 0 or not isinstance(e, TransportError):
                     error = e
                 continue
             except asyncio.CancelledError:
@@ -118,7 +119,7 @@ class Host:
                 dialing.cancel()
                 raise
             except Exception as e:  # a token source or a TLS source that fails
-                error = Transport(f"host {address}: {e!r}")
+                error = TransportError(f"host {address}: {e!r}")
                 error.__cause__ = e
                 continue
             used = met._use(conn)
@@ -152,9 +153,9 @@ class Host:
             log.debug("lost the connection to host %s: %s", self.id, conn.error)
             self.cluster.reconnect()
 
-    def going_away(self, conn: Connection, why: Error) -> None:
+    def going_away(self, conn: Connection, why: SignalboxError) -> None:
         """The client does not come back to the host before it may."""
-        self.error = Transport(f"host {conn.address}: {why}")
+        self.error = TransportError(f"host {conn.address}: {why}")
         self.retry_at = time.monotonic() + max(REQUESTS.pause(1), why.wait)
 
     def silent(self) -> None:

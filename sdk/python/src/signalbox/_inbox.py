@@ -14,7 +14,7 @@ from ._host import Tried, Try
 from ._incarnation import Incarnation
 from ._mutation import slot_of
 from ._retry import REQUESTS, Retries
-from .errors import EndReason, Error, NotFound, Status, Transport, of_status, refusal
+from .errors import EndReason, SignalboxError, NotFoundError, Status, TransportError, of_status, refusal
 
 INBOX_ACK, INBOX_OPEN = 170, 174
 _END = 4
@@ -22,7 +22,7 @@ _END = 4
 _ACK_DELAY, _ACK_ITEMS = 0.1, 64
 
 
-class Removed(Error):
+class EvictedError(SignalboxError):
     """The membership is over: the member was put out, or the process was deleted."""
 
 
@@ -55,7 +55,7 @@ class Part(Generic[R]):
         self.inc, self.name, self._early = inc, name, early
         self.id = self.received = 0
         self.newest: R | None = None
-        self.removed: Error | None = None
+        self.removed: SignalboxError | None = None
         self._queue: deque[tuple[dict[str, Any], R | None]] = deque()
         self._handling = 0  # the seq of the item that is being handled
         self._arrived: asyncio.Future[None] | None = None
@@ -140,7 +140,7 @@ class Part(Generic[R]):
                 self._handling = found[0]["seq"]
                 return found
             self._arrived = self.inc.core.loop.create_future()
-            with contextlib.suppress(Error):
+            with contextlib.suppress(SignalboxError):
                 await self.inc.wait(self._arrived)
 
     def handled(self, item: dict[str, Any]) -> None:
@@ -180,7 +180,7 @@ class Part(Generic[R]):
         try:
             if seq:
                 await self.inc.change_beside(self.name, INBOX_ACK, (self.id, seq))
-        except Error:
+        except SignalboxError:
             self._acked = min(self._acked, seq - 1)
         finally:
             self._acking = False
@@ -203,7 +203,7 @@ class Part(Generic[R]):
     ) -> None:
         """Carries a command out that no method waits for. What a host refuses comes too late."""
         async def work() -> None:
-            with contextlib.suppress(Error):
+            with contextlib.suppress(SignalboxError):
                 await self.command(kind, epoch, body)
                 if then is not None:
                     then()
@@ -247,8 +247,8 @@ class Inbox(Generic[R]):
         elif push["items"]:
             self._short = 0
 
-    def _removed(self, error: Error, text: str) -> None:
-        self.part.removed = Removed(f"the membership in {self.part.name!r} is over: {text or error}")
+    def _removed(self, error: SignalboxError, text: str) -> None:
+        self.part.removed = EvictedError(f"the membership in {self.part.name!r} is over: {text or error}")
         self.part.close()
 
     async def _open_until_done(self) -> None:
@@ -264,7 +264,7 @@ class Inbox(Generic[R]):
                     await conn.call(INBOX_OPEN, (inc.id, inc.node_id, p.name, p.id, p.received))
             except TimeoutError:
                 self.conn = None
-                raise Transport("the host is slow to answer") from None
+                raise TransportError("the host is slow to answer") from None
             except BaseException:
                 self.conn = None
                 raise
@@ -275,16 +275,16 @@ class Inbox(Generic[R]):
                     await asyncio.sleep(REQUESTS.pause(self._short - 2))
                 try:
                     await inc.repeat(attempt, where)
-                except NotFound as e:
+                except NotFoundError as e:
                     self._removed(e, str(e))
-                except Error as e:
+                except SignalboxError as e:
                     if inc.cause is not None:
                         return
                     if refusal(e) == Status.SESSION_EXPIRED:
                         inc.end(EndReason.UNKNOWN)
                         return
                     await inc.pause_after(retries, e, None, None)
-        except Error:
+        except SignalboxError:
             pass  # the session is over
         finally:
             self._opening = False

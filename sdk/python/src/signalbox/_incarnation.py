@@ -18,8 +18,8 @@ from ._mutation import (
 )
 from ._retry import Retries
 from .errors import (
-    Aborted, AbortReason, EndReason, Error, Fenced, LeaseLost, NotAcquired, SessionLost, SessionLostUnknown, Status,
-    Transport, is_retried, refusal,
+    AbortedError, AbortReason, EndReason, SignalboxError, FencedError, LeaseLostError, NotAcquiredError,
+    SessionLostError, SessionLostUnknownError, Status, TransportError, is_retried, refusal,
 )
 
 #: How many mutations of a session may be unanswered, or answered out of order. A shard keeps few answers more.
@@ -41,7 +41,7 @@ class Observer(Protocol):
 
 
 class Look:
-    """The leases of one shard that are verified, with their numbers, until a host has said of each whether it is lost.
+    """The leases of one shard that are verified, with their sequences, until a host has reported whether each is lost.
 
     Each shard has a look of its own: a shard that does not answer hides no loss in another.
     """
@@ -57,12 +57,12 @@ class Look:
 class Incarnation(Attachment):
     """A session and what it owns. One mutation of a name is under way at a time; others wait for their turn."""
 
-    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "looks", "_verify", "fences")
+    __slots__ = ("last_sequence", "low", "early", "room", "queues", "notices", "inboxes", "looks", "_verify", "fences")
 
     def __init__(self, core: Core, owner: Owner, timeout: float, verify: Callable[[Incarnation], None]) -> None:
         super().__init__(core, owner, timeout)
         self._verify = verify  # called when news of leases may have been missed
-        self.numbered = self.low = 0  # the highest number that was given; up to which all are answered
+        self.last_sequence = self.low = 0  # the highest sequence that was given; up to which all are answered
         self.early: set[int] | None = None  # those above low that are answered
         self.room: list[asyncio.Future[None]] = []
         self.queues: dict[str, KeyQueue] = {}
@@ -101,7 +101,7 @@ class Incarnation(Attachment):
         """
         lease = q.lease
         if q.refused and lease is not None and lease.missing:
-            q.remove_lease(LeaseLost("its shard does not know the lease"))
+            q.remove_lease(LeaseLostError("its shard does not know the lease"))
             self.core.spawn(self._release_later(q.name, lease.fence))
 
     def lease_lost(self, lease: Lease, cause: BaseException) -> None:
@@ -111,14 +111,14 @@ class Incarnation(Attachment):
             self.drop_if_empty(q)
 
     def lose_below(self, fence: int) -> None:
-        """Ends the leases of a shard that was made anew.
+        """Ends the leases of a shard that was rebuilt.
 
         No host of the shard is asked: one of the group before could vouch for what is lost, and grant more.
         """
         self.fences[fence % SHARDS] = max(fence, self.fences.get(fence % SHARDS, 0))
         for q in list(self.queues.values()):
             if q.lease is not None and self.is_fenced(q.lease.fence):
-                q.remove_lease(LeaseLost("its shard lost its majority and was made anew"))
+                q.remove_lease(LeaseLostError("its shard lost its majority and was rebuilt"))
                 self.drop_if_empty(q)
 
     def is_fenced(self, order: int) -> bool:
@@ -140,7 +140,7 @@ class Incarnation(Attachment):
         q = self.queues.get(push["name"])
         if q is None or push["object_kind"] > 1:
             return
-        why: Error = Aborted(reason=push["reason"])
+        why: SignalboxError = AbortedError(reason=push["reason"])
         if q.lease is not None and q.lease.fence == push["order_id"]:
             q.remove_lease(why)
             self.drop_if_empty(q)
@@ -154,19 +154,19 @@ class Incarnation(Attachment):
 
     # Numbers.
 
-    def number_done(self, number: int) -> None:
-        """Notes that a number will not be used again."""
-        if number == self.low + 1:
-            self.low = number
+    def sequence_done(self, sequence: int) -> None:
+        """Notes that a sequence will not be used again."""
+        if sequence == self.low + 1:
+            self.low = sequence
             if self.early:
                 while self.low + 1 in self.early:
                     self.low += 1
                     self.early.discard(self.low)
-        elif number > self.low:
+        elif sequence > self.low:
             if self.early is None:
                 self.early = set()
-            self.early.add(number)
-        if self.room and self.numbered - self.low < UNANSWERED_MAX:
+            self.early.add(sequence)
+        if self.room and self.last_sequence - self.low < UNANSWERED_MAX:
             room, self.room = self.room, []
             for future in room:
                 if not future.done():
@@ -229,8 +229,8 @@ class Incarnation(Attachment):
         try:
             await self.send_once(m)
             return
-        except Error as e:
-            first: Error | None = e
+        except SignalboxError as e:
+            first: SignalboxError | None = e
 
         async def attempt(tried: Tried) -> None:
             nonlocal first
@@ -239,7 +239,7 @@ class Incarnation(Attachment):
                 try:
                     await self.send_once(m, tried)
                     return
-                except Error as e:
+                except SignalboxError as e:
                     error = e
             status = refusal(error)
             if status == Status.SESSION_EXPIRED and self.cause is None:
@@ -263,7 +263,7 @@ class Incarnation(Attachment):
             try:
                 await attempt(tried)
                 return
-            except Error as e:
+            except SignalboxError as e:
                 error = e
             tried.add(where.host)
             if self.cause is not None:
@@ -272,7 +272,7 @@ class Incarnation(Attachment):
                 if where.conn is None or not self.unknown_at(where.conn, retries):
                     raise error
                 continue
-            if not isinstance(error, Transport) and not is_retried(error.status):
+            if not isinstance(error, TransportError) and not is_retried(error.status):
                 raise error
             await cluster.redirect(error, where.conn, where.host, self.wait)
             await retries.again(error, self.wait)
@@ -283,7 +283,7 @@ class Incarnation(Attachment):
             conn = self.ready(m.queue.slot)
             if conn is None:
                 conn = await self.connect(m.queue.slot, m, tried)
-            while not m.number and self.numbered - self.low >= UNANSWERED_MAX:
+            while not m.sequence and self.last_sequence - self.low >= UNANSWERED_MAX:
                 future: asyncio.Future[None] = self.core.loop.create_future()
                 self.room.append(future)
                 await self.wait(future)
@@ -296,10 +296,10 @@ class Incarnation(Attachment):
         m.check()
 
     def _send(self, m: Mutation, conn: Connection) -> None:
-        # A number is given and sent without a pause, so that numbers arrive in order.
-        if not m.number:
-            self.numbered += 1
-            m.number = self.numbered
+        # A sequence is assigned and sent without a pause, so that sequences arrive in order.
+        if not m.sequence:
+            self.last_sequence += 1
+            m.sequence = self.last_sequence
         if not m.tries:
             m.changes = m.changes or m.queue.lease is not None
         m.conn, m.host = conn, conn.host
@@ -307,7 +307,7 @@ class Incarnation(Attachment):
         m.future = self.core.loop.create_future()
         before, m.phase, m.queue.refused = m.phase, SENT, False
         try:
-            m.request = conn.send(m, m.kind, (self.id, m.number, min(self.low, m.number - 1), *m.body))
+            m.request = conn.send(m, m.kind, (self.id, m.sequence, min(self.low, m.sequence - 1), *m.body))
         except BaseException:
             m.phase = before if before == UNOBSERVED else IDLE
             raise
@@ -341,16 +341,17 @@ class Incarnation(Attachment):
             m.read = None
 
             def over() -> None:
-                m.drop_number()
+                m.drop_sequence()
                 self.begin_next(q)
 
             if m.phase == SENT and self.cause is None:
                 m.then = over  # the next one begins when this one is answered
             else:
                 over()
-            if isinstance(e, SessionLost) and m.tries and (m.doubt or m.phase == SENT):
+            if isinstance(e, SessionLostError) and m.tries and (m.doubt or m.phase == SENT):
                 assert self.cause is not None
-                raise SessionLostUnknown(self.id, self.cause.reason, "whether the change was made is not known") from e
+                raise SessionLostUnknownError(
+                    self.id, self.cause.reason, "whether the change was made is not known") from e
             raise
         self.begin_next(q)
         return m.result
@@ -387,7 +388,7 @@ class Incarnation(Attachment):
     def _outcome(self, m: Mutation) -> Lease | None:
         """What an acquire returns once it is known. The lease is looked at here, before anything is returned."""
         if m.phase == ENDED:
-            if isinstance(m.error, NotAcquired):
+            if isinstance(m.error, NotAcquiredError):
                 return None
             assert m.error is not None
             raise m.error
@@ -397,7 +398,7 @@ class Incarnation(Attachment):
             raise self.lost()
         assert m.lease is not None
         if (cause := m.lease.cause) is not None:
-            raise cause if isinstance(cause, Error) else LeaseLost(str(cause))
+            raise cause if isinstance(cause, SignalboxError) else LeaseLostError(str(cause))
         return m.lease
 
     async def _await_outcome(self, m: Mutation) -> None:
@@ -414,7 +415,7 @@ class Incarnation(Attachment):
                 raise
 
     async def _send_waiting(self, m: Mutation) -> None:
-        """Sends an acquire that waits again, under its number, so that its outcome is reported."""
+        """Sends an acquire that waits again, under its sequence, so that its outcome is reported."""
         try:
             q = await self.begin(m.queue.name)
         except BaseException:
@@ -431,20 +432,20 @@ class Incarnation(Attachment):
         self.begin_next(q)
 
     # An acquire that is given up leaves nothing behind: no place in the host's queue, and no owner that the client does
-    # not know. While its outcome is open no other mutation of its queue begins; then a release under the next number
-    # undoes it. The number makes sure that a copy of the acquire that is on its way can take effect no more.
+    # not know. While its outcome is open no other mutation of its queue begins; then a release under the next sequence
+    # undoes it. The sequence makes sure that a copy of the acquire that is on its way can take effect no more.
 
     def _abandon(self, m: Mutation) -> None:
         """Ends an acquire that was given up, or refused."""
         if self.cause is None:  # otherwise the end of the session undoes everything
             if m.refused():
                 if m.waited:
-                    m.end_acquire(m.error or Aborted())
+                    m.end_acquire(m.error or AbortedError())
             elif m.phase in (SENT, OWNED, QUEUED) or m.doubt or m.waited:
                 self.core.spawn(self._undo(m))
                 return
             else:
-                m.drop_number()
+                m.drop_sequence()
         self.begin_next(m.queue)
 
     async def _undo(self, m: Mutation) -> None:
@@ -458,16 +459,16 @@ class Incarnation(Attachment):
             elif m.phase == SENT:
                 if m.future.done():
                     m.future = self.core.loop.create_future()
-                with contextlib.suppress(Transport):
+                with contextlib.suppress(TransportError):
                     await self.wait(m.future)
             order = m.order
             needless = (m.phase == OWNED and order == before or m.phase == ENDED or m.refused()
                         or not m.doubt and not m.waited and m.phase not in (OWNED, QUEUED))
             if not needless:
                 await self.give_back(q, order)
-            m.drop_number()
-            m.end_acquire(Aborted())
-        except Error:
+            m.drop_sequence()
+            m.end_acquire(AbortedError())
+        except SignalboxError:
             pass  # the session is over
         finally:
             self.begin_next(q)
@@ -476,14 +477,14 @@ class Incarnation(Attachment):
         """Removes an acquire that was given up while it waited, or gives back what it was granted meanwhile."""
         try:
             q = await self.begin(m.queue.name)
-        except SessionLost:
+        except SessionLostError:
             return  # the end of the session does it
         try:
-            owns = m.phase == OWNED and q.lease is not None and q.lease is m.lease and q.lease.number == m.number
+            owns = m.phase == OWNED and q.lease is not None and q.lease is m.lease and q.lease.sequence == m.sequence
             if q.waiting is m or owns:
                 await self.give_back(q, m.order)
-                m.end_acquire(Aborted())
-        except Error:
+                m.end_acquire(AbortedError())
+        except SignalboxError:
             pass  # the session is over
         finally:
             self.begin_next(q)
@@ -518,34 +519,34 @@ class Incarnation(Attachment):
         return bool(m.result)
 
     async def _release_later(self, name: str, order: int) -> None:
-        with contextlib.suppress(Error):
+        with contextlib.suppress(SignalboxError):
             await self.release(name, order)
 
     async def _finish_release(self, m: Mutation) -> None:
         try:
-            with contextlib.suppress(Error):
+            with contextlib.suppress(SignalboxError):
                 await self._send_release(m)
         finally:
             self.begin_next(m.queue)
 
     async def give_back(self, q: KeyQueue, order: int) -> None:
         """Releases what the session has, if it has it. No other mutation of the queue is under way."""
-        with contextlib.suppress(Fenced):
+        with contextlib.suppress(FencedError):
             await self._send_release(Mutation(self, q, RELEASE, (self.node_id, q.name, order)))
 
     async def _send_release(self, m: Mutation) -> None:
         try:
             await self.send_until_answered(m)
-        except Fenced:
+        except FencedError:
             q = m.queue  # a host that does not know the owner has ended the lease
             if q.lease is not None and q.lease.fence == m.body[2]:
-                q.remove_lease(LeaseLost("the host does not know the lease"))
+                q.remove_lease(LeaseLostError("the host does not know the lease"))
             raise
 
 
 class _Impatient(Exception):
     """A refusal that is not waited for."""
 
-    def __init__(self, error: Error) -> None:
+    def __init__(self, error: SignalboxError) -> None:
         super().__init__(str(error))
         self.error = error

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 from ._core import Core
 from ._wire import FOREVER
-from .errors import Aborted, EndReason, Error, Fenced, LeaseLost, NotHeld, SessionLost
+from .errors import (
+    AbortedError, EndReason, SignalboxError, FencedError, LeaseLostError, NotHeldError, SessionLostError,
+)
 
 SEMAPHORE_UPDATE = 25
 
@@ -77,12 +79,12 @@ class Loss:
 
     @property
     def reason(self) -> BaseException | None:
-        """Why it is lost, None where it is not: a `SessionLost`, an `Aborted`, a `LeaseLost`."""
+        """Why it is lost, None where it is not: a `SessionLostError`, an `AbortedError`, a `LeaseLostError`."""
         cause = self._lease._over()
         return None if isinstance(cause, Released) else cause
 
     async def wait(self) -> BaseException:
-        """Waits for the loss and returns its reason. A lease that is released first is a `NotHeld`."""
+        """Waits for the loss and returns its reason. A lease that is released first is a `NotHeldError`."""
         return await self._lease._wait_lost()
 
     def __await__(self) -> Generator[Any, None, BaseException]:
@@ -102,7 +104,7 @@ class Lease:
     A session has at most one lease of a semaphore. All tasks of the session's event loop may use it.
     """
 
-    __slots__ = ("session", "name", "fence", "number", "count", "data", "ephemeral", "missing", "cause", "lost",
+    __slots__ = ("session", "name", "fence", "sequence", "count", "data", "ephemeral", "missing", "cause", "lost",
                  "_waiters", "_scopes", "__weakref__")
 
     def __init__(self, session: Holder, name: str, fence: int) -> None:
@@ -110,7 +112,7 @@ class Lease:
         #: The fencing token: larger than those of all owners before. Send it along with every write to what the lease
         #: protects, and let the receiver refuse anything below the highest that it has seen.
         self.fence = fence
-        self.number = 0  # of the latest acquire
+        self.sequence = 0  # of the latest acquire
         #: How much of the semaphore the lease is for.
         self.count = 0
         #: What others can read of the owner.
@@ -136,19 +138,20 @@ class Lease:
         return self.session.id
 
     def check(self) -> None:
-        """Raises `LeaseLost`, or `NotHeld` after a release, where the lease is not held by the clock of this moment.
+        """Raises `LeaseLostError`, or `NotHeldError` after a release, where the lease is not held by the clock of
+        this moment.
 
         Call it before something that must not be done without the lease.
         """
         cause = self._over()
         if isinstance(cause, Released):
-            raise NotHeld(f"the lease of {self.name!r} was released")
+            raise NotHeldError(f"the lease of {self.name!r} was released")
         if cause is not None:
             raise self.lost_error(cause)
 
-    def lost_error(self, cause: BaseException) -> LeaseLost:
+    def lost_error(self, cause: BaseException) -> LeaseLostError:
         """The exception of a lease that is lost."""
-        error = LeaseLost(f"the lease of {self.name!r} is lost: {cause}", cause)
+        error = LeaseLostError(f"the lease of {self.name!r} is lost: {cause}", cause)
         error.__cause__ = cause
         return error
 
@@ -169,7 +172,7 @@ class Lease:
                 if self._waiters and future in self._waiters:
                     self._waiters.remove(future)
         if isinstance(self.cause, Released):
-            raise NotHeld(f"the lease of {self.name!r} was released")
+            raise NotHeldError(f"the lease of {self.name!r} was released")
         assert self.cause is not None
         return self.cause
 
@@ -194,31 +197,32 @@ class Lease:
         """Gives the lease back. From the call on it is not held, whatever comes of the call.
 
         Where the task is cancelled before the host has answered, the release goes on in the background. It is no error
-        to release twice. `LeaseLost` says that it was lost before.
+        to release twice. `LeaseLostError` says that it was lost before.
         """
         cause = self._over()
-        if isinstance(cause, Released) or isinstance(cause, SessionLost) and cause.reason is EndReason.CLOSED:
+        if isinstance(cause, Released) or isinstance(cause, SessionLostError) and cause.reason is EndReason.CLOSED:
             return
         if cause is not None:
             raise self.lost_error(cause)
         self.lose(Released())
         try:
             await self.session.release(self.name, self.fence)
-        except Fenced as e:
+        except FencedError as e:
             raise self.lost_error(e) from e
 
     async def update(self, data: bytes) -> None:
-        """Replaces the data of the semaphore, if the lease is still held: the host decides. Else it is `Fenced`."""
+        """Replaces the data of the semaphore, if the lease is still held: the host decides. Else it is
+        `FencedError`."""
         await self._update(data, 0)
 
     async def _update(self, data: bytes, revision: int) -> None:
         cause = self._over()
         if cause is not None:
-            raise Fenced(f"the lease of {self.name!r} is over: {cause}") from cause
+            raise FencedError(f"the lease of {self.name!r} is over: {cause}") from cause
         try:
             await self.session.change(self.name, SEMAPHORE_UPDATE, (data, self.fence, revision))
-        except Fenced as e:
-            self.session.lease_lost(self, LeaseLost("the host does not know the lease", e))
+        except FencedError as e:
+            self.session.lease_lost(self, LeaseLostError("the host does not know the lease", e))
             raise
 
     async def change(self, *, count: int | None = None, data: bytes | None = None) -> None:
@@ -230,7 +234,7 @@ class Lease:
             # Another lease was got in its place, or nothing.
             if now is not None:
                 self.session.core.spawn(now.release())
-            raise self.lost_error(self.cause or Aborted())
+            raise self.lost_error(self.cause or AbortedError())
 
     def __repr__(self) -> str:
         state = "held" if self.cause is None else "released" if isinstance(self.cause, Released) else "lost"
@@ -245,7 +249,7 @@ class Held(Protocol):
     def _over(self) -> BaseException | None:
         """Why it is held no more; None while it is."""
 
-    def lost_error(self, cause: BaseException) -> LeaseLost:
+    def lost_error(self, cause: BaseException) -> LeaseLostError:
         """The exception of the block."""
 
 
@@ -275,7 +279,7 @@ class Scope:
             assert cause is not None
             self.task.cancel(str(self.lease.lost_error(cause)))
 
-    async def exit(self, exc: BaseException | None) -> Error | None:
+    async def exit(self, exc: BaseException | None) -> SignalboxError | None:
         """Ends the block. The result is what it is to raise in the place of what it ended with."""
         lease = self.lease
         assert lease._scopes is not None
@@ -293,7 +297,7 @@ class Scope:
                 raise asyncio.CancelledError
         elif exc is not None and not isinstance(exc, Exception):
             return None
-        if lost is None or isinstance(exc, LeaseLost):
+        if lost is None or isinstance(exc, LeaseLostError):
             return None
         if isinstance(exc, Exception):
             lost.__cause__ = exc

@@ -12,7 +12,10 @@ from ._incarnation import Incarnation
 from ._lease import Lease, Request, Scope
 from ._mutation import SEMAPHORE_CREATE
 from ._wire import FOREVER
-from .errors import AlreadyExists, BadRequest, Error, LeaseLost, NotAcquired, NotFound, NotHeld
+from .errors import (
+    AlreadyExistsError, BadRequestError, SignalboxError, LeaseLostError, NotAcquiredError, NotFoundError,
+    NotHeldError,
+)
 
 #: How long a block that ends waits for a host to take its lock back. The giving back goes on after it.
 _FAREWELL = 1.0
@@ -21,21 +24,21 @@ _FAREWELL = 1.0
 async def acquire(inc: Incarnation, name: str, r: Request, limit: int | None, data: bytes = b"") -> Lease | None:
     """Acquires a semaphore, which is made with a limit where it is missing and there is one."""
     if not 1 <= len(name) <= 1024 or len(name) > 256 and len(name.encode()) > 1024:
-        raise BadRequest(f"a name of {len(name.encode())} bytes: 1 to 1024")
+        raise BadRequestError(f"a name of {len(name.encode())} bytes: 1 to 1024")
     if r.count < 1:
-        raise BadRequest("a count below 1: there is nothing to acquire")
+        raise BadRequestError("a count below 1: there is nothing to acquire")
     if r.wait is not None and not 0 <= r.wait <= 86400:
-        raise BadRequest(f"a wait of {r.wait:g} s: 0 to a day, or None for as long as the session lives")
+        raise BadRequestError(f"a wait of {r.wait:g} s: 0 to a day, or None for as long as the session lives")
     try:
         return await inc.acquire(name, r)
-    except NotFound:
+    except NotFoundError:
         if limit is None:
             raise
     if r.count > limit:
-        raise BadRequest(f"a count of {r.count}: the limit with which {name!r} would be made is {limit}")
+        raise BadRequestError(f"a count of {r.count}: the limit with which {name!r} would be made is {limit}")
     try:
         await inc.change(name, SEMAPHORE_CREATE, (limit, data))
-    except AlreadyExists:
+    except AlreadyExistsError:
         pass
     return await inc.acquire(name, r)
 
@@ -210,13 +213,14 @@ class Lock:
     __slots__ = ("session", "name", "wait", "shared", "limit", "count", "data", "create", "_holds")
 
     def __init__(
-        self, session: LockSession, name: str, wait: float | None, shared: bool, limit: int | None, count: int, data: bytes,
+        self, session: LockSession, name: str, wait: float | None, shared: bool, limit: int | None, count: int, data:
+        bytes,
         create: bool = True,
     ) -> None:
         if limit is not None and shared:
-            raise BadRequest("shared and limit exclude each other")
+            raise BadRequestError("shared and limit exclude each other")
         if limit is not None and not 1 <= count <= limit:
-            raise BadRequest(f"a count of {count} of a limit of {limit}: it is from 1 to the limit")
+            raise BadRequestError(f"a count of {count} of a limit of {limit}: it is from 1 to the limit")
         self.session, self.name, self.wait, self.shared = session, name, wait, shared
         self.limit, self.count, self.data, self.create = limit, count, data, create
         self._holds: dict[asyncio.Task[Any] | None, Hold] = {}
@@ -227,10 +231,10 @@ class Lock:
             return Request(self.count, self.data, False, wait)
         return Request(1 if self.shared else FOREVER, self.data, True, wait)
 
-    def not_acquired(self) -> NotAcquired:
+    def not_acquired(self) -> NotAcquiredError:
         """The exception of a lock that was not got."""
         waited = "it is taken" if not self.wait else f"it was taken for all of {self.wait:g} s"
-        return NotAcquired(f"the lock {self.name!r} was not acquired: {waited}")
+        return NotAcquiredError(f"the lock {self.name!r} was not acquired: {waited}")
 
     async def acquire(self) -> Lease:
         """Waits for the lock, for work that does not fit into a block. `release` gives it back."""
@@ -239,23 +243,23 @@ class Lock:
     async def _enter(self) -> Hold:
         task = asyncio.current_task()
         if task in self._holds:
-            raise BadRequest(f"the task holds the lock {self.name!r} already: it is not recursive")
+            raise BadRequestError(f"the task holds the lock {self.name!r} already: it is not recursive")
         try:
             hold = Hold(self, *await self.session._places.take(self))
-        except Error as e:
-            if not isinstance(e, NotAcquired):
+        except SignalboxError as e:
+            if not isinstance(e, NotAcquiredError):
                 e.add_note(f"while the lock {self.name!r} was waited for")
             raise
         self._holds[task] = hold
         return hold
 
     async def release(self) -> None:
-        """Gives the lock back. `LeaseLost` says that it was lost before, `NotHeld` that it is not held."""
+        """Gives the lock back. `LeaseLostError` says that it was lost before, `NotHeldError` that it is not held."""
         hold = self._holds.pop(asyncio.current_task(), None)
         if hold is None and len(self._holds) == 1:
             hold = self._holds.pop(next(iter(self._holds)))
         if hold is None:
-            raise NotHeld(f"the lock {self.name!r} is not held")
+            raise NotHeldError(f"the lock {self.name!r} is not held")
         lost = hold.lease.lost.reason
         await hold.give()
         if lost is not None:
@@ -277,10 +281,10 @@ class Lock:
         try:
             async with asyncio.timeout(_FAREWELL):
                 await hold.give()
-        except LeaseLost as e:
+        except LeaseLostError as e:
             # Only the host knew that: what the block did may have been done beside another holder.
             instead = instead or (e if exc is None else None)
-        except (TimeoutError, Error):
+        except (TimeoutError, SignalboxError):
             pass  # it goes on by itself, or the lock is free when the session ends
         if instead is not None:
             raise instead

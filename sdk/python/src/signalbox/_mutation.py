@@ -12,7 +12,10 @@ from . import _wire as wire
 from ._conn import Connection
 from ._host import Try
 from ._lease import Holder, Lease
-from .errors import Aborted, AbortReason, Error, LeaseLost, NotAcquired, Status, Transport, is_retried, of_status
+from .errors import (
+    AbortedError, AbortReason, SignalboxError, LeaseLostError, NotAcquiredError, Status, TransportError, is_retried,
+    of_status,
+)
 
 # Where a mutation is. UNOBSERVED is an acquire that waits, and whose outcome is not reported unless it is sent again.
 IDLE, SENT, ANSWERED, BROKEN, QUEUED, UNOBSERVED, OWNED, ENDED = range(8)
@@ -37,7 +40,7 @@ class KeyQueue:
         self.waiting: Mutation | None = None  # the acquire that is queued at the host
         self.lease: Lease | None = None
         #: A loss that came before the answer to the acquire that it is about.
-        self.early: tuple[int, Error] | None = None
+        self.early: tuple[int, SignalboxError] | None = None
         #: A host that has no room, or grants nothing for now, has refused the latest try of what is under way.
         self.refused = False
 
@@ -52,8 +55,8 @@ class KeyQueue:
 class Changing(Holder, Protocol):
     """A session, as its mutations see it."""
 
-    def number_done(self, number: int) -> None:
-        """Notes that a number will not be used again."""
+    def sequence_done(self, sequence: int) -> None:
+        """Notes that a sequence will not be used again."""
 
     def is_fenced(self, order: int) -> bool:
         """Whether an order id is of a group that its shard has left behind."""
@@ -66,21 +69,21 @@ class Changing(Holder, Protocol):
 
 
 class Mutation(Try):
-    """A change that is sent under one number until it has an answer, so that it takes effect once."""
+    """A change that is sent under one sequence until it has an answer, so that it takes effect once."""
 
     __slots__ = (
-        "session", "queue", "kind", "body", "number", "phase", "request", "tries", "future", "status", "error", "doubt",
-        "waited", "changes", "order", "limit", "lease", "read", "result", "then", "impatient",
+    "session", "queue", "kind", "body", "sequence", "phase", "request", "tries", "future", "status", "error", "doubt",
+    "waited", "changes", "order", "limit", "lease", "read", "result", "then", "impatient",
     )
 
     def __init__(self, session: Changing, queue: KeyQueue, kind: int, body: tuple[Any, ...]) -> None:
         self.session, self.queue, self.kind, self.body = session, queue, kind, body
         self.conn: Connection | None = None
         self.host = None
-        self.number = self.request = self.tries = self.status = self.order = self.limit = 0
+        self.sequence = self.request = self.tries = self.status = self.order = self.limit = 0
         self.phase = IDLE
         self.future: asyncio.Future[None]
-        self.error: Error | None = None  # what it is refused with, or its connection ended with
+        self.error: SignalboxError | None = None  # what it is refused with, or its connection ended with
         #: Some try may have been carried out though it was not answered.
         self.doubt = False
         self.waited = self.changes = self.impatient = False
@@ -98,11 +101,11 @@ class Mutation(Try):
         """Whether the host has answered with a failure for good."""
         return self.phase == ANSWERED and self.error is not None and not _leaves_as_it_was(self.status)
 
-    def drop_number(self) -> None:
-        """Gives the number up of a mutation that was not carried out, or whose outcome does not matter any more."""
-        if self.number:
-            self.session.number_done(self.number)
-            self.number = 0
+    def drop_sequence(self) -> None:
+        """Gives up the sequence of a mutation that was not carried out, or whose outcome does not matter any more."""
+        if self.sequence:
+            self.session.sequence_done(self.sequence)
+            self.sequence = 0
 
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
         """Takes what the host says, in its order: so a loss that comes later finds the lease."""
@@ -113,7 +116,7 @@ class Mutation(Try):
                 self._wake()
             return False
         if kind == _TIMED_OUT:
-            self.end_acquire(NotAcquired("it was not granted in time"))
+            self.end_acquire(NotAcquiredError("it was not granted in time"))
             return False
         if kind == _ABORTED:
             error = of_status(wire.uint_of(raw, 2), raw[3] if len(raw) > 3 else None)
@@ -126,7 +129,7 @@ class Mutation(Try):
         self.phase = ANSWERED
         if status == 0:
             self.error = None
-            self.session.number_done(self.number)
+            self.session.sequence_done(self.sequence)
             self.doubt = False
             if self.read is not None:
                 self.result = self.read(raw)
@@ -138,10 +141,10 @@ class Mutation(Try):
         else:
             self.error = of_status(status, raw[3] if len(raw) > 3 else None)
             if status == Status.STALE:
-                self.drop_number()
+                self.drop_sequence()
                 self.doubt = False
             elif not _leaves_as_it_was(status):
-                self.session.number_done(self.number)
+                self.session.sequence_done(self.sequence)
                 self.doubt = False
             elif status == Status.UNAVAILABLE:
                 self.doubt = True
@@ -151,7 +154,7 @@ class Mutation(Try):
         self._wake()
         return self.phase == QUEUED
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         if self.conn is not conn:
             return
         if self.phase == SENT:
@@ -173,7 +176,7 @@ class Mutation(Try):
         self.limit = wire.uint_of(raw, 6)
         if q.waiting is not None and q.waiting is not self:
             # Whatever the newer acquire got, the older one has no place in the host's queue any more.
-            q.waiting.end_acquire(Aborted(reason=AbortReason.REPLACED))
+            q.waiting.end_acquire(AbortedError(reason=AbortReason.REPLACED))
         if outcome == _ACQUIRED:
             self._own(wire.uint_of(raw, 5))
         elif outcome == _QUEUED:
@@ -181,9 +184,9 @@ class Mutation(Try):
             q.waiting = self
         elif self.waited and self.body[3] == wire.FOREVER:
             # It cannot have timed out, so it was overtaken while the client was not connected.
-            self.end_acquire(Aborted())
+            self.end_acquire(AbortedError())
         else:
-            self.end_acquire(NotAcquired("it was not granted in time"))
+            self.end_acquire(NotAcquiredError("it was not granted in time"))
 
     def _own(self, order: int) -> None:
         """Makes the lease of an acquire that owns, or changes the one that is there."""
@@ -191,30 +194,30 @@ class Mutation(Try):
         if q.waiting is self:
             q.waiting = None
         if q.lease is not None and q.lease.fence != order:
-            q.remove_lease(LeaseLost("another acquire of the session took its place"))
+            q.remove_lease(LeaseLostError("another acquire of the session took its place"))
         if q.lease is None:
             q.lease = Lease(self.session, q.name, order)
         _, _, count, _, data, ephemeral = self.body
         lease = q.lease
-        lease.number, lease.count, lease.data, lease.ephemeral = self.number, count, data, ephemeral
+        lease.sequence, lease.count, lease.data, lease.ephemeral = self.sequence, count, data, ephemeral
         lease.missing = False
         self.phase, self.order, self.lease = OWNED, order, lease
         if q.early is not None and q.early[0] == order:
             q.remove_lease(q.early[1])
             self.session.drop_if_empty(q)
         if self.session.is_fenced(order):
-            q.remove_lease(LeaseLost("its shard lost its majority and was made anew"))
+            q.remove_lease(LeaseLostError("its shard lost its majority and was rebuilt"))
             self.session.drop_if_empty(q)
 
     def _released(self) -> None:
         q = self.queue
         if q.waiting is not None:
-            q.waiting.end_acquire(Aborted(reason=AbortReason.RELEASED))
+            q.waiting.end_acquire(AbortedError(reason=AbortReason.RELEASED))
         if q.lease is not None:
             lease, q.lease = q.lease, None
             lease.release_now()
 
-    def end_acquire(self, error: Error) -> None:
+    def end_acquire(self, error: SignalboxError) -> None:
         """Ends an acquire that owns nothing."""
         if self.phase in (OWNED, ENDED):
             return

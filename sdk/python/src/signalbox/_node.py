@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from . import _wire as wire
 from ._core import Core
 from ._describe import (
-    Consistency, Description, NodeInfo, SessionInfo, describe_body, description, semaphore_info, session_info,
+    Consistency, SemaphoreInfo, NodeInfo, SessionInfo, describe_body, description, semaphore_info, session_info,
 )
 from ._mutation import slot_of
 from ._notice import SEMAPHORE_DESCRIBE
 from ._view import Key, Watch
-from .errors import Error, NotFound
+from .errors import SignalboxError, NotFoundError
 
 #: How long the id of a node is believed before a semaphore that is not found makes the client ask again.
 _NODE_GAP = 1.0
@@ -60,22 +60,22 @@ class Node:
         before = await self._id()
         try:
             return await work(before)
-        except NotFound:
+        except NotFoundError:
             if await self._id(anew=True) == before:
                 raise
         return await work(await self._id())
 
     async def describe(
         self, name: str, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
-    ) -> Description:
+    ) -> SemaphoreInfo:
         """A semaphore of the node, with its owners and waiters."""
-        found: Description = await self._in_node(
+        found: SemaphoreInfo = await self._in_node(
             lambda id: self._describe(id, name, owners, waiters, consistency))
         return found
 
     async def _describe(
         self, node: int, name: str, owners: bool, waiters: bool, consistency: Consistency,
-    ) -> Description:
+    ) -> SemaphoreInfo:
         cluster = self._core.cluster
         slot = slot_of(node, name)
         target = cluster.near_leader(slot) if consistency is Consistency.STRICT else cluster.replica_at(slot)
@@ -120,7 +120,7 @@ class Node:
                 if not after:
                     break
 
-    def semaphores(self, prefix: str = "", *, data: bool = False) -> AsyncIterator[Description]:
+    def semaphores(self, prefix: str = "", *, data: bool = False) -> AsyncIterator[SemaphoreInfo]:
         """The semaphores of the node whose names begin with the prefix, shard by shard in the order of their names."""
         return self._shards("SEMAPHORE_LIST", "next", "semaphores", "", semaphore_info, prefix=prefix,
                             include_data=data)
@@ -135,12 +135,12 @@ class Node:
         async with self._client._in_time("destroy a session"):
             try:
                 await cluster.do(cluster.leader_at(wire.session_slot(id)), "SESSION_DESTROY", session_id=id)
-            except Error as e:
+            except SignalboxError as e:
                 if e.status != 9:
                     raise
 
     async def create(self, name: str, limit: int = 1, data: bytes = b"") -> None:
-        """Creates a semaphore without a session. `UnknownOutcome` says that it may have been created."""
+        """Creates a semaphore without a session. `UnknownOutcomeError` says that it may have been created."""
         await self._once("SEMAPHORE_CREATE", name, limit=limit, data=data)
 
     async def update(self, name: str, data: bytes, *, if_revision: int = 0) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from . import _wire as wire
 from ._conn import Connection
 from ._incarnation import Incarnation
-from .errors import Transport, refused
+from .errors import TransportError, refused
 
-SEMAPHORE_DESCRIBE, _CHANGED = 29, 115
+SEMAPHORE_DESCRIBE, _WATCH_CHANGED = 29, 115
 
 
 class Change:
@@ -51,7 +51,7 @@ class Notice:
         return self.described.result()
 
     def answered(self, conn: Connection, raw: list[Any]) -> bool:
-        if raw[0] == _CHANGED:
+        if raw[0] == _WATCH_CHANGED:
             a = wire.fields(raw)
             self.notify(a["data"], a["owners"])
             return False
@@ -70,7 +70,7 @@ class Notice:
             self.notify(False, False)
         return bool(a["watch_added"])
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         if not self.described.done():
             self.described.set_exception(error)
         else:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from .errors import Error, Status, Transport, is_retried
+from .errors import SignalboxError, Status, TransportError, is_retried
 
 #: How often in a row a request follows the word of a host to another host without a pause.
 _MOVES_AT_ONCE = 4
@@ -91,10 +91,10 @@ class Retries:
         """What was tried has worked for a while."""
         self.tries = self.moves = self.unknowns = 0
 
-    def delay(self, error: Error) -> float | None:
+    def delay(self, error: SignalboxError) -> float | None:
         """How long to wait after an error before the request may be sent again; None where it may not."""
         wait: float = 0
-        if isinstance(error, Transport):
+        if isinstance(error, TransportError):
             wait = self._next(0)
             if self.patience:
                 wait = min(wait, self.patience)
@@ -120,7 +120,7 @@ class Retries:
         self.unknowns += 1
         return self.unknowns <= _UNKNOWN_TRIES
 
-    async def again(self, error: Error, wait: Wait) -> None:
+    async def again(self, error: SignalboxError, wait: Wait) -> None:
         """Waits until the request may be sent again after an error, and raises it where it may not."""
         pause = self.delay(error)
         if pause is None:
@@ -129,7 +129,7 @@ class Retries:
             await asyncio.sleep(0)
             return
         loop = asyncio.get_running_loop()
-        if not (isinstance(error, Transport) or error.status == Status.UNAVAILABLE):
+        if not (isinstance(error, TransportError) or error.status == Status.UNAVAILABLE):
             await self._sleep(loop, pause, wait)
             return
         future: asyncio.Future[None] = loop.create_future()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from . import _wire as wire
-from ._describe import Consistency, Description, description, describe_body
+from ._describe import Consistency, SemaphoreInfo, description, describe_body
 from ._host import Tried, Try
 from ._incarnation import Incarnation
 from ._lease import SEMAPHORE_UPDATE, Lease, Request
@@ -16,7 +16,7 @@ from ._mutation import SEMAPHORE_CREATE, SEMAPHORE_DELETE, SEMAPHORE_RESIZE, slo
 from ._node import Node, NodeClient
 from ._notice import Change, Notice
 from ._view import Key, Watch
-from .errors import BadRequest, NotAcquired
+from .errors import BadRequestError, NotAcquiredError
 
 #: The count of an acquire that has an ephemeral semaphore alone.
 ALL = wire.FOREVER
@@ -48,7 +48,7 @@ class Semaphore:
         self, session: SemaphoreSession, name: str, limit: int | None, data: bytes, create: bool, ephemeral: bool,
     ) -> None:
         if limit is not None and limit < 1:
-            raise BadRequest(f"a limit of {limit}: nothing could ever be acquired")
+            raise BadRequestError(f"a limit of {limit}: nothing could ever be acquired")
         self.session, self.name, self.limit = session, name, limit
         self._data, self._create, self._ephemeral = data, create, ephemeral
         self._lock: Lock | None = None
@@ -57,10 +57,11 @@ class Semaphore:
         self, count: int = 1, wait: float | None = None, *, data: bytes = b"",
         on_queued: Callable[[int], None] | None = None,
     ) -> Lease:
-        """Waits until the session owns `count` of the limit. `NotAcquired` says that `wait` seconds have passed.
+        """Waits until the session owns `count` of the limit. `NotAcquiredError` says that `wait` seconds have passed.
 
         A session has one place in a semaphore. An acquire while it waits takes the place over, and the earlier one is
-        `Aborted`; an acquire of what it owns makes the count smaller, replaces the data, and returns the lease that is
+        `AbortedError`; an acquire of what it owns makes the count smaller, replaces the data, and returns the lease
+        that is
         there. Tasks that are to wait for each other use a lock, a block, or a limiter. Where the task is cancelled
         nothing is left behind: no place in the queue, and no owner. `on_queued` is called with the place in the queue.
         """
@@ -68,14 +69,14 @@ class Semaphore:
         r = Request(count, data, self._ephemeral, wait, on_queued)
         lease = await acquire(inc, self.name, r, (self.limit or 1) if self._create else None, self._data)
         if lease is None:
-            raise NotAcquired(f"{self.name!r} was not acquired within {wait or 0:g} s")
+            raise NotAcquiredError(f"{self.name!r} was not acquired within {wait or 0:g} s")
         return lease
 
     async def try_acquire(self, count: int = 1, *, data: bytes = b"") -> Lease | None:
         """Acquires without waiting in the queue; None where that would be needed."""
         try:
             return await self.acquire(count, 0, data=data)
-        except NotAcquired:
+        except NotAcquiredError:
             return None
 
     async def release(self) -> bool:
@@ -86,7 +87,8 @@ class Semaphore:
         return await (await self.session.incarnation()).release(self.name, 0)
 
     async def create(self, limit: int | None = None, data: bytes | None = None) -> int:
-        """Creates the semaphore and returns its revision. `AlreadyExists` says that it was there; it is as it was."""
+        """Creates the semaphore and returns its revision. `AlreadyExistsError` says that it was there; it is as it
+        was."""
         body = ((limit if limit is not None else self.limit) or 1, self._data if data is None else data)
         return await self._change(SEMAPHORE_CREATE, body)
 
@@ -94,23 +96,23 @@ class Semaphore:
         """Replaces the data of the semaphore. It needs no lease, unless one is given to guard it.
 
         `if_revision` lets it take effect only if the semaphore has the revision with which it was described; else it is
-        `PreconditionFailed`, and nothing has changed.
+        `PreconditionFailedError`, and nothing has changed.
         """
         if lease is None:
             await self._change(SEMAPHORE_UPDATE, (data, 0, if_revision))
         elif lease.name != self.name:
-            raise BadRequest(f"the lease is of another semaphore, {lease.name!r}")
+            raise BadRequestError(f"the lease is of another semaphore, {lease.name!r}")
         else:
             await lease._update(data, if_revision)
 
     async def resize(self, limit: int, *, if_revision: int = 0) -> None:
         """Gives the semaphore another limit. A higher one lets in those who wait; a lower one takes nothing away."""
         if limit < 1:
-            raise BadRequest(f"a limit of {limit}: nothing could ever be acquired")
+            raise BadRequestError(f"a limit of {limit}: nothing could ever be acquired")
         await self._change(SEMAPHORE_RESIZE, (limit, if_revision))
 
     async def delete(self, *, force: bool = False) -> None:
-        """Deletes the semaphore. One in use is `PreconditionFailed`, unless `force` takes it from its owners."""
+        """Deletes the semaphore. One in use is `PreconditionFailedError`, unless `force` takes it from its owners."""
         await self._change(SEMAPHORE_DELETE, (force,))
 
     async def _change(self, kind: int, body: tuple[Any, ...]) -> int:
@@ -120,7 +122,7 @@ class Semaphore:
 
     async def describe(
         self, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
-    ) -> Description:
+    ) -> SemaphoreInfo:
         """The semaphore, with its owners and waiters."""
         node = Node(self.session._client, self.session.path)
         return await node._describe((await self.session.incarnation()).node_id, self.name, owners, waiters, consistency)
@@ -128,7 +130,7 @@ class Semaphore:
     async def describe_and_watch(
         self, *, data: bool = True, owners: bool = True, waiters: bool = False,
         consistency: Consistency = Consistency.DEFAULT,
-    ) -> tuple[Description, asyncio.Future[Change]]:
+    ) -> tuple[SemaphoreInfo, asyncio.Future[Change]]:
         """The semaphore with its first page of owners, and of waiters if they are asked for; and a future that is done
         once it has changed after that.
 

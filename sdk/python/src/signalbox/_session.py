@@ -17,7 +17,9 @@ from ._retry import plainly, sleep
 from ._semaphore import Semaphore
 from ._start import Start
 from ._verify import verify
-from .errors import BadRequest, Closed, EndReason, Error, NotFound, SessionLost, Unavailable
+from .errors import (
+    BadRequestError, ClosedError, EndReason, SignalboxError, NotFoundError, SessionLostError, UnavailableError,
+)
 
 #: The timeout of a session that is opened without one, the least, and the most, in seconds.
 DEFAULT_TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT = 10.0, 0.2, 1800.0
@@ -57,23 +59,24 @@ class Session:
     """
 
     def __init__(
-        self, client: SessionClient, path: str, timeout: float, description: str, renew: bool,
+        self, client: SessionClient, path: str, timeout: float, details: dict[str, Any], renew: bool,
         on_state: Callable[[State], None] | None,
     ) -> None:
         if timeout != 0 and not MIN_TIMEOUT <= timeout <= MAX_TIMEOUT:
-            raise BadRequest(f"a session timeout of {timeout:g} s: {MIN_TIMEOUT:g} to {MAX_TIMEOUT:g} s, or 0, with "
+            raise BadRequestError(
+                f"a session timeout of {timeout:g} s: {MIN_TIMEOUT:g} to {MAX_TIMEOUT:g} s, or 0, with "
                              "which the session ends with its connection")
         if not 1 <= len(path.encode()) <= 1024:
-            raise BadRequest(f"a path of {len(path.encode())} bytes: 1 to 1024")
+            raise BadRequestError(f"a path of {len(path.encode())} bytes: 1 to 1024")
         self._client, self._core = client, client._core
         #: The path of the session's node.
         self.path = path
         #: How long, in seconds, the session lives at its host without a connection.
         self.timeout = timeout
-        self._description, self._renew, self._on_state = description, renew, on_state
+        self._details, self._renew, self._on_state = details, renew, on_state
         self._current: Incarnation | None = None
         self._ready: asyncio.Future[None] | None = None
-        self._error: Error | None = None  # why it is over for good
+        self._error: SignalboxError | None = None  # why it is over for good
         self._state = State.NEW
         self._short = 0
         self._closing = False
@@ -85,7 +88,7 @@ class Session:
     async def open(self) -> Session:
         """Starts the session. `async with` and `await` do it."""
         if self._state is not State.NEW or self._current is not None:
-            raise BadRequest("the session is open already; a session is opened once")
+            raise BadRequestError("the session is open already; a session is opened once")
         self._core = self._client._core
         self._core.check()
         self._over = self._core.loop.create_future()
@@ -94,10 +97,10 @@ class Session:
                 await self._start()
         except TimeoutError:
             text = f"no host has started a session in {self.path} within {self._client.timeout:g} s"
-            raise Unavailable(text) from None
-        except NotFound as e:
+            raise UnavailableError(text) from None
+        except NotFoundError as e:
             text = f"there is no node {self.path}: create it with `await client.create_node({self.path!r})`"
-            raise NotFound(text) from e
+            raise NotFoundError(text) from e
         self._client._sessions.add(self)
         return self
 
@@ -109,13 +112,13 @@ class Session:
         async def attempt(conn: Any) -> None:
             nonlocal inc
             inc = Incarnation(self._core, self, self.timeout, verify)
-            await Start(inc).over(conn, self.path, self._description)
+            await Start(inc).over(conn, self.path, self._details)
 
         await cluster.repeat(cluster.session_home, attempt)
         if self._closing:
             inc.end(EndReason.CLOSED)
             self._core.spawn(inc.stop_later())
-            raise Closed("the session is closed")
+            raise ClosedError("the session is closed")
         if inc.cause is not None:
             raise inc.lost()
         self._core.sessions.add(inc)
@@ -147,7 +150,7 @@ class Session:
         inc = self._current
         self._client._sessions.discard(self)
         if inc is None or not inc.end(EndReason.CLOSED):
-            self._finish(SessionLost(inc.id if inc else 0, EndReason.CLOSED))
+            self._finish(SessionLostError(inc.id if inc else 0, EndReason.CLOSED))
             return
         if self._core.closed or self._core.loop.is_closed():
             return
@@ -168,17 +171,17 @@ class Session:
         return self._state
 
     @property
-    def error(self) -> Error | None:
+    def error(self) -> SignalboxError | None:
         """Why the session is over; None while it is not."""
         if self._current is not None:
             self._current.alive()
         return self._error
 
-    async def lost(self) -> Error:
+    async def lost(self) -> SignalboxError:
         """Waits until the session is over for good, and returns why."""
         if self._error is None and self._over is not None:
             await asyncio.shield(self._over)
-        return self._error or SessionLost()
+        return self._error or SessionLostError()
 
     def __repr__(self) -> str:
         return f"<Session {self.id} in {self.path}, {self._state.value}>"
@@ -213,17 +216,17 @@ class Session:
             try:
                 await self._start()
                 return
-            except SessionLost as e:
+            except SessionLostError as e:
                 if e.reason is not EndReason.NODE_DROPPED:
                     continue  # the new one was over before it began
-                error: Error = e
-            except Error as e:
+                error: SignalboxError = e
+            except SignalboxError as e:
                 error = e
             self._set_state(State.EXPIRED)
             self._finish(error)
             return
 
-    def _finish(self, error: Error) -> None:
+    def _finish(self, error: SignalboxError) -> None:
         if self._error is None:
             self._error = error
         if self._over is not None and not self._over.done():
@@ -243,7 +246,7 @@ class Session:
             if self._error is not None:
                 raise self._error
             if self._over is None:
-                raise BadRequest("the session is not open: use `async with client.session(...)`, or await it")
+                raise BadRequestError("the session is not open: use `async with client.session(...)`, or await it")
             if self._ready is None:
                 self._ready = self._core.loop.create_future()
             await asyncio.shield(self._ready)
@@ -259,10 +262,11 @@ class Session:
         """A lock: `async with session.lock("job") as lease:`.
 
         The block runs while the lock is held. If the lock is lost its task is cancelled within the block, and the block
-        ends with `LeaseLost`, whose `reason` says why. `lease.fence` is to be sent along with every write.
+        ends with `LeaseLostError`, whose `reason` says why. `lease.fence` is to be sent along with every write.
 
         `wait` is how long to wait, in seconds: None for as long as the session lives, 0 not at all; then the block is
-        not run, and `NotAcquired` is raised. `shared` lets others in that share it too. With `limit` it is a counting
+        not run, and `NotAcquiredError` is raised. `shared` lets others in that share it too. With `limit` it is a
+        counting
         semaphore: the holder takes `count` of the limit. `data` is what others can read of the holder.
 
         Tasks that share a session take turns; it is not recursive.

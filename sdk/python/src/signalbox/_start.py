@@ -9,7 +9,7 @@ from . import _clock
 from . import _wire as wire
 from ._attachment import Attachment
 from ._conn import Connection
-from .errors import EndReason, Transport, refused
+from .errors import EndReason, TransportError, refused
 
 SESSION_START = 16
 
@@ -23,10 +23,11 @@ class Start:
         self.session, self.sent, self.abandoned = session, _clock.now(), False
         self.future: asyncio.Future[None] = session.core.loop.create_future()
 
-    async def over(self, conn: Connection, path: str, description: str) -> None:
+    async def over(self, conn: Connection, path: str, details: dict[str, Any]) -> None:
         """Starts the session over a connection. Where its caller gives up, a session that came into being is ended."""
         s = self.session
-        conn.send(self, SESSION_START, (path, round(s.timeout * 1000), description, s.key, s.sequence))
+        record = wire.record("SessionDetails", details)
+        conn.send(self, SESSION_START, (path, round(s.timeout * 1000), record, s.secret, s.attach_sequence))
         try:
             await self.future
         except asyncio.CancelledError:
@@ -43,7 +44,7 @@ class Start:
             if self.abandoned:
                 self._undo(conn)
                 return False
-            s.attached_over(conn, s.sequence, self.sent, a["lease"])
+            s.attached_over(conn, s.attach_sequence, self.sent, a["lease"])
         if not self.future.done():
             if error is None:
                 self.future.set_result(None)
@@ -51,7 +52,7 @@ class Start:
                 self.future.set_exception(error)
         return False
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         if not self.future.done():
             self.future.set_exception(error)
 

@@ -1,12 +1,12 @@
 """What a session has lost while it had no connection.
 
-A lease can be lost without its session: when its semaphore is deleted by force, or where a shard has lost its majority
-and was made anew. The host pushes that to the owner, but not while it has no connection. So after each gap a session
-asks each shard what it holds there, and sends the acquire of what is missing again, under its number: that is answered
+A lease can be lost without its session: when its semaphore is deleted by force, or when a shard lost its majority and
+was rebuilt. The host pushes that to the owner, but not while it has no connection. So after each gap a session asks
+each shard what it holds there, and sends the acquire of what is missing again, under its sequence: that is answered
 from the state.
 
 What is under way with the semaphore comes first. A host that refuses it for now, though the shard does not list the
-lease, does not have the lease: a shard that was made anew grants nothing until all owners have noticed what they have
+lease, does not have the lease: a shard that was rebuilt grants nothing until all owners have noticed what they have
 lost, so the session must not believe until it is carried out.
 """
 
@@ -20,7 +20,7 @@ from ._incarnation import Incarnation, Look
 from ._lease import Lease
 from ._mutation import ACQUIRE, OWNED, QUEUED, Mutation, slot_of
 from ._retry import Retries
-from .errors import EndReason, Error, LeaseLost, SessionLost, Status, Transport, is_retried
+from .errors import EndReason, SignalboxError, LeaseLostError, SessionLostError, Status, TransportError, is_retried
 
 #: For how many seconds leases wait for their turns in busy queues before their shards are asked again.
 _TURN_PATIENCE = 1.0
@@ -40,7 +40,7 @@ def verify(inc: Incarnation) -> None:
         if at not in inc.looks:
             inc.looks[at] = Look(at)
             inc.core.spawn(_verify_until_done(inc, inc.looks[at]))
-        inc.looks[at].leases.append((q.lease, q.lease.number))
+        inc.looks[at].leases.append((q.lease, q.lease.sequence))
 
 
 async def _verify_until_done(inc: Incarnation, look: Look) -> None:
@@ -51,13 +51,13 @@ async def _verify_until_done(inc: Incarnation, look: Look) -> None:
             gaps = look.gaps
             try:
                 await _verify_in(inc, look.shard, look.leases)
-            except Error as e:
+            except SignalboxError as e:
                 if inc.cause is None:
                     await inc.pause_after(retries, e, None, None)
                 continue
             if gaps == look.gaps:
                 return
-    except SessionLost:
+    except SessionLostError:
         pass
     finally:
         del inc.looks[look.shard]
@@ -71,14 +71,14 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
     if shard:
         try:
             held = await _held_at(inc, shard, leases[0][0].name)
-        except Error as e:
-            if isinstance(e, Transport) or is_retried(e.status) or inc.cause is not None:
+        except SignalboxError as e:
+            if isinstance(e, TransportError) or is_retried(e.status) or inc.cause is not None:
                 raise
             if e.status == Status.BAD_SESSION:
                 raise
     end = inc.core.loop.time() + _TURN_PATIENCE
     asked = []
-    for lease, number in leases:
+    for lease, sequence in leases:
         # Where the host does not say, each lease is asked for.
         q = inc.queues.get(lease.name)
         if q is None or q.lease is not lease or held is not None and held.get(lease.name) == lease.fence:
@@ -86,7 +86,7 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
         lease.missing = held is not None
         inc.lose_refused(q)
         if q.lease is lease:
-            asked.append(_verify(inc, lease, number, end))
+            asked.append(_verify(inc, lease, sequence, end))
     for failed in await asyncio.gather(*asked, return_exceptions=True):
         if failed is not None:
             raise failed
@@ -105,27 +105,27 @@ async def _held_at(inc: Incarnation, shard: int, name: str) -> dict[str, int]:
             return held
 
 
-async def _verify(inc: Incarnation, lease: Lease, number: int, end: float) -> None:
+async def _verify(inc: Incarnation, lease: Lease, sequence: int, end: float) -> None:
     """Sends the acquire of a lease again, in its turn, for which it waits until `end`. A repetition changes nothing."""
     try:
         async with asyncio.timeout_at(end):
             q = await inc.begin(lease.name)
     except TimeoutError as e:
-        raise Transport("the lease had no turn yet") from e
+        raise TransportError("the lease had no turn yet") from e
     try:
-        if q.lease is not lease or lease.cause is not None or lease.number != number:
+        if q.lease is not lease or lease.cause is not None or lease.sequence != sequence:
             return  # it was changed since, so the host was asked
         m = Mutation(inc, q, ACQUIRE, (inc.node_id, q.name, lease.count, 0, lease.data, lease.ephemeral))
-        m.number, m.changes = number, True
+        m.sequence, m.changes = sequence, True
         try:
             await inc.send_once(m)
-        except Error as e:
-            if isinstance(e, Transport) or inc.cause is not None:
+        except SignalboxError as e:
+            if isinstance(e, TransportError) or inc.cause is not None:
                 raise
             if e.status == Status.BAD_SESSION:
                 if m.conn is not None:
                     inc.unknown_at(m.conn, Retries(inc.core.cluster.leaders))
-                raise Transport(str(e)) from e
+                raise TransportError(str(e)) from e
             if e.status in (Status.ABORTED, Status.STALE, Status.NOT_FOUND):
                 q.remove_lease(e, lease)
                 return
@@ -139,6 +139,6 @@ async def _verify(inc: Incarnation, lease: Lease, number: int, end: float) -> No
         if m.phase in (OWNED, QUEUED):
             # The host did not know the acquire, and carried it out as a new one.
             await inc.give_back(q, m.order)
-        q.remove_lease(LeaseLost("the host does not know the lease"), lease)
+        q.remove_lease(LeaseLostError("the host does not know the lease"), lease)
     finally:
         inc.begin_next(q)

@@ -12,7 +12,7 @@ from . import _wire as wire
 from ._cluster import Cluster
 from ._conn import Connection
 from ._retry import REQUESTS, Retries
-from .errors import Error, Transport, Unavailable, Unsupported, of_status, refused
+from .errors import SignalboxError, TransportError, UnavailableError, UnsupportedError, of_status, refused
 
 WATCH = 32
 _ANSWER, _SNAPSHOT, _DELTA, _RESYNC, _END = 96, 117, 118, 119, 120
@@ -93,7 +93,7 @@ class SharedWatch:
         self.version = 0  # grows with each view that differs from the one before
         self.whole = False  # there is a view
         self.shown: View | None = None
-        self.error: Error | None = None  # why nothing more will come
+        self.error: SignalboxError | None = None  # why nothing more will come
         self.task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -101,11 +101,11 @@ class SharedWatch:
         cluster = self.core.cluster
         target = cluster.replica_at(wire.semaphore_slot(self.key.node, self.key.name))
         retries = Retries(cluster.leaders)
-        error: Error
+        error: SignalboxError
         try:
             await cluster.repeat(target, lambda conn: self._follow(conn, retries), retries)
-            error = Unavailable("the watch is over")
-        except Error as e:
+            error = UnavailableError("the watch is over")
+        except SignalboxError as e:
             error = e
         self.error = error
         self._remove()
@@ -130,7 +130,7 @@ class SharedWatch:
         except _Behind:
             self.state.behind = True
             conn.stop_watch(request)
-            raise Transport(f"host {conn.address}: a change is missing") from None
+            raise TransportError(f"host {conn.address}: a change is missing") from None
         finally:
             self.stream = None
             if time.monotonic() - opened > REQUESTS.most:
@@ -260,7 +260,8 @@ class _Stream:
         if kind == _ANSWER:
             error = refused(raw)
             if error is None and wire.fields(raw)["object_kind"] != w.key.kind:
-                error = Unsupported("the host does not know kinds of objects, and watches a semaphore of that name")
+                error = UnsupportedError(
+                    "the host does not know kinds of objects, and watches a semaphore of that name")
             if error is not None:
                 self._end(error)
             return error is None
@@ -275,7 +276,8 @@ class _Stream:
                 self._end(e)
         elif kind == _END:
             status = wire.uint_of(raw, 2)
-            self._end(of_status(status, raw[3] if len(raw) > 3 else None) if status else Unavailable("the watch ended"))
+            self._end(of_status(status, raw[3] if len(raw) > 3 else None) if status
+                      else UnavailableError("the watch ended"))
             return False
         return True
 
@@ -299,7 +301,7 @@ class _Stream:
         w.state = draft
         w.show(changed)
 
-    def lost(self, conn: Connection, error: Transport) -> None:
+    def lost(self, conn: Connection, error: TransportError) -> None:
         self._end(error)
 
 

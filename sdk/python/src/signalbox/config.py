@@ -17,7 +17,7 @@ from ._client import Client
 from ._describe import Consistency
 from ._lease import Lease
 from ._semaphore import Semaphore
-from .errors import AlreadyExists, NotFound, PreconditionFailed
+from .errors import AlreadyExistsError, NotFoundError, PreconditionFailedError
 
 #: Of the semaphores: one that has an owner has no other.
 _LIMIT = 1
@@ -38,7 +38,7 @@ async def get(client: Client, path: str, name: str) -> Value:
     """A piece of config. It sees every put that has returned before: who asks again and again should watch."""
     try:
         d = await client.node(path).describe(name, owners=False, waiters=False, consistency=Consistency.STRICT)
-    except NotFound:
+    except NotFoundError:
         await client.describe_node(path)  # a piece that is missing is no error, a node is
         return Value(False, b"", 0)
     return Value(True, d.data, d.revision)
@@ -48,31 +48,33 @@ async def put(client: Client, path: str, name: str, data: bytes, *, if_revision:
     """Makes the data the piece of config of that name, which is created where there is none.
 
     With `if_revision` it takes effect only where the config has the revision that `get` returned; else another program
-    was faster, nothing has changed, and it is `PreconditionFailed`. `UnknownOutcome` says that it may have been put.
+    was faster, nothing has changed, and it is `PreconditionFailedError`. `UnknownOutcomeError` says that it may have
+    been put.
     """
     node = client.node(path)
     if if_revision == 0:
         try:
             await node.create(name, _LIMIT, data)
-        except AlreadyExists as e:
-            raise PreconditionFailed(f"the config {name!r} exists") from e
+        except AlreadyExistsError as e:
+            raise PreconditionFailedError(f"the config {name!r} exists") from e
         return
     while True:
         try:
             await node.update(name, data, if_revision=if_revision or 0)
             return
-        except NotFound as e:
+        except NotFoundError as e:
             if if_revision:
-                raise PreconditionFailed(f"the config {name!r} does not exist any more") from e
+                raise PreconditionFailedError(f"the config {name!r} does not exist any more") from e
         try:
             await node.create(name, _LIMIT, data)
             return
-        except AlreadyExists:
+        except AlreadyExistsError:
             pass  # another program has created it in between
 
 
 async def put_guarded(lease: Lease, data: bytes) -> None:
-    """Puts a piece of config while the lease of its semaphore is held. The host decides that: else it is `Fenced`."""
+    """Puts a piece of config while the lease of its semaphore is held. The host decides that: else it is
+    `FencedError`."""
     await lease.update(data)
 
 
@@ -95,11 +97,11 @@ async def _rewrite(semaphore: Semaphore, change: Callable[[bytes | None], bytes]
     """Replaces the value once, if nothing comes in between."""
     try:
         d = await semaphore.describe(waiters=False, consistency=Consistency.STRICT)
-    except NotFound:
+    except NotFoundError:
         made = change(None)
         try:
             await semaphore.create(_LIMIT, made)  # the creation itself says whether there still is none
-        except AlreadyExists:
+        except AlreadyExistsError:
             return None
         return made
     if d.owner_count:
@@ -111,7 +113,7 @@ async def _rewrite(semaphore: Semaphore, change: Callable[[bytes | None], bytes]
     made = change(d.data)
     try:
         await semaphore.update(made, if_revision=d.revision)
-    except (PreconditionFailed, NotFound):
+    except (PreconditionFailedError, NotFoundError):
         return None
     return made
 

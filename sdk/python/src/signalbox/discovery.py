@@ -27,7 +27,7 @@ from ._lock import acquire
 from ._retry import Backoff
 from ._session import Session
 from ._wire import FOREVER
-from .errors import BadRequest, Error, LeaseLost, NotFound, PreconditionFailed
+from .errors import BadRequestError, SignalboxError, LeaseLostError, NotFoundError, PreconditionFailedError
 
 #: The backoff between tries to publish again: what has thrown one endpoint out has mostly thrown out many.
 _REPUBLISH = Backoff(0.05, 5.0)
@@ -49,7 +49,7 @@ class Endpoint:
     def encode(self) -> bytes:
         """What is published."""
         if not self.address or self.address[0] == "{":
-            raise BadRequest(f"an endpoint's address {self.address!r}: it is not empty, and begins with no brace")
+            raise BadRequestError(f"an endpoint's address {self.address!r}: it is not empty, and begins with no brace")
         if not self.metadata:
             return self.address.encode()
         return json.dumps({"address": self.address, "metadata": dict(self.metadata)}).encode()
@@ -75,7 +75,8 @@ def _endpoints(owners: Iterable[Any]) -> tuple[Endpoint, ...]:
 class Registration:
     """An endpoint that is published, from `register` until `close` or the end of its session.
 
-    When a session ends that is not renewed the registration is over: a block is cancelled, and ends with `LeaseLost`, as
+    When a session ends that is not renewed the registration is over: a block is cancelled, and ends with
+    `LeaseLostError`, as
     blocks of locks do. Without a block `await registration.lost()` waits for that.
     """
 
@@ -85,8 +86,8 @@ class Registration:
         self._publishing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         #: Why the endpoint is not published at the moment, or any more; None while it is.
-        self.error: Error | None = None
-        self._cause: Error | None = None  # why it is over for good; None while it is not
+        self.error: SignalboxError | None = None
+        self._cause: SignalboxError | None = None  # why it is over for good; None while it is not
         self._scopes: builtins.list[Scope] | None = None
         self._scope: Scope | None = None
 
@@ -113,16 +114,16 @@ class Registration:
         if instead is not None:
             raise instead
 
-    def _over(self) -> Error | None:
+    def _over(self) -> SignalboxError | None:
         return self._cause
 
-    def lost_error(self, cause: BaseException) -> LeaseLost:
+    def lost_error(self, cause: BaseException) -> LeaseLostError:
         """The exception of a registration that is over."""
-        error = LeaseLost(f"the endpoint in {self.name!r} is published no more: {cause}", cause)
+        error = LeaseLostError(f"the endpoint in {self.name!r} is published no more: {cause}", cause)
         error.__cause__ = cause
         return error
 
-    async def lost(self) -> LeaseLost:
+    async def lost(self) -> LeaseLostError:
         """Waits until the registration is over because its session has ended, and returns why."""
         cause = self._cause or await self._session.lost()
         return self.lost_error(cause)
@@ -137,7 +138,7 @@ class Registration:
             inc = await self._session.incarnation()
             lease = await acquire(inc, self.name, Request(1, self._data, False, 0), FOREVER)
             if lease is None:
-                raise PreconditionFailed(f"the semaphore {self.name!r} has a limit, which is reached: lists of "
+                raise PreconditionFailedError(f"the semaphore {self.name!r} has a limit, which is reached: lists of "
                                          "endpoints need one without")
             self._lease, self.error = lease, None
 
@@ -152,7 +153,7 @@ class Registration:
                 failures = 0
             except asyncio.CancelledError:
                 raise
-            except Error as e:
+            except SignalboxError as e:
                 self.error = e
                 if self._session.error is not None:
                     self._cause = e
@@ -182,7 +183,7 @@ class Registration:
             try:
                 async with asyncio.timeout(1):
                     await self._lease.release()
-            except (TimeoutError, Error) as e:
+            except (TimeoutError, SignalboxError) as e:
                 log.debug("%r is withdrawn later: %s", self.name, e)
 
 
@@ -190,7 +191,8 @@ def register(session: Session, name: str, address: str, **metadata: str) -> Regi
     """Publishes an endpoint: `async with discovery.register(session, "api", "10.0.0.7:8080", zone="a"):`.
 
     It stays until the block ends, or the session: if the session ends first, the block is cancelled and ends with
-    `LeaseLost`. With a session that has `renew=True` the block goes on through the session's expiry: the endpoint is
+    `LeaseLostError`. With a session that has `renew=True` the block goes on through the session's expiry: the
+    endpoint is
     published again, by itself, under another order id.
     """
     return Registration(session, name, Endpoint(address, metadata))
@@ -207,14 +209,14 @@ async def watch(client: Client, path: str, name: str) -> AsyncIterator[tuple[End
                 yield now
 
 
-async def list(client: Client, path: str, name: str) -> tuple[Endpoint, ...]:
+async def endpoints(client: Client, path: str, name: str) -> tuple[Endpoint, ...]:
     """Who is there now. It sees every registration that has returned before; who asks again and again should watch."""
     try:
         d = await client.node(path).describe(name, waiters=False, consistency=Consistency.STRICT)
-    except NotFound:
+    except NotFoundError:
         await client.describe_node(path)  # a name that was never used is an empty list
         return ()
     return _endpoints(d.owners)
 
 
-__all__ = ["Endpoint", "Registration", "list", "register", "watch"]
+__all__ = ["Endpoint", "Registration", "endpoints", "register", "watch"]

@@ -20,8 +20,8 @@ from ._describe import Consistency
 from ._lease import Lease
 from ._session import Session
 from .errors import (
-    Aborted, Fenced, LeaseLost, NotFound, Overloaded, PreconditionFailed, QuotaExceeded, SessionLost, StorageFull,
-    Unavailable,
+    AbortedError, FencedError, LeaseLostError, NotFoundError, OverloadedError, PreconditionFailedError,
+    QuotaExceededError, SessionLostError, StorageFullError, UnavailableError,
 )
 
 #: How long a candidate waits before it contends again, so that others come first.
@@ -57,7 +57,8 @@ class Term:
         self.data = data
 
     def check(self) -> None:
-        """Raises `LeaseLost` where the term is over by the clock of this moment. Ask before acting as the leader."""
+        """Raises `LeaseLostError` where the term is over by the clock of this moment. Ask before acting as the
+        leader."""
         self.lease.check()
 
 
@@ -74,7 +75,7 @@ class Candidacy:
             # A semaphore that was made for something else, with a larger limit, would have several lead.
             d = await self._session.semaphore(self._name, create=False).describe(owners=False, waiters=False)
             if d.limit != 1:
-                raise PreconditionFailed(f"the limit of an election is 1, that of the semaphore {self._name!r} is "
+                raise PreconditionFailedError(f"the limit of an election is 1, that of the semaphore {self._name!r} is "
                                          f"{d.limit}: use another name")
         except BaseException as e:
             await self._lock.__aexit__(type(e), e, None)
@@ -86,7 +87,8 @@ class Candidacy:
 
 
 def lead(session: Session, name: str, data: bytes = b"", wait: float | None = None) -> Candidacy:
-    """Leads once: the block runs while this program leads, and is cancelled with `LeaseLost` when the term is lost."""
+    """Leads once: the block runs while this program leads, and is cancelled with `LeaseLostError` when the term is
+    lost."""
     return Candidacy(session, name, data, wait)
 
 
@@ -100,9 +102,10 @@ async def run(session: Session, name: str, data: bytes, work: Callable[[Term], A
         try:
             async with lead(session, name, data) as term:
                 await work(term)
-        except (Resign, LeaseLost, Fenced):
+        except (Resign, LeaseLostError, FencedError):
             pass
-        except (SessionLost, Aborted, NotFound, Unavailable, Overloaded, StorageFull, QuotaExceeded):
+        except (SessionLostError, AbortedError, NotFoundError, UnavailableError, OverloadedError,
+                StorageFullError, QuotaExceededError):
             if session.error is not None:
                 raise
         await asyncio.sleep(_PAUSE)
@@ -112,7 +115,7 @@ async def _read(client: Client, path: str, name: str) -> tuple[Leader, bool, int
     """Who leads at this moment, whether the election exists, and its revision."""
     try:
         d = await client.node(path).describe(name, waiters=False, consistency=Consistency.STRICT)
-    except NotFound:
+    except NotFoundError:
         await client.describe_node(path)  # an election that has had no candidate is no error
         return Leader(), False, 0
     o = d.owners[0] if d.owners else None

@@ -1,7 +1,8 @@
-"""What goes wrong, as exceptions. `Error` is the base of all of them.
+"""What goes wrong, as exceptions. `SignalboxError` is the base of all of them.
 
-A program that uses locks meets four: `NotAcquired` (it was taken for all of the time that the program waited),
-`LeaseLost` (it was got and lost), `SessionLost` (the session is over, and all that it owned), and `UnknownOutcome` (a
+A program that uses locks meets four: `NotAcquiredError` (it was taken for all of the time that the program waited),
+`LeaseLostError` (it was got and lost), `SessionLostError` (the session is over, and all that it owned), and
+`UnknownOutcomeError` (a
 change may have been made, or not).
 """
 
@@ -32,17 +33,19 @@ class Status(enum.IntEnum):
     OVERLOADED = 13
     STORAGE_FULL = 14
     UNSUPPORTED = 15
-    TIMEOUT = 16
+    HEARTBEAT_TIMEOUT = 16
     INTERNAL = 17
     QUOTA_EXCEEDED = 18
-    NUMBER_REUSED = 19
+    SEQUENCE_REUSED = 19
 
 
 #: The statuses with which a request may be sent again as it is.
-_AGAIN = frozenset({Status.MOVED, Status.UNAVAILABLE, Status.OVERLOADED, Status.STORAGE_FULL, Status.TIMEOUT})
+_AGAIN = frozenset({
+    Status.MOVED, Status.UNAVAILABLE, Status.OVERLOADED, Status.STORAGE_FULL, Status.HEARTBEAT_TIMEOUT,
+})
 
 
-class Error(Exception):
+class SignalboxError(Exception):
     """The base of all errors of this package."""
 
     #: What a host answered, as a number; 0 where no host did.
@@ -53,35 +56,35 @@ class Error(Exception):
     detail: dict[str, Any] = {}
 
 
-class BadRequest(Error):
+class BadRequestError(SignalboxError):
     """The request breaks a rule that no state can change, such as asking for more than the limit."""
 
     status = Status.BAD_REQUEST
 
 
-class Unauthorized(Error):
+class UnauthorizedError(SignalboxError):
     """The token does not give the right to do this. The text says whose token it is, and which right it lacks."""
 
     status = Status.UNAUTHORIZED
 
 
-class NotLetIn(Unauthorized):
+class UnauthenticatedError(UnauthorizedError):
     """Hosts let no connection of the client in: its token is not known, or not any more."""
 
 
-class NotFound(Error):
+class NotFoundError(SignalboxError):
     """There is no such node, semaphore, rollout, process or member."""
 
     status = Status.NOT_FOUND
 
 
-class AlreadyExists(Error):
+class AlreadyExistsError(SignalboxError):
     """What was to be made is there. Nothing was changed."""
 
     status = Status.ALREADY_EXISTS
 
 
-class PreconditionFailed(Error):
+class PreconditionFailedError(SignalboxError):
     """The state forbids it: the semaphore is in use, or has another revision, or is of the other sort."""
 
     status = Status.PRECONDITION_FAILED
@@ -107,7 +110,7 @@ _ABORTED = {
 }
 
 
-class Aborted(Error):
+class AbortedError(SignalboxError):
     """An acquire that waited was overtaken; `reason` says by what."""
 
     status = Status.ABORTED
@@ -121,7 +124,7 @@ class Aborted(Error):
         super().__init__(text or f"the acquire was overtaken: {by}")
 
 
-class Fenced(Error):
+class FencedError(SignalboxError):
     """The lease that guards the change is over: its fence is not the current one. Nothing was changed."""
 
     status = Status.FENCED
@@ -140,7 +143,7 @@ class EndReason(enum.Enum):
     FORKED = "the process was forked, and its sessions belong to the parent"
 
 
-class SessionLost(Error):
+class SessionLostError(SignalboxError):
     """The session is over, and all that it owned is lost. `reason` says why; open another one, or use `renew=True`."""
 
     status = Status.SESSION_EXPIRED
@@ -149,68 +152,68 @@ class SessionLost(Error):
         super().__init__(f"session {session_id} ended: {reason.value}" + (f": {text}" if text else ""))
         self.session_id, self.reason, self.text = session_id, reason, text
 
-    def again(self) -> SessionLost:
+    def again(self) -> SessionLostError:
         """Another exception that says the same, for another task to raise."""
         return type(self)(self.session_id, self.reason, self.text)
 
 
-class BadSession(Error):
-    """The host does not take the session from this client: another one took it, with its key."""
+class BadSessionError(SignalboxError):
+    """The host does not take the session from this client: another one took it, with its secret."""
 
     status = Status.BAD_SESSION
 
 
-class Unavailable(Error):
+class UnavailableError(SignalboxError):
     """No host could be asked in time, or none could answer."""
 
     status = Status.UNAVAILABLE
 
 
-class UnknownOutcome(Unavailable):
+class UnknownOutcomeError(UnavailableError):
     """The change may have been made, or not: look before it is tried again."""
 
 
-class SessionLostUnknown(SessionLost, UnknownOutcome):
+class SessionLostUnknownError(SessionLostError, UnknownOutcomeError):
     """The session ended before a host had answered a change: it may have been made, or not."""
 
     status = Status.SESSION_EXPIRED
 
 
-class Overloaded(Error):
+class OverloadedError(SignalboxError):
     """A limit of the host was reached. Nothing happened."""
 
     status = Status.OVERLOADED
 
 
-class StorageFull(Error):
+class StorageFullError(SignalboxError):
     """The host refuses writes until there is room on its disk. Nothing happened."""
 
     status = Status.STORAGE_FULL
 
 
-class Unsupported(Error):
+class UnsupportedError(SignalboxError):
     """The host does not know the request."""
 
     status = Status.UNSUPPORTED
 
 
-class Internal(Error):
+class InternalError(SignalboxError):
     """The host found itself in a state that it must not be in, or broke the protocol. Please report it."""
 
     status = Status.INTERNAL
 
 
-class QuotaExceeded(Error):
+class QuotaExceededError(SignalboxError):
     """A node or a shard would hold more than its quota. Free something, or have the quota raised."""
 
     status = Status.QUOTA_EXCEEDED
 
 
-class NotAcquired(Error):
+class NotAcquiredError(SignalboxError):
     """It was not got in the time that the program waits. Nothing is left in the queue."""
 
 
-class LeaseLost(Error):
+class LeaseLostError(SignalboxError):
     """It was got, and lost before it was released: others may have it. The cause, or `reason`, says how."""
 
     def __init__(self, text: str, reason: BaseException | None = None) -> None:
@@ -218,39 +221,40 @@ class LeaseLost(Error):
         self.reason = reason
 
 
-class NotHeld(Error):
+class NotHeldError(SignalboxError):
     """It was released, or never got."""
 
 
-class Closed(Error):
+class ClosedError(SignalboxError):
     """The client is closed."""
 
 
-class Forked(Closed):
+class ForkedProcessError(ClosedError):
     """The client belongs to the process before the fork. Connect anew in this one."""
 
 
-class Transport(Unavailable):
+class TransportError(UnavailableError):
     """A connection could not be made, or was lost. What was under way over it has an unknown outcome."""
 
 
-class Answer(Error):
+class Answer(SignalboxError):
     """A status that has no exception of its own: of a newer host, or one that the client handles itself."""
 
 
-_OF_STATUS: dict[int, type[Error]] = {
-    c.status: c for c in (BadRequest, Unauthorized, NotFound, AlreadyExists, PreconditionFailed, Fenced, BadSession,
-                          Unavailable, Overloaded, StorageFull, Unsupported, Internal, QuotaExceeded)
+_OF_STATUS: dict[int, type[SignalboxError]] = {
+    c.status: c for c in (BadRequestError, UnauthorizedError, NotFoundError, AlreadyExistsError,
+                          PreconditionFailedError, FencedError, BadSessionError, UnavailableError,
+                          OverloadedError, StorageFullError, UnsupportedError, InternalError, QuotaExceededError)
 }
 
 
-def of_status(status: int, raw: Any) -> Error:
+def of_status(status: int, raw: Any) -> SignalboxError:
     """The exception of an answer, by its status and its detail as it was read."""
     detail = wire.read_record("Detail", raw)
     if status == Status.ABORTED:
-        error: Error = Aborted(detail["message"], detail["reason"])
+        error: SignalboxError = AbortedError(detail["message"], detail["reason"])
     elif status == Status.SESSION_EXPIRED:
-        error = SessionLost(0, EndReason.UNKNOWN, detail["message"])
+        error = SessionLostError(0, EndReason.UNKNOWN, detail["message"])
     else:
         try:
             name = Status(status).name
@@ -261,19 +265,19 @@ def of_status(status: int, raw: Any) -> Error:
     return error
 
 
-def answer_error(raw: list[Any]) -> Error:
+def answer_error(raw: list[Any]) -> SignalboxError:
     """The exception of a message whose status and detail stand behind kind and id."""
     return of_status(wire.uint_of(raw, 2), raw[3] if len(raw) > 3 else None)
 
 
-def refused(raw: list[Any]) -> Error | None:
+def refused(raw: list[Any]) -> SignalboxError | None:
     """Why a host refused a request, None where it did not."""
     return answer_error(raw) if wire.uint_of(raw, 2) else None
 
 
 def refusal(error: BaseException | None) -> int:
     """The status of a host's answer; 0 for a lost connection, whatever it carries."""
-    if isinstance(error, Error) and not isinstance(error, Transport):
+    if isinstance(error, SignalboxError) and not isinstance(error, TransportError):
         return error.status
     return 0
 
@@ -283,6 +287,6 @@ def is_retried(status: int) -> bool:
     return status in _AGAIN or status == Status.STALE
 
 
-def is_doubtful(error: Error) -> bool:
+def is_doubtful(error: SignalboxError) -> bool:
     """Whether a request may have been carried out though it failed. A host that asks to wait has done nothing."""
-    return isinstance(error, Transport) or error.status == Status.UNAVAILABLE and error.wait == 0
+    return isinstance(error, TransportError) or error.status == Status.UNAVAILABLE and error.wait == 0

@@ -19,7 +19,10 @@ from ._client import Client
 from ._lease import Lease
 from ._lock import Lock
 from ._session import DEFAULT_TIMEOUT, Session
-from .errors import Aborted, AbortReason, BadRequest, Closed, Error, NotAcquired, NotFound, SessionLost
+from .errors import (
+    AbortedError, AbortReason, BadRequestError, ClosedError, SignalboxError, NotAcquiredError, NotFoundError,
+    SessionLostError,
+)
 
 #: How long a session is kept that no slot uses.
 _IDLE = 60.0
@@ -35,7 +38,7 @@ class Limiter:
         timeout: float = DEFAULT_TIMEOUT, data: bytes = b"",
     ) -> None:
         if limit < 1 or sessions < 1:
-            raise BadRequest(f"a limit of {limit} and {sessions} sessions: both are at least 1")
+            raise BadRequestError(f"a limit of {limit} and {sessions} sessions: both are at least 1")
         self._client, self._path, self.name, self.limit = client, path, name, limit
         self._timeout, self._data = timeout, data
         self._room = asyncio.Semaphore(sessions)
@@ -46,13 +49,13 @@ class Limiter:
     def slot(self, wait: float | None = None) -> Slot:
         """A slot: `async with limiter.slot() as lease:`. The block is cancelled when the slot is lost.
 
-        `wait` is how long to wait, in seconds: None without end, 0 not at all; then it is `NotAcquired`.
+        `wait` is how long to wait, in seconds: None without end, 0 not at all; then it is `NotAcquiredError`.
         """
         return Slot(self, wait)
 
     async def _take(self) -> Session:
         if self._closed:
-            raise Closed("the limiter is closed")
+            raise ClosedError("the limiter is closed")
         while self._idle:
             _, session = self._idle.pop()
             if session.error is None:
@@ -80,7 +83,7 @@ class Limiter:
             self._client._core.spawn(old.close())
 
     async def close(self) -> None:
-        """Ends the limiter: slots that are held are lost, and what waits fails with `SessionLost`."""
+        """Ends the limiter: slots that are held are lost, and what waits fails with `SessionLostError`."""
         self._closed = True
         sessions, self._all = self._all, set()
         self._idle.clear()
@@ -107,14 +110,14 @@ class Slot:
             return await self._acquire()
         if self._wait <= 0:
             if x._room.locked():
-                raise NotAcquired(f"no slot of {x.name!r} is free")
+                raise NotAcquiredError(f"no slot of {x.name!r} is free")
             return await self._acquire()
         until = time.monotonic() + self._wait
         try:
             async with asyncio.timeout(self._wait + 0.5):
                 return await self._acquire(until)
         except TimeoutError:
-            raise NotAcquired(f"no slot of {x.name!r} was free for {self._wait:g} s") from None
+            raise NotAcquiredError(f"no slot of {x.name!r} was free for {self._wait:g} s") from None
 
     async def _acquire(self, until: float | None = None) -> Lease:
         x = self._limiter
@@ -128,10 +131,10 @@ class Slot:
                     lease = await lock.__aenter__()
                     self._session, self._lock = session, lock
                     return lease
-                except Error as e:
+                except SignalboxError as e:
                     x._give(session)
-                    passing = isinstance(e, (SessionLost, NotFound)) or (
-                        isinstance(e, Aborted) and e.reason is AbortReason.DELETED)
+                    passing = isinstance(e, (SessionLostError, NotFoundError)) or (
+                        isinstance(e, AbortedError) and e.reason is AbortReason.DELETED)
                     if not passing or x._closed:
                         raise
                 except BaseException:

@@ -6,7 +6,7 @@
             await round.broadcast(b"start")
             return b"done"
 
-        async def process(self, round, request):
+        async def request(self, round, request):
             return await self.obey(request.payload)
 
     async with process.join(session, "rebalance", Rebalance()) as member:
@@ -26,16 +26,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _wire as wire
-from ._inbox import Inbox, Part, Removed
+from ._inbox import Inbox, Part, EvictedError
 from ._incarnation import Incarnation
 from ._retry import REQUESTS, Backoff
 from ._session import Session
 from .errors import (
-    AlreadyExists, BadRequest, Error, Fenced, Internal, NotHeld, PreconditionFailed, SessionLost, Unauthorized,
-    Unsupported,
+    AlreadyExistsError, BadRequestError, SignalboxError, FencedError, InternalError, NotHeldError,
+    PreconditionFailedError, SessionLostError, UnauthorizedError, UnsupportedError,
 )
 
-_SEND, _REPLY, _COMPLETE, _COMPLETED, _FAIL, _PREPARED, _JOIN, _LEAVE = 165, 166, 167, 168, 169, 164, 162, 163
+_SEND, _REPLY, _COMPLETE, _COMPLETE_ACK, _FAIL, _PREPARE_ACK, _JOIN, _LEAVE = 165, 166, 167, 168, 169, 164, 162, 163
 _MEMBERS, _ALL, _OTHERS = 0, 1, 2
 _LATE, _CANCELLED = 2, 3
 #: The backoff between tries to take part again.
@@ -44,7 +44,7 @@ _AGAIN = Backoff(0.05, 5.0)
 log = logging.getLogger("signalbox")
 
 
-class Cancelled(Error):
+class CancelledError(SignalboxError):
     """The epoch is over: a member came or went, or the round was given up. `replies` are those that came."""
 
     def __init__(self, text: str, replies: Sequence[Reply] = ()) -> None:
@@ -52,7 +52,7 @@ class Cancelled(Error):
         self.replies = tuple(replies)
 
 
-class Late(Cancelled):
+class ReplyTimeoutError(CancelledError):
     """Some members have not replied in time; `missed` are the ids of the first of them. The round goes on."""
 
     def __init__(self, text: str, replies: Sequence[Reply], missed: Sequence[int]) -> None:
@@ -60,7 +60,7 @@ class Late(Cancelled):
         self.missed = tuple(missed)
 
 
-class Failed(Cancelled):
+class MemberFailedError(CancelledError):
     """All have replied, and some could not do what they were asked."""
 
 
@@ -69,22 +69,22 @@ class Spec:
     """How a process works. What is 0 is left to the default; times are in seconds."""
 
     #: For how long nothing has changed before the next epoch opens, and how long that is waited for at the most.
-    open: float = 0
-    open_most: float = 0
+    open_delay: float = 0
+    max_open_delay: float = 0
     min_members: int = 0
     #: How long a member has to be prepared, and to reply; 0 for ever.
-    reply: float = 0
+    reply_timeout: float = 0
     #: What becomes of those that are late: 0 they are waited for, 1 they are put out, 2 the exchange ends without them.
     on_timeout: int = 0
-    payload_bytes: int = 0
+    max_payload_bytes: int = 0
     keep_results: int = 0
 
     def record(self) -> tuple[Any, ...]:
         """The spec as it is sent."""
         return wire.record("ProcessSpec", {
-            "open_ms": round(self.open * 1000), "open_most_ms": round(self.open_most * 1000),
-            "min_members": self.min_members, "reply_ms": round(self.reply * 1000), "on_timeout": self.on_timeout,
-            "payload_bytes": self.payload_bytes, "keep_results": self.keep_results})
+            "open_delay_ms": round(self.open_delay * 1000), "max_open_delay_ms": round(self.max_open_delay * 1000),
+            "min_members": self.min_members, "reply_timeout_ms": round(self.reply_timeout * 1000),
+            "on_timeout": self.on_timeout, "payload_bytes": self.max_payload_bytes, "keep_results": self.keep_results})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class Handler:
         """All are prepared, and this member coordinates. What it returns completes the round."""
         raise NotImplementedError
 
-    async def process(self, round: Round, request: Request) -> bytes:
+    async def request(self, round: Round, request: Request) -> bytes:
         """A request. What is returned is the reply; an exception is a failure, with its text."""
-        raise BadRequest("this member handles no requests")
+        raise BadRequestError("this member handles no requests")
 
     async def complete(self, round: Round, result: Result) -> None:
         """The coordinator has completed the round."""
@@ -159,7 +159,7 @@ class Round:
         return self._part.id
 
     @property
-    def over(self) -> bool:
+    def done(self) -> bool:
         """Whether the epoch is over, for this member and by the clock of this moment."""
         return self._over.done() or not self._part.inc.alive()
 
@@ -168,8 +168,10 @@ class Round:
     ) -> tuple[Reply, ...]:
         """Sends a request to all members, or to those named, and waits for all replies.
 
-        All of them get it, once, or none. `others` leaves the sender out. `Late` says that the timeout has passed,
-        `Failed` that some could not do it, `Cancelled` that the epoch is over; all have the replies that came.
+        All of them get it, once, or none. `others` leaves the sender out. `ReplyTimeoutError` says that the timeout
+        has passed,
+        `MemberFailedError` that some could not do it, `CancelledError` that the epoch is over; all have
+        the replies that came.
         """
         audience = _MEMBERS if to is not None else _OTHERS if others else _ALL
         ids = [i for i in to or () if not (others and i == self.id)]
@@ -182,10 +184,10 @@ class Round:
                 body = (audience, ids, payload, round(timeout * 1000))
                 done = await self._until(self._part.command(_SEND, self.epoch, body, self._part.sent, impatient=True))
                 break
-            except PreconditionFailed:  # not all members are prepared
+            except PreconditionFailedError:  # not all members are prepared
                 await self._until(asyncio.sleep(REQUESTS.pause(tries)))
                 tries += 1
-            except Fenced:
+            except FencedError:
                 if self._completed.is_set():
                     raise
                 await self._until(self._completed.wait())
@@ -193,11 +195,11 @@ class Round:
         replies = tuple(Reply(r["from"], b"" if r["failed"] else r["data"],
                               r["data"].decode(errors="replace") if r["failed"] else "") for r in end.replies)
         if end.outcome == _LATE:
-            raise Late(f"{end.missing} members have not replied in time", replies, end.missed)
+            raise ReplyTimeoutError(f"{end.missing} members have not replied in time", replies, end.missed)
         if end.outcome == _CANCELLED:
-            raise Cancelled("the epoch is over", replies)
+            raise CancelledError("the epoch is over", replies)
         if failed := [r for r in replies if r.error]:
-            raise Failed(f"{len(failed)} members failed, the first: {failed[0].error}", replies)
+            raise MemberFailedError(f"{len(failed)} members failed, the first: {failed[0].error}", replies)
         return replies
 
     async def send(self, member: int, payload: bytes, *, timeout: float = 0) -> bytes:
@@ -210,7 +212,7 @@ class Round:
         try:
             await asyncio.wait({task, self._over}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                raise Cancelled("the epoch is over")
+                raise CancelledError("the epoch is over")
             return task.result()
         finally:
             task.cancel()
@@ -242,7 +244,7 @@ class Member:
         self._task: asyncio.Task[None] | None = None
         self._leaving = False
         #: Why the session is no member at the moment, or any more; None while it is one.
-        self.error: Error | None = None
+        self.error: SignalboxError | None = None
 
     async def open(self) -> Member:
         """Joins; `async with` and `await` do it."""
@@ -274,7 +276,7 @@ class Member:
         finally:
             waiting.cancel()
         if self._result is None:
-            raise self.error or NotHeld("the member is over")
+            raise self.error or NotHeldError("the member is over")
         return self._result
 
     async def leave(self) -> None:
@@ -285,7 +287,7 @@ class Member:
             await asyncio.gather(self._task, return_exceptions=True)
         if part is not None and part.inc.cause is None:
             part.close()
-            with contextlib.suppress(TimeoutError, Error):
+            with contextlib.suppress(TimeoutError, SignalboxError):
                 async with asyncio.timeout(1):
                     await part.inc.change(self.name, _LEAVE, (part.id,))
 
@@ -294,7 +296,7 @@ class Member:
         if inc.inboxes is None:
             inc.inboxes = {}
         if self.name in inc.inboxes:
-            raise AlreadyExists(f"the session is a member of {self.name!r} already")
+            raise AlreadyExistsError(f"the session is a member of {self.name!r} already")
         part = Part(inc, self.name, self._early)
         inbox = inc.inboxes[self.name] = Inbox(part)
         try:
@@ -310,7 +312,7 @@ class Member:
         return part
 
     async def _undo(self, inc: Incarnation) -> None:
-        with contextlib.suppress(Error):
+        with contextlib.suppress(SignalboxError):
             id = await inc.change(self.name, _JOIN, self._join, lambda raw: wire.uint_of(raw, 4))
             await inc.change(self.name, _LEAVE, (id,))
 
@@ -323,7 +325,7 @@ class Member:
                 part.close()
                 self._part = None
                 await self._over()
-            self.error = part.removed or (SessionLost(part.inc.id) if part.inc.cause is None else part.inc.lost())
+            self.error = part.removed or (SessionLostError(part.inc.id) if part.inc.cause is None else part.inc.lost())
             if part.removed is not None or self._leaving:
                 return
             while True:
@@ -331,10 +333,10 @@ class Member:
                     part = await self._joined()
                     failures = 0
                     break
-                except (BadRequest, Unauthorized, Unsupported, Internal) as e:
+                except (BadRequestError, UnauthorizedError, UnsupportedError, InternalError) as e:
                     self.error = e
                     return
-                except Error as e:
+                except SignalboxError as e:
                     self.error = e
                     if self._session.error is not None:
                         return
@@ -387,9 +389,9 @@ class Member:
                 task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         if task.cancelled():
-            return None, Cancelled("the epoch is over")
+            return None, CancelledError("the epoch is over")
         error = task.exception()
-        if error is not None and not isinstance(error, Error):
+        if error is not None and not isinstance(error, SignalboxError):
             log.debug("a handler of the process %r failed", self.name, exc_info=error)
         return (task.result() if error is None else None), error
 
@@ -404,31 +406,31 @@ class Member:
         if error is not None:
             part.post(_FAIL, r.epoch, (_text(error),))
             return
-        part.post(_PREPARED, r.epoch, (), r._prepared.set)
+        part.post(_PREPARE_ACK, r.epoch, (), r._prepared.set)
 
     async def _coordinate(self, part: Part[Round], r: Round) -> None:
         result, error = await self._call(r, self._handler.coordinate(r))
         if r._over.done():
             return
         if error is None and not isinstance(result, bytes):
-            error = BadRequest(f"coordinate returned {type(result).__name__}: it is to return bytes")
+            error = BadRequestError(f"coordinate returned {type(result).__name__}: it is to return bytes")
         if error is None:
             try:
                 await part.command(_COMPLETE, r.epoch, (result,))
                 return
-            except BadRequest as e:
+            except BadRequestError as e:
                 error = e
-            except Error:
+            except SignalboxError:
                 return  # what a host refuses comes too late; the inbox says what goes on
         part.post(_FAIL, r.epoch, (_text(error),))
 
     async def _process(self, part: Part[Round], r: Round, item: dict[str, Any]) -> None:
         request = Request(item["from"], item["payload"])
-        reply, error = await self._call(r, self._handler.process(r, request))
+        reply, error = await self._call(r, self._handler.request(r, request))
         if r._over.done():
             return
         if error is None and not isinstance(reply, bytes):
-            error = BadRequest(f"process returned {type(reply).__name__}: it is to return bytes")
+            error = BadRequestError(f"process returned {type(reply).__name__}: it is to return bytes")
         body = (item["exchange"], error is not None, _text(error).encode() if error is not None else reply)
         part.post(_REPLY, r.epoch, body)
 
@@ -441,7 +443,7 @@ class Member:
         await self._guard(self._handler.complete(r, result))
         self._result = result
         self._first.set()
-        part.post(_COMPLETED, r.epoch, ())
+        part.post(_COMPLETE_ACK, r.epoch, ())
 
     async def _cancel(self) -> None:
         """Ends the round that was begun and not completed, where there is one."""
@@ -484,6 +486,6 @@ def join(
 
 
 __all__ = [
-    "Cancelled", "Failed", "Handler", "Late", "Member", "Removed", "Reply", "Request", "Result",
-    "Round", "Spec", "join",
+    "CancelledError", "MemberFailedError", "Handler", "ReplyTimeoutError", "Member", "EvictedError", "Reply", "Request",
+    "Result", "Round", "Spec", "join",
 ]

@@ -25,9 +25,11 @@ from ._incarnation import Incarnation
 from ._node import Node
 from ._retry import REQUESTS, Backoff, sleep
 from ._session import Session
-from .errors import AlreadyExists, BadRequest, Error, Fenced, NotFound, PreconditionFailed
+from .errors import (
+    AlreadyExistsError, BadRequestError, SignalboxError, FencedError, NotFoundError, PreconditionFailedError,
+)
 
-_JOIN, _LEAVE, _ROLE, _REPORT, _ASK = 133, 134, 135, 136, 137
+_JOIN, _LEAVE, _READY, _REPORT, _POLL = 133, 134, 135, 136, 137
 _ROLLOUT = 2
 #: The backoff between tries to take part again.
 _AGAIN = Backoff(0.05, 5.0)
@@ -45,11 +47,11 @@ class Status(enum.IntEnum):
     FAILED = 2
 
 
-class Superseded(Error):
+class TargetSupersededError(SignalboxError):
     """The location has another target, or none: nothing is reported about this one."""
 
 
-class Failure(Exception):
+class TargetFailedError(Exception):
     """Raised by what brings a target into use: it failed, with a code that the rollout's spec may know."""
 
     def __init__(self, text: str, code: str = "") -> None:
@@ -123,7 +125,7 @@ class Member:
         self._waiting: asyncio.Timeout | None = None  # of the loop
         self._look = False  # the loop is to look at the present target again
         #: Why hosts do not have what the member says at the moment; None where they do.
-        self.error: Error | None = None
+        self.error: SignalboxError | None = None
 
     async def open(self) -> Member:
         """Joins; `async with` and `await` do it."""
@@ -171,7 +173,7 @@ class Member:
     async def _report(self, target: Target, change: Callable[[], Report]) -> None:
         newest = max(self._present.generation if self._present else 0, self._wanted.generation if self._about else 0)
         if target.generation < newest:
-            raise Superseded(f"{self.location!r} has another target than generation {target.generation}")
+            raise TargetSupersededError(f"{self.location!r} has another target than generation {target.generation}")
         if target != self._about:
             self._about, self._failed, self._retry = target, 0, 0
         self._wanted = change()
@@ -194,7 +196,7 @@ class Member:
             await asyncio.gather(self._task, return_exceptions=True)
         inc, self._joined = self._joined, None
         if inc is not None and inc.cause is None:
-            with contextlib.suppress(TimeoutError, Error):
+            with contextlib.suppress(TimeoutError, SignalboxError):
                 async with asyncio.timeout(1):
                     await inc.change(self.name, _LEAVE, ())
 
@@ -212,14 +214,14 @@ class Member:
                 inc = await self._session.incarnation()
                 try:
                     result = await self._join_and(inc, work)
-                except NotFound:
+                except NotFoundError:
                     if self._joined is not inc:
                         raise
                     self._joined = None
                     result = await self._join_and(inc, work)
                 self.error = None
                 return result
-            except Error as e:
+            except SignalboxError as e:
                 self.error = e
                 raise
 
@@ -230,7 +232,7 @@ class Member:
                 try:
                     await inc.change(self.name, _JOIN, (self.instance, self.location, self._attributes))
                     break
-                except AlreadyExists:
+                except AlreadyExistsError:
                     # The session before this one has ended, and its instance goes within a moment.
                     if not self._ever or tries >= _OWN_NAME_TRIES:
                         raise
@@ -248,7 +250,7 @@ class Member:
         current = Report(self._wanted.current)
         try:
             target = await self._ask(inc, current)
-        except Fenced:
+        except FencedError:
             return  # it was there all the time, and has reported more
         self._known = current
         if target != self._about:
@@ -260,10 +262,10 @@ class Member:
 
     async def _ask(self, inc: Incarnation, report: Report) -> Target | None:
         for _ in range(5):
-            a = await inc.change(self.name, _ASK, (report.record(),), wire.fields)
+            a = await inc.change(self.name, _POLL, (report.record(),), wire.fields)
             if not a["gone"]:
                 return _target(a["target"])
-        raise PreconditionFailed("the targets changed faster than they could be read")
+        raise PreconditionFailedError("the targets changed faster than they could be read")
 
     async def ask(self, current: int) -> Target | None:
         """Says which version is in use, 0 for none, and returns the target of the location: for instances that poll."""
@@ -289,10 +291,10 @@ class Member:
             try:
                 await inc.change(self.name, _REPORT, (report.record(),))
                 self._known = report
-            except (BadRequest, Fenced):
+            except (BadRequestError, FencedError):
                 self._known = report  # it is not sent again
                 raise
-            except PreconditionFailed:
+            except PreconditionFailedError:
                 self._joined = None  # the location was removed: only joining can help
                 raise
         await self._send_role(inc)
@@ -300,7 +302,7 @@ class Member:
     async def _send_role(self, inc: Incarnation) -> None:
         leader = self._leader
         if leader != self._known_leader:
-            await inc.change(self.name, _ROLE, (leader,))
+            await inc.change(self.name, _READY, (leader,))
             self._known_leader = leader
 
     async def _keep(self) -> None:
@@ -318,7 +320,7 @@ class Member:
             try:
                 await self._send(self._send_wanted)
                 failures = 0
-            except Error as e:
+            except SignalboxError as e:
                 if self._session.error is not None:
                     return
                 log.debug("rollout %r: %s", self.name, e)
@@ -329,7 +331,7 @@ class Member:
     async def _lost(self) -> None:
         """Waits until the incarnation that has joined is over."""
         if (inc := self._joined) is not None:
-            with contextlib.suppress(Error):
+            with contextlib.suppress(SignalboxError):
                 await inc.wait(inc.core.loop.create_future())
 
     # What it is to do.
@@ -341,7 +343,7 @@ class Member:
         such loop, or `run`, at a time. Lost connections and a session that is renewed do not end it.
         """
         if self._following:
-            raise BadRequest("another loop follows the targets of this member")
+            raise BadRequestError("another loop follows the targets of this member")
         self._following = True
         last: Target | None = None
         birth: tuple[int, bool] | None = None
@@ -389,7 +391,7 @@ class Member:
         """Brings targets into use until the member is over: `bring` is called with each.
 
         It is cancelled when the location has another target. When it returns the target is reached; when it raises it
-        has failed, with the code of a `Failure`, and is tried again after a pause.
+        has failed, with the code of a `TargetFailedError`, and is tried again after a pause.
         """
         targets = self.targets()
         work: asyncio.Task[None] | None = None
@@ -408,30 +410,30 @@ class Member:
                 await closing()
 
     async def _bring(self, bring: Callable[[Target], Awaitable[object]], target: Target) -> None:
-        with contextlib.suppress(Superseded):
+        with contextlib.suppress(TargetSupersededError):
             try:
-                with contextlib.suppress(Error):
+                with contextlib.suppress(SignalboxError):
                     await self.updating(target)
                 await bring(target)
             except Exception as e:
-                with contextlib.suppress(Error):
+                with contextlib.suppress(SignalboxError):
                     await self.failed(target, str(e) or type(e).__name__, getattr(e, "code", ""))
                 return
-            with contextlib.suppress(Error):
+            with contextlib.suppress(SignalboxError):
                 await self.reached(target)
 
 
 def join(
     session: Session, name: str, instance: str, location: str, *, attributes: bytes = b"", manual: bool = False,
-    first_pause: float = 1.0, longest_pause: float = 30.0,
+    backoff_initial: float = 1.0, backoff_max: float = 30.0,
 ) -> Member:
     """Lets the session take part as an instance of a location: `async with rollout.join(...) as member:`.
 
     It begins as a follower, which gets targets and holds nothing up; the first target that it reaches makes it a
     leader, unless it is manual. `instance` is unique among those of the rollout. A target that failed is tried again
-    after a random part of a time from `first_pause` to `longest_pause`, in seconds, that doubles with each attempt.
+    after a random part of a time from `backoff_initial` to `backoff_max`, in seconds, that doubles with each attempt.
     """
-    return Member(session, name, instance, location, attributes, manual, first_pause, longest_pause)
+    return Member(session, name, instance, location, attributes, manual, backoff_initial, backoff_max)
 
 
-__all__ = ["Failure", "Member", "Report", "Status", "Superseded", "Target", "join"]
+__all__ = ["TargetFailedError", "Member", "Report", "Status", "TargetSupersededError", "Target", "join"]

@@ -1,5 +1,5 @@
-// Package direct opens files that are written past the operating system's cache. A sync of such a file waits for the
-// disk once, and not for the cache to be written and then for the disk.
+// Package direct opens files for direct I/O. A sync of such a file waits for one disk write, instead of a write of the
+// page cache and a second one of the disk.
 package direct
 
 import (

@@ -1,4 +1,4 @@
-// Package outage computes what a power failure may leave of files.
+// Package outage computes which file contents a power failure may leave.
 //
 // A Recorder is a file system that records each change and passes the change on to another file system. A Disk is the
 // result at one moment: durable changes, and pending changes without a sync. Many images can be drawn of one disk, and

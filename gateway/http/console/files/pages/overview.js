@@ -1,6 +1,6 @@
 // Is it well?
 
-import { concernTable } from "/concerns.js";
+import { healthTable } from "/health.js";
 import { badge, h, span } from "/dom.js";
 import { number, tile, tiles } from "/parts.js";
 import { plot, plotted, short } from "/plot.js";
@@ -49,7 +49,7 @@ export const overview = {
   path: "/", nav: "Overview", title: "Overview", lead: "Is it well, what can it lose, and what does the governor wait for.",
   command: () => "signalbox check; signalbox cluster why",
   watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/host/load", "/v1/cluster/load"],
-  above: (local) => concernTable(local.concerns, local), // also where nothing else of the page is known
+  above: (local) => healthTable(local.healthIssues, local), // also where nothing else of the page is known
   draw([cluster, hosts, why, load, whole], local) {
     return h("div", {}, figures(cluster, hosts), loads(hosts),
       members(cluster).length > 1 && plots("All hosts", whole,

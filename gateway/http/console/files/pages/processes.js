@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h } from "/dom.js";
-import { concernOf, hangs } from "/concerns.js";
+import { healthIssueOf, hangs } from "/health.js";
 import { act, action, ago, command, dim, done, inNode, link, more, named, number, phase, reason, reasons, row, tile, tiles } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
@@ -13,7 +13,7 @@ export const processes = {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.coordinator));
     return h("div", {}, search(local, "Search nodes, names and coordinators"), table(rows, [
       ...named("process", "/process"),
-      ["phase", (one) => hangs(phase, one.phase ?? "forming", concernOf(local, "round-", one)), "", (one) => one.phase],
+      ["phase", (one) => hangs(phase, one.phase ?? "forming", healthIssueOf(local, "process-", one)), "", (one) => one.phase],
       ["epoch", (one) => number(one.epoch), "number", (one) => Number(one.epoch)],
       ["members", (one) => `${one.prepared ?? 0} of ${one.members ?? 0} prepared`, "number", (one) => one.members ?? 0],
       ["coordinator", (one) => one.coordinator || dim("none"), "", (one) => one.coordinator],

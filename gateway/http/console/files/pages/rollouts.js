@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h, until } from "/dom.js";
-import { concernOf, hangs } from "/concerns.js";
+import { healthIssueOf, hangs } from "/health.js";
 import { act, action, asks, command, dim, done, inNode, more, named, number, phase, reason, reasons, row, tile, tiles, when } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
@@ -13,7 +13,7 @@ export const rollouts = {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.label));
     return h("div", {}, search(local, "Search nodes, names and versions"), table(rows, [
       ...named("rollout", "/rollout"),
-      ["phase", (one) => hangs(phase, one.phase ?? "idle", concernOf(local, "rollout-", one)), "", (one) => one.phase],
+      ["phase", (one) => hangs(phase, one.phase ?? "idle", healthIssueOf(local, "rollout-", one)), "", (one) => one.phase],
       ["newest version", (one) => one.label || one.latest_version || "none", "", (one) => Number(one.latest_version)],
       ["locations", (one) => `${one.reached ?? 0} of ${one.locations ?? 0} have it`, "number", (one) => (one.reached ?? 0) / (one.locations || 1)],
       ["instances", (one) => number(one.instances), "number", (one) => one.instances ?? 0],
@@ -45,7 +45,7 @@ function progress(location) {
   if (!target?.version) return ["", null];
   if (target.abandoned?.set) return ["bad", [badge("given up", "bad"), " ", dim(when(target.abandoned)), target.note && h("p", {}, target.note)]];
   if (target.reached?.set) return ["good", [badge(target.overridden ? "overridden" : "has it", "good"), " ", dim("for ", when(target.reached))]];
-  const kind = location.failing || location.stuck ? "bad" : "warn";
+  const kind = location.failing || location.stalled ? "bad" : "warn";
   return [kind, [badge(`${number(reached)} of ${number(leaders)} have it`, kind), leaders > 0 && h("progress", {
     max: leaders, value: reached, "aria-label": `${location.name}: leaders that have it`,
   })]];
@@ -59,7 +59,7 @@ function stage(found, location, given) {
   return h("li", { class: `stage ${waits.some((one) => one.blocked) ? "bad" : kind}`, "data-key": location.name },
     h("h3", {}, location.name), h("p", { class: "version" }, seqOf(location) > 0 ? labelOf(found, seqOf(location)) : dim("no version yet")), h("div", {}, words),
     h("p", { class: "dim" }, instances === 1 ? "1 instance" : `${number(instances)} instances`, failing > 0 && [", ", badge(`${number(failing)} failing`, "bad")]),
-    location.bypassed && badge("bypassed", "warn"), location.stuck && badge("late", "bad"),
+    location.bypassed && badge("bypassed", "warn"), location.stalled && badge("late", "bad"),
     Number(location.rolling_back_to ?? 0) > 0 && h("p", {}, "goes back to ", labelOf(found, location.rolling_back_to)), gates(given, location),
     waits.map((one) => h("p", { class: one.blocked ? "bad" : "" }, one.message, one.remaining_ms > 0 && [": ", h("b", {}, until(found.heard + one.remaining_ms))])));
 }

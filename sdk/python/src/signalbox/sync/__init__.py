@@ -9,7 +9,7 @@
 
 An event loop in a thread of its own keeps sessions alive, also while the program computes. A thread cannot be
 cancelled: one that loses its lease within a block sees it by `lease.lost`, or by `lease.check()`, which raises
-`LeaseLost`; the block ends with `LeaseLost` in any case.
+`LeaseLostError`; the block ends with `LeaseLostError` in any case.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from typing import Any
 
 from .. import _client, _clock, _lease, _node, _semaphore, _session
 from .._cluster import TLS, Token
-from .._describe import Consistency, Description, NodeConfig, NodeInfo, SessionInfo
+from .._describe import Consistency, SemaphoreInfo, NodeConfig, NodeInfo, SessionInfo
 from .._notice import Change
 from .._semaphore import ALL
 from .._session import DEFAULT_TIMEOUT, State
 from .._view import View
 from ..errors import (
-    Aborted, AlreadyExists, BadRequest, Closed, EndReason, Error, Fenced, Forked, LeaseLost, NotAcquired, NotFound,
-    NotHeld, PreconditionFailed, SessionLost, Unauthorized, Unavailable, UnknownOutcome,
+    AbortedError, AlreadyExistsError, BadRequestError, ClosedError, EndReason, SignalboxError, FencedError,
+    ForkedProcessError, LeaseLostError, NotAcquiredError, NotFoundError, NotHeldError, PreconditionFailedError,
+    SessionLostError, UnauthorizedError, UnavailableError, UnknownOutcomeError,
 )
 from ._thread import Block, Loop, close_at_exit, iterate, loop
 
@@ -55,7 +56,7 @@ class Loss:
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the loss, or until the lease is released. It returns whether it is lost."""
         async def work() -> None:
-            with contextlib.suppress(TimeoutError, NotHeld):
+            with contextlib.suppress(TimeoutError, NotHeldError):
                 async with asyncio.timeout(timeout):
                     await self._lease._lease.lost
 
@@ -103,14 +104,15 @@ class Lease:
         # The event loop alone ends a session. Here the clock is only read.
         cause, session = self._lease.cause, self._lease.session
         if cause is None and session.timeout > 0 and _clock.now() >= session.deadline():
-            return self._lease.cause or SessionLost(session.id, EndReason.SILENCE)
+            return self._lease.cause or SessionLostError(session.id, EndReason.SILENCE)
         return cause
 
     def check(self) -> None:
-        """Raises `LeaseLost`, or `NotHeld` after a release. Call it before what must not be done without the lease."""
+        """Raises `LeaseLostError`, or `NotHeldError` after a release. Call it before what must not be done without
+        the lease."""
         over = self._over()
         if isinstance(over, _lease.Released):
-            raise NotHeld(f"the lease of {self.name!r} was released")
+            raise NotHeldError(f"the lease of {self.name!r} was released")
         if over is not None:
             raise self._lease.lost_error(over)
 
@@ -119,7 +121,7 @@ class Lease:
         self._loop.run(self._lease.release())
 
     def update(self, data: bytes) -> None:
-        """Replaces the data of the semaphore, if the lease is still held; else it is `Fenced`."""
+        """Replaces the data of the semaphore, if the lease is still held; else it is `FencedError`."""
         self._loop.run(self._lease.update(data))
 
     def change(self, *, count: int | None = None, data: bytes | None = None) -> None:
@@ -142,7 +144,7 @@ class Semaphore:
         self._block: Block[_lease.Lease, Lease] | None = None
 
     def acquire(self, count: int = 1, wait: float | None = None, *, data: bytes = b"") -> Lease:
-        """Waits until the session owns `count` of the limit. `NotAcquired` says that `wait` seconds have passed.
+        """Waits until the session owns `count` of the limit. `NotAcquiredError` says that `wait` seconds have passed.
 
         A session has one place in a semaphore: threads that are to wait for each other use a block, a lock, or a
         session each.
@@ -154,7 +156,7 @@ class Semaphore:
         """Acquires without waiting in the queue; None where that would be needed."""
         try:
             return self.acquire(count, 0, data=data)
-        except NotAcquired:
+        except NotAcquiredError:
             return None
 
     def release(self) -> bool:
@@ -162,7 +164,7 @@ class Semaphore:
         return self._loop.run(self._semaphore.release())
 
     def create(self, limit: int | None = None, data: bytes | None = None) -> int:
-        """Creates the semaphore. `AlreadyExists` says that it was there."""
+        """Creates the semaphore. `AlreadyExistsError` says that it was there."""
         return self._loop.run(self._semaphore.create(limit, data))
 
     def update(self, data: bytes, *, if_revision: int = 0, lease: Lease | None = None) -> None:
@@ -180,13 +182,13 @@ class Semaphore:
 
     def describe(
         self, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
-    ) -> Description:
+    ) -> SemaphoreInfo:
         """The semaphore, with its owners and waiters."""
         return self._loop.run(self._semaphore.describe(owners=owners, waiters=waiters, consistency=consistency))
 
     def describe_and_watch(
         self, *, data: bool = True, owners: bool = True,
-    ) -> tuple[Description, Callable[[float | None], Change | None]]:
+    ) -> tuple[SemaphoreInfo, Callable[[float | None], Change | None]]:
         """The semaphore, and a function that waits for its next change, up to some seconds; None: there was none."""
         found, changed = self._loop.run(self._semaphore.describe_and_watch(data=data, owners=owners))
 
@@ -235,7 +237,7 @@ class Session:
         return self._session._state
 
     @property
-    def error(self) -> Error | None:
+    def error(self) -> SignalboxError | None:
         """Why the session is over; None while it is not."""
         return self._session._error
 
@@ -245,7 +247,8 @@ class Session:
     ) -> Lock:
         """A lock: `with session.lock("job") as lease:`; see `signalbox.Session.lock`. Threads take turns.
 
-        A thread is not cancelled when it loses the lock: `lease.lost` is true then, `lease.check()` raises `LeaseLost`,
+        A thread is not cancelled when it loses the lock: `lease.lost` is true then, `lease.check()` raises
+        `LeaseLostError`,
         and so does the end of the block.
         """
         self._session.lock(name, wait, shared=shared, limit=limit, count=count, data=data)  # it looks at the arguments
@@ -283,11 +286,11 @@ class Node:
     def __init__(self, owner: Loop, node: _node.Node) -> None:
         self._loop, self._node, self.path = owner, node, node.path
 
-    def describe(self, name: str, *, consistency: Consistency = Consistency.DEFAULT) -> Description:
+    def describe(self, name: str, *, consistency: Consistency = Consistency.DEFAULT) -> SemaphoreInfo:
         """A semaphore of the node, with its owners and waiters."""
         return self._loop.run(self._node.describe(name, consistency=consistency))
 
-    def semaphores(self, prefix: str = "", *, data: bool = False) -> Iterator[Description]:
+    def semaphores(self, prefix: str = "", *, data: bool = False) -> Iterator[SemaphoreInfo]:
         """The semaphores of the node whose names begin with the prefix."""
         return iterate(self._loop, lambda: self._node.semaphores(prefix, data=data))
 
@@ -369,7 +372,7 @@ class Client:
     def close(self) -> None:
         """Ends all sessions, waiting for hosts up to a second, and closes the connections."""
         self._undo()
-        with contextlib.suppress(Forked):
+        with contextlib.suppress(ForkedProcessError):
             self._loop.run(self._client.close())
 
     def __enter__(self) -> Client:
@@ -394,8 +397,9 @@ def connect(
 
 
 __all__ = [
-    "ALL", "Aborted", "AlreadyExists", "BadRequest", "Change", "Client", "Closed", "Consistency", "Description",
-    "Error", "Fenced", "Forked", "Lease", "LeaseLost", "Lock", "Loss", "Node", "NodeConfig", "NodeInfo", "NotAcquired",
-    "NotFound", "NotHeld", "PreconditionFailed", "Semaphore", "Session", "SessionInfo", "SessionLost", "State",
-    "Unauthorized", "Unavailable", "UnknownOutcome", "View", "connect",
+    "ALL", "AbortedError", "AlreadyExistsError", "BadRequestError", "Change", "Client", "ClosedError", "Consistency",
+    "SemaphoreInfo", "SignalboxError", "FencedError", "ForkedProcessError", "Lease", "LeaseLostError", "Lock", "Loss",
+    "Node", "NodeConfig", "NodeInfo", "NotAcquiredError", "NotFoundError", "NotHeldError", "PreconditionFailedError",
+    "Semaphore", "Session", "SessionInfo", "SessionLostError", "State", "UnauthorizedError", "UnavailableError",
+    "UnknownOutcomeError", "View", "connect",
 ]

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from ..errors import BadRequest, Forked, NotHeld
+from ..errors import BadRequestError, ForkedProcessError, NotHeldError
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -38,10 +38,11 @@ class Loop:
         """
         if os.getpid() != self.pid:
             work.close()
-            raise Forked("the client was made before a fork, by the parent process: connect anew in this one")
+            raise ForkedProcessError(
+                "the client was made before a fork, by the parent process: connect anew in this one")
         if threading.current_thread() is self._thread:
             work.close()
-            raise BadRequest("a callback must not call the sync face: it runs on its event loop")
+            raise BadRequestError("a callback must not call the sync face: it runs on its event loop")
         guard, abandoned, delivered = threading.Lock(), False, False
 
         async def guarded() -> T:
@@ -115,7 +116,7 @@ class Block(Generic[T, U]):
         if thread not in self._held and len(self._held) == 1:
             thread = next(iter(self._held))
         if thread not in self._held:
-            raise NotHeld("it is not held: it was released, or never acquired")
+            raise NotHeldError("it is not held: it was released, or never acquired")
         holding = self._held[thread].pop()
         if not self._held[thread]:
             del self._held[thread]

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from .. import process as _process
-from ..errors import BadRequest, Error
-from ..process import Cancelled, Failed, Late, Removed, Reply, Request, Result, Spec
+from ..errors import BadRequestError, SignalboxError
+from ..process import CancelledError, MemberFailedError, ReplyTimeoutError, EvictedError, Reply, Request, Result, Spec
 from . import Session
 from ._thread import Loop
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class Handler:
     """What a member does. Its methods are called one at a time, in a thread of the member, in the order in which things
     came, but for `coordinate`, which runs beside the others in another. A thread cannot be cancelled: a method looks at
-    `round.over` where it takes long, and holds the member up until it returns."""
+    `round.done` where it takes long, and holds the member up until it returns."""
 
     def prepare(self, round: Round) -> None:
         """An epoch opens. The round begins when this has returned on all members. An exception gives the round up."""
@@ -32,9 +32,9 @@ class Handler:
         """All are prepared, and this member coordinates. What it returns completes the round."""
         raise NotImplementedError
 
-    def process(self, round: Round, request: Request) -> bytes:
+    def request(self, round: Round, request: Request) -> bytes:
         """A request. What is returned is the reply; an exception is a failure, with its text."""
-        raise BadRequest("this member handles no requests")
+        raise BadRequestError("this member handles no requests")
 
     def complete(self, round: Round, result: Result) -> None:
         """The coordinator has completed the round."""
@@ -59,7 +59,7 @@ class Round:
         return self._round.id
 
     @property
-    def over(self) -> bool:
+    def done(self) -> bool:
         """Whether the epoch is over, as far as this member knows."""
         return self._round._over.done()
 
@@ -92,8 +92,8 @@ class _Observer(_process.Handler):
     async def prepare(self, round: _process.Round) -> None:
         await self._call(lambda: self._handler.prepare(Round(self._loop, round)))
 
-    async def process(self, round: _process.Round, request: Request) -> bytes:
-        return await self._call(lambda: self._handler.process(Round(self._loop, round), request))
+    async def request(self, round: _process.Round, request: Request) -> bytes:
+        return await self._call(lambda: self._handler.request(Round(self._loop, round), request))
 
     async def complete(self, round: _process.Round, result: Result) -> None:
         await self._call(lambda: self._handler.complete(Round(self._loop, round), result))
@@ -124,7 +124,7 @@ class Member:
         return self._member.id
 
     @property
-    def error(self) -> Error | None:
+    def error(self) -> SignalboxError | None:
         """Why the session is no member at the moment, or any more; None while it is one."""
         return self._member.error
 
@@ -156,6 +156,6 @@ def join(
 
 
 __all__ = [
-    "Cancelled", "Failed", "Handler", "Late", "Member", "Removed", "Reply", "Request", "Result",
-    "Round", "Spec", "join",
+    "CancelledError", "MemberFailedError", "Handler", "ReplyTimeoutError", "Member", "EvictedError", "Reply", "Request",
+    "Result", "Round", "Spec", "join",
 ]

@@ -52,9 +52,9 @@ class discovery:
                      lambda registration: registration.fence)
 
     @staticmethod
-    def list(client: Client, path: str, name: str) -> tuple[_discovery.Endpoint, ...]:
+    def endpoints(client: Client, path: str, name: str) -> tuple[_discovery.Endpoint, ...]:
         """Who is there now."""
-        return client._loop.run(_discovery.list(client._client, path, name))
+        return client._loop.run(_discovery.endpoints(client._client, path, name))
 
     @staticmethod
     def watch(client: Client, path: str, name: str) -> Iterator[tuple[_discovery.Endpoint, ...]]:

@@ -11,8 +11,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from .. import rollout as _rollout
-from ..errors import Error
-from ..rollout import Failure, Report, Status, Superseded, Target
+from ..errors import SignalboxError
+from ..rollout import TargetFailedError, Report, Status, TargetSupersededError, Target
 from . import Session
 from ._thread import Loop, iterate
 
@@ -25,7 +25,7 @@ class Member:
         self.name, self.instance, self.location = member.name, member.instance, member.location
 
     @property
-    def error(self) -> Error | None:
+    def error(self) -> SignalboxError | None:
         """Why hosts do not have what the member says at the moment; None where they do."""
         return self._member.error
 
@@ -60,19 +60,21 @@ class Member:
     def run(self, bring: Callable[[Target], object]) -> None:
         """Brings targets into use until the member leaves: `bring` is called with each, in this thread.
 
-        A thread cannot be cancelled: where the location has another target meanwhile, `bring` is called with that when it
-        has returned. When it raises the target has failed, with the code of a `Failure`, and is tried again after a pause.
+        A thread cannot be cancelled: where the location has another target meanwhile, `bring` is called with that
+        when it
+        has returned. When it raises the target has failed, with the code of a `TargetFailedError`, and is tried
+        again after a pause.
         """
         for target in self.targets():
-            with contextlib.suppress(Error):
+            with contextlib.suppress(SignalboxError):
                 self.updating(target)
             try:
                 bring(target)
             except Exception as e:
-                with contextlib.suppress(Error):
+                with contextlib.suppress(SignalboxError):
                     self.failed(target, str(e) or type(e).__name__, getattr(e, "code", ""))
                 continue
-            with contextlib.suppress(Error):
+            with contextlib.suppress(SignalboxError):
                 self.reached(target)
 
     def leave(self) -> None:
@@ -92,12 +94,12 @@ class Member:
 
 def join(
     session: Session, name: str, instance: str, location: str, *, attributes: bytes = b"", manual: bool = False,
-    first_pause: float = 1.0, longest_pause: float = 30.0,
+    backoff_initial: float = 1.0, backoff_max: float = 30.0,
 ) -> Member:
     """Lets the session take part as an instance of a location; see `signalbox.rollout.join`."""
     member = _rollout.join(session._session, name, instance, location, attributes=attributes, manual=manual,
-                           first_pause=first_pause, longest_pause=longest_pause)
+                           backoff_initial=backoff_initial, backoff_max=backoff_max)
     return Member(session._loop, session._loop.run(member.open(), _rollout.Member.leave))
 
 
-__all__ = ["Failure", "Member", "Report", "Status", "Superseded", "Target", "join"]
+__all__ = ["TargetFailedError", "Member", "Report", "Status", "TargetSupersededError", "Target", "join"]

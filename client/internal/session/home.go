@@ -1,0 +1,189 @@
+package session
+
+import (
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// attachedOver makes a connection the home, once the attach is answered; sentAt is when the attach was sent. It runs
+// on the goroutine that reads the connection.
+func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt lifecycle.Instant, lease *protocol.Lease) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.cause != nil || sequence != in.sequence || !to.AddSession(in.id, in) {
+		return
+	}
+	if in.home != nil {
+		in.removeHome()
+	}
+	for fence := range lease.Lost.All() { // before the attach extends what the session believes
+		in.loseBelow(uint64(fence))
+	}
+	if in.returned != nil {
+		close(in.returned)
+		in.returned = nil
+	}
+	in.home, in.sent, in.since = to, sentAt, in.group.scope.Now()
+	in.grace = conn.Millis(lease.GraceMillis)
+	delete(in.bound, to)
+	if in.timeout > 0 {
+		to.AddTimeout(in.timeout)
+		in.arm()
+	}
+	in.owner.Attached(in)
+}
+
+// removeHome detaches the session from its home, and keeps the time for which the home's pings have vouched. The lock
+// is held.
+func (in *Incarnation) removeHome() {
+	in.sent = in.base()
+	if in.timeout > 0 {
+		in.home.RemoveTimeout(in.timeout)
+	}
+	in.home, in.last = nil, in.home
+}
+
+// ConnectionLost implements conn.Session.
+func (in *Incarnation) ConnectionLost(from *conn.Conn, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.removeConn(from, why)
+}
+
+// Detached implements conn.Session.
+func (in *Incarnation) Detached(from *conn.Conn, result *protocol.Result) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case from != in.home:
+	case result.Status == protocol.StatusBadSession:
+		in.end(Taken, result.Message)
+		return
+	case result.Status == protocol.StatusHeartbeatTimeout:
+		if in.alive() {
+			in.end(Expired, result.Message)
+			in.stopAfterTimeout() // the host says that the end is under way, not that the end will come
+		}
+		return
+	}
+	if result.Status == protocol.StatusMoved {
+		in.group.cluster.Moved(&result.Moved, from)
+	}
+	from.RemoveSession(in.id, in)
+	in.removeConn(from, result.Err())
+}
+
+// removeConn detaches the session from a connection: acquires that wait there have to be sent again over the next
+// connection. The lock is held.
+func (in *Incarnation) removeConn(from *conn.Conn, why error) {
+	if in.cause != nil {
+		return
+	}
+	delete(in.bound, from)
+	for _, q := range in.queues {
+		if m := q.waiting; m != nil && m.conn == from {
+			in.unobserve(m)
+		}
+	}
+	for n := range in.notices {
+		if n.conn == from {
+			in.notify(n, false, false)
+		}
+	}
+	for _, b := range in.inboxes {
+		if b.conn == from {
+			b.lost()
+		}
+	}
+	in.verifyLeases()
+	if from == in.home {
+		in.removeHome()
+		if in.timeout == 0 {
+			in.end(Expired, "it had no timeout, and its connection is lost")
+			return
+		}
+		in.owner.Detached(in, why)
+		in.reattach()
+	}
+}
+
+// unknownAt handles a host that does not know the session over a connection. It returns false if a host has said so
+// too often.
+func (in *Incarnation) unknownAt(from *conn.Conn, r *retry.Retries) bool {
+	if !r.Unknown() {
+		return false
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.home == from || in.bound[from] != nil {
+		from.RemoveSession(in.id, in)
+		in.removeConn(from, protocol.ErrBadSession)
+	}
+	return true
+}
+
+// endings are the reasons of a host for the end of a session.
+var endings = map[protocol.EndReason]Reason{
+	protocol.EndStopped:     Closed,
+	protocol.EndExpired:     Expired,
+	protocol.EndDestroyed:   Destroyed,
+	protocol.EndNodeDropped: NodeDropped,
+}
+
+// Ended implements conn.Session. A reason of a later version of the protocol is not known.
+func (in *Incarnation) Ended(reason protocol.EndReason) { in.End(endings[reason], "") }
+
+// loseBelow ends the leases of a shard that was made anew: those whose order ids are of the class of a fence, and
+// below it. No host of the shard is asked: one of the group before could vouch for what is lost. Such a grant may
+// still come from there. The lock is held.
+func (in *Incarnation) loseBelow(fence uint64) {
+	if in.fences == nil {
+		in.fences = make(map[uint64]uint64)
+	}
+	class := protocol.ShardOfOrder(fence)
+	in.fences[class] = max(in.fences[class], fence)
+	for _, q := range in.queues {
+		if q.lease != nil && in.isFenced(q.lease.Order) {
+			q.removeLease(failure.ErrLeaseLost)
+			in.dropIfEmpty(q)
+		}
+	}
+}
+
+// isFenced reports whether an order id is of a group that its shard has left behind. The lock is held.
+func (in *Incarnation) isFenced(order uint64) bool {
+	return order < in.fences[protocol.ShardOfOrder(order)]
+}
+
+// HoldingLost implements conn.Session: the session owns a semaphore no more. A loss without a name says that a shard
+// was made anew, or that notices may have been missed: then the leases are verified.
+func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if p.Reason == protocol.AbortNodeDropped && p.NodeID == in.nodeID {
+		in.end(NodeDropped, "") // the home will say so too
+		return
+	}
+	if len(p.Name) == 0 && p.OrderID != 0 {
+		in.loseBelow(p.OrderID)
+		return
+	}
+	if len(p.Name) == 0 {
+		in.verifyLeases()
+		return
+	}
+	q := in.queues[string(p.Name)]
+	if q == nil || p.NodeID != in.nodeID || !p.ObjectKind.IsSemaphore() {
+		return // a part in another object is no lease: the package of the kind watches the object
+	}
+	cause := failure.Lost(p.Reason)
+	if q.lease != nil && q.lease.Order == p.OrderID {
+		q.removeLease(cause)
+		in.dropIfEmpty(q)
+		return
+	}
+	q.early = earlyLoss{order: p.OrderID, cause: cause}
+}

@@ -1,0 +1,187 @@
+package session
+
+import (
+	"context"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/lifecycle"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// InboxReader gets the items of a member's inbox. The methods are called by goroutines that read connections, with no
+// lock held: they must not block.
+type InboxReader interface {
+	// Received returns the last seq that the reader has.
+	Received() uint64
+	// Take gets items, which are good for the call only. Items of earlier calls may be among them.
+	Take(items *protocol.Items)
+	// Removed is called once, when a host says that the member is a member no more.
+	Removed(why error)
+}
+
+// Inbox is the inbox of one member of a process; the session is the member. The inbox is opened at the leader of the
+// process's shard, and opened again whenever the opening has ended. An open inbox has no goroutine.
+type Inbox struct {
+	in     *Incarnation
+	name   string
+	reader InboxReader
+
+	// Guarded by the lock of the incarnation.
+	member  uint64     // 0 until the first Open
+	conn    *conn.Conn // of the opening, done or under way; nil for none
+	opening bool       // a goroutine opens the inbox
+	opened  lifecycle.Instant
+	short   int // openings in a row that did not last
+}
+
+// AddInbox makes the inbox of a name. It returns nil if the name has an inbox: a session is one member of a process.
+func (in *Incarnation) AddInbox(name string, reader InboxReader) *Inbox {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.inboxes[name] != nil {
+		return nil
+	}
+	if in.inboxes == nil {
+		in.inboxes = make(map[string]*Inbox)
+	}
+	b := &Inbox{in: in, name: name, reader: reader}
+	in.inboxes[name] = b
+	return b
+}
+
+// Open opens the inbox of a member, and keeps it open.
+func (i *Inbox) Open(member uint64) {
+	i.in.mu.Lock()
+	defer i.in.mu.Unlock()
+	i.member = member
+	i.reopen()
+}
+
+// Close ends the inbox. Items on their way may still reach the reader.
+func (i *Inbox) Close() {
+	i.in.mu.Lock()
+	defer i.in.mu.Unlock()
+	i.remove()
+}
+
+// remove is Close with the lock held, here and below. It returns false if the inbox was removed before.
+func (i *Inbox) remove() bool {
+	if i.in.inboxes[i.name] != i {
+		return false
+	}
+	delete(i.in.inboxes, i.name)
+	return true
+}
+
+// reopen starts to open the inbox.
+func (i *Inbox) reopen() {
+	if i.needed() && !i.opening {
+		i.opening = i.in.group.scope.Go(i.openUntilDone)
+	}
+}
+
+// needed reports whether the inbox is to be opened.
+func (i *Inbox) needed() bool {
+	return i.member != 0 && i.conn == nil && i.in.cause == nil && i.in.inboxes[i.name] == i
+}
+
+// lost notes that the inbox is not open any more.
+func (i *Inbox) lost() {
+	i.conn = nil
+	if i.short++; i.in.group.scope.Now().Sub(i.opened) > retry.Requests.Most {
+		i.short = 0
+	}
+	i.reopen()
+}
+
+// openUntilDone runs until the inbox is open, or closed.
+func (i *Inbox) openUntilDone() {
+	in := i.in
+	var r retry.Retries
+	for {
+		in.mu.Lock()
+		i.opening = i.needed()
+		opening, short := i.opening, i.short
+		in.mu.Unlock()
+		if !opening || short > 1 && retry.Wait(in.ctx, retry.Requests.Pause(short-2)) != nil {
+			return
+		}
+		err := in.repeat(in.ctx, i.open)
+		switch {
+		case err == nil:
+			r = retry.Retries{}
+		case failure.Refusal(err) == protocol.StatusNotFound:
+			i.removed(err)
+			return
+		case failure.Refusal(err) == protocol.StatusSessionExpired:
+			in.End(Unknown, "")
+			return
+		case in.ctx.Err() != nil || !in.pauseAfter(&r, err, nil, nil):
+			return
+		}
+	}
+}
+
+// open asks once for the inbox.
+func (i *Inbox) open(tried cluster.Tried) (*conn.Conn, *cluster.Host, error) {
+	in := i.in
+	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
+	defer cancel()
+	to, h, err := in.connTo(ctx, i.name, tried)
+	if err != nil {
+		return to, h, slowly(err, h)
+	}
+	in.mu.Lock()
+	i.conn, i.opened = to, in.group.scope.Now()
+	m := &protocol.InboxOpen{
+		SessionID: in.id, NodeID: in.nodeID, Name: protocol.View(i.name), MemberID: i.member,
+		After: i.reader.Received(),
+	}
+	in.mu.Unlock()
+	if err = to.RoundTrip(ctx, m, nil); err != nil {
+		in.mu.Lock()
+		if i.conn == to {
+			i.conn = nil
+		}
+		in.mu.Unlock()
+	}
+	return to, h, slowly(err, h)
+}
+
+// Inbox implements conn.Session.
+func (in *Incarnation) Inbox(from *conn.Conn, p *protocol.Inbox) {
+	in.mu.Lock()
+	b := in.inboxes[string(p.Name)]
+	known := b != nil && b.member == p.MemberID && p.NodeID == in.nodeID && in.cause == nil
+	in.mu.Unlock()
+	if !known {
+		return
+	}
+	if p.Items.Len() > 0 {
+		b.reader.Take(&p.Items)
+	}
+	switch p.End.Status {
+	case protocol.StatusSuccess:
+	case protocol.StatusNotFound:
+		b.removed(p.End.Err())
+	default:
+		in.mu.Lock()
+		if b.conn == from {
+			b.lost()
+		}
+		in.mu.Unlock()
+	}
+}
+
+// removed ends the inbox of a member that is a member no more.
+func (i *Inbox) removed(why error) {
+	i.in.mu.Lock()
+	was := i.remove()
+	i.in.mu.Unlock()
+	if was {
+		i.reader.Removed(why)
+	}
+}

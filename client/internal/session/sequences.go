@@ -1,0 +1,84 @@
+package session
+
+import (
+	"cmp"
+	"context"
+)
+
+// unansweredMax is how many mutations of a session may be unanswered, or answered out of order. A shard keeps only a
+// few more answers than unansweredMax for a session.
+const unansweredMax = 1000
+
+// sequences are the sequences of a session's mutations. They grow with each mutation, and say up to which number all
+// mutations are answered. The lock of the incarnation guards the sequences.
+type sequences struct {
+	last  uint64              // the highest number given
+	low   uint64              // all up to here are answered
+	early map[uint64]struct{} // answered numbers above low
+	room  chan struct{}       // closed when a number may be given again; nil while no goroutine waits
+}
+
+// give returns the number of a mutation, a new number if the mutation has none, and the number up to which all
+// mutations are answered, as the mutation reports it. A mutation that was answered already, and is sent again, reports
+// less than its own number. The number is 0 while so many mutations are unanswered that a shard could run out of room
+// for the answers.
+func (s *sequences) give(number uint64) (given, acknowledged uint64) {
+	if number == 0 {
+		if s.last-s.low >= unansweredMax {
+			return 0, 0
+		}
+		s.last++
+		number = s.last
+	}
+	return number, min(s.low, number-1)
+}
+
+// giveLater is give for a mutation without a number, after a wait until a number may be given. The lock is held, except
+// during the wait.
+func (in *Incarnation) giveLater(ctx context.Context) (number, acknowledged uint64, err error) {
+	for number == 0 {
+		if in.numbers.room == nil {
+			in.numbers.room = make(chan struct{})
+		}
+		room := in.numbers.room
+		in.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-in.ctx.Done():
+			err = context.Cause(in.ctx)
+		}
+		in.mu.Lock()
+		if err = cmp.Or(err, in.cause); err != nil {
+			return 0, 0, err
+		}
+		number, acknowledged = in.numbers.give(0)
+	}
+	return number, acknowledged, nil
+}
+
+// answered notes that a number will not be used again.
+func (s *sequences) answered(number uint64) {
+	switch {
+	case number <= s.low:
+	case number != s.low+1:
+		if s.early == nil {
+			s.early = make(map[uint64]struct{})
+		}
+		s.early[number] = struct{}{}
+	default:
+		s.low = number
+		for len(s.early) > 0 {
+			if _, ok := s.early[s.low+1]; !ok {
+				break
+			}
+			s.low++
+			delete(s.early, s.low)
+		}
+	}
+	if s.room != nil && s.last-s.low < unansweredMax {
+		close(s.room)
+		s.room = nil
+	}
+}

@@ -1,0 +1,230 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// A lease can be lost without its session: by a forced deletion of the semaphore, or where a shard has lost its
+// majority and was made anew. The host pushes the loss to the owner, but not while the owner has no connection. So
+// after each gap a session asks each shard which parts the session holds. If a lease is missing in the answer, the
+// session sends the acquire of the lease again, under the old number: a host answers it from the state.
+//
+// A mutation under way comes before the acquire of its lease. If the shard does not list the lease, and a host puts the
+// mutation off, the lease is lost: a shard made anew grants nothing until all owners have noticed their losses, and the
+// next owner may come before the mutation is carried out.
+
+// unverified is a lease that may have been lost in a gap.
+type unverified struct {
+	lease  *Lease
+	name   string
+	number uint64
+}
+
+// turnPatience is how long leases wait for their turns in busy queues before their shards are asked again.
+const turnPatience = time.Second
+
+// look is the leases of one shard that are verified until a host has said of each whether it is lost. Each shard has a
+// look of its own: a shard that does not answer hides no loss in another.
+type look struct {
+	shard  uint64 // where known is set
+	known  bool
+	leases []unverified
+	gaps   int // how often news of the leases may have been missed meanwhile
+}
+
+// verifyLeases starts to verify the leases, or has looks under way begin again. The lock is held.
+func (in *Incarnation) verifyLeases() {
+	if in.cause != nil {
+		return
+	}
+	for _, l := range in.looks {
+		l.leases, l.gaps = nil, l.gaps+1
+	}
+	for _, q := range in.queues {
+		if q.lease == nil || q.lease.cause != nil {
+			continue
+		}
+		shard, known := in.group.cluster.ShardAt(protocol.SemaphoreSlot(in.nodeID, protocol.View(q.name)))
+		at := slices.IndexFunc(in.looks, func(l *look) bool { return l.shard == shard && l.known == known })
+		if at < 0 {
+			l := &look{shard: shard, known: known}
+			if !in.group.scope.Go(func() { in.verifyUntilDone(l) }) {
+				return
+			}
+			at, in.looks = len(in.looks), append(in.looks, l)
+		}
+		in.looks[at].leases = append(in.looks[at].leases, unverified{q.lease, q.name, q.lease.number})
+	}
+}
+
+// verifyUntilDone runs until all leases of a look were verified after the latest gap.
+func (in *Incarnation) verifyUntilDone(l *look) {
+	var r retry.Retries
+	for done := false; !done; {
+		in.mu.Lock()
+		gaps, leases := l.gaps, l.leases
+		in.mu.Unlock()
+		r.Leaders = in.group.cluster.Leaders()
+		err := in.verifyIn(l, leases)
+		ended := err != nil && !in.pauseAfter(&r, err, nil, nil)
+		in.mu.Lock()
+		if done = err == nil && gaps == l.gaps || ended || in.cause != nil; done {
+			in.looks = slices.DeleteFunc(in.looks, func(other *look) bool { return other == l })
+		}
+		in.mu.Unlock()
+	}
+}
+
+// verifyIn verifies leases of one shard. The error says why a lease could not be verified.
+func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
+	if len(leases) == 0 {
+		return nil
+	}
+	var held map[string]uint64
+	known := l.known
+	if known {
+		var err error
+		held, err = in.heldAt(l.shard, leases[0].name)
+		retriable := failure.IsTransport(err) || leavesAsItWas(failure.Status(err)) || in.ctx.Err() != nil
+		if err != nil && retriable {
+			return err
+		}
+		known = err == nil
+	}
+	ctx, cancel := context.WithTimeout(in.ctx, turnPatience)
+	defer cancel()
+	ended := make(chan error)
+	under := 0
+	for _, u := range leases {
+		// If the host does not say, each lease is asked for.
+		if held[u.name] != u.lease.Order && in.noteMissing(u, known) &&
+			in.group.scope.Go(func() { ended <- in.verify(ctx, u) }) {
+			under++
+		}
+	}
+	var failed error
+	for range under {
+		failed = cmp.Or(failed, <-ended)
+	}
+	return failed
+}
+
+// noteMissing notes that a shard does not list a lease, if the shard was asked, and reports whether the lease is still
+// to be asked for.
+func (in *Incarnation) noteMissing(u unverified, known bool) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	q := in.queues[u.name]
+	if q == nil || q.lease != u.lease {
+		return false
+	}
+	u.lease.missing = known
+	in.loseRefused(q)
+	return q.lease == u.lease
+}
+
+// loseRefused ends the lease of a queue if the shard does not list the lease, and a host refuses for now what is under
+// way. The lease is released: a host of an earlier build hides what the client may not see. The lock is held.
+func (in *Incarnation) loseRefused(q *keyQueue) {
+	if l := q.lease; q.refused && l != nil && l.missing {
+		q.removeLease(failure.ErrLeaseLost)
+		in.releaseLater(q.name, l.Order)
+	}
+}
+
+// heldAt asks the leader of a shard for the session's parts of semaphores in the shard: order ids by name. name is a
+// semaphore of the shard. The read is strict: no replica of a group that is no more answers.
+func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, error) {
+	to, _, err := in.connTo(in.ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	held := make(map[string]uint64)
+	m := &protocol.SessionHoldings{SessionID: in.id, ShardID: shard, Consistency: protocol.ConsistencyStrict}
+	for {
+		next := uint64(0)
+		err := to.RoundTrip(in.ctx, m, func(a *protocol.Answer) {
+			for h := range a.SessionHoldings.Holdings.All() {
+				if !h.Waiting {
+					held[string(h.Name)] = h.OrderID
+				}
+			}
+			next = a.SessionHoldings.Next
+		})
+		if err != nil || next == 0 {
+			return held, err
+		}
+		m.After = next
+	}
+}
+
+// verify sends the acquire of a lease again, in the lease's turn, for which it waits no longer than the context. A
+// repetition changes nothing.
+func (in *Incarnation) verify(ctx context.Context, u unverified) error {
+	q, err := in.begin(ctx, u.name)
+	if err != nil {
+		return err
+	}
+	defer in.finish(q)
+	in.mu.Lock()
+	l := u.lease
+	if q.lease != l || l.cause != nil || l.number != u.number {
+		in.mu.Unlock()
+		return nil // a later acquire changed the lease, so a host was asked
+	}
+	m := in.newAcquire(q, &Request{Count: l.count, Data: l.data, Ephemeral: l.ephemeral})
+	m.numbers.Sequence, m.changes = u.number, true
+	in.mu.Unlock()
+	_, _, err = m.sendOnce(in.ctx, nil)
+	if err != nil {
+		switch status := failure.Status(err); {
+		case failure.IsTransport(err), in.ctx.Err() != nil:
+			return err
+		case status == protocol.StatusBadSession:
+			in.unknownAt(m.conn, &retry.Retries{})
+			return &failure.Transport{Address: m.conn.Address(), Err: err}
+		case status == protocol.StatusAborted, status == protocol.StatusStale, status == protocol.StatusNotFound:
+			in.loseLease(q, l, failure.Overtaken(err))
+			return nil
+		case leavesAsItWas(status):
+			return err
+		case status == protocol.StatusSessionExpired:
+			in.End(Unknown, "")
+		}
+		return nil // the host does not say
+	}
+	in.mu.Lock()
+	phase, order := m.phase, m.order
+	in.mu.Unlock()
+	if phase == owned && order == l.Order {
+		return nil
+	}
+	if phase == owned || phase == queued {
+		// The host did not know the acquire, and carried it out as a new acquire.
+		in.sendRelease(q, order)
+	}
+	in.loseLease(q, l, nil)
+	return nil
+}
+
+// loseLease ends a lease that the host does not know.
+func (in *Incarnation) loseLease(q *keyQueue, l *Lease, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	cause := failure.ErrLeaseLost
+	if why != nil {
+		cause = fmt.Errorf("%w: %w", failure.ErrLeaseLost, why)
+	}
+	l.lose(cause)
+	if q.lease == l {
+		q.lease = nil
+	}
+}

@@ -1,0 +1,105 @@
+// Package health reads the health issues of all hosts and prints them as tables.
+package health
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/protocol/health"
+)
+
+const (
+	// startPatience bounds how long a list with a shard without a leader is read again. Right after a start no host
+	// leads for a moment, and a host without requests for a while makes sure first that its state is fresh.
+	startPatience = 3 * time.Second
+	// StartPause is the pause between two readings.
+	StartPause = 200 * time.Millisecond
+)
+
+// Read asks all hosts what is not well.
+func Read(ctx context.Context, box *client.Client) (*admin.HealthIssues, error) {
+	for began := time.Now(); ; {
+		list, err := admin.New(box).HealthIssues(ctx)
+		if err != nil || time.Since(began) > startPatience || !slices.ContainsFunc(list.Items, passes) {
+			return list, err
+		}
+		if !cli.SleepFor(ctx, StartPause) {
+			return list, nil
+		}
+	}
+}
+
+// passes reports whether a health issue may be gone a moment after a start.
+func passes(c admin.HealthIssue) bool { return c.Kind == health.NoLeader }
+
+// Section is a table of health issues.
+func Section(list []admin.HealthIssue) operation.Section {
+	return cli.Section("What is not well",
+		[]string{"HOW BAD", "WHAT", "SINCE", "WAITS FOR", "WHAT IS SO", "WHAT TO DO"},
+		cli.Map(list, func(c admin.HealthIssue) []any {
+			return []any{c.Severity, c.Subject, Ago(c.Since), c.WaitsFor, Text(&c), c.Do}
+		}))
+}
+
+// Text says what is so, and of how many more.
+func Text(c *admin.HealthIssue) string {
+	if c.More == 0 {
+		return c.Text
+	}
+	return c.Text + "; so it is with " + strconv.Itoa(c.More) + " more"
+}
+
+// Ago is for how long a health issue lasts, empty where the time is not known.
+func Ago(since time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return max(time.Since(since), 0).Round(time.Second).String()
+}
+
+// UnansweredSection is a table of the hosts without a list of health issues.
+func UnansweredSection(list []admin.UnreachableHost) operation.Section {
+	return cli.Section("Have not said what they see", []string{"HOST", "ADDRESS", "REASON"},
+		cli.Map(list, func(u admin.UnreachableHost) []any { return []any{u.Host, u.Address, u.Reason} }))
+}
+
+// Unanswered are hosts as a sentence has these.
+type Unanswered []admin.UnreachableHost
+
+// String names the hosts, with why each has said nothing.
+func (u Unanswered) String() string {
+	return strings.Join(cli.Map(u, func(one admin.UnreachableHost) string {
+		return strings.TrimSpace(one.Host+" "+one.Address) + " (" + one.Reason + ")"
+	}), "; ")
+}
+
+// Patience returns a context with half of the time that is left, so that half remains for the next step.
+func Patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		return cli.Patience(ctx, time.Until(end)/2)
+	}
+	return context.WithCancel(ctx)
+}
+
+// Tolerance says how many failures all shards can take.
+func Tolerance(c *admin.Cluster) string {
+	if !c.Observed || len(c.Shards) == 0 {
+		return "not known"
+	}
+	least := c.Shards[0].Tolerated
+	for i := range c.Shards {
+		least = min(least, c.Shards[i].Tolerated)
+	}
+	if least < 0 {
+		return "a majority is missing"
+	}
+	return fmt.Sprint(least)
+}

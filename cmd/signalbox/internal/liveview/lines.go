@@ -1,0 +1,61 @@
+package liveview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// Ages adds the time since the read to ages in a state.
+type Ages struct{ elapsed time.Duration }
+
+// After are ages when so much time has passed since the read.
+func After(elapsed time.Duration) Ages { return Ages{elapsed} }
+
+// Ago is how long ago a moment was, empty for a moment that has not come.
+func (a Ages) Ago(m client.Timestamp) string {
+	if !m.Happened {
+		return ""
+	}
+	return operation.ShortTime(m.Ago + a.elapsed)
+}
+
+// Left is the time until an event.
+func (a Ages) Left(d time.Duration) string { return operation.ShortTime(max(0, d-a.elapsed)) }
+
+// Wrapped breaks a line between words where the line is wider than the columns; the lines that follow are indented.
+func Wrapped(line string, columns int) string {
+	const indent = "  "
+	if columns <= 0 {
+		return line
+	}
+	var b strings.Builder
+	width := 0
+	for i, word := range strings.Split(line, " ") {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case width+1+n > columns:
+			b.WriteString("\n" + indent)
+			width = len(indent)
+		default:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(word)
+		width += n
+	}
+	return b.String()
+}
+
+// Lines gathers lines about changes: a subject, and what has changed.
+type Lines struct{ Text []string }
+
+// Say adds a line. Texts from outside give no orders to a terminal.
+func (l *Lines) Say(subject, format string, args ...any) {
+	l.Text = append(l.Text, fmt.Sprintf("%-8s   %s", cli.Safe(subject), cli.Safe(fmt.Sprintf(format, args...))))
+}

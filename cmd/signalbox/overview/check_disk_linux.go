@@ -1,5 +1,0 @@
-package overview
-
-import "syscall"
-
-func fdatasync(fd int) error { return syscall.Fdatasync(fd) }

@@ -1,0 +1,213 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	issues "github.com/signalbox/signalbox/cmd/signalbox/internal/health"
+	"github.com/signalbox/signalbox/protocol/health"
+)
+
+// The codes of check, by the worst finding.
+const (
+	ExitWarned = 81
+	ExitUnwell = 82
+)
+
+// level is how bad a finding is.
+type level int
+
+const (
+	levelOK level = iota
+	levelWarn
+	levelFail
+)
+
+func (l level) String() string { return [...]string{"ok", "warn", "fail"}[l] }
+
+// Finding is the result of one check.
+type Finding struct {
+	Level   level
+	Subject string
+	Found   string `name:"message"`
+	Advice  string `name:"hint"`
+}
+
+// findings gathers what is found, in order.
+type findings struct{ list []Finding }
+
+// add adds a finding, with advice where the part is not well.
+func (f *findings) add(l level, subject, advice, format string, a ...any) {
+	if l == levelOK {
+		advice = ""
+	}
+	f.list = append(f.list, Finding{l, subject, fmt.Sprintf(format, a...), advice})
+}
+
+func (f *findings) worst() (l level) {
+	for i := range f.list {
+		l = max(l, f.list[i].Level)
+	}
+	return l
+}
+
+// checkCommand is one run of check.
+type checkCommand struct {
+	*cli.Frame
+	disk  string
+	quiet bool
+}
+
+// newCheck returns the command that checks a cluster.
+func newCheck(f *cli.Frame) *cobra.Command {
+	k := &checkCommand{Frame: f}
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Check cluster health and list stuck work",
+		Long: `Asks every host for its health issues, and prints one list: hosts and replicas that are
+unreachable or lagging, disks, quotas, certificates and backups, halted and blocked
+rollouts, stalled rounds of processes, and long waits for semaphores. Each issue has its
+age, who is waited for, and what to do. The console, signalbox status, cluster why,
+/v1/health and the metric signalbox_health_issues have the same list.
+
+With --disk DIR it also measures the sync latency of a disk of this machine: 200 small
+durable writes, as the log makes them. DIR must be on the disk that a host will use; the
+command leaves nothing in it.
+
+Exit codes: 0 healthy; 81 warnings; 82 critical issues. signalbox help exit-codes lists
+the others.`,
+		Example: `  signalbox check
+
+  # only what is not well
+  signalbox check --endpoints a.example,b.example,c.example --quiet
+
+  # is a disk good enough for a host?
+  signalbox check --disk /var/lib/signalbox`,
+		RunE: func(c *cobra.Command, _ []string) error { return k.check() },
+	}
+	c.Flags().StringVar(&k.disk, "disk", "", "`DIRECTORY` on the local disk to test")
+	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "Show only problems")
+	_ = c.MarkFlagDirname("disk")
+	return f.Command(c)
+}
+
+// check makes all checks, and shows the findings.
+func (c *checkCommand) check() error {
+	connection, err := c.Connection()
+	if err != nil {
+		return err
+	}
+	base, stop := cli.UntilInterrupted(context.Background())
+	defer stop()
+	var x findings
+	checkCluster(base, connection, &x)
+	if c.disk != "" && !cli.WasInterrupted(base) {
+		checkDisk(base, c.Frame, c.disk, &x)
+	}
+	if cli.WasInterrupted(base) {
+		return context.Cause(base)
+	}
+	return c.show(&x)
+}
+
+// show prints the findings.
+func (c *checkCommand) show(x *findings) error {
+	colours := map[level]cli.Colour{levelOK: cli.Green, levelWarn: cli.Yellow, levelFail: cli.Red}
+	counts := make(map[level]int)
+	for _, f := range x.list {
+		counts[f.Level]++
+		if c.quiet && f.Level == levelOK {
+			continue
+		}
+		text := fmt.Sprintf("%s %s: %s", c.Paint(colours[f.Level], fmt.Sprintf("%-4s", f.Level)), cli.Safe(f.Subject),
+			cli.Safe(f.Found))
+		if f.Advice != "" {
+			text += "\n     " + f.Advice
+		}
+		if err := c.Line(f, "%s", text); err != nil {
+			return err
+		}
+	}
+	c.Say("signalbox: %d looked at: %d well, %d to look at, %d wrong", len(x.list), counts[levelOK], counts[levelWarn],
+		counts[levelFail])
+	switch x.worst() {
+	case levelWarn:
+		return cli.ExitWith(ExitWarned, cli.ErrSilent)
+	case levelFail:
+		return cli.ExitWith(ExitUnwell, cli.ErrSilent)
+	}
+	return nil
+}
+
+// checkCluster asks the hosts what is not well.
+func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) {
+	ctx, cancel := connection.Within(ctx)
+	defer cancel()
+	box, err := connection.Open(ctx)
+	var list *admin.HealthIssues
+	if err == nil {
+		defer box.Close()
+		list, err = issues.Read(ctx, box)
+	}
+	if err != nil {
+		todo := "start a host, or look at --endpoints"
+		if errors.Is(err, client.ErrUnauthorized) {
+			todo = "give a token that the cluster knows; signalbox access token create makes one"
+		}
+		x.add(levelFail, "cluster", todo, "it cannot be asked: %s", cli.Explain(err))
+		return
+	}
+	judgeHealthIssues(list, x)
+}
+
+// judgeHealthIssues adds the health issues of hosts, and a finding for each group of health issues without an entry.
+func judgeHealthIssues(list *admin.HealthIssues, x *findings) {
+	if n := len(list.Unreachable); n == 0 {
+		x.add(levelOK, "answers", "", "all hosts answer: %d", list.Asked)
+	} else {
+		l := levelWarn
+		if 2*n >= list.Asked {
+			l = levelFail
+		}
+		x.add(l, "answers", "start them again, or upgrade them: what only they know is missing below; an address that "+
+			"no host has is one of --endpoints, of its variable or of the context", "%d of %d have not said what they "+
+			"see: %v", n, list.Asked, issues.Unanswered(list.Unreachable))
+	}
+	for i := range list.Items {
+		c := &list.Items[i]
+		text := issues.Text(c)
+		if c.WaitsFor != "" {
+			text += "; waits for " + c.WaitsFor
+		}
+		if since := issues.Ago(c.Since); since != "" {
+			text += ", for " + since
+		}
+		x.add(levelOf[c.Severity], c.Subject, cli.Safe(c.Do), "%s", text)
+	}
+	// What is stuck among the objects of a shard is known to its leader alone.
+	unled := slices.ContainsFunc(list.Items, func(c admin.HealthIssue) bool {
+		return c.Kind == health.NoQuorum || c.Kind == health.NoLeader
+	})
+	for _, g := range health.Groups() {
+		told := func(c admin.HealthIssue) bool { return c.Severity != admin.Info && c.Kind.Row().Group == g }
+		switch {
+		case slices.ContainsFunc(list.Items, told):
+		case unled && (g == health.Rollouts || g == health.Processes || g == health.Locks):
+			x.add(levelWarn, string(g), "", "not known while a shard has no leader")
+		case len(list.Unreachable) > 0:
+			x.add(levelOK, string(g), "", "nothing to look at, by those that answer")
+		default:
+			x.add(levelOK, string(g), "", "nothing to look at")
+		}
+	}
+}
+
+// levelOf is how bad a health issue is, levelOK for a note.
+var levelOf = map[admin.Severity]level{admin.Critical: levelFail, admin.Warning: levelWarn}

@@ -1,0 +1,135 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// Wait is a session in the queue of a semaphore, with the owners. Waited is by the clock of this machine.
+type Wait struct {
+	Node   string
+	Name   string
+	Waited time.Duration
+	operation.DescribedWaiter
+	Owners []operation.DescribedOwner
+}
+
+// wait is a waiter with the semaphore in question.
+type wait struct {
+	path   string
+	d      *operation.DescribedSemaphore
+	waiter *operation.DescribedWaiter
+}
+
+func newWho(f *cli.Frame) *cobra.Command {
+	return f.Command(&cobra.Command{
+		Use:   "who [NAME-PREFIX]",
+		Short: "Show who waits for what, and who owns it",
+		Long: `Shows the waiters in all nodes that you may see, longest wait first: the semaphore, the
+wait time, the owner, and the owner's age and address. Sessions are shown by their
+description; commands of this tool describe their process and machine. A session without
+a description is shown by the name of its client. -o wide shows session ids, for
+signalbox session end. With NAME-PREFIX, only semaphores whose names start with it.
+
+signalbox rollout why explains what a rollout waits for, signalbox process why what a
+round waits for.
+
+If there are several owners the table shows the first; -o json has all. Wait times
+compare the clock of this machine with that of a host.`,
+		Example: `  signalbox who
+  signalbox who nightly
+
+  # where do those who keep others waiting come from?
+  signalbox who -o json | jq -r '.owners[].client.address'`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			waits, err := allWaits(ctx, box, append(args, "")[0])
+			if err == nil && len(waits) == 0 && !f.JSON() {
+				f.Say("signalbox: nobody waits; signalbox semaphore describe PATH NAME shows who has one")
+			}
+			return errors.Join(err, printWaits(f, waits, time.Now()))
+		}),
+	})
+}
+
+// allWaits returns the waiters, the longest wait first, and with an error those that were found until then.
+func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, error) {
+	semaphores := operation.EachNode(ctx, box, "", "", func(node, _ string) iter.Seq2[*client.SemaphoreInfo, error] {
+		return box.Node(node).Semaphores(ctx, client.Prefix(prefix))
+	})
+	words := &operation.Descriptions{By: box}
+	var waits []wait
+	for s, err := range semaphores {
+		if err == nil && s.Item.WaiterCount == 0 {
+			continue
+		}
+		var d *client.SemaphoreDetails
+		if err == nil {
+			d, err = box.Node(s.Node).Describe(ctx, s.Item.Name, client.WithOwners(), client.WithWaiters())
+		}
+		if errors.Is(err, client.ErrSemaphoreNotFound) || errors.Is(err, client.ErrNodeNotFound) {
+			continue // the semaphore was deleted meanwhile
+		}
+		if err != nil {
+			return sorted(waits), err
+		}
+		described := words.Semaphore(ctx, d)
+		for i := range described.Waiters {
+			waits = append(waits, wait{s.Node, described, &described.Waiters[i]})
+		}
+	}
+	return sorted(waits), nil
+}
+
+// sorted puts the longest wait first.
+func sorted(waits []wait) []wait {
+	slices.SortStableFunc(waits, func(a, b wait) int {
+		return cmp.Or(a.waiter.Since.Compare(b.waiter.Since), cmp.Compare(a.path, b.path),
+			cmp.Compare(a.d.Name, b.d.Name),
+			cmp.Compare(a.waiter.OrderID, b.waiter.OrderID))
+	})
+	return waits
+}
+
+func printWaits(f *cli.Frame, waits []wait, now time.Time) error {
+	rows := f.Rows("WAITED#", "NODE", "SEMAPHORE", "WHO", "FROM", "+SESSION#", "+CLIENT", "OWNER", "SINCE",
+		"OWNER FROM", "+OWNER SESSION#", "+OWNER CLIENT")
+	for _, w := range waits {
+		o := Wait{Node: w.path, Name: w.d.Name, DescribedWaiter: *w.waiter, Owners: w.d.Owners}
+		waited := ""
+		if since := w.waiter.Since; !since.IsZero() {
+			o.Waited = max(now.Sub(since), 0)
+			waited = o.Waited.Truncate(time.Second).String()
+		}
+		var owner operation.DescribedOwner
+		who, session := "", any("")
+		if len(w.d.Owners) > 0 {
+			owner = w.d.Owners[0]
+			who, session = sessionText(owner.Description, owner.Client, owner.SessionID), owner.SessionID
+			if n := len(w.d.Owners); n > 1 {
+				who += fmt.Sprintf(" and %d more", n-1)
+			}
+		}
+		rows.Add(o, waited, w.path, w.d.Name,
+			sessionText(w.waiter.Description, w.waiter.Client, w.waiter.SessionID), w.waiter.Client.Address,
+			w.waiter.SessionID, operation.ClientText(w.waiter.Client),
+			who, owner.Since, owner.Client.Address, session, operation.ClientText(owner.Client))
+	}
+	return rows.End()
+}
+
+// sessionText names the owner of a session: the description, the name of the client, or else the number of the session.
+func sessionText(description string, c client.ClientInfo, id uint64) string {
+	return cmp.Or(description, operation.ClientText(c), strconv.FormatUint(id, 10))
+}

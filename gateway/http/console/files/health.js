@@ -1,0 +1,59 @@
+// What is not well: the list that hosts make, as every page counts it and the overview shows it.
+
+import { badge, h, note, since } from "/dom.js";
+import { act, action, link, reason } from "/parts.js";
+import { table } from "/table.js";
+
+export const healthAddress = "/v1/health";
+
+/** Where health issues are shown, by what their kinds begin with: the list that counts them, and the page of one. */
+const places = [
+  ["rollout-", "/rollouts", "/rollout"], ["process-", "/processes", "/process"], ["long-wait", "/locks", "/semaphore"],
+  ["quota", "/nodes", "/nodes"], ["backup-", "/backups", "/backups"], ["", "/hosts", "/hosts"],
+];
+const placeOf = ({ kind }) => places.find(([begins]) => kind.startsWith(begins));
+
+export const listOf = (issue) => placeOf(issue)[1];
+export const fails = (one) => one.severity === "critical";
+
+/** Those that call for somebody: a note is so by choice. */
+export const calling = (answer) => (answer?.items ?? []).filter((one) => one.severity !== "info");
+
+/** What is not well with an object of a list whose kinds begin so. */
+export const healthIssueOf = (local, begins, { node, name }) => calling(local.healthIssues).find((one) => (
+  one.kind.startsWith(begins) && one.node === node && one.name === name));
+
+/** The phase of an object that may be stuck, with since when it is. */
+export const hangs = (phase, word, issue) => [phase(word, Boolean(issue)),
+  issue && h("span", { class: "below" }, issue.message, issue.since && [", for ", since(issue.since)])];
+
+const change = (word, title, does, route, body) => action(word, { title, does, fields: [reason], carryOut: act(route, body) }, false);
+
+/** The act that helps, where a button can do it; what else there is to do is said in words. */
+const helps = ({ kind, node, name, host }) => ({
+  "host-drained": () => change("Undrain", `Undrain host ${host}`, "It takes part again.", "/v1/host/undrain", { host }),
+  "host-cordoned": () => change("Uncordon", `Uncordon host ${host}`, "It may get replicas and votes again.", "/v1/host/uncordon", { host }),
+  ...Object.fromEntries(["rollout-paused", "rollout-halted"].map((one) => [one, () => change("Resume", `Resume ${name}`,
+    "Locations get versions again, as the spec says.", "/v1/rollout/action", { node, name, action: "resume" })])),
+  "process-coordinator-stalled": () => change("Restart", `Restart ${name}`, "The round ends without a result, and another epoch opens.", "/v1/process/restart", { node, name }),
+}[kind]?.());
+
+const severity = { critical: ["bad", 0], warning: ["warn", 1], info: ["", 2] };
+
+/** Draws the whole list, and which hosts have not said what they see. */
+export function healthTable(answer, local) {
+  if (!answer) return null;
+  const { items = [], unreachable_hosts: unanswered = [] } = answer;
+  return h("section", { class: "health-issues", "aria-label": "What is not well" },
+    calling(answer).length === 0 && (unanswered.length > 0 ? note("warn", h("p", {}, "Nothing is known to be wrong; not all hosts have answered."))
+      : note("good", h("p", {}, "All is well."))),
+    items.length > 0 && table(items, [
+      ["how bad", (one) => badge(one.severity, severity[one.severity]?.[0]), "word", (one) => severity[one.severity]?.[1] ?? 3],
+      ["what", (one) => [link(placeOf(one)[2], { node: one.node, name: one.name }, one.subject), h("span", { class: "below" }, one.message),
+        one.omitted > 0 && h("span", { class: "below" }, `and ${one.omitted} more of this kind`)], "", (one) => one.subject],
+      ["for", (one) => (one.since ? since(one.since) : ""), "number", (one) => one.since ?? "9"],
+      ["waits for", (one) => one.waiting_for ?? "", "", (one) => one.waiting_for],
+      ["what to do", (one) => [h("span", { class: "below" }, one.hint), helps(one)]],
+    ], { key: (one) => `${one.kind} ${one.subject}`, local, name: "health-issues" }),
+    unanswered.map((one) => note("warn", h("p", {}, h("b", {}, one.host || one.address), " has not said what it sees: ", one.reason))));
+}

@@ -1,0 +1,204 @@
+package apijson
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// errShape is a value of another form than the wanted one.
+var errShape = errors.New("it has another form")
+
+// Decode reads a JSON object into a structure. A member that is not known is an error that names the member, and so is
+// a required member that is missing.
+func Decode(text []byte, into any) error {
+	return decodeObject(text, reflect.ValueOf(into).Elem(), "")
+}
+
+func decodeObject(text []byte, into reflect.Value, path string) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return fmt.Errorf("%s is not a JSON object: %w", pathName(path), err)
+	}
+	if err := onlyKnown(members, into.Type(), path); err != nil {
+		return err
+	}
+	for _, f := range Fields(into.Type()) {
+		given := members[f.Name]
+		value := into.FieldByIndex(f.Index)
+		if f.Of == bytesType {
+			if encoded, ok := members[f.Name+base64Suffix]; ok {
+				if err := json.Unmarshal(encoded, value.Addr().Interface()); err != nil {
+					return fmt.Errorf("%s%s%s is not in base 64: %w", path, f.Name, base64Suffix, errShape)
+				}
+				continue
+			}
+		}
+		switch {
+		case given == nil && f.Required:
+			return fmt.Errorf("%s%s is missing", path, f.Name)
+		case given == nil:
+		case f.counts() && string(given) == `"`+everything+`"`:
+			value.SetUint(unbounded)
+		default:
+			if err := decodeValue(given, value, path+f.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// onlyKnown refuses members that a structure does not have. It comes before what is missing: who mistypes a name hears
+// of that name.
+func onlyKnown[V any](members map[string]V, of reflect.Type, path string) error {
+	var known, list []string
+	for _, f := range Fields(of) {
+		known, list = append(known, f.Name), append(list, f.Name)
+		if f.Of == bytesType {
+			known = append(known, f.Name+base64Suffix)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		switch {
+		case slices.Contains(known, name):
+		case len(known) == 0:
+			return fmt.Errorf("%s%s is not known here: there is nothing to say", path, name)
+		default:
+			return fmt.Errorf("%s%s is not known here; known are %s", path, name, strings.Join(list, ", "))
+		}
+	}
+	return nil
+}
+
+func pathName(path string) string {
+	if path == "" {
+		return "the body"
+	}
+	return strings.TrimSuffix(path, ".")
+}
+
+func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
+	wrong := func(want string) error { return fmt.Errorf("%s is not %s: %w", path, want, errShape) }
+	switch t, kind := into.Type(), into.Kind(); {
+	case t == durationType:
+		var millis int64
+		if json.Unmarshal(text, &millis) != nil || millis < 0 || millis > int64(maxDuration/time.Millisecond) {
+			return wrong("a number of milliseconds from 0")
+		}
+		into.SetInt(millis * int64(time.Millisecond))
+		return nil
+	case t == timeType: // as the standard library reads it
+	case t == bytesType, t == errorType:
+		var said string
+		if json.Unmarshal(text, &said) != nil {
+			return wrong("a text")
+		}
+		if t == bytesType {
+			into.SetBytes([]byte(said))
+		} else {
+			into.Set(reflect.ValueOf(errors.New(said)))
+		}
+		return nil
+	case worded(t):
+		return decodeWord(text, into, path)
+	case t.Implements(namedType):
+		var names []string
+		if json.Unmarshal(text, &names) != nil {
+			return wrong("a list")
+		}
+		if err := into.Addr().Interface().(interface{ SetNames([]string) error }).SetNames(names); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	case kind == reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		return decodeValue(text, into.Elem(), path)
+	case kind == reflect.Struct:
+		return decodeObject(text, into, path+".")
+	case kind == reflect.Slice:
+		return decodeList(text, into, path)
+	case kind == reflect.Uint64:
+		n, err := strconv.ParseUint(strings.Trim(string(text), `"`), 10, 64)
+		if err != nil {
+			return wrong("a whole number from 0, or one in a string")
+		}
+		into.SetUint(n)
+		return nil
+	case kind == reflect.Int64:
+		n, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
+		if err != nil {
+			return wrong("a whole number, or one in a string")
+		}
+		into.SetInt(n)
+		return nil
+	}
+	if json.Unmarshal(text, into.Addr().Interface()) != nil {
+		return wrong("a " + formOf(into.Type()))
+	}
+	return nil
+}
+
+// maxDuration bounds durations in requests: a year.
+const maxDuration = 366 * 24 * time.Hour
+
+// formOf is the form of a type in JSON, for people.
+func formOf(t reflect.Type) string {
+	switch {
+	case t == timeType:
+		return "time by RFC 3339"
+	case t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Bool:
+		return "boolean"
+	}
+	return "number"
+}
+
+func decodeList(text json.RawMessage, into reflect.Value, path string) error {
+	var items []json.RawMessage
+	if json.Unmarshal(text, &items) != nil {
+		return fmt.Errorf("%s is not a list: %w", path, errShape)
+	}
+	list := reflect.MakeSlice(into.Type(), len(items), len(items))
+	for i, item := range items {
+		if err := decodeValue(item, list.Index(i), path+"["+strconv.Itoa(i)+"]"); err != nil {
+			return err
+		}
+	}
+	into.Set(list)
+	return nil
+}
+
+// mostWords bounds the numbers with words of a type.
+const mostWords = 64
+
+// wordsOf lists the words of a type of numbers, in their order.
+func wordsOf(t reflect.Type) (words []string, values []int) {
+	v := reflect.New(t).Elem()
+	for n := range mostWords {
+		v.Set(reflect.ValueOf(n).Convert(t))
+		word := wordOf(v)
+		if word != "" && !strings.ContainsAny(word, "0123456789") {
+			words, values = append(words, word), append(values, n)
+		}
+	}
+	return words, values
+}
+
+func decodeWord(text json.RawMessage, into reflect.Value, path string) error {
+	words, values := wordsOf(into.Type())
+	var word string
+	_ = json.Unmarshal(text, &word)
+	if i := slices.Index(words, word); i >= 0 {
+		into.Set(reflect.ValueOf(values[i]).Convert(into.Type()))
+		return nil
+	}
+	return fmt.Errorf("%s is not one of %s: %w", path, strings.Join(words, ", "), errShape)
+}

@@ -1,0 +1,162 @@
+package access
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/field"
+)
+
+// Kind says how clients prove their identity.
+type Kind uint8
+
+// The kinds of principals.
+const (
+	Token      Kind = 1 + iota // a client with the secret of the token
+	CommonName                 // a client with the name as common name of the certificate
+	AltName                    // a client with the name among the alternative names of the certificate
+	Anonymous                  // every client, also without a token and a certificate
+	kinds
+)
+
+var kindWords = []string{"unknown", "token", "cn", "san", "anonymous"}
+
+// String returns the word in front of a name.
+func (k Kind) String() string { return field.Word(k, "principal", kindWords) }
+
+// Identity names who clients are.
+type Identity struct {
+	Kind Kind
+	Name string // empty for Anonymous
+}
+
+// String returns the principal in the form of commands: token:NAME, cn:NAME, san:NAME, or anonymous.
+func (i Identity) String() string {
+	switch {
+	case i.Kind == 0 || i.Kind >= kinds:
+		return fmt.Sprintf("principal-%d:%s", i.Kind, i.Name)
+	case i.Kind == Anonymous:
+		return i.Kind.String()
+	}
+	return i.Kind.String() + ":" + i.Name
+}
+
+// ParseIdentity reads what String returns.
+func ParseIdentity(text string) (Identity, error) {
+	if text == Anonymous.String() {
+		return Identity{Kind: Anonymous}, nil
+	}
+	kind, name, _ := strings.Cut(text, ":")
+	for k := Token; k < Anonymous; k++ {
+		if i := (Identity{k, name}); kind == k.String() {
+			return i, i.Check()
+		}
+	}
+	return Identity{}, fmt.Errorf("%q is no principal: write token:NAME, cn:NAME, san:NAME, or anonymous", text)
+}
+
+// Fields lists an identity in the log. Check refuses kinds that this build does not know.
+func (i *Identity) Fields(c field.Coder) {
+	field.Enum(c, "kind", &i.Kind, math.MaxUint8)
+	c.Text("name", &i.Name, longest(c, MaxName))
+}
+
+// Compare orders principals by kind and name.
+func (i Identity) Compare(other Identity) int {
+	return cmp.Or(cmp.Compare(i.Kind, other.Kind), cmp.Compare(i.Name, other.Name))
+}
+
+// Check returns what is wrong with the form of a principal.
+func (i Identity) Check() error {
+	switch {
+	case i.Kind == 0 || i.Kind >= kinds:
+		return fmt.Errorf("there are no principals of kind %d", i.Kind)
+	case i.Kind == Anonymous && i.Name != "":
+		return fmt.Errorf("anonymous clients have no name")
+	case i.Kind == Anonymous:
+		return nil
+	}
+	return checkName("the name of a principal", i.Name)
+}
+
+// checkName returns what is wrong with a name for people: text without control characters.
+func checkName(what, s string) error {
+	if s == "" || len(s) > MaxName {
+		return fmt.Errorf("%s has %d bytes; 1 to %d are allowed", what, len(s), MaxName)
+	}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '�' }); i >= 0 {
+		return fmt.Errorf("%s has a control character, or is no text", what)
+	}
+	return nil
+}
+
+// Principal is who clients are, and the roles of these clients. Name is token:NAME, cn:NAME, san:NAME, or anonymous.
+type Principal struct {
+	Name    string
+	Expires time.Time // of a token; the zero time for never
+	Created time.Time
+	By      string `name:"author"` // who made the principal
+	Grants  []Grant
+	// SHA256 is the SHA-256 of a token's secret in hex. Only exports have it.
+	SHA256 string `name:"sha256"`
+}
+
+// Rules are the roles and principals of a cluster, or some of them, as an export has them.
+type Rules struct {
+	Roles      []Role
+	Principals []Principal
+}
+
+// Fields implements field.Value.
+func (p *Principal) Fields(c field.Coder) {
+	c.Text("principal", &p.Name, maxPrincipal)
+	field.Time(c, "expires_ms", &p.Expires)
+	field.Time(c, "created_ms", &p.Created)
+	c.Text("author", &p.By, MaxName)
+	field.List(c, "grants", &p.Grants, MaxGrants, (*Grant).Fields)
+	c.Text("sha256", &p.SHA256, maxHash)
+}
+
+// Decision is why a principal may do something: the granted role, and the rule of the role that decides, as the rule
+// counts on the path of the grant.
+type Decision struct {
+	Principal string
+	Grant     Grant
+	Rule      Rule
+}
+
+// Fields implements field.Value.
+func (d *Decision) Fields(c field.Coder) {
+	c.Text("principal", &d.Principal, maxPrincipal)
+	c.Record("grant", d.Grant.Fields)
+	c.Record("rule", d.Rule.Fields)
+}
+
+// Denial is a request that a host has refused for want of a right.
+type Denial struct {
+	Host    string    // whose answer the denial is in
+	At      time.Time `name:"time"` // by the clock of the host
+	Who     string    // who asked, as far as the host knows
+	Address string
+	Request string // the name of the kind of request in the protocol
+	Rights  Right  `name:"permissions"`
+	Path    string // empty if the request was about no node
+	Object  string
+}
+
+// Fields implements field.Value. The host is a field of the whole answer.
+func (d *Denial) Fields(c field.Coder) {
+	field.Time(c, "at_ms", &d.At)
+	c.Text("principal", &d.Who, maxPrincipal)
+	c.Text("address", &d.Address, maxAddress)
+	c.Text("request", &d.Request, maxRequest)
+	c.Number("right", (*uint64)(&d.Rights))
+	c.Text("path", &d.Path, MaxPath)
+	c.Text("object", &d.Object, MaxObject)
+}
+
+// The longest address of a client, and the longest name of a kind of request, in bytes.
+const maxAddress, maxRequest = 512, 64

@@ -1,0 +1,238 @@
+package bootstrap
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// Record is the durable memory of a bootstrap. A change is durable when the method returns; a failed change may have
+// been made. *identity.Directory implements Record.
+type Record interface {
+	Identity() identity.Identity
+	// Promise binds the incarnation to a decider.
+	Promise(decider hosts.Incarnation) error
+	// Redraw draws a new incarnation, bound to no decider.
+	Redraw() error
+	// Bootstrap makes the host an initial member.
+	Bootstrap(identity.Bootstrap) error
+}
+
+// Initializer is a host that waits to bootstrap with other hosts. Many goroutines at once may call the methods.
+type Initializer struct {
+	plan Plan
+	name string
+
+	mu     sync.Mutex
+	record Record                       // guarded by mu
+	known  map[string]hosts.Incarnation // hosts that have asked, by name; guarded by mu
+}
+
+// NewInitializer returns the host with the given name, which is in the plan and in no cluster.
+func NewInitializer(plan Plan, name string, record Record) *Initializer {
+	return &Initializer{plan: plan, name: name, record: record, known: make(map[string]hosts.Incarnation)}
+}
+
+// exclusion is why a host is not in a cluster.
+type exclusion int
+
+const (
+	excludedName  exclusion = iota // no initial member had the host's name
+	excludedWiped                  // an initial member had the host's name, in another directory
+	excludedCopy                   // the host is an initial member, and has forgotten its promise
+)
+
+// ExcludedError is the error of a host that finds a cluster bootstrapped without the host.
+type ExcludedError struct {
+	// Host is the host that reported the cluster, and Raft its address.
+	Host, Raft string
+	Cluster    string
+	// Name is the name of the excluded host.
+	Name string
+	why  exclusion
+}
+
+// Error implements error.
+func (e *ExcludedError) Error() string {
+	command := "signalbox serve --join " + e.Raft + " --name " + e.Name
+	if e.why != excludedName {
+		command += " --replace " + e.Name
+	}
+	why := map[exclusion]string{
+		excludedName:  "which was bootstrapped without a host of the name " + e.Name,
+		excludedWiped: "which was bootstrapped with another data directory of host " + e.Name,
+		excludedCopy: "and so is host " + e.Name + ": this data directory is an older copy, from before it promised " +
+			"to be " +
+			"bootstrapped with the others",
+	}[e.why]
+	return fmt.Sprintf("host %s is of cluster %s, %s. A host that may have forgotten what it confirmed is not let in "+
+		"again under what it was: put the directory back as it was last, or empty it and join as a new host with "+
+		"%s, the "+
+		"other settings of this host, and without --initial-hosts", e.Host, e.Cluster, why, command)
+}
+
+// HandleAsk answers another host. The promise in the answer is durable. news: the asking host was not known by its
+// incarnation before.
+func (in *Initializer) HandleAsk(ask Ask) (answer Answer, news bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if id := in.record.Identity(); id.Bootstrapped() {
+		return Member(&id), false
+	}
+	if why := in.refusal(&ask); why != "" {
+		return Answer{Name: in.name, Refusal: why}, false
+	}
+	if ask.Name == in.plan.decider() && in.record.Identity().Promise == (hosts.Incarnation{}) {
+		if err := in.record.Promise(ask.Incarnation); err != nil {
+			return Answer{Name: in.name, Refusal: err.Error()}, false
+		}
+	}
+	news = in.known[ask.Name] != ask.Incarnation
+	in.known[ask.Name] = ask.Incarnation
+	id := in.record.Identity()
+	return Answer{Name: in.name, Incarnation: id.Incarnation, Promise: id.Promise}, news
+}
+
+// refusal returns why the host does not want to bootstrap with the asking host; empty if the host does.
+func (in *Initializer) refusal(ask *Ask) string {
+	switch {
+	case ask.Incarnation == (hosts.Incarnation{}):
+		return "it has no incarnation"
+	case ask.Name == in.name:
+		return "it has the name of the host that it asks, " + in.name
+	}
+	if difference := in.plan.compare(&ask.Plan); difference != "" {
+		return "all hosts must be given the same --initial-hosts, --cluster-name, --shards and --access-file: " +
+			difference
+	}
+	if !in.plan.has(ask.Name) {
+		return "it is not in the list of hosts: " + ask.Name
+	}
+	return ""
+}
+
+// Ask returns the host's question for other hosts.
+func (in *Initializer) Ask() Ask {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return Ask{Name: in.name, Incarnation: in.record.Identity().Incarnation, Plan: in.plan}
+}
+
+// Conclude takes the step allowed by the answers of the other hosts, by their names; silent hosts are missing.
+// bootstrapped reports whether the host is bootstrapped. An error is an *ExcludedError, or the directory's; neither
+// goes away by itself.
+func (in *Initializer) Conclude(answers map[string]Answer) (bootstrapped bool, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	id := in.record.Identity()
+	if bootstrap, err := in.joined(&id, answers); bootstrap != nil || err != nil {
+		return err == nil, err
+	}
+	if !in.complete(answers) {
+		return false, nil
+	}
+	decider := id.Incarnation
+	if in.name != in.plan.decider() {
+		decider = answers[in.plan.decider()].Incarnation
+	}
+	switch {
+	case id.Promise != (hosts.Incarnation{}) && id.Promise != decider:
+		return false, in.record.Redraw()
+	case in.name != in.plan.decider() || !promised(answers, id.Incarnation):
+		return false, nil
+	}
+	bootstrap := identity.NewBootstrap(in.plan.Cluster, in.plan.Shards, in.initialMembers(&id, answers))
+	bootstrap.Closed = in.plan.Access != ""
+	return true, in.record.Bootstrap(bootstrap)
+}
+
+// joined makes the host an initial member, if an answer lists the host among the initial members.
+func (in *Initializer) joined(id *identity.Identity, answers map[string]Answer) (*identity.Bootstrap, error) {
+	var without error
+	for _, p := range in.plan.Hosts {
+		bootstrap := answers[p.Name].Bootstrap
+		if bootstrap == nil {
+			continue
+		}
+		if err := bootstrap.Check(); err != nil {
+			return nil, fmt.Errorf("bootstrap: what host %s says of its cluster cannot be: %w", p.Name, err)
+		}
+		self := bootstrap.InitialMember(in.name)
+		out := &ExcludedError{p.Name, p.Raft, bootstrap.Cluster, in.name, excludedName}
+		switch {
+		case self == nil:
+		case self.Incarnation != id.Incarnation:
+			out.why = excludedWiped
+		case id.Promise != bootstrap.InitialMembers[0].Incarnation:
+			out.why = excludedCopy
+		default:
+			return bootstrap, in.record.Bootstrap(*bootstrap)
+		}
+		without = out
+	}
+	return nil, without
+}
+
+// complete reports whether all other hosts have answered without a refusal. The caller has looked for hosts of a
+// cluster before.
+func (in *Initializer) complete(answers map[string]Answer) bool {
+	for _, p := range in.plan.Hosts {
+		if a, ok := answers[p.Name]; p.Name != in.name && (!ok || a.Refusal != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// promised reports whether all have promised themselves to an incarnation.
+func promised(answers map[string]Answer, to hosts.Incarnation) bool {
+	for _, a := range answers {
+		if a.Promise != to {
+			return false
+		}
+	}
+	return true
+}
+
+// initialMembers are all hosts of the plan, with the incarnations from the answers.
+func (in *Initializer) initialMembers(id *identity.Identity, answers map[string]Answer) []identity.InitialMember {
+	var all []identity.InitialMember
+	for i, p := range in.plan.Hosts {
+		f := identity.InitialMember{ID: shard.HostID(i + 1), Name: p.Name, Incarnation: id.Incarnation, Raft: p.Raft}
+		if p.Name != in.name {
+			f.Incarnation = answers[p.Name].Incarnation
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// Awaited says what keeps the host from being bootstrapped, in words for an operator: the silent hosts, with the cause
+// as far as known, and the refusing hosts.
+func (in *Initializer) Awaited(answers map[string]Answer, failures map[string]error) string {
+	var silent, refusals []string
+	for _, p := range in.plan.Hosts {
+		a, ok := answers[p.Name]
+		switch {
+		case p.Name == in.name:
+		case !ok && failures[p.Name] == nil:
+			silent = append(silent, p.Name+" at "+p.Raft)
+		case !ok:
+			silent = append(silent, fmt.Sprintf("%s at %s (%v)", p.Name, p.Raft, failures[p.Name]))
+		case a.Refusal != "":
+			refusals = append(refusals, "host "+p.Name+" refuses this one: "+a.Refusal)
+		}
+	}
+	switch {
+	case len(silent) > 0:
+		return strings.Join(append([]string{"it waits for " + strings.Join(silent, ", ") +
+			": a cluster is bootstrapped when all of its hosts have answered"}, refusals...), "; ")
+	case len(refusals) > 0:
+		return strings.Join(refusals, "; ")
+	}
+	return "all hosts have answered, and host " + in.plan.decider() + " decides"
+}

@@ -1,0 +1,134 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// askTimeout bounds the wait for a single host in a round.
+	askTimeout = time.Second
+	// pause is how long a host waits between rounds.
+	pause = 100 * time.Millisecond
+)
+
+// Call sends a request to the host at an address, and returns its answer.
+type Call func(ctx context.Context, address string, request []byte) (answer []byte, err error)
+
+// Runner brings an initializer and the other hosts together.
+type Runner struct {
+	initializer *Initializer
+	codec       Codec
+	call        Call
+	heard       chan struct{} // has an element after news
+	awaited     atomic.Pointer[string]
+}
+
+// NewRunner returns a Runner that asks by call. Answer may be called from now on.
+func NewRunner(c *Initializer, codec Codec, call Call) *Runner {
+	r := &Runner{initializer: c, codec: codec, call: call, heard: make(chan struct{}, 1)}
+	r.note(nil, nil)
+	return r
+}
+
+// Answer answers the request of another host. Many goroutines at once may call Answer.
+func (r *Runner) Answer(request []byte) ([]byte, error) {
+	ask, err := r.codec.DecodeAsk(request)
+	if err != nil {
+		return nil, err
+	}
+	answer, news := r.initializer.HandleAsk(ask)
+	if news {
+		select {
+		case r.heard <- struct{}{}:
+		default:
+		}
+	}
+	return r.codec.EncodeAnswer(ask.Nonce, answer)
+}
+
+// Run asks the other hosts until the host is bootstrapped, and returns nil then. The error is the context's or
+// Conclude's.
+func (r *Runner) Run(ctx context.Context) error {
+	for {
+		answers, failures := r.ask(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		bootstrapped, err := r.initializer.Conclude(answers)
+		if bootstrapped || err != nil {
+			return err
+		}
+		r.note(answers, failures)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.heard:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Awaited says what keeps the host from being bootstrapped.
+func (r *Runner) Awaited() string { return *r.awaited.Load() }
+
+func (r *Runner) note(answers map[string]Answer, failures map[string]error) {
+	text := r.initializer.Awaited(answers, failures)
+	r.awaited.Store(&text)
+}
+
+// ask asks all other hosts at once, and returns their answers by name, or the reason for the lack of an answer.
+func (r *Runner) ask(ctx context.Context) (answers map[string]Answer, failures map[string]error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	ask := r.initializer.Ask()
+	answers, failures = make(map[string]Answer), make(map[string]error)
+	var mu sync.Mutex // guards both
+	var asked sync.WaitGroup
+	for _, p := range ask.Plan.Hosts {
+		if p.Name == ask.Name {
+			continue
+		}
+		asked.Go(func() {
+			answer, err := r.askOne(ctx, p, ask)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				answers[p.Name] = answer
+			} else {
+				failures[p.Name] = cause(err)
+			}
+		})
+	}
+	asked.Wait()
+	return answers, failures
+}
+
+// cause is the innermost error, because the message has the address anyway.
+func cause(err error) error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err
+}
+
+// askOne asks the host at the address of a place.
+func (r *Runner) askOne(ctx context.Context, p InitialHost, ask Ask) (Answer, error) {
+	request, nonce, err := r.codec.EncodeAsk(ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	text, err := r.call(ctx, p.Raft, request)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer, err := r.codec.DecodeAnswer(nonce, text)
+	if err == nil && answer.Name != p.Name {
+		answer = Answer{Name: p.Name, Refusal: fmt.Sprintf("at %s is host %q", p.Raft, answer.Name)}
+	}
+	return answer, err
+}

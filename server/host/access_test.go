@@ -1,0 +1,104 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	rights "github.com/signalbox/signalbox/protocol/access"
+	"github.com/signalbox/signalbox/server/access"
+)
+
+// accessFile writes access rules in which a token may do everything.
+func accessFile(t *testing.T, token string) string {
+	t.Helper()
+	line, err := access.Line(rights.Principal{Name: "token:root", SHA256: access.HashText(token),
+		Grants: []rights.Grant{{Role: rights.RoleRoot, Path: "/"}}})
+	path := filepath.Join(t.TempDir(), "access.yaml")
+	if err == nil {
+		err = os.WriteFile(path, []byte("principals:\n"+line+"\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// awaitLack waits until a host lacks only what the text says.
+func awaitLack(t *testing.T, h *Host, text string) {
+	t.Helper()
+	for end := within(t, time.Minute); ; {
+		lacks := h.Ready()
+		switch {
+		case lacks == nil:
+			t.Fatalf("host %s is ready", h.settings.Name)
+		case strings.Contains(lacks.Error(), text):
+			return
+		}
+		select {
+		case <-end.Done():
+			t.Fatalf("host %s lacks %v", h.settings.Name, lacks)
+		case <-h.Done():
+			t.Fatalf("host %s ended: %v", h.settings.Name, h.Err())
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+// TestAClosedClusterAdmitsNoAnonymousClientBeforeItsRulesAreImported: a cluster that was made with an access file has a
+// host that leads the meta shard without the file, and a host that joined without the file. Neither lets in a client
+// without a token.
+func TestAClosedClusterAdmitsNoAnonymousClientBeforeItsRulesAreImported(t *testing.T) {
+	t.Parallel() // most of the time it waits
+	s := joining(t, "a")
+	s.AccessFile = accessFile(t, "secret")
+	if _, err := Init(Options{Settings: s}); err != nil {
+		t.Fatal(err)
+	}
+	without := s
+	without.AccessFile = ""
+	a := startSome(t, without)[0]
+	b := startSome(t, joining(t, "b", a))[0]
+	for _, h := range []*Host{a, b} {
+		awaitLack(t, h, "the cluster has no access rules yet")
+		if c, err := client.Open(t.Context(), h.Addresses().Client); !errors.Is(err, client.ErrUnauthorized) {
+			t.Errorf("host %s lets in an anonymous client: %v", h.settings.Name, err)
+			if err == nil {
+				_ = c.Close()
+			}
+		}
+	}
+	a.Close()
+	a = startSome(t, s)[0]
+	awaitReady(t, a, b)
+	c, err := client.Open(t.Context(), b.Addresses().Client, client.WithToken("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.CreateNode(t.Context(), "/jobs", client.NodeConfig{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHostsWithOtherAccessFilesDoNotBootstrap: one host has no access file, or one with other rules.
+func TestHostsWithOtherAccessFilesDoNotBootstrap(t *testing.T) {
+	t.Parallel() // most of the time it waits
+	for name, file := range map[string]string{"none": "", "other rules": accessFile(t, "other")} {
+		t.Run(name, func(t *testing.T) {
+			all := newClusterSettings(t, "a", "b")
+			all[0].AccessFile, all[1].AccessFile = accessFile(t, "secret"), file
+			for _, h := range startSome(t, all...) {
+				awaitLack(t, h, "all hosts must be given the same --initial-hosts, --cluster-name, --shards and "+
+					"--access-file: access control is ")
+				if id := h.Identity(); id.Bootstrapped() {
+					t.Errorf("host %s is bootstrapped", h.settings.Name)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package join
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/internal/certfile"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// Cluster is a host's view of its cluster. Many goroutines at once may call the methods.
+type Cluster interface {
+	// Leader is the leader of the meta shard, as far as this host knows; zero for none.
+	Leader() shard.HostID
+	// Records are the hosts, and the shard time by which join tokens are judged. ok is false without records.
+	Records() (records *hosts.Records, now uint64, ok bool)
+	// Hears reports whether a host has answered lately. The join server asks at the leader.
+	Hears(id shard.HostID) bool
+	// Join proposes that a host belongs to the cluster, and returns the answer once this host has applied the
+	// command. After an error the outcome is unknown.
+	Join(ctx context.Context, j hosts.Join) (hosts.Answer, error)
+}
+
+// Config is the configuration of a Server.
+type Config struct {
+	Self shard.HostID
+	// Bootstrap and Generation are the cluster's.
+	Bootstrap  identity.Bootstrap
+	Generation identity.Generation
+	// Secret is shared by the hosts; empty for no secret.
+	Secret  []byte
+	Cluster Cluster
+}
+
+// Server answers hosts that ask to join. Many goroutines at once may call the methods.
+type Server struct{ config Config }
+
+// NewServer returns a Server.
+func NewServer(c Config) *Server { return &Server{config: c} }
+
+const (
+	// fallsSilentWithin is how long the host to be replaced may still be heard, because the host may have died just
+	// now.
+	fallsSilentWithin = 3 * time.Second
+	// hearEvery is how often the join server looks whether the host is still heard.
+	hearEvery = 50 * time.Millisecond
+)
+
+// Caller is the remote end of a connection on which a host asks to join: the remote end has no name yet.
+type Caller struct {
+	Transcript  Transcript
+	Certificate *x509.Certificate // signed by an authority of the hosts; nil without TLS
+}
+
+// Answer answers a request of a host without a name.
+func (se *Server) Answer(ctx context.Context, from Caller, payload []byte) ([]byte, error) {
+	var r request
+	if err := decode(payload, &r); err != nil {
+		return nil, err
+	}
+	return json.Marshal(se.answer(ctx, &from, &r))
+}
+
+func (se *Server) answer(ctx context.Context, from *Caller, r *request) answer {
+	var ask Ask
+	if err := decode(r.Ask, &ask); err != nil {
+		return refused("%v", err)
+	}
+	leader := se.config.Cluster.Leader()
+	records, now, ok := se.config.Cluster.Records()
+	switch {
+	case leader == 0:
+		return later("the meta shard has no leader at the moment")
+	case !ok:
+		return later("the hosts of the cluster are not on record yet")
+	case leader != se.config.Self:
+		if h := records.Host(leader); h != nil {
+			return answer{Leader: h.Addresses.Raft}
+		}
+		return later("host %d leads the meta shard and is not on record here yet", leader)
+	}
+	proof, why := se.check(from, r, &ask, records, now)
+	if why != "" {
+		return answer{Refusal: why}
+	}
+	return se.admit(ctx, from, r, &ask, proof)
+}
+
+// shown is how a host has shown its right to join.
+type shown struct {
+	token string // the id, empty without a token
+	key   []byte // the grant is sealed under key; without a key the grant is not sealed
+}
+
+// check returns why a host may not join, in words for the host's operator; empty if the host may join.
+func (se *Server) check(from *Caller, r *request, ask *Ask, records *hosts.Records, now uint64) (s shown,
+	why string) {
+	c := &se.config
+	if why := se.compare(ask); why != "" {
+		return s, why
+	}
+	if from.Certificate != nil && !certfile.Names(from.Certificate, ask.Name) {
+		return s, fmt.Sprintf("its certificate (--raft-tls-cert) is of %q and %q, and the host's name is %s",
+			from.Certificate.Subject.CommonName, from.Certificate.DNSNames, ask.Name)
+	}
+	switch {
+	case len(r.SecretProof) > 0 && len(c.Secret) == 0:
+		return s, "the cluster has no secret: leave --raft-secret-file out"
+	case len(r.SecretProof) > 0 && !from.Transcript.proves(c.Secret, secretLabel, r.Ask, r.SecretProof):
+		return s, "the secret of --raft-secret-file is not that of the cluster"
+	case len(r.SecretProof) > 0:
+		s.key = c.Secret
+	}
+	if r.Token != "" {
+		token := records.Token(now, r.Token, ask.Incarnation)
+		if token == nil || !from.Transcript.proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
+			return s, "the join token is unknown, over, revoked or used: signalbox host join-token create makes " +
+				"another one"
+		}
+		return shown{r.Token, token.Hash[:]}, ""
+	}
+	if len(c.Secret) > 0 && s.key == nil {
+		return s, "the hosts share a secret: give --join-token-file with what signalbox host join-token create " +
+			"prints, or " +
+			"--raft-secret-file"
+	}
+	return s, ""
+}
+
+// compare returns how the cluster differs from the host's expectations.
+func (se *Server) compare(ask *Ask) string {
+	bootstrap := &se.config.Bootstrap
+	switch {
+	case ask.ClusterName != bootstrap.ClusterName && bootstrap.ClusterName == "":
+		return fmt.Sprintf("this is cluster %s, which was made without a name: leave --cluster-name %s out, or join "+
+			"another cluster", bootstrap.Cluster, ask.ClusterName)
+	case ask.ClusterName != bootstrap.ClusterName:
+		return fmt.Sprintf("this is cluster %s: give --cluster-name %s, or join another cluster", bootstrap.Cluster,
+			bootstrap.ClusterName)
+	case ask.Shards != 0 && ask.Shards != bootstrap.Shards:
+		return fmt.Sprintf("the cluster has %d shards: give --shards %d or leave it out", bootstrap.Shards,
+			bootstrap.Shards)
+	}
+	return ""
+}
+
+// admit has the cluster take in a host that has shown its right to join.
+func (se *Server) admit(ctx context.Context, from *Caller, r *request, ask *Ask, by shown) answer {
+	domain, err := host.ParseDomain(ask.Domain)
+	if err != nil {
+		return refused("--failure-domain: %v", err)
+	}
+	heard := se.hearsReplaced(ctx, ask)
+	got, err := se.config.Cluster.Join(ctx, hosts.Join{
+		Cluster: se.config.Bootstrap.Cluster, Name: ask.Name, Incarnation: ask.Incarnation,
+		Addresses: hosts.Addresses{Raft: ask.Raft, Client: ask.Client, Admin: ask.Admin}, Domain: domain,
+		Version: ask.Version, Level: ask.Level, Replace: ask.Replace, Token: by.token, Trusted: by.token == "",
+		Heard: heard,
+	})
+	switch {
+	case err != nil:
+		return later("%v", err)
+	case isTransient(got.Status):
+		return later("%s", got.Text)
+	case got.Status != protocol.StatusSuccess:
+		return answer{Refusal: got.Text}
+	}
+	sealed, err := from.Transcript.seal(by.key, r.Ask, se.grant(got.Host, by))
+	if err != nil {
+		return later("%v", err)
+	}
+	return answer{Grant: sealed}
+}
+
+// isTransient reports whether the command may have a different answer later.
+func isTransient(s protocol.Status) bool {
+	return s == protocol.StatusUnavailable || s == protocol.StatusOverloaded || s == protocol.StatusUnsupported
+}
+
+// hearsReplaced reports whether the host to be replaced is alive, after waiting a moment for the host to fall silent.
+func (se *Server) hearsReplaced(ctx context.Context, ask *Ask) bool {
+	if ask.Replace == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, fallsSilentWithin)
+	defer cancel()
+	for {
+		records, _, ok := se.config.Cluster.Records()
+		if !ok || records.Incarnated(ask.Incarnation) != nil {
+			return false // joined before
+		}
+		if old := records.Named(ask.Replace); old == nil || !se.config.Cluster.Hears(old.ID) {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return true
+		case <-time.After(hearEvery):
+		}
+	}
+}
+
+// grant is the grant of a host on record.
+func (se *Server) grant(id shard.HostID, by shown) *Grant {
+	g := &Grant{Host: id, Bootstrap: se.config.Bootstrap, Generation: se.config.Generation}
+	records, _, _ := se.config.Cluster.Records()
+	for _, h := range records.Hosts() {
+		if h.Living() {
+			g.Hosts = append(g.Hosts, identity.InitialMember{ID: h.ID, Name: h.Name, Incarnation: h.Incarnation,
+				Raft: h.Addresses.Raft})
+		}
+	}
+	if by.token != "" {
+		g.Secret = se.config.Secret
+	}
+	return g
+}

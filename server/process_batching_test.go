@@ -1,0 +1,67 @@
+package server_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// gathering has commands wait for other commands as long as in production.
+var gathering = servertest.Config(func(c *server.Config) { c.AcquireDelay = server.DefaultAcquireDelay })
+
+// TestMembersThatActTogetherShareABatch: the commands of all but the last member wait for the command of the last,
+// which goes into the log at once.
+func TestMembersThatActTogetherShareABatch(t *testing.T) {
+	playProcesses(t, func(t *testing.T, b *processBed) {
+		b.put(kind.Spec{MinMembers: 3, OpenDelay: 100 * time.Millisecond})
+		all := []*attendant{b.join("a"), b.join("b"), b.join("c")}
+		for _, a := range all {
+			a.epoch = a.next(kind.ItemPrepare).Epoch
+		}
+		together := func(what string, answer protocol.Kind, request func(a *attendant) protocol.RequestMessage) {
+			t.Helper()
+			synctest.Wait()
+			before, began := batches(b.s), time.Now()
+			var asked []uint64
+			for _, a := range all {
+				asked = append(asked, a.s.say(request(a)))
+				synctest.Wait()
+			}
+			for i, a := range all {
+				a.s.must(a.s.await(asked[i], answer))
+			}
+			if took := time.Since(began); took >= server.DefaultAcquireDelay {
+				t.Errorf("%s: it takes %v", what, took)
+			}
+			want(t, what, batches(b.s)-before, 1)
+		}
+		together("prepared", protocol.KindProcessPrepareAck.Answer(), func(a *attendant) protocol.RequestMessage {
+			return &protocol.ProcessPrepareAck{Mutation: a.mutation(), NodeID: b.node, Name: cache, Part: a.part()}
+		})
+		all[0].next(kind.ItemCoordinate)
+		all[0].complete("done")
+		together("left", protocol.KindProcessLeave.Answer(), func(a *attendant) protocol.RequestMessage {
+			return &protocol.ProcessLeave{Mutation: a.mutation(), NodeID: b.node, Name: cache, MemberID: a.member}
+		})
+	}, gathering)
+}
+
+// TestAMemberThatActsAloneWaitsForAMoment: the command goes into the log by itself when no other comes.
+func TestAMemberThatActsAloneWaitsForAMoment(t *testing.T) {
+	playProcesses(t, func(t *testing.T, b *processBed) {
+		b.put(kind.Spec{MinMembers: 2, OpenDelay: 100 * time.Millisecond})
+		var began time.Time
+		b.join("a", func(*protocol.ProcessJoin) {
+			synctest.Wait() // commands that follow the start of the session would take the join along
+			began = time.Now()
+		})
+		if took := time.Since(began); took < server.DefaultAcquireDelay || took > 2*server.DefaultAcquireDelay {
+			t.Errorf("the first of two joins in %v", took)
+		}
+	}, gathering)
+}

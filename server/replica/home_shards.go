@@ -1,0 +1,464 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// A session lives in the shard of its slot, its home, and is a remote session in the other shards where it owns or
+// waits. Where this host has a copy of the home, the copy says whether a remote session is over. Elsewhere this host
+// asks the leader of the home, at the first sight of a remote session, after a change of that leader, and with every
+// sweep. The asked host notes who asked, and notifies that host when the session ends. So news is fast, and lost news
+// costs a sweep at most.
+//
+// Silence decides nothing: a remote session is forgotten only after a copy of its home has called the session dead, and
+// no later state of the home revives the session.
+
+const (
+	// homeCallWithin is how long a call about sessions may take.
+	homeCallWithin = time.Second
+	// findWithin bounds a Find, with its barrier and all hosts that it asks: clients are answered within 3 s.
+	findWithin = 2500 * time.Millisecond
+	// homePause and homePauseMost are the first and the longest pause after a call without an answer.
+	homePause, homePauseMost = 20 * time.Millisecond, time.Second
+	// askLedEvery is the time between two questions for the leader of a shard.
+	askLedEvery = time.Second
+	// maxEndedKept bounds the news for a host that does not answer, and after homeTries calls in a row the news are
+	// dropped: the host asks by itself once it is back.
+	maxEndedKept = 16 * maxHomeItems
+	homeTries    = 60
+	// maxAsking bounds the questions about single sessions of one home that are under way.
+	maxAsking = 16
+	// maxLost bounds the losses in one call, and maxLostKept the losses of sessions of one home that could not be sent.
+	maxLost, maxLostKept = 64, maxHomeItems
+	// maxShown bounds the sessions that one call shows.
+	maxShown = 256
+	// homeMisses is how many calls in a row the leader of a home leaves unanswered before another host is asked.
+	homeMisses = 2
+)
+
+// HomeShards is a host's part in the sessions whose home is at other hosts.
+type HomeShards struct {
+	set    *Set
+	ctx    context.Context // ends with the set
+	cancel context.CancelFunc
+	calls  sync.WaitGroup
+
+	mu     sync.Mutex // guards the fields below
+	peers  map[shard.HostID]*homePeer
+	asks   map[*Replica]map[shard.SessionID]struct{} // the questions by the home that is to be asked
+	lost   map[*Replica][]lostHolding
+	binds  map[shard.SessionID]*pendingBind
+	askAll time.Time // when the bindings were last asked about
+	// askLed is when the leaders of shards were last asked for; doubts are the shards whose leader may be another one.
+	askLed time.Time
+	doubts map[*Replica]struct{}
+	closed bool
+}
+
+// homePeer is what is to be sent to another host.
+type homePeer struct {
+	ended  []EndedSession
+	busy   bool // a call is under way
+	failed int  // how many calls in a row had no answer
+	next   time.Time
+}
+
+// pendingBind is a session that is about to be bound here, over one connection or more.
+type pendingBind struct {
+	waiting int
+	over    bool // the end of the session was reported meanwhile
+}
+
+func (h *HomeShards) init(s *Set) {
+	h.set = s
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.peers = make(map[shard.HostID]*homePeer)
+	h.asks = make(map[*Replica]map[shard.SessionID]struct{})
+	h.lost = make(map[*Replica][]lostHolding)
+	h.binds = make(map[shard.SessionID]*pendingBind)
+	h.doubts = make(map[*Replica]struct{})
+}
+
+// close ends the calls.
+func (h *HomeShards) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.cancel()
+	h.calls.Wait()
+}
+
+// ask notes a question for the leader of a home.
+func (h *HomeShards) ask(home *Replica, id shard.SessionID) {
+	h.mu.Lock()
+	first := len(h.asks[home]) == 0
+	h.note(home, id)
+	h.mu.Unlock()
+	if first {
+		h.set.Wake()
+	}
+}
+
+// note is ask without a wake-up. The lock is held.
+func (h *HomeShards) note(home *Replica, id shard.SessionID) {
+	if h.asks[home] == nil {
+		h.asks[home] = make(map[shard.SessionID]struct{})
+	}
+	h.asks[home][id] = struct{}{}
+}
+
+// reportEnd notifies the hosts that have asked about a session that the session is over.
+func (h *HomeShards) reportEnd(home *Replica, id shard.SessionID, why protocol.EndReason) {
+	told := home.Sessions.remoteSessions.take(id)
+	if len(told) == 0 {
+		return
+	}
+	h.mu.Lock()
+	for _, host := range told {
+		if p := h.peer(host); len(p.ended) < maxEndedKept {
+			p.ended = append(p.ended, EndedSession{ID: id, Reason: why})
+		}
+	}
+	h.mu.Unlock()
+	h.set.Wake()
+}
+
+// sendLoss sends the leader of a session's home the loss of a holding.
+func (h *HomeShards) sendLoss(home *Replica, lost lostHolding) {
+	lost.Name = slices.Clone(lost.Name)
+	h.mu.Lock()
+	h.lost[home] = append(h.lost[home], lost)
+	if n := len(h.lost[home]); n > maxLostKept {
+		h.lost[home] = slices.Delete(h.lost[home], 0, n-maxLostKept)
+	}
+	h.mu.Unlock()
+	h.set.Wake()
+}
+
+// peer is what is to be sent to a host. The lock is held.
+func (h *HomeShards) peer(id shard.HostID) *homePeer {
+	p := h.peers[id]
+	if p == nil {
+		p = &homePeer{}
+		h.peers[id] = p
+	}
+	return p
+}
+
+// led is called when a shard has another leader: the new leader does not know whom to notify. The shards here ask
+// about their remote sessions again, and the bindings are asked about.
+func (h *HomeShards) led(home *Replica) {
+	if home.Here() {
+		home.Sessions.endBound()
+		return
+	}
+	home.Sessions.askBound()
+	for _, r := range h.set.Replicas {
+		if r != home && r.Leads() {
+			r.leader.recheck()
+		}
+	}
+}
+
+// run makes the calls that are due, on the host's loop, and returns whether something waits.
+func (h *HomeShards) run(now time.Time) (waits bool) {
+	h.mu.Lock()
+	due := now.Sub(h.askAll) > sweepEvery
+	if due {
+		h.askAll = now
+	}
+	h.mu.Unlock()
+	if due {
+		for _, r := range h.set.Replicas {
+			switch {
+			case !r.Here():
+				r.Sessions.askBound()
+				h.doubt(r)
+				continue
+			}
+			if !r.Leads() {
+				r.Confirm(func(bool, bool) {}) // so that a partitioned replica is not filled
+			}
+		}
+	}
+	waits = h.askLeaders(now)
+	h.notifyLed()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	leaders, answerers := make(map[shard.HostID][]*Replica), make(map[shard.HostID][]*Replica)
+	for _, r := range h.set.Replicas {
+		if len(h.asks[r])+len(h.lost[r]) == 0 {
+			continue
+		}
+		waits = true
+		if l := r.Known().Leader; l != 0 && l != h.set.config.Self.ID {
+			leaders[l] = append(leaders[l], r)
+			h.peer(l)
+		}
+		if to := h.answerer(r); to != 0 {
+			answerers[to] = append(answerers[to], r)
+			h.peer(to)
+		}
+	}
+	for id, p := range h.peers {
+		if len(p.ended) > 0 {
+			waits = true
+		}
+		if p.busy || h.closed || now.Before(p.next) {
+			continue
+		}
+		if c := h.take(p, answerers[id], leaders[id]); !c.empty() {
+			p.busy = true
+			h.calls.Go(func() { h.exchange(id, c) })
+		} else if len(leaders[id])+len(answerers[id]) == 0 {
+			delete(h.peers, id)
+		}
+	}
+	return waits
+}
+
+// notifyLed sends the losses of sessions whose home this host leads since the losses were noted: the clients are here.
+// Questions about sessions of such a home are dropped.
+func (h *HomeShards) notifyLed() {
+	for _, r := range h.set.Replicas {
+		if !r.Leads() {
+			continue
+		}
+		h.mu.Lock()
+		lost := h.lost[r]
+		delete(h.asks, r)
+		delete(h.lost, r)
+		h.mu.Unlock()
+		for i := range lost {
+			r.Sessions.notifyLoss(&lost[i], func(c Conn) { c.Flush(false) })
+		}
+	}
+}
+
+// doubt notes that the leader of a shard may be another one than this host knows.
+func (h *HomeShards) doubt(r *Replica) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.doubts[r] = struct{}{}
+}
+
+// askLeaders asks hosts with a copy of a shard who leads the shard, if this host does not know, or may be wrong. An
+// announcement is made once for each term and connection, and may be lost.
+func (h *HomeShards) askLeaders(now time.Time) (waits bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || now.Sub(h.askLed) < askLedEvery {
+		return len(h.doubts) > 0
+	}
+	h.askLed = now
+	asked := make(map[shard.HostID]homeCall)
+	for _, r := range h.set.Replicas {
+		_, doubted := h.doubts[r]
+		holders := r.Lookup.answerers()
+		if r.Holds() || len(holders) == 0 || !doubted && r.Known().Leader != 0 {
+			delete(h.doubts, r)
+			continue
+		}
+		to := holders[rand.IntN(len(holders))]
+		c := asked[to]
+		c.Leads = append(c.Leads, r.ID)
+		asked[to] = c
+	}
+	for to, c := range asked {
+		h.calls.Go(func() {
+			a, err := h.call(h.ctx, to, c)
+			if err != nil {
+				return // the next round asks perhaps another host
+			}
+			for _, l := range a.Led {
+				if !slices.Contains(c.Leads, l.Shard) {
+					continue
+				}
+				h.set.NoteLeader(l.Shard, shard.Leadership{Leader: l.Leader, Term: l.Term})
+				h.mu.Lock()
+				delete(h.doubts, h.set.Replicas[l.Shard-1])
+				h.mu.Unlock()
+			}
+		})
+	}
+	return len(asked) > 0
+}
+
+// answerer returns the host to ask about the sessions of a home, or 0: the leader, or while the leader does not answer
+// a further host with a copy. A copy that calls a session dead is right. The lock is held.
+func (h *HomeShards) answerer(r *Replica) shard.HostID {
+	list := r.Lookup.answerers()
+	for _, id := range list {
+		if p := h.peers[id]; p == nil || p.failed < homeMisses {
+			return id
+		}
+	}
+	if len(list) == 0 {
+		return 0
+	}
+	return list[0]
+}
+
+// take returns the content of one call to a host that is asked about sessions of some homes, and leads some homes. The
+// lock is held.
+func (h *HomeShards) take(p *homePeer, answers, leads []*Replica) (c homeCall) {
+	n := min(len(p.ended), maxHomeItems)
+	c.Ended, p.ended = p.ended[:n:n], p.ended[n:]
+	var asked []shard.SessionID
+	for _, r := range answers {
+		for id := range h.asks[r] {
+			if len(asked) == maxHomeItems {
+				break
+			}
+			asked = append(asked, id)
+			delete(h.asks[r], id)
+		}
+	}
+	for _, r := range leads {
+		n := min(len(h.lost[r]), maxLost-len(c.Lost))
+		c.Lost = append(c.Lost, h.lost[r][:n]...)
+		h.lost[r] = slices.Delete(h.lost[r], 0, n)
+	}
+	c.Asked = packSessions(asked)
+	return c
+}
+
+// exchange makes a call, and takes the answer in. Without an answer the call is made again after a pause.
+func (h *HomeShards) exchange(to shard.HostID, c homeCall) {
+	asked, _ := c.Asked.unpack() // packed here
+	c.Losses = h.lossesOf(asked)
+	a, err := h.call(h.ctx, to, c)
+	if err != nil {
+		a = homeAnswer{}
+	}
+	for i, id := range asked[:min(len(asked), len(a.Liveness))] {
+		if shard.Liveness(a.Liveness[i]) == shard.Dead {
+			h.over(id, protocol.EndUnknown)
+		}
+	}
+	var unknown []shard.SessionID
+	h.mu.Lock()
+	p := h.peer(to)
+	p.busy = false
+	if err == nil {
+		p.failed, p.next = 0, time.Time{}
+	} else {
+		p.next = h.set.Now().Add(min(homePause<<min(p.failed, 8), homePauseMost))
+		if p.failed++; p.failed >= homeTries {
+			c.Ended, p.ended = nil, nil
+		}
+		for _, r := range h.set.Replicas {
+			if r.Known().Leader == to {
+				h.doubts[r] = struct{}{}
+			}
+		}
+		if room := maxEndedKept - len(p.ended); room >= len(c.Ended) {
+			p.ended = append(c.Ended, p.ended...)
+		}
+	}
+	for i, id := range asked {
+		// A host that does not know may have lost the lead, may lag, or may not be filled yet, so the other hosts are
+		// asked at once. led asks the next leader, and the next sweep asks a leader that lags. A call without an answer
+		// is repeated.
+		home := h.set.Of(id.Slot())
+		if i < len(a.Liveness) && shard.Liveness(a.Liveness[i]) == shard.Unknown {
+			h.doubts[home] = struct{}{}
+			unknown = append(unknown, id)
+		}
+		if i >= len(a.Liveness) {
+			h.note(home, id)
+		}
+	}
+	for _, lost := range c.Lost {
+		home := h.set.Of(shard.SessionID(lost.SessionID).Slot())
+		if err != nil || slices.Contains(a.Elsewhere, home.ID) {
+			h.doubts[home] = struct{}{}
+			h.lost[home] = append(h.lost[home], lost)
+		}
+	}
+	h.mu.Unlock()
+	h.set.Wake()
+	h.askOthers(to, unknown)
+}
+
+// askOthers asks every other host with a replica of a session's home, one after the other, about sessions that a host
+// does not know, until one host knows.
+func (h *HomeShards) askOthers(but shard.HostID, unknown []shard.SessionID) {
+	homes := make(map[*Replica][]shard.SessionID)
+	for _, id := range unknown {
+		home := h.set.Of(id.Slot())
+		homes[home] = append(homes[home], id)
+	}
+	for home, ids := range homes {
+		for _, to := range home.Lookup.answerers() {
+			if to == but || len(ids) == 0 {
+				continue
+			}
+			// The answer has the order of the sorted ids.
+			a, err := h.call(h.ctx, to, homeCall{Asked: packSessions(ids)})
+			if err != nil || len(a.Liveness) != len(ids) {
+				continue
+			}
+			var left []shard.SessionID
+			for i, id := range ids {
+				switch shard.Liveness(a.Liveness[i]) {
+				case shard.Dead:
+					h.over(id, protocol.EndUnknown)
+				case shard.Unknown:
+					left = append(left, id)
+				}
+			}
+			ids = left
+		}
+	}
+}
+
+var errNoHomeCalls = errors.New("server: this host reaches no others")
+
+// call makes one call, within homeCallWithin.
+func (h *HomeShards) call(ctx context.Context, to shard.HostID, c homeCall) (a homeAnswer, err error) {
+	if h.set.config.Calls == nil {
+		return a, errNoHomeCalls
+	}
+	ctx, cancel := context.WithTimeout(ctx, homeCallWithin)
+	defer cancel()
+	payload, err := h.set.config.Calls.Call(ctx, to, encodeHome(homeRequest{Home: c}))
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(payload, &a)
+}
+
+// HomeShardCounts is how far the questions of a host are about sessions whose home is elsewhere.
+type HomeShardCounts struct {
+	Waiting    int // questions, losses and ends that are to be sent
+	Unanswered int // hosts that have not answered the last call
+}
+
+// Counts returns the counts of now.
+func (h *HomeShards) Counts() (c HomeShardCounts) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, asked := range h.asks {
+		c.Waiting += len(asked)
+	}
+	for _, lost := range h.lost {
+		c.Waiting += len(lost)
+	}
+	for _, p := range h.peers {
+		c.Waiting += len(p.ended)
+		if p.failed > 0 {
+			c.Unanswered++
+		}
+	}
+	return c
+}

@@ -1,0 +1,134 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Answer answers a call of another host about sessions.
+func (h *HomeShards) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
+	var r homeRequest
+	if err := json.Unmarshal(request, &r); err != nil {
+		return nil, err
+	}
+	c, a := &r.Home, homeAnswer{}
+	for _, e := range c.Ended {
+		h.over(e.ID, e.Reason)
+	}
+	asked, err := c.Asked.unpack()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range asked {
+		a.Liveness = append(a.Liveness, byte(h.vouch(id, from)))
+	}
+	for i := range c.Lost {
+		home := h.set.Of(shard.SessionID(c.Lost[i].SessionID).Slot())
+		if !home.Leads() {
+			a.Elsewhere = append(a.Elsewhere, home.ID)
+			continue
+		}
+		home.Sessions.notifyLoss(&c.Lost[i], func(c Conn) { c.Flush(false) })
+	}
+	for i := range c.Losses {
+		for _, l := range c.Losses[i].Sessions {
+			if home := h.set.Of(l.Session.Slot()); home.Leads() {
+				home.Sessions.hearLosses(c.Losses[i].Shard, l)
+			}
+		}
+	}
+	for _, id := range c.Leads {
+		if id == MetaShard || id > uint64(len(h.set.Replicas)) || !h.set.Replicas[id-1].Holds() {
+			continue
+		}
+		if l := h.set.Replicas[id-1].Known(); l.Leader != 0 {
+			a.Led = append(a.Led, ledShard{id, l.Leader, l.Term})
+		}
+	}
+	if c.One != nil {
+		one := h.lookUp(ctx, from, c.One)
+		a.One = &one
+	}
+	shown, err := c.Shown.unpack()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range shown {
+		a.Shown = append(a.Shown, h.set.config.Show(id, c.Parts))
+	}
+	return encodeHome(a), nil
+}
+
+// vouch notes that a host is to be notified of the end of a session, and returns what is known of the session. The note
+// comes first: an end either finds the note, or has removed the session before the look. A replica that is not filled
+// may lack the end, so Unknown leaves the answer to another host.
+func (h *HomeShards) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
+	home := h.set.Of(id.Slot())
+	if !home.Holds() {
+		return shard.Unknown
+	}
+	home.Sessions.remoteSessions.note(id, from)
+	is := home.Machine.Liveness(id)
+	switch {
+	case is == shard.Dead:
+		home.Sessions.remoteSessions.forget(id, from)
+	case !home.Filled():
+		is = shard.Unknown
+	}
+	return is
+}
+
+// lookUp answers a question about one session, behind a barrier.
+func (h *HomeShards) lookUp(ctx context.Context, from shard.HostID, q *askedSession) HomeSession {
+	h.vouch(q.ID, from)
+	home := h.set.Of(q.ID.Slot())
+	found := make(chan HomeSession, 1)
+	home.Lookup.find(q.ID, q.Key, func(one HomeSession) { found <- one })
+	select {
+	case one := <-found:
+		// A session that never was has no end. But a home that was made anew calls a session dead to its client before
+		// the end that the asking host is to hear of.
+		g := home.Machine.Group()
+		if one.Liveness == shard.Dead && (q.ID.Counter() > g.Before || !g.Waits(home.Machine.Time())) {
+			home.Sessions.remoteSessions.forget(q.ID, from)
+		}
+		return one
+	case <-ctx.Done():
+		return HomeSession{}
+	}
+}
+
+// look returns a session as this host's replica of the session's home knows the session.
+func (lo *Lookup) look(id shard.SessionID, key []byte) HomeSession {
+	if view, known := lo.r.Machine.Session(id); known {
+		return HomeSession{shard.Alive, view.Node, lo.r.Machine.KeyMatches(id, key)}
+	}
+	if lo.r.Machine.Liveness(id) == shard.Dead {
+		return HomeSession{Liveness: shard.Dead}
+	}
+	return HomeSession{}
+}
+
+// find calls done with a session by this host's replica of the session's home, behind a barrier: a session whose end
+// was acknowledged before the call is over, and so is a session that the replica lacks. A barrier proves nothing about
+// a replica that came, went or was emptied since. The answer of a rebuilt home is for clients alone: a session
+// that no client can have any more is dead to clients, and may be alive to other shards.
+func (lo *Lookup) find(id shard.SessionID, key []byte, done func(HomeSession)) {
+	if one := lo.look(id, key); one.Liveness == shard.Dead {
+		done(one) // no barrier takes an end back
+		return
+	}
+	incarnation := lo.r.fresh.present()
+	lo.r.Confirm(func(ok, _ bool) {
+		one := lo.look(id, key)
+		switch {
+		case !ok || !lo.r.Holds() || lo.r.fresh.present() != incarnation:
+			one = HomeSession{}
+		case one.Liveness == shard.Unknown:
+			one.Liveness = shard.Dead
+		}
+		done(one)
+	})
+}

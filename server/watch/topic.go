@@ -1,0 +1,166 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// objectStage says where an object is on its way to the worker. An object has one way to the worker at a time.
+type objectStage uint8
+
+const (
+	objectQuiet   objectStage = iota // nothing is to be sent
+	objectResting                    // in Hub.resting
+	objectReady                      // in Hub.ready
+	objectPlanned                    // the worker plans the object
+)
+
+// object is a name that is watched, whether an object of the name exists or not. Changes are noted by object, and
+// read by topic: the semaphore of the name is a topic, and so is each view of another kind.
+type object struct {
+	name shard.ObjectName
+
+	// Hub.mu guards the fields below.
+	stage    objectStage
+	rests    int               // place in Hub.resting
+	next     time.Time         // the object is not sent again before this time
+	flags    shard.EffectFlags // of changes since the worker took the object last
+	interest shard.EffectFlags // of changes that its watches are to get
+	replaced bool              // the machine's state was replaced since the worker took the object last
+
+	// Only the worker uses the fields below.
+	taken     shard.EffectFlags
+	count     int // watches of all its topics
+	semaphore topic
+	views     map[part]*topic // of other kinds; nil if no view was watched
+}
+
+// restOrder orders objects by the ends of their rests.
+type restOrder struct{}
+
+func (restOrder) Before(a, b *object) bool { return a.next.Before(b.next) }
+func (restOrder) Placed(x *object, at int) { x.rests = at }
+
+// part is how the topics of one name differ.
+type part struct {
+	kind shard.ObjectKind
+	view string
+}
+
+// topic is the unit of reading and sending under one name: the semaphore, or a view of an object of another kind.
+//
+// Only the worker uses a topic.
+type topic struct {
+	object  *object
+	part    part
+	form    form
+	watches [wantKinds][]*watch
+	count   int
+	visited bool
+	latest  *change // the change that was read last
+	changes map[shard.Revision]*change
+	// The snapshots that are being sent: the newest, which is kept for a moment, and its predecessor. There are no
+	// more, however many watches read however slowly.
+	snapshot, older *snapshot
+	// The fields below are for views. seen: at this revision of the shard every watch was at the present, or in a
+	// list of watches to be planned; 0: unknown. missed: a watch could not be brought to the present, and waits for
+	// the next change.
+	seen   shard.Revision
+	missed bool
+}
+
+func (t *topic) ref() shard.Ref {
+	return shard.Ref{Kind: t.part.kind, Node: t.object.name.Node, Name: t.object.name.Name, View: t.part.view}
+}
+
+// refOf returns the object and view that a request names. Nothing of the request is kept.
+func refOf(m *protocol.Watch) shard.Ref {
+	r := shard.Ref{
+		Kind: shard.ObjectKind(m.ObjectKind), Node: shard.NodeID(m.NodeID), Name: string(m.Name), View: string(m.View),
+	}
+	if m.ObjectKind.IsSemaphore() {
+		r.Kind = shard.KindSemaphore
+	}
+	return r
+}
+
+// topicOf returns the topic of a part, and makes a new topic if the part has none yet.
+func (o *object) topicOf(p part, wo *worker) *topic {
+	if p.kind == shard.KindSemaphore {
+		o.semaphore.object, o.semaphore.part, o.semaphore.form = o, p, &wo.owners
+		return &o.semaphore
+	}
+	t := o.views[p]
+	if t == nil {
+		if o.views == nil {
+			o.views = make(map[part]*topic)
+		}
+		t = &topic{object: o, part: p, form: &wo.rows}
+		o.views[p] = t
+	}
+	return t
+}
+
+// all calls back for every topic that has watches.
+func (o *object) all(f func(*topic)) {
+	if o.semaphore.count > 0 {
+		f(&o.semaphore)
+	}
+	for _, t := range o.views {
+		f(t)
+	}
+}
+
+// forget makes unknown what earlier reads of the machine have shown.
+func (o *object) forget() {
+	for _, t := range o.views {
+		t.seen = 0
+	}
+}
+
+// isView reports whether the topic is a view of an object of another kind than semaphores.
+func (t *topic) isView() bool { return t.part.kind != shard.KindSemaphore }
+
+// add adds a watch and reports whether the object's interest may have grown.
+func (t *topic) add(w *watch) bool {
+	list := &t.watches[w.wants]
+	*list = append(*list, w)
+	w.topic, w.place = t, len(*list)
+	t.count++
+	t.object.count++
+	return len(*list) == 1
+}
+
+// remove removes a watch and reports whether the object's interest may have shrunk.
+func (t *topic) remove(w *watch) bool {
+	list := t.watches[w.wants]
+	last := len(list) - 1
+	moved := list[last]
+	list[w.place-1], moved.place = moved, w.place
+	list[last] = nil
+	t.watches[w.wants] = list[:last]
+	w.place = 0
+	t.count--
+	t.object.count--
+	if t.count == 0 && t.isView() {
+		delete(t.object.views, t.part)
+	}
+	return last == 0
+}
+
+// interests returns the flags of all changes that the watches are to get. In an object of another kind than
+// semaphores a change may be in every view, so all changes count and the worker asks each topic.
+func (o *object) interests() shard.EffectFlags {
+	if len(o.views) > 0 {
+		return everything
+	}
+	var f shard.EffectFlags
+	for w, list := range o.semaphore.watches {
+		if len(list) > 0 {
+			f |= wants(w).flags()
+		}
+	}
+	return f
+}

@@ -1,0 +1,332 @@
+package machinetest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// ObjectModel says in the plainest way what the objects of one kind in a shard should be after a command.
+type ObjectModel[M Machine] interface {
+	// End releases what a session has, Drop removes all objects, Due does what time alone brings about.
+	End(id shard.SessionID)
+	Drop()
+	Due()
+	// Objects are all objects, as a State has them. Size is their size in quotas. Alarms are the times for which they
+	// wait.
+	Objects() []shard.ObjectState
+	Size() uint64
+	Alarms() []uint64
+	// View compares what the machine shows with what it should show.
+	View(m M) error
+}
+
+// ModelShard is what the models of all kinds have in common.
+type ModelShard struct {
+	Now      uint64
+	Wall     uint64
+	Order    shard.OrderID
+	Revision shard.Revision
+	Limit    uint64 // of bytes
+	Sessions map[shard.SessionID]*ModelSession
+}
+
+// ModelSession is a session, with the length of the body of its last answer.
+type ModelSession struct {
+	Number uint64
+	Body   int
+}
+
+// NewModelShard returns the model of an empty shard.
+func NewModelShard() *ModelShard {
+	return &ModelShard{Limit: shard.DefaultNodeBytes, Sessions: map[shard.SessionID]*ModelSession{}}
+}
+
+// NextOrder returns the order id that shard 1 gives next.
+func NextOrder(last shard.OrderID) shard.OrderID {
+	for last++; last%1024 != 1; {
+		last++
+	}
+	return last
+}
+
+// Bytes is the size of sessions and their answers in quotas.
+func (ms *ModelShard) Bytes() (n uint64) {
+	for _, s := range ms.Sessions {
+		n += shard.SessionBytes
+		if s.Number > 0 {
+			n += shard.AnswerBytes
+		}
+		if s.Body > 0 {
+			n += uint64(shard.AnswerBodyBytes + s.Body)
+		}
+	}
+	return n
+}
+
+// ObjectRun drives a machine and a model of the objects of one kind with the same random commands.
+type ObjectRun[M Machine] struct {
+	Bed[M]
+	*rand.Rand
+	Followers []*RowFollower
+	Tally     map[string]int
+	Mutate    func(id shard.SessionID) error // sends a command of a session
+	Applied   func(list []shard.Effect)      // sees the effects of commands
+	After     func() error                   // looks at the machine after each step
+	Tamper    func(moment string)            // a mistake
+
+	base    *ModelShard
+	objects ObjectModel[M]
+	empty   func() M // makes a machine
+	saved   *objectSave
+}
+
+// objectSave is a snapshot that is saved some steps later, when the machine has moved on.
+type objectSave struct {
+	snapshot shard.Snapshot
+	state    shard.State
+	wait     int
+}
+
+// NewObjectRun returns a run on machines that empty makes.
+func NewObjectRun[M Machine](empty func() M, seed, stream uint64, base *ModelShard, model ObjectModel[M],
+	tally map[string]int) *ObjectRun[M] {
+	return &ObjectRun[M]{
+		Bed: New(empty(), 0), Rand: rand.New(rand.NewPCG(seed, stream)), base: base, objects: model, Tally: tally,
+		empty: empty, Applied: func([]shard.Effect) {}, After: func() error { return nil }, Tamper: func(string) {},
+	}
+}
+
+// Play plays a run, and returns what went wrong first. early is a command of the run.
+func (r *ObjectRun[M]) Play(early shard.CommandKind, steps int) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	r.Do(shard.Command{Kind: early, Level: level.Newest + 1, Node: 1, Name: []byte("early")})
+	if e := r.Result(); e.Status != protocol.StatusUnsupported {
+		return fmt.Errorf("below its level a command is answered %v", e.Status)
+	}
+	r.At = level.Newest
+	r.Do(shard.Command{Kind: shard.CmdLead, Term: 1})
+	for i := range steps {
+		if err := r.step(); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		r.Tamper("step")
+		if err := r.check(r.M); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		if err := r.After(); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		for _, f := range r.Followers {
+			if r.IntN(3) == 0 {
+				if err := f.CatchUp(r.M); err != nil {
+					return fmt.Errorf("step %d: %w", i, err)
+				}
+			}
+		}
+		if err := r.snapshot(); err != nil {
+			return fmt.Errorf("step %d: snapshot: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// step carries one command out, and compares its answer.
+func (r *ObjectRun[M]) step() error {
+	r.base.Now += uint64(r.IntN(40) * r.IntN(40))
+	r.One.Stamp.Elapsed = r.base.Now
+	r.base.Wall = 0
+	ids := slices.Sorted(maps.Keys(r.base.Sessions))
+	switch n := r.IntN(60); {
+	case len(ids) < 5 || n == 0:
+		id := r.All(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(r.IntN(shard.Slots)), Node: 1}).Session
+		if id != 0 {
+			r.base.Sessions[id] = &ModelSession{}
+		}
+	case n == 1:
+		id, other := ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]
+		r.objects.End(id)
+		if other != id {
+			r.objects.End(other)
+		}
+		r.All(shard.Command{Kind: shard.CmdSessionsExpire, Term: 1, Sessions: []shard.SessionID{id, other}})
+	case n == 2 && r.IntN(8) == 0:
+		r.objects.Drop()
+		r.All(shard.Command{Kind: shard.CmdNodeDrop, Node: 1, Count: 3})
+	case n == 3 || n == 4:
+		r.base.Limit = shard.DefaultNodeBytes
+		if r.IntN(4) == 0 {
+			r.base.Limit = r.bytes() + uint64(r.IntN(900))
+		}
+		r.All(shard.Command{Kind: shard.CmdNodeLimits, Node: 1, Bytes: r.base.Limit})
+	case n < 12:
+		r.base.Wall = uint64(r.IntN(100))
+		r.objects.Due()
+		r.All(shard.Command{Kind: shard.CmdDue, Term: 1, Time: r.base.Wall})
+	default:
+		return r.Mutate(ids[r.IntN(len(ids))])
+	}
+	return nil
+}
+
+// All applies a command and what it leaves pending.
+func (r *ObjectRun[M]) All(c shard.Command) *shard.Effect {
+	for {
+		r.Do(c)
+		r.Applied(r.Out.List)
+		answer := *r.Result()
+		for r.M.Pending() > 0 {
+			r.Do(shard.Command{Kind: shard.CmdContinue})
+			r.Applied(r.Out.List)
+		}
+		if answer.Flags&shard.FlagMore == 0 {
+			return &answer
+		}
+	}
+}
+
+// Explained reports whether an answer has a text for people: a refusal that says nothing itself.
+func Explained(e *shard.Effect) bool {
+	return e.Status != protocol.StatusSuccess && e.Status != protocol.StatusQuotaExceeded
+}
+
+// check compares the machine with the model.
+func (r *ObjectRun[M]) check(m M) error {
+	state := m.State()
+	for k := range state.Objects {
+		if len(state.Objects[k].Links) == 0 {
+			state.Objects[k].Links = nil
+		}
+	}
+	want, alarms := r.objects.Objects(), r.objects.Alarms()
+	next := uint64(0)
+	if len(alarms) > 0 {
+		next = slices.Min(alarms)
+	}
+	at, _ := m.NextAlarm()
+	switch {
+	case !reflect.DeepEqual(state.Objects, want):
+		return fmt.Errorf("objects (- model, + machine):\n%s", objectsDiff(state.Objects, want))
+	case state.LastOrder != r.base.Order || state.LastRevision != r.base.Revision || state.Now != r.base.Now:
+		return fmt.Errorf("order id %d, revision %d at %d, not %d, %d at %d", state.LastOrder, state.LastRevision,
+			state.Now, r.base.Order, r.base.Revision, r.base.Now)
+	case len(state.Sessions) != len(r.base.Sessions):
+		return fmt.Errorf("%d sessions, not %d", len(state.Sessions), len(r.base.Sessions))
+	case m.Usage(0).Bytes != r.bytes():
+		return fmt.Errorf("%d bytes count, not %d", m.Usage(0).Bytes, r.bytes())
+	case at != next || m.Alarms() != len(alarms):
+		return fmt.Errorf("%d wait, the first for %d; it should be %d, for %d", m.Alarms(), at, len(alarms), next)
+	}
+	if err := CheckLeaks(m); err != nil {
+		return err
+	}
+	return r.objects.View(m)
+}
+
+// bytes is what all of it counts for in quotas.
+func (r *ObjectRun[M]) bytes() uint64 { return r.base.Bytes() + r.objects.Size() }
+
+// objectsDiff shows the lines in which objects differ.
+func objectsDiff(got, want []shard.ObjectState) string {
+	lines := func(list []shard.ObjectState) (lines []string) {
+		for _, o := range list {
+			lines = append(lines, fmt.Sprintf("%s %v revision %d", o.Name, o.Kind, o.Revision))
+			for _, line := range strings.Split(o.Body, "\n") {
+				lines = append(lines, o.Name+": "+line)
+			}
+			for _, l := range o.Links {
+				lines = append(lines, fmt.Sprintf("%s: %+v", o.Name, l))
+			}
+		}
+		return lines
+	}
+	var b strings.Builder
+	for _, side := range []struct {
+		mark         string
+		lines, other []string
+	}{{"-", lines(want), lines(got)}, {"+", lines(got), lines(want)}} {
+		for _, line := range side.lines {
+			if !slices.Contains(side.other, line) {
+				fmt.Fprintf(&b, "%s %s\n", side.mark, line)
+			}
+		}
+	}
+	return b.String()
+}
+
+// snapshot saves the machine as it was some steps ago, and goes on with a replica that was restored, now and then.
+func (r *ObjectRun[M]) snapshot() error {
+	if r.saved == nil {
+		if r.IntN(15) == 0 {
+			sn, err := r.M.PrepareSnapshot()
+			if err != nil {
+				return err
+			}
+			r.saved = &objectSave{snapshot: sn, state: r.M.State(), wait: r.IntN(8)}
+		}
+		return nil
+	}
+	if r.saved.wait--; r.saved.wait >= 0 {
+		return nil
+	}
+	saved := r.saved
+	r.saved = nil
+	defer saved.snapshot.Discard()
+	var file bytes.Buffer
+	if err := saved.snapshot.Save(&file, nil); err != nil {
+		return err
+	}
+	m := r.empty()
+	if err := m.Restore(&file); err != nil {
+		return err
+	}
+	if got := m.State(); !reflect.DeepEqual(got.Objects, saved.state.Objects) {
+		return fmt.Errorf("objects as they are restored, and were saved:\n%s",
+			objectsDiff(got.Objects, saved.state.Objects))
+	}
+	return r.restart()
+}
+
+// restart goes on with a replica that was restored, which has the digest of the other one.
+func (r *ObjectRun[M]) restart() error {
+	sn, err := r.M.PrepareSnapshot()
+	if err != nil {
+		return err
+	}
+	defer sn.Discard()
+	var file bytes.Buffer
+	if err := sn.Save(&file, nil); err != nil {
+		return err
+	}
+	m := r.empty()
+	if err := m.Restore(&file); err != nil {
+		return err
+	}
+	if m.Digest() != r.M.Digest() {
+		return fmt.Errorf("the digest of the restored replica is another")
+	}
+	r.M = m
+	r.Tamper("restart")
+	return r.check(m)
+}
+
+// Shortened is how many of so many seeds are played: the race detector plays one of four.
+func Shortened(seeds uint64) uint64 {
+	if testing.Short() {
+		return (seeds + 3) / 4
+	}
+	return seeds
+}

@@ -1,0 +1,148 @@
+package process
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/machine/machinetest"
+)
+
+// eachProcess shows a mistake all processes of the machine, eachMember their members.
+
+func (r *processRun) eachProcess(fn func(object arena.Handle, p *hostedProcess)) {
+	pr := processesOf(core(r.M))
+	for h := arena.Handle(1); h < pr.End(); h++ {
+		if p := pr.At(h); p.object != 0 && !core(r.M).Objects.At(p.object).Deleting {
+			fn(p.object, p)
+		}
+	}
+}
+
+func (r *processRun) eachMember(fn func(holding arena.Handle, pm *processMember)) {
+	r.eachProcess(func(object arena.Handle, _ *hostedProcess) {
+		all := &core(r.M).Holdings
+		for h, next := all.First(core(r.M).Objects.At(object)), arena.Handle(0); h != 0; h = next {
+			next = all.Next(h)
+			fn(h, processesOf(core(r.M)).members.At(all.At(h).State))
+		}
+	})
+}
+
+// last is the command that was carried out last, and whether it was.
+func (r *processRun) last(k shard.CommandKind) bool {
+	return r.One.Commands[0].Kind == k && r.Result().Status == protocol.StatusSuccess
+}
+
+// forgetSent lets the machine notify who has been so of nothing of a kind.
+func (r *processRun) forgetSent(what shard.EffectKind) {
+	for k := len(r.sent) - 1; k >= 0; k-- {
+		if strings.HasPrefix(r.sent[k], what.String()) {
+			r.sent = append(r.sent[:k], r.sent[k+1:]...)
+			return
+		}
+	}
+}
+
+// processMistakes are what the room of processes may do wrong, as the machine would look after it, with a run that
+// notices each, and what that says. A mistake is made after each step, or after each restart.
+var processMistakes = []struct {
+	name   string
+	seed   uint64
+	says   string
+	moment string
+	make   func(r *processRun)
+}{
+	{"the-rows-of-a-process-are-not-reported", 0, "followed to", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { machinetest.ForgetRows(&p.whole) })
+	}},
+	{"the-head-is-not-reported", 0, "followed to", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.whole.Head = 0 })
+	}},
+	{"results-are-not-reported", 0, "followed to", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { machinetest.ForgetRows(&p.results) })
+	}},
+	{"the-results-have-changed-with-each-member", 0, "View:results", "step", func(r *processRun) {
+		r.eachProcess(func(_ arena.Handle, p *hostedProcess) { p.results.Revision = p.whole.Revision + 1 })
+	}},
+	{"who-got-something-is-not-notified", 0, "notified are", "step", func(r *processRun) {
+		r.forgetSent(shard.EffectInbox)
+	}},
+	{"who-was-put-out-is-not-notified", 0, "notified are", "step", func(r *processRun) {
+		r.forgetSent(shard.EffectLost)
+	}},
+	{"an-inbox-is-not-counted", 0, "bytes count", "step", func(r *processRun) {
+		if r.last(shard.CmdProcessSend) {
+			r.eachProcess(func(object arena.Handle, _ *hostedProcess) {
+				core(r.M).Nodes.Charge(core(r.M).Objects.Node(core(r.M).Objects.At(object)), -1)
+			})
+		}
+	}},
+	{"the-link-of-who-has-left-stays", 0, "opens", "restart", func(r *processRun) {
+		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
+			if list := p.Members(); len(list) > 0 {
+				processesOf(core(r.M)).begin(core(r.M), object, 0)
+				p.Leave(processesOf(core(r.M)).work.at, list[0])
+				processesOf(core(r.M)).work.out.Reset()
+			}
+		})
+	}},
+	{"a-member-is-of-another-link-after-a-restore", 0, "another way", "restart", func(r *processRun) {
+		first := arena.Handle(0)
+		r.eachMember(func(link arena.Handle, pm *processMember) {
+			if first == 0 {
+				first = link
+			}
+			pm.Ref = uint64(first)
+		})
+	}},
+	{"what-a-member-has-completed-is-lost-with-a-restore", 0, "completed 0", "restart", func(r *processRun) {
+		r.eachMember(func(_ arena.Handle, pm *processMember) { pm.Completed = 0 })
+	}},
+	{"a-restore-sets-no-alarm", 0, "wait, the first for", "restart", func(r *processRun) {
+		r.eachProcess(func(object arena.Handle, _ *hostedProcess) { core(r.M).Objects.SetAlarm(object, 0) })
+	}},
+	{"an-alarm-is-set-too-late", 0, "wait, the first for", "step", func(r *processRun) {
+		r.eachProcess(func(object arena.Handle, p *hostedProcess) {
+			if due, waits := p.NextDue(); waits {
+				core(r.M).Objects.SetAlarm(object, due+1)
+			}
+		})
+	}},
+	{"the-order-counter-is-ahead-of-an-epoch", 0, "order id", "step", func(r *processRun) {
+		if r.last(shard.CmdDue) && len(r.sent) > 1 {
+			core(r.M).Holdings.TakeOrder()
+		}
+	}},
+}
+
+func TestMistakesOfProcessesAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
+	newRound(t, 1, processSpec)
+	play := func(seed uint64, moment string, mistake func(r *processRun)) error {
+		r := newProcessRun(seed, make(map[string]int))
+		r.Tamper = func(at string) {
+			if at == moment {
+				mistake(r)
+			}
+		}
+		return r.Play(shard.CmdProcessPut, processSteps)
+	}
+	for _, c := range processMistakes {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range *processSeek {
+				t.Logf("seed %d: %v", seed, play(seed, c.moment, c.make))
+			}
+			if err := play(c.seed, "never", c.make); err != nil {
+				t.Fatal("without the mistake:", err)
+			}
+			if err := play(c.seed, c.moment, c.make); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("noticed as %v", err)
+			}
+		})
+	}
+}

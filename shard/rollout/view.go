@@ -1,0 +1,162 @@
+package rollout
+
+import (
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/arena"
+	"github.com/signalbox/signalbox/shard/machine"
+)
+
+// The number of a view of a rollout has the subject of the view in its lowest bits. Above them stands the place of
+// the location, for views of a location.
+const (
+	showsWhole uint32 = iota
+	showsTicket
+	showsTarget
+	showsInstances
+
+	showsBits = 2
+)
+
+// The names of views. A view of a location has the location's name behind its own.
+const (
+	ticketView    = "source"
+	targetView    = "location/"
+	instancesView = "instances/"
+)
+
+func (ro *rollouts) View(co *machine.Core, object arena.Handle, name string) (machine.View, bool) {
+	st := ro.At(co.Objects.At(object).State)
+	switch name {
+	case "":
+		return st.whole.View(showsWhole), true
+	case ticketView:
+		return st.ticket.View(showsTicket), true
+	}
+	location, ofTarget := strings.CutPrefix(name, targetView)
+	if !ofTarget {
+		var ofInstances bool
+		if location, ofInstances = strings.CutPrefix(name, instancesView); !ofInstances {
+			return machine.View{}, false
+		}
+	}
+	l := st.Find(location)
+	if l == nil {
+		return machine.View{}, false
+	}
+	place := uint32(l.Place()) << showsBits
+	if ofTarget {
+		return st.tracks[l.Place()].target.View(place | showsTarget), true
+	}
+	return st.tracks[l.Place()].instances.View(place | showsInstances), true
+}
+
+// shown returns the subject of a view, and the location of a view of a location.
+func (st *stagedRollout) shown(v machine.View) (what uint32, l *Location, tracks *locationTracks) {
+	what = v.Number & (1<<showsBits - 1)
+	if what == showsTarget || what == showsInstances {
+		place := v.Number >> showsBits
+		l, tracks = st.Locations()[place], &st.tracks[place]
+	}
+	return what, l, tracks
+}
+
+func (ro *rollouts) Describe(co *machine.Core, object arena.Handle, v machine.View, o machine.Described,
+	d *shard.Description) {
+	machine.DescribeRows(ro, co, object, v, o, d)
+}
+
+func (ro *rollouts) Changes(co *machine.Core, object arena.Handle, v machine.View, since shard.Revision,
+	d *shard.Delta) bool {
+	st := ro.At(co.Objects.At(object).State)
+	head := st.whole.Head
+	switch what, _, tracks := st.shown(v); what {
+	case showsTicket:
+		head = st.ticket.Head
+	case showsTarget:
+		head = tracks.target.Head
+	case showsInstances:
+		head = tracks.instances.Head
+	}
+	return machine.ChangeRows(ro, co, object, v, head, since, d)
+}
+
+func (ro *rollouts) AppendHead(dst []byte, co *machine.Core, object arena.Handle, v machine.View) []byte {
+	st := ro.At(co.Objects.At(object).State)
+	switch what, l, _ := st.shown(v); what {
+	case showsTicket:
+		r := st.TicketView()
+		return protocol.AppendRecord(dst, &r)
+	case showsTarget:
+		r := st.TargetView(l)
+		return protocol.AppendRecord(dst, &r)
+	case showsInstances:
+		return protocol.AppendRecord(dst, &l.Counts)
+	default:
+		r := st.Head()
+		return protocol.AppendRecord(dst, &r)
+	}
+}
+
+func (ro *rollouts) AppendRow(dst []byte, co *machine.Core, object arena.Handle, v machine.View, row uint64) (
+	[]byte, bool) {
+	st := ro.At(co.Objects.At(object).State)
+	what, l, _ := st.shown(v)
+	id, of := row>>RowBits, row&(1<<RowBits-1)
+	switch {
+	case what == showsInstances && of == rowOfInstance:
+		return ro.appendInstance(dst, co, object, l, id)
+	case what == showsWhole && of == rowOfLocation:
+		for _, l := range st.Locations() {
+			if l.ID == id {
+				r := l.View()
+				return protocol.AppendRecord(dst, &r), true
+			}
+		}
+	case what == showsWhole && of == rowOfVersion:
+		if v := st.Version(id); v != nil {
+			r := st.VersionView(v)
+			return protocol.AppendRecord(dst, &r), true
+		}
+	}
+	return dst, false
+}
+
+// appendInstance appends the row of the instance with the order id of a link, if the instance is in the location.
+func (ro *rollouts) appendInstance(dst []byte, co *machine.Core, object arena.Handle, l *Location, id uint64) ([]byte,
+	bool) {
+	h := co.Holdings.After(co.Objects.At(object), shard.OrderID(id)-1)
+	if h == 0 || uint64(co.Holdings.At(h).Order) != id {
+		return dst, false
+	}
+	i := &ro.parts.At(co.Holdings.At(h).State).instance
+	if i.locationID() != l.ID {
+		return dst, false
+	}
+	r := i.View(uint64(co.Sessions.ID(co.Holdings.At(h).Session)))
+	return protocol.AppendRecord(dst, &r), true
+}
+
+// NextRow goes through the instances of a location in the order of their links, or through the locations and versions
+// of all in the order of their rows' numbers.
+func (ro *rollouts) NextRow(co *machine.Core, object arena.Handle, v machine.View, after uint64) (row uint64, ok bool) {
+	st := ro.At(co.Objects.At(object).State)
+	switch what, _, tracks := st.shown(v); what {
+	case showsInstances:
+		if h := ro.instanceAfter(tracks.parts, after); h != 0 {
+			return InstanceRow(ro.parts.At(h).instance.ID), true
+		}
+	case showsWhole:
+		return st.NextRow(after)
+	}
+	return 0, false
+}
+
+// instanceAfter returns the first part of a location behind the number of a row.
+func (ro *rollouts) instanceAfter(root arena.Handle, after uint64) arena.Handle {
+	return ro.byLocation.Search(root, func(h arena.Handle) bool {
+		return InstanceRow(ro.parts.At(h).instance.ID) > after
+	})
+}
