@@ -99,24 +99,27 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// When both first pongs are there all attaches have been dealt with; what they brought about for the
-		// other side is there with the second.
-		for range 2 {
-			for i, s := range sides {
-				id := s.say(&protocol.Ping{})
-				for pong := false; !pong; {
-					payload, err := s.read(patience)
-					if err != nil {
-						t.Fatal(err)
-					}
-					switch m := s.decode(payload); {
-					case m.Kind == protocol.KindSessionDetached:
-						has[i] = false
-					case m.Kind == protocol.KindSessionAttach.Answer() && m.Result.Status == protocol.StatusSuccess:
-						has[i] = true
-					case m.ID == id:
-						pong = true
-					}
+		// An attach may wait for the first barrier of a new leader, and a pong then overtakes the answer. So each side
+		// reads all answers first. The pongs after that follow every message that an attach caused for the other side.
+		for i, s := range sides {
+			for answers := 0; answers < 10; {
+				switch m := readMessage(t, s); {
+				case m.Kind == protocol.KindSessionDetached:
+					has[i] = false
+				case m.Kind == protocol.KindSessionAttach.Answer():
+					answers++
+					has[i] = has[i] || m.Result.Status == protocol.StatusSuccess
+				}
+			}
+		}
+		for i, s := range sides {
+			id := s.say(&protocol.Ping{})
+			for pong := false; !pong; {
+				switch m := readMessage(t, s); {
+				case m.Kind == protocol.KindSessionDetached:
+					has[i] = false
+				case m.ID == id:
+					pong = true
 				}
 			}
 		}
@@ -133,4 +136,14 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 			}
 		}
 	}
+}
+
+// readMessage returns the next message that the host sends to s.
+func readMessage(t *testing.T, s *speaker) *protocol.Answer {
+	t.Helper()
+	payload, err := s.read(patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.decode(payload)
 }
