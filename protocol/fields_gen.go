@@ -197,9 +197,7 @@ func (m *SessionHoldingsAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreCreate) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("limit", &m.Limit)
@@ -211,9 +209,7 @@ func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreUpdate) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bytes("data", &m.Data, c.dataMax)
@@ -226,9 +222,7 @@ func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreDelete) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -237,9 +231,7 @@ func (m *SemaphoreDelete) requestFields(c *codec) {
 func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
 
 func (m *Acquire) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("count", &m.Count)
@@ -255,9 +247,7 @@ func (m *AcquireAnswer) answerFields(c *codec) {
 }
 
 func (m *Release) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("order_id", &m.OrderID)
@@ -305,9 +295,7 @@ func (m *SemaphoreListAnswer) answerFields(c *codec) {
 }
 
 func (m *SemaphoreResize) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("limit", &m.Limit)
@@ -340,9 +328,7 @@ func (m *WatchStop) requestFields(c *codec) {
 func (*WatchStopAnswer) answerFields(*codec) {}
 
 func (m *RolloutPut) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Put.Fields((*cold)(c))
@@ -354,9 +340,7 @@ func (m *RolloutPutAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutDelete) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -365,9 +349,7 @@ func (m *RolloutDelete) requestFields(c *codec) {
 func (*RolloutDeleteAnswer) answerFields(*codec) {}
 
 func (m *RolloutPublish) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Publication.Fields((*cold)(c))
@@ -378,9 +360,7 @@ func (m *RolloutPublishAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutSource) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.SourceRole.Fields((*cold)(c))
@@ -391,9 +371,7 @@ func (m *RolloutSourceAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutOffer) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Offering.Fields((*cold)(c))
@@ -404,9 +382,7 @@ func (m *RolloutOfferAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutJoin) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Instance.Fields((*cold)(c))
@@ -417,9 +393,7 @@ func (m *RolloutJoinAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutLeave) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 }
@@ -427,9 +401,7 @@ func (m *RolloutLeave) requestFields(c *codec) {
 func (*RolloutLeaveAnswer) answerFields(*codec) {}
 
 func (m *RolloutReady) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("leader", &m.Leader)
@@ -438,9 +410,7 @@ func (m *RolloutReady) requestFields(c *codec) {
 func (*RolloutReadyAnswer) answerFields(*codec) {}
 
 func (m *RolloutReport) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.record("report", m.Report.fields)
@@ -449,9 +419,7 @@ func (m *RolloutReport) requestFields(c *codec) {
 func (*RolloutReportAnswer) answerFields(*codec) {}
 
 func (m *RolloutPoll) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.record("report", m.Report.fields)
@@ -464,9 +432,7 @@ func (m *RolloutPollAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutAction) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.value("action", &m.Action)
@@ -477,9 +443,7 @@ func (m *RolloutActionAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutGateReport) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.GateReport.Fields((*cold)(c))
@@ -488,14 +452,7 @@ func (m *RolloutGateReport) requestFields(c *codec) {
 func (*RolloutGateReportAnswer) answerFields(*codec) {}
 
 func (m *RolloutDescribe) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.text("section", &m.Section, MaxViewBytes)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("explain", &m.Explain)
-	enum(c, "consistency", &m.Consistency)
-	c.uint("generation", &m.Generation)
+	m.SectionRequest.fields(c)
 }
 
 func (m *RolloutDescribeAnswer) answerFields(c *codec) {
@@ -509,12 +466,7 @@ func (m *RolloutDescribeAnswer) answerFields(c *codec) {
 }
 
 func (m *RolloutList) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
+	m.ListRequest.fields(c)
 }
 
 func (m *RolloutListAnswer) answerFields(c *codec) {
@@ -537,9 +489,7 @@ func (m *RolloutPlanAnswer) answerFields(c *codec) {
 }
 
 func (m *AccessChange) requestFields(c *codec) {
-	c.record("idempotency", m.Idempotency.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	m.Operation.fields(c)
 	enum(c, "action", &m.Action)
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
 	c.text("role", &m.Role, MaxAccessNameBytes)
@@ -650,9 +600,7 @@ func (m *BackupEnd) requestFields(c *codec) {
 func (*BackupEndAnswer) answerFields(*codec) {}
 
 func (m *ProcessPut) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Put.Fields((*cold)(c))
@@ -664,9 +612,7 @@ func (m *ProcessPutAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessDelete) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.bool("force", &m.Force)
@@ -675,9 +621,7 @@ func (m *ProcessDelete) requestFields(c *codec) {
 func (*ProcessDeleteAnswer) answerFields(*codec) {}
 
 func (m *ProcessJoin) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Arrival.Fields((*cold)(c))
@@ -688,9 +632,7 @@ func (m *ProcessJoinAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessLeave) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -699,27 +641,19 @@ func (m *ProcessLeave) requestFields(c *codec) {
 func (*ProcessLeaveAnswer) answerFields(*codec) {}
 
 func (m *ProcessPrepareAck) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	c.uint("epoch", &m.Epoch)
-	c.uint("ack", &m.Ack)
+	m.Part.fields(c)
 }
 
 func (*ProcessPrepareAckAnswer) answerFields(*codec) {}
 
 func (m *ProcessSend) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	c.uint("epoch", &m.Epoch)
-	c.uint("ack", &m.Ack)
+	m.Part.fields(c)
 	enum(c, "audience", &m.Audience)
 	m.To.list(c, "to")
 	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
@@ -731,14 +665,10 @@ func (m *ProcessSendAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessReply) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	c.uint("epoch", &m.Epoch)
-	c.uint("ack", &m.Ack)
+	m.Part.fields(c)
 	c.uint("exchange", &m.Exchange)
 	c.bool("failed", &m.Failed)
 	c.bytes("data", &m.Data, MaxProcessPayloadBytes)
@@ -747,50 +677,36 @@ func (m *ProcessReply) requestFields(c *codec) {
 func (*ProcessReplyAnswer) answerFields(*codec) {}
 
 func (m *ProcessComplete) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	c.uint("epoch", &m.Epoch)
-	c.uint("ack", &m.Ack)
+	m.Part.fields(c)
 	c.bytes("result", &m.Result, MaxProcessPayloadBytes)
 }
 
 func (*ProcessCompleteAnswer) answerFields(*codec) {}
 
 func (m *ProcessCompleteAck) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	c.uint("epoch", &m.Epoch)
-	c.uint("ack", &m.Ack)
+	m.Part.fields(c)
 }
 
 func (*ProcessCompleteAckAnswer) answerFields(*codec) {}
 
 func (m *ProcessFail) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	c.uint("epoch", &m.Epoch)
-	c.uint("ack", &m.Ack)
+	m.Part.fields(c)
 	c.text("text", &m.Text, MaxProcessFailureBytes)
 }
 
 func (*ProcessFailAnswer) answerFields(*codec) {}
 
 func (m *InboxAck) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("member_id", &m.MemberID)
@@ -800,9 +716,7 @@ func (m *InboxAck) requestFields(c *codec) {
 func (*InboxAckAnswer) answerFields(*codec) {}
 
 func (m *ProcessAction) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("sequence", &m.Sequence)
-	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+	m.Mutation.fields(c)
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
 	m.Action.Fields((*cold)(c))
@@ -811,14 +725,7 @@ func (m *ProcessAction) requestFields(c *codec) {
 func (*ProcessActionAnswer) answerFields(*codec) {}
 
 func (m *ProcessDescribe) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.text("section", &m.Section, MaxViewBytes)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("explain", &m.Explain)
-	enum(c, "consistency", &m.Consistency)
-	c.uint("generation", &m.Generation)
+	m.SectionRequest.fields(c)
 }
 
 func (m *ProcessDescribeAnswer) answerFields(c *codec) {
@@ -831,12 +738,7 @@ func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 }
 
 func (m *ProcessList) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
+	m.ListRequest.fields(c)
 }
 
 func (m *ProcessListAnswer) answerFields(c *codec) {
@@ -892,9 +794,7 @@ func (m *HostNotify) requestFields(c *codec) {
 func (*HostNotifyAnswer) answerFields(*codec) {}
 
 func (m *HostUpdate) requestFields(c *codec) {
-	c.record("idempotency", m.Idempotency.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	m.Operation.fields(c)
 	enum(c, "action", &m.Action)
 	c.text("host", &m.Host, MaxHostNameBytes)
 	c.bool("force", &m.Force)
@@ -910,9 +810,7 @@ func (m *HostUpdateAnswer) answerFields(c *codec) {
 }
 
 func (m *ShardTransferLeader) requestFields(c *codec) {
-	c.record("idempotency", m.Idempotency.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	m.Operation.fields(c)
 	c.uint("shard_id", &m.ShardID)
 	c.text("host", &m.Host, MaxHostNameBytes)
 }
@@ -924,9 +822,7 @@ func (m *ShardTransferLeaderAnswer) answerFields(c *codec) {
 }
 
 func (m *ShardRecover) requestFields(c *codec) {
-	c.record("idempotency", m.Idempotency.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	m.Operation.fields(c)
 	c.uint("shard_id", &m.ShardID)
 	c.bool("empty", &m.Empty)
 	c.bool("accept_overlap", &m.AcceptOverlap)
@@ -972,9 +868,7 @@ func (m *ClusterWhyAnswer) answerFields(c *codec) {
 }
 
 func (m *StepCancel) requestFields(c *codec) {
-	c.record("idempotency", m.Idempotency.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	m.Operation.fields(c)
 	c.uint("step_id", &m.StepID)
 	c.text("subject", &m.Subject, MaxSubjectBytes)
 	c.millis("hold_ms", &m.HoldMillis, MaxHoldMillis)
@@ -986,9 +880,7 @@ func (m *StepCancelAnswer) answerFields(c *codec) {
 }
 
 func (m *PolicySet) requestFields(c *codec) {
-	c.record("idempotency", m.Idempotency.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	m.Operation.fields(c)
 	c.value("from", &m.From)
 	c.value("to", &m.To)
 }
@@ -1011,9 +903,7 @@ func (m *AuditReadAnswer) answerFields(c *codec) {
 }
 
 func (m *JoinToken) requestFields(c *codec) {
-	c.record("idempotency", m.Idempotency.fields)
-	c.text("author", &m.Author, MaxOperatorTextBytes)
-	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+	m.Operation.fields(c)
 	enum(c, "action", &m.Action)
 	c.text("id", &m.ID, MaxWordBytes)
 	c.bytes("hash", &m.Hash, MaxHashBytes)
@@ -1272,6 +1162,21 @@ func (m *Limits) fields(c *codec) {
 	c.uint("watches", &m.Watches)
 }
 
+func (m *ListRequest) fields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.text("prefix", &m.Prefix, MaxNameBytes)
+	c.text("after", &m.After, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	enum(c, "consistency", &m.Consistency)
+}
+
+func (m *Mutation) fields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("sequence", &m.Sequence)
+	c.uint("acknowledged_sequence", &m.AcknowledgedSequence)
+}
+
 func (m *Node) fields(c *codec) {
 	c.uint("id", &m.ID)
 	c.text("path", &m.Path, MaxPathBytes)
@@ -1291,6 +1196,12 @@ func (m *NodeConfig) fields(c *codec) {
 	c.uint("longest_wait_ms", &m.LongestWaitMillis)
 }
 
+func (m *Operation) fields(c *codec) {
+	c.record("idempotency", m.Idempotency.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+}
+
 func (m *Owner) fields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 	c.uint("session_id", &m.SessionID)
@@ -1298,6 +1209,12 @@ func (m *Owner) fields(c *codec) {
 	c.bytes("data", &m.Data, c.dataMax)
 	c.uint("since_ms", &m.SinceMillis)
 	c.record("client", m.Client.fields)
+}
+
+func (m *Part) fields(c *codec) {
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
 }
 
 func (m *Quota) fields(c *codec) {
@@ -1333,6 +1250,17 @@ func (m *RolloutTarget) fields(c *codec) {
 func (m *Row) fields(c *codec) {
 	c.uint("id", &m.ID)
 	c.bytes("body", &m.Body, c.dataMax)
+}
+
+func (m *SectionRequest) fields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.text("section", &m.Section, MaxViewBytes)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	c.bool("explain", &m.Explain)
+	enum(c, "consistency", &m.Consistency)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *Semaphore) fields(c *codec) {

@@ -188,7 +188,7 @@ func (w *wireTypes) listing(owner string) (lines []string) {
 			tag = reflect.StructTag(text).Get("wire")
 		}
 		if len(f.Names) == 0 {
-			lines = append(lines, w.embedded(f.Type)...)
+			lines = append(lines, w.embedded(f.Type))
 		}
 		for _, name := range f.Names {
 			lines = append(lines, w.call(owner, f.Type, wireName(name.Name), "m."+name.Name, tag))
@@ -197,13 +197,15 @@ func (w *wireTypes) listing(owner string) (lines []string) {
 	return lines
 }
 
-// embedded returns the calls for the fields of an embedded struct. A struct of this package has its fields among those
-// of the message; a struct of another package lists its fields itself.
-func (w *wireTypes) embedded(of ast.Expr) []string {
+// embedded returns the call for the fields of an embedded struct, which stand among those of the message. A struct of
+// another package lists its fields itself.
+func (w *wireTypes) embedded(of ast.Expr) string {
 	if s, ok := of.(*ast.SelectorExpr); ok {
-		return []string{fmt.Sprintf("m.%s.Fields((*cold)(c))", s.Sel.Name)}
+		return fmt.Sprintf("m.%s.Fields((*cold)(c))", s.Sel.Name)
 	}
-	return w.listing(of.(*ast.Ident).Name)
+	name := of.(*ast.Ident).Name
+	w.record(name)
+	return fmt.Sprintf("m.%s.fields(c)", name)
 }
 
 // record notes that a struct needs a listing.
