@@ -78,14 +78,6 @@ func (h *Host) ForgetNodes() error {
 	return h.meta.Restore(&data)
 }
 
-// Windows is how many batches of each data shard this host has in flight at once.
-func (h *Host) Windows() (list []int) {
-	for _, r := range h.replicas {
-		list = append(list, r.Pipeline.Window())
-	}
-	return list
-}
-
 // MaxExports is how many states a host has fixed for backups at once.
 const MaxExports = backup.MaxStates
 

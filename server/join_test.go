@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -9,10 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -84,29 +81,6 @@ func TestAHostWithoutReplicasSaysWhatItWaitsFor(t *testing.T) {
 		if _, _, ok := h.Records(); ok {
 			t.Error("it has records")
 		}
-	})
-}
-
-// TestAShardThatOthersVoteForHasFewerBatchesInFlight: in the process that was alone at first.
-func TestAShardThatOthersVoteForHasFewerBatchesInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := servertest.Start(t, servertest.Hosts(1), servertest.Room(3))
-		awaitThat(t, "the hosts have records", func() bool { return c.Records() != nil })
-		all := func(window int) bool {
-			return !slices.ContainsFunc(c.Host(1).Windows(), func(n int) bool { return n != window })
-		}
-		if !all(pipeline.Alone) {
-			t.Errorf("alone: %v", c.Host(1).Windows())
-		}
-		if err := c.Policy(func(p *host.Policy) { p.StableFor = time.Second }); err != nil {
-			t.Fatal(err)
-		}
-		for id := shard.HostID(2); id <= 3; id++ {
-			if err := c.Join(t.Context(), id, ""); err != nil {
-				t.Fatal(err)
-			}
-		}
-		awaitThat(t, "among others", func() bool { return all(pipeline.Among) })
 	})
 }
 

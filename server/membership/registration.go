@@ -77,7 +77,6 @@ func (r *registration) enter() {
 		return
 	}
 	r.entered = t.Records.Revision()
-	r.Set.FitWindows(t.Records)
 	if r.HostsChanged != nil {
 		r.HostsChanged(t.Records)
 	}

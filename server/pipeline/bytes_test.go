@@ -12,7 +12,7 @@ import (
 // source has little queued.
 func TestTheBytesOfTheQueueFollowTheMemory(t *testing.T) {
 	const bound = 4 << 20
-	p := New(Options{Proposer: 1, Window: 1, QueuedBytes: bound})
+	p := New(Options{Proposer: 1, QueuedBytes: bound})
 	data := make([]byte, 60_000)
 	p.SetLevel(level.Newest)
 	for n := range 200 {

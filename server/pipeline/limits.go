@@ -3,12 +3,15 @@ package pipeline
 import "time"
 
 const (
-	// Alone and Among are how many batches of one shard are in flight at once: Alone if one host votes for the only
-	// shard, Among if there are several hosts or shards. The next batch gathers the commands that arrive meanwhile.
-	// Alone, a second batch keeps the disk busy, as further shards would; among several hosts a round costs so many
-	// messages that larger batches pay more.
-	Alone = 2
-	Among = 1 // see Alone
+	// maxInflight is how many batches of one shard are in flight at once if rounds are not slow. See pace.
+	maxInflight = 8
+	// slowRound is the round from which on one batch is in flight, and the next one waits for the callers that the last
+	// one has answered, for one waitShare of a round at most. The shortest of slowRounds rounds counts, since a busy
+	// processor makes rounds longer, too.
+	slowRound  = 800 * time.Microsecond
+	slowRounds = 32
+	waitShare  = 2
+	quietShare = 8
 	// maxBatchCommands and maxBatchBytes bound one batch: a command that just misses a batch waits until the batch is
 	// applied.
 	maxBatchCommands = 2048
@@ -55,12 +58,3 @@ const (
 	keptBytes = 2 * maxBatchBytes
 	keptOps   = 2 * maxBatchCommands
 )
-
-// WindowOf returns how many batches are in flight at once for a shard with so many voters, in a cluster of so many
-// data shards.
-func WindowOf(voters, shards int) int {
-	if voters > 1 || shards > 1 {
-		return Among
-	}
-	return Alone
-}

@@ -14,9 +14,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Pipeline gathers the commands of one shard into batches and proposes the batches. While fewer batches than its
-// window are in flight the queue goes out at once; otherwise the queue grows into the next batch. So an idle shard
-// adds no waiting, and a busy shard shares each fsync among many commands.
+// Pipeline gathers the commands of one shard into batches and proposes the batches. If no batch is in flight the queue
+// goes out at once; otherwise the queue grows into the next batch until it is due (pace.go). So an idle shard adds no
+// waiting, and a busy shard shares each fsync among many commands.
 //
 // An acquire that the machine will queue can be delayed, because the owner must release first. While there is nothing
 // else to propose, the acquire waits for a short time for the next command, which may be the release. Otherwise the
@@ -34,7 +34,6 @@ type Pipeline struct {
 	wall     atomic.Int64  // the time of day at which the host's clock began, in nanoseconds; 0: not known yet
 
 	mu       sync.Mutex // guards the fields below
-	window   int        // how many batches may be in flight
 	sequence uint64
 	queue    []Op
 	bytes    []byte // the queued commands, encoded
@@ -47,6 +46,7 @@ type Pipeline struct {
 	urgent   atomic.Int32 // how many of the queued commands cannot be delayed; set under the lock
 	timer    *time.Timer  // ends the delay of the delayable commands
 	delaying bool         // the timer runs
+	pace     pace
 
 	// Commands are in the queue, or in the flows, never in both.
 	shard  int // index of the shard's flow among the flows of a source
@@ -63,6 +63,8 @@ type Pipeline struct {
 type inflight struct {
 	sequence uint64
 	large    bool   // with large commands
+	size     int    // bytes
+	whole    bool   // the batch was the whole queue
 	leads    uint64 // the term that begins with the batch, 0 as a rule
 	ops      []Op
 	proposed time.Time
@@ -72,7 +74,6 @@ type inflight struct {
 type Options struct {
 	Shard    int    // index of the shard among the data shards
 	Proposer uint64 // the number in all batches of the pipeline
-	Window   int    // how many batches may be in flight; Alone or Among
 	// Delay is how long a command that can be delayed waits for other commands; zero or less: not at all.
 	Delay time.Duration
 	// QueuedBytes bounds the commands that wait for a batch; 0 stands for DefaultQueuedBytes.
@@ -83,13 +84,15 @@ type Options struct {
 
 // New returns a pipeline without a log: Open comes before Flush.
 func New(o Options) *Pipeline {
-	p := &Pipeline{shard: o.Shard, proposer: o.Proposer, window: o.Window, delay: o.Delay, clock: o.Clock}
+	p := &Pipeline{shard: o.Shard, proposer: o.Proposer, delay: o.Delay, clock: o.Clock}
 	if p.clock == nil {
 		p.clock = time.Now
 	}
 	p.flows.init(cmp.Or(o.QueuedBytes, DefaultQueuedBytes))
 	p.timer = time.AfterFunc(time.Hour, p.flushNow)
 	p.timer.Stop()
+	p.pace.timer = time.AfterFunc(time.Hour, p.endWait)
+	p.pace.timer.Stop()
 	return p
 }
 
@@ -98,20 +101,6 @@ func (p *Pipeline) Open(log shard.Log) { p.log = log }
 
 // Level is the level of the shard's machine; no command above the level is queued.
 func (p *Pipeline) Level() level.Level { return level.Level(p.level.Load()) }
-
-// SetWindow sets how many batches may be in flight from now on: Alone or Among.
-func (p *Pipeline) SetWindow(window int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.window = window
-}
-
-// Window is how many batches may be in flight.
-func (p *Pipeline) Window() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.window
-}
 
 // SetLevel is called where batches are applied, and at a restore.
 func (p *Pipeline) SetLevel(l level.Level) { p.level.Store(uint32(l)) }
@@ -190,6 +179,14 @@ func (p *Pipeline) Flush() {
 	p.mu.Unlock()
 }
 
+// endWait proposes the queue at the end of the wait for callers.
+func (p *Pipeline) endWait() {
+	p.mu.Lock()
+	p.pace.waiting = false
+	p.mu.Unlock()
+	p.Flush()
+}
+
 // flushNow proposes the queue at the end of the delay.
 func (p *Pipeline) flushNow() {
 	p.mu.Lock()
@@ -212,9 +209,12 @@ var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
 // lock, and answers the failed ops and the ops that could not be proposed. If nothing is in flight the queue is left
 // empty: no outcome would have the rest proposed.
 func (p *Pipeline) proposeAndUnlock(failed []Op) {
-	for len(p.inflight) < p.window && !p.closed {
+	for !p.closed {
 		first := p.term.stage == waiting
 		if !first && (p.term.stage != leading || len(p.queue)+p.flows.queued == 0) {
+			break
+		}
+		if p.full() || !p.pace.due(len(p.inflight), len(p.queue)+p.flows.queued, p.clock) {
 			break
 		}
 		ops, bytes := p.next()
@@ -232,6 +232,7 @@ func (p *Pipeline) proposeAndUnlock(failed []Op) {
 			slices.ContainsFunc(ops, func(o Op) bool { return o.Source != nil && o.size > largeCommand })
 		p.inflight = append(p.inflight, inflight{
 			sequence: sequence, ops: ops, proposed: now, large: large, leads: leads,
+			size: len(bytes), whole: len(p.queue)+p.flows.queued == 0,
 		})
 		err := p.log.Propose(p.encoded, func(o shard.Outcome) {
 			if o != shard.OutcomeApplied { // Land was called for an applied batch
@@ -252,6 +253,16 @@ func (p *Pipeline) proposeAndUnlock(failed []Op) {
 	if len(failed) > 0 {
 		fail(failed, &unavailable)
 	}
+}
+
+// full returns whether the batches in flight have as many bytes as one batch may have. So the log holds at most two
+// full batches of a shard that are not applied.
+func (p *Pipeline) full() bool {
+	size := 0
+	for i := range p.inflight {
+		size += p.inflight[i].size
+	}
+	return size >= maxBatchBytes
 }
 
 // next removes the next batch from the queue: the whole queue, as a rule, or as much as one batch may hold.
@@ -307,6 +318,9 @@ func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.
 		return nil, proposed, fmt.Errorf("pipeline: batch %d of %d is applied", sequence, p.sequence)
 	}
 	b := p.remove(sequence)
+	if b.ops != nil {
+		p.pace.note(&b, p.clock(), len(p.queue)+p.flows.queued)
+	}
 	if b.ops != nil && len(b.ops) != commands {
 		return nil, proposed, fmt.Errorf("pipeline: batch %d has %d commands, and was proposed with %d",
 			sequence, commands, len(b.ops))
@@ -333,7 +347,7 @@ func (p *Pipeline) remove(sequence uint64) (b inflight) {
 func (p *Pipeline) Completed(ops []Op) {
 	clear(ops)
 	p.mu.Lock()
-	if len(p.spare) < p.window && cap(ops) <= keptOps {
+	if len(p.spare) < maxInflight && cap(ops) <= keptOps {
 		p.spare = append(p.spare, ops[:0])
 	}
 	p.proposeAndUnlock(nil)
@@ -378,6 +392,7 @@ func (p *Pipeline) Close() {
 	p.mu.Lock()
 	p.closed = true
 	p.timer.Stop()
+	p.pace.timer.Stop()
 	p.mu.Unlock()
 	p.Abandon(unavailable)
 }

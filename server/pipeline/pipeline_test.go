@@ -10,9 +10,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// newPipeline returns a pipeline of a window of one, with a level, on a log, of a host that leads.
+// newPipeline returns a pipeline with a level, on a log, of a host that leads. Rounds are slow by its clock, so that
+// one batch is in flight.
 func newPipeline(log shard.Log) *Pipeline {
-	p := New(Options{Proposer: 1, Window: 1})
+	now := time.Now()
+	p := New(Options{Proposer: 1, Clock: func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}})
+	p.pace.shortest = slowRound
 	p.SetLevel(level.Newest)
 	p.Open(log)
 	p.term = term{number: 1, stage: leading, zero: p.clock()}
@@ -84,7 +90,7 @@ func TestAQueueGivesTheMemoryOfABurstBack(t *testing.T) {
 	for _, spare := range p.spare {
 		ops += cap(spare)
 	}
-	if room > 2*keptBytes || ops > (p.window+1)*keptOps {
+	if room > 2*keptBytes || ops > 2*keptOps {
 		t.Fatalf("room for %d bytes and %d commands is kept", room, ops)
 	}
 }
@@ -197,40 +203,6 @@ func TestABatchAllocatesNoMoreThanItsOutcome(t *testing.T) {
 	batch()
 	if each := testing.AllocsPerRun(100, batch); each > 1 {
 		t.Fatalf("a batch takes %.0f allocations", each)
-	}
-}
-
-func TestOtherVotersAndOtherShardsKeepTheHostBusy(t *testing.T) {
-	for _, x := range []struct{ voters, shards, want int }{{1, 1, Alone}, {3, 1, Among}, {1, 4, Among}, {5, 4, Among}} {
-		if got := WindowOf(x.voters, x.shards); got != x.want {
-			t.Errorf("%d voters, %d shards: %d batches are in flight, want %d", x.voters, x.shards, got, x.want)
-		}
-	}
-}
-
-func TestFewerBatchesAreInFlightOnceOthersVote(t *testing.T) {
-	l := newHeld(t)
-	propose := func() int {
-		if !l.p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}}, &shard.Command{Kind: shard.CmdContinue}) {
-			t.Fatal("a command is refused")
-		}
-		l.p.Flush()
-		return len(l.proposed)
-	}
-	l.p.SetWindow(WindowOf(1, 1))
-	for want := range 3 {
-		if got := propose(); got != min(want+1, 2) {
-			t.Errorf("alone %d batches are in flight after %d commands", got, want+1)
-		}
-	}
-	l.p.SetWindow(WindowOf(3, 1))
-	l.landOne()
-	if propose(); len(l.proposed) != 1 {
-		t.Errorf("among others %d batches are in flight", len(l.proposed))
-	}
-	l.landOne()
-	if propose(); len(l.proposed) != 1 || l.p.Window() != Among {
-		t.Errorf("%d batches are in flight, of %d", len(l.proposed), l.p.Window())
 	}
 }
 

@@ -25,9 +25,9 @@ type termBed struct {
 	answers  []protocol.Status
 }
 
-func newTermBed(t *testing.T, window int) *termBed {
+func newTermBed(t *testing.T) *termBed {
 	b := &termBed{t: t, now: time.Unix(1000, 0)}
-	b.p = New(Options{Proposer: 1, Window: window, Clock: func() time.Time { return b.now }})
+	b.p = New(Options{Proposer: 1, Clock: func() time.Time { return b.now }})
 	b.p.SetLevel(level.Newest)
 	b.p.Open(b)
 	return b
@@ -104,8 +104,9 @@ const asks = shard.CmdContinue
 // TestTheCommandThatBeginsATermGoesFirst: what clients ask for waits for it, and goes with it; nothing else is proposed
 // until it was applied; from then on the term is counted.
 func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
-	for _, window := range []int{Among, Alone} {
-		b := newTermBed(t, window)
+	for _, round := range []time.Duration{0, slowRound} {
+		b := newTermBed(t)
+		b.p.pace.shortest = round
 		b.p.Elect(5)
 		b.ask(2)
 		b.nothing()
@@ -131,7 +132,7 @@ func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
 
 // TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue: a leader begins however much has been asked for.
 func TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue(t *testing.T) {
-	b := newTermBed(t, Among)
+	b := newTermBed(t)
 	b.p.Elect(5)
 	queued := 0
 	for b.p.Add(Op{Done: b.answered}, &shard.Command{Kind: asks}) {
@@ -159,7 +160,7 @@ func TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue(t *testing.T) {
 
 // TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack: nothing is proposed that would have no effect.
 func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
-	b := newTermBed(t, Alone)
+	b := newTermBed(t)
 	b.p.Elect(5)
 	b.lead(5)
 	b.ask(1)
@@ -181,7 +182,8 @@ func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 
 // TestAHostThatDoesNotLeadProposesNothing: what was let in too late is refused at once, and waits for no leader.
 func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
-	b := newTermBed(t, Among)
+	b := newTermBed(t)
+	b.p.pace.shortest = slowRound // one batch is in flight
 	b.ask(1)
 	b.p.Elect(5)
 	b.lead(4) // of a term that is over
@@ -195,7 +197,7 @@ func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
 	b.p.Elect(7)
 	b.ask(1)
 	b.nothing()
-	b.lead(7) // and the window is full
+	b.lead(7) // and a batch is in flight
 	b.p.Abandon(protocol.Result{Status: protocol.StatusMoved})
 	if want := []protocol.Status{protocol.StatusUnavailable, protocol.StatusUnavailable, protocol.StatusMoved,
 		protocol.StatusUnavailable, protocol.StatusUnavailable, protocol.StatusMoved,
@@ -206,7 +208,7 @@ func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
 
 // TestATermThatIsOverCountsNoMore: the first command of a term is applied when another one of this host has begun.
 func TestATermThatIsOverCountsNoMore(t *testing.T) {
-	b := newTermBed(t, Alone)
+	b := newTermBed(t)
 	b.p.Elect(5)
 	b.lead(5)
 	b.p.Elect(7)

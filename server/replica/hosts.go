@@ -9,7 +9,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -88,23 +87,6 @@ func (m *Meta) DoAll(ctx context.Context, commands ...meta.Command) (meta.Effect
 // Origin is the author and the reason of a change of hosts, replicas or steps.
 func (s *Set) Origin(by, why string) meta.Origin {
 	return meta.Origin{Wall: field.WallMillis(s.Now()), By: by, Why: why}
-}
-
-// FitWindows sets how many batches each shard proposes at once, to the best number for the voters that the shard has
-// by the records.
-func (s *Set) FitWindows(r *hosts.Records) {
-	for _, rp := range s.Replicas {
-		on, voters := r.Shard(hosts.ShardID(rp.ID)), 0
-		if on == nil {
-			continue
-		}
-		for i := range on.Replicas {
-			if on.Replicas[i].Role == hosts.RoleVoter {
-				voters++
-			}
-		}
-		rp.Pipeline.SetWindow(pipeline.WindowOf(voters, s.config.Shards))
-	}
 }
 
 // Topology returns the hosts, their replicas and the steps, with the time of the shard for a command that is proposed

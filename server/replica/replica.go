@@ -102,8 +102,8 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.waits.waiters.init()
 	r.waits.timers.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
-		Shard: int(id - 1), Proposer: s.proposer, Window: pipeline.WindowOf(len(s.config.Hosts), s.config.Shards),
-		Delay: s.config.Delay, QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock,
+		Shard: int(id - 1), Proposer: s.proposer, Delay: s.config.Delay,
+		QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock,
 	})
 	r.Pipeline.Open(r.log)
 	r.leader.init(r)

@@ -95,10 +95,14 @@ func fill(t *testing.T, r *Replica, held *countingLog) {
 		}
 		r.Pipeline.Flush()
 	}
-	for batches := 0; batches < r.Pipeline.Window(); _, batches = r.Pipeline.Waiting() {
+	for inflight := -1; ; {
 		add()
+		_, batches := r.Pipeline.Waiting()
+		if batches == inflight {
+			return
+		}
+		inflight = batches
 	}
-	add()
 }
 
 // proposed is how many commands of a kind were proposed and not yet taken.
