@@ -9,8 +9,8 @@ import "time"
 //
 // If rounds are slow, one batch is in flight, and the next batch waits for the callers that the last batch has
 // answered. Most callers ask again at once. If the first of them had a batch alone, all others would wait for its round
-// before their own round begins. With one batch at a time the engine is also ready when the answers of other voters arrive:
-// it does nothing else while it syncs.
+// before their own round begins. With one batch at a time the engine is also ready when the answers of other voters
+// arrive: it does nothing else while it syncs.
 type pace struct {
 	round    time.Duration // from the proposal of a batch until the shard applies it, on average
 	shortest time.Duration // the shortest round of the current and the last slowRounds batches
