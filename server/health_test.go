@@ -225,7 +225,7 @@ func TestAFullNodeAndOtherSettingsAreHealthIssues(t *testing.T) {
 			t.Errorf("at 8 of 10: %+v", x)
 		}
 		create("i")
-		if x := quota(); x == nil || x.Node != "/prod" || !strings.Contains(x.Text, "90 % are used: 9 of 10 objects") ||
+		if x := quota(); x == nil || x.Node != "/prod" || !strings.Contains(x.Text, "90 % used: 9 of 10 objects") ||
 			!strings.HasSuffix(x.Subject, ", of node /prod") {
 			t.Errorf("at 9 of 10: %+v", x)
 		}

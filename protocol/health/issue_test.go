@@ -55,7 +55,7 @@ func TestWhatAnIssueIsAboutStandsInItsTexts(t *testing.T) {
 }
 
 // The table in docs/operating.md stands between these lines.
-const begins, ends = "<!-- kinds of concerns -->\n", "<!-- end of the kinds -->\n"
+const begins, ends = "<!-- kinds of health issues -->\n", "<!-- end of the kinds -->\n"
 
 // TestThePageHasTheTable: docs/operating.md lists the kinds as the code does; -update writes the table.
 func TestThePageHasTheTable(t *testing.T) {
@@ -70,7 +70,7 @@ func TestThePageHasTheTable(t *testing.T) {
 		t.Fatalf("%s has no place for the table", path)
 	}
 	var table strings.Builder
-	table.WriteString("| kind | how bad | what is so | what to do |\n| --- | --- | --- | --- |\n")
+	table.WriteString("| kind | severity | meaning | what to do |\n| --- | --- | --- | --- |\n")
 	words := strings.NewReplacer("{node}", "NODE", "{name}", "NAME", "{host}", "HOST", "{shards}", "SHARDS", "|", "\\|")
 	for _, row := range Kinds {
 		fmt.Fprintf(&table, "| `%s` | %v | %s | %s |\n", row.Kind, row.Severity, words.Replace(row.Means),

@@ -2,7 +2,7 @@ package health
 
 import "slices"
 
-// Kind names a sort of trouble in a word for programs. A host of a later version may report kinds that this version
+// Kind identifies a kind of health issue for programs. A host of a later version may report kinds that this version
 // does not know.
 type Kind string
 
@@ -62,7 +62,7 @@ const (
 	LongWait                  Kind = "long-wait"
 )
 
-// Group is the sort of thing that is in trouble.
+// Group is the kind of thing that is unhealthy.
 type Group string
 
 // The groups, in the order of display.
@@ -91,134 +91,125 @@ const (
 	ofHost    = "host {host}"
 	ofRollout = "rollout {name} in {node}"
 	ofProcess = "process {name} in {node}"
-	rolloutDo = "signalbox rollout why {node} {name} says why; "
-	processDo = "signalbox process why {node} {name} names all; "
+	rolloutDo = "signalbox rollout why {node} {name} shows the reason; "
+	processDo = "signalbox process why {node} {name} names them; "
 )
 
 // Kinds is the table of all kinds. Rows are sorted by severity, the worst first; within a severity the order of rows is
 // the order of display.
 var Kinds = []Row{
-	{NoQuorum, Critical, Shards, "too few voters of a shard are alive: changes are refused", ofShards,
-		"start the hosts that are away, with their own data directories; where a majority is lost for good: " +
+	{NoQuorum, Critical, Shards, "a shard has lost its quorum: it refuses changes", ofShards,
+		"start the missing hosts with their own data directories; if a majority is permanently lost: " +
 			"signalbox shard recover, or for the meta shard signalbox cluster recover"},
-	{NoLeader, Critical, Shards, "no leader of a shard is known: changes are refused", ofShards,
-		"changes are refused until one is elected: look at the logs of the hosts and at the network between them"},
-	{DiskFull, Critical, Machines, "a host refuses changes: its disk is nearly full, or those of too many others are",
-		ofHost, "make room on the disk, never in the data directory itself"},
+	{NoLeader, Critical, Shards, "no leader of a shard is known: it refuses changes", ofShards,
+		"wait for an election; if it fails, check the host logs and the network between hosts"},
+	{DiskFull, Critical, Machines, "a host refuses changes: its disk, or the disks of a majority, are nearly full",
+		ofHost, "free disk space, but never in the data directory itself"},
 	{MemoryFull, Critical, Machines,
-		"a host refuses what takes memory: its memory is nearly full, or that of another host with a replica is",
-		ofHost, "delete what is not needed, or give that host more memory"},
-	{HostNotReady, Critical, Machines, "a host that has been up for a while is not ready", ofHost,
-		"its log and its page /health/ready?verbose say why"},
-	{CertificateExpired, Critical, Machines, "a certificate has ended, or is not valid yet", ofHost, newCertificate},
-	{StaleGeneration, Critical, Hosts, "a host answers for the cluster as it was before a restore or a recovery",
-		ofHost, "stop it for good: clients that reach it work in another cluster"},
+		"a host refuses changes that need memory: its own memory, or that of another replica, is nearly full",
+		ofHost, "delete unused objects, or give the host more memory"},
+	{HostNotReady, Critical, Machines, "a host started a while ago and is not ready", ofHost,
+		"read its log and its page /health/ready?verbose"},
+	{CertificateExpired, Critical, Machines, "a certificate has expired, or is not valid yet", ofHost, newCertificate},
+	{StaleGeneration, Critical, Hosts, "a host serves the cluster as it was before a restore or a recovery",
+		ofHost, "stop the host for good: its clients work in an outdated cluster"},
 
-	{UnderReplicated, Warning, Shards, "fewer replicas of a shard vote than are to", ofShards,
-		"signalbox cluster why says what that waits for"},
-	{NoFailureTolerance, Warning, Shards, "when one more voter of a shard fails, changes are refused", ofShards,
-		"bring back the hosts that are away, or replace them"},
-	{LearnerDown, Warning, Shards, "the host of a learner is not heard: the shard has one copy less", ofShards,
-		"bring {host} back, or: signalbox host expel {host}"},
-	{ReplicaMissing, Warning, Shards, "a host that is online has had no copy of a shard for minutes", ofShards,
-		"signalbox cluster why says what that waits for"},
-	{ReplicaLagging, Warning, Shards, "a copy has been behind the leader for over a minute", ofShards,
-		"the disk of {host}, or the network to it, is too slow for what is written"},
-	{ShardRebuilding, Warning, Shards, "a shard was made anew and grants nothing yet", ofShards,
-		"wait: who owned something there needs the time to notice that it is lost"},
-	{TwoHosts, Warning, Hosts, "there are two hosts: while one that votes is away, changes are refused", "the cluster",
+	{UnderReplicated, Warning, Shards, "a shard has fewer voters than configured", ofShards,
+		"signalbox cluster why shows what the next step waits for"},
+	{NoFailureTolerance, Warning, Shards, "a shard cannot tolerate the failure of another voter", ofShards,
+		"restart the missing hosts, or replace them"},
+	{LearnerDown, Warning, Shards, "the host of a learner is unreachable: the shard has one replica less", ofShards,
+		"restart {host}, or: signalbox host expel {host}"},
+	{ReplicaMissing, Warning, Shards, "an online host has lacked its replica of a shard for minutes", ofShards,
+		"signalbox cluster why shows what the next step waits for"},
+	{ReplicaLagging, Warning, Shards, "a replica has been behind its leader for over a minute", ofShards,
+		"the disk or the network of {host} is too slow for the write rate"},
+	{ShardRebuilding, Warning, Shards, "a rebuilt shard grants nothing yet", ofShards,
+		"wait: earlier owners need this time to notice that they have lost their units"},
+	{TwoHosts, Warning, Hosts, "the cluster has two hosts: it refuses changes if the voter fails", "the cluster",
 		grow},
-	{HostUnreachable, Warning, Hosts, "a host that is to be online is not heard", ofHost, replacement},
-	{HostFailed, Warning, Hosts, "a host was silent for so long that it is taken for failed", ofHost, replacement},
-	{HostStopped, Warning, Hosts, "a host was stopped and is expected back", ofHost,
-		"start it again; if it is not to come back: signalbox host expel {host}"},
-	{HostNotStarted, Warning, Hosts, "a host has joined and was not started since", ofHost,
-		"start it, or: signalbox host expel {host}"},
-	{HostNotUpToDate, Warning, Hosts, "a host cannot make sure that it is up to date", ofHost,
-		"look at its log, its load and its network"},
-	{HostNotJoined, Warning, Hosts, "a host was started and has not joined its cluster since", ofHost,
-		"its log and its page /health/ready say why; if its data directory is not the one that it ran on last, start " +
-			"one with an empty directory: signalbox serve --join HOST:PORT --name NAME --replace {host}"},
-	{HostNotOnline, Warning, Hosts, "a host is to be online, and has not been for minutes", ofHost,
-		"signalbox cluster why says what it waits for"},
+	{HostUnreachable, Warning, Hosts, "a host that should be online is unreachable", ofHost, replacement},
+	{HostFailed, Warning, Hosts, "a host was unreachable for so long that it counts as failed", ofHost, replacement},
+	{HostStopped, Warning, Hosts, "a host was stopped and is expected to return", ofHost,
+		"start the host; if it will not return: signalbox host expel {host}"},
+	{HostNotStarted, Warning, Hosts, "a host has joined and was never started", ofHost,
+		"start the host, or: signalbox host expel {host}"},
+	{HostNotUpToDate, Warning, Hosts, "a host cannot confirm that it is up to date", ofHost,
+		"check its log, its load and its network"},
+	{HostNotJoined, Warning, Hosts, "a host was started and has not rejoined its cluster", ofHost,
+		"read its log and its page /health/ready; if its latest data directory is lost, start a host with an empty " +
+			"directory: signalbox serve --join HOST:PORT --name NAME --replace {host}"},
+	{HostNotOnline, Warning, Hosts, "a host should be online, and has not been for minutes", ofHost,
+		"signalbox cluster why shows what the host waits for"},
 	{UpgradeNotFinalized, Warning, Hosts, "hosts keep the feature level from rising", "the feature level",
-		"upgrade the hosts that cannot follow, and start those that are away"},
+		"upgrade the hosts with an older version, and start the stopped ones"},
 	{MixedVersions, Warning, Hosts, "hosts run different versions", "the versions of the hosts",
-		"finish the upgrade, one host after the other"},
-	{ClockSkew, Warning, Hosts, "the clocks of hosts differ by seconds", "the clocks of the hosts",
-		"no lease depends on it, but times in logs and the ends of certificates do: let the machines keep their " +
-			"clocks by NTP"},
+		"finish the rolling upgrade, one host after the other"},
+	{ClockSkew, Warning, Hosts, "the wall clocks of hosts differ by seconds", "the clocks of the hosts",
+		"synchronize the clocks by NTP: leases do not depend on them, but log timestamps and certificates do"},
 	{HostLagging, Warning, Machines, "a host is far behind in the log of a shard", ofHost,
-		"its disk, or its network, is too slow for what is written"},
+		"its disk or its network is too slow for the write rate"},
 	{HostStalled, Warning, Machines,
-		"a host stood still within the last ten minutes, for longer than it could vouch for " +
-			"its clients", ofHost, "the machine is overloaded or was paused: give it more processor or memory"},
-	{DiskLow, Warning, Machines, "the disk of a host has less than twice the room below which changes are refused",
-		ofHost, "make room on the disk, never in the data directory itself"},
-	{MemoryLow, Warning, Machines, "the memory of a host is used to more than seven eighths of the mark above which " +
-		"changes are refused", ofHost, "delete what is not needed, or give the host more memory"},
-	{DiskSlow, Warning, Machines, "one batch of changes in a hundred takes long to be made durable", ofHost,
-		"use a local SSD that others do not use as well; signalbox check --disk DIR measures one"},
-	{FileDescriptorsLow, Warning, Machines, "a host has opened most of the files that it may open, or may open few",
-		ofHost, "every client needs one: raise the limit with ulimit -n, or LimitNOFILE= in a unit of systemd"},
+		"within the last ten minutes, a host stalled for longer than its leases allow", ofHost,
+		"the machine is overloaded or was suspended: give it more processor time or memory"},
+	{DiskLow, Warning, Machines, "the free disk space of a host is less than twice the minimum for changes",
+		ofHost, "free disk space, but never in the data directory itself"},
+	{MemoryLow, Warning, Machines, "a host uses more than seven eighths of the memory above which it refuses changes",
+		ofHost, "delete unused objects, or give the host more memory"},
+	{DiskSlow, Warning, Machines, "one batch of changes in a hundred takes long to commit", ofHost,
+		"use a dedicated local SSD; signalbox check --disk DIR measures a disk"},
+	{FileDescriptorsLow, Warning, Machines, "a host uses most of its file descriptors, or may open only few",
+		ofHost, "raise the limit with ulimit -n, or with LimitNOFILE= in a systemd unit: each client needs one"},
 	{ConnectionsRejected, Warning, Machines, "a host refused or lost connections within the last ten minutes", ofHost,
-		"there are more clients than --max-connections, or the limit of open files, allows"},
-	{SlowWatchers, Warning, Machines, "watches do not read as fast as things change", ofHost,
-		"they get what happened in larger pieces: look at what those clients do"},
-	{CertificateExpiring, Warning, Machines, "a certificate ends within 14 days", ofHost, newCertificate},
+		"raise --max-connections or the limit of open files, or use fewer clients"},
+	{SlowWatchers, Warning, Machines, "watch clients read slower than objects change", ofHost,
+		"check what these clients do; they get several changes in one message"},
+	{CertificateExpiring, Warning, Machines, "a certificate expires within 14 days", ofHost, newCertificate},
 	{QuotaNearlyUsed, Warning, Machines, "more than 80 % of a quota is used", "a quota in shard {shards}",
-		"free what is not " +
-			"needed, or raise the quota: of a node with signalbox node alter, " +
-			"of shards with --shard-quota-objects and " +
-			"--shard-quota-bytes"},
+		"delete unused objects, or raise the quota: for a node with signalbox node alter, for shards with " +
+			"--shard-quota-objects and --shard-quota-bytes"},
 	{QuotaSettingsDiffer, Warning, Machines,
-		"a host has another quota of objects than the one in force, or less memory for a shard than the quota of " +
-			"bytes in force", ofHost,
-		"give all hosts the same --shard-quota-objects: that of the host that leads a shard counts. The quota of " +
-			"bytes " +
-			"falls to the least of the hosts with a replica"},
-	{BackupOverdue, Warning, Machines,
-		"the last backup is older than two days; a cluster that never saved one is not " +
-			"spoken of", "the backups", "look at what saves them: at its log, and whether its token is still good"},
+		"a host has another object quota than the one in force, or too little memory for the byte quota in force", ofHost,
+		"set the same --shard-quota-objects on all hosts: the shard leader's setting counts. The byte quota falls " +
+			"to the smallest of all hosts with a replica"},
+	{BackupOverdue, Warning, Machines, "the last backup is older than two days (never reported before the first backup)",
+		"the backups", "check the backup job: its log, and whether its token is valid"},
 	{RolloutHalted, Warning, Rollouts, "a rollout halted and waits for an operator", ofRollout,
-		rolloutDo + "signalbox rollout resume {node} {name} lets it go on"},
-	{RolloutBlocked, Warning, Rollouts, "a rollout waits for what neither time nor its instances can bring", ofRollout,
-		rolloutDo + "signalbox rollout gate {node} {name} --location LOCATION --gate GATE --pass VERSION answers a " +
-			"gate"},
-	{RolloutDeadlineExceeded, Warning, Rollouts, "a location has not reached its target within the progress deadline",
-		ofRollout, rolloutDo + "signalbox rollout instances {node} {name} how they get on"},
+		rolloutDo + "signalbox rollout resume {node} {name} continues it"},
+	{RolloutBlocked, Warning, Rollouts, "a rollout waits for an answer that neither time nor its instances can bring",
+		ofRollout, rolloutDo + "signalbox rollout gate {node} {name} --location LOCATION --gate GATE --pass VERSION " +
+			"answers a gate"},
+	{RolloutDeadlineExceeded, Warning, Rollouts, "a location missed the progress deadline for its target version",
+		ofRollout, rolloutDo + "signalbox rollout instances {node} {name} shows the progress of each instance"},
 	{ProcessMemberOverdue, Warning, Processes,
-		"members have kept a round waiting for longer than the reply timeout, or a minute", ofProcess,
-		processDo + "signalbox process evict {node} {name} MEMBER puts one out"},
+		"members have delayed a round for longer than the reply timeout, or a minute", ofProcess,
+		processDo + "signalbox process evict {node} {name} MEMBER removes one"},
 	{ProcessCoordinatorStalled, Warning, Processes,
-		"the coordinator of a round has stood still for over a minute: it neither " +
-			"completes the round nor waits for replies", ofProcess,
-		processDo + "signalbox process evict {node} {name} MEMBER puts it out"},
+		"a coordinator has stalled for over a minute: it neither completes its round nor waits for replies", ofProcess,
+		processDo + "signalbox process evict {node} {name} MEMBER removes it"},
 	{ProcessBlocked, Warning, Processes, "a process has had members and no round for over a minute", ofProcess,
-		"members have to join, or one that may coordinate; signalbox process why {node} {name} says how many there " +
-			"are"},
-	{LongWait, Warning, Locks, "somebody has waited for a semaphore for longer than the node allows; " +
-		"signalbox node alter --long-wait-threshold sets that", "semaphore {name} in {node}",
-		"signalbox who {name} says who owns it and who waits"},
+		"start more members, or one that may coordinate; signalbox process why {node} {name} shows how many there are"},
+	{LongWait, Warning, Locks, "a caller has waited for a semaphore for longer than the node's long-wait threshold " +
+		"(signalbox node alter --long-wait-threshold)", "semaphore {name} in {node}",
+		"signalbox who {name} shows the owners and the waiters"},
 
-	{SingleHost, Info, Hosts, "there is one host", "the cluster", grow},
+	{SingleHost, Info, Hosts, "the cluster has one host", "the cluster", grow},
 	{HostDrained, Info, Hosts, "a host is drained", ofHost, "signalbox host undrain {host}"},
 	{HostCordoned, Info, Hosts, "a host is cordoned: it gets no more replicas, votes and leaderships", ofHost,
 		"signalbox host uncordon {host}"},
-	{HostExpelling, Info, Hosts, "a host is being expelled", ofHost, "signalbox cluster why says what it waits for"},
-	{NoDomainTolerance, Info, Shards, "when all hosts of one failure domain fail, changes are refused", ofShards,
-		"spread the hosts over three or more values of each key, and say so: signalbox host alter HOST " +
-			"--failure-domain " +
-			"KEY=VALUE"},
+	{HostExpelling, Info, Hosts, "a host is being expelled", ofHost,
+		"signalbox cluster why shows what the expulsion waits for"},
+	{NoDomainTolerance, Info, Shards, "a shard cannot tolerate the failure of a whole failure domain", ofShards,
+		"spread the hosts over three or more failure domains: signalbox host alter HOST --failure-domain KEY=VALUE"},
 	{RolloutPaused, Info, Rollouts, "an operator paused a rollout", ofRollout,
-		"signalbox rollout resume {node} {name} lets it go on"},
+		"signalbox rollout resume {node} {name} continues it"},
 }
 
 const (
-	replacement = "start it again; if its machine or its disk is lost, start one with an empty data directory: " +
+	replacement = "start the host again; if its machine or its disk is lost, start one with an empty data directory: " +
 		"signalbox serve --join HOST:PORT --name NAME --replace {host}"
-	grow           = "add hosts until there are three: signalbox host join-token create says how"
-	newCertificate = "put a new one in the place of the old one: the host reads it again when the file changes"
+	grow           = "add hosts until there are three; signalbox host join-token create shows the command"
+	newCertificate = "replace the certificate file: the host reloads it when it changes"
 )
 
 // place returns the position of the kind in Kinds. Unknown kinds come after all known kinds.

@@ -105,8 +105,8 @@ func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.Sessio
 func (l *List) addWait(id uint64, waits func() (why string, left time.Duration)) {
 	if why, left := waits(); left > 0 {
 		l.Add(kind.New(kind.ShardRebuilding, kind.About{Shards: shards(id)},
-			fmt.Sprintf("it lost its majority and was made "+
-				"anew: nothing is granted for at least %v more, because of %s", left.Round(time.Second), why)))
+			fmt.Sprintf("it lost its quorum and was "+
+				"rebuilt: it grants nothing for at least %v more, because of %s", left.Round(time.Second), why)))
 	}
 }
 
@@ -307,7 +307,7 @@ func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, no
 			what        string
 		}{{u.Objects, u.ObjectLimit, "objects"}, {u.Bytes, u.ByteLimit, "bytes"}} {
 			if q.limit > 0 && float64(q.used) > nearQuota*float64(q.limit) {
-				c := kind.New(kind.QuotaNearlyUsed, about, fmt.Sprintf("%.0f %% are used: %d of %d %s",
+				c := kind.New(kind.QuotaNearlyUsed, about, fmt.Sprintf("%.0f %% used: %d of %d %s",
 					100*float64(q.used)/float64(q.limit), q.used, q.limit, q.what))
 				if c.Subject = "the " + q.what + " of " + c.Subject; about.Node != "" {
 					c.Subject += ", of node " + about.Node

@@ -91,13 +91,13 @@ func (l *List) AddOwn(o *Own) {
 		add(kind.DiskSlow, "one batch of changes in a hundred takes %v", o.CommitP99)
 	}
 	if at, lately := l.grew(kind.HostStalled, o.Stalls); lately {
-		add(kind.HostStalled, "times since its start when it could not vouch for its clients: %d", o.Stalls).Since = at
+		add(kind.HostStalled, "stalls since its start that exceeded its leases: %d", o.Stalls).Since = at
 	}
 	if at, lately := l.grew(kind.ConnectionsRejected, o.Refused); lately {
-		add(kind.ConnectionsRejected, "connections that were refused or lost since its start: %d", o.Refused).Since = at
+		add(kind.ConnectionsRejected, "connections refused or lost since its start: %d", o.Refused).Since = at
 	}
 	if o.Slow > 0 {
-		add(kind.SlowWatchers, "watches that do not read as fast as things change: %d", o.Slow)
+		add(kind.SlowWatchers, "watches that read slower than objects change: %d", o.Slow)
 	}
 	if o.Files > 0 && (o.Files < fewFiles || float64(o.Open) > manyFiles*float64(o.Files)) {
 		add(kind.FileDescriptorsLow, "%d connections are open, and the process may open %d files", o.Open, o.Files)
@@ -110,7 +110,7 @@ func (l *List) AddOwn(o *Own) {
 		if until <= 0 {
 			k = kind.CertificateExpired
 		}
-		one := kind.New(k, kind.About{Host: o.Name}, fmt.Sprintf("the certificate for %s is good to %s", c.Use,
+		one := kind.New(k, kind.About{Host: o.Name}, fmt.Sprintf("the certificate for %s expires at %s", c.Use,
 			c.End.UTC().Format(time.DateTime+" UTC")))
 		one.Subject += ", certificate for " + c.Use
 		l.Add(one)

@@ -33,7 +33,7 @@ func fit(t *testing.T, b *browser) {
 		session := fill(st)
 		if prefix == "failing-" && *shots != "" {
 			b.visit(st.url + allPages(session)["overview"])
-			b.awaitText("host host-3 is taken for failed")
+			b.awaitText("host host-3 counts as failed")
 		}
 		for name, page := range allPages(session) {
 			b.visit(st.url + page)

@@ -76,7 +76,7 @@ func (c *Cluster) ofHost(h *hosts.Host) *kind.Issue {
 		if c.age(h.Target.Since) < patienceMillis {
 			return nil
 		}
-		x = issue(kind.HostNotStarted, h, "host %s has joined and was not started since", h.Name)
+		x = issue(kind.HostNotStarted, h, "host %s has joined and was never started", h.Name)
 	case !h.Wanted():
 		x = c.ofOffline(h)
 	default:
@@ -101,11 +101,11 @@ func (c *Cluster) ofOffline(h *hosts.Host) *kind.Issue {
 	case h.Target.Reason == hosts.ReasonDrained:
 		return issue(kind.HostDrained, h, "host %s is drained", h.Name)
 	case h.Target.Reason.Failed() && c.full(h):
-		x := issue(kind.HostFailed, h, "host %s takes no more of any log: its disk is nearly full", h.Name)
+		x := issue(kind.HostFailed, h, "host %s accepts no log entries: its disk is nearly full", h.Name)
 		x.Do = kind.DiskFull.Row().Do
 		return x
 	case h.Target.Reason.Failed():
-		return c.replaceable(issue(kind.HostFailed, h, "host %s is taken for failed: %s", h.Name, cmp.Or(h.Target.Text,
+		return c.replaceable(issue(kind.HostFailed, h, "host %s counts as failed: %s", h.Name, cmp.Or(h.Target.Text,
 			h.Target.Reason.String())), h)
 	}
 	return issue(kind.HostStopped, h, "host %s is stopped", h.Name)
@@ -128,17 +128,17 @@ func (c *Cluster) ofOnline(h *hosts.Host) *kind.Issue {
 		switch {
 		case seen.Host != h.ID:
 		case !c.Seen.Alive(h.ID):
-			x := issue(kind.HostUnreachable, h, "host %s is not heard", h.Name)
+			x := issue(kind.HostUnreachable, h, "host %s is unreachable", h.Name)
 			x.Since = c.ago(seen.SilentFor)
 			return c.replaceable(x, h)
 		case h.Online() && !takesPart:
-			return issue(kind.HostNotUpToDate, h, "host %s does not confirm that it is up to date", h.Name)
+			return issue(kind.HostNotUpToDate, h, "host %s cannot confirm that it is up to date", h.Name)
 		case !takesPart:
 			return c.replaceable(issue(kind.HostNotJoined, h,
-				"host %s is heard and has not joined its cluster since it "+
-					"was started: it does not confirm that it is up to date", h.Name), h)
+				"host %s is reachable and has not rejoined its "+
+					"cluster: it cannot confirm that it is up to date", h.Name), h)
 		case !h.Online() && c.age(h.Target.Since) > patienceMillis:
-			x := issue(kind.HostNotOnline, h, "host %s is to be online, and is not yet", h.Name)
+			x := issue(kind.HostNotOnline, h, "host %s should be online, and is not yet", h.Name)
 			x.Since = c.since(h.Target.Since)
 			return x
 		}
@@ -202,10 +202,10 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Issue {
 	case c.LeaderOf(r.Shard) == 0:
 		return issue(kind.NoLeader, nil, "no leader is known")
 	case r.Voters < r.Wanted:
-		return issue(kind.UnderReplicated, nil, "%d replicas vote, and %d are to", r.Voters, r.Wanted)
+		return issue(kind.UnderReplicated, nil, "%d of %d voters exist", r.Voters, r.Wanted)
 	case r.Tolerated == 0 && r.Voters > 1:
 		return issue(kind.NoFailureTolerance, nil,
-			"%d of %d voters are alive: when one more fails, changes are refused", r.Live, r.Voters)
+			"%d of %d voters are alive: the failure of one more stops changes", r.Live, r.Voters)
 	}
 	return c.ofDomains(r)
 }
@@ -230,9 +230,9 @@ func (c *Cluster) withoutMajority(r *governor.Redundancy) *kind.Issue {
 	if len(gone) == 0 || r.Shard == hosts.Meta {
 		return x
 	}
-	x.Do = strings.Join(gone, ", ") + " will not come back, but is expelled since a recovery of another shard: "
+	x.Do = strings.Join(gone, ", ") + " was expelled by the recovery of another shard and will not return: "
 	if r.Live+len(away) >= hosts.Majority(r.Voters) {
-		x.Do += "start " + strings.Join(away, ", ") + " with the data directory of its own; if that is lost for good: "
+		x.Do += "start " + strings.Join(away, ", ") + " with its own data directory; if that is permanently lost: "
 	}
 	x.Do += "signalbox shard recover SHARD for this shard, too"
 	return x
@@ -253,18 +253,18 @@ func (c *Cluster) ofCopies() (list []kind.Issue) {
 			case on == nil || !on.Member():
 				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
 					(on == nil || c.age(on.Since) > patienceMillis) {
-					x := issue(kind.ReplicaMissing, h, "host %s has no copy", h.Name)
+					x := issue(kind.ReplicaMissing, h, "host %s has no replica", h.Name)
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}
 			case on.Role == hosts.RoleLearner && !c.Seen.Alive(h.ID):
-				x := issue(kind.LearnerDown, h, "host %s learns, and is not heard", h.Name)
+				x := issue(kind.LearnerDown, h, "learner host %s is unreachable", h.Name)
 				x.WaitsFor = h.Name
 				list = addShard(list, x, s.ID)
 			case seen != nil:
 				i := slices.IndexFunc(seen.Replicas, func(r governor.ReplicaSeen) bool { return r.ID == on.ID })
 				if i >= 0 && c.Seen.Alive(h.ID) && seen.Replicas[i].BehindFor > patienceMillis {
-					x := issue(kind.ReplicaLagging, h, "the copy on host %s is behind", h.Name)
+					x := issue(kind.ReplicaLagging, h, "the replica on host %s is behind", h.Name)
 					x.WaitsFor = h.Name
 					list = addShard(list, x, s.ID)
 				}
@@ -285,7 +285,7 @@ func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Issue {
 	if len(bad) == 0 {
 		return nil
 	}
-	return issue(kind.NoDomainTolerance, nil, "when all of %s fails, changes are refused",
+	return issue(kind.NoDomainTolerance, nil, "the failure of all of %s stops changes",
 		strings.Join(bad, ", or all of "))
 }
 
@@ -299,7 +299,7 @@ func (c *Cluster) ofSize() *kind.Issue {
 	}
 	switch len(living) {
 	case 1:
-		return issue(kind.SingleHost, nil, "one host: while it is away, no client is served")
+		return issue(kind.SingleHost, nil, "one host: no other host can serve clients")
 	case 2:
 		return issue(kind.TwoHosts, nil, "two hosts: %s", c.votesOf(living))
 	}
@@ -318,9 +318,9 @@ func (c *Cluster) votesOf(two []*hosts.Host) string {
 		}
 	}
 	if len(voters) == 1 {
-		return fmt.Sprintf("only %s votes; while %[1]s is away, changes are refused", voters[0])
+		return fmt.Sprintf("only %s votes: its failure stops changes", voters[0])
 	}
-	return fmt.Sprintf("%s and %s vote; while one of them is away, changes are refused", two[0].Name, two[1].Name)
+	return fmt.Sprintf("%s and %s vote: the failure of one of them stops changes", two[0].Name, two[1].Name)
 }
 
 // ofVersions is about hosts of different versions.
@@ -334,7 +334,7 @@ func (c *Cluster) ofVersions() *kind.Issue {
 	if len(versions) < 2 {
 		return nil
 	}
-	return issue(kind.MixedVersions, nil, "the hosts differ: %s",
+	return issue(kind.MixedVersions, nil, "versions: %s",
 		strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 }
 

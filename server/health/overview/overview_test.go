@@ -115,51 +115,51 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 	}{
 		"all is well": {"a b c", func(b *bed) { b.roles("vvv") }, "", ""},
 		"one host": {"a", func(b *bed) { b.roles("v") },
-			"info single-host  [] one host: while it is away, no client is served", "host join-token create"},
+			"info single-host  [] one host: no other host can serve clients", "host join-token create"},
 		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
-			"warning two-hosts  [] two hosts: only b votes; while b is away, changes are refused",
+			"warning two-hosts  [] two hosts: only b votes: its failure stops changes",
 			"until there are three"},
 		"two hosts vote": {"a b", func(b *bed) { b.roles("vv") },
-			"warning no-failure-tolerance  [0 1] 2 of 2 voters are alive: when one more fails, changes are refused\n" +
-				"warning two-hosts  [] two hosts: a and b vote; while one of them is away, changes are refused",
+			"warning no-failure-tolerance  [0 1] 2 of 2 voters are alive: the failure of one more stops changes\n" +
+				"warning two-hosts  [] two hosts: a and b vote: the failure of one of them stops changes",
 			"until there are three"},
 		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
-			"warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
-				"warning host-unreachable b [] host b is not heard, since 3.1s",
+			"warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: the failure of one more stops changes\n" +
+				"warning host-unreachable b [] host b is unreachable, since 3.1s",
 			"signalbox serve --join a:7421 --name NAME --replace b"},
 		"it is taken for failed": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(31_000, 2)
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonSilent, "not heard for 5.2 s"))
 			b.Now += 31_000
-		}, "warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
-			"warning host-failed b [] host b is taken for failed: not heard for 5.2 s, since 30.999s",
+		}, "warning no-failure-tolerance  [0 1] 2 of 3 voters are alive: the failure of one more stops changes\n" +
+			"warning host-failed b [] host b counts as failed: not heard for 5.2 s, since 30.999s",
 			"--replace b"},
 		"it is taken for failed, as its disk is full": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Seen.Hosts[1].Full = true
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonStuck, "it answers"))
 			b.Now += 31_000
-		}, "warning host-failed b [] host b takes no more of any log: its disk is nearly full, since 30.999s",
-			"make room on the disk, never in the data directory itself"},
+		}, "warning host-failed b [] host b accepts no log entries: its disk is nearly full, since 30.999s",
+			"free disk space, but never in the data directory itself"},
 		"a majority is gone": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
 			b.Seen.Shards[1].Leader = 0
 		}, "critical no-quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
-			"warning host-unreachable b [] host b is not heard, since 4s\n" +
-			"warning host-unreachable c [] host c is not heard, since 4s",
-			"start the hosts that are away"},
+			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
+			"warning host-unreachable c [] host c is unreachable, since 4s",
+			"start the missing hosts"},
 		"two shards wait for other hosts": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.votes(1, 1, 2, 4)
 			b.silent(4000, 2, 3, 4)
 		}, "critical no-quorum  [0] 1 of 3 voters are alive, waits for b, c\n" +
 			"critical no-quorum  [1] 1 of 3 voters are alive, waits for b, d\n" +
-			"warning learner-down d [0] host d learns, and is not heard, waits for d\n" +
-			"warning host-unreachable b [] host b is not heard, since 4s\n" +
-			"warning host-unreachable c [] host c is not heard, since 4s\n" +
-			"warning host-unreachable d [] host d is not heard, since 4s", "start the hosts that are away"},
+			"warning learner-down d [0] learner host d is unreachable, waits for d\n" +
+			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
+			"warning host-unreachable c [] host c is unreachable, since 4s\n" +
+			"warning host-unreachable d [] host d is unreachable, since 4s", "start the missing hosts"},
 		"a shard waits for a host that is being expelled": {"a b c d e", func(b *bed) {
 			b.roles("vllvv")
 			b.votes(1, 1, 2, 3)
@@ -167,13 +167,13 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.Expel(b.at("ann"), "c", true, 1))
 			b.Now += 5000
 		}, "critical no-quorum  [1] 1 of 3 voters are alive, waits for b, c\n" +
-			"warning learner-down b [0] host b learns, and is not heard, waits for b\n" +
-			"warning host-unreachable b [] host b is not heard, since 4s\n" +
+			"warning learner-down b [0] learner host b is unreachable, waits for b\n" +
+			"warning host-unreachable b [] host b is unreachable, since 4s\n" +
 			"info host-expelling c [] host c is being expelled, since 4.999s",
-			"c will not come back, but is expelled since a recovery of another shard: start b with the data " +
-				"directory of its own; if that is lost for good: signalbox shard recover 1 for this shard, too\n"},
+			"c was expelled by the recovery of another shard and will not return: start b with its own data " +
+				"directory; if that is permanently lost: signalbox shard recover 1 for this shard, too\n"},
 		"a shard has no leader": {"a b c", func(b *bed) { b.roles("vvv"); b.Seen.Shards[1].Leader = 0 },
-			"critical no-leader  [1] no leader is known", "look at the logs"},
+			"critical no-leader  [1] no leader is known", "check the host logs"},
 		"a host is drained": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
@@ -199,18 +199,17 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.roles("vvv")
 			b.Now += 11_000
 			b.Seen.Hosts[2].FreshFor = 0
-		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
-			"warning host-not-up-to-date c [] host c does not confirm that it is up to date", ""},
+		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: the failure of one more stops changes\n" +
+			"warning host-not-up-to-date c [] host c cannot confirm that it is up to date", ""},
 		"a host is heard, and does not join again": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.do(b.Records.Boot(b.at("host c"), hosts.Boot{Host: 3, Incarnation: hosts.Incarnation{3},
 				Start: hosts.Start{Number: 2, Draw: 2}, Addresses: addressesOf("c"), Level: level.Newest}))
 			b.Now += 11_000
 			b.Seen.Hosts[2].FreshFor = 0
-		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
-			"warning host-not-joined c [] host c is heard and has not joined its cluster since it was started: " +
-			"it does " +
-			"not confirm that it is up to date", "--replace c"},
+		}, "warning no-failure-tolerance  [0 1] 3 of 3 voters are alive: the failure of one more stops changes\n" +
+			"warning host-not-joined c [] host c is reachable and has not rejoined its cluster: " +
+			"it cannot confirm that it is up to date", "--replace c"},
 		"a governor that has only just come": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Now += 11_000
@@ -221,7 +220,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.Join(b.at("host d"), hosts.Join{Cluster: "c", Name: "d", Incarnation: hosts.Incarnation{9},
 				Addresses: addressesOf("d"), Level: level.Newest, Trusted: true}))
 			b.Now += 61_000
-		}, "warning host-not-started d [] host d has joined and was not started since, since 1m0.999s",
+		}, "warning host-not-started d [] host d has joined and was never started, since 1m0.999s",
 			"signalbox host expel d"},
 		"a host is being expelled": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
@@ -234,24 +233,24 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.Reach(b.at("the governor"), 7, 4, protocol.HostOffline, b.Records.Named("d").Target.Epoch))
 			b.do(b.Records.Undrain(b.at("ann"), "d"))
 			b.Now += 61_000
-		}, "warning host-not-online d [] host d is to be online, and is not yet, since 1m0.999s",
+		}, "warning host-not-online d [] host d should be online, and is not yet, since 1m0.999s",
 			"signalbox cluster why"},
 		"two vote where three are to": {"a b c", func(b *bed) { b.roles("vvl") },
-			"warning under-replicated  [0 1] 2 replicas vote, and 3 are to", "signalbox cluster why"},
+			"warning under-replicated  [0 1] 2 of 3 voters exist", "signalbox cluster why"},
 		"two of three share a rack": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for _, h := range []string{"a", "b", "c"} {
 				rack := map[string]string{"c": "2"}[h] + "1"
 				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: rack}}))
 			}
-		}, "info no-domain-tolerance  [0 1] when all of rack=1 fails, changes are refused",
+		}, "info no-domain-tolerance  [0 1] the failure of all of rack=1 stops changes",
 			"signalbox host alter HOST " +
 				"--failure-domain"},
 		"a learner is silent": {"a b c d", func(b *bed) { b.roles("vvvl"); b.silent(4000, 4) },
-			"warning learner-down d [0 1] host d learns, and is not heard, waits for d\n" +
-				"warning host-unreachable d [] host d is not heard, since 4s", "bring d back"},
+			"warning learner-down d [0 1] learner host d is unreachable, waits for d\n" +
+				"warning host-unreachable d [] host d is unreachable, since 4s", "restart d"},
 		"a host has no copy": {"a b c d", func(b *bed) { b.roles("vvv"); b.Now += 61_000 },
-			"warning replica-missing d [0 1] host d has no copy, waits for d", "signalbox cluster why"},
+			"warning replica-missing d [0 1] host d has no replica, waits for d", "signalbox cluster why"},
 		"a host needs no copy of a data shard": {"a b c d", func(b *bed) {
 			b.roles("vvv")
 			from := b.Records.Policy()
@@ -259,11 +258,11 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			to.Replicas = 3
 			b.do(b.Records.SetPolicy(b.at("ann"), from, to))
 			b.Now += 61_000
-		}, "warning replica-missing d [0] host d has no copy, waits for d", "signalbox cluster why"},
+		}, "warning replica-missing d [0] host d has no replica, waits for d", "signalbox cluster why"},
 		"a copy is behind": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 3, BehindFor: 61_000}}
-		}, "warning replica-lagging c [1] the copy on host c is behind, waits for c", "the disk of c"},
+		}, "warning replica-lagging c [1] the replica on host c is behind, waits for c", "the disk or the network of c"},
 		"hosts of two versions": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for id, version := range []string{"", "v1", "v2", "v2"} {
@@ -274,7 +273,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 				}
 			}
 			b.Seen.Began = b.Now
-		}, "warning mixed-versions  [] the hosts differ: v1, v2", "finish the upgrade"},
+		}, "warning mixed-versions  [] versions: v1, v2", "finish the rolling upgrade"},
 		"backups have ceased": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			at := b.at("ann")
@@ -285,7 +284,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.NoteOf(at, hosts.EventBackup, 1, hosts.Incarnation{1},
 				"the state of shard 1 is being saved"))
 		}, "warning backup-overdue  [] the last backup was saved at 2001-09-06 01:46:40 UTC, since 24h0m0s",
-			"look at what"},
+			"check the backup job"},
 		"where nothing is observed only records count": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(60_000, 2, 3)
