@@ -85,7 +85,7 @@ func ownSessionRoutes() []route {
 	const group = "Own sessions"
 	return []route{
 		answering(post, "/session/create", group, "acquire", "Starts a session", startSession),
-		answering(post, "/session/keep-alive", group, "acquire", "Keeps a session alive for its timeout from now on",
+		answering(post, "/session/keep-alive", group, "acquire", "Renews a session for its timeout from now on",
 			func(ctx context.Context, c *call, _ *operation.None) (lease sessionLease, err error) {
 				err = c.withSession(ctx, func(_ context.Context, a *attached) error {
 					lease.ExpiresIn = a.Timeout()
@@ -93,9 +93,9 @@ func ownSessionRoutes() []route {
 				})
 				return lease, err
 			}),
-		answering(post, "/session/close", group, "acquire", "Ends a session: what it owns is free", endSession),
+		answering(post, "/session/close", group, "acquire", "Ends a session and releases its holdings", endSession),
 		waiting("/semaphore/acquire", group, "Acquires a semaphore, or waits in its queue", acquire),
-		answering(post, "/semaphore/release", group, "acquire", "Gives back what the session owns, or leaves the queue",
+		answering(post, "/semaphore/release", group, "acquire", "Releases the session's units, or leaves the queue",
 			func(ctx context.Context, c *call, q *releaseRequest) (r released, err error) {
 				err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
 					return a.change(ctx, c.r.Header, mutation{

@@ -31,7 +31,7 @@ func NewHostStatus(of *client.HostStatus) HostStatus {
 // clusterRoutes are about all hosts, and about backups.
 func clusterRoutes() []route {
 	return []route{
-		answering(get, "/hosts", "Hosts", "read", "Asks all hosts how they are",
+		answering(get, "/hosts", "Hosts", "read", "Returns the status of all hosts",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[HostStatus], err error) {
 				hosts, err := c.caller.Status(ctx)
 				for i := range hosts {
@@ -40,7 +40,7 @@ func clusterRoutes() []route {
 				return l, err
 			}),
 		stream(post, "/backup", "History and backups", "backup",
-			"Returns the state of all shards as a file; one that ends early is of no use", "application/octet-stream",
+			"Returns a backup of all shards as a file; a truncated file is useless", "application/octet-stream",
 			backup),
 	}
 }

@@ -176,7 +176,7 @@ func (l *wholeLoads) due(now time.Time) bool {
 func loadRoutes() []route {
 	return []route{
 		answering(get, "/host/load", "Hosts", "read",
-			"Shows what the host that answers did, every five seconds of the last half hour",
+			"Returns the load of the responding host in the last half hour, every five seconds",
 			func(ctx context.Context, c *call, _ *operation.None) (operation.List[Load], error) {
 				if err := c.caller.Ping(ctx); err != nil {
 					return operation.List[Load]{}, err // the token may have been revoked
@@ -184,8 +184,8 @@ func loadRoutes() []route {
 				return operation.List[Load]{Items: c.gateway.loads.all()}, nil
 			}),
 		answering(get, "/cluster/load", "Hosts", "read",
-			"Shows what all hosts did in the last half hour: every five seconds while somebody asks, "+
-				"else every fifteen where hosts let in callers without a token",
+			"Returns the load of all hosts in the last half hour: every five seconds while a client asks, "+
+				"otherwise every fifteen if hosts admit anonymous callers",
 			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[ClusterLoad], err error) {
 				l.Items, err = c.gateway.addWhole(ctx, c.caller)
 				return l, err

@@ -25,7 +25,7 @@ var groups = []string{
 // handler of a route, the place in the OpenAPI document and the line in the docs come from the row.
 func table() []route {
 	own := slices.Concat(ownSessionRoutes(), clusterRoutes(), loadRoutes(), []route{
-		stream(get, "/events", "Events", "read", "Shows what other routes answer, now and whenever that has changed",
+		stream(get, "/events", "Events", "read", "Streams the responses of other routes, now and after every change",
 			"text/event-stream", events),
 	}, signInRoutes())
 	plain := slices.DeleteFunc(routesOf(operation.All()), func(r route) bool {
@@ -40,10 +40,10 @@ func table() []route {
 
 // signInRoutes are for browsers, which show a cookie in place of the token.
 func signInRoutes() []route {
-	in := answering(post, "/login", groupConsole, "none", "Has the browser show a cookie in place of a token", signIn)
-	out := answering(post, "/logout", groupConsole, "none", "Ends that", signOut)
+	in := answering(post, "/login", groupConsole, "none", "Exchanges a token for a login cookie", signIn)
+	out := answering(post, "/logout", groupConsole, "none", "Deletes the login cookie", signOut)
 	is := answering(get, "/login", groupConsole, "none",
-		"Says whether there is a cookie, and if a browser may change anything", isSignedIn)
+		"Returns whether a login cookie is present, and whether browsers may make changes", isSignedIn)
 	is.follow = nil // a stream of the caller has no cookie
 	return []route{in, out, is}
 }

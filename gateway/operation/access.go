@@ -119,7 +119,7 @@ type joinTokenID struct {
 func access() []Operation {
 	return group("Access",
 		read("/access/principals", protocol.KindAccessList,
-			"Lists who has some role where the caller may give rights",
+			"Lists the principals with a role where the caller may grant access",
 			listPrincipals,
 			Face{
 				Use: "access list", Short: "List principals and their roles",
@@ -135,7 +135,7 @@ PREFIX.`,
 				Example: `  signalbox access token list -o wide`,
 				Table:   principalsWith("token:"),
 			}),
-		pages("/access/roles", protocol.KindAccessList, "Lists the roles that were made",
+		pages("/access/roles", protocol.KindAccessList, "Lists custom roles",
 			func(ctx context.Context, c *client.Client, _ *Page, behind place) iter.Seq2[admin.AccessRole, error] {
 				return flat(admin.New(c).AccessParts(ctx, true, behind.name),
 					func(part admin.AccessPart) []admin.AccessRole { return part.Roles })
@@ -149,7 +149,7 @@ PREFIX.`,
 					return []any{r.Name, RuleTexts(r.Rules)}
 				}, "ROLE", "RULES"),
 			}),
-		read("/access/who-can", protocol.KindAccessCheck, "Lists who may do something, and by which rule",
+		read("/access/who-can", protocol.KindAccessCheck, "Lists who may perform an action, and the rule that allows it",
 			func(ctx context.Context, c *client.Client, q *askRequest) (d permissionDecisions, err error) {
 				all, more, err := admin.New(c).WhoCan(ctx, q.Permission, q.Node, q.Name)
 				page, err := listed(ctx, all, err)
@@ -168,7 +168,7 @@ each with the role and rule that gives it. What anonymous may do, all clients ma
 					return given(d.More, "there are more than are shown")
 				}),
 			}),
-		govern("/access/grant", protocol.KindAccessChange, "Gives a token or a certificate a role below a path",
+		govern("/access/grant", protocol.KindAccessChange, "Grants a role below a path to a token or certificate",
 			func(ctx context.Context, a *admin.Admin, q *grantRequest) (bool, error) {
 				return a.Grant(ctx, q.Principal, q.grant(), q.by())
 			},
@@ -182,16 +182,16 @@ PATH, and cannot grant more than you have there.`,
   signalbox access grant token:ci operator /prod --name-prefix nightly-`,
 				Done: "PRINCIPAL is granted ROLE on PATH",
 			}),
-		govern("/access/revoke", protocol.KindAccessChange, "Takes a role back that was granted",
+		govern("/access/revoke", protocol.KindAccessChange, "Revokes a granted role",
 			func(ctx context.Context, a *admin.Admin, q *grantRequest) (bool, error) {
 				g := q.grant()
 				return a.Revoke(ctx, q.Principal, &g, q.by())
 			}),
-		govern("/access/role/set", protocol.KindAccessChange, "Makes a role, or gives it other rules",
+		govern("/access/role/set", protocol.KindAccessChange, "Creates a role, or replaces its rules",
 			func(ctx context.Context, a *admin.Admin, q *roleRequest) (bool, error) {
 				return a.SetRole(ctx, admin.AccessRole{Name: q.Role, Rules: q.Rules}, q.by())
 			}),
-		govern("/access/role/delete", protocol.KindAccessChange, "Deletes a role that is granted nowhere",
+		govern("/access/role/delete", protocol.KindAccessChange, "Deletes an unused role",
 			func(ctx context.Context, a *admin.Admin, q *roleName) (bool, error) {
 				return a.DeleteRole(ctx, q.Role, q.by())
 			},
@@ -202,12 +202,12 @@ PATH, and cannot grant more than you have there.`,
 				Done:    "role NAME is deleted",
 			}),
 		govern("/access/import", protocol.KindAccessChange,
-			"Makes roles and principals what an export says, and keeps all others",
+			"Imports roles and principals from an export; others remain unchanged",
 			func(ctx context.Context, a *admin.Admin, q *importRequest) (bool, error) {
 				return a.Import(ctx, admin.AccessRules{Roles: q.Roles, Principals: q.Principals}, q.by())
 			}),
 		govern("/access/token/create", protocol.KindAccessChange,
-			"Makes an access token of a secret that hosts do not get",
+			"Creates an access token; the secret stays with the caller",
 			func(ctx context.Context, a *admin.Admin, q *tokenRequest) (bool, error) {
 				hash, err := readHash(q.SHA256)
 				if err != nil {
@@ -218,7 +218,7 @@ PATH, and cannot grant more than you have there.`,
 				return a.CreateTokenFromHash(ctx, q.Name, hash, expires, q.Grants, q.by())
 			}),
 		govern("/access/token/revoke", protocol.KindAccessChange,
-			"Ends an access token, and the connections that came with it",
+			"Revokes an access token and closes its connections",
 			func(ctx context.Context, a *admin.Admin, q *tokenName) (bool, error) {
 				return a.RevokeToken(ctx, q.Name, q.by())
 			},
@@ -278,12 +278,12 @@ func placeText(what, path, object string) string {
 // joinTokens are the operations on the tokens by which hosts join.
 func joinTokens() []Operation {
 	return group("Hosts",
-		read("/join-tokens", protocol.KindJoinToken, "Lists the tokens by which hosts may join",
+		read("/join-tokens", protocol.KindJoinToken, "Lists join tokens",
 			func(ctx context.Context, c *client.Client, _ *None) (List[admin.JoinToken], error) {
 				tokens, err := admin.New(c).JoinTokens(ctx)
 				return listed(ctx, tokens, err)
 			}),
-		change("/join-token/create", protocol.KindJoinToken, "Lets one host join by a secret that hosts do not get",
+		change("/join-token/create", protocol.KindJoinToken, "Creates a join token for one host; the secret stays with the caller",
 			func(ctx context.Context, c *client.Client, q *joinTokenRequest) (*admin.JoinInfo, error) {
 				hash, err := readHash(q.SHA256)
 				if err != nil {
@@ -291,7 +291,7 @@ func joinTokens() []Operation {
 				}
 				return admin.New(c).CreateJoinToken(ctx, q.ID, hash, q.TTL, q.by())
 			}),
-		govern("/join-token/revoke", protocol.KindJoinToken, "Makes a token useless by which a host may join",
+		govern("/join-token/revoke", protocol.KindJoinToken, "Revokes a join token",
 			func(ctx context.Context, a *admin.Admin, q *joinTokenID) (bool, error) {
 				return a.RevokeJoinToken(ctx, q.ID, q.by())
 			}),

@@ -247,38 +247,38 @@ func why(ctx context.Context, c *client.Client, _ *None) (r WhyReport, err error
 func cluster() []Operation {
 	return group("Hosts",
 		read("/cluster", protocol.KindClusterDescribe,
-			"Describes hosts, shards, redundancy, and what is not as it should be",
+			"Describes hosts, shards, redundancy and health issues",
 			func(ctx context.Context, c *client.Client, q *clusterRequest) (*admin.Cluster, error) {
 				return admin.New(c).Describe(ctx, given(q.Relaxed, admin.Relaxed())...)
 			}),
-		read("/health", protocol.KindHealth, "Lists what is not well, as all hosts together see it",
+		read("/health", protocol.KindHealth, "Lists health issues reported by all hosts",
 			worstHealthIssues),
-		read("/cluster/plan", protocol.KindClusterPlan, "Shows what the governor would do next",
+		read("/cluster/plan", protocol.KindClusterPlan, "Returns the steps that the governor would take next",
 			func(ctx context.Context, c *client.Client, _ *None) (*admin.Plan, error) {
 				return admin.New(c).Plan(ctx)
 			}),
 		read("/why", protocol.KindClusterWhy,
-			"Shows what is not well, which steps are open, and what the governor waits for", why),
-		onHost("/host/drain", "Has a host hand over all that it leads, and go offline", (*admin.Admin).Drain),
-		onHost("/host/undrain", "Takes a drain back", (*admin.Admin).Undrain),
-		onHost("/host/cordon", "Has a host get no more replicas, votes and leaderships", (*admin.Admin).Cordon, Face{
+			"Returns health issues, open steps, and what the governor waits for", why),
+		onHost("/host/drain", "Drains a host: it transfers its leaderships and goes offline", (*admin.Admin).Drain),
+		onHost("/host/undrain", "Undrains a host", (*admin.Admin).Undrain),
+		onHost("/host/cordon", "Cordons a host: it gets no more replicas, votes and leaderships", (*admin.Admin).Cordon, Face{
 			Use: "host cordon HOST", Short: "Give a host no new replicas and leaderships",
 			Long: `Tells the governor to give a host no further replicas, votes and leaderships. The host
 keeps what it has.`,
 			Example: `  signalbox host cordon b --reason "its disk is slow"`,
 			Done:    "host HOST is cordoned",
 		}),
-		onHost("/host/uncordon", "Takes a cordon back", (*admin.Admin).Uncordon, Face{
+		onHost("/host/uncordon", "Uncordons a host", (*admin.Admin).Uncordon, Face{
 			Use: "host uncordon HOST", Short: "Cancel a cordon",
 			Long:    "Tells the governor to treat a cordoned host like any other host again.",
 			Example: "  signalbox host uncordon b",
 			Done:    "host HOST is uncordoned",
 		}),
-		govern("/host/expel", protocol.KindHostUpdate, "Makes a host leave for ever",
+		govern("/host/expel", protocol.KindHostUpdate, "Expels a host permanently",
 			func(ctx context.Context, a *admin.Admin, q *expelRequest) (bool, error) {
 				return a.Expel(ctx, q.Host, q.Force, q.by())
 			}),
-		govern("/host/replace", protocol.KindHostUpdate, "Has a host take the place of one that is gone",
+		govern("/host/replace", protocol.KindHostUpdate, "Replaces a permanently lost host with another host",
 			func(ctx context.Context, a *admin.Admin, q *replaceRequest) (bool, error) {
 				return a.Replace(ctx, q.Host, q.Successor, q.by())
 			},
@@ -292,7 +292,7 @@ old host when the new one joins: signalbox serve --join HOST:PORT --name b --rep
 				Example: "  signalbox host replace b d",
 				Done:    "host OLD is replaced",
 			}),
-		govern("/host/alter", protocol.KindHostUpdate, "Gives a host another failure domain or weight",
+		govern("/host/alter", protocol.KindHostUpdate, "Changes the failure domain or weight of a host",
 			func(ctx context.Context, a *admin.Admin, q *hostAlterRequest) (bool, error) { return q.alter(ctx, a) },
 			Face{
 				Use:   "host alter HOST [--failure-domain] [--weight]",
@@ -309,11 +309,11 @@ replicas.`,
 				Example: "  signalbox host alter b --failure-domain dc=a,rack=1\n  signalbox host alter b --weight 200",
 				Done:    "host HOST is altered",
 			}),
-		govern("/shard/transfer-leader", protocol.KindShardTransferLeader, "Asks for another leader of a shard",
+		govern("/shard/transfer-leader", protocol.KindShardTransferLeader, "Transfers the leadership of a shard",
 			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
 				return a.TransferLeader(ctx, q.Shard, q.Host, q.by())
 			}),
-		change("/shard/recover", protocol.KindShardRecover, "Makes a shard anew whose majority is lost for good",
+		change("/shard/recover", protocol.KindShardRecover, "Rebuilds a shard that lost its quorum permanently",
 			func(ctx context.Context, c *client.Client, q *recoverRequest) (*recovered, error) {
 				return q.run(ctx, admin.New(c))
 			},
@@ -356,15 +356,15 @@ recover the meta shard, recover the whole cluster: signalbox cluster recover.`,
 					return recoverQuestion(cluster, q.Shard)
 				}),
 			}),
-		govern("/cluster/step/cancel", protocol.KindStepCancel, "Ends an open step of the governor",
+		govern("/cluster/step/cancel", protocol.KindStepCancel, "Cancels an open governor step",
 			func(ctx context.Context, a *admin.Admin, q *stepRequest) (bool, error) {
 				return a.CancelStep(ctx, q.ID, q.Hold, q.by())
 			}),
-		govern("/cluster/step/retry", protocol.KindStepCancel, "Has the governor try again at once what has failed",
+		govern("/cluster/step/retry", protocol.KindStepCancel, "Retries a failed governor step immediately",
 			func(ctx context.Context, a *admin.Admin, q *subjectRequest) (bool, error) {
 				return true, a.RetryStep(ctx, q.Subject, q.by())
 			}),
-		change("/cluster/policy/set", protocol.KindPolicySet, "Changes what is given of the policy of the governor",
+		change("/cluster/policy/set", protocol.KindPolicySet, "Changes the given fields of the governor policy",
 			func(ctx context.Context, c *client.Client, q *policyRequest) (*admin.Policy, error) {
 				if q.Replicas != nil && *q.Replicas == 1 && !q.Force {
 					return nil, BadRequest("with 1 replica a shard is lost with its host: add force to accept that")
@@ -389,7 +389,7 @@ func history() []Operation {
 	return group("History and backups",
 		audit(),
 		read("/access/denials", protocol.KindAccessDenials,
-			"Lists the latest requests that hosts have refused for want of a permission",
+			"Lists the latest requests denied for a missing permission",
 			func(ctx context.Context, c *client.Client, q *denialsRequest) (d denials, err error) {
 				all, silent, err := admin.New(c).Denials(ctx, bounded(q.Limit, usualHistory, maxHistory))
 				if err != nil {
@@ -404,7 +404,7 @@ func history() []Operation {
 // audit is the operation that lists changes. A command without a limit lists all entries from a number on, over HTTP a
 // request gets as many as one answer may have.
 func audit() Operation {
-	o := read("/cluster/audit", protocol.KindAuditRead, "Lists changes of the cluster, the oldest first",
+	o := read("/cluster/audit", protocol.KindAuditRead, "Lists the audit log of the cluster, oldest entry first",
 		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
 			if q.From == 0 {
 				latest, err := admin.New(c).LatestAudit(ctx, bounded(q.Limit, usualHistory, maxHistory))

@@ -102,7 +102,7 @@ type Leadership struct {
 func lookups() []Operation {
 	return group("Discovery, config, elections",
 		overNodes("/discovery", protocol.KindSemaphoreList,
-			"Lists the names under which endpoints are published, of a node or of all",
+			"Lists service names with published endpoints in one node, or in all nodes",
 			func(ctx context.Context, c *client.Client, q *objectsRequest, node, after string,
 			) iter.Seq2[*discoveryName, error] {
 				return Changed(lookedUp(ctx, c, lookupEndpoints, q, node, after),
@@ -112,7 +112,7 @@ func lookups() []Operation {
 			},
 			func(n *discoveryName) string { return n.Name }),
 		followPage(read("/endpoints", protocol.KindSemaphoreDescribe,
-			"Lists the endpoints that are published under a name", listEndpoints,
+			"Lists the endpoints of a service", listEndpoints,
 			Face{
 				Use: "discover list PATH NAME", Short: "List the endpoints of a list",
 				Long: `Lists the endpoints of a list in order of registration. The read is linearizable. A list
@@ -130,7 +130,7 @@ that nobody has used yet is empty.`,
 				return discovery.Watch(ctx, c, q.Node, q.Name)
 			},
 			endpointsOf),
-		overNodes("/configs", protocol.KindSemaphoreList, "Lists the config entries of a node, or of all",
+		overNodes("/configs", protocol.KindSemaphoreList, "Lists config entries in one node, or in all nodes",
 			func(ctx context.Context, c *client.Client, q *objectsRequest, node, after string,
 			) iter.Seq2[*configEntry, error] {
 				return Changed(lookedUp(ctx, c, lookupConfig, q, node, after),
@@ -152,7 +152,7 @@ list shows it.`,
 					return []any{p.Node, p.Item.Name, p.Item.Revision, p.Item.Value}
 				}, "+NODE", "NAME", "REVISION#", "VALUE"),
 			}),
-		follow(read("/config", protocol.KindSemaphoreDescribe, "Returns a piece of config with its revision",
+		follow(read("/config", protocol.KindSemaphoreDescribe, "Returns a config entry with its revision",
 			func(ctx context.Context, c *client.Client, q *Named) (ConfigValue, error) {
 				value, revision, err := config.Get(ctx, c, q.Node, q.Name)
 				return ConfigValue{Exists: err == nil, Revision: revision, Value: value}, err
@@ -161,7 +161,7 @@ list shows it.`,
 				return config.Watch(ctx, c, q.Node, q.Name)
 			},
 			func(v config.Value) (uint64, any) { return v.Revision, ConfigValue{v.Exists, v.Revision, v.Data} }),
-		apply("/config/put", protocol.KindSemaphoreUpdate, "Replaces a piece of config, or makes one",
+		apply("/config/put", protocol.KindSemaphoreUpdate, "Creates or replaces a config entry",
 			func(ctx context.Context, c *client.Client, q *putRequest) error {
 				var options []config.PutOption
 				if q.IfRevision != nil {
@@ -169,7 +169,7 @@ list shows it.`,
 				}
 				return config.Put(ctx, c, q.Node, q.Name, q.Value, options...)
 			}),
-		follow(read("/election/leader", protocol.KindSemaphoreDescribe, "Shows who leads in an election",
+		follow(read("/election/leader", protocol.KindSemaphoreDescribe, "Returns the leader of an election",
 			func(ctx context.Context, c *client.Client, q *Named) (Leadership, error) {
 				l, leads, err := election.Current(ctx, c, q.Node, q.Name)
 				return Leadership{leads, l}, err
@@ -242,7 +242,7 @@ const (
 func names() []Operation {
 	return group("Names",
 		read("/search", protocol.KindNodeList,
-			"Finds nodes, objects, sessions and hosts by a part of their names", search),
+			"Searches nodes, objects, sessions and hosts by part of the name", search),
 	)
 }
 

@@ -26,7 +26,7 @@ type alterRequest struct {
 // nodes are the operations on nodes.
 func nodes() []Operation {
 	return group("Nodes",
-		pages("/nodes", protocol.KindNodeList, "Lists nodes by their paths",
+		pages("/nodes", protocol.KindNodeList, "Lists nodes in path order",
 			func(ctx context.Context, c *client.Client, q *Paged, behind place) iter.Seq2[*client.NodeInfo, error] {
 				return kept(c.ListNodes(ctx, q.Prefix), func(n *client.NodeInfo) bool { return n.Path > behind.node })
 			},
@@ -35,16 +35,16 @@ func nodes() []Operation {
 			func(ctx context.Context, c *client.Client, q *NodeRef) (*client.NodeInfo, error) {
 				return c.DescribeNode(ctx, q.Node)
 			}),
-		change("/node/create", protocol.KindNodeCreate, "Creates a node; one that exists is returned as it is",
+		change("/node/create", protocol.KindNodeCreate, "Creates a node; an existing node is returned unchanged",
 			func(ctx context.Context, c *client.Client, q *nodeRequest) (*client.NodeInfo, error) {
 				return c.CreateNode(ctx, q.Node, q.Config)
 			}),
-		change("/node/alter", protocol.KindNodeAlter, "Changes what is given of a node's config",
+		change("/node/alter", protocol.KindNodeAlter, "Changes the given fields of a node's config",
 			func(ctx context.Context, c *client.Client, q *alterRequest) (*client.NodeInfo, error) {
 				return c.AlterNode(ctx, q.Node, q.Config, given(q.IfRevision > 0,
 					client.IfConfigRevision(q.IfRevision))...)
 			}),
-		apply("/node/drop", protocol.KindNodeDrop, "Drops a node with all that is in it",
+		apply("/node/drop", protocol.KindNodeDrop, "Drops a node and all objects in it",
 			func(ctx context.Context, c *client.Client, q *NodeRef) error { return c.DropNode(ctx, q.Node) },
 			Face{
 				Use: "node drop PATH", Short: "Drop a node with everything in it",
@@ -112,7 +112,7 @@ func (s *sessionsRequest) node() string { return s.Node }
 // sessions are the operations on the sessions of all clients.
 func sessions() []Operation {
 	return group("Sessions",
-		overNodes("/sessions", protocol.KindSessionList, "Lists the sessions of a node, or of all",
+		overNodes("/sessions", protocol.KindSessionList, "Lists sessions in one node, or in all nodes",
 			func(ctx context.Context, c *client.Client, _ *sessionsRequest, node, after string,
 			) iter.Seq2[*client.SessionInfo, error] {
 				id, _ := strconv.ParseUint(after, 10, 64)
@@ -137,7 +137,7 @@ adds the name of the client.`,
 				}, "+NODE", "SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "SINCE", "FROM", "+CLIENT",
 					"DESCRIPTION"),
 			}),
-		read("/session", protocol.KindSessionDescribe, "Describes a session, with what it owns and waits for",
+		read("/session", protocol.KindSessionDescribe, "Describes a session, its holdings and its waits",
 			func(ctx context.Context, c *client.Client, q *sessionRequest) (*HeldSession, error) {
 				info, err := c.DescribeSession(ctx, q.ID)
 				if err != nil {
@@ -146,7 +146,7 @@ adds the name of the client.`,
 				held, err := collect(ctx, c.Holdings(ctx, q.ID), defaultPage, nil)
 				return &HeldSession{*info, held.Items, held.More}, err
 			}),
-		apply("/session/destroy", protocol.KindSessionDestroy, "Ends a session of any client: what it owns is free",
+		apply("/session/destroy", protocol.KindSessionDestroy, "Ends the session of any client and releases its holdings",
 			func(ctx context.Context, c *client.Client, q *sessionRequest) error {
 				return c.DestroySession(ctx, q.ID)
 			}),

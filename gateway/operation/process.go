@@ -37,7 +37,7 @@ func (n *Named) process(c *client.Client) *process.Process { return process.New(
 // processes are the operations on coordination processes.
 func processes() []Operation {
 	return group("Processes",
-		overNodes("/processes", protocol.KindProcessList, "Lists the processes of a node, or of all",
+		overNodes("/processes", protocol.KindProcessList, "Lists processes in one node, or in all nodes",
 			func(ctx context.Context, c *client.Client, q *objectsRequest, node, after string,
 			) iter.Seq2[*process.Summary, error] {
 				return process.List(ctx, c, node, process.Prefix(q.Prefix), process.After(after))
@@ -60,7 +60,7 @@ epoch, RESULT the last completed epoch.`,
 				}, "+NODE", "NAME", "PHASE", "EPOCH#", "MEMBERS#", "PREPARED#", "COORDINATOR", "RESULT#"),
 			}),
 		follow(read("/process", protocol.KindProcessDescribe,
-			"Describes a process with its members, and why its round does not move",
+			"Describes a process, its members, and the reasons of a blocked round",
 			func(ctx context.Context, c *client.Client, q *objectRequest) (*process.State, error) {
 				return q.process(c).Describe(ctx, process.WithReasons(), process.Consistency(q.consistency()))
 			}),
@@ -68,7 +68,7 @@ epoch, RESULT the last completed epoch.`,
 				return q.process(c).Watch(ctx, screenPause)
 			},
 			func(state *process.State) (uint64, any) { return 0, state }),
-		read("/process/actions", protocol.KindProcessDescribe, "Lists what was done to a process",
+		read("/process/actions", protocol.KindProcessDescribe, "Lists the audit entries of a process",
 			func(ctx context.Context, c *client.Client, q *Named) (List[process.ActionRecord], error) {
 				acts, err := q.process(c).Actions(ctx)
 				return listed(ctx, acts, err)
@@ -86,7 +86,7 @@ first, with author, time and reason.`,
 						a.By.Author, a.By.Reason}
 				}, "AGE#", "+AT", "ACT", "EPOCH#", "MEMBER", "+ID#", "AUTHOR", "REASON"),
 			}),
-		apply("/process/put", protocol.KindProcessPut, "Makes a process, or gives it another spec",
+		apply("/process/put", protocol.KindProcessPut, "Creates a process, or replaces its spec",
 			func(ctx context.Context, c *client.Client, q *processPutRequest) error {
 				_, err := q.process(c).Put(ctx, q.Spec, q.ChangeInfo)
 				return err
@@ -95,7 +95,7 @@ first, with author, time and reason.`,
 			func(ctx context.Context, c *client.Client, q *evictRequest) error {
 				return q.process(c).Evict(ctx, q.Member, q.ChangeInfo)
 			}),
-		apply("/process/restart", protocol.KindProcessAction, "Ends the round of a process, and opens another epoch",
+		apply("/process/restart", protocol.KindProcessAction, "Ends the current round of a process and starts a new epoch",
 			func(ctx context.Context, c *client.Client, q *restartRequest) error {
 				return q.process(c).Restart(ctx, q.ChangeInfo)
 			},

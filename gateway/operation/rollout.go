@@ -84,7 +84,7 @@ func (n *Named) rollout(c *client.Client) *rollout.Rollout { return rollout.New(
 // rollouts are the operations on rollouts.
 func rollouts() []Operation {
 	return group("Rollouts",
-		overNodes("/rollouts", protocol.KindRolloutList, "Lists the rollouts of a node, or of all",
+		overNodes("/rollouts", protocol.KindRolloutList, "Lists rollouts in one node, or in all nodes",
 			func(ctx context.Context, c *client.Client, q *objectsRequest, node, after string,
 			) iter.Seq2[*rollout.Summary, error] {
 				return rollout.List(ctx, c, node, rollout.Prefix(q.Prefix), rollout.After(after))
@@ -106,7 +106,7 @@ the newest version.`,
 						s.Instances}
 				}, "+NODE", "NAME", "PHASE", "VERSION#", "LABEL", "REACHED", "INSTANCES#"),
 			}),
-		follow(read("/rollout", protocol.KindRolloutDescribe, "Describes a rollout, and why it does not move",
+		follow(read("/rollout", protocol.KindRolloutDescribe, "Describes a rollout, and the reasons why it is blocked",
 			func(ctx context.Context, c *client.Client, q *objectRequest) (*rollout.State, error) {
 				return q.rollout(c).Describe(ctx, rollout.WithReasons(), rollout.Consistency(q.consistency()))
 			},
@@ -126,12 +126,12 @@ and why, and where it was abandoned. signalbox rollout payload prints a version.
 				return q.rollout(c).Watch(ctx, screenPause)
 			},
 			func(state *rollout.State) (uint64, any) { return 0, state }),
-		read("/rollout/instances", protocol.KindRolloutDescribe, "Lists the instances of a location",
+		read("/rollout/instances", protocol.KindRolloutDescribe, "Lists the instances in a location",
 			instances),
 		pages("/rollout/history", protocol.KindRolloutDescribe,
-			"Lists the targets that a location had, or all locations by name", pastTargets,
+			"Lists the earlier target versions of one location, or of all locations", pastTargets,
 			func(t pastTarget) place { return place{t.Location, strconv.FormatUint(t.Generation, 10)} }),
-		read("/rollout/actions", protocol.KindRolloutDescribe, "Lists what operators did with a rollout",
+		read("/rollout/actions", protocol.KindRolloutDescribe, "Lists the audit entries of a rollout",
 			func(ctx context.Context, c *client.Client, q *Named) (List[rollout.ActionRecord], error) {
 				acts, err := q.rollout(c).Actions(ctx)
 				return listed(ctx, acts, err)
@@ -148,20 +148,20 @@ and why, and where it was abandoned. signalbox rollout payload prints a version.
 						a.By.Reason}
 				}, "+NUMBER#", "AGE#", "+AT", "ACT", "LOCATIONS", "VERSION#", "AUTHOR", "REASON"),
 			}),
-		apply("/rollout/put", protocol.KindRolloutPut, "Makes a rollout, or gives it another spec",
+		apply("/rollout/put", protocol.KindRolloutPut, "Creates a rollout, or replaces its spec",
 			func(ctx context.Context, c *client.Client, q *rolloutPutRequest) error {
 				_, err := q.rollout(c).Put(ctx, q.Spec, q.ChangeInfo)
 				return err
 			}),
 		apply("/rollout/action", protocol.KindRolloutAction,
-			"Pauses, resumes, promotes, aborts or rolls back, and so on",
+			"Pauses, resumes, promotes, aborts or rolls back a rollout",
 			func(ctx context.Context, c *client.Client, q *actionRequest) error {
 				return q.rollout(c).Act(ctx, rollout.Action{
 					Kind: q.Action, Locations: q.Locations, Seq: q.Version, Fast: q.AllAtOnce, By: q.ChangeInfo,
 				})
 			}, rolloutActs...),
 		apply("/rollout/gate/report", protocol.KindRolloutGateReport,
-			"Says at a gate of a location whether a version has passed it",
+			"Reports whether a version has passed a gate of a location",
 			func(ctx context.Context, c *client.Client, q *gateReportRequest) error {
 				return q.rollout(c).ReportGate(ctx, rollout.GateReport{
 					Location: q.Location, Gate: q.Gate, Seq: q.Version, By: q.Author,

@@ -178,7 +178,7 @@ func Guarded(revision uint64) []client.UpdateOption {
 // semaphores are the operations on semaphores without a session.
 func semaphores() []Operation {
 	return group("Semaphores",
-		overNodes("/semaphores", protocol.KindSemaphoreList, "Lists the semaphores of a node, or of all",
+		overNodes("/semaphores", protocol.KindSemaphoreList, "Lists semaphores in one node, or in all nodes",
 			func(ctx context.Context, c *client.Client, q *semaphoresRequest, node, after string,
 			) iter.Seq2[*client.SemaphoreInfo, error] {
 				options := append(given(q.Data, client.WithData()), client.Prefix(q.Prefix), client.After(after))
@@ -202,7 +202,7 @@ selects names that start with it. -o wide adds data to the table, --with-data to
 						s.Ephemeral, s.Revision, s.Data}
 				}, "+NODE", "NAME", "LIMIT#", "OWNED#", "OWNERS#", "WAITERS#", "+EPHEMERAL", "+REVISION#", "+DATA"),
 			}),
-		read("/semaphore", protocol.KindSemaphoreDescribe, "Describes a semaphore with its owners and its queue",
+		read("/semaphore", protocol.KindSemaphoreDescribe, "Describes a semaphore, its owners and its queue",
 			describe,
 			Face{
 				Use: "semaphore describe PATH NAME [--strict]", Short: "Show a semaphore with its owners and waiters",
@@ -219,13 +219,13 @@ The output may be slightly stale unless --strict is given.`,
 				Show: show(showSemaphore),
 			}),
 		followPage(read("/semaphore/owners", protocol.KindWatch,
-			"Shows a semaphore with its owners; events by its revisions", owners),
+			"Returns a semaphore with its owners; usable with /v1/events", owners),
 			func(ctx context.Context, c *client.Client, q *ownersRequest) iter.Seq2[*client.View, error] {
 				return c.Node(q.Node).Watch(ctx, q.Name)
 			},
 			ownersOf),
 		read("/contention", protocol.KindSemaphoreList,
-			"Lists what sessions wait for in all nodes, the longest wait first", locks),
+			"Lists waiting sessions in all nodes, longest wait first", locks),
 		apply("/semaphore/create", protocol.KindSemaphoreCreate, "Creates a semaphore",
 			func(ctx context.Context, c *client.Client, q *createRequest) error {
 				return c.Node(q.Node).Create(ctx, q.Name, q.Limit, q.Data)
@@ -266,7 +266,7 @@ code 79 otherwise.
   signalbox semaphore update /prod/jobs limits @limits.json --if-revision $r`,
 				Done: "semaphore NAME has DATA of data now",
 			}),
-		apply("/semaphore/resize", protocol.KindSemaphoreResize, "Gives a semaphore another limit",
+		apply("/semaphore/resize", protocol.KindSemaphoreResize, "Changes the limit of a semaphore",
 			func(ctx context.Context, c *client.Client, q *resizeRequest) error {
 				return c.Node(q.Node).Resize(ctx, q.Name, q.Limit, Guarded(q.IfRevision)...)
 			},

@@ -169,7 +169,8 @@ var Kinds = []Row{
 		"delete unused objects, or raise the quota: for a node with signalbox node alter, for shards with " +
 			"--shard-quota-objects and --shard-quota-bytes"},
 	{QuotaSettingsDiffer, Warning, Machines,
-		"a host has another object quota than the one in force, or too little memory for the byte quota in force", ofHost,
+		"a host has another object quota than the one in force, or too little memory for the byte quota in force",
+		ofHost,
 		"set the same --shard-quota-objects on all hosts: the shard leader's setting counts. The byte quota falls " +
 			"to the smallest of all hosts with a replica"},
 	{BackupOverdue, Warning, Machines, "the last backup is older than two days (never reported before the first backup)",

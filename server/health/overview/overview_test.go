@@ -262,7 +262,7 @@ func TestIssuesSayWhatIsNotAsItShouldBe(t *testing.T) {
 		"a copy is behind": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 3, BehindFor: 61_000}}
-		}, "warning replica-lagging c [1] the replica on host c is behind, waits for c", "the disk or the network of c"},
+		}, "warning replica-lagging c [1] the replica on host c is behind, waits for c", "the network of c"},
 		"hosts of two versions": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for id, version := range []string{"", "v1", "v2", "v2"} {
