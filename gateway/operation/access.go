@@ -149,7 +149,7 @@ PREFIX.`,
 					return []any{r.Name, RuleTexts(r.Rules)}
 				}, "ROLE", "RULES"),
 			}),
-		read("/access/who-can", protocol.KindAccessCheck, "Lists who may perform an action, and the rule that allows it",
+		read("/access/who-can", protocol.KindAccessCheck, "Lists who may perform an action, and by which rule",
 			func(ctx context.Context, c *client.Client, q *askRequest) (d permissionDecisions, err error) {
 				all, more, err := admin.New(c).WhoCan(ctx, q.Permission, q.Node, q.Name)
 				page, err := listed(ctx, all, err)
@@ -283,7 +283,7 @@ func joinTokens() []Operation {
 				tokens, err := admin.New(c).JoinTokens(ctx)
 				return listed(ctx, tokens, err)
 			}),
-		change("/join-token/create", protocol.KindJoinToken, "Creates a join token for one host; the secret stays with the caller",
+		change("/join-token/create", protocol.KindJoinToken, "Creates a join token; its secret stays with the caller",
 			func(ctx context.Context, c *client.Client, q *joinTokenRequest) (*admin.JoinInfo, error) {
 				hash, err := readHash(q.SHA256)
 				if err != nil {

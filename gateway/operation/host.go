@@ -261,7 +261,7 @@ func cluster() []Operation {
 			"Returns health issues, open steps, and what the governor waits for", why),
 		onHost("/host/drain", "Drains a host: it transfers its leaderships and goes offline", (*admin.Admin).Drain),
 		onHost("/host/undrain", "Undrains a host", (*admin.Admin).Undrain),
-		onHost("/host/cordon", "Cordons a host: it gets no more replicas, votes and leaderships", (*admin.Admin).Cordon, Face{
+		onHost("/host/cordon", "Cordons a host: no more replicas, votes, leaderships", (*admin.Admin).Cordon, Face{
 			Use: "host cordon HOST", Short: "Give a host no new replicas and leaderships",
 			Long: `Tells the governor to give a host no further replicas, votes and leaderships. The host
 keeps what it has.`,

@@ -146,7 +146,7 @@ adds the name of the client.`,
 				held, err := collect(ctx, c.Holdings(ctx, q.ID), defaultPage, nil)
 				return &HeldSession{*info, held.Items, held.More}, err
 			}),
-		apply("/session/destroy", protocol.KindSessionDestroy, "Ends the session of any client and releases its holdings",
+		apply("/session/destroy", protocol.KindSessionDestroy, "Ends any client's session and releases its holdings",
 			func(ctx context.Context, c *client.Client, q *sessionRequest) error {
 				return c.DestroySession(ctx, q.ID)
 			}),

@@ -95,7 +95,7 @@ first, with author, time and reason.`,
 			func(ctx context.Context, c *client.Client, q *evictRequest) error {
 				return q.process(c).Evict(ctx, q.Member, q.ChangeInfo)
 			}),
-		apply("/process/restart", protocol.KindProcessAction, "Ends the current round of a process and starts a new epoch",
+		apply("/process/restart", protocol.KindProcessAction, "Ends the current round and starts a new epoch",
 			func(ctx context.Context, c *client.Client, q *restartRequest) error {
 				return q.process(c).Restart(ctx, q.ChangeInfo)
 			},

@@ -173,7 +173,7 @@ var Kinds = []Row{
 		ofHost,
 		"set the same --shard-quota-objects on all hosts: the shard leader's setting counts. The byte quota falls " +
 			"to the smallest of all hosts with a replica"},
-	{BackupOverdue, Warning, Machines, "the last backup is older than two days (never reported before the first backup)",
+	{BackupOverdue, Warning, Machines, "the last backup is older than two days (not reported before the first one)",
 		"the backups", "check the backup job: its log, and whether its token is valid"},
 	{RolloutHalted, Warning, Rollouts, "a rollout halted and waits for an operator", ofRollout,
 		rolloutDo + "signalbox rollout resume {node} {name} continues it"},
