@@ -39,7 +39,7 @@ func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Eff
 
 // Open reports whether anonymous clients may do everything on this host. They may if the cluster has no access rules,
 // was not bootstrapped closed, and the host has neither an access file nor root tokens.
-func (h *Host) Open() bool { return h.meta.Rights().Open() && !h.gate.Closed }
+func (h *Host) Open() bool { return h.gate.Open(h.meta.Rights()) }
 
 // importAgain is how often a host looks whether it must import its access rules.
 const importAgain = 50 * time.Millisecond

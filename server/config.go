@@ -109,7 +109,7 @@ type Config struct {
 	Halt func(error)
 	// Access has the root tokens of this host, which the rules of the cluster do not limit. May be nil.
 	Access caller.Access
-	// Closed: this host lets in no anonymous client while the cluster has no access rules.
+	// Closed: the cluster was bootstrapped closed.
 	Closed bool
 	// AccessRules are imported while the cluster has no access rules. The leader of the meta shard imports its own, so
 	// all initial members need the same rules. May be nil.

@@ -132,7 +132,7 @@ func (h *Host) noteBackup(m protocol.HostNotify) error {
 func (h *Host) furnish() {
 	c := &h.config
 	h.gate = caller.NewGate(caller.Config{
-		Access: c.Access, Closed: c.Closed, Meta: h.meta, Nodes: h.meta.Machine, Clock: c.Clock,
+		Access: c.Access, Closed: c.Closed || c.AccessRules != nil, Meta: h.meta, Nodes: h.meta.Machine, Clock: c.Clock,
 		Started: h.set.Started,
 	})
 	h.history = audit.NewHistory(audit.HistoryConfig{
@@ -211,7 +211,7 @@ func (h *Host) Readiness() replica.Readiness {
 		is.Lacks = h.member.Ready()
 	}
 	c := &h.config
-	if is.Lacks == nil && c.Closed && (c.AccessRules != nil || c.Access == nil) && h.meta.Rights().Open() {
+	if is.Lacks == nil && (c.AccessRules != nil || c.Access == nil && c.Closed) && h.meta.Rights().Open() {
 		is.Lacks = errors.New("the cluster has no access rules yet: the leader of the meta shard imports the " +
 			"--access-file that it is given")
 	}

@@ -59,6 +59,9 @@ func NewGate(c Config) *Gate {
 	return &Gate{Config: c}
 }
 
+// Open reports whether anonymous clients may do everything on this host, by the book of the cluster.
+func (g *Gate) Open(book *access.Book) bool { return book.Open() && !g.Closed }
+
 // Enter finds out the rights of a client from its HELLO and the connection. The host's own Access comes first, and
 // holds whatever becomes of the cluster; then come the rights in the cluster's book. refused says why a client is not
 // let in. A client is unknown if it has shown a token that this host has not applied: the cluster may know the token.

@@ -34,7 +34,7 @@ func (k *kept) current() *keptState {
 	if s != nil && s.book == book {
 		return s
 	}
-	next := &keptState{book: book, set: book.Set(k.who...), all: book.Open() && !k.gate.Closed, version: 1}
+	next := &keptState{book: book, set: book.Set(k.who...), all: k.gate.Open(book), version: 1}
 	if k.token != nil {
 		t := book.Record(k.token.Principal)
 		next.gone = t == nil || t.Hash != k.token.Hash

@@ -266,7 +266,7 @@ func (h *Host) coreConfig() server.Config {
 		Own: h.own, Authority: h.authority,
 		Halt: h.halt, NotesNodes: true,
 		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log, AccessRules: h.rules,
-		Closed: h.identity.Closed || s.Closed(),
+		Closed: h.identity.Closed,
 	}
 	if h.tokens != nil {
 		c.Access = h.tokens

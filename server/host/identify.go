@@ -91,7 +91,7 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 
 func bootstrapAlone(d *identity.Directory, s *settings.Settings) error {
 	return d.BootstrapAlone(s.ClusterName, cmp.Or(s.Shards, settings.DefaultShards), s.RaftAdvertise,
-		s.Closed())
+		s.HasAccessControl())
 }
 
 // notBootstrapped says what to type.

@@ -117,12 +117,12 @@ func (c *checker) checkExposure() {
 		}
 	}
 	plain := "what clients send there, tokens too, can be read and changed on the way"
-	if !s.Closed() {
+	if !s.HasAccessControl() {
 		plain = "whoever reaches it may do everything"
 	}
 	expose("listen", s.Listen, PartClients, plain,
 		"use --tls-listen with --tls-cert and --tls-key, and --access-file, or listen on 127.0.0.1")
-	if !s.Closed() && s.TLSClientCA == "" {
+	if !s.HasAccessControl() && s.TLSClientCA == "" {
 		expose("tls-listen", s.TLSListen, PartClients, "whoever reaches it may do everything",
 			"give --access-file FILE (signalbox token generate makes tokens) or --tls-client-ca FILE")
 	}
@@ -149,7 +149,7 @@ func (c *checker) checkExposure() {
 		admin = "it shows everybody the memory of the process with what is in it"
 	}
 	expose("admin-listen", s.AdminListen, PartAdmin, admin, "listen on 127.0.0.1")
-	if s.TLSCert == "" || !s.Closed() {
+	if s.TLSCert == "" || !s.HasAccessControl() {
 		expose("http-listen", s.HTTPListen, PartHTTP, plain,
 			"give --tls-cert, --tls-key and --access-file, or listen on 127.0.0.1")
 	}

@@ -200,9 +200,9 @@ func Defaults() Settings {
 	}
 }
 
-// Closed reports whether the host has access rules or root tokens: then it lets in no anonymous client while the
-// cluster has no access rules.
-func (s *Settings) Closed() bool { return s.AccessFile != "" || s.TokenFile != "" }
+// HasAccessControl reports whether the host has access rules or root tokens. A cluster bootstrapped by such a host is
+// closed: see identity.Bootstrap.
+func (s *Settings) HasAccessControl() bool { return s.AccessFile != "" || s.TokenFile != "" }
 
 // HasPeers reports whether the list has other hosts.
 func (s *Settings) HasPeers() bool { return len(s.InitialHosts) > 1 }

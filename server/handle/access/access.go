@@ -40,7 +40,7 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 		if export {
 			view = book.Export
 		}
-		a := &protocol.AccessListAnswer{Open: book.Open() && !h.Gate.Closed}
+		a := &protocol.AccessListAnswer{Open: h.Gate.Open(book)}
 		if roles {
 			listRoles(a, book, after, limit)
 		} else {
