@@ -81,7 +81,7 @@ func (in *Initializer) HandleAsk(ask Ask) (answer Answer, news bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if id := in.record.Identity(); id.Bootstrapped() {
-		return Member(&id), false
+		return member(&id), false
 	}
 	if why := in.refusal(&ask); why != "" {
 		return Answer{Name: in.name, Refusal: why}, false

@@ -2,14 +2,12 @@ package bootstrap
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -18,8 +16,6 @@ type Ask struct {
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
 	Plan        Plan              `json:"plan"`
-	// Nonce ties the proof of the answer to the ask.
-	Nonce []byte `json:"nonce"`
 }
 
 // Answer is a host's statement about itself. A bootstrapped host does not speak of its plan.
@@ -34,10 +30,19 @@ type Answer struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// Member is the answer of a host in a cluster.
-func Member(id *identity.Identity) Answer {
+// member is the answer of a host in a cluster.
+func member(id *identity.Identity) Answer {
 	bootstrap := id.Bootstrap
 	return Answer{Name: id.HostName, Incarnation: id.Incarnation, Bootstrap: &bootstrap}
+}
+
+// AnswerAsMember answers the ask of another host on a connection for a host in a cluster. The secret may be empty.
+func AnswerAsMember(t peerrpc.Transcript, secret []byte, id *identity.Identity, request []byte) ([]byte, error) {
+	c := channel{t, secret}
+	if err := c.decode(askLabel, request, new(Ask)); err != nil {
+		return nil, err
+	}
+	return c.encode(answerLabel, member(id))
 }
 
 // sealed is a message on the wire. If the hosts share a secret, the proof shows the sender's possession of the
@@ -50,71 +55,48 @@ type sealed struct {
 // ErrSecret: the other host has a different secret of the cluster, or none.
 var ErrSecret = errors.New("bootstrap: the other host does not have the secret of this one")
 
-// Codec writes messages, and reads messages of hosts with an equal secret. The zero Codec has no secret.
-type Codec struct{ Secret []byte }
-
 // The labels keep a proof of an ask from counting as a proof of an answer, and the reverse.
 const (
-	askLabel    = "signalbox bootstrap ask\x00"
-	answerLabel = "signalbox bootstrap answer\x00"
+	askLabel    = "signalbox bootstrap ask"
+	answerLabel = "signalbox bootstrap answer"
 )
 
 // IsAsk reports whether a request of another host is an ask.
 func IsAsk(request []byte) bool { return bytes.HasPrefix(request, []byte(`{"bootstrap":`)) }
 
-// EncodeAsk draws a nonce, and returns the request with the nonce for the proof of the answer.
-func (c Codec) EncodeAsk(ask Ask) (request, nonce []byte, err error) {
-	ask.Nonce = []byte(rand.Text())
-	request, err = c.seal(askLabel, nil, ask)
-	return request, ask.Nonce, err
+// channel is a connection with a single ask and its answer, between hosts with an equal secret; empty for no secret.
+type channel struct {
+	transcript peerrpc.Transcript
+	secret     []byte
 }
 
-// DecodeAsk reads a request.
-func (c Codec) DecodeAsk(request []byte) (ask Ask, err error) {
-	return ask, c.open(askLabel, nil, request, &ask)
-}
-
-// EncodeAnswer returns the answer to an ask with the given nonce.
-func (c Codec) EncodeAnswer(nonce []byte, answer Answer) ([]byte, error) {
-	return c.seal(answerLabel, nonce, answer)
-}
-
-// DecodeAnswer reads the answer to an ask with the given nonce.
-func (c Codec) DecodeAnswer(nonce, text []byte) (answer Answer, err error) {
-	return answer, c.open(answerLabel, nonce, text, &answer)
-}
-
-func (c Codec) seal(label string, nonce []byte, message any) ([]byte, error) {
+// encode returns a message in the form for the wire.
+func (c channel) encode(label string, message any) ([]byte, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
 	}
-	return json.Marshal(sealed{body, c.proof(label, nonce, body)})
+	s := sealed{Body: body}
+	if len(c.secret) > 0 {
+		if s.Proof, err = c.transcript.Prove(c.secret, label, body); err != nil {
+			return nil, fmt.Errorf("bootstrap: %w", err)
+		}
+	}
+	return json.Marshal(s)
 }
 
-func (c Codec) open(label string, nonce, text []byte, message any) error {
+// decode reads the output of encode.
+func (c channel) decode(label string, text []byte, message any) error {
 	var s sealed
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("bootstrap: no message: %w", err)
 	}
-	if !hmac.Equal(s.Proof, c.proof(label, nonce, s.Body)) {
+	has := len(s.Proof) > 0
+	if has != (len(c.secret) > 0) || has && !c.transcript.Proves(c.secret, label, s.Body, s.Proof) {
 		return ErrSecret
 	}
 	if err := json.Unmarshal(s.Body, message); err != nil {
 		return fmt.Errorf("bootstrap: no message: %w", err)
 	}
 	return nil
-}
-
-// proof is a proof that only a host with the secret can make for a message; nil without a secret.
-func (c Codec) proof(label string, nonce, body []byte) []byte {
-	if len(c.Secret) == 0 {
-		return nil
-	}
-	mac := hmac.New(sha256.New, c.Secret)
-	mac.Write([]byte(label))
-	mac.Write(nonce)
-	mac.Write([]byte{0})
-	mac.Write(body)
-	return mac.Sum(nil)
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/signalbox/signalbox/server/peerrpc"
 )
 
 const (
@@ -16,29 +18,28 @@ const (
 	pause = 100 * time.Millisecond
 )
 
-// Call sends a request to the host at an address, and returns its answer.
-type Call func(ctx context.Context, address string, request []byte) (answer []byte, err error)
-
 // Runner brings an initializer and the other hosts together.
 type Runner struct {
 	initializer *Initializer
-	codec       Codec
-	call        Call
+	secret      []byte
+	call        peerrpc.CallUnnamed
 	heard       chan struct{} // has an element after news
 	awaited     atomic.Pointer[string]
 }
 
-// NewRunner returns a Runner that asks by call. Answer may be called from now on.
-func NewRunner(c *Initializer, codec Codec, call Call) *Runner {
-	r := &Runner{initializer: c, codec: codec, call: call, heard: make(chan struct{}, 1)}
+// NewRunner returns a Runner that asks by call. The secret of the cluster may be empty. Answer may be called from now
+// on.
+func NewRunner(c *Initializer, secret []byte, call peerrpc.CallUnnamed) *Runner {
+	r := &Runner{initializer: c, secret: secret, call: call, heard: make(chan struct{}, 1)}
 	r.note(nil, nil)
 	return r
 }
 
-// Answer answers the request of another host. Many goroutines at once may call Answer.
-func (r *Runner) Answer(request []byte) ([]byte, error) {
-	ask, err := r.codec.DecodeAsk(request)
-	if err != nil {
+// Answer answers the request of another host on a connection. Many goroutines at once may call Answer.
+func (r *Runner) Answer(t peerrpc.Transcript, request []byte) ([]byte, error) {
+	c := channel{t, r.secret}
+	var ask Ask
+	if err := c.decode(askLabel, request, &ask); err != nil {
 		return nil, err
 	}
 	answer, news := r.initializer.HandleAsk(ask)
@@ -48,7 +49,7 @@ func (r *Runner) Answer(request []byte) ([]byte, error) {
 		default:
 		}
 	}
-	return r.codec.EncodeAnswer(ask.Nonce, answer)
+	return c.encode(answerLabel, answer)
 }
 
 // Run asks the other hosts until the host is bootstrapped, and returns nil then. The error is the context's or
@@ -117,16 +118,16 @@ func cause(err error) error {
 }
 
 // askOne asks the host at the address of a place.
-func (r *Runner) askOne(ctx context.Context, p InitialHost, ask Ask) (Answer, error) {
-	request, nonce, err := r.codec.EncodeAsk(ask)
+func (r *Runner) askOne(ctx context.Context, p InitialHost, ask Ask) (answer Answer, err error) {
+	c := channel{secret: r.secret}
+	text, err := r.call(ctx, p.Raft, func(t peerrpc.Transcript) ([]byte, error) {
+		c.transcript = t
+		return c.encode(askLabel, ask)
+	})
 	if err != nil {
-		return Answer{}, err
+		return answer, err
 	}
-	text, err := r.call(ctx, p.Raft, request)
-	if err != nil {
-		return Answer{}, err
-	}
-	answer, err := r.codec.DecodeAnswer(nonce, text)
+	err = c.decode(answerLabel, text, &answer)
 	if err == nil && answer.Name != p.Name {
 		answer = Answer{Name: p.Name, Refusal: fmt.Sprintf("at %s is host %q", p.Raft, answer.Name)}
 	}

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -21,7 +23,8 @@ type network struct {
 	runners map[string]*Runner // by address; guarded by mu
 }
 
-func (n *network) call(ctx context.Context, address string, request []byte) ([]byte, error) {
+func (n *network) call(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) ([]byte,
+	error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -33,12 +36,18 @@ func (n *network) call(ctx context.Context, address string, request []byte) ([]b
 	if r == nil {
 		return nil, fmt.Errorf("call %s: %w", address, errors.New("connection refused"))
 	}
-	return r.Answer(request)
+	var t peerrpc.Transcript
+	_, _ = rand.Read(t[:]) // never fails
+	made, err := request(t)
+	if err != nil {
+		return nil, err
+	}
+	return r.Answer(t, made)
 }
 
 // run adds a host to the network, and returns what becomes of it.
 func (n *network) run(ctx context.Context, c *Initializer, secret string) (*Runner, <-chan error) {
-	r := NewRunner(c, Codec{[]byte(secret)}, n.call)
+	r := NewRunner(c, []byte(secret), n.call)
 	n.mu.Lock()
 	n.runners[c.name+":7421"] = r
 	n.mu.Unlock()
@@ -139,54 +148,60 @@ func TestAnotherHostAtAnAddressIsNotTakenForTheHost(t *testing.T) {
 }
 
 func TestAMessageIsOfThoseWhoHaveTheSecret(t *testing.T) {
-	with, without := Codec{[]byte("a secret of theirs")}, Codec{}
+	secret, other := []byte("a secret of theirs"), []byte("some other secret")
 	ask := Ask{Name: "a", Incarnation: hosts.Incarnation{1}, Plan: planOf("a", "b")}
 	for _, c := range []struct {
-		from, to Codec
+		from, to []byte
 		good     bool
-	}{{with, with, true}, {without, without, true}, {with, without, false}, {without, with, false},
-		{with, Codec{[]byte("some other secret")}, false}} {
-		request, nonce, err := c.from.EncodeAsk(ask)
+	}{{secret, secret, true}, {nil, nil, true}, {secret, nil, false}, {nil, secret, false}, {secret, other, false}} {
+		request, err := channel{secret: c.from}.encode(askLabel, ask)
 		if err != nil || !IsAsk(request) {
 			t.Fatalf("%s, %v", request, err)
 		}
-		got, err := c.to.DecodeAsk(request)
-		if (err == nil) != c.good || c.good && (got.Name != "a" || !bytes.Equal(got.Nonce, nonce)) {
+		var got Ask
+		if err := (channel{secret: c.to}).decode(askLabel, request, &got); (err == nil) != c.good ||
+			c.good && got.Name != "a" {
 			t.Errorf("%s: %+v, %v", request, got, err)
 		}
+		id := identity.Identity{HostName: "b", Incarnation: hosts.Incarnation{2}}
+		if _, err := AnswerAsMember(peerrpc.Transcript{}, c.to, &id, request); (err == nil) != c.good {
+			t.Errorf("%s: a member answers with %v", request, err)
+		}
 	}
-	request, nonce, _ := with.EncodeAsk(ask)
+	c := channel{peerrpc.Transcript{1}, secret}
+	request, _ := c.encode(askLabel, ask)
 	changed := bytes.Replace(request, []byte(`"name":"a"`), []byte(`"name":"b"`), 1)
-	if _, err := with.DecodeAsk(changed); !errors.Is(err, ErrSecret) {
+	if err := c.decode(askLabel, changed, new(Ask)); !errors.Is(err, ErrSecret) {
 		t.Errorf("a changed ask: %v", err)
 	}
-	answer, err := with.EncodeAnswer(nonce, Answer{Name: "b"})
+	answer, err := c.encode(answerLabel, Answer{Name: "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := with.DecodeAnswer(nonce, answer); err != nil || got.Name != "b" {
+	var got Answer
+	if err := c.decode(answerLabel, answer, &got); err != nil || got.Name != "b" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := with.DecodeAnswer([]byte("another"), answer); !errors.Is(err, ErrSecret) {
-		t.Errorf("the answer to another ask: %v", err)
+	if err := (channel{peerrpc.Transcript{2}, secret}).decode(answerLabel, answer, &got); !errors.Is(err, ErrSecret) {
+		t.Errorf("the answer on another connection: %v", err)
 	}
-	if _, err := with.DecodeAsk(answer); !errors.Is(err, ErrSecret) {
+	if err := c.decode(askLabel, answer, new(Ask)); !errors.Is(err, ErrSecret) {
 		t.Errorf("an answer taken for an ask: %v", err)
 	}
 }
 
 func FuzzMessages(f *testing.F) {
-	request, nonce, _ := Codec{}.EncodeAsk(Ask{Name: "c", Incarnation: hosts.Incarnation{1}, Plan: planOf("a", "b",
+	request, _ := channel{}.encode(askLabel, Ask{Name: "c", Incarnation: hosts.Incarnation{1}, Plan: planOf("a", "b",
 		"c")})
 	f.Add(request)
-	answer, _ := Codec{}.EncodeAnswer(nonce, Answer{Name: "a", Bootstrap: new(identity.Bootstrap)})
+	answer, _ := channel{}.encode(answerLabel, Answer{Name: "a", Bootstrap: new(identity.Bootstrap)})
 	f.Add(answer)
 	f.Add([]byte(`{"bootstrap":{"plan":{"hosts":null}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r := NewRunner(NewInitializer(planOf("a", "b"), "b", newMemory("b", 2)), Codec{}, nil)
-		_, _ = r.Answer(text) // whatever it is, the host goes on
-		got, err := Codec{}.DecodeAnswer(nil, text)
-		if err != nil {
+		r := NewRunner(NewInitializer(planOf("a", "b"), "b", newMemory("b", 2)), nil, nil)
+		_, _ = r.Answer(peerrpc.Transcript{}, text) // whatever it is, the host goes on
+		var got Answer
+		if (channel{}).decode(answerLabel, text, &got) != nil {
 			return
 		}
 		c := NewInitializer(planOf("a", "b"), "b", newMemory("b", 2))

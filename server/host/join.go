@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/server/settings"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
@@ -59,10 +60,9 @@ func (h *Host) newcomer() join.Newcomer {
 			Domain: s.FailureDomain, Version: h.options.Version, Level: level.Newest, Replace: s.Replace,
 		},
 		Addresses: s.Join, Token: h.joinToken, Secret: h.raftSecret, Record: h.directory,
-		Call: func(ctx context.Context, address string, request func(join.Transcript) ([]byte, error)) ([]byte, error) {
-			answer, err := h.callUnnamed(ctx, address, func(p rafttransport.Peer) ([]byte, error) {
-				return request(join.Transcript(p.Transcript))
-			})
+		Call: func(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) ([]byte,
+			error) {
+			answer, err := h.callUnnamed(ctx, address, request)
 			if errors.Is(err, rafttransport.ErrClients) {
 				at, port, _ := net.SplitHostPort(address)
 				_, usual, _ := net.SplitHostPort(settings.DefaultRaftListen)

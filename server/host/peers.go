@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -65,10 +66,7 @@ func (h *Host) openPeers() (err error) {
 		h.joining.Store(join.NewRunner(h.newcomer()))
 	default:
 		candidate := bootstrap.NewInitializer(h.plan(), s.Name, h.directory)
-		h.bootstrapping.Store(bootstrap.NewRunner(candidate, bootstrap.Codec{Secret: h.raftSecret},
-			func(ctx context.Context, address string, request []byte) ([]byte, error) {
-				return h.callUnnamed(ctx, address, func(rafttransport.Peer) ([]byte, error) { return request, nil })
-			}))
+		h.bootstrapping.Store(bootstrap.NewRunner(candidate, h.raftSecret, h.callUnnamed))
 	}
 	h.peers.Store(rafttransport.Open(config))
 	return nil
@@ -124,14 +122,16 @@ func (h *Host) belong() error {
 	return nil
 }
 
-// callUnnamed asks the host listening at an address, with a request made for the connection.
-func (h *Host) callUnnamed(ctx context.Context, address string, request func(rafttransport.Peer) ([]byte, error)) (
+// callUnnamed is a peerrpc.CallUnnamed.
+func (h *Host) callUnnamed(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) (
 	[]byte, error) {
 	peers := h.peers.Load()
 	if peers == nil {
 		return nil, errStarting
 	}
-	return peers.CallUnnamed(ctx, address, request)
+	return peers.CallUnnamed(ctx, address, func(p rafttransport.Peer) ([]byte, error) {
+		return request(p.Transcript)
+	})
 }
 
 // answer answers the calls of other hosts.
@@ -145,23 +145,18 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 	case isLeads(request):
 		return h.answerLed(&peer, request)
 	case join.IsRequest(request) && joinServer != nil:
-		caller := join.Caller{Transcript: join.Transcript(peer.Transcript), Certificate: peer.Certificate}
+		caller := join.Caller{Transcript: peer.Transcript, Certificate: peer.Certificate}
 		return joinServer.Answer(ctx, caller, request)
 	case join.IsRequest(request):
 		return nil, h.awaited()
 	case !bootstrap.IsAsk(request):
 		return h.answerHost(ctx, &peer, request)
 	case bootstrapping != nil:
-		return bootstrapping.Answer(request)
+		return bootstrapping.Answer(peer.Transcript, request)
 	case h.joining.Load() != nil && h.core.Load() == nil:
 		return nil, h.awaited()
 	}
-	codec := bootstrap.Codec{Secret: h.raftSecret}
-	ask, err := codec.DecodeAsk(request)
-	if err != nil {
-		return nil, err
-	}
-	return codec.EncodeAnswer(ask.Nonce, bootstrap.Member(&h.identity))
+	return bootstrap.AnswerAsMember(peer.Transcript, h.raftSecret, &h.identity, request)
 }
 
 // admit returns why a named host is no peer. The start of an admitted host is on the disk.

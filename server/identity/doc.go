@@ -7,9 +7,7 @@
 //	defer directory.Release()
 //	id, err := directory.Load(want)            // ErrNone: the directory is new
 //	err = directory.Make(want)                 // an incarnation, and no cluster
-//
-// err = directory.BootstrapAlone(...) // or Bootstrap, with others: package bootstrap; or Join: package join
-//
+//	err = directory.BootstrapAlone(...)        // or Bootstrap, with others: package bootstrap; or Join: package join
 //	start, err := directory.Begin()            // one more with each start
 //	...                                        // open the log, which ends at LogEnd at least
 //	err = directory.Started()                  // from now on the log must be there

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -102,12 +103,13 @@ func (b *bed) token() *Token {
 var errSilent = errors.New("nothing listens there")
 
 // call is the network. A peer has the certificate that is given.
-func (b *bed) call(ctx context.Context, address string, request func(Transcript) ([]byte, error)) ([]byte, error) {
+func (b *bed) call(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) ([]byte,
+	error) {
 	return b.callAs(ctx, Caller{}, address, request)
 }
 
 func (b *bed) callAs(ctx context.Context, peer Caller, address string,
-	request func(Transcript) ([]byte, error)) ([]byte, error) {
+	request func(peerrpc.Transcript) ([]byte, error)) ([]byte, error) {
 	_, _ = rand.Read(peer.Transcript[:]) // never fails
 	payload, err := request(peer.Transcript)
 	if err != nil {
@@ -125,12 +127,9 @@ func (b *bed) callAs(ctx context.Context, peer Caller, address string,
 	return server.Answer(ctx, peer, payload)
 }
 
-// callFunc is the type of a Call.
-type callFunc = func(context.Context, string, func(Transcript) ([]byte, error)) ([]byte, error)
-
 // certified is the network for a peer with a certificate.
-func (b *bed) certified(c *x509.Certificate) callFunc {
-	return func(ctx context.Context, address string, request func(Transcript) ([]byte, error)) ([]byte, error) {
+func (b *bed) certified(c *x509.Certificate) peerrpc.CallUnnamed {
+	return func(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) ([]byte, error) {
 		return b.callAs(ctx, Caller{Certificate: c}, address, request)
 	}
 }

@@ -6,12 +6,9 @@
 //     admission, again and again, over a connection on which the newcomer is unnamed (Runner).
 //  2. A host that does not lead the meta shard answers with the leader's address. The leader checks that the newcomer
 //     may join, and proposes the newcomer to the meta shard (Server). The records decide whether the newcomer fits.
-//
-// 3. The answer is a Grant: the newcomer's id, the facts fixed at the bootstrap of the cluster, and the addresses of
-// its
-//
-//	hosts. The newcomer writes the grant into its directory, and belongs to the cluster from then on. The governor
-//	gives the newcomer replicas later.
+//  3. The answer is a Grant: the newcomer's id, the facts fixed at the bootstrap of the cluster, and the addresses of
+//     its hosts. The newcomer writes the grant into its directory, and belongs to the cluster from then on. The
+//     governor gives the newcomer replicas later.
 //
 // A repeated join of one incarnation gets the earlier answer. So whenever the newcomer or the leader dies, the
 // newcomer asks again, or finds in its directory that the join is done.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -175,9 +176,9 @@ func TestGrantOfAnUnknownHostIsRejected(t *testing.T) {
 			if n.Secret = someSecret; by == "token" {
 				n.Secret, n.Token = nil, b.token()
 			}
-			n.Call = func(ctx context.Context, address string, request func(Transcript) ([]byte, error)) ([]byte,
-				error) {
-				return stranger.call(ctx, address, func(t Transcript) ([]byte, error) {
+			n.Call = func(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) (
+				[]byte, error) {
+				return stranger.call(ctx, address, func(t peerrpc.Transcript) ([]byte, error) {
 					_, err := request(t)
 					return []byte(`{"join":` + asJSON(n.Ask) + `}`), err
 				})
@@ -290,7 +291,7 @@ func TestAHostThatDiesWhileItJoinsGoesOn(t *testing.T) {
 				call := n.Call
 				if dies == 0 {
 					n.Call = func(ctx context.Context, address string,
-						request func(Transcript) ([]byte, error)) ([]byte, error) {
+						request func(peerrpc.Transcript) ([]byte, error)) ([]byte, error) {
 						_, _ = call(ctx, address, request)
 						return nil, errSilent
 					}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/peerrpc"
 )
 
 const (
@@ -20,10 +21,6 @@ const (
 	// maxRedirects is how often, in a row, a host may name a different host as the leader.
 	maxRedirects = 2
 )
-
-// Call calls the host at an address with a request made for the connection, and returns its answer.
-type Call func(ctx context.Context, address string, request func(Transcript) ([]byte, error)) (answer []byte,
-	err error)
 
 // Record is the durable memory of a join. A change is durable when the method returns; a failed change may have been
 // made. *identity.Directory implements Record.
@@ -43,7 +40,7 @@ type Newcomer struct {
 	Token  *Token
 	Secret []byte
 	Record Record
-	Call   Call
+	Call   peerrpc.CallUnnamed
 	// Waits hears why the host was not let in at the first try. It may be nil.
 	Waits func(why string)
 }
@@ -136,8 +133,8 @@ func (r *Runner) ask(ctx context.Context, address string) (g Grant, leader strin
 	if err != nil {
 		return g, "", err
 	}
-	var transcript Transcript
-	text, err := r.newcomer.Call(ctx, address, func(t Transcript) ([]byte, error) {
+	var transcript peerrpc.Transcript
+	text, err := r.newcomer.Call(ctx, address, func(t peerrpc.Transcript) ([]byte, error) {
 		transcript = t
 		return r.request(t, ask)
 	})
@@ -152,7 +149,7 @@ func (r *Runner) ask(ctx context.Context, address string) (g Grant, leader strin
 	case a.Refusal != "":
 		return g, "", &Refused{address, a.Refusal}
 	case len(a.Grant) > 0:
-		g, err := transcript.open(r.newcomer.sealedUnder(), ask, a.Grant)
+		g, err := open(transcript, r.newcomer.sealedUnder(), ask, a.Grant)
 		return g, "", err
 	case a.Leader != "":
 		return g, a.Leader, nil
@@ -161,17 +158,17 @@ func (r *Runner) ask(ctx context.Context, address string) (g Grant, leader strin
 }
 
 // request is an ask with its proofs.
-func (r *Runner) request(t Transcript, ask []byte) (_ []byte, err error) {
+func (r *Runner) request(t peerrpc.Transcript, ask []byte) (_ []byte, err error) {
 	n, made := &r.newcomer, request{Ask: ask}
 	if n.Token != nil {
 		hash := n.Token.Hash()
 		made.Token = n.Token.ID
-		if made.TokenProof, err = t.prove(hash[:], tokenLabel, ask); err != nil {
+		if made.TokenProof, err = t.Prove(hash[:], tokenLabel, ask); err != nil {
 			return nil, err
 		}
 	}
 	if len(n.Secret) > 0 {
-		if made.SecretProof, err = t.prove(n.Secret, secretLabel, ask); err != nil {
+		if made.SecretProof, err = t.Prove(n.Secret, secretLabel, ask); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -55,7 +56,7 @@ const (
 
 // Caller is the remote end of a connection on which a host asks to join: the remote end has no name yet.
 type Caller struct {
-	Transcript  Transcript
+	Transcript  peerrpc.Transcript
 	Certificate *x509.Certificate // signed by an authority of the hosts; nil without TLS
 }
 
@@ -113,14 +114,14 @@ func (se *Server) check(from *Caller, r *request, ask *Ask, records *hosts.Recor
 	switch {
 	case len(r.SecretProof) > 0 && len(c.Secret) == 0:
 		return s, "the cluster has no secret: leave --raft-secret-file out"
-	case len(r.SecretProof) > 0 && !from.Transcript.proves(c.Secret, secretLabel, r.Ask, r.SecretProof):
+	case len(r.SecretProof) > 0 && !from.Transcript.Proves(c.Secret, secretLabel, r.Ask, r.SecretProof):
 		return s, "the secret of --raft-secret-file is not that of the cluster"
 	case len(r.SecretProof) > 0:
 		s.key = c.Secret
 	}
 	if r.Token != "" {
 		token := records.Token(now, r.Token, ask.Incarnation)
-		if token == nil || !from.Transcript.proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
+		if token == nil || !from.Transcript.Proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
 			return s, "the join token is unknown, over, revoked or used: signalbox host join-token create makes " +
 				"another one"
 		}
@@ -172,7 +173,7 @@ func (se *Server) admit(ctx context.Context, from *Caller, r *request, ask *Ask,
 	case got.Status != protocol.StatusSuccess:
 		return answer{Refusal: got.Text}
 	}
-	sealed, err := from.Transcript.seal(by.key, r.Ask, se.grant(got.Host, by))
+	sealed, err := seal(from.Transcript, by.key, r.Ask, se.grant(got.Host, by))
 	if err != nil {
 		return later("%v", err)
 	}

@@ -2,6 +2,9 @@
 // package protocol. The transport of the calls numbers the calls, and sends the payloads.
 //
 // Start with Request and Result, which a caller encodes and reads. Answer and Failure are for the host that is called.
+//
+// A host that is in no cluster yet calls without a name (CallUnnamed), with messages of packages bootstrap and join.
+// Such a host proves its secret or join token for the connection (Transcript).
 package peerrpc
 
 import (

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/peerrpc"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -66,8 +67,8 @@ func (d directory) Join(a identity.Admission) error {
 }
 
 // callOf is how a newcomer calls others: as far as the network of the logs lets messages pass.
-func (c *Cluster) callOf(id shard.HostID) join.Call {
-	return func(ctx context.Context, address string, request func(join.Transcript) ([]byte, error)) ([]byte, error) {
+func (c *Cluster) callOf(id shard.HostID) peerrpc.CallUnnamed {
+	return func(ctx context.Context, address string, request func(peerrpc.Transcript) ([]byte, error)) ([]byte, error) {
 		to := c.reachedAt(address)
 		if to == 0 {
 			return nil, errHostDown
