@@ -50,10 +50,6 @@ func randomCommand(rng *rand.Rand) shard.Command {
 	}
 	for range rng.IntN(4) {
 		c.Sessions = append(c.Sessions, shard.SessionID(number()))
-		c.Waiters = append(c.Waiters, shard.WaiterRef{
-			Node: shard.NodeID(number()), Name: some(10), Session: shard.SessionID(number()),
-			Order: shard.OrderID(number()), Number: number(),
-		})
 	}
 	return c
 }
@@ -104,14 +100,6 @@ func sameBatch(a, b *shard.Batch) bool {
 			}
 			if len(c.Sessions) == 0 {
 				c.Sessions = nil
-			}
-			if len(c.Waiters) == 0 {
-				c.Waiters = nil
-			}
-			for j := range c.Waiters {
-				if len(c.Waiters[j].Name) == 0 {
-					c.Waiters[j].Name = nil
-				}
 			}
 		}
 		if !reflect.DeepEqual(x, y) {

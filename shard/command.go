@@ -53,9 +53,9 @@ const (
 	// mean the defaults. Uses Node, Count (objects, for a node at the most MaxSemaphoresPerNode), Bytes.
 	CmdNodeLimits CommandKind = 13
 
-	// CmdDue does the due work of objects whose alarms are over, by the time of the shard. A leader proposes the
-	// command when it estimates that an alarm is over, and now and then while there are alarms, so that the shard's
-	// time is not far behind when the leader dies. FlagMore in the answer says that more is due; the leader proposes
+	// CmdDue does what is due by the time of the shard: the work of objects whose alarms are over, and the end of waits.
+	// A leader proposes the command when it estimates that an alarm is over, and now and then while there are alarms,
+	// so that the shard's time is not far behind when the leader dies. FlagMore in the answer says that more is due; the leader proposes
 	// the command again. Uses Term, Time.
 	CmdDue CommandKind = 14
 
@@ -113,7 +113,6 @@ type Command struct {
 	Order    OrderID
 	Term     uint64
 	Sessions []SessionID `log:"own"`
-	Waiters  []WaiterRef `log:"own"`
 	// Revision, if not zero, is the revision that an update or a resize requires.
 	Revision Revision
 	// Sum is a digest.
@@ -189,5 +188,4 @@ type Batch struct {
 
 	// Backing of the decoded lists, kept from one use of the batch to the next.
 	sessions []SessionID
-	waiters  []WaiterRef
 }

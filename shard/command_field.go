@@ -11,8 +11,8 @@ import (
 // form of a field where the type does not: a number is a varint, and bytes stand behind their length.
 //
 // The bits stand in bytes, the first eight in the first byte. The last bit of the second byte, and of each further
-// byte, is no field: it says that a further byte follows. Two bits of the third byte are free for fields of frequent
-// commands; fields of rare commands go into the bytes behind the third.
+// byte, is no field: it says that a further byte follows. A bit of the second byte and two of the third are free for fields
+// of frequent commands; fields of rare commands go into the bytes behind the third.
 
 const (
 	hasFlags = 1 << iota
@@ -29,7 +29,7 @@ const (
 	hasOrder
 	hasTerm
 	hasSessions
-	hasWaiters
+	_
 	hasMore
 	hasRevision
 	hasSum
@@ -41,7 +41,7 @@ const (
 	hasFourth
 	hasBody
 
-	knownFields = 1<<iota - 1 - 1<<21 - 1<<22 | moreBytes
+	knownFields = 1<<iota - 1 - 1<<14 - 1<<21 - 1<<22 | moreBytes
 
 	// moreBytes are the bits for "a further byte follows". There are at most eight.
 	moreBytes = hasMore | hasFourth | 1<<31 | 1<<39 | 1<<47 | 1<<55
@@ -51,19 +51,6 @@ func appendSessions(dst []byte, list []SessionID) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(list)))
 	for _, id := range list {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(id))
-	}
-	return dst
-}
-
-func appendWaiters(dst []byte, list []WaiterRef) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(list)))
-	for i := range list {
-		w := &list[i]
-		dst = binary.AppendUvarint(dst, uint64(w.Node))
-		dst = codec.AppendBytes(dst, w.Name)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(w.Session))
-		dst = binary.AppendUvarint(dst, uint64(w.Order))
-		dst = binary.AppendUvarint(dst, w.Number)
 	}
 	return dst
 }
@@ -93,22 +80,4 @@ func (r *reader) sessions(b *Batch) []SessionID {
 		b.sessions = append(b.sessions, SessionID(r.Uint64()))
 	}
 	return b.sessions[from:len(b.sessions):len(b.sessions)]
-}
-
-// waiterMin is the fewest bytes of one waiter in a list.
-const waiterMin = 1 + 1 + 8 + 1 + 1
-
-func (r *reader) waiters(b *Batch) []WaiterRef {
-	n := r.Number()
-	if !r.Must(n <= uint64(len(r.Data))/waiterMin, "more waiters than it has bytes") {
-		return nil
-	}
-	from := len(b.waiters)
-	for range n {
-		b.waiters = append(b.waiters, WaiterRef{
-			Node: NodeID(r.Number()), Name: r.Bytes(), Session: SessionID(r.Uint64()),
-			Order: OrderID(r.Number()), Number: r.Number(),
-		})
-	}
-	return b.waiters[from:len(b.waiters):len(b.waiters)]
 }

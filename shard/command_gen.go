@@ -52,9 +52,6 @@ func fieldsOf(c *Command) (f uint64) {
 	if len(c.Sessions) > 0 {
 		f |= hasSessions
 	}
-	if len(c.Waiters) > 0 {
-		f |= hasWaiters
-	}
 	if c.Revision != 0 {
 		f |= hasRevision | hasMore
 	}
@@ -120,9 +117,6 @@ func appendFields(dst []byte, c *Command, fields uint64) []byte {
 	if fields&hasSessions != 0 {
 		dst = appendSessions(dst, c.Sessions)
 	}
-	if fields&hasWaiters != 0 {
-		dst = appendWaiters(dst, c.Waiters)
-	}
 	if fields&hasRevision != 0 {
 		dst = binary.AppendUvarint(dst, uint64(c.Revision))
 	}
@@ -187,9 +181,6 @@ func (r *reader) fields(c *Command, b *Batch, fields uint64) {
 	}
 	if fields&hasSessions != 0 {
 		c.Sessions = r.sessions(b)
-	}
-	if fields&hasWaiters != 0 {
-		c.Waiters = r.waiters(b)
 	}
 	if fields&hasRevision != 0 {
 		c.Revision = Revision(r.Number())

@@ -40,7 +40,7 @@ var Commands = [256]CommandRow{
 	CmdAcquire:         {Name: "acquire", Timed: true, Of: KindSemaphore},
 	CmdRelease:         {Name: "release", Timed: true, Of: KindSemaphore},
 	CmdSemaphoreResize: {Name: "semaphore-resize", Timed: true, Of: KindSemaphore},
-	CmdWaitersTimeOut:  {Name: "waiters-time-out", Timed: true},
+	CmdWaiterWithdraw:  {Name: "waiter-withdraw", Timed: true},
 
 	CmdRolloutPut:     {Name: "rollout-put", Timed: true, Of: KindRollout},
 	CmdRolloutDelete:  {Name: "rollout-delete", Timed: true, Of: KindRollout},

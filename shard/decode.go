@@ -22,9 +22,8 @@ var ErrBadBatch = errors.New("not a batch of commands")
 // then.
 func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	b.Commands = b.Commands[:0]
-	b.sessions, b.waiters = b.sessions[:0], b.waiters[:0]
-	if cap(b.sessions) > 2*MaxList || cap(b.waiters) > 2*MaxList { // the memory of a burst
-		b.sessions, b.waiters = nil, nil
+	if b.sessions = b.sessions[:0]; cap(b.sessions) > 2*MaxList { // the memory of a burst
+		b.sessions = nil
 	}
 	r := reader{Input: codec.Input{Data: data}}
 	version := r.Byte()

@@ -46,8 +46,9 @@ func KnowsKind(k ObjectKind) bool { return k < MaxKinds && kindNames[k] != "" }
 
 // The commands of semaphores.
 const (
-	// CmdWaitersTimeOut takes waiters out of queues after their time is up. Uses Term, Waiters.
-	CmdWaitersTimeOut CommandKind = 7
+	// CmdWaiterWithdraw takes a waiter out of its queue whose client has lost the right to wait, as if its time were up.
+	// Uses Node, Name, Session, Order, and Number: of its acquire.
+	CmdWaiterWithdraw CommandKind = 7
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
 	// (the limit), Data.
 	CmdSemaphoreCreate CommandKind = 16

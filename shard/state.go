@@ -102,6 +102,8 @@ type LinkState struct {
 	Body    string // the kind's state of the link, in the kind's own words
 	// Since is when the link became an owner or a waiter: wall clock, milliseconds since 1970; 0 if unknown
 	Since uint64
+	// Deadline is the time of the shard at which the wait ends; 0 for an owner and for a wait without an end
+	Deadline uint64
 }
 
 // SemaphoreState is a semaphore with its owners and waiters.

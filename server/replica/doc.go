@@ -4,7 +4,7 @@
 // Start here: New (set.go) makes a Set, the replicas of all shards of one host, and Set.Open starts them. Then
 //
 //	replica.go     Replica: one data shard. Apply, and complete, which answers
-//	waiting.go     acquires in queues; waiter_timers.go their deadlines
+//	waiting.go     acquires in queues
 //	one_shot.go    one-shot watches; streaming watches are in package watch
 //	sessions.go    sessions and connections: bound, detached, ended
 //	loop.go        the loop of the set: every tick, and on every wake-up

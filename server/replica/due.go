@@ -14,12 +14,14 @@ import (
 // The leader goes by Config.Clock, so a test can make the time stand still, run fast, or run slow.
 
 // beatAfter is how far the time of a shard may be behind its leader's estimate before the next beat: with the wait
-// for the next round of the loop, the queue and a round of the log the total is within 10 s. Early in a term the
-// limit is lower: it begins at firstBeat and grows with the part of the term that the log knows. So if leaders come
-// and go, and no leader stays for long, time goes on at half its pace at least.
+// for the next round of the loop, the queue and a round of the log the total is within 10 s. The limit is lower early
+// in a term, and close to an alarm. Early in a term the limit begins at firstBeat and grows with the part of the term
+// that the log knows: if leaders come and go, and no leader stays for long, time goes on at half its pace at least.
+// Close to an alarm the limit is half of the time that is left, by the log, and firstBeat at least: a short wait ends
+// little later than asked although a leader dies meanwhile.
 const (
 	beatAfter = 9 * time.Second
-	firstBeat = time.Second
+	firstBeat = 500 * time.Millisecond
 )
 
 // EstimatedTime returns the time of the shard as this host estimates it while it leads, else 0.
@@ -41,15 +43,22 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	if !ok || !counted || c.Term != term {
 		return
 	}
-	now, known := c.At(elapsed), time.Duration(c.Now-c.Base)*time.Millisecond
-	behind := min(beatAfter, max(firstBeat, known))
-	late := now >= at
-	if !late && now < c.Now+uint64(behind/time.Millisecond) || t.dueing.Swap(true) {
+	now, known := c.At(elapsed), c.Now-c.Base
+	behind := min(beatAfter, max(firstBeat, millis(min(known, (at-min(at, c.Now))/2))))
+	late, more := now >= at, t.dueMore.Load()
+	switch {
+	case late && !more && now-t.dueAt < uint64(Tick/time.Millisecond): // a command for all alarms of a tick
 		return
+	case !late && now < c.Now+uint64(behind/time.Millisecond) || t.dueing.Swap(true):
+		return
+	case late:
+		t.dueAt = now
 	}
 	done := func(e *shard.Effect, _ protocol.Status) {
+		more := e != nil && e.Flags&shard.FlagMore != 0
+		t.dueMore.Store(more)
 		t.dueing.Store(false)
-		if e != nil && e.Flags&shard.FlagMore != 0 {
+		if more {
 			r.set.Wake()
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // leaderTasks are the tasks of a host for a shard that it leads. The tasks begin with a command: once the command is
@@ -17,30 +16,32 @@ import (
 type leaderTasks struct {
 	r *Replica
 
-	serving atomic.Bool // the sessions and timers are known; sessions may attach. Set under the lock
+	serving atomic.Bool // the sessions are known, and may attach. Set under the lock
 
-	mu       sync.Mutex // guards the fields below
-	term     uint64     // 0: this host does not lead
-	proposed bool       // the first command is under way
-	begun    bool       // the command was applied; the sessions are to be read
-	again    bool       // a session or node appeared that may be dead
-	suspects []shard.SessionID
-	ended    []shard.SessionID    // as copies of their homes say
-	late     []shard.WaiterRef    // timed out, but the command was lost, or withdrawn
-	quotas   []shard.NodeID       // nodes whose quotas are to be compared
-	allowed  allowance            // the latest report of the other hosts
-	awaiting []func(serving bool) // for the sessions and timers to be known, or for the end of the leadership
-	drops    drops
-	sweptAt  time.Time // when the leader last began to ask about all remote sessions
+	mu        sync.Mutex // guards the fields below
+	term      uint64     // 0: this host does not lead
+	proposed  bool       // the first command is under way
+	begun     bool       // the command was applied; the sessions are to be read
+	again     bool       // a session or node appeared that may be dead
+	suspects  []shard.SessionID
+	ended     []shard.SessionID // as copies of their homes say
+	withdrawn []shard.WaiterRef
+	quotas    []shard.NodeID       // nodes whose quotas are to be compared
+	allowed   allowance            // the latest report of the other hosts
+	awaiting  []func(serving bool) // for the sessions to be known, or for the end of the leadership
+	drops     drops
+	sweptAt   time.Time // when the leader last began to ask about all remote sessions
 
 	raising    atomic.Bool // a rise of the shard's level is under way
 	continuing atomic.Bool // a step of the work that commands have left is under way
 	dueing     atomic.Bool // a command for an alarm or a beat is under way
+	dueMore    atomic.Bool // the last one has left more
 
 	// Used on the host's loop only.
 	sweep     sweep
 	due       []lease.Expiry
 	waitTried time.Time // the last try of beginWait
+	dueAt     uint64    // the time of the shard, by the estimate then, at which a command for an alarm was proposed
 }
 
 // stage is how far a leadership has come.
@@ -60,7 +61,7 @@ func (t *leaderTasks) stage() stage {
 
 func (t *leaderTasks) init(r *Replica) { t.r = r }
 
-// ready reports whether this host is the shard's leader, with sessions and timers restored.
+// ready reports whether this host is the shard's leader, with the sessions restored.
 func (t *leaderTasks) ready() bool { return t.serving.Load() }
 
 // begin is called when this host leads the shard.
@@ -82,7 +83,7 @@ func (t *leaderTasks) begin(term uint64) {
 func (t *leaderTasks) end() {
 	t.mu.Lock()
 	t.term, t.proposed, t.begun = 0, false, false
-	t.suspects, t.ended, t.late, t.quotas = nil, nil, nil, nil
+	t.suspects, t.ended, t.withdrawn, t.quotas = nil, nil, nil, nil
 	t.drops.forget()
 	t.serving.Store(false)
 	awaiting := t.awaiting
@@ -167,7 +168,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	t.beginWait(s.term, now)
 	t.checkDigest(now)
 	t.expire(now)
-	t.timeOut(s.term, now)
+	t.proposeWithdrawals(s.term)
 	t.reconcile(now)
 	t.proposeQuotas()
 }
@@ -191,8 +192,8 @@ func (t *leaderTasks) propose(term uint64) {
 	t.r.Pipeline.Lead(term, done)
 }
 
-// restoreLeases takes the sessions and the waiters over: every session gets its timeout and the grace of its node
-// before the session may end, every waiter gets its full time again.
+// restoreLeases takes the sessions over: every session gets its timeout and the grace of its node before the session
+// may end.
 func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r := t.r
 	r.Sessions.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
@@ -211,9 +212,6 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	}
 	r.timeouts.found(term, longest, now)
 	r.Leases.Restored()
-	r.waits.restoreTimers(func(at shard.Cursor, fn func(semaphore.Waiter)) (shard.Cursor, bool) {
-		return semaphore.WalkWaiters(r.Machine, at, fn)
-	}, now)
 	t.mu.Lock()
 	still := t.term == term
 	var awaiting []func(bool)
@@ -313,44 +311,40 @@ func (t *leaderTasks) continueWork() {
 	r.propose(&shard.Command{Kind: shard.CmdContinue}, nil, done)
 }
 
-// timeOut removes waiters whose time is up from their queues.
-func (t *leaderTasks) timeOut(term uint64, now time.Time) {
+// proposeWithdrawals removes waiters from their queues whose clients have lost the right to wait.
+func (t *leaderTasks) proposeWithdrawals(term uint64) {
 	r := t.r
 	t.mu.Lock()
-	refs := t.late
-	t.late = nil
+	refs := t.withdrawn
+	t.withdrawn = nil
 	t.mu.Unlock()
-	r.mu.Lock()
-	refs = append(refs, r.waits.timers.due(now, timeOutBatch)...)
-	r.mu.Unlock()
-	for len(refs) > 0 {
-		batch := refs[:min(len(refs), timeOutBatch)]
-		refs = refs[len(batch):]
+	again := func(refs ...shard.WaiterRef) {
+		t.mu.Lock()
+		if t.term == term {
+			t.withdrawn = append(t.withdrawn, refs...)
+		}
+		t.mu.Unlock()
+	}
+	for i, ref := range refs {
 		done := func(e *shard.Effect, _ protocol.Status) {
-			if e == nil || e.Flags&shard.FlagMore != 0 {
-				t.mu.Lock()
-				if t.term == term {
-					t.late = append(t.late, batch...)
-				}
-				t.mu.Unlock()
+			if e == nil {
+				again(ref)
 			}
 		}
-		command := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term, Waiters: batch}
-		if !r.propose(&command, nil, done) {
-			t.mu.Lock()
-			if t.term == term {
-				t.late = append(t.late, refs...)
-			}
-			t.mu.Unlock()
+		if !r.propose(&shard.Command{
+			Kind: shard.CmdWaiterWithdraw, Node: ref.Node, Name: ref.Name,
+			Session: ref.Session, Order: ref.Order, Number: ref.Number,
+		}, nil, done) {
+			again(refs[i+1:]...)
 			return
 		}
 	}
 }
 
-// withdraw removes a waiter from its queue, together with the waiters whose time is up.
+// withdraw removes a waiter from its queue.
 func (t *leaderTasks) withdraw(ref shard.WaiterRef) {
 	t.mu.Lock()
-	t.late = append(t.late, ref)
+	t.withdrawn = append(t.withdrawn, ref)
 	t.mu.Unlock()
 	t.r.set.Wake()
 }

@@ -131,16 +131,11 @@ func (r *Replica) calm() bool {
 		r.Pipeline.Level() >= r.set.Meta.Machine.Level() && !t.sweep.running && t.idle()
 }
 
-// idle reports whether no work was left for the next run. Timers of waiters count, because timers outlive sessions of
-// this shard.
+// idle reports whether no work was left for the next run.
 func (t *leaderTasks) idle() bool {
-	r := t.r
-	r.mu.Lock()
-	timers := len(r.waits.timers.heap.Items)
-	r.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return timers == 0 && !t.again && len(t.suspects)+len(t.ended)+len(t.late)+len(t.quotas)+len(t.drops.nodes) == 0
+	return !t.again && len(t.suspects)+len(t.ended)+len(t.withdrawn)+len(t.quotas)+len(t.drops.nodes) == 0
 }
 
 // joined reports whether the host knows its cluster and is known to it.
@@ -234,9 +229,8 @@ const (
 	// stallAfter is the longest time between two checks of the leases. A longer time is a stall, and the leader
 	// assumes that clients have spoken without being heard.
 	stallAfter = time.Second
-	// expireBatch and timeOutBatch bound the lists in one command.
-	expireBatch  = 2000
-	timeOutBatch = 2000
+	// expireBatch bounds the list in one command.
+	expireBatch = 2000
 	// dropStep is how many things of a dropped node one command removes.
 	dropStep = 500
 	// sweepEvery is how often a leader asks about all its remote sessions and nodes even without a reason.

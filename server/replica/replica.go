@@ -100,7 +100,6 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.Inboxes = inbox.New(inbox.Config{Machine: process.Inboxes{Machine: m}})
 	r.results.init()
 	r.waits.waiters.init()
-	r.waits.timers.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
 		Shard: int(id - 1), Proposer: s.proposer, Delay: s.config.Delay,
 		QueuedBytes: s.config.QueuedBytes, Clock: s.config.Clock,
@@ -199,8 +198,6 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			results++
 			command := &r.batch.Commands[e.Op]
 			switch {
-			case e.Flags&shard.FlagQueued != 0:
-				r.waits.startTimer(command, e)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
 				r.Leases.Seen(command.Term)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionUpdate:
@@ -381,7 +378,7 @@ func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	}
 }
 
-// Serving reports whether this host leads the shard, with sessions and timers restored: sessions may attach.
+// Serving reports whether this host leads the shard, with the sessions restored: sessions may attach.
 func (r *Replica) Serving() bool { return r.leader.ready() }
 
 // Confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether

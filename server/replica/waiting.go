@@ -7,11 +7,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// waits are the acquires of clients of this host that wait in queues of the shard, with their timers.
+// waits are the acquires of clients of this host that wait in queues of the shard.
 type waits struct {
 	r       *Replica
-	waiters waiters      // guarded by Replica.mu
-	timers  waiterTimers // guarded by Replica.mu
+	waiters waiters // guarded by Replica.mu
 }
 
 // add adds the waiter of a queued acquire, or notifies the waiter at once that the outcome will come from
@@ -46,9 +45,6 @@ func (wa *waits) take(id shard.SessionID, number uint64) (w waiting, ok bool) {
 
 // complete sends the outcome of a queued acquire.
 func (wa *waits) complete(e *shard.Effect) {
-	wa.r.mu.Lock()
-	wa.timers.remove(waiterKey{e.Session, e.Order})
-	wa.r.mu.Unlock()
 	w, ok := wa.take(e.Session, e.Number)
 	if !ok {
 		return
@@ -78,7 +74,6 @@ func (wa *waits) redirect(result protocol.Result) {
 	wa.r.mu.Lock()
 	all := wa.waiters
 	wa.waiters.init()
-	wa.timers.init()
 	wa.r.mu.Unlock()
 	push := protocol.Aborted{Result: result}
 	answered := make(map[Conn]struct{}) // a connection is flushed once, however many waits it has
@@ -91,34 +86,14 @@ func (wa *waits) redirect(result protocol.Result) {
 	}
 }
 
-// forget drops the waits of a session through one connection.
+// forget drops the waits of a session through one connection, or all of its waits if c is nil.
 func (wa *waits) forget(id shard.SessionID, c Conn) {
 	wa.r.mu.Lock()
 	defer wa.r.mu.Unlock()
 	wa.waiters.drop(id, c)
 }
 
-// forgetSession drops all waits of a session that has ended, with their timers.
-func (wa *waits) forgetSession(id shard.SessionID) {
-	wa.r.mu.Lock()
-	defer wa.r.mu.Unlock()
-	wa.waiters.drop(id, nil)
-	wa.timers.drop(id)
-}
-
-// startTimer starts the timer of a waiting acquire, if this host leads the shard.
-func (wa *waits) startTimer(c *shard.Command, e *shard.Effect) {
-	if e.Timeout == shard.Forever {
-		return
-	}
-	wa.r.mu.Lock()
-	defer wa.r.mu.Unlock()
-	if !wa.r.Leads() { // the end of a leadership is noted before it drops all timers
-		return
-	}
-	wa.timers.add(shard.WaiterRef{
-		Node: c.Node, Name: append([]byte(nil), c.Name...), Session: c.Session, Order: e.Order, Number: c.Number,
-	}, wa.r.set.Now().Add(millis(e.Timeout)))
-}
+// forgetSession drops all waits of a session that has ended.
+func (wa *waits) forgetSession(id shard.SessionID) { wa.forget(id, nil) }
 
 func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -80,52 +80,6 @@ func TestNoDelayIsShorterThanAsked(t *testing.T) {
 	}
 }
 
-// TestAlarmsAreThoseOfAPlainList compares with a list that is looked through.
-func TestAlarmsAreThoseOfAPlainList(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		alarms := Alarms[int]{Before: func(a, b int) bool { return a > b }}
-		plain := make(map[int]uint64)
-		for range 300 {
-			key, at := rng.IntN(40), uint64(rng.IntN(20))
-			if alarms.Set(key, at); at == 0 {
-				delete(plain, key)
-			} else {
-				plain[key] = at
-			}
-			if alarms.Len() != len(plain) || alarms.At(key) != plain[key] {
-				t.Fatalf("%d alarms, that of %d at %d; want %d, %d", alarms.Len(), key, alarms.At(key), len(plain),
-					plain[key])
-			}
-			wantKey, wantAt := 0, uint64(0)
-			for k, at := range plain {
-				if wantAt == 0 || at < wantAt || at == wantAt && k > wantKey {
-					wantKey, wantAt = k, at
-				}
-			}
-			if key, at, ok := alarms.First(); ok != (len(plain) > 0) || key != wantKey || at != wantAt {
-				t.Fatalf("the first is %d at %d, want %d at %d", key, at, wantKey, wantAt)
-			}
-		}
-	}
-}
-
-func TestAlarmsThatComeAndGoAllocateNothing(t *testing.T) {
-	alarms := Alarms[int]{Before: func(a, b int) bool { return a < b }}
-	for i := range 100 {
-		alarms.Set(i, uint64(1+i%7))
-	}
-	at := uint64(10)
-	if n := testing.AllocsPerRun(1000, func() {
-		key, _, _ := alarms.First()
-		alarms.Set(key, 0)
-		at++
-		alarms.Set(key, at)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // TestADelayIsOverAtItsMomentAndTheDelay: a millisecond earlier it is not, whatever the clock cut off.
 func TestADelayIsOverAtItsMomentAndTheDelay(t *testing.T) {
 	for _, c := range []struct {

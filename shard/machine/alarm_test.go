@@ -58,7 +58,7 @@ func unset(m *Core, _ *shard.Command, t *Target) Outcome {
 	return Outcome{}
 }
 
-func (b *bells) Due(m *Core, object arena.Handle) {
+func (b *bells) Due(m *Core, object, _ arena.Handle) {
 	m.Snapshots.TouchObject(object)
 	x := b.of(m, object)
 	x.rung++
@@ -324,7 +324,7 @@ func TestObjectsWithoutAlarmsPayNothing(t *testing.T) {
 		r.Out.Reset()
 		r.M.Apply(b, &r.Out)
 	})
-	if n != 0 || r.M.core.Objects.alarms.Len() != 0 {
+	if n != 0 || len(r.M.core.alarms.Items) != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

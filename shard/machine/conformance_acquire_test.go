@@ -181,7 +181,7 @@ func TestOwnersTimeoutIsIgnored(t *testing.T) {
 		m.create("sem", 1)
 		m.acquire("s1", "sem", timeout(30))
 		m.acquire("s1", "sem", forever).want("SUCCESS acquired order=1")
-		m.timeOut([]shard.WaiterRef{m.waiting("s1", "sem")}).want("SUCCESS")
+		m.withdraw(m.waiting("s1", "sem")).want("SUCCESS")
 		m.wantLinks("sem", "s1*1 |")
 	})
 }

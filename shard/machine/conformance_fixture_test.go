@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/test/twin"
 )
@@ -37,6 +38,7 @@ type scene struct {
 	numbers  map[shard.SessionID]uint64 // the last number that was used
 	watches  *shard.WatchSet[uint64]
 	watchers []string // by token
+	passed   uint64   // milliseconds since the last command
 }
 
 // play plays a case in a shard that serves all slots.
@@ -86,9 +88,9 @@ func (sc *scene) do(c shard.Command) outcome {
 	var effects shard.Effects
 	before := sc.machine.State()
 	b := shard.Batch{Commands: []shard.Command{c}}
-	b.Stamp.Term = before.Term // as of the leader
+	b.Stamp = clock.Stamp{Term: before.Term, Elapsed: before.Now - before.TimeBase + sc.passed} // as of the leader
 	if c.Kind == shard.CmdLead {
-		b.Stamp.Term = c.Term
+		b.Stamp = clock.Stamp{Term: c.Term}
 	}
 	sc.machine.Apply(&b, &effects)
 	o := outcome{m: sc, command: c, effects: effects.List}

@@ -286,30 +286,6 @@ func checkWalks(m *machine.Machine, state *shard.State) error {
 	if len(sessions) != alive {
 		return fmt.Errorf("WalkSessions: %d sessions, not %d", len(sessions), alive)
 	}
-	waiters := make(map[shard.OrderID]semaphore.Waiter)
-	for at, over := shard.Cursor(0), false; !over; {
-		at, over = semaphore.WalkWaiters(m, at, func(w semaphore.Waiter) {
-			w.Name = slices.Clone(w.Name)
-			waiters[w.Order] = w
-		})
-	}
-	for _, sem := range state.Semaphores {
-		for _, l := range sem.Links {
-			if l.Owner || l.Timeout == shard.Forever || ended(state, l.Session) || deleted(state, &sem) {
-				continue
-			}
-			want := semaphore.Waiter{Timeout: l.Timeout, WaiterRef: shard.WaiterRef{
-				Node: sem.Node, Name: []byte(sem.Name), Session: l.Session, Order: l.Order, Number: l.Number,
-			}}
-			if !reflect.DeepEqual(waiters[l.Order], want) {
-				return fmt.Errorf("WalkWaiters: %+v, not %+v", waiters[l.Order], want)
-			}
-			delete(waiters, l.Order)
-		}
-	}
-	if len(waiters) > 0 {
-		return fmt.Errorf("WalkWaiters: nobody of these waits for a time: %+v", waiters)
-	}
 	return nil
 }
 

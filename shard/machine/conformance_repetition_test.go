@@ -99,7 +99,7 @@ func TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt(t *testing.T) {
 	}{
 		{"granted and released", func(m *scene) { m.release("s1", "sem"); m.release("s2", "sem") },
 			"ABORTED RELEASED"},
-		{"timed out", func(m *scene) { m.timeOut([]shard.WaiterRef{m.waiting("s2", "sem")}) }, "SUCCESS"},
+		{"timed out", func(m *scene) { m.withdraw(m.waiting("s2", "sem")) }, "SUCCESS"},
 		{"replaced", func(m *scene) { m.acquire("s2", "sem") }, "ABORTED REPLACED"},
 		{"released while waiting", func(m *scene) { m.release("s2", "sem") }, "ABORTED RELEASED"},
 		{"deleted", func(m *scene) { m.delete("sem", force) }, "ABORTED DELETED"},
@@ -148,7 +148,7 @@ func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 		m.acquire("s1", "sem")
 		queued := m.acquire("s2", "sem").want("SUCCESS queued order=2")
 		create := m.create("other", 1, m.by("s2"))
-		m.timeOut([]shard.WaiterRef{m.waiting("s2", "sem")})
+		m.withdraw(m.waiting("s2", "sem"))
 		m.release("s2", "none", acked(create.command.Number))
 		m.again(queued).want("SUCCESS")
 		m.again(create).want("STALE")

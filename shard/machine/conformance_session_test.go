@@ -247,8 +247,6 @@ func TestListsHaveALimit(t *testing.T) {
 			m.do(shard.Command{Kind: kind, Sessions: longest}).want("SUCCESS")
 			m.do(shard.Command{Kind: kind, Sessions: tooLong}).want("BAD_REQUEST")
 		}
-		m.timeOut(make([]shard.WaiterRef, shard.MaxList)).want("SUCCESS")
-		m.timeOut(make([]shard.WaiterRef, shard.MaxList+1)).want("BAD_REQUEST")
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 )
@@ -154,17 +155,25 @@ func (sc *scene) dropNode(node shard.NodeID, atMost uint64) outcome {
 	return sc.do(shard.Command{Kind: shard.CmdNodeDrop, Node: node, Count: atMost})
 }
 
-// waiting returns what a leader's timer would say of the session's acquire.
+// waiting names the session's acquire.
 func (sc *scene) waiting(session, name string) shard.WaiterRef {
 	sc.Helper()
 	l := sc.link(session, name)
 	return shard.WaiterRef{Node: homeNode, Name: []byte(name), Session: l.Session, Order: l.Order, Number: l.Number}
 }
 
-func (sc *scene) timeOut(waiters []shard.WaiterRef, options ...option) outcome {
+func (sc *scene) withdraw(w shard.WaiterRef) outcome {
 	sc.Helper()
-	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: sc.machine.State().Term, Waiters: waiters}
-	return sc.do(with(c, options))
+	return sc.do(shard.Command{Kind: shard.CmdWaiterWithdraw, Node: w.Node, Name: w.Name, Session: w.Session,
+		Order: w.Order, Number: w.Number})
+}
+
+// after has the leader do what is due when so much more time has passed.
+func (sc *scene) after(d time.Duration) outcome {
+	sc.Helper()
+	sc.passed = uint64(d.Milliseconds())
+	defer func() { sc.passed = 0 }()
+	return sc.do(shard.Command{Kind: shard.CmdDue, Term: sc.machine.State().Term})
 }
 
 func (sc *scene) create(name string, limit uint64, options ...option) outcome {

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 )
@@ -133,8 +134,9 @@ func TestWaiterThatTimesOutLeavesAndLaterJoinsAtTheTail(t *testing.T) {
 		m.acquire("s1", "sem")
 		m.acquire("s2", "sem", timeout(60))
 		m.acquire("s3", "sem", timeout(30))
-		m.timeOut([]shard.WaiterRef{m.waiting("s3", "sem")}).want("timed-out s3 sem order=3", "SUCCESS")
-		m.timeOut([]shard.WaiterRef{m.waiting("s2", "sem")}).want("timed-out s2 sem order=2", "SUCCESS")
+		m.after(30 * time.Second).want("SUCCESS")
+		m.after(time.Millisecond).want("timed-out s3 sem order=3", "SUCCESS")
+		m.after(time.Minute).want("timed-out s2 sem order=2", "SUCCESS")
 		m.wantLinks("sem", "s1*1 |")
 		m.acquire("s2", "sem").want("SUCCESS queued order=4")
 	})
@@ -145,10 +147,10 @@ func TestHeadThatTimesOutLetsThoseBehindItIn(t *testing.T) {
 		m.start("s1", "s2", "s3", "s4")
 		m.create("sem", 3)
 		m.acquire("s1", "sem")
-		m.acquire("s2", "sem", count(3))
+		m.acquire("s2", "sem", count(3), timeout(30))
 		m.acquire("s3", "sem")
 		m.acquire("s4", "sem")
-		m.timeOut([]shard.WaiterRef{m.waiting("s2", "sem")}).want(
+		m.after(time.Minute).want(
 			"timed-out s2 sem order=2",
 			"granted s3 sem order=3",
 			"granted s4 sem order=4",
@@ -158,18 +160,17 @@ func TestHeadThatTimesOutLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-// TestWaitersTimeOutInTheOrderGiven: one command may take several out; one that was granted by then is passed over.
-func TestWaitersTimeOutInTheOrderGiven(t *testing.T) {
+// TestWaitersTimeOutInTheOrderOfTheirDeadlines: one command may end several waits, those of one millisecond by order
+// id; the wait of a waiter that was granted meanwhile does not end.
+func TestWaitersTimeOutInTheOrderOfTheirDeadlines(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
 		m.create("sem", 3)
 		m.acquire("s1", "sem", count(2))
-		m.acquire("s2", "sem", count(2))
-		m.acquire("s3", "sem")
-		m.acquire("s4", "sem")
-		m.timeOut([]shard.WaiterRef{
-			m.waiting("s4", "sem"), m.waiting("s2", "sem"), m.waiting("s3", "sem"), m.waiting("s4", "sem"),
-		}).want(
+		m.acquire("s2", "sem", count(2), timeout(30))
+		m.acquire("s3", "sem", timeout(30))
+		m.acquire("s4", "sem", timeout(20))
+		m.after(time.Minute).want(
 			"timed-out s4 sem order=4",
 			"timed-out s2 sem order=2",
 			"granted s3 sem order=3", "changed sem owners",
@@ -178,9 +179,8 @@ func TestWaitersTimeOutInTheOrderGiven(t *testing.T) {
 	})
 }
 
-// TestWaiterTimesOutOnlyIfItIsTheOneThatWasTimed: the old timer of an acquire that was replaced must not take the new
-// one out.
-func TestWaiterTimesOutOnlyIfItIsTheOneThatWasTimed(t *testing.T) {
+// TestOnlyTheAcquireThatIsNamedIsWithdrawn: a withdrawal of an acquire that was replaced must not end the new one.
+func TestOnlyTheAcquireThatIsNamedIsWithdrawn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
 		m.create("sem", 1)
@@ -188,7 +188,7 @@ func TestWaiterTimesOutOnlyIfItIsTheOneThatWasTimed(t *testing.T) {
 		m.acquire("s2", "sem")
 		old := m.waiting("s2", "sem")
 		m.acquire("s2", "sem").want("aborted REPLACED s2 sem order=2", "SUCCESS queued order=2")
-		m.timeOut([]shard.WaiterRef{old}).want("SUCCESS")
+		m.withdraw(old).want("SUCCESS")
 		right := m.waiting("s2", "sem")
 		for _, wrong := range []func(*shard.WaiterRef){
 			func(w *shard.WaiterRef) { w.Node++ },
@@ -199,25 +199,54 @@ func TestWaiterTimesOutOnlyIfItIsTheOneThatWasTimed(t *testing.T) {
 		} {
 			w := right
 			wrong(&w)
-			m.timeOut([]shard.WaiterRef{w}).want("SUCCESS")
+			m.withdraw(w).want("SUCCESS")
 		}
 		m.wantLinks("sem", "s1*1 | s2*1")
-		m.timeOut([]shard.WaiterRef{right}, inTerm(1)).want("STALE")
-		m.lead(1)
-		m.timeOut([]shard.WaiterRef{right}, inTerm(0)).want("STALE")
-		m.timeOut([]shard.WaiterRef{right}).want("timed-out s2 sem order=2", "SUCCESS")
+		m.withdraw(right).want("timed-out s2 sem order=2", "SUCCESS")
 	})
 }
 
-// TestWaiterTimesOutUnderANewLeaderAndItsSessionStays: case 124.
+// TestAReplacedAcquireHasADeadlineOfItsOwn: the wait of the earlier acquire ends with the acquire.
+func TestAReplacedAcquireHasADeadlineOfItsOwn(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.acquire("s1", "sem")
+		m.acquire("s2", "sem", timeout(30))
+		m.after(20 * time.Second).want("SUCCESS")
+		m.acquire("s2", "sem", timeout(30))
+		m.after(30 * time.Second).want("SUCCESS")
+		m.acquire("s2", "sem", forever)
+		m.after(time.Hour).want("SUCCESS")
+		m.wantLinks("sem", "s1*1 | s2*1")
+	})
+}
+
+// TestAWaiterThatWasGrantedDoesNotTimeOut: its deadline goes with the wait.
+func TestAWaiterThatWasGrantedDoesNotTimeOut(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1", "s2")
+		m.create("sem", 1)
+		m.acquire("s1", "sem")
+		m.acquire("s2", "sem", timeout(30))
+		m.release("s1", "sem")
+		m.after(time.Hour).want("SUCCESS")
+		m.wantLinks("sem", "s2*1 |")
+	})
+}
+
+// TestWaiterTimesOutUnderANewLeaderAndItsSessionStays: case 124. The new leader goes on where the earlier one was.
 func TestWaiterTimesOutUnderANewLeaderAndItsSessionStays(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
 		m.create("sem", 1)
 		m.acquire("s1", "sem")
 		m.acquire("s2", "sem", timeout(60))
+		m.after(50 * time.Second).want("SUCCESS")
 		m.restart()
-		m.timeOut([]shard.WaiterRef{m.waiting("s2", "sem")}).want("timed-out s2 sem order=2", "SUCCESS")
+		m.lead(7)
+		m.after(10 * time.Second).want("SUCCESS")
+		m.after(time.Millisecond).want("timed-out s2 sem order=2", "SUCCESS")
 		m.updateSession("s2").want("SUCCESS")
 	})
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"github.com/signalbox/signalbox/internal/heap"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
@@ -23,6 +24,7 @@ type Core struct {
 	Snapshots Snapshots
 	Clock     clock.Clock // with the highest term that began
 
+	alarms       heap.Heap[alarm, alarmOrder]
 	slots        shard.SlotSet
 	class        shard.OrderID // of the order ids that the shard gives: its id
 	bounds       Bounds
@@ -50,7 +52,7 @@ func newCore(known *Kinds, o Options) *Core {
 	co.Sessions.Trees = []*arena.Forest{&co.Sessions.byID}
 	co.Objects.Trees = []*arena.Forest{&co.Objects.byName}
 	co.Holdings.Trees = []*arena.Forest{&co.Holdings.byObject, &co.Holdings.bySession}
-	co.Objects.alarms.Before = co.Objects.stands
+	co.alarms.By.core = co
 	for i := range known.rows {
 		if row := &known.rows[i]; row.New != nil {
 			co.kinds[i] = row.New()

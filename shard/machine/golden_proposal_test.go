@@ -68,7 +68,7 @@ func init() {
 		"numbers":  (*goldenStage).drawNumbers,
 		"raise":    (*goldenStage).raise,
 		"session":  (*goldenStage).createSessions,
-		"time-out": (*goldenStage).timeOut,
+		"withdraw": (*goldenStage).withdraw,
 
 		"acquire": (*goldenStage).acquire,
 		"create":  (*goldenStage).create,
@@ -192,10 +192,8 @@ func (st *goldenStage) dropNode(l *goldenLine, b *goldenBatch) {
 	})
 }
 
-// timeOut names the acquires that wait now, unless the script says which one the clock ran for.
-func (st *goldenStage) timeOut(l *goldenLine, b *goldenBatch) {
-	g := st.machine()
-	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: l.number("term", g.Count().Term)}
+// withdraw names the acquires that wait now, unless the script says which one it means.
+func (st *goldenStage) withdraw(l *goldenLine, b *goldenBatch) {
 	order, number := l.number("order", 0), l.number("number", 0)
 	name := l.word("semaphore")
 	for _, who := range l.list("session") {
@@ -204,11 +202,11 @@ func (st *goldenStage) timeOut(l *goldenLine, b *goldenBatch) {
 			Node: s.node, Name: []byte(name), Session: s.id, Order: shard.OrderID(order), Number: number,
 		}
 		if order == 0 && number == 0 {
-			w.Order, w.Number = waitingNow(g.State(), w)
+			w.Order, w.Number = waitingNow(st.machine().State(), w)
 		}
-		c.Waiters = append(c.Waiters, w)
+		b.add(shard.Command{Kind: shard.CmdWaiterWithdraw, Node: w.Node, Name: w.Name, Session: w.Session,
+			Order: w.Order, Number: w.Number})
 	}
-	b.add(c)
 }
 
 func waitingNow(s shard.State, w shard.WaiterRef) (shard.OrderID, uint64) {

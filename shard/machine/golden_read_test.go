@@ -129,13 +129,17 @@ func (st *goldenStage) holdings(l *goldenLine) (lines []string, err error) {
 	return closeList(lines, more), nil
 }
 
-// waiters shows the timers that a new leader starts.
+// waiters shows the waits that have an end.
 func (st *goldenStage) waiters(l *goldenLine) (lines []string, err error) {
-	for at, over := shard.Cursor(0), false; !over; {
-		at, over = semaphore.WalkWaiters(st.machine().Machine, at, func(w semaphore.Waiter) {
-			lines = append(lines, fmt.Sprintf("%s#%d %s order=%d timeout=%s",
-				st.name(w.Session), w.Number, drawName(w.Node, string(w.Name)), w.Order, drawMillis(w.Timeout)))
-		})
+	state := st.machine().State()
+	for i := range state.Semaphores {
+		sem := &state.Semaphores[i]
+		for _, w := range sem.Links {
+			if w.Deadline != 0 {
+				lines = append(lines, fmt.Sprintf("%s#%d %s order=%d timeout=%s until=%s", st.name(w.Session), w.Number,
+					drawName(sem.Node, sem.Name), w.Order, drawMillis(w.Timeout), drawMillis(w.Deadline)))
+			}
+		}
 	}
 	slices.Sort(lines)
 	return closeList(lines, false), l.end()

@@ -31,7 +31,7 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 //	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W
 //	resize NAME limit= if-rev= by=W
 //	acquire W.. NAME count= timeout= data= ephemeral   release W.. NAME order=
-//	time-out NAME W.. order= number= term=   again W acked=   (the session's last mutation once more)
+//	withdraw NAME W.. order= number=   again W acked=   (the session's last mutation once more)
 //
 // A mutation takes times=N too. Each of these, and batch, takes elapsed= and stamped=: for how long its leader has led,
 // and in which term it was proposed where that is not the latest. Reads:

@@ -19,6 +19,7 @@ type Holding struct {
 	timeout waitTime     // of the latest acquire
 	State   arena.Handle // what the object's kind holds for the link, in a store of the kind; zero for nothing
 	stamp   uint32
+	alarm   uint32 // the place of the alarm of a waiter in the heap, plus one; zero without an alarm
 	Owner   bool
 }
 
@@ -44,13 +45,6 @@ func (w waitTime) millis() uint64 {
 
 // Timeout is for how long the latest acquire may wait, in milliseconds.
 func (ho *Holding) Timeout() uint64 { return ho.timeout.millis() }
-
-// SetTimeout replaces the timeout, in milliseconds: Forever, or at most MaxAcquireTimeout.
-func (ho *Holding) SetTimeout(millis uint64) {
-	var ok bool
-	ho.timeout, ok = newWaitTime(millis)
-	assert.That(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
-}
 
 // walkedLinks is up to how many links of an object find looks through one by one.
 const walkedLinks = 8
@@ -96,7 +90,7 @@ func (ho *Holdings) Add(session, object arena.Handle, c *shard.Command, owner bo
 	h := ho.insert(session, object, ho.TakeOrder())
 	l := ho.At(h)
 	l.Count, l.Number, l.Owner, l.Since = c.Count, c.Number, owner, c.Time
-	l.SetTimeout(c.Timeout)
+	ho.SetTimeout(h, c.Timeout)
 	if len(c.Data) > 0 {
 		ho.SetData(h, c.Data)
 	}
@@ -109,12 +103,27 @@ func (ho *Holdings) Add(session, object arena.Handle, c *shard.Command, owner bo
 	return h
 }
 
+// SetTimeout replaces the timeout of a holding, in milliseconds: Forever, or at most MaxAcquireTimeout. A wait ends when
+// so much time of the shard has passed from now on.
+func (ho *Holdings) SetTimeout(h arena.Handle, millis uint64) {
+	l := ho.At(h)
+	var ok bool
+	l.timeout, ok = newWaitTime(millis)
+	assert.That(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
+	deadline := uint64(0)
+	if !l.Owner && l.timeout != waitForever {
+		deadline = ho.core.Clock.After(millis)
+	}
+	ho.setDeadline(h, deadline)
+}
+
 // Grant makes the first waiter of an object an owner, as a piece of work of the command.
 func (ho *Holdings) Grant(h arena.Handle) {
 	ho.core.Run.Left--
 	ho.core.Snapshots.TouchHolding(h)
 	l := ho.At(h)
 	l.Owner, l.Since = true, ho.core.Run.Wall
+	ho.setDeadline(h, 0)
 	ho.countWaiter(l.Session, -1)
 	ho.core.Objects.At(l.Object).FirstWaiter = ho.byObject.Next(h)
 }
@@ -230,6 +239,7 @@ func (ho *Holdings) Remove(h arena.Handle) {
 	ho.byObject.Remove(&o.holdings, h)
 	ho.bySession.Remove(&s.links, h)
 	if !l.Owner {
+		ho.setDeadline(h, 0)
 		ho.countWaiter(l.Session, -1)
 	}
 	ho.core.Nodes.Charge(ho.core.Objects.Node(o), -ho.sizeOf(l))

@@ -65,8 +65,9 @@ type Kind interface {
 	// Resume continues work that an earlier command left unfinished. The object is not deleted.
 	Resume(co *Core, object arena.Handle)
 
-	// Due handles an object alarm, which has fired and is cleared. The object is not deleted.
-	Due(co *Core, object arena.Handle)
+	// Due handles an alarm of an object, or of one of its waiters, which has fired and is cleared. waiter is zero for
+	// an alarm of the object itself. The object is not deleted.
+	Due(co *Core, object, waiter arena.Handle)
 
 	// StateSize returns the bytes that the state adds to the object's size in the node quota.
 	StateSize(state arena.Handle) int

@@ -128,8 +128,8 @@ func TestACommandOfOneKindIsRefusedOnAnother(t *testing.T) {
 		}
 	}
 	b.Do(shard.Command{Kind: shard.CmdLead, Term: 1})
-	b.Do(shard.Command{Kind: shard.CmdWaitersTimeOut, Term: 1,
-		Waiters: []shard.WaiterRef{{Node: 1, Name: []byte("club"), Session: b.IDs[0], Order: 1, Number: 1}}})
+	b.Do(shard.Command{Kind: shard.CmdWaiterWithdraw, Node: 1, Name: []byte("club"), Session: b.IDs[0], Order: 1,
+		Number: 1})
 	if after := b.M.State(); after.LastRevision != before.LastRevision || after.LastOrder != before.LastOrder ||
 		len(after.Objects[0].Links) != 1 {
 		t.Errorf("%+v, then %+v", before, after)

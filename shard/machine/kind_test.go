@@ -267,7 +267,7 @@ func (cl *clubs) meet(m *Core, c *shard.Command, t *Target) Outcome {
 	return Outcome{}
 }
 
-func (cl *clubs) Due(m *Core, object arena.Handle) {
+func (cl *clubs) Due(m *Core, object, _ arena.Handle) {
 	m.Snapshots.TouchObject(object)
 	r := cl.At(m.Objects.At(object).State)
 	r.meets, r.met = 0, r.met+1

@@ -1,7 +1,6 @@
 package machine_test
 
 import (
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/machine"
 	"github.com/signalbox/signalbox/shard/process"
 	"github.com/signalbox/signalbox/shard/rollout"
@@ -15,8 +14,5 @@ func init() {
 	reads.Queues = func(m *machine.Machine) (list []any) {
 		semaphore.WalkQueues(m, 0, func(q semaphore.Queue) { list = append(list, q) })
 		return list
-	}
-	reads.Waiters = func(m *machine.Machine, at shard.Cursor, fn func(shard.WaiterRef, uint64)) (shard.Cursor, bool) {
-		return semaphore.WalkWaiters(m, at, func(w semaphore.Waiter) { fn(w.WaiterRef, w.Timeout) })
 	}
 }

@@ -12,8 +12,7 @@ var TestKinds *Kinds
 var SemaphoreReads struct {
 	List func(m *Machine, n shard.NodeID, prefix, after string, limit int, dst []shard.SemaphoreView) (
 		_ []shard.SemaphoreView, last string, more bool)
-	Queues  func(m *Machine) (list []any)
-	Waiters func(m *Machine, at shard.Cursor, fn func(of shard.WaiterRef, timeout uint64)) (shard.Cursor, bool)
+	Queues func(m *Machine) (list []any)
 }
 
 // SetTestKinds makes the kinds of the build known to these tests.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
@@ -24,6 +23,7 @@ type Object struct {
 	State arena.Handle // in the store of its kind
 	stamp uint32
 	hash  uint32 // the upper half of its hash
+	alarm uint32 // the place of its alarm in the heap, plus one; zero without an alarm
 	slot  shard.Slot
 	Kind  shard.ObjectKind
 	// deleting: the object is deleted, and some of its links are pending. pending: the object is on the pending list.
@@ -40,7 +40,6 @@ type Objects struct {
 	names  arena.Texts
 	slots  []arena.Table
 	byName arena.Forest
-	alarms clock.Alarms[arena.Handle]
 	ofKind [shard.MaxKinds]int // the number of objects of each kind
 }
 

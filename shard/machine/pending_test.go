@@ -59,15 +59,19 @@ var burdens = []struct {
 		return b.Next(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1})
 	},
 		func(c shard.Counts) bool { return c.Waiters == 0 }},
-	{"waiters-time-out", func(b *bed, n int) { b.queue(n, 1) }, func(b *bed, _ int) shard.Command {
-		c := shard.Command{Kind: shard.CmdWaitersTimeOut}
-		for at, over := shard.Cursor(0), false; !over; {
-			at, over = SemaphoreReads.Waiters(b.M, at, func(w shard.WaiterRef,
-				_ uint64) {
-				c.Waiters = append(c.Waiters, w)
-			})
-		}
-		return c
+	{"waiter-withdraw that lets many in", func(b *bed, n int) {
+		b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("hall"), Count: 1 << 40})
+		b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1})
+		b.As(n, shard.Command{Kind: shard.CmdAcquire, Name: []byte("hall"), Count: 1 << 40, Timeout: shard.Forever})
+		b.joinHall(1, n-1)
+	}, func(b *bed, n int) shard.Command {
+		head := b.M.State().Semaphores[0].Links[1]
+		return shard.Command{Kind: shard.CmdWaiterWithdraw, Node: 1, Name: []byte("hall"), Session: b.IDs[n],
+			Order: head.Order, Number: head.Number}
+	}, func(c shard.Counts) bool { return c.Waiters == 0 }},
+	{"due, waiters", func(b *bed, n int) { b.queue(n, 1) }, func(b *bed, _ int) shard.Command {
+		b.One.Stamp.Elapsed = uint64(time.Hour.Milliseconds())
+		return shard.Command{Kind: shard.CmdDue}
 	}, func(c shard.Counts) bool { return c.Waiters == 0 }},
 }
 
@@ -156,9 +160,6 @@ func BenchmarkWorstCommands(b *testing.B) {
 				b.StopTimer()
 				bed := burdened(i, n)
 				c := burden.run(bed, n)
-				if len(c.Waiters) > shard.MaxList {
-					c.Waiters = c.Waiters[:shard.MaxList]
-				}
 				b.StartTimer()
 				_, longest := bed.runToEnd(c)
 				longests = append(longests, longest)

@@ -33,7 +33,8 @@ func recordForms() []codectest.Form {
 	}
 	var joined struct {
 		Holding
-		data string
+		data     string
+		deadline uint64
 	}
 	var named struct {
 		Object
@@ -62,12 +63,16 @@ func recordForms() []codectest.Form {
 		{Name: "link", Of: &joined, Was: []string{"Holding.", "", "Order", "order", "Count", "count", "Number",
 			"number", "Owner", "owner", "Since", "since"},
 			Write: func() []byte {
+				m.core.Holdings.setDeadline(part, 0)
 				l := m.core.Holdings.At(part)
 				*l = joined.Holding
+				l.alarm = 0
+				m.core.Holdings.setDeadline(part, joined.deadline)
 				l.data = m.core.Holdings.texts.Keep([]byte(joined.data))
 				return m.core.Snapshots.appendLink(nil, part)
 			},
-			Unsaved: []string{"Holding.Session", "Holding.Object", "Holding.data", "Holding.State", "Holding.stamp"}},
+			Unsaved: []string{"Holding.Session", "Holding.Object", "Holding.data", "Holding.State", "Holding.stamp",
+				"Holding.alarm"}},
 		{Name: "object", Of: &named, Was: []string{"Object.", "", "Kind", "kind", "Revision", "revision"},
 			Write: func() []byte {
 				o := m.core.Objects.At(place)
@@ -78,7 +83,7 @@ func recordForms() []codectest.Form {
 			Unsaved: []string{
 				"Object.node", "Object.name", "Object.track.base", "Object.track.newest", "Object.track.newestAt",
 				"Object.holdings", "Object.lastHolding", "Object.FirstWaiter", "Object.Held", "Object.State",
-				"Object.stamp", "Object.hash", "Object.slot", "Object.Deleting", "Object.Pending", "Object.indexed",
+				"Object.stamp", "Object.hash", "Object.alarm", "Object.slot", "Object.Deleting", "Object.Pending", "Object.indexed",
 			}},
 		{Name: "head", Of: &header, Write: func() []byte { return header.append(nil) },
 			Unsaved: []string{"slots"}},

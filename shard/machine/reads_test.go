@@ -187,40 +187,14 @@ func TestEveryThingIsListedInItsSlot(t *testing.T) {
 	}
 }
 
-func TestWalksMeetEveryWaiterWithATimerAndEverySession(t *testing.T) {
+func TestAWalkMeetsEverySession(t *testing.T) {
 	b := newBed(2500)
-	name := []byte("sem")
-	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
-	for i := range b.IDs {
-		timeout := uint64(1000 + i)
-		if i%2 == 0 {
-			timeout = shard.Forever
-		}
-		b.As(i, shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: timeout})
-	}
-	var refs []shard.WaiterRef
-	for at, over := shard.Cursor(0), false; !over; {
-		at, over = SemaphoreReads.Waiters(b.M, at, func(w shard.WaiterRef, timeout uint64) {
-			if timeout < 1000 || timeout >= 1000+2500 {
-				t.Fatal(w, timeout)
-			}
-			refs = append(refs, w)
-		})
-	}
-	if len(refs) != 1250 {
-		t.Fatal(len(refs))
-	}
 	seen := 0
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = b.M.WalkSessions(at, func(shard.SessionView) { seen++ })
 	}
 	if seen != 2500 {
 		t.Fatal(seen)
-	}
-	// What the walk gives is what the command takes.
-	b.Do(shard.Command{Kind: shard.CmdWaitersTimeOut, Waiters: refs})
-	if c := b.M.Count(); c.Waiters != 1249 || c.Links != 1250 {
-		t.Fatalf("%+v", c)
 	}
 }
 
@@ -269,7 +243,6 @@ func TestReadsBesideApplyAreFreeOfRaces(t *testing.T) {
 					m.ListHoldings(s.ID, 0, 10, nil)
 				}
 				m.WalkSessions(0, func(shard.SessionView) {})
-				SemaphoreReads.Waiters(m, 0, func(shard.WaiterRef, uint64) {})
 				m.ListSlot(shard.Slot(i % shard.Slots))
 				m.Count()
 				m.Nodes()

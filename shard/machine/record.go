@@ -144,7 +144,8 @@ func (snaps *Snapshots) appendLink(dst []byte, h arena.Handle) []byte {
 	}
 	dst = append(dst, owner)
 	dst = codec.AppendBytes(dst, snaps.core.Holdings.texts.Bytes(l.data))
-	return binary.AppendUvarint(dst, l.Since)
+	dst = binary.AppendUvarint(dst, l.Since)
+	return binary.AppendUvarint(dst, snaps.core.Holdings.deadline(l))
 }
 
 // restorer puts records back into a machine that is empty at first.
@@ -153,8 +154,14 @@ type restorer struct {
 	sessions arena.Places // in the snapshot -> now
 	objects  arena.Places
 	pending  []shard.PendingState
-	bytes    uint64      // the sum over all nodes at the time of saving, if the snapshot has the sum
-	links    [][]Holding // in pieces; put back when all are read, in order of order id
+	bytes    uint64        // the sum over all nodes at the time of saving, if the snapshot has the sum
+	links    [][]savedLink // in pieces; put back when all are read, in order of order id
+}
+
+// savedLink is a link that was read.
+type savedLink struct {
+	Holding
+	deadline uint64
 }
 
 // record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
@@ -266,7 +273,7 @@ func (re *restorer) object(r *codec.Input) error {
 
 func (re *restorer) link(r *codec.Input) error {
 	session, object := arena.Handle(r.Number()), arena.Handle(r.Number())
-	var l Holding
+	var l savedLink
 	l.Order = shard.OrderID(r.Number())
 	l.Count = r.Number()
 	var ok bool
@@ -275,7 +282,8 @@ func (re *restorer) link(r *codec.Input) error {
 	l.Number = r.Number()
 	l.Owner = r.Byte() == 1
 	data := r.Bytes()
-	l.Since = r.Number()
+	l.Since, l.deadline = r.Number(), r.Number()
+	r.Must(l.deadline == 0 || !l.Owner && l.timeout != waitForever, "a link without an end of its wait has a deadline")
 	if !r.Sound() {
 		return nil
 	}
@@ -293,7 +301,7 @@ func (re *restorer) link(r *codec.Input) error {
 	}
 	l.data = re.m.Holdings.texts.Keep(data)
 	if last := len(re.links) - 1; last < 0 || len(re.links[last]) == linkPiece {
-		re.links = append(re.links, make([]Holding, 0, linkPiece))
+		re.links = append(re.links, make([]savedLink, 0, linkPiece))
 	}
 	last := len(re.links) - 1
 	re.links[last] = append(re.links[last], l)

@@ -242,6 +242,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		to.data, to.Owner, to.Since, to.State = l.data, l.Owner, l.Since, l.State
 		m.Nodes.Charge(m.Objects.Node(o), m.Holdings.sizeOf(to)-shard.LinkBytes)
 		if !l.Owner {
+			m.Holdings.setDeadline(h, l.deadline)
 			m.Holdings.countWaiter(l.Session, 1)
 			if o.FirstWaiter == 0 {
 				o.FirstWaiter = h
@@ -262,7 +263,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 // linkPiece is how many links stand together until all are read: one slice that grows would take twice the memory.
 const linkPiece = 4096
 
-func (re *restorer) linkAt(at uint32) *Holding { return &re.links[at/linkPiece][at%linkPiece] }
+func (re *restorer) linkAt(at uint32) *savedLink { return &re.links[at/linkPiece][at%linkPiece] }
 
 // linksInOrder returns where the links stand, in order of order id.
 func (re *restorer) linksInOrder() []uint32 {

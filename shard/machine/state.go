@@ -58,7 +58,7 @@ func (ob *Objects) State(object arena.Handle, body string, ofLink func(l *Holdin
 func (ho *Holdings) State(l *Holding) shard.LinkState {
 	return shard.LinkState{
 		Session: ho.core.Sessions.At(l.Session).id, Order: l.Order, Count: l.Count, Data: ho.texts.String(l.data),
-		Timeout: l.timeout.millis(), Number: l.Number, Owner: l.Owner, Since: l.Since,
+		Timeout: l.timeout.millis(), Number: l.Number, Owner: l.Owner, Since: l.Since, Deadline: ho.deadline(l),
 	}
 }
 

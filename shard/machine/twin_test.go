@@ -269,7 +269,6 @@ func plain(c shard.Command) shard.Command {
 		Version: append([]byte(nil), c.Client.Version...),
 	}
 	c.Sessions = append([]shard.SessionID(nil), c.Sessions...)
-	c.Waiters = append([]shard.WaiterRef(nil), c.Waiters...)
 	return c
 }
 

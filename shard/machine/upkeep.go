@@ -4,8 +4,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/arena"
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
@@ -30,9 +28,9 @@ type Upkeep struct {
 // upkeeps are the rows of commands that are about no kind of objects, by kind of command.
 var upkeeps = [256]Upkeep{
 	shard.CmdLead:           {Run: (*Core).lead},
-	shard.CmdSessionsExpire: {Form: ListFits, Run: (*Core).expire, Fenced: true},
+	shard.CmdSessionsExpire: {Form: listFits, Run: (*Core).expire, Fenced: true},
 	shard.CmdDue:            {Run: (*Core).due, Fenced: true},
-	shard.CmdSessionsForget: {Form: ListFits, Run: (*Core).forget},
+	shard.CmdSessionsForget: {Form: listFits, Run: (*Core).forget},
 	shard.CmdNodeDrop: {
 		Form: dropFits, Run: func(co *Core, c *shard.Command) Outcome { return co.Nodes.drop(c) },
 	},
@@ -44,10 +42,8 @@ var upkeeps = [256]Upkeep{
 	shard.CmdGroupWait:     {Run: (*Core).groupWait, Fenced: true},
 }
 
-// ListFits is the form of commands with a list of sessions or waiters.
-func ListFits(c *shard.Command) bool {
-	return len(c.Sessions) <= shard.MaxList && len(c.Waiters) <= shard.MaxList
-}
+// listFits is the form of commands with a list of sessions.
+func listFits(c *shard.Command) bool { return len(c.Sessions) <= shard.MaxList }
 
 func dropFits(c *shard.Command) bool { return c.Count > 0 && c.Count <= shard.MaxList }
 
@@ -98,66 +94,6 @@ func (m *Machine) Pending() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.core.Pending.list)
-}
-
-// The time of the shard, and the work that is due by it. Time moves with the stamps of batches, as package clock
-// says. An object has an alarm while its kind waits for a time. Alarms are not part of a snapshot, because they
-// follow from the state of the kind. CmdDue calls the kind. Objects without an alarm pay nothing, in memory or in
-// work.
-
-// SetAlarm replaces the alarm of an object: Due of the object's kind is called after the time of the shard has
-// reached the alarm. Zero removes the alarm. A delay that begins now is over at Clock.After.
-func (ob *Objects) SetAlarm(object arena.Handle, at uint64) {
-	if at != 0 || ob.alarms.Len() > 0 {
-		ob.alarms.Set(object, at)
-	}
-}
-
-// due calls the kinds of the objects whose alarms are over, in the order of the alarms. Each call is a piece of work.
-func (co *Core) due(*shard.Command) Outcome {
-	for co.Run.Left > 0 {
-		object, at, ok := co.Objects.alarms.First()
-		if !ok || at > co.Clock.Now {
-			return Outcome{}
-		}
-		co.Run.Left--
-		co.Objects.SetAlarm(object, 0)
-		if o := co.Objects.At(object); !o.Deleting {
-			co.kinds[o.Kind].Due(co, object)
-		}
-	}
-	_, at, ok := co.Objects.alarms.First()
-	return Partly(ok && at <= co.Clock.Now)
-}
-
-// Clock returns the time of the shard by its log. The leader's own estimate is ahead by the time since the proposal
-// of the latest batch: Clock.At gives the estimate.
-func (m *Machine) Clock() clock.Clock {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.core.Clock
-}
-
-// Time returns the time of the shard in milliseconds. It only grows, and only with the log.
-func (m *Machine) Time() uint64 { return m.Clock().Now }
-
-// NextAlarm returns the time of the shard at the next alarm; ok is false if there is no alarm. The end of the
-// wait after a renewal counts as an alarm, so that the time goes on until then.
-func (m *Machine) NextAlarm() (at uint64, ok bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	_, at, ok = m.core.Objects.alarms.First()
-	if until := m.core.group.Until; m.core.Clock.Now < until && (!ok || until < at) {
-		return until, true
-	}
-	return at, ok
-}
-
-// Alarms returns how many objects wait for a time.
-func (m *Machine) Alarms() int {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.core.Objects.alarms.Len()
 }
 
 // Level returns the feature level of the shard. The level at the beginning of a batch counts for the whole batch.

@@ -266,16 +266,6 @@ func heavyUpkeep() map[shard.CommandKind]func() (*bed, shard.Command) {
 		shard.CmdDigestCompare: of(shard.Command{Kind: shard.CmdDigestCompare, Count: 1, Sum: 2}),
 		shard.CmdNodeLimits:    of(shard.Command{Kind: shard.CmdNodeLimits, Node: 3, Count: 5}),
 		shard.CmdGroupWait:     of(shard.Command{Kind: shard.CmdGroupWait, Count: 1, Timeout: 5}),
-		shard.CmdDue: func() (*bed, shard.Command) {
-			b := newestBed(1)
-			b.Do(shard.Command{Kind: shard.CmdLead, Term: 1})
-			for i := range n {
-				b.One.Stamp = clock.Stamp{Term: 1}
-				b.Do(shard.Command{Kind: cmdRing, Node: 1, Name: fmt.Appendf(nil, "bell/%d", i), Timeout: 1})
-			}
-			b.One.Stamp.Elapsed = 10
-			return b, shard.Command{Kind: shard.CmdDue, Term: 1}
-		},
 		shard.CmdContinue: func() (*bed, shard.Command) {
 			b, _ := of(shard.Command{})()
 			b.Do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.IDs[0]})

@@ -147,7 +147,7 @@ func (w *work) reportViews() bool {
 
 // Due does what time brings about. It may touch all members of the process: if the command has done too much to have
 // room for all of them, the process stays due.
-func (pr *processes) Due(co *machine.Core, object arena.Handle) {
+func (pr *processes) Due(co *machine.Core, object, _ arena.Handle) {
 	p := pr.At(co.Objects.At(object).State)
 	if done := co.Worked() - 1; done > 0 && len(p.Members()) > co.Run.Left+1 {
 		co.Objects.SetAlarm(object, p.alarm)

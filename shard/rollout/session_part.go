@@ -207,7 +207,7 @@ func (ro *rollouts) Resume(*machine.Core, arena.Handle) {
 }
 
 // Due does what time brings about.
-func (ro *rollouts) Due(co *machine.Core, object arena.Handle) {
+func (ro *rollouts) Due(co *machine.Core, object, _ arena.Handle) {
 	w := ro.begin(co, object, 0)
 	w.staged.alarm = 0
 	w.staged.Due(w.at)

@@ -131,7 +131,7 @@ func (sem *semaphores) acquireAsWaiter(co *machine.Core, c *shard.Command, t *ma
 	co.Holdings.Abort(h, protocol.AbortReplaced)
 	co.Snapshots.TouchHolding(h)
 	l.Count, l.Number = c.Count, c.Number
-	l.SetTimeout(c.Timeout)
+	co.Holdings.SetTimeout(h, c.Timeout)
 	co.Holdings.SetData(h, c.Data)
 	switch {
 	case isGranted:

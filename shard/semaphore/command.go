@@ -7,7 +7,7 @@ import (
 )
 
 // Kind describes semaphores to machines. The commands of clients are numbered mutations; of the commands that only a
-// leader proposes, waiters-time-out is about semaphores.
+// leader proposes, waiter-withdraw is about semaphores.
 func Kind() machine.KindRow {
 	return machine.KindRow{Number: shard.KindSemaphore,
 		New: func() machine.Kind { return &semaphores{texts: arena.NewTexts()} }, Commands: []machine.CommandRow{
@@ -42,13 +42,8 @@ func Kind() machine.KindRow {
 				Mutation: machine.Mutation{Form: limitForm, Run: runResize, Anonymous: true},
 			},
 			{
-				Kind: shard.CmdWaitersTimeOut,
-				Upkeep: machine.Upkeep{
-					Form: machine.ListFits,
-					Run: func(co *machine.Core, c *shard.Command) machine.Outcome {
-						return semaphoresOf(co).timeOut(co, c)
-					}, Fenced: true,
-				},
+				Kind:   shard.CmdWaiterWithdraw,
+				Upkeep: machine.Upkeep{Run: runWithdraw},
 			},
 		}}
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/arena"
-	"github.com/signalbox/signalbox/shard/internal/assert"
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
@@ -72,11 +71,6 @@ func (sem *semaphores) Resume(co *machine.Core, object arena.Handle) {
 	if sem.runQueue(co, object, 0) {
 		co.Objects.Changed(object, shard.FlagOwners)
 	}
-}
-
-// Due is for kinds with alarms. Timeouts of waiters go by the leader's clock instead.
-func (sem *semaphores) Due(*machine.Core, arena.Handle) {
-	assert.That(false, "a semaphore has no alarm")
 }
 
 // runQueue grants to the head of the queue while the head fits, and reports whether it granted at all. Grants beyond

@@ -69,8 +69,22 @@ func (m *mutation) join(owner bool) *link {
 		owner:   owner,
 		since:   m.Time,
 	}
+	if !owner {
+		l.deadline = m.deadline()
+	}
 	m.sem.links = append(m.sem.links, l)
 	return l
+}
+
+// deadline is the time of the shard at which a wait ends that begins now, or 0.
+func (m *mutation) deadline() uint64 {
+	switch {
+	case m.Timeout == shard.Forever:
+		return 0
+	case m.twin.mistake == TimesOutEarly:
+		return m.twin.now + m.Timeout
+	}
+	return m.twin.now + m.Timeout + 1
 }
 
 // hasClasses reports whether the lower bits of an order id are the id of the shard.
@@ -130,10 +144,11 @@ func (m *mutation) acquireAsWaiter(l *link) {
 	}
 	m.twin.abort(m.sem, l, protocol.AbortReplaced)
 	l.count, l.data, l.timeout, l.number = m.Count, string(m.Data), m.Timeout, m.Number
+	l.deadline = m.deadline()
 	isHead := m.sem.head() == l
 	switch {
 	case isHead && l.count <= m.sem.free():
-		l.owner, l.since = true, m.Time
+		m.twin.own(l, m.Time)
 		m.twin.left--
 		m.acquired(l)
 		m.twin.runQueue(m.sem)

@@ -180,6 +180,10 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 		case !l.Owner && !waiting && held <= sem.Limit && l.Count <= sem.Limit-held && !c.pending(sem):
 			return fmt.Errorf("%s: head waiter %d fits beside %d of %d and was not granted", where, l.Order, held,
 				sem.Limit)
+		case l.Deadline != 0 && (l.Owner || l.Timeout == shard.Forever):
+			return fmt.Errorf("%s: order %d has a deadline and waits for no time", where, l.Order)
+		case l.Deadline == 0 && !l.Owner && l.Timeout != shard.Forever && !c.pending(sem):
+			return fmt.Errorf("%s: waiter %d has no deadline", where, l.Order)
 		case !l.Owner && l.Timeout == 0:
 			return fmt.Errorf("%s: waiter %d with timeout 0", where, l.Order)
 		case l.Number == 0 || l.Number > s.Applied:

@@ -123,8 +123,10 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 			func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Timeout = 86_400_001 }},
 		{"3073 behind a waiter", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[3].Owner = true }},
 		{"says queued as 2049 and is not", func(_ *shard.State, sem, _ *shard.SemaphoreState) {
-			sem.Links[2].Owner = true
+			sem.Links[2].Owner, sem.Links[2].Deadline = true, 0
 		}},
+		{"order 1 has a deadline", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[0].Deadline = 7 }},
+		{"waiter 2049 has no deadline", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Deadline = 0 }},
 		{"head waiter 2049 fits beside 4 of 5", func(_ *shard.State, sem,
 			_ *shard.SemaphoreState) {
 			sem.Links[2].Count = 1

@@ -70,6 +70,13 @@ func (s *session) bodies() int {
 
 // Restored is called where the machine is saved and restored. The twin is not, unless it is to make a mistake.
 func (t *Twin) Restored() {
+	for _, sem := range t.semaphores {
+		for _, l := range sem.links {
+			if t.mistake == ForgetsDeadlines {
+				l.deadline = 0
+			}
+		}
+	}
 	for _, s := range t.sessions {
 		if t.mistake == ForgetsWhatWasAsked {
 			clear(s.asked)

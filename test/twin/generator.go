@@ -144,7 +144,7 @@ func (g *Generator) command() shard.Command {
 	kinds := []shard.CommandKind{
 		shard.CmdAcquire, shard.CmdRelease, shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate,
 		shard.CmdSemaphoreDelete, shard.CmdSessionCreate, shard.CmdSessionUpdate, shard.CmdSessionEnd,
-		shard.CmdSessionsExpire, shard.CmdSessionsForget, shard.CmdWaitersTimeOut, shard.CmdLead, shard.CmdNodeDrop,
+		shard.CmdSessionsExpire, shard.CmdSessionsForget, shard.CmdWaiterWithdraw, shard.CmdLead, shard.CmdNodeDrop,
 		shard.CmdSemaphoreResize, shard.CmdContinue, shard.CmdNodeLimits,
 	}
 	var weights []int
@@ -174,7 +174,7 @@ func (g *Generator) command() shard.Command {
 			return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: p.Node, Name: []byte(p.Name), Count: 1}
 		}
 	}
-	if g.chance(20) {
+	if g.chance(50) {
 		return shard.Command{Kind: shard.CmdDue, Term: g.term()}
 	}
 	if group := g.state.Group; group.Number > 0 && g.chance(20) {
@@ -201,8 +201,8 @@ func (g *Generator) command() shard.Command {
 		return g.sessionEnd()
 	case shard.CmdSessionsExpire, shard.CmdSessionsForget:
 		return g.sessionsEnd(kind)
-	case shard.CmdWaitersTimeOut:
-		return g.waitersTimeOut()
+	case shard.CmdWaiterWithdraw:
+		return g.waiterWithdraw()
 	case shard.CmdNodeDrop:
 		return g.nodeDrop()
 	case shard.CmdNodeLimits:

@@ -325,7 +325,7 @@ func (g *Generator) count(t target) uint64 {
 
 func (g *Generator) timeout() uint64 {
 	longest := uint64(shard.MaxAcquireTimeout.Milliseconds())
-	return oneOf(g.random, []uint64{0, 0, 1, 5000, 60_000, longest, shard.Forever, shard.Forever})
+	return oneOf(g.random, []uint64{0, 0, 1, 50, 300, 5000, longest, shard.Forever, shard.Forever})
 }
 
 // data draws data: empty, what is there already, other, long.

@@ -9,17 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Lists that are one too long.
-var (
-	tooManySessions = make([]shard.SessionID, shard.MaxList+1)
-	tooManyWaiters  = make([]shard.WaiterRef, shard.MaxList+1)
-)
-
-func init() {
-	for i := range tooManyWaiters {
-		tooManyWaiters[i].Name = []byte("w")
-	}
-}
+// tooManySessions is a list that is one too long.
+var tooManySessions = make([]shard.SessionID, shard.MaxList+1)
 
 // slot draws a slot that is served, or, rarely, any.
 func (g *Generator) slot() shard.Slot {
@@ -224,52 +215,42 @@ func (g *Generator) sessionsEnd(kind shard.CommandKind) shard.Command {
 	return c
 }
 
-// waitersTimeOut names waiters that exist, some of them not quite as they are.
-func (g *Generator) waitersTimeOut() shard.Command {
-	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: g.term()}
-	if g.chance(10) {
-		c.Waiters = tooManyWaiters
-		return c
-	}
-	var waiting, owning []shard.WaiterRef
+// waiterWithdraw names a waiter that exists, mostly, and now and then not quite as it is.
+func (g *Generator) waiterWithdraw() shard.Command {
+	var waiting, owning []shard.Command
 	for _, sem := range g.state.Semaphores {
 		for _, l := range sem.Links {
-			w := shard.WaiterRef{
-				Node: sem.Node, Name: []byte(sem.Name), Session: l.Session, Order: l.Order, Number: l.Number,
-			}
+			c := shard.Command{Kind: shard.CmdWaiterWithdraw, Node: sem.Node, Name: []byte(sem.Name),
+				Session: l.Session, Order: l.Order, Number: l.Number}
 			if l.Owner {
-				owning = append(owning, w)
+				owning = append(owning, c)
 			} else {
-				waiting = append(waiting, w)
+				waiting = append(waiting, c)
 			}
 		}
 	}
-	for range g.between(0, 3) {
-		var w shard.WaiterRef
-		switch {
-		case len(waiting) > 0 && g.chance(900):
-			w = oneOf(g.random, waiting)
-		case len(owning) > 0:
-			w = oneOf(g.random, owning)
-		default:
-			w = shard.WaiterRef{Node: oneOf(g.random, g.nodes), Name: []byte("p0"), Session: g.sessionID(), Order: 1,
-				Number: 1}
-		}
-		if g.chance(200) {
-			switch g.IntN(5) {
-			case 0:
-				w.Node = oneOf(g.random, g.nodes)
-			case 1:
-				w.Name = oneOf(g.random, g.names[oneOf(g.random, g.nodes)]).name
-			case 2:
-				w.Session = g.sessionID()
-			case 3:
-				w.Order = oneOf(g.random, []shard.OrderID{0, w.Order - 1, w.Order + 1})
-			case 4:
-				w.Number = oneOf(g.random, []uint64{0, w.Number - 1, w.Number + 1})
-			}
-		}
-		c.Waiters = append(c.Waiters, w)
+	c := shard.Command{Kind: shard.CmdWaiterWithdraw, Node: oneOf(g.random, g.nodes), Name: []byte("p0"),
+		Session: g.sessionID(), Order: 1, Number: 1}
+	switch {
+	case len(waiting) > 0 && g.chance(900):
+		c = oneOf(g.random, waiting)
+	case len(owning) > 0:
+		c = oneOf(g.random, owning)
+	}
+	if g.chance(800) {
+		return c
+	}
+	switch g.IntN(5) {
+	case 0:
+		c.Node = oneOf(g.random, g.nodes)
+	case 1:
+		c.Name = oneOf(g.random, g.names[oneOf(g.random, g.nodes)]).name
+	case 2:
+		c.Session = g.sessionID()
+	case 3:
+		c.Order = oneOf(g.random, []shard.OrderID{0, c.Order - 1, c.Order + 1})
+	case 4:
+		c.Number = oneOf(g.random, []uint64{0, c.Number - 1, c.Number + 1})
 	}
 	return c
 }

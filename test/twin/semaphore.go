@@ -26,6 +26,8 @@ type link struct {
 	number  uint64
 	owner   bool
 	since   uint64
+	// deadline is the time of the shard at which its wait ends; 0 if nothing ends it.
+	deadline uint64
 }
 
 func (sem *semaphore) state() shard.SemaphoreState {
@@ -52,6 +54,8 @@ func (sem *semaphore) state() shard.SemaphoreState {
 			Number:  l.number,
 			Owner:   l.owner,
 			Since:   l.since,
+
+			Deadline: l.deadline,
 		})
 	}
 	return state
@@ -156,7 +160,7 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 			continue
 		}
 		t.left--
-		l.owner, l.since = true, t.wall
+		t.own(l, t.wall)
 		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
 			Status: protocol.StatusSuccess,
 			Flags:  shard.FlagAcquired,
@@ -166,6 +170,14 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 		granted = true
 	}
 	return granted
+}
+
+// own makes an owner of a waiter.
+func (t *Twin) own(l *link, since uint64) {
+	l.owner, l.since = true, since
+	if t.mistake != KeepsAlarms {
+		l.deadline = 0
+	}
 }
 
 // afterRemoval is what follows when a link was removed: an owner, or a waiter that was the head or not.
@@ -243,37 +255,26 @@ func (t *Twin) removeSemaphore(sem *semaphore) {
 	t.left--
 }
 
-// waitersTimeOut removes waiters whose time is up, where they are still the ones of the command.
-func (t *Twin) waitersTimeOut(c *shard.Command) {
-	if len(c.Waiters) > shard.MaxList {
-		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
-		return
-	}
-	if c.Term != t.term {
-		t.answer(shard.Effect{Status: protocol.StatusStale})
-		return
-	}
-	for _, w := range c.Waiters {
-		if t.left <= 0 {
-			t.answerMore(true)
-			return
+// waiterWithdraw ends the wait of a waiter, where it is still the one of the command.
+func (t *Twin) waiterWithdraw(c *shard.Command) {
+	sem := t.semaphores[place{c.Node, string(c.Name)}]
+	if sem != nil && !sem.deleting {
+		l := sem.linkOf(c.Session)
+		if l != nil && !l.owner && l.order == c.Order && l.number == c.Number && !t.hasEnded(t.sessions[c.Session]) {
+			t.timeOut(sem, l)
 		}
-		sem := t.semaphores[place{w.Node, string(w.Name)}]
-		if sem == nil || sem.deleting {
-			continue
-		}
-		l := sem.linkOf(w.Session)
-		if l == nil || l.owner || l.order != w.Order || l.number != w.Number || t.hasEnded(t.sessions[w.Session]) {
-			continue
-		}
-		wasHead := sem.head() == l
-		t.unlink(sem, l)
-		if t.mistake == CountsTimedOutWaiters {
-			t.phantom[sem.node] += 144 + uint64(len(l.data))
-		}
-		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
-		t.emit(sem.about(l, shard.EffectTimedOut))
-		t.afterRemoval(sem, false, wasHead)
 	}
 	t.answer(shard.Effect{})
+}
+
+// timeOut ends the wait of a waiter.
+func (t *Twin) timeOut(sem *semaphore, l *link) {
+	wasHead := sem.head() == l
+	t.unlink(sem, l)
+	if t.mistake == CountsTimedOutWaiters {
+		t.phantom[sem.node] += 144 + uint64(len(l.data))
+	}
+	t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
+	t.emit(sem.about(l, shard.EffectTimedOut))
+	t.afterRemoval(sem, l.owner, wasHead)
 }

@@ -83,10 +83,6 @@ func withoutSession(o *machine.Options, batches []*shard.Batch, i int) []*shard.
 			for k := range c.Sessions {
 				c.Sessions[k] = renumber(c.Sessions[k])
 			}
-			c.Waiters = append([]shard.WaiterRef(nil), c.Waiters...)
-			for k := range c.Waiters {
-				c.Waiters[k].Session = renumber(c.Waiters[k].Session)
-			}
 		}
 		rest = append(rest, renumbered)
 	}

@@ -79,13 +79,6 @@ func CommandText(c *shard.Command) string {
 			l.word("%v", id)
 		}
 	}
-	if len(c.Waiters) > shard.MaxList {
-		l.word("waiters...%d", len(c.Waiters))
-	} else {
-		for _, w := range c.Waiters {
-			l.word("(%d/%s %v order=%d number=%d)", w.Node, quote(w.Name), w.Session, w.Order, w.Number)
-		}
-	}
 	return l.String()
 }
 
@@ -177,8 +170,8 @@ func StateText(state *shard.State) []string {
 			if l.Owner {
 				part = "owner"
 			}
-			add("%s %s %d session=%v number=%d count=%s timeout=%s data=%s since=%d", where, part, l.Order, l.Session,
-				l.Number, amount(l.Count), amount(l.Timeout), quote(l.Data), l.Since)
+			add("%s %s %d session=%v number=%d count=%s timeout=%s deadline=%d data=%s since=%d", where, part, l.Order,
+				l.Session, l.Number, amount(l.Count), amount(l.Timeout), l.Deadline, quote(l.Data), l.Since)
 		}
 	}
 	return lines

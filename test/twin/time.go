@@ -37,14 +37,44 @@ func (t *Twin) lead(c *shard.Command) {
 		t.base = t.now
 	}
 	t.term = c.Term
+	for _, sem := range t.semaphores {
+		for _, l := range sem.links {
+			if l.deadline != 0 && t.mistake == WaitsAnew {
+				l.deadline = t.now + l.timeout + 1
+			}
+		}
+	}
 	t.answer(shard.Effect{})
 }
 
-// due does what is due by the time of the shard. Semaphores wait for none.
+// due ends the waits that are over by the time of the shard: the earliest first, and those of one time by order id.
 func (t *Twin) due(c *shard.Command) {
 	if c.Term != t.term {
 		t.answer(shard.Effect{Status: protocol.StatusStale})
 		return
 	}
-	t.answer(shard.Effect{})
+	for {
+		of, first := t.firstOver()
+		if first == nil || t.left <= 0 {
+			t.answerMore(first != nil)
+			return
+		}
+		t.left--
+		if first.deadline = 0; !of.deleting {
+			t.timeOut(of, first)
+		}
+	}
+}
+
+// firstOver returns the waiter whose wait has been over for the longest time, or nil.
+func (t *Twin) firstOver() (of *semaphore, first *link) {
+	for _, sem := range t.semaphores {
+		for _, l := range sem.links {
+			if l.deadline != 0 && l.deadline <= t.now && (first == nil || l.deadline < first.deadline ||
+				l.deadline == first.deadline && l.order < first.order) {
+				of, first = sem, l
+			}
+		}
+	}
+	return of, first
 }

@@ -104,8 +104,8 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.sessionsExpire(c)
 	case shard.CmdSessionsForget:
 		t.sessionsForget(c)
-	case shard.CmdWaitersTimeOut:
-		t.waitersTimeOut(c)
+	case shard.CmdWaiterWithdraw:
+		t.waiterWithdraw(c)
 	case shard.CmdNodeDrop:
 		t.nodeDrop(c)
 	case shard.CmdNodeLimits:
@@ -240,6 +240,14 @@ const (
 	GrantsAtOnce Mistake = 27
 	// ServesTheOld: sessions of an earlier group go on as before.
 	ServesTheOld Mistake = 28
+	// KeepsAlarms: the alarm of a waiter that was granted stays, and takes what it owns away.
+	KeepsAlarms Mistake = 29
+	// ForgetsDeadlines: a restore loses until when waiters wait.
+	ForgetsDeadlines Mistake = 30
+	// WaitsAnew: every waiter gets its full time again when a term begins.
+	WaitsAnew Mistake = 31
+	// TimesOutEarly: a wait that began in a millisecond ends as if it had begun at the beginning of the millisecond.
+	TimesOutEarly Mistake = 32
 )
 
 // Plant makes the twin make a mistake from now on.
