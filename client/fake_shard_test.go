@@ -22,7 +22,6 @@ type fakeShard struct {
 	machine *machine.Machine
 
 	waiting []*fakeWaiting
-	timers  []fakeTimer
 	notices *shard.WatchSet[fakeRef]
 	watches []*fakeWatch
 }
@@ -32,11 +31,6 @@ type fakeWaiting struct {
 	session, number uint64
 	conn            *fakeConn
 	request         uint64
-}
-
-type fakeTimer struct {
-	ref shard.WaiterRef
-	at  time.Time
 }
 
 type fakeRef struct {
@@ -122,7 +116,6 @@ func (s *fakeShard) apply(c shard.Command, answer func(e *shard.Effect)) (result
 }
 
 func (s *fakeShard) reportOutcome(e *shard.Effect, m protocol.PushMessage) {
-	s.timers = slices.DeleteFunc(s.timers, func(t fakeTimer) bool { return t.ref.Order == e.Order })
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *fakeWaiting) bool {
 		if w.session != uint64(e.Session) || w.number != e.Number {
 			return false
@@ -132,17 +125,11 @@ func (s *fakeShard) reportOutcome(e *shard.Effect, m protocol.PushMessage) {
 	})
 }
 
+// timeOut ends the waits that are over.
 func (s *fakeShard) timeOut() {
-	now := time.Now()
-	var due []shard.WaiterRef
-	for _, t := range s.timers {
-		if !t.at.After(now) {
-			due = append(due, t.ref)
-		}
-	}
-	if len(due) > 0 {
-		s.timers = slices.DeleteFunc(s.timers, func(t fakeTimer) bool { return !t.at.After(now) })
-		s.apply(shard.Command{Kind: shard.CmdWaitersTimeOut, Term: s.term, Waiters: due}, nil)
+	now := s.machine.Clock()
+	if at, ok := s.machine.NextAlarm(); ok && now.At(uint64(time.Since(s.led).Milliseconds())) >= at {
+		s.apply(shard.Command{Kind: shard.CmdDue, Term: s.term}, nil)
 	}
 }
 
@@ -158,9 +145,6 @@ func (s *fakeShard) moveTo(host int) {
 		w.conn.push(w.request, &protocol.Aborted{Result: *f.leaderResult(s)})
 	}
 	s.waiting = nil
-	for i := range s.timers {
-		s.timers[i].at = time.Now().Add(time.Minute)
-	}
 	s.notices.DropAll(func(ref fakeRef) { ref.conn.push(ref.request, &protocol.WatchChanged{}) })
 	for id, x := range f.sessions {
 		if f.home(id) == s && x.conn != nil {
@@ -258,15 +242,6 @@ func (s *fakeShard) result(c *fakeConn, r *protocol.Request, command *shard.Comm
 			s.waiting = append(s.waiting, &fakeWaiting{
 				session: uint64(command.Session), number: command.Number, conn: c, request: r.ID,
 			})
-			if e.Timeout != shard.Forever {
-				s.timers = append(s.timers, fakeTimer{
-					ref: shard.WaiterRef{
-						Node: command.Node, Name: slices.Clone(command.Name), Session: command.Session, Order: e.Order,
-						Number: command.Number,
-					},
-					at: time.Now().Add(time.Duration(e.Timeout) * time.Millisecond),
-				})
-			}
 		}
 		c.answer(r.ID, a)
 	case protocol.KindRelease:

@@ -61,7 +61,13 @@ func playTime(t *testing.T, hosts int, rate float64, change func(*memlog.Config)
 					l, err := open(id, sm)
 					return &leapingLog{l, &c.ahead}, err
 				}
-				config.NextAlarm = func(uint64, *machine.Machine) (uint64, bool) { return c.alarm.Load(), true }
+				config.NextAlarm = func(_ uint64, m *machine.Machine) (uint64, bool) {
+					at, ok := m.NextAlarm()
+					if other := c.alarm.Load(); !ok || other < at {
+						at = other
+					}
+					return at, true
+				}
 			}))
 		play(t, c)
 	})

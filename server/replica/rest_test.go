@@ -88,9 +88,8 @@ func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 	for what, change := range map[string]struct{ add, remove func() }{
 		"upkeep":        {func() {}, func() {}},
 		"another check": {func() { r.leader.recheckLater() }, func() { r.leader.again = false }},
-		"late waiters":  {func() { r.leader.late = make([]shard.WaiterRef, 1) }, func() { r.leader.late = nil }},
-		"a timer": {func() { r.waits.timers.add(shard.WaiterRef{Order: 1}, s.Now()) },
-			func() { r.waits.timers.remove(waiterKey{order: 1}) }},
+		"waiters that go": {func() { r.leader.withdrawn = make([]shard.WaiterRef, 1) },
+			func() { r.leader.withdrawn = nil }},
 		"a read":  {func() { r.MayAnswer(protocol.ConsistencyRelaxed) }, func() { r.fresh.used = time.Time{} }},
 		"a sweep": {func() { r.leader.sweep.running = true }, func() { r.leader.sweep.running = false }},
 		"a session": {func() {

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/semaphore"
 )
 
 // countingLog counts what is handed to a log, by kind of command.
@@ -258,24 +259,17 @@ var upkeeps = []upkeep{
 			r.leader.expire(now)
 		}, func() bool { return r.Machine.Liveness(id) == shard.Dead }
 	}},
-	{shard.CmdWaitersTimeOut, func(t *testing.T, h *Set) (func(), func() bool) {
-		r, term := h.Replicas[0], h.Replicas[0].leader.stage().term
-		const waiters = 2*timeOutBatch + 1
-		linked(t, r, waiters)
-		id := propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 60_000,
-			Slot: someSlot(r)}).Session
-		var waits []shard.Command
-		for i := range waiters {
-			c := acquireOf(id, i)
-			c.Count, c.Timeout = shard.Exclusive, 1
-			waits = append(waits, c)
+	{shard.CmdDue, func(t *testing.T, h *Set) (func(), func() bool) {
+		r, term, _ := queued(t, h, 3*shard.MaxWork)
+		return func() { r.leader.proposeDue(term) }, func() bool { return r.Machine.Count().Waiters == 0 }
+	}},
+	{shard.CmdWaiterWithdraw, func(t *testing.T, h *Set) (func(), func() bool) {
+		r, term, id := queued(t, h, 100)
+		refs, _, _ := semaphore.WaitersOf(r.Machine, id, 0, nil)
+		for _, ref := range refs {
+			r.leader.withdraw(ref)
 		}
-		propose(t, r, waits...)
-		if n := r.Machine.Count().Waiters; n != waiters {
-			t.Fatalf("%d wait", n)
-		}
-		now := h.Now().Add(time.Minute)
-		return func() { r.leader.timeOut(term, now) }, func() bool { return r.Machine.Count().Waiters == 0 }
+		return func() { r.leader.proposeWithdrawals(term) }, func() bool { return r.Machine.Count().Waiters == 0 }
 	}},
 	{shard.CmdSessionsForget, func(t *testing.T, h *Set) (func(), func() bool) {
 		r, home := h.Replicas[0], h.Replicas[1]
@@ -312,6 +306,25 @@ var upkeeps = []upkeep{
 		r.leader.checkQuota(1)
 		return r.leader.proposeQuotas, func() bool { return r.Machine.Limits(1) == want }
 	}},
+}
+
+// queued has a session wait for a millisecond for each of so many semaphores of another session.
+func queued(t *testing.T, h *Set, waiters int) (r *Replica, term uint64, id shard.SessionID) {
+	t.Helper()
+	r = h.Replicas[0]
+	linked(t, r, waiters)
+	id = propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 60_000, Slot: someSlot(r)}).Session
+	var waits []shard.Command
+	for i := range waiters {
+		c := acquireOf(id, i)
+		c.Count, c.Timeout = shard.Exclusive, 1
+		waits = append(waits, c)
+	}
+	propose(t, r, waits...)
+	if n := r.Machine.Count().Waiters; n != waiters {
+		t.Fatalf("%d wait", n)
+	}
+	return r, r.leader.stage().term, id
 }
 
 // TestWhatTheQueueHadNoRoomForIsProposedAgain: a queue that is full of the host's own commands refuses more of them,

@@ -15,5 +15,9 @@ func TestMistakesAboutTimeAreNoticed(t *testing.T) {
 		{"time goes back", twin.TimeGoesBack, 13, "time"},
 		{"a term that begins twice counts twice", twin.RebasesTwice, 13, "since"},
 		{"a batch of a leader that is over has effects", twin.ObeysLateLeaders, 13, "UNAVAILABLE"},
+		{"the alarm of a waiter that was granted is kept", twin.KeepsAlarms, 13, "deadline="},
+		{"a restored machine forgets deadlines", twin.ForgetsDeadlines, 13, "timed-out"},
+		{"a new term gives waiters their full time again", twin.WaitsAnew, 13, "deadline="},
+		{"a wait ends in the last millisecond of its time", twin.TimesOutEarly, 13, "deadline="},
 	})
 }

@@ -480,7 +480,7 @@ func (ta tally) check(t *testing.T) {
 		"semaphore-resize SUCCESS 0", "semaphore-resize PRECONDITION_FAILED 0", "semaphore-resize NOT_FOUND 0",
 		"effect aborted RESIZED UNKNOWN", "continue SUCCESS 0", "continue SUCCESS 10000000",
 		"sessions-expire SUCCESS 10000000", "sessions-forget SUCCESS 10000000",
-		"waiters-time-out SUCCESS 10000000", "semaphore-create OVERLOADED 0", "node-limits SUCCESS 0",
+		"waiter-withdraw SUCCESS 0", "due SUCCESS 10000000", "semaphore-create OVERLOADED 0", "node-limits SUCCESS 0",
 		"node-limits BAD_REQUEST 0", "node-limits NOT_FOUND 0", "semaphore-create QUOTA_EXCEEDED 0",
 		"semaphore-update QUOTA_EXCEEDED 0", "acquire QUOTA_EXCEEDED 0", "session-create QUOTA_EXCEEDED 0",
 		"session-update QUOTA_EXCEEDED 0", "refused for node-objects", "refused for node-bytes",
