@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -254,32 +255,24 @@ func TestTimeStandsStillWhileAllHostsAreDown(t *testing.T) {
 	}
 }
 
-// TestNoLeaseSessionOrWaiterRestsOnShardTime: a leader that writes wrong stamps lets the time of its shard leap by a
-// day. No session ends for that, no waiter's time is up, and both end when their time is over by the leader's clock.
-func TestNoLeaseSessionOrWaiterRestsOnShardTime(t *testing.T) {
+// TestNoLeaseOrSessionRestsOnShardTime: a leader that writes wrong stamps lets the time of its shard leap by a day. The
+// wait of a waiter ends with that, no session does, and sessions end when their time is over by the leader's clock.
+func TestNoLeaseOrSessionRestsOnShardTime(t *testing.T) {
 	playTime(t, 1, 1, unchanged, func(t *testing.T, c *clocked) {
 		s := speak(t, c.Cluster, 1)
 		s.node("/jobs")
-		owner, other := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
-		owner.acquire("lock", protocol.Exclusive, 0, true)
-		const wait = 30 * time.Second
-		waits, answer := other.acquire("lock", protocol.Exclusive, wait, true)
-		want(t, "the acquire", answer.Outcome, protocol.Queued)
-		began, before := time.Now(), c.time()
+		waits, _ := s.wait(10*time.Second, 30*time.Second)
+		before := c.time()
 		c.ahead.Store(uint64(24 * time.Hour / time.Millisecond))
-		for time.Since(began) < wait-time.Second {
+		for range 29 {
 			s.must(s.ask(&protocol.Ping{}))
 			time.Sleep(time.Second)
 		}
 		if now := c.time(); now.Now < before.Now+uint64(24*time.Hour/time.Millisecond) {
 			t.Fatalf("the time of the shard goes from %+v to %+v: it has not leapt", before, now)
 		}
-		want(t, "sessions", metric(t, c.Cluster, `signalbox_shard_sessions{shard="1"}`), 2)
-		want(t, "waiters", metric(t, c.Cluster, `signalbox_shard_waiters{shard="1"}`), 1)
 		s.await(waits, protocol.KindTimedOut)
-		if took := time.Since(began); took < wait || took > wait+time.Second {
-			t.Fatalf("a wait of %v took %v", wait, took)
-		}
+		want(t, "sessions", metric(t, c.Cluster, `signalbox_shard_sessions{shard="1"}`), 2)
 		if err := s.conn.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -288,4 +281,37 @@ func TestNoLeaseSessionOrWaiterRestsOnShardTime(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		want(t, "sessions after it", metric(t, c.Cluster, `signalbox_shard_sessions{shard="1"}`), 0)
 	})
+}
+
+// wait has a session wait for a lock of another session, and returns the request and when the wait began.
+func (s *speaker) wait(timeout, d time.Duration) (request uint64, began time.Time) {
+	s.t.Helper()
+	owner, other := s.session("/jobs", timeout), s.session("/jobs", timeout)
+	owner.acquire("lock", protocol.Exclusive, 0, true)
+	began = time.Now()
+	request, answer := other.acquire("lock", protocol.Exclusive, d, true)
+	want(s.t, "the acquire", answer.Outcome, protocol.Queued)
+	return request, began
+}
+
+// TestAWaitGoesOnUnderTheNextLeader: whenever its leader crashes, a wait of a second ends no earlier than asked, and at
+// most a second and a half late. So does a long wait in its last second.
+func TestAWaitGoesOnUnderTheNextLeader(t *testing.T) {
+	elections := func(n *memlog.Config) { n.ElectionTimeout, n.Heartbeat = 300*time.Millisecond, 20*time.Millisecond }
+	for _, wait := range []time.Duration{time.Second, time.Minute} {
+		for _, left := range []time.Duration{990, 700, 510, 490, 260, 240, 100, 10} {
+			playTime(t, 3, 1, elections, func(t *testing.T, c *clocked) {
+				speak(t, c.Cluster, c.Leader(0)).node("/jobs")
+				leader := c.leader()
+				_, began := speak(t, c.Cluster, leader).wait(10*time.Minute, wait)
+				time.Sleep(time.Until(began.Add(wait - left*time.Millisecond)))
+				c.Crash(leader, true)
+				for c.leader() == 0 || c.leader() == leader ||
+					!strings.Contains(metricsOf(c.Cluster, c.leader()), "signalbox_shard_waiters{shard=\"1\"} 0\n") {
+					time.Sleep(time.Millisecond)
+				}
+				c.within(time.Since(began), wait, 1300*time.Millisecond)
+			})
+		}
+	}
 }

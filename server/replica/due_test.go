@@ -64,18 +64,35 @@ func TestALeaderProposesWhatIsDueWhenItIs(t *testing.T) {
 	h.mustPass(time.Second, 0, time.Hour)
 	h.mustPass(beatAfter-time.Second-1, 0, time.Hour)
 	h.mustPass(1, 1, time.Hour+beatAfter)
-	h.mustPass(beatAfter, 1, time.Hour+2*beatAfter)
-	const left = 25*time.Second - 2*beatAfter
-	h.mustPass(left-time.Millisecond, 0, time.Hour+2*beatAfter)
-	if n := h.r.Beats(); n != 3 {
+	at, left := time.Hour+beatAfter, 25*time.Second-beatAfter
+	for half := left / 2; half >= firstBeat; half = left / 2 { // close to the alarm
+		h.mustPass(half-1, 0, at)
+		at, left = at+half, left-half
+		h.mustPass(1, 1, at)
+	}
+	h.mustPass(left-time.Millisecond, 0, at)
+	if n := h.r.Beats(); n != 7 {
 		t.Fatalf("%d beats", n)
 	}
 	h.mustPass(time.Millisecond, 1, time.Hour+25*time.Second)
 	h.alarm.Store(0)
 	h.mustPass(time.Hour, 0, time.Hour+25*time.Second)
-	if n := h.r.Beats(); n != 3 {
+	if n := h.r.Beats(); n != 7 {
 		t.Fatalf("%d beats", n)
 	}
+}
+
+// TestAlarmsOfOneTickAreDueTogether: a second command for alarms follows a Tick after the first, or at once if the
+// first had more to do than a command may.
+func TestAlarmsOfOneTickAreDueTogether(t *testing.T) {
+	h := newTimed(t)
+	const at = time.Minute
+	h.alarm.Store(uint64(at / time.Millisecond))
+	h.mustPass(at, 1, at)
+	h.mustPass(Tick-time.Millisecond, 0, at)
+	h.mustPass(time.Millisecond, 1, at+Tick)
+	h.r.leader.dueMore.Store(true)
+	h.mustPass(time.Millisecond, 1, at+Tick+time.Millisecond)
 }
 
 // TestBatchesOfClientsMoveTheTime: where clients change something no beat is needed.
@@ -111,7 +128,8 @@ func TestBeatsAreCloserEarlyInATerm(t *testing.T) {
 	h.mustPass(firstBeat-1, 0, 0)
 	at := firstBeat
 	h.mustPass(1, 1, at)
-	for _, behind := range []time.Duration{1 * firstBeat, 2 * firstBeat, 4 * firstBeat, 8 * firstBeat, beatAfter} {
+	for _, behind := range []time.Duration{1 * firstBeat, 2 * firstBeat, 4 * firstBeat, 8 * firstBeat,
+		16 * firstBeat, beatAfter} {
 		h.mustPass(behind-1, 0, at)
 		at += behind
 		h.mustPass(1, 1, at)

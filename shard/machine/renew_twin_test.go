@@ -129,7 +129,7 @@ func TestMistakesInRenewalsAreNoticed(t *testing.T) {
 		{"numbers of guests are forgotten", twin.ForgetsNumbers, 1, "applied="},
 		{"an answer says acquired of what is gone", twin.KeepsOwnership, 1, "answer"},
 		{"a session of before is dead at once", twin.BuriesTheLost, 1, "liveness"},
-		{"the wait does not cover the longest timeout", twin.WaitsForNoOwner, 1, "OVERLOADED timeout="},
+		{"the wait does not cover the longest timeout", twin.WaitsForNoOwner, 3, "OVERLOADED timeout="},
 		{"grants come at once", twin.GrantsAtOnce, 1, "OVERLOADED"},
 		{"sessions of the group before go on", twin.ServesTheOld, 1, "home=true"},
 	} {
