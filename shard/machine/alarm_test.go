@@ -328,3 +328,68 @@ func TestObjectsWithoutAlarmsPayNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestAWaiterThatGoesLeavesNoAlarm: however its wait ends.
+func TestAWaiterThatGoesLeavesNoAlarm(t *testing.T) {
+	b := newBed(2)
+	hall := []byte("hall")
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: hall, Count: 2})
+	b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: hall, Count: 1, Timeout: 60_000})
+	wait := func(count, timeout uint64) {
+		b.As(1, shard.Command{Kind: shard.CmdAcquire, Name: hall, Count: count, Timeout: timeout})
+	}
+	mustBe := func(when string, want int) {
+		t.Helper()
+		if n := b.M.Alarms(); n != want {
+			t.Fatalf("%s: %d alarms, want %d", when, n, want)
+		}
+	}
+	mustBe("it owns", 0)
+	wait(2, 60_000)
+	mustBe("the other one waits", 1)
+	wait(2, 1000)
+	mustBe("it waits anew", 1)
+	wait(2, shard.Forever)
+	mustBe("it waits forever", 0)
+	wait(2, 60_000)
+	wait(1, 60_000)
+	mustBe("it asked for less, and was granted", 0)
+	b.As(1, shard.Command{Kind: shard.CmdRelease, Name: hall})
+	wait(2, 60_000)
+	b.As(1, shard.Command{Kind: shard.CmdRelease, Name: hall})
+	mustBe("it left", 0)
+	wait(2, 60_000)
+	wait(2, 0)
+	mustBe("it tried", 0)
+	wait(2, 60_000)
+	b.As(0, shard.Command{Kind: shard.CmdRelease, Name: hall})
+	mustBe("it was granted", 0)
+	b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: hall, Count: 1, Timeout: 60_000})
+	mustBe("the first one waits", 1)
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: 1, Name: hall, Flags: shard.FlagForce})
+	mustBe("the semaphore was deleted", 0)
+	b.Do(shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: hall, Count: 2})
+	b.As(0, shard.Command{Kind: shard.CmdAcquire, Name: hall, Count: 1})
+	wait(2, 60_000)
+	b.Do(shard.Command{Kind: shard.CmdSessionEnd, Session: b.IDs[1]})
+	mustBe("its session ended", 0)
+}
+
+// TestDeadlinesThatComeAndGoAllocateNothing: of a waiter among others.
+func TestDeadlinesThatComeAndGoAllocateNothing(t *testing.T) {
+	b := newBed(100)
+	b.queue(100, 1)
+	hall := []byte("hall")
+	i := 0
+	again := func() {
+		i = i%99 + 1
+		b.ApplyAs(i, &shard.Command{Kind: shard.CmdRelease, Name: hall})
+		b.ApplyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: hall, Count: 1, Timeout: uint64(1000 * i)})
+	}
+	for range 1000 {
+		again()
+	}
+	if n := testing.AllocsPerRun(1000, again); n != 0 || b.M.Alarms() != 99 {
+		t.Errorf("%v allocations, %d alarms", n, b.M.Alarms())
+	}
+}

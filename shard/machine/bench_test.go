@@ -81,23 +81,24 @@ func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 // BenchmarkApplyAmongManyWaiters: one session joins a long queue and leaves it from its middle.
 func BenchmarkApplyAmongManyWaiters(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
-		b.Run(fmt.Sprintf("waiters=%d", n), func(b *testing.B) { benchmarkAmong(b, n, 1) })
+		b.Run(fmt.Sprintf("waiters=%d", n), func(b *testing.B) { benchmarkAmong(b, n, 1, shard.Forever) })
+		b.Run(fmt.Sprintf("deadlines=%d", n), func(b *testing.B) { benchmarkAmong(b, n, 1, 60_000) })
 	}
 }
 
 // BenchmarkApplyAmongManyOwners: one session becomes an owner among many and releases.
 func BenchmarkApplyAmongManyOwners(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
-		b.Run(fmt.Sprintf("owners=%d", n), func(b *testing.B) { benchmarkAmong(b, n, shard.Forever) })
+		b.Run(fmt.Sprintf("owners=%d", n), func(b *testing.B) { benchmarkAmong(b, n, shard.Forever, shard.Forever) })
 	}
 }
 
-func benchmarkAmong(b *testing.B, n int, limit uint64) {
+func benchmarkAmong(b *testing.B, n int, limit, timeout uint64) {
 	t := newestBed(n + 1)
 	name := []byte("wanted")
 	t.Apply(&shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
 	for i := range n + 1 {
-		t.ApplyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+		t.ApplyAs(i, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: timeout})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -105,7 +106,7 @@ func benchmarkAmong(b *testing.B, n int, limit uint64) {
 		if i%2 == 0 {
 			t.ApplyAs(at, &shard.Command{Kind: shard.CmdRelease, Name: name})
 		} else {
-			t.ApplyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: shard.Forever})
+			t.ApplyAs(at, &shard.Command{Kind: shard.CmdAcquire, Name: name, Count: 1, Timeout: timeout})
 		}
 	}
 }
