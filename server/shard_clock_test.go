@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -314,4 +315,52 @@ func TestAWaitGoesOnUnderTheNextLeader(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWhatFiniteWaitsCost: a wait of an hour costs a command every 9 s where nothing else moves the time, however many
+// wait so long. Waits that end cost at most a command in each tick, and end in time.
+func TestWhatFiniteWaitsCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		s := speak(t, c, 1)
+		s.node("/jobs")
+		owner, other := s.session("/jobs", 25*time.Minute), s.session("/jobs", 25*time.Minute)
+		names := 0
+		wait := func(d time.Duration) {
+			names++
+			lock := fmt.Sprint("lock/", names)
+			owner.acquire(lock, protocol.Exclusive, 0, true)
+			if _, a := other.acquire(lock, protocol.Exclusive, d, true); a.Outcome != protocol.Queued {
+				t.Fatalf("%+v", a)
+			}
+		}
+		passes := func(d time.Duration) (entries int) {
+			before := metric(t, c, `signalbox_shard_applied_index{shard="1"}`)
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+				s.must(s.ask(&protocol.Ping{}))
+			}
+			return metric(t, c, `signalbox_shard_applied_index{shard="1"}`) - before
+		}
+		wait(time.Hour)
+		n := passes(10 * time.Minute)
+		t.Logf("a wait of an hour takes %d commands in ten minutes", n)
+		if n < 60 || n > 75 {
+			t.Errorf("a wait of an hour takes %d commands in ten minutes", n)
+		}
+		const waits, spread = 2000, 10 * time.Second
+		for i := range waits {
+			wait(time.Minute + time.Duration(i)*spread/waits)
+		}
+		before := metric(t, c, `signalbox_shard_waiters{shard="1"}`)
+		want(t, "waiters", before, 1+waits)
+		if n := passes(50 * time.Second); n > 10 {
+			t.Errorf("%d waits that do not end yet take %d commands", waits, n)
+		}
+		n = passes(spread + 11*time.Second)
+		t.Logf("%d waits that end in %v take %d commands", waits, spread, n)
+		if n < 100 || n > 220 {
+			t.Errorf("%d waits that end in %v take %d commands", waits, spread, n)
+		}
+		want(t, "waiters left", metric(t, c, `signalbox_shard_waiters{shard="1"}`), 1)
+	})
 }
