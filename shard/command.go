@@ -53,10 +53,10 @@ const (
 	// mean the defaults. Uses Node, Count (objects, for a node at the most MaxSemaphoresPerNode), Bytes.
 	CmdNodeLimits CommandKind = 13
 
-	// CmdDue does what is due by the time of the shard: the work of objects whose alarms are over, and the end of waits.
-	// A leader proposes the command when it estimates that an alarm is over, and now and then while there are alarms,
-	// so that the shard's time is not far behind when the leader dies. FlagMore in the answer says that more is due; the leader proposes
-	// the command again. Uses Term, Time.
+	// CmdDue does what is due by the time of the shard: it does the work of objects whose alarms are over, and ends
+	// waits. A leader proposes the command when it estimates that an alarm is over, and now and then while there are
+	// alarms, so that the shard's time is not far behind when the leader dies. FlagMore in the answer says that more
+	// is due; the leader proposes the command again. Uses Term, Time.
 	CmdDue CommandKind = 14
 
 	// CmdSessionNumbers draws a space of numbers for the mutations of a session, on attaching. The space is above all

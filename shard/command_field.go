@@ -11,8 +11,8 @@ import (
 // form of a field where the type does not: a number is a varint, and bytes stand behind their length.
 //
 // The bits stand in bytes, the first eight in the first byte. The last bit of the second byte, and of each further
-// byte, is no field: it says that a further byte follows. A bit of the second byte and two of the third are free for fields
-// of frequent commands; fields of rare commands go into the bytes behind the third.
+// byte, is no field: it says that a further byte follows. A bit of the second byte and two of the third are free for
+// fields of frequent commands; fields of rare commands go into the bytes behind the third.
 
 const (
 	hasFlags = 1 << iota

@@ -46,8 +46,8 @@ func KnowsKind(k ObjectKind) bool { return k < MaxKinds && kindNames[k] != "" }
 
 // The commands of semaphores.
 const (
-	// CmdWaiterWithdraw takes a waiter out of its queue whose client has lost the right to wait, as if its time were up.
-	// Uses Node, Name, Session, Order, and Number: of its acquire.
+	// CmdWaiterWithdraw takes a waiter whose client has lost the right to wait out of its queue, as if its time were
+	// up. Uses Node, Name, Session, Order, and Number: of its acquire.
 	CmdWaiterWithdraw CommandKind = 7
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
 	// (the limit), Data.

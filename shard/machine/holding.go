@@ -103,8 +103,8 @@ func (ho *Holdings) Add(session, object arena.Handle, c *shard.Command, owner bo
 	return h
 }
 
-// SetTimeout replaces the timeout of a holding, in milliseconds: Forever, or at most MaxAcquireTimeout. A wait ends when
-// so much time of the shard has passed from now on.
+// SetTimeout replaces the timeout of a holding, in milliseconds: Forever, or at most MaxAcquireTimeout. A wait ends
+// when so much time of the shard has passed from now on.
 func (ho *Holdings) SetTimeout(h arena.Handle, millis uint64) {
 	l := ho.At(h)
 	var ok bool

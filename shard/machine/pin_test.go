@@ -83,7 +83,8 @@ func recordForms() []codectest.Form {
 			Unsaved: []string{
 				"Object.node", "Object.name", "Object.track.base", "Object.track.newest", "Object.track.newestAt",
 				"Object.holdings", "Object.lastHolding", "Object.FirstWaiter", "Object.Held", "Object.State",
-				"Object.stamp", "Object.hash", "Object.alarm", "Object.slot", "Object.Deleting", "Object.Pending", "Object.indexed",
+				"Object.stamp", "Object.hash", "Object.alarm", "Object.slot", "Object.Deleting", "Object.Pending",
+				"Object.indexed",
 			}},
 		{Name: "head", Of: &header, Write: func() []byte { return header.append(nil) },
 			Unsaved: []string{"slots"}},

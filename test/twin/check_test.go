@@ -126,7 +126,8 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 			sem.Links[2].Owner, sem.Links[2].Deadline = true, 0
 		}},
 		{"order 1 has a deadline", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[0].Deadline = 7 }},
-		{"waiter 2049 has no deadline", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Deadline = 0 }},
+		{"waiter 2049 has no deadline",
+			func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Deadline = 0 }},
 		{"head waiter 2049 fits beside 4 of 5", func(_ *shard.State, sem,
 			_ *shard.SemaphoreState) {
 			sem.Links[2].Count = 1
