@@ -84,8 +84,7 @@ type Effect struct {
 	// Limit is the limit of a persistent semaphore at the time of an acquire. In a Lost of a guest, Limit is the number
 	// of the guest's losses.
 	Limit uint64
-	// Timeout is the longest time that a queued acquire may wait, in milliseconds or Forever. The leader sets its
-	// timer accordingly. In a refusal with StatusOverloaded, Timeout is for how long the shard grants nothing.
+	// Timeout is for how long the shard grants nothing, in milliseconds, in a refusal with StatusOverloaded.
 	Timeout uint64
 	// Body is the answer of a Result in the form of the command's kind, and is kept with the answer; in a Lost, Body
 	// is the reason for the loss.

@@ -67,7 +67,7 @@ const (
 	// MaxBatch is the most commands in a batch, MaxBatchBytes the most bytes.
 	MaxBatch      = 16_384
 	MaxBatchBytes = 16 << 20
-	// MaxList is the most sessions or waiters that a command may name.
+	// MaxList is the most sessions that a command may name.
 	MaxList = 10_000
 	// MaxPage is the most entries of a read, and so the most entries read under one hold of the read lock.
 	MaxPage = 1000

@@ -179,11 +179,6 @@ func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard
 			}
 		}
 	}
-	if e.Flags&shard.FlagQueued != 0 {
-		if l := linkIn(after, o.command.Node, string(o.command.Name), o.command.Session); l != nil {
-			want.Timeout = l.Timeout
-		}
-	}
 	if *e != want {
 		sc.Errorf("result is\n%s, not\n%s", twin.EffectText(e), twin.EffectText(&want))
 	}

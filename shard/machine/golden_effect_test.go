@@ -69,10 +69,6 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 			line = "nothing to release"
 		}
 	}
-	if e.Flags&shard.FlagQueued != 0 {
-		line += " timeout=" + drawMillis(e.Timeout)
-		e.Timeout = 0
-	}
 	if c.Kind == shard.CmdSessionCreate && e.Session != 0 {
 		line = st.name(e.Session) + " = " + e.Session.String()
 		e.Session = 0

@@ -292,8 +292,7 @@ func (ho *Holdings) Acquired(h arena.Handle, limit uint64) Outcome {
 
 // Queued is the outcome that the session waits.
 func (ho *Holdings) Queued(h arena.Handle, limit uint64) Outcome {
-	l := ho.At(h)
-	return Outcome{Flags: shard.FlagQueued, Order: l.Order, Limit: limit, Timeout: l.timeout.millis()}
+	return Outcome{Flags: shard.FlagQueued, Order: ho.At(h).Order, Limit: limit}
 }
 
 // First returns the oldest holding of an object, or zero.

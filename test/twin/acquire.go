@@ -50,7 +50,7 @@ func (m *mutation) acquired(l *link) {
 
 // queued answers that the session waits.
 func (m *mutation) queued(l *link) {
-	m.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: m.sem.answeredLimit(), Timeout: l.timeout})
+	m.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: m.sem.answeredLimit()})
 }
 
 // join adds a link with the next order id at the tail.

@@ -157,8 +157,7 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 				if l.owner {
 					t.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order, Limit: sem.answeredLimit()})
 				} else {
-					t.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: sem.answeredLimit(),
-						Timeout: l.timeout})
+					t.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: sem.answeredLimit()})
 				}
 				return
 			}
