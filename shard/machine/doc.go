@@ -19,7 +19,8 @@
 // rules of its own, and run.go the command under way and its outcome; kind.go has the interface of a kind of objects,
 // and runs commands; pending.go continues work where a bound cut it off. upkeep.go has the commands that leaders
 // propose by themselves, alarm.go the time of the shard and what waits for it, reconcile.go the sessions of other
-// shards, regenerate.go the state of a cluster made from a backup, renew.go the state of a shard that lost its majority.
+// shards, regenerate.go the state of a cluster made from a backup, renew.go the state of a shard that lost its
+// majority.
 //
 // Sessions and answers: session.go; number_space.go gives streams of a gateway their numbers; answer.go keeps the
 // result of each mutation, with a hash of the request, until its session acknowledges it, answer_body.go the longer
