@@ -26,7 +26,7 @@ func addPlan(c *cobra.Command) *load.Plan {
 	f := c.Flags()
 	f.StringVar(&p.Workload, "workload", "", "what to do")
 	f.IntVar(&p.Hosts, "hosts", 1, "how many servers there are")
-	f.IntVar(&p.Callers, "callers", 1, "how many do it at the same time")
+	f.IntVar(&p.Callers, "concurrency", 1, "how many do it at the same time")
 	f.IntVar(&p.Connections, "connections", 1, "how many connections the callers share")
 	f.IntVar(&p.Watchers, "watchers", 0, "how many watch")
 	f.DurationVar(&p.Warmup, "warmup", 0, "how long to do it before it is measured")
