@@ -104,9 +104,10 @@ func checkUnits(m *machine) {
 	}
 }
 
-// before is the commit that an upgrade starts from. Hosts of it follow feature levels up to levelBefore.
+// An upgrade starts from the last commit that changed upgradeFrom. Hosts of that commit follow feature levels up to
+// levelBefore.
 const (
-	before      = "4b264901"
+	upgradeFrom = "deploy/release/testdata/upgrade-from"
 	levelBefore = 1
 )
 
@@ -115,8 +116,10 @@ const (
 func packageBefore(t *testing.T) string {
 	t.Helper()
 	top := filepath.Join("..", "..")
-	if err := exec.Command("git", "-C", top, "cat-file", "-e", before+"^{commit}").Run(); err != nil {
-		missing(t, "this clone does not have the commit %s: its history is not whole", before)
+	commit, err := exec.Command("git", "-C", top, "log", "-1", "--format=%H", "--", upgradeFrom).Output()
+	before := strings.TrimSpace(string(commit))
+	if err != nil || before == "" {
+		missing(t, "this clone does not have the last change of %s: %v", upgradeFrom, err)
 	}
 	j := newJob(t.TempDir(), t.TempDir())
 	j.version.number, j.work = "0.9.0", t.TempDir()
