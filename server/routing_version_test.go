@@ -21,7 +21,13 @@ func TestNewsOfTheRoutingComeOnlyIfClientsRouteByWhatChanged(t *testing.T) {
 		}
 		s := speak(t, c, c.Leader(1))
 		node, a := s.node("/jobs"), s.session("/jobs", time.Minute)
+		attaches := uint64(1)
 		use := func() {
+			// A leader that has just been elected, or elected again, has let go of the sessions at its connections.
+			attaches++
+			s.must(s.ask(&protocol.SessionAttach{
+				SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: attaches,
+			}))
 			s.must(s.ask(&protocol.Acquire{Mutation: a.mutation(), NodeID: node, Name: []byte("lock"), Count: 1,
 				Ephemeral: true}))
 			s.must(s.ask(&protocol.Release{Mutation: a.mutation(), NodeID: node, Name: []byte("lock")}))
