@@ -20,17 +20,17 @@ func TestNewsOfTheRoutingComeOnlyIfClientsRouteByWhatChanged(t *testing.T) {
 			isOnline(t, c, id+1, 1)
 		}
 		s := speak(t, c, c.Leader(1))
-		node, a := s.node("/jobs"), s.session("/jobs", time.Minute)
+		node, a := s.node("/jobs"), s.session("/jobs", 10*time.Minute)
 		attaches := uint64(1)
-		use := func() {
-			// A leader that has just been elected, or elected again, has let go of the sessions at its connections.
+		use := func() { // over a connection of its own, since another host may lead by now
 			attaches++
-			s.must(s.ask(&protocol.SessionAttach{
+			user := speak(t, c, c.Leader(1))
+			user.must(user.ask(&protocol.SessionAttach{
 				SessionID: a.id, SessionSecret: []byte("key"), AttachSequence: attaches,
 			}))
-			s.must(s.ask(&protocol.Acquire{Mutation: a.mutation(), NodeID: node, Name: []byte("lock"), Count: 1,
+			user.must(user.ask(&protocol.Acquire{Mutation: a.mutation(), NodeID: node, Name: []byte("lock"), Count: 1,
 				Ephemeral: true}))
-			s.must(s.ask(&protocol.Release{Mutation: a.mutation(), NodeID: node, Name: []byte("lock")}))
+			user.must(user.ask(&protocol.Release{Mutation: a.mutation(), NodeID: node, Name: []byte("lock")}))
 		}
 		counted := func() uint64 { return c.Records().Shard(1).CountedAt }
 		use()
