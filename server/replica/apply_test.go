@@ -26,6 +26,7 @@ func TestABatchThatThisHostNeverProposedHaltsIt(t *testing.T) {
 // TestApplyReportsTheCommandsOfEachBatch to the log, whose snapshots depend on them, for batches of other hosts.
 func TestApplyReportsTheCommandsOfEachBatch(t *testing.T) {
 	s := standalone(t, 1)
+	s.closeLogs() // the logs apply nothing beside the test
 	ofMeta, err := meta.AppendBatch(nil, &meta.Batch{Commands: slices.Repeat(
 		[]meta.Command{{Kind: meta.CmdGraceConfirmed}}, 3)})
 	if err != nil {
