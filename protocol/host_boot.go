@@ -67,16 +67,16 @@ const (
 	HostReturned HostEvent = 2
 	// HostAddressChanged: the host has new addresses.
 	HostAddressChanged HostEvent = 3
-	// HostBackupStarted: a client begins to save the state of a shard from the host.
+	// HostBackupStarted: a client has started a backup of a shard on the host.
 	HostBackupStarted HostEvent = 4
-	// HostBackupSaved: the client of HostBackupStarted has all of the state.
+	// HostBackupSaved: the client of HostBackupStarted has received the whole shard state.
 	HostBackupSaved HostEvent = 5
-	// HostBackupFailed: the client of HostBackupStarted does not get the rest of the state.
+	// HostBackupFailed: the backup of HostBackupStarted failed before its end.
 	HostBackupFailed HostEvent = 6
-	// HostAuditNote: a client has changed something through the host, and has given a reason.
+	// HostAuditNote: the host carried out a client's change that has a reason for the audit log.
 	HostAuditNote HostEvent = 7
-	// HostUpkeep: the host has registered, goes by a change of the meta shard, or leads a data shard that reports
-	// something.
+	// HostUpkeep: the host registers, confirms a change of the meta shard, or sends a report for a data shard that it
+	// leads.
 	HostUpkeep HostEvent = 8
 )
 

@@ -123,7 +123,7 @@ func TestARestIsNoStall(t *testing.T) {
 	s := standalone(t, 1)
 	for idle, longest := range map[time.Duration]time.Duration{0: Tick, calmAfter: calmTick} {
 		var wait time.Duration
-		// A batch that is still applied stirs the loop once more.
+		// A batch that the log applies meanwhile wakes the loop once more, so the test tries again.
 		until(t, "the loop waits as long as it may", s, func() { s.stirred.Store(false) }, func() bool {
 			wait = s.rest(idle)
 			return wait == longest

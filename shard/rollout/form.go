@@ -6,9 +6,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// A command stands in a log by its form: the number of the form, then the fields that the type of package
-// protocol/rollout lists. Each value has exactly one form. A form of a later number comes with a level of its own, so
-// that no build reads a form that the build does not know.
+// The log encodes a command as a form: the form number, then the fields in the order of the command's type in package
+// protocol/rollout. Every value has exactly one encoding. A new form number needs a new feature level, so no build
+// reads a form that it does not know.
 
 // Append appends the form of a command: a Put, a Publication or an Offering without the payload, an Act, and so on.
 // A payload is the data of the command.
@@ -32,7 +32,8 @@ func AppendReport(dst []byte, r Report) []byte {
 	return c.Data()
 }
 
-// appendTarget appends the form of the answer to an Ask: the target without label and payload, which the version has.
+// appendTarget appends the form of the answer to an Ask: the target without label and payload. Both belong to the
+// version, so the form does not repeat them.
 func appendTarget(dst []byte, t Target) []byte {
 	c := codec.Writer(dst)
 	c.Form(formNumber)

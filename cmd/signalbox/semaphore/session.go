@@ -103,13 +103,13 @@ func newSessionEnd(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "end SESSION",
 		Short: "End a session",
-		Long: `Ends a session of any client: what it owns goes to the waiters, and the client is
-notified. Use it if a client holds something that it should not, and its timeout takes
-too long. A client that recreates sessions returns with a new session, behind all
-waiters.
+		Long: `Ends the session of any client. The waiters get its holdings, and the client is
+notified. Use this command if a client holds a lock by mistake and waiting for the
+session timeout would take too long. A client that recreates its session starts again
+at the end of every queue.
 
-The command prints what the session holds and asks for confirmation unless --yes is
-given.`,
+The command prints the holdings of the session, and asks for confirmation unless --yes
+is given.`,
 		Example: `  signalbox session end 13245086504096628737
 
   # in a script
