@@ -117,6 +117,8 @@ type Config struct {
 	// Authority returns the SHA-256 of the certificate by which hosts recognise each other, or of the authority's
 	// certificate, nil for hosts without TLS. New hosts need the hash. May be nil.
 	Authority func() []byte
+	// SyncTime returns how long a sync of the log to the disk takes; nil: not known.
+	SyncTime func() time.Duration
 	// LogSyncs are shown among the metrics. May be nil.
 	LogSyncs *metrics.Histogram
 	// LogSnapshots are shown there, too. May be nil.

@@ -85,8 +85,9 @@ func Open(config Config) (*Host, error) {
 		Gained: config.Replicas, Calls: config.Calls, Rejoin: config.Rejoin, Show: h.showSession, Apart: config.Apart,
 		Report: func(commands []byte) { h.member.ReportCommands(commands) },
 		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
-		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), DigestInterval: config.DigestInterval,
-		Halt: config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
+		Delay: config.AcquireDelay, QueuedBytes: int(config.QueuedBytes), SyncTime: config.SyncTime,
+		DigestInterval: config.DigestInterval,
+		Halt:           config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
 		Metrics: h.metrics, Watches: h.watches, Maintenance: h.maintain, Fits: config.Fits,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas

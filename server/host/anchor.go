@@ -18,6 +18,7 @@ const anchorEvery = 2 * time.Second
 // logSynced is called with the duration of every sync of the log.
 func (h *Host) logSynced(took time.Duration) {
 	h.logSyncs.Observe(int64(took))
+	h.syncTime.Note(took)
 	select {
 	case h.logGrew <- struct{}{}:
 	default:

@@ -111,7 +111,7 @@ func (t *Table) watch(g *group, s *session) {
 // groupOf returns the group of the holder in this table, nil if the holder's connection has gone.
 func (t *Table) groupOf(h *Holder) *group {
 	g := t.groups.of[h]
-	if g == nil && h.addTable(t) {
+	if g == nil && h != nil && h.addTable(t) {
 		g = &group{holder: h, at: never}
 		g.sessions.By = silenceOrder{&t.sessions}
 		t.groups.add(g)

@@ -5,12 +5,14 @@ import "time"
 const (
 	// maxInflight is how many batches of one shard are in flight at once if rounds are not slow. See pace.
 	maxInflight = 8
-	// slowRound is the round from which on one batch is in flight, and the next one waits for the callers that the last
-	// one has answered, for one waitShare of a round at most. The shortest of slowRounds rounds counts, since a busy
-	// processor makes rounds longer, too.
+	// slowRound is the round from which on a batch waits for the callers that the last one has answered, for one
+	// waitShare of a round at most. If a sync takes more than one diskShare of a round, one batch is in flight at a time.
 	slowRound  = 800 * time.Microsecond
-	slowRounds = 32
+	shortestOf = 32
 	waitShare  = 2
+	diskShare  = 4
+	// maxScale bounds pace.scale.
+	maxScale   = 8
 	quietShare = 8
 	// maxBatchCommands and maxBatchBytes bound one batch: a command that just misses a batch waits until the batch is
 	// applied.

@@ -16,7 +16,8 @@ const testRound = 8 * time.Millisecond
 
 func newSlowed(t *testing.T) *slowed {
 	s := &slowed{heldLog: newHeld(t)}
-	s.p.clock, s.p.pace.shortest = time.Now, 0
+	s.p.clock = time.Now
+	s.p.pace.rounds.of.Store(0)
 	return s
 }
 
@@ -42,7 +43,7 @@ func (s *slowed) round() int {
 
 // learn plays rounds until the pipeline knows that they are slow.
 func (s *slowed) learn(commands int) {
-	for range slowRounds {
+	for range shortestOf {
 		s.ask(commands)
 		s.round()
 	}
@@ -109,6 +110,26 @@ func TestSlowRoundsWaitForAnsweredCallers(t *testing.T) {
 	})
 }
 
+// TestBatchesOverlapIfTheNetworkIsSlow: a command that comes during a round has a round of its own at once, unless the
+// disk takes much of the round.
+func TestBatchesOverlapIfTheNetworkIsSlow(t *testing.T) {
+	for sync, most := range map[time.Duration]int{testRound / 10: maxInflight, testRound / 2: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSlowed(t)
+			s.p.pace.sync = func() time.Duration { return sync }
+			s.learn(1)
+			time.Sleep(time.Second)
+			for n := range 2 * maxInflight {
+				if got, want := s.ask(1), min(n+1, most); got != want {
+					t.Errorf("sync %v: %d batches are in flight after %d commands, want %d", sync, got, n+1, want)
+				}
+			}
+			s.round()
+			s.round()
+		})
+	}
+}
+
 func TestASingleCallerDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlowed(t)
@@ -157,7 +178,7 @@ func TestABusyProcessorIsNoSlowRound(t *testing.T) {
 		for range 3 {
 			s.ask(1)
 			s.land()
-			for range slowRounds - 1 {
+			for range shortestOf - 1 {
 				s.ask(1)
 				s.round()
 			}

@@ -78,6 +78,8 @@ type Options struct {
 	Delay time.Duration
 	// QueuedBytes bounds the commands that wait for a batch; 0 stands for DefaultQueuedBytes.
 	QueuedBytes int
+	// Sync returns how long a sync of the host's disk takes; nil: not known.
+	Sync func() time.Duration
 	// Clock is the host's time for the stamps of batches; nil stands for the machine's time.
 	Clock func() time.Time
 }
@@ -88,6 +90,7 @@ func New(o Options) *Pipeline {
 	if p.clock == nil {
 		p.clock = time.Now
 	}
+	p.pace.sync = o.Sync
 	p.flows.init(cmp.Or(o.QueuedBytes, DefaultQueuedBytes))
 	p.timer = time.AfterFunc(time.Hour, p.flushNow)
 	p.timer.Stop()
@@ -183,8 +186,7 @@ func (p *Pipeline) Flush() {
 func (p *Pipeline) endWait() {
 	p.mu.Lock()
 	p.pace.waiting = false
-	p.mu.Unlock()
-	p.Flush()
+	p.proposeAndUnlock(nil)
 }
 
 // flushNow proposes the queue at the end of the delay.
@@ -218,6 +220,7 @@ func (p *Pipeline) proposeAndUnlock(failed []Op) {
 			break
 		}
 		ops, bytes := p.next()
+		p.pace.expected = max(p.pace.expected-len(ops), 0)
 		leads := uint64(0)
 		if first {
 			ops, bytes, leads = p.begin(ops, bytes)
@@ -268,7 +271,7 @@ func (p *Pipeline) full() bool {
 // next removes the next batch from the queue: the whole queue, as a rule, or as much as one batch may hold.
 func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	p.epoch++
-	if p.own > hostPerBatch || p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum {
+	if p.own > hostPerBatch || p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum*p.pace.scale() {
 		p.shareOut()
 	}
 	if p.flows.queued > 0 {

@@ -83,6 +83,7 @@ func (p *Pipeline) nextShared() (ops []Op, bytes []byte) {
 	by := calm
 	if p.recently(p.mixed) {
 		by = mixed
+		by.scale = p.pace.scale()
 		for i := range p.inflight {
 			if p.inflight[i].large {
 				by.large = 0

@@ -106,7 +106,7 @@ const asks = shard.CmdContinue
 func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
 	for _, round := range []time.Duration{0, slowRound} {
 		b := newTermBed(t)
-		b.p.pace.shortest = round
+		b.p.pace.rounds.of.Store(int64(round))
 		b.p.Elect(5)
 		b.ask(2)
 		b.nothing()
@@ -183,7 +183,7 @@ func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
 // TestAHostThatDoesNotLeadProposesNothing: what was let in too late is refused at once, and waits for no leader.
 func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
 	b := newTermBed(t)
-	b.p.pace.shortest = slowRound // one batch is in flight
+	b.p.pace.rounds.of.Store(int64(slowRound)) // one batch is in flight
 	b.ask(1)
 	b.p.Elect(5)
 	b.lead(4) // of a term that is over

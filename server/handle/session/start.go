@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -29,15 +30,25 @@ func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 			Data: record(&m.Details), Key: slices.Clone(m.SessionSecret), Client: handle.ClientRef(r.Caller),
 		},
 	}
-	// Behind a barrier, even if the node is known here: a remote host may have answered the drop a moment ago.
+	// No session starts in a node whose drop was answered, whatever this host has heard of the drop. The barrier of the
+	// meta shard and the creation take a round trip each, at the same time if this host knows the node. A session that
+	// lives as long as its connection cannot exist without one.
+	if n, ok := h.Meta.Machine.Node(path); ok && m.TimeoutMillis > 0 {
+		s.node = n
+		h.Meta.Confirm(func(ok bool) { s.confirmed(ok, path) })
+		return s.in()
+	}
 	return h.ConfirmMeta(func() (handle.Reply, error) {
 		n, ok := h.Meta.Machine.Node(path)
 		if !ok {
-			return nil, handle.Refuse(protocol.StatusNotFound, "no node "+path)
+			return nil, noNode(path)
 		}
-		return s.in(n)
+		s.node, s.sure = n, true
+		return s.in()
 	}), nil
 }
+
+func noNode(path string) error { return handle.Refuse(protocol.StatusNotFound, "no node "+path) }
 
 // starting is a session in the making.
 type starting struct {
@@ -46,9 +57,34 @@ type starting struct {
 	sequence uint64
 	command  shard.Command
 	node     meta.Node
+
+	mu      sync.Mutex // guards the fields below
+	sure    bool       // the barrier of the meta shard has ended
+	refusal error      // why the session must not start, once sure
+	early   func()     // goes on with a session that was created before the barrier has ended
 }
 
-func (s *starting) in(n meta.Node) (handle.Reply, error) {
+// confirmed is called when the barrier of the meta shard has ended.
+func (s *starting) confirmed(ok bool, path string) {
+	n, exists := s.Meta.Machine.Node(path)
+	s.mu.Lock()
+	s.sure = true
+	switch {
+	case !ok:
+		s.refusal = &handle.MetaAway
+	case !exists:
+		s.refusal = noNode(path)
+	case n.ID != s.node.ID:
+		s.refusal = unavailable("the node was dropped and created again")
+	}
+	early := s.early
+	s.mu.Unlock()
+	if early != nil {
+		early()
+	}
+}
+
+func (s *starting) in() (handle.Reply, error) {
 	rp := s.Set.SomeLed()
 	slot, ok := shard.Slot(0), false
 	if rp != nil {
@@ -60,7 +96,7 @@ func (s *starting) in(n meta.Node) (handle.Reply, error) {
 	if err := s.AdmitsWrites(rp); err != nil {
 		return nil, err
 	}
-	s.node, s.command.Node, s.command.Slot = n, n.ID, slot
+	s.command.Node, s.command.Slot = s.node.ID, slot
 	return s.onceGranted(rp, s.command.Timeout, func() handle.Reply { return s.propose(rp) }), nil
 }
 
@@ -119,13 +155,45 @@ func (s *starting) done(t handle.Ticket, rp *replica.Replica, e *shard.Effect, f
 	case e.Status != protocol.StatusSuccess:
 		t.Append(nil, &protocol.Result{Status: e.Status})
 	case !rp.Grants(s.command.Timeout): // the leader's term has changed since, or its bound
-		rp.Adopt(e.Session, s.node.ID, millis(s.command.Timeout))
-		rp.EndSession(nil, e.Session, 0, nil)
-		t.Append(nil, handle.Refuse(protocol.StatusUnavailable, notOnRecord(s.command.Timeout)))
+		s.refuse(t, rp, e.Session, unavailable(notOnRecord(s.command.Timeout)))
 	default:
-		s.attach(t, rp, e.Session)
+		s.created(t, rp, e.Session)
 	}
 	rp.Mark(t.Conn)
+}
+
+// refuse ends a session that was created and must not start.
+func (s *starting) refuse(t handle.Ticket, rp *replica.Replica, id shard.SessionID, why error) {
+	rp.Adopt(id, s.node.ID, millis(s.command.Timeout))
+	rp.EndSession(nil, id, 0, nil)
+	t.Append(nil, why)
+}
+
+// created goes on with a session that was created, on the goroutine that applies the creation.
+func (s *starting) created(t handle.Ticket, rp *replica.Replica, id shard.SessionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.sure:
+		s.begin(rp, id, nil)
+		s.early = func() {
+			if s.refusal != nil {
+				s.refuse(t, rp, id, s.refusal)
+			} else {
+				s.attach(t, rp, id)
+			}
+			t.Conn.Flush(false)
+		}
+	case s.refusal != nil:
+		s.refuse(t, rp, id, s.refusal)
+	default:
+		s.attach(t, rp, id)
+	}
+}
+
+// begin has the leases count the session's time, for a client at the holder. Nil: the client is not attached yet.
+func (s *starting) begin(rp *replica.Replica, id shard.SessionID, at *lease.Holder) lease.Verdict {
+	return rp.Leases.Start(id, s.node.ID, millis(s.command.Timeout), at, s.sequence, s.Clock())
 }
 
 // lost is the error for a command with an unknown effect.
@@ -141,7 +209,7 @@ func (s *starting) attach(t handle.Ticket, rp *replica.Replica, id shard.Session
 	answer := &protocol.SessionStartAnswer{SessionID: uint64(id), Lease: leaseOf(&s.node, s.command.Timeout)}
 	rp.RelyOnGrace()
 	switch t.Conn.CompleteAttached(t.Ticket, answer, id, s.node.ID, rp, func() lease.Verdict {
-		v := rp.Leases.Start(id, s.node.ID, millis(s.command.Timeout), t.Conn.Holder(), s.sequence, s.Clock())
+		v := s.begin(rp, id, t.Conn.Holder())
 		s.addLost(&answer.Lease)
 		return v
 	}) {
