@@ -5,8 +5,9 @@ import "time"
 const (
 	// maxInflight is how many batches of one shard are in flight at once if rounds are not slow. See pace.
 	maxInflight = 8
-	// slowRound is the round from which on a batch waits for the callers that the last one has answered, for one
-	// waitShare of a round at most. If a sync takes more than one diskShare of a round, one batch is in flight at a time.
+	// slowRound is the round from which on a batch waits for the callers that the last batch has answered, for one
+	// waitShare of a round at most. If a sync takes more than one diskShare of a round, one batch is in flight at a
+	// time.
 	slowRound  = 800 * time.Microsecond
 	shortestOf = 32
 	waitShare  = 2

@@ -271,7 +271,8 @@ func (p *Pipeline) full() bool {
 // next removes the next batch from the queue: the whole queue, as a rule, or as much as one batch may hold.
 func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	p.epoch++
-	if p.own > hostPerBatch || p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum*p.pace.scale() {
+	cost := len(p.queue)*commandCost + len(p.bytes)
+	if p.own > hostPerBatch || p.recently(p.mixed) && cost > flowQuantum*p.pace.scale() {
 		p.shareOut()
 	}
 	if p.flows.queued > 0 {
