@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox/signalbox/bench/internal/delay"
 	"github.com/signalbox/signalbox/bench/internal/race"
 	"github.com/signalbox/signalbox/bench/internal/redis"
 	"github.com/signalbox/signalbox/bench/internal/results"
@@ -62,7 +64,11 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results
 			all = append(all, race.Redis{Self: self, Installation: installed})
 		}
 	}
-	if wanted(results.Floor) {
+	switch {
+	case !wanted(results.Floor):
+	case o.settings.SyncDelay > 0 || o.settings.LinkDelay > 0:
+		skip(results.Floor, errors.New("its syncs and messages are not delayed"))
+	default:
 		all = append(all, race.Floor{Self: self, Of: "log" + withModule("github.com/lni/dragonboat/v4")})
 	}
 	for _, c := range all {
@@ -74,7 +80,7 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results
 // build builds the programs that are wanted and not named, fills in the directories that are not named, and
 // returns that of the source, where it is run from there.
 func (o *options) build(ctx context.Context, wanted func(string) bool, progress io.Writer) (source string, err error) {
-	needed := wanted(results.Signalbox) && (o.programs.Signalbox == "" || o.programs.Loadgen == "") ||
+	needed := o.settings.SyncDelay > 0 || wanted(results.Signalbox) && (o.programs.Signalbox == "" || o.programs.Loadgen == "") ||
 		wanted(results.Etcd) && o.programs.Etcd == ""
 	source, err = race.Source()
 	if o.output == "" {
@@ -92,7 +98,14 @@ func (o *options) build(ctx context.Context, wanted func(string) bool, progress 
 	if needed {
 		fmt.Fprintf(progress, "building what is needed in %s\n", o.bin)
 	}
-	o.programs, err = o.programs.Build(ctx, source, o.bin, wanted)
+	var flags []string
+	if o.settings.SyncDelay > 0 {
+		o.bin = filepath.Join(o.bin, "delayed")
+		if flags, err = delay.Syncs(ctx, o.settings.Dir, o.settings.SyncDelay); err != nil {
+			return "", err
+		}
+	}
+	o.programs, err = o.programs.Build(ctx, source, o.bin, flags, wanted)
 	return source, err
 }
 

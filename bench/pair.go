@@ -149,7 +149,7 @@ func build(ctx context.Context) (string, error) {
 		return "", err
 	}
 	programs := race.Programs{Loadgen: "not needed"}
-	programs, err = programs.Build(ctx, source, filepath.Join(filepath.Dir(source), "bin"),
+	programs, err = programs.Build(ctx, source, filepath.Join(filepath.Dir(source), "bin"), nil,
 		func(contestant string) bool { return contestant == results.Signalbox })
 	return programs.Signalbox, err
 }
@@ -179,7 +179,7 @@ func (p *pairing) besideFloor(ctx context.Context, work pair.Work, out io.Writer
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cluster, err := signalbox.Start(ctx, p.binary, dir, p.hosts)
+	cluster, err := signalbox.Start(ctx, p.binary, dir, p.hosts, 0)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (p *pairing) besideBuild(ctx context.Context, work pair.Work, out io.Writer
 // side starts a build's hosts, and its callers in a process of their own.
 func (p *pairing) side(ctx context.Context, bench, binary string, work pair.Work, flags []string) (side *pair.Child,
 	stop func(), err error) {
-	cluster, err := signalbox.Start(ctx, binary, p.dir, p.hosts, flags...)
+	cluster, err := signalbox.Start(ctx, binary, p.dir, p.hosts, 0, flags...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -55,6 +55,10 @@ redis-server); which is not, is skipped.`,
 	f.IntVar(&o.settings.Kills, "kills", 20, "how many leaders are killed in each round of fail-overs")
 	f.IntVar(&o.settings.Growth.Objects, "objects", 1_000_000, "how many semaphores or keys a server that grows has")
 	f.IntVar(&o.settings.Growth.Sessions, "sessions", 100_000, "how many sessions a server that grows has")
+	f.DurationVar(&o.settings.SyncDelay, "sync-delay", 0,
+		"Additional time of every sync of a file, for all contestants, such as 1ms. Needs Linux and a C compiler.")
+	f.DurationVar(&o.settings.LinkDelay, "link-delay", 0,
+		"Time of every message between hosts in each direction, for all contestants, such as 1ms.")
 	f.StringVar(&o.settings.Dir, "dir", os.TempDir(), "where a directory for all data is made; it must be on a disk")
 	addChoice(c, &o.choice)
 	f.StringVar(&o.programs.Signalbox, "signalbox", "", "the signalbox program (default built from source)")
@@ -100,6 +104,13 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 		o.settings.Kills < 1 || o.settings.Growth.Objects < 1 || o.settings.Growth.Sessions < 1 {
 		return errors.New("run: rounds, duration, connections, kills, objects and sessions must be above zero, " +
 			"and the warm-up not below it")
+	}
+	if o.settings.SyncDelay < 0 || o.settings.LinkDelay < 0 {
+		return errors.New("run: --sync-delay and --link-delay must not be below zero")
+	}
+	if p := o.programs; o.settings.SyncDelay > 0 && (p.Signalbox != "" || p.Etcd != "") {
+		return errors.New("run: --sync-delay delays the syncs of programs that this command builds; " +
+			"leave --signalbox and --etcd out")
 	}
 	cells, err := o.choice.From(race.Matrix())
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/signalbox/signalbox/bench/internal/delay"
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
@@ -30,11 +31,13 @@ type Cluster struct {
 	Endpoints []string
 	members   []*subprocess.Process
 	ports     *subprocess.Ports
+	links     *delay.Links
 	dir       string
 }
 
-// Start starts a cluster of members with their defaults, data in a new directory below dir.
-func Start(ctx context.Context, binary, dir string, members int) (*Cluster, error) {
+// Start starts a cluster of members with their defaults, data in a new directory below dir. A message between members
+// takes the time of link.
+func Start(ctx context.Context, binary, dir string, members int, link time.Duration) (*Cluster, error) {
 	ports, err := subprocess.ReservePorts(2 * members)
 	if err != nil {
 		return nil, err
@@ -45,16 +48,22 @@ func Start(ctx context.Context, binary, dir string, members int) (*Cluster, erro
 		ports.Close()
 		return nil, fmt.Errorf("start etcd: %w", err)
 	}
-	c := &Cluster{Endpoints: clients, ports: ports, dir: home}
+	links, err := delay.Link(peers, link)
+	if err != nil {
+		ports.Close()
+		os.RemoveAll(home)
+		return nil, fmt.Errorf("start etcd: %w", err)
+	}
+	c := &Cluster{Endpoints: clients, ports: ports, links: links, dir: home}
 	var all []string
-	for i, peer := range peers {
+	for i, peer := range links.Addresses {
 		all = append(all, fmt.Sprintf("m%d=http://%s", i, peer))
 	}
 	for i := range members {
 		name := fmt.Sprintf("m%d", i)
 		cmd := exec.Command(binary, "--name", name, "--data-dir", filepath.Join(home, name),
 			"--listen-client-urls", "http://"+clients[i], "--advertise-client-urls", "http://"+clients[i],
-			"--listen-peer-urls", "http://"+peers[i], "--initial-advertise-peer-urls", "http://"+peers[i],
+			"--listen-peer-urls", "http://"+peers[i], "--initial-advertise-peer-urls", "http://"+links.Addresses[i],
 			"--initial-cluster", strings.Join(all, ","), "--log-level", "warn")
 		subprocess.OwnGroup(cmd)
 		member, err := subprocess.Launch("etcd member "+name, cmd)
@@ -176,6 +185,7 @@ func (c *Cluster) Stop() {
 	for _, member := range c.members {
 		member.End(stopTimeout)
 	}
+	c.links.Close()
 	c.ports.Close()
 	os.RemoveAll(c.dir)
 }

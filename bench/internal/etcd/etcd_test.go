@@ -41,7 +41,7 @@ func started(t *testing.T, members int) (*Cluster, context.Context) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	cluster, err := Start(ctx, program, t.TempDir(), members)
+	cluster, err := Start(ctx, program, t.TempDir(), members, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/signalbox/signalbox/bench/internal/etcd"
@@ -22,9 +23,9 @@ type Programs struct {
 }
 
 // Build builds what is missing into a directory. source is the directory of this program's module, from
-// where Go knows the versions of all.
-func (p Programs) Build(ctx context.Context, source, dir string, wanted func(contestant string) bool) (Programs,
-	error) {
+// where Go knows the versions of all. flags are those of go build.
+func (p Programs) Build(ctx context.Context, source, dir string, flags []string,
+	wanted func(contestant string) bool) (Programs, error) {
 	steps := []struct {
 		path          *string
 		name, in, pkg string
@@ -39,7 +40,7 @@ func (p Programs) Build(ctx context.Context, source, dir string, wanted func(con
 			continue
 		}
 		*s.path = filepath.Join(dir, s.name)
-		build := exec.CommandContext(ctx, "go", "build", "-o", *s.path, s.pkg)
+		build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, flags, []string{"-o", *s.path, s.pkg})...)
 		build.Dir = s.in
 		if said, err := build.CombinedOutput(); err != nil {
 			return p, fmt.Errorf("build %s: %w\n%s", s.name, err, said)

@@ -57,10 +57,21 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 	if t.Watchers == 0 {
 		t.Settings.Connections = min(t.Settings.Connections, max(1, t.Callers/callersPerConnection))
 	}
-	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags,
-		[]string{"--binary", s.Binary, "--output", "json"})
+	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags, []string{"--output", "json"})
+	if t.LinkDelay == 0 {
+		command = append(command, "--binary", s.Binary)
+		result, err := output(ctx, t, "loadgen", command)
+		return result, [][]string{command}, err
+	}
+	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts, t.LinkDelay)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer cluster.Stop()
+	command = append(command, "--endpoints", strings.Join(cluster.Endpoints, ","),
+		"--admin-endpoints", strings.Join(cluster.AdminEndpoints(), ","))
 	result, err := output(ctx, t, "loadgen", command)
-	return result, [][]string{command}, err
+	return result, append(cluster.Commands(), command), err
 }
 
 // overHTTP reports whether the servers of a task are driven by their HTTP APIs: this program does that for all, so that
@@ -73,7 +84,7 @@ func (s Signalbox) http(ctx context.Context, t Task) (*report.Report, [][]string
 		return nil, nil, err
 	}
 	defer ports.Close()
-	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts, "--http-listen", ports.Addresses[0])
+	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts, t.LinkDelay, "--http-listen", ports.Addresses[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,7 +131,7 @@ func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, erro
 	case t.grows():
 		return e.growth(ctx, t)
 	}
-	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
+	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts, t.LinkDelay)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +163,7 @@ func (z ZooKeeper) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 		return z.failover(ctx, t)
 	}
 	t.Warmup = max(t.Warmup, t.JavaWarmup)
-	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts)
+	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts, t.LinkDelay)
 	if err != nil {
 		return nil, nil, err
 	}

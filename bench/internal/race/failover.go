@@ -16,7 +16,7 @@ func (t Task) fails() bool { return t.Workload == "failover" }
 func (t Task) failPlan() failover.Plan { return failover.Plan{Kills: t.Kills, Hosts: t.Hosts} }
 
 func (s Signalbox) failover(ctx context.Context, t Task) (*report.Report, [][]string, error) {
-	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts)
+	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts, t.LinkDelay)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,7 +25,7 @@ func (s Signalbox) failover(ctx context.Context, t Task) (*report.Report, [][]st
 }
 
 func (e Etcd) failover(ctx context.Context, t Task) (*report.Report, [][]string, error) {
-	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
+	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts, t.LinkDelay)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,7 +34,7 @@ func (e Etcd) failover(ctx context.Context, t Task) (*report.Report, [][]string,
 }
 
 func (z ZooKeeper) failover(ctx context.Context, t Task) (*report.Report, [][]string, error) {
-	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts)
+	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts, t.LinkDelay)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ func (t Task) locking() Task {
 }
 
 func (s Signalbox) growth(ctx context.Context, t Task) (*report.Report, [][]string, error) {
-	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts)
+	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts, t.LinkDelay)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,7 +35,7 @@ func (s Signalbox) growth(ctx context.Context, t Task) (*report.Report, [][]stri
 }
 
 func (e Etcd) growth(ctx context.Context, t Task) (*report.Report, [][]string, error) {
-	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
+	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts, t.LinkDelay)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,6 +23,7 @@ func Run(ctx context.Context, cells []Cell, contestants []Contestant, s Settings
 	r.Settings = results.Settings{
 		Rounds: s.Rounds, WarmupSeconds: s.Warmup.Seconds(), DurationSeconds: s.Duration.Seconds(),
 		JavaWarmupSeconds: s.JavaWarmup.Seconds(), Connections: s.Connections,
+		SyncDelaySeconds: s.SyncDelay.Seconds(), LinkDelaySeconds: s.LinkDelay.Seconds(),
 	}
 	for round := 1; round <= s.Rounds && ctx.Err() == nil; round++ {
 		for _, cell := range cells {

@@ -22,6 +22,8 @@ type Settings struct {
 	// JavaWarmup is the warm-up of servers in Java, which are slow for their first seconds: what runs often
 	// is compiled only while they run.
 	JavaWarmup time.Duration
+	// SyncDelay is how much longer each sync of a file takes, LinkDelay how long each message between hosts takes.
+	SyncDelay, LinkDelay time.Duration
 	// Dir is where the data of all servers goes, each in a directory of its own that is removed after
 	// its run.
 	Dir string

@@ -43,6 +43,10 @@ type Settings struct {
 	JavaWarmupSeconds float64 `json:"java_warmup_seconds"`
 	DurationSeconds   float64 `json:"duration_seconds"`
 	Connections       int     `json:"connections"`
+	// SyncDelaySeconds is how much longer each sync of a file took for all contestants, LinkDelaySeconds how long each
+	// message between hosts took. Both are absent in a race on the machine as it is.
+	SyncDelaySeconds float64 `json:"sync_delay_seconds,omitempty"`
+	LinkDelaySeconds float64 `json:"link_delay_seconds,omitempty"`
 }
 
 // Skip is a contestant that did not take part.

@@ -65,6 +65,13 @@ func (t *text) head(r *Report) {
 	t.printf(format,
 		s.Rounds, number(s.DurationSeconds), number(s.WarmupSeconds), number(s.JavaWarmupSeconds), s.Connections,
 		(time.Duration(r.Seconds * float64(time.Second))).Round(time.Second))
+	if s.SyncDelaySeconds > 0 {
+		t.printf("every sync of a file took %s ms longer, for all contestants\n", number(1000*s.SyncDelaySeconds))
+	}
+	if s.LinkDelaySeconds > 0 {
+		t.printf("every message between hosts took %s ms in each direction, for all contestants; clients were beside "+
+			"the hosts\n", number(1000*s.LinkDelaySeconds))
+	}
 	if m.SyncsNothing() {
 		t.printf("WARNING: the data was in memory, where a sync costs nothing: these figures say nothing.\n")
 	}

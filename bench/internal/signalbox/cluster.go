@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/delay"
 	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/server/admin"
 	"github.com/signalbox/signalbox/server/servertest/process"
@@ -26,11 +28,13 @@ type Cluster struct {
 	Endpoints []string
 	places    []*process.Place
 	hosts     []*process.Host
+	links     *delay.Links
 	dir       string
 }
 
-// Start starts a cluster of new hosts, with data in a new directory below dir, and waits until all are ready.
-func Start(ctx context.Context, binary, dir string, hosts int, flags ...string) (*Cluster, error) {
+// Start starts a cluster of new hosts, with data in a new directory below dir, and waits until all are ready. A message
+// between hosts takes the time of link.
+func Start(ctx context.Context, binary, dir string, hosts int, link time.Duration, flags ...string) (*Cluster, error) {
 	home, err := os.MkdirTemp(dir, "signalbox-")
 	if err != nil {
 		return nil, fmt.Errorf("start Signalbox: %w", err)
@@ -39,12 +43,19 @@ func Start(ctx context.Context, binary, dir string, hosts int, flags ...string) 
 	for i := range names {
 		names[i] = fmt.Sprintf("host-%c", 'a'+i)
 	}
-	places, err := process.Places(process.Program{Path: binary}, home, names, flags...)
+	places, err := process.Places(process.Program{Path: binary, Env: delay.Environment()}, home, names, flags...)
 	if err != nil {
 		os.RemoveAll(home)
 		return nil, fmt.Errorf("start Signalbox: %w", err)
 	}
-	c := &Cluster{Endpoints: process.Addresses(places), places: places, hosts: make([]*process.Host, hosts), dir: home}
+	links, err := connect(places, link, flags)
+	if err != nil {
+		os.RemoveAll(home)
+		return nil, fmt.Errorf("start Signalbox: %w", err)
+	}
+	c := &Cluster{
+		Endpoints: process.Addresses(places), places: places, hosts: make([]*process.Host, hosts), links: links, dir: home,
+	}
 	for i := range places {
 		if err := c.Start(i); err != nil {
 			c.Stop()
@@ -58,6 +69,36 @@ func Start(ctx context.Context, binary, dir string, hosts int, flags ...string) 
 		return nil, err
 	}
 	return c, nil
+}
+
+// connect has the hosts reach each other by links that take their time.
+func connect(places []*process.Place, link time.Duration, flags []string) (*delay.Links, error) {
+	var own, list []string
+	for _, p := range places {
+		own = append(own, p.Raft)
+	}
+	links, err := delay.Link(own, link)
+	if err != nil || link == 0 || len(places) == 1 {
+		return links, err
+	}
+	for i, p := range places {
+		list = append(list, p.Name+"="+links.Addresses[i])
+	}
+	for i, p := range places {
+		p.Args = append([]string{
+			"--name", p.Name, "--initial-hosts", strings.Join(list, ","), "--raft-advertise", links.Addresses[i],
+		}, flags...)
+	}
+	return links, nil
+}
+
+// AdminEndpoints are the admin addresses of all hosts.
+func (c *Cluster) AdminEndpoints() []string {
+	var all []string
+	for _, p := range c.places {
+		all = append(all, "http://"+p.Admin)
+	}
+	return all
 }
 
 // Start starts the process of a host, on what its disk has.
@@ -157,5 +198,6 @@ func (c *Cluster) Stop() {
 			h.End(stopTimeout)
 		}
 	}
+	c.links.Close()
 	os.RemoveAll(c.dir)
 }

@@ -49,7 +49,7 @@ func started(t *testing.T, hosts int, flags ...string) (*Cluster, context.Contex
 		t.Skip("it starts hosts of Signalbox")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	c, err := Start(ctx, program, t.TempDir(), hosts, flags...)
+	c, err := Start(ctx, program, t.TempDir(), hosts, 0, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/delay"
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
@@ -34,11 +36,13 @@ type Cluster struct {
 	Endpoints []string
 	servers   []*subprocess.Process
 	ports     *subprocess.Ports
+	links     *delay.Links
 	dir       string
 }
 
-// Start starts an ensemble of servers with their defaults, data in a new directory below dir.
-func Start(ctx context.Context, in Installation, dir string, servers int) (*Cluster, error) {
+// Start starts an ensemble of servers with their defaults, data in a new directory below dir. A message between servers
+// takes the time of link.
+func Start(ctx context.Context, in Installation, dir string, servers int, link time.Duration) (*Cluster, error) {
 	ports, err := subprocess.ReservePorts(3 * servers)
 	if err != nil {
 		return nil, err
@@ -48,10 +52,19 @@ func Start(ctx context.Context, in Installation, dir string, servers int) (*Clus
 		ports.Close()
 		return nil, fmt.Errorf("start ZooKeeper: %w", err)
 	}
-	c := &Cluster{Endpoints: ports.Addresses[:servers], ports: ports, dir: home}
-	ensemble := ensemble(ports.Addresses[servers:])
+	own := ports.Addresses[servers:]
+	links, err := delay.Link(own, link)
+	if err != nil {
+		ports.Close()
+		os.RemoveAll(home)
+		return nil, fmt.Errorf("start ZooKeeper: %w", err)
+	}
+	c := &Cluster{Endpoints: ports.Addresses[:servers], ports: ports, links: links, dir: home}
 	for i := range servers {
-		if err := c.start(in, i+1, ensemble); err != nil {
+		// A server listens at the addresses that it has for itself.
+		addresses := slices.Clone(links.Addresses)
+		copy(addresses[2*i:2*i+2], own[2*i:])
+		if err := c.start(in, i+1, ensemble(addresses)); err != nil {
 			c.Stop()
 			return nil, err
 		}
@@ -239,6 +252,7 @@ func (c *Cluster) Stop() {
 	for _, server := range c.servers {
 		server.End(stopTimeout)
 	}
+	c.links.Close()
 	c.ports.Close()
 	os.RemoveAll(c.dir)
 }

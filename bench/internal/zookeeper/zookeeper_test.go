@@ -25,7 +25,7 @@ func started(t *testing.T, servers int) (*Cluster, context.Context) {
 		t.Skip("it starts a server of ZooKeeper")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	cluster, err := Start(ctx, installed, t.TempDir(), servers)
+	cluster, err := Start(ctx, installed, t.TempDir(), servers, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
