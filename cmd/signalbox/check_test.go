@@ -33,6 +33,11 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 	if seen["disk at "+disk] == "" {
 		t.Errorf("nothing of the disk: %s", r.out)
 	}
+	for _, part := range []string{"at worst, of ", "changes per second of one caller", "8 files written at the same time"} {
+		if !strings.Contains(r.out, part) {
+			t.Errorf("the report on the disk lacks %q: %s", part, r.out)
+		}
+	}
 	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
 		t.Errorf("it leaves %v, %v", left, err)
 	}

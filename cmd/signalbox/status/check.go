@@ -77,9 +77,9 @@ rollouts, stalled rounds of processes, and long waits for semaphores. Each issue
 age, who is waited for, and what to do. The console, signalbox status, cluster why,
 /v1/health and the metric signalbox_health_issues have the same list.
 
-With --disk DIR it also measures the sync latency of a disk of this machine: 200 small
-durable writes, as the log makes them. DIR must be on the disk that a host will use; the
-command leaves nothing in it.
+With --disk DIR it also measures a disk of this machine: the latency of 200 small durable
+writes, as the log makes them, the rate of eight such writers, and the rates of changes to
+expect. DIR must be on the disk that a host will use; the command leaves nothing in it.
 
 Exit codes: 0 healthy; 81 warnings; 82 critical issues. signalbox help exit-codes lists
 the others.`,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -23,12 +24,22 @@ const (
 	badSync = 300 * time.Millisecond
 	// slowWrite is the time that 99 of 100 writes stay below on a disk for a busy host.
 	slowWrite = 10 * time.Millisecond
+	// probeWriters is how many files are synced at the same time in the second part of the probe.
+	probeWriters = 8
+	// oneCaller and manyCallers are what a change takes besides a sync, for one caller and for callers who share
+	// syncs, rounded up from measurements on two cores.
+	oneCaller   = 400 * time.Microsecond
+	manyCallers = time.Millisecond
+	callers     = 64
 )
 
-// checkDisk measures how long it takes until a small write is durable, as those of the log are.
+// checkDisk measures how long it takes until a small write is durable, as the writes of the log are, and derives which
+// rates the disk allows.
 func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	subject := "disk at " + dir
-	times, err := probe(ctx, f, dir)
+	bar := cli.NewProgress(f)
+	times, err := probe(ctx, dir, func(n int) { bar.Show("probing the disk", int64(n), probeWrites) })
+	bar.End()
 	if err != nil {
 		x.add(levelFail, subject, "name a directory that this user can write to", "it cannot be probed: %v", err)
 		return
@@ -36,8 +47,7 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	if len(times) == 0 {
 		return
 	}
-	slices.Sort(times)
-	half, most := times[len(times)/2], times[len(times)*99/100]
+	half, most, worst := spread(times)
 	l := levelOK
 	switch {
 	case most > badSync:
@@ -45,20 +55,54 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	case most > slowWrite:
 		l = levelWarn
 	}
-	x.add(l, subject, "it will do for few changes; for many, use a local SSD that others do not use as well",
-		"a durable write of %s takes %v in the median and %v for 99 of 100, of %d", cli.ByteText(probeBytes),
-		duration(half.Seconds()), duration(most.Seconds()), len(times))
+	x.add(l, subject, "the disk allows few changes; for many, use a local SSD that other programs do not use",
+		"a durable write of %s takes %v in the median, %v for 99 of 100 and %v at worst, of %d",
+		cli.ByteText(probeBytes), duration(half.Seconds()), duration(most.Seconds()), duration(worst.Seconds()),
+		len(times))
+	x.add(levelOK, subject, "", "expect at least %d changes per second of one caller, and %d of %d callers, in one shard "+
+		"of a single host with two processors", ratePerSecond(1, half+oneCaller), ratePerSecond(callers, half+manyCallers), callers)
+
+	began := time.Now()
+	times, err = probeTogether(ctx, f, dir)
+	if err != nil || len(times) == 0 {
+		return
+	}
+	rate := ratePerSecond(len(times), time.Since(began))
+	half, most, worst = spread(times)
+	x.add(levelOK, subject, "", "%d files written at the same time: %d durable writes per second; each takes %v in the "+
+		"median, %v for 99 of 100 and %v at worst", probeWriters, rate, duration(half.Seconds()),
+		duration(most.Seconds()), duration(worst.Seconds()))
 }
 
-// probe returns how long each of some writes took.
-func probe(ctx context.Context, f *cli.Frame, dir string) (times []time.Duration, err error) {
+// spread returns the median, the 99th percentile and the longest of some times.
+func spread(times []time.Duration) (half, most, worst time.Duration) {
+	slices.Sort(times)
+	return times[len(times)/2], times[len(times)*99/100], times[len(times)-1]
+}
+
+func ratePerSecond(n int, in time.Duration) int { return int(float64(n) / in.Seconds()) }
+
+// probeTogether returns how long each write took while several files are written.
+func probeTogether(ctx context.Context, f *cli.Frame, dir string) (times []time.Duration, err error) {
+	bar := cli.NewProgress(f)
+	defer bar.End()
+	bar.Show("probing the disk with several writers", 0, 1)
+	each, errs := make([][]time.Duration, probeWriters), make([]error, probeWriters)
+	var writers sync.WaitGroup
+	for i := range each {
+		writers.Go(func() { each[i], errs[i] = probe(ctx, dir, func(int) {}) })
+	}
+	writers.Wait()
+	return slices.Concat(each...), errors.Join(errs...)
+}
+
+// probe returns how long each of some writes to a new file took. It reports how many writes are done.
+func probe(ctx context.Context, dir string, report func(done int)) (times []time.Duration, err error) {
 	file, err := os.CreateTemp(dir, ".signalbox-check-*")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
-	bar := cli.NewProgress(f)
-	defer bar.End()
 	block := make([]byte, probeBytes)
 	for began := time.Now(); len(times) < probeWrites && time.Since(began) < probeWithin && ctx.Err() == nil; {
 		start := time.Now()
@@ -69,7 +113,7 @@ func probe(ctx context.Context, f *cli.Frame, dir string) (times []time.Duration
 			return nil, fmt.Errorf("make durable: %w", err)
 		}
 		times = append(times, time.Since(start))
-		bar.Show("probing the disk", int64(len(times)), probeWrites)
+		report(len(times))
 	}
 	return times, nil
 }
