@@ -80,7 +80,8 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results
 // build builds the programs that are wanted and not named, fills in the directories that are not named, and
 // returns that of the source, where it is run from there.
 func (o *options) build(ctx context.Context, wanted func(string) bool, progress io.Writer) (source string, err error) {
-	needed := o.settings.SyncDelay > 0 || wanted(results.Signalbox) && (o.programs.Signalbox == "" || o.programs.Loadgen == "") ||
+	needed := o.settings.SyncDelay > 0 ||
+		wanted(results.Signalbox) && (o.programs.Signalbox == "" || o.programs.Loadgen == "") ||
 		wanted(results.Etcd) && o.programs.Etcd == ""
 	source, err = race.Source()
 	if o.output == "" {

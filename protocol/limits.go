@@ -75,8 +75,8 @@ const (
 	MaxSessionTimeoutMillis = 30 * 60 * 1000
 )
 
-// NumberSpace is how many sequences a session has above the base that an attach allocates for the session.
-const NumberSpace = 1 << 36
+// SequencesPerAttach is how many sequences a session has above the base that an attach allocates for the session.
+const SequencesPerAttach = 1 << 36
 
 const (
 	// Exclusive is the count of an acquire that shares a semaphore with no other acquire. It is also the limit of

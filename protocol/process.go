@@ -48,7 +48,7 @@ type ProcessActionAnswer struct{}
 //	section    overview  rows, by id
 //	""         Overview  MemberState, id x 2; ResultRow without the payload, epoch x 2 + 1
 //	"results"  none      ResultRow, epoch x 2 + 1
-//	"acts"     none      ActionRecord, id
+//	"actions"     none      ActionRecord, id
 //
 // Clients can describe the last section, but not watch it.
 type ProcessDescribe struct{ SectionRequest }

@@ -126,7 +126,7 @@ var (
 	ErrTimeout            error = &Error{Status: StatusHeartbeatTimeout}
 	ErrInternal           error = &Error{Status: StatusInternal}
 	ErrQuotaExceeded      error = &Error{Status: StatusQuotaExceeded}
-	ErrNumberReused       error = &Error{Status: StatusSequenceReused}
+	ErrSequenceReused     error = &Error{Status: StatusSequenceReused}
 )
 
 // Error describes the outcome, and what to do where the host said so.

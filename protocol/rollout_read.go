@@ -12,7 +12,7 @@ import kind "github.com/signalbox/signalbox/protocol/rollout"
 //	"instances/NAME"   Counts         InstanceState, id x 4 + 2
 //	"source"           Ticket         none
 //	"history/NAME"     none           Row, generation
-//	"acts"             none           ActionRecord, id
+//	"actions"             none           ActionRecord, id
 //	"version/SEQ"      Version        none
 //
 // Clients can describe the last three sections, but not watch them.

@@ -41,7 +41,7 @@ func TestEveryStatusHasItsSentinel(t *testing.T) {
 	sentinels := []error{
 		ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrAlreadyExists, ErrPreconditionFailed, ErrAborted,
 		ErrFenced, ErrBadSession, ErrSessionExpired, ErrStale, ErrMoved, ErrUnavailable, ErrOverloaded,
-		ErrStorageFull, ErrUnsupported, ErrTimeout, ErrInternal, ErrQuotaExceeded, ErrNumberReused,
+		ErrStorageFull, ErrUnsupported, ErrTimeout, ErrInternal, ErrQuotaExceeded, ErrSequenceReused,
 	}
 	for _, s := range knownStatuses()[1:] {
 		result := Result{Status: s, Message: "because", WaitMillis: 5, Moved: Moved{ShardID: 1}}

@@ -52,7 +52,7 @@ func TestWhoMayReadANodeThatExistsMayAskForItsCreation(t *testing.T) {
 	want(t, "no path", reader.ask(create("")).Result.Status, protocol.StatusBadRequest)
 	// What was there before is no administrative act; what was refused is.
 	outcomes := strings.Join(log.lines("msg=audit"), "\n")
-	want(t, "acts", strings.Count(outcomes, "outcome=SUCCESS"), 1)
+	want(t, "actions", strings.Count(outcomes, "outcome=SUCCESS"), 1)
 	want(t, "refusals", strings.Count(outcomes, "outcome=UNAUTHORIZED"), 2)
 }
 

@@ -89,8 +89,8 @@ func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
 // checkStory looks at what the story has led to before it ends.
 func (b *rolloutBed) checkStory(t *testing.T) {
 	t.Helper()
-	acts, history := b.describe("acts"), b.describe("history/sas")
-	want(t, "acts", acts.Rows.Len(), 2)
+	acts, history := b.describe("actions"), b.describe("history/sas")
+	want(t, "actions", acts.Rows.Len(), 2)
 	want(t, "targets", history.Rows.Len(), 2)
 	for row := range history.Rows.All() {
 		var target kind.Row

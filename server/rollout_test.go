@@ -114,12 +114,12 @@ func TestARolloutIsReadInParts(t *testing.T) {
 			}
 		}
 		var acts []string
-		for row := range b.describe("acts").Rows.All() {
+		for row := range b.describe("actions").Rows.All() {
 			var act kind.ActionRecord
 			readRecord(t, row.Body, &act)
 			acts = append(acts, fmt.Sprint(row.ID, act.Kind))
 		}
-		want(t, "acts", strings.Join(acts, ", "), "1 create, 2 pause")
+		want(t, "actions", strings.Join(acts, ", "), "1 create, 2 pause")
 		for _, part := range []string{"history/vla", "version/77", "version/x", "location/", "elsewhere"} {
 			got := b.s.ask(&protocol.RolloutDescribe{SectionRequest: protocol.SectionRequest{
 				NodeID: b.node, Name: dns, Section: []byte(part),
@@ -141,7 +141,7 @@ func TestPagesOfARolloutGoOnWhereTheLastOneEnded(t *testing.T) {
 			b.act(kind.Abort, 0)
 			b.act(kind.Retry, 0)
 		}
-		for part, rows := range map[string]int{"instances/sas": 5, "": 6, "acts": 7, "history/sas": 4} {
+		for part, rows := range map[string]int{"instances/sas": 5, "": 6, "actions": 7, "history/sas": 4} {
 			seen, last, pages := 0, uint64(0), 0
 			for after, more := uint64(0), true; more; pages++ {
 				page := b.s.must(b.s.ask(&protocol.RolloutDescribe{SectionRequest: protocol.SectionRequest{

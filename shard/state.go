@@ -44,19 +44,19 @@ type NodeState struct {
 
 // SessionState is one session, at home or a guest.
 type SessionState struct {
-	ID          SessionID
-	Node        NodeID
-	Home        bool
-	Timeout     uint64 // milliseconds; 0 for guests, as are the next two
-	Details     string
-	Key         string
-	Applied     uint64 // highest number applied
-	Acked       uint64
-	NumberSpace uint64        // the latest space of numbers; 0 without a space, and for guests
-	Losses      uint64        // how many semaphores were deleted under a guest that owned them
-	Answers     []AnswerState // by number
-	Created     uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for guests
-	Client      ClientState   // empty for guests
+	ID            SessionID
+	Node          NodeID
+	Home          bool
+	Timeout       uint64 // milliseconds; 0 for guests, as are the next two
+	Details       string
+	Key           string
+	Applied       uint64 // highest number applied
+	Acked         uint64
+	SequenceSpace uint64        // the latest space of numbers; 0 without a space, and for guests
+	Losses        uint64        // how many semaphores were deleted under a guest that owned them
+	Answers       []AnswerState // by number
+	Created       uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for guests
+	Client        ClientState   // empty for guests
 }
 
 // ClientState describes a session's client.

@@ -133,7 +133,7 @@ func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Re
 
 // Actions returns the acts of operators and members on the process, beginning with the oldest act that is kept.
 func (p *Process) Actions(ctx context.Context, options ...ReadOption) (list []ActionRecord, err error) {
-	_, err = p.pages(ctx, "acts", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
+	_, err = p.pages(ctx, "actions", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
 		return object.Records(&d.Rows, d.NowMillis, func(id uint64, act *ActionRecord) {
 			act.ID = id
 			list = append(list, *act)

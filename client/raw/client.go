@@ -74,13 +74,13 @@ func (c *Client) Principal(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return to.Welcome().KnownAs, nil
+	return to.Welcome().Principal, nil
 }
 
 // ForwardedFor makes hosts note, if they note the origin of requests, that a gateway sends the requests of a context
 // for a client at an address. Requests about sessions and watches are sent without the note.
 func ForwardedFor(ctx context.Context, address string) context.Context {
-	return conn.OnBehalf(ctx, address)
+	return conn.ForwardedFor(ctx, address)
 }
 
 // OnReceive calls a function with the length of each answer of hosts to a read of the context, before the client copies

@@ -20,10 +20,10 @@ func (s *Session) NodeID() uint64 { return s.node }
 // Timeout returns the timeout that the session has at its host.
 func (s *Session) Timeout() time.Duration { return s.timeout }
 
-// SequenceBase returns the base of the numbers that the attach has drawn, if Params asked for numbers: the
-// protocol.NumberSpace numbers above the base belong to this handle alone, whatever handles the session had or has, in
-// whichever gateway, and are above the numbers of all handles that drew before. The base is 0 for
-// a session that was started: a new session has used no number yet.
+// SequenceBase returns the base of the sequences that the attach has allocated, if Params asked for sequences. The
+// protocol.SequencesPerAttach sequences above the base belong to this handle alone. They are above the sequences of all
+// earlier handles of the session, in every gateway. The base is 0 for a session that was started: a new session has
+// used no sequence yet.
 func (s *Session) SequenceBase() uint64 { return s.numbers }
 
 // LeaseLeft returns for how long the session can be relied on from this moment: the timeout, less a tenth for clocks

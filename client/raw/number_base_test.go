@@ -43,7 +43,7 @@ func TestAnAttachDrawsNumbersThatNoOtherHas(t *testing.T) {
 					}
 					h = gateways[i%2].attachDrawing(h.ID(), sequence)
 					base := h.SequenceBase()
-					if base < last+protocol.NumberSpace || base < (sequence+2)<<32 {
+					if base < last+protocol.SequencesPerAttach || base < (sequence+2)<<32 {
 						t.Fatalf("attach %d, of sequence %d: base %d, the last one was %d", i, sequence, base, last)
 					}
 					last = base

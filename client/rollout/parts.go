@@ -14,7 +14,7 @@ func (r *Rollout) History(ctx context.Context, location string, options ...ReadO
 
 // Actions returns the acts of operators on the rollout, beginning with the oldest act that is kept.
 func (r *Rollout) Actions(ctx context.Context, options ...ReadOption) ([]ActionRecord, error) {
-	return rows[ActionRecord](ctx, r, "acts", options)
+	return rows[ActionRecord](ctx, r, "actions", options)
 }
 
 // Why returns why the rollout does not move, with the names of instances that the rollout waits for; an idle rollout

@@ -33,7 +33,9 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 	if seen["disk at "+disk] == "" {
 		t.Errorf("nothing of the disk: %s", r.out)
 	}
-	for _, part := range []string{"at worst, of ", "changes per second of one caller", "8 files written at the same time"} {
+	for _, part := range []string{
+		"at worst, of ", "changes per second of one caller", "8 files written at the same time",
+	} {
 		if !strings.Contains(r.out, part) {
 			t.Errorf("the report on the disk lacks %q: %s", part, r.out)
 		}

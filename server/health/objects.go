@@ -204,7 +204,7 @@ func awaited(re *rollout.Reason) string {
 // laggards names the instances that hold up a late rollout.
 func (o *objects) laggards(v *rollout.Status) (names []string) {
 	var d rollout.Description
-	rollout.Describe(o.machine, v.Node, v.Name, shard.PartOptions{Part: "acts", Limit: 1, Why: true, Now: v.Now}, &d)
+	rollout.Describe(o.machine, v.Node, v.Name, shard.PartOptions{Part: "actions", Limit: 1, Why: true, Now: v.Now}, &d)
 	for i := range d.Reasons {
 		for _, la := range d.Reasons[i].Named {
 			names = append(names, la.Name)

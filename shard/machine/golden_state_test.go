@@ -69,8 +69,8 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 		line = strings.Replace(line, "session", "guest", 1)
 	}
 	line += fmt.Sprintf(" applied=%d acked=%d", s.Applied, s.Acked)
-	if s.NumberSpace != 0 {
-		line += fmt.Sprintf(" number-space=%d", s.NumberSpace)
+	if s.SequenceSpace != 0 {
+		line += fmt.Sprintf(" number-space=%d", s.SequenceSpace)
 	}
 	if s.Losses != 0 {
 		line += fmt.Sprintf(" losses=%d", s.Losses)

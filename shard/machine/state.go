@@ -67,7 +67,7 @@ func (se *Sessions) state(s *session) shard.SessionState {
 	out := shard.SessionState{
 		ID: s.id, Node: se.Node(s).ID, Home: s.home, Timeout: uint64(s.timeout),
 		Details: se.texts.String(s.details), Key: string(s.key[:s.keyLen]),
-		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Losses: s.losses,
+		Applied: s.applied, Acked: s.acked, SequenceSpace: s.numberSpace, Losses: s.losses,
 		Created: s.created, Client: client.State(),
 	}
 	for _, a := range se.answersOf(s) {

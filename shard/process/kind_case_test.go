@@ -255,7 +255,7 @@ func TestCase35AMemberIsKicked(t *testing.T) {
 	r.opensNext()
 	r.expect(1, "prepare")
 	var d Description
-	if Describe(r.M, 1, "p", shard.PartOptions{Part: "acts", After: 1, Limit: 1}, &d); len(d.Rows) != 1 ||
+	if Describe(r.M, 1, "p", shard.PartOptions{Part: "actions", After: 1, Limit: 1}, &d); len(d.Rows) != 1 ||
 		d.More {
 		t.Fatalf("%+v", d)
 	}

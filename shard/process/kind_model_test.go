@@ -332,7 +332,7 @@ func (mo *processModel) View(m *machine.Machine) error {
 // their part and their number.
 func showsAll(m *machine.Machine, name string, want map[string]field.Value) error {
 	rows := 0
-	for _, part := range []string{"", "results", "acts"} {
+	for _, part := range []string{"", "results", "actions"} {
 		var d Description
 		if Describe(m, 1, name, shard.PartOptions{Part: part}, &d) != shard.FoundPart {
 			return fmt.Errorf("%s has no part %q", name, part)

@@ -54,7 +54,7 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 		"instances/sas": {&rolloutkind.Counts{}, []uint64{first<<2 + 2, second<<2 + 2}, "b.sas"},
 		"source":        {&rolloutkind.Ticket{}, nil, ""},
 		"history/sas":   {nil, []uint64{1, 2}, ""},
-		"acts":          {nil, []uint64{1}, ""},
+		"actions":       {nil, []uint64{1}, ""},
 		"version/2":     {&rolloutkind.Version{}, nil, "two"},
 	} {
 		d := b.describeRollout(t, shard.PartOptions{Part: part})
@@ -93,7 +93,7 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 // TestPartsOfARolloutComeInPages: pages of one row have the rows of one page, in order.
 func TestPartsOfARolloutComeInPages(t *testing.T) {
 	b := readBed(t)
-	for _, part := range []string{"", "instances/sas", "history/sas", "acts", "source"} {
+	for _, part := range []string{"", "instances/sas", "history/sas", "actions", "source"} {
 		whole := b.describeRollout(t, shard.PartOptions{Part: part}).Rows
 		var rows []shard.Row
 		after := uint64(0)

@@ -69,7 +69,7 @@ func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptio
 
 // describeRest describes a part that is no view. It returns false for an unknown part.
 func (st *stagedRollout) describeRest(o *shard.PartOptions, d *Description) bool {
-	if o.Part == machine.ActsPart {
+	if o.Part == machine.ActionsPart {
 		acts := st.Audit()
 		machine.FillPart(&d.PartPage, o, len(acts), func(k int) (uint64, field.Value) {
 			r := acts[k].View()

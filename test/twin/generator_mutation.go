@@ -217,8 +217,8 @@ func (g *Generator) number(c *shard.Command, s *shard.SessionState) {
 		}
 	case g.chance(40):
 		c.Number = highest + 2 + g.Uint64N(3)
-	case s.NumberSpace<<36 > highest && g.chance(300):
-		c.Number = s.NumberSpace<<36 + 1 // as a stream that begins
+	case s.SequenceSpace<<36 > highest && g.chance(300):
+		c.Number = s.SequenceSpace<<36 + 1 // as a stream that begins
 	default:
 		c.Number = highest + 1
 	}

@@ -29,18 +29,18 @@ type session struct {
 
 func (s *session) state() shard.SessionState {
 	state := shard.SessionState{
-		ID:          s.id,
-		Node:        s.node,
-		Home:        s.home,
-		Timeout:     s.timeout,
-		Details:     s.details,
-		Key:         s.key,
-		Applied:     s.applied,
-		Acked:       s.acked,
-		NumberSpace: s.space,
-		Losses:      s.losses,
-		Created:     s.created,
-		Client:      s.client,
+		ID:            s.id,
+		Node:          s.node,
+		Home:          s.home,
+		Timeout:       s.timeout,
+		Details:       s.details,
+		Key:           s.key,
+		Applied:       s.applied,
+		Acked:         s.acked,
+		SequenceSpace: s.space,
+		Losses:        s.losses,
+		Created:       s.created,
+		Client:        s.client,
 	}
 	for _, number := range slices.Sorted(maps.Keys(s.answers)) {
 		a := s.answers[number]

@@ -141,7 +141,7 @@ func StateText(state *shard.State) []string {
 		add("session %v node=%d home=%v timeout=%d details=%s key=%s applied=%d acked=%d "+
 			"number-space=%d losses=%d created=%d client=%s/%s/%s",
 			s.ID, s.Node, s.Home, s.Timeout, quote(s.Details), quote(s.Key), s.Applied, s.Acked,
-			s.NumberSpace, s.Losses, s.Created,
+			s.SequenceSpace, s.Losses, s.Created,
 			quote(s.Client.Address), quote(s.Client.Name), quote(s.Client.Version))
 		for _, a := range s.Answers {
 			var l line

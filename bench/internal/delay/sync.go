@@ -16,12 +16,14 @@ import (
 // variable is the environment variable with the delay of a sync, in microseconds.
 const variable = "BENCH_SYNC_DELAY_US"
 
-// goSource replaces the syncs of Go programs, and cSource those of programs that use the C library. Both first reset
-// the timer slack of their thread, because "signalbox serve" sets 1 ms.
+// goSource delays the syncs of Go programs. It first resets the timer slack of the thread, because "signalbox serve"
+// sets 1 ms.
 //
 //go:embed sync.go.txt
 var goSource string
 
+// cSource delays the syncs of programs that use the C library.
+//
 //go:embed sync.c.txt
 var cSource string
 

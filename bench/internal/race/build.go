@@ -40,7 +40,8 @@ func (p Programs) Build(ctx context.Context, source, dir string, flags []string,
 			continue
 		}
 		*s.path = filepath.Join(dir, s.name)
-		build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, flags, []string{"-o", *s.path, s.pkg})...)
+		args := slices.Concat([]string{"build"}, flags, []string{"-o", *s.path, s.pkg})
+		build := exec.CommandContext(ctx, "go", args...)
 		build.Dir = s.in
 		if said, err := build.CombinedOutput(); err != nil {
 			return p, fmt.Errorf("build %s: %w\n%s", s.name, err, said)

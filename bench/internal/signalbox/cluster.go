@@ -54,7 +54,8 @@ func Start(ctx context.Context, binary, dir string, hosts int, link time.Duratio
 		return nil, fmt.Errorf("start Signalbox: %w", err)
 	}
 	c := &Cluster{
-		Endpoints: process.Addresses(places), places: places, hosts: make([]*process.Host, hosts), links: links, dir: home,
+		Endpoints: process.Addresses(places), places: places, hosts: make([]*process.Host, hosts),
+		links: links, dir: home,
 	}
 	for i := range places {
 		if err := c.Start(i); err != nil {

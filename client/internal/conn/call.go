@@ -109,8 +109,8 @@ func OnReceive(ctx context.Context, f func(bytes int)) context.Context {
 // onBehalf is the key of an address in a context.
 type onBehalf struct{}
 
-// OnBehalf has hosts note, if they can, that a gateway sends the requests of a context for a client at an address.
-func OnBehalf(ctx context.Context, address string) context.Context {
+// ForwardedFor has hosts note, if they can, that a gateway sends the requests of a context for a client at an address.
+func ForwardedFor(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, onBehalf{}, address[:min(len(address), protocol.MaxForwardedBytes)])
 }
 

@@ -132,8 +132,8 @@ type Welcome struct {
 	Generation uint64
 	// Since is for numbered requests.
 	Since uint64
-	// KnownAs is the name of the token or certificate that let the client in; empty for an anonymous client.
-	KnownAs string
+	// Principal is the name of the token or certificate that let the client in; empty for an anonymous client.
+	Principal string
 
 	limits       protocol.Limits
 	requests     protocol.KindSet // of the second block of kinds; the host may close the connection over others
@@ -166,7 +166,7 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	m := &a.Welcome
 	w = Welcome{
 		HostID: m.HostID, Cluster: string(m.ClusterID), Generation: m.Generation, Since: m.Since, limits: m.Limits,
-		requests: protocol.ReadKinds(&m.RequestKinds), KnownAs: string(m.Principal),
+		requests: protocol.ReadKinds(&m.RequestKinds), Principal: string(m.Principal),
 		pingInterval: Millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)

@@ -59,8 +59,9 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 		"a durable write of %s takes %v in the median, %v for 99 of 100 and %v at worst, of %d",
 		cli.ByteText(probeBytes), duration(half.Seconds()), duration(most.Seconds()), duration(worst.Seconds()),
 		len(times))
-	x.add(levelOK, subject, "", "expect at least %d changes per second of one caller, and %d of %d callers, in one shard "+
-		"of a single host with two processors", ratePerSecond(1, half+oneCaller), ratePerSecond(callers, half+manyCallers), callers)
+	x.add(levelOK, subject, "", "expect at least %d changes per second of one caller, and %d of %d callers, in one "+
+		"shard of a single host with two processors",
+		ratePerSecond(1, half+oneCaller), ratePerSecond(callers, half+manyCallers), callers)
 
 	began := time.Now()
 	times, err = probeTogether(ctx, f, dir)
@@ -69,8 +70,8 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 	}
 	rate := ratePerSecond(len(times), time.Since(began))
 	half, most, worst = spread(times)
-	x.add(levelOK, subject, "", "%d files written at the same time: %d durable writes per second; each takes %v in the "+
-		"median, %v for 99 of 100 and %v at worst", probeWriters, rate, duration(half.Seconds()),
+	x.add(levelOK, subject, "", "%d files written at the same time: %d durable writes per second; each takes %v in "+
+		"the median, %v for 99 of 100 and %v at worst", probeWriters, rate, duration(half.Seconds()),
 		duration(most.Seconds()), duration(worst.Seconds()))
 }
 

@@ -153,7 +153,7 @@ func (a *attaching) commit() handle.Reply {
 
 // firstNumberSpace is the space of a session's first draw, above the numbers of a clock that counts microseconds, and
 // above the numbers of gateways without draws.
-const firstNumberSpace = 1 << 55 / protocol.NumberSpace
+const firstNumberSpace = 1 << 55 / protocol.SequencesPerAttach
 
 // drawNumbers draws numbers for the session first.
 func (a *attaching) drawNumbers() handle.Reply {
