@@ -287,7 +287,6 @@ The variables, in one place; a host has [settings](settings.md) with variables o
 | ` + "`SIGNALBOX_CLIENT_TLS`, `SIGNALBOX_CACERT`, `SIGNALBOX_CLIENT_TLS_CERT`, `SIGNALBOX_CLIENT_TLS_KEY`, `SIGNALBOX_CLIENT_TLS_SERVER_NAME`" + ` | TLS |
 | ` + "`SIGNALBOX_CONTEXT`, `SIGNALBOX_CONTEXT_FILE`" + ` | the context that counts, and the file that contexts are in |
 | ` + "`SIGNALBOX_OUTPUT`" + ` | table, json or wide |
-| ` + "`SIGNALBOX_JSON_NOTE`" + ` | set to anything: nothing is said about new names in JSON |
 | ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](
 	#lock) and [elect](#elect) run: what it holds, and as whom |
 | ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set likewise: the name of the lock, or of the election |

@@ -43,8 +43,7 @@ const patience = 60 * time.Second
 // processEnvironment is what makes a process of this test be signalbox. A data race has a code that no command ends
 // with, and does not make every process wait for a second at its end, as it would otherwise.
 func processEnvironment(more ...string) []string {
-	return append([]string{beVariable + "=1", "GORACE=halt_on_error=1 exitcode=99 atexit_sleep_ms=10",
-		cli.JSONVariable + "=1"}, more...)
+	return append([]string{beVariable + "=1", "GORACE=halt_on_error=1 exitcode=99 atexit_sleep_ms=10"}, more...)
 }
 
 // program is this test's program as a signalbox.

@@ -60,10 +60,6 @@ milliseconds, in fields that end with _ms, times are RFC 3339. A count or a limi
 _base64 where they are not UTF-8. What is zero or empty is left out, except booleans and
 lists; what has changed nothing prints {"changed":false}.
 
-In the release before this one many names were others. CHANGELOG.md has them side by
-side. Each command that prints JSON says so on standard error during this release,
-unless ` + cli.JSONVariable + ` is set to anything.
-
 In tables and lines, what others have named is quoted if there is anything in it that
 is not printable, and long data is cut. In JSON such characters are escapes. Only a terminal gets colours, and not where
 NO_COLOR is set.`,

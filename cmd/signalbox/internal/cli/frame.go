@@ -23,7 +23,6 @@ type Frame struct {
 	context string
 	output  string
 	format  string // what output is, once the command runs
-	noted   bool   // that names in JSON have changed
 }
 
 // NewFrame returns the frame for the commands of one program.

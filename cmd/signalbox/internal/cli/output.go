@@ -77,17 +77,7 @@ func (f *Frame) Object(object any) error {
 	if err != nil {
 		return fmt.Errorf("write as JSON: %w", err)
 	}
-	f.noteNames()
 	return f.Write(printableJSON(append(text, '\n')))
-}
-
-// noteNames says once that names in JSON have changed since the last release. It goes with the next release.
-func (f *Frame) noteNames() {
-	if !f.noted && f.Variable(JSONVariable) == "" {
-		f.Say("signalbox: the JSON is that of the HTTP API since this release, with other names than before: "+
-			"signalbox help output; %s=1 leaves this note out", JSONVariable)
-	}
-	f.noted = true
 }
 
 // DoneOr shows the result of a change; with JSON it prints the answer of the HTTP API instead.

@@ -51,7 +51,6 @@ const (
 	ContextVariable  = "SIGNALBOX_CONTEXT"
 	ContextsVariable = "SIGNALBOX_CONTEXT_FILE"
 	OutputVariable   = "SIGNALBOX_OUTPUT"
-	JSONVariable     = "SIGNALBOX_JSON_NOTE"
 )
 
 // Flags that are no settings of a context.
@@ -63,7 +62,7 @@ const (
 // Variables returns all variables of the environment that client commands read.
 func Variables() []string {
 	return append(Map(settings, func(s setting) string { return s.variable }),
-		TokenVariable, ContextVariable, ContextsVariable, OutputVariable, JSONVariable)
+		TokenVariable, ContextVariable, ContextsVariable, OutputVariable)
 }
 
 // addSettings adds a flag for each setting.

@@ -14,7 +14,7 @@ import (
 )
 
 func testFrame(out *bytes.Buffer, format string) *Frame {
-	f := NewFrame(Streams{Out: out, Err: out, Environment: []string{JSONVariable + "=1"}})
+	f := NewFrame(Streams{Out: out, Err: out})
 	f.format = format
 	return f
 }
