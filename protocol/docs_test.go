@@ -3,7 +3,6 @@ package protocol
 import (
 	"fmt"
 	"github.com/signalbox/signalbox/protocol/health"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -17,158 +16,39 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// docs is docs/protocol.md: its headings with the tables under them, as rows of cells.
+// docsPage is the specification.
+const docsPage = "../docs/protocol.md"
+
+// docs is docs/protocol.md, with its headings in order.
 type docs struct {
-	text   string
-	order  []string
-	tables map[string][][]string
+	text  string
+	order []string
 }
 
 func readDocs(t *testing.T) docs {
 	t.Helper()
-	text, err := os.ReadFile("../docs/protocol.md")
+	text, err := os.ReadFile(docsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := docs{text: string(text), tables: make(map[string][][]string)}
-	heading := ""
+	d := docs{text: string(text)}
 	for line := range strings.Lines(d.text) {
-		line = strings.TrimSpace(line)
-		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
-			heading = title
-			d.order = append(d.order, heading)
-			d.tables[heading] = nil
+		if title := headingOf(line); title != "" {
+			d.order = append(d.order, title)
 		}
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| ---") {
-			continue
-		}
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		d.tables[heading] = append(d.tables[heading], cells)
 	}
 	return d
 }
 
-var (
-	messageHeading = regexp.MustCompile(`^([A-Z_]+) \((\d+)\)$`)
-	link           = regexp.MustCompile(`\[([^\]]+)\]\((#[^)]*)\)`)
-	firstNumber    = regexp.MustCompile(`^\d+`)
-)
-
-// fields returns the fields that a table lists, beginning with the given index.
-func (d docs) fields(t *testing.T, heading string, first int) []wireField {
-	t.Helper()
-	var fields []wireField
-	for i, row := range d.tables[heading] {
-		if i == 0 {
-			if want := []string{"index", "field", "type", "limit", "meaning"}; !slices.Equal(row, want) {
-				t.Fatalf("%s: columns %v, want %v", heading, row, want)
-			}
-			continue
-		}
-		if row[0] != strconv.Itoa(first+i-1) {
-			t.Errorf("%s: field %s has index %s, want %d", heading, row[1], row[0], first+i-1)
-		}
-		f := wireField{Name: row[1], Type: row[2], Limit: firstNumber.FindString(row[3])}
-		of, isList := strings.CutPrefix(f.Type, "list of ")
-		record := link.FindStringSubmatch(of)
-		switch {
-		case isList && record == nil: // the limit is that of each item
-			f.Type, f.Limit, f.Fields = "list", "", []wireField{{Type: of, Limit: f.Limit}}
-		case record != nil:
-			f.Type = "record"
-			if isList {
-				f.Type = "list"
-			}
-			f.Fields = d.fields(t, "record "+record[1], 0)
-			if len(f.Fields) == 0 {
-				t.Errorf("%s: field %s is of the record %s, which is not described", heading, f.Name, record[1])
-			}
-		}
-		fields = append(fields, f)
+// headingOf returns the title of a heading, or nothing for another line.
+func headingOf(line string) string {
+	if !strings.HasPrefix(line, "#") {
+		return ""
 	}
-	return fields
+	return strings.TrimSpace(strings.TrimLeft(line, "#"))
 }
 
-func TestDocsListEveryMessageWithItsFields(t *testing.T) {
-	d := readDocs(t)
-	undocumented := make(map[Kind]bool)
-	for _, k := range knownKinds() {
-		undocumented[k] = true
-	}
-	for _, heading := range d.order {
-		m := messageHeading.FindStringSubmatch(heading)
-		if m == nil {
-			continue
-		}
-		number, _ := strconv.Atoi(m[2])
-		kind := Kind(number)
-		if kind.String() != m[1] {
-			t.Errorf("%s: %d is %s", heading, number, kind)
-			continue
-		}
-		delete(undocumented, kind)
-		want, first := schema(t, kind), 2
-		if kind.IsAnswer() {
-			want, first = want[2:], 4
-		}
-		compareFields(t, heading, d.fields(t, heading, first), want)
-	}
-	for k := range undocumented {
-		t.Errorf("%s (%d) is not described", k, k)
-	}
-	for _, r := range records {
-		compareFields(t, "record "+r.name, d.fields(t, "record "+r.name, 0), recordSchema(t, r))
-	}
-	// The two fields that every answer begins with are described apart.
-	outcome := schema(t, KindPing.Answer())
-	compareFields(t, "record Detail", d.fields(t, "record Detail", 0), outcome[1].Fields)
-}
-
-func compareFields(t *testing.T, where string, got, want []wireField) {
-	t.Helper()
-	for i := range max(len(got), len(want)) {
-		switch {
-		case i >= len(got):
-			t.Errorf("%s: the field %s is not described", where, want[i].Name)
-		case i >= len(want):
-			t.Errorf("%s: there is no field %s", where, got[i].Name)
-		case got[i].Name != want[i].Name || got[i].Type != want[i].Type || got[i].Limit != want[i].Limit:
-			t.Errorf("%s: described as %s %s %q, is %s %s %q", where,
-				got[i].Name, got[i].Type, got[i].Limit, want[i].Name, want[i].Type, want[i].Limit)
-		default:
-			compareFields(t, where+", "+got[i].Name, got[i].Fields, want[i].Fields)
-		}
-	}
-}
-
-func TestDocsListEveryStatus(t *testing.T) {
-	table := readDocs(t).tables["Statuses"]
-	classes := make(map[string]bool)
-	var got []string
-	for _, row := range table {
-		switch {
-		case len(row) == 2 && row[0] != "class":
-			classes[row[0]] = true
-		case len(row) == 4 && row[0] != "number":
-			got = append(got, fmt.Sprint(row[:3]))
-		}
-	}
-	var want []string
-	used := make(map[string]bool)
-	for _, s := range knownStatuses() {
-		want = append(want, fmt.Sprint([]string{strconv.Itoa(int(s)), s.String(), s.Retry().String()}))
-		used[s.Retry().String()] = true
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("statuses:\n got %v\nwant %v", got, want)
-	}
-	if !maps.Equal(classes, used) {
-		t.Errorf("retry classes: got %v, want %v", classes, used)
-	}
-}
+var link = regexp.MustCompile(`\[([^\]]+)\]\((#[^)]*)\)`)
 
 // enums names the enums, and what each number is called.
 var enums = map[string]func(uint8) string{
@@ -211,25 +91,6 @@ func nameOfEnum(text func(uint8) string, n uint8) (name string, known bool) {
 	return name, !strings.HasSuffix(name, "_"+strconv.Itoa(int(n)))
 }
 
-func TestDocsListEverySmallNumber(t *testing.T) {
-	d := readDocs(t)
-	for name, text := range enums {
-		var got, want []string
-		for _, row := range d.tables["enum "+name] {
-			got = append(got, row[0]+" "+row[1])
-		}
-		want = append(want, "number name")
-		for n := range uint8(255) {
-			if s, known := nameOfEnum(text, n); known {
-				want = append(want, strconv.Itoa(int(n))+" "+s)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: got %v, want %v", name, got, want)
-		}
-	}
-}
-
 // inCapitals is the name that the docs write for the words of a number of a room below protocol.
 func inCapitals[E interface {
 	~uint8
@@ -260,20 +121,6 @@ var limits = map[string]uint64{
 	"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
 	"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,
 	"MaxAcquireWaitMillis": MaxAcquireWaitMillis, "Slots": Slots, "MaxSessionCounter": MaxSessionCounter,
-}
-
-func TestDocsListTheLimits(t *testing.T) {
-	got := make(map[string]uint64)
-	for _, row := range readDocs(t).tables["Reference: limits"][1:] {
-		n, err := strconv.ParseUint(row[1], 10, 64)
-		if err != nil {
-			t.Errorf("%s: %v", row[2], err)
-		}
-		got[row[2]] = n
-	}
-	if !maps.Equal(got, limits) {
-		t.Errorf("got %v\nwant %v", got, limits)
-	}
 }
 
 func TestDocsShowRealFrames(t *testing.T) {

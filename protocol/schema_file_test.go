@@ -34,23 +34,6 @@ func TestSchemaIsThatOfTheCode(t *testing.T) {
 	compareFile(t, filepath.Join("testdata", "schema.json"), w.write())
 }
 
-// TestSchemaNamesRecordsAsTheDocsDo: a reader who goes from the schema to the page finds the heading.
-func TestSchemaNamesRecordsAsTheDocsDo(t *testing.T) {
-	w := &schemaWriter{t: t, records: make(map[string][]string)}
-	w.write()
-	d := readDocs(t)
-	for name := range w.records {
-		if d.tables["record "+name] == nil {
-			t.Errorf("docs/protocol.md has no record %s", name)
-		}
-	}
-	for _, heading := range d.order {
-		if name, ok := strings.CutPrefix(heading, "record "); ok && w.records[name] == nil {
-			t.Errorf("the schema has no record %s", name)
-		}
-	}
-}
-
 func (w *schemaWriter) write() []byte {
 	w.out.WriteString("{\n  \"version\": 1,\n  \"level\": " + strconv.Itoa(int(level.Newest)) + ",\n")
 	w.out.WriteString("  \"answer_offset\": " + strconv.Itoa(int(AnswerOffset)) + ",\n")
