@@ -11,7 +11,7 @@ import (
 
 // A shard holds named objects of several kinds; semaphores are one kind. Files object.go and holding.go have the common
 // part of all kinds: a name in a node, a slot, a revision, and sessions that own the object or wait for it. A kind
-// adds a store for its own state, its rules, and its commands. DESIGN.md, section 8, says how to add a kind.
+// adds a store for its own state, its rules, and its commands. docs/maintainers.md says how to add a kind.
 
 // KindRow describes a kind to NewKinds.
 type KindRow struct {
