@@ -216,10 +216,9 @@ func TestPageKeepsMeanings(t *testing.T) {
 	tables := map[string]pageTable{"enum Color": {
 		columns: []string{"number", "name", "meaning"}, rows: [][]string{{"1", "RED"}, {"2", "BLUE"}},
 	}}
-	before := tablesBegin + "### enum Color\n\ntext\n\n" + "| number | name | meaning |\n| 1 | OLD | like fire |\n| 3 | GONE | x |\n" +
-		"\nmore\n" + tablesEnd
-	want := tablesBegin + "### enum Color\n\ntext\n\n" + "| number | name | meaning |\n| --- | --- | --- |\n" +
-		"| 1 | RED | like fire |\n| 2 | BLUE | |\n" + "\nmore\n" + tablesEnd
+	const head, tail = tablesBegin + "### enum Color\n\ntext\n\n| number | name | meaning |\n", "\nmore\n" + tablesEnd
+	before := head + "| 1 | OLD | like fire |\n| 3 | GONE | x |\n" + tail
+	want := head + "| --- | --- | --- |\n| 1 | RED | like fire |\n| 2 | BLUE | |\n" + tail
 	if got, _ := withTables(before, tables); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -231,7 +230,8 @@ func TestPageListsRetryClasses(t *testing.T) {
 	section, _, _ = strings.Cut(section, tablesBegin)
 	var got []string
 	for line := range strings.Lines(section) {
-		if cells := cellsOf(line); strings.HasPrefix(line, "| ") && len(cells) == 2 && cells[0] != "class" && cells[0] != "---" {
+		cells := cellsOf(line)
+		if strings.HasPrefix(line, "| ") && len(cells) == 2 && cells[0] != "class" && cells[0] != "---" {
 			got = append(got, cells[0])
 		}
 	}
