@@ -11,7 +11,9 @@ import (
 func TestTheCodeInThePagesCompilesAndDoesWhatItSays(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
 	check(t, err)
-	all, err := snippets.Read(append(pages, "../README.md")...)
+	guides, err := filepath.Glob("../docs/guides/*.md")
+	check(t, err)
+	all, err := snippets.Read(append(append(pages, guides...), "../README.md")...)
 	check(t, err)
 	var compiled, run, tests []*snippets.Snippet
 	for _, s := range all {

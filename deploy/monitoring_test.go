@@ -202,7 +202,7 @@ func TestEveryAlertAsksForWhatThereIs(t *testing.T) {
 func TestEveryAlertSaysWhatToDo(t *testing.T) {
 	seen := make(map[string]bool)
 	all := readRules(t)
-	page, err := os.ReadFile("../docs/operating.md")
+	page, err := os.ReadFile("../docs/guides/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 			t.Errorf("%s: for %q is no duration", r.Alert, r.For)
 		}
 		if !strings.Contains(string(page), "`"+r.Alert+"`") {
-			t.Errorf("docs/operating.md does not speak of %s", r.Alert)
+			t.Errorf("docs/guides/monitoring.md does not speak of %s", r.Alert)
 		}
 	}
 	if len(all) < 10 {

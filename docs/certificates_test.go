@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// TestTheCommandsThatMakeCertificatesWork runs what docs/operating.md says, and has the hosts and the
+// TestTheCommandsThatMakeCertificatesWork runs what docs/guides/tls.md says, and has the hosts and the
 // client meet over TLS.
 func TestTheCommandsThatMakeCertificatesWork(t *testing.T) {
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("there is no openssl")
 	}
 	var commands string
-	for _, f := range readPage(t, "docs/operating.md").fences {
+	for _, f := range readPage(t, "docs/guides/tls.md").fences {
 		if strings.Contains(f.text, "openssl req") {
 			commands = f.text
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// operatingPage is the page about hosts, with free ports and a folder in the place of those that it has.
+// operatingPage reads the operator's guides, with free ports and a test folder in place of those on the pages.
 type operatingPage struct {
 	t         *testing.T
 	folder    string
@@ -57,29 +57,34 @@ func (te *terminal) awaitRefusal(want string) {
 	}
 }
 
-// commands returns the commands of a section, of which there are so many.
-func (p *operatingPage) commands(section string, count int) []string {
+// commands returns the commands of a guide, or of one section of the guide, as in "add-hosts#Credentials".
+func (p *operatingPage) commands(guide string, count int) []string {
 	p.t.Helper()
-	_, text, ok := strings.Cut(readPage(p.t, "docs/operating.md").text, "\n## "+section+"\n")
-	if !ok {
-		p.t.Fatalf("the page has no section %s", section)
+	name, section, _ := strings.Cut(guide, "#")
+	path := "docs/guides/" + name + ".md"
+	text := readPage(p.t, path).text
+	if section != "" {
+		_, rest, ok := strings.Cut(text, "\n## "+section+"\n")
+		if !ok {
+			p.t.Fatalf("%s has no section %s", path, section)
+		}
+		text, _, _ = strings.Cut(rest, "\n## ")
 	}
-	text, _, _ = strings.Cut(text, "\n## ")
 	// Blocks in lists are indented.
 	text = strings.ReplaceAll(text, "\n   ", "\n")
 	var commands []string
-	for _, f := range newPage("docs/operating.md", text).fences {
+	for _, f := range newPage(path, text).fences {
 		for _, c := range f.commands() {
 			commands = append(commands, p.places.Replace(c))
 		}
 	}
 	if len(commands) != count {
-		p.t.Fatalf("the section %s has the commands %q", section, commands)
+		p.t.Fatalf("%s has the commands %q", guide, commands)
 	}
 	return commands
 }
 
-// TestHostsComeAndGoAsTyped types the commands of the page: a cluster grows; a host whose directory is lost is refused
+// TestHostsComeAndGoAsTyped types the commands of guides: a cluster grows; a host whose directory is lost is refused
 // under its name before it takes its own place; one is drained, started again with another binary as it were, and one
 // leaves. At last the cluster is made anew of what one host has left, and refuses the others.
 func TestHostsComeAndGoAsTyped(t *testing.T) {
@@ -102,7 +107,7 @@ func TestHostsComeAndGoAsTyped(t *testing.T) {
 
 // grows types the commands that make a cluster of three, and returns the terminals of its hosts.
 func (p *operatingPage) grows(d *desk) map[string]*terminal {
-	commands := p.commands("Growing", 4)
+	commands := p.commands("add-hosts", 4)
 	d.open(commands[0]).awaitEnd("")
 	first := d.open(commands[1])
 	first.await("is ready")
@@ -120,13 +125,13 @@ func (p *operatingPage) grows(d *desk) map[string]*terminal {
 
 // replaces loses the directory of a host, and returns the one that takes its place.
 func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
-	commands := p.commands("Replacing", 2)
+	commands := p.commands("replace-host", 2)
 	lost.interrupt()
 	lost.awaitEnd("")
 	if err := os.RemoveAll(filepath.Join(p.folder, "b")); err != nil {
 		p.t.Fatal(err)
 	}
-	d.open(p.commands("Growing", 4)[2]).awaitRefusal("--replace b where that one is gone for good")
+	d.open(p.commands("add-hosts", 4)[2]).awaitRefusal("--replace b where that one is gone for good")
 	again := d.open(commands[0])
 	again.await("is ready")
 	te := d.open(commands[1])
@@ -137,7 +142,7 @@ func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
 
 // upgrades types what is done with each host, and returns the one that runs then.
 func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
-	commands := p.commands("Upgrading", 2)
+	commands := p.commands("rolling-upgrade#Upgrade one host", 2)
 	te := d.open(commands[0])
 	te.await("host b is drained")
 	te.awaitEnd("")
@@ -147,7 +152,7 @@ func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 	d.open("signalbox host drain c --wait-timeout 1m").await("host c cannot be drained: ")
 	running.interrupt()
 	running.awaitEnd("")
-	started := d.open(p.commands("Growing", 4)[2])
+	started := d.open(p.commands("add-hosts", 4)[2])
 	started.await("is ready")
 	d.open(commands[1]).awaitEnd("")
 	return started
@@ -155,7 +160,7 @@ func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 
 // leaves drains a host for a while, and another one for ever.
 func (p *operatingPage) leaves(d *desk, hosts map[string]*terminal) {
-	commands := p.commands("Leaving", 4)
+	commands := p.commands("decommission", 4)
 	for i, says := range []string{
 		"host b is drained", "host b is undrained", "host c is drained", "host c is expelled",
 	} {
@@ -169,7 +174,7 @@ func (p *operatingPage) leaves(d *desk, hosts map[string]*terminal) {
 
 // loses makes a new cluster of what the first host has. A host of before is refused.
 func (p *operatingPage) loses(d *desk, hosts map[string]*terminal) {
-	commands := p.commands("Losing a majority", 3)
+	commands := p.commands("disaster-recovery#Recover from quorum loss", 3)
 	for _, name := range []string{"b", "a"} {
 		hosts[name].interrupt()
 		hosts[name].awaitEnd("")
@@ -178,6 +183,6 @@ func (p *operatingPage) loses(d *desk, hosts map[string]*terminal) {
 	te.await("generation 1")
 	te.awaitEnd("")
 	d.open(commands[1]).await("is ready")
-	d.open(p.commands("Growing", 4)[2]).awaitRefusal("the cluster was made anew without it")
+	d.open(p.commands("add-hosts", 4)[2]).awaitRefusal("the cluster was made anew without it")
 	d.open(commands[2]).await("is ready")
 }

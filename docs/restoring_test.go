@@ -12,15 +12,10 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// commandsOf returns the commands of a section of docs/operating.md, with other texts in the place of some.
-func commandsOf(t *testing.T, title string, replaced ...string) (commands []string) {
+// commandsOf returns the commands of a page, with some texts replaced.
+func commandsOf(t *testing.T, path string, replaced ...string) (commands []string) {
 	t.Helper()
-	_, section, ok := strings.Cut(readPage(t, "docs/operating.md").text, "\n## "+title+"\n")
-	if !ok {
-		t.Fatalf("the page has no section %s", title)
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	for _, f := range newPage("docs/operating.md", section).fences {
+	for _, f := range readPage(t, path).fences {
 		for _, c := range f.commands() {
 			commands = append(commands, strings.NewReplacer(replaced...).Replace(c))
 		}
@@ -44,7 +39,8 @@ func TestAClusterIsRestoredAsTyped(t *testing.T) {
 	}
 	t.Cleanup(reserved.Close)
 	client := reserved.Addresses[0]
-	commands := commandsOf(t, "Backup and restore", "127.0.0.1:7420", client, "127.0.0.1:7422", reserved.Addresses[1],
+	commands := commandsOf(t, "docs/guides/backup-restore.md",
+		"127.0.0.1:7420", client, "127.0.0.1:7422", reserved.Addresses[1],
 		"--data-dir ", "--data-dir "+folder, "signalbox.backup", folder+"signalbox.backup")
 	if len(commands) != 4 {
 		t.Fatalf("the page has the commands %q", commands)

@@ -10,7 +10,7 @@ import (
 
 // Issue is a health issue of the cluster, such as a blocked rollout, as the host that sees the trouble reports it.
 type Issue struct {
-	Kind     Kind `about:"a word for programs; docs/operating.md has all"`
+	Kind     Kind `about:"a word for programs; docs/guides/monitoring.md has all"`
 	Severity Severity
 	// Subject names the affected thing for people, such as "rollout web in /prod".
 	Subject string `about:"what is not well, in words"`

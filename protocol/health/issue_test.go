@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of kinds into docs/operating.md")
+var update = flag.Bool("update", false, "write the table of kinds into docs/guides/monitoring.md")
 
 // TestEachKindHasARow: one, with all that readers need.
 func TestEachKindHasARow(t *testing.T) {
@@ -54,12 +54,12 @@ func TestWhatAnIssueIsAboutStandsInItsTexts(t *testing.T) {
 	}
 }
 
-// The table in docs/operating.md stands between these lines.
+// The table in docs/guides/monitoring.md stands between these lines.
 const begins, ends = "<!-- kinds of health issues -->\n", "<!-- end of the kinds -->\n"
 
-// TestThePageHasTheTable: docs/operating.md lists the kinds as the code does; -update writes the table.
+// TestThePageHasTheTable: docs/guides/monitoring.md lists the kinds as the code does; -update writes the table.
 func TestThePageHasTheTable(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "operating.md")
+	path := filepath.Join("..", "..", "docs", "guides", "monitoring.md")
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

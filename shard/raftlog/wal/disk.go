@@ -85,7 +85,7 @@ type DamageError struct {
 }
 
 // Advice is the advice for a damaged log.
-const Advice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
+const Advice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/guides/troubleshooting.md"
 
 // Error implements error.
 func (d *DamageError) Error() string {
