@@ -64,19 +64,10 @@ a number of bytes, or a number with a unit (` + "`64KiB`, `2GiB`" + `). A durati
 `
 
 const docsTail = `
-## One host
-
-Without any setting, one host serves clients at 127.0.0.1:7420, stores data in ./signalbox-data, and shows
-health, metrics and status at http://127.0.0.1:7422.
-
-` + "```sh\nsignalbox serve\n```" + `
-
 ## A cluster
 
 All hosts get the same ` + "`initial-hosts`" + `, and each host gets its own ` + "`name`" + `. The order of the list does not
-matter: host ids follow from the order of the names. The list is part of the replicated log and never
-changes afterwards, so use permanent names or addresses. A host does not need the client addresses of other
-hosts: hosts report client addresses to each other.
+matter. Use permanent names or addresses. A host does not need the client addresses of other hosts.
 
 ` + "```sh" + `
 signalbox serve --name a --initial-hosts a=10.0.0.1:7421,b=10.0.0.2:7421,c=10.0.0.3:7421 \
@@ -84,40 +75,26 @@ signalbox serve --name a --initial-hosts a=10.0.0.1:7421,b=10.0.0.2:7421,c=10.0.
     --raft-tls-cert a.pem --raft-tls-key a.key --raft-tls-ca ca.pem
 ` + "```" + `
 
-The same settings as a file. Only the host's own settings differ between the hosts:
+The same settings as a file:
 
 ` + "```yaml" + `
 ` + exampleFile + "```" + `
 
-To try a cluster, start three hosts on one machine:
-
-` + "```sh" + `
-export SIGNALBOX_INITIAL_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
-signalbox serve --name a --data-dir a --listen 127.0.0.1:7430 --admin-listen 127.0.0.1:7432 &
-signalbox serve --name b --data-dir b --listen 127.0.0.1:7440 --admin-listen 127.0.0.1:7442 &
-signalbox serve --name c --data-dir c --listen 127.0.0.1:7450 --admin-listen 127.0.0.1:7452 &
-` + "```" + `
-
 ## Protection
 
-A listener on 127.0.0.1 needs no protection from the network. If any other listener is unprotected, the host
-does not start. Client listeners need TLS, and either tokens or client certificates. Listeners for other
-hosts need certificates, or at least a secret. Health, metrics and status cannot be protected.
-` + "`--insecure=LISTENERS`" + ` names the listeners that may be open anyway, because the network itself is trusted.
+If a listener outside 127.0.0.1 is unprotected, the host does not start: see [TLS](guides/tls.md).
+` + "`--insecure=LISTENERS`" + ` names the listeners that may be open anyway, on a trusted network.
 
 A single host opens no port for other hosts. If several hosts have neither certificates nor a secret, each
-host warns at startup, on 127.0.0.1 too: every process on the machine can write to the hosts' log.
-` + "`(umask 077; openssl rand -base64 32 > raft-secret)`" + ` creates a secret. Give the same secret to each host
-with ` + "`--raft-secret-file raft-secret`" + `. The secret authenticates messages between hosts, but does not encrypt
-messages.
+host warns at startup: every process on the machine can write to the log.
+` + "`(umask 077; openssl rand -base64 32 > raft-secret)`" + ` creates a secret for ` + "`--raft-secret-file`" + `, the same on
+all hosts.
 
 ## Access rules and root tokens
 
-The file given by ` + "`--access-file`" + ` has roles and principals that a cluster without access rules imports. The
-file given by ` + "`--token-file`" + ` has hashes of root tokens, which may do everything on the host.
-[Access control](access.md) describes both files. Neither file has secrets, but whoever can change the files
-controls access. So a host warns at startup if every user on the machine can read or change the files. This
-is a root token file:
+[Access control](access.md) describes ` + "`--access-file`" + ` and ` + "`--token-file`" + `. Both files contain hashes, not
+secrets, but whoever can change the files controls access: a host warns at startup if every user on the
+machine can read or change them. A root token file:
 
 ` + "```yaml" + `
 principals:
@@ -126,14 +103,14 @@ principals:
     grants: [{role: root, path: /}]
 ` + "```" + `
 
-The host reloads the root token file when the file changes. A removed token is refused from then on, on open
+The host reloads the root token file when it changes. A removed token is refused from then on, on open
 connections too. While the file is invalid, the last valid content applies, and the host logs a message.
 
 ## Identity in the data directory
 
-At the first start, the host writes its name, the list of hosts, the cluster name and the number of shards
-into the data directory. At every later start, the host compares these values. A host with other values does
-not start, and reports the differences. Only one process can use a data directory at a time.
+The first start writes the host's name, the list of hosts, the cluster name and the number of shards into the
+data directory. A host with other values does not start, and reports the differences. Only one process can use
+a data directory at a time.
 
 The machine's host name is recorded as well, so give a container a fixed host name (` + "`docker run --hostname`" + `,
 or a StatefulSet in Kubernetes).
@@ -148,6 +125,7 @@ or a StatefulSet in Kubernetes).
 | 64 | the command line or the settings are wrong: a restart does not help |
 | 65 | the data directory is in use, another host's, damaged, or from a newer version: a restart does not help |
 | 69 | cannot listen on an address |
+| 75 | the disk is full: free space, then restart |
 | 130, 143 | stopped at once, by a second SIGINT or SIGTERM |
 `
 
