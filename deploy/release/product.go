@@ -56,14 +56,22 @@ var products = []product{
 // docs is the path of a page in packages of Linux.
 func docs(product, page string) string { return "usr/share/doc/" + product + "/" + page }
 
-// pages are the documents for every product: the pages of docs, the licence and the changes.
-func (j *job) pages() ([]item, error) {
-	found, err := fs.Glob(os.DirFS(j.root), "docs/*.md")
-	if err != nil {
-		return nil, err
+// pages are the documents for every product: the pages of docs with the guides, the licence and the changes.
+func (j *job) pages() (list []item, err error) {
+	for _, folder := range []struct{ source, path string }{{"docs", ""}, {"docs/guides", "guides"}} {
+		found, err := fs.Glob(os.DirFS(j.root), folder.source+"/*.md")
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(found)
+		pages, err := j.items(folder.path, found)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, pages...)
 	}
-	slices.Sort(found)
-	return j.items("", append(found, "LICENSE", "CHANGELOG.md"))
+	rest, err := j.items("", []string{"LICENSE", "CHANGELOG.md"})
+	return append(list, rest...), err
 }
 
 // unit is the unit of systemd for packages: without the first lines, about an installation by hand, and with the

@@ -180,6 +180,7 @@ func TestArchivesHaveAProgramThatRuns(t *testing.T) {
 	out := releaseHere(t)
 	for product, wanted := range map[string][]string{
 		"signalbox": {"LICENSE", "third-party-licences.txt", "CHANGELOG.md", "docs/install.md", "docs/cli.md",
+			"docs/guides/rolling-upgrade.md",
 			"completions/signalbox.bash", "completions/signalbox.zsh", "completions/signalbox.fish",
 			"systemd/signalbox.service", "systemd/signalbox.yaml", "systemd/alone.yaml"},
 		"signalbox-ydb": {"LICENSE", "third-party-licences.txt", "docs/ydb.md", "systemd/signalbox-ydb.service",
