@@ -39,8 +39,8 @@ func TestTheComparisonNamesTheVersionsOfTheTree(t *testing.T) {
 	}
 }
 
-// TestTheComparisonNamesTheClientsAndLimitsOfTheTree: each client has a row with its folder, and the limits are those of
-// the code.
+// TestTheComparisonNamesTheClientsAndLimitsOfTheTree: each client has a row with its folder, and the limits are those
+// of the code.
 func TestTheComparisonNamesTheClientsAndLimitsOfTheTree(t *testing.T) {
 	text := readPage(t, "docs/comparison.md").text
 	_, clients, _ := strings.Cut(text, "\n## Clients of Signalbox\n")

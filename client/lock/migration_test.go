@@ -122,7 +122,7 @@ func migrate(t *testing.T, phases ...Phase) (together, refused int64) {
 		s := g.Session()
 		all.Go(func() {
 			for ctx.Err() == nil {
-				err := Guarded(ctx, Phase(phase[i].Load()), old, s, "nightly", func(_ context.Context, of Tokens) error {
+				err := Guarded(ctx, Phase(phase[i].Load()), old, s, "job", func(_ context.Context, of Tokens) error {
 					if inside.Add(1) != 1 {
 						overlaps.Add(1)
 					}
