@@ -6,20 +6,20 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// The time of the shard, and the work that is due by it. Time moves with the stamps of batches, as package clock
-// says. An object has an alarm while its kind waits for a time, and a waiter has an alarm while its wait has an end.
-// CmdDue calls the kinds of both. Alarms of objects are not part of a snapshot, because they follow from the state of
-// the kind; alarms of waiters are saved with the waiters. Without alarms nothing is paid, in memory or in work.
+// Shard time, and the work that is due by it. Time advances with the batch timestamps, as package clock describes. An
+// object has an alarm while its kind waits for a time, and a waiter has an alarm while its wait has a deadline. CmdDue
+// calls the kinds for both. Snapshots save waiter alarms with the waiters, but omit object alarms, because they follow
+// from the kind's state. A shard without alarms pays nothing for them, in memory or in work.
 
-// alarm is a time for which an object waits, or one of its waiters.
+// alarm is a time that an object or one waiter waits for.
 type alarm struct {
 	at     uint64
 	object arena.Handle
 	waiter arena.Handle // a holding of the object, or zero for the object itself
 }
 
-// alarmOrder orders alarms by time, then by order id, then by node and name, so that all replicas agree. Objects and
-// holdings know the places of their alarms.
+// alarmOrder sorts alarms by time, then by order id, then by node and name, so that all replicas agree. Objects and
+// holdings store the heap positions of their alarms.
 type alarmOrder struct{ core *Core }
 
 // Before implements heap.Order.
@@ -43,7 +43,7 @@ func (ao alarmOrder) order(a alarm) shard.OrderID {
 	return ao.core.Holdings.At(a.waiter).Order
 }
 
-// alarmPlace returns where an object or a waiter keeps the place of its alarm in the heap, plus one.
+// alarmPlace returns the field in which an object or a waiter stores its alarm's heap position, plus one.
 func (co *Core) alarmPlace(a alarm) *uint32 {
 	if a.waiter == 0 {
 		return &co.Objects.At(a.object).alarm
@@ -51,7 +51,7 @@ func (co *Core) alarmPlace(a alarm) *uint32 {
 	return &co.Holdings.At(a.waiter).alarm
 }
 
-// setAlarm replaces the alarm of an object or a waiter. Time 0 removes the alarm.
+// setAlarm replaces the alarm for an object or a waiter. Time 0 removes the alarm.
 func (co *Core) setAlarm(a alarm) {
 	if place := co.alarmPlace(a); *place != 0 {
 		co.alarms.Remove(int(*place - 1))
@@ -62,18 +62,18 @@ func (co *Core) setAlarm(a alarm) {
 	}
 }
 
-// SetAlarm replaces the alarm of an object: Due of the object's kind is called after the time of the shard has
-// reached the alarm. Zero removes the alarm. A delay that begins now is over at Clock.After.
+// SetAlarm replaces an object's alarm: the machine calls Due on the object's kind once shard time has reached the
+// alarm. Zero removes the alarm. A delay that begins now ends at Clock.After.
 func (ob *Objects) SetAlarm(object arena.Handle, at uint64) {
 	ob.core.setAlarm(alarm{at: at, object: object})
 }
 
-// setDeadline replaces the alarm of a waiter. Zero removes the alarm.
+// setDeadline replaces a waiter's alarm. Zero removes the alarm.
 func (ho *Holdings) setDeadline(h arena.Handle, at uint64) {
 	ho.core.setAlarm(alarm{at: at, object: ho.At(h).Object, waiter: h})
 }
 
-// deadline returns the time at which the wait of a holding ends, or 0 for an owner and for a wait without an end.
+// deadline returns the time at which a holding stops waiting, or 0 for an owner and for an unlimited wait.
 func (ho *Holdings) deadline(l *Holding) uint64 {
 	if l.alarm == 0 {
 		return 0
@@ -81,7 +81,7 @@ func (ho *Holdings) deadline(l *Holding) uint64 {
 	return ho.core.alarms.Items[l.alarm-1].at
 }
 
-// due calls the kinds of the objects whose alarms are over, in the order of the alarms. Each call is a piece of work.
+// due calls the kinds of the objects with expired alarms, in alarm order. Each call is a piece of work.
 func (co *Core) due(*shard.Command) Outcome {
 	for co.Run.Left > 0 && co.isDue() {
 		co.Run.Left--
@@ -97,22 +97,22 @@ func (co *Core) due(*shard.Command) Outcome {
 	return Partly(co.isDue())
 }
 
-// isDue reports whether an alarm is over.
+// isDue reports whether an alarm has expired.
 func (co *Core) isDue() bool { return len(co.alarms.Items) > 0 && co.alarms.First().at <= co.Clock.Now }
 
-// Clock returns the time of the shard by its log. The leader's own estimate is ahead by the time since the proposal
-// of the latest batch: Clock.At gives the estimate.
+// Clock returns shard time according to the log. The leader's own estimate is ahead by the time since the latest batch
+// was proposed; Clock.At gives the estimate.
 func (m *Machine) Clock() clock.Clock {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.core.Clock
 }
 
-// Time returns the time of the shard in milliseconds. It only grows, and only with the log.
+// Time returns shard time in milliseconds. It only grows, and only with the log.
 func (m *Machine) Time() uint64 { return m.Clock().Now }
 
-// NextAlarm returns the time of the shard at the next alarm; ok is false if there is no alarm. The end of the
-// wait after a renewal counts as an alarm, so that the time goes on until then.
+// NextAlarm returns the shard time at which the next alarm expires; ok is false if there is no alarm. The end of the
+// wait after a shard rebuild counts as an alarm, so that time advances until then.
 func (m *Machine) NextAlarm() (at uint64, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -12,26 +12,26 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// answer is the Result of a mutation, kept until its session acknowledges the answer.
+// answer is a mutation's Result, kept until its session acknowledges the answer.
 //
-// If an answer has a body, the body stands in the machine's bodies.
+// If an answer has a body, the machine stores the body separately, in its bodies.
 type answer struct {
 	number   uint64
-	asked    uint64 // hash of the request under the number; 0 for a request below the level of the rule
+	asked    uint64 // request hash; 0 for a request below the level that introduced hashes
 	order    shard.OrderID
 	revision shard.Revision
 	status   protocol.Status
 	flags    shard.EffectFlags
 	abort    protocol.AbortReason
 	quota    shard.Quota
-	slot     slotNumber // of the object of the request
+	slot     slotNumber // slot that the requested object belongs to
 }
 
 // slotNumber is a slot plus one.
 type slotNumber uint16
 
-// keep records the outcome of a numbered command for the session, with the hash of the request and the slot of the
-// object. Numbers come in growing order.
+// keep records a numbered command's outcome for the session, with the request hash and the object's slot. Numbers
+// arrive in increasing order.
 func (an *Answers) keep(c *shard.Command, mu *Mutation, t *Target, o *Outcome) {
 	s := an.core.Sessions.At(t.Session)
 	list := an.core.Sessions.answersOf(s)
@@ -50,7 +50,7 @@ func (an *Answers) keep(c *shard.Command, mu *Mutation, t *Target, o *Outcome) {
 	}
 }
 
-// answersOf returns the kept answers of a session, by number.
+// answersOf returns a session's kept answers, by number.
 func (se *Sessions) answersOf(s *session) []answer {
 	if s.answers == 0 {
 		return nil
@@ -82,10 +82,10 @@ func (se *Sessions) answer(s *session, number uint64) *answer {
 	return &list[i]
 }
 
-// idleAnswers is the largest room for answers that a session without answers keeps.
+// idleAnswers is the largest answer capacity that a session without answers retains.
 const idleAnswers = 16
 
-// acknowledge forgets the answers up to the number and returns how many it has forgotten.
+// acknowledge discards the answers up to the number and returns how many it discarded.
 func (se *Sessions) acknowledge(s *session, number uint64) (forgotten int) {
 	s.acked = number
 	list, n := se.answersOf(s), 0
@@ -100,8 +100,7 @@ func (se *Sessions) acknowledge(s *session, number uint64) (forgotten int) {
 	return n
 }
 
-// End makes all answers of the session that report the link's ownership Aborted, because the ownership is
-// over.
+// End changes all answers in which the session was granted the holding to Aborted, because the ownership is over.
 func (an *Answers) End(h arena.Handle, reason protocol.AbortReason) {
 	l := an.core.Holdings.At(h)
 	answers := an.core.Sessions.answersOf(an.core.Sessions.At(l.Session))
@@ -112,7 +111,7 @@ func (an *Answers) End(h arena.Handle, reason protocol.AbortReason) {
 	}
 }
 
-// replaceOutcome replaces the outcome in an answer of the session, and forgets the body.
+// replaceOutcome replaces an answer's outcome for the session, and discards the body.
 func (an *Answers) replaceOutcome(session arena.Handle, a *answer, outcome answer) {
 	an.core.Snapshots.touchSession(session)
 	if s := an.core.Sessions.At(session); s.bodies != 0 {
@@ -121,42 +120,41 @@ func (an *Answers) replaceOutcome(session arena.Handle, a *answer, outcome answe
 	a.become(outcome)
 }
 
-// become replaces the outcome of the request. What was asked stays.
+// become replaces the outcome. The request hash stays.
 func (a *answer) become(outcome answer) {
 	outcome.number, outcome.asked, outcome.slot = a.number, a.asked, a.slot
 	*a = outcome
 }
 
-// record writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
-// answer.
+// record writes a queued acquire's outcome into its answer, if the session still keeps the answer.
 func (an *Answers) record(l *Holding, outcome answer) {
 	if a := an.core.Sessions.answer(an.core.Sessions.At(l.Session), l.Number); a != nil {
 		an.replaceOutcome(l.Session, a, outcome)
 	}
 }
 
-// Acquired reports whether the session of a holding keeps an answer under the number that gave it the holding.
+// Acquired reports whether the session keeps an answer under the number that granted it the holding.
 func (an *Answers) Acquired(h arena.Handle, number uint64) bool {
 	l := an.core.Holdings.At(h)
 	a := an.core.Sessions.answer(an.core.Sessions.At(l.Session), number)
 	return a != nil && a.flags&shard.FlagAcquired != 0 && a.order == l.Order
 }
 
-// NotifyGranted gives the new owner Granted.
+// NotifyGranted sends Granted to the new owner.
 func (ho *Holdings) NotifyGranted(h arena.Handle) {
 	ho.Emit(shard.EffectGranted, h)
 	l := ho.At(h)
 	ho.core.Answers.record(l, answer{flags: shard.FlagAcquired, order: l.Order})
 }
 
-// NotifyTimedOut gives the waiting session TimedOut: its acquire is over.
+// NotifyTimedOut sends TimedOut to the waiting session: its acquire is over.
 func (ho *Holdings) NotifyTimedOut(h arena.Handle) {
 	ho.Emit(shard.EffectTimedOut, h)
 	ho.core.Answers.record(ho.At(h), answer{})
 }
 
-// Lose gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
-// answer to a repetition must not report an ownership.
+// Lose sends Lost to the owner of a deleted semaphore. The owner's acquire may not have been answered yet: the answer
+// to a retry must not report an ownership.
 func (ho *Holdings) Lose(h arena.Handle) {
 	lost := ho.Emit(shard.EffectLost, h)
 	if s := ho.core.Sessions.At(ho.At(h).Session); !s.home {
@@ -167,16 +165,16 @@ func (ho *Holdings) Lose(h arena.Handle) {
 	ho.core.Answers.End(h, protocol.AbortDeleted)
 }
 
-// Abort gives the waiting session Aborted: its acquire is over.
+// Abort sends Aborted to the waiting session: its acquire is over.
 func (ho *Holdings) Abort(h arena.Handle, reason protocol.AbortReason) {
 	ho.Emit(shard.EffectAborted, h).Abort = reason
 	ho.core.Answers.record(ho.At(h), answer{status: protocol.StatusAborted, abort: reason})
 }
 
-// A number belongs to one request. The answer under a number has a hash of the request, so that a different request
-// under the number is refused, and does not get the answer to the first.
+// A number identifies one request. The answer under a number includes a hash of the request, so that the shard refuses
+// a different request under the same number instead of returning the first answer.
 
-// The multipliers of the hash: fractional digits of pi.
+// Hash multipliers: fractional digits of pi.
 const (
 	asked1 = 0x243f6a8885a308d3
 	asked2 = 0x13198a2e03707345
@@ -187,10 +185,10 @@ const (
 	asked7 = 0xc0ac29b7c97c50dd
 )
 
-// askedOf returns the hash of the request of a numbered command, never 0. The request is the kind, the node and the
-// name of the object, and the arguments. Not in the hash are the longest time to wait, the acknowledged number, and
-// the time and the host of the proposal. Hashes stand in snapshots: a field of a later level is hashed only if it is
-// not zero. The hash of an acquire or a release without data takes two multiplications.
+// askedOf returns the request hash for a numbered command, never 0. The hash covers the kind, the object's node and
+// name, and the arguments. It leaves out the maximum wait time, the acknowledged number, and the proposal's time and
+// host. Snapshots contain the hashes, so a field of a later level is hashed only if it is not zero. Hashing an acquire
+// or a release without data takes two multiplications.
 func askedOf(c *shard.Command, mu *Mutation, object uint64) uint64 {
 	hash := fold(object^asked1, (uint64(c.Kind)|uint64(c.Flags)<<8)^asked2) ^
 		fold(c.Count^asked3, uint64(c.Order)^asked4)
@@ -212,14 +210,14 @@ func askedOf(c *shard.Command, mu *Mutation, object uint64) uint64 {
 	return max(hash, 1)
 }
 
-// fold multiplies two numbers and puts the halves of the product together.
+// fold multiplies two numbers and combines the two halves of the product.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low
 }
 
-// isAnother reports whether a command came under the number of a different request, as far as the answer under the
-// number shows.
+// isAnother reports whether the number was used for a different request before, as far as the answer under the number
+// shows.
 func (an *Answers) isAnother(c *shard.Command, mu *Mutation, t *Target, a *answer) bool {
 	return a != nil && a.asked != askedOf(c, mu, t.hash)
 }

@@ -7,31 +7,31 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// An answer may have a body: the results of its command beside the fields of every answer, in the form of the
-// command's kind. Few answers have a body. Bodies stand apart, so that answers stay small and have no pointers for
-// the collector to follow.
+// An answer may have a body: command results beyond the common fields, encoded by the command's kind. Few answers have
+// a body. The machine stores bodies separately, so that answers stay small and contain no pointers for the garbage
+// collector to follow.
 
-// answerBody is the body of the answer with the number.
+// answerBody is the body for the answer with the number.
 type answerBody struct {
 	number uint64
 	body   string
 }
 
-// answerBodies are the bodies of a session, in order of their numbers.
+// answerBodies are a session's bodies, ordered by number.
 type answerBodies struct {
 	list []answerBody
-	size int // size in a quota
+	size int // bytes charged to a quota
 }
 
-// size is the size of the body in a quota, beside the size of its answer.
+// size is what the body adds to a byte quota, beside its answer.
 func (b *answerBody) size() int { return shard.AnswerBodyBytes + len(b.body) }
 
-// after returns the place of the first body with a number above the given number.
+// after returns the index of the first body with a number above the given number.
 func (b *answerBodies) after(number uint64) int {
 	return sort.Search(len(b.list), func(i int) bool { return b.list[i].number > number })
 }
 
-// remove removes the bodies between two places and returns their size in a quota.
+// remove removes the bodies between two indexes and returns the bytes that they had charged to a quota.
 func (b *answerBodies) remove(from, to int) (size int) {
 	for i := range b.list[from:to] {
 		size += b.list[from+i].size()
@@ -43,13 +43,13 @@ func (b *answerBodies) remove(from, to int) (size int) {
 	return size
 }
 
-// Answers are the answers that the shard keeps until their sessions acknowledge them.
+// Answers are the cached responses that the shard keeps until their sessions acknowledge them.
 type Answers struct {
 	core   *Core
 	bodies arena.Slab[answerBodies]
 }
 
-// bodiesSize is the size of all bodies of the session's answers.
+// bodiesSize is the total size of the session's answer bodies.
 func (an *Answers) bodiesSize(s *session) int {
 	if s.bodies == 0 {
 		return 0
@@ -57,7 +57,8 @@ func (an *Answers) bodiesSize(s *session) int {
 	return an.bodies.At(s.bodies).size
 }
 
-// hasRoomForBody reports whether the session may have one more answer, with the longest body of the command.
+// hasRoomForBody reports whether the session may have one more answer, with the longest body that the command can
+// return.
 func (an *Answers) hasRoomForBody(s *session, mu *Mutation) bool {
 	size := an.bodiesSize(s)
 	if mu.MostBody > 0 {
@@ -66,7 +67,7 @@ func (an *Answers) hasRoomForBody(s *session, mu *Mutation) bool {
 	return size == 0 || size+shard.AnswerBytes*(len(an.core.Sessions.answersOf(s))+1) <= an.core.bounds.AnswerBytes
 }
 
-// keepBody keeps the body of the session's latest answer.
+// keepBody stores the body for the session's latest answer.
 func (an *Answers) keepBody(s *session, number uint64, body string) {
 	if s.bodies == 0 {
 		s.bodies = an.bodies.Alloc()
@@ -78,7 +79,7 @@ func (an *Answers) keepBody(s *session, number uint64, body string) {
 	an.core.Nodes.Charge(an.core.Sessions.Node(s), size)
 }
 
-// body returns the body of the answer with the number, "" if the answer has no body.
+// body returns the body for the answer with the number, "" if the answer has no body.
 func (an *Answers) body(s *session, number uint64) string {
 	if s.bodies == 0 {
 		return ""
@@ -90,7 +91,7 @@ func (an *Answers) body(s *session, number uint64) string {
 	return ""
 }
 
-// forgetBodies forgets the bodies of the answers above one number, up to a second number, of a session with bodies.
+// forgetBodies discards the bodies above one number, up to a second number, for a session that has bodies.
 func (an *Answers) forgetBodies(s *session, above, upTo uint64) {
 	of := an.bodies.At(s.bodies)
 	an.core.Nodes.Charge(an.core.Sessions.Node(s), -of.remove(of.after(above), of.after(upTo)))
@@ -99,7 +100,7 @@ func (an *Answers) forgetBodies(s *session, above, upTo uint64) {
 	}
 }
 
-// dropBodies gives back the place of a session's bodies.
+// dropBodies frees the memory for a session's bodies.
 func (an *Answers) dropBodies(s *session) {
 	if s.bodies != 0 {
 		an.bodies.Release(s.bodies)

@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The cached responses in the record of a session: their count, then the responses. A response is its length, one bit
-// for each field that is not zero, its number, and those fields. A later level adds its fields at the end, with new
-// bits.
+// The cached responses in a session record: their count, then the responses. A response is encoded as its length, one
+// bit for each field that is not zero, its number, and those fields. A later level appends its fields at the end, with
+// new bits.
 
 const (
 	answerStatus = 1 << iota
@@ -87,9 +87,9 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	return dst
 }
 
-// readAnswers reads the answers of a session, and their bodies. Their numbers are above acked and not above applied.
+// readAnswers reads a session's answers and their bodies. Their numbers are above acked and at most applied.
 func readAnswers(r *codec.Input, applied, acked uint64) (list []answer, bodies []answerBody) {
-	const shortest = 3 // the bytes of the shortest answer
+	const shortest = 3 // bytes in the shortest answer
 	n := r.Number()
 	r.Must(n <= shard.MaxUnacknowledged && n <= uint64(len(r.Data))/shortest, "a session has too many answers")
 	if n > 0 && r.Sound() {

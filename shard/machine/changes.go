@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// Changes fills d with the changes after a revision that was read before, and reuses the memory of d.
+// Changes fills d with the changes since a revision that the caller read before, and reuses d's memory.
 func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind {
 	*d = shard.Delta{Joined: d.Joined[:0], Rows: d.Rows[:0], Gone: d.Gone[:0], Bodies: d.Bodies[:0]}
 	m.mu.RLock()
@@ -33,8 +33,7 @@ func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) sha
 	return shard.DeltaChanges
 }
 
-// lookUp finds an object and a view of the object. It returns false if either is missing, or if the object is
-// deleted.
+// lookUp finds an object and one view. It returns false if either is missing, or if the object is deleted.
 func (ob *Objects) lookUp(r *shard.Ref) (object arena.Handle, v View, ok bool) {
 	if r.Kind >= shard.MaxKinds || ob.core.kinds[r.Kind] == nil {
 		return 0, View{}, false

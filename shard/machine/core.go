@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Core is the content of a machine, in parts with rules of their own. Commands and the kinds of objects work on it
-// while the machine's lock is held. Restore replaces the Core as a whole.
+// Core is the machine's content, in parts with rules of their own. Commands and object kinds work on it while holding
+// the machine's lock. Restore replaces the Core as a whole.
 type Core struct {
 	Run       Run
 	Nodes     Nodes
@@ -26,19 +26,20 @@ type Core struct {
 
 	alarms       heap.Heap[alarm, alarmOrder]
 	slots        shard.SlotSet
-	class        shard.OrderID // of the order ids that the shard gives: its id
+	class        shard.OrderID // the shard id, which is the class of all order ids that the shard issues
 	bounds       Bounds
 	lastOrder    shard.OrderID
 	lastRevision shard.Revision
 	level        level.Level // commands above the level are refused
-	nextLevel    level.Level // becomes the level at the end of the batch
-	group        shard.Group // of the replicas
+	nextLevel    level.Level // becomes the level when the batch ends
+	group        shard.Group // the replica group
 
 	known *Kinds
-	kinds [shard.MaxKinds]Kind // the store of each
+	kinds [shard.MaxKinds]Kind // each kind's store
 }
 
-// newCore returns the content of an empty machine. Every part knows the Core, and slabs know the trees of their places.
+// newCore returns the content for an empty machine. Every part points to the Core, and each slab points to the trees
+// over its entries.
 func newCore(known *Kinds, o Options) *Core {
 	co := &Core{
 		known: known,
@@ -61,10 +62,10 @@ func newCore(known *Kinds, o Options) *Core {
 	return co
 }
 
-// Kind returns the store of a kind.
+// Kind returns the store for a kind.
 func (co *Core) Kind(k shard.ObjectKind) Kind { return co.kinds[k] }
 
-// NextRevision is the revision of the next change.
+// NextRevision is the revision that the next change gets.
 func (co *Core) NextRevision() shard.Revision { return co.lastRevision + 1 }
 
 // Worked returns how many pieces of work the command has done.

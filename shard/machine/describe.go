@@ -5,8 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// Describe fills d, and reuses the memory of d. It returns false if there is no object of the kind and name, or no
-// such view of the object.
+// Describe fills d, and reuses its memory. It returns false if the object, or the requested view, does not exist.
 func (m *Machine) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool {
 	had := d.Data
 	*d = shard.Description{Links: d.Links[:0], Rows: d.Rows[:0], Bodies: d.Bodies[:0]}
@@ -21,18 +20,18 @@ func (m *Machine) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Descri
 	return true
 }
 
-// Described are the options of a Describe, and the data that the Description had before.
+// Described are the options for a Describe call, and the data that the Description had before.
 type Described struct {
 	shard.DescribeOptions
 	Had string
 }
 
-// After returns the first holding of an object behind the order id.
+// After returns the object's first holding behind the order id.
 func (ho *Holdings) After(o *Object, after shard.OrderID) arena.Handle {
 	return ho.byObject.Search(o.holdings, func(h arena.Handle) bool { return ho.At(h).Order > after })
 }
 
-// View is a link for readers, who may have its data already.
+// View returns a holding for readers; had is the data that the reader may already have.
 func (ho *Holdings) View(l *Holding, had string) shard.LinkView {
 	v := shard.LinkView{
 		Order: l.Order, Session: ho.core.Sessions.At(l.Session).id, Count: l.Count,
@@ -44,7 +43,7 @@ func (ho *Holdings) View(l *Holding, had string) shard.LinkView {
 	return v
 }
 
-// PageLimit returns how many things a page has if a reader asks for a number; 0 asks for the most.
+// PageLimit returns the page size for the number of entries that a reader asks for; 0 asks for the maximum.
 func PageLimit(asked int) int {
 	if asked <= 0 || asked > shard.MaxPage {
 		return shard.MaxPage

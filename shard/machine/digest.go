@@ -6,10 +6,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Digest is one number for the state of a machine at the moment of BeginDigest. Replicas of a shard that applied the
-// same log have the same digest, even if their memory is laid out differently. The digest is taken in steps beside
-// Apply, as a snapshot is saved. Its records have the form of the shard's level, so that older and newer builds
-// agree.
+// Digest is one number for the machine state at the time of BeginDigest. Replicas that applied the same log have the
+// same digest, even if their memory layout differs. The digest is computed in steps beside Apply, as a snapshot is
+// saved. Its records are encoded at the shard's level, so that older and newer builds agree.
 type Digest struct {
 	fixed *snapshot
 	sum   uint64
@@ -17,15 +16,14 @@ type Digest struct {
 	buf   []byte
 }
 
-// BeginDigest fixes the present state. The call costs next to nothing, however much the machine holds. Close must end
-// the digest.
+// BeginDigest fixes the present state at almost no cost, however much the machine holds. Close must end the digest.
 func (m *Machine) BeginDigest() *Digest {
 	d := &Digest{fixed: m.fix(withNames)}
 	d.sum = xxhash.Sum64(d.fixed.header.append(nil))
 	return d
 }
 
-// Step takes the next few records, under the read lock. ok is false if the state was replaced meanwhile, so that
+// Step processes the next few records under the read lock. ok is false if the state was replaced meanwhile, so that
 // there is no digest.
 func (d *Digest) Step() (done, ok bool) {
 	if d.buf, done, ok = d.fixed.step(d.buf[:0], d.at); !ok {
@@ -33,8 +31,8 @@ func (d *Digest) Step() (done, ok bool) {
 	}
 	for records := d.buf; len(records) > 0; {
 		n := 4 + binary.LittleEndian.Uint32(records)
-		// Records come in any order, so the digest is a sum. The number of the phase replaces the four bytes of
-		// length, so that equal records of two phases count differently.
+		// Records come in any order, so the digest is a sum. The phase number replaces the four length bytes, so that
+		// equal records from two phases count differently.
 		binary.LittleEndian.PutUint32(records, uint32(d.at))
 		d.sum += xxhash.Sum64(records[:n])
 		records = records[n:]
@@ -45,13 +43,13 @@ func (d *Digest) Step() (done, ok bool) {
 	return d.at == phases, true
 }
 
-// Sum is the digest, once Step was done.
+// Sum is the digest, once Step has returned done.
 func (d *Digest) Sum() uint64 { return d.sum }
 
-// Close lets the machine forget the state of the digest.
+// Close releases the fixed state.
 func (d *Digest) Close() { d.fixed.Discard() }
 
-// Digest takes a digest of the present state in one go.
+// Digest computes a digest for the present state in one go.
 func (m *Machine) Digest() uint64 {
 	d := m.BeginDigest()
 	defer d.Close()

@@ -7,30 +7,29 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// History remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left, for
-// a view of any other kind its rows. One ring serves all objects of the shard, and the entries of a track are chained
-// in the ring. The history is not part of the replicated state: it starts anew after a restart, and readers that ask
-// for earlier changes take a snapshot.
+// History remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left; for a
+// view of any other kind its rows. All objects in the shard share one ring buffer, in which the entries for a track are
+// chained. The history is not replicated: it is empty after a restart, and readers that ask for earlier changes read a
+// snapshot instead.
 type History struct {
 	core    *Core
 	limit   int
 	entries []rowChange
-	last    uint64 // place of the newest entry, counted from 1 through all time
+	last    uint64 // position of the newest entry, counted from 1 since the start
 }
 
-// rowChange says that the row with an id (of owners: the order id) came, changed or went at the revision.
+// rowChange records that the row with an id (for owners: the order id) appeared, changed or went at the revision.
 type rowChange struct {
 	revision shard.Revision
 	row      shard.OrderID
-	before   uint64 // place of the track's previous entry, 0 for none
-	// beforeAt is the revision of the previous entry. So a reader knows whether it needs the previous entry, even if
+	before   uint64 // position of the track's previous entry, 0 for none
+	// beforeAt is the previous entry's revision. With it, a reader knows whether it needs the previous entry, even if
 	// the entry was overwritten.
 	beforeAt shard.Revision
 }
 
-// track is where the history of an object, or of a view of it, begins and ends: changes are known from revision base
-// on, the latest row is at place newest of the history, and of revision newestAt. revision is that of the last change
-// of all.
+// track locates the history for an object or a view: changes are known from revision base on; the latest row change is
+// at position newest, with revision newestAt. revision belongs to the last change of any kind.
 type track struct {
 	Revision shard.Revision
 	base     shard.Revision
@@ -40,7 +39,7 @@ type track struct {
 
 const historyMin = 64
 
-// at returns the entry at a place, or nil if the entry was overwritten.
+// at returns the entry at a position, or nil if the entry was overwritten.
 func (hi *History) at(place uint64) *rowChange {
 	if place == 0 || place > hi.last || hi.last-place >= uint64(len(hi.entries)) {
 		return nil
@@ -48,13 +47,13 @@ func (hi *History) at(place uint64) *rowChange {
 	return &hi.entries[place&uint64(len(hi.entries)-1)]
 }
 
-// record notes a change of a row; of a semaphore, a change of an owner. The next call of changed for the
-// object will report the change.
+// record notes that a row changed; for a semaphore, that an owner changed. The next changed call for the object reports
+// it.
 func (hi *History) record(t *track, row shard.OrderID) {
 	at := hi.core.lastRevision + 1
 	if hi.last+1 >= uint64(len(hi.entries)) && len(hi.entries) < hi.limit {
 		grown := make([]rowChange, max(historyMin, 2*len(hi.entries)))
-		copy(grown, hi.entries) // each entry stays at its place: the ring grows before it begins anew
+		copy(grown, hi.entries) // each entry stays at its position: the ring grows before it wraps around
 		hi.entries = grown
 	}
 	hi.last++
@@ -64,14 +63,13 @@ func (hi *History) record(t *track, row shard.OrderID) {
 	t.newest, t.newestAt = hi.last, at
 }
 
-// OwnerChanged notes that an owner joined, changed or left. The next call of Changed for the object will report the
-// change.
+// OwnerChanged notes that an owner joined, changed or left. The next Changed call for the object reports it.
 func (hi *History) OwnerChanged(object arena.Handle, order shard.OrderID) {
 	hi.record(&hi.core.Objects.At(object).track, order)
 }
 
-// rowsSince appends the ids of the rows of a track that changed after a revision, without repetitions, in order. It
-// returns false if the history does not reach back so far, or if the rows are more than a page.
+// rowsSince appends the ids of a track's rows that changed after a revision, sorted and without duplicates. It returns
+// false if the history does not reach back that far, or if the rows exceed a page.
 func (hi *History) rowsSince(t *track, since shard.Revision, dst []shard.OrderID) ([]shard.OrderID, bool) {
 	if since < t.base {
 		return dst, false

@@ -13,22 +13,22 @@ type Holding struct {
 	Object  arena.Handle
 	Order   shard.OrderID
 	Count   uint64
-	Number  uint64       // of the latest acquire
-	Since   uint64       // when the session began to wait, or to own: wall clock, milliseconds; for people
-	data    arena.Text   // of the store of links
-	timeout waitTime     // of the latest acquire
-	State   arena.Handle // what the object's kind holds for the link, in a store of the kind; zero for nothing
+	Number  uint64       // the latest acquire's number
+	Since   uint64       // when the session began to wait, or to own: wall clock, milliseconds; informational
+	data    arena.Text   // in the holdings' text store
+	timeout waitTime     // the latest acquire's timeout
+	State   arena.Handle // the kind's state for the holding, in a store of the kind; zero for none
 	stamp   uint32
-	alarm   uint32 // the place of the alarm of a waiter in the heap, plus one; zero without an alarm
+	alarm   uint32 // heap position of a waiter's alarm, plus one; zero without an alarm
 	Owner   bool
 }
 
-// waitTime is for how long an acquire may wait: milliseconds, or forever.
+// waitTime is how long an acquire may wait: milliseconds, or forever.
 type waitTime uint32
 
 const waitForever = ^waitTime(0)
 
-// newWaitTime converts the milliseconds of a command or a record; ok is false for a time that is too long.
+// newWaitTime converts the milliseconds in a command or a record; ok is false if the time is too long.
 func newWaitTime(millis uint64) (w waitTime, ok bool) {
 	if millis == shard.Forever {
 		return waitForever, true
@@ -43,20 +43,20 @@ func (w waitTime) millis() uint64 {
 	return uint64(w)
 }
 
-// Timeout is for how long the latest acquire may wait, in milliseconds.
+// Timeout is how long the latest acquire may wait, in milliseconds.
 func (ho *Holding) Timeout() uint64 { return ho.timeout.millis() }
 
-// walkedLinks is up to how many links of an object find looks through one by one.
+// walkedLinks is the number of holdings up to which find scans an object's holdings one by one.
 const walkedLinks = 8
 
-// Holdings holds links in two orders, both by order id: per object and per session.
+// Holdings stores holdings in two orders, both by order id: per object and per session.
 type Holdings struct {
 	core *Core
 	arena.Slab[Holding]
 	byObject  arena.Forest
 	bySession arena.Forest
-	index     map[linkKey]arena.Handle // the links of indexed objects
-	peak      int                      // the largest size of the index since its making
+	index     map[linkKey]arena.Handle // the holdings of indexed objects
+	peak      int                      // the largest index size since the map was made
 	texts     arena.Texts
 	waiters   int // holdings that do not own
 }
@@ -69,7 +69,7 @@ func newHoldings() Holdings {
 	return Holdings{index: make(map[linkKey]arena.Handle), texts: arena.NewTexts()}
 }
 
-// Find returns the link between the object and the session, or zero.
+// Find returns the holding that the session has on the object, or zero.
 func (ho *Holdings) Find(o *Object, object, session arena.Handle) arena.Handle {
 	if o.Held == 0 {
 		return 0
@@ -85,7 +85,7 @@ func (ho *Holdings) Find(o *Object, object, session arena.Handle) arena.Handle {
 	return 0
 }
 
-// Add makes the session the last owner or waiter of the object under the next order id.
+// Add makes the session the object's last owner or waiter, under the next order id.
 func (ho *Holdings) Add(session, object arena.Handle, c *shard.Command, owner bool) arena.Handle {
 	h := ho.insert(session, object, ho.TakeOrder())
 	l := ho.At(h)
@@ -103,8 +103,8 @@ func (ho *Holdings) Add(session, object arena.Handle, c *shard.Command, owner bo
 	return h
 }
 
-// SetTimeout replaces the timeout of a holding, in milliseconds: Forever, or at most MaxAcquireTimeout. A wait ends
-// when so much time of the shard has passed from now on.
+// SetTimeout replaces a holding's timeout, in milliseconds: Forever, or at most MaxAcquireTimeout. The wait ends after
+// that much shard time, counted from now.
 func (ho *Holdings) SetTimeout(h arena.Handle, millis uint64) {
 	l := ho.At(h)
 	var ok bool
@@ -117,7 +117,7 @@ func (ho *Holdings) SetTimeout(h arena.Handle, millis uint64) {
 	ho.setDeadline(h, deadline)
 }
 
-// Grant makes the first waiter of an object an owner, as a piece of work of the command.
+// Grant makes an object's first waiter an owner, as one piece of the command's work.
 func (ho *Holdings) Grant(h arena.Handle) {
 	ho.core.Run.Left--
 	ho.core.Snapshots.TouchHolding(h)
@@ -128,16 +128,16 @@ func (ho *Holdings) Grant(h arena.Handle) {
 	ho.core.Objects.At(l.Object).FirstWaiter = ho.byObject.Next(h)
 }
 
-// LastOrder is the highest order id that the shard has given.
+// LastOrder is the highest order id that the shard has issued.
 func (ho *Holdings) LastOrder() shard.OrderID { return ho.core.lastOrder }
 
-// TakeOrder gives the next order id, for a new holding or for anything else that a kind orders like holdings.
+// TakeOrder issues the next order id, for a new holding or for anything else that a kind sorts like holdings.
 func (ho *Holdings) TakeOrder() shard.OrderID {
 	ho.core.lastOrder = ho.NextOrder()
 	return ho.core.lastOrder
 }
 
-// NextOrder is the order id that the shard gives next.
+// NextOrder is the order id that the shard issues next.
 func (ho *Holdings) NextOrder() shard.OrderID {
 	next := ho.core.lastOrder&^shard.MaxShard | ho.core.class
 	if next <= ho.core.lastOrder {
@@ -146,7 +146,7 @@ func (ho *Holdings) NextOrder() shard.OrderID {
 	return next
 }
 
-// insert puts a new link at the end of the links of its session and of its object.
+// insert appends a new holding to the lists of its session and its object.
 func (ho *Holdings) insert(session, object arena.Handle, order shard.OrderID) arena.Handle {
 	h := ho.Alloc()
 	l := ho.At(h)
@@ -165,15 +165,15 @@ func (ho *Holdings) insert(session, object arena.Handle, order shard.OrderID) ar
 	return h
 }
 
-// HasData reports whether the data of a holding are these bytes.
+// HasData reports whether a holding has exactly this data.
 func (ho *Holdings) HasData(l *Holding, data []byte) bool { return ho.texts.Is(l.data, data) }
 
-// Growth returns how many bytes longer a link would be with the data.
+// Growth returns how many bytes longer a holding would be with the data.
 func (ho *Holdings) Growth(l *Holding, data []byte) int {
 	return len(data) - len(ho.texts.Bytes(l.data))
 }
 
-// SetData replaces the data of a link.
+// SetData replaces a holding's data.
 func (ho *Holdings) SetData(h arena.Handle, data []byte) {
 	l := ho.At(h)
 	if ho.texts.Is(l.data, data) {
@@ -183,8 +183,8 @@ func (ho *Holdings) SetData(h arena.Handle, data []byte) {
 	ho.texts.Replace(&l.data, data)
 }
 
-// SetState gives a link its body of the object's kind, once. A kind that changes a body calls TouchHolding before, and
-// charges its node for the growth of the body.
+// SetState gives a holding its kind state, once. Before a kind changes that state, it calls TouchHolding, and it
+// charges its node for any growth.
 func (ho *Holdings) SetState(h, body arena.Handle) {
 	ho.core.Snapshots.TouchHolding(h)
 	l := ho.At(h)
@@ -194,10 +194,10 @@ func (ho *Holdings) SetState(h, body arena.Handle) {
 	ho.core.Nodes.Charge(ho.core.Objects.Node(o), ho.core.kinds[o.Kind].HoldingSize(body))
 }
 
-// keptIndex is up to how many entries a map of the index may have had to be kept when it is empty: maps do not shrink.
+// keptIndex is the entry count up to which an empty index map is reused instead of replaced: maps do not shrink.
 const keptIndex = 4096
 
-// removeFromIndex takes a link out of the index.
+// removeFromIndex removes a holding from the index.
 func (ho *Holdings) removeFromIndex(k linkKey) {
 	ho.peak = max(ho.peak, len(ho.index))
 	delete(ho.index, k)
@@ -206,8 +206,7 @@ func (ho *Holdings) removeFromIndex(k linkKey) {
 	}
 }
 
-// addToIndex puts the link into the index; for an object without an index, addToIndex puts all links of the object
-// in.
+// addToIndex adds the holding to the index; for an object that is not indexed yet, it adds all holdings on the object.
 func (ho *Holdings) addToIndex(o *Object, object, h arena.Handle) {
 	if o.indexed {
 		ho.index[linkKey{object, ho.At(h).Session}] = h
@@ -219,7 +218,7 @@ func (ho *Holdings) addToIndex(o *Object, object, h arena.Handle) {
 	}
 }
 
-// Remove removes a link from its object and its session.
+// Remove removes a holding from its object and its session.
 func (ho *Holdings) Remove(h arena.Handle) {
 	l := ho.At(h)
 	ho.core.Snapshots.TouchHolding(h)
@@ -256,14 +255,14 @@ func (ho *Holdings) Remove(h arena.Handle) {
 	}
 }
 
-// countWaiter counts waiting links, of the shard and of the session.
+// countWaiter updates the waiter counts for the shard and for the session.
 func (ho *Holdings) countWaiter(session arena.Handle, by int) {
 	ho.waiters += by
 	s := ho.core.Sessions.At(session)
 	s.waits = uint32(int(s.waits) + by)
 }
 
-// Emit emits an effect about the link's acquire to the link's session.
+// Emit emits an effect about a holding's acquire, addressed to its session.
 func (ho *Holdings) Emit(k shard.EffectKind, h arena.Handle) *shard.Effect {
 	l := ho.At(h)
 	o := ho.core.Objects.At(l.Object)
@@ -273,7 +272,7 @@ func (ho *Holdings) Emit(k shard.EffectKind, h arena.Handle) *shard.Effect {
 	return e
 }
 
-// Admits returns StatusSuccess if the session may have a further link now, and otherwise the refusal, with a text
+// Admits returns StatusSuccess if the session may have a further holding now, and otherwise the refusal, with a text
 // for people.
 func (ho *Holdings) Admits(session arena.Handle) (refusal protocol.Status, why string) {
 	switch {
@@ -285,7 +284,7 @@ func (ho *Holdings) Admits(session arena.Handle) (refusal protocol.Status, why s
 	return protocol.StatusSuccess, ""
 }
 
-// Acquired is the outcome that the session is an owner. The limit is the semaphore's limit in the answer.
+// Acquired is the outcome that the session is an owner. The limit is the semaphore limit to report.
 func (ho *Holdings) Acquired(h arena.Handle, limit uint64) Outcome {
 	return Outcome{Flags: shard.FlagAcquired, Order: ho.At(h).Order, Limit: limit}
 }
@@ -295,16 +294,16 @@ func (ho *Holdings) Queued(h arena.Handle, limit uint64) Outcome {
 	return Outcome{Flags: shard.FlagQueued, Order: ho.At(h).Order, Limit: limit}
 }
 
-// First returns the oldest holding of an object, or zero.
+// First returns an object's oldest holding, or zero.
 func (ho *Holdings) First(o *Object) arena.Handle { return ho.byObject.First(o.holdings) }
 
-// Next returns the holding of the same object behind a holding, or zero.
+// Next returns the next holding on the same object, or zero.
 func (ho *Holdings) Next(h arena.Handle) arena.Handle { return ho.byObject.Next(h) }
 
-// NextOfSession returns the holding of the same session behind a holding, or zero.
+// NextOfSession returns the next holding of the same session, or zero.
 func (ho *Holdings) NextOfSession(h arena.Handle) arena.Handle { return ho.bySession.Next(h) }
 
-// Of returns the link of a session to an object, or zero, also for no session.
+// Of returns the holding that a session has on an object, or zero; also zero for session zero.
 func (ho *Holdings) Of(object, session arena.Handle) arena.Handle {
 	if session == 0 {
 		return 0

@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// A shard holds named objects of several kinds; semaphores are one kind. Files object.go and holding.go have the common
-// part of all kinds: a name in a node, a slot, a revision, and sessions that own the object or wait for it. A kind
-// adds a store for its own state, its rules, and its commands. docs/maintainers.md says how to add a kind.
+// A shard holds named objects of several kinds; semaphores are one kind. Files object.go and holding.go have what all
+// kinds share: a name in a node, a slot, a revision, and sessions that own the object or wait for it. A kind adds a
+// store for its own state, its rules, and its commands. DESIGN.md, section 8, describes how to add a kind.
 
 // KindRow describes a kind to NewKinds.
 type KindRow struct {
@@ -20,21 +20,21 @@ type KindRow struct {
 	Commands []CommandRow
 }
 
-// CommandRow is a command of a kind: either a numbered command of clients, or a command that the leader proposes.
+// CommandRow is a command that a kind defines: either a numbered client command, or a command that the leader proposes.
 type CommandRow struct {
 	Kind shard.CommandKind
 	Mutation
 	Upkeep Upkeep
 }
 
-// Kinds are the kinds of objects that a machine can hold, with their commands. Package kinds lists those of the build.
+// Kinds are the object kinds that a machine can hold, with their commands. Package kinds lists the kinds in this build.
 type Kinds struct {
 	rows      [shard.MaxKinds]KindRow
 	mutations [256]Mutation
 	upkeeps   [256]Upkeep
 }
 
-// NewKinds returns the kinds of the rows.
+// NewKinds returns the kinds in the rows.
 func NewKinds(rows ...KindRow) *Kinds {
 	ks := &Kinds{upkeeps: upkeeps}
 	for _, row := range rows {
@@ -51,61 +51,61 @@ func NewKinds(rows ...KindRow) *Kinds {
 	return ks
 }
 
-// Kind is the interface of a kind of objects towards the machine: the store of the kind's own state, and its rules. The
+// Kind is the interface between an object kind and the machine: the store for the kind's own state, and its rules. The
 // state of an object, and of a holding if the kind keeps any, has a handle in the store.
 type Kind interface {
 	// ReleaseHolding removes a holding whose session has ended, grants what becomes free, and notifies watchers and
 	// waiters.
 	ReleaseHolding(co *Core, holding arena.Handle)
 
-	// Remove deletes an object with all its holdings, as a forced delete does. It leaves work beyond the command's
-	// limit to the next call.
+	// Remove deletes an object with all its holdings, as a forced delete does. Work beyond the command's limit is left
+	// to the next call.
 	Remove(co *Core, object arena.Handle)
 
 	// Resume continues work that an earlier command left unfinished. The object is not deleted.
 	Resume(co *Core, object arena.Handle)
 
-	// Due handles an alarm of an object, or of one of its waiters, which has fired and is cleared. waiter is zero for
-	// an alarm of the object itself. The object is not deleted.
+	// Due handles an alarm that has fired and is cleared. The alarm belongs to an object or to one of its waiters;
+	// waiter is zero for the object's own alarm. The object is not deleted.
 	Due(co *Core, object, waiter arena.Handle)
 
 	// StateSize returns the bytes that the state adds to the object's size in the node quota.
 	StateSize(state arena.Handle) int
 
-	// FreeState releases the state of an object.
+	// FreeState releases an object's state.
 	FreeState(state arena.Handle)
 
-	// HoldingSize, FreeHolding, SaveHolding and LoadHolding are for the state of a holding, as StateSize, FreeState,
-	// Save and Load are for the state of an object. The machine calls them only for holdings with a state.
+	// HoldingSize, FreeHolding, SaveHolding and LoadHolding are for holding state what StateSize, FreeState, Save and
+	// Load are for object state. The machine calls them only for holdings with a state.
 	HoldingSize(state arena.Handle) int
 	FreeHolding(state arena.Handle)
 	SaveHolding(dst []byte, state arena.Handle) []byte
 	LoadHolding(src []byte) (state arena.Handle, ok bool)
 
-	// Freeze fixes the bytes that Save would append now, and FreezeHolding the bytes of SaveHolding, for states that
-	// may be large; the work does not grow with the size. The machine calls both before a change, if a snapshot needs
-	// the old state. nil says that the state is small, so that the machine saves it at once.
+	// Freeze captures the bytes that Save would append now, and FreezeHolding those that SaveHolding would append, for
+	// states that may be large; the cost does not grow with the size. If a snapshot needs the old state, the machine
+	// calls both before a change. A nil result means that the state is small, so that the machine saves it at once.
 	Freeze(state arena.Handle) Frozen
 	FreezeHolding(state arena.Handle) Frozen
 
-	// Role is what the session of a holding is to the object, in a word for people.
+	// Role is the session's relation to the object, in a word for people.
 	Role(l *Holding) string
 
-	// Save appends the state of an object, Load makes it again when a snapshot is restored; Load reports whether the
-	// bytes are sound. Linked is called when all holdings of the object are back in their order; it sets the object's
-	// alarm again.
+	// Save appends an object's state. Load recreates the state when a snapshot is restored, and reports whether the
+	// bytes are valid. Linked is called once all holdings on the object are back in order; it sets the object's alarm
+	// again.
 	Save(dst []byte, state arena.Handle) []byte
 	Load(src []byte) (state arena.Handle, ok bool)
 	Linked(co *Core, object arena.Handle) error
 
-	// Renew returns the saved form of the object for a new cluster, without holdings. It returns false for an object
-	// that ends with its holdings. The object itself stays as it is.
+	// Renew returns the saved form that the object has in a new cluster, without holdings. It returns false if the
+	// object ends with its holdings. The object itself is unchanged.
 	Renew(state arena.Handle, n *StateRenewal) (saved []byte, stays bool)
 
-	// View finds a view of an object by its name: "" is the whole object. A reader of a missing view gets the answer
-	// for a missing object. Describe fills in the description of a view, Changes fills in its delta. d.Gone has the
-	// rows that changed since; Changes leaves only the rows that are gone, and returns false if there is too much for
-	// one delta.
+	// View finds an object's view by name: "" is the whole object. A reader of a missing view gets the same answer as
+	// for a missing object. Describe fills in a view description, Changes fills in a view delta. On entry d.Gone has
+	// all rows that changed; Changes leaves only the deleted rows in it, and returns false if one delta cannot hold the
+	// changes.
 	View(co *Core, object arena.Handle, name string) (View, bool)
 	Describe(co *Core, object arena.Handle, v View, o Described, d *shard.Description)
 	Changes(co *Core, object arena.Handle, v View, since shard.Revision, d *shard.Delta) bool
@@ -114,10 +114,11 @@ type Kind interface {
 	AppendState(co *Core, object arena.Handle, s *shard.State)
 }
 
-// Frozen appends the fixed bytes. It may run without the machine's lock, even after the object or holding has changed.
+// Frozen appends the captured bytes. It may run without the machine's lock, even after the object or holding has
+// changed.
 type Frozen func(dst []byte) []byte
 
-// SmallStates is embedded by a kind whose objects and holdings are so small that the machine saves them at once.
+// SmallStates is embedded by a kind with objects and holdings so small that the machine saves them at once.
 type SmallStates struct{}
 
 // Freeze implements Kind.
@@ -143,35 +144,36 @@ func (PlainHoldings) LoadHolding([]byte) (arena.Handle, bool) { return 0, false 
 
 // Mutation describes a numbered command on a named object.
 type Mutation struct {
-	// of is the kind of the command's objects.
+	// of is the object kind that the command works on.
 	of shard.ObjectKind
-	// Form checks the command by itself, without the state.
+	// Form validates the command on its own, without the state.
 	Form func(c *shard.Command) bool
-	// Run applies the command. Session is zero for a command outside of any session; Object is zero if no object has
-	// the name.
+	// Run applies the command. Session is zero for a command without a session; Object is zero if no object has the
+	// name.
 	Run func(m *Core, c *shard.Command, t *Target) Outcome
-	// Resume answers a repetition from the state, and returns false if the state has no answer.
+	// Resume answers a retry from the state, and returns false if the state has no answer.
 	Resume func(m *Core, c *shard.Command, t *Target) (Outcome, bool)
 	// Anonymous commands may come without a session.
 	Anonymous bool
-	// Makes reports whether the command makes the object if there is no object of the name.
+	// Makes reports whether the command creates a missing object.
 	Makes func(c *shard.Command) bool
-	// Waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
+	// Waits is set if the command's Timeout is the maximum wait time, which the request hash leaves out.
 	Waits bool
-	// MostBody is the most bytes that the body of the answer may have.
+	// MostBody is the maximum size of the answer body, in bytes.
 	MostBody int
 }
 
-// Target is the place and the object of a mutation.
+// Target locates the object for a mutation.
 type Target struct {
 	hash    uint64
 	slot    shard.Slot
-	Node    *Node // nil: nothing of the node is here yet
+	Node    *Node // nil if the shard holds nothing for the node yet
 	Session arena.Handle
 	Object  arena.Handle
 }
 
-// mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
+// mutate performs the checks that all mutations share, in the order that the package's DESIGN.md lists, and runs the
+// command.
 func (co *Core) mutate(c *shard.Command, mu *Mutation, o *Outcome) {
 	inOrder := c.Number > c.Acked && c.Session.Counter() != 0
 	if c.Session == 0 {
@@ -216,8 +218,8 @@ func (co *Core) mutate(c *shard.Command, mu *Mutation, o *Outcome) {
 	}
 	t.Object = co.Objects.find(t.hash, c.Node, c.Name)
 	if isNew && t.Object != 0 && co.Objects.At(t.Object).Deleting {
-		// The object counts as missing, but the name stays taken as long as holdings are left: a command that would
-		// make a new object of the name is refused for the moment, and nothing is recorded.
+		// The object counts as missing, but the name stays taken until the last holding is gone: a command that would
+		// create a new object with the name is refused for now, and nothing is recorded.
 		if mu.Makes != nil && mu.Makes(c) {
 			o.Status = protocol.StatusOverloaded
 			return
@@ -234,7 +236,7 @@ func (co *Core) mutate(c *shard.Command, mu *Mutation, o *Outcome) {
 	}
 }
 
-// runNumbered notes what the session of a command has seen, applies a new command if there is room for the answer, and
+// runNumbered notes which answers the session has seen, applies a new command if there is capacity for the answer, and
 // keeps the answer.
 func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target, o *Outcome) {
 	s := co.Sessions.At(t.Session)
@@ -256,13 +258,13 @@ func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target, o *Outcom
 		o.Status = protocol.StatusOverloaded
 		return
 	}
-	// Answers without bodies are bounded by their number.
+	// Answers without bodies are bounded by their count.
 	if (s.bodies != 0 || mu.MostBody != 0) && !co.Answers.hasRoomForBody(s, mu) {
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes*forgotten)
 		o.Status = protocol.StatusOverloaded
 		return
 	}
-	if forgotten != 1 { // mostly one answer goes and another comes
+	if forgotten != 1 { // usually one answer goes and one comes
 		co.Nodes.Charge(co.Sessions.Node(s), shard.AnswerBytes*(1-forgotten))
 	}
 	co.Snapshots.touchSession(t.Session)
@@ -274,11 +276,11 @@ func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target, o *Outcom
 		o.Status = protocol.StatusPreconditionFailed
 	}
 	if o.Status == protocol.StatusOverloaded {
-		// There may be room later: the number stands for the same command then.
+		// There may be capacity later: the number then still identifies the same command.
 		s.applied = before
 		if left := co.group.Left(co.Clock.Now); left > 0 {
 			o.Timeout, o.Body = left, cmp.Or(o.Body, shard.QuietReason)
-			s.applied = max(before, c.Acked) // what a lost replica has answered is not carried out again
+			s.applied = max(before, c.Acked) // what a lost replica has answered is not applied again
 		}
 		co.Nodes.Charge(co.Sessions.Node(s), -shard.AnswerBytes)
 		return
@@ -286,13 +288,14 @@ func (co *Core) runNumbered(c *shard.Command, mu *Mutation, t *Target, o *Outcom
 	co.Answers.keep(c, mu, t, o)
 }
 
-// fits reports whether the command is of the object's kind. It fits a missing object.
+// fits reports whether the object has the command's kind. A missing object fits.
 func (co *Core) fits(mu *Mutation, t *Target) bool {
 	return t.Object == 0 || co.Objects.At(t.Object).Kind == mu.of
 }
 
-// admitRemote records an unknown session of another shard as a guest. No limit keeps a guest out: without a guest there
-// is no number, and a late copy of a refused command would be carried out once there is room.
+// admitRemote records an unknown session as a remote session: its home is a different shard. No limit rejects a remote
+// session: without a record there is no number, and a delayed copy of a refused command would be applied once there is
+// capacity.
 func (se *Sessions) admitRemote(c *shard.Command, t *Target) {
 	t.Node = se.core.Nodes.see(c.Node)
 	t.Session = se.add(c.Session, t.Node)

@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// ListObjects appends the objects of all kinds in the node whose names begin with prefix and come behind after, in
-// order of name. ListObjects appends at most limit objects and looks at no more than MaxPage. last is the last name
-// looked at: the after of the next call, if there is more.
+// ListObjects appends the objects in the node that have names beginning with prefix and sorted behind after, in name
+// order, for all kinds. It appends at most limit objects and looks at no more than MaxPage. last is the last name
+// looked at: the after argument for the next call, if there is more.
 func (m *Machine) ListObjects(n shard.NodeID, prefix, after string, limit int,
 	dst []shard.ObjectView) (_ []shard.ObjectView, last string, more bool) {
 	last, more = m.WalkNames(0, n, prefix, after, limit, func(co *Core, o *Object) {
@@ -21,8 +21,8 @@ func (m *Machine) ListObjects(n shard.NodeID, prefix, after string, limit int,
 	return dst, last, more
 }
 
-// WalkNames calls fn for the objects of a kind in a node, in order of name and without deleted objects. Kind 0 means
-// all kinds. It ends after limit calls, or after a look at MaxPage objects of any kind. It returns the last name looked
+// WalkNames calls fn for the objects of a kind in a node, in name order and without deleted objects. Kind 0 means all
+// kinds. The walk ends after limit calls, or after a look at MaxPage objects. WalkNames returns the last name looked
 // at, and whether there is more.
 func (m *Machine) WalkNames(k shard.ObjectKind, n shard.NodeID, prefix, after string, limit int,
 	fn func(co *Core, o *Object)) (last string, more bool) {
@@ -57,7 +57,7 @@ func (m *Machine) WalkNames(k shard.ObjectKind, n shard.NodeID, prefix, after st
 	return "", false
 }
 
-// nameAfter returns the first object of a tree of names that is behind after and not before prefix.
+// nameAfter returns the first object in a name tree that is behind after and not before prefix.
 func (ob *Objects) nameAfter(root arena.Handle, prefix, after string) arena.Handle {
 	return ob.byName.Search(root, func(h arena.Handle) bool {
 		name := protocol.Text(ob.names.Bytes(ob.At(h).name))
@@ -65,7 +65,7 @@ func (ob *Objects) nameAfter(root arena.Handle, prefix, after string) arena.Hand
 	})
 }
 
-// view returns a session without details and client, so without copies of texts.
+// view returns a session without details and client, so it copies no texts.
 func (se *Sessions) view(s *session) shard.SessionView {
 	return shard.SessionView{
 		ID: s.id, Node: se.Node(s).ID, Home: s.home, Timeout: uint64(s.timeout), Keyed: s.keyLen > 0,
@@ -73,7 +73,7 @@ func (se *Sessions) view(s *session) shard.SessionView {
 	}
 }
 
-// read returns a session with copies of details and client.
+// read returns a session with copied details and client.
 func (se *Sessions) read(s *session) shard.SessionView {
 	v, client := se.view(s), se.clientOf(s)
 	v.Details, v.Client = se.texts.String(s.details), client.State()
@@ -100,7 +100,7 @@ func (m *Machine) sessionAs(id shard.SessionID, as func(*session) shard.SessionV
 	return as(m.core.Sessions.At(h)), true
 }
 
-// Client returns the client of a session as the session's last command named the client.
+// Client returns the client description that the session's last command carried.
 func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -112,8 +112,7 @@ func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
 	return client.State(), true
 }
 
-// KeyMatches reports whether a client with the key may take the session over: the session has the same key, or no
-// key.
+// KeyMatches reports whether a client with the key may take over the session: the session has the same key, or no key.
 func (m *Machine) KeyMatches(id shard.SessionID, key []byte) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -125,9 +124,8 @@ func (m *Machine) KeyMatches(id shard.SessionID, key []byte) bool {
 	return s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key)
 }
 
-// ListSessions appends the sessions of a node with their home here and with ids behind after, in order of id, and
-// reports whether there are more. ListSessions looks at no more than MaxPage sessions; last is the last id looked at,
-// for the next call.
+// ListSessions appends the node's sessions with their home here and with ids behind after, in id order, and reports
+// whether there are more. It looks at no more than MaxPage sessions; last is the last id looked at, for the next call.
 func (m *Machine) ListSessions(n shard.NodeID, after shard.SessionID, limit int,
 	dst []shard.SessionView) (_ []shard.SessionView, last shard.SessionID, more bool) {
 	m.mu.RLock()
@@ -153,8 +151,8 @@ func (m *Machine) ListSessions(n shard.NodeID, after shard.SessionID, limit int,
 	return dst, after, false
 }
 
-// ListHoldings appends the links of a session in this shard, to objects of every kind, behind an order id, in order
-// of order id, and reports whether there are more.
+// ListHoldings appends a session's holdings in this shard, on objects of every kind, that are behind an order id. They
+// come in order-id order. It also reports whether there are more.
 func (m *Machine) ListHoldings(id shard.SessionID, after shard.OrderID, limit int,
 	dst []shard.Holding) (_ []shard.Holding, more bool) {
 	m.mu.RLock()
@@ -183,13 +181,13 @@ func (m *Machine) ListHoldings(id shard.SessionID, after shard.OrderID, limit in
 	return dst, false
 }
 
-// Behind returns the first link of a session Behind an order id, or zero.
+// Behind returns a session's first holding behind an order id, or zero.
 func (ho *Holdings) Behind(session arena.Handle, after shard.OrderID) arena.Handle {
 	root := ho.core.Sessions.At(session).links
 	return ho.bySession.Search(root, func(h arena.Handle) bool { return ho.At(h).Order > after })
 }
 
-// Linked reports whether a session owns a part of an object, waits for the object, or takes part in it.
+// Linked reports whether a session has a holding on an object: it owns the object, waits for it, or takes part in it.
 func (m *Machine) Linked(id shard.SessionID, of shard.Ref) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -7,32 +7,30 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Options are the settings of a new machine. They must be equal on all replicas of a shard.
+// Options are the settings for a new machine. They must be equal on all replicas.
 type Options struct {
-	// Shard is the id of the shard, at most MaxShard. Zero means 1, the id of a cluster's only shard.
+	// Shard is the shard id, at most MaxShard. Zero means 1, the id in a cluster with a single shard.
 	Shard uint64
-	// Slots are the slots of the shard. The zero value means all.
+	// Slots are the slots that the shard serves. The zero value means all.
 	Slots shard.SlotSet
-	// History is how many changes of owners the machine remembers for Changes, over all semaphores.
-	// It is rounded up to a power of two. Zero means DefaultHistory.
+	// History is how many owner changes the machine remembers for Changes, over all semaphores. It is rounded up to a
+	// power of two. Zero means DefaultHistory.
 	History int
-	// Bounds are the limits of commands and sessions. Tests make them smaller.
+	// Bounds limit commands and sessions. Tests make them smaller.
 	Bounds Bounds
 }
 
-// Bounds are limits of the machine that tests make smaller. Zeros mean MaxWork, MaxLinksPerSession and
-// MaxAnswerBytes.
+// Bounds are machine limits that tests make smaller. Zeros mean MaxWork, MaxLinksPerSession and MaxAnswerBytes.
 type Bounds struct {
 	Work         int
 	SessionLinks int
-	AnswerBytes  int // of a session
+	AnswerBytes  int // per session
 }
 
-// DefaultHistory is how many changes of owners a machine remembers where Options do not say. A full
-// history takes 2.5 MiB.
+// DefaultHistory is how many owner changes a machine remembers by default. A full history takes 2.5 MiB.
 const DefaultHistory = 1 << 16
 
-// Machine is the state machine of a data shard: a Core behind a lock.
+// Machine is the state machine for a data shard: a Core behind a lock.
 //
 // The log calls Apply and Restore, never at the same time. Reads may be called from any goroutine; a read takes the
 // machine's read lock for one page at most.
@@ -41,7 +39,7 @@ type Machine struct {
 	core *Core
 }
 
-// New returns an empty machine for objects of the kinds.
+// New returns an empty machine for objects of the given kinds.
 func New(kinds *Kinds, o Options) *Machine {
 	if o.Slots == (shard.SlotSet{}) {
 		o.Slots = shard.EverySlot()
@@ -65,7 +63,7 @@ func New(kinds *Kinds, o Options) *Machine {
 	return &Machine{core: newCore(kinds, o)}
 }
 
-// RLock takes the machine's read lock for a read of a kind, and returns the content. RUnlock releases the lock.
+// RLock takes the machine's read lock for a kind's read, and returns the content. RUnlock releases the lock.
 func (m *Machine) RLock() *Core {
 	m.mu.RLock()
 	return m.core
@@ -74,9 +72,9 @@ func (m *Machine) RLock() *Core {
 // RUnlock ends a read that RLock began.
 func (m *Machine) RUnlock() { m.mu.RUnlock() }
 
-// Apply applies the commands of a batch in order and appends their effects to out. The batch must have come from
-// DecodeBatch, or be like a decoded batch: the machine keeps nothing of its memory after returning. After much work
-// Apply lets readers in between two commands.
+// Apply applies the commands in a batch in order and appends their effects to out. The batch must come from
+// DecodeBatch, or be like a decoded batch: the machine retains no reference to batch memory. After much work Apply lets
+// readers in between two commands.
 func (m *Machine) Apply(b *shard.Batch, out *shard.Effects) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,35 +9,35 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Node is a coordination Node with sessions, objects or quotas in the shard. The path and the config of the Node
-// belong to the meta shard.
+// Node is a coordination Node with sessions, objects or quotas in the shard. The meta shard stores the Node's path and
+// config.
 type Node struct {
 	ID       shard.NodeID
-	place    int          // in the machine's list
-	handle   arena.Handle // in the list of the store of objects
+	place    int          // index in the machine's list
+	handle   arena.Handle // in the object store's list
 	Dropping bool
-	names    arena.Handle // root of its objects by name
-	ids      arena.Handle // root of its sessions by id
+	names    arena.Handle // root of its object tree, by name
+	ids      arena.Handle // root of its session tree, by id
 	sessions int
 	objects  int
 	quota    quota
-	bytes    uint64 // the sum in its quota of bytes
+	bytes    uint64 // total charged to its byte quota
 }
 
-// Nodes are the nodes that the shard knows, with what they take of their quotas.
+// Nodes are the nodes that the shard knows, with their quota usage.
 type Nodes struct {
 	core     *Core
 	byID     map[shard.NodeID]*Node
-	listed   []*Node            // all nodes, each at its place
-	dropping []shard.NodeID     // the nodes that are being dropped
-	limited  []shard.NodeLimits // the nodes with a quota of their own, by id
-	quota    quota              // of the shard
+	listed   []*Node            // all nodes, each at its index
+	dropping []shard.NodeID     // nodes being dropped
+	limited  []shard.NodeLimits // the nodes with quotas set, by id
+	quota    quota              // the shard's quota
 	bytes    uint64             // the sum over all nodes
 }
 
 func newNode(id shard.NodeID) *Node { return &Node{ID: id, quota: newNodeQuota(shard.Limits{})} }
 
-// see returns the node, known from now on.
+// see returns the node, and records an unknown node.
 func (no *Nodes) see(id shard.NodeID) *Node {
 	n := no.byID[id]
 	if n == nil {
@@ -47,7 +47,7 @@ func (no *Nodes) see(id shard.NodeID) *Node {
 	return n
 }
 
-// add puts a node on record.
+// add records a node.
 func (no *Nodes) add(id shard.NodeID) *Node {
 	n := newNode(id)
 	n.place = len(no.listed)
@@ -58,7 +58,7 @@ func (no *Nodes) add(id shard.NodeID) *Node {
 	return n
 }
 
-// remove takes a node off the record. The last of the list gets its place.
+// remove deletes a node's record. The last node in the list takes its index.
 func (no *Nodes) remove(n *Node) {
 	last := no.listed[len(no.listed)-1]
 	no.listed[n.place], last.place = last, n.place
@@ -69,8 +69,7 @@ func (no *Nodes) remove(n *Node) {
 	assert.That(len(no.listed) == len(no.byID), "every node that is known is listed")
 }
 
-// forgetIfEmpty takes a node off the record after its last session and object, unless the node has a quota of its
-// own.
+// forgetIfEmpty deletes a node's record after its last session and object, unless the node has quotas set.
 func (no *Nodes) forgetIfEmpty(n *Node) {
 	if n.sessions > 0 || n.objects > 0 {
 		return
@@ -81,7 +80,7 @@ func (no *Nodes) forgetIfEmpty(n *Node) {
 	}
 }
 
-// drop removes a part of a dropped node's objects and sessions.
+// drop removes some objects and sessions that belong to a dropped node.
 func (no *Nodes) drop(c *shard.Command) Outcome {
 	n := no.byID[c.Node]
 	if n == nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// A gateway keeps nothing of a session from one stream to the next, and each shard knows only the numbers of
-// mutations that the shard itself has applied. So the session's home gives each stream a new space of numbers.
+// A gateway stores nothing about a session between two streams, and each shard knows only the numbers of mutations
+// applied by the shard itself. So the session's home gives each stream a new number space.
 
 // lastNumberSpace is the last space: all its numbers fit into 64 bits.
-const lastNumberSpace = math.MaxUint64/protocol.SequencesPerAttach - 1
+const lastNumberSpace = math.MaxUint64/protocol.NumberSpace - 1
 
-// numberSpaceOf returns the space of a number.
-func numberSpaceOf(number uint64) uint64 { return number / protocol.SequencesPerAttach }
+// numberSpaceOf returns the space that contains a number.
+func numberSpaceOf(number uint64) uint64 { return number / protocol.NumberSpace }
 
 // drawNumbers draws the session's next space of numbers.
 func (se *Sessions) drawNumbers(c *shard.Command) Outcome {
@@ -30,12 +30,12 @@ func (se *Sessions) drawNumbers(c *shard.Command) Outcome {
 	}
 	se.core.Snapshots.touchSession(h)
 	s.numberSpace = space
-	se.core.Run.PlaceResult().Number = space * protocol.SequencesPerAttach
+	se.core.Run.PlaceResult().Number = space * protocol.NumberSpace
 	return Outcome{}
 }
 
-// atHome finds the session of a command that only the session's own client may give, and checks the key. If
-// the session is missing or the key is wrong, atHome returns zero and the reason.
+// atHome finds the session for a command that only the session's own client may send, and checks the key. If the
+// session is missing or the key is wrong, atHome returns zero and the reason.
 func (se *Sessions) atHome(c *shard.Command) (_ arena.Handle, refusal protocol.Status) {
 	if !se.core.slots.Has(c.Session.Slot()) {
 		return 0, protocol.StatusMoved

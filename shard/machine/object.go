@@ -8,27 +8,28 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Object is the common part of named things of every kind.
+// Object is the part that named objects of every kind share.
 type Object struct {
 	track
 
-	node arena.Handle // the place of its node in the store's list
+	node arena.Handle // its node's entry in the store's list
 	name arena.Text
 
-	holdings    arena.Handle // root of its links by order id
+	holdings    arena.Handle // root of its holdings by order id
 	lastHolding arena.Handle
 	FirstWaiter arena.Handle // zero without a waiting session
 	Held        uint32
 
-	State arena.Handle // in the store of its kind
+	State arena.Handle // in its kind's store
 	stamp uint32
-	hash  uint32 // the upper half of its hash
-	alarm uint32 // the place of its alarm in the heap, plus one; zero without an alarm
+	hash  uint32 // the upper half of its name hash
+	alarm uint32 // heap position of its alarm, plus one; zero without an alarm
 	slot  shard.Slot
 	Kind  shard.ObjectKind
-	// deleting: the object is deleted, and some of its links are pending. pending: the object is on the pending list.
+	// deleting is set if the object is deleted, and some of its holdings are pending. pending is set while the object
+	// is on the pending list.
 	Deleting, Pending bool
-	// indexed: the links are in the links' index, because they were once too many to walk.
+	// indexed is set if the holdings are in the holding index, because there were once too many to scan.
 	indexed bool
 }
 
@@ -36,21 +37,21 @@ type Object struct {
 type Objects struct {
 	core *Core
 	arena.Slab[Object]
-	nodes  arena.Slab[*Node] // of the objects
+	nodes  arena.Slab[*Node] // the objects' nodes
 	names  arena.Texts
 	slots  []arena.Table
 	byName arena.Forest
-	ofKind [shard.MaxKinds]int // the number of objects of each kind
+	ofKind [shard.MaxKinds]int // object count per kind
 }
 
 func newObjects() Objects {
 	return Objects{names: arena.NewTexts(), slots: make([]arena.Table, shard.Slots)}
 }
 
-// View returns the view of a whole object.
+// View returns the view that covers a whole object.
 func (ob *Objects) View(h arena.Handle) View { return View{track: &ob.At(h).track} }
 
-// find returns the object of the name, or zero.
+// find returns the object with the name, or zero.
 func (ob *Objects) find(hash uint64, n shard.NodeID, name []byte) arena.Handle {
 	t, upper := &ob.slots[hash%shard.Slots], uint32(hash>>32)
 	h, at := t.First(upper)
@@ -62,7 +63,7 @@ func (ob *Objects) find(hash uint64, n shard.NodeID, name []byte) arena.Handle {
 	return h
 }
 
-// Alive returns the object of the name if the object is of the kind and not deleted, else zero.
+// Alive returns the object with the name, if the object has the kind and is not deleted; otherwise zero.
 func (ob *Objects) Alive(k shard.ObjectKind, n shard.NodeID, name []byte) arena.Handle {
 	h := ob.find(shard.ObjectHash(n, name), n, name)
 	if h == 0 {
@@ -74,18 +75,18 @@ func (ob *Objects) Alive(k shard.ObjectKind, n shard.NodeID, name []byte) arena.
 	return h
 }
 
-// Before orders the objects of a node by name.
+// Before sorts a node's objects by name.
 func (ob *Objects) Before(a, b arena.Handle) bool {
 	return bytes.Compare(ob.names.Bytes(ob.At(a).name), ob.names.Bytes(ob.At(b).name)) < 0
 }
 
-// Name returns the Name of an object for readers.
+// Name returns an object's Name for readers.
 func (ob *Objects) Name(o *Object) string { return ob.names.String(o.name) }
 
-// Node returns the node of an object.
+// Node returns an object's node.
 func (ob *Objects) Node(o *Object) *Node { return *ob.nodes.At(o.node) }
 
-// stands reports whether an object stands before a second object in the order of nodes and names.
+// stands reports whether object a sorts before object b, by node, then by name.
 func (ob *Objects) stands(a, b arena.Handle) bool {
 	x, y := ob.At(a), ob.At(b)
 	if x.node != y.node {
@@ -94,7 +95,7 @@ func (ob *Objects) stands(a, b arena.Handle) bool {
 	return ob.Before(a, b)
 }
 
-// Add makes an object of the target's name. The caller fills in the state of the kind and reports the creation.
+// Add creates an object with the target's name. The caller fills in the kind's state and reports the creation.
 func (ob *Objects) Add(k shard.ObjectKind, t *Target, id shard.NodeID, name []byte,
 	body arena.Handle) arena.Handle {
 	if t.Node == nil {
@@ -112,7 +113,7 @@ func (ob *Objects) Add(k shard.ObjectKind, t *Target, id shard.NodeID, name []by
 	return h
 }
 
-// Remove takes an object without links out.
+// Remove deletes an object that has no holdings.
 func (ob *Objects) Remove(h arena.Handle) {
 	ob.core.Snapshots.TouchObject(h)
 	o := ob.At(h)

@@ -8,26 +8,26 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// A command does a bounded amount of work. Each released or granted link, and each removed session or object, is a
-// piece of work. Work that a command has begun and not finished is pending: it is part of the state, and CmdContinue
-// continues it, in the order in which it became pending. DESIGN.md, section 6, says what holds meanwhile.
+// A command does a bounded amount of work. Releasing or granting a holding, and removing a session or object, is one
+// piece of work each. Work that a command has begun and not finished is pending: it is part of the state, and
+// CmdContinue continues it, oldest first. DESIGN.md, section 6, lists the guarantees that hold meanwhile.
 
-// pendingWork is either an ended session that still has links, or an object. The object is deleted and still has
-// links, or has waiters at its head that fit.
+// pendingWork is either an ended session with holdings left, or an object. The object is deleted with holdings left, or
+// the waiters at its head fit and can be granted.
 type pendingWork struct {
 	session, object arena.Handle
 }
 
-// Pending is the work that commands have begun and not finished.
+// Pending is the work that commands have left unfinished.
 type Pending struct {
 	core *Core
 	list []pendingWork
 }
 
-// ownTouches is how often a command may touch its own link, beside the links of its pieces of work.
+// ownTouches is how often a command may touch its own holding, beside the holdings in its pieces of work.
 const ownTouches = shard.MaxTouched - shard.MaxWork
 
-// deferSession leaves the links of an ended session to CmdContinue.
+// deferSession leaves an ended session's holdings to CmdContinue.
 func (pe *Pending) deferSession(h arena.Handle) {
 	if s := pe.core.Sessions.At(h); !s.ending {
 		s.ending = true
@@ -35,7 +35,7 @@ func (pe *Pending) deferSession(h arena.Handle) {
 	}
 }
 
-// Defer leaves the rest of the work on an object to CmdContinue.
+// Defer leaves an object's remaining work to CmdContinue.
 func (pe *Pending) Defer(h arena.Handle) {
 	if o := pe.core.Objects.At(h); !o.Pending {
 		o.Pending = true
@@ -43,8 +43,8 @@ func (pe *Pending) Defer(h arena.Handle) {
 	}
 }
 
-// EndRemove ends what a command may do to delete an object: the object goes with its last link, and links that are left
-// are pending.
+// EndRemove ends a command's work on deleting an object: the object goes with its last holding; remaining holdings are
+// pending.
 func (pe *Pending) EndRemove(object arena.Handle) {
 	o := pe.core.Objects.At(object)
 	if o.Held == 0 {
@@ -55,7 +55,7 @@ func (pe *Pending) EndRemove(object arena.Handle) {
 	pe.Defer(object)
 }
 
-// RemoveAll deletes an object with its links, each after notify, for kinds whose links need nothing else.
+// RemoveAll deletes an object with its holdings, calling notify for each, for kinds whose holdings need nothing else.
 func (pe *Pending) RemoveAll(object arena.Handle, notify func(m *Core, link arena.Handle)) {
 	o := pe.core.Objects.At(object)
 	if !o.Deleting {
@@ -69,8 +69,8 @@ func (pe *Pending) RemoveAll(object arena.Handle, notify func(m *Core, link aren
 	pe.EndRemove(object)
 }
 
-// RemovedWithObject removes the link of an ended session if the object is being deleted, and the object with its last
-// link. It returns false for all other objects.
+// RemovedWithObject handles an ended session's holding on an object under deletion: it removes the holding, and the
+// object with the last holding. For all other objects it returns false.
 func (pe *Pending) RemovedWithObject(link arena.Handle) bool {
 	object := pe.core.Holdings.At(link).Object
 	o := pe.core.Objects.At(object)
@@ -97,7 +97,7 @@ func (pe *Pending) proceed() Outcome {
 		p := pe.list[0]
 		pe.list = slices.Delete(pe.list, 0, 1)
 		if p.session != 0 {
-			pe.core.Sessions.At(p.session).ending = false // releaseHoldings defers the session again if links are left
+			pe.core.Sessions.At(p.session).ending = false // deferred again if holdings are left
 			pe.core.Sessions.releaseHoldings(p.session)
 			continue
 		}
@@ -112,7 +112,7 @@ func (pe *Pending) proceed() Outcome {
 	return Partly(len(pe.list) > 0)
 }
 
-// state writes the list out.
+// state returns the list in plain form.
 func (pe *Pending) state() []shard.PendingState {
 	var list []shard.PendingState
 	for _, p := range pe.list {
@@ -127,7 +127,7 @@ func (pe *Pending) state() []shard.PendingState {
 	return list
 }
 
-// restore puts the list back after all sessions and objects.
+// restore rebuilds the list once all sessions and objects are restored.
 func (pe *Pending) restore(list []shard.PendingState) error {
 	for _, p := range list {
 		if p.Session != 0 {

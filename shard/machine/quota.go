@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// quota is the quota of a node, or of the shard: the limits as set, and the limits in force.
+// quota is the quota for a node, or for the shard: the limits as set, and the limits in force.
 type quota struct {
 	set, limits shard.Limits
 }
@@ -31,8 +31,8 @@ var (
 	defaultShardLimits = shard.Limits{Objects: shard.DefaultShardObjects, Bytes: shard.DefaultShardBytes}
 )
 
-// setLimits sets the quotas of a node, or of the shard. A node with quotas is known even without sessions and
-// objects, so that the quotas hold from the first object on.
+// setLimits sets the quotas for a node, or for the shard. A node with quotas is recorded even without sessions and
+// objects, so that the quotas apply from the first object on.
 func (no *Nodes) setLimits(c *shard.Command) Outcome {
 	set := shard.Limits{Objects: c.Count, Bytes: c.Bytes}
 	n := no.byID[c.Node]
@@ -52,8 +52,8 @@ func (no *Nodes) setLimits(c *shard.Command) Outcome {
 	return Outcome{}
 }
 
-// Exceeded returns the quota that more objects and bytes in a node would exceed, or QuotaNone. A command asks before it
-// changes anything. A command that adds no bytes never exceeds a quota. The node is nil if it is not known yet.
+// Exceeded returns the quota that more objects and bytes in a node would exceed, or QuotaNone. Commands call it before
+// they change anything. A command that adds no bytes never exceeds a quota. The node is nil if it is not known yet.
 func (no *Nodes) Exceeded(n *Node, objects, bytes int) shard.Quota {
 	if bytes <= 0 {
 		return shard.QuotaNone
@@ -76,8 +76,8 @@ func (no *Nodes) Exceeded(n *Node, objects, bytes int) shard.Quota {
 	return shard.QuotaNone
 }
 
-// limitsOf returns the limits in force of a node. A node without a quota of bytes takes at most three quarters of the
-// shard, so that it does not keep others from what they need.
+// limitsOf returns the limits in force for a node. A node without a byte quota may use at most three quarters of the
+// shard, so that other nodes keep some capacity.
 func (no *Nodes) limitsOf(n *Node) shard.Limits {
 	limits := n.quota.limits
 	if n.quota.set.Bytes == 0 {
@@ -86,10 +86,10 @@ func (no *Nodes) limitsOf(n *Node) shard.Limits {
 	return limits
 }
 
-// unknownNode has nothing, and the default quotas.
+// unknownNode is empty, with the default quotas.
 var unknownNode = newNode(0)
 
-// limit gives a node its quotas, and updates the list of nodes with quotas.
+// limit sets a node's quotas, and updates the list of nodes with quotas.
 func (no *Nodes) limit(n *Node, limits shard.Limits) {
 	n.quota = newNodeQuota(limits)
 	i, listed := slices.BinarySearchFunc(no.limited, n.ID, func(of shard.NodeLimits, id shard.NodeID) int {
@@ -106,8 +106,8 @@ func (no *Nodes) limit(n *Node, limits shard.Limits) {
 	}
 }
 
-// Limits returns the quotas of a node as set. Zeros mean that no quotas were set, or that the shard does not know the
-// node. Node 0 stands for the shard.
+// Limits returns a node's quotas as set. Zeros mean that no quotas were set, or that the shard does not know the node.
+// Node 0 stands for the shard.
 func (m *Machine) Limits(n shard.NodeID) shard.Limits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -120,30 +120,30 @@ func (m *Machine) Limits(n shard.NodeID) shard.Limits {
 	return shard.Limits{}
 }
 
-// LimitedNodes appends the nodes with quotas of their own, and the quotas, in order of id.
+// LimitedNodes appends the nodes that have quotas set, with the quotas, in id order.
 func (m *Machine) LimitedNodes(dst []shard.NodeLimits) []shard.NodeLimits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return append(dst, m.core.Nodes.limited...)
 }
 
-// Charge adds bytes to the sum of a node, or takes bytes off if the number is below zero.
+// Charge adds bytes to a node's total, or subtracts them if the number is negative.
 func (no *Nodes) Charge(n *Node, bytes int) {
 	n.bytes += uint64(bytes)
 	no.bytes += uint64(bytes)
 }
 
-// size is the size of the session in its node's quota of bytes.
+// size is what the session counts in its node's byte quota.
 func (se *Sessions) size(s *session) int { return se.sizeOf(s) + se.core.Answers.bodiesSize(s) }
 
-// sizeOf is the size of the session without the bodies of its answers.
+// sizeOf is the session size without its answer bodies.
 func (se *Sessions) sizeOf(s *session) int {
 	client := se.clientOf(s)
 	return shard.SessionBytes + len(se.texts.Bytes(s.details)) + int(s.keyLen) + client.Size() +
 		shard.AnswerBytes*len(se.answersOf(s))
 }
 
-// sizeOf is the size of a link, without its object.
+// sizeOf is the size of a holding, without its object.
 func (ho *Holdings) sizeOf(l *Holding) int {
 	n := shard.LinkBytes + len(ho.texts.Bytes(l.data))
 	if l.State != 0 {
@@ -152,12 +152,12 @@ func (ho *Holdings) sizeOf(l *Holding) int {
 	return n
 }
 
-// size is the size of an object, without its links.
+// size is the size of an object, without its holdings.
 func (ob *Objects) size(o *Object) int {
 	return shard.ObjectBytes + len(ob.names.Bytes(o.name)) + ob.core.kinds[o.Kind].StateSize(o.State)
 }
 
-// sizeOf returns the size of the thing of a record.
+// sizeOf returns the quota size of the entry that a record describes.
 func (snaps *Snapshots) sizeOf(p phase, h arena.Handle) int {
 	switch p {
 	case phaseSessions:
@@ -169,7 +169,7 @@ func (snaps *Snapshots) sizeOf(p phase, h arena.Handle) int {
 	}
 }
 
-// Usage returns the usage of a node; for an unknown node, zeros and the default limits. Node 0 stands for the shard.
+// Usage returns a node's usage; for an unknown node, zeros and the default limits. Node 0 stands for the shard.
 func (m *Machine) Usage(n shard.NodeID) shard.Usage {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -188,9 +188,9 @@ func newUsage(objects int, bytes uint64, l shard.Limits) shard.Usage {
 	return shard.Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: l.Objects, ByteLimit: l.Bytes}
 }
 
-// FullestNodes appends the nodes with at least a share of a quota in use, the fullest first, and at most the given
-// number. FullestNodes goes through all nodes, MaxPage nodes under one hold of the read lock. A node whose usage
-// changes meanwhile may appear with the old or with the new usage.
+// FullestNodes appends the nodes that use at least the given share of a quota, the fullest first, up to the given
+// number. It scans all nodes, MaxPage nodes under one hold of the read lock. A node whose usage changes meanwhile may
+// appear with the old or the new usage.
 func (m *Machine) FullestNodes(share float64, most int, dst []shard.NodeUsage) []shard.NodeUsage {
 	from := len(dst)
 	for end, over := math.MaxInt, false; !over; {
@@ -198,15 +198,15 @@ func (m *Machine) FullestNodes(share float64, most int, dst []shard.NodeUsage) [
 	}
 	found := dst[from:]
 	slices.SortFunc(found, func(a, b shard.NodeUsage) int { return cmp.Compare(a.Node, b.Node) })
-	// nodes that came twice
+	// drop nodes seen twice
 	found = slices.CompactFunc(found, func(a, b shard.NodeUsage) bool { return a.Node == b.Node })
 	slices.SortStableFunc(found, func(a, b shard.NodeUsage) int { return cmp.Compare(b.Share(), a.Share()) })
 	return dst[:from+min(len(found), most)]
 }
 
-// fullOf appends the nodes with the share in use, from a page of the list that ends before a place, and returns the
-// end of the next page. The walk begins at the list's end: a removed node is replaced by a node that the walk has
-// passed, or comes to again.
+// fullOf appends the nodes that use the share, from the list page that ends before an index, and returns the end of the
+// next page. The scan begins at the list's end: when a node is removed, the node that takes its index was scanned
+// already, or will be again.
 func (m *Machine) fullOf(share float64, end int, dst []shard.NodeUsage) (_ []shard.NodeUsage, next int, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

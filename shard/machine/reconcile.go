@@ -2,14 +2,14 @@ package machine
 
 import "github.com/signalbox/signalbox/shard"
 
-// Sessions die at their home shard. A shard with guests keeps asking the session directory (the home shard's state,
-// on any host) about them: about a guest on first sight and on every report of a death, and about all guests after
-// the election of a new leader. A command then forgets the dead guests. A missed report only delays the command;
-// nothing is lost.
+// Sessions end at their home shard. A shard with remote sessions keeps asking the session directory (the home shard's
+// state, on any host) about them: about one session on first sight and whenever its end is reported, and about all
+// remote sessions after a new leader is elected. A command then removes the ended sessions. A missed report only delays
+// the command; nothing is lost.
 
 // Liveness answers for sessions with their home in this shard. A missing session is dead only if the replica has seen
-// the creation of the session or of a later session: ids only grow. During the wait after a renewal of the shard,
-// all sessions of before are unknown.
+// the creation of that session or of a later session: ids only grow. While a rebuilt shard waits, all sessions from
+// before the rebuild are unknown.
 func (m *Machine) Liveness(id shard.SessionID) shard.Liveness {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -25,7 +25,7 @@ func (m *Machine) Liveness(id shard.SessionID) shard.Liveness {
 	return shard.Dead
 }
 
-// Losses appends the guests of a list that have lost a semaphore here.
+// Losses appends the listed remote sessions that have lost a semaphore here.
 func (m *Machine) Losses(ids []shard.SessionID, dst []shard.Loss) []shard.Loss {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -37,8 +37,8 @@ func (m *Machine) Losses(ids []shard.SessionID, dst []shard.Loss) []shard.Loss {
 	return dst
 }
 
-// DeadGuests looks at the next guests of the walk and appends those that the directory calls dead: the list for a
-// CmdSessionsForget. The directory is asked while no lock is held.
+// DeadGuests looks at the next remote sessions in the scan and appends the sessions that the directory reports dead:
+// the list for a CmdSessionsForget. It holds no lock while it asks the directory.
 func (m *Machine) DeadGuests(at shard.Cursor, d shard.Directory, dst []shard.SessionID) (_ []shard.SessionID,
 	next shard.Cursor, over bool) {
 	from := len(dst)

@@ -9,34 +9,33 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The records of a snapshot. Each record stands behind its own length. A reader takes all fields of a
-// record, or refuses the file.
+// Snapshot records. Each record follows its own length. A reader consumes all fields in a record, or rejects the file.
 
-// recordForm says how records name sessions and objects.
+// recordForm selects how records refer to sessions and objects.
 type recordForm uint8
 
 const (
-	// withPlaces: by their places in the machine's memory, as a file does. Records of sessions and objects begin with
-	// their own place.
+	// withPlaces refers to their handles in the machine's memory, as a file does. Session and object records begin with
+	// their own handle.
 	withPlaces recordForm = 1
-	// withNames: by id or name, so that equal things have equal records in every replica.
+	// withNames refers to ids or names, so that equal entries have equal records in every replica.
 	withNames recordForm = 2
 )
 
-// appendRecord appends the record of a thing.
+// appendRecord appends the record for an entry.
 func (snaps *Snapshots) appendRecord(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
 	start := len(dst)
 	dst = snaps.appendFields(append(dst, 0, 0, 0, 0), p, h, as)
 	return endRecord(snaps.appendBody(dst, p, h), start)
 }
 
-// endRecord writes down the length of a record that begins at start.
+// endRecord fills in the length for a record that begins at start.
 func endRecord(dst []byte, start int) []byte {
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst
 }
 
-// appendFields appends the fields of a record, without the length, and without the body of the kind.
+// appendFields appends a record's fields, without the length and without the kind's body.
 func (snaps *Snapshots) appendFields(dst []byte, p phase, h arena.Handle, as recordForm) []byte {
 	if p != phaseLinks && as == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(h))
@@ -53,7 +52,7 @@ func (snaps *Snapshots) appendFields(dst []byte, p phase, h arena.Handle, as rec
 	return dst
 }
 
-// appendBody appends the body of an object or of a link, in the form of the object's kind.
+// appendBody appends the body for an object or a holding, encoded by the object's kind.
 func (snaps *Snapshots) appendBody(dst []byte, p phase, h arena.Handle) []byte {
 	switch k, body := snaps.bodyOf(p, h); {
 	case body == 0:
@@ -77,7 +76,7 @@ func (snaps *Snapshots) freezeBody(p phase, h arena.Handle) Frozen {
 	}
 }
 
-// bodyOf returns the body of a thing and its kind, or zero.
+// bodyOf returns an entry's body and its kind, or zero.
 func (snaps *Snapshots) bodyOf(p phase, h arena.Handle) (Kind, arena.Handle) {
 	switch p {
 	case phaseObjects:
@@ -119,7 +118,7 @@ func (snaps *Snapshots) appendObject(dst []byte, h arena.Handle) []byte {
 	return binary.AppendUvarint(dst, uint64(o.Revision))
 }
 
-// appendLinkEnds appends the session and the object of a link.
+// appendLinkEnds appends the session and the object that a holding connects.
 func (snaps *Snapshots) appendLinkEnds(dst []byte, h arena.Handle, as recordForm) []byte {
 	l := snaps.core.Holdings.At(h)
 	if as == withPlaces {
@@ -148,24 +147,24 @@ func (snaps *Snapshots) appendLink(dst []byte, h arena.Handle) []byte {
 	return binary.AppendUvarint(dst, snaps.core.Holdings.deadline(l))
 }
 
-// restorer puts records back into a machine that is empty at first.
+// restorer decodes records into a machine that is empty at first.
 type restorer struct {
 	m        *Core
 	sessions arena.Places // in the snapshot -> now
 	objects  arena.Places
 	pending  []shard.PendingState
-	bytes    uint64        // the sum over all nodes at the time of saving, if the snapshot has the sum
-	links    [][]savedLink // in pieces; put back when all are read, in order of order id
+	bytes    uint64        // total over all nodes at the time of saving, if the snapshot has the total
+	links    [][]savedLink // in chunks; inserted in order-id order once all are read
 }
 
-// savedLink is a link that was read.
+// savedLink is a holding read from the snapshot.
 type savedLink struct {
 	Holding
 	deadline uint64
 }
 
-// record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
-// wrong, makes a machine that breaks later.
+// record restores one record, and checks everything that other parts of the machine rely on. So a corrupt file never
+// produces a machine that breaks later.
 func (re *restorer) record(p phase, data []byte) error {
 	r := codec.Input{Data: data}
 	var err error

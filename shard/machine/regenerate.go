@@ -14,57 +14,58 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// A new cluster may be made from the state of an old cluster: from a backup, or from the hosts that are left after
-// the loss of a majority. The new cluster must give no number a second time, and numbers given after the state was
-// written are unknown. So all counters jump over a range above the known numbers. Owners of the old cluster may be
-// alive without knowing of the new cluster: sessions end, with all their links.
+// A new cluster may be created from an old cluster's state: from a backup, or from the hosts that survive the loss of a
+// majority. The new cluster must not issue any number twice, and numbers issued after the state was written are
+// unknown. So all counters jump over a range above the known numbers. Owners in the old cluster may still be running,
+// unaware of the new cluster; so all sessions end, with their holdings.
 
 const (
-	// jumpBase and jumpPerSecond are by how much revisions jump: more than a shard can have given in the time since.
+	// jumpBase and jumpPerSecond define how far revisions jump: further than a shard can have counted in the time
+	// since.
 	jumpBase      = 1 << 40
 	jumpPerSecond = 1 << 24
-	// orderJumpBase and orderJumpPerSecond are the same for order ids, of which a shard gives every 1024th. Order ids
-	// jump so at all levels, as the level of the old cluster may have risen after the state was written.
+	// orderJumpBase and orderJumpPerSecond are the same for order ids; a shard issues every 1024th. Order ids jump this
+	// far at all levels, because the old cluster's level may have risen after the state was written.
 	orderJumpBase      = jumpBase * (shard.MaxShard + 1)
 	orderJumpPerSecond = 1 << 30
-	// sessionJump is by how much the counter of sessions jumps. The counter has 52 bits.
+	// sessionJump is how far the session counter jumps. The counter has 52 bits.
 	sessionJump = 1 << 36
-	// lastJump is above every order id and revision: kinds keep some of them in fewer bits.
+	// lastJump is above every order id and revision: kinds store some in fewer bits.
 	lastJump = 1 << 60
 )
 
-// Jump is by how much the counters of a cluster grow: order ids, and all others but sessions.
+// Jump is how far a cluster's counters grow: order ids, and all others except sessions.
 type Jump struct{ Orders, Others uint64 }
 
-// JumpOver is the jump for a state of an age. An age below zero counts as zero.
+// JumpOver is the jump for a state with the given age. A negative age counts as zero.
 func JumpOver(age time.Duration) Jump {
 	seconds := uint64(math.Ceil(max(age, 0).Seconds()))
 	return Jump{orderJumpBase + orderJumpPerSecond*seconds, jumpBase + jumpPerSecond*seconds}
 }
 
-// Regeneration says how the machines of a new cluster are made.
+// Regeneration describes how to make the machines for a new cluster.
 type Regeneration struct {
-	// Slots are the slots of each new machine: together all slots, and no slot twice.
+	// Slots are the slots for each new machine: together all slots, each slot exactly once.
 	Slots []shard.SlotSet
-	// Jump is by how much order ids, revisions and the counters of objects grow.
+	// Jump is how far order ids, revisions and object counters grow.
 	Jump Jump
-	// Counted are the highest counters of shards without a machine, zeros if there are no such shards.
+	// Counted are the highest counters among shards without a machine, zeros if there are no such shards.
 	Counted shard.Counters
-	// Keep reports whether the node of an id exists. The objects of missing nodes are left out.
+	// Keep reports whether the node with the id exists. Objects in missing nodes are left out.
 	Keep func(shard.NodeID) bool
 }
 
 // StateRenewal has the numbers that kinds need for a regeneration.
 type StateRenewal struct {
-	Jump     uint64         // of the kind's own counters
-	Revision shard.Revision // of the new object and of all its parts
-	Now      uint64         // the shard time of the new machine
-	Later    uint64         // the difference between the time of the new machine and of the old
+	Jump     uint64         // for the kind's own counters
+	Revision shard.Revision // for the new object and all its parts
+	Now      uint64         // shard time in the new machine
+	Later    uint64         // new machine's time minus old machine's time
 }
 
-// Regenerate makes the machines of a new cluster from all machines of an old cluster. The old machines stay as they
-// are, and must not change meanwhile. All new machines begin with the highest counters and the latest time of any old
-// machine, so that the old placement of the objects does not matter. The new machines have no sessions and no links.
+// Regenerate makes the machines for a new cluster from all machines of an old cluster. The old machines are unchanged,
+// and must not change meanwhile. All new machines begin with the highest counters and the latest time found in any old
+// machine, so that the old object placement does not matter. The new machines have no sessions and no holdings.
 func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 	next, err := r.Jump.over(r.Counted, from...)
 	if err != nil {
@@ -86,14 +87,14 @@ func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 	return made, nil
 }
 
-// beginning is what new machines begin with.
+// beginning is the state that new machines begin with.
 type beginning struct {
 	shard.Counters
 	clock clock.Clock
 	level level.Level
 }
 
-// over returns the highest of the counters and of those of all machines, after the jump. The term begins anew, as the
+// over returns the highest counters, from counted and from all machines, after the jump. The term restarts, as the
 // engine's term does.
 func (j Jump) over(counted shard.Counters, from ...*Machine) (b beginning, err error) {
 	b.Counters = counted
@@ -114,13 +115,13 @@ func (j Jump) over(counted shard.Counters, from ...*Machine) (b beginning, err e
 	return b, nil
 }
 
-// beginWith gives an empty machine its counters, its time, its level and the quota of the shard.
+// beginWith gives an empty machine its counters, its time, its level and the shard quota.
 func (co *Core) beginWith(b beginning, q quota) {
 	co.lastOrder, co.lastRevision, co.Sessions.last = b.LastOrder, b.LastRevision, b.LastSession
 	co.Clock, co.level, co.nextLevel, co.Nodes.quota = b.clock, b.level, b.level, q
 }
 
-// highestCounter is the highest number of a session that the machine knows. The home of a guest may be a shard of which
+// highestCounter is the highest session number that the machine knows. A remote session's home may be a shard for which
 // only an older state is left.
 func (se *Sessions) highestCounter() (last uint64) {
 	for h := arena.Handle(1); h < se.End(); h++ {
@@ -129,8 +130,8 @@ func (se *Sessions) highestCounter() (last uint64) {
 	return last
 }
 
-// renewInto puts the objects of the old machine, except the objects that end, into the new machine that serves their
-// slot, and the quotas of nodes into all new machines.
+// renewInto copies the old machine's objects, except those that end, into the new machines that serve their slots, and
+// node quotas into all new machines.
 func (co *Core) renewInto(made []*Core, keep func(shard.NodeID) bool, n *StateRenewal) error {
 	for _, l := range co.Nodes.limited {
 		for _, to := range made {
@@ -157,7 +158,7 @@ func (co *Core) renewInto(made []*Core, keep func(shard.NodeID) bool, n *StateRe
 	return nil
 }
 
-// takeRenewed puts an object of an old machine into the new machine, unless the object ends with its sessions.
+// takeRenewed copies an object from an old machine, unless the object ends with its sessions.
 func (co *Core) takeRenewed(from *Core, h arena.Handle, n *StateRenewal) error {
 	old := from.Objects.At(h)
 	if old.Deleting {

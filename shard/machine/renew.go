@@ -11,38 +11,38 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// A data shard that has lost its majority for good is made anew, as a new group of replicas, from the state of the
-// furthest survivor, while the other shards of the cluster go on. So guests live on, with their numbers. Sessions of
-// the home and all holdings end. Clients of the lost replicas may believe in them for a while, whether the survivor
-// knows of them or not: one wait covers all of them. DESIGN.md, section 14, has the argument.
+// A data shard that has permanently lost its quorum is rebuilt as a new replica group from the most advanced survivor's
+// state, while the cluster's other shards go on. So remote sessions live on, with their numbers. Sessions with their
+// home here, and all holdings, end. Clients connected to the lost replicas may believe in their holdings for a while,
+// whether the survivor knows them or not: one wait covers all of them. DESIGN.md, section 14, has the argument.
 
-// Renewal says how a shard is made anew.
+// Renewal describes how to rebuild a shard.
 type Renewal struct {
-	// Group is the number of the new group of replicas. It is above the numbers of all earlier groups of the shard.
+	// Group is the new replica group's number. It is above the numbers of all earlier groups of the shard.
 	Group uint64
-	// Jump is by how much order ids, revisions and the counters of objects grow.
+	// Jump is how far order ids, revisions and object counters grow.
 	Jump Jump
-	// Counted are the highest counters that other hosts know of, zeros if no host knows any.
+	// Counted are the highest counters known to other hosts, zeros if unknown.
 	Counted shard.Counters
-	// Longest is the longest session timeout that the meta shard has on record for the shard.
+	// Longest is the longest session timeout that the meta shard has recorded for the shard.
 	Longest shard.Longest
 }
 
-// lossJump is by how much the losses of a guest grow: the survivor may not have known all losses that the guest's home
-// has heard of, and later losses must count above them.
+// lossJump is how far a remote session's loss count grows: the session's home may have heard of losses unknown to the
+// survivor, and later losses must count above them.
 const lossJump = 1 << 20
 
-// Group returns the group of replicas of the shard.
+// Group returns the shard's replica group.
 func (m *Machine) Group() shard.Group {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.core.group
 }
 
-// Renew makes the machine of a new group of replicas from a machine with all entries that the furthest survivor has, or
-// from an empty machine if there is no survivor. The machine may have applied entries that no majority had: a leader
-// would commit those too. The machine stays as it is, and must not change meanwhile. The new machine has all objects
-// that do not end with their links, and all guests, without links.
+// Renew makes the machine for a new replica group. It starts from a machine with all entries that the most advanced
+// survivor has, or from an empty machine if there is no survivor. The machine may have applied entries that never
+// reached a majority: a leader would commit them too. The machine is unchanged, and must not change meanwhile. The new
+// machine has all objects that do not end with their holdings, and all remote sessions, without holdings.
 func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	if r.Group <= m.core.group.Number {
 		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.core.group.Number)
@@ -74,7 +74,7 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	return made, nil
 }
 
-// Longest returns the session of this home with the longest timeout.
+// Longest returns the longest session timeout at this home, with its session.
 func (m *Machine) Longest() (longest shard.Longest) {
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = m.WalkSessions(at, func(v shard.SessionView) {
@@ -86,8 +86,8 @@ func (m *Machine) Longest() (longest shard.Longest) {
 	return longest
 }
 
-// takeRemote puts the guests of an earlier machine on record, without links. Answers that gave or promised a guest a
-// part in an object are over.
+// takeRemote records an earlier machine's remote sessions, without holdings. Answers that granted or promised a remote
+// session a part in an object become Aborted.
 func (se *Sessions) takeRemote(from *Core) {
 	for h := arena.Handle(1); h < from.Sessions.End(); h++ {
 		if s := from.Sessions.At(h); s.id != 0 && !s.home && !s.ending {
@@ -112,7 +112,7 @@ func (se *Sessions) takeOne(from *Core, was *session) {
 	se.core.Nodes.Charge(se.Node(s), se.sizeOf(s)-shard.SessionBytes)
 }
 
-// groupWait begins the wait of the group: no host acts for an earlier group any more. An operator ends the wait.
+// groupWait begins the group's wait: no host acts for an earlier group any more. An operator can end the wait.
 func (co *Core) groupWait(c *shard.Command) Outcome {
 	g := &co.group
 	if c.Count != g.Number || c.Count == 0 {
@@ -136,7 +136,7 @@ func appendGroup(dst []byte, g *shard.Group) []byte {
 	return dst
 }
 
-// readGroup reads a group of a shard that has given sessions up to a counter.
+// readGroup reads the group for a shard that has issued sessions up to a counter.
 func readGroup(r *codec.Input, lastSession uint64) (g shard.Group) {
 	for _, to := range []*uint64{
 		&g.Number, &g.Began, &g.Until, &g.Before, &g.Longest.Timeout, (*uint64)(&g.Longest.Session),
@@ -147,7 +147,7 @@ func readGroup(r *codec.Input, lastSession uint64) (g shard.Group) {
 	return g
 }
 
-// Follower is a state machine that applies the log of a shard to a machine which no host serves.
+// Follower is a state machine that applies a shard's log to a machine that is not served by any host.
 type Follower struct {
 	*Machine
 	batch   shard.Batch

@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// ErrBadSnapshot is wrapped by errors about files that are no snapshot or a damaged snapshot.
+// ErrBadSnapshot is wrapped by errors about files that are damaged or not a snapshot.
 var ErrBadSnapshot = errors.New("not a sound snapshot of a shard")
 
 // BadSnapshot returns an error that wraps ErrBadSnapshot.
@@ -25,7 +25,7 @@ func BadSnapshot(format string, args ...any) error {
 	return fmt.Errorf("shard: "+format+": %w", append(args, ErrBadSnapshot)...)
 }
 
-// Restore replaces the whole content of the machine by a saved snapshot. After an error the machine is unchanged.
+// Restore replaces the machine's content by a saved snapshot. After an error the machine is unchanged.
 func (m *Machine) Restore(r io.Reader) error {
 	fresh := m.core.empty()
 	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
@@ -37,8 +37,8 @@ func (m *Machine) Restore(r io.Reader) error {
 	return nil
 }
 
-// RestoreInPlace is Restore without the memory for two contents: the old content goes first. Reads wait meanwhile, so
-// that none takes a part for the whole. After an error the machine is empty.
+// RestoreInPlace is like Restore but needs memory for one content only: it frees the old content first. Reads wait
+// meanwhile, so that no read sees a partial state. After an error the machine is empty.
 func (m *Machine) RestoreInPlace(r io.Reader) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +51,7 @@ func (m *Machine) RestoreInPlace(r io.Reader) error {
 	return nil
 }
 
-// replace gives the machine another content. Snapshots under way end. The lock is held.
+// replace swaps in new content. Snapshots in progress end. The caller holds the lock.
 func (m *Machine) replace(fresh *Core) {
 	for _, sn := range m.core.Snapshots.list {
 		sn.over = true
@@ -59,7 +59,7 @@ func (m *Machine) replace(fresh *Core) {
 	m.core = fresh
 }
 
-// empty returns an empty content with the settings of another.
+// empty returns empty content with the same settings.
 func (co *Core) empty() *Core {
 	return newCore(co.known, Options{
 		Shard: uint64(co.class), Slots: shard.EverySlot(), History: co.History.limit, Bounds: co.bounds,
@@ -155,7 +155,7 @@ func (re *restorer) header(payload []byte) error {
 	return nil
 }
 
-// readLimits reads the quotas of the shard and of nodes, the nodes in order of their ids.
+// readLimits reads the quotas for the shard and for nodes, sorted by node id.
 func (no *Nodes) readLimits(r *codec.Input) {
 	no.quota = newShardQuota(readLimits(r))
 	const limitedMin = 1 + 1 + 1
@@ -193,7 +193,7 @@ func readPending(r *codec.Input) (list []shard.PendingState) {
 	return list
 }
 
-// block puts the records of a block back.
+// block restores the records in a block.
 func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
 	for len(payload) > 0 {
 		if len(payload) < 4 {
@@ -212,7 +212,7 @@ func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
 	return n, nil
 }
 
-// end checks that nothing is missing and puts the links back, oldest first.
+// end checks that nothing is missing and inserts the holdings, oldest first.
 func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	r := codec.Input{Data: payload}
 	for p := range phases {
@@ -252,7 +252,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	if err := m.Pending.restore(re.pending); err != nil {
 		return err
 	}
-	for h := arena.Handle(1); h < m.Objects.End(); h++ { // an empty machine has given out places in order
+	for h := arena.Handle(1); h < m.Objects.End(); h++ { // an empty machine has issued handles in order
 		if err := m.kinds[m.Objects.At(h).Kind].Linked(m, h); err != nil {
 			return err
 		}
@@ -260,12 +260,13 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	return re.checkUsage()
 }
 
-// linkPiece is how many links stand together until all are read: one slice that grows would take twice the memory.
+// linkPiece is how many holdings each chunk stores until all are read: one slice that grows would take twice the
+// memory.
 const linkPiece = 4096
 
 func (re *restorer) linkAt(at uint32) *savedLink { return &re.links[at/linkPiece][at%linkPiece] }
 
-// linksInOrder returns where the links stand, in order of order id.
+// linksInOrder returns the indexes of the holdings in order-id order.
 func (re *restorer) linksInOrder() []uint32 {
 	n := 0
 	for _, piece := range re.links {
@@ -279,8 +280,7 @@ func (re *restorer) linksInOrder() []uint32 {
 	return places
 }
 
-// checkUsage compares the sizes that were counted while the records were put back with the saved sum of the old
-// machine.
+// checkUsage compares the sizes counted during the restore with the total saved by the old machine.
 func (re *restorer) checkUsage() error {
 	sum := uint64(0)
 	for _, n := range re.m.Nodes.byID {
@@ -293,7 +293,7 @@ func (re *restorer) checkUsage() error {
 	return nil
 }
 
-// restored is see during a restore, without effects.
+// restored is like see, without effects, for a restore.
 func (no *Nodes) restored(id shard.NodeID) *Node {
 	n := no.byID[id]
 	if n == nil {
@@ -302,7 +302,7 @@ func (no *Nodes) restored(id shard.NodeID) *Node {
 	return n
 }
 
-// blockReader reads blocks and checks their sums.
+// blockReader reads blocks and verifies their checksums.
 type blockReader struct {
 	r   io.Reader
 	buf []byte

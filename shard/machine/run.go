@@ -11,21 +11,21 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Run is the command under way: its effects, and how much it may still do.
+// Run is the command in progress: its effects, and how much work it may still do.
 type Run struct {
-	Left    int    // pieces of work left for the command; the last piece may take it below zero
+	Left    int    // pieces of work left; the last piece may take it below zero
 	Touched int    // how often the command touched holdings
-	Wall    uint64 // the Time of the command
+	Wall    uint64 // the command's Time
 
 	out     *shard.Effects
-	op      int32       // the index of the command
-	stamp   clock.Stamp // of the batch
-	result  int         // index of the command's Result in out.List, -1 before there is a Result
+	op      int32       // the command's index
+	stamp   clock.Stamp // the batch timestamp
+	result  int         // index of the command's Result in out.List, -1 if there is no Result yet
 	target  Target
-	speller arena.Speller // of names in effects
+	speller arena.Speller // for names in effects
 }
 
-// Emit appends an effect of the current command. The pointer is good until the next Emit.
+// Emit appends an effect for the current command. The pointer is good until the next Emit.
 func (ru *Run) Emit(k shard.EffectKind) *shard.Effect {
 	list, n := ru.out.List, len(ru.out.List)
 	if n == cap(list) {
@@ -37,8 +37,9 @@ func (ru *Run) Emit(k shard.EffectKind) *shard.Effect {
 	return e
 }
 
-// Outcome is what a command has come to; the zero value is a success. The machine makes the command's Result of it, and
-// the answer that the session of a numbered command keeps. An Outcome is small, because it is returned several times.
+// Outcome is a command's outcome; the zero value is a success. The machine turns the Outcome into the command's Result,
+// and into the answer that the session keeps for a numbered command. An Outcome is small, because it is returned
+// several times.
 type Outcome struct {
 	Status   protocol.Status
 	Flags    shard.EffectFlags
@@ -50,10 +51,10 @@ type Outcome struct {
 	Body     string
 }
 
-// MostRefusal is the longest text for people that the answer to a refused command has.
+// MostRefusal is the maximum length of the text for people in a refusal, in bytes.
 const MostRefusal = 1024
 
-// Refuse returns the outcome of a refused command, with a text for people.
+// Refuse returns the outcome for a refused command, with a text for people.
 func Refuse(status protocol.Status, text string) Outcome {
 	if len(text) > MostRefusal {
 		text = strings.Clone(codec.Cut(text, MostRefusal))
@@ -61,12 +62,12 @@ func Refuse(status protocol.Status, text string) Outcome {
 	return Outcome{Status: status, Body: text}
 }
 
-// OverQuota returns the outcome of a command that would exceed a quota.
+// OverQuota returns the outcome for a command that would exceed a quota.
 func OverQuota(q shard.Quota) Outcome {
 	return Outcome{Status: protocol.StatusQuotaExceeded, Quota: q}
 }
 
-// Partly returns the outcome of a command that has done all of its work, or only a part if there is more.
+// Partly returns the outcome for a command that has done all its work, or only part if there is more.
 func Partly(more bool) (o Outcome) {
 	if more {
 		o.Flags = shard.FlagMore
@@ -74,15 +75,15 @@ func Partly(more bool) (o Outcome) {
 	return o
 }
 
-// PlaceResult puts the Result before the effects that follow. Without PlaceResult the Result is the last effect of its
-// command. The pointer is for fields that no Outcome has, and good until the next Emit.
+// PlaceResult puts the Result before the effects that follow. Without PlaceResult the Result is the command's last
+// effect. The pointer is for fields that are missing in Outcome, and good until the next Emit.
 func (ru *Run) PlaceResult() *shard.Effect {
 	assert.That(ru.result < 0, "a command has one result")
 	ru.result = len(ru.out.List)
 	return ru.Emit(shard.EffectResult)
 }
 
-// conclude makes the Result of the outcome.
+// conclude builds the Result from the outcome.
 func (ru *Run) conclude(o *Outcome) {
 	if ru.result < 0 {
 		ru.PlaceResult()

@@ -11,28 +11,28 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The file of a snapshot:
+// The snapshot file:
 //
 //	magic 16 bytes, format uint32, then blocks:
 //	kind 1 byte, length uint32, the bytes of the block, CRC-32C of kind, length and bytes uint32
 //
-// All integers are little-endian or varints. The first block is the header. Then come blocks of records, each record
-// behind its length as uint32. The last block is the end, with the number of records of each phase.
+// All integers are little-endian or varints. The first block is the header. Then come record blocks, each record after
+// its length as uint32. The last block is the end block, with the record count for each phase.
 const (
 	snapshotMagic = "signalbox shard\n"
-	// snapshotFormat is the version of this form. The header begins with the level of the shard. A field of a later
-	// level stands only in the records of shards of the level, and needs no new format.
+	// snapshotFormat is the format version. The header begins with the shard's feature level. A field that belongs to a
+	// later level appears only in records of shards at that level, and needs no new format.
 	snapshotFormat = 1
 
 	blockHeader = 1
 	blockFirst  = 2 // plus the phase
 	blockEnd    = 15
 
-	// saveStep is how many places are looked at under one hold of the read lock, saveBytes how many
-	// bytes may come together before the lock is let go.
+	// saveStep is how many entries are looked at under one hold of the read lock, saveBytes how many bytes may be
+	// collected before the lock is released.
 	saveStep  = 256
 	saveBytes = 256 << 10
-	// maxBlock is the longest block: saveBytes and one more record of any length.
+	// maxBlock is the maximum block length: saveBytes and one more record of any length.
 	maxBlock = 16 << 20
 )
 
@@ -69,8 +69,8 @@ func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	return out.err
 }
 
-// step takes the next few records of the phase, and the records that were written aside. ok is false if the content
-// was replaced, so that there is nothing to save.
+// step collects the phase's next few records, and the records that were set aside. ok is false if the content was
+// replaced, so that there is nothing to save.
 func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	buf, late, done, ok := sn.take(buf, p)
 	for i := range late {
@@ -79,7 +79,7 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	return buf, done, ok
 }
 
-// take is the part of step under the read lock. The records of frozen things are encoded later, without the lock.
+// take is the part of step under the read lock. Frozen records are encoded later, without the lock.
 func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, done, ok bool) {
 	m := sn.m
 	m.mu.RLock()
@@ -105,19 +105,19 @@ func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, do
 	return buf, late, true, true
 }
 
-// appendRecord appends the record of a thing in its present form, and counts the record.
+// appendRecord appends the record for an entry's present form, and counts the record.
 func (sn *snapshot) appendRecord(dst []byte, p phase, h arena.Handle) []byte {
 	sn.count(p, h)
 	return sn.m.core.Snapshots.appendRecord(dst, p, h, sn.as)
 }
 
-// count counts the record of a thing in its present form.
+// count counts the record for an entry's present form.
 func (sn *snapshot) count(p phase, h arena.Handle) {
 	sn.records[p]++
 	sn.size += uint64(sn.m.core.Snapshots.sizeOf(p, h))
 }
 
-// isOlder reports whether the place has a thing that has not changed since the epoch began.
+// isOlder reports whether the handle refers to an entry that has not changed since the epoch began.
 func (snaps *Snapshots) isOlder(p phase, h arena.Handle, epoch uint32) bool {
 	switch p {
 	case phaseSessions:
@@ -198,7 +198,7 @@ func (b *blockWriter) write(p []byte) {
 	}
 }
 
-// records writes records in as many blocks as their size asks for.
+// records writes records, split into as many blocks as necessary.
 func (b *blockWriter) records(kind byte, buf []byte) {
 	for len(buf) > 0 {
 		n := 0

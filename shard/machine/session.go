@@ -9,28 +9,28 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// session is a client's lease in one node. The home shard has the whole session; a shard with the session as a guest
-// has only the links and the answers of the shard itself.
+// session is a client's lease in one node. The home shard has the complete session; for a remote session, a shard
+// stores only its own holdings and answers.
 type session struct {
 	id          shard.SessionID
 	node        arena.Handle // see Sessions.Node
-	details     arena.Text   // of the store of sessions
-	client      clientTexts  // as the client said in its last command
-	created     uint64       // wall clock, milliseconds; for people
+	details     arena.Text   // in the session text store
+	client      clientTexts  // as reported in the client's last command
+	created     uint64       // wall clock, milliseconds; informational
 	applied     uint64       // highest number applied
 	acked       uint64       // the session has seen the answers up to here
-	numberSpace uint64       // the latest space of numbers, 0 for none; at home only
-	losses      uint64       // how many semaphores were deleted under the session; for guests only
-	answers     arena.Handle // in the slab of kept answers; zero without answers
-	bodies      arena.Handle // of the answers; zero if no answer has a body
+	numberSpace uint64       // the latest number space, 0 for none; at home only
+	losses      uint64       // how many semaphores were deleted under the session; remote sessions only
+	answers     arena.Handle // in the answer slab; zero without answers
+	bodies      arena.Handle // answer bodies; zero if no answer has a body
 	timeout     uint32       // milliseconds
-	links       arena.Handle // root of its links by order id
+	links       arena.Handle // root of its holdings by order id
 	lastLink    arena.Handle
 	linkCount   uint32
-	waits       uint32 // how many of the links do not own
+	waits       uint32 // how many of the holdings are waiting
 	stamp       uint32
 	home        bool
-	ending      bool // ended, with some of its links pending
+	ending      bool // ended, with some holdings pending
 	keyLen      uint8
 	key         [shard.MaxKey]byte
 }
@@ -44,28 +44,28 @@ type Sessions struct {
 	texts arena.Texts
 	kept  arena.Slab[[]answer]
 
-	last   uint64 // counter of the newest session of this home
-	guests int    // sessions with another home
+	last   uint64 // counter of the newest session with its home here
+	guests int    // remote sessions
 }
 
-// clientTexts are the address, the name and the version of a client, without pointers.
+// clientTexts are a client's address, name and version, without pointers.
 type clientTexts [3]arena.Text
 
 func newSessions() Sessions {
 	return Sessions{slots: make([]arena.Table, shard.Slots), texts: arena.NewTexts()}
 }
 
-// Node returns the node of a session.
+// Node returns a session's node.
 func (se *Sessions) Node(s *session) *Node { return *se.core.Objects.nodes.At(s.node) }
 
-// note keeps address, name and version of a session's client.
+// note stores the address, name and version of a session's client.
 func (se *Sessions) note(s *session, c *shard.ClientRef) {
 	for i, b := range [...][]byte{c.Address, c.Name, c.Version} {
 		se.texts.Replace(&s.client[i], b)
 	}
 }
 
-// clientOf returns the client of a session, for use while the machine's lock is held.
+// clientOf returns a session's client. Its texts may be used only while the machine's lock is held.
 func (se *Sessions) clientOf(s *session) shard.ClientRef {
 	return shard.ClientRef{
 		Address: se.texts.Bytes(s.client[0]), Name: se.texts.Bytes(s.client[1]), Version: se.texts.Bytes(s.client[2]),
@@ -92,19 +92,19 @@ func (se *Sessions) Alive(id shard.SessionID) arena.Handle {
 	return 0
 }
 
-// ID returns the id of a session.
+// ID returns a session's id.
 func (se *Sessions) ID(h arena.Handle) shard.SessionID { return se.At(h).id }
 
 // Ended reports whether a session has ended and is forgotten after its last holding.
 func (se *Sessions) Ended(h arena.Handle) bool { return se.At(h).ending }
 
-// Applied returns the highest number of a session that the shard has applied.
+// Applied returns the highest session number that the shard has applied.
 func (se *Sessions) Applied(h arena.Handle) uint64 { return se.At(h).applied }
 
-// Before orders the sessions of a node by id.
+// Before sorts a node's sessions by id.
 func (se *Sessions) Before(a, b arena.Handle) bool { return se.At(a).id < se.At(b).id }
 
-// add puts a session on record.
+// add records a session.
 func (se *Sessions) add(id shard.SessionID, n *Node) arena.Handle {
 	h := se.Alloc()
 	s := se.At(h)
@@ -119,7 +119,7 @@ func (se *Sessions) add(id shard.SessionID, n *Node) arena.Handle {
 	return h
 }
 
-// drop takes a session without links off the record.
+// drop removes a session that has no holdings.
 func (se *Sessions) drop(h arena.Handle) {
 	se.core.Snapshots.touchSession(h)
 	s := se.At(h)
@@ -152,8 +152,8 @@ func (se *Sessions) end(h arena.Handle, reason protocol.EndReason) {
 	se.releaseHoldings(h)
 }
 
-// releaseHoldings releases the links of an ended session in this shard, in order of order id, and forgets the session
-// after the last link.
+// releaseHoldings releases an ended session's holdings in this shard, in order-id order, and removes the session after
+// the last holding.
 func (se *Sessions) releaseHoldings(h arena.Handle) {
 	s := se.At(h)
 	for s.linkCount > 0 {

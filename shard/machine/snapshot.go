@@ -10,14 +10,14 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// A snapshot is fixed by writing down counters and the sizes of the three slabs: nothing is copied. During a Save the
-// machine writes each thing that is about to change aside in its old form, once, right before the first change. Save
-// walks the slabs in pieces under the read lock and takes all untouched things.
+// Fixing a snapshot only records counters and the sizes of the three slabs: nothing is copied. During a Save, the
+// machine sets aside the old form of each entry right before the entry's first change. Save scans the slabs in pieces
+// under the read lock and takes all unchanged entries.
 //
-// The file has all sessions, then all objects, then all links. A link names its session and its object by their
-// handles at the moment of the snapshot; the records of sessions and objects have their handles for the purpose.
+// The file has all sessions, then all objects, then all holdings. A holding refers to its session and its object by
+// their handles at the time of the snapshot; session and object records therefore include their handles.
 
-// phase is a part of the file: the sessions, the objects or the links.
+// phase is a section of the file: the sessions, the objects or the holdings.
 type phase int
 
 const (
@@ -27,7 +27,7 @@ const (
 	phases
 )
 
-// Snapshots are the snapshots that are not discarded, and preserve what they need.
+// Snapshots are the snapshots that are not discarded yet. They preserve the old records that each still needs.
 type Snapshots struct {
 	core *Core
 	// epoch is the number of the newest snapshot. A session, object or holding with a stamp below the epoch may have to
@@ -36,30 +36,29 @@ type Snapshots struct {
 	list  []*snapshot
 }
 
-// snapshot is a state fixed by PrepareSnapshot. All but once is guarded by the machine's lock: Apply
-// writes under the write lock, Save under the read lock, and they touch different snapshots' fields
-// only one at a time.
+// snapshot is a state fixed by PrepareSnapshot. The machine's lock guards all fields but once: Apply writes under the
+// write lock, Save under the read lock.
 type snapshot struct {
 	m      *Machine
 	header snapshotHeader
 	as     recordForm
 	epoch  uint32
 
-	at     phase        // the present part of Save
-	cursor arena.Handle // Save has done all places before the cursor
+	at     phase        // the phase that Save is in
+	cursor arena.Handle // Save has done all handles before the cursor
 	ends   [phases]arena.Handle
-	aside  [phases][]byte         // records of things that changed before Save came to them
+	aside  [phases][]byte         // records of entries that changed before Save reached them
 	frozen [phases][]frozenRecord // records set aside with a frozen body, which Save encodes without the lock
 	over   bool                   // the machine's content was replaced: nothing is left to save
 
-	// The number of things when the state was fixed, and the number of records by now.
+	// Entry counts when the state was fixed, and record counts so far.
 	things, records [phases]int
-	size            uint64 // of all things with a record, in the measure of quotas
+	size            uint64 // quota bytes of all recorded entries
 
 	once sync.Once
 }
 
-// snapshotHeader has the content of a snapshot besides its records.
+// snapshotHeader has the snapshot content besides the records.
 type snapshotHeader struct {
 	level        level.Level
 	slots        shard.SlotSet
@@ -71,16 +70,16 @@ type snapshotHeader struct {
 	pending      []shard.PendingState
 	limits       shard.Limits
 	limited      []shard.NodeLimits
-	bytes        uint64 // the sum over all nodes, which must be the sum over the records
+	bytes        uint64 // total over all nodes, which must equal the total over the records
 	group        shard.Group
 }
 
-// PrepareSnapshot fixes the present state. The call costs next to nothing, however much the machine holds.
+// PrepareSnapshot fixes the present state. The call costs almost nothing, however much the machine holds.
 func (m *Machine) PrepareSnapshot() (shard.Snapshot, error) {
 	return m.fix(withPlaces), nil
 }
 
-// fix fixes the present state, for records of a form.
+// fix fixes the present state, for records in the given form.
 func (m *Machine) fix(as recordForm) *snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +100,7 @@ func (m *Machine) fix(as recordForm) *snapshot {
 	return sn
 }
 
-// Discard lets the machine forget the snapshot.
+// Discard releases the snapshot.
 func (sn *snapshot) Discard() {
 	sn.once.Do(func() {
 		sn.m.mu.Lock()
@@ -113,8 +112,8 @@ func (sn *snapshot) Discard() {
 	})
 }
 
-// touchSession, TouchObject and TouchHolding must be called before a change to any recorded field of the session,
-// object or link, and before a removal.
+// touchSession, TouchObject and TouchHolding must be called before any recorded field of the session, object or holding
+// changes, and before a removal.
 
 func (snaps *Snapshots) touchSession(h arena.Handle) {
 	if s := snaps.core.Sessions.At(h); s.stamp != snaps.epoch {
@@ -123,7 +122,7 @@ func (snaps *Snapshots) touchSession(h arena.Handle) {
 	}
 }
 
-// TouchObject preserves the record of an object before it changes.
+// TouchObject preserves an object's record before the object changes.
 func (snaps *Snapshots) TouchObject(h arena.Handle) {
 	if o := snaps.core.Objects.At(h); o.stamp != snaps.epoch {
 		snaps.preserve(phaseObjects, h, o.stamp)
@@ -131,13 +130,13 @@ func (snaps *Snapshots) TouchObject(h arena.Handle) {
 	}
 }
 
-// TouchHolding preserves the record of a holding before it changes, and counts it.
+// TouchHolding preserves a holding's record before the holding changes, and counts the touch.
 func (snaps *Snapshots) TouchHolding(h arena.Handle) {
 	snaps.core.Run.Touched++
 	snaps.PreserveHolding(h)
 }
 
-// PreserveHolding is for a link that the command has touched already: it does not count again.
+// PreserveHolding is for a holding that the command has touched already: it does not count a second touch.
 func (snaps *Snapshots) PreserveHolding(h arena.Handle) {
 	if l := snaps.core.Holdings.At(h); l.stamp != snaps.epoch {
 		snaps.preserve(phaseLinks, h, l.stamp)
@@ -145,7 +144,7 @@ func (snaps *Snapshots) PreserveHolding(h arena.Handle) {
 	}
 }
 
-// preserve writes a thing aside for every snapshot that needs the present form of the thing.
+// preserve sets an entry's record aside for every snapshot that needs the present form.
 func (snaps *Snapshots) preserve(p phase, h arena.Handle, stamp uint32) {
 	for _, sn := range snaps.list {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
@@ -154,7 +153,7 @@ func (snaps *Snapshots) preserve(p phase, h arena.Handle, stamp uint32) {
 	}
 }
 
-// frozenRecord is the record of a thing whose body was fixed and is not encoded yet.
+// frozenRecord is a record with a body that is captured and not encoded yet.
 type frozenRecord struct {
 	fields []byte
 	body   Frozen
@@ -166,8 +165,8 @@ func (r *frozenRecord) append(dst []byte) []byte {
 	return endRecord(r.body(dst), start)
 }
 
-// setAside takes the record of a thing before a change. A body that may be long is only frozen, because the whole
-// machine waits for setAside.
+// setAside stores an entry's record before a change. A body that may be long is only frozen, because the whole machine
+// waits for setAside.
 func (sn *snapshot) setAside(p phase, h arena.Handle) {
 	body := sn.m.core.Snapshots.freezeBody(p, h)
 	if body == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// State writes out the whole state of the machine under the read lock, however long the state is: State is meant for
-// tests and tools, not for a machine at work.
+// State returns the machine's whole state in plain form. It holds the read lock however long that takes, so it is meant
+// for tests and tools, not for a machine in production.
 func (m *Machine) State() shard.State {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -39,7 +39,7 @@ func (m *Machine) State() shard.State {
 	return s
 }
 
-// State writes out the common part of all kinds. The kind gives the body of the object and of its links.
+// State returns the part that all kinds share. The kind supplies the bodies for the object and its holdings.
 func (ob *Objects) State(object arena.Handle, body string, ofLink func(l *Holding) string) shard.ObjectState {
 	o := ob.At(object)
 	out := shard.ObjectState{
@@ -54,7 +54,7 @@ func (ob *Objects) State(object arena.Handle, body string, ofLink func(l *Holdin
 	return out
 }
 
-// State writes a holding out.
+// State returns a holding in plain form.
 func (ho *Holdings) State(l *Holding) shard.LinkState {
 	return shard.LinkState{
 		Session: ho.core.Sessions.At(l.Session).id, Order: l.Order, Count: l.Count, Data: ho.texts.String(l.data),

@@ -7,25 +7,25 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Upkeep is the work that no client asks for: the leader of a shard proposes it by itself. The causes are time, other
-// shards, the meta shard, and work that commands have left. Commands of upkeep stand in the same log as commands of
-// clients, and wait in the same queue, with a part of their own (package pipeline). A command of upkeep may be lost,
-// come late, come twice, or come from an earlier leader, and does a bounded amount of work. The table in DESIGN.md,
-// section 10, says for each command when the leader proposes it, what bounds its work, why a command that comes
-// late or twice is harmless, and what follows if the command is lost or the queue has no room.
+// Upkeep is work that clients do not request: a shard's leader proposes it. The causes are time, other shards, the meta
+// shard, and work that commands have left. Upkeep commands are in the same log as client commands, and wait in the same
+// queue, with a share reserved for them (package pipeline). An upkeep command may be lost, late or duplicated, or come
+// from an earlier leader, and does a bounded amount of work. The table in DESIGN.md, section 10, lists for each command
+// when the leader proposes it, what bounds its work, why late or duplicate commands are harmless, and what happens if
+// the command is lost or the queue is full.
 
-// Upkeep is a command that the leader proposes by itself.
+// Upkeep is a command that leaders propose on their own.
 type Upkeep struct {
-	// Form checks the command by itself, without the state.
+	// Form validates the command on its own, without the state.
 	Form func(c *shard.Command) bool
 	// Run applies the command.
 	Run func(m *Core, c *shard.Command) Outcome
-	// Fenced: the cause is a clock or a decision of the leader, and the command has the leader's term. In any other
-	// term the answer is STALE.
+	// Fenced is set if a clock or a leader decision caused the command, so that the command has the leader's term. In
+	// any other term the answer is STALE.
 	Fenced bool
 }
 
-// upkeeps are the rows of commands that are about no kind of objects, by kind of command.
+// upkeeps are the rows for commands that concern no object kind, by command kind.
 var upkeeps = [256]Upkeep{
 	shard.CmdLead:           {Run: (*Core).lead},
 	shard.CmdSessionsExpire: {Form: listFits, Run: (*Core).expire, Fenced: true},
@@ -42,12 +42,12 @@ var upkeeps = [256]Upkeep{
 	shard.CmdGroupWait:     {Run: (*Core).groupWait, Fenced: true},
 }
 
-// listFits is the form of commands with a list of sessions.
+// listFits validates commands with a session list.
 func listFits(c *shard.Command) bool { return len(c.Sessions) <= shard.MaxList }
 
 func dropFits(c *shard.Command) bool { return c.Count > 0 && c.Count <= shard.MaxList }
 
-// keepUp applies a command that the leader proposed by itself.
+// keepUp applies a command that the leader proposed on its own.
 func (co *Core) keepUp(c *shard.Command, u *Upkeep) Outcome {
 	switch {
 	case u.Form != nil && !u.Form(c):
@@ -58,7 +58,7 @@ func (co *Core) keepUp(c *shard.Command, u *Upkeep) Outcome {
 	return u.Run(co, c)
 }
 
-// lead makes the proposals of earlier leaders void.
+// lead invalidates proposals from earlier leaders.
 func (co *Core) lead(c *shard.Command) Outcome {
 	if !co.Clock.Lead(c.Term) {
 		return Outcome{Status: protocol.StatusStale}
@@ -74,8 +74,8 @@ func (co *Core) forget(c *shard.Command) Outcome {
 	return Partly(!co.Sessions.endAll(c.Sessions, false, protocol.EndUnknown))
 }
 
-// endAll ends the sessions of a list that are known here, either at home or as guests. It returns false if the rest
-// of the list is more work than the command may do.
+// endAll ends the listed sessions that are known here, either at home or as remote sessions. It returns false if the
+// rest of the list is more work than the command may do.
 func (se *Sessions) endAll(ids []shard.SessionID, home bool, reason protocol.EndReason) bool {
 	for _, id := range ids {
 		if se.core.Run.Left <= 0 {
@@ -88,22 +88,21 @@ func (se *Sessions) endAll(ids []shard.SessionID, home bool, reason protocol.End
 	return true
 }
 
-// Pending returns how much CmdContinue has to go on with: the sessions and objects that a command did not come to the
-// end of.
+// Pending returns the amount of work left for CmdContinue: the sessions and objects that commands have not finished.
 func (m *Machine) Pending() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.core.Pending.list)
 }
 
-// Level returns the feature level of the shard. The level at the beginning of a batch counts for the whole batch.
+// Level returns the shard's feature level. The level at the beginning of a batch applies to the whole batch.
 func (m *Machine) Level() level.Level {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.core.level
 }
 
-// raise lets the level rise at the end of the batch, so that a batch is decoded at one level. The level never falls.
+// raise raises the level at the end of the batch, so that a batch is decoded at one level. The level never falls.
 func (co *Core) raise(c *shard.Command) Outcome {
 	if c.Count == 0 {
 		return Outcome{Status: protocol.StatusBadRequest}

@@ -7,61 +7,61 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// A view is a part of an object that is watched by itself. The view has a revision and a history of its own, apart
-// from changes of other parts. It shows a head, which is sent as a whole, and rows, which are sent one by one. The
-// view with the empty name is the whole object.
+// A view is an object part that can be watched separately. It has its own revision and history, apart from changes in
+// other parts. It has a head, which is sent as a whole, and rows, which are sent individually. The view with the empty
+// name is the whole object.
 
-// View is the view of an object during a read.
+// View is an object's view during a read.
 type View struct {
 	*track
-	Number uint32 // the kind's number of the view
+	Number uint32 // the kind's number for the view
 }
 
-// ViewTrack is the state of a view in its kind.
+// ViewTrack is the change tracking that a kind stores for a view.
 type ViewTrack struct {
 	track
-	Head shard.Revision // of the last change of the head
+	Head shard.Revision // the head's last change
 }
 
-// NewView returns the track of a new view; the next call of Changed for the object makes the view visible. A view
-// from a snapshot gets the track of RestoredView.
+// NewView returns the track for a new view; the object's next Changed call makes the view visible. A view from a
+// snapshot gets its track from RestoredView.
 func (hi *History) NewView() ViewTrack { return RestoredView(hi.core.lastRevision + 1) }
 
-// RestoredView returns the track of a view whose changes are known from a revision on.
+// RestoredView returns the track for a view with changes known from a revision on.
 func RestoredView(at shard.Revision) ViewTrack {
 	return ViewTrack{track: track{Revision: at, base: at}, Head: at}
 }
 
-// View returns the view during a read, with the number that its kind gives it.
+// View returns the view for a read, under the kind's number.
 func (v *ViewTrack) View(number uint32) View { return View{track: &v.track, Number: number} }
 
 // RestoreAt is for a restored view with a row that changed after its head.
 func (v *ViewTrack) RestoreAt(at shard.Revision) { v.Revision, v.base = at, at }
 
-// HeadChanged and RowChanged note a change. The next call of Changed for the view's object will report the change.
+// HeadChanged and RowChanged note a change. The object's next Changed call reports it.
 
-// HeadChanged notes a change of the head of a view.
+// HeadChanged notes that a view's head changed.
 func (hi *History) HeadChanged(v *ViewTrack) {
 	v.Head = hi.core.lastRevision + 1
 	v.Revision = v.Head
 }
 
-// RowChanged notes a change of a row of a view.
+// RowChanged notes that a row changed.
 func (hi *History) RowChanged(v *ViewTrack, row uint64) {
 	hi.record(&v.track, shard.OrderID(row))
 	v.Revision = v.newestAt
 }
 
-// RowKind is a kind with views of a head and rows.
+// RowKind is a kind with views that have a head and rows.
 type RowKind interface {
-	// AppendHead appends the head of a view. AppendRow appends a row of a view, and returns false for a missing row.
+	// AppendHead appends a view's head. AppendRow appends a row, and returns false if the row is missing.
 	AppendHead(dst []byte, m *Core, object arena.Handle, v View) []byte
 	AppendRow(dst []byte, m *Core, object arena.Handle, v View, row uint64) (_ []byte, ok bool)
 	// NextRow returns the first row behind an id.
 	NextRow(m *Core, object arena.Handle, v View, after uint64) (row uint64, ok bool)
 }
 
-// DescribeRows is the method Describe of a kind with rows.
+// DescribeRows implements Describe for a kind with rows.
 func DescribeRows(k RowKind, m *Core, object arena.Handle, v View, o Described, d *shard.Description) {
 	d.Bodies = k.AppendHead(d.Bodies, m, object, v)
 	d.Data = string(d.Bodies)
@@ -79,7 +79,7 @@ func DescribeRows(k RowKind, m *Core, object arena.Handle, v View, o Described, 
 	}
 }
 
-// ChangeRows is the method Changes of a kind with rows.
+// ChangeRows implements Changes for a kind with rows.
 func ChangeRows(k RowKind, m *Core, object arena.Handle, v View, head shard.Revision, since shard.Revision,
 	d *shard.Delta) bool {
 	if head > since {
@@ -112,8 +112,8 @@ func appendRow(k RowKind, m *Core, object arena.Handle, v View, row uint64, rows
 	return append(rows, shard.Row{ID: row, Body: bodies[from:len(bodies):len(bodies)]}), bodies, true
 }
 
-// ActionsPart is the part with the acts of operators.
-const ActionsPart = "actions"
+// ActsPart is the part with the operators' actions.
+const ActsPart = "acts"
 
 // DescribePart fills a page with a view.
 func (co *Core) DescribePart(p *shard.PartPage, object arena.Handle, v View, o *shard.PartOptions) {
@@ -124,7 +124,7 @@ func (co *Core) DescribePart(p *shard.PartPage, object arena.Handle, v View, o *
 	p.Revision, p.Head, p.Rows, p.More = v.Revision, []byte(of.Data), of.Rows, of.More
 }
 
-// FillPart appends a page of count rows that stand in the order of their numbers.
+// FillPart appends a page from count rows that are sorted by number.
 func FillPart(p *shard.PartPage, o *shard.PartOptions, count int, row func(k int) (uint64, field.Value)) {
 	limit, bytes := PageLimit(o.Limit), 0
 	for k := range count {

@@ -5,9 +5,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// WalkSessions calls fn for sessions of the shard, guests too, MaxPage places at a time, and returns the place of the
-// next call and whether the walk is over. The views have no description and no client. Sessions that begin during the
-// walk may be missed: a leader learns of new sessions from its own commands. fn must not call the machine.
+// WalkSessions calls fn for the shard's sessions, remote sessions too. A call covers MaxPage handles, and returns the
+// cursor for the next call and whether the walk is over. The views have no description and no client. Sessions that
+// begin during the walk may be missed: a leader learns about new sessions from its own commands. fn must not call the
+// machine.
 func (m *Machine) WalkSessions(at shard.Cursor, fn func(shard.SessionView)) (next shard.Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -20,8 +21,7 @@ func (m *Machine) WalkSessions(at shard.Cursor, fn func(shard.SessionView)) (nex
 	return shard.Cursor(h), h >= m.core.Sessions.End()
 }
 
-// Nodes returns the ids of the nodes that something is here of, unsorted, for the leader to ask the
-// meta shard about.
+// Nodes returns the ids of all nodes known here, unsorted, for the leader to check with the meta shard.
 func (m *Machine) Nodes() []shard.NodeID {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -54,7 +54,7 @@ func (m *Machine) Count() shard.Counts {
 	}
 }
 
-// Term returns the highest term of any applied CmdLead.
+// Term returns the highest term from any applied CmdLead.
 func (m *Machine) Term() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

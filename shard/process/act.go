@@ -10,21 +10,21 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Audit is an act that was carried out.
+// Audit is an audit entry for an action that was carried out.
 type Audit struct {
-	Number uint64 // of the act in this process, from 1 on
+	Number uint64 // action number in this process, from 1 on
 	Verb   kind.ActionKind
-	At     uint64 // moment
-	Wall   uint64 // At by the wall clock
+	At     uint64 // timestamp
+	Wall   uint64 // At as wall clock time
 	Epoch  uint64 // the last epoch opened before the act
-	Member uint64 // of ActionEvict and ActionFailed: the member's ID
-	Name   string // of ActionEvict: the member's name; for ActionFailed the author is the member
+	Member uint64 // ActionEvict and ActionFailed: the member's ID
+	Name   string // ActionEvict: the member's name; for ActionFailed the author is the member
 	By     kind.ChangeInfo
 }
 
 func (a *Audit) size() int { return actBytes + len(a.Name) + len(a.By.Author) + len(a.By.Reason) }
 
-// remember records an act.
+// remember records an audit entry.
 func (p *Process) remember(at At, a Audit) {
 	a.At, a.Wall, a.Epoch = clock.Moment(at.Now), at.Wall, p.epoch
 	a.Number = p.lastActNumber() + 1
@@ -56,7 +56,7 @@ func checkAct(spec *kind.Spec, by *kind.ChangeInfo) Answer {
 	return Answer{}
 }
 
-// Alter gives the process a new spec. The round goes on, and later deadlines of the round follow the new spec.
+// Alter gives the process a new spec. The round goes on, and its later deadlines follow the new spec.
 func (p *Process) Alter(at At, spec kind.Spec, by kind.ChangeInfo) Answer {
 	if a := checkAct(&spec, &by); a.Status != protocol.StatusSuccess {
 		return a
@@ -74,7 +74,7 @@ func (p *Process) Alter(at At, spec kind.Spec, by kind.ChangeInfo) Answer {
 	return Answer{}
 }
 
-// Act carries an operator's command out, and records author and reason.
+// Act carries out an operator's command, and records author and reason.
 func (p *Process) Act(at At, act kind.Action) Answer {
 	if a := checkAct(nil, &act.By); a.Status != protocol.StatusSuccess {
 		return a

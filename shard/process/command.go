@@ -13,7 +13,7 @@ import (
 
 const noProcess = "there is no process of this name"
 
-// runPut makes a process, or alters the existing process of the name.
+// runPut creates a process, or alters the existing process with the name.
 func runPut(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	pr := processesOf(co)
 	p, err := Parse[processkind.Put](c.Body, "a put")
@@ -32,7 +32,7 @@ func runPut(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outco
 	return pr.create(co, c, t, &p, nil)
 }
 
-// putMakes reports whether a put may make a process, arrivalMakes whether joining may.
+// putMakes reports whether a put may create a process, arrivalMakes whether a join may.
 func putMakes(c *shard.Command) bool {
 	p, err := Parse[processkind.Put](c.Body, "a put")
 	return err == nil && p.Mode != field.PutAlter
@@ -43,7 +43,7 @@ func arrivalMakes(c *shard.Command) bool {
 	return err == nil && a.Create
 }
 
-// create makes a process, with a first member if the command is a join. After a refusal no process is left.
+// create creates a process, with a first member if the command is a join. After a refusal no process is left.
 func (pr *processes) create(co *machine.Core, c *shard.Command, t *machine.Target, put *processkind.Put,
 	first *processkind.Joining) machine.Outcome {
 	w := pr.start(co, t.Node, t.Session)
@@ -68,7 +68,7 @@ func (pr *processes) create(co *machine.Core, c *shard.Command, t *machine.Targe
 	w.object = co.Objects.Add(shard.KindProcess, t, c.Node, c.Name, w.body)
 	w.hosted.object, w.node = w.object, t.Node
 	w.link(member, c)
-	w.out.Grown = 0 // the new object's size counts the growth already
+	w.out.Grown = 0 // the new object's size already includes the growth
 	co.Run.PlaceResult()
 	w.finish(shard.FlagCreated)
 	return machine.Outcome{
@@ -106,7 +106,7 @@ func runDelete(co *machine.Core, c *shard.Command, t *machine.Target) machine.Ou
 	return machine.Outcome{}
 }
 
-// runJoin makes the session a member. It makes the process first, if the command asks for a missing process.
+// runJoin makes the session a member. If the command asks for a missing process, runJoin creates it first.
 func runJoin(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	pr := processesOf(co)
 	a, err := Parse[processkind.Arrival](c.Body, "a joining")
@@ -141,7 +141,7 @@ func (pr *processes) joinThis(co *machine.Core, c *shard.Command, t *machine.Tar
 	return o
 }
 
-// runAct applies an operator's act.
+// runAct applies an operator's action.
 func runAct(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	act, err := Parse[processkind.Action](c.Body, "an act")
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// runMember applies a command of a member, and the acknowledgement in the command.
+// runMember applies a member's command, and the acknowledgement in the command.
 func (pr *processes) runMember(co *machine.Core, c *shard.Command, t *machine.Target,
 	does func(*work, *shard.Command, *Member) Answer) machine.Outcome {
 	if t.Object == 0 {
@@ -39,7 +39,8 @@ func (w *work) member(id shard.OrderID) *Member {
 	return &w.members.At(w.co.Holdings.At(h).State).Member
 }
 
-// admit lets the session join; the caller makes the link with link. It refuses if the session may have no more links.
+// admit lets the session join; the caller creates the holding with link. It refuses if the session may have no more
+// holdings.
 func (w *work) admit(j processkind.Joining) (member arena.Handle, a Answer) {
 	if refusal, why := w.co.Holdings.Admits(w.session); refusal != protocol.StatusSuccess {
 		return 0, Answer{Status: refusal, Text: why}
@@ -55,7 +56,7 @@ func (w *work) admit(j processkind.Joining) (member arena.Handle, a Answer) {
 	return member, a
 }
 
-// link makes the link of a new member.
+// link creates a new member's holding.
 func (w *work) link(member arena.Handle, c *shard.Command) {
 	if member == 0 {
 		return
@@ -65,7 +66,7 @@ func (w *work) link(member arena.Handle, c *shard.Command) {
 	w.members.At(member).Ref = uint64(h)
 }
 
-// orderOf returns the id of a member, 0 without a member.
+// orderOf returns a member's id, 0 without a member.
 func (w *work) orderOf(member arena.Handle) shard.OrderID {
 	if member == 0 {
 		return 0
@@ -114,7 +115,7 @@ func (w *work) acknowledge(c *shard.Command, m *Member) Answer {
 	return w.hosted.Ack(w.at, m, c.Count)
 }
 
-// ReleaseHolding ends the membership of an ended session.
+// ReleaseHolding ends the membership when its session has ended.
 func (pr *processes) ReleaseHolding(co *machine.Core, h arena.Handle) {
 	if co.Pending.RemovedWithObject(h) {
 		return

@@ -7,25 +7,25 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Counts count events in the processes of a machine since the machine was made or restored. The counts are no
-// part of the machine's state.
+// Counts count process events since the machine was created or restored. The counts are not part of the machine's
+// state.
 type Counts struct {
 	Epochs    uint64 // opened epochs
 	Completed uint64 // rounds
 	Cancelled uint64 // epochs that ended before their round was complete
-	Failed    uint64 // rounds given up by a member
-	Kicked    uint64 // members put out by an operator
+	Failed    uint64 // rounds failed by a member
+	Kicked    uint64 // members evicted by an operator
 	Late      uint64 // how often members had not answered within the reply timeout
 }
 
-// CountsOf returns the counts of events.
+// CountsOf returns the event counts.
 func CountsOf(m *machine.Machine) Counts {
 	co := m.RLock()
 	defer m.RUnlock()
 	return processesOf(co).counts
 }
 
-// count counts the events of a command.
+// count counts a command's events.
 func (c *Counts) count(events []Event) {
 	for i := range events {
 		switch events[i].Kind {
@@ -45,31 +45,31 @@ func (c *Counts) count(events []Event) {
 	}
 }
 
-// Status is a process for an observer of all processes.
+// Status describes a process to an observer of all processes.
 type Status struct {
 	Node    shard.NodeID
 	Name    string
-	Now     uint64 // the time of the shard, by its leader's estimate if known
+	Now     uint64 // shard time, by the leader's estimate if known
 	State   processkind.Phase
-	Since   uint64 // start of the present state
+	Since   uint64 // start of the present phase
 	Epoch   uint64
 	Members int
 	// Requests counts the unacknowledged requests in all inboxes.
 	Requests int
-	// Reasons are why the round does not move.
+	// Reasons are why the round is stalled.
 	Reasons []Reason
 }
 
 const (
-	// processesInOneGo is how many places of processes a walk looks at while the machine stands still, membersInOneGo
-	// how many members it may have looked at before the last of them.
+	// processesInOneGo is how many process entries a walk looks at under one lock hold, membersInOneGo how many members
+	// it may have looked at before it begins the last process.
 	processesInOneGo = 100
 	membersInOneGo   = 2000
 )
 
-// Walk calls fn for processes, some at a time, and returns the place of the next call and whether the walk
-// is over. Processes that are made during the walk may be missed. estimate is the leader's estimate of the time, 0 if
-// unknown. fn must not call the machine.
+// Walk calls fn for processes, some at a time, and returns the cursor for the next call and whether the walk is over.
+// Processes created during the walk may be missed. estimate is the leader's time estimate, 0 if unknown. fn must not
+// call the machine.
 func Walk(m *machine.Machine, at shard.Cursor, estimate uint64, fn func(*Status)) (next shard.Cursor,
 	over bool) {
 	co := m.RLock()

@@ -11,8 +11,8 @@ import (
 // change lets the next epoch open after the delay without another change.
 func (p *Process) change(at At) { p.openIn(at, field.MillisOf(p.spec.OpenDelay)) }
 
-// openIn lets the next epoch open after a delay from now, or earlier where the longest delay since the first change
-// ends earlier.
+// openIn schedules the next epoch after a delay from now, or earlier if the maximum delay since the first change ends
+// earlier.
 func (p *Process) openIn(at At, delay uint64) {
 	if p.changed == 0 {
 		p.changed = clock.Moment(at.Now)
@@ -22,19 +22,18 @@ func (p *Process) openIn(at At, delay uint64) {
 	p.changeHead(at)
 }
 
-// endRound ends the round of an epoch: from now on the round's messages are refused. Its open exchanges end, and its
-// members are notified, only when the next epoch is to open, so that endRound costs the same with one member and with
-// all.
+// endRound ends an epoch's round: from now on the round's messages are refused. Its open exchanges end, and its members
+// are notified, only when the next epoch opens, so that endRound costs the same for any number of members.
 func (p *Process) endRound(at At) {
 	if p.state != kind.Forming {
 		p.setState(at, kind.Forming)
 	}
 }
 
-// isCompleted reports whether the round of the last epoch was completed, whatever followed.
+// isCompleted reports whether the last epoch's round was completed, whatever followed.
 func (p *Process) isCompleted() bool { return p.epoch != 0 && p.lastResult() == p.epoch }
 
-// Due is carried out when the time of NextDue has come.
+// Due must be called when the time from NextDue has come.
 func (p *Process) Due(at At) {
 	if p.due == 0 || at.Now < p.due {
 		return
@@ -49,8 +48,8 @@ func (p *Process) Due(at At) {
 // NextDue is the shard time at which time alone may change something; false for never.
 func (p *Process) NextDue() (uint64, bool) { return p.due, p.due != 0 }
 
-// turn goes from one epoch to the next. Where members have come and gone, and the present members are the members of
-// the round, the round goes on. With too few members, or without a candidate, the old epoch ends all the same.
+// turn goes from one epoch to the next. If members have come and gone, and the present members equal the round's
+// members, the round goes on. With too few members, or without a candidate, the old epoch still ends.
 func (p *Process) turn(at At) {
 	p.changed, p.opens = 0, 0
 	p.changeHead(at)
@@ -63,9 +62,9 @@ func (p *Process) turn(at At) {
 	}
 }
 
-// gathered opens the next epoch at once if the newest member makes up the least number of members, and the delay is the
-// shortest. A process with so short a delay waits for members, as barriers do, and not for a pause in their coming: the
-// delay would be one more batch of the log.
+// gathered opens the next epoch at once if the newest member completes the minimum number, and the delay is the
+// shortest. A process with so short a delay waits for members, as barriers do, and not for a pause between arrivals:
+// the delay would be one more log batch.
 func (p *Process) gathered(at At) {
 	if n := len(p.members); n > 1 && n == p.spec.MinMembers && field.MillisOf(p.spec.OpenDelay) == 1 {
 		p.turn(at)
@@ -73,12 +72,12 @@ func (p *Process) gathered(at At) {
 	}
 }
 
-// unchanged reports whether the members are the members of the epoch.
+// unchanged reports whether the members equal the epoch's members.
 func (p *Process) unchanged() bool {
 	return slices.EqualFunc(p.members, p.view, func(m *Member, id uint64) bool { return m.ID == id })
 }
 
-// lacks returns the reason why an epoch cannot open, "" where an epoch can.
+// lacks returns the reason why an epoch cannot open, "" if it can.
 func (p *Process) lacks() string {
 	switch {
 	case len(p.members) == 0:
@@ -91,7 +90,7 @@ func (p *Process) lacks() string {
 	return ""
 }
 
-// candidate is the coordinator of the next epoch: of all candidates, the member that joined first.
+// candidate is the next epoch's coordinator: the candidate that joined first.
 func (p *Process) candidate() *Member {
 	if k := slices.IndexFunc(p.members, func(m *Member) bool { return m.Candidate }); k >= 0 {
 		return p.members[k]
@@ -99,8 +98,8 @@ func (p *Process) candidate() *Member {
 	return nil
 }
 
-// close ends the epoch. Senders first get the end of their open exchanges. Then each member loses the items that need
-// no handling any more, and gets the cancellation of a round that was not completed.
+// close ends the epoch. Senders first get the end items for their open exchanges. Then close removes the inbox items
+// that need no handling any more, and adds the cancellation if the round was not completed.
 func (p *Process) close(at At) {
 	if len(p.view) == 0 {
 		return
@@ -136,14 +135,14 @@ func (p *Process) open(at At) {
 	for k, m := range p.members {
 		p.view[k] = m.ID
 		if m.ID > before {
-			p.changeMember(at, m) // the member's row says that the member is of an epoch
+			p.changeMember(at, m) // the member's row shows that the member is in an epoch
 		}
 		p.put(at, m, item{kind: kind.ItemPrepare, epoch: epoch})
 	}
 	at.event(Event{Kind: eventOpened, Epoch: epoch})
 }
 
-// dueBy makes sure that Due is carried out at a time, if not earlier.
+// dueBy makes sure that Due is called at a time, if not earlier.
 func (p *Process) dueBy(when uint64) {
 	if p.due == 0 || when < p.due {
 		p.due = when
@@ -178,7 +177,7 @@ func (p *Process) replyBy(e *Exchange) (uint64, bool) {
 	return e.sent + d, p.state == kind.Running && d != 0 && !e.late && e.outcome == kind.OutcomeOpen
 }
 
-// checkTimeouts does what the spec says about members that have not answered in time.
+// checkTimeouts applies the spec's rule to members that have not answered in time.
 func (p *Process) checkTimeouts(at At) {
 	if by, ok := p.prepareBy(); ok && at.Now >= by {
 		p.late = true
@@ -194,8 +193,8 @@ func (p *Process) checkTimeouts(at At) {
 	}
 }
 
-// checkExchange ends an exchange whose sender waits no longer, or does what the spec says about members without a
-// reply. A kick of such members ends the round, and so the time of all other exchanges.
+// checkExchange ends an exchange if its sender no longer waits, or applies the spec's rule to members without a reply.
+// Evicting such members ends the round, and therefore all other exchanges.
 func (p *Process) checkExchange(at At, e *Exchange) {
 	if d := field.MillisOf(p.spec.ReplyTimeout); d != 0 && !e.late && at.Now >= e.sent+d {
 		e.late = true
@@ -214,13 +213,13 @@ func (p *Process) checkExchange(at At, e *Exchange) {
 	}
 }
 
-// The functions below forecast whether a command would only gather with such commands of other members: nothing follows
-// from the command, applied after a number of others like it.
+// The functions below forecast whether a command would only gather, together with such commands from other members:
+// applied after a number of similar commands, it has no consequence.
 
 // joinGathers reports whether too few members would have joined.
 func (p *Process) joinGathers(others int) bool { return len(p.members)+others+1 < p.spec.MinMembers }
 
-// leaveGathers reports whether others would be left of a complete round, and too few for another epoch.
+// leaveGathers reports whether the round is complete, others would remain, and they would be too few for another epoch.
 func (p *Process) leaveGathers(others int) bool {
 	left := len(p.members) - others - 1
 	return p.state == kind.Complete && left > 0 && left < p.spec.MinMembers
@@ -235,7 +234,7 @@ func (p *Process) isUnprepared(m *Member, _ int) bool { return m.Prepared != p.e
 
 func (e *Exchange) waitsFor(_ *Member, seat int) bool { return e.waiting.has(seat) }
 
-// kickSilent kicks members of the epoch that have not answered.
+// kickSilent evicts the epoch's members that have not answered.
 func (p *Process) kickSilent(at At, why string, silent func(*Member, int) bool) {
 	for seat, id := range p.view {
 		if m := p.Member(id); m != nil && silent(m, seat) {

@@ -11,41 +11,41 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Exchange is a request to some members of an epoch, and their replies. All inboxes share the exchange, and so its
+// Exchange is a request to some members in an epoch, and their replies. All inboxes share the exchange, and so its
 // payload.
 type Exchange struct {
 	id, epoch, from uint64
 	payload         []byte
-	sent            uint64 // moment
-	deadline        uint64 // time from which the sender waits no longer, 0 for never
-	late            bool   // the lateness of replies was reported
-	waiting         set    // the seats of members without a reply; empty after the end
+	sent            uint64 // timestamp
+	deadline        uint64 // time at which the sender stops waiting, 0 for never
+	late            bool   // late replies were reported
+	waiting         set    // members without a reply, by position in the view; empty after the end
 	replies         []Reply
 	outcome         kind.Outcome
-	missing         int      // the number of members without a reply
+	missing         int      // number of members without a reply
 	missed          []uint64 // after the end: the first members without a reply
 
 	refs int // items that refer to the exchange
 	held int // bytes
 }
 
-// Reply is the answer of a member to a request.
+// Reply is a member's answer to a request.
 type Reply struct {
 	From uint64
-	// Failed says that the member could not serve the request; Data is a text with the cause.
+	// Failed is set if the member could not serve the request; Data is a text with the cause.
 	Failed bool
 	Data   []byte
 }
 
 func (r *Reply) size() int { return replyBytes + len(r.Data) }
 
-// Request is a request of a member.
+// Request is a member's request.
 type Request struct {
 	Epoch    uint64
 	Audience kind.Audience
-	To       []uint64 // of ToMembers: the IDs, in any order
+	To       []uint64 // ToMembers: the IDs, in any order
 	Payload  []byte
-	// Timeout is how long the sender waits for replies, in milliseconds; 0 is until the round ends.
+	// Timeout is how long the sender waits for replies, in milliseconds; 0 waits until the round ends.
 	Timeout uint64
 }
 
@@ -81,7 +81,7 @@ func (p *Process) Send(at At, m *Member, r Request) Answer {
 	return Answer{Exchange: e.id}
 }
 
-// takesPart refuses messages of a member outside of the epoch, or of an epoch that is not running.
+// takesPart refuses messages from a member outside the epoch, or for an epoch that is not running.
 func (p *Process) takesPart(m *Member, epoch uint64) Answer {
 	_, of := p.seat(m.ID)
 	switch {
@@ -103,7 +103,7 @@ func (p *Process) fenced(epoch uint64) Answer {
 	return a
 }
 
-// audience returns the seats of the members that get a request.
+// audience returns the positions of the members that get a request.
 func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 	to := newSet(len(p.view))
 	for _, id := range r.To {
@@ -125,7 +125,7 @@ func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 	return to, Answer{}
 }
 
-// room refuses an exchange without room in the process. The refusal affects the sender alone.
+// room refuses an exchange that exceeds the process's capacity. The refusal affects the sender alone.
 func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	switch {
 	case m.open >= maxOpen:
@@ -149,8 +149,8 @@ func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	return Answer{}
 }
 
-// begin puts an exchange on record, and the request into inboxes. While a round runs, its members are the first of all
-// members: no member of the round has left, and later members stand behind. So a seat is a place among the members.
+// begin records an exchange, and puts the request into inboxes. While a round runs, its members come first in the
+// member list: no member has left, and later members follow. So a view position is also an index into the member list.
 func (p *Process) begin(at At, m *Member, e *Exchange, r *Request) {
 	p.lastExchange++
 	e.id = p.lastExchange
@@ -181,8 +181,8 @@ type answering struct {
 	Data            []byte
 }
 
-// Reply answers a request. Replies may come in any order. A reply without room in the process counts as a failure with
-// that cause.
+// Reply answers a request. Replies may come in any order. A reply beyond the process's capacity counts as a failure
+// with that cause.
 func (p *Process) Reply(at At, m *Member, r answering) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -209,7 +209,7 @@ func (p *Process) Reply(at At, m *Member, r answering) Answer {
 	return p.record(at, e, seat, Reply{From: m.ID, Failed: r.Failed, Data: slices.Clone(r.Data)})
 }
 
-// noRoom is the reply of a member whose own reply has no room in the process.
+// noRoom replaces a member's reply if the process has no capacity for it.
 var noRoom = []byte("the process has no room for the reply")
 
 func (p *Process) record(at At, e *Exchange, seat int, r Reply) (a Answer) {
@@ -236,7 +236,7 @@ func (e *Exchange) repliedBy(id uint64) bool {
 	return slices.ContainsFunc(e.replies, func(r Reply) bool { return r.From == id })
 }
 
-// exchange returns the exchange of an ID, nil for an unknown exchange.
+// exchange returns the exchange with an ID, nil if unknown.
 func (p *Process) exchange(id uint64) *Exchange {
 	if k, ok := p.exchangePlace(id); ok {
 		return p.exchanges[k]
@@ -268,7 +268,7 @@ func (p *Process) endExchange(at At, e *Exchange, o kind.Outcome) {
 	p.forget(at, e)
 }
 
-// endExchanges ends all open exchanges, because their epoch is over, or its round complete.
+// endExchanges ends all open exchanges, because their epoch is over or the round is complete.
 func (p *Process) endExchanges(at At) {
 	for _, e := range slices.Clone(p.exchanges) {
 		if e.outcome == kind.OutcomeOpen {
@@ -277,7 +277,7 @@ func (p *Process) endExchanges(at At) {
 	}
 }
 
-// forget removes an exchange from the record, if the exchange has ended and no item refers to it.
+// forget deletes an exchange that has ended, if no item refers to it.
 func (p *Process) forget(at At, e *Exchange) {
 	if e.outcome == kind.OutcomeOpen || e.refs > 0 {
 		return
@@ -288,13 +288,13 @@ func (p *Process) forget(at At, e *Exchange) {
 	}
 }
 
-// hold counts bytes of exchanges.
+// hold adds to the total exchange size, in bytes.
 func (p *Process) hold(at At, n int) {
 	p.held += n
 	p.grow(at, n)
 }
 
-// parts is the number of parts of the replies, part one of them.
+// parts is the number of parts that the replies are split into, at least 1.
 func (e *Exchange) parts() int {
 	n := 1
 	e.cut(func(int) bool { n++; return true })
@@ -317,7 +317,7 @@ func (e *Exchange) part(number int) []Reply {
 	return e.replies[from:to]
 }
 
-// cut calls a function with the place of the first reply of each part but the first.
+// cut calls a function with the index of each part's first reply, except for the first part.
 func (e *Exchange) cut(next func(place int) bool) {
 	bytes := 0
 	for k := range e.replies {

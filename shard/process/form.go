@@ -6,16 +6,15 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// A command stands in a log by its form: the number of the form, then the fields that the type of package
-// protocol/process lists. Each value has exactly one form. A form of a later number comes with a level of its own, so
-// that no build reads a form that the build does not know. Payloads, data of replies, results and texts of failures
-// stand beside the forms.
+// The log encodes a command as a form: the form number, then the fields listed by the type in package protocol/process.
+// Each value has exactly one encoding. A new form number needs a new feature level, so no build reads an unknown form.
+// Payloads, reply data, results and failure texts are stored beside the forms.
 
-// Append appends the form of a command: a Put, an Arrival or an Act.
+// Append appends a command's form: a Put, an Arrival or an Act.
 func Append(dst []byte, v field.Value) []byte { return codec.Append(dst, formNumber, v) }
 
-// Parse reads the form of a command. The error names the command; a shard keeps the text as its answer, so the text
-// never changes.
+// Parse reads a command's form. The error names the command; a shard keeps the text as its answer, so the text never
+// changes.
 func Parse[T any, P interface {
 	*T
 	field.Value
@@ -24,7 +23,7 @@ func Parse[T any, P interface {
 	return v, err
 }
 
-// AppendReceivers appends the form of the receivers of a request.
+// AppendReceivers appends the form for a request's receivers.
 func AppendReceivers(dst []byte, r Request) []byte {
 	c := codec.Writer(dst)
 	c.Form(formNumber)
@@ -32,7 +31,7 @@ func AppendReceivers(dst []byte, r Request) []byte {
 	return c.Data()
 }
 
-// parseReceivers reads a request, of which the form has only the receivers.
+// parseReceivers reads a request; the form contains only the receivers.
 func parseReceivers(src []byte) (r Request, err error) {
 	c := codec.Reader(src)
 	c.Form(formNumber)

@@ -7,43 +7,43 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// inbox has the items of a member that the member has not acknowledged, in order.
+// inbox has a member's unacknowledged items, in order.
 type inbox struct {
 	lastSeq, acked uint64
 	items          []item
-	shared         bool // a frozen member has these items too: the items stay unchanged, new items stand behind
+	shared         bool // a frozen member shares these items: they stay unchanged, new items are appended
 	unread         int  // requests
-	unreadBytes    int  // of the unread payloads
+	unreadBytes    int  // in unread payloads
 	open           int  // the member's exchanges that are open or have an unacknowledged end
 	listed         bool
 }
 
-// item is one thing to handle. The content of the item is in the exchange, or in the process.
+// item is one thing to handle. Its content is in the exchange, or in the process.
 type item struct {
-	seq      uint64 // of the last part
+	seq      uint64 // the last part's seq
 	epoch    uint64
-	exchange *Exchange // of ItemRequest and ItemEnd
+	exchange *Exchange // ItemRequest and ItemEnd
 	kind     kind.ItemKind
-	parts    uint16 // of ItemEnd: each part has a seq. All other items have one part
+	parts    uint16 // ItemEnd: each part has a seq. All other items have one part
 }
 
-// firstSeq is the seq of the first part.
+// firstSeq is the first part's seq.
 func (i *item) firstSeq() uint64 { return i.seq - uint64(i.parts) + 1 }
 
-// Delivery is an item, or a part of an item, in the form for a member. The bytes are shared with the process, which
-// never changes the bytes.
+// Delivery is an item, or part of an item, in the form sent to a member. It shares bytes with the process, which never
+// changes them.
 type Delivery struct {
 	Seq   uint64
 	Kind  kind.ItemKind
 	Epoch uint64
-	// Of ItemPrepare: the number of the epoch's members, and the ID of the coordinator.
+	// For ItemPrepare: the number of epoch members, and the coordinator's ID.
 	Members     int
 	Coordinator uint64
-	// Of ItemRequest and ItemEnd. From is the sender of the request.
+	// For ItemRequest and ItemEnd. From is the request's sender.
 	Exchange, From uint64
-	Payload        []byte // of ItemRequest and ItemComplete
-	// Of ItemEnd: why the exchange ended, replies in the order of arrival, and in the last part the number of missing
-	// replies, and the IDs of the first maxMissed missing members.
+	Payload        []byte // ItemRequest and ItemComplete
+	// For ItemEnd: why the exchange ended, replies in arrival order, and in the last part the number of missing
+	// replies, with the IDs of the first maxMissed missing members.
 	Outcome kind.Outcome
 	Replies []Reply
 	Last    bool
@@ -51,7 +51,7 @@ type Delivery struct {
 	Missed  []uint64
 }
 
-// size is near the size of the delivery on a connection.
+// size is the approximate size on a connection.
 func (d *Delivery) size() int {
 	n := itemBytes + len(d.Payload) + wordBytes*len(d.Missed)
 	for k := range d.Replies {
@@ -60,8 +60,7 @@ func (d *Delivery) size() int {
 	return n
 }
 
-// Inbox appends the items of a member behind a seq: as much as fits into so many bytes, and at least one item where
-// there is any.
+// Inbox appends a member's items behind a seq: as many as fit into the byte limit, but at least one if there are any.
 func (p *Process) Inbox(m *Member, after uint64, most int, dst []Delivery) []Delivery {
 	had := len(dst)
 	for k := range m.items {
@@ -77,7 +76,7 @@ func (p *Process) Inbox(m *Member, after uint64, most int, dst []Delivery) []Del
 	return dst
 }
 
-// Ahead is how many bytes of the inbox, up to a seq, are not acknowledged.
+// Ahead is how many inbox bytes, up to a seq, are unacknowledged.
 func (p *Process) Ahead(m *Member, upTo uint64) (bytes int) {
 	for k := range m.items {
 		i := &m.items[k]
@@ -129,7 +128,7 @@ func (m *Member) list(at At) {
 	}
 }
 
-// refer counts the references of an item in the inbox.
+// refer adds an inbox item to the reference counts.
 func (p *Process) refer(m *Member, i *item) {
 	if i.exchange != nil {
 		i.exchange.refs++
@@ -141,7 +140,7 @@ func (p *Process) refer(m *Member, i *item) {
 	}
 }
 
-// release takes back the counts of refer. An ended exchange without an item in any inbox is forgotten.
+// release reverses refer. An ended exchange is forgotten once no inbox refers to it.
 func (p *Process) release(at At, m *Member, i *item) {
 	at.Out.Grown -= itemBytes
 	if i.kind == kind.ItemRequest {
@@ -158,14 +157,14 @@ func (p *Process) release(at At, m *Member, i *item) {
 	}
 }
 
-// releaseItems releases the first items of an inbox. The caller then removes the items.
+// releaseItems releases an inbox's first items. The caller then removes the items.
 func (p *Process) releaseItems(at At, m *Member, n int) {
 	for k := range m.items[:n] {
 		p.release(at, m, &m.items[k])
 	}
 }
 
-// Ack frees the handled items of a member, up to a seq. It may be given any number of times.
+// Ack frees a member's handled items, up to a seq. It is idempotent.
 func (p *Process) Ack(at At, m *Member, seq uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -194,10 +193,10 @@ func (p *Process) ackTo(at At, m *Member, seq uint64) {
 	}
 }
 
-// keptItems is the number of places that an empty inbox keeps.
+// keptItems is the capacity that an empty inbox retains.
 const keptItems = 8
 
-// keepItems makes a part of the items the whole list. The part is the end of the list, or was moved to the beginning.
+// keepItems makes a sublist the whole list. The sublist is the end of the list, or was moved to the beginning.
 func (m *Member) keepItems(items []item) {
 	switch {
 	case len(items) == 0 && (m.shared || cap(m.items) > keptItems):
@@ -212,9 +211,9 @@ func (m *Member) keepItems(items []item) {
 	m.shared = false
 }
 
-// dropItems removes the items of an inbox that need no handling after the end of their epoch: all but the ends of the
-// member's exchanges, and the completion of a round. An unacknowledged cancellation is dropped too, because a later
-// cancellation or completion replaces it.
+// dropItems removes the inbox items that need no handling after their epoch ends: all except exchange ends and a
+// round's completion. It also drops an unacknowledged cancellation, because a later cancellation or completion replaces
+// it.
 func (p *Process) dropItems(at At, m *Member) {
 	at.Caller.touch(m)
 	kept := m.items[:0]
@@ -232,7 +231,7 @@ func (p *Process) dropItems(at At, m *Member) {
 	m.keepItems(kept)
 }
 
-// find returns the seq of the member's item of a kind and an epoch, 0 for no item.
+// find returns the seq of the member's item with a kind and an epoch, 0 if absent.
 func (m *Member) find(k kind.ItemKind, epoch uint64) uint64 {
 	for n := range m.items {
 		if i := &m.items[n]; i.kind == k && i.epoch == epoch {

@@ -36,7 +36,7 @@ func Kind() machine.KindRow {
 	}}
 }
 
-// forMembers is the row of a command by a member of a process.
+// forMembers is the row for a member command.
 func forMembers(k shard.CommandKind,
 	does func(*work, *shard.Command, *Member) Answer) machine.CommandRow {
 	run := func(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
@@ -47,28 +47,28 @@ func forMembers(k shard.CommandKind,
 
 func processesOf(co *machine.Core) *processes { return co.Kind(shard.KindProcess).(*processes) }
 
-// processes is the store of the kind. The embedded slab has the processes.
+// processes is the kind's store. The embedded slab has the processes.
 type processes struct {
 	arena.Slab[hostedProcess]
 	members arena.Slab[processMember]
 
-	work   work // of the command under way
+	work   work // the command in progress
 	counts Counts
 }
 
-// hostedProcess is the state of one process in the store.
+// hostedProcess is one process's state in the store.
 type hostedProcess struct {
 	*Process
 	object         arena.Handle
-	alarm          uint64 // the alarm of its object
+	alarm          uint64 // the object's alarm
 	whole, results machine.ViewTrack
 }
 
-// processMember is a session that has joined: the body of the session's link. The Ref of the member is the link.
+// processMember is a joined session: the kind state in the session's holding. The member's Ref is the holding.
 type processMember struct {
 	Member
 	of      arena.Handle // its process
-	touched uint64       // number of the last work that touched the member's link
+	touched uint64       // number of the last work that touched the member's holding
 }
 
 func newStore() machine.Kind { return &processes{} }

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// This file has the forms of a process outside of the machine's memory.
+// This file encodes a process for snapshots and for plain State.
 
 func (pr *processes) Save(dst []byte, body arena.Handle) []byte {
 	p := pr.At(body)
@@ -17,7 +17,7 @@ func (pr *processes) Save(dst []byte, body arena.Handle) []byte {
 
 func (pr *processes) Freeze(body arena.Handle) machine.Frozen { return pr.At(body).Freeze().Save }
 
-// frozenFrom is from how many things to handle on a member is frozen: fewer are encoded as fast.
+// frozenFrom is the item count from which a member is frozen: fewer items are encoded just as fast.
 const frozenFrom = 4
 
 func (pr *processes) FreezeHolding(body arena.Handle) machine.Frozen {
@@ -53,8 +53,8 @@ func (pr *processes) LoadHolding(src []byte) (arena.Handle, bool) {
 	return h, pr.members.At(h).Load(src) == nil
 }
 
-// Linked puts the members back into their process, and makes the tracks and the alarm again. A deleted process gets
-// neither members nor an alarm, because only the links of its members are left to be removed.
+// Linked puts the members back into their process, and rebuilds the tracks and the alarm. A deleted process gets
+// neither members nor an alarm, because only its members' holdings are left to be removed.
 func (pr *processes) Linked(co *machine.Core, object arena.Handle) error {
 	o := co.Objects.At(object)
 	p := pr.At(o.State)
@@ -97,7 +97,7 @@ func (pr *processes) Linked(co *machine.Core, object arena.Handle) error {
 	return nil
 }
 
-// AppendState writes the process out with all of its members.
+// AppendState appends the process with all its members in plain form.
 func (pr *processes) AppendState(co *machine.Core, object arena.Handle, s *shard.State) {
 	p := pr.At(co.Objects.At(object).State)
 	s.Objects = append(s.Objects, co.Objects.State(object, p.Describe(), func(l *machine.Holding) string {

@@ -1,32 +1,32 @@
 package process
 
-// The limits of the state of a process, beside the limits of what is said in package protocol/process. Every replica
-// must agree on the limits, so the limits are constants. A command beyond a limit is refused before the command has any
-// effect.
+// Limits on process state; package protocol/process has the limits on messages. The limits are constants because every
+// replica must agree on them. A command beyond a limit is refused before it has any effect.
 const (
-	// maxUnread is how many unacknowledged requests wait in an inbox.
+	// maxUnread is the maximum number of unacknowledged requests in an inbox.
 	maxUnread = 256
-	// maxUnreadBytes is how many bytes the unacknowledged requests of an inbox have.
+	// maxUnreadBytes is the maximum size of an inbox's unacknowledged requests, in bytes.
 	maxUnreadBytes = 4 << 20
-	// maxRequests is how many requests wait in all inboxes together, so that the end of a round is one short command.
+	// maxRequests is the maximum number of requests in all inboxes together, so that ending a round is one short
+	// command.
 	maxRequests = 100_000
-	// maxOpen is how many exchanges of a member are open, or have an end that the member has not acknowledged.
+	// maxOpen is the maximum number of exchanges per member that are open, or have an unacknowledged end.
 	maxOpen = 256
-	// maxExchanges is how many exchanges a process keeps.
+	// maxExchanges is the maximum number of exchanges in a process.
 	maxExchanges = 2048
-	// maxHeld is how many bytes the exchanges of a process have together.
+	// maxHeld is the maximum total size of a process's exchanges, in bytes.
 	maxHeld = 8 << 20
-	// MaxAudit is how many acts a process remembers.
+	// MaxAudit is how many audit entries a process keeps.
 	MaxAudit = 64
-	// partBytes is from how many bytes of replies on the end of an exchange goes in a further part.
+	// partBytes is the reply size from which an exchange end continues in a further part, in bytes.
 	partBytes = 128 << 10
-	// maxMissed is how many members without a reply the end of an exchange names.
+	// maxMissed is how many members without a reply are listed in an exchange end.
 	maxMissed = 64
-	// MaxReasons is how many open exchanges the reasons name.
+	// MaxReasons is how many open exchanges the reasons list.
 	MaxReasons = 16
 )
 
-// What a process and a member count for in a quota of bytes beside their own bytes: their places in memory.
+// Fixed bytes charged to a quota for a process and a member, beside their own bytes: their places in memory.
 const (
 	// Bytes is for a process, memberBytes for a member.
 	Bytes         = 640
@@ -36,5 +36,5 @@ const (
 	replyBytes    = 48
 	resultBytes   = 64
 	actBytes      = 64
-	wordBytes     = 8 // of a set, a member in a list
+	wordBytes     = 8 // a set word, a member in a list
 )

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// maxItems is above the number of items in an inbox: requests, ends of exchanges, and a few items of the last rounds.
+// maxItems is above the number of items in an inbox: requests, exchange ends, and a few items from the last rounds.
 const maxItems = maxUnread + maxOpen + 8
 
-// end is above every number that is given: a counter that starts anew would give a number twice.
+// end is above every number that is issued: a counter that restarts would issue a number twice.
 const end = 1 << 60
 
-// check compares loaded values with the assumptions of the rest of the package: no bytes, however wrong, make a process
-// that breaks later.
+// check validates loaded values against the assumptions in the rest of the package, so that corrupt bytes never produce
+// a process that breaks later.
 func (p *Process) check(c *codec.Coder) {
 	wrong := p.spec.Check()
 	c.Must(wrong == "", "%s", wrong)
@@ -80,7 +80,7 @@ func (p *Process) checkExchangeForm(c *codec.Coder, e *Exchange) {
 	}
 }
 
-// ascending reports whether numbers of a list grow.
+// ascending reports whether a list's numbers grow.
 func ascending[T any](list []T, number func(T) uint64) bool {
 	last := uint64(0)
 	for _, x := range list {
@@ -92,7 +92,7 @@ func ascending[T any](list []T, number func(T) uint64) bool {
 	return true
 }
 
-// count computes derived values from loaded values, but for the values of members.
+// count computes derived values from loaded values, except for the members' values.
 func (p *Process) count() {
 	p.size = Bytes
 	for _, e := range p.exchanges {
@@ -111,7 +111,7 @@ func (p *Process) count() {
 	p.size += p.held
 }
 
-// check compares the values of a loaded member with one another.
+// check compares a loaded member's values with one another.
 func (m *Member) check(c *codec.Coder) {
 	c.Must(m.Name != "" && codec.FitText(kind.MaxText, m.Name) && m.Joined != 0 && m.Joined < end, "the member is none")
 	c.Must(m.acked <= m.lastSeq && m.lastSeq < end, "more is acknowledged than there was")
@@ -126,7 +126,7 @@ func (m *Member) check(c *codec.Coder) {
 	c.Must(m.Completed <= m.Prepared, "a round was completed that was not prepared")
 }
 
-// Attach puts back a member that had joined when the process was saved. The order does not matter.
+// Attach puts back a member that had joined when the process was saved. Members may be attached in any order.
 func (p *Process) Attach(m *Member) error {
 	k, there := p.place(m.ID)
 	switch {
@@ -152,7 +152,7 @@ func (p *Process) Attach(m *Member) error {
 	return nil
 }
 
-// attachItem gives an item the exchange of the process, and counts the item.
+// attachItem connects an item to the process's exchange, and counts the item.
 func (p *Process) attachItem(m *Member, i *item) error {
 	_, of := p.seat(m.ID)
 	ok := i.epoch <= p.epoch

@@ -10,24 +10,24 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Member is a joined session. The caller owns the member, keeps it in one place as long as it has joined, sets ID and
+// Member is a joined session. The caller owns the member, keeps it at a fixed address while it is joined, sets ID and
 // Ref, and changes nothing else.
 type Member struct {
-	ID         uint64 // of the caller: the order of joining, never given twice
+	ID         uint64 // set by the caller: the order of joining, never reused
 	Name       string
 	Attributes string
 	Candidate  bool   // the member may coordinate
-	Joined     uint64 // moment
-	Prepared   uint64 // the last epoch that the member is prepared for
-	Completed  uint64 // the last epoch whose completion the member has handled
-	// Ref is of the caller, for finding the session. Ref is not saved.
+	Joined     uint64 // timestamp
+	Prepared   uint64 // the last epoch that the member has prepared for
+	Completed  uint64 // the last epoch with a completion handled by the member
+	// Ref is set by the caller, for finding the session. Ref is not saved.
 	Ref uint64
 
 	inbox
 }
 
 // Join lets a session take part from the next epoch on. A joined session may change its attributes and its candidacy,
-// and opens no epoch by the change.
+// without opening an epoch.
 func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
 	if j.Name == "" || !codec.FitText(kind.MaxText, j.Name) || len(j.Attributes) > kind.MaxAttributes {
 		return refuse(protocol.StatusBadRequest, "a member has a name of 1 to %d bytes, and %d of attributes",
@@ -66,7 +66,7 @@ func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
 	return Answer{}
 }
 
-// Leave ends a member's part: the member left, or its session ended. The caller forgets the member.
+// Leave removes a member: the member left, or its session ended. The caller forgets the member.
 func (p *Process) Leave(at At, m *Member) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -75,7 +75,7 @@ func (p *Process) Leave(at At, m *Member) Answer {
 	return Answer{}
 }
 
-// Gone is the answer to commands of a session that is no longer a member, or never was.
+// Gone is the answer to commands from a session that is no longer a member, or never was.
 func (p *Process) Gone(id uint64) Answer {
 	for k := len(p.audit) - 1; k >= 0; k-- {
 		if a := &p.audit[k]; a.Verb == kind.ActionEvict && a.Member == id {
@@ -93,7 +93,8 @@ func (p *Process) joined(m *Member) Answer {
 	return Answer{}
 }
 
-// remove takes a member out. An epoch of the member has lost its view: no message of the epoch is accepted any more.
+// remove removes a member. If the member was in the epoch, the epoch has lost its view: its messages are no longer
+// accepted.
 func (p *Process) remove(at At, m *Member) {
 	at.Caller.touch(m)
 	k, _ := p.place(m.ID)
@@ -123,13 +124,13 @@ func (p *Process) remove(at At, m *Member) {
 // seq.
 func (m *Member) Acked() uint64 { return m.acked }
 
-// LastSeq is the last seq that the inbox has had.
+// LastSeq is the last seq used in the inbox.
 func (m *Member) LastSeq() uint64 { return m.lastSeq }
 
 // Unread is how many items the member has not acknowledged.
 func (m *Member) Unread() int { return len(m.items) }
 
-// Describe returns the member in a line, for tests and people.
+// Describe returns a one-line description, for tests and people.
 func (m *Member) Describe() string {
 	text := fmt.Sprintf("%q attributes %q candidate %v, joined at %d, prepared %d, completed %d, inbox %d to %d:",
 		m.Name, m.Attributes, m.Candidate, m.Joined, m.Prepared, m.Completed, m.acked, m.lastSeq)
@@ -143,7 +144,7 @@ func (m *Member) Describe() string {
 	return text
 }
 
-// Size is the size of the member in a quota of bytes.
+// Size is what the member counts in a byte quota.
 func (m *Member) Size() int {
 	return memberBytes + len(m.Name) + len(m.Attributes) + len(m.items)*itemBytes
 }

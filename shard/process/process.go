@@ -18,63 +18,63 @@ type Process struct {
 
 	epoch       uint64 // the last epoch, 0 before the first
 	state       kind.Phase
-	since       uint64 // moment from which the process is in the state
-	opened      uint64 // moment at which the epoch opened
+	since       uint64 // timestamp of entering the state
+	opened      uint64 // timestamp of opening the epoch
 	coordinator uint64 // the coordinator's ID; the coordinator may have left
-	// view has the IDs of the epoch's members, in order. It is empty after the end of the epoch. No view is changed:
-	// each epoch has a slice of its own.
+	// view has the IDs of the epoch's members, in order. It is empty after the epoch ends. A view is never modified:
+	// each epoch has its own slice.
 	view []uint64
-	late bool // the lateness of unprepared members was reported
+	late bool // late unprepared members were reported
 
-	changed uint64 // moment of the first change without an epoch yet, 0 for none
-	opens   uint64 // time when the next epoch opens, 0 for no time
+	changed uint64 // timestamp of the first change since the last epoch opened, 0 for none
+	opens   uint64 // time when the next epoch opens, 0 if not scheduled
 
 	exchanges    []*Exchange // by ID
 	lastExchange uint64
-	results      []*Result // the oldest first
+	results      []*Result // oldest first
 	audit        []Audit
 	due          uint64 // time when time alone changes something, 0 for never
 	revisions    revisions
 
 	// Derived from the fields above.
-	prepared, completed int // of the view
+	prepared, completed int // members in the view
 	requests            int // in all inboxes
-	held                int // bytes of the exchanges
+	held                int // exchange bytes
 	size                int
 }
 
-// Caller is the part of a process's caller that the process needs during a command.
+// Caller is what a process needs from its caller during a command.
 type Caller interface {
-	// NextOrder returns a number above every earlier result and above the ID of every member, past and present.
+	// NextOrder returns a number above every earlier result and above every past and present member ID.
 	NextOrder() uint64
-	// touch is called before the first change of a saved field of a member.
+	// touch is called before a member's saved fields first change.
 	touch(m *Member)
-	// MayGrow is called before the first change of a command that brings more bytes. It is not called for the
-	// consequences of the command by the rules, nor for replies, because the limits bound both.
+	// MayGrow is called before a command's first change if the command adds bytes. It is not called for the
+	// consequences that follow by the rules, nor for replies, because the limits bound both.
 	MayGrow(bytes int) bool
 }
 
-// At is the time and the caller of a command.
+// At is a command's time and caller.
 type At struct {
 	Now uint64 // shard time in milliseconds
-	// Wall is the wall clock of a host, in milliseconds since 1970, 0 for an unknown time. It is recorded for people,
-	// and decides nothing.
+	// Wall is a host's wall clock, in milliseconds since 1970, 0 if unknown. It is informational and affects no
+	// decision.
 	Wall uint64
-	// Revision is the revision of the changes of the command.
+	// Revision is the revision that the command's changes get.
 	Revision uint64
 	Caller   Caller
-	// Out gets the effects of the command.
+	// Out collects the command's effects.
 	Out *Effects
 }
 
 // Effects are the effects of commands. A caller reuses the value.
 type Effects struct {
-	// Changed is set after a change of any saved field.
+	// Changed is set once any saved field has changed.
 	Changed bool
-	// Rows are the rows of views that changed or are gone.
+	// Rows are the view rows that changed or are gone.
 	Rows []uint64
-	// Inbox are the members, each once, with new items in their inboxes, or with an acknowledgement that makes room for
-	// the pushes of later items.
+	// Inbox are the members, each once, that have new inbox items, or whose acknowledgement makes capacity for pushing
+	// later items.
 	Inbox []*Member
 	// Removed are the evicted members: they are no longer members, and the caller forgets them.
 	Removed []removal
@@ -114,33 +114,33 @@ func (e *Effects) Reset() {
 	}
 }
 
-// EventKind is the kind of an event.
+// EventKind identifies an event type.
 type EventKind uint8
 
-// The kinds of events.
+// The event kinds.
 const (
 	eventOpened    EventKind = 1 + iota // an epoch opened
 	eventRunning                        // all members are prepared
 	eventComplete                       // the round is complete
 	eventCancelled                      // an epoch ended before its round was complete
-	eventFailed                         // a member gave the round up
-	eventKicked                         // a member was kicked
+	eventFailed                         // a member failed the round
+	eventKicked                         // a member was evicted
 	eventLate                           // members have not answered within the reply timeout
 )
 
-// Event is an effect of a command for pushes, metrics and logs.
+// Event is an effect for pushes, metrics and logs.
 type Event struct {
 	Kind     EventKind
 	Epoch    uint64
-	Exchange uint64 // of eventLate, 0 for unprepared members
-	Member   uint64 // of eventKicked and eventFailed
+	Exchange uint64 // eventLate, 0 for unprepared members
+	Member   uint64 // eventKicked and eventFailed
 	Text     string // the cause
 }
 
-// Answer is the result of a command.
+// Answer is a command's result.
 type Answer struct {
 	Status protocol.Status
-	// Text says why the command was refused.
+	// Text is why the command was refused.
 	Text string
 	// Exchange is the exchange that a request began, Epoch the last epoch, after a fenced command.
 	Exchange, Epoch uint64
@@ -154,7 +154,7 @@ func noRoomFor(what string) Answer {
 	return refuse(protocol.StatusQuotaExceeded, "there is no room for %s in a quota", what)
 }
 
-// New makes a process without members.
+// New creates a process without members.
 func New(at At, spec kind.Spec, by kind.ChangeInfo) (*Process, Answer) {
 	if a := checkAct(&spec, &by); a.Status != protocol.StatusSuccess {
 		return nil, a
@@ -165,16 +165,16 @@ func New(at At, spec kind.Spec, by kind.ChangeInfo) (*Process, Answer) {
 	return p, Answer{}
 }
 
-// Spec returns the spec of the process.
+// Spec returns the process's spec.
 func (p *Process) Spec() kind.Spec { return p.spec }
 
-// Epoch is the last epoch, 0 before the first. It is the fencing token of its round.
+// Epoch is the last epoch, 0 before the first. It is the round's fencing token.
 func (p *Process) Epoch() uint64 { return p.epoch }
 
-// Phase is the state of the last epoch.
+// Phase is the last epoch's phase.
 func (p *Process) Phase() kind.Phase { return p.state }
 
-// Since is the moment from which the process is in its state.
+// Since is the timestamp at which the process entered its phase.
 func (p *Process) Since() uint64 { return p.since }
 
 // Requests is the number of unacknowledged requests in all inboxes.
@@ -183,24 +183,24 @@ func (p *Process) Requests() int { return p.requests }
 // Coordinator is the ID of the epoch's coordinator, which may have left.
 func (p *Process) Coordinator() uint64 { return p.coordinator }
 
-// Members returns the members in the order of joining, for reading.
+// Members returns the members in joining order; callers must not modify them.
 func (p *Process) Members() []*Member { return p.members }
 
-// View returns the IDs of the members of an epoch; false for an epoch that is over.
+// View returns the IDs of an epoch's members; false if the epoch is over.
 func (p *Process) View(epoch uint64) ([]uint64, bool) {
 	return p.view, epoch == p.epoch && p.state != kind.Forming
 }
 
-// Results returns the kept results, the oldest first, for reading.
+// Results returns the kept results, oldest first; callers must not modify them.
 func (p *Process) Results() []*Result { return p.results }
 
-// Audit returns the acts of operators, and failed rounds, the oldest first.
+// Audit returns operator actions and failed rounds, oldest first.
 func (p *Process) Audit() []Audit { return p.audit }
 
-// Size is the size of the process in a quota of bytes, without its members.
+// Size is what the process counts in a byte quota, without its members.
 func (p *Process) Size() int { return p.size }
 
-// Member returns the member of an ID, nil for none.
+// Member returns the member with an ID, nil for none.
 func (p *Process) Member(id uint64) *Member {
 	if k, ok := p.place(id); ok {
 		return p.members[k]
@@ -212,10 +212,10 @@ func (p *Process) place(id uint64) (int, bool) {
 	return slices.BinarySearchFunc(p.members, id, func(m *Member, id uint64) int { return cmp.Compare(m.ID, id) })
 }
 
-// seat returns the place of a member in the view; false for a member outside of the epoch.
+// seat returns a member's position in the view; false if the member is outside the epoch.
 func (p *Process) seat(id uint64) (int, bool) { return slices.BinarySearch(p.view, id) }
 
-// Deletable says whether the process may be deleted: with force, or when it has no members.
+// Deletable reports whether the process may be deleted: with force, or if it has no members.
 func (p *Process) Deletable(force bool) Answer {
 	if !force && len(p.members) > 0 {
 		return refuse(protocol.StatusPreconditionFailed, "%d members have joined; delete with force", len(p.members))
@@ -223,13 +223,13 @@ func (p *Process) Deletable(force bool) Answer {
 	return Answer{}
 }
 
-// setState begins a state.
+// setState enters a state.
 func (p *Process) setState(at At, s kind.Phase) {
 	p.state, p.since = s, clock.Moment(at.Now)
 	p.changeHead(at)
 }
 
-// grow counts bytes of the process.
+// grow adds to the process size, in bytes.
 func (p *Process) grow(at At, n int) {
 	p.size += n
 	at.Out.Grown += n

@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Description is one page of the description of a part of a process: a view, or "actions".
+// Description is one page that describes a process part: a view, or "acts".
 type Description struct {
 	shard.PartPage
-	Reasons []Reason // why the round does not move
+	Reasons []Reason // why the round is stalled
 }
 
-// Describe fills d with a part of a process.
+// Describe fills d with a process part.
 func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptions, d *Description) shard.Found {
 	*d = Description{}
 	co := m.RLock()
@@ -37,7 +37,7 @@ func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptio
 		co.DescribePart(&d.PartPage, object, v, &o)
 		return shard.FoundPart
 	}
-	if o.Part != machine.ActionsPart {
+	if o.Part != machine.ActsPart {
 		return shard.FoundObject
 	}
 	acts := p.Audit()
@@ -48,8 +48,8 @@ func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptio
 	return shard.FoundPart
 }
 
-// WillGather reports whether a command of a member of a process, applied now after a number of others like it, would
-// only gather with such commands of other members. The result is a forecast: WillGather does not check the command.
+// WillGather reports whether a member command, applied now after a number of similar commands, would only gather with
+// such commands from other members. The result is a forecast: WillGather does not check the command.
 func WillGather(m *machine.Machine, c *shard.Command, others int) bool {
 	co := m.RLock()
 	defer m.RUnlock()
@@ -70,8 +70,8 @@ func WillGather(m *machine.Machine, c *shard.Command, others int) bool {
 }
 
 // List appends a page of the node's processes to dst, ordered by name: names with the prefix that sort behind after.
-// List appends at most limit processes and visits at most MaxPage objects. If more is true, last is the after of the
-// next call.
+// List appends at most limit processes and visits at most MaxPage objects. If more is true, last is the after argument
+// for the next call.
 func List(m *machine.Machine, n shard.NodeID, prefix, after string, limit int, dst []processkind.SummaryRow) (
 	_ []processkind.SummaryRow, last string, more bool) {
 	last, more = m.WalkNames(shard.KindProcess, n, prefix, after, limit, func(co *machine.Core, o *machine.Object) {
@@ -82,19 +82,19 @@ func List(m *machine.Machine, n shard.NodeID, prefix, after string, limit int, d
 	return dst, last, more
 }
 
-// InboxPosition is how far the inbox of a member is.
+// InboxPosition is how far a member's inbox has advanced.
 type InboxPosition struct {
-	Acked   uint64 // the member has acknowledged all up to here
+	Acked   uint64 // everything up to here is acknowledged
 	LastSeq uint64 // the last seq in use
 }
 
-// Inboxes are the inboxes of the members of a machine's processes.
+// Inboxes gives access to the inboxes of all process members in a machine.
 type Inboxes struct{ Machine *machine.Machine }
 
-// Inbox appends the messages of a member's inbox behind the seq after, the last one sent so far. Together with the
-// sent and unacknowledged messages, the appended messages have about most bytes; if no sent message is
-// unacknowledged, Inbox appends at least one. The messages share their bytes with the machine, and are for reading.
-// For a session without the member the answer is a refusal with the reason.
+// Inbox appends a member's inbox messages behind the seq after, the last message sent so far. The sent but
+// unacknowledged messages and the appended messages together have about most bytes; if all sent messages are
+// acknowledged, Inbox appends at least one. The messages share their bytes with the machine, so callers must not modify
+// them. If the session has no such member, the answer is a refusal with the reason.
 func (in Inboxes) Inbox(n shard.NodeID, name []byte, s shard.SessionID, member shard.OrderID, after uint64, most int,
 	dst []Delivery) (_ []Delivery, at InboxPosition, a Answer) {
 	co := in.Machine.RLock()

@@ -6,10 +6,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// This file has the records of a process for readers, in the types of package protocol/process. A view is as seen at
-// the start of the shard's time: moments have no ages, and a time left is the shard time of the end.
+// This file converts a process to records for readers, with the types in package protocol/process. All times are shard
+// times: timestamps are not converted to ages, and a remaining time is given as the shard time at which it ends.
 
-// Head returns the head of all of the process.
+// Head returns the head for the whole process.
 func (p *Process) Head() kind.Overview {
 	h := kind.Overview{
 		Spec: p.spec, SpecRevision: p.revisions.spec, Epoch: p.epoch, Phase: p.state, Since: field.At(p.since, 0),
@@ -22,7 +22,7 @@ func (p *Process) Head() kind.Overview {
 	return h
 }
 
-// Record returns the act as readers see the act.
+// Record returns the audit entry for readers.
 func (a *Audit) Record() kind.ActionRecord {
 	return kind.ActionRecord{
 		ID: a.Number, Kind: a.Verb, At: field.At(a.At, a.Wall), Epoch: a.Epoch, MemberID: a.Member, Member: a.Name,
@@ -30,8 +30,8 @@ func (a *Audit) Record() kind.ActionRecord {
 	}
 }
 
-// memberRecord returns a member as watches see the member: without the fields that change with every message. The
-// session is the member's.
+// memberRecord returns a member as watches show it: without the fields that change with every message. session is the
+// member's session.
 func (p *Process) memberRecord(m *Member, session uint64) kind.MemberState {
 	return kind.MemberState{
 		Peer: kind.Peer{
@@ -41,7 +41,7 @@ func (p *Process) memberRecord(m *Member, session uint64) kind.MemberState {
 	}
 }
 
-// Record returns the result as readers see the result, with its payload or without.
+// Record returns the result for readers, with or without its payload.
 func (r *Result) Record(payload bool) kind.ResultRow {
 	row := kind.ResultRow{Result: kind.Result{Epoch: r.Epoch, Size: len(r.Payload), At: field.At(r.At, r.Wall)}}
 	if payload {
@@ -50,7 +50,7 @@ func (r *Result) Record(payload bool) kind.ResultRow {
 	return row
 }
 
-// Record returns the reason as readers see the reason at a time.
+// Record returns the reason for readers at a time.
 func (re *Reason) Record(now uint64) kind.BlockReason {
 	out := kind.BlockReason{
 		Code: re.Code, Text: codec.Cut(re.Describe(now), kind.MaxReason), Blocked: re.Blocked, Epoch: re.Epoch,
@@ -63,7 +63,7 @@ func (re *Reason) Record(now uint64) kind.BlockReason {
 	return out
 }
 
-// Summary returns the process as lists show the process, without name and revision.
+// Summary returns the process as lists show it, without name and revision.
 func (p *Process) Summary() kind.SummaryRow {
 	out := kind.SummaryRow{Since: field.At(p.since, 0), Summary: kind.Summary{
 		Epoch: p.epoch, Phase: p.state, Members: len(p.members), Prepared: p.prepared, LastResult: p.lastResult(),

@@ -7,20 +7,20 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Renewal says how a process goes on in a new cluster that is made from the state of an old cluster: from a backup, or
-// from the remains.
+// Renewal describes how a process continues in a new cluster created from an old cluster's state: from a backup, or
+// from the surviving hosts.
 type Renewal struct {
-	// Jump is added to the counter of exchanges, to pass all numbers that the old cluster may have given after the
-	// state.
+	// Jump is added to the exchange counter, to pass all numbers that the old cluster may have issued after the state
+	// was written.
 	Jump uint64
-	// Revision is the revision of all parts in the new cluster, so that watchers read all parts anew.
+	// Revision is the revision for all parts in the new cluster, so that watchers reread all parts.
 	Revision uint64
 	// Now is the shard time in the new cluster, and Later the difference to the shard time in the old cluster.
 	Now, Later uint64
 }
 
-// Renewed returns the saved form of the process for the new cluster, and changes nothing. The members are gone, and
-// with the members the round: the next epoch opens after members have joined. Results and acts stay.
+// Renewed returns the process's saved form for the new cluster, and changes nothing. The members are gone, and with
+// them the round: the next epoch opens after members have joined. Results and audit entries stay.
 func (p *Process) Renewed(n Renewal) []byte {
 	next, err := Load(p.Save(nil))
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Result is the result of a round, from its coordinator.
+// Result is a round's result, from its coordinator.
 type Result struct {
 	Epoch   uint64
-	At      uint64 // moment
-	Wall    uint64 // At by the wall clock
+	At      uint64 // timestamp
+	Wall    uint64 // At as wall clock time
 	Payload []byte
 }
 
 func (r *Result) size() int { return resultBytes + len(r.Payload) }
 
-// Prepared confirms that a member is prepared for the epoch, and has handled all earlier items of its inbox. After the
-// last member the coordinator is asked to coordinate. It may be given any number of times.
+// Prepared confirms that a member is prepared for the epoch, and has handled all earlier inbox items. After the last
+// member the coordinator is asked to coordinate. Prepared is idempotent.
 func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -45,7 +45,7 @@ func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	return Answer{}
 }
 
-// Complete ends the round of the epoch well, and keeps its result. Open exchanges end as cancelled before.
+// Complete ends the epoch's round successfully, and keeps its result. Open exchanges end as cancelled before.
 func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -102,8 +102,8 @@ func (p *Process) lastResult() uint64 {
 	return 0
 }
 
-// Completed confirms that a member has handled the completion of an epoch, and all earlier items of its inbox. The next
-// epoch may have opened meanwhile. It may be given any number of times.
+// Completed confirms that a member has handled an epoch's completion, and all earlier inbox items. The next epoch may
+// have opened meanwhile. Completed is idempotent.
 func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -125,8 +125,8 @@ func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 	return Answer{}
 }
 
-// Fail gives the round up: the coordinator cannot go on, or a member cannot prepare. The next epoch opens after the
-// longest delay, so that a round that fails again and again costs little.
+// Fail fails the round: the coordinator cannot go on, or a member cannot prepare. The next epoch opens after the
+// maximum delay, so that a round that fails repeatedly costs little.
 func (p *Process) Fail(at At, m *Member, epoch uint64, text string) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a

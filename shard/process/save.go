@@ -7,10 +7,11 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// formNumber is the first number of saved bytes and of forms of commands.
+// formNumber is the first number for saved bytes and command forms.
 const formNumber = 1
 
-// ErrForm is in errors about bytes that are not a saved process, ErrNewerForm in errors about bytes of a later form.
+// ErrForm is wrapped by errors about bytes that are not a saved process, ErrNewerForm by errors about bytes in a later
+// form.
 var (
 	ErrForm      = codec.Err
 	ErrNewerForm = codec.ErrNewer
@@ -21,8 +22,8 @@ func (p *Process) Save(dst []byte) []byte {
 	return codec.Save(dst, p.code)
 }
 
-// Load makes a process from saved bytes. The process has no members yet: the caller puts each former member back with
-// Attach, and then calls Attached, before any command.
+// Load decodes a process. The process has no members yet: the caller puts each former member back with Attach, and then
+// calls Attached, before any command.
 func Load(src []byte) (*Process, error) {
 	p := &Process{}
 	if err := codec.Load(src, formNumber, "process: load", p.code, p.check); err != nil {
@@ -102,8 +103,8 @@ func (m *Member) code(c *codec.Coder) {
 	codec.List(c, &m.items, maxItems, func(i *item) { i.code(c) })
 }
 
-// code codes an item. After reading, an item that refers to an exchange has a new exchange with only the ID. Attach
-// replaces the new exchange by the exchange of the process.
+// code encodes or decodes an item. After decoding, an item that refers to an exchange has a placeholder exchange with
+// only the ID. Attach replaces the placeholder by the process's exchange.
 func (i *item) code(c *codec.Coder) {
 	parts := uint64(i.parts)
 	c.Numbers(&i.seq, &i.epoch, &parts)
@@ -124,11 +125,11 @@ func (i *item) code(c *codec.Coder) {
 	}
 }
 
-// The functions below fix the saved part of a process and of a member at one moment, with little work. The fixed copy
-// can be encoded during later changes: payloads, replies and the items of an inbox are shared, not copied.
+// The functions below fix the saved part of a process or a member at one point in time, with little work. The fixed
+// copy can be encoded while changes go on: payloads, replies and inbox items are shared, not copied.
 
-// Freeze returns the process of this moment, without its members. The copy is for Save only, which may run beside
-// commands of the process. The work grows with the number of exchanges, but not with their content.
+// Freeze returns a copy of the present process, without its members. The copy is for Save only, which may run beside
+// the process's commands. The work grows with the number of exchanges, but not with their content.
 func (p *Process) Freeze() *Process {
 	f := *p
 	f.members = nil
@@ -143,8 +144,8 @@ func (p *Process) Freeze() *Process {
 	return &f
 }
 
-// Freeze returns the member of this moment. The copy is for Save only, which may run beside commands of the process.
-// Freeze itself must not run beside commands, because the member notes that its items are shared.
+// Freeze returns a copy of the present member. The copy is for Save only, which may run beside the process's commands.
+// Freeze itself must not run beside commands, because the member records that its items are shared.
 func (m *Member) Freeze() *Member {
 	m.shared = true
 	f := *m

@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// set has seats: places in the view of an epoch.
+// set is a set of positions in an epoch's view.
 type set []uint64
 
-// newSet returns an empty set for so many seats.
+// newSet returns an empty set for the given number of positions.
 func newSet(seats int) set { return make(set, words(seats)) }
 
-// words is how long such a set is.
+// words is the length of such a set.
 func words(seats int) int { return (seats + 63) / 64 }
 
 func (s set) add(seat int)    { s[seat/64] |= 1 << (seat % 64) }
@@ -19,7 +19,7 @@ func (s set) remove(seat int) { s[seat/64] &^= 1 << (seat % 64) }
 
 func (s set) has(seat int) bool { return seat/64 < len(s) && s[seat/64]&(1<<(seat%64)) != 0 }
 
-// count is how many seats the set has.
+// count is the number of positions in the set.
 func (s set) count() (n int) {
 	for _, w := range s {
 		n += bits.OnesCount64(w)
@@ -27,7 +27,7 @@ func (s set) count() (n int) {
 	return n
 }
 
-// all returns the seats in order.
+// all returns the positions in order.
 func (s set) all() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for k, w := range s {

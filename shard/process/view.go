@@ -7,15 +7,14 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// The numbers of the views of a process. The last view is never watched, because inboxes change with every message,
-// without a revision.
+// View numbers. The last view is never watched, because inboxes change with every message, without a revision.
 const (
 	showsProcess uint32 = iota
 	showsResults
 	showsInboxes
 )
 
-// resultsView is the name of the view of the results.
+// resultsView is the name of the results view.
 const resultsView = "results"
 
 func (pr *processes) View(co *machine.Core, object arena.Handle, name string) (machine.View, bool) {
@@ -74,7 +73,7 @@ func (pr *processes) AppendRow(dst []byte, co *machine.Core, object arena.Handle
 	return protocol.AppendRecord(dst, &r), true
 }
 
-// NextRow goes through the members and results in the order of their rows' numbers.
+// NextRow iterates over the members and results in row-number order.
 func (pr *processes) NextRow(co *machine.Core, object arena.Handle, v machine.View, after uint64) (row uint64,
 	ok bool) {
 	return pr.At(co.Objects.At(object).State).NextRow(v.Number == showsResults, after)

@@ -2,19 +2,19 @@ package process
 
 import "fmt"
 
-// A watch sees a view of a process: a head, and rows with numbers. Each view has the revision of its last change.
-// Readers ask for the changes since a known revision.
+// A watch sees a process view: a head, and numbered rows. Each view has the revision of its last change. Readers ask
+// for the changes since a known revision.
 //
-// The views are: "", the whole process, whose rows are its members and, without their payloads, its results; and
-// "results", which has no head, and whose rows are the results. A change of the second view changes the first view too.
+// The views are "", the whole process, with its members and, without their payloads, its results as rows; and
+// "results", without a head, with the results as rows. A change in the second view also changes the first view.
 
-// The lowest bit of a row's number says what the row is about. The rest is the ID of a member or the epoch of a result:
-// no two of these numbers are equal.
+// The lowest bit in a row number tells members from results. The rest is the member ID or the result's epoch: these
+// numbers are all distinct.
 const (
 	rowOfMember uint64 = 0
 	rowOfResult uint64 = 1
 
-	// RowBits is how many bits say what a row is about.
+	// RowBits is how many bits encode the row type.
 	RowBits = 1
 )
 
@@ -26,16 +26,16 @@ type revisions struct {
 	whole, head, results, spec uint64
 }
 
-// WholeRevision is the revision at which the head or a row of all of the process changed last.
+// WholeRevision is the revision at which the head or any row in the whole process last changed.
 func (p *Process) WholeRevision() uint64 { return p.revisions.whole }
 
-// HeadRevision is the revision at which the head of all of the process changed last.
+// HeadRevision is the revision at which the head of the whole process last changed.
 func (p *Process) HeadRevision() uint64 { return p.revisions.head }
 
-// ResultsRevision is the revision at which the results changed last.
+// ResultsRevision is the revision at which the results last changed.
 func (p *Process) ResultsRevision() uint64 { return p.revisions.results }
 
-// SpecRevision is the revision at which the spec changed last.
+// SpecRevision is the revision at which the spec last changed.
 func (p *Process) SpecRevision() uint64 { return p.revisions.spec }
 
 func (p *Process) changeHead(at At) {
@@ -56,7 +56,7 @@ func (p *Process) changeRow(at At, row uint64) {
 	at.Out.Rows = append(at.Out.Rows, row)
 }
 
-// Describe returns the process in a line, for tests and people.
+// Describe returns a one-line description, for tests and people.
 func (p *Process) Describe() string {
 	text := fmt.Sprintf("epoch %d %v since %d, opened %d, coordinator %d of %v, late %v, changed at %d, opens %d",
 		p.epoch, p.state, p.since, p.opened, p.coordinator, p.view, p.late, p.changed, p.opens)
@@ -72,7 +72,7 @@ func (p *Process) Describe() string {
 	return text + fmt.Sprintf("; %d acts", len(p.audit))
 }
 
-// Result returns the result of an epoch, nil for a result that is not kept.
+// Result returns an epoch's result, nil if it is not kept.
 func (p *Process) Result(epoch uint64) *Result {
 	for _, r := range p.results {
 		if r.Epoch == epoch {
@@ -82,7 +82,7 @@ func (p *Process) Result(epoch uint64) *Result {
 	return nil
 }
 
-// NextRow returns the first row behind a number, of the whole process or of the results alone; false for no row.
+// NextRow returns the first row behind a number, in the whole process or in the results alone; false if there is none.
 func (p *Process) NextRow(results bool, after uint64) (row uint64, ok bool) {
 	if k, _ := p.place(after>>RowBits + 1); !results && k < len(p.members) {
 		row, ok = memberRow(p.members[k].ID), true

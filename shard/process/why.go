@@ -7,31 +7,31 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Reason is a reason why a round does not move.
+// Reason is a reason why a round is stalled.
 type Reason struct {
 	Code    string // a kind.Reason
 	Blocked bool
 	Epoch   uint64
-	// Exchange is the exchange that waits for replies. From is the sender of its request, or the coordinator.
+	// Exchange is the exchange that waits for replies. From is the request's sender, or the coordinator.
 	Exchange uint64
 	From     Named
-	// Waiting of Of members are waited for; Members are the first of the waited-for members.
+	// Waiting is how many of Of members the reason waits for; Members are the first of them.
 	Waiting, Of int
 	Members     []Named
-	Since       uint64 // moment from which the reason holds
+	Since       uint64 // timestamp from which the reason holds
 	Until       uint64 // shard time at which time alone ends the reason, 0 for never
 	Late        bool   // the reply timeout has passed
-	Text        string // the cause of the last epoch's end, if known
+	Text        string // why the last epoch ended, if known
 }
 
 // Named is a member in a reason.
 type Named struct {
 	ID     uint64
 	Name   string
-	Unread int // unacknowledged items of the member
+	Unread int // the member's unacknowledged items
 }
 
-// String returns the member as people read it.
+// String formats the member for people.
 func (n Named) String() string {
 	s := fmt.Sprintf("%s (%d", n.Name, n.ID)
 	if n.Name == "" {
@@ -43,7 +43,7 @@ func (n Named) String() string {
 	return s + ")"
 }
 
-// Describe returns the reason as people read it at a time.
+// Describe formats the reason for people, at a time.
 func (re *Reason) Describe(now uint64) string {
 	s := re.What()
 	if re.Code != kind.ReasonOpening {
@@ -60,7 +60,7 @@ func (re *Reason) Describe(now uint64) string {
 	return s
 }
 
-// What returns the reason as people read it, without the time since when.
+// What formats the reason for people, without the time since when.
 func (re *Reason) What() string {
 	switch re.Code {
 	case kind.ReasonNoMembers:
@@ -95,8 +95,8 @@ func (p *Process) named(id uint64) Named {
 	return Named{ID: id, Name: m.Name, Unread: len(m.items)}
 }
 
-// Why returns the reasons why the round does not move: the needs of the next epoch, and the members that the round
-// waits for. Why is for reading, and looks at every member.
+// Why returns the reasons why the round is stalled: what the next epoch lacks, and the members that the round waits
+// for. Why only reads, and looks at every member.
 func (p *Process) Why() []Reason {
 	var list []Reason
 	switch {
@@ -127,7 +127,7 @@ func (p *Process) Why() []Reason {
 	return list
 }
 
-// whyRunning appends the exchanges that wait for replies, and the coordinator if no exchange of the coordinator waits.
+// whyRunning appends the exchanges that wait for replies, and the coordinator if none of its exchanges waits.
 func (p *Process) whyRunning(list []Reason) []Reason {
 	asks := false
 	for _, e := range p.exchanges {
@@ -152,7 +152,7 @@ func (p *Process) whyRunning(list []Reason) []Reason {
 	})
 }
 
-// nameThose counts the members of the epoch that a reason waits for, and names the first members.
+// nameThose counts the epoch's members that a reason waits for, and names the first ones.
 func (p *Process) nameThose(re Reason, waited func(*Member, int) bool) Reason {
 	re.Epoch, re.Of = p.epoch, len(p.view)
 	for seat, id := range p.view {
@@ -167,7 +167,7 @@ func (p *Process) nameThose(re Reason, waited func(*Member, int) bool) Reason {
 	return re
 }
 
-// lastAct returns the act that ended the last epoch, if an act did.
+// lastAct returns the action that ended the last epoch, if an action did.
 func (p *Process) lastAct() string {
 	if len(p.audit) == 0 {
 		return ""

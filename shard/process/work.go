@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// work is one command on one process, from the beginning to the report of all changes. At most one is under
-// way. The type is the Caller of the rules.
+// work is one command on one process, from the beginning to the report of all changes. At most one is in progress. The
+// type implements Caller for the rules.
 type work struct {
 	*processes
 	co      *machine.Core
@@ -19,19 +19,19 @@ type work struct {
 	hosted  *hostedProcess
 	at      At
 
-	// The new objects, and the new bytes besides the bytes that the rules ask for, of a process or a member in the
-	// making.
+	// For a process or a member being created: the new objects, and the new bytes besides the bytes that the rules ask
+	// for.
 	objects, fresh int
 	exceeded       shard.Quota // by the command
 
 	number  uint64
-	touched int          // distinct links of members that were touched, without removed links
-	gone    arena.Handle // link of the member that has left
+	touched int          // distinct member holdings touched, without removed holdings
+	gone    arena.Handle // holding of the member that has left
 
 	out Effects
 }
 
-// start prepares a command. A command that may have changed something must be ended by finish.
+// start prepares a command. A command that may have changed something must end with finish.
 func (pr *processes) start(co *machine.Core, n *machine.Node, session arena.Handle) *work {
 	w := &pr.work
 	w.out.Reset()
@@ -52,12 +52,12 @@ func (pr *processes) begin(co *machine.Core, object, session arena.Handle) *work
 	return w
 }
 
-// NextOrder gives an order id, from the same counter as links.
+// NextOrder issues an order id, from the same counter as for holdings.
 func (w *work) NextOrder() uint64 {
 	return uint64(w.co.Holdings.TakeOrder())
 }
 
-// touch preserves the record of a member's link. A new member has no link yet.
+// touch preserves the record for a member's holding. A new member has no holding yet.
 func (w *work) touch(m *Member) {
 	if m.Ref == 0 {
 		return
@@ -70,20 +70,20 @@ func (w *work) touch(m *Member) {
 	}
 }
 
-// MayGrow reports whether the quotas have room for more bytes.
+// MayGrow reports whether the quotas allow more bytes.
 func (w *work) MayGrow(bytes int) bool {
 	w.exceeded = w.co.Nodes.Exceeded(w.node, w.objects, bytes+w.fresh)
 	return w.exceeded == shard.QuotaNone
 }
 
-// conclude finishes the command, and returns the outcome of the rules' answer.
+// conclude finishes the command, and returns the outcome for the rules' answer.
 func (w *work) conclude(a Answer) machine.Outcome {
 	w.co.Run.PlaceResult()
 	w.finish(0)
 	return w.outcome(a)
 }
 
-// outcome is the outcome of the rules' answer.
+// outcome is the outcome for the rules' answer.
 func (w *work) outcome(a Answer) machine.Outcome {
 	switch a.Status {
 	case protocol.StatusQuotaExceeded:
@@ -94,7 +94,7 @@ func (w *work) outcome(a Answer) machine.Outcome {
 	return machine.Refuse(a.Status, a.Text)
 }
 
-// finish reports what the command has changed: to the quotas, to the alarm, to the readers of views, and to members.
+// finish reports what the command has changed: to the quotas, the alarm, the view readers, and the members.
 func (w *work) finish(flags shard.EffectFlags) {
 	co, p := w.co, w.hosted
 	co.Nodes.Charge(w.node, w.out.Grown)
@@ -123,14 +123,14 @@ func (w *work) finish(flags shard.EffectFlags) {
 	w.hosted = nil
 }
 
-// unlink removes the link of a removed member. The removal counts the link as touched, so unlink takes it out of the
-// count of the command.
+// unlink removes a removed member's holding. The removal counts the holding as touched, so unlink takes it out of the
+// command's count.
 func (w *work) unlink(h arena.Handle) {
 	w.touched--
 	w.co.Holdings.Remove(h)
 }
 
-// reportViews notes all changed heads and rows of views, and reports whether there are any.
+// reportViews notes all changed heads and view rows, and reports whether there are any.
 func (w *work) reportViews() bool {
 	co, p := w.co, w.hosted
 	if p.HeadRevision() == w.at.Revision {
@@ -145,8 +145,8 @@ func (w *work) reportViews() bool {
 	return p.WholeRevision() == w.at.Revision
 }
 
-// Due does what time brings about. It may touch all members of the process: if the command has done too much to have
-// room for all of them, the process stays due.
+// Due handles an alarm. It may touch all members in the process: if the command has done too much to have capacity for
+// all of them, the process stays due.
 func (pr *processes) Due(co *machine.Core, object, _ arena.Handle) {
 	p := pr.At(co.Objects.At(object).State)
 	if done := co.Worked() - 1; done > 0 && len(p.Members()) > co.Run.Left+1 {
