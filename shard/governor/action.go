@@ -11,35 +11,35 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// The kinds of steps. The numbers stand in logs: they never change their meaning.
+// Step kinds. The numbers are stored in logs and never change their meaning.
 const (
-	// KindTransfer hands the leadership of Shard from From to Host.
+	// KindTransfer transfers Shard's leadership from From to Host.
 	KindTransfer plan.Kind = 1
 	// KindAdd adds replica Replica on Host to Shard as a learner.
 	KindAdd plan.Kind = 2
-	// KindPromote makes the learner Replica of Shard a voter.
+	// KindPromote makes Shard's learner Replica a voter.
 	KindPromote plan.Kind = 3
 	// KindRemove removes Replica, a voter or a learner, from Shard.
 	KindRemove plan.Kind = 4
-	// KindClear makes Host stop and delete Replica of Shard, which is no longer a member.
+	// KindClear makes Host stop and delete Shard's Replica, which is no longer a member.
 	KindClear plan.Kind = 5
-	// KindFail gives Host the target Offline, for Reason and Text.
+	// KindFail sets Host's target to Offline, for Reason and Text.
 	KindFail plan.Kind = 6
 	// KindReach brings Host to its target.
 	KindReach plan.Kind = 7
 )
 
-// Action is the work of a step. Which fields count depends on the kind; the rest are zero.
+// Action is a step's work. Which fields count depends on the kind; the rest are zero.
 type Action struct {
 	Shard   hosts.ShardID
 	Replica uint64
-	// Host is the subject of the action.
+	// Host is the host that the action concerns.
 	Host shard.HostID
 	From shard.HostID
-	// Change numbers the membership that the action was planned for: the engine carries the action out in no other
+	// Change numbers the membership that the action was planned for: the engine refuses the action in any other
 	// membership.
 	Change uint64
-	// Variant and Epoch are of Host's target at the time of the decision.
+	// Variant and Epoch belong to Host's target at decision time.
 	Variant protocol.HostState
 	Epoch   uint64
 	Reason  hosts.Reason
@@ -68,26 +68,26 @@ func readAction(src []byte) (a Action, err error) {
 	return a, c.Finish("governor: read a step")
 }
 
-// Config returns the common part of all plans of a governor.
+// Config returns the common part of all governor plans.
 func Config() *plan.Config[Action] {
 	return &plan.Config[Action]{Open: 16, Delay: 1_000, MaxDelay: 60_000, Attempts: 3, Append: appendAction,
 		Read: readAction}
 }
 
-// shardSubject is the subject of changes of one shard, of which at most one is under way.
+// shardSubject is the subject for changes to one shard; at most one such change is in progress.
 func shardSubject(id hosts.ShardID) plan.Subject {
 	return plan.Subject("shard/" + strconv.FormatUint(uint64(id), 10))
 }
 
-// hostSubject is the subject of changes of one host's states.
+// hostSubject is the subject for changes to one host's state.
 func hostSubject(id shard.HostID) plan.Subject {
 	return plan.Subject("host/" + strconv.FormatUint(uint64(id), 10))
 }
 
-// leadersSubject is occupied by a transfer that spreads leaders: at most one is under way.
+// leadersSubject is occupied by a transfer that spreads leaders: at most one is in progress.
 const leadersSubject plan.Subject = "leaders"
 
-// proposal makes a step of an action.
+// proposal turns an action into a step proposal.
 func proposal(kind plan.Kind, a Action) plan.Proposal[Action] {
 	pr := plan.Proposal[Action]{Kind: kind, Payload: a, Subject: shardSubject(a.Shard)}
 	switch kind {
@@ -101,7 +101,7 @@ func proposal(kind plan.Kind, a Action) plan.Proposal[Action] {
 	return pr
 }
 
-// describe describes a step in words.
+// describe describes a step for people.
 func describe(v View, pr *plan.Proposal[Action]) string {
 	a := &pr.Payload
 	host := nameOf(v.State, a.Host)
@@ -122,7 +122,7 @@ func describe(v View, pr *plan.Proposal[Action]) string {
 	return fmt.Sprintf("host %s becomes %s", host, a.Variant)
 }
 
-// nameOf returns the name of a host, or a text for a host without a record.
+// nameOf returns a host's name, or a text if the host has no record.
 func nameOf(r *hosts.Records, id shard.HostID) string {
 	if h := r.Host(id); h != nil {
 		return h.Name

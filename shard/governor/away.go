@@ -7,9 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ruleAway reports the hosts of the cluster that do not take part fully, for a reason that no rule mends. A wait
-// until the whole cluster is as it should be includes such hosts. A cordon is no reason, because a cordon takes
-// nothing away.
+// ruleAway reports cluster hosts that do not take part fully, for a reason that no rule repairs. Waiting until the
+// whole cluster is healthy includes such hosts. A cordon is not reported, because it takes nothing away.
 func ruleAway(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
@@ -27,7 +26,7 @@ func ruleAway(v View) (f finding) {
 	return f
 }
 
-// away reports a host. If the target of the host is the reason, the reason holds since the host has its target.
+// away reports a host. If the host's target is the reason, the reason holds since the target was set.
 func (f *finding) away(h *hosts.Host, code plan.Code, text string) {
 	r := plan.Reason{Code: code, Subjects: []plan.Subject{hostSubject(h.ID)},
 		Text: fmt.Sprintf("host %s: %s", h.Name, text)}
@@ -35,12 +34,12 @@ func (f *finding) away(h *hosts.Host, code plan.Code, text string) {
 		r.Since = h.Target.Since
 	}
 	if h.Target.Reason.Failed() {
-		r.Until = h.ReturnAfter // a host that fails again and again is kept offline for longer each time
+		r.Until = h.ReturnAfter // a repeatedly failing host is kept offline longer each time
 	}
 	f.Reasons = append(f.Reasons, r)
 }
 
-// absence says why a host is not to be online, and what ends the absence.
+// absence says why a host should not be online, and what ends the absence.
 func absence(h *hosts.Host) string {
 	switch {
 	case h.Target.Reason == hosts.ReasonJoined:

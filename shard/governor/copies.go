@@ -7,24 +7,24 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleHold holds back the rules behind it while a shard has no leader, or no leader reports: less urgent work waits. A
-// data shard with replicas on a part of the hosts holds back only the rules behind ruleCalm, as what other shards lack
-// does not depend on the shard.
+// ruleHold holds back the rules after it while a shard has no leader, or no leader reports: less urgent work waits. A
+// data shard with replicas on only some hosts holds back only the rules after ruleCalm, because work on other shards
+// does not depend on it.
 func ruleHold(v View) (f finding) { return hold(v, func(g *group) bool { return !g.spread }) }
 
-// ruleCalm holds back the rules behind it while any shard has no leader, or no leader reports.
+// ruleCalm holds back the rules after it while any shard has no leader, or no leader reports.
 func ruleCalm(v View) (f finding) { return hold(v, func(*group) bool { return true }) }
 
 func hold(v View, counts func(*group) bool) (f finding) {
 	for _, g := range groups(v) {
 		if r := g.unusable(); r != nil && r.Code != CodeMembership && counts(g) {
-			f.Hold = true // ruleDead has said why
+			f.Hold = true // ruleDead has reported why
 		}
 	}
 	return f
 }
 
-// ruleClear makes hosts delete the data of replicas that are no longer members.
+// ruleClear makes hosts delete replica data once the replicas are no longer members.
 func ruleClear(v View) (f finding) {
 	for _, s := range v.State.Shards() {
 		for i := range s.Replicas {
@@ -37,18 +37,18 @@ func ruleClear(v View) (f finding) {
 	return f
 }
 
-// mayClear reports whether the governor can ask a host to delete a replica of a shard: the host is heard, or is to be
-// online. A host without any replica is not heard. A shard that is made anew still needs what is left of the group
-// before, until the new group has begun.
+// mayClear reports whether the governor can ask a host to delete a shard replica: the host is in contact, or should be
+// online. A host without any replica is never in contact. A shard that is being rebuilt still needs the previous
+// group's replicas, until the new group has begun.
 func mayClear(v View, s *hosts.Shard, id shard.HostID) bool {
 	h := v.State.Host(id)
 	return s.InitialReplica() == nil && h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
 }
 
-// ruleCopies gives every host that is to be online a replica of every shard, except shards with replicas on a part of
-// the hosts, which rulePlaces sees to. The meta shard comes first, even for a cordoned host, because without its
-// replica the host cannot be online; the data shards follow once the host is online. A host fills one replica at a
-// time, and all hosts together fill no more than the policy allows.
+// ruleCopies gives every host that should be online a replica of every shard, except for shards with replicas on only
+// some hosts, which rulePlaces handles. The meta shard comes first, even for a cordoned host, because a host without
+// that replica cannot be online; the data shards follow once the host is online. A host builds one replica at a time,
+// and all hosts together build no more than the policy allows.
 func ruleCopies(v View) (f finding) {
 	all := groups(v)
 	filling := fillings(all)
@@ -75,8 +75,8 @@ func ruleCopies(v View) (f finding) {
 	return f
 }
 
-// fillings returns the hosts with a learner that is being filled, and a text for the learner. A host with a nearly
-// full disk takes nothing, and so does not count.
+// fillings returns the hosts that are building a learner, with a text for each learner. A host with a nearly full disk
+// accepts nothing, and so does not count.
 func fillings(all []*group) map[string]string {
 	list := make(map[string]string)
 	for _, g := range all {
@@ -94,7 +94,8 @@ func fillings(all []*group) map[string]string {
 	return list
 }
 
-// waitedFor returns what a further copy on a host waits for: the learner on the same host, or else the first of all.
+// waitedFor returns what a further replica on a host waits for: the learner on the same host, or else the first learner
+// overall.
 func waitedFor(filling map[string]string, host string) string {
 	if filling[host] != "" {
 		return filling[host]
@@ -108,8 +109,9 @@ func waitedFor(filling map[string]string, host string) string {
 	return first
 }
 
-// ruleLagging removes learners that do not catch up: the hosts begin with new learners. A learner on a full disk waits
-// for room if every host has all shards; otherwise another host may have room.
+// ruleLagging removes learners that do not catch up; their hosts restart with new learners. If every host has all
+// shards, a learner on a full disk waits for space; otherwise the learner is removed, because a different host may have
+// space.
 func ruleLagging(v View) (f finding) {
 	for _, g := range groups(v) {
 		if g.unusable() != nil {
@@ -125,8 +127,8 @@ func ruleLagging(v View) (f finding) {
 	return f
 }
 
-// ruleFilling reports the members that are not up to date, and the learners that could not take a vote yet. ruleAway
-// has reported reasons of a host as a whole.
+// ruleFilling reports the members that are not up to date, and the learners that could not take a vote yet. Reasons
+// that concern a whole host are reported by ruleAway.
 func ruleFilling(v View) (f finding) {
 	for _, g := range groups(v) {
 		for _, m := range g.voters {

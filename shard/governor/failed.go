@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ruleFailed gives silent or stuck hosts the target Offline.
+// ruleFailed sets the target of silent or stuck hosts to Offline.
 func ruleFailed(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
@@ -27,7 +27,7 @@ func ruleFailed(v View) (f finding) {
 	return f
 }
 
-// failing says of a host that is online whether something points to a failure, and when the host is taken for failed.
+// failing reports whether an online host shows signs of a failure, and when the host is considered failed.
 func (f *finding) failing(v View, h *hosts.Host, seen *HostObservation) {
 	after := field.MillisOf(v.State.Policy().OfflineAfter)
 	r := plan.Reason{Code: CodeSilent, Subjects: []plan.Subject{hostSubject(h.ID)}}
@@ -50,7 +50,7 @@ func (f *finding) failing(v View, h *hosts.Host, seen *HostObservation) {
 	f.Reasons = append(f.Reasons, r)
 }
 
-// span is a time of milliseconds in seconds, for people.
+// span formats milliseconds as seconds, for people.
 func span(millis uint64) string {
 	if millis < 10_000 {
 		return fmt.Sprintf("%.1f s", float64(millis)/1000)
@@ -58,9 +58,9 @@ func span(millis uint64) string {
 	return fmt.Sprintf("%d s", millis/1000)
 }
 
-// failure returns why a host that is to be online counts as failed, or 0. It judges by the observations since the
-// host's target changed, and since the host got or lost its replica of the meta shard: without one a host sends no Raft
-// traffic, and is heard by its answers to calls.
+// failure returns why a host that should be online counts as failed, or 0. It judges only by observations made since
+// the host's target changed, and since the host got or lost its meta shard replica: without that replica a host sends
+// no Raft traffic, and contact means answering calls.
 func failure(v View, h *hosts.Host) hosts.Reason {
 	after, seen := field.MillisOf(v.State.Policy().OfflineAfter), v.Seen.host(h.ID)
 	since := h.Target.Since
@@ -79,8 +79,8 @@ func failure(v View, h *hosts.Host) hosts.Reason {
 	return 0
 }
 
-// ruleOnline brings hosts with the target Online online, once they have confirmed since then that they are up to
-// date.
+// ruleOnline brings hosts with the target Online online, once they have confirmed that they are up to date since the
+// target was set.
 func ruleOnline(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		if !h.Wanted() || h.Reached() {
@@ -95,8 +95,8 @@ func ruleOnline(v View) (f finding) {
 	return f
 }
 
-// notFresh returns why a host cannot be online yet: it serves nothing before a barrier on the meta shard that began
-// after the decision of its target.
+// notFresh returns why a host cannot be online yet: it serves nothing before a meta shard barrier that began after its
+// target was decided.
 func notFresh(v View, h *hosts.Host) *plan.Reason {
 	r := &plan.Reason{Code: CodeFresh, Subjects: []plan.Subject{hostSubject(h.ID)}, Since: h.Target.Since,
 		Text: fmt.Sprintf("host %s is online once it has confirmed that it is up to date", h.Name)}
@@ -110,8 +110,8 @@ func notFresh(v View, h *hosts.Host) *plan.Reason {
 	return nil
 }
 
-// ruleExpelled makes the expulsion of hosts final, once they have no replica, and once the grace period is over by
-// the clock of one leader, so that nothing they knew of sessions is in force any more.
+// ruleExpelled makes expulsions final, once the hosts have no replicas, and once the grace period has passed by a
+// single leader's clock, so that no session state known to the expelled host is in force any more.
 func ruleExpelled(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		if h.Living() || h.Reached() {

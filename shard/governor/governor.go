@@ -5,39 +5,39 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// View is the input of rules.
+// View is the input for rules.
 type View = plan.View[*hosts.Records, *Seen, Action]
 
-// The codes of reasons, beside the codes of package plan.
+// Reason codes, beside the codes in package plan.
 const (
-	CodeSilent      plan.Code = "no-contact"          // a host is not heard
+	CodeSilent      plan.Code = "no-contact"          // no contact with a host
 	CodeFresh       plan.Code = "not-up-to-date"      // a host has not confirmed for long enough that it is up to date
 	CodeExpelling   plan.Code = "expelling"           // a host is being expelled
 	CodeGone        plan.Code = "not-in-cluster"      // a host does not belong to the cluster
 	CodeCordoned    plan.Code = "cordoned"            // a host gets nothing new
 	CodeOffline     plan.Code = "offline"             // a host is not online
-	CodeFull        plan.Code = "disk-full"           // the disk of a host is nearly full
+	CodeFull        plan.Code = "disk-full"           // a host's disk is nearly full
 	CodeSnapshot    plan.Code = "snapshot"            // a learner waits for its snapshot
 	CodeBehind      plan.Code = "lagging"             // a learner is not up to date
-	CodeNoReport    plan.Code = "no-report"           // the leader of a shard is not heard
+	CodeNoReport    plan.Code = "no-report"           // no contact with a shard's leader
 	CodeNoLeader    plan.Code = "no-leader"           // a shard has no leader
-	CodeMembership  plan.Code = "membership"          // a membership was changed and is not on record yet
+	CodeMembership  plan.Code = "membership"          // a changed membership is not on record yet
 	CodeQuorum      plan.Code = "no-quorum"           // too few voters are alive, or would be
 	CodeLeads       plan.Code = "is-leader"           // a voter leads and cannot go before a transfer
-	CodeNoSuccessor plan.Code = "no-successor"        // no voter can lead
-	CodeDeadVoter   plan.Code = "dead-voter"          // a voter is away and is replaced later
-	CodeNoSpare     plan.Code = "no-eligible-learner" // a voter is away, and no learner can vote in its place
+	CodeNoSuccessor plan.Code = "no-successor"        // no voter is able to lead
+	CodeDeadVoter   plan.Code = "dead-voter"          // a voter is away, to be replaced later
+	CodeNoSpare     plan.Code = "no-eligible-learner" // a voter is away, and no learner can replace it
 	CodeFew         plan.Code = "too-few-voters"      // too few replicas vote, and too few can
-	CodeCopies      plan.Code = "replica-build-limit" // a replica is added when others are filled
-	CodeRest        plan.Code = "rebalance-cooldown"  // a leadership was handed over lately
-	CodeMoot        plan.Code = "obsolete"            // the reason for a step is over
-	CodeAway        plan.Code = "host-offline"        // a host of the cluster is not to be online, or was never started
+	CodeCopies      plan.Code = "replica-build-limit" // a replica is added when others are built
+	CodeRest        plan.Code = "rebalance-cooldown"  // leadership was transferred recently
+	CodeMoot        plan.Code = "obsolete"            // a step's reason is over
+	CodeAway        plan.Code = "host-offline"        // a cluster host should not be online, or was never started
 	CodeDue         plan.Code = "pending"             // a step only waits for time, or for the next round
-	CodeTier        plan.Code = "not-meta-voter"      // a host has no vote in the meta shard by the policy
-	CodeNoPlace     plan.Code = "no-eligible-host"    // a shard lacks a replica, and no host takes one
+	CodeTier        plan.Code = "not-meta-voter"      // the policy gives a host no meta shard vote
+	CodeNoPlace     plan.Code = "no-eligible-host"    // a shard lacks a replica, and no host accepts one
 )
 
-// finding is the result of a rule, in the making.
+// finding is a rule's result, under construction.
 type finding plan.Finding[Action]
 
 // because notes a reason, if there is one.
@@ -47,8 +47,7 @@ func (f *finding) because(r *plan.Reason) {
 	}
 }
 
-// propose adds a step if the step is allowed, and otherwise the reason against the step. It reports whether the step
-// was added.
+// propose adds a step if allowed, and otherwise the reason against it. It reports whether the step was added.
 func (f *finding) propose(v View, kind plan.Kind, a Action) bool { return f.add(v, proposal(kind, a)) }
 
 func (f *finding) add(v View, pr plan.Proposal[Action]) bool {
@@ -60,7 +59,7 @@ func (f *finding) add(v View, pr plan.Proposal[Action]) bool {
 	return true
 }
 
-// Planner returns the governor: its rules in the order of their priority, and its kinds of steps.
+// Planner returns the governor: its rules in priority order, and its step kinds.
 func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 	pl := &plan.Planner[*hosts.Records, *Seen, Action]{
 		Pass: func(v View, millis uint64) (*hosts.Records, *Seen) { return v.State, v.Seen.pass(millis) },
@@ -78,12 +77,12 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		{"online", ruleOnline},
 		{"expelled", ruleExpelled},
 		{"away", ruleAway},
-		{"hold", ruleHold}, // the rules behind it wait while a shard has no leader
+		{"hold", ruleHold}, // later rules wait while a shard has no leader
 		{"excess", ruleExcess},
 		{"clear", ruleClear},
 		{"copies", ruleCopies},
 		{"places", rulePlaces},
-		{"calm", ruleCalm}, // the same for shards with replicas on a part of the hosts
+		{"calm", ruleCalm}, // the same for shards with replicas on only some hosts
 		{"domains", ruleDomains},
 		{"spread", ruleSpread},
 		{"leaders", ruleLeaders},
@@ -100,12 +99,11 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 	return pl
 }
 
-// dueWaits is how many passages of time Why looks ahead for a due step.
+// dueWaits is how many time steps Why looks ahead for a due step.
 const dueWaits = 16
 
-// Why returns the open steps, the reasons why something is not as it should be, and the due step: a step that only
-// waits for time, or for the next round of an executor. Without any reason all is done, and stays done if nothing
-// happens.
+// Why returns the open steps, the reasons why something is unhealthy, and the due step: a step that only waits for
+// time, or for an executor's next round. Without any reason all work is done, and stays done if nothing happens.
 func Why(pl *plan.Planner[*hosts.Records, *Seen, Action], v View) []plan.Reason {
 	reasons := pl.Next(v).Reasons
 	if d := pl.Due(v, dueWaits); d != nil {
@@ -115,8 +113,7 @@ func Why(pl *plan.Planner[*hosts.Records, *Seen, Action], v View) []plan.Reason 
 	return reasons
 }
 
-// Begin opens a step, as the meta machine does: in the plan and in the records. The term is the term of the proposing
-// leader.
+// Begin opens a step, as the meta machine does: in the plan and in the records. term is the proposing leader's term.
 func Begin(at hosts.At, r *hosts.Records, p *plan.Plan[Action], term, revision uint64,
 	pr plan.Proposal[Action]) (plan.ID,
 	plan.Outcome) {

@@ -13,32 +13,32 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// group is a shard for rules: its members, as recorded and as seen.
+// group is a shard as rules see it: its members, as recorded and as observed.
 type group struct {
 	v        View
 	shard    *hosts.Shard
-	seen     *ShardSeen // all zero without a report
+	seen     *ShardSeen // all zero if there is no report
 	voters   []*member
 	learners []*member
-	wanted   int // how many are to vote
+	wanted   int // how many should vote
 
-	// spread is set for a shard with replicas on a part of the hosts. Then stay are the members that keep their places,
-	// with those that are on their way, and load is the score of each host: decidePlaces fills the two.
+	// spread is set for a shard with replicas on only some hosts. In that case stay are the members that keep their
+	// replica, including those on their way, and load is each host's score; decidePlaces fills both.
 	spread bool
 	stay   []*member
 	load   map[shard.HostID]score
 }
 
-// member is a replica in the membership of a group.
+// member is a replica in a group's membership.
 type member struct {
 	*hosts.Replica
 	host *hosts.Host // nil without a record
 	seen *ReplicaSeen
 	live bool
-	out  bool // the member is to go, as another one has its place
+	out  bool // to be removed, because a different member replaces it
 }
 
-// groups returns all shards for rules.
+// groups returns all shards as rules see them.
 func groups(v View) []*group {
 	var list []*group
 	for _, s := range v.State.Shards() {
@@ -73,12 +73,12 @@ func newGroup(v View, s *hosts.Shard) *group {
 // gone reports whether the replica's host does not belong to the cluster.
 func (m *member) gone() bool { return m.host == nil || !m.host.Living() }
 
-// leaving reports whether the host is drained or stops, and is still heard.
+// leaving reports whether the host is drained or stopping, and is still in contact.
 func (m *member) leaving() bool {
 	return m.live && !m.gone() && !m.host.Wanted() && !m.host.Target.Reason.Failed()
 }
 
-// stays reports whether nothing is planned against the vote of the replica.
+// stays reports whether no plan affects the replica's vote.
 func (m *member) stays() bool { return !m.gone() && !m.leaving() }
 
 // name returns the name of the replica's host.
@@ -89,7 +89,7 @@ func (m *member) name() string {
 	return m.host.Name
 }
 
-// caughtUp reports whether the replica lags by no more than a moment.
+// caughtUp reports whether the replica lags by no more than behindMillis.
 func (m *member) caughtUp() bool { return m.seen != nil && m.seen.CaughtUp() }
 
 // voter returns the voter on a host, or nil.
@@ -97,7 +97,7 @@ func (g *group) voter(host shard.HostID) *member {
 	return first(g.voters, func(m *member) bool { return m.Host == host })
 }
 
-// first returns the first member that is looked for, or nil.
+// first returns the first matching member, or nil.
 func first(list []*member, is func(*member) bool) *member {
 	if i := slices.IndexFunc(list, is); i >= 0 {
 		return list[i]
@@ -108,12 +108,12 @@ func first(list []*member, is func(*member) bool) *member {
 // members are the voters, and then the learners.
 func (g *group) members() []*member { return slices.Concat(g.voters, g.learners) }
 
-// member returns the member of an id, or nil.
+// member returns the member with an id, or nil.
 func (g *group) member(id uint64) *member {
 	return first(g.members(), func(m *member) bool { return m.ID == id })
 }
 
-// liveVoters returns how many voters are alive, without one replica.
+// liveVoters returns how many voters are alive, not counting one replica.
 func (g *group) liveVoters(except uint64) int {
 	n := 0
 	for _, m := range g.voters {
@@ -124,8 +124,8 @@ func (g *group) liveVoters(except uint64) int {
 	return n
 }
 
-// unheard returns a voter that may be alive or dead, or nil. A new governor has heard of no voter yet, and must not
-// take a dead voter for a live voter.
+// unheard returns a voter that may be alive or dead, or nil. A new governor has had no contact with voters yet, and
+// must not mistake a dead voter for a live voter.
 func (g *group) unheard() *member {
 	return first(g.voters, func(m *member) bool { return m.host != nil && g.v.Seen.unheard(m.Host) })
 }
@@ -133,7 +133,7 @@ func (g *group) unheard() *member {
 // quorum reports whether enough voters are alive to decide anything.
 func (g *group) quorum() bool { return g.liveVoters(0) >= hosts.Majority(len(g.voters)) }
 
-// unusable returns why the membership of the group cannot be changed now, or nil.
+// unusable returns why the group's membership cannot be changed now, or nil.
 func (g *group) unusable() *plan.Reason {
 	switch {
 	case g.seen.Age >= reportMillis:
@@ -150,7 +150,7 @@ func (g *group) unusable() *plan.Reason {
 	return nil
 }
 
-// reason is about the group, and about the hosts of some of its members.
+// reason returns a reason that names the group, and the hosts of some members.
 func (g *group) reason(code plan.Code, text string, of ...*member) *plan.Reason {
 	r := &plan.Reason{Code: code, Subjects: []plan.Subject{shardSubject(g.shard.ID)},
 		Text: fmt.Sprintf("shard %d: %s", g.shard.ID, text)}
@@ -160,7 +160,7 @@ func (g *group) reason(code plan.Code, text string, of ...*member) *plan.Reason 
 	return r
 }
 
-// votes reports whether a member may vote by the tier of the meta shard.
+// votes reports whether the meta shard tier allows a member to vote.
 func (g *group) votes(m *member) bool {
 	return g.shard.ID != hosts.Meta || m.host == nil || g.v.State.Votes(m.host)
 }
@@ -195,7 +195,7 @@ func (g *group) waiting(m *member) *plan.Reason {
 	return nil
 }
 
-// behind reports how far a member lags that is not up to date.
+// behind returns the lag of a member that is not up to date, as a reason.
 func (g *group) behind(m *member) *plan.Reason {
 	switch {
 	case m.seen == nil:
@@ -209,13 +209,13 @@ func (g *group) behind(m *member) *plan.Reason {
 	return g.reason(CodeBehind, fmt.Sprintf("%s lags by %s", m.name(), span(m.seen.BehindFor)), m)
 }
 
-// spares returns the learners that can vote, and are not to go.
+// spares returns the learners that can vote, and are not to be removed.
 func (g *group) spares() []*member {
 	return slices.DeleteFunc(slices.Clone(g.learners), func(m *member) bool { return m.out || g.waiting(m) != nil })
 }
 
-// successor returns the voter to lead in the place of a host, or nil. The successor must be alive, staying and
-// online. Voters that may get leaderships come first, then the voter with the longest log.
+// successor returns the voter that should lead instead of a host, or nil. The successor must be alive, staying and
+// online. Voters that may receive leadership come first, then the voter with the longest log.
 func (g *group) successor(from shard.HostID) *member {
 	var best *member
 	for _, m := range g.voters {
@@ -236,14 +236,14 @@ func (g *group) leadsBetter(m, other *member) bool {
 	return m.seen != nil && (other.seen == nil || m.seen.Index > other.seen.Index)
 }
 
-// mayLead reports whether a voter may be given leaderships without need: fresh, not cordoned, and ready.
+// mayLead reports whether a voter may receive leadership without need: fresh, not cordoned, and ready.
 func (g *group) mayLead(m *member) bool {
 	return g.ready(m) && !m.host.Cordoned && g.v.Seen.freshFor(m.Host) > 0 && g.knowsNodes(m.Host)
 }
 
-// knowsNodes reports whether a host has an up-to-date replica of the meta shard, and so knows the nodes. Without nodes
-// a leader attaches no session. The host's report may be older than the removal of the replica, so the records decide:
-// a voter of the meta shard becomes a learner by a removal, and has no replica for a moment.
+// knowsNodes reports whether a host has an up-to-date meta shard replica, and so knows the nodes. Without nodes a
+// leader attaches no session. The host's report may be older than its replica's removal, so the records decide: a meta
+// shard voter becomes a learner by a removal, and has no replica for a short time.
 func (g *group) knowsNodes(id shard.HostID) bool {
 	p, seen := g.v.State.Shard(hosts.Meta).On(id), g.v.Seen.shard(hosts.Meta)
 	if p == nil || !p.Member() || seen == nil {
@@ -253,13 +253,13 @@ func (g *group) knowsNodes(id shard.HostID) bool {
 	return m.caughtUp()
 }
 
-// ready reports whether a voter could lead at once: it is up to date, and its disk has room.
+// ready reports whether a voter could lead at once: it is up to date, and its disk has space.
 func (g *group) ready(m *member) bool {
 	return m.live && !m.gone() && m.host.Online() && m.caughtUp() && !g.v.Seen.full(m.Host)
 }
 
-// lostSince returns since when a voter has been away, if the policy may give its vote to a different host for the
-// absence; otherwise away is false.
+// lostSince returns since when a voter has been away, if the policy allows replacing an absent voter; otherwise away is
+// false.
 func (m *member) lostSince(policy host.Policy) (since uint64, away bool) {
 	if m.live || m.gone() || policy.ReplaceAfter == 0 || m.host.Target.Variant != protocol.HostOffline {
 		return 0, false
@@ -267,7 +267,7 @@ func (m *member) lostSince(policy host.Policy) (since uint64, away bool) {
 	return m.host.Target.Since, true
 }
 
-// overdue reports whether a voter is away for longer than the policy allows, and until when it may be.
+// overdue reports whether a voter has been away for longer than the policy allows, and until when it may be.
 func (g *group) overdue(m *member) (over bool, until uint64) {
 	policy := g.v.State.Policy()
 	since, away := m.lostSince(policy)
@@ -278,11 +278,11 @@ func (g *group) overdue(m *member) (over bool, until uint64) {
 	return clock.Over(since, after, g.v.Now), since + after
 }
 
-// distance returns how far apart the voters are, as if the member with had joined them and the member without had
-// left; either may be nil.
+// distance returns how far apart the voters are, as if the member with had joined and the member without had left;
+// either may be nil.
 func (g *group) distance(with, without *member) int { return apart(g.votersWith(with), without) }
 
-// votersWith returns the voters, and a member beside them unless the member is nil.
+// votersWith returns the voters, plus a member unless nil.
 func (g *group) votersWith(with *member) []*member {
 	if with == nil {
 		return g.voters
@@ -290,7 +290,7 @@ func (g *group) votersWith(with *member) []*member {
 	return append(slices.Clone(g.voters), with)
 }
 
-// apart returns how far apart members are, as if the member without had left; it may be nil.
+// apart returns how far apart members are, as if the member without had left; without may be nil.
 func apart(list []*member, without *member) (sum int) {
 	for i, m := range list {
 		for _, other := range list[:i] {

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// forbidden returns why an action must not be done now, by records and observations, or nil. Rules call forbidden
-// before they propose a step, and executors right before they act.
+// forbidden returns why records and observations forbid an action now, or nil. Rules call forbidden before they propose
+// a step, and executors right before they act.
 func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
 	switch kind {
 	case KindFail, KindReach:
@@ -120,18 +120,18 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	return g.unsure(m)
 }
 
-// needsOwnVote reports whether the removal of a live voter would need the vote of that voter. A voter that has taken in
-// its own removal is gone, and if the leader dies before the others know of the removal, then the others wait for a
-// vote that no host can give. Of two voters one cannot go in another way. Only shards on a part of the hosts move so
-// often that the case was seen.
+// needsOwnVote reports whether removing a live voter would require that voter's own vote. A voter that has applied its
+// own removal is gone; if the leader then dies before the others have received the removal, they wait for a vote that
+// no host can give. With two voters this cannot be avoided. Only shards with replicas on some hosts move often enough
+// for the case to have been observed.
 func (g *group) needsOwnVote(m *member) bool {
 	return g.spread && m.Role == hosts.RoleVoter && m.live && len(g.voters) > 2 &&
 		g.liveVoters(m.ID) < hosts.Majority(len(g.voters))
 }
 
-// unsure returns why the rest of the voters may be no majority without a voter, or nil. A majority of the rest must
-// have been heard in the last second: a voter that has just died counts as alive for a while, and the vote of a
-// removed voter cannot be had back.
+// unsure returns why the remaining voters may lack a majority without a voter, or nil. A majority of the remaining
+// voters must have been in contact within the last second: a voter that has just died counts as alive for a while, and
+// a removed voter's vote cannot be restored.
 func (g *group) unsure(without *member) *plan.Reason {
 	lately, silent := 0, (*member)(nil)
 	for _, m := range g.voters {
@@ -150,14 +150,14 @@ func (g *group) unsure(without *member) *plan.Reason {
 	return nil
 }
 
-// judge says whether an executor may act for a step.
+// judge decides whether an executor may act on a step.
 func judge(v View, s *plan.Step[Action]) plan.Advice {
 	r := forbidden(v, s.Kind, &s.Payload)
 	switch {
 	case r == nil:
 		return plan.Perform
 	case r.Code == CodeNoReport || r.Code == CodeMembership:
-		return plan.Wait // a report, or a membership changed for this very step, is under way
+		return plan.Wait // a report, or this step's own membership change, is in progress
 	}
 	return plan.Drop
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleGovernor hands the meta shard, and so the governing, to a new host if the governor's own host does not belong
-// to the cluster. If the own host is drained or stops, ruleLeaving hands the meta shard over, last of all.
+// ruleGovernor transfers the meta shard, and with it the governor, to a new host if the governor's own host does not
+// belong to the cluster. If that host is drained or stopping, ruleLeaving transfers the meta shard, after everything
+// else.
 func ruleGovernor(v View) (f finding) {
 	h := v.State.Host(v.Seen.Self)
 	g := newGroup(v, v.State.Shard(hosts.Meta))
@@ -26,7 +27,7 @@ func ruleGovernor(v View) (f finding) {
 	return f
 }
 
-// ruleWish hands over leaderships by the wish of an operator.
+// ruleWish transfers leaderships that an operator has asked to move.
 func ruleWish(v View) (f finding) {
 	for _, g := range groups(v) {
 		to := g.shard.Wish
@@ -44,8 +45,8 @@ func ruleWish(v View) (f finding) {
 	return f
 }
 
-// ruleLeaders spreads the leaders of the data shards evenly over the hosts that may get leaderships, one transfer at a
-// time. The leader of the meta shard counts, and stays.
+// ruleLeaders spreads the data shard leaders evenly over the hosts that may receive leadership, one transfer at a time.
+// The meta shard's leader counts, and stays.
 func ruleLeaders(v View) (f finding) {
 	policy := v.State.Policy()
 	if policy.BalanceEvery == 0 {
@@ -74,8 +75,8 @@ func ruleLeaders(v View) (f finding) {
 	return f
 }
 
-// leaderCounts returns the hosts that may get leaderships somewhere, with the number of shards they lead, and in the
-// order of the number and the id.
+// leaderCounts returns the hosts that may receive leadership somewhere, with the number of shards they lead, sorted by
+// that number and the id.
 func leaderCounts(all []*group) (counts map[shard.HostID]int, order []shard.HostID) {
 	counts = make(map[shard.HostID]int)
 	for _, g := range all {
@@ -96,7 +97,7 @@ func leaderCounts(all []*group) (counts map[shard.HostID]int, order []shard.Host
 	return counts, order
 }
 
-// fewest returns the voter that may get the group's leadership and whose host leads the fewest shards.
+// fewest returns the voter that may receive the group's leadership and leads the fewest shards.
 func (g *group) fewest(counts map[shard.HostID]int, order []shard.HostID) *member {
 	for _, id := range order {
 		if m := g.voter(id); m != nil && g.mayLead(m) {
@@ -106,7 +107,7 @@ func (g *group) fewest(counts map[shard.HostID]int, order []shard.HostID) *membe
 	return nil
 }
 
-// rest returns for how many milliseconds the leadership of a group is not handed over to spread the load.
+// rest returns how many milliseconds must pass before load spreading may transfer the group's leadership.
 func (g *group) rest(every uint64) uint64 {
 	var wait uint64
 	if t := g.shard.Transferred; t != 0 && !clock.Over(t, every, g.v.Now) {

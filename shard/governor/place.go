@@ -10,21 +10,21 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// The rules of this file say which hosts have the replicas of a data shard, where the policy wants replicas on a part
-// of the hosts. Rules look at a group as the group will be: without the members that are to go, and with the members
-// that are on their way. So a move that is under way counts at its target, and one need leads to one move.
+// The rules in this file decide which hosts have a data shard's replicas, if the policy wants replicas on only some
+// hosts. Rules look at a group's future state: without the members to be removed, and with the members on their way. So
+// a move in progress counts at its target, and one need leads to one move.
 
-// score is the work of a host beside its weight, once the moves under way are over: the sum of what each replica of a
-// data shard adds.
+// score is a host's load relative to its weight, once the moves in progress are over: the sum over its data shard
+// replicas.
 type score = int
 
-// unit is what a replica adds to the score of a host. Hosts of the weight 0 have no place for a replica.
+// unit is what one replica adds to a host's score. Hosts with weight 0 accept no replicas.
 func unit(h *hosts.Host) score {
 	const whole = 1 << 20
 	return whole / max(1, h.Weight())
 }
 
-// decidePlaces finds the members of each data shard that stay, and the score of each host.
+// decidePlaces finds each data shard's staying members, and each host's score.
 func decidePlaces(v View, all []*group) {
 	load := make(map[shard.HostID]score)
 	for _, g := range all {
@@ -52,8 +52,8 @@ func decidePlaces(v View, all []*group) {
 	}
 }
 
-// places is how many replicas a shard on a part of the hosts is to have: as many as are to vote, and two in a cluster
-// of two hosts. Until a third host comes, the learner is the only further copy.
+// places is how many replicas a shard on some hosts should have: as many as should vote, but two in a cluster with two
+// hosts. Until a third host joins, the learner is the only further replica.
 func (g *group) places() int {
 	if g.wanted == 1 && g.v.State.Policy().Replicas > 1 && g.v.State.Living() > 1 {
 		return 2
@@ -80,9 +80,9 @@ func (g *group) at(h *hosts.Host, replica uint64) *member {
 	return &member{Replica: &hosts.Replica{ID: replica, Host: h.ID}, host: h, live: g.v.Seen.live(h.ID)}
 }
 
-// holds reports whether a member keeps its place in the group while nothing better is known. A voter on a stopped host
-// keeps its place until the host is overdue; a host that is drained, or of the weight 0, has no place. A learner on a
-// cordoned host would never vote, and other hosts may have room.
+// holds reports whether a member keeps its replica in the group while there is nothing better. A voter on a stopped
+// host keeps it until the host is overdue; a host that is drained, or has weight 0, keeps none. A learner on a cordoned
+// host would never vote, and other hosts may have capacity.
 func (g *group) holds(m *member) bool {
 	switch over, _ := g.overdue(m); {
 	case m.gone() || over || m.host.Target.Reason == hosts.ReasonDrained || m.host.Weight() == 0:
@@ -91,7 +91,7 @@ func (g *group) holds(m *member) bool {
 	return m.Role == hosts.RoleVoter || m.host.Wanted() && !m.host.Cordoned
 }
 
-// unable returns why a host takes no replica of a data shard, or an empty text.
+// unable returns why a host accepts no data shard replica, or an empty text.
 func unable(v View, h *hosts.Host) string {
 	switch {
 	case !h.Online():
@@ -110,20 +110,20 @@ func unable(v View, h *hosts.Host) string {
 	return ""
 }
 
-// takers returns the hosts that take replicas of data shards.
+// takers returns the hosts that accept data shard replicas.
 func takers(v View) []*hosts.Host {
 	return slices.DeleteFunc(slices.Clone(v.State.Hosts()), func(h *hosts.Host) bool {
 		return !h.Living() || unable(v, h) != ""
 	})
 }
 
-// open reports whether a host has no replica of the group, and none that is still to be deleted.
+// open reports whether a host has no replica of the group, and no replica still to be deleted.
 func (g *group) open(h *hosts.Host) bool {
 	p := g.shard.On(h.ID)
 	return p == nil || p.Role == hosts.RoleNone
 }
 
-// peers are the hosts that have shards in common.
+// peers are the host pairs that have shards in common.
 type peers map[[2]shard.HostID]bool
 
 func peersOf(all []*group) peers {
@@ -138,7 +138,7 @@ func peersOf(all []*group) peers {
 	return p
 }
 
-// common returns how many of the members that stay are on peers of a host, without one member.
+// common returns how many staying members are on a host's peers, not counting one member.
 func (p peers) common(g *group, h *hosts.Host, without *member) (n int) {
 	for _, m := range g.stay {
 		if m != without && p[[2]shard.HostID{m.Host, h.ID}] {
@@ -148,8 +148,8 @@ func (p peers) common(g *group, h *hosts.Host, without *member) (n int) {
 	return n
 }
 
-// place proposes to add a replica of the group on a host, or says what the replica waits for: a host fills one replica
-// at a time, and all hosts together fill no more than the policy allows.
+// place proposes to add a replica of the group on a host, or reports what the replica waits for: a host builds one
+// replica at a time, and all hosts together build no more than the policy allows.
 func (f *finding) place(g *group, h *hosts.Host, filling map[string]string) {
 	if len(filling) >= g.v.State.Policy().Copies || filling[h.Name] != "" {
 		f.because(g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name, waitedFor(filling, h.Name))))
@@ -162,8 +162,8 @@ func (f *finding) place(g *group, h *hosts.Host, filling map[string]string) {
 	f.propose(g.v, KindAdd, Action{Shard: g.shard.ID, Replica: id, Host: h.ID, Change: g.shard.Change})
 }
 
-// rulePlaces gives a data shard the replicas that the policy wants, in the place of those that are on hosts that are
-// drained, gone or away for too long. Learners that no place is for are removed.
+// rulePlaces gives a data shard the replicas that the policy wants, replacing those on hosts that are drained, gone or
+// away for too long. Superfluous learners are removed.
 func rulePlaces(v View) (f finding) {
 	if !v.State.Spread() {
 		return f
@@ -191,7 +191,7 @@ func rulePlaces(v View) (f finding) {
 	return f
 }
 
-// bestPlace returns the host for a further replica of the group, or nil: farthest from the members that stay, then with
+// bestPlace returns the host for a further replica of the group, or nil: farthest from the staying members, then with
 // the lowest score, then with the most peers among the members.
 func (g *group) bestPlace(able []*hosts.Host, near peers) (best *hosts.Host) {
 	var worth [3]int
@@ -207,7 +207,7 @@ func (g *group) bestPlace(able []*hosts.Host, near peers) (best *hosts.Host) {
 	return best
 }
 
-// noPlace says why no host takes a replica that the group lacks.
+// noPlace says why no host accepts a replica that the group lacks.
 func (g *group) noPlace() *plan.Reason {
 	const most = 8
 	var why []string
@@ -231,9 +231,9 @@ func (g *group) noPlace() *plan.Reason {
 		g.places(), strings.Join(why, ", ")))
 }
 
-// ruleSpread moves replicas: where a host farther from the others takes the place of one, and from hosts with a high
-// score to hosts with a low score. A move begins with a learner; ruleDomains gives the learner its vote, and ruleExcess
-// removes the voter whose place the learner has taken.
+// ruleSpread moves replicas: to a host farther from the other members, and from hosts with a high score to hosts with a
+// low score. A move begins with a learner; ruleDomains then gives the learner its vote, and ruleExcess removes the
+// voter that the learner replaces.
 func ruleSpread(v View) (f finding) {
 	if !v.State.Spread() {
 		return f
@@ -262,12 +262,12 @@ func ruleSpread(v View) (f finding) {
 	return f
 }
 
-// fresh reports whether a member is on its way to its group.
+// fresh reports whether a member is still to be added to its group.
 func (m *member) fresh() bool { return m.Role == hosts.RoleNone }
 
-// move reports whether a replica of the group is better on a host than where the replica is, and how much better: how
-// much farther the members are apart then, the score of the host that loses the replica, and how many members are on
-// peers of the host.
+// move reports whether a host suits a replica of the group better than the replica's present host, and by how much: how
+// far apart the members are afterwards, the score of the host that loses the replica, and how many members are on the
+// host's peers.
 func (g *group) move(h *hosts.Host, near peers, widest int) (worth [3]int, better bool) {
 	if !g.open(h) {
 		return worth, false
@@ -293,11 +293,11 @@ func (g *group) move(h *hosts.Host, near peers, widest int) (worth [3]int, bette
 	return [3]int{gain, g.load[from.Host], near.common(g, h, from)}, true
 }
 
-// evens reports whether two hosts are worth a move of a replica: the larger score of the two falls, and would fall by a
-// twentieth if both had the same. The move adds more to the smaller score.
+// evens reports whether moving a replica between two hosts is worthwhile: the larger score falls, and would fall by a
+// twentieth if both hosts had equal scores. The move adds more to the smaller score.
 func evens(from, to, more score) bool { return to+more < from && 10*(from-to) >= from }
 
-// labels is how many labels the failure domains of hosts have: two hosts are no farther apart.
+// labels is the largest number of failure domain labels on any host, which is the maximum distance between two hosts.
 func labels(v View) (most int) {
 	for _, h := range v.State.Hosts() {
 		most = max(most, len(h.Domain))

@@ -11,13 +11,13 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Recover returns how a shard is made anew whose majority is lost for good, by records and observations. Where the
-// recovery is not right, or cannot be judged yet, the result says what is against it.
+// Recover returns how to rebuild a shard that has permanently lost its majority, judged by records and observations. If
+// the recovery is wrong, or cannot be judged yet, the result has the objection.
 //
-// An operator says by the order that the silent hosts do not come back. Recover makes sure of all that a governor can
-// know: a majority of the voters has not been heard for as long as a failure takes, and of the hosts that are left the
-// host is chosen whose log reaches farthest. A committed entry that any of the hosts has is in that log, as in an
-// election.
+// By giving the order, an operator declares that the silent hosts will not return. Recover verifies everything that a
+// governor can know: a majority of the voters has been out of contact for the failure timeout. Among the remaining
+// hosts it chooses the most advanced log. As in an election, that log contains every committed entry that any of these
+// hosts has.
 func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	n := hosts.Recovery{Shard: id, Empty: empty}
 	s := v.State.Shard(id)
@@ -52,9 +52,9 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	return n
 }
 
-// lostLearners are the learners on silent hosts, in a group of which too few voters would be left if the learners had
-// votes: a promotion that only the log knows of may have given the learners votes, and then the group waits for hosts
-// that do not come back.
+// lostLearners are the learners on silent hosts, in a group that would have too few remaining voters if the learners
+// had votes: a promotion that only the log knows may have given the learners votes, and then the group waits for hosts
+// that never return.
 func (g *group) lostLearners() (list []*member) {
 	for _, m := range g.learners {
 		if m.host != nil && m.host.Living() && g.silent(m) {
@@ -67,12 +67,12 @@ func (g *group) lostLearners() (list []*member) {
 	return list
 }
 
-// notLost returns why the majority of a group is not lost, as far as the governor knows, or an empty text.
+// notLost returns why the group's majority is not lost, as far as the governor knows, or an empty text.
 func (g *group) notLost() string {
 	left := 0
 	for _, m := range g.voters {
 		switch {
-		case m.live: // an expelled host, too: until it ends it may vote
+		case m.live: // an expelled host, too: it may vote until it exits
 			left++
 		case m.host == nil || !m.host.Living():
 		case !g.silent(m):
@@ -86,15 +86,15 @@ func (g *group) notLost() string {
 	return fmt.Sprintf("%d of %d voters of shard %d are heard, which is a majority", left, len(g.voters), g.shard.ID)
 }
 
-// silent reports whether the host of a member was tried, and was not heard for as long as a failure takes.
+// silent reports whether a member's host was tried, and has been out of contact for the failure timeout.
 func (g *group) silent(m *member) bool {
 	seen := g.v.Seen.host(m.Host)
 	return m.Host != g.v.Seen.Self && seen != nil && seen.Tried &&
 		seen.SilentFor >= field.MillisOf(g.v.State.Policy().OfflineAfter)
 }
 
-// survivor returns the member whose log reaches farthest, of the members on hosts that are heard; nil if there is none.
-// The text says why the choice cannot be made yet. A learner may have what no voter has that is left.
+// survivor returns the member with the most advanced log, among the members on hosts in contact; nil if there is none.
+// The text says why the choice cannot be made yet. A learner may hold entries that every surviving voter lacks.
 func (g *group) survivor() (best *member, why string) {
 	var farthest Unled
 	for _, m := range g.members() {
@@ -108,7 +108,7 @@ func (g *group) survivor() (best *member, why string) {
 		}
 		u := g.seen.Unled[at]
 		if u.Index == 0 {
-			continue // there is nothing of the shard
+			continue // nothing of the shard is here
 		}
 		if best == nil || u.Term > farthest.Term || u.Term == farthest.Term && u.Index > farthest.Index {
 			best, farthest = m, u
@@ -117,8 +117,8 @@ func (g *group) survivor() (best *member, why string) {
 	return best, ""
 }
 
-// emptiest returns the host for a group that begins without content: of the hosts that take replicas, the host with the
-// fewest.
+// emptiest returns the host for a group that begins without content: the host with the fewest replicas, among the hosts
+// that accept replicas.
 func (g *group) emptiest() (best shard.HostID, against string) {
 	fewest := 0
 	for _, h := range takers(g.v) {
@@ -136,7 +136,7 @@ func (g *group) emptiest() (best shard.HostID, against string) {
 	return best, ""
 }
 
-// withoutMajority names the voters that are not heard of a group that has lost its majority, or returns nil.
+// withoutMajority names the voters without contact in a group that has lost its majority, or returns nil.
 func (g *group) withoutMajority() *plan.Reason {
 	if g.quorum() || g.unheard() != nil || len(g.voters) == 0 {
 		return nil

@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Redundancy is what a shard can lose and go on. Voters count as live if their hosts are heard, or may be. Hosts that
-// are heard and do not take part may vote, and are not relied on.
+// Redundancy is how many failures a shard tolerates. Voters count as live if their hosts are in contact, or may be.
+// Hosts that are in contact but do not take part may vote, and are not relied on.
 type Redundancy struct {
 	Shard hosts.ShardID
 	host.Redundancy
 }
 
-// Alive reports whether a host was heard lately, or may be.
+// Alive reports whether a host was in contact recently, or may be alive.
 func (s *Seen) Alive(id shard.HostID) bool { return s.mayLive(id) }
 
-// confirmMillis is how long a host may take to confirm that it is up to date, after the host or the governor came.
+// confirmMillis is how long a host may take to confirm that it is up to date, after the host or the governor started.
 const confirmMillis = 10_000
 
 // TakesPart reports whether a host confirms that it is up to date, or has had no time to confirm.
@@ -33,7 +33,7 @@ func TakesPart(v View, h *hosts.Host) bool {
 	return h.ID == v.Seen.Self || v.Seen.freshFor(h.ID) > 0 || v.Now < since+confirmMillis
 }
 
-// Redundancies returns what each shard can lose, by records and observations. The view needs no plan.
+// Redundancies returns how many failures each shard tolerates, by records and observations. The view needs no plan.
 func Redundancies(v View) []Redundancy {
 	var list []Redundancy
 	for _, s := range v.State.Shards() {

@@ -14,10 +14,10 @@ var kindNames = map[plan.Kind]string{
 	KindClear: "delete-replica-data", KindFail: "mark-failed", KindReach: "set-state",
 }
 
-// KindName returns the name of a kind of steps for people.
+// KindName returns a step kind's name for people.
 func KindName(k plan.Kind) string { return kindNames[k] }
 
-// stepType says how the steps of one kind are judged.
+// stepType describes how to judge steps of one kind.
 func stepType(kind plan.Kind) plan.Type[*hosts.Records, *Seen, Action] {
 	return plan.Type[*hosts.Records, *Seen, Action]{
 		Kind: kind, Name: kindNames[kind], Describe: describe, Judge: judge,
@@ -30,7 +30,7 @@ func stepType(kind plan.Kind) plan.Type[*hosts.Records, *Seen, Action] {
 	}
 }
 
-// reached reports whether a step has reached its goal, by records and observations.
+// reached reports whether records and observations show that a step has reached its goal.
 func reached(v View, kind plan.Kind, a *Action) bool {
 	switch kind {
 	case KindTransfer:
@@ -72,7 +72,7 @@ func fits(r *hosts.Records, pr *plan.Proposal[Action]) bool {
 		protocol.StatusSuccess
 }
 
-// allot reserves in the records what a new step needs: the id of a replica, or the time of a transfer.
+// allot reserves in the records what a new step needs: a replica id, or a transfer time.
 func allot(at hosts.At, r *hosts.Records, kind plan.Kind, a *Action) {
 	switch kind {
 	case KindAdd:
@@ -83,7 +83,7 @@ func allot(at hosts.At, r *hosts.Records, kind plan.Kind, a *Action) {
 }
 
 // model changes the records and the observations as a successful step does. The step may not have begun yet, so model
-// allots too.
+// calls allot too.
 func model(at hosts.At, r *hosts.Records, seen *Seen, kind plan.Kind, a *Action) {
 	allot(at, r, kind, a)
 	switch kind {
@@ -117,7 +117,7 @@ func model(at hosts.At, r *hosts.Records, seen *Seen, kind plan.Kind, a *Action)
 	}
 }
 
-// caughtUp makes an added learner, and its host, up to date.
+// caughtUp marks an added learner, and its host, as up to date.
 func (s *Seen) caughtUp(reports *ShardSeen, policy host.Policy, a *Action) {
 	reports.Replicas = append(reports.Replicas, ReplicaSeen{ID: a.Replica})
 	h := s.host(a.Host)
@@ -129,7 +129,7 @@ func (s *Seen) caughtUp(reports *ShardSeen, policy host.Policy, a *Action) {
 	h.FreshFor = max(h.FreshFor, field.MillisOf(policy.StableFor))
 }
 
-// membership returns the members of a shard after a change.
+// membership returns a shard's members after a change.
 func membership(s *hosts.Shard, kind plan.Kind, replica uint64) []hosts.Member {
 	var list []hosts.Member
 	for i := range s.Replicas {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleLeaving hands over the votes and leaderships of hosts that are drained or stop, and then brings the hosts to
+// ruleLeaving transfers the votes and leaderships of hosts that are drained or stopping, and then brings the hosts to
 // the target Offline.
 func ruleLeaving(v View) (f finding) {
 	all := groups(v)
@@ -23,9 +23,9 @@ func ruleLeaving(v View) (f finding) {
 	return f
 }
 
-// leaveAll hands over the votes and leaderships of a host, and reports whether the host is needed until then. The
-// governor's own host hands over the meta shard last, because the next governor begins by asking all hosts for their
-// state.
+// leaveAll transfers a host's votes and leaderships, and reports whether the host is needed until the transfers are
+// done. The governor's own host transfers the meta shard last, because the next governor begins by asking all hosts for
+// their state.
 func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 	if !v.Seen.live(h.ID) {
 		return v.Seen.unheard(h.ID)
@@ -41,8 +41,8 @@ func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 	return pending || last != nil && f.leave(last, h)
 }
 
-// leave hands over the vote and the leadership of a heard host in a group, and reports whether the host is needed
-// until then.
+// leave transfers the vote and the leadership in a group away from a host in contact, and reports whether the host is
+// needed until then.
 func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 	must := h.Target.Reason == hosts.ReasonDrained // a stopping host does not wait for the impossible
 	m := g.voter(h.ID)
@@ -66,8 +66,8 @@ func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 	return must && g.spread // the replica moves to another host first
 }
 
-// replace takes the vote of a live member that is to go: first a learner gets a vote, then the member is removed. It
-// reports whether the exchange is under way; without a learner that can vote there is no exchange.
+// replace takes the vote from a live member to be removed: first a learner gets a vote, then the member is removed. It
+// reports whether the exchange is in progress; without a learner that can vote there is no exchange.
 func (f *finding) replace(g *group, m *member) bool {
 	stay := 0
 	for _, m := range g.voters {
@@ -87,7 +87,7 @@ func (f *finding) replace(g *group, m *member) bool {
 	return false
 }
 
-// keepsVote reports that no host can vote in the place of a voter that is away, and why.
+// keepsVote reports that no host can vote instead of an absent voter, and why.
 func (f *finding) keepsVote(g *group, m *member) {
 	r := g.reason(CodeNoSpare, m.name()+" keeps its vote while it is away, as no learner can have it", m)
 	r.Since = m.host.Target.Since
@@ -97,7 +97,7 @@ func (f *finding) keepsVote(g *group, m *member) {
 	}
 }
 
-// handOver proposes to hand the leadership of a group from a member to its successor.
+// handOver proposes to transfer a group's leadership from a member to its successor.
 func (f *finding) handOver(g *group, m *member) bool {
 	to := g.successor(m.Host)
 	if to == nil {
@@ -111,7 +111,7 @@ func (f *finding) promote(g *group, m *member) bool {
 	return f.propose(g.v, KindPromote, Action{Shard: g.shard.ID, Replica: m.ID, Host: m.Host, Change: g.shard.Change})
 }
 
-// remove proposes to remove a member; for a leader, to hand over the leadership first. If the removal would need the
+// remove proposes to remove a member; for a leader, to transfer the leadership first. If the removal would require the
 // member's own vote, a dead voter goes first.
 func (f *finding) remove(g *group, m *member) bool {
 	if g.needsOwnVote(m) {
@@ -157,8 +157,8 @@ func ruleDead(v View) (f finding) {
 	return f
 }
 
-// replaceDead removes a voter that is away for too long, if a learner can vote in its place, or if the group
-// tolerates more without the voter.
+// replaceDead removes a voter that is away for too long, if a learner can vote instead, or if the group tolerates more
+// failures without the voter.
 func (f *finding) replaceDead(g *group, m *member) {
 	over, until := g.overdue(m)
 	switch {
@@ -167,8 +167,8 @@ func (f *finding) replaceDead(g *group, m *member) {
 		r := g.reason(CodeDeadVoter, m.name()+" is away and is replaced, where another can vote", m)
 		r.Since, r.Until = m.host.Target.Since, until
 		f.because(r)
-	// Without a spare a group of an odd number keeps the voter. Of an even number the voter goes all the same, as one
-	// fewer must live to decide.
+	// Without a spare, a group with an odd number of voters keeps the voter. With an even number the voter still goes,
+	// because then one fewer live voter is needed for a majority.
 	case len(g.voters)%2 == 1 && len(g.spares()) == 0:
 		f.keepsVote(g, m)
 	default:
@@ -176,8 +176,8 @@ func (f *finding) replaceDead(g *group, m *member) {
 	}
 }
 
-// ruleFew makes learners voters if there are too few voters. From an odd number of voters ruleFew begins only with
-// enough learners for the wanted number, so that no group stays at two voters that are both needed.
+// ruleFew promotes learners if there are too few voters. From an odd number of voters ruleFew begins only with enough
+// learners for the wanted number, so that no group stays at two voters that are both needed.
 func ruleFew(v View) (f finding) {
 	for _, g := range groups(v) {
 		n := len(g.voters)
@@ -198,7 +198,7 @@ func ruleFew(v View) (f finding) {
 	return f
 }
 
-// farthest returns the member farthest from the voters; of equals, the member with the lowest id.
+// farthest returns the member farthest from the voters; on a tie, the lowest id.
 func (g *group) farthest(list []*member) *member {
 	if len(list) == 0 {
 		return nil
@@ -206,7 +206,7 @@ func (g *group) farthest(list []*member) *member {
 	return slices.MaxFunc(list, func(a, b *member) int { return g.distance(a, nil) - g.distance(b, nil) })
 }
 
-// most is how many may vote. By itself a cluster of several hosts does not come down to one vote.
+// most is how many may vote. The governor never shrinks a cluster with several hosts to one vote on its own.
 func (g *group) most() int {
 	policy := g.v.State.Policy()
 	limit := policy.Voters
@@ -219,8 +219,8 @@ func (g *group) most() int {
 	return g.wanted
 }
 
-// ruleExcess removes voters if there are too many. Their hosts get a learner in their place, unless the shard has
-// replicas on a part of the hosts.
+// ruleExcess removes voters if there are too many. Their hosts get a learner instead, unless the shard has replicas on
+// only some hosts.
 func ruleExcess(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) > g.most() && g.unusable() == nil {
@@ -230,8 +230,8 @@ func ruleExcess(v View) (f finding) {
 	return f
 }
 
-// excess returns the voter to go of too many. In a shard with replicas on a part of the hosts the voter is one whose
-// place another member has.
+// excess returns the voter to remove if there are too many. In a shard with replicas on only some hosts, this is a
+// voter that a different member replaces.
 func (g *group) excess() *member {
 	list := g.voters
 	if g.spread {
@@ -240,13 +240,14 @@ func (g *group) excess() *member {
 	return g.worst(list)
 }
 
-// victim returns the voter to go, of the voters and the member with, unless nil.
+// victim returns the voter to remove, among the voters and the member with, unless nil.
 func (g *group) victim(with *member) *member { return g.worst(g.votersWith(with)) }
 
-// worst returns the member to go. A member that is away goes first, then a leaving member, then a member outside of the
-// tier of the meta shard, then a cordoned member, then the member whose removal leaves the rest farthest apart. Where
-// the shard has replicas on a part of the hosts, the member with the highest score of its host goes then, and of equals
-// one without a vote. Of equals a member that does not lead goes, and then the member with the highest id.
+// worst returns the member to remove. The first of these rules that distinguishes the members decides: an absent member
+// goes, then a leaving member, then a member outside the meta shard tier, then a cordoned member, then the member whose
+// removal leaves the rest farthest apart. For a shard with replicas on only some hosts, the next rules are the highest
+// host score, and then a member without a vote. The last rules are a member that does not lead, and then the highest
+// id.
 func (g *group) worst(list []*member) *member {
 	var worst *member
 	var worth [8]int
@@ -269,9 +270,9 @@ func rank(is bool) int {
 	return 0
 }
 
-// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter, or if the
-// excess voter votes in the meta shard and stands outside of the tier. A learner of a shard with replicas on a part of
-// the hosts becomes a voter if a voter has lost the place in the group.
+// ruleDomains promotes a learner if the voters are farther apart after the excess voter is removed, or if the excess
+// voter votes in the meta shard from outside the tier. A learner in a shard with replicas on only some hosts becomes a
+// voter if a voter has lost its place in the group.
 func ruleDomains(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) != g.wanted || g.unusable() != nil || g.liveVoters(0) < len(g.voters) {

@@ -194,7 +194,7 @@ func (ho *Holdings) SetState(h, body arena.Handle) {
 	ho.core.Nodes.Charge(ho.core.Objects.Node(o), ho.core.kinds[o.Kind].HoldingSize(body))
 }
 
-// keptIndex is the entry count up to which an empty index map is reused instead of replaced: maps do not shrink.
+// keptIndex is the peak entry count up to which an empty index map is reused: maps do not shrink.
 const keptIndex = 4096
 
 // removeFromIndex removes a holding from the index.

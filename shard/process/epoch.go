@@ -194,7 +194,7 @@ func (p *Process) checkTimeouts(at At) {
 }
 
 // checkExchange ends an exchange if its sender no longer waits, or applies the spec's rule to members without a reply.
-// Evicting such members ends the round, and therefore all other exchanges.
+// Evicting such members ends the round, and with it the timeouts for all other exchanges.
 func (p *Process) checkExchange(at At, e *Exchange) {
 	if d := field.MillisOf(p.spec.ReplyTimeout); d != 0 && !e.late && at.Now >= e.sent+d {
 		e.late = true

@@ -10,15 +10,15 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Audit is an act that was carried out.
+// Audit is an audit entry for an action that was carried out.
 type Audit struct {
 	Number uint64 // grows by one with each act
-	Since  uint64 // moment
-	Wall   uint64 // Since by the wall clock
+	Since  uint64 // timestamp
+	Wall   uint64 // Since as wall clock time
 	kind.Action
 }
 
-// Act carries an operator's command out, and records author and reason.
+// Act carries out an operator's command, and records author and reason.
 func (r *Rollout) Act(at At, act kind.Action) Answer {
 	if !codec.FitText(kind.MaxText, act.By.Author, act.By.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
@@ -58,7 +58,7 @@ func (r *Rollout) Act(at At, act kind.Action) Answer {
 	return Answer{Seq: act.Seq, Generation: r.generation}
 }
 
-// choose finds the locations of an act, in their order.
+// choose finds the locations that an action names, in location order.
 func (r *Rollout) choose(list []string) ([]*Location, Answer) {
 	if len(list) == 0 {
 		return r.locations, Answer{}
@@ -78,7 +78,7 @@ func (r *Rollout) choose(list []string) ([]*Location, Answer) {
 	return chosen, Answer{}
 }
 
-// remember records an act.
+// remember records an audit entry.
 func (r *Rollout) remember(at At, act kind.Action) {
 	if len(r.audit) >= MaxAudit {
 		r.audit = append(r.audit[:0], r.audit[1:]...)
@@ -95,7 +95,7 @@ func (r *Rollout) pause(at At, act *kind.Action) {
 	}
 }
 
-// resume ends a pause and a halt. Deadlines count from here, and versions may be given up as often as at first.
+// resume ends a pause and a halt. Deadlines count from now, and the reelection counters restart.
 func (r *Rollout) resume(at At) {
 	if !r.stopped() {
 		return
@@ -110,8 +110,8 @@ func (r *Rollout) resume(at At) {
 	}
 }
 
-// promote gives locations a version at once, without regard to delays, gates and instances. Without a seq each location
-// gets its next version; for a location without a next version, the target counts as reached.
+// promote assigns a version to locations at once, without regard to delays, gates and instances. Without a seq each
+// location gets its next version; if a location has no next version, its target counts as reached.
 func (r *Rollout) promote(at At, act *kind.Action, chosen []*Location) Answer {
 	if act.Seq != 0 {
 		if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
@@ -142,7 +142,7 @@ func (r *Rollout) promote(at At, act *kind.Action, chosen []*Location) Answer {
 	return Answer{}
 }
 
-// upcoming is the newest version that a location could get if no delay were left, 0 for none.
+// upcoming is the newest version that a location could get if no delays were left, 0 for none.
 func (r *Rollout) upcoming(l *Location) uint64 {
 	const end = 1 << 62
 	return r.newest(l, end)
@@ -162,7 +162,7 @@ func (r *Rollout) usable(seq uint64) Answer {
 	return Answer{}
 }
 
-// abort gives up every unreached target, and halts. No target changes: only a roll-back goes back.
+// abort abandons every unreached target, and halts. Targets do not change: only a rollback goes back.
 func (r *Rollout) abort(at At, act *kind.Action) {
 	for _, l := range r.locations {
 		if l.Back != 0 {
@@ -176,8 +176,8 @@ func (r *Rollout) abort(at At, act *kind.Action) {
 	r.halt(at, Stop{Reason: kind.HaltedAborted, By: act.By.Author, Why: act.By.Reason})
 }
 
-// rollBack takes locations back to a version. By themselves the locations get no version above it that exists at the
-// time of the act.
+// rollBack takes locations back to a version. The rollout then does not assign them any newer version that exists at
+// the time of the rollback.
 func (r *Rollout) rollBack(at At, act *kind.Action, chosen []*Location) Answer {
 	if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
 		return a
@@ -218,8 +218,8 @@ func (r *Rollout) bypass(at At, act *kind.Action, chosen []*Location) Answer {
 	return Answer{}
 }
 
-// withdraw marks a version as bad: no location gets the version any more, and locations that have not reached the
-// version get another version.
+// withdraw marks a version as bad: it is no longer assigned to any location, and locations that have not reached it get
+// a different version.
 func (r *Rollout) withdraw(at At, act *kind.Action) Answer {
 	v := r.Version(act.Seq)
 	if v == nil {
@@ -242,7 +242,7 @@ func (r *Rollout) withdraw(at At, act *kind.Action) Answer {
 	return Answer{}
 }
 
-// retry gives locations in trouble the same version again, and ends a halt.
+// retry assigns the same version again to locations in trouble, and ends a halt.
 func (r *Rollout) retry(at At, act *kind.Action, chosen []*Location) {
 	for _, l := range chosen {
 		t := l.Target()

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// run moves everything that can move, if the command may have made something move or time has.
+// run advances the rollout if a command may have unblocked it or a deadline has passed.
 func (r *Rollout) run(at At, moves bool) {
 	if !moves && (r.due == 0 || at.Now < r.due) {
 		return
@@ -18,16 +18,16 @@ func (r *Rollout) run(at At, moves bool) {
 	r.resize()
 }
 
-// Due is carried out when the time of NextDue has come.
+// Due must be called when the time from NextDue has come.
 func (r *Rollout) Due(at At) { r.run(at, false) }
 
 // NextDue is the shard time at which time alone changes something; false for never.
 func (r *Rollout) NextDue() (uint64, bool) { return r.due, r.due != 0 }
 
-// advance is the place where locations get targets by themselves. It goes through the locations once, in their order: a
-// new target of one location moves no earlier location.
+// advance is the only function that assigns targets automatically. It visits the locations once, in order: a new target
+// never unblocks an earlier location.
 //
-// Facts are noted even while the rollout stands still, and afterwards move the rollout.
+// While the rollout is stopped, advance still records reached targets; they take effect afterwards.
 func (r *Rollout) advance(at At) {
 	for _, l := range r.locations {
 		r.noteReached(at, l)
@@ -60,7 +60,7 @@ func (r *Rollout) setReached(at At, l *Location) {
 	at.event(Event{Kind: eventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 }
 
-// step gives one location its next target, if the location is ready and a version exists.
+// step assigns the location's next target, if the location is ready and a version exists.
 func (r *Rollout) step(at At, l *Location) {
 	if l.Bypassed {
 		return
@@ -91,9 +91,8 @@ func (r *Rollout) step(at At, l *Location) {
 	r.checkDeadlines(at, l)
 }
 
-// ready reports whether a location may get a new target: the location has no target and an instance waits; or the
-// target was given up, or is about to be; or the location has reached the target, and has as many leaders now as the
-// spec requires.
+// ready reports whether a location may get a new target: it has no target and an instance waits; or the target was
+// abandoned, or is about to be; or the target is reached, and as many leaders as the spec requires still use it.
 func (r *Rollout) ready(l *Location, failing bool) bool {
 	t := l.Target()
 	if t == nil {
@@ -102,9 +101,9 @@ func (r *Rollout) ready(l *Location, failing bool) bool {
 	return t.Abandoned != 0 || failing || t.Reached != 0 && l.satisfied()
 }
 
-// reelect gives a target up because instances cannot use the target, and assigns version seq instead. Without another
-// version (0), without a source that could make a version, or too soon after the last reelection, reelect does nothing.
-// It reports whether the location has a new target, or the rollout halts.
+// reelect abandons a target that instances cannot use, and assigns version seq instead. It does nothing if there is no
+// replacement (0) and no source to ask for one, or if the last reelection was too recent. It reports whether the
+// location has a new target, or the rollout halts.
 func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
 	askable := r.rules.Versions == kind.Asked && r.source(l) == nil
 	if seq == 0 && !askable || !l.reelectedLongAgo(&r.rules.Reelect, at.Now) {
@@ -124,8 +123,8 @@ func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
 	return true
 }
 
-// reelectedLongAgo reports whether the interval between two choices is over, mayReelect whether a further choice is
-// possible now.
+// reelectedLongAgo reports whether the minimum interval since the last reelection is over, mayReelect whether a further
+// reelection is possible now.
 func (l *Location) reelectedLongAgo(rules *kind.Reelect, now uint64) bool {
 	return l.Reelected == 0 || clock.Over(l.Reelected, field.MillisOf(rules.Interval), now)
 }
@@ -134,7 +133,7 @@ func (l *Location) mayReelect(rules *kind.Reelect, now uint64) bool {
 	return l.reelectedLongAgo(rules, now) && l.Reelections < uint64(rules.Most)
 }
 
-// waitsToGoBack reports whether a location that goes back waits for the location before, and the end of the wait, where
+// waitsToGoBack reports whether a location that rolls back waits for the previous location, and when the wait ends if
 // only time is missing.
 func (r *Rollout) waitsToGoBack(l *Location, now uint64) (waits bool, until uint64) {
 	before := r.source(l)
@@ -157,7 +156,8 @@ func (r *Rollout) waitsToGoBack(l *Location, now uint64) (waits bool, until uint
 	return false, 0
 }
 
-// pending is the moment when the progress of a location's target began to count; false without an unreached target.
+// pending is the timestamp from which the progress deadline for a location's target counts; false without an unreached
+// target.
 func (r *Rollout) pending(l *Location) (since uint64, ok bool) {
 	t := l.Target()
 	if t == nil || t.Reached != 0 || t.Abandoned != 0 || l.Bypassed || l.Back != 0 {
@@ -166,7 +166,7 @@ func (r *Rollout) pending(l *Location) (since uint64, ok bool) {
 	return max(t.Assigned, r.resumed), true
 }
 
-// checkDeadlines reports a target that is unreached for too long, and halts where the spec says so.
+// checkDeadlines reports a target that is unreached for too long, and halts if the spec requires it.
 func (r *Rollout) checkDeadlines(at At, l *Location) {
 	since, ok := r.pending(l)
 	if !ok {
@@ -189,7 +189,7 @@ func (r *Rollout) halt(at At, s Stop) {
 	at.event(Event{Kind: eventHalted, Location: s.Location, Halt: s.Reason})
 }
 
-// nextDue is the next time at which time alone changes something, after all present moves.
+// nextDue is the next time at which time alone changes something, once all present moves are made.
 func (r *Rollout) nextDue(now uint64) uint64 {
 	if r.stopped() {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Alter gives the rollout a new spec. It never touches targets. A location that the new spec leaves out is gone with
-// its history, and the next location inherits its delay.
+// Alter gives the rollout a new spec. It never changes targets. A location missing in the new spec is deleted with its
+// history, and the next location inherits its delay, unless the new spec changes that location's own delay.
 func (r *Rollout) Alter(at At, spec kind.Spec, by kind.ChangeInfo) Answer {
 	if wrong := spec.Check(); wrong != "" {
 		return refuse(protocol.StatusBadRequest, "%s", wrong)
@@ -26,7 +26,7 @@ func (r *Rollout) Alter(at At, spec kind.Spec, by kind.ChangeInfo) Answer {
 	return Answer{}
 }
 
-// apply puts a spec in force.
+// apply puts a spec into force.
 func (r *Rollout) apply(at At, spec kind.Spec) {
 	if now := r.Spec(); !now.Equal(&spec) {
 		r.specRevision = at.Revision
@@ -69,15 +69,15 @@ func (r *Rollout) apply(at At, spec kind.Spec) {
 	r.changeHead(at)
 }
 
-// forget removes a location that is gone from the lists of locations that gave versions up.
+// forget removes a deleted location from the versions' lists of abandoning locations.
 func (r *Rollout) forget(at At, l *Location) {
 	for _, v := range r.versions {
 		r.setAbandoned(at, v, l, false)
 	}
 }
 
-// inherits returns the delay that a location inherits from removed locations: the locations that stood right between
-// the location and its predecessor. A location with a new predecessor inherits nothing, because its place is new.
+// inherits returns the delay that a location inherits from deleted locations: those that were directly between the
+// location and its predecessor. A location with a new predecessor inherits nothing, because its position is new.
 func inherits(old, now []*Location, before, l *Location) uint64 {
 	sum, between := l.Inherited, false
 	for _, o := range old {
@@ -100,7 +100,7 @@ func find(list []*Location, name string) *Location {
 	return first(list, func(l *Location) bool { return l.Spec.Name == name })
 }
 
-// first returns the first location that is looked for, or nil.
+// first returns the first matching location, or nil.
 func first(list []*Location, is func(*Location) bool) *Location {
 	if k := slices.IndexFunc(list, is); k >= 0 {
 		return list[k]

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// runPut makes a rollout, or alters the existing rollout of the name.
+// runPut creates a rollout, or alters the existing rollout with the name.
 func runPut(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	ro := rolloutsOf(co)
 	p, err := Parse[rolloutkind.Put](c.Body, "a put")
@@ -29,7 +29,7 @@ func runPut(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outco
 	return ro.create(co, c, &p, t)
 }
 
-// putMakes reports whether a put may make a rollout.
+// putMakes reports whether a put may create a rollout.
 func putMakes(c *shard.Command) bool {
 	p, err := Parse[rolloutkind.Put](c.Body, "a put")
 	return err == nil && p.Mode != field.PutAlter
@@ -86,7 +86,7 @@ func badForm(err error) Answer {
 	return Answer{Status: protocol.StatusBadRequest, Text: err.Error()}
 }
 
-// parsed is a command that gets its body as a value. what names the body in the refusal of other bytes.
+// parsed is a command that gets its body as a value. what names the body in the error for an invalid body.
 func parsed[T any, P interface {
 	*T
 	field.Value

@@ -10,22 +10,22 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Counts count events in the rollouts of a machine since the machine was made or restored. The counts are no
-// part of the machine's state.
+// Counts count rollout events since the machine was created or restored. The counts are not part of the machine's
+// state.
 type Counts struct {
 	Versions uint64                             // added versions
 	Targets  [rolloutkind.CauseRetry + 1]uint64 // assigned targets, by cause
 	Halts    [rolloutkind.HaltedAborted + 1]uint64
 }
 
-// CountsOf returns the counts of events.
+// CountsOf returns the event counts.
 func CountsOf(m *machine.Machine) Counts {
 	co := m.RLock()
 	defer m.RUnlock()
 	return rolloutsOf(co).counts
 }
 
-// countVersion counts the version of a command that added a version.
+// countVersion counts the version if the command added one.
 func (c *Counts) countVersion(k shard.CommandKind, a *Answer) {
 	if a.Status == protocol.StatusSuccess && a.Seq != 0 && (k == shard.CmdRolloutPublish ||
 		k == shard.CmdRolloutOffer) {
@@ -33,7 +33,7 @@ func (c *Counts) countVersion(k shard.CommandKind, a *Answer) {
 	}
 }
 
-// countEvents counts the events of a command.
+// countEvents counts a command's events.
 func (c *Counts) countEvents(events []Event) {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
@@ -45,24 +45,24 @@ func (c *Counts) countEvents(events []Event) {
 	}
 }
 
-// Status is a rollout for an observer of all rollouts.
+// Status describes a rollout to an observer of all rollouts.
 type Status struct {
 	Node  shard.NodeID
 	Name  string
-	Now   uint64 // the time of the shard, by its leader's estimate if known
+	Now   uint64 // shard time, by the leader's estimate if known
 	Phase rolloutkind.Phase
-	// Instances counts all instances, with the Leaders.
+	// Instances counts all instances, including Leaders.
 	Instances, Leaders, Sources int
-	// Still are the reasons for a standstill that may need an operator.
+	// Still are the stall reasons that may need an operator.
 	Still []Reason
 }
 
-// rolloutsInOneGo is how many places of rollouts a walk looks at while the machine stands still.
+// rolloutsInOneGo is how many rollout entries a walk looks at under one lock hold.
 const rolloutsInOneGo = 100
 
-// Walk calls fn for rollouts, some at a time, and returns the place of the next call and whether the walk is
-// over. Rollouts that are made during the walk may be missed. estimate is the leader's estimate of the time, 0 if
-// unknown. fn must not call the machine.
+// Walk calls fn for rollouts, some at a time, and returns the cursor for the next call and whether the walk is over.
+// Rollouts created during the walk may be missed. estimate is the leader's time estimate, 0 if unknown. fn must not
+// call the machine.
 func Walk(m *machine.Machine, at shard.Cursor, estimate uint64, fn func(*Status)) (next shard.Cursor, over bool) {
 	co := m.RLock()
 	defer m.RUnlock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Describe writes the rollout out in words, without its instances: all saved fields, but only the lengths of payloads.
+// Describe formats the rollout as text, without its instances: all saved fields, but only the payload lengths.
 func (r *Rollout) Describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%+v\nseq %d generation %d location %d ticket %d act %d fence %d\n", r.rules, r.lastSeq,
@@ -33,7 +33,7 @@ func (r *Rollout) Describe() string {
 	return b.String()
 }
 
-// Describe writes the instance out in words.
+// Describe formats the instance as text.
 func (i *Instance) Describe(source bool) string {
 	what := ""
 	if source {

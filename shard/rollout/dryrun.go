@@ -7,8 +7,9 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// Rehearsal is a copy of a rollout for a dry run: it computes when each location would get which version. One instance
-// stands for all instances of a location. One goroutine calls the methods; the rollout may go on meanwhile.
+// Rehearsal is a copy of a rollout for a dry run: it computes when each location would get which version. One simulated
+// instance represents all instances in a location. The methods are not safe for concurrent use; the real rollout may go
+// on meanwhile.
 type Rehearsal struct {
 	*Rollout
 	now      uint64
@@ -19,10 +20,10 @@ type Rehearsal struct {
 	steps    []kind.Step
 }
 
-// Rehearse begins a dry run at a time of the shard.
+// Rehearse begins a dry run at a shard time.
 func (r *Rollout) Rehearse(now uint64) *Rehearsal {
 	d := &Rehearsal{Rollout: r.bare(), now: now}
-	d.rules.Versions = kind.Published // no source is asked in earnest
+	d.rules.Versions = kind.Published // so that the dry run asks no source
 	for k, l := range r.locations {
 		if l.Counts.Instances > 0 {
 			d.place(d.locations[k], l)
@@ -31,8 +32,8 @@ func (r *Rollout) Rehearse(now uint64) *Rehearsal {
 	return d
 }
 
-// bare returns a copy without payloads, acts and instances. The copy shares nothing changeable with the rollout. It is
-// made while the shard stands still.
+// bare returns a copy without payloads, audit entries and instances. The copy shares nothing mutable with the rollout.
+// It is made under the machine's lock.
 func (r *Rollout) bare() *Rollout {
 	c := *r
 	c.byName, c.audit, c.payloads, c.sources = make(map[string]*Instance), nil, 0, slices.Clone(r.sources)
@@ -51,7 +52,7 @@ func (r *Rollout) bare() *Rollout {
 	return &c
 }
 
-// place lets an instance stand for the instances of a location.
+// place adds the instance that represents a location's instances.
 func (re *Rehearsal) place(mirror, l *Location) {
 	i := &Instance{ID: uint64(len(re.stand) + 1), Name: l.Spec.Name, Location: l.Spec.Name, location: l.ID}
 	if l.Counts.Leaders > 0 {
@@ -67,31 +68,31 @@ func (re *Rehearsal) place(mirror, l *Location) {
 	re.stand = append(re.stand, i)
 }
 
-// at is the time of the rehearsal's next command.
+// at is the time for the rehearsal's next command.
 func (re *Rehearsal) at() At {
 	re.revision++
 	re.out.Reset()
 	return At{Now: re.now, Revision: re.revision, Out: &re.out}
 }
 
-// Publish goes on as if a version was published now.
+// Publish continues as if a version was published now.
 func (re *Rehearsal) Publish() Answer {
 	a := re.Rollout.Publish(re.at(), kind.Publication{})
 	re.collect()
 	return a
 }
 
-// Act goes on as if an operator did the act now.
+// Act continues as if an operator took the action now.
 func (re *Rehearsal) Act(act kind.Action) Answer {
 	a := re.Rollout.Act(re.at(), act)
 	re.collect()
 	return a
 }
 
-// Run returns the steps of the rollout, if every leader reaches each target after a time in milliseconds, every gate
-// passes then, and nothing else happens. The steps count from the start of the shard's time, as all views do. A
-// location without live leaders stays without, and nothing moves in a paused or halted rollout. The rehearsal is of no
-// use afterwards.
+// Run returns the rollout's steps, assuming that every leader reaches each target after the given milliseconds, every
+// gate passes then, and nothing else happens. The steps count from the start of shard time, as all views do. A location
+// without live leaders stays without, and a paused or halted rollout does not advance. The rehearsal cannot be used
+// afterwards.
 func (re *Rehearsal) Run(takes uint64) []kind.Step {
 	re.takes = takes
 	re.run(re.at(), true)
@@ -123,7 +124,7 @@ func (re *Rehearsal) collect() {
 	re.out.Reset()
 }
 
-// waits returns the target that an instance has not reached yet, nil after the instance has.
+// waits returns the target that an instance has not reached yet, nil once it has.
 func (re *Rehearsal) waits(i *Instance) *Row {
 	t := re.byID(i.location).Target()
 	if i.Role != Leader || t == nil || i.Generation == t.Generation || t.Abandoned != 0 {
@@ -132,7 +133,8 @@ func (re *Rehearsal) waits(i *Instance) *Row {
 	return t
 }
 
-// nextReport is the time when the next instance has reached its target, 0 without an instance on the way.
+// nextReport is the time when the next instance has reached its target, 0 if no instance is still working on its
+// target.
 func (re *Rehearsal) nextReport() uint64 {
 	next := uint64(0)
 	for _, i := range re.stand {
@@ -145,7 +147,7 @@ func (re *Rehearsal) nextReport() uint64 {
 	return next
 }
 
-// report lets the instances report that have reached their targets, and passes their gates.
+// report makes the instances that have reached their targets report, and passes their gates.
 func (re *Rehearsal) report(at At) {
 	for _, i := range re.stand {
 		t := re.waits(i)

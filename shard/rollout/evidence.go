@@ -7,10 +7,10 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// This file has a location's knowledge of its instances without a look at all instances: counts, and an ordered list of
-// the instances that may make the location give its target up.
+// This file tracks what a location knows about its instances, without a scan over all instances: counts, and a sorted
+// list of instances that may make the location abandon its target.
 
-// take counts the report of an instance in (+1) or out (-1), if the report is about the present target.
+// take adds an instance's report to the counts (+1) or removes it (-1), if the report is about the present target.
 func (l *Location) take(i *Instance, n int) {
 	t := l.Target()
 	if t == nil || i.Generation != t.Generation {
@@ -34,8 +34,8 @@ func (l *Location) take(i *Instance, n int) {
 	}
 }
 
-// evidence is the base of decisions about a location, as far as instances change the base. Reports that leave the
-// evidence unchanged move nothing.
+// evidence is the instances' contribution to decisions about a location. Reports that leave the evidence unchanged
+// advance nothing.
 type evidence struct {
 	satisfied, anyReached bool
 	explicit, suspects    [roles]int
@@ -48,9 +48,9 @@ func (l *Location) evidence() evidence {
 	}
 }
 
-// signals returns how many instances say that the target is of no use, up to one more than may fail; and the time at
-// which time alone adds one instance (0 is never). Errors of followers count only while no live leader has reached the
-// target: so one broken newcomer cannot move a healthy location, and a location of followers heals.
+// signals returns how many instances report that the target is unusable, up to one more than may fail; and the time at
+// which time alone adds one instance (0 is never). Follower errors count only while no live leader has reached the
+// target: so one broken newcomer cannot disturb a healthy location, and a location with only followers still recovers.
 func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
 	limit := int(l.Spec.MaxFailing) + 1
 	for role := Leader; ; role-- {
@@ -72,7 +72,7 @@ func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
 	return count, ripens
 }
 
-// failing reports whether the target is to be given up because instances cannot use the target.
+// failing reports whether the target must be abandoned because instances cannot use it.
 func (r *Rollout) failing(l *Location, now uint64) bool {
 	t := l.Target()
 	if t == nil || t.Abandoned != 0 {
@@ -82,7 +82,7 @@ func (r *Rollout) failing(l *Location, now uint64) bool {
 	return n > int(l.Spec.MaxFailing)
 }
 
-// suspects is a heap of instances, the earliest receiver of the target in front.
+// suspects is a heap of instances, the earliest target receiver first.
 type suspects []*Instance
 
 func (s suspects) Len() int { return len(s) }
@@ -116,8 +116,8 @@ func (s *suspects) reset() {
 	*s = (*s)[:0]
 }
 
-// overdue counts the instances at and below a place that received the target more than a time ago, up to a limit, and
-// returns the time when the next instance has. It looks at most at twice the limit.
+// overdue counts the instances in the subtree at index k that received the target longer ago than after, up to a limit,
+// and returns the time when the next one counts. It looks at no more than twice the limit.
 func (s suspects) overdue(k int, now, after uint64, limit int) (count int, next uint64) {
 	if k >= len(s) || limit == 0 {
 		return 0, 0

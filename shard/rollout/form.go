@@ -6,16 +6,16 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The log encodes a command as a form: the form number, then the fields in the order of the command's type in package
-// protocol/rollout. Every value has exactly one encoding. A new form number needs a new feature level, so no build
-// reads a form that it does not know.
+// The log encodes a command as a form: the form number, then the fields in the order given by the command's type in
+// package protocol/rollout. Every value has exactly one encoding. A new form number needs a new feature level, so no
+// build reads an unknown form.
 
-// Append appends the form of a command: a Put, a Publication or an Offering without the payload, an Act, and so on.
-// A payload is the data of the command.
+// Append appends a command's form: a Put, a Publication or an Offering without the payload, an Act, and so on. The
+// command carries the payload as its data.
 func Append(dst []byte, v field.Value) []byte { return codec.Append(dst, formNumber, v) }
 
-// Parse reads the form of a command. The error names the command; a shard keeps the text as its answer, so the text
-// never changes.
+// Parse reads a command's form. The error names the command; a shard keeps the text as its answer, so the text never
+// changes.
 func Parse[T any, P interface {
 	*T
 	field.Value
@@ -24,7 +24,7 @@ func Parse[T any, P interface {
 	return v, err
 }
 
-// AppendReport appends the form of a Report. An Ask has the same form.
+// AppendReport appends a Report's form. An Ask has the same form.
 func AppendReport(dst []byte, r Report) []byte {
 	c := codec.Writer(dst)
 	c.Form(formNumber)
@@ -32,7 +32,7 @@ func AppendReport(dst []byte, r Report) []byte {
 	return c.Data()
 }
 
-// appendTarget appends the form of the answer to an Ask: the target without label and payload. Both belong to the
+// appendTarget appends the form for the answer to an Ask: the target without label and payload. Both belong to the
 // version, so the form does not repeat them.
 func appendTarget(dst []byte, t Target) []byte {
 	c := codec.Writer(dst)
@@ -51,7 +51,7 @@ func ParseTarget(src []byte) (t Target, err error) {
 
 // ParseReport reads a Report.
 func ParseReport(src []byte) (r Report, err error) {
-	c := codec.Reader(src) // without a closure: this is read most often
+	c := codec.Reader(src) // no closure: this is read most often
 	c.Form(formNumber)
 	r.code(c)
 	err = c.Finish("rollout: read a report")

@@ -14,12 +14,12 @@ type Gate struct {
 	Name     string
 	Verdict  kind.Result
 	By, Text string
-	Since    uint64 // moment of the verdict
+	Since    uint64 // timestamp of the verdict
 }
 
-// Judge records a verdict. A verdict about a version other than the target is stale. If a gate withdraws its pass
-// after the target was reached, later locations get nothing from here until the gate passes again. A pending verdict
-// says who checks, and replaces no verdict.
+// Judge records a verdict. A verdict about a version other than the target is stale. If a gate withdraws its pass after
+// the target was reached, later locations get nothing from here until the gate passes again. A pending verdict names
+// the checker, and replaces no verdict.
 func (r *Rollout) Judge(at At, g kind.GateReport) Answer {
 	if g.Verdict.Result >= kind.Results || !codec.FitText(kind.MaxText, g.By, g.Verdict.Text) {
 		return refuse(protocol.StatusBadRequest, "a verdict is pending, passed, failed or inconclusive; text: %d bytes",
@@ -75,7 +75,7 @@ func (l *Location) gatesPassed() bool {
 	return !slices.ContainsFunc(l.Gates, func(g Gate) bool { return g.Verdict != kind.GatePassed })
 }
 
-// setGates makes the gates the gates of the spec. Gates that stay keep their verdicts.
+// setGates applies the spec's gates. Gates that remain keep their verdicts.
 func (l *Location) setGates() {
 	var list []Gate
 	for _, name := range l.Spec.Gates {

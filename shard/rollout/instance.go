@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Role says whether an instance counts. A starting instance is a follower: the follower gets the target of its
-// location, and nothing waits for a follower. An instance with the data becomes a leader when it can serve.
+// Role decides whether an instance counts. A starting instance is a follower: a follower gets its location's target,
+// but the rollout does not wait for followers. An instance with the data becomes a leader when it can serve.
 type Role uint8
 
 // The roles.
@@ -23,41 +23,41 @@ const (
 
 var roleNames = [roles]string{Follower: "follower", Leader: "leader"}
 
-// String returns the role as people read it.
+// String formats the role for people.
 func (ro Role) String() string { return roleNames[ro] }
 
-// signal is the possible consequence of an instance's failure.
+// signal classifies an instance's failure by its possible consequence.
 type signal uint8
 
 const (
 	signalNone  signal = iota
 	signalCode         // the instance failed with a listed code
-	signalTries        // the instance failed more often than it may
+	signalTries        // the instance failed more often than allowed
 	signals
 )
 
-// Instance is one instance of a location: the report of a joined session about itself. The caller owns the instance,
-// keeps it in one place as long as it has joined, sets ID, and changes nothing else.
+// Instance is one instance in a location: what a joined session reports about itself. The caller owns the instance,
+// keeps it at a fixed address while it is joined, sets ID, and changes nothing else.
 type Instance struct {
-	ID         uint64 // of the caller, never given twice
+	ID         uint64 // set by the caller, never reused
 	Name       string
 	Location   string
 	Attributes string
 	Role       Role
 	Report            // the last report
-	Since      uint64 // moment from which status and generation are unchanged
-	// Sent is the generation that the instance is known to have received, Received the moment of receipt.
+	Since      uint64 // timestamp of the last change in status or generation
+	// Sent is the generation that the instance is known to have received, Received the timestamp of receipt.
 	Sent, Received uint64
-	// Revision is the revision of the last change.
+	// Revision is the last change's revision.
 	Revision uint64
 
 	live     bool   // the instance has joined, and not left
-	location uint64 // id; the location may be gone
+	location uint64 // id; the location may be deleted
 	signal   signal
-	place    int // among the suspects of its location, for a suspect
+	place    int // index among its location's suspects, for a suspect
 }
 
-// Report is the report of an instance: the version in use, and the progress with the target of a generation.
+// Report is an instance's report: the version in use, and the progress with the target under a generation.
 type Report struct {
 	Current    uint64
 	Generation uint64
@@ -66,10 +66,10 @@ type Report struct {
 	Attempts   uint64
 }
 
-// locationID is the id of the location that the instance joined last, which may be gone; 0 before the first join.
+// locationID is the id of the location joined last, which may be deleted; 0 before the first join.
 func (i *Instance) locationID() uint64 { return i.location }
 
-// Join lets an instance take part, as a follower. A joined instance may join again, under another name or in another
+// Join adds an instance, as a follower. A joined instance may join again, under a different name or in a different
 // location.
 func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) Answer {
 	if name == "" || !codec.FitText(kind.MaxText, name) || len(attributes) > kind.MaxAttributes {
@@ -111,7 +111,7 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 	if i.live {
 		r.recount(at, i, -1)
 		delete(r.byName, i.Name)
-		r.changeInstance(at, i) // the instance leaves the rows of its location
+		r.changeInstance(at, i) // the instance leaves its location's rows
 	}
 	*i = now
 	r.byName[name] = i
@@ -121,7 +121,7 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 	return Answer{}
 }
 
-// Leave ends an instance's part: the instance left, or its session ended.
+// Leave removes an instance: the instance left, or its session ended.
 func (r *Rollout) Leave(at At, i *Instance) Answer {
 	if !i.live {
 		return notJoined()
@@ -154,7 +154,7 @@ func (r *Rollout) SetRole(at At, i *Instance, role Role) Answer {
 	return Answer{}
 }
 
-// Report records the report of an instance.
+// Report records an instance's report.
 func (r *Rollout) Report(at At, i *Instance, report Report) Answer {
 	a := r.checkReport(at, i, &report)
 	if a.Status != protocol.StatusSuccess {
@@ -164,8 +164,8 @@ func (r *Rollout) Report(at At, i *Instance, report Report) Answer {
 	return Answer{}
 }
 
-// Ask is the document's GetTargetState: a report with the target as its answer. When a leader asks in a location that
-// is ready for its next version, the source is asked at once.
+// Ask is a report that returns the target (GetTargetState in the source document, see DESIGN.md). If a leader asks in a
+// location that is ready for its next version, the source is asked at once.
 func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 	a := r.checkReport(at, i, &report)
 	if a.Status != protocol.StatusSuccess {
@@ -179,7 +179,7 @@ func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 	}
 	t := r.targetOf(l, at.Now)
 	if t.Generation > i.Sent {
-		// No decision depends on the target yet: the last report of the instance is about an earlier generation.
+		// No decision depends on the target yet: the instance's last report is about an earlier generation.
 		i.Sent, i.Received = t.Generation, clock.Moment(at.Now)
 		r.changeInstance(at, i)
 	}
@@ -203,7 +203,7 @@ func (r *Rollout) changesNothing(now uint64, i *Instance, report *Report, ask bo
 	return (t == nil || t.Generation <= i.Sent) && !(r.asksSource(i, l) && r.wants(now))
 }
 
-// asksSource reports whether an Ask of the instance makes the shard ask the source.
+// asksSource reports whether an instance's Ask makes the shard ask the source.
 func (r *Rollout) asksSource(i *Instance, l *Location) bool {
 	return r.rules.Versions == kind.Asked && l == r.entry() && (i.Role == Leader || l.Target() == nil)
 }
@@ -212,7 +212,7 @@ func notJoined() Answer {
 	return refuse(protocol.StatusNotFound, "the instance has not joined, or its session is over: join again")
 }
 
-// takesPart refuses commands of an instance that has not joined, or whose location was removed.
+// takesPart refuses commands from an instance that has not joined, or whose location was deleted.
 func (r *Rollout) takesPart(i *Instance) Answer {
 	if !i.live {
 		return notJoined()
@@ -252,7 +252,7 @@ func (r *Rollout) checkReport(at At, i *Instance, report *Report) Answer {
 	return Answer{}
 }
 
-// record records a report, and says whether the report may make something move.
+// record records a report, and reports whether it may unblock something.
 func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
 	l := r.byID(i.location)
 	if i.Report == *report {

@@ -32,7 +32,7 @@ func Kind() machine.KindRow {
 	}}
 }
 
-// forSessions is the row of a command by a session on an existing rollout.
+// forSessions is the row for a session's command on an existing rollout.
 func forSessions(k shard.CommandKind, does func(*work, *shard.Command) Answer) machine.CommandRow {
 	run := func(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 		return rolloutsOf(co).run(co, c, t, does)
@@ -40,7 +40,7 @@ func forSessions(k shard.CommandKind, does func(*work, *shard.Command) Answer) m
 	return machine.CommandRow{Kind: k, Mutation: machine.Mutation{Run: run, MostBody: machine.MostRefusal}}
 }
 
-// forAnyone is the row of a command that may come without a session.
+// forAnyone is the row for a command that may come without a session.
 func forAnyone(k shard.CommandKind, does func(*work, *shard.Command) Answer) machine.CommandRow {
 	c := forSessions(k, does)
 	c.Anonymous = true
@@ -49,42 +49,42 @@ func forAnyone(k shard.CommandKind, does func(*work, *shard.Command) Answer) mac
 
 func rolloutsOf(co *machine.Core) *rollouts { return co.Kind(shard.KindRollout).(*rollouts) }
 
-// rollouts is the store of the kind. The embedded slab has the rollouts.
+// rollouts is the kind's store. The embedded slab has the rollouts.
 type rollouts struct {
 	arena.Slab[stagedRollout]
 	machine.SmallStates
 	parts      arena.Slab[sessionPart]
-	byLocation arena.Forest // of the parts with an instance: one tree for each location, by order id
+	byLocation arena.Forest // session parts with an instance: one tree per location, by order id
 
-	work   work // of the command under way
+	work   work // the command in progress
 	counts Counts
 }
 
-// stagedRollout is the state of one rollout in the store.
+// stagedRollout is one rollout's state in the store.
 type stagedRollout struct {
 	*Rollout
 	object  arena.Handle
-	charged int    // the size in its node's quota
-	alarm   uint64 // the alarm of its object
+	charged int    // the bytes charged to its node's quota
+	alarm   uint64 // the object's alarm
 	whole   machine.ViewTrack
 	ticket  machine.ViewTrack
-	tracks  []locationTracks // in the order of its locations
+	tracks  []locationTracks // in location order
 }
 
-// locationTracks are the state of one location in the store.
+// locationTracks are one location's state in the store.
 type locationTracks struct {
 	id                uint64
 	target, instances machine.ViewTrack
-	parts             arena.Handle // root of the tree of its instances
+	parts             arena.Handle // root of its instance tree
 }
 
-// sessionPart is the part of a session in a rollout: the body of the session's link. The session has an instance that
-// joined, or is a source, or both.
+// sessionPart is a session's part in a rollout: the kind state in the session's holding. The session has a joined
+// instance, or is a source, or both.
 type sessionPart struct {
 	instance Instance
 	source   bool
-	// answered is the highest number of the session that the host has answered without the log. It is no part of the
-	// state, and readers set it too.
+	// answered is the highest session number that the host has answered without the log. It is not part of the state,
+	// and readers set it too.
 	answered atomic.Uint64
 }
 
@@ -96,7 +96,7 @@ func newStore() machine.Kind {
 	return ro
 }
 
-// Before orders the instances of a location.
+// Before sorts a location's instances.
 func (ro *rollouts) Before(a, b arena.Handle) bool {
 	return ro.parts.At(a).instance.ID < ro.parts.At(b).instance.ID
 }
@@ -120,7 +120,7 @@ func (ro *rollouts) Role(l *machine.Holding) string {
 	}
 }
 
-// locationOf returns the tracks of a location, or nil for a location that is gone.
+// locationOf returns a location's tracks, or nil if the location is deleted.
 func (st *stagedRollout) locationOf(id uint64) *locationTracks {
 	for k := range st.tracks {
 		if st.tracks[k].id == id {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// This file has the forms of a rollout outside of the machine's memory.
+// This file encodes a rollout for snapshots and for plain State.
 
 func (ro *rollouts) Save(dst []byte, body arena.Handle) []byte { return ro.At(body).Save(dst) }
 
@@ -28,7 +28,7 @@ func (ro *rollouts) Renew(body arena.Handle, n *machine.StateRenewal) ([]byte, b
 	}), true
 }
 
-// The parts of a session in a rollout: the first byte of the body of its link.
+// What a session is in a rollout: the first byte of its holding's body.
 const (
 	savedInstance byte = 1 << iota
 	savedSource
@@ -64,7 +64,7 @@ func (ro *rollouts) LoadHolding(src []byte) (arena.Handle, bool) {
 	return h, true
 }
 
-// Linked puts the instances back into their rollout, and makes the tracks and the alarm again.
+// Linked puts the instances back into their rollout, and rebuilds the tracks and the alarm.
 func (ro *rollouts) Linked(co *machine.Core, object arena.Handle) error {
 	o := co.Objects.At(object)
 	st := ro.At(o.State)
@@ -112,7 +112,7 @@ func (st *stagedRollout) hasSource(id uint64) bool {
 	return slices.ContainsFunc(st.Sources(), func(s Source) bool { return s.ID == id })
 }
 
-// restoreTracks makes the tracks again, except for changes that follow from instances.
+// restoreTracks rebuilds the tracks, except for changes that follow from instances.
 func (st *stagedRollout) restoreTracks() {
 	st.whole = machine.RestoredView(shard.Revision(st.WholeRevision()))
 	st.whole.Head = shard.Revision(st.HeadRevision())
@@ -140,7 +140,7 @@ func (st *stagedRollout) restoreInstance(ro *rollouts, part arena.Handle) error 
 	return nil
 }
 
-// AppendState writes the rollout out with the parts of its sessions.
+// AppendState appends the rollout with its sessions' parts in plain form.
 func (ro *rollouts) AppendState(co *machine.Core, object arena.Handle, s *shard.State) {
 	st := ro.At(co.Objects.At(object).State)
 	s.Objects = append(s.Objects, co.Objects.State(object, st.Describe(), func(l *machine.Holding) string {

@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// check compares loaded values with the assumptions of the rest of the package: no bytes, however wrong, make a rollout
-// that breaks later.
+// check validates loaded values against the assumptions in the rest of the package, so that corrupt bytes never produce
+// a rollout that breaks later.
 func (r *Rollout) check(c *codec.Coder) {
 	spec := r.Spec()
 	wrong := spec.Check()
 	c.Must(wrong == "", "%s", wrong)
-	const end = 1 << 60 // a counter that starts anew would give a number twice
+	const end = 1 << 60 // a counter that restarts would issue a number twice
 	c.Must(r.lastSeq < end && r.generation < end && r.lastLocation < end && r.lastTicket < end, "a counter is too high")
 	last := uint64(0)
 	for _, v := range r.versions {
@@ -94,7 +94,7 @@ func (i *Instance) check(c *codec.Coder) {
 		"the instance has a code and has not failed")
 }
 
-// Attach puts back an instance that had joined when the rollout was saved. The order does not matter.
+// Attach puts back an instance that had joined when the rollout was saved. Instances may be attached in any order.
 func (r *Rollout) Attach(i *Instance) error {
 	l := r.byID(i.location)
 	switch {
@@ -111,7 +111,7 @@ func (r *Rollout) Attach(i *Instance) error {
 	if l == nil {
 		return nil
 	}
-	i.Location = l.Spec.Name // one text for all
+	i.Location = l.Spec.Name // all instances share one string
 	l.Counts.Instances++
 	if i.Role == Leader {
 		l.Counts.Leaders++

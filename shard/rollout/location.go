@@ -7,26 +7,27 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Location is one place for versions. The exported fields are for reading.
+// Location is one stage that versions are deployed to. Callers must not modify the exported fields.
 type Location struct {
-	ID   uint64 // never given twice: a location that is removed and added again has a new ID
+	ID   uint64 // never reused: a location that is deleted and added again has a new ID
 	Spec kind.Location
-	// Inherited is the delay of removed locations that stood before the location; it adds to the location's own delay.
+	// Inherited is the delay taken over from deleted locations before this location; it adds to the location's own
+	// delay.
 	Inherited uint64
-	// History has the past targets, and last the present target.
+	// History has the past targets, and the present target as the last entry.
 	History  []Row
-	Gates    []Gate // of the present target, in the order of the spec
+	Gates    []Gate // for the present target, in spec order
 	Bypassed bool
-	// Back is the version that the location goes back to as soon as the locations before have; 0 is none.
+	// Back is the version that the location rolls back to as soon as the previous locations have; 0 is none.
 	Back uint64
-	// Bar keeps the location, after a roll-back, from the versions of that time.
+	// Bar prevents, after a rollback, assigning the versions that existed at that time.
 	Bar bar
-	// Reelections counts the targets given up in a row, Reelected is the moment of the last reelection.
+	// Reelections counts consecutive reelections, Reelected is the timestamp of the last one.
 	Reelections uint64
 	Reelected   uint64
-	// Stalled is set after the progress deadline of an unreached target.
+	// Stalled is set once an unreached target has passed the progress deadline.
 	Stalled bool
-	// Revision is the revision of the last change here, TargetRevision the revision of the last new target.
+	// Revision is the last change's revision, TargetRevision the revision at which the target last changed.
 	Revision, TargetRevision uint64
 
 	// Derived from the instances. Only instances with live sessions count, and only reports about the present target.
@@ -34,21 +35,21 @@ type Location struct {
 
 	index    int
 	explicit [roles]int      // instances that failed with a listed code
-	suspects [roles]suspects // instances that failed often enough, in the order of receipt of the target
+	suspects [roles]suspects // instances that failed often enough, ordered by when they received the target
 }
 
-// Row is one target in a location's history. Times are moments; 0 is never.
+// Row is one target in a location's history. Times are timestamps; 0 is never.
 type Row struct {
 	Seq, Generation              uint64
 	Assigned, Reached, Abandoned uint64
-	// The times by the wall clock, as far as known.
+	// The times as wall clock times, if known.
 	AssignedWall, ReachedWall, AbandonedWall uint64
 	Cause                                    kind.Cause // cause of the assignment
-	Waived                                   bool       // an operator said that the target counts as reached
-	Note                                     string     // who or what assigned the target, or gave it up
+	Waived                                   bool       // an operator declared the target as reached
+	Note                                     string     // who or what assigned the target, or abandoned it
 }
 
-// bar keeps a location from the versions above one seq and up to another.
+// bar excludes the versions above one seq and up to another.
 type bar struct{ Above, UpTo uint64 }
 
 func (b bar) bars(seq uint64) bool { return seq > b.Above && seq <= b.UpTo }
@@ -61,7 +62,7 @@ func (l *Location) Target() *Row {
 	return &l.History[len(l.History)-1]
 }
 
-// present is the seq of the target, 0 without a target.
+// present is the target's seq, 0 without a target.
 func (l *Location) present() uint64 {
 	if t := l.Target(); t != nil {
 		return t.Seq
@@ -69,10 +70,10 @@ func (l *Location) present() uint64 {
 	return 0
 }
 
-// Place is the location's place in the order, from 0 on.
+// Place is the location's index in the order.
 func (l *Location) Place() int { return l.index }
 
-// Delay is how old a version must be in the location before.
+// Delay is how long the previous location must have had a version before this location may get it.
 func (l *Location) Delay() uint64 { return field.MillisOf(l.Spec.Delay) + l.Inherited }
 
 // satisfied reports whether as many leaders have reached the target as the spec requires. A location without live
@@ -85,8 +86,8 @@ func (l *Location) satisfied() bool {
 	return l.Counts.Reached >= required
 }
 
-// source returns the nearest earlier location that is not bypassed: location l takes its versions from the source.
-// Without a source, l takes published versions directly.
+// source returns the nearest earlier location that is not bypassed: location l takes its versions from there. Without a
+// source, l takes published versions directly.
 func (r *Rollout) source(l *Location) *Location {
 	for k := l.index - 1; k >= 0; k-- {
 		if !r.locations[k].Bypassed {
@@ -96,7 +97,8 @@ func (r *Rollout) source(l *Location) *Location {
 	return nil
 }
 
-// delay is how old a version must be in the source of the location: the sum of the delays between.
+// delay is how long the location's source must have had a version before the location may get it: the sum of all delays
+// between the two.
 func (r *Rollout) delay(l *Location) uint64 {
 	sum := l.Delay()
 	for k := l.index - 1; k >= 0 && r.locations[k].Bypassed; k-- {
@@ -105,13 +107,14 @@ func (r *Rollout) delay(l *Location) uint64 {
 	return sum
 }
 
-// entry returns the first location that is not bypassed, nil where all are.
+// entry returns the first location that is not bypassed, nil if all are.
 func (r *Rollout) entry() *Location {
 	return first(r.locations, func(l *Location) bool { return !l.Bypassed })
 }
 
-// candidates returns the newest row of the location before whose delay is over, and the oldest row whose delay is not:
-// the version that a location may get now, and the next version. The location may get both versions by itself.
+// candidates returns two rows from the previous location's history, both with versions that location l may get
+// automatically: ripe is the newest row with an expired delay, a version for l to take now; next is the row whose delay
+// expires next.
 func (r *Rollout) candidates(l, before *Location, now uint64) (ripe, next *Row) {
 	delay := r.delay(l)
 	for k := len(before.History) - 1; k >= 0; k-- {
@@ -137,7 +140,7 @@ func (r *Rollout) candidates(l, before *Location, now uint64) (ripe, next *Row) 
 	return ripe, next
 }
 
-// begun is the moment from which the delay of the next location counts.
+// begun is the timestamp from which the next location's delay counts.
 func (r *Rollout) begun(row *Row) uint64 {
 	if r.rules.DelayFrom == kind.FromAssigned {
 		return row.Assigned
@@ -145,8 +148,8 @@ func (r *Rollout) begun(row *Row) uint64 {
 	return row.Reached
 }
 
-// fits reports whether a location may get a version by itself: the version is newer than the present version, is kept,
-// was not withdrawn, was not given up in the location or before, and the location was not rolled back from the version.
+// fits reports whether a location may get a version automatically: the version is newer than the present version, is
+// kept, was not withdrawn, was not abandoned in this or an earlier location, and was not excluded by a rollback.
 func (r *Rollout) fits(l *Location, seq uint64) bool {
 	if seq <= l.present() || l.Bar.bars(seq) {
 		return false
@@ -155,7 +158,7 @@ func (r *Rollout) fits(l *Location, seq uint64) bool {
 	return v != nil && !v.Withdrawn && !r.abandonedUpTo(v, l)
 }
 
-// newest returns the version that a location is to get by itself, 0 for none.
+// newest returns the version that a location should get automatically, 0 for none.
 func (r *Rollout) newest(l *Location, now uint64) uint64 {
 	if before := r.source(l); before != nil {
 		if ripe, _ := r.candidates(l, before, now); ripe != nil {
@@ -171,10 +174,10 @@ func (r *Rollout) newest(l *Location, now uint64) uint64 {
 	return 0
 }
 
-// assign gives a location a target, under a generation of its own.
+// assign gives a location a target, under a new generation.
 func (r *Rollout) assign(at At, l *Location, seq uint64, cause kind.Cause, note string) {
 	if v := r.Version(seq); cause >= kind.CausePromote && v != nil {
-		r.setAbandoned(at, v, l, false) // an operator's act gives the version again
+		r.setAbandoned(at, v, l, false) // an operator's action assigns the version again
 	}
 	r.generation++
 	r.makeRoom(l, r.rules.KeepVersions-1, at.Now)
@@ -220,7 +223,7 @@ func (r *Rollout) makeRoom(l *Location, keep int, now uint64) {
 	}
 }
 
-// abandon gives the present target up.
+// abandon abandons the present target.
 func (r *Rollout) abandon(at At, l *Location, note string) {
 	t := l.Target()
 	t.Abandoned, t.AbandonedWall, t.Note = clock.Moment(at.Now), at.Wall, codec.Cut(note, kind.MaxText)

@@ -12,25 +12,25 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// The parts of a rollout, beside its acts, that are described and not watched. Parts of a location or of a version
-// begin with these words, before the location's name or the version's seq.
+// Rollout parts, beside its actions, that can be described but not watched. A part that belongs to a location or
+// version begins with one of these words, followed by the location's name or the version's seq.
 const (
 	historyPart = "history/"
 	versionPart = "version/"
 )
 
-// maxPage is the most rollouts on a page of a list, because the list looks at all causes of the phase for
-// each.
+// maxPage is the maximum number of rollouts on a list page, because for each rollout the list looks at everything that
+// determines its phase.
 const maxPage = 100
 
-// Description is one page of the description of a part of a rollout.
+// Description is one page that describes a rollout part.
 type Description struct {
 	shard.PartPage
 	Phase   rolloutkind.Phase
 	Reasons []Reason
 }
 
-// Describe fills d with a part of a rollout.
+// Describe fills d with a rollout part.
 func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptions, d *Description) shard.Found {
 	*d = Description{}
 	co := m.RLock()
@@ -41,7 +41,7 @@ func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptio
 	}
 	ro := rolloutsOf(co)
 	st := ro.At(co.Objects.At(object).State)
-	// What is due by the estimate, and has not been carried out, is still waited for.
+	// Work that is due by the estimate, but not carried out yet, still counts as awaited.
 	d.Now = max(o.Now, co.Clock.Now)
 	d.Phase, d.Revision = st.Phase(co.Clock.Now), co.Objects.At(object).Revision
 	if o.Why {
@@ -67,7 +67,7 @@ func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptio
 	return shard.FoundPart
 }
 
-// describeRest describes a part that is no view. It returns false for an unknown part.
+// describeRest describes a part that is not a view. It returns false for an unknown part.
 func (st *stagedRollout) describeRest(o *shard.PartOptions, d *Description) bool {
 	if o.Part == machine.ActionsPart {
 		acts := st.Audit()
@@ -100,7 +100,7 @@ func (st *stagedRollout) describeRest(o *shard.PartOptions, d *Description) bool
 	return true
 }
 
-// instances are the instances of a location, in the order of joining.
+// instances are a location's instances, in joining order.
 func (ro *rollouts) instances(of *locationTracks) iter.Seq[*Instance] {
 	return func(yield func(*Instance) bool) {
 		for h := ro.byLocation.First(of.parts); h != 0; h = ro.byLocation.Next(h) {
@@ -111,9 +111,9 @@ func (ro *rollouts) instances(of *locationTracks) iter.Seq[*Instance] {
 	}
 }
 
-// List appends the rollouts of the node whose names begin with prefix and come behind after, in order of
-// name. List appends at most limit rollouts, never more than a hundred, and looks at no more than MaxPage
-// objects. last is the last name looked at: the after of the next call, if there is more.
+// List appends a page of the node's rollouts, ordered by name: names with the prefix that sort behind after. It appends
+// at most limit rollouts, never more than a hundred, and looks at no more than MaxPage objects. last is the last name
+// looked at: the after argument for the next call, if there is more.
 func List(m *machine.Machine, n shard.NodeID, prefix, after string, limit int, dst []rolloutkind.Summary) (
 	_ []rolloutkind.Summary, last string, more bool) {
 	limit = min(machine.PageLimit(limit), maxPage)
@@ -125,9 +125,8 @@ func List(m *machine.Machine, n shard.NodeID, prefix, after string, limit int, d
 	return dst, last, more
 }
 
-// Rehearse copies a rollout for a dry run that begins now, and returns nil if there is no rollout of the name.
-// The run itself works on the copy and does not hold the machine up. estimate is the leader's estimate of the shard's
-// time, 0 if unknown.
+// Rehearse copies a rollout for a dry run that begins now, and returns nil if the rollout does not exist. The dry run
+// works on the copy and does not block the machine. estimate is the leader's estimate of shard time, 0 if unknown.
 func Rehearse(m *machine.Machine, n shard.NodeID, name string, estimate uint64) (r *Rehearsal, now uint64) {
 	co := m.RLock()
 	defer m.RUnlock()
@@ -138,8 +137,8 @@ func Rehearse(m *machine.Machine, n shard.NodeID, name string, estimate uint64) 
 	return rolloutsOf(co).At(co.Objects.At(object).State).Rehearse(now), now
 }
 
-// PayloadOf returns the label and the payload of a version of a rollout; callers must not change the payload. It
-// returns false for a version that the rollout does not keep.
+// PayloadOf returns a rollout version's label and payload; callers must not modify the payload. It returns false if the
+// rollout does not keep the version.
 func PayloadOf(m *machine.Machine, n shard.NodeID, name []byte, seq uint64) (label string, payload []byte, ok bool) {
 	co := m.RLock()
 	defer m.RUnlock()
@@ -155,9 +154,9 @@ func PayloadOf(m *machine.Machine, n shard.NodeID, name []byte, seq uint64) (lab
 }
 
 // Unchanged reports whether a CmdRolloutReport or a CmdRolloutAsk may be answered now, without the log, because the
-// command would change nothing. If so, the caller answers the command, an ask with the target. now is the leader's
-// estimate of the shard's time. Only the leader's host calls Unchanged: DESIGN.md, section 11, says why a deposed
-// leader does no harm.
+// command would change nothing. If so, the caller answers the command; an ask is answered with the target. now is the
+// leader's estimate of shard time. Only the leader's host calls Unchanged: DESIGN.md, section 11, explains why a
+// deposed leader does no harm.
 func Unchanged(m *machine.Machine, c *shard.Command, now uint64) (t Target, ok bool) {
 	report, err := ParseReport(c.Body)
 	if err != nil || c.Number != c.Acked+1 {

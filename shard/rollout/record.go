@@ -7,9 +7,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The views of a rollout, as seen at the start of the shard's time: the readers of the views know the present time.
+// Rollout views. Times are shard times: the views' readers know the present time.
 
-// Head returns the head of the whole rollout. The locations are rows.
+// Head returns the head for the whole rollout. The locations are rows.
 func (r *Rollout) Head() kind.State {
 	h := kind.State{
 		Spec: r.rules, SpecRevision: r.specRevision, LastSeq: r.lastSeq, Generation: r.generation,
@@ -31,12 +31,12 @@ func (s *Stop) view() kind.Halt {
 	}
 }
 
-// View returns the act as readers see the act.
+// View returns the audit entry for readers.
 func (a *Audit) View() kind.ActionRecord {
 	return kind.ActionRecord{Action: a.Action, ID: a.Number, At: field.At(a.Since, a.Wall)}
 }
 
-// View returns the location as a row of the whole rollout.
+// View returns the location as a row in the whole rollout.
 func (l *Location) View() kind.LocationRow {
 	out := kind.LocationRow{Place: l.index, LocationState: kind.LocationState{
 		Location: l.Spec, Inherited: field.Duration(l.Inherited), Counts: l.Counts, Bypassed: l.Bypassed, Back: l.Back,
@@ -54,7 +54,7 @@ func (l *Location) View() kind.LocationRow {
 	return out
 }
 
-// View returns the target as a row of the location's history.
+// View returns the target as a row in the location's history.
 func (row *Row) View() kind.Row {
 	return kind.Row{
 		Seq: row.Seq, Generation: row.Generation, Assigned: field.At(row.Assigned, row.AssignedWall),
@@ -63,7 +63,7 @@ func (row *Row) View() kind.Row {
 	}
 }
 
-// VersionView returns a version as readers see the version, without the payload.
+// VersionView returns a version for readers, without the payload.
 func (r *Rollout) VersionView(v *Version) kind.Version {
 	out := kind.Version{
 		Seq: v.Seq, Label: v.Label, By: kind.ChangeInfo{Author: v.Author, Reason: v.Reason},
@@ -77,7 +77,7 @@ func (r *Rollout) VersionView(v *Version) kind.Version {
 	return out
 }
 
-// TargetView returns the target for the instances of a location.
+// TargetView returns the target for a location's instances.
 func (r *Rollout) TargetView(l *Location) (out protocol.RolloutTarget) {
 	t := l.Target()
 	if t == nil {
@@ -90,7 +90,7 @@ func (r *Rollout) TargetView(l *Location) (out protocol.RolloutTarget) {
 	return out
 }
 
-// View returns the instance as readers see the instance. The session is the instance's.
+// View returns the instance for readers. session is the instance's session.
 func (i *Instance) View(session uint64) kind.InstanceState {
 	return kind.InstanceState{
 		Instance:  kind.Instance{Name: i.Name, Attributes: protocol.View(i.Attributes)},
@@ -103,12 +103,12 @@ func (i *Instance) View(session uint64) kind.InstanceState {
 	}
 }
 
-// TicketView returns the question that is open to the source.
+// TicketView returns the open request to the source.
 func (r *Rollout) TicketView() kind.Ticket {
 	return kind.Ticket{Number: r.ticket.Number, Source: r.ticket.Source, Opened: field.At(r.ticket.Opened, 0)}
 }
 
-// View returns the reason as readers see the reason.
+// View returns the reason for readers.
 func (re *Reason) View() kind.BlockReason {
 	out := kind.BlockReason{
 		Code: re.Code, Text: codec.Cut(re.String(), kind.MaxReason), Location: re.Location, Blocked: re.Blocked,
@@ -120,7 +120,7 @@ func (re *Reason) View() kind.BlockReason {
 	return out
 }
 
-// Summary returns the rollout as lists show the rollout, without name and revision.
+// Summary returns the rollout as lists show it, without name and revision.
 func (r *Rollout) Summary(now uint64) kind.Summary {
 	out := kind.Summary{
 		Phase: r.Phase(now), Locations: len(r.locations), Instances: len(r.byName), LastSeq: r.lastSeq,

@@ -6,19 +6,19 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Renewal says how a rollout goes on in a new cluster that is made from the state of an old cluster: from a backup, or
-// from the remains.
+// Renewal describes how a rollout continues in a new cluster created from an old cluster's state: from a backup, or
+// from the surviving hosts.
 type Renewal struct {
-	// Jump is added to counters, to pass all numbers that the old cluster may have given after the state.
+	// Jump is added to counters, to pass all numbers that the old cluster may have issued after the state was written.
 	Jump uint64
-	// Revision is the revision of all parts in the new cluster, so that watchers read all parts anew.
+	// Revision is the revision for all parts in the new cluster, so that watchers reread all parts.
 	Revision uint64
 	// Now is the shard time in the new cluster, and Later the difference to the shard time in the old cluster.
 	Now, Later uint64
 }
 
-// Renewed returns the saved form of the rollout for the new cluster, and changes nothing. Instances and sources are
-// gone, and with the sources an open question. Locations keep their targets, reached or not, and versions stay.
+// Renewed returns the rollout's saved form for the new cluster, and changes nothing. Instances and sources are gone,
+// and with the sources an open ticket. Locations keep their targets, reached or not, and versions stay.
 func (r *Rollout) Renewed(n Renewal) []byte {
 	next, err := Load(r.Save(nil))
 	if err != nil {
@@ -38,8 +38,7 @@ func (r *Rollout) Renewed(n Renewal) []byte {
 	return next.Save(nil)
 }
 
-// raise lets the counters jump, except the counter of locations: outside of the rollout a location is known by its
-// name.
+// raise lets the counters jump, except the location counter: outside the rollout a location is known by its name.
 func (r *Rollout) raise(jump uint64) {
 	r.lastSeq += jump
 	r.generation += jump
@@ -47,7 +46,7 @@ func (r *Rollout) raise(jump uint64) {
 	r.lastAct += jump
 }
 
-// move moves all moments; 0 is no moment.
+// move shifts all timestamps; 0 means no timestamp and stays.
 func (r *Rollout) move(later uint64) {
 	moments := []*uint64{&r.paused.Since, &r.halted.Since, &r.resumed, &r.asked}
 	for k := range r.audit {

@@ -12,23 +12,23 @@ import (
 // Rollout is one rollout. The exported methods with an At are its commands.
 type Rollout struct {
 	rules     kind.Spec   // without locations
-	locations []*Location // in the order of the spec
+	locations []*Location // in spec order
 	versions  []*Version  // by seq
 
 	// Counters never go back.
 	lastSeq, generation, lastLocation, lastTicket, lastAct uint64
 
 	paused, halted Stop
-	resumed        uint64 // moment of the last resume
+	resumed        uint64 // timestamp of the last resume
 	sources        []Source
 	ticket         Ticket
-	asked          uint64 // moment of the last question to the source
-	declined       string // the last words of the source without a version
+	asked          uint64 // timestamp of the last request to the source
+	declined       string // the source's text when it last declined
 	audit          []Audit
 	due            uint64 // time when time alone changes something; 0 is never
-	fence          uint64 // the highest fencing token of a published version
+	fence          uint64 // the highest fencing token among published versions
 
-	// The revisions of the last change: of the head, of the spec, of the ticket.
+	// Revisions of the last changes to the head, the spec and the ticket.
 	headRevision, specRevision, ticketRevision uint64
 
 	// Derived from the fields above.
@@ -37,27 +37,27 @@ type Rollout struct {
 	size     int
 }
 
-// At is the time of a command.
+// At is a command's time.
 type At struct {
 	Now uint64 // shard time in milliseconds
-	// Wall is the wall clock of a host, in milliseconds since 1970, 0 for an unknown time. It is recorded for people,
-	// and decides nothing.
+	// Wall is a host's wall clock, in milliseconds since 1970, 0 if unknown. It is informational and affects no
+	// decision.
 	Wall uint64
-	// Revision is the revision of the changes of the command.
+	// Revision is the revision that the command's changes get.
 	Revision uint64
-	// Out gets the effects of the command.
+	// Out collects the command's effects.
 	Out *Effects
-	// Room, if not nil, is asked before the first change of a command that brings more bytes.
+	// Room, if not nil, is asked before a command's first change if the command adds bytes.
 	Room Room
 }
 
-// Room says whether a quota has room for so many more bytes.
+// Room reports whether a quota allows more bytes.
 type Room interface {
 	MayGrow(bytes int) bool
 }
 
-// mayGrow asks for room for the bytes of a command itself. The consequences of the command by the rules need no
-// question, because the limits bound the consequences.
+// mayGrow asks for the bytes that a command itself adds. Consequences that follow by the rules need no question,
+// because the limits bound them.
 func (at At) mayGrow(bytes int) bool { return bytes <= 0 || at.Room == nil || at.Room.MayGrow(bytes) }
 
 func noRoom() Answer {
@@ -66,31 +66,31 @@ func noRoom() Answer {
 
 // Effects are the effects of commands. A caller reuses the value.
 type Effects struct {
-	// Changed is set after a change of any saved field.
+	// Changed is set once any saved field has changed.
 	Changed bool
 	Events  []Event
-	// Rows are the rows of views that changed or are gone.
+	// Rows are the view rows that changed or are gone.
 	Rows []viewRow
 }
 
 // Reset empties the effects for the next command.
 func (e *Effects) Reset() { e.Changed, e.Events, e.Rows = false, e.Events[:0], e.Rows[:0] }
 
-// EventKind is the kind of an event.
+// EventKind identifies an event type.
 type EventKind uint8
 
-// The kinds of events.
+// The event kinds.
 const (
 	eventAssigned      EventKind = 1 + iota // a location has a new target
 	eventReached                            // a location has reached its target
-	eventUnreached                          // a gate that had passed no longer does
-	eventAbandoned                          // a target was given up
+	eventUnreached                          // a gate withdrew its pass
+	eventAbandoned                          // a target was abandoned
 	eventStuck                              // a target is unreached after the progress deadline
 	eventHalted                             // the rollout halts
 	eventVersionWanted                      // the source ID is asked for a version under the ticket Seq
 )
 
-// Event is an effect of a command for pushes, metrics and logs.
+// Event is an effect for pushes, metrics and logs.
 type Event struct {
 	Kind       EventKind
 	Location   string
@@ -101,16 +101,16 @@ type Event struct {
 	ID         uint64
 }
 
-// Answer is the result of a command.
+// Answer is a command's result.
 type Answer struct {
 	Status protocol.Status
-	// Text says why the command was refused.
+	// Text is why the command was refused.
 	Text string
-	// Seq, Generation and Ticket are the numbers that the command gave or is about.
+	// Seq, Generation and Ticket are the numbers that the command issued or refers to.
 	Seq, Generation, Ticket uint64
-	// Number is the answer of the caller, where the answer is one number.
+	// Number is the caller's answer, if the answer is one number.
 	Number uint64
-	// Holder is the instance that has the name already.
+	// Holder is the instance that already has the name.
 	Holder *Instance
 }
 
@@ -118,16 +118,16 @@ func refuse(status protocol.Status, format string, args ...any) Answer {
 	return Answer{Status: status, Text: fmt.Sprintf(format, args...)}
 }
 
-// Stop is why a rollout stands still: an operator paused the rollout, or the rollout halted.
+// Stop is why a rollout is stopped: an operator paused it, or it halted.
 type Stop struct {
-	Since  uint64 // moment; 0 for a rollout that does not stand still
+	Since  uint64 // timestamp; 0 if the rollout is not stopped
 	Reason kind.HaltReason
 	// Location is the location that made the rollout halt.
 	Location string
 	By, Why  string
 }
 
-// New makes a rollout. Nothing has a target yet.
+// New creates a rollout. No location has a target yet.
 func New(at At, spec kind.Spec, by kind.ChangeInfo) (*Rollout, Answer) {
 	if wrong := spec.Check(); wrong != "" {
 		return nil, refuse(protocol.StatusBadRequest, "%s", wrong)
@@ -142,7 +142,7 @@ func New(at At, spec kind.Spec, by kind.ChangeInfo) (*Rollout, Answer) {
 	return r, Answer{}
 }
 
-// Spec returns the spec of the rollout.
+// Spec returns the rollout's spec.
 func (r *Rollout) Spec() kind.Spec {
 	s := r.rules
 	for _, l := range r.locations {
@@ -151,34 +151,34 @@ func (r *Rollout) Spec() kind.Spec {
 	return s.Clone()
 }
 
-// Locations returns the locations in their order, for reading.
+// Locations returns the locations in order; callers must not modify them.
 func (r *Rollout) Locations() []*Location { return r.locations }
 
-// Audit returns the acts of operators, the oldest first.
+// Audit returns operator actions, oldest first.
 func (r *Rollout) Audit() []Audit { return r.audit }
 
-// Paused and Halted return why the rollout stands still; their Since is 0 for a rollout that moves.
+// Paused returns why an operator paused the rollout; Since is 0 if it is not paused.
 func (r *Rollout) Paused() Stop { return r.paused }
 
-// Halted returns why the rollout halted.
+// Halted returns why the rollout halted; Since is 0 if it has not halted.
 func (r *Rollout) Halted() Stop { return r.halted }
 
-// LastSeq is the number of the newest version, kept or not.
+// LastSeq is the newest version's number, kept or not.
 func (r *Rollout) LastSeq() uint64 { return r.lastSeq }
 
-// Generation is the last generation given to a target.
+// Generation is the last generation assigned to a target.
 func (r *Rollout) Generation() uint64 { return r.generation }
 
 // Instances is the number of joined instances.
 func (r *Rollout) Instances() int { return len(r.byName) }
 
-// Instance returns the instance of a name, nil for none.
+// Instance returns the instance with a name, nil for none.
 func (r *Rollout) Instance(name string) *Instance { return r.byName[name] }
 
-// Find returns the location of a name, nil for none.
+// Find returns the location with a name, nil for none.
 func (r *Rollout) Find(name string) *Location { return find(r.locations, name) }
 
-// LocationOf returns the location of an instance, nil for a location that is gone.
+// LocationOf returns an instance's location, nil if the location is deleted.
 func (r *Rollout) LocationOf(i *Instance) *Location { return r.byID(i.location) }
 
 func (r *Rollout) byID(id uint64) *Location {
@@ -194,10 +194,10 @@ func (r *Rollout) names() []string {
 	return list
 }
 
-// stopped reports whether nothing moves by itself.
+// stopped reports whether the rollout is paused or halted, so that nothing advances automatically.
 func (r *Rollout) stopped() bool { return r.paused.Since != 0 || r.halted.Since != 0 }
 
-// Deletable says whether the rollout may be deleted: with force, or when no instance has joined.
+// Deletable reports whether the rollout may be deleted: with force, or if no instance has joined.
 func (r *Rollout) Deletable(force bool) Answer {
 	if !force && len(r.byName) > 0 {
 		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined; delete with force", len(r.byName))
@@ -216,7 +216,7 @@ func (r *Rollout) changeLocation(at At, l *Location) {
 	}
 }
 
-// changeTicket marks the question to the source, and the list of sources, as changed.
+// changeTicket marks the ticket, and the source list, as changed.
 func (r *Rollout) changeTicket(at At, t Ticket) {
 	if r.ticket != t {
 		r.ticket, r.ticketRevision = t, at.Revision

@@ -5,10 +5,11 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// formNumber is the first number of saved bytes.
+// formNumber is the first number for saved bytes.
 const formNumber = 1
 
-// ErrForm is in errors about bytes that are not a saved rollout, ErrNewerForm in errors about bytes of a later form.
+// ErrForm is wrapped by errors about bytes that are not a saved rollout, ErrNewerForm by errors about bytes in a later
+// form.
 var (
 	ErrForm      = codec.Err
 	ErrNewerForm = codec.ErrNewer
@@ -19,8 +20,8 @@ func (r *Rollout) Save(dst []byte) []byte {
 	return codec.Save(dst, r.code)
 }
 
-// Load makes a rollout from saved bytes. The rollout has no instances yet: the caller puts each former instance back
-// with Attach, before any command.
+// Load decodes a rollout. The rollout has no instances yet: the caller puts each former instance back with Attach,
+// before any command.
 func Load(src []byte) (*Rollout, error) {
 	r := &Rollout{byName: make(map[string]*Instance)}
 	if err := codec.Load(src, formNumber, "rollout: load", r.code, r.check); err != nil {

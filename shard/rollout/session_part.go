@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// openPart finds the part of the session and preserves its record. It returns false for a session without a part.
+// openPart finds the session's part and preserves its record. It returns false if the session has no part.
 func (w *work) openPart() bool {
 	if w.link = w.co.Holdings.Of(w.object, w.session); w.link == 0 {
 		return false
@@ -22,7 +22,7 @@ func (w *work) openPart() bool {
 	return true
 }
 
-// instance returns the session's instance. For a session without a part the instance is new and has not joined.
+// instance returns the session's instance. If the session has no part, the instance is new and has not joined.
 func (w *work) instance() *Instance {
 	if w.openPart() {
 		return &w.part.instance
@@ -30,8 +30,8 @@ func (w *work) instance() *Instance {
 	return &Instance{}
 }
 
-// partOrNew finds the session's part, or makes a part for withNewLink to link. It refuses if the session may have no
-// more links.
+// partOrNew finds the session's part, or creates a part for withNewLink to link. It refuses if the session may have no
+// more holdings.
 func (w *work) partOrNew() (part arena.Handle, a Answer) {
 	if w.openPart() {
 		return w.co.Holdings.At(w.link).State, a
@@ -45,7 +45,7 @@ func (w *work) partOrNew() (part arena.Handle, a Answer) {
 	return part, a
 }
 
-// withNewLink links a part that the command has made, or frees the part of a refused command.
+// withNewLink creates the holding for a part made by the command, or frees the part if the command was refused.
 func (w *work) withNewLink(part arena.Handle, c *shard.Command, a Answer) Answer {
 	if w.link != 0 {
 		return a
@@ -78,13 +78,13 @@ func (w *work) join(c *shard.Command, j rolloutkind.Instance) Answer {
 	return w.withNewLink(part, c, a)
 }
 
-// sessionOf returns the session of a joined instance.
+// sessionOf returns a joined instance's session.
 func (w *work) sessionOf(i *Instance) shard.SessionID {
 	h := w.co.Holdings.After(w.co.Objects.At(w.object), shard.OrderID(i.ID)-1)
 	return w.co.Sessions.ID(w.co.Holdings.At(h).Session)
 }
 
-// list puts an instance into the tree of a location, unlist removes the instance.
+// list adds an instance to a location's tree, unlist removes the instance.
 func (w *work) list(part arena.Handle, location uint64) {
 	w.byLocation.Insert(&w.staged.locationOf(location).parts, part, w.rollouts)
 }
@@ -134,7 +134,7 @@ func (w *work) leave(*shard.Command) Answer {
 	return a
 }
 
-// endPart removes the link of a part that has become neither an instance nor a source.
+// endPart removes the holding if the part has become neither an instance nor a source.
 func (w *work) endPart() {
 	if w.part.source || w.part.joined() {
 		return
@@ -172,7 +172,7 @@ func (w *work) ask(c *shard.Command) Answer {
 	return a
 }
 
-// ReleaseHolding ends the part of an ended session.
+// ReleaseHolding ends the part when its session has ended.
 func (ro *rollouts) ReleaseHolding(co *machine.Core, h arena.Handle) {
 	if co.Pending.RemovedWithObject(h) {
 		return
@@ -206,7 +206,7 @@ func (ro *rollouts) Resume(*machine.Core, arena.Handle) {
 	assert.That(false, "a rollout is never pending but for its end")
 }
 
-// Due does what time brings about.
+// Due handles an alarm.
 func (ro *rollouts) Due(co *machine.Core, object, _ arena.Handle) {
 	w := ro.begin(co, object, 0)
 	w.staged.alarm = 0

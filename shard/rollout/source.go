@@ -10,26 +10,26 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Source is a session that makes a version after a question: the document's generate_timestamp.
+// Source is a session that creates a version on request (generate_timestamp in the source document, see DESIGN.md).
 type Source struct {
-	ID   uint64 // of the caller, never given twice
+	ID   uint64 // set by the caller, never reused
 	Name string
 }
 
-// Ticket is a question to a source. At most one is open.
+// Ticket is a request to a source. At most one is open.
 type Ticket struct {
-	Number uint64 // never given twice; 0 without an open question
+	Number uint64 // never reused; 0 without an open request
 	Source uint64
-	Opened uint64 // moment
+	Opened uint64 // timestamp
 }
 
-// Sources returns the sources in the order of arrival, for reading.
+// Sources returns the sources in arrival order; callers must not modify them.
 func (r *Rollout) Sources() []Source { return r.sources }
 
-// Ticket returns the open question; its Number is 0 without a question.
+// Ticket returns the open request; its Number is 0 if none is open.
 func (r *Rollout) Ticket() Ticket { return r.ticket }
 
-// addSource gives a session the role of source.
+// addSource makes a session a source.
 func (r *Rollout) addSource(at At, s Source) Answer {
 	switch {
 	case !codec.FitText(kind.MaxText, s.Name):
@@ -48,8 +48,8 @@ func (r *Rollout) addSource(at At, s Source) Answer {
 	return Answer{}
 }
 
-// removeSource takes the role back: the session gave the role up, or is over. An unanswered question to the source is
-// void, and the next source is asked.
+// removeSource removes the role: the session gave it up, or has ended. An unanswered request to the source is void, and
+// the next source is asked.
 func (r *Rollout) removeSource(at At, id uint64) Answer {
 	k := r.sourceIndex(id)
 	if k < 0 {
@@ -102,7 +102,7 @@ func (r *Rollout) checkTicket(source, ticket uint64) Answer {
 	return Answer{}
 }
 
-// wants reports whether a source is to be asked for a version: the first location is ready for a new version, and no
+// wants reports whether a source should be asked for a version: the first location is ready for a new version, and no
 // version fits.
 func (r *Rollout) wants(now uint64) bool {
 	l := r.entry()
@@ -117,7 +117,7 @@ func (r *Rollout) wants(now uint64) bool {
 	return !failing || l.mayReelect(&r.rules.Reelect, now)
 }
 
-// ask asks a source where a version is wanted and the last question is long enough ago.
+// ask asks a source if a version is wanted and the last request is old enough.
 func (r *Rollout) ask(at At) {
 	if r.wants(at.Now) && (r.asked == 0 || clock.Over(r.asked, field.MillisOf(r.rules.AskInterval), at.Now)) {
 		r.openTicket(at)

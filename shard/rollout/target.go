@@ -2,17 +2,18 @@ package rollout
 
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
-// Target is the version for an instance to bring into use: the answer of the document's GetTargetState.
+// Target is the version that an instance should deploy (the answer to GetTargetState in the source document, see
+// DESIGN.md).
 type Target struct {
 	Generation uint64 // 0: the location has no target yet
 	Seq        uint64
 	Label      string
-	Payload    []byte // not to be changed
-	// NextIn is the time until the next possible target in milliseconds, as far as time decides; 0 for an unknown time.
+	Payload    []byte // must not be modified
+	// NextIn is the time until the next possible target in milliseconds, as far as time decides; 0 if unknown.
 	NextIn uint64
 }
 
-// targetOf returns the target for the instances of a location.
+// targetOf returns the target for a location's instances.
 func (r *Rollout) targetOf(l *Location, now uint64) Target {
 	var out Target
 	if t := l.Target(); t != nil {
@@ -29,7 +30,7 @@ func (r *Rollout) targetOf(l *Location, now uint64) Target {
 	return out
 }
 
-// resize counts the size of the rollout in a quota of bytes again.
+// resize recomputes what the rollout counts in a byte quota.
 func (r *Rollout) resize() {
 	n := Bytes + len(r.paused.By) + len(r.paused.Why) + len(r.halted.By) + len(r.halted.Why) +
 		len(r.halted.Location) + len(r.declined) + specSize(&r.rules)
@@ -56,7 +57,7 @@ func (r *Rollout) resize() {
 	r.size = n
 }
 
-// specSize is the size of a spec in a quota of bytes.
+// specSize is what a spec counts in a byte quota.
 func specSize(s *kind.Spec) (n int) {
 	for _, code := range s.Reelect.Codes {
 		n += wordBytes + len(code)
@@ -75,12 +76,12 @@ func locationSize(ls *kind.Location) int {
 	return n
 }
 
-// size is the size of a version, without the list of locations that gave the version up.
+// size is the version size, without the list of abandoning locations.
 func (v *Version) size() int {
 	return versionBytes + len(v.Payload) + len(v.Label) + len(v.Author) + len(v.Reason)
 }
 
-// actSize is the size of a recorded act in a quota of bytes.
+// actSize is what an audit entry counts in a byte quota.
 func actSize(a *kind.Action) int {
 	n := actBytes + len(a.By.Author) + len(a.By.Reason)
 	for _, name := range a.Locations {
@@ -89,27 +90,26 @@ func actSize(a *kind.Action) int {
 	return n
 }
 
-// Size is the size of the rollout in a quota of bytes, without its instances.
+// Size is what the rollout counts in a byte quota, without its instances.
 func (r *Rollout) Size() int { return r.size }
 
-// Size is the size of the instance in a quota of bytes.
+// Size is what the instance counts in a byte quota.
 func (i *Instance) Size() int {
 	return instanceBytes + len(i.Name) + len(i.Location) + len(i.Attributes) + len(i.Code) + len(i.Text)
 }
 
-// The limits of the state of a rollout; package protocol/rollout has the limits of what is said. Every replica must
-// agree on the limits, so the limits are constants. A command beyond a limit is refused before the command has any
-// effect.
+// Limits on rollout state; package protocol/rollout has the limits on messages. The limits are constants because every
+// replica must agree on them. A command beyond a limit is refused before it has any effect.
 const (
-	// maxPayloads is the most bytes of the payloads that are kept together.
+	// maxPayloads is the maximum total size of kept payloads, in bytes.
 	maxPayloads = 4 << 20
-	// MaxAudit is how many acts a rollout remembers.
+	// MaxAudit is how many audit entries a rollout keeps.
 	MaxAudit = 64
-	// maxLooked is how many instances are looked at to find the instances that a reason names.
+	// maxLooked is how many instances are looked at to find those to name in a reason.
 	maxLooked = 16_384
 )
 
-// What a rollout and an instance count for in a quota of bytes beside their own bytes: their places in memory.
+// Fixed bytes charged to a quota for a rollout and an instance, beside their own bytes: their places in memory.
 const (
 	// Bytes is for a rollout, instanceBytes for an instance.
 	Bytes         = 512

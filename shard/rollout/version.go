@@ -10,18 +10,18 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Version is a version for locations. Its seq is the document's timestamp.
+// Version is a version for locations. Its seq is the timestamp in the source document (see DESIGN.md).
 type Version struct {
 	Seq       uint64
 	Payload   []byte
 	Label     string
 	Author    string
 	Reason    string
-	Published uint64 // moment
-	Wall      uint64 // Published by the wall clock
+	Published uint64 // timestamp
+	Wall      uint64 // Published as wall clock time
 	Withdrawn bool
-	// Abandoned are the locations, by id, that gave the version up: neither these locations nor any later location gets
-	// the version by itself.
+	// Abandoned are the ids of the locations that abandoned the version: neither these locations nor any later location
+	// gets the version automatically.
 	Abandoned []uint64
 	Revision  uint64
 }
@@ -83,9 +83,9 @@ func (r *Rollout) addVersion(at At, p kind.Publication) Answer {
 	return Answer{}
 }
 
-// dropped says of every version, the oldest first, whether the version goes when a new version comes: while there are
-// more versions than the rollout keeps, or too many bytes of payloads. Versions in use stay. dropped also returns how
-// many bytes the remaining versions have.
+// dropped returns for every version, oldest first, whether it goes when a new version comes: versions go while there
+// are more than the rollout keeps, or too many payload bytes. Versions in use stay. dropped also returns the payload
+// bytes in the remaining versions.
 func (r *Rollout) dropped(now uint64, v *Version) (goes []bool, payloads int) {
 	needed := r.needed(now)
 	goes = make([]bool, len(r.versions))
@@ -101,8 +101,8 @@ func (r *Rollout) dropped(now uint64, v *Version) (goes []bool, payloads int) {
 	return goes, payloads
 }
 
-// needed says of every version whether the rollout keeps the version at any age: as the target of a location, as the
-// version that a location goes back to, or as the next target of a location, now or later.
+// needed returns for every version whether the rollout must keep it at any age: as a location's target, as the version
+// that a location rolls back to, or as a location's next target, now or later.
 func (r *Rollout) needed(now uint64) []bool {
 	list := make([]bool, len(r.versions))
 	mark := func(seq uint64) {
@@ -127,7 +127,7 @@ func (r *Rollout) needed(now uint64) []bool {
 	return list
 }
 
-// Version returns a version, nil for a version that is not kept.
+// Version returns a version, nil if it is not kept.
 func (r *Rollout) Version(seq uint64) *Version {
 	if k, ok := r.indexOf(seq); ok {
 		return r.versions[k]
@@ -135,7 +135,7 @@ func (r *Rollout) Version(seq uint64) *Version {
 	return nil
 }
 
-// Versions returns the kept versions, the oldest first, for reading.
+// Versions returns the kept versions, oldest first; callers must not modify them.
 func (r *Rollout) Versions() []*Version { return r.versions }
 
 func (r *Rollout) indexOf(seq uint64) (int, bool) {
@@ -147,7 +147,7 @@ func (r *Rollout) changeVersion(at At, v *Version) {
 	at.changeRow(versionRow(v.Seq))
 }
 
-// abandonedUpTo reports whether the location or an earlier location gave the version up.
+// abandonedUpTo reports whether the location or an earlier location abandoned the version.
 func (r *Rollout) abandonedUpTo(v *Version, l *Location) bool {
 	return slices.ContainsFunc(v.Abandoned, func(id uint64) bool {
 		at := r.byID(id)
@@ -155,7 +155,7 @@ func (r *Rollout) abandonedUpTo(v *Version, l *Location) bool {
 	})
 }
 
-// setAbandoned records whether the location gives the version up.
+// setAbandoned records whether the location has abandoned the version.
 func (r *Rollout) setAbandoned(at At, v *Version, l *Location, abandoned bool) {
 	k := slices.Index(v.Abandoned, l.ID)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// The number of a view of a rollout has the subject of the view in its lowest bits. Above them stands the place of
-// the location, for views of a location.
+// A view number encodes the view's subject in its lowest bits. The bits above hold the location's index, for location
+// views.
 const (
 	showsWhole uint32 = iota
 	showsTicket
@@ -20,7 +20,7 @@ const (
 	showsBits = 2
 )
 
-// The names of views. A view of a location has the location's name behind its own.
+// View names. A location view is named by one of these words, followed by the location's name.
 const (
 	ticketView    = "source"
 	targetView    = "location/"
@@ -53,7 +53,7 @@ func (ro *rollouts) View(co *machine.Core, object arena.Handle, name string) (ma
 	return st.tracks[l.Place()].instances.View(place | showsInstances), true
 }
 
-// shown returns the subject of a view, and the location of a view of a location.
+// shown returns a view's subject, and the location for a location view.
 func (st *stagedRollout) shown(v machine.View) (what uint32, l *Location, tracks *locationTracks) {
 	what = v.Number & (1<<showsBits - 1)
 	if what == showsTarget || what == showsInstances {
@@ -124,7 +124,7 @@ func (ro *rollouts) AppendRow(dst []byte, co *machine.Core, object arena.Handle,
 	return dst, false
 }
 
-// appendInstance appends the row of the instance with the order id of a link, if the instance is in the location.
+// appendInstance appends the row for the instance with the holding's order id, if the instance is in the location.
 func (ro *rollouts) appendInstance(dst []byte, co *machine.Core, object arena.Handle, l *Location, id uint64) ([]byte,
 	bool) {
 	h := co.Holdings.After(co.Objects.At(object), shard.OrderID(id)-1)
@@ -139,8 +139,8 @@ func (ro *rollouts) appendInstance(dst []byte, co *machine.Core, object arena.Ha
 	return protocol.AppendRecord(dst, &r), true
 }
 
-// NextRow goes through the instances of a location in the order of their links, or through the locations and versions
-// of all in the order of their rows' numbers.
+// NextRow iterates over a location's instances in order-id order, or over all locations and versions in row-number
+// order.
 func (ro *rollouts) NextRow(co *machine.Core, object arena.Handle, v machine.View, after uint64) (row uint64, ok bool) {
 	st := ro.At(co.Objects.At(object).State)
 	switch what, _, tracks := st.shown(v); what {
@@ -154,7 +154,7 @@ func (ro *rollouts) NextRow(co *machine.Core, object arena.Handle, v machine.Vie
 	return 0, false
 }
 
-// instanceAfter returns the first part of a location behind the number of a row.
+// instanceAfter returns a location's first session part behind a row number.
 func (ro *rollouts) instanceAfter(root arena.Handle, after uint64) arena.Handle {
 	return ro.byLocation.Search(root, func(h arena.Handle) bool {
 		return InstanceRow(ro.parts.At(h).instance.ID) > after

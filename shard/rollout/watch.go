@@ -2,30 +2,30 @@ package rollout
 
 import "slices"
 
-// A watch sees a view of a rollout: a head, and rows with numbers. Head and rows have the revision of their last
-// change. Readers ask for the changes since a known revision.
+// A watch sees a rollout view: a head, and numbered rows. Head and rows have the revision of their last change. Readers
+// ask for the changes since a known revision.
 //
-// The views are: "", the whole rollout, whose rows are its locations and versions; "location/NAME", for the instances
-// of a location, which has only a head, the target; "instances/NAME", whose head has the counts of a location, and
-// whose rows are its instances; "source", which has only a head, the open question to the source.
+// The views are "", the whole rollout, with its locations and versions as rows; "location/NAME", for the instances in a
+// location, with only a head, the target; "instances/NAME", with a location's counts as its head, and its instances as
+// rows; "source", with only a head, the open request to the source.
 
-// The lowest bits of a row's number say what the row is about.
+// The lowest bits in a row number encode the row type.
 const (
 	rowOfLocation uint64 = 0
 	rowOfVersion  uint64 = 1
 	rowOfInstance uint64 = 2
 
-	// RowBits is how many bits say what a row is about.
+	// RowBits is how many bits encode the row type.
 	RowBits = 2
 )
 
-// InstanceRow is the number of an instance's row.
+// InstanceRow is an instance's row number.
 func InstanceRow(id uint64) uint64 { return id<<RowBits | rowOfInstance }
 
-// viewRow is a row of a view.
+// viewRow is a row in a view.
 type viewRow struct {
 	ID uint64
-	// Location is the location of an instance, by id.
+	// Location is the id of an instance's location.
 	Location uint64
 }
 
@@ -37,17 +37,17 @@ func instanceRow(i *Instance) viewRow {
 	return viewRow{ID: InstanceRow(i.ID), Location: i.location}
 }
 
-// HeadRevision is the revision at which the head of the whole rollout changed last.
+// HeadRevision is the revision at which the head of the whole rollout last changed.
 func (r *Rollout) HeadRevision() uint64 { return r.headRevision }
 
-// SpecRevision is the revision at which the spec changed last.
+// SpecRevision is the revision at which the spec last changed.
 func (r *Rollout) SpecRevision() uint64 { return r.specRevision }
 
-// TicketRevision is the revision at which the question to the source changed last.
+// TicketRevision is the revision at which the request to the source last changed.
 func (r *Rollout) TicketRevision() uint64 { return r.ticketRevision }
 
-// WholeRevision is the revision at which the head or a row of the whole rollout changed last. The head changes with
-// rows that go.
+// WholeRevision is the revision at which the head or any row in the whole rollout last changed. The head also changes
+// when a row is deleted.
 func (r *Rollout) WholeRevision() uint64 {
 	last := r.headRevision
 	for _, l := range r.locations {
@@ -59,7 +59,7 @@ func (r *Rollout) WholeRevision() uint64 {
 	return last
 }
 
-// NextRow returns the number of the first row of the whole rollout behind a number: of a location or a version.
+// NextRow returns the first row number behind a number, for a location or a version in the whole rollout.
 func (r *Rollout) NextRow(after uint64) (row uint64, ok bool) {
 	for _, l := range r.locations {
 		if id := locationRow(l.ID).ID; id > after && (!ok || id < row) {

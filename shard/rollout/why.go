@@ -10,18 +10,18 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Reason is a reason why a rollout does not move.
+// Reason is a reason why a rollout is stalled.
 type Reason struct {
 	Code     string
 	Location string // "" for the whole rollout
 	Blocked  bool
-	Seq      uint64 // the version of the reason
-	// Waiting of Of leaders have not reached the target; Named are the first of the leaders.
+	Seq      uint64 // the version that the reason concerns
+	// Waiting is how many of Of leaders have not reached the target; Named are the first of them.
 	Waiting, Of int
 	Named       []Laggard
 	Gate        Gate
 	For         uint64 // milliseconds since the gate was judged
-	Since       uint64 // moment, 0 for an unknown moment
+	Since       uint64 // timestamp, 0 if unknown
 	Until       uint64 // shard time at which time alone ends the reason, 0 for never
 	By, Text    string
 }
@@ -32,25 +32,25 @@ func (re *Reason) stands() bool {
 	return re.Blocked || re.Code == kind.ReasonHalted || re.Code == kind.ReasonPaused || re.Code == kind.ReasonStuck
 }
 
-// Laggard is an instance that others wait for.
+// Laggard is an instance that the rollout waits for.
 type Laggard struct {
 	Name       string
-	Generation uint64 // of the target
+	Generation uint64 // the target's generation
 	Heard      bool   // the instance has reported the generation
 	Status     kind.Status
 	Code       string
 	Attempts   uint64
 	For        uint64 // milliseconds in the status
 	Foreign    bool   // the instance uses an unknown version
-	ID         uint64 // of the instance
-	// Session is the session of the instance. The caller of Why sets Session. Where the caller knows that the session
-	// has no connection, it also sets Detached, and the time in milliseconds.
+	ID         uint64 // instance ID
+	// Session is the instance's session, set by Why's caller. If the caller knows that the session is disconnected, it
+	// also sets Detached, and the time in milliseconds.
 	Session     uint64
 	Detached    bool
 	DetachedFor uint64
 }
 
-// String returns the laggard as people read it.
+// String formats the laggard for people.
 func (la Laggard) String() string {
 	detached := ""
 	if la.Detached {
@@ -69,7 +69,7 @@ func (la Laggard) String() string {
 	return fmt.Sprintf("%s %d s, attempt %d%s)", s, la.For/1000, la.Attempts, detached)
 }
 
-// String returns the reason as people read it.
+// String formats the reason for people.
 func (re Reason) String() string {
 	switch re.Code {
 	case kind.ReasonHalted, kind.ReasonPaused:
@@ -126,7 +126,7 @@ func (re Reason) String() string {
 	return string(re.Code)
 }
 
-// checker names the checker of a gate, with verdict or without.
+// checker names a gate's checker, with or without a verdict.
 func (re *Reason) checker() string {
 	g := &re.Gate
 	if g.Since == 0 {
@@ -139,7 +139,7 @@ func (re *Reason) checker() string {
 	return s
 }
 
-// Phase returns the state of the rollout as a whole.
+// Phase returns the phase of the whole rollout.
 func (r *Rollout) Phase(now uint64) kind.Phase {
 	switch {
 	case r.halted.Since != 0:
@@ -165,9 +165,9 @@ func (r *Rollout) Phase(now uint64) kind.Phase {
 	return phase
 }
 
-// Why returns the reasons why the rollout does not move, in the order of the locations. With the instances of a
-// location Why names the instances that others wait for, among the first maxLooked. The age of an instance's state
-// counts up to the time until, which may be an estimate later than now.
+// Why returns the reasons why the rollout is stalled, in location order. Given a location's instances, Why names the
+// instances waited for, among the first maxLooked. The age of an instance's status counts up to the time until, which
+// may be an estimate later than now.
 func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
 	var list []Reason
 	if h := r.halted; h.Since != 0 {
@@ -189,7 +189,7 @@ func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Ins
 	return list
 }
 
-// whyLocation appends the reasons why a location does not move.
+// whyLocation appends the reasons why a location is stalled.
 func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []Reason {
 	t := l.Target()
 	reason := func(code string, blocked bool) *Reason {
@@ -232,7 +232,7 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []R
 	return list
 }
 
-// whyReady appends the need of a location that is ready for a new version.
+// whyReady appends what a location lacks that is ready for a new version.
 func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool, ripe, next uint64) []Reason {
 	re := Reason{Location: l.Spec.Name, Seq: l.present()}
 	t := l.Target()
@@ -259,7 +259,7 @@ func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool,
 	return append(list, re)
 }
 
-// whyUnreached appends the needs of a location for reaching its target.
+// whyUnreached appends what a location lacks to reach its target.
 func (l *Location) whyUnreached(list []Reason, until uint64) []Reason {
 	t := l.Target()
 	re := Reason{Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
@@ -282,7 +282,7 @@ func (l *Location) whyUnreached(list []Reason, until uint64) []Reason {
 	return append(list, re)
 }
 
-// nameLaggards puts names into the reasons that wait for leaders.
+// nameLaggards adds names to the reasons that wait for leaders.
 func (r *Rollout) nameLaggards(list []Reason, until uint64, instances func(*Location) iter.Seq[*Instance]) {
 	left := maxLooked
 	for k := range list {

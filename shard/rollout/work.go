@@ -7,8 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// work is one command on one rollout, from the beginning to the report of all changes. At most one is under
-// way.
+// work is one command on one rollout, from the beginning to the report of all changes. At most one is in progress.
 type work struct {
 	*rollouts
 	co      *machine.Core
@@ -17,14 +16,14 @@ type work struct {
 	staged  *stagedRollout
 	at      At
 
-	// The part of the session, for commands about the part: its link, and its size before the command.
+	// The session's part, for commands about it: its holding, and its size before the command.
 	link    arena.Handle
 	part    *sessionPart
 	charged int
-	fresh   int // bytes of a new link, besides texts
+	fresh   int // bytes in a new holding, besides texts
 
 	exceeded shard.Quota // by the command
-	body     string      // of the answer
+	body     string      // answer body
 	out      Effects
 }
 
@@ -54,18 +53,18 @@ func (ro *rollouts) begin(co *machine.Core, object, session arena.Handle) *work 
 	return w
 }
 
-// now is the time and the revision of the command under way.
+// now is the time and the revision for the command in progress.
 func (ro *rollouts) now(co *machine.Core) At {
 	return At{Now: co.Clock.Now, Wall: co.Run.Wall, Revision: uint64(co.NextRevision()), Out: &ro.work.out}
 }
 
-// MayGrow reports whether the quotas have room for more bytes.
+// MayGrow reports whether the quotas allow more bytes.
 func (w *work) MayGrow(bytes int) bool {
 	w.exceeded = w.co.Nodes.Exceeded(w.co.Objects.Node(w.co.Objects.At(w.object)), 0, bytes+w.fresh)
 	return w.exceeded == shard.QuotaNone
 }
 
-// conclude finishes the command, and returns the outcome of the rules' answer.
+// conclude finishes the command, and returns the outcome for the rules' answer.
 func (w *work) conclude(a Answer) machine.Outcome {
 	w.co.Run.PlaceResult()
 	w.finish(0)
@@ -78,7 +77,7 @@ func (w *work) conclude(a Answer) machine.Outcome {
 	return machine.Refuse(a.Status, a.Text)
 }
 
-// finish reports what the command has changed: to the quotas, to the alarm, and to the readers of views.
+// finish reports what the command has changed: to the quotas, the alarm, and the view readers.
 func (w *work) finish(flags shard.EffectFlags) {
 	co, st := w.co, w.staged
 	o := co.Objects.At(w.object)
@@ -98,7 +97,7 @@ func (w *work) finish(flags shard.EffectFlags) {
 	w.part, w.at.Out = nil, nil
 }
 
-// reportViews notes all changed heads and rows of views, and reports whether there are any.
+// reportViews notes all changed heads and view rows, and reports whether there are any.
 func (w *work) reportViews() (any bool) {
 	co, st := w.co, w.staged
 	st.followLocations(co)
@@ -130,7 +129,7 @@ func (w *work) reportViews() (any bool) {
 	return any
 }
 
-// followLocations makes the tracks again after a change of the list of locations.
+// followLocations rebuilds the tracks after the location list changed.
 func (st *stagedRollout) followLocations(co *machine.Core) {
 	locations := st.Locations()
 	same := len(st.tracks) == len(locations)

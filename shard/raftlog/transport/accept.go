@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// accepted is a connection from another host.
+// accepted is an inbound connection from another host.
 type accepted struct {
 	peer    Peer
 	purpose purpose // zero until the peer is admitted
@@ -40,7 +40,7 @@ func (t *Transport) accept() {
 	}
 }
 
-// add lets a connection begin a handshake, unless too many are in one.
+// add lets a connection begin a handshake, unless too many handshakes are in progress.
 func (t *Transport) add(conn net.Conn) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +54,7 @@ func (t *Transport) add(conn net.Conn) error {
 	return nil
 }
 
-// count returns the number of accepted connections of a kind. The lock is held.
+// count returns the number of accepted connections that match. The caller holds the lock.
 func (t *Transport) count(is func(*accepted) bool) int {
 	n := 0
 	for _, a := range t.accepted {
@@ -72,8 +72,8 @@ func (t *Transport) remove(conn net.Conn) {
 	delete(t.accepted, conn)
 }
 
-// enroll notes the peer of an accepted connection, and refuses the connection if the peer has too many. Connections of
-// an earlier start of the host end.
+// enroll records the peer of an accepted connection, and refuses the connection if the peer has too many. It closes
+// connections that belong to an earlier start of the same host.
 func (t *Transport) enroll(conn net.Conn, peer Peer, purpose purpose) *Refused {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,14 +117,14 @@ func (t *Transport) serve(raw net.Conn) error {
 	}
 	end := t.engineEnd()
 	if end == nil || !end.enter(raw) {
-		return nil // it was closed since the handshake
+		return nil // closed since the handshake
 	}
 	defer end.leave(raw)
 	defer t.running.Go(func() { end.mourn(&g.peer, raw) })
 	return end.serve(conn, g)
 }
 
-// unexpected returns nil for the normal end of a connection.
+// unexpected returns nil if a connection ended normally.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 		return nil

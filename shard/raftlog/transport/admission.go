@@ -11,30 +11,30 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Refusal is why a message or a connection of another host was kept from the engine.
+// Refusal is why a message or a connection from another host was withheld from the engine.
 type Refusal int
 
-// The reasons of refusals. The first three end the connection.
+// Refusal reasons. The first three end the connection.
 const (
-	// RefusedHandshake: the peer is no host of this cluster, or does not have the secret.
+	// RefusedHandshake: the peer is not a host in this cluster, or does not have the secret.
 	RefusedHandshake Refusal = iota
-	// RefusedFrame: a frame that cannot be read, or has a wrong MAC.
+	// RefusedFrame: a frame is malformed, or has a wrong MAC.
 	RefusedFrame
-	// RefusedSender: a frame in the name of a host other than the peer.
+	// RefusedSender: a frame names a sending host other than the peer.
 	RefusedSender
-	// RefusedReplica: a message to a replica that is not on this host.
+	// RefusedReplica: a message for a replica that is not on this host.
 	RefusedReplica
-	// RefusedShard: a message to a shard that does not run here. A host that starts late gets such messages.
+	// RefusedShard: a message for a shard that does not run here. A host that starts late gets such messages.
 	RefusedShard
-	// RefusedMessage: a message of a kind that hosts do not send.
+	// RefusedMessage: a message type that hosts do not send.
 	RefusedMessage
-	// RefusedFull: a part of the log, or of a snapshot, for which the disk of this host has no room.
+	// RefusedFull: log entries, or a snapshot, for which this host's disk has no space.
 	RefusedFull
-	// Refusals is how many reasons there are.
+	// Refusals is the number of reasons.
 	Refusals
 )
 
-// String returns the reason in one word, also for the label in metrics.
+// String returns the reason as one word, also used as a metric label.
 func (r Refusal) String() string {
 	return [Refusals]string{"handshake", "frame", "sender", "replica", "shard", "message", "full"}[r]
 }
@@ -52,7 +52,7 @@ func refuse(reason Refusal, format string, args ...any) error {
 	return &refusedError{reason: reason, err: fmt.Errorf(format, args...)}
 }
 
-// sentByPeers lists the message kinds that a host accepts from other hosts. The remaining kinds are internal to an
+// sentByPeers lists the message types that a host accepts from other hosts. The remaining types are internal to an
 // engine: a peer that sent one could advance the engine's clock or stop the engine. Proposals are not in the list. A
 // follower's engine forwards proposals to the leader, but the sending transport drops them.
 var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
@@ -66,18 +66,18 @@ var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	return sent
 }()
 
-// origin is the peer of an accepted connection.
+// origin is the peer on an accepted connection.
 type origin struct {
 	shard.HostID
 	target Target
-	source string // the target in the form of the engine
+	source string // the target in the engine's format
 }
 
 func newOrigin(peer *Peer) *origin {
 	return &origin{HostID: peer.Host, target: peer.Target(), source: peer.Target().String()}
 }
 
-// admitBatch drops messages that no peer sends, and returns an error if the connection has to end.
+// admitBatch drops messages that peers never send, and returns an error if the connection must end.
 func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 	if deployment := e.deployment; batch.DeploymentId != deployment {
 		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", from.HostID, batch.DeploymentId,
@@ -93,9 +93,9 @@ func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 		switch reason, good := e.classify(from, m); {
 		case good:
 			kept = append(kept, *m)
-		case reason == RefusedFull: // the host logs the beginning and the end of a full disk
+		case reason == RefusedFull: // the host itself logs when a full disk begins and ends
 			e.refusals.count(reason)
-		case reason == RefusedShard: // at a host that starts, or that has had a replica until lately
+		case reason == RefusedShard: // while this host starts, or shortly after it had a replica
 			e.refusals.count(reason)
 			e.refusals.config.Logger.Debug("dropped a message about a shard that is not here",
 				"host", from.HostID, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
@@ -112,7 +112,7 @@ func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 	return nil
 }
 
-// classify reports whether a peer may send a message, and otherwise returns the reason of the refusal.
+// classify reports whether a peer may send a message, and returns the refusal reason if not.
 func (e *engineEnd) classify(from *origin, m *raftpb.Message) (_ Refusal, good bool) {
 	route := e.replicas.Route(m.ShardID)
 	switch {
@@ -139,21 +139,20 @@ func (e *engineEnd) classify(from *origin, m *raftpb.Message) (_ Refusal, good b
 	return 0, true
 }
 
-// standing is the place of a sending replica in the membership.
+// standing is a sending replica's membership status.
 type standing int
 
 const (
 	standingMember  standing = iota // a member, on the peer
-	standingUnknown                 // no member, as far as this host knows
+	standingUnknown                 // not a member, as far as this host knows
 	standingRemoved                 // removed
-	standingForeign                 // of a host other than the peer
+	standingForeign                 // on a host other than the peer
 )
 
-// standing returns the standing of a replica. The membership of this host may be old, and a replica that was only just
-// added has an empty membership until the first message of the leader. So messages of unknown replicas pass: the engine
-// expects messages of unknown replicas, and must hear a leader of a later membership. The peer is a host of the
-// cluster, and its engine has only replicas with ids of that host. The ids of a bootstrap, below FirstJoined, are ids
-// of hosts.
+// standing returns a replica's membership status. This host's view of the membership may be outdated, and a replica
+// that was just added has an empty membership until the leader's first message. So messages from unknown replicas pass:
+// the engine expects them, and must hear a leader from a later membership. The peer is a host in the cluster, and its
+// engine has only replicas with ids for that host. Bootstrap ids, below FirstJoined, are host ids.
 func (r *Route) standing(from *origin, replica uint64) standing {
 	target, known := r.Members[replica]
 	switch {
@@ -167,18 +166,18 @@ func (r *Route) standing(from *origin, replica uint64) standing {
 	return standingMember
 }
 
-// FirstJoined is the smallest id of a replica that has joined a shard. Replicas of a bootstrap have the ids of the
-// hosts.
+// FirstJoined is the smallest id for a replica that has joined a shard. Replicas created by bootstrap have the host
+// ids.
 const FirstJoined = 1024
 
-// votes are the answers to a candidate. The engine counts all answers, but a candidate asks only replicas of its
-// membership, so answers of further replicas are kept from the engine.
+// votes are the answers to a candidate. The engine counts all answers, but a candidate asks only the replicas in its
+// membership, so answers from further replicas are withheld from the engine.
 var votes = [len(sentByPeers)]bool{raftpb.RequestVoteResp: true, raftpb.RequestPreVoteResp: true}
 
-// MaxBatchBytes is the largest batch that can be proposed. The engine sends up to 64 MiB at once.
+// MaxBatchBytes is the largest batch that can be proposed, in bytes. The engine sends up to 64 MiB at once.
 const MaxBatchBytes = 16 << 20
 
-// admitChunk returns an error for a chunk of a snapshot that no peer of this host sends.
+// admitChunk returns an error for a snapshot chunk that legitimate peers never send.
 func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {
 	route := e.replicas.Route(chunk.ShardID)
 	switch base := filepath.Base(chunk.Filepath); {
@@ -200,16 +199,16 @@ func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {
 	return nil
 }
 
-// arriving is the snapshot on a connection. After a chunk that is dropped, the rest of the snapshot is dropped too. The
-// sender gets confirmations all the same: after an error the sender's engine would for a while send nothing to this
-// host, and then the snapshot again.
+// arriving is the snapshot being received on a connection. After a dropped chunk, the rest of the snapshot is dropped
+// too. The sender still gets confirmations: after an error its engine would send nothing to this host for a while, and
+// then the snapshot again.
 type arriving struct {
-	known bool // this host has what the snapshot has
-	full  bool // the disk has no room
+	known bool // this host already has the snapshot's content
+	full  bool // the disk is full
 }
 
-// drops reports whether a chunk is dropped. The engine would refuse the last chunk of a snapshot that this host has
-// already, whose leader does not know that: the confirmations were lost.
+// drops reports whether a chunk is dropped. If this host already has the snapshot and the leader does not know because
+// the confirmations were lost, the engine would refuse the last chunk.
 func (a *arriving) drops(e *engineEnd, chunk *raftpb.Chunk) bool {
 	if a.known = a.known || e.replicas.Has(chunk.ShardID, chunk.Index); a.known {
 		return true
@@ -224,7 +223,8 @@ func (a *arriving) drops(e *engineEnd, chunk *raftpb.Chunk) bool {
 	return a.full
 }
 
-// refusalLogPeriod is how often refusals are logged. Otherwise any program at the port could fill the log.
+// refusalLogPeriod is the minimum interval between logged refusals. Otherwise any program that connects could fill the
+// log.
 const refusalLogPeriod = time.Second
 
 // refusals counts refusals and logs some of them.
@@ -243,7 +243,7 @@ func (r *refusals) count(reason Refusal) {
 	}
 }
 
-// note counts a refusal, and logs the refusal unless another was logged within the last period.
+// note counts a refusal, and logs it unless a refusal was logged within the last period.
 func (r *refusals) note(reason Refusal, message string, args ...any) {
 	r.count(reason)
 	r.mu.Lock()
@@ -259,9 +259,9 @@ func (r *refusals) note(reason Refusal, message string, args ...any) {
 	r.config.Logger.Warn(message, append(args, "reason", reason.String(), "unlogged", silent)...)
 }
 
-// reportEnd counts and logs the abnormal end of a connection.
+// reportEnd counts and logs a connection that ended abnormally.
 func (r *refusals) reportEnd(err error, remote string) {
-	// The peer logs a refusal for now by itself, if at all.
+	// A temporary refusal is logged by the peer, if at all.
 	refused, ok := errors.AsType[*Refused](err)
 	if ok && (refused.early || refused.By != 0 && refused.Code == CodeNotNow) {
 		r.config.Logger.Debug("another host came too early", "remote_address", remote, "error", err)

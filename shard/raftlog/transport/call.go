@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// MaxCallBytes is the largest request, and the largest answer.
+	// MaxCallBytes is the maximum size of a request, and of an answer.
 	MaxCallBytes = 1 << 20
-	// maxCallTime is how long a call takes at most, also with a later deadline of the caller.
+	// maxCallTime is the maximum duration of a call, even if the caller's deadline is later.
 	maxCallTime = time.Minute
-	// callHead comes before a request: how many milliseconds the caller waits.
+	// callHead precedes a request: how many milliseconds the caller waits.
 	callHead = 8
-	// answerHead comes before an answer or the text of an error, and says which of the two follows.
+	// answerHead precedes an answer or an error text, and distinguishes the two.
 	answerHead = 1
 )
 
@@ -27,18 +27,18 @@ const (
 	answerFailed = 1
 )
 
-// ErrCallTooLarge is returned for a request or an answer of more than MaxCallBytes.
+// ErrCallTooLarge is returned for a request or an answer above MaxCallBytes.
 var ErrCallTooLarge = errors.New("transport: the request or the answer is too large")
 
-// AnswerError is an error of Answer at the other host.
+// AnswerError is an error that Answer returned at the remote host.
 type AnswerError struct{ Text string }
 
 // Error implements error.
 func (a *AnswerError) Error() string { return a.Text }
 
-// Call sends a request to a host of the address book, and returns the result of Answer at that host. Calls to a host
-// share a kept connection (kept.go), apart from the connections of the engine's frames. After an error other than an
-// *AnswerError or a *Refused the outcome of the call is unknown. A host can call itself, too.
+// Call sends a request to a host in the address book, and returns the result from Answer on that host. Calls to a host
+// share a persistent connection (kept.go), separate from connections for engine frames. After an error other than an
+// *AnswerError or a *Refused the outcome is unknown. A host can call itself, too.
 func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	if t.isSelf(to) {
 		return t.callSelf(ctx, request)
@@ -59,8 +59,8 @@ func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) (
 	}
 }
 
-// callAnew makes a call over a new connection. If makes is true and the other host keeps connections, the connection is
-// kept for later calls.
+// callAnew makes a call over a new connection. If makes is true and the remote host supports persistent connections,
+// the connection is kept for later calls.
 func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request []byte) ([]byte, error) {
 	purpose := purposeCall
 	if makes {
@@ -84,7 +84,7 @@ func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request [
 	return k.call(ctx, request)
 }
 
-// callSelf answers a call of this host to itself.
+// callSelf answers a call from this host to itself.
 func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error) {
 	if t.config.Answer == nil {
 		return nil, errNoAnswer
@@ -96,8 +96,8 @@ func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error
 	return answer, nil
 }
 
-// CallUnnamed calls the host at an address without an identity. The function request makes the request after the
-// handshake. Nothing of the peer in the argument is proved, except, with TLS, the signature of an authority.
+// CallUnnamed calls the host at an address without identifying itself. The function request builds the request after
+// the handshake. The peer argument is unproven, except, with TLS, for the authority's signature.
 func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	request func(Peer) ([]byte, error)) ([]byte, error) {
 	d, err := t.dialAddress(ctx, Host{Address: address}, purposeUnnamed)
@@ -112,10 +112,10 @@ func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	return d.call(ctx, made)
 }
 
-// identifyWithin is how long a live host may take for the handshake of IdentityAt.
+// identifyWithin is the handshake timeout for IdentityAt.
 const identifyWithin = 700 * time.Millisecond
 
-// IdentityAt returns the identity of the host at an address, by the word of that host: only TLS proves the identity.
+// IdentityAt returns the identity that the host at an address claims: only TLS proves it.
 func (t *Transport) IdentityAt(ctx context.Context, address string) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyWithin)
 	defer cancel()
@@ -127,7 +127,7 @@ func (t *Transport) IdentityAt(ctx context.Context, address string) (Identity, e
 	return d.peer.Identity, nil
 }
 
-// call makes the only call of a connection.
+// call makes the only call on a connection.
 func (d *dialled) call(ctx context.Context, request []byte) ([]byte, error) {
 	defer d.close()
 	if len(request) > MaxCallBytes {
@@ -143,7 +143,7 @@ func (d *dialled) call(ctx context.Context, request []byte) ([]byte, error) {
 	return readAnswer(answer)
 }
 
-// readAnswer returns the answer in a payload, which has a head.
+// readAnswer returns the answer in a payload that has a head.
 func readAnswer(payload []byte) ([]byte, error) {
 	if payload[0] == answerFailed {
 		return nil, &AnswerError{Text: string(payload[answerHead:])}
@@ -169,10 +169,10 @@ func (d *dialled) exchange(ctx context.Context, request []byte) (answer []byte, 
 	return answer, err
 }
 
-// errNoAnswer is the answer of a host without Config.Answer.
+// errNoAnswer is the answer from a host without Config.Answer.
 var errNoAnswer = errors.New("this host answers no calls")
 
-// serveCall answers the only call of a connection.
+// serveCall answers the only call on a connection.
 func (t *Transport) serveCall(conn net.Conn, g greeting) error {
 	_, payload, err := newFrameReader(conn, g.in, framesOfCall).next()
 	if err != nil {
@@ -190,12 +190,12 @@ func (t *Transport) serveCall(conn net.Conn, g greeting) error {
 	return writeFrame(conn, g.out, frameAnswer, t.answer(ctx, g.peer, payload[callHead:]))
 }
 
-// callTime returns how long the caller waits, by the head of a request.
+// callTime returns how long the caller waits, taken from the request head.
 func callTime(payload []byte) time.Duration {
 	return time.Duration(min(binary.BigEndian.Uint64(payload), uint64(maxCallTime.Milliseconds()))) * time.Millisecond
 }
 
-// answer returns the payload of the answer to a request.
+// answer returns the answer payload for a request.
 func (t *Transport) answer(ctx context.Context, peer Peer, request []byte) []byte {
 	answer, err := []byte(nil), errNoAnswer
 	if t.config.Answer != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// ErrUnknownHost is returned for a host that is not in the address book, or has another incarnation there.
+// ErrUnknownHost is returned for a host that is missing in the address book, or has a different incarnation there.
 var ErrUnknownHost = errors.New("transport: the host is not in the address book")
 
-// dialled is this host's end of a connection that the host opened.
+// dialled is this host's end of an outbound connection.
 type dialled struct {
 	conn net.Conn
 	greeting
 	close func()
 }
 
-// resolve returns the entry of a target.
+// resolve returns the address book entry for a target.
 func (t *Transport) resolve(target Target) (Host, error) {
 	h, known := t.lookUp(target.Host)
 	if !known || h.Incarnation != target.Incarnation {
@@ -29,7 +29,7 @@ func (t *Transport) resolve(target Target) (Host, error) {
 	return h, nil
 }
 
-// dial opens a connection to a host of the address book.
+// dial opens a connection to a host in the address book.
 func (t *Transport) dial(ctx context.Context, to Host, purpose purpose) (*dialled, error) {
 	d, err := t.dialAddress(ctx, to, purpose)
 	if err != nil {
@@ -71,7 +71,8 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// noteDialled lets a change of the address book end the connection, and returns an error after such a change.
+// noteDialled registers the connection so that an address book change can end it, and returns an error if the book has
+// changed already.
 func (t *Transport) noteDialled(conn net.Conn, to Host) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,5 +103,5 @@ func secure(ctx context.Context, conn *tls.Conn) error {
 	return nil
 }
 
-// isSelf reports whether an id is this host's.
+// isSelf reports whether an id is this host's id.
 func (t *Transport) isSelf(id shard.HostID) bool { return id == t.Identity().Host }

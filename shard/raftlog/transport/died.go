@@ -11,7 +11,7 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// Stand has a replica of this host stand for election, in place of a leader whose process has ended.
+// Stand makes a local replica stand for election, to replace a leader whose process has ended.
 type Stand struct {
 	After time.Duration // since the process ended
 	// Message returns the message for the engine, false if the leader has a successor by now.
@@ -19,14 +19,14 @@ type Stand struct {
 }
 
 const (
-	// mournFor is how long a host looks whether the process of a peer has ended, and mournEvery how often. The kernel
-	// closes the files of a process one after the other, so its listener may outlive a connection.
+	// mournFor is how long a host checks whether a peer's process has ended, and mournEvery the interval. The kernel
+	// closes a process's files one after the other, so its listener may outlive a connection.
 	mournFor   = 2 * time.Second
 	mournEvery = 20 * time.Millisecond
 )
 
-// mourn looks whether the process of a peer has ended, after a connection of the peer has, and has replicas stand for
-// election if so.
+// mourn checks whether a peer's process has ended after its connection ended, and if so makes replicas stand for
+// election.
 func (e *engineEnd) mourn(peer *Peer, ended net.Conn) {
 	ctx, cancel := context.WithTimeout(e.ctx, mournFor)
 	defer cancel()
@@ -48,15 +48,15 @@ func (e *engineEnd) mourn(peer *Peer, ended net.Conn) {
 }
 
 const (
-	// standAgainAfter is when a replica is asked for the second time to stand for election. Each further request waits
-	// twice as long as the request before, up to standAgainFor: the leader that wished for a successor leads on after
-	// an election timeout.
+	// standAgainAfter is the delay before a replica is asked again to stand for election. The delay doubles with every
+	// further request, up to standAgainFor: a leader that requested a successor resumes leading after an election
+	// timeout.
 	standAgainAfter = 2 * time.Millisecond
 	standAgainFor   = 128 * time.Millisecond
 )
 
-// standAgain repeats the request to stand for election while the replica is in the term of the request. An engine that
-// has something committed to apply skips the election and forgets the request, and the leader drops all proposals until
+// standAgain repeats the request to stand for election while the replica is in the request's term. An engine with
+// committed entries still to apply skips the election and forgets the request, and the leader drops all proposals until
 // an election timeout has passed.
 func (e *engineEnd) standAgain(m raftpb.Message) {
 	for after := standAgainAfter; after <= standAgainFor; after *= 2 {
@@ -67,8 +67,8 @@ func (e *engineEnd) standAgain(m raftpb.Message) {
 	}
 }
 
-// isDead reports whether no process listens at the address of a peer. A peer that is silent, or whose connections are
-// reset by something between the hosts, refuses none.
+// isDead reports whether no process listens at a peer's address. Only a refused connection proves that; a silent peer,
+// or a connection reset somewhere on the network, does not.
 func (e *engineEnd) isDead(ctx context.Context, peer *Peer) bool {
 	to, known := e.lookUp(peer.Host)
 	if !known || to.Incarnation != peer.Incarnation {
@@ -81,7 +81,7 @@ func (e *engineEnd) isDead(ctx context.Context, peer *Peer) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// connected reports whether the peer has another connection for frames of the engine here.
+// connected reports whether the peer has another connection for engine frames here.
 func (e *engineEnd) connected(peer *Peer, ended net.Conn) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +93,7 @@ func (e *engineEnd) connected(peer *Peer, ended net.Conn) bool {
 	return false
 }
 
-// sleep waits, and returns false where the context ends before.
+// sleep waits, and returns false if the context ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -13,42 +13,44 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Route decides about the messages of a shard that arrive. A route is replaced, never written to.
+// Route decides how to treat arriving messages for a shard. A route is replaced, never modified.
 type Route struct {
-	// Replica is this host's.
+	// Replica is this host's replica.
 	Replica uint64
-	// Members are the targets of the replicas of the membership, as far as this host knows. A removed replica has the
-	// zero target.
+	// Members maps the replicas in the membership to their targets, as far as this host knows. A removed replica has
+	// the zero target.
 	Members map[uint64]Target
 }
 
-// Replicas is the owner of an engine, as the transport needs it. The methods must not block.
+// Replicas is what the transport needs from an engine's owner. The methods must not block.
 type Replicas interface {
-	// Route returns the route of a shard, nil if the shard does not run here.
+	// Route returns a shard's route, nil if the shard does not run here.
 	Route(shardID uint64) *Route
-	// Takes reports whether this host accepts the next part of a shard's log, or of a snapshot. At the beginning of a
-	// snapshot the second argument is the size of the whole. A part that is not accepted is dropped.
+	// Takes reports whether this host accepts the next entries or snapshot chunk for a shard. At the beginning of a
+	// snapshot the second argument is its total size. A part that is not accepted is dropped.
 	Takes(shardID, snapshot uint64) bool
-	// Has reports whether this host's replica of a shard has applied the log up to an index, or has a snapshot of that.
+	// Has reports whether this host's replica has applied the shard's log up to an index, or has a snapshot that covers
+	// it.
 	Has(shardID, index uint64) bool
-	// Positions returns the position of this host's newest replica of each shard; a discarded replica is the furthest.
+	// Positions returns the position of this host's newest replica in each shard; a discarded replica counts as
+	// furthest.
 	Positions() []Position
-	// Behind returns a function that compares positions of a host with the positions that the host has confirmed to
-	// this host by the time of the call, and returns nil if none is behind.
+	// Behind returns a function that compares a host's positions with the positions that the host has confirmed to this
+	// host by the time of the call, and returns nil if none is behind.
 	Behind(host shard.HostID) func([]Position) error
-	// Received is called with the messages of a peer before the engine's handler, and Sending with messages for a peer
-	// before the write. Both may change the messages.
+	// Received is called with a peer's messages before the engine's handler, and Sending with messages for a peer
+	// before they are written. Both may modify the messages.
 	Received(from shard.HostID, messages []raftpb.Message)
 	Sending(messages []raftpb.Message)
-	// Sent is called with every chunk of a snapshot after the peer has handled the chunk.
+	// Sent is called with every snapshot chunk after the peer has processed it.
 	Sent(to shard.HostID, chunk *raftpb.Chunk)
-	// Died is called when the process of a peer has ended, and returns the elections to stand in, in order.
+	// Died is called when a peer's process has ended, and returns the elections to stand in, in order.
 	Died(host shard.HostID) []Stand
-	// Term returns the term of this host's replica of a shard, 0 if the shard does not run here.
+	// Term returns the term at this host's replica, 0 if the shard does not run here.
 	Term(shardID uint64) uint64
 }
 
-// Factory makes the engine's end of a transport for the engine. Factory implements config.TransportFactory.
+// Factory creates the engine's end of a transport. Factory implements config.TransportFactory.
 type Factory struct {
 	Transport *Transport
 	Replicas  Replicas
@@ -63,31 +65,31 @@ func (f *Factory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler
 	}
 }
 
-// Validate is called by the engine for every target of a membership, and for the target of every message.
+// Validate is called by the engine for every target in a membership, and for every message's target.
 func (*Factory) Validate(target string) bool {
 	_, _, ok := cutTarget(target)
 	return ok
 }
 
-// engineEnd is the source and the sink of the engine's frames. The engine calls Start and Close once each, and dials
-// from goroutines of its own.
+// engineEnd sends and receives frames for the engine. The engine calls Start and Close once each, and dials from its
+// own goroutines.
 type engineEnd struct {
 	*Transport
 	replicas   Replicas
 	onMessages raftio.MessageHandler
 	onChunk    raftio.ChunkHandler
 	redialFor  time.Duration
-	deployment uint64 // the host's identity stays while it has an engine
+	deployment uint64 // a host with an engine never changes its identity
 
-	running    sync.WaitGroup        // of the connections that feed the engine
+	running    sync.WaitGroup        // connections that feed the engine
 	conns      map[net.Conn]struct{} // guarded by Transport.mu
 	deliveries deliveries
 }
 
-// Name is the name of the transport in the engine's log.
+// Name is the transport's name in the engine's log.
 func (*engineEnd) Name() string { return "signalbox" }
 
-// Start lets the frames of other hosts through from now on.
+// Start accepts frames from other hosts from now on.
 func (e *engineEnd) Start() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,8 +97,8 @@ func (e *engineEnd) Start() error {
 	return nil
 }
 
-// Close ends the connections that feed the engine; no handler is called afterwards. The engine itself closes the
-// connections for sending. Close returns no error, because the engine would stop the process after an error.
+// Close ends the connections that feed the engine; no handler is called afterwards. The engine itself closes its
+// outbound connections. Close returns no error, because an error would make the engine stop the process.
 func (e *engineEnd) Close() error {
 	e.mu.Lock()
 	e.engine = nil
@@ -134,7 +136,7 @@ func (e *engineEnd) leave(conn net.Conn) {
 	e.running.Done()
 }
 
-// serve passes the frames of a connection to the engine, and returns why the connection ended.
+// serve passes a connection's frames to the engine, and returns why the connection ended.
 func (e *engineEnd) serve(conn net.Conn, g greeting) error {
 	frames, from := newFrameReader(conn, g.in, framesOfEngine), newOrigin(&g.peer)
 	var snapshot arriving
@@ -190,8 +192,8 @@ func (e *engineEnd) handle(from *origin, kind byte, payload []byte, snapshot *ar
 	return nil
 }
 
-// GetConnection dials another host, again and again for redialFor if the host does not answer. Messages that wait
-// meanwhile are sent afterwards. A host that does not answer for longer is searched for.
+// GetConnection dials another host, repeatedly for redialFor if the host does not answer. Messages wait meanwhile and
+// are sent afterwards. After redialFor, a search (search.go) goes on dialling.
 func (e *engineEnd) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
 	to, err := ParseTarget(target)
 	if err != nil {
@@ -212,7 +214,7 @@ func (e *engineEnd) GetConnection(ctx context.Context, target string) (raftio.IC
 	return s, nil
 }
 
-// dialTarget opens a connection for the engine's frames.
+// dialTarget opens a connection for engine frames.
 func (e *engineEnd) dialTarget(ctx context.Context, target Target) (*dialled, error) {
 	to, err := e.resolve(target)
 	if err != nil {
@@ -221,7 +223,7 @@ func (e *engineEnd) dialTarget(ctx context.Context, target Target) (*dialled, er
 	return e.dial(ctx, to, purposeFrames)
 }
 
-// isLasting reports whether a further dial would fail in the same way.
+// isLasting reports whether a further dial would fail the same way.
 func isLasting(err error) bool {
 	r, ok := errors.AsType[*Refused](err)
 	return ok && r.Code.Lasting() || errors.Is(err, errHandshake)

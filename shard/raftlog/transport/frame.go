@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// frameHeaderSize is the size of the header of a frame between hosts, before the payload:
+// frameHeaderSize is the header size in a frame between hosts, before the payload:
 //
 //	bytes 0..2   "SBX"
 //	byte  3      kind
@@ -20,19 +20,19 @@ import (
 // If the hosts have a secret, the 16 bytes after the payload are the MAC.
 const frameHeaderSize = 12
 
-// Kinds of frames.
+// Frame kinds.
 const (
 	frameMessages = 1 // a raftpb.MessageBatch
 	frameChunk    = 2 // a raftpb.Chunk
-	frameCall     = 4 // a request; helloKind is between them
+	frameCall     = 4 // a request; helloKind is number 3
 	frameAnswer   = 5 // an answer
-	frameTaken    = 6 // nothing: the answer to a chunk after its handling
-	// The same as frameCall and frameAnswer on a kept connection, behind the number of the call.
+	frameTaken    = 6 // empty: confirms a chunk once it is processed
+	// The same as frameCall and frameAnswer on a persistent connection, where the payload follows the call number.
 	frameKeptCall   = 7
 	frameKeptAnswer = 8
 )
 
-// frameRules bound the frames of a connection.
+// frameRules bound the frames on a connection.
 type frameRules struct {
 	kinds    []byte
 	maxBytes uint32
@@ -49,12 +49,13 @@ var (
 )
 
 const (
-	// maxFrameBytes is more than the engine sends at once: 64 MiB, and one message of the same size.
+	// maxFrameBytes exceeds what the engine sends at once: 64 MiB, and one message of the same size.
 	maxFrameBytes = 160 << 20
-	// frameReadStep bounds the memory for a payload before its bytes arrive.
+	// frameReadStep bounds the memory allocated for a payload before its bytes arrive.
 	frameReadStep   = 1 << 20
 	readBufferBytes = 64 << 10
-	// silence is after how long without a frame a connection ends. The engine ends its own connections after a minute.
+	// silence is the time without a frame after which a connection ends. The engine ends its own connections after a
+	// minute.
 	silence = 2 * time.Minute
 )
 
@@ -64,7 +65,7 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// sealFrame fills in the header of a frame with a payload.
+// sealFrame fills in a frame's header.
 func sealFrame(frame []byte, kind byte) {
 	copy(frame, frameMagic[:])
 	frame[3] = kind
@@ -82,7 +83,7 @@ func writeFrame(conn io.Writer, mac *frameMAC, kind byte, payload []byte) error 
 	return err
 }
 
-// newFrame returns the next frame of a connection.
+// newFrame returns the next frame for a connection.
 func newFrame(mac *frameMAC, kind byte, payload []byte) []byte {
 	frame := append(make([]byte, frameHeaderSize, frameHeaderSize+len(payload)+macSize), payload...)
 	sealFrame(frame, kind)
@@ -92,7 +93,7 @@ func newFrame(mac *frameMAC, kind byte, payload []byte) []byte {
 	return frame
 }
 
-// frameSource has the methods of net.Conn for a frameReader.
+// frameSource has the net.Conn methods that a frameReader needs.
 type frameSource interface {
 	io.Reader
 	SetReadDeadline(time.Time) error
@@ -101,12 +102,12 @@ type frameSource interface {
 // frameReader reads frames from a connection.
 type frameReader struct {
 	conn   frameSource
-	mac    *frameMAC // nil: frames have none
+	mac    *frameMAC // nil: frames have no MAC
 	rules  frameRules
 	r      *bufio.Reader
 	buffer []byte
 	until  time.Time // the current read deadline
-	// silence is after how long without a frame reading ends.
+	// silence is the time without a frame after which reading ends.
 	silence time.Duration
 }
 
@@ -153,7 +154,7 @@ func (f *frameReader) next() (kind byte, payload []byte, err error) {
 	return kind, payload, nil
 }
 
-// read reads a payload, and allocates as bytes arrive, not by the announced size.
+// read reads a payload. It allocates memory as bytes arrive, not by the announced size.
 func (f *frameReader) read(size int) ([]byte, error) {
 	if cap(f.buffer) > keepBufferBytes {
 		f.buffer = nil

@@ -19,10 +19,10 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// A connection between hosts begins with five steps. Both sides send a hello. The dialer proves that it has the secret
-// of the cluster; it does so first, so that a program without the secret gets no proof to try secrets on. Then each
-// side says whether it takes the other for a peer, the acceptor first, under a MAC that proves the secret too. A hello
-// is
+// A connection between hosts begins with five steps. Both sides send a hello. The dialer proves that it has the cluster
+// secret. The dialer goes first, so that a program without the secret gets no proof to test guessed secrets on. Then
+// each side sends its verdict on whether the peer is admitted, the acceptor first, under a MAC that also proves the
+// secret. A hello is
 //
 //	bytes 0..2     "SBX"
 //	byte  3        3, a kind that no frame has
@@ -39,50 +39,51 @@ import (
 //	bytes 64..71   draw of the start, big endian
 //	bytes 72..103  random
 //
-// If both hellos say so, the positions of replicas (position.go) follow the proof of the dialer and the good verdict of
-// an acceptor: each side has the positions before its verdict.
+// If both hellos offer it, replica positions (position.go) follow the dialer's proof and the acceptor's positive
+// verdict: each side has the peer's positions before it sends its own verdict.
 //
-// A verdict is a code (1 byte), the length of a text (2 bytes), the text, and the MAC of these (32 bytes). The proof,
-// and the keys of verdicts and frames, are drawn from the secret with HKDF-SHA256, salted with both hellos. Without a
-// secret the same is done with an empty one, which proves nothing, and frames have no MAC.
+// A verdict is a code (1 byte), the text length (2 bytes), the text, and a MAC over all three (32 bytes). The proof,
+// and the keys for verdicts and frames, are derived from the secret with HKDF-SHA256, salted with both hellos. Without
+// a secret the derivation uses an empty secret, which proves nothing, and frames have no MAC.
 //
 // An unnamed host sends a hello without an identity, and is treated as if the cluster had no secret. An unnamed host
-// can make one call, whose request has to prove its claims: Peer.Transcript binds a proof to the connection.
+// can make one call, and its request has to prove its claims: Peer.Transcript binds a proof to the connection.
 const (
-	// handshakeVersion grows when hosts of the version before must not connect to hosts of this version. Versions up to
-	// 3 belong to development builds before release 0.1.0.
+	// handshakeVersion is increased if hosts with the previous version must not connect to hosts with this version.
+	// Versions up to 3 belong to development builds before release 0.1.0.
 	handshakeVersion = 4
 
 	helloKind  = 3
-	helloHead  = 8 // is checked before the rest is read
+	helloHead  = 8 // checked before the rest is read
 	helloSize  = 104
 	helloNonce = 72
-	// helloOffer is the byte that says what else the host can do on a connection for that purpose.
+	// helloOffer is the byte that announces what else the host supports on a connection for that purpose.
 	helloOffer      = 7
 	offersPositions = 1
 	offersKept      = 2
 	proofSize       = sha256.Size
 )
 
-// ErrClients: at the address clients connect, not hosts.
+// ErrClients: the address is a client port, not a port for hosts.
 var ErrClients = errors.New("clients connect there, and hosts at another port")
 
-// purpose is the use of a connection: byte 6 of a hello, and above that byte 7 where this makes another use of it.
+// purpose is what a connection is used for: byte 6 in a hello, and above that byte 7 if it selects a variant.
 type purpose uint16
 
 const (
 	purposeFrames  purpose = 1 // the engine's frames, from the dialer to the acceptor
-	purposeCall    purpose = 2 // a request and its answer
-	purposeUnnamed purpose = 3 // a request and its answer, of a host that does not name itself
-	// purposeCalls is a connection for many calls. A host of a build that keeps no connections reads purposeCall, and
-	// answers a hello with that purpose; both hosts then treat the connection as one for a single call.
+	purposeCall    purpose = 2 // one request and its answer
+	purposeUnnamed purpose = 3 // one request and its answer, from a host that does not identify itself
+	// purposeCalls is a connection for many calls. A host with a build that does not support persistent connections
+	// reads purposeCall, and answers with a hello for that purpose; both hosts then use the connection for a single
+	// call.
 	purposeCalls = offersKept<<8 | purposeCall
 )
 
-// errHandshake is the error of a handshake that would fail again.
+// errHandshake is the error for a handshake that would fail again.
 var errHandshake = errors.New("handshake refused")
 
-// hello is the first message of a host on a connection.
+// hello is a host's first message on a connection.
 type hello [helloSize]byte
 
 func newHello(self *Identity, secret []byte, purpose purpose) *hello {
@@ -109,7 +110,7 @@ func (h *hello) purpose() purpose {
 	return purpose(h[6])
 }
 
-// identity is who the sender of the hello says that it is.
+// identity is the identity that the hello's sender claims.
 func (h *hello) identity() (i Identity) {
 	i.Deployment = binary.BigEndian.Uint64(h[8:])
 	copy(i.Generation[:], h[16:32])
@@ -119,15 +120,15 @@ func (h *hello) identity() (i Identity) {
 	return i
 }
 
-// isHello reports whether the first bytes are a hello's. The check comes before any answer.
+// isHello reports whether the first bytes belong to a hello. The check precedes any answer.
 func (h *hello) isHello() bool { return [3]byte(h[:3]) == frameMagic && h[3] == helloKind }
 
-// isFrameOfClients reports whether the first bytes are an answer from the port of clients: a frame of the client
-// protocol begins with a length, far below 65536 in an answer.
+// isFrameOfClients reports whether the first bytes are an answer from a client port: a client protocol frame begins
+// with a length, far below 65536 in an answer.
 func (h *hello) isFrameOfClients() bool { return h[0] == 0 && h[1] == 0 && (h[2] != 0 || h[3] != 0) }
 
-// read reads the hello of the other side. Of a hello of another version read reads the head, or all of a known size:
-// unread bytes could keep the peer from reading the answer.
+// read reads the peer's hello. If the version differs, read reads the head, or all bytes if the size is known: unread
+// bytes could keep the peer from reading the answer.
 func (h *hello) read(conn io.Reader) error {
 	if _, err := io.ReadFull(conn, h[:helloHead]); err != nil {
 		return err
@@ -140,11 +141,11 @@ func (h *hello) read(conn io.Reader) error {
 	return err
 }
 
-// ErrOneSecret is the error of a connection between two hosts of which one alone has a secret.
+// ErrOneSecret is the error if only one of two connecting hosts has a secret.
 var ErrOneSecret = errors.New("one of the two hosts has a secret of the cluster and the other has none: give all " +
 	"hosts the same")
 
-// compare returns an error if the hosts of the two hellos do not understand each other.
+// compare returns an error if the two hellos are incompatible.
 func (h *hello) compare(theirs *hello) error {
 	switch {
 	case !theirs.isHello() && [3]byte(theirs[:3]) == frameMagic:
@@ -165,12 +166,12 @@ func otherVersion(version byte) error {
 		handshakeVersion)
 }
 
-// handshakeKeys are drawn from the secret and the hellos, at both sides.
+// handshakeKeys are derived from the secret and the hellos, at both sides.
 type handshakeKeys struct {
-	proof            []byte // that of the dialer
-	dialer, acceptor []byte // keys of their verdicts
-	frames, answers  []byte // keys of what the dialer sends, and of what the acceptor sends
-	ahead, back      []byte // keys of the dialer's positions, and of the acceptor's
+	proof            []byte // the dialer's proof
+	dialer, acceptor []byte // keys for their verdicts
+	frames, answers  []byte // keys for what the dialer sends, and for what the acceptor sends
+	ahead, back      []byte // keys for the dialer's positions, and for the acceptor's
 }
 
 func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err error) {
@@ -188,14 +189,14 @@ func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err e
 	return keys, nil
 }
 
-// greeting is the result of a handshake.
+// greeting is a handshake's result.
 type greeting struct {
 	peer    Peer
 	purpose purpose
-	out, in *frameMAC // of frames that are sent and received; nil: frames have none
+	out, in *frameMAC // for sent and received frames; nil: frames have no MAC
 }
 
-// newGreeting is the greeting of a handshake in which both sides have sent a hello.
+// newGreeting is the greeting for a handshake in which both sides have sent a hello.
 func newGreeting(conn net.Conn, dialer, acceptor, theirs *hello) greeting {
 	g := greeting{purpose: dialer.purpose(), peer: Peer{Address: conn.RemoteAddr().String()}}
 	if g.purpose == purposeCalls && acceptor.purpose() != purposeCalls {
@@ -209,7 +210,7 @@ func newGreeting(conn net.Conn, dialer, acceptor, theirs *hello) greeting {
 	return g
 }
 
-// greetAsDialer runs the handshake of the side that dialled an entry of the address book.
+// greetAsDialer runs the handshake for the side that dialled an address book entry.
 func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, purpose purpose) (g greeting,
 	err error) {
 	defer boundHandshake(ctx, conn)()
@@ -262,7 +263,7 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 	return g, g.setMACs(secret, keys.frames, keys.answers)
 }
 
-// greetAsAcceptor runs the handshake of the side that accepted, and enrolls the peer before a good verdict.
+// greetAsAcceptor runs the handshake for the accepting side, and enrolls the peer before a positive verdict.
 func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 	enroll func(Peer, purpose) *Refused) (g greeting, err error) {
 	defer boundHandshake(ctx, conn)()

@@ -15,53 +15,55 @@ import (
 )
 
 const (
-	// keptFor is how long a connection is kept, so that both ends judge each other anew after that time.
+	// keptFor is the maximum age of a persistent connection. After that time both ends authenticate each other again.
 	keptFor = time.Hour
-	// maxKeptCalls bounds the calls on a kept connection that are not answered. Further calls have connections of their
-	// own and wait for nothing.
+	// maxKeptCalls bounds the unanswered calls on a persistent connection. Further calls use connections of their own
+	// instead of waiting.
 	maxKeptCalls = 64
-	// maxKeptBytes bounds a request on a kept connection. A larger request has a connection of its own, so that no
-	// other call waits until the request is through.
+	// maxKeptBytes bounds a request on a persistent connection. A larger request uses a connection of its own, so that
+	// other calls do not wait behind it.
 	maxKeptBytes = 64 << 10
-	// keptHead comes before a request and before its answer on a kept connection: the number of the call.
+	// keptHead precedes a request and its answer on a persistent connection: the call number.
 	keptHead = 8
 )
 
-// answerOver is the head of an answer that says that the call was not carried out, because the acceptor ends the
-// connection. The caller makes the call over a new one.
+// answerOver is the answer head for a call that was not carried out, because the acceptor is closing the connection.
+// The caller repeats the call over a new connection.
 const answerOver = 2
 
-// errKeptOver is the error of a call that was not carried out, because the kept connection takes no more calls.
+// errKeptOver is the error for a call that was not carried out, because the persistent connection accepts no more
+// calls.
 var errKeptOver = errors.New("the other host ends the connection")
 
-// kept is this host's end of a connection that the host dialled for many calls. A reader and a writer run for as long
-// as the connection is open, and callers wait for neither longer than their contexts last.
+// kept is this host's end of a connection that it dialled for many calls. A reader and a writer run while the
+// connection is open, and callers never wait beyond their contexts.
 type kept struct {
 	*dialled
 	to    Host
 	proof proof // at the handshake
 
-	frames chan []byte   // payloads for the writer; has room for all calls
-	idle   chan struct{} // closed once no call needs the connection any more: the writer closes it
-	ended  chan struct{} // closed once the connection has ended
+	frames chan []byte   // payloads for the writer; has capacity for all calls
+	idle   chan struct{} // closed once the connection is no longer needed for calls: the writer then closes the connection
+	ended  chan struct{} // closed when the connection has ended
 	err    error         // why the connection has ended; written before ended is closed
 
 	mu      sync.Mutex
-	pending map[uint64]chan<- []byte // guarded by mu, as are the fields below; the calls without an answer
-	last    uint64                   // the number of the last call
-	callers int                      // that wait for an answer
+	pending map[uint64]chan<- []byte // guarded by mu, as are the fields below; unanswered calls
+	last    uint64                   // the last call's number
+	callers int                      // callers waiting for an answer
 	heard   uint64                   // how many answers have arrived
-	over    bool                     // takes no more calls
+	over    bool                     // accepts no more calls
 	hungUp  bool                     // idle is closed
 }
 
-// proof is by what a host proves its identity to peers. A kept connection that began with another proof takes no calls.
+// proof is the evidence by which a host proves its identity to peers. A persistent connection that began with a
+// different proof accepts no calls.
 type proof struct {
-	files   *tls.Config // another value after a change of the files; nil without TLS
-	changes uint64      // of the identity and the secret
+	files   *tls.Config // a new value after the files changed; nil without TLS
+	changes uint64      // number of changes to the identity and the secret
 }
 
-// proof returns the current proof of this host.
+// proof returns this host's current proof.
 func (t *Transport) proof() (p proof) {
 	if t.config.TLS != nil {
 		p.files = t.config.TLS.Config()
@@ -72,8 +74,8 @@ func (t *Transport) proof() (p proof) {
 	return p
 }
 
-// keptTo returns the kept connection to a host for a request of a size. With nil the call has to dial, and makes
-// reports whether the new connection is to be kept.
+// keptTo returns the persistent connection to a host, for a request with the given size. If the result is nil, the call
+// has to dial, and makes reports whether to keep the new connection.
 func (t *Transport) keptTo(to Host, size int) (_ *kept, makes bool) {
 	if size > maxKeptBytes {
 		return nil, false
@@ -101,7 +103,7 @@ func (t *Transport) keptTo(to Host, size int) (_ *kept, makes bool) {
 	return k, false
 }
 
-// KeptPeers returns how many other hosts this host has a kept connection to.
+// KeptPeers returns the number of other hosts with a persistent connection from here.
 func (t *Transport) KeptPeers() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +115,7 @@ func (t *Transport) KeptPeers() (n int) {
 	return n
 }
 
-// keepNone lets a later call make the kept connection to a host.
+// keepNone lets a later call create the persistent connection to a host.
 func (t *Transport) keepNone(to shard.HostID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +124,7 @@ func (t *Transport) keepNone(to shard.HostID) {
 	}
 }
 
-// keep has later calls to a host made over a connection.
+// keep makes later calls to a host use the connection.
 func (t *Transport) keep(d *dialled, to Host, proof proof) *kept {
 	k := &kept{
 		dialled: d, to: to, proof: proof, frames: make(chan []byte, maxKeptCalls), idle: make(chan struct{}),
@@ -150,14 +152,14 @@ func (t *Transport) keep(d *dialled, to Host, proof proof) *kept {
 	return k
 }
 
-// state reports whether the connection takes no more calls, and whether the connection is full for now.
+// state reports whether the connection accepts no more calls, and whether it is full for now.
 func (k *kept) state() (over, full bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.over, len(k.pending) >= maxKeptCalls
 }
 
-// call makes a call over the connection. The error is errKeptOver where the call was not carried out.
+// call makes a call over the connection. The error is errKeptOver if the call was not carried out.
 func (k *kept) call(ctx context.Context, request []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxCallTime)
 	defer cancel()
@@ -189,7 +191,7 @@ func (k *kept) call(ctx context.Context, request []byte) ([]byte, error) {
 
 func (k *kept) failed(err error) error { return fmt.Errorf("call %s: %w", &k.peer, err) }
 
-// begin gives the writer a request, unless the connection takes none.
+// begin hands a request to the writer, unless the connection accepts none.
 func (k *kept) begin(ctx context.Context, request []byte, answered chan<- []byte) (id, heard uint64, begun bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -199,7 +201,7 @@ func (k *kept) begin(ctx context.Context, request []byte, answered chan<- []byte
 	k.last++
 	k.callers++
 	k.pending[k.last] = answered
-	// There is room, because every request in the channel is of a call without an answer.
+	// The channel has capacity, because every request in it belongs to an unanswered call.
 	k.frames <- appendCall(ctx, binary.BigEndian.AppendUint64(nil, k.last), request)
 	return k.last, k.heard, true
 }
@@ -212,7 +214,7 @@ func (k *kept) leave() {
 	k.closeIdle()
 }
 
-// retire keeps further calls from the connection, which ends with the last call under way.
+// retire stops the connection from accepting calls; it closes once its last call ends.
 func (k *kept) retire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -220,7 +222,7 @@ func (k *kept) retire() {
 	k.closeIdle()
 }
 
-// closeIdle closes a retired connection without calls under way. The lock is held.
+// closeIdle closes a retired connection without calls in progress. The caller holds the lock.
 func (k *kept) closeIdle() {
 	if !k.over || k.callers > 0 || k.hungUp {
 		return
@@ -229,9 +231,9 @@ func (k *kept) closeIdle() {
 	close(k.idle)
 }
 
-// abandon gives up a call after the end of the caller's context. The call counts until the answer, because the other
-// host may still be working on the call. If nothing has arrived between a call and its deadline, the connection may
-// lead nowhere, so the next call makes a new connection.
+// abandon drops a call after the caller's context has ended. The call counts until it is answered, because the remote
+// host may still be working on it. If nothing has arrived between a call and its deadline, the connection may be dead,
+// so the next call opens a new connection.
 func (k *kept) abandon(id, heard uint64, late bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -241,7 +243,7 @@ func (k *kept) abandon(id, heard uint64, late bool) {
 	k.over = k.over || late && k.heard == heard
 }
 
-// answer returns the answer to a call, errKeptOver if the other host has not carried the call out.
+// answer returns the answer to a call, errKeptOver if the remote host has not carried out the call.
 func (k *kept) answer(payload []byte) ([]byte, error) {
 	if payload[0] == answerOver {
 		k.retire()
@@ -253,7 +255,7 @@ func (k *kept) answer(payload []byte) ([]byte, error) {
 // read passes answers to the callers, and returns why the connection ended.
 func (k *kept) read() error {
 	frames := newFrameReader(k.conn, k.in, framesOfKeptAnswers)
-	frames.silence = 2 * keptFor // the ends of connections and of calls' contexts show that a host is away
+	frames.silence = 2 * keptFor // ended connections and expired call contexts already show that a host is away
 	for {
 		_, payload, err := frames.next()
 		if err == nil {
@@ -284,7 +286,7 @@ func (k *kept) answered(payload []byte) error {
 	return nil
 }
 
-// end lets callers go: the connection has ended.
+// end releases the callers: the connection has ended.
 func (k *kept) end(err error) {
 	k.err = err
 	close(k.ended)
@@ -292,7 +294,7 @@ func (k *kept) end(err error) {
 	k.close()
 }
 
-// writeQueued writes frames until enough is closed, or the other end does not read, and closes the connection.
+// writeQueued writes frames until enough is closed, or the peer does not read, and closes the connection.
 func writeQueued(conn net.Conn, mac *frameMAC, kind byte, payloads <-chan []byte, enough <-chan struct{},
 	writing func()) {
 	defer conn.Close()

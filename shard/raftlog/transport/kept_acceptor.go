@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// keptAcceptor is this host's end of a kept connection that another host dialled.
+// keptAcceptor is this host's end of an inbound persistent connection.
 type keptAcceptor struct {
 	*Transport
 	conn  net.Conn
 	proof proof // at the handshake
 	greeting
 
-	answers  chan []byte   // payloads for the writer; has room for all calls
-	ended    chan struct{} // closed once the connection has ended
-	underWay atomic.Int64  // the calls whose answer is not being written
+	answers  chan []byte   // payloads for the writer; has capacity for all calls
+	ended    chan struct{} // closed when the connection has ended
+	underWay atomic.Int64  // calls without an answer being written yet
 	running  sync.WaitGroup
 }
 
@@ -28,10 +28,10 @@ func (t *Transport) newKeptAcceptor(conn net.Conn, g greeting, proof proof) *kep
 		answers: make(chan []byte, maxKeptCalls), ended: make(chan struct{})}
 }
 
-// serve answers calls until the connection ends, and returns why it ended. The connection counts as one of the peer's
-// until its calls are over.
+// serve answers calls until the connection ends, and returns why it ended. The connection counts towards the peer's
+// limit until its calls are done.
 func (k *keptAcceptor) serve() error {
-	// The dialer ends the connection after keptFor, and its last call is over then.
+	// The dialer closes the connection after keptFor, and its last call is done by then.
 	timer := time.AfterFunc(keptFor+2*maxCallTime, func() { k.conn.Close() })
 	defer timer.Stop()
 	k.running.Go(func() {
@@ -52,7 +52,7 @@ func (k *keptAcceptor) serve() error {
 	}
 }
 
-// begin begins a call. An error says that the connection has to end.
+// begin begins a call. An error means that the connection must end.
 func (k *keptAcceptor) begin(payload []byte) error {
 	if len(payload) < keptHead+callHead {
 		return refuse(RefusedFrame, "%w: a call of %d bytes", errFrame, len(payload))
@@ -73,7 +73,7 @@ func (k *keptAcceptor) begin(payload []byte) error {
 	return nil
 }
 
-// say gives the writer an answer. There is room, because every answer in the channel counts as a call under way.
+// say hands an answer to the writer. The channel has capacity, because every answer in it counts as a call in progress.
 func (k *keptAcceptor) say(id uint64, answer []byte) {
 	k.answers <- append(binary.BigEndian.AppendUint64(nil, id), answer...)
 }

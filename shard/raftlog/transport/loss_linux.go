@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundLoss ends a connection after lossTimeout without an acknowledgement of sent bytes. After a loss of packets TCP
-// sends again after pauses that double, so a connection that outlived a cut of ten seconds would stay silent for ten
-// more seconds after the heal. A new connection is there at once.
+// boundLoss ends a connection after lossTimeout without an acknowledgement for sent bytes. After lost packets TCP
+// resends with pauses that double, so a connection that survived a ten-second partition would stay silent for ten more
+// seconds afterwards. A new connection works at once.
 func boundLoss(conn net.Conn) {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 )
 
-// setMACs makes the MACs of frames, if there is a secret.
+// setMACs creates the frame MACs, if there is a secret.
 func (g *greeting) setMACs(secret, out, in []byte) (err error) {
 	if len(secret) == 0 {
 		return nil
@@ -18,8 +18,8 @@ func (g *greeting) setMACs(secret, out, in []byte) (err error) {
 	return err
 }
 
-// frameMAC authenticates the frames of one direction of a connection: GMAC with AES-256 over the payload, and a nonce
-// of the number of the frame and its kind. Each side has a counter, and each direction a key.
+// frameMAC authenticates the frames in one direction on a connection: GMAC with AES-256 over the payload, with a nonce
+// made from the frame number and its kind. Each side has a counter, and each direction a key.
 type frameMAC struct {
 	aead   cipher.AEAD
 	next   uint64
@@ -38,7 +38,7 @@ func newFrameMAC(key []byte) (*frameMAC, error) {
 	return &frameMAC{aead: aead}, nil
 }
 
-// macSize is what a MAC adds to a frame, behind the payload.
+// macSize is how many bytes a MAC adds to a frame, after the payload.
 const macSize = 16
 
 func (m *frameMAC) nonce(kind byte) []byte {
@@ -48,12 +48,12 @@ func (m *frameMAC) nonce(kind byte) []byte {
 	return m.buffer[:]
 }
 
-// seal appends the MAC of the next frame, whose payload begins behind its header.
+// seal appends the next frame's MAC; the payload begins after the header.
 func (m *frameMAC) seal(frame []byte, kind byte) []byte {
 	return m.aead.Seal(frame, m.nonce(kind), nil, frame[frameHeaderSize:])
 }
 
-// check reports whether a frame is the next one that the other side sent.
+// check reports whether a frame is the next frame that the peer sent.
 func (m *frameMAC) check(kind byte, payload, mac []byte) bool {
 	_, err := m.aead.Open(nil, m.nonce(kind), mac, payload)
 	return err == nil

@@ -12,26 +12,26 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Position is how far a replica has the log of its shard.
+// Position is how far a replica's log reaches.
 type Position = hosts.Position
 
 const (
 	positionBytes = 32
-	// maxPositions bounds the positions of a host, and the memory for them.
+	// maxPositions bounds a host's positions, and the memory for them.
 	maxPositions  = 1 << 15
 	positionsHead = 4
 )
 
-// exchange is the part of a handshake in which two hosts with running engines send the positions of their replicas. A
-// host refuses a peer that has confirmed more than the peer's positions. A build without this part has 0 in byte 7 of
+// exchange is the handshake part in which two hosts with running engines send their replica positions. A host refuses a
+// peer that has earlier confirmed positions ahead of those it sends now. A build without this part has 0 in byte 7 of
 // the hello. A nil exchange does nothing.
 type exchange struct {
 	replicas Replicas
 	behind   func([]Position) error
 }
 
-// offer marks a hello if this host exchanges positions. Confirmations of the peer until this moment count: the peer
-// sends positions later, so the positions include later confirmations.
+// offer marks a hello if this host exchanges positions. The peer's confirmations up to now count: the peer sends
+// positions later, so they include later confirmations.
 func (t *Transport) offer(h *hello, peer shard.HostID) *exchange {
 	end := t.engineEnd()
 	if end == nil || h.purpose() != purposeFrames {
@@ -41,7 +41,7 @@ func (t *Transport) offer(h *hello, peer shard.HostID) *exchange {
 	return &exchange{replicas: end.replicas, behind: end.replicas.Behind(peer)}
 }
 
-// with returns the exchange with the sender of a hello.
+// with returns the exchange with a hello's sender.
 func (e *exchange) with(theirs *hello) *exchange {
 	if theirs[helloOffer] != offersPositions {
 		return nil
@@ -49,7 +49,7 @@ func (e *exchange) with(theirs *hello) *exchange {
 	return e
 }
 
-// say sends the positions of this host: a count, the positions, and the MAC of both.
+// say sends this host's positions: a count, the positions, and a MAC over both.
 func (e *exchange) say(conn io.Writer, key []byte) error {
 	if e == nil {
 		return nil
@@ -65,7 +65,7 @@ func (e *exchange) say(conn io.Writer, key []byte) error {
 	return err
 }
 
-// hear reads the positions of the peer, and notes whether a confirmed position is ahead.
+// hear reads the peer's positions, and notes whether a confirmed position is ahead.
 func (e *exchange) hear(conn io.Reader, key []byte, peer *Peer) error {
 	if e == nil {
 		return nil

@@ -11,25 +11,25 @@ import (
 // Code is why a host refuses a peer.
 type Code byte
 
-// The codes. Those from CodeUnknownHost to CodeOtherCertificate stay true until an operator changes something.
+// Refusal codes. Codes from CodeUnknownHost to CodeOtherCertificate stay true until an operator changes something.
 const (
 	codeNone Code = iota
-	// CodeUnknownHost: no host has that id.
+	// CodeUnknownHost: the id belongs to no host.
 	CodeUnknownHost
-	// CodeOtherIncarnation: the host of that id has another directory.
+	// CodeOtherIncarnation: the host with the id has a different data directory.
 	CodeOtherIncarnation
-	// CodeOlderCopy: a later start of the same directory was seen, or a second start of the same number; or the
-	// directory lacks confirmed entries; or the host runs elsewhere.
+	// CodeOlderCopy: the data directory is an outdated copy. A later start with the same directory was seen, or a
+	// second start under the same number; or the directory lacks confirmed entries; or the host runs elsewhere.
 	CodeOlderCopy
 	// CodeExpelled: the host was expelled.
 	CodeExpelled
-	// CodeOtherGeneration: the cluster was made anew since.
+	// CodeOtherGeneration: the cluster was restored since.
 	CodeOtherGeneration
-	// CodeOtherDeployment: the host is of another cluster.
+	// CodeOtherDeployment: the host belongs to a different cluster.
 	CodeOtherDeployment
-	// CodeOtherCertificate: the certificate of the host does not have the host's name.
+	// CodeOtherCertificate: the host's certificate does not contain its name.
 	CodeOtherCertificate
-	// CodeNotNow: a later try may succeed. The host is not ready yet, is busy, or is not the host at that address.
+	// CodeNotNow: a later attempt may succeed. The host is not ready yet, is busy, or is not the host at that address.
 	CodeNotNow
 	codes
 )
@@ -43,20 +43,20 @@ func (c Code) String() string {
 		"other deployment", "other certificate", "not now"}[c]
 }
 
-// Lasting reports whether every try fails until an operator changes something.
+// Lasting reports whether every attempt fails until an operator changes something.
 func (c Code) Lasting() bool { return c >= CodeUnknownHost && c <= CodeOtherCertificate }
 
-// maxRefusalText bounds the text of a refusal.
+// maxRefusalText bounds a refusal text, in bytes.
 const maxRefusalText = 1 << 10
 
-// Refused is the error of a connection after a refusal by either end. Admit returns a *Refused to choose the code.
+// Refused is the error on a connection that either end refused. Admit returns a *Refused to choose the code.
 type Refused struct {
 	Code Code
-	// Text says what is wrong and what to do, to the operators of the refused host.
+	// Text explains to the refused host's operators what is wrong and what to do.
 	Text string
 	// By is the host that refused this host, zero if this host refused the peer.
 	By shard.HostID
-	// early: the host has begun to start, and will accept the peer in a moment.
+	// early is set if the host is starting, and will accept the peer soon.
 	early bool
 }
 
@@ -68,14 +68,14 @@ func (r *Refused) Error() string {
 	return r.Text
 }
 
-// notReady refuses a host for now.
+// notReady refuses a host temporarily.
 func notReady(text string) *Refused { return &Refused{Code: CodeNotNow, Text: text, early: true} }
 
 func refusef(code Code, format string, args ...any) *Refused {
 	return &Refused{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// asRefused returns an error of Admit as a refusal, nil for no error.
+// asRefused converts an error from Admit to a refusal, nil for no error.
 func asRefused(err error) *Refused {
 	if err == nil {
 		return nil

@@ -7,13 +7,13 @@ import (
 
 // search dials a host that has not answered for redialFor, until the host answers. Meanwhile the engine has a sender
 // without a connection, and messages for the host are dropped: Raft repeats them. After an error the engine would not
-// dial for up to a second and a half, and a host that was cut off would be ready so much later.
+// dial for up to 1.5 seconds, which would delay a partitioned host's return by that time.
 type search struct {
 	end   context.CancelFunc
 	found chan finding // has an element once the search is over
 }
 
-// finding is the end of a search: a connection, or an error that a further try would not mend.
+// finding is a search result: a connection, or an error that no further attempt can fix.
 type finding struct {
 	*dialled
 	err error
@@ -31,8 +31,8 @@ func (e *engineEnd) searchFor(ctx context.Context, to Target) *search {
 	return s
 }
 
-// redial dials a host until the host answers. The function gives up after an error that would come again, when enough
-// returns true, and when the context ends.
+// redial dials a host until it answers. The function stops after an error that would come again, when enough returns
+// true, and when the context ends.
 func (e *engineEnd) redial(ctx context.Context, to Target, every time.Duration, enough func() bool) (*dialled, error) {
 	for {
 		d, err := e.dialTarget(ctx, to)
@@ -45,7 +45,7 @@ func (e *engineEnd) redial(ctx context.Context, to Target, every time.Duration, 
 	}
 }
 
-// close ends the search, and a connection that was found.
+// close ends the search, and closes a connection that it found.
 func (s *search) close() {
 	s.end()
 	if f := <-s.found; f.dialled != nil {

@@ -11,27 +11,28 @@ import (
 )
 
 const (
-	// writeTimeout is after how long a connection ends if the peer reads nothing.
+	// writeTimeout is the time after which a connection ends if the peer reads nothing.
 	writeTimeout = 10 * time.Second
-	// pieceBytes is how much of a frame the peer must read within writeTimeout: a frame may take longer on a slow line.
+	// pieceBytes is how much of a frame the peer must read within writeTimeout: a whole frame may take longer on a slow
+	// line.
 	pieceBytes = 256 << 10
 	// keepBufferBytes is the largest buffer that a connection keeps for the next frame.
 	keepBufferBytes = 1 << 20
 )
 
-// sender is this host's end of a connection that the host dialled. The connection ends with ctx at the latest, because
-// the engine's close waits for frames that are being sent. The engine uses a sender from one goroutine.
+// sender is this host's end of an outbound connection. The connection ends with ctx at the latest, because the engine's
+// close waits for frames being sent. The engine uses a sender from one goroutine.
 type sender struct {
-	*dialled         // nil while the host is searched for
-	search   *search // nil except during the search
+	*dialled         // nil during a search
+	search   *search // nil except during a search
 	ctx      context.Context
-	unwatch  func() bool // ends the watch of ctx
+	unwatch  func() bool // stops watching ctx
 	buffer   []byte
 	// sending is called with messages before they are sent.
 	sending func([]raftpb.Message)
-	// redial, if set, makes the connection anew, once for each frame that could not be written: the other host may have
-	// started again since the last frame. Messages of Raft may be lost and may come twice, so a frame that may be half
-	// sent is sent once more.
+	// redial, if set, replaces the connection, once for each frame that could not be written: the remote host may have
+	// restarted since the last frame. Raft messages may be lost or duplicated, so a frame that may be half sent is sent
+	// again.
 	redial func() (*dialled, error)
 }
 
@@ -41,7 +42,7 @@ func newSender(ctx context.Context, d *dialled) *sender {
 	return s
 }
 
-// use makes a connection the sender's.
+// use sets the sender's connection.
 func (s *sender) use(d *dialled) {
 	s.dialled, s.unwatch = d, context.AfterFunc(s.ctx, d.close)
 	if s.redial != nil {
@@ -49,15 +50,15 @@ func (s *sender) use(d *dialled) {
 	}
 }
 
-// closeWithPeer closes a connection over which the peer sends nothing, once the peer has closed its end. The next frame
-// is then sent over a new connection. Otherwise the kernel would accept the frame and lose it: the vote, say, for a
-// peer that has started again.
+// closeWithPeer watches a connection on which the peer never sends, and closes it once the peer has closed its end. The
+// next frame is then sent over a new connection. Otherwise the kernel would accept the frame and lose it: a vote, say,
+// for a peer that has restarted.
 func closeWithPeer(conn net.Conn, closed func()) {
 	_, _ = conn.Read(make([]byte, 1))
 	closed()
 }
 
-// Close ends the connection. Frames that were sent are delivered nevertheless.
+// Close ends the connection. Frames already sent are still delivered.
 func (s *sender) Close() {
 	if s.search != nil {
 		s.search.close()
@@ -82,7 +83,7 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
 }
 
-// isLost reports whether the host is still searched for. After an error the search has failed for good.
+// isLost reports whether the search for the host goes on. After an error the search has failed permanently.
 func (s *sender) isLost() (bool, error) {
 	if s.search == nil {
 		return false, nil
@@ -102,11 +103,11 @@ func (s *sender) isLost() (bool, error) {
 }
 
 // isProposal reports whether a message has batches that this host proposed as the leader, and that the engine forwards
-// because another host leads by now. A forwarded batch could be applied after later batches of the same proposer, so
-// the batch is not sent, and its outcome is unknown.
+// because another host leads by now. A forwarded batch could be applied after later batches from the same proposer, so
+// it is not sent, and its outcome is unknown.
 func isProposal(m raftpb.Message) bool { return m.Type == raftpb.Propose }
 
-// send writes a frame, with one system call for a short frame.
+// send writes a frame; a short frame takes one system call.
 func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, error)) error {
 	s.buffer = slices.Grow(s.buffer[:0], frameHeaderSize+sizeLimit+macSize)
 	frame := s.buffer[:frameHeaderSize+sizeLimit]
@@ -140,7 +141,7 @@ func (s *sender) write(frame []byte, kind byte) error {
 	return writePieces(s.conn, frame)
 }
 
-// writePieces writes a frame, whose pieces the peer has to read in time.
+// writePieces writes a frame in pieces, with a read deadline for each piece at the peer.
 func writePieces(conn net.Conn, frame []byte) error {
 	for piece := range slices.Chunk(frame, pieceBytes) {
 		if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {

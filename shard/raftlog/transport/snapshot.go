@@ -10,10 +10,11 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// takeTimeout is how long the other host has for a chunk of 2 MiB at most after the write, with bytes still on the way.
+// takeTimeout is how long the remote host may take for a chunk (at most 2 MiB) after the write, including bytes still
+// in transit.
 const takeTimeout = 30 * time.Second
 
-// confirmChunk answers a chunk.
+// confirmChunk confirms a chunk.
 func confirmChunk(conn net.Conn, mac *frameMAC) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
@@ -21,17 +22,17 @@ func confirmChunk(conn net.Conn, mac *frameMAC) error {
 	return writeFrame(conn, mac, frameTaken, nil)
 }
 
-// deliveries has the deliveries of snapshots from this host to replicas elsewhere.
+// deliveries tracks snapshot deliveries from this host to remote replicas.
 type deliveries struct {
 	mu        sync.Mutex
 	ofReplica map[raftio.NodeInfo]*delivery // guarded by mu
 }
 
-// delivery has the snapshots for one replica: one snapshot at a time.
+// delivery handles the snapshots for one replica: one snapshot at a time.
 type delivery struct {
-	turn  chan struct{} // full while a snapshot is on its way
+	turn  chan struct{} // full while a snapshot is being sent
 	users int           // guarded by deliveries.mu: senders that wait for the turn, or have the turn
-	// delivered is the index of the last snapshot that arrived whole, while there are users. The sender with the turn
+	// delivered is the index of the last completely delivered snapshot, while there are users. The sender with the turn
 	// writes the field.
 	delivered uint64
 }
@@ -62,7 +63,7 @@ func (d *deliveries) enter(ctx context.Context, to raftio.NodeInfo) (one *delive
 	}
 }
 
-// leave passes the turn on.
+// leave passes on the turn.
 func (d *deliveries) leave(to raftio.NodeInfo, one *delivery) {
 	<-one.turn
 	d.forget(to, one)
@@ -76,15 +77,14 @@ func (d *deliveries) forget(to raftio.NodeInfo, one *delivery) {
 	}
 }
 
-// snapshotSender is this host's end of a connection that the host dialled for a snapshot. The engine uses a sender from
-// one goroutine.
+// snapshotSender is this host's end of an outbound snapshot connection. The engine uses a sender from one goroutine.
 //
-// The engine regards a snapshot as delivered after the write of the last chunk. If the snapshot has not arrived by
-// then, the engine sends the snapshot again on a second connection, whose first chunk makes the receiver drop the
-// chunks that have arrived. The engine may also send a snapshot twice because of its count of receivers. The two
-// deliveries would then end each other, again and again. So a chunk is sent after the other host has handled the chunk
-// before, and a snapshot after every earlier snapshot for the replica. A snapshot that has arrived meanwhile is not
-// sent again.
+// The engine regards a snapshot as delivered once the last chunk is written. If the snapshot has not arrived by then,
+// the engine sends it again on a second connection, and the first chunk there makes the receiver drop the chunks that
+// have arrived. The engine may also send a snapshot twice because of how it counts receivers. The two deliveries would
+// then end each other, again and again. So a chunk is sent only after the remote host has processed the previous chunk,
+// and a snapshot only after every earlier snapshot for the replica. A snapshot that has arrived meanwhile is not sent
+// again.
 type snapshotSender struct {
 	*sender
 	ctx      context.Context
@@ -92,7 +92,7 @@ type snapshotSender struct {
 	to       Target
 	taken    *frameReader
 	of       raftio.NodeInfo // the receiving replica
-	delivery *delivery       // nil: none
+	delivery *delivery       // nil if there is none
 	arrived  bool            // the snapshot has arrived already
 }
 
@@ -134,7 +134,7 @@ func (s *snapshotSender) leave() {
 	}
 }
 
-// begin waits until no other snapshot is on its way to the replica.
+// begin waits until no other snapshot is being sent to the replica.
 func (s *snapshotSender) begin(first *raftpb.Chunk) (err error) {
 	var waited bool
 	s.of = raftio.GetNodeInfo(first.ShardID, first.ReplicaID)
@@ -144,11 +144,11 @@ func (s *snapshotSender) begin(first *raftpb.Chunk) (err error) {
 	if s.arrived = s.delivery.delivered == first.Index; s.arrived {
 		return nil
 	}
-	s.sender.Close() // the other host may have closed the connection meanwhile
+	s.sender.Close() // the remote host may have closed the connection meanwhile
 	return s.dial()
 }
 
-// SendChunk sends a chunk, and returns after the other host has handled the chunk.
+// SendChunk sends a chunk, and returns after the remote host has processed it.
 func (s *snapshotSender) SendChunk(chunk raftpb.Chunk) error {
 	if s.delivery == nil {
 		if err := s.begin(&chunk); err != nil {

@@ -9,16 +9,17 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Target is the engine's name of a host, in the place of an address. The address book has the address of the host.
+// Target is the name by which the engine knows a host, used instead of an address. The address book has the host's
+// address.
 type Target struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation
 }
 
-// String returns the target in the form of the log: h<id>.<32 hexadecimal digits>.
+// String returns the target as it is stored in the log: h<id>.<32 hexadecimal digits>.
 func (t Target) String() string { return fmt.Sprintf("h%d.%s", t.Host, t.Incarnation) }
 
-// ParseTarget reads the form of String, and accepts nothing else.
+// ParseTarget parses the result of String, and accepts nothing else.
 func ParseTarget(text string) (t Target, err error) {
 	id, incarnation, ok := cutTarget(text)
 	if !ok {
@@ -34,7 +35,7 @@ func ParseTarget(text string) (t Target, err error) {
 
 const decimal, hexadecimal = "0123456789", "0123456789abcdef"
 
-// cutTarget splits a target without allocating anything: the engine has each message checked.
+// cutTarget splits a target without allocating: the engine has each message checked.
 func cutTarget(text string) (id, incarnation string, ok bool) {
 	id, incarnation, ok = strings.Cut(text, ".")
 	const digits = 2 * len(hosts.Incarnation{})

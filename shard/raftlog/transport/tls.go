@@ -9,18 +9,18 @@ import (
 	"github.com/signalbox/signalbox/internal/certfile"
 )
 
-// TLS names the files by which hosts authenticate each other: both ends of every connection show a certificate signed
-// by CAFile. The certificate must have the name of the host, as an alternative name or as the common name.
+// TLS names the files for mutual authentication between hosts: both ends of every connection present a certificate
+// signed by CAFile. The certificate must contain the host's name, as an alternative name or as the common name.
 type TLS struct {
 	CAFile   string
 	CertFile string
 	KeyFile  string
 }
 
-// Certificates are for both ends of connections between hosts, and follow the files.
+// Certificates are used at both ends of connections between hosts, and are reloaded when the files change.
 type Certificates struct{ *certfile.Source }
 
-// ErrTLSFiles is returned by Load if a file is not named.
+// ErrTLSFiles is returned by Load if a file name is missing.
 var ErrTLSFiles = errors.New("TLS needs all of CA file, certificate file and key file")
 
 // Load reads the files.
@@ -36,8 +36,8 @@ func (t *TLS) Load() (*Certificates, error) {
 	return &Certificates{source}, nil
 }
 
-// bothEnds is the configuration of either end. An authority must have signed the certificate of the peer. The handshake
-// of hosts compares the name in the certificate later, when the name of the host is known.
+// bothEnds is the configuration for either end. An authority must have signed the peer's certificate. The host
+// handshake compares the name in the certificate later, when the host's name is known.
 func bothEnds(certificate tls.Certificate, authorities *x509.CertPool) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate},
@@ -45,7 +45,7 @@ func bothEnds(certificate tls.Certificate, authorities *x509.CertPool) *tls.Conf
 		InsecureSkipVerify: true, // the dialer verifies here:
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.VerifiedChains) > 0 {
-				return nil // of a client
+				return nil // at a client
 			}
 			others := x509.NewCertPool()
 			for _, c := range s.PeerCertificates[1:] {
@@ -54,7 +54,7 @@ func bothEnds(certificate tls.Certificate, authorities *x509.CertPool) *tls.Conf
 			_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: authorities, Intermediates: others})
 			return err
 		},
-		// A resumed session would stand on the authorities of the time when it began.
+		// A resumed session would rely on the authorities from the time when it began.
 		SessionTicketsDisabled: true,
 	}
 }

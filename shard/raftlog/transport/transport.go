@@ -13,89 +13,88 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Limits of the connections between hosts.
+// Limits for connections between hosts.
 const (
-	// dialTimeout is short: a lost first packet of a connection is sent again after one second, and then after pauses
-	// that double.
+	// dialTimeout is short: if a connection's first packet is lost, TCP resends it after one second, and then after
+	// pauses that double.
 	dialTimeout      = time.Second
 	handshakeTimeout = 5 * time.Second
 	keepAlivePeriod  = 10 * time.Second
-	// lossTimeout is after how long without acknowledgements a connection ends: longer than an election, which replaces
-	// a silent host anyway.
+	// lossTimeout is the time without acknowledgements after which a connection ends: longer than an election, which
+	// replaces a silent host anyway.
 	lossTimeout = time.Second
-	// redialEvery is how often a host that does not answer is dialled, and redialFor for how long messages wait for an
-	// answer.
+	// redialEvery is the interval between dials to a host that does not answer, and redialFor how long messages wait
+	// for an answer.
 	redialEvery = 50 * time.Millisecond
-	// searchEvery is how often the host is dialled afterwards.
+	// searchEvery is the dial interval after redialFor.
 	searchEvery = 200 * time.Millisecond
 	redialFor   = 3 * time.Second
-	// acceptPause is how long accepting waits after an error, for instance without a free file descriptor.
+	// acceptPause is the pause before accepting again after an error, for example if no file descriptor is free.
 	acceptPause = 50 * time.Millisecond
 
 	// maxGreeting bounds the accepted connections in a handshake.
 	maxGreeting = 64
-	// maxUnnamed bounds the accepted connections of hosts without an id.
+	// maxUnnamed bounds the accepted connections from hosts without an id.
 	maxUnnamed = 16
-	// maxOfHost bounds the accepted connections of one host: the engine sends up to 64 snapshots at once, and there is
-	// room for calls, and for leftovers of a restart.
+	// maxOfHost bounds the accepted connections from one host: the engine sends up to 64 snapshots at once; the rest is
+	// for calls, and for connections left over by a restart.
 	maxOfHost = 96
 )
 
-// Config has the settings of a transport and the functions of its host.
+// Config has a transport's settings and its host's callbacks.
 type Config struct {
 	Identity Identity
-	// Secret is shared by all hosts; frames have a MAC if there is a secret.
+	// Secret is shared by all hosts; if set, frames have a MAC.
 	Secret []byte
-	// Hosts is the first address book, until SetHosts. This host may be in the book or not.
+	// Hosts is the initial address book, until SetHosts. This host may be in the book or not.
 	Hosts []Host
-	// Listener accepts the connections of hosts, and is closed by the transport. With nil no host can connect.
+	// Listener accepts connections from hosts, and is closed by the transport. If nil, no host can connect.
 	Listener net.Listener
-	// Dial opens a connection to an address; nil: over TCP.
+	// Dial opens a connection to an address. If nil, TCP is used.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	TLS  *Certificates // nil: plain TCP
-	// Admit, if set, returns why a named host is no peer of this host; a *Refused chooses the code of the refusal.
-	// Admit is called in the handshake of every connection, at both ends, after the peer has proved the secret, and may
-	// wait for the disk. With nil the hosts of the address book are peers.
+	TLS  *Certificates // nil means plain TCP
+	// Admit, if set, returns why a named host is not accepted as a peer; a *Refused chooses the refusal code. Admit is
+	// called in the handshake on every connection, at both ends, after the peer has proved the secret, and may wait for
+	// the disk. If nil, the hosts in the address book are peers.
 	Admit func(Peer) error
-	// Answer answers the calls of hosts, also of unnamed hosts, and is called by many goroutines at once. The context
-	// ends with the caller's deadline. With nil, calls are refused.
+	// Answer answers calls from hosts, including unnamed hosts, and must be safe for concurrent use. The context ends
+	// with the caller's deadline. If nil, calls are refused.
 	Answer func(ctx context.Context, peer Peer, request []byte) (answer []byte, err error)
 	// TurnedAway is called, if set, after a refusal by a host that has proved the secret. The function must not block.
 	TurnedAway func(*Refused)
 	// OneSecret is called, if set, with a dialled host if only one of the two hosts has a secret. The function must not
 	// block.
 	OneSecret func(Host)
-	// Kept is called, if set, with a host to which this host keeps a new connection for calls. The function must not
+	// Kept is called, if set, with a host when a new persistent connection to it is created. The function must not
 	// block.
 	Kept func(shard.HostID)
-	// Refused is called, if set, for everything that is kept from the engine. The function must not block.
+	// Refused is called, if set, for everything withheld from the engine. The function must not block.
 	Refused func(Refusal)
 	Logger  *slog.Logger
 }
 
-// Transport is this host's end of all connections between hosts. Any goroutine may call the methods.
+// Transport is this host's end of all connections between hosts. Its methods are safe for concurrent use.
 type Transport struct {
 	config   Config
 	refusals *refusals
 
 	ctx     context.Context // ends when Close begins
 	cancel  context.CancelFunc
-	running sync.WaitGroup // of the listener and of the accepted connections
+	running sync.WaitGroup // the listener and the accepted connections
 
 	mu       sync.Mutex
 	self     Identity               // guarded by mu, as are the fields below
-	secret   []byte                 // replaced, never written to
+	secret   []byte                 // replaced, never modified
 	changes  uint64                 // counts changes of self and secret
-	book     map[shard.HostID]Host  // replaced, never written to
-	accepted map[net.Conn]*accepted // connections from hosts
-	dialled  map[net.Conn]Host      // connections to hosts, with the entry of the book at the dial
-	kept     map[shard.HostID]*kept // kept connections for calls to hosts; nil: a call is making the connection
-	engine   *engineEnd             // nil before the engine's start and after the engine's close
+	book     map[shard.HostID]Host  // replaced, never modified
+	accepted map[net.Conn]*accepted // inbound connections
+	dialled  map[net.Conn]Host      // outbound connections, with the book entry used for the dial
+	kept     map[shard.HostID]*kept // persistent connections for calls; nil while a call is creating the connection
+	engine   *engineEnd             // nil before the engine starts and after it closes
 	closed   bool
 }
 
-// Open accepts connections from now on, and answers calls. The engine's frames pass after the engine has started
-// (Factory).
+// Open accepts connections from now on, and answers calls. Engine frames pass once the engine has started (Factory).
 func Open(c Config) *Transport {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Dial == nil {
@@ -115,7 +114,7 @@ func Open(c Config) *Transport {
 	return t
 }
 
-// Close ends all connections and calls. The engine must be closed before.
+// Close ends all connections and calls. The engine must be closed first.
 func (t *Transport) Close() error {
 	t.cancel()
 	var err error
@@ -135,20 +134,20 @@ func (t *Transport) Close() error {
 	return err
 }
 
-// Identity returns the identity of this host.
+// Identity returns this host's identity.
 func (t *Transport) Identity() Identity {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.self
 }
 
-// Identify sets the identity of a host that has got an id. An engine must not be there yet.
+// Identify sets the identity once the host has got an id. There must be no engine yet.
 func (t *Transport) Identify(self Identity) { t.change("identity", func() { t.self = self }) }
 
-// SetSecret sets the secret of the cluster at a host that has joined. An engine must not be there yet.
+// SetSecret sets the cluster secret on a host that has joined. There must be no engine yet.
 func (t *Transport) SetSecret(secret []byte) { t.change("secret", func() { t.secret = secret }) }
 
-// change changes what a host proves to other hosts, before its engine runs.
+// change changes what this host proves to other hosts, before its engine runs.
 func (t *Transport) change(what string, set func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,15 +158,15 @@ func (t *Transport) change(what string, set func()) {
 	t.changes++
 }
 
-// credentials returns the identity of this host, and the secret that proves the identity.
+// credentials returns this host's identity, and the secret that proves it.
 func (t *Transport) credentials() (Identity, []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.self, t.secret
 }
 
-// SetHosts replaces the address book. Connections to a host with another address end, and the engine makes its
-// connections anew. Connections to and from a host that has left the book, or has another incarnation there, end too.
+// SetHosts replaces the address book. If a host's address has changed, connections to it end, and the engine
+// reconnects. If a host has left the book, or has a different incarnation there, connections to and from it end.
 func (t *Transport) SetHosts(hosts []Host) {
 	book := make(map[shard.HostID]Host, len(hosts))
 	for _, h := range hosts {
@@ -188,14 +187,14 @@ func (t *Transport) SetHosts(hosts []Host) {
 	}
 }
 
-// Hosts returns the address book, in no order.
+// Hosts returns the address book, in no particular order.
 func (t *Transport) Hosts() []Host {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Values(t.book))
 }
 
-// lookUp returns an entry of the address book.
+// lookUp returns an address book entry.
 func (t *Transport) lookUp(id shard.HostID) (Host, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -203,7 +202,7 @@ func (t *Transport) lookUp(id shard.HostID) (Host, bool) {
 	return h, known
 }
 
-// CertificateExpires returns when the certificate of this host expires, the zero time without TLS.
+// CertificateExpires returns when this host's certificate expires, the zero time without TLS.
 func (t *Transport) CertificateExpires() time.Time {
 	if t.config.TLS == nil {
 		return time.Time{}

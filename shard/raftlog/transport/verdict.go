@@ -11,7 +11,7 @@ import (
 
 const verdictHead = 3 // before the text
 
-// sendVerdict sends the verdict of this host about the peer, and returns a refusal.
+// sendVerdict sends this host's verdict on the peer, and returns a refusal.
 func sendVerdict(conn io.Writer, key []byte, refusal *Refused) error {
 	text := ""
 	verdict := []byte{byte(codeNone), 0, 0}
@@ -29,7 +29,7 @@ func sendVerdict(conn io.Writer, key []byte, refusal *Refused) error {
 	return nil
 }
 
-// hear reads the verdict of the peer. The owner of this host is notified of a refusal.
+// hear reads the peer's verdict. A refusal is reported to this host's owner.
 func (t *Transport) hear(conn io.Reader, key []byte, g *greeting) error {
 	refusal, err := readVerdict(conn, key)
 	if err != nil {
@@ -46,8 +46,8 @@ func (t *Transport) hear(conn io.Reader, key []byte, g *greeting) error {
 	return refusal
 }
 
-// readVerdict returns the refusal of the other side, nil without a refusal. After an error the verdict is not from a
-// host with the secret.
+// readVerdict returns the peer's refusal, nil if there is none. After an error the verdict is not from a host with the
+// secret.
 func readVerdict(conn io.Reader, key []byte) (*Refused, error) {
 	verdict := make([]byte, verdictHead+maxRefusalText+sha256.Size)
 	if _, err := io.ReadFull(conn, verdict[:verdictHead]); err != nil {
@@ -76,7 +76,7 @@ func verdictMAC(key, verdict []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// judgeDialled returns the refusal of a host that answered.
+// judgeDialled decides whether to refuse a host that answered a dial.
 func (t *Transport) judgeDialled(peer *Peer, meant Host) *Refused {
 	if peer.Target() != meant.Target() {
 		return refusef(CodeNotNow, "host %d of incarnation %s was meant: the address is another one's", meant.ID,
@@ -85,7 +85,7 @@ func (t *Transport) judgeDialled(peer *Peer, meant Host) *Refused {
 	return t.judge(peer)
 }
 
-// judgeAccepted returns the refusal of a host that dialled.
+// judgeAccepted decides whether to refuse a host that dialled.
 func (t *Transport) judgeAccepted(g *greeting) *Refused {
 	switch self := t.Identity(); {
 	case g.purpose != purposeUnnamed && self.Host == 0:
@@ -101,7 +101,7 @@ func (t *Transport) judgeAccepted(g *greeting) *Refused {
 	return t.judge(&g.peer)
 }
 
-// judge returns the refusal of a named host that has the secret.
+// judge decides whether to refuse a named host that has the secret.
 func (t *Transport) judge(peer *Peer) *Refused {
 	self := t.Identity()
 	switch {
@@ -127,7 +127,7 @@ func (t *Transport) judge(peer *Peer) *Refused {
 	return asRefused(admit(*peer))
 }
 
-// admitByBook admits the hosts of the address book.
+// admitByBook admits the hosts in the address book.
 func (t *Transport) admitByBook(peer Peer) error {
 	switch h, known := t.lookUp(peer.Host); {
 	case !known:
@@ -141,8 +141,8 @@ func (t *Transport) admitByBook(peer Peer) error {
 	return nil
 }
 
-// checkCertificate returns a refusal if the peer's certificate does not have the name of the host. The handshake of TLS
-// has checked the signature of an authority.
+// checkCertificate returns a refusal if the peer's certificate does not contain the host's name. The TLS handshake has
+// checked the authority's signature.
 func (t *Transport) checkCertificate(peer *Peer) *Refused {
 	leaf := peer.Certificate
 	if leaf == nil {
