@@ -1,8 +1,8 @@
-// Package kinds lists the kinds of objects that this build knows. The list is an argument of machine.New:
+// Package kinds lists the object kinds in this build. Pass the list to machine.New:
 //
 //	m := machine.New(kinds.All(), machine.Options{})
 //
-// A kind is one package with its rules, its commands and its reads. No other package names all of them.
+// A kind is one package with its rules, its commands and its reads. Only this package names all kinds.
 package kinds
 
 import (
@@ -14,5 +14,5 @@ import (
 
 var all = machine.NewKinds(semaphore.Kind(), rollout.Kind(), process.Kind())
 
-// All returns the kinds of this build. They never change.
+// All returns the kinds in this build. They never change.
 func All() *machine.Kinds { return all }

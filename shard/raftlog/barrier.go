@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// barrierRounds may be out at once. With two, a barrier waits for half a round on average before its
-	// own begins; more would ask the majority more often for little.
+	// barrierRounds is the maximum number of concurrent rounds. With two, a barrier waits half a round on average
+	// before its own begins; more rounds would load the majority for little gain.
 	barrierRounds = 2
-	// maxBarriers bounds the barriers of a shard that wait for a round.
+	// maxBarriers bounds the waiting barriers in a shard.
 	maxBarriers = 1 << 16
 )
 
-// barriers are the read barriers of one log. They share rounds, each of which asks the majority once. A round serves
-// the barriers that were called before it began, and no others: what was committed between its beginning and a later
-// call need not be applied when it ends.
+// barriers are the read barriers on one log. Barriers share rounds; a round asks the majority once. A round serves only
+// barriers called before the round began: an entry committed between the start of a round and a later call may be
+// unapplied when the round ends.
 type barriers struct {
 	ask     askMajority
-	timeout time.Duration // of a barrier
-	limit   time.Duration // of a leader's first round, and after one that succeeded; it doubles with each that fails
-	pause   time.Duration // after a round that failed
+	timeout time.Duration // barrier timeout
+	limit   time.Duration // timeout for a leader's first round, and after a successful round; doubles with each failure
+	pause   time.Duration // pause after a failed round
 	stop    <-chan struct{}
 	wake    chan struct{} // holds a token while barriers may be waiting
 	elected announcement  // a leader has become known
 
 	mu      sync.Mutex
 	closed  bool      // guarded by mu, as is waiting
-	waiting []barrier // oldest first, except those back from a round that failed
+	waiting []barrier // oldest first, except barriers requeued after a failed round
 }
 
-// askMajority asks a majority whether the leader leads. Nil means that a majority has confirmed it since the call and
-// that this replica has applied all that was committed before. It gives up after the limit, when abandon is closed
-// because another leader was elected, and when the log is closed.
+// askMajority asks a majority whether the leader still leads. A nil result means that a majority has confirmed the
+// leader since the call, and that this replica has applied all entries committed before the call. askMajority gives up
+// at the time limit, when abandon is closed because a new leader was elected, and when the log is closed.
 type askMajority func(limit time.Duration, abandon <-chan struct{}) error
 
 type barrier struct {
@@ -72,8 +72,8 @@ func (b *barriers) add(done func(error)) error {
 	return nil
 }
 
-// run runs one round after the other until the log is closed, and answers what then waits with
-// shard.ErrLogClosed. barrierRounds goroutines run it.
+// run executes rounds until the log is closed, and answers the remaining barriers with shard.ErrLogClosed.
+// barrierRounds goroutines execute run.
 func (b *barriers) run() {
 	limit := b.limit
 	var elected <-chan struct{}
@@ -88,8 +88,8 @@ func (b *barriers) run() {
 		if taken = b.drain(taken); len(taken) == 0 {
 			continue
 		}
-		// The question goes to the leader that is known now, and is lost with it. What was lost on the way to an
-		// earlier leader says nothing of this one.
+		// The request goes to the currently known leader, and is lost if leadership changes. A request lost on the way
+		// to an earlier leader proves nothing about the new leader.
 		if now := b.elected.wait(); now != elected {
 			elected, limit = now, b.limit
 		}
@@ -99,8 +99,8 @@ func (b *barriers) run() {
 			limit = b.limit
 			continue
 		}
-		// The question may be lost on its way to the leader, so it is asked again soon. This replica may also be far
-		// behind in applying, and then asking again does not help, so the limit doubles.
+		// The request may be lost on its way to the leader, so it is soon repeated. But this replica may also be far
+		// behind in applying, and then repeating does not help, so the limit doubles.
 		limit = min(2*limit, b.timeout)
 		answer(b.requeue(taken), fmt.Errorf("%w: %w", shard.ErrNoQuorum, err))
 		b.waitAfterFailure(elected)
@@ -113,13 +113,13 @@ func answer(barriers []barrier, err error) {
 	}
 }
 
-// untilFirst is after which time the first of some barriers is to be answered, whatever its round says.
+// untilFirst is the time until the first of some barriers must be answered, whatever the round's result.
 func untilFirst(taken []barrier) time.Duration {
 	first := slices.MinFunc(taken, func(a, b barrier) int { return a.deadline.Compare(b.deadline) })
 	return max(time.Until(first.deadline), 0)
 }
 
-// drain returns all waiting barriers. The next ones wait in the memory that it is given.
+// drain returns all waiting barriers. memory is reused for the next ones.
 func (b *barriers) drain(memory []barrier) []barrier {
 	clear(memory)
 	b.mu.Lock()
@@ -129,7 +129,7 @@ func (b *barriers) drain(memory []barrier) []barrier {
 	return taken
 }
 
-// requeue lets barriers wait for another round, and returns those whose deadline has passed.
+// requeue adds barriers to the queue again, and returns the barriers with a passed deadline.
 func (b *barriers) requeue(taken []barrier) (expired []barrier) {
 	now := time.Now()
 	b.mu.Lock()
@@ -147,7 +147,7 @@ func (b *barriers) requeue(taken []barrier) (expired []barrier) {
 	return expired
 }
 
-// waitAfterFailure keeps rounds that fail at once from following one another at full speed.
+// waitAfterFailure prevents a busy loop if rounds fail immediately.
 func (b *barriers) waitAfterFailure(elected <-chan struct{}) {
 	timer := time.NewTimer(b.pause)
 	defer timer.Stop()
@@ -158,7 +158,7 @@ func (b *barriers) waitAfterFailure(elected <-chan struct{}) {
 	}
 }
 
-// close refuses further barriers. Those that wait are answered when stop is closed.
+// close refuses further barriers. Waiting barriers are answered when stop is closed.
 func (b *barriers) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +171,7 @@ var (
 	errRoundAbandoned = errors.New("another leader was elected")
 )
 
-// Barrier joins the next round. Where no leader has been known for as long as a barrier may take, it fails at once.
+// Barrier joins the next round. It fails at once if there was no known leader for the whole barrier timeout.
 func (l *Log) Barrier(done func(error)) error {
 	if without := l.leaderless(); without > l.barriers.timeout {
 		return fmt.Errorf("%w: no leader has been known for %v", shard.ErrNoQuorum, without.Round(time.Second))
@@ -179,10 +179,10 @@ func (l *Log) Barrier(done func(error)) error {
 	return l.barriers.add(done)
 }
 
-// askMajority runs one round of the engine.
+// askMajority runs one round in the engine.
 //
-// A request that it gives up stays with the engine, which may still use it. For one that was made while the shard is
-// being stopped the engine may never have a result.
+// An abandoned request remains with the engine, which may still use it. A request made while the shard is being stopped
+// may never get a result from the engine.
 func (l *Log) askMajority(limit time.Duration, abandon <-chan struct{}) error {
 	var request *dragonboat.RequestState
 	err := l.reads.begin(func() (err error) {

@@ -13,14 +13,14 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Membership implements shard.Members. It takes at most Config.BarrierTimeout, and fails with shard.ErrNoQuorum where
-// no majority answers.
+// Membership implements shard.Members. It takes at most Config.BarrierTimeout, and fails with shard.ErrNoQuorum if no
+// majority answers.
 func (l *Log) Membership(ctx context.Context) (shard.Membership, error) {
 	m, _, err := l.membership(ctx)
 	return m, err
 }
 
-// membership returns the replicas that were removed, too.
+// membership also returns the removed replicas.
 func (l *Log) membership(ctx context.Context) (m shard.Membership, removed map[uint64]struct{}, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.host.config.BarrierTimeout)
 	defer cancel()
@@ -32,7 +32,7 @@ func (l *Log) membership(ctx context.Context) (m shard.Membership, removed map[u
 	return l.readMembership(ctx)
 }
 
-// readMembership is membership for a caller that has entered the gate of reads.
+// readMembership implements membership for a caller that has entered the read gate.
 func (l *Log) readMembership(ctx context.Context) (m shard.Membership, removed map[uint64]struct{}, err error) {
 	if l.isClosed() {
 		return m, nil, shard.ErrLogClosed
@@ -60,7 +60,7 @@ func (l *Log) readMembership(ctx context.Context) (m shard.Membership, removed m
 	return m, read.Removed, nil
 }
 
-// readError translates an error of a read that needs a majority.
+// readError translates an error from a read that needs a majority.
 func readError(err error) error {
 	if err := logError(err); errors.Is(err, shard.ErrLogBusy) || errors.Is(err, shard.ErrLogClosed) {
 		return err
@@ -70,12 +70,12 @@ func readError(err error) error {
 
 // memberChange is a change of a shard's members.
 type memberChange struct {
-	name    string // what is done, for errors
-	removes uint64 // the replica that is removed; 0: none is
-	// allowed returns why the rules do not allow it, nil where they do.
+	name    string // the operation, for errors
+	removes uint64 // the removed replica; 0 for none
+	// allowed returns why the rules forbid the change, nil if they allow it.
 	allowed func(m *shard.Membership, removed map[uint64]struct{}) error
-	// request asks the engine for the change, which the engine makes only if the number of the latest change is number
-	// when the request is applied: until then a later leader may make another change.
+	// request asks the engine for the change. The engine makes the change only if the latest change still has the given
+	// number when the request is applied: until then a later leader may make another change.
 	request func(number uint64, timeout time.Duration) (*dragonboat.RequestState, error)
 }
 
@@ -165,9 +165,9 @@ func (l *Log) removal(replica uint64) memberChange {
 	}
 }
 
-// outlast proposes a removal that was made once more, which changes nothing. With that entry a majority of those that
-// are left has on its disks that the removal is committed. Otherwise they could need the replica that was removed,
-// after a restart, to learn it: of two voters the one that is left could not be elected without the other.
+// outlast proposes a completed removal again, which changes nothing. With the repeated entry a majority of the
+// remaining members has on disk that the removal is committed. Otherwise, after a restart, the members might need the
+// removed replica to learn about the removal: the remaining one of two voters could not be elected without the other.
 func (l *Log) outlast(ctx context.Context, number uint64, c memberChange) error {
 	ctx, cancel := context.WithTimeout(ctx, l.host.config.ProposalTimeout)
 	defer cancel()
@@ -192,11 +192,11 @@ func voters(m *shard.Membership) (n int) {
 	return n
 }
 
-// change makes a change of the members on the membership of a number.
+// change changes the members, if the membership has the given number.
 //
-// Where the change leaves one voter, no read may wait for the other voter's confirmation when the change is applied: no
-// replica would confirm that read any more, and while a read waits the engine sends learners no heartbeats. So the gate
-// of reads is held meanwhile, and the read of the membership behind it confirms all reads that the engine has.
+// If the change leaves one voter, no read may wait for the other voter's confirmation when the change is applied: the
+// read would never be confirmed, and while a read waits the engine sends no heartbeats to learners. So the read gate is
+// held meanwhile, and the membership read behind the gate confirms all reads in the engine.
 func (l *Log) change(ctx context.Context, number uint64, c memberChange) error {
 	fail := func(err error) error { return fmt.Errorf("raftlog: shard %d: %s: %w", l.shardID, c.name, err) }
 	if !l.changing.TryLock() {
@@ -229,7 +229,7 @@ func (l *Log) change(ctx context.Context, number uint64, c memberChange) error {
 	}
 	timeout := l.host.config.ProposalTimeout
 	request, err := c.request(number, timeout)
-	if err != nil { // the engine has not taken it
+	if err != nil { // the engine did not accept the request
 		return fail(fmt.Errorf("%w: %w", shard.ErrLogBusy, err))
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -240,7 +240,7 @@ func (l *Log) change(ctx context.Context, number uint64, c memberChange) error {
 	return nil
 }
 
-// awaitChange waits for the result of a change of members. A request that it gives up stays with the engine.
+// awaitChange waits for the result of a member change. An abandoned request remains with the engine.
 func (l *Log) awaitChange(ctx context.Context, request *dragonboat.RequestState) error {
 	select {
 	case result := <-request.AppliedC():
@@ -248,7 +248,7 @@ func (l *Log) awaitChange(ctx context.Context, request *dragonboat.RequestState)
 		case result.Completed():
 			return nil
 		case result.Rejected():
-			return shard.ErrOtherMembership // it was allowed when it was proposed
+			return shard.ErrOtherMembership // allowed when it was proposed
 		case result.Dropped():
 			return shard.ErrLogBusy
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// A snapshot is a file of the engine: length of the head (8 bytes), head, zeros up to a KiB; blocks of 2 MiB, each with
-// its CRC32 (4); the length of all blocks (8); 8 constant bytes. The engine reads the snapshot when the engine starts
-// the shard. A block with a wrong checksum then stops the process, and the engine does not check the head.
+// A snapshot is an engine file: head length (8 bytes), head, zeros up to a KiB; blocks of 2 MiB, each with its CRC32
+// (4); the total block length (8); 8 constant bytes. The engine reads the snapshot when it starts the shard. A block
+// with a wrong checksum then stops the process, and the engine does not check the head.
 const (
 	snapshotSuffix   = ".gbsnap"
 	snapshotHead     = 1 << 10
@@ -30,7 +30,7 @@ const (
 	snapshotEnd      = "\x3F\x5B\xCB\xF1\xFA\xBA\x81\x9F"
 )
 
-// isSnapshot reports whether a file is a complete snapshot. The directory of a complete snapshot has the name of the
+// isSnapshot reports whether a file is a complete snapshot. A complete snapshot's directory has the same name as the
 // file, and a longer name while the snapshot is being made.
 func isSnapshot(path string) bool {
 	name, ok := strings.CutSuffix(filepath.Base(path), snapshotSuffix)
@@ -58,8 +58,8 @@ func verifySnapshot(disk vfs.FS, path string) error {
 	return verifySnapshotMetadata(disk, path, info.Size(), sum)
 }
 
-// verifySnapshotMetadata checks that a snapshot matches its metadata: the index, which is in the name of the directory,
-// the size, and the checksum. A snapshot from another host has no metadata.
+// verifySnapshotMetadata checks that a snapshot matches its metadata: the index, which is in the directory name, the
+// size, and the checksum. A snapshot from another host has no metadata.
 func verifySnapshotMetadata(disk vfs.FS, path string, size int64, sum []byte) error {
 	text, err := readFlagFile(disk, filepath.Join(filepath.Dir(path), snapshotMetadata))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,8 +84,7 @@ func verifySnapshotMetadata(disk vfs.FS, path string, size int64, sum []byte) er
 	return nil
 }
 
-// damageInSnapshot returns the place of the first damaged block, -1 for a snapshot without damage, and the checksum of
-// all blocks.
+// damageInSnapshot returns the offset of the first damaged block, -1 if undamaged, and the checksum over all blocks.
 func damageInSnapshot(r io.Reader, size int64) (at int, sum []byte, err error) {
 	blocks := int(size) - snapshotHead - snapshotTail
 	if blocks < 0 {
@@ -118,7 +117,7 @@ func damageInSnapshot(r io.Reader, size int64) (at int, sum []byte, err error) {
 	}
 	sum = binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(sums))
 	if !bytes.Equal(sum, head.PayloadChecksum) {
-		return snapshotHead, nil, nil // each block is whole, but the blocks belong to different snapshots
+		return snapshotHead, nil, nil // each block is intact, but the blocks belong to different snapshots
 	}
 	if binary.LittleEndian.Uint64(tail) != uint64(blocks) || string(tail[8:]) != snapshotEnd {
 		return snapshotHead + blocks, nil, nil
@@ -126,9 +125,9 @@ func damageInSnapshot(r io.Reader, size int64) (at int, sum []byte, err error) {
 	return -1, sum, nil
 }
 
-// decodeSnapshotHead decodes the head and compares the head with the checksum in it, which was computed while the field
-// of the checksum was empty. The head may hold nothing that decoding drops, and nothing but zeros may follow the head:
-// otherwise the engine would stop the process.
+// decodeSnapshotHead decodes the head and verifies the checksum in it, which was computed with the checksum field
+// empty. The head must contain nothing that decoding drops, and only zeros may follow the head: otherwise the engine
+// would stop the process.
 func decodeSnapshotHead(b []byte) (head raftpb.SnapshotHeader, ok bool) {
 	size := binary.LittleEndian.Uint64(b)
 	if size > snapshotHead-8 {
@@ -149,7 +148,7 @@ func decodeSnapshotHead(b []byte) (head raftpb.SnapshotHeader, ok bool) {
 	return head, ok
 }
 
-// decode decodes a message of the engine. Bytes that the engine did not write may make the engine's decoder panic.
+// decode decodes an engine message. Bytes that the engine did not write may make its decoder panic.
 func decode(into interface{ Unmarshal([]byte) error }, text []byte) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -159,11 +158,11 @@ func decode(into interface{ Unmarshal([]byte) error }, text []byte) (err error) 
 	return into.Unmarshal(text)
 }
 
-// flagSum is the size of the checksum at the beginning of a flag file: half of an MD5 of the rest. In flag files the
-// engine keeps facts about a directory. Over a wrong checksum the engine panics without the name of the file.
+// flagSum is the size of the checksum at the beginning of a flag file: half of an MD5 over the rest. In flag files the
+// engine keeps facts about a directory. If a checksum is wrong, the engine panics without naming the file.
 const flagSum = 8
 
-// flagNames are the names of flag files in the data directory and in the directory of a complete snapshot.
+// flagNames are the names of flag files in the data directory and in a complete snapshot's directory.
 var flagNames = map[string]bool{
 	"dragonboat.ds": true, "NODEHOST.ID": true, snapshotMetadata: true, "dragonboat.snapshot.message": true,
 }
@@ -173,8 +172,8 @@ func isFlagFile(path string) bool {
 	return flagNames[filepath.Base(path)] && dir != ".generating" && dir != ".receiving"
 }
 
-// readFlagFile returns the content behind the checksum of a flag file, after a comparison with the checksum. An
-// ErrDamaged names the file.
+// readFlagFile verifies a flag file's checksum, and returns the content after the checksum. An ErrDamaged names the
+// file.
 func readFlagFile(disk vfs.FS, path string) ([]byte, error) {
 	text, err := wal.ReadFile(disk, path, nil)
 	if err != nil {

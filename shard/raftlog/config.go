@@ -16,40 +16,40 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Defaults of a Config. DESIGN.md has the figures behind them.
+// Defaults for a Config. DESIGN.md has the figures behind them.
 const (
-	// DefaultTick is the unit of elections and heartbeats. Every tick wakes an idle host: 50 ms take half of the
-	// processor time of 20 ms, and elections are as long.
+	// DefaultTick is the time unit for elections and heartbeats. Every tick wakes an idle host: at 50 ms an idle host
+	// uses half the processor time needed at 20 ms, and elections take as long.
 	DefaultTick = 50 * time.Millisecond
-	// DefaultHeartbeatTicks lets all heartbeats but one in six be lost before a follower reacts.
+	// DefaultHeartbeatTicks sends enough heartbeats that five in six may be lost before a follower reacts.
 	DefaultHeartbeatTicks = 1
-	// DefaultProposalTimeout is several elections long.
+	// DefaultProposalTimeout covers several elections.
 	DefaultProposalTimeout = 2 * time.Second
 	// DefaultBarrierTimeout lets a barrier outlast an election.
 	DefaultBarrierTimeout = 2 * time.Second
-	// DefaultMaxInFlight is far above the need of one proposer with few batches in flight.
+	// DefaultMaxInFlight is far above what one proposer with few batches in flight needs.
 	DefaultMaxInFlight = 256
-	// DefaultMaxInFlightBytes bounds the memory of a shard's unfinished batches.
+	// DefaultMaxInFlightBytes bounds the memory for a shard's unfinished batches.
 	DefaultMaxInFlightBytes = 64 << 20
-	// DefaultSnapshotBytes and DefaultKeepBytes bound the room of a small state on the disk.
+	// DefaultSnapshotBytes and DefaultKeepBytes bound the disk space for a small state.
 	DefaultSnapshotBytes = 64 << 20
 	DefaultKeepBytes     = DefaultSnapshotBytes / keptPart
-	// DefaultWorkers steps all shards of a host in one goroutine.
+	// DefaultWorkers steps all shards on a host in one goroutine.
 	DefaultWorkers = 1
 )
 
-// Limits of a Config.
+// Limits for a Config.
 const (
-	// MaxInitialMembers is the most hosts that a cluster may begin with.
+	// MaxInitialMembers is the maximum number of initial members in a cluster.
 	MaxInitialMembers = 31
 	MaxHostID         = math.MaxUint32
 	MaxWorkers        = 16
-	// MinSecretBytes is the shortest secret: a shorter secret could be guessed from a recorded handshake.
+	// MinSecretBytes is the minimum secret length: a shorter secret could be guessed from a recorded handshake.
 	MinSecretBytes = 16
 	// MaxBatchBytes is the largest batch that can be proposed.
 	MaxBatchBytes = transport.MaxBatchBytes
 
-	keptPart = 4 // of the log between two snapshots stays behind a snapshot by default: one in so many bytes
+	keptPart = 4 // by default, a quarter of the log between two snapshots is kept behind a snapshot
 
 	minTick = time.Millisecond
 	maxTick = time.Second
@@ -58,104 +58,103 @@ const (
 // ErrConfig is returned wrapped by Validate and Open for an invalid config.
 var ErrConfig = errors.New("raftlog: bad config")
 
-// Config is everything that a host needs for its part in the logs of its shards. Host, Incarnation and DataDir have no
-// default.
+// Config has everything that a host needs to run its shards' logs. Host, Incarnation and DataDir have no default.
 type Config struct {
-	// Host is this host's id, 1 to MaxHostID. The id never changes and is never given to another host.
+	// Host is this host's id, 1 to MaxHostID. The id never changes and is never reused for another host.
 	Host shard.HostID
 	// Incarnation was drawn when DataDir was made. A host with a different incarnation is a different host.
 	Incarnation hosts.Incarnation
-	// DataDir holds the log and the snapshots. Open makes a missing directory. From then on the directory belongs to
+	// DataDir holds the log and the snapshots. Open creates a missing directory. From then on the directory belongs to
 	// this incarnation and to this machine's host name.
 	DataDir string
-	// Files is the file system of DataDir; nil is the file system of the operating system.
+	// Files is the file system for DataDir; nil uses the operating system.
 	Files *Files
-	// Used says that a host was opened on DataDir before: a directory without a record is then damaged.
+	// Used is set if a host was opened on DataDir before: a directory without a record is then damaged.
 	Used bool
-	// LogEnd is the durable end of the log, as last noted outside of DataDir's log: a log with an earlier end is
-	// damaged.
+	// LogEnd is the durable end of the log, as last recorded outside the log: a log with an earlier end is damaged.
 	LogEnd wal.End
-	// Confirmed are the confirmations of other hosts, as last noted.
+	// Confirmed are other hosts' confirmations, as last recorded.
 	Confirmed []Confirmed
-	// InitialMembers are the hosts that the cluster began with, by id, below transport.FirstJoined. The initial members
-	// are part of the replicated log. A host that is not an initial member has joined later. Default: this host alone.
+	// InitialMembers are the hosts that the cluster was bootstrapped with, by id, below transport.FirstJoined. The
+	// initial members are part of the replicated log. A host that is not an initial member has joined later. Default:
+	// this host alone.
 	InitialMembers map[shard.HostID]hosts.Incarnation
-	// Deployment is derived from the cluster's id: hosts of different deployments refuse each other's messages, as a
-	// guard against mistakes, not against attackers. Not zero in a cluster of several hosts.
+	// Deployment is derived from the cluster id: hosts in different deployments refuse each other's messages. This
+	// guards against mistakes, not against attackers. Must not be zero in a cluster with several hosts.
 	Deployment uint64
 
-	// Transport reaches the other hosts. The transport has the identity of this host, and is closed after the host. A
-	// host without a transport reaches no host, now or later.
+	// Transport connects to the other hosts. The transport has this host's identity, and must be closed after the host.
+	// A host without a transport never connects to other hosts.
 	Transport *transport.Transport
 
 	// Tick, ElectionTicks, HeartbeatTicks: a leader sends heartbeats every HeartbeatTicks; a follower without a
-	// heartbeat for ElectionTicks to twice as many tries to become the leader; and a leader without answers of a
-	// majority for ElectionTicks steps down. All hosts have the same values.
+	// heartbeat for ElectionTicks to twice as many stands for election; and a leader without answers from a majority
+	// for ElectionTicks steps down. All hosts must have the same values.
 	Tick           time.Duration
 	ElectionTicks  int
 	HeartbeatTicks int
 
-	// ProposalTimeout ends a batch that is not applied by then as shard.OutcomeUnknown.
+	// ProposalTimeout is the time after which an unapplied batch ends as shard.OutcomeUnknown.
 	ProposalTimeout time.Duration
 	// BarrierTimeout ends a barrier with shard.ErrNoQuorum, up to a third later.
 	BarrierTimeout time.Duration
-	// MaxInFlight and MaxInFlightBytes bound the batches of one shard with an unknown outcome. Beyond the bounds
-	// Propose returns shard.ErrLogBusy.
+	// MaxInFlight and MaxInFlightBytes bound a shard's batches with unknown outcomes. Beyond the bounds Propose returns
+	// shard.ErrLogBusy.
 	MaxInFlight      int
 	MaxInFlightBytes int
 
-	// SnapshotBytes is the length of the log after which a replica saves a snapshot and drops the log before the
-	// snapshot: the bytes of the batches, and BatchBytes and CommandBytes for each batch and command. The length
-	// bounds how much a restart must apply, and the room of the log on the disk. Default: the size of the last
-	// snapshot, and at least DefaultSnapshotBytes without the commands.
+	// SnapshotBytes is the log length after which a replica saves a snapshot and drops the earlier log: the batch
+	// bytes, plus BatchBytes and CommandBytes for each batch and command. The length bounds how much a restart must
+	// apply, and the log's disk space. Default: the last snapshot's size, and at least DefaultSnapshotBytes without the
+	// commands.
 	SnapshotBytes int64
-	// KeepBytes is the length of the log before a snapshot that stays for followers that lag; commands do not count
-	// there. Default: a quarter of SnapshotBytes, or DefaultKeepBytes.
+	// KeepBytes is how much log before a snapshot is kept for lagging followers; commands do not count here. Default: a
+	// quarter of SnapshotBytes, or DefaultKeepBytes.
 	KeepBytes int64
 
-	// Workers is how many goroutines step the shards. While a worker syncs, all shards of the worker stand still;
-	// workers that save at the same time share a sync. The number is fixed when the data directory is first used.
+	// Workers is how many goroutines step the shards. While a worker syncs, all its shards wait; workers that save at
+	// the same time share a sync. The number is fixed when the data directory is first used.
 	Workers int
 
-	// Room, if set, returns why the disk has no room for so many more bytes of an optional file: of a snapshot, which
-	// the host then gives up or refuses. Room is called regularly during the saving of a snapshot.
+	// Room, if set, returns why the disk has no space for the given number of bytes in an optional file, that is, in a
+	// snapshot. The host then gives up or refuses the snapshot. Room is called regularly while a snapshot is being
+	// saved.
 	Room func(bytes uint64) error
-	// Full, if set, returns why this host is to refuse further parts of the log from other hosts, and is not to lead
-	// where another host can: the disk is nearly full. Full is called for every message.
+	// Full, if set, returns why this host should refuse log entries from other hosts, and should not lead if another
+	// host can: the disk is nearly full. Full is called for every message.
 	Full func() error
 
-	// Memory, if set, returns why this host has no memory for what grows: the leaders of its shards then refuse it.
+	// Memory, if set, returns why this host has no memory for growth: its shards' leaders then refuse growing commands.
 	// Memory is called for every heartbeat.
 	Memory func() error
-	// ShardBytes is how many bytes a shard may hold on this host, in the measure of its quota: Log.Allowance has it at
-	// the leaders. 0 stands for unknown.
+	// ShardBytes is how many bytes a shard may hold on this host, as counted by its quota: Log.Allowance reports it at
+	// the leaders. 0 means unknown.
 	ShardBytes uint64
-	// RecentBytes is how much of the log is kept in memory for followers that lag a little; 0 stands for
-	// logdb.DefaultRecentBytes.
+	// RecentBytes is how much log is kept in memory for slightly lagging followers; 0 means logdb.DefaultRecentBytes.
 	RecentBytes int64
-	// QueuedBytes is the longest queue of messages to one host, or for one shard; 0 stands for 128 MiB.
+	// QueuedBytes bounds the message queue for each host, and for each shard; 0 means 128 MiB.
 	QueuedBytes uint64
-	// Fits, if set, returns why the memory of this host does not hold so many more bytes of a snapshot: the host then
-	// refuses it.
+	// Fits, if set, returns why this host's memory cannot hold a snapshot with the given number of additional bytes:
+	// the host then refuses the snapshot.
 	Fits func(bytes uint64) error
 
-	// Synced is called, if set, with the duration of each sync of a log file. It must not block.
+	// Synced is called, if set, with the duration of each log file sync. It must not block.
 	Synced func(time.Duration)
 
-	// Transfers is notified, if set, of the snapshots between hosts.
+	// Transfers, if set, is notified about snapshots between hosts.
 	Transfers Transfers
-	// Relieve, if set, frees the host's reserve of disk room, for mandatory writes. It must not block.
+	// Relieve, if set, frees the host's reserved disk space for mandatory writes. It must not block.
 	Relieve func()
-	// Damaged is called, if set, when the engine needs a missing file, when the disk has no room for a mandatory write
-	// (NoRoom), and with an ErrSetBack when a leader knows of more confirmed entries than this host has. The engine
+	// Damaged is called, if set, when the engine needs a missing file, when the disk has no space for a mandatory write
+	// (NoRoom), and with an ErrSetBack when a leader knows about more confirmed entries than this host has. The engine
 	// stops the process as soon as Damaged returns, and names no file.
 	Damaged func(error)
 
-	// Metrics makes the engine write its own series (about eight a shard) to the default set of
+	// Metrics makes the engine write its own series (about eight per shard) to the default set in
 	// github.com/VictoriaMetrics/metrics.
 	Metrics bool
-	// Logger gets all messages. The engine has one logger per process: with several hosts in one process, the logger of
-	// the host opened last. Default slog.Default().
+	// Logger gets all messages. The engine has one logger per process: with several hosts in one process, the last
+	// opened host's logger. Default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -250,17 +249,18 @@ func (c Config) withDefaults() Config {
 // initialIDs returns the initial members' ids, smallest first.
 func (c Config) initialIDs() []shard.HostID { return slices.Sorted(maps.Keys(c.InitialMembers)) }
 
-// target is the name of this host for the engine, in the place of an address.
+// target is the engine's name for this host, instead of an address.
 func (c Config) target() transport.Target {
 	return transport.Target{Host: c.Host, Incarnation: c.Incarnation}
 }
 
 // ElectionTicks returns the default number of ticks after which a follower without a leader stands for election, at the
-// earliest: 300 ms, and never under six ticks. Each follower draws its own delay, from that number to twice the number.
+// earliest: 300 ms, but at least six ticks. Each follower draws its own delay, between that number and twice the
+// number.
 func ElectionTicks(tick time.Duration) int {
 	const least = 300 * time.Millisecond
 	return max(6, int((least+tick-1)/tick))
 }
 
-// election is the shortest time after which a follower gives up a silent leader.
+// election is the minimum time before a follower stops following a silent leader.
 func (c Config) election() time.Duration { return time.Duration(c.ElectionTicks) * c.Tick }

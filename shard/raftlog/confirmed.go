@@ -16,21 +16,21 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Confirmed is how far another host is known to have a shard's log on its disk: a term that the host has answered or
-// led in, and a committed entry. A replica never goes back behind either, whichever leader is elected. Entries beyond
-// the committed entry may have been overwritten.
+// Confirmed is how much of a shard's log another host is known to have on its disk: a term in which the host has
+// answered or led, and a committed entry. A replica never goes back behind either, whichever leader is elected. Entries
+// beyond the committed entry may have been overwritten.
 type Confirmed struct {
 	Host shard.HostID
 	transport.Position
 }
 
-// confirmations are the confirmations of other hosts to this host. Hosts confirm to a leader by their answers, to a
-// follower by the commit position of their heartbeats, and to both by the term of a request for a vote or of a vote: in
-// that term the host votes no second time. The engine sends all of these messages only after the confirmed facts are on
-// the sender's disk. The engine sends a Replicate earlier, so a Replicate does not count.
+// confirmations are what other hosts have confirmed to this host. Hosts confirm to a leader by their answers, to a
+// follower by the commit position in their heartbeats, and to both by the term in a vote request or vote: the host
+// votes only once in that term. The engine sends all these messages only after the confirmed facts are on the sender's
+// disk. The engine sends a Replicate earlier, so a Replicate does not count.
 type confirmations struct {
 	mu  sync.Mutex
-	all map[followerKey]transport.Position // guarded by mu; of the newest replica of the host
+	all map[followerKey]transport.Position // guarded by mu; for the host's newest replica
 }
 
 func newConfirmations(list []Confirmed) *confirmations {
@@ -41,8 +41,8 @@ func newConfirmations(list []Confirmed) *confirmations {
 	return c
 }
 
-// note records the confirmations in messages of a host. Applied returns the last entry of a shard's log that this host
-// has applied.
+// note records the confirmations in a host's messages. applied returns the last entry that this host has applied in a
+// shard's log.
 func (c *confirmations) note(from shard.HostID, messages []raftpb.Message, applied func(shardID uint64) uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *confirmations) note(from shard.HostID, messages []raftpb.Message, appli
 	}
 }
 
-// raise adds one position to the known confirmations. The lock is held.
+// raise adds one position to the known confirmations. The caller holds the lock.
 func (c *confirmations) raise(host shard.HostID, p transport.Position) {
 	key := followerKey{shard: p.Shard, host: host}
 	known := c.all[key]
@@ -77,7 +77,7 @@ func (c *confirmations) raise(host shard.HostID, p transport.Position) {
 	}
 }
 
-// of returns the confirmations of a host.
+// of returns a host's confirmations.
 func (c *confirmations) of(host shard.HostID) (list []transport.Position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *confirmations) of(host shard.HostID) (list []transport.Position) {
 	return list
 }
 
-// Confirmed returns the confirmations of other hosts, by host and shard.
+// Confirmed returns what other hosts have confirmed, by host and shard.
 func (h *Host) Confirmed() (list []Confirmed) {
 	h.confirmations.mu.Lock()
 	all := maps.Clone(h.confirmations.all)
@@ -106,8 +106,8 @@ func (h *Host) Confirmed() (list []Confirmed) {
 // LogEnd returns the durable end of the log, also after the host is closed.
 func (h *Host) LogEnd() wal.End { return h.store.Load().End() }
 
-// Positions implements transport.Replicas. The records are read last: by then the records list a replica as discarded
-// whose data is being deleted. Of each shard the newest replica counts, with the largest id.
+// Positions implements transport.Replicas. The records are read last: by then a replica whose data is being deleted is
+// recorded as discarded. Only the newest replica in each shard counts, which has the largest id.
 func (h *Host) Positions() (list []transport.Position) {
 	newest := make(map[uint64]transport.Position)
 	for _, p := range h.store.Load().Positions() {
@@ -126,8 +126,8 @@ func (h *Host) Positions() (list []transport.Position) {
 	return slices.Collect(maps.Values(newest))
 }
 
-// Behind implements transport.Replicas. A host that names a later replica of a shard than the host has confirmed for
-// has discarded the earlier replica.
+// Behind implements transport.Replicas. If a host names a later replica than the one it has confirmed for, the host has
+// discarded the earlier replica.
 func (h *Host) Behind(host shard.HostID) func([]transport.Position) error {
 	confirmed := h.confirmations.of(host)
 	return func(list []transport.Position) error {
@@ -154,7 +154,7 @@ func (h *Host) Behind(host shard.HostID) func([]transport.Position) error {
 	}
 }
 
-// appliedOf returns the last applied entry of a shard's log, 0 for a shard that does not run on the host.
+// appliedOf returns the last applied entry in a shard's log, 0 if the shard does not run on the host.
 func (h *Host) appliedOf(shardID uint64) uint64 {
 	if l := h.log(shardID); l != nil {
 		return l.Applied()
@@ -163,7 +163,7 @@ func (h *Host) appliedOf(shardID uint64) uint64 {
 }
 
 // checkSetBack reports that the host lacks confirmed entries. A heartbeat has the last entry that the leader knows as
-// confirmed by the host. Over an entry behind the end of the log the engine would stop the process, so checkSetBack
+// confirmed by the host. If that entry is behind the end of the log, the engine would stop the process, so checkSetBack
 // makes the heartbeat confirm nothing.
 func (h *Host) checkSetBack(from shard.HostID, m *raftpb.Message) {
 	last := h.store.Load().Last(m.ShardID, m.To)

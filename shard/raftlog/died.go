@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// standGap lies between two followers that stand for election after the death of their leader: long enough for the
-// votes of the first follower, as a tick is longer than the way to another host and back. Two followers that stand at
-// once would split the votes.
+// standGap is the delay between two followers that stand for election after their leader has died: long enough for the
+// first follower to collect votes, because a tick is longer than a network round trip. Two followers standing at once
+// would split the votes.
 func standGap(tick time.Duration) time.Duration { return max(60*time.Millisecond, tick+tick/5) }
 
-// Died implements transport.Replicas. A follower need not wait for the silence of a leader whose process has ended.
-// An early election is safe whatever has happened to the leader: a follower whose clock is fast stands as early. The
-// vote decides as always, so a follower with a shorter log loses, and the next one stands a moment later.
+// Died implements transport.Replicas. If a leader's process has ended, a follower need not wait for the leader's
+// silence. An early election is always safe, whatever has happened to the leader: a follower with a fast clock stands
+// just as early. The usual vote decides, so a follower with a shorter log loses, and the next one stands shortly after.
 func (h *Host) Died(host shard.HostID) (all []transport.Stand) {
 	h.followers.end(host)
 	if h.full() {
@@ -31,8 +31,8 @@ func (h *Host) Died(host shard.HostID) (all []transport.Stand) {
 	return all
 }
 
-// stand returns how the replica of this host stands for election, if a host leads the shard and this host votes. Which
-// follower is the first changes with the term.
+// stand returns how this host's replica stands for election, if a host leads the shard and this host votes. The first
+// follower to stand changes with the term.
 func (l *Log) stand(leader shard.HostID) (s transport.Stand, ok bool) {
 	led, v := l.Leadership(), l.view.Load()
 	from := v.voterOn(leader)
@@ -46,7 +46,7 @@ func (l *Log) stand(leader shard.HostID) (s transport.Stand, ok bool) {
 		now := l.Leadership()
 		return raftpb.Message{
 			Type: raftpb.TimeoutNow, ShardID: l.shardID, From: from, To: v.Replica, Term: now.Term,
-		}, now == led || now.Leader == 0 // the follower before may have lost
+		}, now == led || now.Leader == 0 // the previous follower may have lost
 	}
 	return transport.Stand{After: time.Duration(turn) * standGap(l.host.config.Tick), Message: message}, true
 }

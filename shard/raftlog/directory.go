@@ -21,14 +21,14 @@ const (
 	lockFile   = "host.lock"
 	recordFile = "host.json"
 	// recordFormat is the format of the record and of everything in the directory. Formats 2 and 3 had the log in the
-	// engine's own store, format 4 addresses in the log. 5: the log names hosts by their incarnations.
+	// engine's own store, format 4 had addresses in the log. In format 5 the log names hosts by their incarnations.
 	recordFormat = 5
 	// oldestFormat is the oldest format with a record. This version cannot read formats older than recordFormat.
 	oldestFormat = 2
 )
 
-// directoryRecord names the host of a data directory. The engine checks a part of the record too, but only after the
-// engine has made files, and without naming the differences.
+// directoryRecord names the host that a data directory belongs to. The engine checks some of the record too, but only
+// after it has created files, and without naming the differences.
 type directoryRecord struct {
 	Format         int                                `json:"format"`
 	Host           shard.HostID                       `json:"host"`
@@ -39,7 +39,7 @@ type directoryRecord struct {
 	Workers        int                                `json:"workers"`
 }
 
-// recordOf returns the record of a host's directory on this machine.
+// recordOf returns the record for a host's directory on this machine.
 func recordOf(c Config) (directoryRecord, error) {
 	hostname, err := os.Hostname()
 	if err != nil {
@@ -51,14 +51,14 @@ func recordOf(c Config) (directoryRecord, error) {
 	}, nil
 }
 
-// directoryLock is the process's lock on a data directory. The engine's own lock does not exclude a second host of the
-// process.
+// directoryLock is the process's lock on a data directory. The engine's own lock does not exclude a second host in the
+// same process.
 type directoryLock struct {
 	file io.Closer
-	used bool // a host was open on the directory before
+	used bool // a host was opened on the directory before
 }
 
-// claimDirectory makes a missing data directory, locks the directory, and refuses the directory of another host.
+// claimDirectory creates a missing data directory, locks the directory, and refuses another host's directory.
 func claimDirectory(c Config, disk *disk) (*directoryLock, error) {
 	if err := makeDirectory(disk, c.DataDir); err != nil {
 		return nil, fmt.Errorf("raftlog: make the data directory: %w", err)
@@ -75,7 +75,7 @@ func claimDirectory(c Config, disk *disk) (*directoryLock, error) {
 	return lock, nil
 }
 
-// lockDirectory locks a directory of the operating system.
+// lockDirectory locks a directory in the operating system's file system.
 func lockDirectory(dir string) (io.Closer, error) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o640)
 	if err != nil {
@@ -92,11 +92,11 @@ func lockDirectory(dir string) (io.Closer, error) {
 	return file, nil
 }
 
-// makeDirectory makes a directory and the missing parents, safe from a power failure.
+// makeDirectory creates a directory and the missing parents, durably.
 func makeDirectory(disk vfs.FS, dir string) error {
 	above := filepath.Dir(dir)
 	if _, err := disk.Stat(dir); err == nil {
-		_ = wal.SyncDirectory(disk, above) // the maker may have been killed; a foreign directory may refuse
+		_ = wal.SyncDirectory(disk, above) // the creator may have been killed; a foreign directory may refuse
 		return nil
 	}
 	if above != dir {
@@ -135,13 +135,13 @@ func checkDirectory(c Config, disk vfs.FS) (used bool, err error) {
 	return true, found.compare(want, c.DataDir)
 }
 
-// engineDirectory is the directory of the engine below a data directory: the log and the snapshots.
+// engineDirectory is the engine's directory below a data directory: the log and the snapshots.
 func (d directoryRecord) engineDirectory(dir string) string {
-	const unnamed = 1 // the name of the engine for no deployment
+	const unnamed = 1 // the engine's name for an unset deployment
 	return filepath.Join(dir, d.Hostname, fmt.Sprintf("%020d", max(d.Deployment, unnamed)))
 }
 
-// checkFormat returns an error for a directory in a different format than recordFormat.
+// checkFormat returns an error if a directory's format is not recordFormat.
 func (d directoryRecord) checkFormat(dir string) error {
 	switch {
 	case d.Format >= oldestFormat && d.Format < recordFormat:
@@ -155,7 +155,7 @@ func (d directoryRecord) checkFormat(dir string) error {
 	}
 }
 
-// compare returns an error for a directory whose record does not fit the host with the record want.
+// compare returns an error if a directory's record does not match the host with the record want.
 func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	if err := d.checkFormat(dir); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	return nil
 }
 
-// record writes a missing record of the directory, after the engine has accepted the directory.
+// record writes a missing directory record, after the engine has accepted the directory.
 func (d *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
 	if _, err := disk.Stat(path); err == nil {

@@ -16,38 +16,38 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// disk is the file system of a host. The log store uses the file system unchanged. For the files that the engine keeps
-// beside the log, disk adds three things: a power failure leaves no half of a file that the engine expects to be whole
-// (wholefile.go), the error of a missing snapshot names the snapshot, and a snapshot goes to the disk in pieces.
+// disk is a host's file system. The log store uses it unchanged. For the files that the engine keeps beside the log,
+// disk adds three things: a power failure leaves no partial file that the engine expects to be complete (wholefile.go),
+// errors about a missing snapshot name the snapshot, and snapshots are written in pieces.
 type disk struct {
 	Files
-	// damaged, where set, is called when the engine needs a missing snapshot. The engine removes no snapshot that a
-	// record of the log still refers to, so another program has removed the snapshot.
+	// damaged, if set, is called when the engine needs a missing snapshot. The engine never removes a snapshot that a
+	// log record refers to, so another program has removed it.
 	damaged func(error)
-	// full is the first error of the disk about missing room that the engine cannot go on from.
+	// full is the first out-of-space error that the engine cannot recover from.
 	full atomic.Pointer[error]
 }
 
-// Files is the file system of a data directory.
+// Files is the file system for a data directory.
 type Files struct {
 	vfs.FS
-	// OpenData opens a file of the log for writing, as wal.Disk describes.
+	// OpenData opens a log file for writing, as wal.Disk describes.
 	OpenData func(name string) (direct.File, error)
 	// LockDirectory locks a directory against all other hosts until the lock is closed. While a host has the lock, the
 	// error wraps ErrDirectoryInUse.
 	LockDirectory func(dir string) (io.Closer, error)
-	// SegmentBytes is the size that files of the log grow to; 0 is the size of the store.
+	// SegmentBytes is the size up to which log files grow; 0 uses the store's default.
 	SegmentBytes int64
 }
 
-// systemFiles is the file system of the operating system.
+// systemFiles is the operating system's file system.
 func systemFiles() Files {
 	return Files{FS: backgrounddelete.FS{FS: vfs.Default}, OpenData: direct.Open, LockDirectory: lockDirectory}
 }
 
 func systemDisk() *disk { return &disk{Files: systemFiles()} }
 
-// disk is the disk of the config's file system.
+// disk is the disk in the config's file system.
 func (c Config) disk() *disk {
 	if c.Files == nil {
 		return systemDisk()
@@ -55,7 +55,7 @@ func (c Config) disk() *disk {
 	return &disk{Files: *c.Files}
 }
 
-// store returns a factory, which opens the log store of a host.
+// store returns a factory that opens a host's log store.
 func (d *disk) store(c Config) *storeFactory {
 	return &storeFactory{disk: d.FS, Factory: logdb.Factory{
 		Disk: wal.Disk{FS: d.FS, OpenData: d.OpenData}, SegmentBytes: d.SegmentBytes,
@@ -96,8 +96,8 @@ func (s *storeFactory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, d
 	return s.db, nil
 }
 
-// findSnapshots checks that the snapshots in the log are in the directory of the engine. The engine would stop the
-// process as soon as the engine needs a missing snapshot.
+// findSnapshots checks that the snapshots named in the log are in the engine's directory. The engine would stop the
+// process as soon as it needs a missing snapshot.
 func (s *storeFactory) findSnapshots(dir string) error {
 	for _, r := range s.db.Replicas() {
 		path, there, err := namedSnapshot(s.disk, dir, &r)
@@ -121,12 +121,12 @@ func (d *disk) Create(name string) (vfs.File, error) {
 	return d.watched(name, file, err)
 }
 
-// snapshotPiece is how many bytes of a snapshot the disk gets at a time: a sync of the log would wait for all bytes of
-// a piece.
+// snapshotPiece is how many snapshot bytes are written at a time: a log sync would wait until the whole piece is on
+// disk.
 const snapshotPiece = 128 << 10
 
-// piecewise is a file that is written in pieces, however much the engine writes at once. What is left is synced at the
-// close: the engine opens a snapshot that arrives again for each of its chunks.
+// piecewise is a file that is written in pieces, however much the engine writes at once. The rest is synced on close:
+// for an arriving snapshot, the engine opens the file again for each chunk.
 type piecewise struct{ vfs.File }
 
 func inPieces(file vfs.File) vfs.File {

@@ -13,22 +13,21 @@ var (
 	ErrHostClosed = errors.New("raftlog: the host is closed")
 	// ErrShardStarted is returned by Start for a shard that already runs on the host.
 	ErrShardStarted = errors.New("raftlog: the shard is running on this host")
-	// ErrOtherReplica is returned by Join where the host has another replica of the shard, to be discarded first, or
-	// had a replica with the id before. A discarded replica never comes back.
+	// ErrOtherReplica is returned by Join if the host has another replica of the shard, to be discarded first, or had a
+	// replica with the same id before. A discarded replica never comes back.
 	ErrOtherReplica = errors.New("raftlog: the host has another replica of the shard")
-	// ErrGroup is returned by Regroup for a number that no later group can have.
+	// ErrGroup is returned by Regroup for a number that is not valid for a later group.
 	ErrGroup = errors.New("raftlog: the number of a later group is from 1 to 4294967295")
 
 	// ErrDirectoryInUse is returned by Open while an open host has the data directory.
 	ErrDirectoryInUse = errors.New("raftlog: the data directory is in use by another process")
-	// ErrOtherHost is returned by Open for the data directory of another host.
+	// ErrOtherHost is returned by Open for another host's data directory.
 	ErrOtherHost = errors.New("raftlog: the data directory belongs to another host")
-	// ErrOtherDeployment is returned by Open for a data directory of another cluster.
+	// ErrOtherDeployment is returned by Open for another cluster's data directory.
 	ErrOtherDeployment = errors.New("raftlog: the data directory belongs to another cluster")
-	// ErrOtherIncarnation is returned by Open for a data directory of the host id, but of a different incarnation.
+	// ErrOtherIncarnation is returned by Open if the data directory has the host id, but a different incarnation.
 	ErrOtherIncarnation = errors.New("raftlog: the data directory belongs to another incarnation of the host")
-	// ErrInitialMembersChanged is returned by Open when the initial members differ from the initial members in the data
-	// directory.
+	// ErrInitialMembersChanged is returned by Open if the initial members differ from those in the data directory.
 	ErrInitialMembersChanged = errors.New("raftlog: the hosts that the cluster began with changed")
 	// ErrHostnameChanged is returned by Open when the machine has a new host name.
 	ErrHostnameChanged = errors.New("raftlog: the machine's host name changed")
@@ -38,12 +37,12 @@ var (
 	ErrFormat = errors.New("raftlog: the data directory has a format that this version does not know")
 )
 
-// ErrSetBack is the error for Config.Damaged on a host that lacks entries confirmed to another host.
+// ErrSetBack is passed to Config.Damaged on a host that lacks entries confirmed to another host.
 var ErrSetBack = errors.New("raftlog: the data directory is an older copy")
 
-// engineOpenErrors are the engine's reasons for refusing a data directory. The engine's package does not export the
-// values, so the text identifies a reason. claimDirectory refuses most bad directories first, with a better error; the
-// engine's refusals matter for a directory that has lost its record.
+// engineOpenErrors are the engine's reasons for refusing a data directory. The engine does not export the values, so
+// the text identifies a reason. claimDirectory refuses most bad directories first, with a better error; the engine's
+// refusals matter for a directory that has lost its record.
 var engineOpenErrors = []struct {
 	text string
 	err  error
@@ -64,7 +63,7 @@ var engineOpenErrors = []struct {
 	{silentPanic, ErrDamaged, repairAdvice},
 }
 
-// explainOpen turns an error of the engine into an error with advice.
+// explainOpen turns an engine error into an error with advice.
 func explainOpen(c Config, err error) error {
 	if d, ok := errors.AsType[*wal.DamageError](err); ok {
 		err = damageOf(d)
@@ -83,24 +82,24 @@ func explainOpen(c Config, err error) error {
 // ErrDamaged is returned by Open for a data directory with a changed or missing file.
 var ErrDamaged = errors.New("raftlog: a file of the data directory is damaged")
 
-// moveAdvice is the advice for a directory of another version.
-const moveAdvice = "use the version that filled it; see docs/guides/rolling-upgrade.md"
+// moveAdvice is the advice for a directory from another version.
+const moveAdvice = "use the version that filled it; see \"Upgrading\" in docs/operating.md"
 
-const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/guides/troubleshooting.md"
+const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
 
 // damage is an ErrDamaged that names the file.
 type damage struct {
 	file  string
-	at    int   // -1: the file is missing
-	cause error // the error of the reader, or nil
+	at    int   // -1 if the file is missing
+	cause error // the reader's error, or nil
 }
 
-// missingFile is the damage of a missing file.
+// missingFile is the damage for a missing file.
 func missingFile(name string) error { return &damage{file: name, at: -1} }
 
 func damagedFile(name string, at int, cause error) error { return &damage{name, at, cause} }
 
-// damageOf is the damage of a file of the log.
+// damageOf is the damage for a log file.
 func damageOf(d *wal.DamageError) error {
 	if d.Missing {
 		return missingFile(d.File)
@@ -120,5 +119,5 @@ func (d *damage) Error() string {
 	return text
 }
 
-// Is makes a damage an ErrDamaged.
+// Is makes a damage match ErrDamaged.
 func (d *damage) Is(target error) bool { return target == ErrDamaged }

@@ -7,9 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// events delivers the engine's changes of leadership to the state machines. The queue is unbounded, because the
-// engine's goroutine must never wait, and one goroutine of the host drains it, because state machines need the changes
-// in order.
+// events delivers the engine's leadership changes to the state machines. The queue is unbounded, because the engine's
+// goroutine must never wait, and a single goroutine drains it, because state machines need the changes in order.
 type events struct {
 	otherEvents
 	host      *Host
@@ -18,7 +17,7 @@ type events struct {
 
 	mu      sync.Mutex
 	queue   []event         // guarded by mu, as is changed
-	changed map[uint64]bool // the shards whose members have changed
+	changed map[uint64]bool // shards with changed members
 }
 
 type event struct {
@@ -34,16 +33,16 @@ func newEvents(h *Host) *events {
 	return &events{host: h, transfers: transfers, wake: make(chan struct{}, 1), changed: make(map[uint64]bool)}
 }
 
-// LeaderUpdated is called by the engine for every change of leadership that the engine learns of. The log shows the
-// change at once, and run notifies the state machine.
+// LeaderUpdated is called by the engine for every leadership change that it learns about. The log shows the change at
+// once, and run notifies the state machine.
 func (e *events) LeaderUpdated(info raftio.LeaderInfo) {
 	if l := e.host.log(info.ShardID); l != nil && l.replica.Replica == info.ReplicaID {
 		l.setLeader(info)
 	}
 }
 
-// MembershipChanged is called by the engine when a replica has applied a change of its shard's members. The engine
-// holds locks during the call, so run reads the change later.
+// MembershipChanged is called by the engine when a replica has applied a member change. The engine holds locks during
+// the call, so run reads the change later.
 func (e *events) MembershipChanged(info raftio.NodeInfo) {
 	e.mu.Lock()
 	e.changed[info.ShardID] = true
@@ -51,7 +50,7 @@ func (e *events) MembershipChanged(info raftio.NodeInfo) {
 	signal(e.wake)
 }
 
-// notify queues a change of leadership for the state machine of a log.
+// notify queues a leadership change for a log's state machine.
 func (e *events) notify(l *Log, leadership shard.Leadership) {
 	e.mu.Lock()
 	e.queue = append(e.queue, event{log: l, leadership: leadership})
@@ -83,11 +82,11 @@ func (e *events) run(stop <-chan struct{}) {
 	}
 }
 
-// Transfers is notified of the snapshots between hosts. The methods must not block.
+// Transfers is notified about snapshots between hosts. The methods must not block.
 type Transfers interface {
 	// SnapshotSent: another host has received a whole snapshot.
 	SnapshotSent(shardID uint64)
-	// SnapshotNotSent: a snapshot did not reach another host. The engine sends the snapshot again.
+	// SnapshotNotSent: a snapshot did not reach another host. The engine sends it again.
 	SnapshotNotSent(shardID uint64)
 	// SnapshotReceived: this host has received a whole snapshot.
 	SnapshotReceived(shardID uint64)
@@ -107,14 +106,14 @@ func (e *events) SnapshotReceived(i raftio.SnapshotInfo) {
 	e.transfers.SnapshotReceived(i.ShardID)
 }
 
-// noTransfers is for a host whose owner does not ask for news of snapshots between hosts.
+// noTransfers is used if the host's owner does not want notifications about snapshots between hosts.
 type noTransfers struct{}
 
 func (noTransfers) SnapshotSent(uint64)     {}
 func (noTransfers) SnapshotNotSent(uint64)  {}
 func (noTransfers) SnapshotReceived(uint64) {}
 
-// otherEvents are the events without any use here.
+// otherEvents are the events that are not used here.
 type otherEvents struct{}
 
 func (otherEvents) NodeHostShuttingDown()                       {}

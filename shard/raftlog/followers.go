@@ -12,14 +12,14 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// followers records the answers of other hosts to the leader on this host. The engine knows the answers too, but does
-// not export them.
+// followers records other hosts' answers to the leader on this host. The engine knows the answers too, but does not
+// export them.
 type followers struct {
 	mu  sync.Mutex
 	all map[followerKey]follower // guarded by mu
-	// full counts the followers whose disks are nearly full, by their own messages.
+	// full counts the followers that report a nearly full disk.
 	full atomic.Int64
-	// memoryFull counts the followers whose memory is nearly full.
+	// memoryFull counts the followers that report nearly full memory.
 	memoryFull atomic.Int64
 }
 
@@ -28,22 +28,22 @@ type followerKey struct {
 	host  shard.HostID
 }
 
-// follower is how far a host has the log, by its own answers.
+// follower is how much of the log a host has, by its own answers.
 type follower struct {
-	term    uint64 // of the answers
-	replica uint64 // the newest replica of the host
+	term    uint64 // term of the answers
+	replica uint64 // the host's newest replica
 	index   uint64
 	heard   time.Time
-	full    bool // the disk of the host is nearly full
-	// memory is what the host has reported of its memory, once it has.
+	full    bool // the host's disk is nearly full
+	// memory is the host's latest memory report, if any.
 	memory   memoryReport
 	reported bool
-	ended    bool // the process of the host has ended since
+	ended    bool // the host's process has ended since
 }
 
 func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
 
-// note records the answers among messages of another host.
+// note records the answers among another host's messages.
 func (f *followers) note(from shard.HostID, messages []raftpb.Message) {
 	var now time.Time
 	for i := range messages {
@@ -62,8 +62,7 @@ func (f *followers) note(from shard.HostID, messages []raftpb.Message) {
 			continue
 		}
 		if m.Term > known.term || m.From > known.replica {
-			// The entries of an earlier term may have been overwritten, and the entries of an earlier replica were
-			// deleted.
+			// Entries from an earlier term may have been overwritten, and an earlier replica's entries were deleted.
 			known = follower{term: m.Term, replica: m.From}
 		}
 		if m.Type == raftpb.ReplicateResp && !m.Reject {
@@ -80,7 +79,7 @@ func (f *followers) note(from shard.HostID, messages []raftpb.Message) {
 	}
 }
 
-// end records that the process of a host has ended.
+// end records that a host's process has ended.
 func (f *followers) end(host shard.HostID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +98,7 @@ func asOne(yes bool) int64 {
 	return 0
 }
 
-// of returns the answers of a host in a shard and a term.
+// of returns a host's answers in a shard and a term.
 func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,9 +108,9 @@ func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	return follower{}
 }
 
-// Follower returns the last index that a follower has acknowledged in the term of this leader, and whether the follower
-// could lead instead: the follower has answered within an election timeout, and its disk has room. Both are zero where
-// this host does not lead.
+// Follower returns the last index that a follower has acknowledged in this leader's term, and whether the follower
+// could lead instead: it has answered within an election timeout, and its disk has space. Both are zero if this host
+// does not lead.
 func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {
@@ -121,12 +120,12 @@ func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	return known.index, !known.full && l.answers(known)
 }
 
-// answers reports whether a follower has answered within an election timeout, and its process has not ended since.
+// answers reports whether a follower has answered within an election timeout, without its process ending since.
 func (l *Log) answers(f follower) bool {
 	return !f.heard.IsZero() && !f.ended && time.Since(f.heard) <= l.host.config.election()
 }
 
-// Progress returns the progress of the known followers. The list is empty where the host does not lead.
+// Progress returns the known followers' progress. The list is empty if the host does not lead.
 func (l *Log) Progress() (all []shard.Progress) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {
@@ -150,7 +149,7 @@ func (l *Log) Progress() (all []shard.Progress) {
 	return all
 }
 
-// triedSince is the time since when the leader on this host sends to a replica.
+// triedSince is the time since when the leader on this host has been sending to a replica.
 func (l *Log) triedSince(replica uint64) time.Time {
 	l.leaderMu.Lock()
 	defer l.leaderMu.Unlock()
@@ -160,8 +159,8 @@ func (l *Log) triedSince(replica uint64) time.Time {
 	return l.ledSince
 }
 
-// Applied returns the index of the last entry that the state machine of this host has applied.
+// Applied returns the index of the last entry applied by this host's state machine.
 func (l *Log) Applied() uint64 { return l.machine.applied.Load() }
 
-// Replica returns the id of the log's replica.
+// Replica returns the log's replica id.
 func (l *Log) Replica() uint64 { return l.replica.Replica }

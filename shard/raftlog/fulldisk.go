@@ -11,33 +11,34 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A store of the log has no answer to a full disk but to end the process. So a host whose disk is nearly full takes no
-// more of the log (Log.takes), while its heartbeats and votes go on, and says so in its answers to heartbeats
-// (markAnswer). Where too few hosts are left for a majority, the leader refuses what does not free room (Log.Guard),
-// and marks its heartbeats; then all hosts take the log again, down to what snapshots leave for it. What is marked is
+// If the disk is full, a log store can only end the process. So a host with a nearly full disk stops accepting log
+// entries (Log.takes), while its heartbeats and votes go on, and reports this in its answers to heartbeats
+// (markAnswer). If too few hosts remain for a majority, the leader refuses commands that do not free space (Log.Guard),
+// and marks its heartbeats; all hosts then accept entries again, down to the space reserved for snapshots. The mark is
 // Message.Reject, which the engine does not use in those messages.
 
 // ErrFull is returned wrapped by Log.Guard.
 var ErrFull = errors.New("the disks of too many hosts are nearly full")
 
 const (
-	// awayElections is after how many election timeouts of silence the leader counts a host as away when it judges
-	// whether a majority has room. A host that is only slow for a moment must not have changes refused.
+	// awayElections is how many election timeouts a host may be silent before the leader counts it as away, when the
+	// leader judges whether a majority has disk space. A briefly slow host must not cause changes to be refused.
 	awayElections = 10
-	// diskWatch is how often a host looks whether other hosts' disks have changed, and whether one of those should lead
-	// in its place.
+	// diskWatch is the interval at which a host checks whether other hosts' disks have changed, and whether another
+	// host should lead instead.
 	diskWatch = 250 * time.Millisecond
-	// reliefPause lies between two tries to have another host lead a shard.
+	// reliefPause is the pause between two attempts to transfer a shard's leadership.
 	reliefPause = time.Second
-	// reliefLag is by how many entries a host may be behind that is to lead in the place of this one. The leader drops
-	// what is proposed until it has caught up.
+	// reliefLag is how many entries a successor may be behind. The leader drops proposals until the successor has
+	// caught up.
 	reliefLag = 1000
 )
 
-// full reports whether the disk of this host is nearly full.
+// full reports whether this host's disk is nearly full.
 func (h *Host) full() bool { return h.config.Full != nil && h.config.Full() != nil }
 
-// room returns why the disk has no room for so many more bytes of an optional file, besides what is left for the log.
+// room returns why the disk has no space for an optional file with the given size, beyond the space reserved for the
+// log.
 func (h *Host) room(bytes uint64) error {
 	if h.config.Room == nil {
 		return nil
@@ -45,17 +46,17 @@ func (h *Host) room(bytes uint64) error {
 	return h.config.Room(bytes)
 }
 
-// missingRoom is a snapshot of another host for which the disk, or the memory, had no room. Until then nothing is taken
-// unless there is room for it: the leader would send it again and again.
+// missingRoom is a snapshot from another host that did not fit on the disk, or into memory. Until the deadline, this
+// host accepts nothing unless there is space for that snapshot: otherwise the leader would send it again and again.
 type missingRoom struct {
 	bytes uint64
 	until time.Time
 }
 
-// snapshotRetry is after which time a snapshot that found no room may be sent again: a later one may be smaller.
+// snapshotRetry is the time after which a snapshot that did not fit may be sent again: a later one may be smaller.
 const snapshotRetry = time.Minute
 
-// missing is how many bytes a snapshot had that found no room, 0 where there was none lately.
+// missing is the size of a recent snapshot that did not fit, in bytes, 0 if there was none.
 func (l *Log) missing() uint64 {
 	m := l.missingRoom.Load()
 	if m == nil || time.Now().After(m.until) {
@@ -64,8 +65,8 @@ func (l *Log) missing() uint64 {
 	return m.bytes
 }
 
-// takes reports whether this host takes the next part of the log of a shard, or of a snapshot, from its leader. The
-// size is that of the whole snapshot where this is its beginning, else 0.
+// takes reports whether this host accepts the next log entries, or the next snapshot chunk, from a shard's leader. For
+// the beginning of a snapshot, snapshot is the total size, else 0.
 func (l *Log) takes(snapshot uint64) bool {
 	full := l.host.full()
 	if full && !l.leaderRefuses.Load() {
@@ -93,7 +94,7 @@ func (h *Host) Takes(shardID, snapshot uint64) bool {
 	return l == nil || l.takes(snapshot)
 }
 
-// Sending implements transport.Replicas: it marks heartbeats to other hosts, and their answers.
+// Sending implements transport.Replicas: it marks heartbeats to other hosts, and the answers to heartbeats.
 func (h *Host) Sending(messages []raftpb.Message) {
 	for i := range messages {
 		m := &messages[i]
@@ -113,9 +114,9 @@ func (h *Host) Sending(messages []raftpb.Message) {
 	}
 }
 
-// markAnswer marks the answer to a heartbeat where the disk of this host is nearly full. Where it takes nothing of the
-// log the answer is a refusal of entry 0, which the engine of the leader counts as a sign of life and otherwise ignores
-// as one that is overtaken. A HeartbeatResp would make it send what is missing, up to 64 MiB, every time.
+// markAnswer marks a heartbeat answer if this host's disk is nearly full. If this host accepts no entries, the answer
+// is a rejection for entry 0: the leader's engine treats that as a sign of life and otherwise ignores it as outdated. A
+// HeartbeatResp would make the leader send the missing entries, up to 64 MiB, every time.
 func (l *Log) markAnswer(m *raftpb.Message) {
 	if !l.host.full() && l.missing() == 0 {
 		return
@@ -126,7 +127,7 @@ func (l *Log) markAnswer(m *raftpb.Message) {
 	}
 }
 
-// saysFull reports whether a message says of its sender's disk how full it is, and whether it is nearly full.
+// saysFull reports whether a message carries the sender's disk state, and whether that disk is nearly full.
 func saysFull(m *raftpb.Message) (full, says bool) {
 	switch {
 	case m.Type == raftpb.HeartbeatResp:
@@ -137,8 +138,8 @@ func saysFull(m *raftpb.Message) (full, says bool) {
 	return false, false
 }
 
-// Received implements transport.Replicas: it notes what other hosts confirm, reads the marks in their messages, and
-// removes those. Reads of other hosts are not taken while the last voter but one is being removed.
+// Received implements transport.Replicas: it notes other hosts' confirmations, and reads and clears the marks in their
+// messages. While the second-to-last voter is being removed, other hosts' reads are not accepted.
 func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 	h.followers.note(from, messages)
 	h.confirmations.note(from, messages, h.appliedOf)
@@ -160,8 +161,8 @@ func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 	}
 }
 
-// judgeRoom decides whether a majority has room for changes, and reports whether this leader refuses them. The refusal
-// of an earlier time stays while it says the same.
+// judgeRoom decides whether a majority has disk space for changes, and reports whether this leader refuses them. An
+// unchanged refusal is kept.
 func (l *Log) judgeRoom() bool {
 	if !l.host.full() && l.host.followers.full.Load() == 0 {
 		l.refusal.Store(nil)
@@ -190,21 +191,21 @@ func (l *Log) judgeRoom() bool {
 	return true
 }
 
-// voters are the hosts whose disks decide what is committed.
+// voters are the hosts that must have disk space for entries to be committed.
 func (l *Log) voters() []shard.HostID { return l.view.Load().votingHosts() }
 
-// diskState is what is known of the disk and of the memory of a host.
+// diskState is what is known about a host's disk and memory.
 type diskState struct {
 	full   bool
 	memory memoryReport
-	silent time.Duration // since its last answer
-	index  uint64        // up to which it has the log
+	silent time.Duration // since the last answer
+	index  uint64        // last index that the host has
 }
 
-// never is how long a host is silent that has not answered yet.
+// never is the silence of a host that has not answered yet.
 const never = time.Duration(1<<63 - 1)
 
-// diskOf returns what this host, which leads, knows of a member's disk.
+// diskOf returns what this host, as the leader, knows about a member's disk.
 func (l *Log) diskOf(id shard.HostID) diskState {
 	if id == l.host.config.Host {
 		return diskState{full: l.host.full(), memory: memoryReport{full: l.host.memoryFull()},
@@ -217,13 +218,12 @@ func (l *Log) diskOf(id shard.HostID) diskState {
 	return diskState{full: known.full, memory: known.memory, silent: time.Since(known.heard), index: known.index}
 }
 
-// FullHosts returns the other hosts that have said lately to this one, where it leads, that their disks are nearly
-// full.
+// FullHosts returns the other hosts that recently reported a nearly full disk to a leader on this host.
 func (h *Host) FullHosts() []shard.HostID {
 	return h.reporting((*Log).voters, func(d diskState) bool { return d.full })
 }
 
-// reporting returns the other hosts that have reported something lately, among the hosts of each shard led here.
+// reporting returns the other hosts with a recent report that matches, among the hosts in each shard led here.
 func (h *Host) reporting(of func(*Log) []shard.HostID, something func(diskState) bool) []shard.HostID {
 	var all []shard.HostID
 	for _, l := range h.logsByShard() {
@@ -241,8 +241,8 @@ func (h *Host) reporting(of func(*Log) []shard.HostID, something func(diskState)
 	return slices.Compact(all)
 }
 
-// RefusingShards is how many shards there are that this host leads, and in which it refuses what does not free room
-// because the disks of too many hosts are nearly full.
+// RefusingShards is the number of shards led by this host in which it refuses commands that do not free space, because
+// too many hosts' disks are nearly full.
 func (h *Host) RefusingShards() (n int) {
 	for _, l := range h.logsByShard() {
 		if l.Guard() != nil {
@@ -252,8 +252,8 @@ func (h *Host) RefusingShards() (n int) {
 	return n
 }
 
-// watchDisks logs when other hosts' disks are nearly full, and when they are not any more. Where this host's own disk
-// is, it has others lead.
+// watchDisks logs when other hosts' disks become nearly full, and when they recover. If this host's own disk is nearly
+// full, watchDisks transfers its leaderships.
 func (h *Host) watchDisks() {
 	ticker := time.NewTicker(diskWatch)
 	defer ticker.Stop()
@@ -289,7 +289,7 @@ func (h *Host) logDisks(before, now []shard.HostID) {
 	}
 }
 
-// relieve has another host lead where one should.
+// relieve transfers leadership if another host should lead.
 func (l *Log) relieve(now time.Time) {
 	to := l.successor()
 	if to == 0 || now.Sub(l.relieved) < reliefPause {
@@ -301,9 +301,9 @@ func (l *Log) relieve(now time.Time) {
 		"shard", l.shardID, "to", to, "error", err)
 }
 
-// successor returns the host that should lead in the place of this one, whose disk is nearly full: the one that has
-// most of the log among those that have room and answer. It returns 0 where those are no majority, which could not
-// commit anything without this host, and where the best of them is far behind.
+// successor returns the host that should lead instead of this host, which has a nearly full disk: the host with the
+// longest log among the answering hosts with disk space. It returns 0 if those hosts are no majority, and so could not
+// commit anything without this host, and if the best of them is far behind.
 func (l *Log) successor() shard.HostID {
 	if l.leadership.Load().Leader != l.host.config.Host {
 		return 0

@@ -5,67 +5,68 @@ import (
 	"sync"
 )
 
-// What a restart takes to apply the log is counted in bytes of a snapshot. A byte of a snapshot with ten million
-// semaphores is restored in 16 ns, and an entry is applied in 2 us, each command of the entry in 0.5 to 1.3 us: 125
-// bytes, and 30 to 80. They count for more, so that the log is applied in half of the time that the snapshot takes; and
-// where a shard has little, so that the places of entries in the log do not take much memory, 80 bytes each.
+// The cost of applying the log at a restart is measured in snapshot bytes. Restoring a snapshot with ten million
+// semaphores takes 16 ns per byte. Applying takes 2 us per entry (125 bytes), and 0.5 to 1.3 us for each command in it
+// (30 to 80 bytes). The constants are higher, so that applying the log takes half the time of restoring the snapshot,
+// and so that in a shard with little data the log's entry positions, 80 bytes each, do not take much memory.
 const (
-	// BatchBytes is what a batch counts in Config.SnapshotBytes and Config.KeepBytes beside its data.
+	// BatchBytes is the fixed cost per batch in Config.SnapshotBytes and Config.KeepBytes, beside its data.
 	BatchBytes = 512
-	// CommandBytes is what a command counts in Config.SnapshotBytes beside its data.
+	// CommandBytes is the fixed cost per command in Config.SnapshotBytes, beside its data.
 	CommandBytes = 160
-	// entryBytes is about the room of an entry in the log beside its data.
+	// entryBytes is the approximate log space for an entry beside its data.
 	entryBytes = 32
 )
 
-// point is a place in the log, with what the replica has applied up to the place since its start.
+// point is a log position, with what the replica has applied up to there since its start.
 type point struct {
 	index    uint64
 	bytes    uint64
 	commands uint64
 }
 
-// bytesSince is the length of the log between an earlier point and this one.
+// bytesSince is the log length between an earlier point and this one.
 func (p point) bytesSince(from point) uint64 { return p.bytes - from.bytes }
 
-// weightSince is the length with what the log keeps in memory for each entry.
+// weightSince is the length, including the memory kept for each entry.
 func (p point) weightSince(from point) uint64 {
 	return p.bytesSince(from) + (p.index-from.index)*(BatchBytes-entryBytes)
 }
 
-// costSince is what the log between the points costs a restart.
+// costSince is the restart cost for the log between the points.
 func (p point) costSince(from point) uint64 {
 	return p.weightSince(from) + (p.commands-from.commands)*CommandBytes
 }
 
-// growth counts how much a replica's log has grown since its last snapshot, and says when the next snapshot is due:
-// when the log costs a restart as much as the last snapshot, but not before it weighs DefaultSnapshotBytes, which a
-// restart applies in two seconds. A config can give the cost instead.
+// growth counts how much a replica's log has grown since its last snapshot, and decides when the next snapshot is due:
+// when the log costs a restart as much as the last snapshot, but not before its weight reaches DefaultSnapshotBytes,
+// which a restart applies in two seconds. A config can set the cost instead.
 type growth struct {
-	every uint64 // the cost of the log between two snapshots; 0: that of the last snapshot
-	keep  uint64 // the weight of the log that stays behind a snapshot
+	every uint64 // log cost between two snapshots; 0: the last snapshot's cost
+	keep  uint64 // weight of the log kept behind a snapshot
 	due   chan struct{}
 
 	mu       sync.Mutex
 	started  bool // an entry was applied since the start, or since the last restored snapshot
 	last     point
-	saved    point   // of the last snapshot
-	prepared point   // of the snapshot under way
-	written  point   // of the snapshot written last, which the engine may still give up
-	wrote    uint64  // the size of the snapshot written last
-	behind   []point // past points, the oldest first, a few for the kept log
-	size     uint64  // of the last snapshot
+	saved    point   // at the last snapshot
+	prepared point   // at the snapshot in progress
+	written  point   // at the last written snapshot, which the engine may still give up
+	wrote    uint64  // size of the last written snapshot
+	behind   []point // past points, oldest first, a few for the kept log
+	size     uint64  // last snapshot's size
 }
 
-// pointsKept is the number of points for the kept log, which is longer than wanted by at most one part of so many.
+// pointsKept is the number of points for the kept log, which exceeds the wanted length by at most one part in that
+// many.
 const pointsKept = 8
 
 func newGrowth(every, keep uint64) *growth {
 	return &growth{every: every, keep: keep, due: make(chan struct{}, 1)}
 }
 
-// grown returns how much the log has grown since a point, in lengths of the log between two snapshots. The lock is
-// held.
+// grown returns how much the log has grown since a point, as a multiple of the log length between two snapshots. The
+// caller holds the lock.
 func (g *growth) grown(from point) float64 {
 	if g.every > 0 {
 		return float64(g.last.costSince(from)) / float64(g.every)
@@ -74,10 +75,10 @@ func (g *growth) grown(from point) float64 {
 		float64(g.last.weightSince(from))/DefaultSnapshotBytes)
 }
 
-// isDue reports whether a snapshot is due. The lock is held.
+// isDue reports whether a snapshot is due. The caller holds the lock.
 func (g *growth) isDue() bool { return g.grown(g.saved) >= 1 }
 
-// add counts applied entries: the index of the first and of the last entry, the bytes and the commands of all.
+// add counts applied entries: the first and the last index, and the total bytes and commands.
 func (g *growth) add(first, last uint64, bytes, commands int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,10 +104,10 @@ func (g *growth) add(first, last uint64, bytes, commands int) {
 	}
 }
 
-// outruns reports whether the log grows faster than the snapshot under way, of which so many bytes are written. The
-// snapshot should be whole by the time the log has grown, since the preparation, by half of what makes the next one
-// due, or by an eighth of that in bytes: slow saving must make neither a restart nor the log much longer. The estimate
-// of the size is the size of the last snapshot and a quarter more.
+// outruns reports whether the log grows faster than the snapshot in progress, which has the given number of bytes
+// written. The snapshot should be complete by the time the log has grown, since the preparation, by half of what makes
+// the next snapshot due, or by an eighth of that in bytes: slow saving must make neither a restart nor the log much
+// longer. The size estimate is the last snapshot's size plus a quarter.
 func (g *growth) outruns(written uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,7 +116,7 @@ func (g *growth) outruns(written uint64) bool {
 		size = g.prepared.bytesSince(g.saved)
 	}
 	if written >= size {
-		return true // the length of the rest is unknown
+		return true // the remaining length is unknown
 	}
 	longest := cmp.Or(g.every, max(DefaultSnapshotBytes, g.size)) // in bytes
 	grown := max(2*g.grown(g.prepared), 8*float64(g.last.bytesSince(g.prepared))/float64(longest))
@@ -129,21 +130,21 @@ func (g *growth) check() bool {
 	return g.isDue()
 }
 
-// sinceSnapshot is the length of the log behind the last snapshot in bytes.
+// sinceSnapshot is the log length behind the last snapshot, in bytes.
 func (g *growth) sinceSnapshot() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.last.bytesSince(g.saved)
 }
 
-// snapshotBytes is the size of the last snapshot.
+// snapshotBytes is the last snapshot's size.
 func (g *growth) snapshotBytes() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.size
 }
 
-// prepare notes that a snapshot of the state applied so far is being made.
+// prepare notes that a snapshot is being made from the state applied so far.
 func (g *growth) prepare() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -157,21 +158,21 @@ func (g *growth) write(size uint64) {
 	g.written, g.wrote = g.prepared, size
 }
 
-// save notes that the written snapshot is saved: the log before the snapshot may go.
+// save notes that the written snapshot is saved: the log before it may be dropped.
 func (g *growth) save() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.saved, g.size = g.written, g.wrote
 }
 
-// givenUp reports whether the snapshot written last was not saved.
+// givenUp reports whether the last written snapshot was not saved.
 func (g *growth) givenUp() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.written.index > g.saved.index
 }
 
-// restore notes that the state comes from a snapshot now. The place of the snapshot in the log is known with the next
+// restore notes that the state now comes from a snapshot. The snapshot's log position becomes known with the next
 // entry.
 func (g *growth) restore(size uint64) {
 	g.mu.Lock()
@@ -179,8 +180,8 @@ func (g *growth) restore(size uint64) {
 	g.started, g.saved, g.written, g.size = false, g.last, g.last, size
 }
 
-// compactTo returns the index up to which the log may go once a snapshot has the state applied so far; false where no
-// part of the log may go.
+// compactTo returns the index up to which the log may be dropped once a snapshot has the state applied so far; false if
+// no part may be dropped.
 func (g *growth) compactTo() (uint64, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -190,7 +191,7 @@ func (g *growth) compactTo() (uint64, bool) {
 	return g.behind[0].index, g.behind[0].index > 0
 }
 
-// signal wakes the reader of a channel with one place.
+// signal wakes the reader of a channel with capacity 1.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

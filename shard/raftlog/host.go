@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Host has the replicas of a process, and so the logs of all shards. Any goroutine may call the methods.
+// Host has a process's replicas, and so the logs for all shards. Its methods are safe for concurrent use.
 type Host struct {
 	config   Config
 	engine   *dragonboat.NodeHost
@@ -29,19 +29,19 @@ type Host struct {
 	confirmations *confirmations
 	sendings      sendings
 	saves         *saves
-	scratches     atomic.Uint64 // how many calls of withScratch have begun
-	// own is the transport of a host without a transport in the config.
+	scratches     atomic.Uint64 // how many withScratch calls have begun
+	// own is the host's own transport if the config has none.
 	own *transport.Transport
 
 	// lifecycle has a token while Start, Join or Discard runs, and while Salvage or Regroup changes something. The
-	// token is taken before mu. It is no mutex because the holders wait for the engine, and the time of a bubble of
-	// testing/synctest stands still while a goroutine waits for a mutex.
+	// token is taken before mu. It is not a mutex because the holders wait for the engine, and in a testing/synctest
+	// bubble time does not advance while a goroutine waits for a mutex.
 	lifecycle chan struct{}
 	closed    bool // guarded by lifecycle
 
 	mu      sync.Mutex                      // held while logs is replaced
-	logs    atomic.Pointer[map[uint64]*Log] // the map is never written to
-	stopped map[uint64]time.Time            // guarded by mu; when the last replica of a shard was stopped
+	logs    atomic.Pointer[map[uint64]*Log] // the map is never modified
+	stopped map[uint64]time.Time            // guarded by mu; when a shard's last replica was stopped
 
 	stop    chan struct{}
 	ending  atomic.Bool
@@ -49,8 +49,8 @@ type Host struct {
 	running sync.WaitGroup
 }
 
-// Open claims the data directory of a config, and connects to other hosts through the transport of the config. No shard
-// runs before Start or Join.
+// Open claims the config's data directory, and connects to other hosts through the config's transport. No shard runs
+// before Start or Join.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
 	if err := config.Validate(); err != nil {
@@ -99,19 +99,19 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	reportPortions(c.Logger)
 	h.lock = lock
 	h.events = newEvents(h)
-	enginePanicked.Store(nil) // an earlier panic does not explain an error of this call
+	enginePanicked.Store(nil) // so that an earlier panic does not explain an error here
 	store := disk.store(c)
-	store.opened = h.store.Store // before the engine starts the transport, which asks the store
+	store.opened = h.store.Store // before the engine starts the transport, which queries the store
 	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, disk, store))
 	if store.err != nil {
 		err = store.err
 	}
 	if err == nil && h.engine == nil {
-		// The engine swallows its own panic if the value is no error.
+		// The engine swallows its own panic if the value is not an error.
 		err = errors.New(lastEnginePanic())
 	}
 	if full := disk.full.Load(); err != nil && full != nil {
-		err = *full // the engine may have named another cause
+		err = *full // the engine may have named a different cause
 	}
 	if err != nil {
 		return nil, explainOpen(c, err)
@@ -127,7 +127,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	return h, nil
 }
 
-// register makes the log of a shard known, so that the log gets every event of leadership.
+// register makes a shard's log known, so that the log gets every leadership event.
 func (h *Host) register(shardID uint64, record replicaRecord, initialMembers map[uint64]transport.Target,
 	target shard.StateMachine) (*Log, error) {
 	if h.closed {
@@ -143,10 +143,10 @@ func (h *Host) register(shardID uint64, record replicaRecord, initialMembers map
 	return l, nil
 }
 
-// log returns the open log of a shard, nil for none. It is called for every message.
+// log returns a shard's open log, nil for none. It is called for every message.
 func (h *Host) log(shardID uint64) *Log { return (*h.logs.Load())[shardID] }
 
-// setLog replaces the log of a shard; nil stands for none. The lock is held.
+// setLog replaces a shard's log; nil removes it. The caller holds the lock.
 func (h *Host) setLog(shardID uint64, l *Log) {
 	next := maps.Clone(*h.logs.Load())
 	next[shardID] = l
@@ -171,7 +171,7 @@ func (h *Host) forget(l *Log) {
 	}
 }
 
-// change begins a change of the running replicas, one change after the other. The returned function ends the change.
+// change begins a change to the running replicas; changes run one at a time. The returned function ends the change.
 func (h *Host) change() (end func()) {
 	h.lifecycle <- struct{}{}
 	return func() { <-h.lifecycle }

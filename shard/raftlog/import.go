@@ -20,9 +20,9 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// State is the beginning of a shard with an imported log.
+// State is the initial state for a shard with an imported log.
 type State struct {
-	// Replica is the id of the only member, transport.FirstJoined or above.
+	// Replica is the only member's id, transport.FirstJoined or above.
 	Replica uint64
 	// Machine has the state. Import only saves the machine.
 	Machine shard.Saver
@@ -31,11 +31,11 @@ type State struct {
 // exportPause is the pause between two attempts to make the engine export a snapshot.
 const exportPause = 10 * time.Millisecond
 
-// Import fills the data directory of a host that was never opened: each shard has the host as its only member, and
-// begins with a state. After a failure the files of Import are not to be used.
+// Import fills the data directory for a host that was never opened: each shard has the host as its only member, and
+// begins with a state. After a failure the files that Import has written must not be used.
 //
 // The engine imports states only as snapshots that an engine has exported. So Import runs shards with one member beside
-// the directory, with the machines to save as their state machines, and removes the shards in the end.
+// the directory, with the machines to save as their state machines, and removes the shards at the end.
 func Import(ctx context.Context, config Config, states map[uint64]State) (err error) {
 	config = config.withDefaults()
 	if err := config.Validate(); err != nil {
@@ -55,12 +55,12 @@ func Import(ctx context.Context, config Config, states map[uint64]State) (err er
 	return nil
 }
 
-// exportDirectory is the directory for the exported snapshot of a shard.
+// exportDirectory is the directory for a shard's exported snapshot.
 func exportDirectory(scratch string, shardID uint64) string {
 	return filepath.Join(scratch, fmt.Sprint("shard-", shardID))
 }
 
-// exportStates runs the shards on a host of their own, until all snapshots are exported.
+// exportStates runs the shards on a temporary host, until all snapshots are exported.
 func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) error {
 	host, err := Open(Config{
 		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: filepath.Join(scratch, "engine"), Logger: config.Logger,
@@ -71,7 +71,7 @@ func exportStates(ctx context.Context, scratch string, config Config, states map
 		return err
 	}
 	err = host.exportEach(ctx, scratch, states)
-	return errors.Join(err, host.Close()) // not deferred: where the engine panics, Close waits for ever
+	return errors.Join(err, host.Close()) // not deferred: if the engine panics, Close never returns
 }
 
 func (h *Host) exportEach(ctx context.Context, scratch string, states map[uint64]State) error {
@@ -90,8 +90,8 @@ func (h *Host) exportEach(ctx context.Context, scratch string, states map[uint64
 	return nil
 }
 
-// export makes the engine export a snapshot of a shard that has applied an entry, and returns the last applied entry.
-// An export needs no leader. The engine refuses while it saves a snapshot of its own, or has only just started. After
+// export makes the engine export a snapshot for a shard that has applied an entry, and returns the last applied entry.
+// An export needs no leader. The engine refuses while it saves a snapshot on its own, or has only just started. After
 // an error the directory stays until the host is closed.
 func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uint64) error {
 	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
@@ -111,7 +111,7 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 			case err == nil && index >= entry:
 				return nil
 			case errors.Is(err, dragonboat.ErrCanceled), errors.Is(err, dragonboat.ErrTimeout):
-				// The engine has not given the snapshot up, and would end the process if the directory disappeared.
+				// The engine has not given up the snapshot, and would end the process if the directory disappeared.
 				return fmt.Errorf("export shard %d: %w", shardID, cmp.Or(ctx.Err(), err))
 			}
 			if err := clearDirectory(h.config.disk(), dir); err != nil {
@@ -126,8 +126,8 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 	}
 }
 
-// hasMembers reports whether the replica knows its members. Before that the engine exports nothing, and a request for
-// an export ends the process.
+// hasMembers reports whether the replica knows its members. Before that the engine exports nothing, and an export
+// request ends the process.
 func (h *Host) hasMembers(shardID uint64) bool {
 	for _, info := range h.engine.GetNodeHostInfo(dragonboat.DefaultNodeHostInfoOption).ShardInfoList {
 		if info.ShardID == shardID {
@@ -144,7 +144,7 @@ func clearDirectory(disk vfs.FS, dir string) error {
 	return disk.MkdirAll(dir, 0o750)
 }
 
-// importStates imports the exported states into the directory of a host.
+// importStates imports the exported states into a host's directory.
 func importStates(scratch string, config Config, states map[uint64]State) error {
 	disk := config.disk()
 	lock, err := claimDirectory(config, disk)
@@ -172,7 +172,7 @@ func importStates(scratch string, config Config, states map[uint64]State) error 
 	return lock.record(config, disk.FS)
 }
 
-// importState imports the exported snapshot in a directory: the host of the engine is the only member, with a replica.
+// importState imports the exported snapshot in a directory: the engine's host is the only member, with a replica.
 func importState(engine config.NodeHostConfig, dir string, replica uint64) error {
 	disk := engine.Expert.FS
 	found, err := disk.List(dir)

@@ -13,22 +13,22 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Inspection is the result of Inspect for a data directory.
+// Inspection is what Inspect found in a data directory.
 type Inspection struct {
-	// Replicas are the contents of the log, by shard; empty for a damaged log.
+	// Replicas describe the log content, by shard; empty for a damaged log.
 	Replicas []logdb.ReplicaReport
-	// Problems are the reasons why a host would refuse to open the directory, or end when the host starts a replica.
+	// Problems are the reasons why a host would refuse to open the directory, or stop when it starts a replica.
 	Problems []Problem
 }
 
-// Problem is a damaged or missing file, or a file of another version.
+// Problem is a damaged or missing file, or a file from another version.
 type Problem struct {
 	File string
 	Err  error
 }
 
 // Inspect reads the data directory of a host that was opened before, and changes nothing. No host may run on the
-// directory. An error says that the directory could not be read.
+// directory. An error means that the directory could not be read.
 func Inspect(dir string) (*Inspection, error) {
 	i := new(Inspection)
 	path := filepath.Join(dir, recordFile)
@@ -70,7 +70,7 @@ func (i *Inspection) readFiles(dir string) error {
 	})
 }
 
-// readLog reads the log in the directory of the engine, and looks for the snapshots that the log names.
+// readLog reads the log in the engine's directory, and looks for the snapshots that the log names.
 func (i *Inspection) readLog(dir string) error {
 	found, err := logdb.Inspect(vfs.Default, dir)
 	if err != nil {
@@ -94,8 +94,8 @@ func (i *Inspection) readLog(dir string) error {
 	return nil
 }
 
-// namedSnapshot returns the file of the snapshot that the log names for a replica, in the directory of the engine, and
-// whether the file exists. Where the log names no snapshot, nothing is missing.
+// namedSnapshot returns the file of the snapshot that the log names for a replica, in the engine's directory, and
+// whether the file exists. If the log names no snapshot, nothing is missing.
 func namedSnapshot(disk vfs.FS, dir string, r *logdb.ReplicaReport) (path string, there bool, err error) {
 	if r.Snapshot == 0 {
 		return "", true, nil

@@ -12,13 +12,13 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Start starts this host's replica of a shard, or starts the replica again: a replica that has joined, or the replica
-// of the shard's bootstrap. The initial members are the hosts that a new shard begins with; without any, all initial
-// members of the config. The initial members count only for a shard that is new on the host, and must then be equal on
-// all initial members. Start returns before the replica has read its snapshot and its log. It fails with
-// shard.ErrNotMember where the host has no replica of the shard.
+// Start starts or restarts this host's replica of a shard: a replica that has joined, or the replica from the shard's
+// bootstrap. The initial members are the hosts that a new shard begins with; by default, all initial members in the
+// config. The initial members matter only for a shard that is new on the host, and must then be equal on all initial
+// members. Start returns before the replica has read its snapshot and its log. It fails with shard.ErrNotMember if the
+// host has no replica of the shard.
 //
-// The state machine must be empty. The machine gets the shard's entries until the log is closed.
+// The state machine must be empty. It gets the shard's entries until the log is closed.
 func (h *Host) Start(shardID uint64, target shard.StateMachine, initialMembers ...shard.HostID) (shard.Log, error) {
 	defer h.change()()
 	record := h.replica(shardID)
@@ -38,8 +38,8 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, initialMembers .
 	return h.start(shardID, target, record, initial)
 }
 
-// Join starts a replica of a shard that the leader has added on this host, or starts the replica again. From then on
-// the replica is the host's replica of the shard, also after a restart of the host, until the replica is discarded.
+// Join starts or restarts a shard replica that the leader has added on this host. From then on it is the host's replica
+// of the shard, also after a host restart, until the replica is discarded.
 func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.Log, error) {
 	defer h.change()()
 	record, err := h.replica(shardID).join(replica)
@@ -52,7 +52,7 @@ func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.L
 	return h.start(shardID, target, record, nil)
 }
 
-// initialMembers are the initial members of a shard; without any, all initial members of the config.
+// initialMembers are a shard's initial members; by default, all initial members in the config.
 func (h *Host) initialMembers(initialMembers []shard.HostID) (map[uint64]transport.Target, error) {
 	if len(initialMembers) == 0 {
 		initialMembers = h.config.initialIDs()
@@ -72,7 +72,7 @@ func (h *Host) initialMembers(initialMembers []shard.HostID) (map[uint64]transpo
 }
 
 // start starts a replica. A new replica begins with its initial members, or gets the log from the leader. The caller
-// has the token of lifecycle.
+// has the lifecycle token.
 func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRecord,
 	initial map[uint64]transport.Target) (shard.Log, error) {
 	known := h.engine.HasNodeInfo(shardID, record.Replica)
@@ -99,13 +99,14 @@ func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRe
 	return l, nil
 }
 
-// restartPause is how long a shard has no replica on a host between two replicas. Every worker of the engine looks
-// through the replicas once in 200 ms. A worker may have found a replica just before it was stopped: the worker then
-// takes up the closed replica. If the worker finds the next replica before it has put the closed replica away, the
-// engine ends the process. Between the look and the taking up a worker needs no disk and no lock that is held for long.
+// restartPause is the minimum time without a replica of a shard on a host, between two replicas. Every engine worker
+// looks through the replicas once in 200 ms. A worker may have found a replica just before it was stopped: the worker
+// then picks up the closed replica. If the worker finds the next replica before it has put away the closed replica, the
+// engine ends the process. Between finding and picking up, a worker needs neither the disk nor a lock that is held for
+// long.
 const restartPause = 500 * time.Millisecond
 
-// awaitWorkers gives the workers of the engine the time to put away the replica of a shard that was stopped before.
+// awaitWorkers gives the engine's workers time to put away a shard's stopped replica.
 func (h *Host) awaitWorkers(shardID uint64) {
 	h.mu.Lock()
 	stopped := h.stopped[shardID]
@@ -113,8 +114,9 @@ func (h *Host) awaitWorkers(shardID uint64) {
 	time.Sleep(restartPause - time.Since(stopped))
 }
 
-// Discard deletes the data of a replica that was removed from its shard, and first stops a running replica. The replica
-// never starts again. Discard can be repeated, also by a new process after the death of the process that began.
+// Discard deletes the data of a replica that was removed from its shard, and first stops the replica if it is running.
+// The replica never starts again. Discard can be repeated, also by a new process if the first process died before it
+// was done.
 func (h *Host) Discard(ctx context.Context, shardID, replica uint64) error {
 	defer h.change()()
 	if err := h.discard(ctx, shardID, replica); err != nil {
@@ -144,8 +146,8 @@ func (h *Host) discard(ctx context.Context, shardID, replica uint64) error {
 	return h.engine.SyncRemoveData(ctx, shardID, replica)
 }
 
-// removeDiscarded removes what is left of discarded replicas of a shard, where the process ended before the removal:
-// of all replicas, or only of the replicas in the log. The caller has the token of lifecycle.
+// removeDiscarded removes what is left of a shard's discarded replicas, if the process ended before the removal: for
+// all replicas, or only for the replicas in the log. The caller has the lifecycle token.
 func (h *Host) removeDiscarded(ctx context.Context, shardID uint64, all bool) error {
 	for _, replica := range h.replica(shardID).Discarded {
 		if !all && !h.engine.HasNodeInfo(shardID, replica) {
@@ -158,7 +160,7 @@ func (h *Host) removeDiscarded(ctx context.Context, shardID uint64, all bool) er
 	return nil
 }
 
-// removeBeside removes the data of a replica while another replica of the shard runs.
+// removeBeside removes a replica's data while another replica of the shard runs.
 func (h *Host) removeBeside(shardID, replica uint64) error {
 	err := h.engine.RemoveData(shardID, replica)
 	if errors.Is(err, dragonboat.ErrShardNotStopped) {

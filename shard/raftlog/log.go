@@ -14,40 +14,40 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Log is one host's end of a shard's log. It implements shard.Log.
+// Log is one host's part in a shard's log. It implements shard.Log.
 //
-// One of its goroutines delivers the outcomes of proposals, one takes snapshots, and barrierRounds run barriers. Close
-// ends them.
+// One goroutine delivers proposal outcomes, one takes snapshots, and barrierRounds goroutines run barriers. Close ends
+// them.
 type Log struct {
 	host    *Host
 	shardID uint64
-	replica replicaRecord // this host's
+	replica replicaRecord // this host's replica
 	session *client.Session
 	machine *machine
 
 	leaderMu   sync.Mutex           // held while leader and view change
 	leader     raftio.LeaderInfo    // guarded by leaderMu, as is since: the engine's latest event
-	since      map[uint64]time.Time // from when on replicas are known as members
+	since      map[uint64]time.Time // when replicas became known as members
 	ledSince   time.Time            // guarded by leaderMu
-	lost       time.Time            // guarded by leaderMu; when the latest leader was not known any more
+	lost       time.Time            // guarded by leaderMu; when the latest leader was lost
 	view       atomic.Pointer[view]
 	leadership atomic.Pointer[shard.Leadership]
 	changed    announcement // of leadership
-	changing   sync.Mutex   // held while a change of members is under way
+	changing   sync.Mutex   // held while a member change is in progress
 	reads      readGate
 	proposals  proposals
 	barriers   *barriers
 
-	// What disks that are nearly full bring about, in fulldisk.go.
+	// State for nearly full disks, in fulldisk.go.
 	refusal       atomic.Pointer[error]       // why this leader refuses changes; nil: it does not
-	leaderRefuses atomic.Bool                 // the leader takes only what frees room
-	missingRoom   atomic.Pointer[missingRoom] // for a snapshot of another host; nil: there is enough
-	relieved      time.Time                   // when another host was last to lead; used by Host.watchDisks alone
+	leaderRefuses atomic.Bool                 // the leader accepts only commands that free space
+	missingRoom   atomic.Pointer[missingRoom] // for another host's snapshot; nil: there is enough space
+	relieved      time.Time                   // last attempt to transfer leadership; used by Host.watchDisks alone
 
-	memoryRefusal atomic.Pointer[error] // why this leader refuses what grows, in memory.go; nil: it does not
+	memoryRefusal atomic.Pointer[error] // why this leader refuses growth, in memory.go; nil: it does not
 
 	notifyMu sync.Mutex // held while the state machine is notified of a leader
-	muted    bool       // guarded by notifyMu: the state machine is notified no more
+	muted    bool       // guarded by notifyMu: the state machine gets no more notifications
 
 	stop    chan struct{} // closed when Close begins
 	ending  atomic.Bool
@@ -89,10 +89,10 @@ func (l *Log) start() {
 	}
 }
 
-// Leadership returns the engine's latest event. The state machine is notified of it soon after.
+// Leadership returns the engine's latest event. The state machine is notified about it soon after.
 func (l *Log) Leadership() shard.Leadership { return *l.leadership.Load() }
 
-// setLeader records an event of the engine.
+// setLeader records an engine event.
 func (l *Log) setLeader(info raftio.LeaderInfo) {
 	l.leaderMu.Lock()
 	defer l.leaderMu.Unlock()
@@ -100,8 +100,8 @@ func (l *Log) setLeader(info raftio.LeaderInfo) {
 	l.resolveLeader()
 }
 
-// resolveLeader shows which host leads, where that has changed, and has the state machine notified. The lock of
-// leaderMu is held.
+// resolveLeader publishes which host leads, if that has changed, and has the state machine notified. The caller holds
+// leaderMu.
 func (l *Log) resolveLeader() {
 	host := l.view.Load().hostOf(l.leader.LeaderID, l.host.config.Host)
 	leadership := shard.Leadership{Leader: host, Term: l.leader.Term}
@@ -120,7 +120,7 @@ func (l *Log) resolveLeader() {
 	l.host.events.notify(l, leadership)
 }
 
-// leaderless returns for how long no leader has been known, 0 where one is.
+// leaderless returns for how long no leader has been known, 0 if a leader is known.
 func (l *Log) leaderless() time.Duration {
 	if l.leadership.Load().Leader != 0 {
 		return 0
@@ -139,8 +139,8 @@ func (l *Log) notifyLeadership(leadership shard.Leadership) {
 	}
 }
 
-// leads reports whether this host believes that it leads, and in which term. The engine's events run a little behind
-// what it knows, so a newer term that it knows already counts too.
+// leads reports whether this host believes that it leads, and in which term. The engine's events lag slightly behind
+// its knowledge, so a newer term known to the engine already counts too.
 func (l *Log) leads() (term uint64, yes bool) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {
@@ -150,14 +150,14 @@ func (l *Log) leads() (term uint64, yes bool) {
 	return leadership.Term, err == nil && known <= leadership.Term
 }
 
-// Removed reports whether the engine has stopped the replica, as the engine does where a replica was removed.
+// Removed reports whether the engine has stopped the replica, as it does after a replica was removed.
 func (l *Log) Removed() bool {
 	_, _, _, err := l.host.engine.GetLeaderID(l.shardID)
 	return errors.Is(err, dragonboat.ErrShardNotFound)
 }
 
-// Transfer asks the leader, on whichever host it is, to transfer leadership to another host. The leader drops proposals
-// until that is done, or one election timeout has passed: a leader refuses a transfer to a host that does not answer.
+// Transfer asks the leader, on whichever host, to transfer leadership to another host. The leader drops proposals until
+// the transfer is done, or one election timeout has passed: a leader refuses a transfer to a host that does not answer.
 func (l *Log) Transfer(to shard.HostID) error {
 	replica := l.view.Load().voterOn(to)
 	if replica == 0 {
@@ -177,7 +177,7 @@ func (l *Log) Transfer(to shard.HostID) error {
 	return nil
 }
 
-// isClosed reports whether Close has begun: from then on the shard's id may stand for another log of the engine.
+// isClosed reports whether Close has begun: from then on the engine may use the shard's id for another log.
 func (l *Log) isClosed() bool {
 	select {
 	case <-l.stop:
@@ -187,8 +187,8 @@ func (l *Log) isClosed() bool {
 	}
 }
 
-// Close stops this host's replica. It waits for the call of the state machine that is under way and for the callbacks
-// of what was in flight, so it must not be called from either.
+// Close stops this host's replica. It waits for state machine calls in progress and for the callbacks of in-flight
+// requests, so it must not be called from either.
 func (l *Log) Close() error {
 	if l.ending.Swap(true) {
 		<-l.ended
@@ -201,7 +201,7 @@ func (l *Log) Close() error {
 	l.proposals.close()
 	l.barriers.close()
 	close(l.stop)
-	// A replica that stopped itself is not found. What counts is that the engine has closed the machine.
+	// A replica that stopped itself is not found. The important fact is that the engine has closed the machine.
 	if err := l.host.engine.StopShard(l.shardID); err != nil && !errors.Is(err, dragonboat.ErrShardNotFound) {
 		l.host.config.Logger.Error("stop shard", "shard", l.shardID, "error", err)
 	}
@@ -211,7 +211,7 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// logError translates an error of the engine into one of shard.Log.
+// logError translates an engine error into an error from shard.Log.
 func logError(err error) error {
 	switch {
 	case errors.Is(err, dragonboat.ErrSystemBusy):
@@ -223,13 +223,13 @@ func logError(err error) error {
 	return err
 }
 
-// announcement wakes all goroutines that wait for the next occurrence of something.
+// announcement wakes all goroutines that wait for the next occurrence of an event.
 type announcement struct {
 	mu   sync.Mutex
 	next chan struct{} // guarded by mu; nil while no goroutine waits
 }
 
-// wait returns a channel that the next call of announce closes.
+// wait returns a channel that the next announce call closes.
 func (a *announcement) wait() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

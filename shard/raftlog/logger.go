@@ -10,24 +10,23 @@ import (
 	"github.com/lni/dragonboat/v4/logger"
 )
 
-// The engine has one logger per process, which can be set once. The engine's logger writes to the logger in engineLog.
+// The engine has one logger per process, which can be set once. That logger writes to the logger in engineLog.
 var (
 	engineLog      atomic.Pointer[slog.Logger]
 	engineLogOnce  sync.Once
 	enginePanicked atomic.Pointer[string]
 )
 
-// routeEngineLog sends the messages of the engine to a logger. A logger that the program has given the engine before
-// stays.
+// routeEngineLog sends the engine's messages to a logger. A logger that the program has set in the engine before stays.
 func routeEngineLog(to *slog.Logger) {
 	engineLog.Store(to)
 	engineLogOnce.Do(func() {
-		defer func() { _ = recover() }() // the engine panics when its logger is set again
+		defer func() { _ = recover() }() // the engine panics if its logger is set again
 		logger.SetLoggerFactory(func(name string) logger.ILogger { return &engineLogger{part: name} })
 	})
 }
 
-// lastEnginePanic is the text of the engine's last panic, for errors without a text.
+// lastEnginePanic is the text from the engine's last panic, for errors without a text.
 func lastEnginePanic() string {
 	if text := enginePanicked.Load(); text != nil {
 		return *text
@@ -35,15 +34,15 @@ func lastEnginePanic() string {
 	return silentPanic
 }
 
-// silentPanic stands for a panic of the engine without a text. During the opening of a host such a panic means that a
-// file of the engine is damaged.
+// silentPanic is used for an engine panic without a text. While a host is being opened, such a panic means that an
+// engine file is damaged.
 const silentPanic = "the engine gave up without saying why"
 
 // engineLogger is the engine's logger for one of its packages.
 //
-// The engine logs every step of an election as a warning and every compaction as information, and warns when a removal
-// is proposed once more, as each is (Log.outlast). Operators would have to learn to ignore such messages, so all go one
-// level down.
+// The engine logs every election step as a warning and every compaction as information, and warns about repeated
+// removal proposals, although each removal is repeated (Log.outlast). Operators would have to learn to ignore such
+// messages, so all go one level down.
 type engineLogger struct {
 	part string
 }
@@ -73,7 +72,7 @@ func (l *engineLogger) Errorf(format string, args ...any) {
 	l.log(slog.LevelError, format, args)
 }
 
-// Panicf logs and panics, as the engine relies on.
+// Panicf logs and panics, because the engine relies on the panic.
 func (l *engineLogger) Panicf(format string, args ...any) {
 	l.log(slog.LevelError, format, args)
 	text := l.part + ": " + fmt.Sprintf(format, args...)

@@ -14,23 +14,22 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// machine is the engine's view of a shard.StateMachine.
+// machine adapts a shard.StateMachine to the engine.
 //
-// The engine never overlaps Update, PrepareSnapshot, RecoverFromSnapshot and Close; SaveSnapshot runs
-// beside Update.
+// The engine never overlaps Update, PrepareSnapshot, RecoverFromSnapshot and Close; SaveSnapshot runs beside Update.
 type machine struct {
 	shardID uint64
 	target  shard.StateMachine
 	logger  *slog.Logger
 	growth  *growth
 	saves   *saves
-	room    func() error // returns why the disk has no room for more of a snapshot
+	room    func() error // returns why the disk has no space to continue a snapshot
 
-	// newest returns the index of the newest snapshot in the log, false for an unknown index.
+	// newest returns the newest snapshot's index in the log, false if unknown.
 	newest func() (index uint64, known bool)
 
 	entries []shard.Entry // reused by Update
-	applied atomic.Uint64 // index of the last entry that the target has applied
+	applied atomic.Uint64 // index of the last entry applied by the target
 
 	mu       sync.Mutex
 	prepared *preparedSnapshot // prepared and not discarded yet
@@ -41,15 +40,15 @@ type machine struct {
 	closed chan struct{} // closed when the engine makes no more calls
 }
 
-// preparedSnapshot is a snapshot between its preparation and its saving. Pointers distinguish the snapshots, because
-// the type of a state machine's snapshots may have incomparable values.
+// preparedSnapshot is a snapshot between its preparation and its saving. Snapshots are compared by pointer, because a
+// state machine's snapshot type may not be comparable.
 type preparedSnapshot struct {
 	shard.Snapshot
-	superseded atomic.Bool // a snapshot of another host has arrived, and waits for the end of saving
+	superseded atomic.Bool // a snapshot from another host has arrived, and waits until saving ends
 }
 
-// errAssertion is the error of an assertion about the calls of the engine. It stops the process: the replica would go
-// on with a state that does not belong to its log.
+// errAssertion is the error for a failed assertion about the engine's calls. It stops the process: otherwise the
+// replica would continue with a state that does not belong to its log.
 var errAssertion = errors.New("assertion failed")
 
 func newMachine(
@@ -62,8 +61,8 @@ func newMachine(
 	}
 }
 
-// Update applies entries. An error stops the process: a replica that cannot apply what the other replicas applied must
-// not serve its state.
+// Update applies entries. An error stops the process: a replica that cannot apply what other replicas applied must not
+// serve its state.
 func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, error) {
 	entries, last, bytes := m.entries[:0], m.applied.Load(), 0
 	for i := range committed {
@@ -100,7 +99,7 @@ func (m *machine) stop(what string, err error) error {
 	return fmt.Errorf("raftlog: shard %d: %w", m.shardID, err)
 }
 
-// Lookup is not used: reads go to the shard's state machine directly.
+// Lookup is not used: reads go directly to the shard's state machine.
 func (m *machine) Lookup(any) (any, error) {
 	return nil, errors.New("raftlog: the log answers no queries")
 }
@@ -120,9 +119,9 @@ func (m *machine) PrepareSnapshot() (any, error) {
 	return p, nil
 }
 
-// SaveSnapshot writes a prepared snapshot. A failed snapshot, as on a full disk, is given up until the next snapshot is
-// due: the log stays, so nothing is lost, but the log grows meanwhile. The snapshot must be the snapshot prepared last,
-// because the engine writes the index of the last preparation into the log.
+// SaveSnapshot writes a prepared snapshot. After a failure, for example on a full disk, there is no retry until the
+// next snapshot is due: the log stays, so nothing is lost, but the log grows meanwhile. The snapshot must be the last
+// prepared snapshot, because the engine writes the last preparation's index into the log.
 func (m *machine) SaveSnapshot(
 	prepared any, w io.Writer, _ statemachine.ISnapshotFileCollection, stop <-chan struct{},
 ) error {
@@ -148,11 +147,11 @@ func (m *machine) SaveSnapshot(
 	return statemachine.ErrSnapshotAborted
 }
 
-// maxSave bounds how long pauses draw out the saving of a snapshot. During the saving the machine keeps changed things
-// in their old form too, and a snapshot from another host may have to wait for the end.
+// maxSave bounds how long pauses extend saving a snapshot. While saving, the machine also keeps the old form of changed
+// entries, and a snapshot from another host may have to wait until saving ends.
 const maxSave = 5 * time.Minute
 
-// hurry returns a function that reports whether the snapshot under way is to be saved without pauses.
+// hurry returns a function that reports whether to save the snapshot in progress without pauses.
 func (m *machine) hurry(s *snapshotWriter) func() bool {
 	end := time.Now().Add(maxSave)
 	return func() bool {
@@ -160,7 +159,7 @@ func (m *machine) hurry(s *snapshotWriter) func() bool {
 	}
 }
 
-// supersede gives the snapshot under way up: the engine restores no other snapshot before the end of the saving.
+// supersede gives up the snapshot in progress: the engine restores no other snapshot before saving ends.
 func (m *machine) supersede() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +169,7 @@ func (m *machine) supersede() {
 }
 
 // RecoverFromSnapshot replaces the state. An error stops the process, unless the shard is being closed. The snapshot
-// must not be older than the applied state, and the state machine must read all of the snapshot.
+// must not be older than the applied state, and the state machine must read the whole snapshot.
 func (m *machine) RecoverFromSnapshot(r io.Reader, _ []statemachine.SnapshotFile, stop <-chan struct{}) error {
 	m.restored.Store(false)
 	reader := &stoppableReader{r: r, stop: stop}
@@ -246,11 +245,11 @@ func (s *stoppableReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// roomStep is how many bytes of a snapshot are written between two checks of the room.
+// roomStep is how many snapshot bytes are written between two disk space checks.
 const roomStep = 1 << 20
 
-// snapshotWriter counts the written bytes of a snapshot, and ends the snapshot before the snapshot takes the room of
-// the log. The writer pauses, so that users of the log and of the machine notice little.
+// snapshotWriter counts a snapshot's written bytes, and ends the snapshot before it uses up the log's disk space. The
+// writer pauses, so that users of the log and the machine notice little.
 type snapshotWriter struct {
 	w          io.Writer
 	room       func() error
@@ -258,7 +257,7 @@ type snapshotWriter struct {
 	stop       <-chan struct{}
 	superseded *atomic.Bool
 	bytes      uint64
-	next       uint64 // byte of the next check of the room
+	next       uint64 // byte offset of the next disk space check
 }
 
 func (s *snapshotWriter) Write(p []byte) (int, error) {

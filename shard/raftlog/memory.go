@@ -8,18 +8,18 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Every host with a replica needs memory for what the leader accepts. So each host reports its memory in its answers
-// to heartbeats: whether it is nearly full, and how many bytes a shard may hold there. While a host reports that its
-// memory is nearly full, the leader refuses what grows (Log.Guard). All hosts take the log meanwhile: it brings what
-// frees memory. The report is Message.LogTerm, which the engine does not use in those messages.
+// Every host with a replica needs memory for what the leader accepts. So each host reports its memory in its heartbeat
+// answers: whether it is nearly full, and how many bytes a shard may hold on the host. While a host reports nearly full
+// memory, the leader refuses growing commands (Log.Guard). All hosts continue to accept the log, because it also brings
+// commands that free memory. The report is Message.LogTerm, which the engine does not use in those messages.
 
-// mebibyte is the unit of what a shard may hold in a report.
+// mebibyte is the unit for a shard's allowance in a report.
 const mebibyte = 1 << 20
 
-// memoryReport is what a host reports of its memory.
+// memoryReport is what a host reports about its memory.
 type memoryReport struct {
 	full bool
-	mib  uint64 // that a shard may hold there; 0: unknown
+	mib  uint64 // what a shard may hold on the host; 0: unknown
 }
 
 func (r memoryReport) encode() uint64 { return r.mib<<1 | uint64(asOne(r.full)) }
@@ -28,20 +28,19 @@ func readMemory(reported uint64) memoryReport {
 	return memoryReport{full: reported&1 == 1, mib: reported >> 1}
 }
 
-// reportMemory puts the memory of this host into the answer to a heartbeat.
+// reportMemory adds this host's memory report to a heartbeat answer.
 func (h *Host) reportMemory(m *raftpb.Message) {
 	m.LogTerm = memoryReport{full: h.memoryFull(), mib: h.config.ShardBytes / mebibyte}.encode()
 }
 
 func (h *Host) memoryFull() bool { return h.config.Memory != nil && h.config.Memory() != nil }
 
-// snapshotMemory is how much memory a byte of a snapshot takes once it is restored: small objects take more, large data
-// takes less.
+// snapshotMemory is the memory per snapshot byte after restoring: small objects take more, large data takes less.
 const snapshotMemory = 3
 
-// memoryFits returns why the memory of this host has no room for a snapshot of so many bytes in place of the state that
-// is here. A snapshot that is no larger than the last one always fits, however full the memory is: it may have what was
-// deleted. So does the log.
+// memoryFits returns why a snapshot with the given size does not fit into this host's memory, replacing the present
+// state. A snapshot no larger than the last one always fits, however full the memory is, because it may bring
+// deletions. The log always fits for the same reason.
 func (l *Log) memoryFits(bytes uint64) error {
 	last := l.machine.growth.snapshotBytes()
 	if l.host.config.Fits == nil || bytes <= last {
@@ -50,8 +49,8 @@ func (l *Log) memoryFits(bytes uint64) error {
 	return l.host.config.Fits((bytes - last) * snapshotMemory)
 }
 
-// judgeMemory decides whether the hosts of all replicas have memory for what grows. A host that is silent for long is
-// not asked. The refusal of an earlier time stays while it says the same.
+// judgeMemory decides whether the hosts of all replicas have memory for growth. It skips hosts that have been silent
+// for long. An unchanged refusal is kept.
 func (l *Log) judgeMemory() {
 	var full []string
 	if l.host.memoryFull() || l.host.followers.memoryFull.Load() > 0 {
@@ -72,14 +71,13 @@ func (l *Log) judgeMemory() {
 	}
 }
 
-// MemoryFullHosts returns the other hosts that have reported lately to this one, where it leads, that their memory is
-// nearly full.
+// MemoryFullHosts returns the other hosts that recently reported nearly full memory to a leader on this host.
 func (h *Host) MemoryFullHosts() []shard.HostID {
 	return h.reporting(func(l *Log) []shard.HostID { return l.view.Load().hosts() },
 		func(d diskState) bool { return d.memory.full })
 }
 
-// Allowance returns how many bytes the shard may hold on the other hosts with replicas, the least of them, 0 for
+// Allowance returns how many bytes the shard may hold on the other hosts with replicas, the minimum over all, 0 if
 // unknown. all is false if a host has not reported yet to this leader.
 func (l *Log) Allowance() (bytes uint64, all bool) {
 	leadership := l.leadership.Load()

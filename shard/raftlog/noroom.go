@@ -10,19 +10,19 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// The engine stops the process for most errors of the disk. During the saving of a snapshot the engine takes one error
-// for a reason to give the snapshot up, statemachine.ErrSnapshotAborted: the engine gets that error where the disk has
-// no room for a file of the snapshot. Where the engine cannot do without the file, the owner of the host is notified
-// first (Config.Damaged), and can end the process so that a supervisor starts it again.
+// The engine stops the process on most disk errors. While saving a snapshot, one error makes it give up the snapshot
+// instead, statemachine.ErrSnapshotAborted: the engine gets that error if the disk has no space for a snapshot file. If
+// the engine cannot continue without the file, the host's owner is notified first (Config.Damaged), and can end the
+// process so that a supervisor restarts it.
 
-// NoRoom reports whether an error says that the disk has no room for a mandatory write: a host that is started again
-// after the disk got room goes on as before.
+// NoRoom reports whether an error means that the disk has no space for a mandatory write: after space is freed, a
+// restarted host continues as before.
 func NoRoom(err error) bool { return wal.NoRoom(err) }
 
-// savedSuffix is the suffix of the directory in which the engine saves a snapshot of its own.
+// savedSuffix is the suffix of the directory in which the engine saves its own snapshots.
 const savedSuffix = ".generating"
 
-// noRoom notes that the engine is about to fail for want of room.
+// noRoom records that the engine is about to fail because the disk is full.
 func (d *disk) noRoom(err error) {
 	err = fmt.Errorf("raftlog: the disk has no room for what must be written: %w", err)
 	if d.full.CompareAndSwap(nil, &err) && d.damaged != nil {
@@ -30,7 +30,7 @@ func (d *disk) noRoom(err error) {
 	}
 }
 
-// explain turns the error of a file into the right error for the engine. Other errors stay unchanged.
+// explain turns a file error into the right error for the engine. Other errors stay unchanged.
 func (d *disk) explain(name string, err error) error {
 	switch {
 	case !NoRoom(err):
@@ -48,10 +48,10 @@ type givenUp struct{ error }
 // Is implements errors.Is.
 func (givenUp) Is(target error) bool { return target == statemachine.ErrSnapshotAborted }
 
-// Unwrap returns the error of the disk.
+// Unwrap returns the disk's error.
 func (g givenUp) Unwrap() error { return g.error }
 
-// watched is a file of the engine whose errors are explained; a snapshot goes to the disk in pieces.
+// watched is an engine file with explained errors; snapshots are written in pieces.
 func (d *disk) watched(name string, file vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, d.explain(name, err)

@@ -5,16 +5,16 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// The engine reads up to 64 MiB of the log at a time, for a host that lags and for the state machine, and at a start
-// puts 64 such tasks before the state machine. A host with little memory would be ended by a follower that comes back,
-// and would need far more memory to start than to serve. So the engine takes small portions. The variables are set as
-// the slices of entries are (entryslices.go), if the engine has the expected values.
+// The engine reads up to 64 MiB of log at a time, for a lagging host and for the state machine, and at a start queues
+// 64 such tasks for the state machine. On a host with little memory, a returning follower could exhaust the memory, and
+// the host would need far more memory to start than to serve. So the engine gets smaller portions. The variables are
+// set as in entryslices.go, if the engine has the expected values.
 const (
 	foundPortion   = 64 << 20
-	applyBytes     = 1 << 20 // of a task for the state machine
-	replicateBytes = 2 << 20 // of a message to another host
+	applyBytes     = 1 << 20 // per state machine task
+	replicateBytes = 2 << 20 // per message to another host
 
-	foundAhead, tasksAhead = 64, 4 // tasks that wait for the state machine
+	foundAhead, tasksAhead = 64, 4 // tasks waiting for the state machine
 )
 
 // maxEntriesToApplySize is how many bytes of entries the engine puts into one task for the state machine.
@@ -32,7 +32,7 @@ var maxEntrySize uint64
 //go:linkname taskQueueBusyCap github.com/lni/dragonboat/v4/internal/rsm.taskQueueBusyCap
 var taskQueueBusyCap uint64
 
-// portionsSet: the engine had the expected values.
+// portionsSet is true if the engine had the expected values.
 var portionsSet bool
 
 func init() { portionsSet = setPortions(&maxEntriesToApplySize, &maxEntrySize, &taskQueueBusyCap) }
@@ -46,7 +46,7 @@ func setPortions(apply, replicate, ahead *uint64) bool {
 	return true
 }
 
-// reportPortions logs that the variables were left alone.
+// reportPortions logs that the variables were not changed.
 func reportPortions(logger *slog.Logger) {
 	if !portionsSet {
 		logger.Warn("the engine reads as much of the log at a time as it would: a host with little memory may run out "+

@@ -11,12 +11,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// ErrBatchTooLarge is returned by Propose for a batch of more than MaxBatchBytes.
+// ErrBatchTooLarge is returned by Propose for a batch larger than MaxBatchBytes.
 var ErrBatchTooLarge = errors.New("raftlog: the batch is too large")
 
-// proposals are the batches of one log without a delivered outcome, oldest first.
+// proposals are one log's batches without a delivered outcome, oldest first.
 type proposals struct {
-	mu     sync.Mutex // keeps the queue in the order of the engine
+	mu     sync.Mutex // keeps the queue in the engine's order
 	closed bool       // guarded by mu
 	queue  chan proposal
 
@@ -27,13 +27,13 @@ type proposals struct {
 type proposal struct {
 	request  *dragonboat.RequestState // nil for a known outcome
 	outcome  shard.Outcome
-	term     uint64 // term in which this host led at the proposal of the batch
+	term     uint64 // this host's term as the leader when the batch was proposed
 	deadline time.Time
 	size     int
 	done     func(shard.Outcome)
 }
 
-// Guard returns why this host, where it leads, must not propose what does not free room: an ErrFull, a
+// Guard returns why this host, as the leader, must not propose commands that do not free space: an ErrFull, a
 // shard.ErrMemoryFull, or nil. It is cheap enough to be called for every proposal.
 func (l *Log) Guard() error {
 	refusal := l.refusal.Load()
@@ -46,8 +46,8 @@ func (l *Log) Guard() error {
 	return *refusal
 }
 
-// Propose hands a batch to the engine, which copies the batch. A host that does not lead proposes nothing: the engine
-// would forward the batch to the leader, and the outcome of a batch lost on the way would stay unknown.
+// Propose hands a batch to the engine, which copies it. A host that does not lead proposes nothing: the engine would
+// forward the batch to the leader, and the outcome of a batch lost on the way would stay unknown.
 func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
 	if len(batch) > MaxBatchBytes {
 		return l.tooLarge(batch)
@@ -77,7 +77,7 @@ func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
 	}
 	q.count.Add(1)
 	q.bytes.Add(int64(p.size))
-	q.queue <- p // the queue has room for as many batches as may be in flight
+	q.queue <- p // the queue has capacity for all batches that may be in flight
 	return nil
 }
 
@@ -93,8 +93,8 @@ func (p *proposals) close() {
 	close(p.queue)
 }
 
-// deliverOutcomes calls the callbacks of proposals with their outcomes, in the order of proposing, which is also the
-// order of applying. It returns when the queue is closed and empty.
+// deliverOutcomes calls the proposals' callbacks with their outcomes, in proposal order, which is also the order of
+// applying. It returns when the queue is closed and empty.
 func (l *Log) deliverOutcomes() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -109,9 +109,9 @@ func (l *Log) deliverOutcomes() {
 	}
 }
 
-// awaitOutcome waits for the engine's result, but not for ever: the engine counts time in ticks, which stand still
-// while its worker waits for the disk. After the loss of the leadership awaitOutcome waits one more election timeout:
-// if the next leader has the batch, the leader soon commits the batch, and otherwise the engine never has a result.
+// awaitOutcome waits for the engine's result for a limited time: the engine counts time in ticks, which stop while its
+// worker waits for the disk. After leadership is lost, awaitOutcome waits one more election timeout: if the next leader
+// has the batch, it soon commits the batch, and otherwise the engine never has a result.
 func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 	mine := shard.Leadership{Leader: l.host.config.Host, Term: p.term}
 	deposed := false
@@ -135,7 +135,7 @@ func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 			}
 			return shard.OutcomeUnknown
 		case <-timer.C:
-			return shard.OutcomeUnknown // the request is left to the engine, which may still use it
+			return shard.OutcomeUnknown // the request remains with the engine, which may still use it
 		case <-changed:
 		}
 	}

@@ -7,17 +7,18 @@ import (
 	"sync"
 )
 
-// readGate lets reads into the engine of one shard, and holds them back while the last voter but one is removed.
+// readGate admits reads into the engine for one shard, and holds them back while the second-to-last voter is removed.
 type readGate struct {
 	// entered has a token while the membership is read, and while the gate is held. A caller that waits for the token
-	// waits for the majority of others, so entered is no mutex: the time of a synctest bubble stands still for those.
+	// depends on a majority, so entered is not a mutex: in a synctest bubble time does not advance while a goroutine
+	// waits for a mutex.
 	entered chan struct{}
 
 	mu   sync.RWMutex // shared while a read is handed to the engine
 	held bool         // guarded by mu
 }
 
-// errReadsHeld refuses reads while the gate is held. A read that is tried again finds the gate open.
+// errReadsHeld refuses reads while the gate is held. A retried read finds the gate open.
 var errReadsHeld = errors.New("the last voter but one is being removed")
 
 func newReadGate() readGate { return readGate{entered: make(chan struct{}, 1)} }
@@ -48,7 +49,7 @@ func (g *readGate) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// holdReads holds the gate. The engine then has all reads that were begun, and gets no others but those of the caller.
+// holdReads holds the gate. The engine then has all reads that were begun, and gets no others except from the caller.
 func (l *Log) holdReads(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.host.config.BarrierTimeout)
 	defer cancel()

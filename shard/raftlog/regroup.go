@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 )
 
-// scratchDirectory has the directories of calls of Salvage and Regroup. It is beside the data directory, because Open
-// refuses a data directory with half of a file. Open removes what a process that was killed has left there.
+// scratchDirectory has the directories for Salvage and Regroup calls. It is beside the data directory, because Open
+// refuses a data directory with a partial file. Open removes what a killed process has left there.
 func scratchDirectory(dataDir string) string { return filepath.Clean(dataDir) + ".scratch" }
 
 // withScratch calls a function with an empty directory, which is removed afterwards.
@@ -28,8 +28,8 @@ func (h *Host) withScratch(do func(dir string) error) error {
 	return errors.Join(do(dir), disk.RemoveAll(dir))
 }
 
-// Remnant returns how far this host has the log of a shard, known as committed or not. The replica may be running. It
-// fails with shard.ErrNotMember where the host has nothing of the shard.
+// Remnant returns how much of a shard's log this host has, including uncommitted entries. The replica may be running.
+// It fails with shard.ErrNotMember if the host has nothing of the shard.
 func (h *Host) Remnant(shardID uint64) (Remnant, error) {
 	last, err := h.store.Load().LastEntry(shardID, h.replica(shardID).Replica)
 	if err == nil && last.Index == 0 {
@@ -42,9 +42,9 @@ func (h *Host) Remnant(shardID uint64) (Remnant, error) {
 }
 
 // Salvage stops this host's replica of a shard, and applies all entries that the replica has, known as committed or
-// not, to an empty state machine. So every committed entry that has reached the host is applied, even where the host
-// had not learned of the commit. The replica itself is not changed: until Regroup has made another replica, Start
-// starts the replica with what it had. Nothing changes the machine after the return.
+// not, to an empty state machine. So every committed entry that has reached the host is applied, even if the host had
+// not learned about the commit. The replica itself is not changed: until Regroup has made another replica, Start
+// restarts the replica with its old content. Nothing changes the machine after the return.
 func (h *Host) Salvage(ctx context.Context, shardID uint64, machine shard.StateMachine) (r Remnant, err error) {
 	err = h.withScratch(func(dir string) error {
 		c, last, err := h.copyReplica(shardID, filepath.Join(dir, "copy"))
@@ -61,8 +61,7 @@ func (h *Host) Salvage(ctx context.Context, shardID uint64, machine shard.StateM
 	return r, nil
 }
 
-// copyReplica stops this host's replica of a shard and copies the replica into a new data directory, in which all
-// entries are committed.
+// copyReplica stops this host's replica of a shard and copies it into a new data directory, with all entries committed.
 func (h *Host) copyReplica(shardID uint64, dir string) (c Config, last logdb.LastEntry, err error) {
 	defer h.change()()
 	if h.closed {
@@ -96,8 +95,8 @@ func (h *Host) copyReplica(shardID uint64, dir string) (c Config, last logdb.Las
 	return c, last, errors.Join(err, db.Close())
 }
 
-// scratchConfig makes a data directory, on record with this host's replica of a shard, and returns the config of a host
-// that is to run there, without a transport.
+// scratchConfig creates a data directory with a record of this host's replica of a shard, and returns the config for a
+// host that will run there, without a transport.
 func (h *Host) scratchConfig(dir string, shardID uint64) (Config, error) {
 	c := Config{
 		Host: h.config.Host, Incarnation: h.config.Incarnation, DataDir: dir, InitialMembers: h.config.InitialMembers,
@@ -114,8 +113,8 @@ func (h *Host) scratchConfig(dir string, shardID uint64) (Config, error) {
 	return c, replicas.set(shardID, h.replica(shardID))
 }
 
-// copySnapshot copies the snapshot of a replica, if any, below another directory of an engine. The files must not be
-// linked: the file system frees the blocks of a removed snapshot piece by piece.
+// copySnapshot copies a replica's snapshot, if any, below another engine directory. Hard links would be wrong here: the
+// file system frees a removed snapshot's blocks piece by piece.
 func (h *Host) copySnapshot(shardID, replica uint64, engineDir string) error {
 	snapshot, err := h.store.Load().GetSnapshot(shardID, replica)
 	if err != nil || raftpb.IsEmptySnapshot(snapshot) {
@@ -142,9 +141,9 @@ func (h *Host) copySnapshot(shardID, replica uint64, engineDir string) error {
 	return err
 }
 
-// Renew makes a replica on this host the only voter of a new group of a shard, as Regroup does. The machine before gets
-// what this host's replica of the group before has, if there is one, and the function renew makes of the machine what
-// the new group begins with. A second Renew does nothing.
+// Renew makes a replica on this host the only voter in a shard's new group, as Regroup does. The machine before
+// receives the content of this host's replica from the previous group, if there is one, and the function renew derives
+// the new group's initial state from the machine. A second Renew does nothing.
 func (h *Host) Renew(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine,
 	renew func() (shard.Saver, error)) error {
 	has, joined := h.Replica(shardID)
@@ -163,21 +162,21 @@ func (h *Host) Renew(ctx context.Context, shardID, replica, group uint64, before
 	return h.Regroup(ctx, shardID, replica, group, state)
 }
 
-// MaxGroup is the largest number of a group.
+// MaxGroup is the largest group number.
 const MaxGroup = math.MaxUint32
 
-// groupTerm returns the term of the entry that a group begins with. All terms of a group are above all terms of earlier
-// groups, so the leader with the highest term is of the latest group. Shards are bootstrapped in group 0.
+// groupTerm returns the term for a group's first entry. All terms in a group are above all terms in earlier groups, so
+// the leader with the highest term belongs to the latest group. Shards are bootstrapped in group 0.
 func groupTerm(group uint64) uint64 { return group << shard.GroupTermBits }
 
-// Regroup makes a replica on this host the only voter of a shard, beginning with a state. That is for a shard that has
-// lost its majority for good, or all replicas. The caller draws the id of the replica above all earlier ids, and the
-// number of the group above the numbers of all earlier groups of the shard. The shard must not be running on this host,
-// because the state would lack what the replica has got meanwhile.
+// Regroup makes a replica on this host a shard's only voter, beginning with a state. It is meant for a shard that has
+// permanently lost its majority, or all replicas. The caller must choose a replica id above all earlier ids, and a
+// group number above all earlier groups of the shard. The shard must not be running on this host, because the state
+// would lack what the replica has received meanwhile.
 //
 // Until Regroup returns, the host has either its earlier replica, unchanged, or the new replica. Regroup can be
-// repeated with the same replica, also by a new process, and then has no effect but to remove what is left of the
-// earlier replica. The new replica is started by Start.
+// repeated with the same replica, also by a new process; it then only removes what is left of the earlier replica.
+// Start starts the new replica.
 func (h *Host) Regroup(ctx context.Context, shardID, replica, group uint64, state shard.Saver) error {
 	err := h.withScratch(func(dir string) error { return h.regroup(ctx, shardID, replica, group, state, dir) })
 	if err != nil {
@@ -208,8 +207,7 @@ func (h *Host) regroup(ctx context.Context, shardID, replica, group uint64, stat
 	return h.removeDiscarded(ctx, shardID, true)
 }
 
-// mayRegroup reports whether the host has the replica of a new group already, and returns why the replica may not
-// begin.
+// mayRegroup reports whether the host has the new group's replica already, and returns why the replica may not begin.
 func (h *Host) mayRegroup(shardID, replica, group uint64) (done bool, err error) {
 	record := h.replica(shardID)
 	if record.Replica == replica && !record.Joined {
@@ -228,15 +226,15 @@ func (h *Host) mayRegroup(shardID, replica, group uint64) (done bool, err error)
 	return false, err
 }
 
-// begin imports the exported state for a replica, and then makes the replica the host's replica of the shard. The
-// caller has the token of lifecycle.
+// begin imports the exported state for a replica, and then makes it the host's replica of the shard. The caller has the
+// lifecycle token.
 func (h *Host) begin(shardID, replica, group uint64, exported string) error {
 	if h.closed {
 		return ErrHostClosed
 	}
 	store := importStore{h.store.Load(), groupTerm(group)}
-	// An earlier call may have been cut short. The import begins with the removal of the snapshot of the earlier call,
-	// so the log must not name the snapshot any more.
+	// An earlier call may have been interrupted. The import begins by removing the earlier call's snapshot, so the log
+	// must not name that snapshot any more.
 	if err := store.RemoveNodeData(shardID, replica); err != nil {
 		return err
 	}
@@ -250,7 +248,7 @@ func (h *Host) begin(shardID, replica, group uint64, exported string) error {
 	return h.replicas.set(shardID, record)
 }
 
-// importStore is the log store of an open host for the engine's import. The imported snapshot gets the term of a group.
+// importStore is an open host's log store for the engine's import. The imported snapshot gets a group's term.
 type importStore struct {
 	*logdb.DB
 	term uint64

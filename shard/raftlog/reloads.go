@@ -6,20 +6,20 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// Each worker of the engine looks every 200 ms for added or removed shards, though each such change wakes all workers
-// (setCCIReady): five needless wake-ups a second and worker. The interval is set here as the slices of entries are
-// (entryslices.go), if the engine has the expected value.
+// Each engine worker checks every 200 ms for added or removed shards, though each such change wakes all workers
+// (setCCIReady): five needless wake-ups per second and worker. The interval is set as in entryslices.go, if the engine
+// has the expected value.
 const (
 	foundReload = 200 * time.Millisecond
 	reloadEvery = time.Second
 )
 
-// nodeReloadInterval is the engine's interval between two looks.
+// nodeReloadInterval is the engine's interval between two checks.
 //
 //go:linkname nodeReloadInterval github.com/lni/dragonboat/v4.nodeReloadInterval
 var nodeReloadInterval time.Duration
 
-// reloadSet: the engine had the expected value.
+// reloadSet is true if the engine had the expected value.
 var reloadSet bool
 
 func init() { reloadSet = setReload(&nodeReloadInterval) }
@@ -33,7 +33,7 @@ func setReload(interval *time.Duration) bool {
 	return true
 }
 
-// reportReload logs that the interval was left alone.
+// reportReload logs that the interval was not changed.
 func reportReload(logger *slog.Logger) {
 	if !reloadSet {
 		logger.Info("the engine looks for shards as often as it would: an idle host takes more processor time",

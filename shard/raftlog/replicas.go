@@ -17,19 +17,19 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// replicaRecord names the host's replica of a shard. An initial member without a record has the replica of the shard's
-// bootstrap: the id of the replica is the id of the host.
+// replicaRecord names the host's replica of a shard. An initial member without a record has the replica from the
+// shard's bootstrap: the replica id equals the host id.
 type replicaRecord struct {
-	// Replica is zero for a host without a replica of the shard. A replica from transport.FirstJoined on that has not
-	// joined was imported, or began as the only voter of a group (Host.Regroup).
+	// Replica is zero if the host has no replica of the shard. A replica with an id from transport.FirstJoined on that
+	// has not joined was imported, or began as a group's only voter (Host.Regroup).
 	Replica uint64 `json:"replica"`
 	// Joined is set for a replica that was added as a learner.
 	Joined bool `json:"joined,omitempty"`
-	// Discarded are the earlier replicas of the host. The engine takes none of the ids again.
+	// Discarded are the host's earlier replicas. The engine never accepts these ids again.
 	Discarded []uint64 `json:"discarded,omitempty"`
 }
 
-// replicas are the records of a host, in one file. A record is durable before the engine acts on the record.
+// replicas are a host's records, in one file. A record is durable before the engine acts on it.
 type replicas struct {
 	disk vfs.FS
 	path string
@@ -38,12 +38,12 @@ type replicas struct {
 	byShard map[uint64]replicaRecord // guarded by mu
 }
 
-// replicasFile holds the records, and behind the records a line with their checksum.
+// replicasFile holds the records, followed by a line with their checksum.
 const replicasFile = "replicas.json"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// loadReplicas reads the records of a directory. A new directory gets an empty file.
+// loadReplicas reads a directory's records. A new directory gets an empty file.
 func loadReplicas(disk vfs.FS, dir string, used bool) (*replicas, error) {
 	r := &replicas{disk: disk, path: filepath.Join(dir, replicasFile), byShard: make(map[uint64]replicaRecord)}
 	text, err := wal.ReadFile(disk, r.path, nil)
@@ -80,11 +80,11 @@ func (r *replicas) write(byShard map[uint64]replicaRecord) error {
 	return nil
 }
 
-// every returns the records of all shards with a record.
+// every returns all records, by shard.
 func (r *replicas) every() map[uint64]replicaRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.byShard // replaced, never written to
+	return r.byShard // replaced, never modified
 }
 
 // set makes a record durable.
@@ -100,7 +100,7 @@ func (r *replicas) set(shardID uint64, record replicaRecord) error {
 	return nil
 }
 
-// replica returns the record of the host's replica of a shard; the id is zero for no replica.
+// replica returns the record for the host's replica of a shard; the id is zero if there is none.
 func (h *Host) replica(shardID uint64) replicaRecord {
 	if record, found := h.replicas.every()[shardID]; found {
 		return record
@@ -111,14 +111,14 @@ func (h *Host) replica(shardID uint64) replicaRecord {
 	return replicaRecord{}
 }
 
-// Replica returns the id of this host's replica of a shard, and whether the replica joined the shard. The id is zero
-// for a host without a replica; the replica of a bootstrap counts even before the shard is started for the first time.
+// Replica returns the id of this host's replica of a shard, and whether the replica joined the shard. The id is zero if
+// the host has no replica; a bootstrap replica counts even before the shard is started for the first time.
 func (h *Host) Replica(shardID uint64) (replica uint64, joined bool) {
 	record := h.replica(shardID)
 	return record.Replica, record.Joined
 }
 
-// join returns the record of a replica that is to join a shard.
+// join returns the record for a replica that is about to join a shard.
 func (r replicaRecord) join(replica uint64) (replicaRecord, error) {
 	switch {
 	case replica < transport.FirstJoined:
@@ -143,8 +143,8 @@ func (r replicaRecord) discard(replica uint64) replicaRecord {
 	return next
 }
 
-// regroup returns the record after a replica has become the only voter of the shard. The id of the replica is above all
-// earlier ids on the host: for other hosts, the replica of a host with the largest id is the newest replica.
+// regroup returns the record after a replica has become the shard's only voter. The replica id is above all earlier ids
+// on the host: other hosts regard a host's replica with the largest id as its newest replica.
 func (r replicaRecord) regroup(replica uint64) (replicaRecord, error) {
 	newest := slices.Max(append([]uint64{r.Replica, transport.FirstJoined - 1}, r.Discarded...))
 	if replica <= newest {

@@ -8,20 +8,20 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// sendings are the snapshots from this host to other hosts.
+// sendings are the snapshots being sent from this host to other hosts.
 type sendings struct {
 	mu  sync.Mutex
 	all map[followerKey]sending // guarded by mu
 }
 
-// sending is a snapshot on its way.
+// sending is a snapshot being sent.
 type sending struct {
-	began, last time.Time // the times of the first and of the last chunk
+	began, last time.Time // times of the first and the last chunk
 	bytes       uint64    // sent so far
 	percent     uint64
 }
 
-// sendingPause is how long a snapshot counts as on its way after the last chunk.
+// sendingPause is how long a snapshot still counts as being sent after the last chunk.
 const sendingPause = 10 * time.Second
 
 // Sent implements transport.Replicas.
@@ -42,8 +42,8 @@ func (h *Host) Sent(to shard.HostID, chunk *raftpb.Chunk) {
 	s.all[key] = one
 }
 
-// sendingTo returns the sent part of a snapshot to a host, in percent, and the rate, in bytes a second; zero without a
-// snapshot on its way.
+// sendingTo returns the sent part of a snapshot to a host, in percent, and the rate, in bytes per second; zero if none
+// is being sent.
 func (h *Host) sendingTo(shardID uint64, to shard.HostID) (percent, rate uint64) {
 	s := &h.sendings
 	s.mu.Lock()

@@ -19,11 +19,11 @@ const (
 	busyPause = 100 * time.Millisecond
 )
 
-// errNothingNew is the reason for no snapshot where the last snapshot has everything.
+// errNothingNew is the reason for not saving a snapshot if the last snapshot has everything.
 var errNothingNew = errors.New("raftlog: nothing was applied since the last snapshot")
 
-// takeSnapshots saves a snapshot whenever a snapshot is due, until the log is closed. The engine's own count of entries
-// is switched off, because the engine does not count bytes.
+// takeSnapshots saves a snapshot whenever one is due, until the log is closed. The engine's own entry count is switched
+// off, because it does not count bytes.
 func (l *Log) takeSnapshots() {
 	for {
 		select {
@@ -44,20 +44,20 @@ func (l *Log) takeSnapshots() {
 	}
 }
 
-// maxSaves is how many shards of a host save due snapshots at the same time. Savers pause, and the engine also needs
+// maxSaves is how many shards on a host save due snapshots at the same time. Savers pause, and the engine also needs
 // workers for snapshots from other hosts.
 const maxSaves = snapshotWorkers / 2
 
-// saves is shared by all shards of a host for saving snapshots. Any goroutine may use it.
+// saves is shared by all shards on a host for saving snapshots. It is safe for concurrent use.
 type saves struct {
-	applied atomic.Uint64 // entries, by all shards
-	waiting atomic.Int32  // shards that must wait for a place
+	applied atomic.Uint64 // entries, over all shards
+	waiting atomic.Int32  // shards waiting for their turn
 	places  chan struct{}
 }
 
 func newSaves() *saves { return &saves{places: make(chan struct{}, maxSaves)} }
 
-// begin waits until a snapshot may be saved, and returns false where the log is closed first. The snapshots under way
+// begin waits until a snapshot may be saved, and returns false if the log is closed first. The snapshots in progress
 // hurry meanwhile.
 func (s *saves) begin(stop <-chan struct{}) bool {
 	s.waiting.Add(1)
@@ -72,7 +72,7 @@ func (s *saves) begin(stop <-chan struct{}) bool {
 
 func (s *saves) end() { <-s.places }
 
-// takeSnapshot saves a due snapshot, and returns the pause before the next try.
+// takeSnapshot saves a due snapshot, and returns the pause before the next attempt.
 func (l *Log) takeSnapshot() time.Duration {
 	err := l.saveSnapshot(compaction(l.machine.growth.compactTo()))
 	switch {
@@ -85,7 +85,7 @@ func (l *Log) takeSnapshot() time.Duration {
 	}
 }
 
-// wait waits for a time, and returns false where the log is closed first.
+// wait waits for a time, and returns false if the log is closed first.
 func (l *Log) wait(d time.Duration) bool {
 	select {
 	case <-l.stop:
@@ -95,8 +95,7 @@ func (l *Log) wait(d time.Duration) bool {
 	}
 }
 
-// compaction says which part of the log the engine is to drop behind a snapshot: the entries before an index, or
-// nothing.
+// compaction selects the log entries that the engine should drop behind a snapshot: those before an index, or none.
 func compaction(index uint64, compact bool) dragonboat.SnapshotOption {
 	o := dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
 	if compact {
@@ -107,10 +106,10 @@ func compaction(index uint64, compact bool) dragonboat.SnapshotOption {
 	return o
 }
 
-// dropAll drops all entries that the snapshot has.
+// dropAll drops all entries that the snapshot covers.
 var dropAll = dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
 
-// saveSnapshot makes the engine save a snapshot, and waits for the end.
+// saveSnapshot makes the engine save a snapshot, and waits until it is done.
 func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
 	request, err := l.host.engine.RequestSnapshot(l.shardID, o, snapshotTimeout)
 	if err != nil {
@@ -132,11 +131,11 @@ func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
 	}
 }
 
-// errSnapshot is the reason for no snapshot where the machine has logged the details.
+// errSnapshot is the reason for a missing snapshot if the machine has logged the details.
 var errSnapshot = errors.New("raftlog: no snapshot was saved")
 
-// Shrink saves a snapshot of every shard with an entry since its last snapshot, and drops all entries that the
-// snapshots have, so that a nearly full disk gets room. Lagging hosts then need snapshots.
+// Shrink saves a snapshot for every shard with an entry since its last snapshot, and drops all entries covered by
+// snapshots, so that a nearly full disk gets space. Lagging hosts then need snapshots.
 func (h *Host) Shrink() error {
 	var failed error
 	for _, l := range h.logsByShard() {
@@ -150,7 +149,7 @@ func (h *Host) Shrink() error {
 	return failed
 }
 
-// shrink saves a snapshot without pauses, after the end of the snapshot under way.
+// shrink saves a snapshot without pauses, once the snapshot in progress is done.
 func (l *Log) shrink() error {
 	l.machine.hurried.Add(1)
 	defer l.machine.hurried.Add(-1)
@@ -162,8 +161,8 @@ func (l *Log) shrink() error {
 	}
 }
 
-// ShrinkBytes is the most room that Shrink takes: the room of the largest new snapshot, at most as large as the last
-// snapshot and all of the log since, and of the log that is written meanwhile.
+// ShrinkBytes is the maximum disk space that Shrink needs: for the largest new snapshot, at most as large as the last
+// snapshot and all log since, and for the log written meanwhile.
 func (h *Host) ShrinkBytes() uint64 {
 	largest := uint64(0)
 	for _, l := range h.logsByShard() {

@@ -13,11 +13,11 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 )
 
-// Remnant is the progress of a host with a shard. Hosts with the same last entry have equal remnants.
+// Remnant is how much of a shard a host has. Hosts with the same last entry have equal remnants.
 type Remnant struct {
 	Shard uint64
-	// Term and Index are the term and the index of the host's last entry. Of two hosts of one shard, the host with the
-	// higher term, or with an equal term and the higher index, has every committed entry that the other host has.
+	// Term and Index belong to the host's last entry. For two hosts with the same shard, the host with the higher term,
+	// or with an equal term and the higher index, has every committed entry that the other host has.
 	Term, Index uint64
 }
 
@@ -25,11 +25,11 @@ func remnant(last logdb.LastEntry) Remnant {
 	return Remnant{Shard: last.Shard, Term: last.Term, Index: last.Index}
 }
 
-// ReadRemnants applies all entries of a stopped host, known as committed or not, to state machines. It works on a copy
-// below a directory that ReadRemnants makes and removes again, and changes nothing in the host's directory. So every
-// committed entry that has reached the host is applied, even where the host had not learned of the commit.
+// ReadRemnants applies all entries on a stopped host, known as committed or not, to state machines. It works on a copy
+// below a directory that it creates and removes again, and changes nothing in the host's directory. So every committed
+// entry that has reached the host is applied, even if the host had not learned about the commit.
 //
-// ReadRemnants asks for the machine of each shard once, and nothing changes the machine after the return.
+// ReadRemnants asks for each shard's machine once, and nothing changes the machine after the return.
 func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 	machine func(shardID uint64) shard.StateMachine) (list []Remnant, err error) {
 	if err := clearDirectory(systemDisk(), scratch); err != nil {
@@ -51,7 +51,7 @@ func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 	return list, nil
 }
 
-// copyDirectory copies a data directory that no process uses, and returns the config for opening the copy, and the
+// copyDirectory copies a data directory that is not in use, and returns the config for opening the copy, and the
 // engine's directory in the copy.
 func copyDirectory(dir, copied string) (c Config, engineDir string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
@@ -79,7 +79,7 @@ func copyDirectory(dir, copied string) (c Config, engineDir string, err error) {
 	return c, record.engineDirectory(copied), os.CopyFS(copied, os.DirFS(dir))
 }
 
-// commitAll makes all entries in the log of a copy committed.
+// commitAll marks all entries in a copy's log as committed.
 func commitAll(c Config, engineDir string) (list []logdb.LastEntry, err error) {
 	db, err := systemDisk().store(c).Open(engineDir)
 	if err != nil {
@@ -89,7 +89,7 @@ func commitAll(c Config, engineDir string) (list []logdb.LastEntry, err error) {
 	return list, errors.Join(err, db.Close())
 }
 
-// applyAll runs the replicas of a copy, each by itself, until the replicas have applied everything.
+// applyAll runs a copy's replicas, each by itself, until they have applied everything.
 func applyAll(ctx context.Context, c Config, scratch string, list []logdb.LastEntry,
 	machine func(shardID uint64) shard.StateMachine) (read []Remnant, err error) {
 	host, err := Open(c)
@@ -97,14 +97,14 @@ func applyAll(ctx context.Context, c Config, scratch string, list []logdb.LastEn
 		return nil, err
 	}
 	read, err = host.applyEach(ctx, scratch, list, machine)
-	return read, errors.Join(err, host.Close()) // not deferred: where the engine panics, Close waits for ever
+	return read, errors.Join(err, host.Close()) // not deferred: if the engine panics, Close never returns
 }
 
 func (h *Host) applyEach(ctx context.Context, scratch string, list []logdb.LastEntry,
 	machine func(shardID uint64) shard.StateMachine) (read []Remnant, err error) {
 	for _, r := range list {
 		if replica, _ := h.Replica(r.Shard); replica != r.Replica {
-			continue // a replica that was removed, or that Regroup did not finish
+			continue // a removed replica, or a replica that Regroup did not finish
 		}
 		if _, err := h.Start(r.Shard, unled{machine(r.Shard)}); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func (h *Host) applyEach(ctx context.Context, scratch string, list []logdb.LastE
 	return read, nil
 }
 
-// unled is a state machine that is notified of no leader.
+// unled is a state machine that ignores leadership changes.
 type unled struct{ shard.StateMachine }
 
 // LeadershipChanged implements shard.StateMachine.

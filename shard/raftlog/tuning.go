@@ -7,13 +7,12 @@ import (
 	"github.com/lni/dragonboat/v4/config"
 )
 
-// The limits of the engine. The limits are a safety net: the bounds of Config are reached first unless a majority is
-// stuck.
+// Engine limits. They are a safety net: the bounds in Config are reached first unless a majority is stuck.
 const (
-	// maxUnappliedBytes is the most memory of a replica's entries before the engine refuses further entries.
+	// maxUnappliedBytes is the maximum memory for a replica's entries before the engine refuses further entries.
 	maxUnappliedBytes = 256 << 20
-	// maxQueuedBytes is the longest queue of messages to one host, or for one shard, unless Config has another. Further
-	// messages are dropped, and Raft repeats the messages.
+	// maxQueuedBytes bounds the message queue for each host, and for each shard, unless Config overrides it. Further
+	// messages are dropped, and Raft repeats them.
 	maxQueuedBytes = 128 << 20
 
 	// snapshotWorkers is how many snapshots are saved or restored at the same time.
@@ -22,11 +21,11 @@ const (
 	maxApplyWorkers = 16
 )
 
-// engineConfig is the config of the engine, one per host.
+// engineConfig is the engine's config, one per host.
 func (c Config) engineConfig(events *events, transport config.TransportFactory,
 	disk *disk, store config.LogDBFactory) config.NodeHostConfig {
-	// Of the settings of the engine's own store the engine needs the number of shards for any store: a multiple of the
-	// workers.
+	// The engine uses one setting of its own store with any store, the number of shards, which must be a multiple of
+	// the workers.
 	own := config.GetTinyMemLogDBConfig()
 	own.Shards = uint64(c.Workers)
 	return config.NodeHostConfig{
@@ -55,17 +54,17 @@ func (c Config) engineConfig(events *events, transport config.TransportFactory,
 	}
 }
 
-// replicaConfig is the config of one replica.
+// replicaConfig is the config for one replica.
 func (c Config) replicaConfig(shardID uint64, r replicaRecord) config.Config {
 	return config.Config{
 		ShardID:   shardID,
 		ReplicaID: r.Replica,
 		// A replica that joined starts as a learner for the engine every time, even after its promotion: the engine
-		// then finds the promotion in the log or in the snapshot. Otherwise the engine would stop the process over the
-		// entry in the log that added the replica.
+		// then finds the promotion in the log or in the snapshot. Otherwise the engine would stop the process when it
+		// reads the entry that added the replica.
 		IsNonVoting: r.Joined,
-		// A leader without its majority must notice the loss, and a host that comes back must not depose a working
-		// leader. The two settings work only together.
+		// A leader without its majority must notice the loss, and a returning host must not depose a working leader.
+		// The two settings work only together.
 		CheckQuorum:         true,
 		PreVote:             true,
 		OrderedConfigChange: true,

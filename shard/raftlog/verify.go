@@ -8,10 +8,10 @@ import (
 )
 
 // verifyFiles verifies the files that the engine keeps beside the log: snapshots and flag files. The engine would stop
-// the process as soon as the engine needs a damaged file. An error is an ErrDamaged that names the file. The log
-// verifies itself.
+// the process as soon as it needs a damaged file. An error is an ErrDamaged that names the file. The log verifies
+// itself.
 //
-// verifyFiles also syncs the directories. A killed process may have left new names of files without a sync, and this
+// verifyFiles also syncs the directories. A killed process may have left new file names without a sync, and this
 // process relies on the names from now on.
 //
 // The first damaged file ends the verification.

@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// view is this host's knowledge of a shard's membership. A view is replaced, never written to.
+// view is this host's knowledge about a shard's membership. A view is replaced, never modified.
 //
-// The engine exports the voters that its replica has applied, and nothing of learners. Learners and removed replicas
-// are known only from reads of the whole membership (Log.Membership), which the leader's host repeats regularly.
+// The engine exports the voters that its replica has applied, and nothing about learners. Learners and removed replicas
+// are known only from reading the whole membership (Log.Membership), which the leader's host repeats regularly.
 type view struct {
 	transport.Route
-	change uint64 // numbers the membership of the voters
+	change uint64 // number of the voters' membership
 	voters []uint64
 }
 
-// newView is the view of a replica before any news. The initial members are the voters of a new shard.
+// newView is a replica's view before any news. The initial members are a new shard's voters.
 func newView(replica uint64, initialMembers map[uint64]transport.Target) *view {
 	return &view{
 		Route:  transport.Route{Replica: replica, Members: initialMembers},
@@ -28,9 +28,8 @@ func newView(replica uint64, initialMembers map[uint64]transport.Target) *view {
 	}
 }
 
-// hostOf returns the host of a replica, zero for an unknown replica. The id of a replica of a bootstrap is the id of
-// its host. Of this host only the running replica counts: an earlier replica may be named as the leader of an earlier
-// term.
+// hostOf returns a replica's host, zero if unknown. A bootstrap replica has its host's id. On this host only the
+// running replica counts: an earlier replica may be named as the leader in an earlier term.
 func (v *view) hostOf(replica uint64, self shard.HostID) shard.HostID {
 	host := v.Members[replica].Host
 	if _, known := v.Members[replica]; !known && replica < transport.FirstJoined {
@@ -42,7 +41,7 @@ func (v *view) hostOf(replica uint64, self shard.HostID) shard.HostID {
 	return host
 }
 
-// voterOn returns the voting replica of a host, zero for a host without a vote.
+// voterOn returns a host's voting replica, zero if it has no vote.
 func (v *view) voterOn(host shard.HostID) uint64 {
 	for _, replica := range v.voters {
 		if v.Members[replica].Host == host {
@@ -52,7 +51,7 @@ func (v *view) voterOn(host shard.HostID) uint64 {
 	return 0
 }
 
-// votingHosts returns the hosts whose replicas vote.
+// votingHosts returns the hosts with voting replicas.
 func (v *view) votingHosts() []shard.HostID {
 	all := make([]shard.HostID, 0, len(v.voters))
 	for _, replica := range v.voters {
@@ -71,7 +70,7 @@ func (v *view) hosts() (all []shard.HostID) {
 	return all
 }
 
-// withVoters returns the view with the voters of a membership. A former voter was removed, because the engine turns no
+// withVoters returns the view with a membership's voters. A former voter was removed, because the engine never turns a
 // voter into a learner.
 func (v *view) withVoters(change uint64, voters map[uint64]transport.Target) *view {
 	if change < v.change {

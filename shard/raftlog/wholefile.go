@@ -8,15 +8,15 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// wholeNames are files that the engine makes in a new directory. A power failure that leaves half of a file would make
-// the engine take the file for damaged for ever. So the files have a temporary name until they are complete.
+// wholeNames are files that the engine creates in a new directory. If a power failure left a partial file, the engine
+// would regard it as damaged forever. So the files have a temporary name until they are complete.
 var wholeNames = map[string]bool{"dragonboat.ds": true, "NODEHOST.ID": true}
 
 const wholeSuffix = ".new"
 
 func isWhole(name string) bool { return wholeNames[filepath.Base(name)] }
 
-// wholeFile gets its final name at its close, if the file was synced after the last write.
+// wholeFile gets its final name when it is closed, if it was synced after the last write.
 type wholeFile struct {
 	vfs.File
 	fs       vfs.FS
@@ -53,7 +53,7 @@ func (w *wholeFile) Close() error {
 	return w.fs.Rename(w.name+wholeSuffix, w.name)
 }
 
-// writeDurably writes a file so that a power failure leaves either all of the file or nothing.
+// writeDurably writes a file so that a power failure leaves either the complete file or nothing.
 func writeDurably(fs vfs.FS, name string, text []byte) error {
 	file, err := createWhole(fs, name)
 	if err != nil {

@@ -10,21 +10,20 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// kindChange is the one kind of records: a change of a replica.
+// kindChange is the only record kind: a change to a replica.
 const kindChange wal.Kind = 1
 
-// change is the content of one record for a replica, in the order of the fields. A nil or empty field leaves the
-// replica's field unchanged.
+// change is the content of one record, in field order. A nil or empty field leaves the replica's field unchanged.
 type change struct {
-	cleared   bool   // everything older of the replica is gone
+	cleared   bool   // everything older for the replica is gone
 	bootstrap []byte // encoded
 	state     pb.State
 	snapshot  []byte // encoded
-	// installed: the snapshot came from another host, and the log begins after the snapshot.
+	// installed is set if the snapshot came from another host, so that the log begins after the snapshot.
 	installed bool
-	// entries follow one another. They replace all entries from their first index on.
+	// entries are contiguous. They replace all entries from their first index on.
 	entries []pb.Entry
-	// rewritten: the entries were written before. They stand beside the entries written since.
+	// rewritten is set if the entries were written before. They coexist with the entries written since.
 	rewritten bool
 }
 
@@ -90,17 +89,17 @@ func appendBytes(b, value []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(value))), value...)
 }
 
-// read is a change in a record. The entries are still encoded.
+// read is a change decoded from a record. The entries are still encoded.
 type read struct {
 	change
-	first, count uint64 // of the entries
+	first, count uint64 // entry range
 	encoded      []byte // the entries
 }
 
-// errForm is returned for a record with right sums and a wrong form: another version wrote the record.
+// errForm is returned for a record with valid checksums and an unknown form: a different version wrote it.
 var errForm = errors.New("logdb: a record of the log has a form that this version does not know")
 
-// readChange decodes a record. The slices of the result are parts of b.
+// readChange decodes a record. The result's slices alias b.
 func readChange(b []byte) (r read, err error) {
 	f := fields{rest: b}
 	flags := f.bytes(1)[0]
@@ -144,7 +143,7 @@ func (r *read) decode() ([]pb.Entry, error) {
 	return entries, nil
 }
 
-// fields reads the fields of a record. After a missing field the reader is bad and reads zeros.
+// fields reads a record's fields. After a missing field the reader is bad and reads zeros.
 type fields struct {
 	rest []byte
 	bad  bool

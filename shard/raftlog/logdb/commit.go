@@ -7,14 +7,14 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// LastEntry is the last entry of a replica in the store. Without entries it is the last entry in the snapshot.
+// LastEntry is a replica's last entry in the store. Without entries it is the snapshot's last entry.
 type LastEntry struct {
 	wal.Key
 	Term, Index uint64
 }
 
-// LastEntry returns the last entry of a replica, with zeros where the store has nothing of the replica. The engine may
-// use the store meanwhile; the entry may not be durable yet.
+// LastEntry returns a replica's last entry, with zeros if the store has nothing for the replica. The engine may use the
+// store meanwhile; the entry may not be durable yet.
 func (db *DB) LastEntry(shardID, replicaID uint64) (LastEntry, error) {
 	r := db.existing(shardID, replicaID)
 	if r == nil {
@@ -41,9 +41,9 @@ func (r *replica) lastEntry() (last LastEntry, err error) {
 	return last, err
 }
 
-// CommitAll makes all entries of every replica committed, and returns the last entry of each replica. No majority has
-// agreed to the entries at the end, so hosts of the cluster must not use the store any more. CommitAll must not be
-// called while the engine uses the store.
+// CommitAll marks all entries in every replica as committed, and returns each replica's last entry. The last entries
+// may lack a majority's agreement, so the cluster's hosts must not use the store any more. CommitAll must not be called
+// while the engine uses the store.
 func (db *DB) CommitAll() (list []LastEntry, err error) {
 	for _, report := range db.Replicas() {
 		r := db.existing(report.Shard, report.Replica)
@@ -59,7 +59,7 @@ func (db *DB) CommitAll() (list []LastEntry, err error) {
 	return list, nil
 }
 
-// commitTo makes the entries up to an index committed.
+// commitTo marks the entries up to an index as committed.
 func (r *replica) commitTo(index uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,12 +70,12 @@ func (r *replica) commitTo(index uint64) error {
 	return r.db.sync(r.append(change{state: state}))
 }
 
-// copyBytes is about how many bytes of entries CopyCommitted has in memory.
+// copyBytes is approximately how many entry bytes CopyCommitted has in memory.
 const copyBytes = 4 << 20
 
-// CopyCommitted copies a replica into an empty store, where all entries of the replica are committed, and returns the
-// last entry. The path of the snapshot stays as it is. The store that is copied from is not changed. The engine may use
-// the store for other replicas meanwhile, but not for the replica.
+// CopyCommitted copies a replica into an empty store, with all its entries committed, and returns the last entry. The
+// snapshot path stays unchanged. The source store is not changed. The engine may use the store for other replicas
+// meanwhile, but not for this replica.
 func (db *DB) CopyCommitted(shardID, replicaID uint64, to *DB) (last LastEntry, err error) {
 	fail := func(err error) (LastEntry, error) {
 		return last, fmt.Errorf("logdb: copy replica %d of shard %d: %w", replicaID, shardID, err)

@@ -20,31 +20,32 @@ import (
 // Factory opens the store. A type that embeds the factory and has Create is a config.LogDBFactory.
 type Factory struct {
 	Disk wal.Disk
-	// SegmentBytes is the size that the log's files grow to; 0 stands for wal.DefaultSegmentBytes.
+	// SegmentBytes is the size up to which log files grow; 0 means wal.DefaultSegmentBytes.
 	SegmentBytes int64
-	// RecentBytes is how much of the log is kept in memory; 0 stands for DefaultRecentBytes.
+	// RecentBytes is how much log is kept in memory; 0 means DefaultRecentBytes.
 	RecentBytes int64
-	// Existing refuses a directory without a log, because the directory had a log before. Least is wal.Options.Least.
+	// Existing makes a directory without a log an error, because the directory had a log before. Least is
+	// wal.Options.Least.
 	Existing bool
 	Least    wal.End
 	// Synced is called, if set, with the duration of each write and sync. It must not block.
 	Synced func(time.Duration)
-	// Full is the Full of wal.Options.
+	// Full is wal.Options.Full.
 	Full func(err error, last bool)
 }
 
 const (
-	// DefaultRecentBytes is how much of its log a host keeps in memory.
+	// DefaultRecentBytes is how much log a host keeps in memory.
 	DefaultRecentBytes = 16 << 20
-	// storeName is the engine's name for the store. The engine refuses the directory of a store with another name.
+	// storeName is the engine's name for the store. The engine refuses a directory with a different store name.
 	storeName = "signalbox-wal"
-	// binaryFormat is the version of the stored form. The engine refuses a directory of another version.
+	// binaryFormat is the stored form's version. The engine refuses a directory with a different version.
 	binaryFormat = 1000
-	// logDir is the directory of the log in the directory of the engine.
+	// logDir is the log directory in the engine's directory.
 	logDir = "log"
 )
 
-// Name is the name of the store.
+// Name is the store name.
 func (*Factory) Name() string { return storeName }
 
 // Open opens the store below a directory.
@@ -66,8 +67,8 @@ func (f *Factory) Open(dir string) (*DB, error) {
 	return db, nil
 }
 
-// forget removes the parts of a replayed log without use: removed replicas, and entries before the snapshot, which the
-// engine does not read after a start.
+// forget discards unneeded parts after a replay: removed replicas, and entries before the snapshot, which the engine
+// does not read after a start.
 func (db *DB) forget() {
 	for _, r := range db.all() {
 		if r.forget() {
@@ -78,10 +79,10 @@ func (db *DB) forget() {
 	}
 }
 
-// DB is the log store of a host. It implements raftio.ILogDB. The engine's workers use the store at the same time.
+// DB is a host's log store. It implements raftio.ILogDB. The engine's workers use the store concurrently.
 type DB struct {
-	dir    string   // empty while a log is inspected
-	log    *wal.Log // nil while a log is inspected
+	dir    string   // empty for an inspected log
+	log    *wal.Log // nil for an inspected log
 	recent recent
 
 	mu       sync.RWMutex
@@ -90,7 +91,7 @@ type DB struct {
 
 var _ raftio.ILogDB = (*DB)(nil)
 
-// owner is the store as the owner of its log.
+// owner is the store as its log's owner.
 type owner struct{ db *DB }
 
 // Replay implements wal.Owner.
@@ -112,7 +113,7 @@ func (o owner) Rewrite(segment uint64) error {
 	return nil
 }
 
-// replica returns the content of the store for a replica, and makes an empty replica where the store has nothing.
+// replica returns a replica's content in the store, and creates an empty replica if the store has none.
 func (db *DB) replica(key wal.Key) *replica {
 	db.mu.RLock()
 	r := db.replicas[key]
@@ -129,7 +130,7 @@ func (db *DB) replica(key wal.Key) *replica {
 	return r
 }
 
-// existing returns the content of the store for a replica, or nil.
+// existing returns a replica's content in the store, or nil.
 func (db *DB) existing(shardID, replicaID uint64) *replica {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
@@ -145,10 +146,10 @@ func (db *DB) all() []*replica {
 	})
 }
 
-// SegmentBytes is the size of the log file that is written at the moment.
+// SegmentBytes is the size of the log file being written.
 func (db *DB) SegmentBytes() int64 { return db.log.SegmentBytes() }
 
-// End is the durable end of the log.
+// End is the log's durable end.
 func (db *DB) End() wal.End { return db.log.End() }
 
 // Name implements raftio.ILogDB.
@@ -206,7 +207,7 @@ func (db *DB) GetBootstrapInfo(shardID, replicaID uint64) (bootstrap pb.Bootstra
 	return bootstrap, bootstrap.Unmarshal(r.bootstrap)
 }
 
-// SaveRaftState implements raftio.ILogDB. Workers that save at the same time share a sync.
+// SaveRaftState implements raftio.ILogDB. Workers saving at the same time share a sync.
 func (db *DB) SaveRaftState(updates []pb.Update, _ uint64) error {
 	var last wal.Place
 	for i := range updates {
@@ -225,10 +226,10 @@ func (db *DB) SaveRaftState(updates []pb.Update, _ uint64) error {
 	if slices.ContainsFunc(updates, func(u pb.Update) bool {
 		return slices.ContainsFunc(u.Messages, func(m pb.Message) bool { return m.Type == pb.Replicate })
 	}) {
-		// Other hosts get entries of an update. In Raft other hosts may save entries before this host has. The engine
-		// has handed the messages to the goroutines that send to other hosts. Those goroutines wait for the processor
-		// of this goroutine, so without Gosched the messages would leave only after another thread has woken, or after
-		// the sync.
+		// Other hosts get an update's entries. In Raft other hosts may save entries before this host has. The engine
+		// has handed the messages to the goroutines that send to other hosts. Those goroutines wait for this
+		// goroutine's processor, so without Gosched the messages would leave only after another thread has woken, or
+		// after the sync.
 		runtime.Gosched()
 	}
 	return db.log.Sync(last)
@@ -253,7 +254,7 @@ func (db *DB) SaveSnapshots(updates []pb.Update) error {
 	return db.sync(last, nil)
 }
 
-// GetSnapshot implements raftio.ILogDB. It returns an empty snapshot for a replica without a snapshot.
+// GetSnapshot implements raftio.ILogDB. It returns an empty snapshot if the replica has none.
 func (db *DB) GetSnapshot(shardID, replicaID uint64) (snapshot pb.Snapshot, err error) {
 	r := db.existing(shardID, replicaID)
 	if r == nil {
@@ -272,8 +273,8 @@ func (db *DB) GetSnapshot(shardID, replicaID uint64) (snapshot pb.Snapshot, err 
 	return snapshot, err
 }
 
-// PathBelow returns the present path of a file that the log of the directory names, and whether the file is below the
-// directory. The log has the path at the time of writing; the directory may have been moved or copied since.
+// PathBelow returns the current path of a file named by the log in the directory, and whether the file is below the
+// directory. The log has the path from the time of writing; the directory may have been moved or copied since.
 func PathBelow(dir, written string) (path string, below bool) {
 	_, inside, below := strings.Cut(written, filepath.Base(dir)+string(filepath.Separator))
 	return filepath.Join(dir, inside), below
@@ -324,7 +325,7 @@ func (db *DB) RemoveNodeData(shardID, replicaID uint64) error {
 	return nil
 }
 
-// ImportSnapshot implements raftio.ILogDB. Everything else of the replica is removed.
+// ImportSnapshot implements raftio.ILogDB. All other content of the replica is removed.
 func (db *DB) ImportSnapshot(snapshot pb.Snapshot, replicaID uint64) error {
 	if snapshot.Type == pb.UnknownStateMachine {
 		return fmt.Errorf("logdb: import a snapshot of shard %d: it is of no known type", snapshot.ShardID)

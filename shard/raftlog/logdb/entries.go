@@ -17,9 +17,9 @@ type run struct {
 	recent      kept // the record in memory
 }
 
-// runs are the places of a replica's entries, in the order of the indices. Runs do not overlap. A gap between entries
-// of the engine is a gap between runs. The runs stand in pieces, none empty. An added run moves one piece at
-// most; a list in one slice would be copied whole when the slice grows, and hold the replica up.
+// runs locate a replica's entries, in index order. Runs do not overlap. A gap between engine entries is a gap between
+// runs. The runs are stored in pieces, none empty. Adding a run moves at most one piece; a single slice would be copied
+// as a whole when it grows, and delay the replica.
 type runs [][]run
 
 // pieceRuns is the length of a full piece: 24 KiB, which Go allocates as a small object.
@@ -35,7 +35,7 @@ func (r runs) piece(index uint64) int {
 	return sort.Search(len(r), func(i int) bool { return ending(r[i]) >= index })
 }
 
-// ending returns the last entry of a piece.
+// ending returns the last entry in a piece.
 func ending(piece []run) uint64 { return piece[len(piece)-1].last }
 
 // since returns the runs that do not end before an index.
@@ -73,7 +73,7 @@ func (r runs) extent(index uint64) (first, count uint64) {
 	return first, count
 }
 
-// replace returns the runs with new runs in the place of all runs with an entry from first to last.
+// replace returns the runs with new runs instead of all runs that have an entry from first to last.
 func (r runs) replace(first, last uint64, with ...run) runs {
 	begin := r.piece(first)
 	end := begin
@@ -94,24 +94,24 @@ func (r runs) replace(first, last uint64, with ...run) runs {
 	return slices.Replace(r, begin, end, slices.Collect(slices.Chunk(joined, pieceRuns))...)
 }
 
-// recent keeps the latest records with entries in memory, of all replicas of a host, because the engine reads the
-// entries again for replicas that lag a little. The records stand one behind the other in a ring of bytes, so that the
-// garbage collector need not look into the records.
+// recent keeps the latest records with entries in memory, for all replicas on a host, because the engine reads the
+// entries again for slightly lagging replicas. The records are stored contiguously in a byte ring, so that the garbage
+// collector need not scan them.
 type recent struct {
-	limit int64 // length of the ring; a record of more than a quarter is not kept
+	limit int64 // ring length; a record above a quarter of it is not kept
 
 	mu   sync.Mutex
 	ring []byte
-	next uint64 // how many bytes the ring has taken; the next record begins there
+	next uint64 // how many bytes were added to the ring; the next record begins there
 }
 
-// kept is a record in the ring. The zero value is a record outside of the ring.
+// kept is a record in the ring. The zero value is a record outside the ring.
 type kept struct {
-	at    uint64 // value of next before the record
+	at    uint64 // value of next before the record was added
 	bytes uint32
 }
 
-// add keeps a record in the place of the oldest records.
+// add stores a record, overwriting the oldest records.
 func (r *recent) add(record []byte) kept {
 	n := len(record)
 	if int64(n) > r.limit/4 {
@@ -124,7 +124,7 @@ func (r *recent) add(record []byte) kept {
 	}
 	size := uint64(len(r.ring))
 	if rest := size - r.next%size; rest < uint64(n) {
-		r.next += rest // no record goes over the end
+		r.next += rest // no record wraps around the end
 	}
 	k := kept{r.next, uint32(n)}
 	copy(r.ring[r.next%size:], record)
@@ -132,7 +132,7 @@ func (r *recent) add(record []byte) kept {
 	return k
 }
 
-// record returns a copy of a record, nil for a record that the ring has overwritten.
+// record returns a copy of a record, nil if the ring has overwritten it.
 func (r *recent) record(k kept) []byte {
 	if k.bytes == 0 {
 		return nil

@@ -7,27 +7,27 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Report is the result of Inspect for the log of a host.
+// Report is what Inspect found in a host's log.
 type Report struct {
 	wal.Report
 	// Replicas are the replicas in the log, by shard; empty for a damaged log.
 	Replicas []ReplicaReport
 }
 
-// ReplicaReport is the content of the log for a replica.
+// ReplicaReport is the log content for a replica.
 type ReplicaReport struct {
 	wal.Key
 	Term, Commit uint64
 	// First and Last are the contiguous entries after the snapshot; without entries Last is less than First.
 	First, Last uint64
-	// Snapshot is the last entry in the newest snapshot, 0 without a snapshot, and SnapshotFile the file of the
-	// snapshot at the time of its saving.
+	// Snapshot is the newest snapshot's last entry, 0 without a snapshot, and SnapshotFile the snapshot's file when it
+	// was saved.
 	Snapshot     uint64
 	SnapshotFile string
 }
 
-// Positions returns the progress of each replica, in no order: its term, and its last entry or the last entry in its
-// snapshot. The entries are appended, and may not be durable yet.
+// Positions returns each replica's progress, in no particular order: its term, and its last entry or its snapshot's
+// last entry. The entries are appended, and may not be durable yet.
 func (db *DB) Positions() (list []hosts.Position) {
 	for _, r := range db.all() {
 		list = append(list, r.position())
@@ -35,7 +35,7 @@ func (db *DB) Positions() (list []hosts.Position) {
 	return list
 }
 
-// Last returns the last entry of a replica. It waits for nothing.
+// Last returns a replica's last entry. It never blocks.
 func (db *DB) Last(shardID, replicaID uint64) uint64 {
 	if r := db.existing(shardID, replicaID); r != nil {
 		return r.last.Load()
@@ -43,7 +43,7 @@ func (db *DB) Last(shardID, replicaID uint64) uint64 {
 	return 0
 }
 
-// Inspect reads the log below a directory, and changes nothing. An error says that Inspect could not read.
+// Inspect reads the log below a directory, and changes nothing. An error means that Inspect could not read.
 func Inspect(disk wal.FS, dir string) (*Report, error) {
 	db := &DB{replicas: make(map[wal.Key]*replica)}
 	found, err := wal.Inspect(disk, filepath.Join(dir, logDir), owner{db}.Replay)
@@ -59,8 +59,8 @@ func Inspect(disk wal.FS, dir string) (*Report, error) {
 	return r, nil
 }
 
-// Replicas returns the content of the store for each replica, by shard. It must not be called while the engine uses the
-// store. The log may rewrite records meanwhile.
+// Replicas returns the store content for each replica, by shard. It must not be called while the engine uses the store.
+// The log may rewrite records meanwhile.
 func (db *DB) Replicas() (reports []ReplicaReport) {
 	for _, r := range db.all() {
 		reports = append(reports, r.report())

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// lock is a mutex for goroutines that may wait for the disk, as an append at the end of a segment does. While a
-// goroutine waits for the lock, the time of a bubble of testing/synctest goes on, unlike with a sync.Mutex.
+// lock is a mutex for goroutines that may wait for the disk, as an append at the end of a segment does. In a
+// testing/synctest bubble, time advances while a goroutine waits for the lock, unlike with a sync.Mutex.
 type lock chan struct{}
 
 func newLock() lock { return make(lock, 1) }
@@ -23,13 +23,14 @@ func (l lock) Lock() { l <- struct{}{} }
 // Unlock gives the lock to a waiting goroutine.
 func (l lock) Unlock() { <-l }
 
-// replica is the content of the store for one replica. The entries are in the log, and the latest entries of all
-// replicas also in memory.
+// replica is the store content for one replica. The entries are in the log, and the latest entries for all replicas
+// also in memory.
 type replica struct {
 	db  *DB
 	key wal.Key
 
-	// The lock is held while a change is appended to the log, so the log has the changes in the order of the memory.
+	// The lock is held while a change is appended to the log, so that the log and the memory have the changes in the
+	// same order.
 	mu        lock
 	bootstrap []byte // encoded, or nil
 	state     pb.State
@@ -37,30 +38,30 @@ type replica struct {
 	snapshot  pb.Snapshot
 	entries   runs
 
-	// last is the last entry, or without entries the last entry in the snapshot. It is read without the lock.
+	// last is the last entry, or without entries the snapshot's last entry. It is read without the lock.
 	last atomic.Uint64
 
-	// where the log has the latest of each kind
+	// where the log has the latest version of each
 	bootstrapAt, stateAt, snapshotAt use
 	encoding                         []byte // memory for records
 }
 
-// use is the needed part of a segment.
+// use is the needed part in a segment.
 type use struct {
 	segment uint64
 	bytes   int64
 }
 
 const (
-	// stateBytes is about the room of a state in the log.
+	// stateBytes is the approximate log space for a state.
 	stateBytes = 32
-	// recordBytes is about the length of a record with several entries. A reader of one entry reads the whole record.
+	// recordBytes is the approximate length of a record with several entries. Reading one entry reads the whole record.
 	recordBytes = 256 << 10
 )
 
-// save saves the content of an engine's update for a replica, and reports whether the content must be durable before
-// the call returns: a term, a vote, entries or a snapshot. A commit position alone is not even written. It goes into
-// the log with the next change, because Raft can lose a commit position.
+// save stores an engine update for a replica, and reports whether the content must be durable before the call returns:
+// a term, a vote, entries or a snapshot. A commit position alone is not even written. It is logged with the next
+// change, because Raft tolerates losing a commit position.
 func (r *replica) save(u *pb.Update) (at wal.Place, durable bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +79,7 @@ func (r *replica) save(u *pb.Update) (at wal.Place, durable bool, err error) {
 	}
 	durable = r.state.Term != r.logged.Term || r.state.Vote != r.logged.Vote || c.snapshot != nil
 	for durable || len(rest) > 0 {
-		n := 0 // how many of the entries go into the next record
+		n := 0 // how many entries go into the next record
 		for size := 0; n < len(rest) && (n == 0 || size < recordBytes && rest[n].Index == rest[n-1].Index+1); n++ {
 			size += len(rest[n].Cmd)
 		}
@@ -93,8 +94,8 @@ func (r *replica) save(u *pb.Update) (at wal.Place, durable bool, err error) {
 	return at, false, nil
 }
 
-// saveSnapshot saves a snapshot of this replica's own state, together with the latest state of Raft: the log never has
-// one without the other.
+// saveSnapshot saves a snapshot of this replica's own state, together with the latest Raft state: the log never has one
+// without the other.
 func (r *replica) saveSnapshot(snapshot *pb.Snapshot) (at wal.Place, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,14 +105,14 @@ func (r *replica) saveSnapshot(snapshot *pb.Snapshot) (at wal.Place, err error) 
 	return r.append(change{state: r.state, snapshot: pb.MustMarshal(snapshot)})
 }
 
-// saveBootstrap saves the beginning of the replica.
+// saveBootstrap saves the replica's bootstrap information.
 func (r *replica) saveBootstrap(bootstrap *pb.Bootstrap) (wal.Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.append(change{bootstrap: pb.MustMarshal(bootstrap)})
 }
 
-// replace replaces everything of the replica by an imported snapshot.
+// replace replaces the replica's whole content by an imported snapshot.
 func (r *replica) replace(snapshot *pb.Snapshot) (wal.Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +124,7 @@ func (r *replica) replace(snapshot *pb.Snapshot) (wal.Place, error) {
 	})
 }
 
-// remove removes everything of the replica.
+// remove removes the replica's whole content.
 func (r *replica) remove() (wal.Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +142,7 @@ func (r *replica) savePosition() error {
 	return err
 }
 
-// append appends a change to the log, and then applies the change. The lock is held.
+// append appends a change to the log, and then applies the change. The caller holds the lock.
 func (r *replica) append(c change) (wal.Place, error) {
 	r.encoding = c.appendTo(r.encoding[:0])
 	at, err := r.db.log.Append(r.key, kindChange, r.encoding)
@@ -160,11 +161,11 @@ func (r *replica) append(c change) (wal.Place, error) {
 		r.encoding = nil
 	}
 	err = r.do(done, at, recent)
-	r.db.log.Need(at.Segment, -int64(at.Bytes)) // the needed parts of the record are counted now
+	r.db.log.Need(at.Segment, -int64(at.Bytes)) // the needed parts in the record are counted now
 	return at, err
 }
 
-// do applies a change that is in the log. The lock is held.
+// do applies a change that is in the log. The caller holds the lock.
 func (r *replica) do(c read, at wal.Place, recent kept) error {
 	if c.cleared {
 		r.clear()
@@ -204,7 +205,7 @@ func (r *replica) do(c read, at wal.Place, recent kept) error {
 	return nil
 }
 
-// move notes the new place of a needed part.
+// move notes a needed part's new place.
 func (r *replica) move(u *use, at wal.Place, bytes int) {
 	if u.bytes > 0 {
 		r.db.log.Need(u.segment, -u.bytes)
@@ -215,12 +216,12 @@ func (r *replica) move(u *use, at wal.Place, bytes int) {
 	}
 }
 
-// count notes a change in the number of runs at a place. The bytes of a record are needed once for each of its runs.
+// count notes a change in the number of runs at a place. A record's bytes are needed once for each of its runs.
 func (r *replica) count(changed run, runs int) {
 	r.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
 }
 
-// cut removes the entries from first to last, and may put a run in their place. The lock is held.
+// cut removes the entries from first to last, and may insert a run instead. The caller holds the lock.
 func (r *replica) cut(first, last uint64, added ...run) {
 	var after []run
 	for old := range r.entries.since(first) {
@@ -243,7 +244,7 @@ func (r *replica) cut(first, last uint64, added ...run) {
 	r.entries = r.entries.replace(first, last, append(added, after...)...)
 }
 
-// clear forgets everything. The lock is held.
+// clear forgets everything. The caller holds the lock.
 func (r *replica) clear() {
 	r.cut(0, math.MaxUint64)
 	for _, u := range []*use{&r.bootstrapAt, &r.stateAt, &r.snapshotAt} {
@@ -262,17 +263,17 @@ func (r *replica) forget() (empty bool) {
 	return r.bootstrap == nil && pb.IsEmptyState(r.state) && pb.IsEmptySnapshot(r.snapshot) && len(r.entries) == 0
 }
 
-// position returns the term of the replica and its last entry.
+// position returns the replica's term and its last entry.
 func (r *replica) position() hosts.Position {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return hosts.Position{Shard: r.key.Shard, Replica: r.key.Replica, Term: r.state.Term, Last: r.last.Load()}
 }
 
-// raftState returns the state for an engine with a snapshot of an index, and the entries from there on. The commit
-// position in the result is never before the snapshot nor after the last entry: the engine would stop the process. The
-// commit position in the log may be before the snapshot, because it is written only together with a change that must be
-// durable. It may be after the last entry where entries were lost with a record that was not durable.
+// raftState returns the state for an engine that has a snapshot at an index, and the range of entries from there on.
+// The resulting commit position is never before the snapshot nor after the last entry: the engine would stop the
+// process. The commit position in the log may be before the snapshot, because it is written only together with a change
+// that must be durable. It may be after the last entry if entries were lost with a record that was not durable.
 func (r *replica) raftState(snapshotIndex uint64) (raftio.RaftState, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -291,15 +292,14 @@ func (r *replica) raftState(snapshotIndex uint64) (raftio.RaftState, error) {
 }
 
 const (
-	// manyEntries is how many entries are so many that their commands stand together, commandsTogether bytes in one
-	// piece of memory: the engine keeps what it applied after a start for up to 40 s, and a collection of garbage looks
-	// at each piece.
+	// manyEntries is the number of entries from which their commands are stored together, in blocks of commandsTogether
+	// bytes: the engine keeps what it applied after a start for up to 40 s, and garbage collection looks at each block.
 	manyEntries      = 100
 	commandsTogether = 64 << 10
 )
 
-// keepIn copies a command into a piece of memory that it shares with those before, and returns the piece that has room
-// for the next.
+// keepIn copies a command into a memory block shared with earlier commands, and returns the block with capacity for the
+// next command.
 func keepIn(piece, command []byte) (kept, _ []byte) {
 	from := len(piece)
 	if cap(piece)-from < len(command) {
@@ -309,7 +309,7 @@ func keepIn(piece, command []byte) (kept, _ []byte) {
 	return piece[from:len(piece):len(piece)], piece
 }
 
-// iterate appends the entries from low to high, without high, until the entries have more than a number of bytes.
+// iterate appends the entries from low to high, excluding high, until the entries exceed a number of bytes.
 func (r *replica) iterate(entries []pb.Entry, size, low, high, most uint64) ([]pb.Entry, uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -338,8 +338,8 @@ func (r *replica) iterate(entries []pb.Entry, size, low, high, most uint64) ([]p
 	return entries, size, nil
 }
 
-// load returns the entries of a run's record. The record may have more entries than the run. The lock is held, so the
-// record is not removed meanwhile.
+// load returns the entries in a run's record. The record may have more entries than the run. The caller holds the lock,
+// so the record is not removed meanwhile.
 func (r *replica) load(found run) ([]pb.Entry, error) {
 	data := r.db.recent.record(found.recent)
 	if data == nil {
@@ -359,15 +359,15 @@ func (r *replica) load(found run) ([]pb.Entry, error) {
 	return entries, err
 }
 
-// removeTo removes the entries up to an index, piece by piece: the lock is free in between. The removal is
-// not written to the log, because a replay does not keep the entries before the snapshot.
+// removeTo removes the entries up to an index, piece by piece: the lock is released in between. The removal is not
+// logged, because a replay does not keep the entries before the snapshot.
 func (r *replica) removeTo(index uint64) {
 	for removed := uint64(0); removed < index; {
 		removed = r.removePiece(index)
 	}
 }
 
-// removePiece removes entries of the first piece up to an index, and returns the last removed index.
+// removePiece removes entries from the first piece up to an index, and returns the last removed index.
 func (r *replica) removePiece(index uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// rewrite appends the needed parts of a segment and of all earlier segments again.
+// rewrite appends the needed parts in a segment and in all earlier segments again.
 func (r *replica) rewrite(segment uint64) error {
 	from := uint64(0)
 	for {
@@ -57,7 +57,7 @@ func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, 
 	return at, next, err
 }
 
-// head is a change with everything but the entries. The lock is held.
+// head is a change with everything except the entries. The caller holds the lock.
 func (r *replica) head() change {
 	c := change{bootstrap: r.bootstrap, state: r.state}
 	if !pb.IsEmptySnapshot(r.snapshot) {

@@ -43,7 +43,7 @@ type kept struct {
 	proof proof // at the handshake
 
 	frames chan []byte   // payloads for the writer; has capacity for all calls
-	idle   chan struct{} // closed once the connection is no longer needed for calls: the writer then closes the connection
+	idle   chan struct{} // closed once no call needs the connection: the writer then closes it
 	ended  chan struct{} // closed when the connection has ended
 	err    error         // why the connection has ended; written before ended is closed
 

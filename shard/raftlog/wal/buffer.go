@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// bufferLeast is the memory for records between two syncs.
+	// bufferLeast is the initial memory for records between two syncs.
 	bufferLeast = 256 << 10
-	// bufferKept is the largest memory that is kept for the next buffer. A larger buffer is given back after the write.
+	// bufferKept is the maximum memory reused for the next buffer. A larger buffer is released after the write.
 	bufferKept = 4 << 20
 )
 
-// buffer has the coming bytes of the current segment: whole sectors, the first of which may have been written in part
-// before. The first sector is written again, with the records behind its old end. A crash during the write leaves of
-// each sector the old or the new content, and both begin with everything written before.
+// buffer has the current segment's next bytes: whole sectors; the first sector may have been partly written before. The
+// first sector is then rewritten, with new records behind its old end. A crash during the write leaves each sector with
+// the old or the new content, and both begin with everything written before.
 type buffer struct {
 	memory []byte // aligned, and whole sectors
-	start  int64  // offset of the memory in the segment
+	start  int64  // segment offset at which the memory begins
 	used   int
-	kept   int // how many of the used bytes were written before
+	kept   int // how many used bytes were written before
 }
 
 func (b *buffer) end() int64 { return b.start + int64(b.used) }
 
-// room makes the memory long enough for n bytes more, and for filling up the last sector.
+// room makes the memory long enough for n bytes more, and for padding the last sector.
 func (b *buffer) room(n int) {
 	want := b.used + n
 	if want <= len(b.memory) {
@@ -37,7 +37,7 @@ func (b *buffer) room(n int) {
 	b.memory = memory
 }
 
-// put adds a record that fits. The lock is held.
+// put adds a record that fits. The caller holds the lock.
 func (l *Log) put(key Key, kind Kind, data []byte) Place {
 	size := recordBytes(len(data))
 	b := &l.pending
@@ -51,13 +51,14 @@ func (l *Log) put(key Key, kind Kind, data []byte) Place {
 	return Place{Segment: l.current().number, Offset: uint32(at), Bytes: uint32(size)}
 }
 
-// flush writes and syncs the pending records. The lock is held, except meanwhile, and the caller has set l.writing.
+// flush writes and syncs the pending records. The caller holds the lock, which is released during the write, and has
+// set l.writing.
 func (l *Log) flush() {
 	out := l.pending
 	if out.used == out.kept {
 		return
 	}
-	// The next buffer begins with the last sector of this buffer, where the sector is not full.
+	// If this buffer's last sector is not full, the next buffer begins with it.
 	full := out.used - out.used%direct.Sector
 	next := buffer{memory: l.spare, start: out.start + int64(full)}
 	next.room(out.used - full)
@@ -89,7 +90,8 @@ func (b *buffer) write(s *segment) error {
 	return s.file.SyncData()
 }
 
-// rotate goes on to the next segment, or waits for the writing goroutine. The lock is held, except meanwhile.
+// rotate switches to the next segment, or waits for the writing goroutine. The caller holds the lock, which is released
+// meanwhile.
 func (l *Log) rotate() {
 	if l.writing {
 		l.changed.Wait()
@@ -101,8 +103,8 @@ func (l *Log) rotate() {
 	l.changed.Broadcast()
 }
 
-// advance seals the current segment, which is durable before the first write to the next segment. The lock is held,
-// except meanwhile.
+// advance seals the current segment, which is durable before the first write to the next segment. The caller holds the
+// lock, which is released meanwhile.
 func (l *Log) advance() {
 	if !l.awaitNext() {
 		return

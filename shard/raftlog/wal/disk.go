@@ -12,27 +12,27 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// FS is a log's part of a file system: a part of vfs.FS.
+// FS is what a log needs from a file system: a subset of vfs.FS.
 type FS interface {
 	MkdirAll(dir string, perm os.FileMode) error
 	List(dir string) ([]string, error)
 	// Open opens a file for reading.
 	Open(name string, options ...vfs.OpenOption) (vfs.File, error)
-	// OpenDir opens a directory, so that its names can be synced.
+	// OpenDir opens a directory so that its entries can be synced.
 	OpenDir(name string) (vfs.File, error)
 	Rename(oldName, newName string) error
 	Remove(name string) error
 	GetDiskUsage(dir string) (vfs.DiskUsage, error)
 }
 
-// Disk is the place of a log.
+// Disk locates a log.
 type Disk struct {
 	FS
-	// OpenData opens a file, which need not exist, for writing in whole sectors from memory that is aligned to sectors.
+	// OpenData opens or creates a file, for writing whole sectors from sector-aligned memory.
 	OpenData func(name string) (direct.File, error)
 }
 
-// SyncDirectory makes the names in a directory durable.
+// SyncDirectory makes a directory's entries durable.
 func SyncDirectory(disk FS, dir string) error {
 	directory, err := disk.OpenDir(dir)
 	if err != nil {
@@ -41,10 +41,10 @@ func SyncDirectory(disk FS, dir string) error {
 	return errors.Join(directory.Sync(), directory.Close())
 }
 
-// NoRoom reports whether an error says that a disk, or the quota of a user, is full.
+// NoRoom reports whether an error means that a disk, or a user's quota, is full.
 func NoRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// ReadFile reads a file into memory. The caller's memory is used again where it is large enough.
+// ReadFile reads a file into memory. The caller's memory is reused if it is large enough.
 func ReadFile(disk FS, name string, memory []byte) (data []byte, err error) {
 	file, err := disk.Open(name)
 	if err != nil {
@@ -74,13 +74,13 @@ func readAt(file io.ReaderAt, b []byte, at int64) error {
 	return err
 }
 
-// ErrDamaged is returned where a file of a log is missing or not as it was written.
+// ErrDamaged is returned if a log file is missing or not as it was written.
 var ErrDamaged = errors.New("wal: the log is damaged")
 
-// DamageError names the damaged file of a log. It is an ErrDamaged.
+// DamageError names a damaged log file. It matches ErrDamaged.
 type DamageError struct {
 	File    string
-	Offset  int64 // the first byte that may not be as it was written
+	Offset  int64 // the first byte that may differ from what was written
 	Missing bool
 }
 
@@ -95,18 +95,18 @@ func (d *DamageError) Error() string {
 	return fmt.Sprintf("wal: %s is damaged from byte %d on: %s", d.File, d.Offset, Advice)
 }
 
-// Is makes a DamageError an ErrDamaged.
+// Is makes a DamageError match ErrDamaged.
 func (d *DamageError) Is(target error) bool { return target == ErrDamaged }
 
 func damagedAt(file string, offset int64) error { return &DamageError{File: file, Offset: offset} }
 func missing(file string) error                 { return &DamageError{File: file, Missing: true} }
 
-// The names of a log's files.
+// Log file names.
 const (
 	segmentSuffix = ".wal"
 	// partialName is the file that becomes the next segment.
 	partialName = "next.partial"
-	// reuseName is a segment without use, which becomes the next segment.
+	// reuseName is a retired segment, which becomes the next segment.
 	reuseName = "reuse.partial"
 )
 

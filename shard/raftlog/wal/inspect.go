@@ -6,17 +6,17 @@ import (
 	"io/fs"
 )
 
-// Report is the result of Inspect for a directory.
+// Report is what Inspect found in a directory.
 type Report struct {
-	// Damage is the list of damages, in the order of the segments. Each is a DamageError.
+	// Damage lists the damages, in segment order. Each is a DamageError.
 	Damage []error
 }
 
-// Visit is called with each whole record, oldest first. It must not keep data.
+// Visit is called with each complete record, oldest first. It must not keep data.
 type Visit func(at Place, key Key, kind Kind, data []byte) error
 
-// Inspect reads all segments of a directory that had a log, and changes nothing. An error says that Inspect could not
-// read, or is the error of visit.
+// Inspect reads all segments in a directory that had a log, and changes nothing. An error means that Inspect could not
+// read, or comes from visit.
 func Inspect(disk FS, dir string, visit Visit) (*Report, error) {
 	r := new(Report)
 	numbers, err := listSegments(disk, dir)
@@ -33,7 +33,7 @@ func Inspect(disk FS, dir string, visit Visit) (*Report, error) {
 	return r, nil
 }
 
-// damage keeps an error of damage, and returns any other error.
+// damage collects a damage error, and returns any other error.
 func (r *Report) damage(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		r.Damage = append(r.Damage, err)
@@ -75,7 +75,7 @@ func (r *Report) readAll(disk FS, dir string, numbers []uint64, visit Visit) err
 	return nil
 }
 
-// compare compares a segment with the segment before.
+// compare compares a segment with the previous segment.
 func (r *Report) compare(dir string, last, m *image, before, c content) {
 	if m.log != last.log {
 		r.Damage = append(r.Damage, damagedAt(m.path, 0))

@@ -10,30 +10,29 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Options are the place of a log and the sizes of its files.
+// Options locate a log and set its file sizes.
 type Options struct {
 	Dir  string
 	Disk Disk
-	// SegmentBytes is the size that segments grow to; 0 stands for DefaultSegmentBytes.
+	// SegmentBytes is the size up to which segments grow; 0 means DefaultSegmentBytes.
 	SegmentBytes int64
-	// Existing refuses a directory without a log, because the directory had a log before.
+	// Existing makes a directory without a log an error, because the directory had a log before.
 	Existing bool
-	// Least is the durable end of the log, as last noted elsewhere. A log with an earlier end is damaged.
+	// Least is the durable end of the log, as last recorded elsewhere. A log with an earlier end is damaged.
 	Least End
 	// Synced is called, if set, with the duration of each write and sync of records. It must not block.
 	Synced func(time.Duration)
-	// Full is called, if set, when the disk has no room for a write, and may make room. It is called again with last
-	// set before the log gives up: afterwards the users of the log get the error. During the last call the log is
-	// locked.
+	// Full is called, if set, when the disk has no space for a write, and may free space. Before the log gives up, Full
+	// is called again with last set; afterwards the log's users get the error. During the last call the log is locked.
 	Full func(err error, last bool)
 }
 
-// DefaultSegmentBytes is the size that segments grow to. At any time about five segments of a log and of its reserve
-// are without needed records. So with larger segments a small log takes much of the disk. With smaller segments the log
-// goes on to the next segment more often, and each time syncs a few small files.
+// DefaultSegmentBytes is the size up to which segments grow. At any time about five segments, in a log and its reserve,
+// have no needed records, so larger segments would make a small log use much disk. With smaller segments the log
+// switches segments more often, and each switch syncs a few small files.
 const DefaultSegmentBytes = 16 << 20
 
-// roomPatience is how long the log waits for room before the log fails, roomPause the pause between two tries.
+// roomPatience is how long the log waits for disk space before it fails, roomPause the pause between two attempts.
 const (
 	roomPatience = time.Second
 	roomPause    = 20 * time.Millisecond
@@ -50,24 +49,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Owner knows the meaning of a log's records.
+// Owner knows what a log's records mean.
 type Owner interface {
-	// Replay is called by Start for each record, oldest first, from one goroutine. It must not keep data. With Need it
-	// declares the needed part of the record.
+	// Replay is called by Start for each record, oldest first, from one goroutine. It must not keep data. It declares
+	// the needed part of the record with Need.
 	Replay(at Place, key Key, kind Kind, data []byte) error
-	// Rewrite appends the needed records of a segment and of all earlier segments again, so that the segments are no
-	// longer needed. It is called from a goroutine of the log, while other goroutines append. A replay from any later
-	// segment on, including the rewritten records, must give the same result as a replay from the beginning.
+	// Rewrite appends again the needed records in a segment and in all earlier segments, so that these segments are no
+	// longer needed. It is called from a log goroutine, while other goroutines append. A replay from any later segment
+	// on, including the rewritten records, must give the same result as a replay from the beginning.
 	Rewrite(segment uint64) error
 }
 
 // ErrClosed is returned by calls on a closed log.
 var ErrClosed = errors.New("wal: the log is closed")
 
-// Log is a write-ahead log of one process. Its methods may be called from any goroutine, after Start.
+// Log is a write-ahead log in one process. Its methods are safe for concurrent use, after Start.
 //
-// An error of a write or a sync is kept: the content of the disk is unknown afterwards, so all later calls return the
-// error.
+// A write or sync error is permanent: the disk content is unknown afterwards, so all later calls return the error.
 type Log struct {
 	options Options
 	owner   Owner
@@ -76,27 +74,27 @@ type Log struct {
 	mu      sync.Mutex
 	changed sync.Cond // err, writing or next have changed
 	err     error
-	// writing: a goroutine writes to the current segment, or goes on to the next segment. Only that goroutine uses the
-	// segment's file.
+	// writing is set while a goroutine writes to the current segment, or switches to the next segment. Only that
+	// goroutine uses the segment's file.
 	writing bool
 	sealing bool // nothing more can be appended to the current segment
 	pending buffer
 	spare   []byte // memory for the next buffer
-	synced  int64  // how much of the current segment is durable
+	synced  int64  // durable bytes in the current segment
 
 	segments []*segment // oldest first; the last is the current segment
-	next     *segment   // the next segment, once it is made
-	first    uint64     // the first needed segment, as far as the log on the disk says
-	needed   int64      // bytes, of all segments
+	next     *segment   // the next segment, once it exists
+	first    uint64     // the first needed segment, according to the log on disk
+	needed   int64      // bytes, over all segments
 
 	hurry    bool          // an append waits for the next segment
-	busy     bool          // the next segment is being made
+	busy     bool          // the next segment is being created
 	reusable bool          // a segment is ready for another use
 	pause    time.Duration // between two steps of filling a segment
 
 	make     chan struct{}   // a next segment is wanted
 	reclaim  chan struct{}   // segments may have become unneeded
-	reclaims []chan struct{} // to be closed after the next look at the segments; guarded by mu
+	reclaims []chan struct{} // closed after the next check of the segments; guarded by mu
 	making   worker
 	removing worker
 	closing  func() error // close, once
@@ -108,7 +106,7 @@ type worker struct {
 	ended sync.WaitGroup
 }
 
-// run starts the worker. The worker calls do after every wake-up, until the worker is stopped.
+// run starts the worker. The worker calls do after every wake-up, until it is stopped.
 func (w *worker) run(wake <-chan struct{}, do func()) {
 	w.stop = make(chan struct{})
 	w.ended.Go(func() {
@@ -123,7 +121,7 @@ func (w *worker) run(wake <-chan struct{}, do func()) {
 	})
 }
 
-// stopping reports whether the worker is to end soon.
+// stopping reports whether the worker should end soon.
 func (w *worker) stopping() bool {
 	select {
 	case <-w.stop:
@@ -140,7 +138,7 @@ func (w *worker) end() {
 	}
 }
 
-// Open makes the missing directory of a log. Nothing is read before Start.
+// Open creates a missing log directory. Nothing is read before Start.
 func Open(options Options) (*Log, error) {
 	l := &Log{
 		options: options.withDefaults(), pause: fillPause,
@@ -153,7 +151,7 @@ func Open(options Options) (*Log, error) {
 	return l, nil
 }
 
-// current is the segment for new records. The lock is held.
+// current is the segment for new records. The caller holds the lock.
 func (l *Log) current() *segment { return l.segments[len(l.segments)-1] }
 
 // SegmentBytes is the size of the segment for new records.
@@ -163,10 +161,10 @@ func (l *Log) SegmentBytes() int64 {
 	return l.current().capacity
 }
 
-// Append adds a record, which is durable once a Sync of its place has returned. The data are copied. Records are in the
-// log in the order of the calls. In the beginning all bytes of the record are needed. The owner first declares with
-// Need its own needed bytes, and then takes the bytes of the record back: otherwise the record's segment could be
-// sealed, and become the oldest, before the owner had declared its need. Rewrite waits for an owner between the two.
+// Append adds a record, which is durable once Sync for its place has returned. The data are copied. The log orders
+// records by the calls. At first all bytes in the record are needed. The owner first declares its own needed bytes with
+// Need, and then subtracts the record's bytes: otherwise the record's segment could be sealed, and become the oldest,
+// before the owner had declared its need. Rewrite waits for an owner between the two calls.
 func (l *Log) Append(key Key, kind Kind, data []byte) (Place, error) {
 	if len(data) > maxRecord {
 		return Place{}, fmt.Errorf("wal: a record of %d bytes is too long", len(data))
@@ -181,8 +179,8 @@ func (l *Log) Append(key Key, kind Kind, data []byte) (Place, error) {
 	return at, err
 }
 
-// append appends a record to the current segment, or to the next segment where the record, and after the record the
-// seal, does not fit in the current segment. The first record of a segment always fits. The lock is held.
+// append appends a record to the current segment, or to the next segment if the record and a following seal do not fit
+// in the current segment. A segment's first record always fits. The caller holds the lock.
 func (l *Log) append(key Key, kind Kind, data []byte) (Place, error) {
 	size := int64(recordBytes(len(data)))
 	for l.err == nil {
@@ -195,15 +193,15 @@ func (l *Log) append(key Key, kind Kind, data []byte) (Place, error) {
 	return Place{}, l.err
 }
 
-// Sync returns when the record of a place, and every record appended before, is durable. Callers that wait at the same
-// time share a write and a sync by one of the callers.
+// Sync returns when the record at a place, and every record appended before, is durable. Concurrent callers share one
+// write and one sync, done by one of the callers.
 func (l *Log) Sync(at Place) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sync(at)
 }
 
-// sync is Sync. The lock is held.
+// sync implements Sync. The caller holds the lock.
 func (l *Log) sync(at Place) error {
 	for {
 		now := l.current().number
@@ -223,7 +221,7 @@ func (l *Log) sync(at Place) error {
 	}
 }
 
-// fail keeps the first error. The lock is held.
+// fail keeps the first error. The caller holds the lock.
 func (l *Log) fail(err error) {
 	if l.err == nil {
 		l.err = err
@@ -234,9 +232,8 @@ func (l *Log) fail(err error) {
 	l.changed.Broadcast()
 }
 
-// insist runs a function that takes room on the disk, and for a moment runs the function again while the disk has no
-// room: a holder of room for the log may give the room back meanwhile. A repetition must not depend on the progress of
-// the run before.
+// insist runs a function that needs disk space, and for a short time repeats it while the disk has no space: a holder
+// of reserved space may release it meanwhile. A repetition must not depend on the progress of the previous run.
 func (l *Log) insist(do func() error) error {
 	err := do()
 	if err == nil {
@@ -250,8 +247,8 @@ func (l *Log) insist(do func() error) error {
 	return err
 }
 
-// Need adds a number of bytes, which may be negative, to the needed bytes of a segment. Of a nil log, which stands for
-// an inspected log, nothing is needed.
+// Need adds a number of bytes, which may be negative, to a segment's needed bytes. A nil log stands for an inspected
+// log and ignores the call.
 func (l *Log) Need(segment uint64, bytes int64) {
 	if l == nil {
 		return
@@ -266,10 +263,10 @@ func (l *Log) Need(segment uint64, bytes int64) {
 	}
 }
 
-// segment returns a segment by its number. The lock is held.
+// segment returns the segment with a number. The caller holds the lock.
 func (l *Log) segment(number uint64) *segment { return l.segments[number-l.segments[0].number] }
 
-// Read returns the data of a record. The segment must be needed until Read returns.
+// Read returns a record's data. The segment must be needed until Read returns.
 func (l *Log) Read(at Place) ([]byte, error) {
 	s, err := l.readable(at)
 	if err != nil {
@@ -286,7 +283,7 @@ func (l *Log) Read(at Place) ([]byte, error) {
 	return data, nil
 }
 
-// readable returns the segment of a place, open for reading, after a write of pending records.
+// readable returns the segment for a place, open for reading, after writing pending records.
 func (l *Log) readable(at Place) (*segment, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -304,24 +301,24 @@ func (l *Log) readable(at Place) (*segment, error) {
 	return s, nil
 }
 
-// End is a durable end of a log.
+// End is a log's durable end.
 type End = hosts.LogEnd
 
-// End returns the durable end of the log. Of a closed log it is the final end.
+// End returns the log's durable end. For a closed log it is the final end.
 func (l *Log) End() End {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return End{Segment: l.current().number, Offset: l.synced}
 }
 
-// Size is the size of a log.
+// Size is a log's size.
 type Size struct {
 	Segments int
 	Disk     int64 // bytes
 	Needed   int64 // bytes
 }
 
-// Size returns the size of the log.
+// Size returns the log's size.
 func (l *Log) Size() Size {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -338,7 +335,7 @@ func (l *Log) Size() Size {
 	return size
 }
 
-// Close makes all records durable, and marks the end. It returns the kept error of the log, if any.
+// Close makes all records durable, and marks the end. It returns the log's permanent error, if any.
 func (l *Log) Close() error {
 	return l.closing()
 }
@@ -367,7 +364,7 @@ func (l *Log) close() error {
 	return err
 }
 
-// mark makes everything durable, and then a mark that says so. The lock is held.
+// mark makes everything durable, and then writes a durable mark as evidence. The caller holds the lock.
 func (l *Log) mark() error {
 	for range 2 {
 		at, err := l.append(Key{}, kindMark, nil)

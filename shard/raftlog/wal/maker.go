@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// capacityLeast is the size of the first segment, which is written in a few milliseconds. Each later segment is
-	// capacityGrowth times as large as the segment before, up to Options.SegmentBytes.
+	// capacityLeast is the first segment's size, which takes a few milliseconds to write. Each later segment is
+	// capacityGrowth times as large as the previous segment, up to Options.SegmentBytes.
 	capacityLeast  = 1 << 20
 	capacityGrowth = 4
-	// makeAfter is how much must have been written to a segment before the next segment is made, so that an idle host
-	// does not pay for a next segment.
+	// makeAfter is how much must have been written to a segment before the next segment is created, so that an idle
+	// host does not pay for a next segment.
 	makeAfter = 64 << 10
-	// fillStep is written and synced at a time, with fillPause between two steps, so that the log's own syncs find the
-	// disk free, and everything else a processor.
+	// fillStep is how much is written and synced at a time, with fillPause between two steps, so that the log's own
+	// syncs find the disk free, and other work finds a processor.
 	fillStep  = 256 << 10
 	fillPause = 2 * time.Millisecond
-	// roomFor is how many new segments must fit on the disk before one segment is filled.
+	// roomFor is how many new segments must fit on the disk before one segment is preallocated.
 	roomFor = 16
 )
 
-// A sync of a growing file makes the file system write its journal too, which takes about as long again. So the next
-// segment is written full of zeros in advance, or is a former segment, whose records are not valid in another segment.
-// With little room on the disk, or no time, the next segment is only a header, and grows.
+// Syncing a growing file makes the file system write its journal too, which takes about as long again. So the next
+// segment is filled with zeros in advance, or is a former segment; its old records are not valid in another segment. If
+// disk space or time is short, the next segment is only a header, and grows.
 
-// makeNext makes a missing next segment.
+// makeNext creates the next segment if it is missing.
 func (l *Log) makeNext() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *Log) makeNext() {
 	l.changed.Broadcast()
 }
 
-// nextHeader is the header of the segment after the current segment. The lock is held.
+// nextHeader is the header for the segment after the current segment. The caller holds the lock.
 func (l *Log) nextHeader() header {
 	now := l.current()
 	capacity := max(capacityLeast, capacityGrowth*now.capacity)
@@ -72,7 +72,8 @@ func (l *Log) hurried() bool {
 	return l.hurry || l.err != nil
 }
 
-// awaitNext waits for the next segment, and reports whether the segment is made. The lock is held, except meanwhile.
+// awaitNext waits for the next segment, and reports whether it exists. The caller holds the lock, which is released
+// meanwhile.
 func (l *Log) awaitNext() bool {
 	for l.next == nil && l.err == nil {
 		l.hurry = true
@@ -82,10 +83,10 @@ func (l *Log) awaitNext() bool {
 	return l.err == nil
 }
 
-// errSync is the error of a sync of the directory. Afterwards the names of the directory are unreliable.
+// errSync is the error for a failed directory sync. Afterwards the directory's entries are unreliable.
 var errSync = errors.New("sync the directory")
 
-// makeSegment makes a segment. The segment gets its name once it is whole.
+// makeSegment creates a segment. The segment gets its name once it is complete.
 func (l *Log) makeSegment(h header, hurried func() bool) (*segment, error) {
 	partial := filepath.Join(l.options.Dir, partialName)
 	file, err := l.reused(partial, &h)
@@ -107,7 +108,7 @@ func (l *Log) makeSegment(h header, hurried func() bool) (*segment, error) {
 	return s, nil
 }
 
-// name writes the header of a segment, and then gives the file the segment's name.
+// name writes a segment's header, and then gives the file the segment's name.
 func (l *Log) name(s *segment, partial string) error {
 	sector := direct.Memory(firstRecord)
 	s.header.put(sector)
@@ -126,7 +127,7 @@ func (l *Log) name(s *segment, partial string) error {
 	return nil
 }
 
-// reused opens a segment for another use, nil for none.
+// reused opens a segment for reuse, nil if there is none.
 func (l *Log) reused(partial string, h *header) (direct.File, error) {
 	l.mu.Lock()
 	there := l.reusable && h.capacity == l.options.SegmentBytes
@@ -142,7 +143,7 @@ func (l *Log) reused(partial string, h *header) (direct.File, error) {
 	return l.options.Disk.OpenData(partial)
 }
 
-// filled writes a file of zeros, nil after a failure.
+// filled creates a file filled with zeros, nil after a failure.
 func (l *Log) filled(partial string, h *header, hurried func() bool) (direct.File, error) {
 	file, err := l.options.Disk.OpenData(partial)
 	if err != nil {

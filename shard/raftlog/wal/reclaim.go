@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 )
 
-// keepFactor bounds the room of a log on the disk: its sealed segments are at most so many times as large as the needed
-// bytes of the whole log. Where the segments are larger, the needed records of the oldest segment are appended again,
-// and its file is removed. So every byte that is written again frees at least one unneeded byte.
+// keepFactor bounds a log's disk space: its sealed segments may be at most this many times as large as the needed bytes
+// in the whole log. If the segments are larger, the oldest segment's needed records are appended again, and its file is
+// removed. So every rewritten byte frees at least one unneeded byte.
 const keepFactor = 2
 
-// Reclaim removes segments with no or few needed bytes, in the background. The channel is closed at the end of the
-// removal, or when the log is closed.
+// Reclaim removes segments with no or few needed bytes, in the background. The channel is closed when the removal is
+// done, or when the log is closed.
 func (l *Log) Reclaim() <-chan struct{} {
 	done := make(chan struct{})
 	l.mu.Lock()
@@ -22,7 +22,7 @@ func (l *Log) Reclaim() <-chan struct{} {
 	return done
 }
 
-// removeUnneeded removes segments as long as a removal is due.
+// removeUnneeded removes segments while a removal is due.
 func (l *Log) removeUnneeded() {
 	l.mu.Lock()
 	asked := l.reclaims
@@ -39,8 +39,8 @@ func closeAll(channels []chan struct{}) {
 	}
 }
 
-// removeOldest removes the oldest segment, unless the segment is worth keeping, and reports a removal. Segments are
-// removed from the oldest on, so that a record which a later record has replaced can never come back.
+// removeOldest removes the oldest segment, unless the segment is worth keeping, and reports whether it did. Segments
+// are removed oldest first, so that a record replaced by a later record can never come back.
 func (l *Log) removeOldest() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,15 +64,15 @@ func (l *Log) removeOldest() bool {
 	return l.removeFile(oldest)
 }
 
-// rewrite has the owner append what is needed of a segment again. The lock is held, except meanwhile, and also after
-// a panic.
+// rewrite makes the owner append a segment's needed records again. The caller holds the lock, which is released
+// meanwhile, and held again even after a panic.
 func (l *Log) rewrite(segment uint64) error {
 	l.mu.Unlock()
 	defer l.mu.Lock()
 	return l.owner.Rewrite(segment)
 }
 
-// isDue reports whether the oldest segment is to be removed. The lock is held.
+// isDue reports whether the oldest segment should be removed. The caller holds the lock.
 func (l *Log) isDue(oldest *segment) bool {
 	sealed := int64(0)
 	for _, s := range l.segments[:len(l.segments)-1] {
@@ -82,7 +82,7 @@ func (l *Log) isDue(oldest *segment) bool {
 }
 
 // noteFirst records that segments before a number are not needed. The note becomes durable together with all earlier
-// records, and so with the replacements for the content of those segments. The lock is held, except meanwhile.
+// records, and so with the rewritten content of those segments. The caller holds the lock, which is released meanwhile.
 func (l *Log) noteFirst(number uint64) bool {
 	at, err := l.append(Key{}, kindFirst, binary.LittleEndian.AppendUint64(nil, number))
 	if err != nil || l.sync(at) != nil {
@@ -92,8 +92,8 @@ func (l *Log) noteFirst(number uint64) bool {
 	return true
 }
 
-// removeFile removes the oldest segment's file, or keeps the file for another use. After a failure the removal is tried
-// again later. The lock is held, except meanwhile.
+// removeFile removes the oldest segment's file, or keeps the file for reuse. A failed removal is retried later. The
+// caller holds the lock, which is released meanwhile.
 func (l *Log) removeFile(oldest *segment) bool {
 	_ = oldest.close() // the file was open for reading only
 	reuse := !l.reusable && l.next == nil && !l.busy && oldest.size() == l.options.SegmentBytes

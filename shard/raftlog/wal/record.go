@@ -5,34 +5,34 @@ import (
 	"hash/crc32"
 )
 
-// Key names the replica of a record.
+// Key names the replica that a record belongs to.
 type Key struct{ Shard, Replica uint64 }
 
-// Kind is the kind of a record's content. The owner of a log has the kinds from 1 to MaxKind.
+// Kind is a record's content type. The log's owner may use the kinds from 1 to MaxKind.
 type Kind uint8
 
-// MaxKind is the last of the owner's kinds.
+// MaxKind is the owner's last kind.
 const MaxKind Kind = 0x7f
 
 // The log's own kinds.
 const (
-	// kindSeal is the last record of a segment. The next segment existed at the time of the seal.
+	// kindSeal is a segment's last record. The next segment existed when the seal was written.
 	kindSeal Kind = 0x80 + iota
-	// kindMark holds nothing. It is written when a log is closed, so that everything before the mark is known to be
+	// kindMark has no content. It is written when a log is closed, as evidence that everything before the mark is
 	// durable.
 	kindMark
 	// kindFirst holds the number of the first needed segment.
 	kindFirst
 )
 
-// Place is the place of a record in a log.
+// Place locates a record in a log.
 type Place struct {
 	Segment uint64
 	Offset  uint32
-	Bytes   uint32 // with the head and the filling zeros
+	Bytes   uint32 // including the head and the padding
 }
 
-// A record is a head and its data, filled up with zeros to a multiple of align. The head is:
+// A record is a head and its data, padded with zeros to a multiple of align. The head is:
 //
 //	 0  CRC32C of the rest of the head (4 bytes), which begins with the log's id and the number of the segment
 //	 4  CRC32C of the data and the zeros after it (4)
@@ -43,19 +43,19 @@ type Place struct {
 //	32  kind (1), zeros (3)
 //	36  offset of the record in the segment (4)
 //
-// So a head is valid only at its original place in its original segment: neither the remains of an earlier use of a
-// file nor a moved record are read as records.
+// So a head is valid only at its original place in its original segment: neither leftovers from a file's earlier use
+// nor a moved record are read as records.
 const (
 	headBytes = 40
 	align     = 8
 	sealBytes = headBytes
-	// maxRecord is the longest record. The limit keeps offsets within 32 bits.
+	// maxRecord is the maximum record length. The limit keeps offsets within 32 bits.
 	maxRecord = 1 << 30
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// head is the head of a record.
+// head is a record's head.
 type head struct {
 	dataSum uint32
 	length  uint32
@@ -64,15 +64,15 @@ type head struct {
 	kind    Kind
 }
 
-// recordBytes is the size of a record with that much data.
+// recordBytes is the record size for the given data length.
 func recordBytes(data int) int { return headBytes + (data+align-1)&^(align-1) }
 
 func (h head) bytes() int { return recordBytes(int(h.length)) }
 
-// headAt reads the head at the beginning of b, which is at an offset of the segment with the seed.
+// headAt reads the head at the beginning of b; b begins at an offset in the segment with the seed.
 func headAt(b []byte, at int64, seed uint32) (h head, ok bool) {
 	if len(b) < headBytes || binary.LittleEndian.Uint32(b[36:]) != uint32(at) || b[32] == 0 {
-		return head{}, false // the first checks refuse most places, faster than a sum
+		return head{}, false // the first checks reject most places, faster than a checksum
 	}
 	if binary.LittleEndian.Uint32(b) != crc32.Update(seed, castagnoli, b[4:headBytes]) {
 		return head{}, false
@@ -86,8 +86,8 @@ func headAt(b []byte, at int64, seed uint32) (h head, ok bool) {
 	}, true
 }
 
-// putRecord writes a record at the beginning of b, which is at an offset of the segment with the seed. The sum and the
-// length in the head follow from the data.
+// putRecord writes a record at the beginning of b; b begins at an offset in the segment with the seed. The checksum and
+// the length in the head are computed from the data.
 func putRecord(b []byte, h head, data []byte, at int64, seed uint32) {
 	end := recordBytes(len(data))
 	clear(b[headBytes+copy(b[headBytes:], data) : end])
@@ -101,7 +101,7 @@ func putRecord(b []byte, h head, data []byte, at int64, seed uint32) {
 	binary.LittleEndian.PutUint32(b, crc32.Update(seed, castagnoli, b[4:headBytes]))
 }
 
-// recordAt reads the record at the beginning of b. The data are part of b.
+// recordAt reads the record at the beginning of b. The data alias b.
 func recordAt(b []byte, at int64, seed uint32) (h head, data []byte, ok bool) {
 	h, ok = headAt(b, at, seed)
 	if !ok || h.bytes() > len(b) || crc32.Checksum(b[headBytes:h.bytes()], castagnoli) != h.dataSum {

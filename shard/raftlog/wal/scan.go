@@ -2,7 +2,7 @@ package wal
 
 import "encoding/binary"
 
-// image is the content of a segment on the disk.
+// image is a segment's content on disk.
 type image struct {
 	header
 	path string
@@ -10,7 +10,7 @@ type image struct {
 	data []byte
 }
 
-// readImage reads a segment, and checks its header. memory is used where it is large enough.
+// readImage reads a segment, and checks its header. memory is reused if it is large enough.
 func readImage(disk FS, path string, number uint64, memory []byte) (*image, error) {
 	data, err := ReadFile(disk, path, memory)
 	if err != nil {
@@ -29,20 +29,20 @@ func readImage(disk FS, path string, number uint64, memory []byte) (*image, erro
 // content is the result of reading a segment.
 type content struct {
 	records int
-	end     int64  // of the whole records
-	sealed  bool   // the last whole record is a seal
-	first   uint64 // the first needed segment, as far as this segment says
-	// stale is the end of the last valid head after the end of the records: bytes that were written, and may be torn,
-	// behind missing bytes.
+	end     int64  // end of the complete records
+	sealed  bool   // the last complete record is a seal
+	first   uint64 // the first needed segment, according to this segment
+	// stale is the end of the last valid head after the end of the records: bytes behind a gap that were written, and
+	// may be torn.
 	stale int64
 }
 
 // empty reports whether a segment never had a record.
 func (c content) empty() bool { return c.records == 0 && c.stale == 0 }
 
-// read visits the owner's records of a segment. The first record that is not whole ends the records. That place is the
-// end of the writes, or was torn by a power failure, unless a later head says that everything up to there was durable:
-// then the file was damaged.
+// read visits the owner's records in a segment. The first incomplete record ends the records. Writing ended there, or a
+// power failure tore the record, unless a later head proves that everything up to there was durable: then the file is
+// damaged.
 func (i *image) read(visit Visit) (c content, err error) {
 	c = content{end: firstRecord, first: i.first}
 	for {
@@ -79,13 +79,13 @@ func (i *image) read(visit Visit) (c content, err error) {
 	return c, nil
 }
 
-// checkChain checks the content of a segment against the content of the next segment, nil for none.
+// checkChain checks a segment's content against the next segment's content, nil for none.
 func (i *image) checkChain(dir string, c content, next *content) error {
 	switch {
 	case c.sealed && next == nil:
 		return missing(segmentName(dir, i.number+1))
 	case !c.sealed && next != nil && !next.empty():
-		return damagedAt(i.path, c.end) // nothing is written to a segment before the segment before is sealed
+		return damagedAt(i.path, c.end) // a segment is written only after the previous segment is sealed
 	default:
 		return nil
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// header is the first sector of a segment. It is durable before the file has the name of a segment.
+// header is a segment's first sector. It is durable before the file gets a segment name.
 type header struct {
-	log      uint64 // random, and equal in all segments of a log
-	number   uint64 // of the segment
-	first    uint64 // the first needed segment when this segment was made
-	capacity int64  // the segment ends there at the latest
-	filled   int64  // the file is not shorter
+	log      uint64 // random, and equal in all segments of the log
+	number   uint64 // segment number
+	first    uint64 // the first needed segment when this segment was created
+	capacity int64  // the maximum segment length
+	filled   int64  // the minimum file length
 }
 
 // A header is: "signalbx" (8 bytes), format (8), log, number, first, capacity, filled (8 each), CRC32C of everything
@@ -28,7 +28,7 @@ const (
 	headerMagic  = "signalbx"
 	headerFormat = 1
 	headerBytes  = 60
-	// firstRecord is where the records of a segment begin.
+	// firstRecord is the offset of a segment's first record.
 	firstRecord = direct.Sector
 )
 
@@ -50,7 +50,7 @@ func headerOf(b []byte) (h header, ok bool) {
 	return header{log: at(0), number: at(1), first: at(2), capacity: int64(at(3)), filled: int64(at(4))}, true
 }
 
-// seed is the beginning of the sums of a segment's heads.
+// seed is the initial value for the head checksums in a segment.
 func (h header) seed() uint32 {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], h.log)
@@ -58,24 +58,24 @@ func (h header) seed() uint32 {
 	return crc32.Checksum(b[:], castagnoli)
 }
 
-// segment is one file of a log.
+// segment is one log file.
 type segment struct {
 	header
 	path  string
 	chain uint32      // the seed
-	file  direct.File // open for writing: the current segment and the next
+	file  direct.File // open for writing: the current and the next segment
 
 	// guarded by Log.mu
 	reader vfs.File // open for reading, after the first read
 	needed int64    // bytes
-	end    int64    // of the records, once the segment is sealed
+	end    int64    // end of the records, once the segment is sealed
 }
 
 func newSegment(dir string, h header) *segment {
 	return &segment{header: h, path: segmentName(dir, h.number), chain: h.seed()}
 }
 
-// size is the room of the segment on the disk.
+// size is the segment's size on disk.
 func (s *segment) size() int64 { return max(s.filled, s.end) }
 
 func (s *segment) close() (err error) {
@@ -89,7 +89,7 @@ func (s *segment) close() (err error) {
 	return err
 }
 
-// listSegments returns the numbers of a directory's segments in order.
+// listSegments returns the segment numbers in a directory, in order.
 func listSegments(disk FS, dir string) (numbers []uint64, err error) {
 	names, err := disk.List(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func listSegments(disk FS, dir string) (numbers []uint64, err error) {
 	return numbers, nil
 }
 
-// checkGaps checks that no segment is missing between two segments.
+// checkGaps checks that no segment is missing in between.
 func checkGaps(dir string, numbers []uint64) error {
 	for i, number := range numbers {
 		if want := numbers[0] + uint64(i); number != want {

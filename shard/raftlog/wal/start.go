@@ -12,8 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// Start replays the log and makes the log ready for appends. The error for a file that is not as it was written is an
-// ErrDamaged.
+// Start replays the log and makes it ready for appends. If a file is not as it was written, the error is an ErrDamaged.
 func (l *Log) Start(owner Owner) error {
 	l.owner = owner
 	if err := l.start(); err != nil {
@@ -52,9 +51,8 @@ func (l *Log) start() error {
 	return nil
 }
 
-// prepareDirectory removes the file of a process that was killed while the process made a segment. Then it makes the
-// names of the directory durable: this process relies on the names, and an earlier process may have been killed before
-// its sync.
+// prepareDirectory removes the file of a process that was killed while creating a segment. Then it makes the directory
+// entries durable: this process relies on them, and an earlier process may have been killed before its sync.
 func (l *Log) prepareDirectory() error {
 	dir := l.options.Dir
 	for _, name := range []string{partialName, reuseName} {
@@ -66,7 +64,7 @@ func (l *Log) prepareDirectory() error {
 	return errors.Join(SyncDirectory(l.options.Disk, dir), SyncDirectory(l.options.Disk, filepath.Dir(dir)))
 }
 
-// begin makes the first segment.
+// begin creates the first segment.
 func (l *Log) begin() error {
 	if l.options.Existing {
 		return missing(segmentName(l.options.Dir, 1))
@@ -87,10 +85,10 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// tail is the place where a log goes on: in the last segment that is not sealed.
+// tail is the place where a log continues: in the last segment that is not sealed.
 type tail struct {
 	content
-	sector []byte // the last sector of the whole records
+	sector []byte // the last sector of complete records
 }
 
 // replay reads all segments. A last segment without records becomes the next segment.
@@ -131,7 +129,7 @@ func (l *Log) replay(numbers []uint64) (t tail, err error) {
 	return t, l.checkAll(last, t, numbers)
 }
 
-// checkAll checks that no segment is missing and no segment is too many.
+// checkAll checks that no segment is missing or superfluous.
 func (l *Log) checkAll(last *image, t tail, numbers []uint64) error {
 	count := len(l.segments)
 	if l.next != nil {
@@ -151,9 +149,9 @@ func (l *Log) checkAll(last *image, t tail, numbers []uint64) error {
 	}
 }
 
-// goOn opens the last segment for writing. Torn bytes at the end are overwritten where a reader could take the bytes
-// for records once new records stand before them. All read records are made durable, because the process that wrote
-// them may have been killed before its sync.
+// goOn opens the last segment for writing. Torn bytes at the end are overwritten if a reader could mistake them for
+// records once new records precede them. All read records are made durable, because the process that wrote them may
+// have been killed before its sync.
 func (l *Log) goOn(t tail) error {
 	s := l.current()
 	file, err := l.options.Disk.OpenData(s.path)
@@ -183,8 +181,8 @@ func (l *Log) goOn(t tail) error {
 	return errors.Join(l.syncSealed(), file.SyncData())
 }
 
-// syncSealed makes the segment before the current segment durable. All earlier segments were durable before the first
-// record of the segment after.
+// syncSealed makes the segment before the current segment durable. All earlier segments were durable before that
+// segment's first record.
 func (l *Log) syncSealed() error {
 	if len(l.segments) < 2 {
 		return nil

@@ -1,5 +1,5 @@
-// Package direct opens files for direct I/O. A sync of such a file waits for one disk write, instead of a write of the
-// page cache and a second one of the disk.
+// Package direct opens files for direct I/O. Syncing such a file waits for one disk write, instead of first writing the
+// page cache and then the disk.
 package direct
 
 import (
@@ -9,17 +9,17 @@ import (
 	"github.com/lni/vfs"
 )
 
-// Sector is the alignment of direct writes, in the file and in memory. Disks require 512 or 4096 bytes.
+// Sector is the alignment for direct writes, in the file and in memory. Disks require 512 or 4096 bytes.
 const Sector = 4096
 
-// File is a file whose data can be synced alone.
+// File is a file with a data-only sync.
 type File interface {
 	vfs.File
-	// SyncData makes the written data durable, and of the file's metadata only what is needed to read it.
+	// SyncData makes the written data durable, and only the metadata needed to read the data.
 	SyncData() error
 }
 
-// Open opens a file, which need not exist, for writing: past the cache where the file system can do that.
+// Open opens or creates a file for writing, bypassing the cache if the file system supports that.
 func Open(name string) (File, error) {
 	file, err := openDirect(name)
 	if err != nil {
@@ -31,18 +31,18 @@ func Open(name string) (File, error) {
 	return osFile{file}, nil
 }
 
-// osFile is a file of the operating system.
+// osFile is an operating system file.
 type osFile struct{ *os.File }
 
-// Memory returns memory that is aligned for direct writes.
+// Memory returns memory aligned for direct writes.
 func Memory(n int) []byte {
 	b := make([]byte, n+Sector)
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (Sector - 1)
 	return b[skip : skip+n : skip+n]
 }
 
-// Down returns the last border of sectors that is not after n.
+// Down rounds n down to a sector boundary.
 func Down[N int | int64](n N) N { return n &^ (Sector - 1) }
 
-// Up returns the first border of sectors that is not before n.
+// Up rounds n up to a sector boundary.
 func Up[N int | int64](n N) N { return Down(n + Sector - 1) }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// openDirect opens a file for writing past the cache. Some file systems cannot do that.
+// openDirect opens a file for writing past the cache. Some file systems do not support that.
 func openDirect(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC|syscall.O_DIRECT, 0o666)
 }

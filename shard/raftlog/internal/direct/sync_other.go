@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// openDirect is for systems that can write past the cache.
+// openDirect is unsupported on this system.
 func openDirect(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // SyncData implements File.
