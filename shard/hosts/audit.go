@@ -11,24 +11,24 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Event says what an entry of the audit history is about.
+// Event is the type of an audit entry.
 type Event uint8
 
 // The events.
 const (
 	EventJoin     Event = 1 + iota
 	EventTarget         // a host got a new target
-	EventCurrent        // the governor has brought a host to its target
+	EventCurrent        // the governor brought a host to its target
 	EventReplica        // a replica got a new role
 	EventAlter          // a host got a new address or domain, or was cordoned or uncordoned
 	EventTransfer       // an operator wants a host to lead a shard
 	EventPolicy
 	EventToken
-	EventStep       // an operator has ended a step, or a delay after failures
-	EventGeneration // the cluster was made from the state of an old cluster
+	EventStep       // an operator ended a step, or a delay after failures
+	EventGeneration // the cluster was created from an old cluster's state
 	EventAccess     // a principal got or lost rights
-	EventBackup     // a client saves the state of a shard
-	EventAct        // a client has changed something beside hosts, with a reason
+	EventBackup     // a client saves a shard's state
+	EventAct        // a client changed something other than hosts, with a reason
 	events
 )
 
@@ -40,23 +40,23 @@ var eventNames = [events]string{
 	EventBackup: "backup", EventAct: "action",
 }
 
-// String returns the name of the event for people.
+// String returns the event's name for people.
 func (e Event) String() string { return eventNames[e] }
 
-// Entry is one change in the audit history.
+// Entry is one change in the audit log.
 type Entry struct {
 	Number uint64 // grows by one with each change
 	Event  Event
 	Host   shard.HostID // 0 for no host
-	Name   string       // of the host then
+	Name   string       // the host's name at that time
 	Text   string       // the change
 	By     string       // the author: a principal, a host, or the governor
 	Why    string
-	Since  uint64 // moment of shard time
+	Since  uint64 // shard time
 	Wall   uint64
 }
 
-// String returns the entry as a line of a log.
+// String formats the entry as a log line.
 func (e *Entry) String() string {
 	text := e.Text
 	if e.Name != "" {
@@ -71,7 +71,7 @@ func (e *Entry) String() string {
 	return fmt.Sprintf("%d %s %s", e.Number, e.Event, text)
 }
 
-// note writes a change down.
+// note adds an audit entry.
 func (r *Records) note(at At, event Event, h *Host, format string, args ...any) {
 	r.lastAudit++
 	e := Entry{Number: r.lastAudit, Event: event, Text: codec.Cut(fmt.Sprintf(format, args...), MaxText),
@@ -85,13 +85,13 @@ func (r *Records) note(at At, event Event, h *Host, format string, args ...any) 
 	r.audit = append(r.audit, e)
 }
 
-// Note notes a change beside hosts: EventStep or EventAccess.
+// Note adds an audit entry for a change that does not concern hosts: EventStep or EventAccess.
 func (r *Records) Note(at At, event Event, what string) {
 	r.revision++
 	r.note(at, event, nil, "%s", what)
 }
 
-// NoteOf notes a client's act by the report of a host: EventBackup or EventAct.
+// NoteOf adds an audit entry for a client's action, as reported by a host: EventBackup or EventAct.
 func (r *Records) NoteOf(at At, event Event, from shard.HostID, i Incarnation, what string) Answer {
 	h := r.Host(from)
 	if h == nil || h.Incarnation != i {
@@ -102,11 +102,11 @@ func (r *Records) NoteOf(at At, event Event, from shard.HostID, i Incarnation, w
 	return Answer{}
 }
 
-// LastAudit is the number of the newest entry.
+// LastAudit is the newest entry's number.
 func (r *Records) LastAudit() uint64 { return r.lastAudit }
 
-// Audit returns the entries from a number on, at most the given number of entries. Callers must not write to the
-// list. Entries that are no longer kept are left out.
+// Audit returns the entries from a number on, at most the given number of entries. Callers must not modify the list.
+// Entries that are no longer kept are left out.
 func (r *Records) Audit(from uint64, most int) []Entry {
 	if len(r.audit) == 0 || most <= 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 var errIncarnation = errors.New("an incarnation is needed: 128 bits, not all zero")
 
-// Boot is the report of a host when its process starts.
+// Boot is a host's report when its process starts.
 type Boot struct {
 	Host        shard.HostID
 	Incarnation Incarnation
@@ -26,8 +26,8 @@ type Boot struct {
 	Domain Domain
 }
 
-// Boot records a start of a host and gives the host the target Online, even if it was drained. A host with the target
-// Expelled keeps its target.
+// Boot records a host's start and sets its target to Online, even if it was drained. A host with the target Expelled
+// keeps its target.
 func (r *Records) Boot(at At, b Boot) Answer {
 	if err := cmp.Or(b.Addresses.check(), b.Domain.Check(),
 		host.CheckWord("the version", b.Version, 0, MaxVersion)); err != nil {
@@ -73,8 +73,8 @@ func (r *Records) Boot(at At, b Boot) Answer {
 	return r.aim(at, &next, protocol.HostOnline, ReasonStarted, fmt.Sprintf("start %d", b.Start.Number))
 }
 
-// isLeaving reports whether a host that reports a start has the target Expelled and still has a replica. A host whose
-// addresses belong to a different host by now does not count.
+// isLeaving reports whether a host that reports a start has the target Expelled and still has a replica. It returns
+// false if the host's addresses now belong to a different host.
 func (r *Records) isLeaving(h *Host, b *Boot) bool {
 	return h != nil && h.Incarnation == b.Incarnation && !h.Living() && r.Holds(h.ID) &&
 		r.checkAddresses(&b.Addresses, h) == nil
@@ -94,7 +94,7 @@ func identify(h *Host, id shard.HostID, i Incarnation) Answer {
 	return Answer{}
 }
 
-// Return gives a host that is wrongly taken for failed the target Online. The host waits longer each time.
+// Return sets the target to Online for a host that is wrongly considered failed. The required wait grows each time.
 func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) Answer {
 	h := r.Host(id)
 	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
@@ -112,7 +112,7 @@ func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) An
 	return r.aim(at, h, protocol.HostOnline, ReasonReturned, "")
 }
 
-// Shutdown records that the process of a host is about to stop.
+// Shutdown records that a host's process is about to stop.
 func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, start Start) Answer {
 	h := r.Host(id)
 	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
@@ -124,7 +124,7 @@ func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, start Start) A
 	return r.aim(at, h, protocol.HostOffline, ReasonShutdown, "")
 }
 
-// Rename gives a host new addresses while it runs.
+// Rename changes a running host's addresses.
 func (r *Records) Rename(at At, id shard.HostID, i Incarnation, start Start, addresses Addresses) Answer {
 	if err := addresses.check(); err != nil {
 		return badRequest(err)
@@ -147,7 +147,7 @@ func (r *Records) Rename(at At, id shard.HostID, i Incarnation, start Start, add
 	return r.alter(at, &next, "at %s for hosts, %s for clients", addresses.Raft, addresses.Client)
 }
 
-// checkAddresses checks that no living host except one has the addresses.
+// checkAddresses checks that no living host, other than except, has the addresses.
 func (r *Records) checkAddresses(a *Addresses, except *Host) error {
 	for _, h := range r.hosts {
 		if h != except && h.Living() && (h.Addresses.Raft == a.Raft || h.Addresses.Client == a.Client) {
@@ -158,8 +158,8 @@ func (r *Records) checkAddresses(a *Addresses, except *Host) error {
 	return nil
 }
 
-// Failed gives a silent or stuck host the target Offline, as the governor has decided. The term is the governor's
-// term, the epoch is the epoch of the host's target at the time of the decision.
+// Failed sets a silent or stuck host's target to Offline, as the governor has decided. term is the governor's term,
+// epoch the epoch of the host's target at decision time.
 func (r *Records) Failed(at At, term uint64, id shard.HostID, epoch uint64, why Reason, text string) Answer {
 	h := r.Host(id)
 	switch {
@@ -181,7 +181,7 @@ func (r *Records) Failed(at At, term uint64, id shard.HostID, epoch uint64, why 
 	return r.aim(at, &next, protocol.HostOffline, why, text)
 }
 
-// returnDelay is how long a host that failed so many times before does not return.
+// returnDelay is how long a host must stay offline after the given number of failures.
 func returnDelay(failures uint64) uint64 {
 	if failures >= 16 {
 		return maxReturnMillis
@@ -189,8 +189,8 @@ func returnDelay(failures uint64) uint64 {
 	return min(uint64(returnMillis)<<failures, maxReturnMillis)
 }
 
-// Reach makes the target of a host its current state, because the governor has brought the host there. The term is
-// the governor's term; variant and epoch are of the target that the governor has worked for.
+// Reach makes a host's target its current state, because the governor has brought the host there. term is the
+// governor's term; variant and epoch belong to the target that the governor has worked towards.
 func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.HostState, epoch uint64) Answer {
 	h := r.Host(id)
 	switch {
@@ -218,8 +218,8 @@ func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.Ho
 	return Answer{Host: id}
 }
 
-// forgetExpelled forgets the expelled hosts with the lowest ids, if there are too many. The latest expelled host
-// stays, so that a change of the list never removes the host that was changed last.
+// forgetExpelled discards the expelled hosts with the lowest ids, if there are too many. The latest expelled host
+// stays, so that a list change never removes the host that was changed last.
 func (r *Records) forgetExpelled(latest shard.HostID) {
 	over := len(r.hosts) - r.Living() - MaxExpelled
 	for i := 0; i < len(r.hosts) && over > 0; {

@@ -10,13 +10,13 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Count is the report of one shard's counters.
+// Count reports one shard's counters.
 type Count struct {
 	Shard ShardID
 	shard.Counters
 }
 
-// Count notes counters of shards, which their leaders have reported. Counters never go back.
+// Count records shard counters, which the shards' leaders have reported. Counters never go back.
 func (r *Records) Count(at At, term uint64, list []Count) Answer {
 	if term != at.Term {
 		return refuse(protocol.StatusStale, "term %d is over", term)
@@ -37,21 +37,21 @@ func (r *Records) Count(at At, term uint64, list []Count) Answer {
 	return Answer{}
 }
 
-// Recovery says how a data shard goes on whose majority is lost for good: a host gets the only replica of a new group,
-// with what the host has of the group before.
+// Recovery describes how a data shard continues after it has permanently lost its majority: a host gets the new group's
+// only replica, with the content that the host has from the previous group.
 type Recovery struct {
 	Shard ShardID
 	Host  shard.HostID
-	// Empty is set if no host is left that has anything of the shard: the new group begins without content.
+	// Empty is set if no remaining host has anything of the shard: the new group begins without content.
 	Empty bool
-	// Lost are the hosts that the majority was lost with. They are expelled.
+	// Lost are the hosts whose loss cost the shard its majority. They are expelled.
 	Lost []shard.HostID
-	// Against is the reason of the governor against the recovery, by its observations; empty for none.
+	// Against is the governor's objection to the recovery, based on its observations; empty if there is none.
 	Against string
 }
 
-// Recover begins a new group of a shard. The lost hosts are expelled, even where another shard loses its majority by
-// that, and the replicas of the group before are members no more. The grace period is for the expelled hosts.
+// Recover begins a shard's new group. The lost hosts are expelled, even if another shard loses its majority as a
+// result, and the previous group's replicas are no longer members. grace is the grace period for the expelled hosts.
 func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	if a := r.recoverable(&n); a.Status != protocol.StatusSuccess {
 		return a
@@ -79,7 +79,7 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	s.Group, s.Empty, s.Change = s.Group+1, n.Empty, 0
 	s.First, s.Ordered, s.Waits, s.Overlap = r.lastReplica, at.Version, true, false
 	last := max(s.Fence, s.Counted.LastOrder) + shard.OrderID(s.Jump(at.Now).Orders)
-	s.Fence = (last | shard.MaxShard) + 1 + shard.OrderID(s.ID) // of the class of the shard
+	s.Fence = (last | shard.MaxShard) + 1 + shard.OrderID(s.ID) // in the shard's order-id class
 	s.Wish, s.WishUntil = 0, 0
 	r.assign(at, s, s.Replica(r.lastReplica), Member{Role: RoleVoter})
 	r.note(at, EventReplica, r.Host(n.Host), "shard %d begins anew, as group %d", s.ID, s.Group)
@@ -87,7 +87,7 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	return Answer{Host: n.Host}
 }
 
-// recoverable refuses what the records forbid. Which hosts are really lost the governor knows.
+// recoverable refuses recoveries that the records forbid. Only the governor knows which hosts are really lost.
 func (r *Records) recoverable(n *Recovery) Answer {
 	s, h := r.Shard(n.Shard), r.Host(n.Host)
 	lost := func(id shard.HostID) bool { return slices.Contains(n.Lost, id) }
@@ -126,8 +126,8 @@ func (r *Records) recoverable(n *Recovery) Answer {
 	return Answer{}
 }
 
-// InitialReplica returns the replica that a group of a shard begins with, or nil: for the first group, and once the
-// leader of the group has reported its membership.
+// InitialReplica returns the replica that a shard's group begins with. It returns nil for the first group, and once the
+// group's leader has reported its membership.
 func (s *Shard) InitialReplica() *Replica {
 	if s.Group == 0 || s.Change != 0 {
 		return nil
@@ -138,28 +138,28 @@ func (s *Shard) InitialReplica() *Replica {
 	return nil
 }
 
-// Jump is by how much the counters of the shard grow when it is made anew: over all that the shard may have given since
-// they were reported last.
+// Jump is how far the shard's counters grow when it is rebuilt: past all numbers that the shard may have issued since
+// the counters were last reported.
 func (s *Shard) Jump(now uint64) machine.Jump {
 	return machine.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
 }
 
-// TimeoutBound is the longest timeout with which the leader of a shard starts and attaches sessions, and the session
-// that has the timeout. The leader does not exceed the bound before a higher bound is on record.
+// TimeoutBound is the longest timeout with which a shard's leader creates and attaches sessions, and the session with
+// that timeout. The leader does not exceed the bound before a higher bound is on record.
 type TimeoutBound struct {
-	Term    uint64 // of the leader
-	Number  uint64 // counts the bounds of the term, from 1 on
+	Term    uint64 // the leader's term
+	Number  uint64 // counts the bounds in the term, from 1 on
 	Longest shard.Longest
 }
 
-// follows reports whether the leaders of a shard set the bound b after the bound o.
+// follows reports whether a shard's leaders set the bound b after the bound o.
 func (b *TimeoutBound) follows(o *TimeoutBound) bool {
 	return b.Term > o.Term || b.Term == o.Term && b.Number > o.Number
 }
 
-// SetBound sets the bound of session timeouts of a shard, for the shard's leader at a host. A bound that comes after a
-// later one changes nothing. The leader of an earlier group, and a host that is to be expelled, set no bound: an order
-// for a new group finds the last bounds of everyone that it gives up.
+// SetBound sets a shard's session timeout bound, for its leader at a host. A bound that arrives after a later one
+// changes nothing. A leader from an earlier group, and a host to be expelled, cannot set a bound: an order for a new
+// group therefore sees the final bounds from everyone it gives up.
 func (r *Records) SetBound(id ShardID, host shard.HostID, b TimeoutBound) Answer {
 	s, h := r.Shard(id), r.Host(host)
 	switch {
@@ -176,8 +176,8 @@ func (r *Records) SetBound(id ShardID, host shard.HostID, b TimeoutBound) Answer
 	return Answer{}
 }
 
-// Longest is the session with the longest timeout of all shards, by their bounds. A session may hold something in any
-// shard.
+// Longest is the session with the longest timeout in any shard, by the shards' bounds. A session may hold something in
+// any shard.
 func (r *Records) Longest() (longest shard.Longest) {
 	longest.Timeout = shard.UnnotedTimeout
 	for _, s := range r.shards {
@@ -186,7 +186,7 @@ func (r *Records) Longest() (longest shard.Longest) {
 	return longest
 }
 
-// AcceptOverlap ends the wait of a shard that was made anew, by an operator's order.
+// AcceptOverlap ends a rebuilt shard's wait, by an operator's order.
 func (r *Records) AcceptOverlap(at At, id ShardID) Answer {
 	s := r.Shard(id)
 	switch {
@@ -203,7 +203,7 @@ func (r *Records) AcceptOverlap(at At, id ShardID) Answer {
 	return Answer{}
 }
 
-// Grants notes that a group of a shard has begun to grant. The leader of the shard says so.
+// Grants records that a shard's group has begun to grant, as reported by the shard's leader.
 func (r *Records) Grants(id ShardID, group uint64) Answer {
 	s := r.Shard(id)
 	if s == nil || s.Group != group {

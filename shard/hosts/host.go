@@ -14,17 +14,17 @@ type Reason uint8
 
 // The reasons.
 const (
-	ReasonBootstrap Reason = 1 + iota // the host was there at the bootstrap of the cluster
+	ReasonBootstrap Reason = 1 + iota // the host is an initial member
 	ReasonJoined                      // the host has joined, and has not booted
 	ReasonStarted                     // its process has started
-	ReasonReturned                    // the host found itself taken for failed, and is not
-	ReasonShutdown                    // its process stops
+	ReasonReturned                    // the host was wrongly considered failed
+	ReasonShutdown                    // its process is stopping
 	ReasonDrained                     // an operator drained the host
 	ReasonUndrained
-	ReasonSilent   // no Raft traffic came from the host
-	ReasonStuck    // the host answers, and makes no progress
+	ReasonSilent   // there was no contact with the host
+	ReasonStuck    // the host answers, but makes no progress
 	ReasonExpelled // an operator expelled the host
-	ReasonReplaced // a new host has joined in its place
+	ReasonReplaced // a new host replaced it
 	reasons
 )
 
@@ -34,14 +34,13 @@ var reasonNames = [reasons]string{
 	ReasonStuck: "stalled", ReasonExpelled: "expelled", ReasonReplaced: "replaced",
 }
 
-// String returns the name of the reason for people.
+// String returns the reason's name for people.
 func (r Reason) String() string { return reasonNames[r] }
 
-// Failed reports whether a host with this reason was taken for dead, and not stopped or drained on purpose.
+// Failed reports whether a host with this reason was considered failed, as opposed to stopped or drained on purpose.
 func (r Reason) Failed() bool { return r == ReasonSilent || r == ReasonStuck }
 
-// State is one of the two states of a host: the target, or the current state, to which the cluster has brought the
-// host.
+// State is either a host's target, or its current state, to which the cluster has brought the host.
 type State struct {
 	Variant protocol.HostState
 	// Epoch counts how often the host got the target Online. A restart that did not count as a failure begins a new
@@ -49,22 +48,21 @@ type State struct {
 	Epoch  uint64
 	Reason Reason
 	Text   string
-	Since  uint64 // moment of shard time
-	Wall   uint64 // the wall clock of the proposing host, in milliseconds; for people
+	Since  uint64 // shard time
+	Wall   uint64 // the proposing host's wall clock, in milliseconds; informational
 }
 
 // same compares two states without their times and reasons.
 func (s *State) same(other *State) bool { return s.Variant == other.Variant && s.Epoch == other.Epoch }
 
-// Addresses are where a host is reached. They are no part of the host's identity.
+// Addresses are a host's network addresses. They are not part of its identity.
 type Addresses struct {
 	Raft   string // for other hosts
 	Client string // by clients
-	Admin  string // of its admin pages; may be empty
+	Admin  string // for its admin pages; may be empty
 }
 
-// Host is the record of one host. Records are replaced, never written to: a record in a caller's hands stays as it
-// is.
+// Host is one host's record. Records are replaced, never modified: a record held by a caller does not change.
 type Host struct {
 	ID          shard.HostID
 	Name        string
@@ -73,36 +71,36 @@ type Host struct {
 	Domain      Domain
 	Addresses   Addresses
 	Version     string
-	Level       level.Level // the highest level that the host can follow
+	Level       level.Level // the highest level that the host supports
 	Current     State
 	Target      State
 	Cordoned    bool
-	// Weighs is one more than the weight that an operator has given the host, 0 for a host with DefaultWeight.
+	// Weighs is one more than the weight set by an operator, 0 for a host with DefaultWeight.
 	Weighs uint64
 
-	// Failures counts how often in a row the host was taken for failed. It does not return before ReturnAfter, in
-	// shard time.
+	// Failures counts how often in a row the host was considered failed. The host does not return before ReturnAfter,
+	// in shard time.
 	Failures    uint64
 	ReturnAfter uint64
-	// Replaces is the host whose place the host took, 0 for none.
+	// Replaces is the host that this host replaced, 0 for none.
 	Replaces shard.HostID
-	// Grace is the largest grace period in force at the host's expulsion, in milliseconds. Bare is the moment from
-	// which on the expelled host had no replica, 0 while the host has a replica.
+	// Grace is the largest grace period in force at the host's expulsion, in milliseconds. Bare is when the expelled
+	// host ceased to have replicas, 0 while the host has a replica.
 	Grace, Bare uint64
-	// Lost is set for a host that a shard's majority was lost with: peers refuse the host from the order on.
+	// Lost is set if a shard lost its majority with the host: peers refuse the host from the order on.
 	Lost bool
-	// Changed is the revision of the records at the last change that clients route by: of the host's name, client
-	// address or current state, or of the shards with a replica on the host.
+	// Changed is the records' revision at the last change relevant to client routing: to the host's name, client
+	// address or current state, or to the shards with a replica on the host.
 	Changed uint64
 }
 
-// routedAs reports whether clients see the host as they see the other record of the host.
+// routedAs reports whether clients see no difference between two records of the host.
 func (h *Host) routedAs(other *Host) bool {
 	return h.Name == other.Name && h.Addresses.Client == other.Addresses.Client &&
 		h.Current.Variant == other.Current.Variant
 }
 
-// Weight is the host's share of the replicas of data shards, where those are on a part of the hosts.
+// Weight is the host's share of data shard replicas, if data shards have replicas on only some hosts.
 func (h *Host) Weight() int {
 	if h.Weighs == 0 {
 		return DefaultWeight
@@ -110,23 +108,23 @@ func (h *Host) Weight() int {
 	return int(h.Weighs - 1)
 }
 
-// Living reports whether the host belongs to the cluster: it is not expelled, and is not to be.
+// Living reports whether the host belongs to the cluster: it is neither expelled nor being expelled.
 func (h *Host) Living() bool { return h.Target.Variant != protocol.HostExpelled }
 
-// Refused reports whether the other hosts refuse the host for good. A host that is to be expelled, and was not lost, is
-// let in until its expulsion is final: the removal of its own votes may need it.
+// Refused reports whether the other hosts refuse the host permanently. A host that is being expelled, and was not lost,
+// is admitted until its expulsion is final: removing its own votes may require it.
 func (h *Host) Refused() bool { return h.Lost || h.Current.Variant == protocol.HostExpelled }
 
-// Wanted reports whether the host is to be online.
+// Wanted reports whether the host should be online.
 func (h *Host) Wanted() bool { return h.Target.Variant == protocol.HostOnline }
 
-// Online reports whether the host is online and is to be.
+// Online reports whether the host is online and should be.
 func (h *Host) Online() bool { return h.Wanted() && h.Current.same(&h.Target) }
 
-// Reached reports whether the current state of the host is its target.
+// Reached reports whether the host's current state is its target.
 func (h *Host) Reached() bool { return h.Current.same(&h.Target) }
 
-// Domain is where a host stands. Package protocol/host declares the type once, for hosts and clients.
+// Domain is a host's failure domain. Package protocol/host declares the type once, for hosts and clients.
 type Domain = host.Domain
 
 func (a *Addresses) check() error {
@@ -141,8 +139,8 @@ func (a *Addresses) check() error {
 	return nil
 }
 
-// checkKeys checks that a domain has every key of the living hosts' domains, because a host without a key would count
-// as far from all others.
+// checkKeys checks that a domain has every key used by the living hosts' domains, because a host without a key would
+// count as far from all others.
 func (r *Records) checkKeys(d Domain, except *Host) error {
 	for _, h := range r.hosts {
 		if h == except || !h.Living() {

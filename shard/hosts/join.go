@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// InitialMember is one of the hosts that a new cluster is bootstrapped with.
+// InitialMember is a host in a new cluster's bootstrap.
 type InitialMember struct {
 	ID          shard.HostID
 	Name        string
@@ -21,8 +21,7 @@ type InitialMember struct {
 	Level       level.Level
 }
 
-// Bootstrap puts the hosts of a bootstrap on record, each with a vote in every shard. Bootstrapping again changes
-// nothing.
+// Bootstrap records the initial hosts, each with a vote in every shard. A second Bootstrap changes nothing.
 func (r *Records) Bootstrap(at At, members []InitialMember) Answer {
 	if len(r.hosts) > 0 {
 		return Answer{Existed: true}
@@ -58,7 +57,7 @@ func (r *Records) Bootstrap(at At, members []InitialMember) Answer {
 	return Answer{}
 }
 
-// check checks an initial member by itself.
+// check validates an initial member on its own.
 func (im *InitialMember) check() Answer {
 	if err := cmp.Or(host.CheckWord("the name of a host", im.Name, 1, MaxName), im.Addresses.check(),
 		host.CheckWord("the version", im.Version, 0, MaxVersion)); err != nil {
@@ -70,7 +69,7 @@ func (im *InitialMember) check() Answer {
 	return Answer{}
 }
 
-// addInitialMember puts an initial member on record.
+// addInitialMember records an initial member.
 func (r *Records) addInitialMember(at At, f InitialMember) {
 	bootstrapped := State{Variant: protocol.HostOnline, Epoch: 1, Reason: ReasonBootstrap, Since: clock.Moment(at.Now),
 		Wall: at.Wall}
@@ -80,7 +79,7 @@ func (r *Records) addInitialMember(at At, f InitialMember) {
 	r.note(at, EventJoin, h, "bootstrap")
 }
 
-// Join is a host's question to belong to the cluster.
+// Join is a host's request to join the cluster.
 type Join struct {
 	Cluster     string
 	Name        string
@@ -89,20 +88,19 @@ type Join struct {
 	Domain      Domain
 	Version     string
 	Level       level.Level
-	// Replace names the living host whose place the host takes, empty for none. No other living host may have the
-	// name of the newcomer.
+	// Replace names the living host to be replaced, empty for none. No other living host may have the newcomer's name.
 	Replace string
-	// Token is the id of the join token that the host has proved to know. Trusted says that a certificate has proved
-	// the host's right to join, or that the cluster asks for no proof.
+	// Token is the id of the join token that the host has proved to know. Trusted is set if a certificate has proved
+	// the host's right to join, or if the cluster requires no proof.
 	Token   string
 	Trusted bool
-	// Heard says that the proposing leader hears the host to be replaced. Grace is the largest grace period in force,
-	// in milliseconds.
+	// Heard is set if the proposing leader is in contact with the host to be replaced. Grace is the largest grace
+	// period in force, in milliseconds.
 	Heard bool
 	Grace uint64
 }
 
-// Join puts a host on record, offline until it boots. A repeated join with the same incarnation gets the same answer.
+// Join records a host, offline until it boots. A repeated join with the same incarnation gets the same answer.
 func (r *Records) Join(at At, j Join) Answer {
 	if err := j.check(); err != nil {
 		return badRequest(err)
@@ -149,7 +147,7 @@ func (j *Join) check() error {
 	return nil
 }
 
-// rejoin answers a join of an incarnation on record.
+// rejoin answers a join by an incarnation that is on record.
 func rejoin(h *Host, j *Join) Answer {
 	a := Answer{Host: h.ID, Existed: true}
 	switch {
@@ -164,7 +162,7 @@ func rejoin(h *Host, j *Join) Answer {
 	return a
 }
 
-// replaced returns the host whose place a newcomer takes, or nil.
+// replaced returns the host that a newcomer replaces, or nil.
 func (r *Records) replaced(j *Join) (*Host, Answer) {
 	if j.Replace == "" {
 		return nil, Answer{}
@@ -172,7 +170,7 @@ func (r *Records) replaced(j *Join) (*Host, Answer) {
 	old := r.Named(j.Replace)
 	switch {
 	case old == nil && j.Replace == j.Name:
-		return nil, Answer{} // the place of its own name is free
+		return nil, Answer{} // no host has the newcomer's name
 	case old == nil:
 		return nil, refuse(protocol.StatusNotFound, "there is no host %s to be replaced", j.Replace)
 	case j.Heard:
@@ -184,7 +182,7 @@ func (r *Records) replaced(j *Join) (*Host, Answer) {
 	return old, Answer{}
 }
 
-// checkJoin checks a newcomer against the hosts of the cluster, except the replaced host.
+// checkJoin checks a newcomer against the cluster's hosts, except the replaced host.
 func (r *Records) checkJoin(at At, next, old *Host) Answer {
 	if other := r.Named(next.Name); other != nil && other != old {
 		return refuse(protocol.StatusAlreadyExists,

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Drain gives a host the target Offline: its leaderships and votes are handed over, and then it can be stopped.
+// Drain sets a host's target to Offline: its leaderships and votes are transferred, and then it can be stopped.
 func (r *Records) Drain(at At, ref string) Answer {
 	h, a := r.operated(ref)
 	if h == nil {
@@ -27,7 +27,7 @@ func (r *Records) Drain(at At, ref string) Answer {
 	return r.aim(at, h, protocol.HostOffline, ReasonDrained, at.Why)
 }
 
-// Undrain takes a drain back.
+// Undrain reverts a drain.
 func (r *Records) Undrain(at At, ref string) Answer {
 	h, a := r.operated(ref)
 	switch {
@@ -42,7 +42,7 @@ func (r *Records) Undrain(at At, ref string) Answer {
 	return r.aim(at, h, protocol.HostOnline, ReasonUndrained, at.Why)
 }
 
-// Cordon says whether a host gets no more replicas, votes and leaderships than it has.
+// Cordon sets whether a host is excluded from new replicas, votes and leaderships.
 func (r *Records) Cordon(at At, ref string, cordoned bool) Answer {
 	h, a := r.operated(ref)
 	switch {
@@ -59,7 +59,7 @@ func (r *Records) Cordon(at At, ref string, cordoned bool) Answer {
 	return r.alter(at, &next, "uncordoned")
 }
 
-// Alter changes the failure domain of a host.
+// Alter changes a host's failure domain.
 func (r *Records) Alter(at At, ref string, d Domain) Answer {
 	if err := d.Check(); err != nil {
 		return badRequest(err)
@@ -79,7 +79,7 @@ func (r *Records) Alter(at At, ref string, d Domain) Answer {
 	return r.alter(at, &next, "failure domain %q", d.String())
 }
 
-// Weigh gives a host a weight.
+// Weigh sets a host's weight.
 func (r *Records) Weigh(at At, ref string, weight uint64) Answer {
 	if weight > MaxWeight {
 		return badRequest(fmt.Errorf("the weight is %d; 0 to %d are allowed", weight, MaxWeight))
@@ -96,7 +96,7 @@ func (r *Records) Weigh(at At, ref string, weight uint64) Answer {
 	return r.alter(at, &next, "weight %d", weight)
 }
 
-// operated finds the living host of an operator's command.
+// operated finds the living host named in an operator's command.
 func (r *Records) operated(ref string) (*Host, Answer) {
 	h, a := r.find(ref)
 	if h != nil && !h.Living() {
@@ -105,8 +105,8 @@ func (r *Records) operated(ref string) (*Host, Answer) {
 	return h, a
 }
 
-// Expel makes a host leave for ever. A host that is not offline needs force. The grace period is the largest in
-// force, in milliseconds.
+// Expel removes a host permanently. A host that is not offline needs force. grace is the largest grace period in force,
+// in milliseconds.
 func (r *Records) Expel(at At, ref string, force bool, grace uint64) Answer {
 	h, a := r.find(ref)
 	if h == nil {
@@ -131,7 +131,7 @@ func (r *Records) Expel(at At, ref string, force bool, grace uint64) Answer {
 	return Answer{Host: h.ID}
 }
 
-// expel gives a host its last target.
+// expel sets a host's final target.
 func (r *Records) expel(at At, h *Host, why Reason, grace uint64) {
 	next := *h
 	next.Grace = grace
@@ -149,8 +149,8 @@ func (r *Records) expel(at At, h *Host, why Reason, grace uint64) {
 	r.noteBare(at)
 }
 
-// Replace gives a host the place of a host that is gone, and expels the old host. Heard says that the proposing
-// leader hears the old host.
+// Replace lets a host replace a host that is gone, and expels the old host. heard is set if the proposing leader is in
+// contact with the old host.
 func (r *Records) Replace(at At, old, by string, heard bool, grace uint64) Answer {
 	h, a := r.find(old)
 	if h == nil {
@@ -182,7 +182,7 @@ func (r *Records) Replace(at At, old, by string, heard bool, grace uint64) Answe
 	return Answer{Host: next.ID}
 }
 
-// Transfer asks the governor to hand the leadership of a shard to a host.
+// Transfer asks the governor to transfer a shard's leadership to a host.
 func (r *Records) Transfer(at At, id ShardID, ref string) Answer {
 	h, a := r.operated(ref)
 	s := r.Shard(id)
@@ -208,14 +208,14 @@ func (s *Shard) votes(host shard.HostID) bool {
 	return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Role == RoleVoter })
 }
 
-// DefaultPolicy is the policy of a new cluster.
+// DefaultPolicy is a new cluster's policy.
 func DefaultPolicy() host.Policy {
 	return host.Policy{OfflineAfter: 5 * time.Second, ReplaceAfter: 10 * time.Minute, StableFor: 10 * time.Second,
 		BalanceEvery: 5 * time.Minute, Copies: 2}
 }
 
-// SetPolicy puts a new policy in force. The command names the policy that the new policy was made from, so that no
-// change is lost if two are made at once.
+// SetPolicy puts a new policy into force. The command names the policy that the new one was derived from, so that
+// concurrent changes are not lost.
 func (r *Records) SetPolicy(at At, from, to host.Policy) Answer {
 	if err := to.Check(); err != nil {
 		return badRequest(err)

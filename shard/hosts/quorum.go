@@ -10,20 +10,20 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Majority is how many of so many voters decide.
+// Majority is the number of votes that form a majority.
 func Majority(voters int) int { return voters/2 + 1 }
 
-// absence is how a host is to be gone.
+// absence is how a host would become absent.
 type absence uint8
 
 const (
-	absenceDrained absence = iota // the host keeps its votes if no other host can take them
+	absenceDrained absence = iota // the host keeps its votes if they cannot move to another host
 	absenceLeaving                // the host runs, and helps to remove its own votes
-	absenceDead                   // the rest of the voters removes the host's votes
+	absenceDead                   // the remaining voters remove the host's votes
 )
 
-// without returns the reason why the cluster could not go on without a host, or an empty text. It goes by targets
-// alone: the governor knows which hosts are really heard, and checks each step again.
+// without returns the reason why the cluster could not go on without a host, or an empty text. It considers targets
+// alone: the governor knows which hosts are really in contact, and checks each step again.
 func (r *Records) without(h *Host, how absence) string {
 	for _, s := range r.shards {
 		voters, others, spares := 0, 0, 0
@@ -55,8 +55,8 @@ func (r *Records) without(h *Host, how absence) string {
 	return ""
 }
 
-// unplaced returns why the replica of a drained host has no place elsewhere, or an empty text. A shard with replicas on
-// a part of the hosts needs a host without a replica of the shard, and a majority that adds and removes members.
+// unplaced returns why a drained host's replica cannot move elsewhere, or an empty text. A shard with replicas on only
+// some hosts needs a host without a replica of the shard, and a majority that adds and removes members.
 func (r *Records) unplaced(s *Shard, h *Host, voters, others, spares int) string {
 	p := s.On(h.ID)
 	switch {
@@ -88,7 +88,7 @@ func (r *Records) unplaced(s *Shard, h *Host, voters, others, spares int) string
 	return fmt.Sprintf("no host can take its replica of shard %d: %s", s.ID, strings.Join(why, ", "))
 }
 
-// Wanted is how many replicas of a shard are to vote.
+// Wanted is how many replicas should vote in a shard.
 func (r *Records) Wanted(id ShardID) int {
 	if r.Spread() && id != Meta {
 		return WantedVoters(r.policy.Replicas, r.Living())
@@ -100,7 +100,7 @@ func (r *Records) Wanted(id ShardID) int {
 	return WantedVoters(r.policy.Voters, n)
 }
 
-// Votes reports whether a host may vote in the meta shard by the tier of the policy.
+// Votes reports whether the policy's tier allows a host to vote in the meta shard.
 func (r *Records) Votes(h *Host) bool {
 	return r.policy.Tier == "" || h.has(r.policy.Tier) || r.voting(r.policy.Tier) == 0
 }
@@ -113,12 +113,12 @@ func (r *Records) voting(label string) (n int) {
 	return n
 }
 
-// has reports whether a label stands in the host's failure domain.
+// has reports whether the host's failure domain contains a label.
 func (h *Host) has(label string) bool {
 	return slices.ContainsFunc(h.Domain, func(l host.Label) bool { return l.String() == label })
 }
 
-// WantedVoters is how many replicas of a shard are to vote where so many hosts belong to the cluster: an odd number,
+// WantedVoters is how many replicas should vote in a shard if the cluster has the given number of hosts: an odd number,
 // and no more than the limit, unless the limit is 0.
 func WantedVoters(limit, hosts int) int {
 	wanted := 5
@@ -134,7 +134,7 @@ func WantedVoters(limit, hosts int) int {
 	return wanted
 }
 
-// enough reports whether a shard goes on with a number of other voters with the target Online.
+// enough reports whether a shard goes on with the given number of other voters with the target Online.
 func enough(how absence, voters, others, spares int) bool {
 	if how == absenceDead {
 		return others >= Majority(voters)
@@ -152,7 +152,7 @@ func count(is bool) int {
 	return 0
 }
 
-// isLast reports whether the host is the last host of the cluster.
+// isLast reports whether the host is the cluster's last host.
 func (r *Records) isLast(id shard.HostID) bool {
 	return !slices.ContainsFunc(r.hosts, func(h *Host) bool { return h.Living() && h.ID != id })
 }

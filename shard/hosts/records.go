@@ -14,12 +14,12 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Records are the knowledge of a cluster about its hosts.
+// Records are what a cluster knows about its hosts.
 type Records struct {
-	cluster    string // its id
+	cluster    string // cluster id
 	generation Generation
 	policy     host.Policy
-	hosts      []*Host  // by id, with the expelled hosts
+	hosts      []*Host  // by id, including expelled hosts
 	shards     []*Shard // by id, the meta shard first
 	tokens     []*Token // by id
 	audit      []Entry  // by number
@@ -31,14 +31,14 @@ type Records struct {
 	revision    uint64
 }
 
-// At is when a command is carried out, and for whom.
+// At is when a command is executed, and for whom.
 type At struct {
 	Now  uint64 // shard time in milliseconds
-	Term uint64 // of the leader, by the machine's clock
-	Wall uint64 // milliseconds; for people
-	// Version is the version of the meta shard's machine with the change of the command.
+	Term uint64 // the leader's term, by the machine's clock
+	Wall uint64 // milliseconds; informational
+	// Version is the meta machine's version that includes the command's change.
 	Version uint64
-	// Level is the feature level of the cluster.
+	// Level is the cluster's feature level.
 	Level level.Level
 	// By is the author, Why is the given reason.
 	By, Why string
@@ -48,9 +48,9 @@ type At struct {
 type Answer struct {
 	Status protocol.Status
 	Text   string // for people: the error, and what to do instead
-	// Host is the subject of the command.
+	// Host is the host that the command concerns.
 	Host shard.HostID
-	// Existed is set if the command changed nothing because the wanted state was there already.
+	// Existed is set if the command changed nothing because the requested state already existed.
 	Existed bool
 }
 
@@ -65,7 +65,7 @@ func forbid(format string, args ...any) Answer {
 	return refuse(protocol.StatusPreconditionFailed, format, args...)
 }
 
-// New returns the records of a cluster that has no host yet. The meta shard has the id 0 and is added to the list.
+// New returns the records for a cluster that has no host yet. The meta shard has id 0 and is added to the list.
 func New(cluster string, data []ShardID) *Records {
 	r := &Records{cluster: cluster, policy: DefaultPolicy(), lastReplica: FirstReplica - 1}
 	for _, id := range append([]ShardID{Meta}, slices.Sorted(slices.Values(data))...) {
@@ -74,7 +74,7 @@ func New(cluster string, data []ShardID) *Records {
 	return r
 }
 
-// Clone returns a copy that can be changed by itself, at the cost of copying the lists.
+// Clone returns an independent copy, at the cost of copying the lists.
 func (r *Records) Clone() *Records {
 	c := *r
 	c.hosts, c.shards, c.tokens = slices.Clone(r.hosts), slices.Clone(r.shards), slices.Clone(r.tokens)
@@ -82,14 +82,14 @@ func (r *Records) Clone() *Records {
 	return &c
 }
 
-// Generation distinguishes a recovered cluster from the cluster whose state it was made from: the hosts of each
-// refuse the hosts of the other. The generation is all zero until the first recovery.
+// Generation distinguishes a recovered cluster from the cluster whose state it was created from: the hosts in each
+// refuse the hosts in the other. The generation is all zero until the first recovery.
 type Generation struct {
 	Number uint64 // one more with each recovery
 	Draw   [16]byte
 }
 
-// Generation returns the generation of the cluster.
+// Generation returns the cluster's generation.
 func (r *Records) Generation() Generation { return r.generation }
 
 // BeginGeneration puts the cluster into a new generation.
@@ -100,7 +100,7 @@ func (r *Records) BeginGeneration(g Generation) {
 	}
 }
 
-// Cluster is the id of the cluster.
+// Cluster is the cluster id.
 func (r *Records) Cluster() string { return r.cluster }
 
 // Revision grows with every command that changes anything.
@@ -110,13 +110,13 @@ func (r *Records) Revision() uint64 { return r.revision }
 // revisions.
 func (r *Records) ContinueFrom(revision uint64) { r.revision = max(r.revision, revision) }
 
-// Policy returns the policy by operators.
+// Policy returns the policy set by operators.
 func (r *Records) Policy() host.Policy { return r.policy }
 
-// Hosts are all hosts by id, with the expelled hosts. Callers must not write to the list.
+// Hosts are all hosts by id, including expelled hosts. Callers must not modify the list.
 func (r *Records) Hosts() []*Host { return r.hosts }
 
-// Host returns the host of an id, or nil.
+// Host returns the host with an id, or nil.
 func (r *Records) Host(id shard.HostID) *Host {
 	if i, ok := r.hostIndex(id); ok {
 		return r.hosts[i]
@@ -124,19 +124,19 @@ func (r *Records) Host(id shard.HostID) *Host {
 	return nil
 }
 
-// LastHost is the last id given to a host.
+// LastHost is the last host id issued.
 func (r *Records) LastHost() shard.HostID { return r.lastHost }
 
 func (r *Records) hostIndex(id shard.HostID) (int, bool) {
 	return slices.BinarySearchFunc(r.hosts, id, func(h *Host, id shard.HostID) int { return cmp.Compare(h.ID, id) })
 }
 
-// Named returns the living host of a name, or nil.
+// Named returns the living host with a name, or nil.
 func (r *Records) Named(name string) *Host {
 	return r.first(func(h *Host) bool { return h.Name == name && h.Living() })
 }
 
-// Incarnated returns the host of an incarnation, expelled or not, or nil.
+// Incarnated returns the host with an incarnation, expelled or not, or nil.
 func (r *Records) Incarnated(i Incarnation) *Host {
 	return r.first(func(h *Host) bool { return h.Incarnation == i && i != (Incarnation{}) })
 }
@@ -148,7 +148,7 @@ func (r *Records) first(is func(*Host) bool) *Host {
 	return nil
 }
 
-// find returns the host of an operator's command: a living host by its name, or any host by its id.
+// find returns the host named in an operator's command: a living host by its name, or any host by its id.
 func (r *Records) find(ref string) (*Host, Answer) {
 	if h := r.Named(ref); h != nil {
 		return h, Answer{}
@@ -169,7 +169,7 @@ func (r *Records) Living() (n int) {
 	return n
 }
 
-// put replaces the record of a host, or adds a record.
+// put adds or replaces a host's record.
 func (r *Records) put(h *Host) {
 	r.revision++
 	i, found := r.hostIndex(h.ID)
@@ -186,7 +186,7 @@ func (r *Records) put(h *Host) {
 	r.hosts[i] = h
 }
 
-// aim gives a host a new target. A target of Online begins a new epoch.
+// aim sets a host's target. The target Online begins a new epoch.
 func (r *Records) aim(at At, h *Host, variant protocol.HostState, why Reason, text string) Answer {
 	next := *h
 	epoch := h.Target.Epoch
@@ -200,7 +200,7 @@ func (r *Records) aim(at At, h *Host, variant protocol.HostState, why Reason, te
 	return Answer{Host: h.ID}
 }
 
-// alter puts the changed record of a host in the place of the one before.
+// alter replaces a host's record by a changed record.
 func (r *Records) alter(at At, next *Host, format string, args ...any) Answer {
 	r.put(next)
 	r.note(at, EventAlter, next, format, args...)

@@ -7,24 +7,24 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// replicaJump is by how much the ids of replicas jump.
+// replicaJump is how far the replica ids jump.
 const replicaJump = 1 << 20
 
-// Renewal says how the records of a new cluster are made from the records of an old cluster: from a backup, or from
-// the hosts that are left after the loss of a majority.
+// Renewal describes how to derive a new cluster's records from an old cluster's records: from a backup, or from the
+// hosts that survive the loss of a majority.
 type Renewal struct {
 	Generation Generation
 	Cluster    string    // its id
 	Data       []ShardID // its data shards
-	// First is the first host of the new cluster. Renewed gives the host its id.
+	// First is the new cluster's first host. Renewed assigns its id.
 	First InitialMember
-	// Jump is by how much counters grow, over all numbers that may have been given since the state was written.
+	// Jump is how far counters grow, past all numbers that may have been issued since the state was written.
 	Jump uint64
 }
 
-// Renewed returns the records of the new cluster, and changes nothing in r. The new cluster has one host, with a vote
-// in every shard. All old hosts are expelled, because they have the data of the old cluster. Policy and audit history
-// stay, join tokens do not.
+// Renewed returns the new cluster's records, and changes nothing in r. The new cluster has one host, with a vote in
+// every shard. All old hosts are expelled, because they have the old cluster's data. Policy and audit log stay, join
+// tokens do not.
 func (r *Records) Renewed(at At, n Renewal) (*Records, error) {
 	next := New(n.Cluster, n.Data)
 	next.generation, next.policy = n.Generation, r.policy
@@ -50,7 +50,7 @@ func (r *Records) Renewed(at At, n Renewal) (*Records, error) {
 	return next, nil
 }
 
-// expelledFrom returns the record of an old host, as expelled.
+// expelledFrom returns an old host's record, as expelled.
 func expelledFrom(at At, h *Host) *Host {
 	gone := State{Variant: protocol.HostExpelled, Epoch: h.Target.Epoch, Reason: ReasonExpelled,
 		Text: "its cluster was restored without it", Since: clock.Moment(at.Now), Wall: at.Wall}

@@ -17,7 +17,7 @@ type ShardID uint64
 // Meta is the meta shard. Data shards count from 1.
 const Meta ShardID = 0
 
-// Role is the role of a replica in its shard, by the last membership read. Package protocol/host declares roles.
+// Role is a replica's role in its shard, by the last membership read. Package protocol/host declares the roles.
 type Role = host.Role
 
 // The roles.
@@ -28,17 +28,16 @@ const (
 	RoleRemoved = host.Removed
 )
 
-// Replica is one replica of a shard. The id is never given twice. From FirstReplica on the id is independent of the
-// host.
+// Replica is one shard replica. The id is never reused. From FirstReplica on the id is independent of the host.
 type Replica struct {
 	ID   uint64
-	Host shard.HostID // 0 for a replica of the membership without a record
+	Host shard.HostID // 0 for a replica in the membership without a record
 	Role Role
 	// Joined is set for a replica that was added as a learner: its host always starts it as a learner, even after it
-	// has got a vote. The replicas of a bootstrap never have Joined set.
+	// has got a vote. Bootstrap replicas never have Joined set.
 	Joined bool
-	Since  uint64 // moment from which on the replica has its role
-	// Change is the number of the membership that the replica was to be added to.
+	Since  uint64 // when the replica got its role
+	// Change is the number of the membership to which the replica was to be added.
 	Change uint64
 	// Filled is set once the shard's leader has reported the learner as up to date.
 	Filled bool
@@ -47,10 +46,11 @@ type Replica struct {
 // Member reports whether the replica is in its shard's membership.
 func (r *Replica) Member() bool { return r.Role == RoleLearner || r.Role == RoleVoter }
 
-// Reads reports whether clients may read from the replica: from a voter, and from a learner once it is filled.
+// Reads reports whether clients may read from the replica: from a voter, and from a learner once it is completely
+// built.
 func (r *Replica) Reads() bool { return r.Role == RoleVoter || r.Role == RoleLearner && r.Filled }
 
-// Shard is the record of the replicas of a shard. As with hosts, a record is replaced and never written to.
+// Shard is the record of a shard's replicas. As with hosts, a record is replaced and never modified.
 type Shard struct {
 	ID ShardID
 	// Change numbers the last membership read from the engine.
@@ -59,28 +59,28 @@ type Shard struct {
 	// Wish is the host that an operator wants as the leader, 0 for none, until WishUntil in shard time.
 	Wish      shard.HostID
 	WishUntil uint64
-	// Transferred is the moment of the last transfer that the governor began, 0 for none.
+	// Transferred is when the governor began the last transfer, 0 for none.
 	Transferred uint64
-	// Group numbers the groups of replicas of the shard: the first group is 0, and there is one more each time the
-	// shard is made anew. Empty is set if the group began without a survivor of the group before.
+	// Group numbers the shard's replica groups: the first group is 0, and each rebuild adds one. Empty is set if the
+	// group began without a survivor from the previous group.
 	Group uint64
 	Empty bool
-	// First is the first replica of the group: replicas with lower ids are of earlier groups. Ordered is the version
-	// of the meta shard's machine with the order for the group, and Fence an order id that no earlier group has
-	// reached and that the group begins above. All are 0 for the first group.
+	// First is the group's first replica: replicas with lower ids belong to earlier groups. Ordered is the meta
+	// machine's version that contains the order for the group. Fence is an order id that no earlier group has reached;
+	// the group begins above it. All are 0 for the first group.
 	First, Ordered uint64
 	Fence          shard.OrderID
 	// Waits is set until the group grants. Overlap is set if an operator has ended the wait.
 	Waits, Overlap bool
-	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report. Both
-	// are zero before the first report.
+	// Counted are the shard's counters as reported by its leader, CountedAt is the time of the report. Both are zero
+	// before the first report.
 	Counted   shard.Counters
 	CountedAt uint64
-	// Bound is the bound of session timeouts by the latest leader that has set one, zero before the first.
+	// Bound is the session timeout bound from the latest leader that has set one, zero before the first.
 	Bound TimeoutBound
 }
 
-// Replica returns the replica of an id, or nil.
+// Replica returns the replica with an id, or nil.
 func (s *Shard) Replica(id uint64) *Replica {
 	if i := slices.IndexFunc(s.Replicas, func(p Replica) bool { return p.ID == id }); i >= 0 {
 		return &s.Replicas[i]
@@ -88,8 +88,8 @@ func (s *Shard) Replica(id uint64) *Replica {
 	return nil
 }
 
-// On returns the replica of a host, or nil: a member first, then a removed replica, then a replica that is still to
-// be added.
+// On returns a host's replica, or nil: preferably a member, then a removed replica, then a replica that is still to be
+// added.
 func (s *Shard) On(host shard.HostID) *Replica {
 	var best *Replica
 	for i := range s.Replicas {
@@ -109,10 +109,10 @@ func (s *Shard) Voters() (n int) {
 	return n
 }
 
-// Shards are all shards by id. Callers must not write to the list.
+// Shards are all shards by id. Callers must not modify the list.
 func (r *Records) Shards() []*Shard { return r.shards }
 
-// Shard returns the shard of an id, or nil.
+// Shard returns the shard with an id, or nil.
 func (r *Records) Shard(id ShardID) *Shard {
 	if i, ok := r.shardIndex(id); ok {
 		return r.shards[i]
@@ -124,7 +124,7 @@ func (r *Records) shardIndex(id ShardID) (int, bool) {
 	return slices.BinarySearchFunc(r.shards, id, func(s *Shard, id ShardID) int { return cmp.Compare(s.ID, id) })
 }
 
-// edit returns a copy of a shard that is in the records from now on.
+// edit replaces a shard's record by a copy, and returns the copy.
 func (r *Records) edit(id ShardID) *Shard {
 	i, found := r.shardIndex(id)
 	if !found {
@@ -137,11 +137,11 @@ func (r *Records) edit(id ShardID) *Shard {
 	return &next
 }
 
-// NextReplica is the id of the next replica.
+// NextReplica is the next replica's id.
 func (r *Records) NextReplica() uint64 { return r.lastReplica + 1 }
 
-// Allocate gives a replica of a shard on a host its id, before the replica is added to the membership with the number
-// change. The id is NextReplica, or the id of a replica of the same host that was allocated and never added.
+// Allocate issues an id for a shard replica on a host, before the replica is added to the membership with the number
+// change. The id is NextReplica, or the id of a replica on the same host that was allocated and never added.
 func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change uint64) Answer {
 	s, h := r.Shard(id), r.Host(host)
 	if s == nil || h == nil || !h.Living() {
@@ -168,21 +168,20 @@ func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change
 	return Answer{Host: host}
 }
 
-// Transferred notes that the governor begins to hand over the leadership of a shard. An operator's wish is over then.
+// Transferred records that the governor begins to transfer a shard's leadership. This ends an operator's wish.
 func (r *Records) Transferred(at At, id ShardID) {
 	s := r.edit(id)
 	s.Wish, s.WishUntil, s.Transferred = 0, 0, clock.Moment(at.Now)
 }
 
-// Member is a replica in a membership of the engine.
+// Member is a replica in an engine membership.
 type Member struct {
 	Replica uint64
 	Role    Role // RoleLearner or RoleVoter
 	Filled  bool // the learner is up to date
 }
 
-// Known records the membership of a shard, which the shard's leader has read with a barrier. The term is the
-// governor's term.
+// Known records a shard's membership, as read by its leader with a barrier. term is the governor's term.
 func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members []Member) Answer {
 	s := r.Shard(id)
 	switch {
@@ -226,7 +225,7 @@ func (s *Shard) agrees(members []Member) bool {
 	return slices.EqualFunc(own, members, func(a, b Member) bool { return a.Replica == b.Replica && a.Role == b.Role })
 }
 
-// fill notes the learners that are filled by now, and reports whether there are any.
+// fill records the learners that are completely built by now, and reports whether there are any.
 func (r *Records) fill(s *Shard, members []Member) bool {
 	news := func(m Member) bool { return m.Filled && !s.Replica(m.Replica).Reads() }
 	if !slices.ContainsFunc(members, news) {
@@ -242,11 +241,11 @@ func (r *Records) fill(s *Shard, members []Member) bool {
 	return true
 }
 
-// reroute notes a change that clients route by: of whether they may read from a replica.
+// reroute records a change relevant to client routing: whether clients may read from a replica.
 func (r *Records) reroute(p *Replica) {
 	if i, found := r.hostIndex(p.Host); found {
 		next := *r.hosts[i]
-		next.Changed = r.revision // of the edited shard
+		next.Changed = r.revision // in the edited shard
 		r.hosts[i] = &next
 	}
 }
@@ -272,8 +271,7 @@ func (r *Records) takeOver(at At, s *Shard, change uint64, members []Member) {
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return r.forgotten(s, &p) })
 }
 
-// initialHostOf returns the host of a replica without a record: the replicas of a bootstrap have the ids of their
-// hosts.
+// initialHostOf returns the host of a replica without a record: bootstrap replicas have their hosts' ids.
 func (r *Records) initialHostOf(replica uint64) shard.HostID {
 	if h := r.Host(shard.HostID(replica)); h != nil && replica < FirstReplica {
 		return h.ID
@@ -294,14 +292,14 @@ func (r *Records) assign(at At, s *Shard, p *Replica, m Member) {
 	r.note(at, EventReplica, r.Host(p.Host), "replica %d of shard %d: %s", p.ID, s.ID, m.Role)
 }
 
-// forgotten reports whether the record of a replica has no further use: the replica was allocated and can no longer
-// be added, or was removed, and its host is gone for good.
+// forgotten reports whether a replica's record has no further use: the replica was allocated and can no longer be
+// added, or was removed, and its host is gone permanently.
 func (r *Records) forgotten(s *Shard, p *Replica) bool {
 	h := r.Host(p.Host)
 	return p.Role == RoleNone && p.Change < s.Change || p.Role == RoleRemoved && (h == nil || !h.Living())
 }
 
-// Cleared notes that a host has removed the data of a removed replica.
+// Cleared records that a host has deleted a removed replica's data.
 func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answer {
 	s := r.Shard(id)
 	if s == nil {
@@ -322,8 +320,8 @@ func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answe
 	return Answer{}
 }
 
-// noteBare notes the moment from which on a host with the target Expelled has no replica. A replica in the process of
-// being added may come late, and then the moment is cleared.
+// noteBare records the time from which a host with the target Expelled has no replica. A replica being added may come
+// late, and then the time is cleared.
 func (r *Records) noteBare(at At) {
 	for _, h := range r.hosts {
 		if holds := r.Holds(h.ID); !h.Living() && holds == (h.Bare != 0) {
@@ -336,14 +334,14 @@ func (r *Records) noteBare(at At) {
 	}
 }
 
-// Holds reports whether a host has a replica in the membership of any shard.
+// Holds reports whether a host has a replica in any shard's membership.
 func (r *Records) Holds(host shard.HostID) bool {
 	return slices.ContainsFunc(r.shards, func(s *Shard) bool {
 		return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Member() })
 	})
 }
 
-// Position is how far a replica has the log of its shard: the term of the replica, and the last entry.
+// Position is how far a replica's log reaches: the replica's term, and the last entry.
 type Position struct{ Shard, Replica, Term, Last uint64 }
 
 // MarshalText implements encoding.TextMarshaler: a record may have thousands of positions.
@@ -360,7 +358,7 @@ func (p *Position) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Behind reports whether a replica at p lacks a part of the log that it has confirmed.
+// Behind reports whether a replica at p lacks log entries that it has confirmed.
 func (p Position) Behind(confirmed Position) bool {
 	return p.Term < confirmed.Term || p.Last < confirmed.Last
 }
@@ -371,7 +369,7 @@ type LogEnd struct {
 	Offset  int64  `json:"offset"`
 }
 
-// Before reports whether a log with the end e lacks a part of a log with the end least.
+// Before reports whether a log that ends at e lacks content from a log that ends at least.
 func (e LogEnd) Before(least LogEnd) bool {
 	return e.Segment < least.Segment || e.Segment == least.Segment && e.Offset < least.Offset
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// formNumber is the first number of saved bytes.
+// formNumber is the first number for saved bytes.
 const formNumber = 1
 
 const (
@@ -21,7 +21,7 @@ func (r *Records) Save(dst []byte) []byte {
 	return codec.Save(dst, r.code)
 }
 
-// Load makes records from saved bytes.
+// Load decodes records.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
 	if err := codec.Load(src, formNumber, "hosts: load", r.code, r.check); err != nil {
@@ -102,10 +102,10 @@ func (e *Entry) code(c *codec.Coder) {
 	c.Text(&e.Why, MaxText)
 }
 
-// check checks everything that the rest of the package relies on: no bytes, however wrong, make records that break
-// later.
+// check validates everything that the rest of the package relies on, so that corrupt bytes never produce records that
+// break later.
 func (r *Records) check(c *codec.Coder) {
-	const end = 1 << 60 // a counter that starts anew would give a number twice
+	const end = 1 << 60 // a counter that restarts would issue a number twice
 	c.Must(r.lastHost < end && r.lastReplica < end && r.lastAudit < end && r.revision < end, "a counter is too high")
 	c.Must(r.lastReplica >= FirstReplica-1, "the counter of replicas is too low")
 	err := r.policy.Check()
@@ -136,7 +136,7 @@ func (r *Records) check(c *codec.Coder) {
 	r.checkAudit(c)
 }
 
-// checkAudit checks that no entry is missing: numbers jump only at the beginning of a new cluster.
+// checkAudit checks that no entry is missing: numbers jump only when a new cluster begins.
 func (r *Records) checkAudit(c *codec.Coder) {
 	last, jumps := uint64(0), false
 	for i := range r.audit {

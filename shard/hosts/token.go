@@ -11,19 +11,19 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Token lets one host join. The record has only the hash of the secret. The hash is also the key with which the
-// leader checks the proof of the joiner.
+// Token lets one host join. The record has only the secret's hash. The hash is also the key with which the leader
+// checks the joiner's proof.
 type Token struct {
 	ID   string
 	Hash [32]byte
-	// Until is the shard time before which the token is good, Created the moment of its making, By its author.
+	// Until is the shard time at which the token expires, Created when it was created, By its author.
 	Until, Created uint64
 	By             string
-	// Used is the incarnation that has joined by the token, zero for none.
+	// Used is the incarnation that has joined with the token, zero for none.
 	Used Incarnation
 }
 
-// Tokens are the join tokens by id. Callers must not write to the list.
+// Tokens are the join tokens by id. Callers must not modify the list.
 func (r *Records) Tokens() []*Token { return r.tokens }
 
 // ListTokens returns the join tokens without their hashes, for people.
@@ -37,8 +37,8 @@ func (r *Records) ListTokens() []Token {
 	return list
 }
 
-// Token returns the token of an id if it can be used now, or nil. The host of the incarnation that has used the token
-// may use it again, because the first answer may have been lost.
+// Token returns the token with an id if it can be used now, or nil. The host with the incarnation that has used the
+// token may use it again, because the first answer may have been lost.
 func (r *Records) Token(now uint64, id string, i Incarnation) *Token {
 	k, found := r.tokenIndex(id)
 	if !found {
@@ -54,7 +54,7 @@ func (r *Records) tokenIndex(id string) (int, bool) {
 	return slices.BinarySearchFunc(r.tokens, id, func(t *Token, id string) int { return cmp.Compare(t.ID, id) })
 }
 
-// CreateToken makes a join token that is good for a number of milliseconds. The asking client has drawn the id and
+// CreateToken creates a join token that is valid for a number of milliseconds. The asking client has drawn the id and
 // the secret.
 func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) Answer {
 	if err := host.CheckWord("the id of a token", id, 1, MaxTokenID); err != nil {
@@ -84,7 +84,7 @@ func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) An
 	return Answer{}
 }
 
-// RevokeToken makes a token useless.
+// RevokeToken revokes a token.
 func (r *Records) RevokeToken(at At, id string) Answer {
 	k, found := r.tokenIndex(id)
 	if !found {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// release is the compared part of a version: its first two numbers.
+// release is the part of a version that is compared: its first two numbers.
 type release struct{ major, minor int }
 
-// parseRelease reads "v1.4.2" and "1.4". A version without two numbers, such as of a build between releases, is no
-// release.
+// parseRelease parses "v1.4.2" and "1.4". A version without two numbers, for example from a build between releases, is
+// not a release.
 func parseRelease(version string) (release, bool) {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
@@ -21,8 +21,8 @@ func parseRelease(version string) (release, bool) {
 	return release{major, minor}, err == nil && bad == nil
 }
 
-// checkVersion checks that, with a host of the version, the cluster has no more than two minor versions, and that the
-// two follow one another. It ignores the record except: of the host itself, or of the host whose place it takes.
+// checkVersion checks that the cluster, including a host with the version, has at most two minor versions, and that the
+// two are consecutive. It ignores the record except: the host itself, or the host that it replaces.
 func (r *Records) checkVersion(version string, except *Host) error {
 	own, ok := parseRelease(version)
 	if !ok {
@@ -41,7 +41,7 @@ func (r *Records) checkVersion(version string, except *Host) error {
 	return nil
 }
 
-// checkLevel checks that a host can follow the cluster.
+// checkLevel checks that a host supports the cluster's level.
 func checkLevel(at At, h *Host) error {
 	if h.Level < at.Level {
 		return fmt.Errorf("the cluster is at feature level %d, and host %s can follow up to %d: start a newer version "+

@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// ErrBatch is wrapped by every error of encoding or decoding a batch.
+// ErrBatch is wrapped by every batch encoding or decoding error.
 var ErrBatch = errors.New("meta: bad batch")
 
-// batchVersion is the version of the form below. A host decodes the version and all earlier versions.
+// batchVersion is the encoding version below. A host decodes this version and all earlier versions.
 //
 //	version   1 byte
 //	proposer  8 bytes, little endian
@@ -22,12 +22,12 @@ var ErrBatch = errors.New("meta: bad batch")
 //	stamp     term varint, and unless the term is 0, elapsed varint
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte), the common part of all kinds (Numbered.fields), and the fields of the kind, in the order
-// of Command.fields.
+// A body is the kind (1 byte), the part common to all kinds (Numbered.fields), and the kind's fields, in the order of
+// Command.fields.
 const batchVersion = 1
 
-// ErrNewer is wrapped if a command at or below the level has a part that the build does not know, or raises the level
-// above the newest level of the build: the replica must not go on then.
+// ErrNewer is wrapped if a command at or below the level has a part unknown to this build, or raises the level above
+// the build's newest level: the replica must then stop.
 var ErrNewer = fmt.Errorf("a newer host proposed it: %w", shard.ErrNewerFormat)
 
 // AppendBatch appends the encoded batch to dst.
@@ -63,9 +63,9 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeBatch decodes into b, for a machine at a level, and reuses the memory of b. Commands above the level are
-// passed over: only their Level is set. The result shares nothing with src. An error is an ErrBatch with the offence;
-// b is empty then.
+// DecodeBatch decodes into b, for a machine at a level, and reuses b's memory. It skips commands above the level: only
+// their Level is set. The result shares nothing with src. Errors wrap ErrBatch and describe the problem; b is then
+// empty.
 func DecodeBatch(src []byte, b *Batch, at level.Level) error {
 	clear(b.Commands)
 	*b = Batch{Commands: b.Commands[:0]}
@@ -110,7 +110,7 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	return r.Err()
 }
 
-// readCommand reads one command of a batch.
+// readCommand reads one command.
 func readCommand(r *codec.Input, at level.Level) (c Command, err error) {
 	of := level.Level(r.Byte())
 	body := codec.Reader(r.Bytes())
@@ -155,7 +155,7 @@ func readCommand(r *codec.Input, at level.Level) (c Command, err error) {
 	return c, nil
 }
 
-// appendCommand appends the fields of a command.
+// appendCommand appends a command's fields.
 func appendCommand(dst []byte, c *Command) ([]byte, error) {
 	f := codec.Writer(dst)
 	if c.fields(f) {
@@ -164,7 +164,8 @@ func appendCommand(dst []byte, c *Command) ([]byte, error) {
 	return appendRequest(dst, c)
 }
 
-// fields codes the fields of the command's kind, and reports whether the kind is of a command without a Request.
+// fields encodes or decodes the fields for the command's kind, and reports whether commands of that kind have no
+// Request.
 func (c *Command) fields(f *codec.Coder) bool {
 	switch c.Kind {
 	case CmdNodeCreate:

@@ -7,54 +7,51 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// CommandKind says what a command does. The numbers stand in logs on disk: they never change their meaning and are
-// never used again.
+// CommandKind identifies a command. The numbers are stored in logs on disk: they never change their meaning and are
+// never reused.
 type CommandKind uint8
 
 const (
-	// CmdNodeCreate makes a node. Uses Path, Config.
+	// CmdNodeCreate creates a node. Uses Path, Config.
 	CmdNodeCreate CommandKind = 1
-	// CmdNodeAlter merges the fields set in Config into a node's config. Uses Path and Node, Config, and Expected:
-	// the config version that the node must have, or zero for any.
+	// CmdNodeAlter merges the fields set in Config into a node's config. Uses Path and Node, Config, and Expected: the
+	// config version that the node must have, or zero for any.
 	CmdNodeAlter CommandKind = 2
 	// CmdNodeDrop drops a node. Uses Path and Node.
 	CmdNodeDrop CommandKind = 3
-	// CmdGraceConfirmed says that no host goes by a config of the node older than version Expected. Uses Node,
+	// CmdGraceConfirmed confirms that all hosts use version Expected, or later, of the node's config. Uses Node,
 	// Expected.
 	CmdGraceConfirmed CommandKind = 4
-	// CmdNodeCleared says that data shard Shard has nothing left of the dropped node. Uses Node, Shard.
+	// CmdNodeCleared confirms that data shard Shard has nothing left of the dropped node. Uses Node, Shard.
 	CmdNodeCleared CommandKind = 5
 
-	// CmdHostRegister puts a host on record or updates its record. Uses Host, without the fields that the machine
-	// fills in.
+	// CmdHostRegister creates or updates a host's record. Uses Host, without the fields that the machine fills in.
 	CmdHostRegister CommandKind = 16
-	// CmdHostObservation says that a host goes by version Expected of the machine, or a later version, and will never
-	// again go by an older version. Uses the id in Host, Expected.
+	// CmdHostObservation reports that a host has applied the machine's version Expected, or later, and will never again
+	// act on an older version. Uses the id in Host, Expected.
 	CmdHostObservation CommandKind = 17
 
-	// CmdClusterLevel raises the feature level of the cluster, and so of this machine, from the next batch on. Uses
-	// Raise.
+	// CmdClusterLevel raises the cluster's feature level, which is also this machine's level, from the next batch on.
+	// Uses Raise.
 	CmdClusterLevel CommandKind = 18
-	// CmdDigestTake asks every replica for the digest of its state right after the batch, and changes nothing. Uses
+	// CmdDigestTake asks every replica for a digest of its state right after the batch, and changes nothing. Uses
 	// Digest.
 	CmdDigestTake CommandKind = 19
-	// CmdDigestCompare gives the leader's digest of a number, and replicas compare their own. It changes nothing.
-	// Uses Digest, Sum.
+	// CmdDigestCompare distributes the leader's digest under a number, for replicas to compare with theirs. It changes
+	// nothing. Uses Digest, Sum.
 	CmdDigestCompare CommandKind = 20
 
-	// CmdLead is the first command of every new leader of the shard: the shard's time continues under the leader.
-	// Uses Term.
+	// CmdLead is every new leader's first command in the shard: shard time continues under the leader. Uses Term.
 	CmdLead CommandKind = 21
 
-	// CmdRoutingInit makes the slot table at the bootstrap of the cluster. Uses Cluster, Shards.
+	// CmdRoutingInit creates the slot table when the cluster is bootstrapped. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
-	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses Expected too: the
+	// CmdSlotsAssign moves the slots First to Last, inclusive, from data shard From to To. Also uses Expected: the
 	// version that the slot table must have, or zero for any.
 	CmdSlotsAssign CommandKind = 33
 )
 
-// The commands on hosts, replicas and steps. Each command uses Origin, and Request; the type of the request says what
-// the command does.
+// Commands on hosts, replicas and steps. Each uses Origin, and Request; the request's type determines the command.
 const (
 	CmdHostsBootstrap CommandKind = 40
 	CmdHostJoin       CommandKind = 41
@@ -82,7 +79,7 @@ const (
 	CmdStepForget     CommandKind = 63
 )
 
-// The commands on rights, which are requests too.
+// Commands on rights, which are requests too.
 const (
 	CmdAccessGrant       CommandKind = 64
 	CmdAccessRevoke      CommandKind = 65
@@ -92,14 +89,14 @@ const (
 	CmdAccessTokenRevoke CommandKind = 69
 )
 
-// The commands that only write into the history: the host from which a client saves a backup, and a change through a
-// host, with its reason.
+// Commands that only write an audit entry: the host from which a client saves a backup, and a change through a host,
+// with its reason.
 const (
 	CmdBackupNote CommandKind = 70
 	CmdActNote    CommandKind = 71
 )
 
-// The commands on the groups of replicas of a shard, which are requests too.
+// Commands on a shard's replica groups, which are requests too.
 const (
 	CmdShardRecover  CommandKind = 72
 	CmdShardsCounted CommandKind = 73
@@ -112,20 +109,20 @@ const (
 // CmdAccessImport sets many roles and principals.
 const CmdAccessImport CommandKind = 78
 
-// ShardID names a Raft group. Among data shards zero stands for no shard.
+// ShardID names a Raft group. Among data shards zero means no shard.
 type ShardID = hosts.ShardID
 
-// Command is one operation. Kind says which fields count.
+// Command is one operation. Kind determines which fields count.
 type Command struct {
-	// Level is the level of the command's form and rules. A host stamps the level of the cluster, which must not be
+	// Level is the level of the command's encoding and rules. A host stamps the cluster's level, which must not be
 	// below LevelOf. If DecodeBatch finds a level above the machine's, no other field is set.
 	Level level.Level
 	Kind  CommandKind
-	// Numbered, if set, makes sure that the command is applied at most once.
+	// Numbered, if set, ensures that the command is applied at most once.
 	Numbered Numbered
 
-	// A node is named by its path, by its id, or by both; both must then be of the same node. The id makes a
-	// repetition of a drop or an alter safe: a repetition cannot hit a newer node of the same path.
+	// A node is named by its path, by its id, or by both; both must then refer to the same node. The id makes it safe
+	// to repeat a drop or an alter: the repetition cannot hit a newer node with the same path.
 	Path     string
 	Node     shard.NodeID
 	Config   Config
@@ -147,12 +144,12 @@ type Command struct {
 	Request Request // nil for all other commands
 }
 
-// Batch is the content of one proposal: commands that are applied one after the other. The proposing host chooses
-// Proposer and Sequence, and recognises its own batch by them on applying.
+// Batch is one proposal's content: commands applied in order. The proposing host chooses Proposer and Sequence, and
+// uses them to recognise its own batch on applying.
 type Batch struct {
 	Proposer uint64
 	Sequence uint64
-	// Stamp has the term and the time of the leader's proposal.
+	// Stamp has the term and time of the leader's proposal.
 	Stamp    clock.Stamp
 	Commands []Command
 }
@@ -193,7 +190,7 @@ var commandNames = [...]string{
 	CmdShardBound: "shard-bound",
 }
 
-// String returns the name of the kind in logs and errors.
+// String returns the kind's name in logs and errors.
 func (k CommandKind) String() string {
 	return nameOf(k, "command", commandNames[:])
 }

@@ -11,11 +11,11 @@ import (
 // ErrConfig is wrapped by every error of Validate.
 var ErrConfig = errors.New("bad config")
 
-// Config has the settings of a node by its users. A zero field was never set; Effective has the value in force.
-// No rule depends on Asked.
+// Config has a node's settings as chosen by its users. A zero field was never set; Effective has the value in force. No
+// rule depends on Asked.
 type Config protocol.NodeConfig
 
-// Effective returns the config with the defaults in the place of what is not set.
+// Effective returns the config with unset fields replaced by defaults.
 func (c Config) Effective() Config {
 	return Config{
 		SelfCheckPeriodMillis:    cmp.Or(c.SelfCheckPeriodMillis, DefaultSelfCheckPeriodMillis),
@@ -30,7 +30,7 @@ func (c Config) Effective() Config {
 	}
 }
 
-// Merge returns the config with the set fields of change put over it. A set field can be changed, not unset again.
+// Merge returns the config updated with the fields set in change. A set field can be changed, but never unset.
 func (c Config) Merge(change Config) Config {
 	return Config{
 		SelfCheckPeriodMillis:    cmp.Or(change.SelfCheckPeriodMillis, c.SelfCheckPeriodMillis),
@@ -45,8 +45,8 @@ func (c Config) Merge(change Config) Config {
 	}
 }
 
-// askedAfter is the value of Asked after a change. A field that the change sets without an asked value loses its old
-// asked value.
+// askedAfter is the value of Asked after a change. A field set by the change without an asked value loses its old asked
+// value.
 func (c Config) askedAfter(change Config) protocol.AskedConfig {
 	before, after := askedFields(&c.Asked), askedFields(&change.Asked)
 	for i, set := range []uint64{
@@ -60,7 +60,7 @@ func (c Config) askedAfter(change Config) protocol.AskedConfig {
 	return change.Asked
 }
 
-// Validate checks the effective config. An error is an ErrConfig that names the field and the rule.
+// Validate checks the effective config. Errors wrap ErrConfig and name the field and the rule.
 func (c Config) Validate() error {
 	e := c.Effective()
 	check, grace := e.SelfCheckPeriodMillis, e.SessionGracePeriodMillis

@@ -7,29 +7,30 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Dropped is a dropped node while data shards may still have something of the node.
+// Dropped is a dropped node while data shards may still have some of its content.
 type Dropped struct {
 	ID      shard.NodeID
-	Version uint64    // the machine's version of the drop
+	Version uint64    // the machine's version at the drop
 	Pending []ShardID // the data shards that have not cleared the node, in order; never empty
 }
 
-// Liveness is the knowledge of one replica about a node id.
+// Liveness is one replica's knowledge about a node id.
 type Liveness uint8
 
 const (
-	// NodeLater: the replica has not seen the creation of the id. The replica lags, and the node may well be alive:
-	// no data shard may remove anything of the node.
+	// NodeLater: the replica has not seen the id's creation. The replica lags, and the node may well be alive: data
+	// shards must not remove the node's content.
 	NodeLater Liveness = 0
-	// NodeIsAlive: the node was alive at the last applied command of the replica.
+	// NodeIsAlive: the node was alive at the replica's last applied command.
 	NodeIsAlive Liveness = 1
-	// NodeIsDead: the node was dropped, and its id never comes back. Data shards may remove the rest of the node.
+	// NodeIsDead: the node was dropped, and its id never comes back. Data shards may remove the node's remaining
+	// content.
 	NodeIsDead Liveness = 2
 )
 
 var livenessNames = [...]string{NodeLater: "later", NodeIsAlive: "alive", NodeIsDead: "dead"}
 
-// String returns the verdict for logs and tests.
+// String formats the result for logs and tests.
 func (l Liveness) String() string {
 	if int(l) < len(livenessNames) {
 		return livenessNames[l]
@@ -37,8 +38,8 @@ func (l Liveness) String() string {
 	return "liveness-invalid"
 }
 
-// NodeAlive reports whether the node is alive. NodeIsDead is for ever and true on every replica, however far the
-// replica lags: ids are given in order, so a missing id up to the highest id was dropped.
+// NodeAlive reports whether the node is alive. NodeIsDead is permanent and true on every replica, however far the
+// replica lags: ids are issued in order, so a missing id up to the highest id was dropped.
 func (m *Machine) NodeAlive(id shard.NodeID) Liveness {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -52,7 +53,7 @@ func (m *Machine) NodeAlive(id shard.NodeID) Liveness {
 }
 
 // Dropping returns dropped nodes with ids above after that wait for a data shard, by id, at most limit and at most
-// shard.MaxPage nodes, and whether there are more. The list is a list of work; data shards go by NodeAlive.
+// shard.MaxPage nodes, and whether there are more. The list is only a work list; data shards decide by NodeAlive.
 func (m *Machine) Dropping(after shard.NodeID, limit int) (page []Dropped, more bool) {
 	m.mu.RLock()
 	entries, more := m.dropping.page(m.dropping.after(after), len(m.dropping.entries), pageLimit(limit))

@@ -8,31 +8,30 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// EffectKind says what an effect is about.
+// EffectKind identifies an effect type.
 type EffectKind uint8
 
 const (
-	// EffectResult answers the command at index Op of the batch: Status, and a Message unless the status is SUCCESS.
-	// Every command has exactly one result, before its other effects. Commands on nodes that succeed have the present
-	// Node, or the dropped Node, in the result; an alter that was refused because of its expected version has the
-	// Node too.
+	// EffectResult answers the command at index Op in the batch: Status, and a Message unless the status is SUCCESS.
+	// Every command has exactly one result, before its other effects. For successful node commands, Node is the present
+	// or the dropped node; an alter refused because of its expected version has the Node too.
 	EffectResult EffectKind = 1
 	// EffectNodeChanged: Node is new, or its config or timing changed.
 	EffectNodeChanged EffectKind = 2
-	// EffectNodeDropped: Node is gone; the data shards must clear their part of the node.
+	// EffectNodeDropped: Node is gone; the data shards must clear its content.
 	EffectNodeDropped EffectKind = 3
-	// EffectHostsChanged: clients see hosts otherwise: their names, addresses or states, or which hosts have a replica
+	// EffectHostsChanged: the clients' view of hosts changed: names, addresses or states, or which hosts have a replica
 	// of a shard.
 	EffectHostsChanged EffectKind = 4
 	// EffectRoutingChanged: the slot table changed; Routing is the new version.
 	EffectRoutingChanged EffectKind = 5
 	// EffectHostObservation: a host has caught up with a newer version.
 	EffectHostObservation EffectKind = 6
-	// EffectLevelChanged: the feature level of the cluster has risen.
+	// EffectLevelChanged: the cluster's feature level has risen.
 	EffectLevelChanged EffectKind = 7
-	// EffectTopologyChanged: something changed of hosts, replicas, steps, policy or join tokens.
+	// EffectTopologyChanged: hosts, replicas, steps, policy or join tokens changed.
 	EffectTopologyChanged EffectKind = 8
-	// EffectAudited: Entry is new in the audit history.
+	// EffectAudited: Entry was added to the audit log.
 	EffectAudited EffectKind = 9
 )
 
@@ -40,7 +39,7 @@ const (
 type EffectFlags uint8
 
 const (
-	// FlagExisted: the wanted state was there already.
+	// FlagExisted: the requested state already existed.
 	FlagExisted EffectFlags = 1 << 0
 	// FlagChanged: the command changed something.
 	FlagChanged EffectFlags = 1 << 1
@@ -48,28 +47,28 @@ const (
 	FlagRepeated EffectFlags = 1 << 2
 )
 
-// Effect is one effect of applying a batch. Which fields count depends on Kind; the rest are zero.
+// Effect is one effect from applying a batch. Which fields count depends on Kind; the rest are zero.
 type Effect struct {
 	Kind    EffectKind
 	Flags   EffectFlags
 	Status  protocol.Status
-	Op      int32  // index of the command in its batch
+	Op      int32  // the command's index in its batch
 	Version uint64 // the machine's version after the command
 	Routing uint64 // the slot table's version
 	Message string // for people: the error, and what to do instead
 	Node    Node
-	Host    shard.HostID // of a result: the subject of a command on hosts
+	Host    shard.HostID // for a result: the host that a command concerns
 	Entry   hosts.Entry
 }
 
-// Effects collects the effects of a batch, in order. Reset keeps the memory.
+// Effects collects a batch's effects, in order. Reset keeps the memory.
 type Effects struct {
 	List []Effect
 }
 
 // Reset empties the list for the next batch.
 func (e *Effects) Reset() {
-	clear(e.List) // so that the list keeps no paths and messages alive
+	clear(e.List) // so that the list does not retain paths and messages
 	e.List = e.List[:0]
 }
 
@@ -86,12 +85,12 @@ var effectNames = [...]string{
 	EffectAudited:         "audited",
 }
 
-// String returns the name of the kind in logs and tests.
+// String returns the kind's name in logs and tests.
 func (k EffectKind) String() string {
 	return nameOf(k, "effect", effectNames[:])
 }
 
-// nameOf returns a name of the list, or the number for a kind that has none.
+// nameOf returns a name from the list, or the number for a kind without a name.
 func nameOf[K ~uint8](k K, what string, names []string) string {
 	if int(k) < len(names) && names[k] != "" {
 		return names[k]

@@ -9,30 +9,30 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Host is a host for clients and for other hosts. Until the hosts are bootstrapped, the machine keeps Host values and
-// never removes any, so that neither an id nor a name ever means a different host. After the founding, Host values
-// are read from the records.
+// Host is a host as clients and other hosts see it. Until the hosts are bootstrapped, the machine keeps Host values and
+// never removes any, so that an id or a name never refers to a different host later. After the bootstrap, Host values
+// are derived from the records.
 type Host struct {
 	ID            shard.HostID
 	Name          string
 	RaftAddress   string // for other hosts
 	ClientAddress string // for clients
 	AdminAddress  string // of its admin HTTP; may be empty
-	Version       string // of its program
-	// Level is the highest feature level that the host can follow.
+	Version       string // version of its program
+	// Level is the highest feature level that the host supports.
 	Level level.Level
 
-	// The machine fills in the rest.
+	// Filled in by the machine:
 	Current protocol.HostState
 	Target  protocol.HostState
-	// Changed is the machine's version of the record's last change, Seen apart. After the founding Changed is the
-	// revision of the records, which continues from the machine's version, at the last change that clients route by.
+	// Changed is the machine's version when the record last changed, not counting Seen. After the bootstrap, Changed is
+	// the records' revision, which continues from the machine's version, at the last change relevant to client routing.
 	Changed uint64
-	// Seen is the newest version of the machine that the host has reported to go by.
+	// Seen is the newest machine version that the host has reported as applied.
 	Seen uint64
 }
 
-// checkForm checks a host's registration against the rules that depend on no state.
+// checkForm validates a host's registration without the state.
 func (h *Host) checkForm() error {
 	if h.ID == 0 {
 		return fmt.Errorf("a host id is needed; 0 stands for none")
@@ -54,7 +54,7 @@ func (h *Host) checkForm() error {
 	return nil
 }
 
-// checkWord checks that a text is of printable ASCII without spaces and of an allowed length.
+// checkWord checks that a text has only printable ASCII without spaces, and an allowed length.
 func checkWord(what, s string, least, most int) error {
 	if len(s) < least || len(s) > most {
 		return fmt.Errorf("%s is %d bytes long; %d to %d are allowed", what, len(s), least, most)
@@ -132,7 +132,7 @@ func (m *Machine) hostSeen(c *Command) {
 	}
 }
 
-// putSeen keeps the version that a host has seen.
+// putSeen stores the version that a host has seen.
 func (c *content) putSeen(h *Host) {
 	if c.topology != nil {
 		c.topology.seen.put(&HostObservation{ID: h.ID, Version: h.Seen})
@@ -164,7 +164,7 @@ func (c *content) hostList() []Host {
 	return list
 }
 
-// hostNamed returns the host of the name, or nil.
+// hostNamed returns the host with the name, or nil.
 func (c *content) hostNamed(name string) *Host {
 	for _, h := range c.hosts.entries {
 		if h.Name == name {

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// index keeps immutable values sorted by key, under the machine's lock. The list that freeze returned never changes:
-// the next write works on a copy.
+// index keeps immutable values sorted by key, under the machine's lock. A list returned by freeze never changes: the
+// next write works on a copy.
 //
-// A write moves half of the pointers on average. At MaxNodes the cost is far below the cost of committing the
-// command, and a plain list is the fastest to page through.
+// A write moves half the pointers on average. At MaxNodes the cost is far below the cost of committing the command, and
+// a plain list is the fastest to page through.
 type index[K cmp.Ordered, V any] struct {
 	key     func(*V) K
 	entries []*V
-	frozen  bool // entries belongs to a snapshot too
+	frozen  bool // entries is shared with a snapshot
 }
 
-// search returns the place of the key, or the place where the key would stand.
+// search returns the key's index, or its insertion index.
 func (in *index[K, V]) search(k K) (int, bool) {
 	return slices.BinarySearchFunc(in.entries, k, func(v *V, k K) int { return cmp.Compare(in.key(v), k) })
 }
 
-// get returns the value of the key, or nil.
+// get returns the key's value, or nil.
 func (in *index[K, V]) get(k K) *V {
 	if i, ok := in.search(k); ok {
 		return in.entries[i]
@@ -29,7 +29,7 @@ func (in *index[K, V]) get(k K) *V {
 	return nil
 }
 
-// after returns the place of the first value with a key behind k.
+// after returns the index of the first value with a key behind k.
 func (in *index[K, V]) after(k K) int {
 	i, found := in.search(k)
 	if found {
@@ -38,7 +38,7 @@ func (in *index[K, V]) after(k K) int {
 	return i
 }
 
-// page returns up to limit values from the place on, up to the place end, and whether there are more.
+// page returns up to limit values from index from, before index end, and whether there are more.
 func (in *index[K, V]) page(from, end, limit int) (page []*V, more bool) {
 	if end-from > limit {
 		return slices.Clone(in.entries[from : from+limit]), true
@@ -46,7 +46,7 @@ func (in *index[K, V]) page(from, end, limit int) (page []*V, more bool) {
 	return slices.Clone(in.entries[from:end]), false
 }
 
-// put adds the value, or replaces the value of the same key.
+// put adds the value, or replaces the value with the same key.
 func (in *index[K, V]) put(v *V) {
 	in.thaw()
 	i, found := in.search(in.key(v))
@@ -57,7 +57,7 @@ func (in *index[K, V]) put(v *V) {
 	in.entries = slices.Insert(in.entries, i, v)
 }
 
-// remove removes the value of the key, which must be there.
+// remove removes the key's value, which must exist.
 func (in *index[K, V]) remove(k K) {
 	in.thaw()
 	i, found := in.search(k)
@@ -71,7 +71,7 @@ func (in *index[K, V]) freeze() []*V {
 	return in.entries[:len(in.entries):len(in.entries)]
 }
 
-// thaw makes the entries writable. The copy has room to grow, so that a put does not copy once more.
+// thaw makes the entries writable. The copy has spare capacity, so that a put does not copy again.
 func (in *index[K, V]) thaw() {
 	if !in.frozen {
 		return

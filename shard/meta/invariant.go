@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The rules for a content that comes from a snapshot and not from commands.
+// Validation of content loaded from a snapshot instead of built by commands.
 
 func (l *loader) checkNode(n *Node) error {
 	if len(l.byPath.entries) >= MaxNodes {
@@ -40,7 +40,7 @@ func (l *loader) checkNodeForm(n *Node) error {
 	return n.Timing.check(n.Version, n.Config.Effective())
 }
 
-// check returns an error if a timing does not fit the effective config of the version.
+// check returns an error if a timing does not match the version's effective config.
 func (t Timing) check(version uint64, effective Config) error {
 	grace, period := effective.SessionGracePeriodMillis, effective.SelfCheckPeriodMillis
 	switch {
@@ -100,7 +100,7 @@ func (l *loader) checkDropped(d *Dropped) error {
 	})
 }
 
-// checkShards returns an error unless a list of data shards is in order and known.
+// checkShards returns an error unless all data shards in a list are in order and known.
 func checkShards(list []ShardID, known func(ShardID) bool) error {
 	last := ShardID(0)
 	for _, id := range list {
@@ -115,7 +115,7 @@ func checkShards(list []ShardID, known func(ShardID) bool) error {
 	return nil
 }
 
-// check returns an error if a slot table does not fit a content of the version.
+// check returns an error if a slot table does not match a content at the version.
 func (r *Routing) check(version uint64) error {
 	if r.Version == 0 {
 		if r.Cluster != "" || len(r.Shards) > 0 || len(r.Ranges) > 0 {
@@ -151,7 +151,7 @@ func (r *Routing) check(version uint64) error {
 	return nil
 }
 
-// complete makes the derived parts of the content, and makes the checks that need the whole content.
+// complete builds the derived parts, and performs the checks that need the whole content.
 func (l *loader) complete() error {
 	ids := slices.Clone(l.byPath.entries)
 	slices.SortFunc(ids, func(a, b *Node) int { return cmp.Compare(a.ID, b.ID) })

@@ -8,8 +8,8 @@ import (
 // unknown is above every level.
 const unknown level.Level = 255
 
-// commandLevels has the level that brings each command. Numbers without a command have the level unknown. A later
-// level sets the levels of its commands here.
+// commandLevels has the level that introduced each command. Numbers without a command have the level unknown. A later
+// level sets its commands' levels here.
 var commandLevels = func() (list [len(commandNames)]level.Level) {
 	for kind, name := range commandNames {
 		if list[kind] = level.First; name == "" {
@@ -29,13 +29,13 @@ func commandLevel(k CommandKind) level.Level {
 // LevelOf returns the lowest level at which a host may propose the command.
 func LevelOf(c *Command) level.Level { return commandLevel(c.Kind) }
 
-// Level returns the feature level of the cluster.
+// Level returns the cluster's feature level.
 func (m *Machine) Level() level.Level {
 	return look(m, func(c *content) level.Level { return c.level })
 }
 
-// LevelHolders returns the highest level that all hosts on record can follow, and the hosts that can follow no higher
-// level. Expelled hosts do not count. Without hosts the level is 0.
+// LevelHolders returns the highest level that all hosts on record support, and the hosts that support no higher level.
+// Expelled hosts do not count. Without hosts the level is 0.
 func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -53,7 +53,7 @@ func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 	return lowest, holders
 }
 
-// clusterLevel raises the level when every host can follow.
+// clusterLevel raises the level once every host supports it.
 func (m *Machine) clusterLevel(c *Command) {
 	switch {
 	case c.Raise == 0:

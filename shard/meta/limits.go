@@ -5,36 +5,37 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The limits of the machine. All replicas must agree on them, so they are constants; a host may be configured to
-// refuse earlier, never later.
+// Machine limits. They are constants because all replicas must agree on them; a host may be configured to refuse
+// earlier, never later.
 const (
-	// MaxNodes is how many nodes a cluster has at the most.
+	// MaxNodes is the maximum number of nodes in a cluster.
 	MaxNodes = 100_000
-	// MaxDropping is how many dropped nodes may wait for the data shards to clear them. Further drops are refused
-	// until some are cleared.
+	// MaxDropping is how many dropped nodes may wait for the data shards to clear them. Further drops are refused until
+	// some are cleared.
 	MaxDropping = 10_000
-	// MaxPath is the longest path in its shown form, in bytes; MaxParts is the most parts of a path, MaxPart the
-	// longest part, in bytes.
+	// MaxPath is the maximum path length as displayed, in bytes; MaxParts is the maximum number of path parts, MaxPart
+	// the maximum part length, in bytes.
 	MaxPath  = 1024
 	MaxParts = 32
 	MaxPart  = 255
 	// MaxHosts is how many hosts may register; once they are bootstrapped, package hosts has the limits.
 	MaxHosts = 1024
-	// MaxHostName, MaxAddress and MaxHostVersion are the longest name, address and version of a host, in bytes.
+	// MaxHostName, MaxAddress and MaxHostVersion are the maximum lengths of a host's name, address and version, in
+	// bytes.
 	MaxHostName    = 256
 	MaxAddress     = 512
 	MaxHostVersion = 64
-	// MaxClusterID is the longest id of a cluster, in bytes.
+	// MaxClusterID is the maximum cluster id length, in bytes.
 	MaxClusterID = 64
-	// MaxDataShards is how many data shards a cluster has at the most.
+	// MaxDataShards is the maximum number of data shards in a cluster.
 	MaxDataShards = 256
-	// MaxAnswers is how many answers to numbered commands are kept at the most, those of all clients together.
+	// MaxAnswers is the maximum number of kept answers to numbered commands, over all clients.
 	MaxAnswers = 10_000
-	// MaxMessage is the longest message of a refused command, in bytes.
+	// MaxMessage is the maximum message length for a refused command, in bytes.
 	MaxMessage = 1024
 )
 
-// The bounds of a node's config, and the defaults of fields that are not set.
+// Bounds and defaults for a node's config.
 const (
 	MinSelfCheckPeriodMillis     = 500
 	MaxSelfCheckPeriodMillis     = 10_000

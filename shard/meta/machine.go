@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Machine is the state machine of the meta shard.
+// Machine is the meta shard's state machine.
 //
 // The log calls Apply and Restore, never at the same time. Reads may be called from any goroutine; a read holds the
 // read lock for one lookup or one page.
@@ -19,21 +19,21 @@ type Machine struct {
 	mu sync.RWMutex // guards content; Apply holds mu for one command at a time
 	content
 
-	// The state of Apply.
+	// State used by Apply.
 	out *Effects
 	op  int32
 	at  level.Level // the level for the whole batch
-	// stamp is the stamp of the batch.
+	// stamp is the batch timestamp.
 	stamp clock.Stamp
 }
 
-// content is the whole state of a machine.
+// content is a machine's whole state.
 type content struct {
-	// version grows by one with every command that changes anything, and only with commands. Kept answers and the
-	// time do not count as changes.
+	// version grows by one with every command that changes anything, and only with commands. Kept answers and the time
+	// do not count as changes.
 	version  uint64
-	lastNode shard.NodeID // the highest id ever given to a node
-	level    level.Level  // of the cluster, and so of the machine
+	lastNode shard.NodeID // the highest node id ever issued
+	level    level.Level  // the cluster's level, which is also the machine's
 
 	// byPath and byID hold the same values.
 	byPath   index[string, Node]
@@ -99,7 +99,7 @@ func (m *Machine) applyOne(c *Command) {
 		"the version grows by one with a change and with nothing else")
 }
 
-// execute carries a command out.
+// execute applies a command.
 func (m *Machine) execute(c *Command) {
 	switch c.Kind {
 	case CmdNodeCreate:
@@ -121,18 +121,18 @@ func (m *Machine) execute(c *Command) {
 	}
 }
 
-// Upkeep is the work that no client asks for: hosts report about themselves, or about the data shards that they lead,
-// and the leader of the meta shard proposes the reports. A report may be lost on its way, come late, or come twice.
-// So a command either says what is true from every host and at every time, or names the term, the epoch, the version
-// or the start of the process that it is about. A command is a batch, or some commands together are a batch. No host
-// has more than a few batches under way, so that the log has room for clients; and clients have at most so many
-// batches under way as to leave room for upkeep.
+// Upkeep is work that clients do not request: hosts report about themselves, or about the data shards that they lead,
+// and the meta shard's leader proposes the reports. A report may be lost, late or duplicated. So a command either
+// states facts that are true from every host and at every time, or names the term, the epoch, the version or the
+// process start it refers to. Each command is a batch, or some commands share a batch. No host has more than a few
+// batches in progress, so that the log has capacity for clients; and clients are limited in turn, so that the log has
+// capacity for upkeep.
 //
-// The table in DESIGN.md, section 3, says for each command which host proposes it and when, why a command that comes
-// late or twice is harmless, what follows if the command is lost or the log has no room, and what bounds its work.
+// The table in DESIGN.md, section 3, lists for each command which host proposes it and when, why late or duplicate
+// commands are harmless, what happens if the command is lost or the log is full, and what bounds its work.
 
-// upkeeps apply the commands of upkeep, by kind. Each must answer once. A command that is a Request has no row: its
-// type has an apply.
+// upkeeps apply the upkeep commands, by kind. Each must answer once. A command that is a Request has no row: its type
+// has an apply method.
 var upkeeps = [256]func(m *Machine, c *Command){
 	CmdGraceConfirmed:  (*Machine).graceConfirmed,
 	CmdNodeCleared:     (*Machine).nodeCleared,
@@ -145,7 +145,7 @@ var upkeeps = [256]func(m *Machine, c *Command){
 	CmdRoutingInit:     (*Machine).routingInit,
 }
 
-// advance moves the time of the shard to when the batch was proposed.
+// advance moves shard time to the batch's proposal time.
 func (m *Machine) advance(s clock.Stamp) {
 	m.stamp = s
 	m.mu.Lock()
@@ -153,8 +153,8 @@ func (m *Machine) advance(s clock.Stamp) {
 	m.clock.Advance(s)
 }
 
-// isLate reports whether a command comes from a leader whose term is over, or has not begun. The time of the shard is
-// not the time of the command's proposal then.
+// isLate reports whether a command comes from a leader whose term is over, or has not begun. Shard time then differs
+// from the command's proposal time.
 func (m *Machine) isLate(c *Command) bool { return m.stamp.Term != m.clock.Term && c.Kind != CmdLead }
 
 func (m *Machine) lead(c *Command) {
@@ -165,21 +165,21 @@ func (m *Machine) lead(c *Command) {
 	m.accept(0)
 }
 
-// Clock returns the time of the shard, as moved by its log.
+// Clock returns shard time, as advanced by the log.
 func (m *Machine) Clock() clock.Clock {
 	return look(m, func(c *content) clock.Clock { return c.clock })
 }
 
-// Time returns the time of the shard in milliseconds. It only grows, and only with the log.
+// Time returns shard time in milliseconds. It only grows, and only with the log.
 func (m *Machine) Time() uint64 { return m.Clock().Now }
 
-// emit appends an effect of the current command. The pointer is good until the next emit.
+// emit appends an effect for the current command. The pointer is good until the next emit.
 func (m *Machine) emit(k EffectKind) *Effect {
 	m.out.List = append(m.out.List, Effect{Kind: k, Op: m.op, Version: m.version})
 	return &m.out.List[len(m.out.List)-1]
 }
 
-// accept answers the current command with success: it changed nothing.
+// accept answers the current command with success, without a change.
 func (m *Machine) accept(flags EffectFlags) *Effect {
 	e := m.emit(EffectResult)
 	e.Flags = flags
@@ -192,8 +192,8 @@ func (m *Machine) change(flags EffectFlags) *Effect {
 	return m.accept(flags | FlagChanged)
 }
 
-// refuse answers the current command: nothing was changed. The message depends on nothing but the
-// command and the state, as everything here.
+// refuse answers the current command: nothing was changed. Like everything here, the message depends only on the
+// command and the state.
 func (m *Machine) refuse(s protocol.Status, format string, args ...any) *Effect {
 	e := m.emit(EffectResult)
 	e.Status, e.Message = s, fmt.Sprintf(format, args...)

@@ -7,20 +7,20 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Node is a coordination node. It is a plain value; the next change makes a new value.
+// Node is a coordination node. It is a plain value; the next change creates a new value.
 type Node struct {
 	ID      shard.NodeID
 	Path    string
 	Config  Config // as set; Config.Effective fills in the defaults
-	Version uint64 // of the config: 1 at the creation, grows by one with each change
+	Version uint64 // config version: 1 at the creation, grows by one with each change
 	Timing  Timing
-	// Timed is the machine's version of the last change of the effective grace or self-check period. A host at the
-	// version or a later version goes by the present Config.
+	// Timed is the machine's version at the last change to the effective grace or self-check period. A host at that
+	// version or later uses the present Config.
 	Timed uint64
 }
 
-// Confirmed reports whether all hosts go by the node's present grace and self-check periods. While it is
-// false the leader of the meta shard waits until all hosts have seen Timed, and proposes CmdGraceConfirmed.
+// Confirmed reports whether all hosts use the node's present grace and self-check periods. While it is false the meta
+// shard's leader waits until all hosts have seen Timed, and then proposes CmdGraceConfirmed.
 func (n Node) Confirmed() bool {
 	return n.Timing == confirmedTiming(n.Timing.Since, n.Config.Effective())
 }
@@ -109,7 +109,7 @@ func (m *Machine) graceConfirmed(c *Command) {
 		m.refuse(protocol.StatusPreconditionFailed,
 			"the config of %s has version %d; no host can have seen %d", shown(n.Path), n.Version, c.Expected)
 	case c.Expected < n.Timing.Since:
-		// The hosts were asked about an older change. Their answers do not hold for the present change.
+		// The hosts were asked about an older change. Their answers do not apply to the present change.
 		m.refuse(protocol.StatusPreconditionFailed,
 			"the timing of %s changed with version %d; version %d does not settle it",
 			shown(n.Path), n.Timing.Since, c.Expected)

@@ -7,40 +7,40 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// ClientID names a client for the numbers of its commands. The id is 128 random bits, drawn when the client starts:
-// without knowing the id of a client, no other client can ask for its answers.
+// ClientID identifies a client for its command numbers. The id is 128 random bits, drawn when the client starts: a
+// client cannot ask for another client's answers without knowing its id.
 type ClientID [16]byte
 
-// Numbered makes sure that a command is applied at most once, however often the client sends the command. The zero
-// value is for a command without a number.
+// Numbered ensures that a command is applied at most once, however often the client sends it. The zero value is for a
+// command without a number.
 type Numbered struct {
 	Client ClientID
-	// Number is the client's own: each command has a new number, and keeps the number when it is sent again.
+	// Number is chosen by the client: each command has a new number, and keeps the number when it is sent again.
 	Number uint64
-	// Since is a NextAnswer that the client knew before it sent the command for the first time, and stays the same on
-	// repetitions. The answer of an applied command has the place Since or a later place. So if all answers from
-	// Since on are kept and the command's answer is missing, the command was not applied.
+	// Since is a NextAnswer that the client knew before it first sent the command; it does not change on retries. The
+	// answer to an applied command has position Since or later. So if all answers from Since on are kept and the
+	// command's answer is missing, the command was not applied.
 	Since uint64
 }
 
-// Answer is the kept part of the answer to a numbered command, as its R had it.
+// Answer is the kept part of the answer to a numbered command, as in its EffectResult.
 type Answer struct {
 	Client  ClientID
 	Number  uint64
 	Kind    CommandKind
 	Status  protocol.Status
 	Flags   EffectFlags // without FlagChanged
-	Node    Node        // its ID is 0 for an R without a node
+	Node    Node        // its ID is 0 for a result without a node
 	Routing uint64
 	Host    shard.HostID
 	Message string
-	// Asked is the hash of the request to change a node. All other commands have 0, because hosts add the asking
-	// principal and the time to them.
+	// Asked is the request hash, for node changes. All other commands have 0, because hosts add the asking principal
+	// and the time to them.
 	Asked uint64
 }
 
-// askedOf returns the hash of the request to change a node, never 0, or 0 for all other commands. The hash is over the
-// kind and the fields. A field of a later level must be hashed only if it is not zero.
+// askedOf returns the request hash for a node change, never 0, or 0 for all other commands. The hash covers the kind
+// and the fields. A field introduced by a later level must be hashed only if it is not zero.
 func askedOf(c *Command) uint64 {
 	if c.Kind > CmdNodeDrop {
 		return 0
@@ -50,23 +50,22 @@ func askedOf(c *Command) uint64 {
 	return max(xxhash.Sum64(form), 1)
 }
 
-// numberOf is the key of an answer.
+// numberOf is an answer's key.
 type numberOf struct {
 	client ClientID
 	number uint64
 }
 
-// answers are the answers to the latest numbered commands. Each answer has a place, counted from 1 on, over all
-// clients.
+// answers are the answers to the latest numbered commands. Each answer has a position, counted from 1 over all clients.
 type answers struct {
-	next   uint64    // the place of the next answer
-	kept   []*Answer // the latest answers, by place; the list that freeze returned is never written to
+	next   uint64    // the next answer's position
+	kept   []*Answer // the latest answers, by position; a list returned by freeze is never modified
 	places map[numberOf]uint64
 }
 
 func newAnswers() answers { return answers{next: 1, places: make(map[numberOf]uint64)} }
 
-// oldest returns the place of the oldest kept answer.
+// oldest returns the oldest kept answer's position.
 func (a *answers) oldest() uint64 { return a.next - uint64(len(a.kept)) }
 
 // find returns the kept answer to a number, or nil.
@@ -78,7 +77,7 @@ func (a *answers) find(client ClientID, number uint64) *Answer {
 	return a.kept[place-a.oldest()]
 }
 
-// keep adds an answer, and forgets the oldest answer if there are too many.
+// keep adds an answer, and discards the oldest answer if there are too many.
 func (a *answers) keep(next *Answer) {
 	a.places[numberOf{next.Client, next.Number}] = a.next
 	a.next++
@@ -93,15 +92,15 @@ func (a *answers) keep(next *Answer) {
 // freeze returns the present answers.
 func (a *answers) freeze() []*Answer { return a.kept[:len(a.kept):len(a.kept)] }
 
-// NextAnswer returns the place of the answer to the next numbered command. A client
-// that sends a new command from now on gives the place as Since.
+// NextAnswer returns the position that the next numbered command's answer will get. A client that sends a new command
+// from now on passes it as Since.
 func (m *Machine) NextAnswer() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.answers.next
 }
 
-// numbered applies a numbered command, or answers a repetition with the earlier answer.
+// numbered applies a numbered command, or repeats the earlier answer.
 func (m *Machine) numbered(c *Command) {
 	n := &c.Numbered
 	if n.Client == (ClientID{}) || n.Number == 0 {
@@ -122,7 +121,7 @@ func (m *Machine) numbered(c *Command) {
 	m.execute(c)
 	r := &m.out.List[first]
 	if r.Status == protocol.StatusOverloaded {
-		return // the client tries again, under the same number
+		return // the client retries, under the same number
 	}
 	m.answers.keep(&Answer{
 		Client: n.Client, Number: n.Number, Kind: c.Kind,
@@ -131,7 +130,7 @@ func (m *Machine) numbered(c *Command) {
 	})
 }
 
-// repeat answers a repetition with the earlier answer.
+// repeat answers a retry with the earlier answer.
 func (m *Machine) repeat(c *Command, a *Answer) {
 	if a.Kind != c.Kind || a.Asked != askedOf(c) {
 		m.refuse(protocol.StatusSequenceReused, "number %d of this client was that of another request, a %v; each "+

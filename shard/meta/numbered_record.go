@@ -7,27 +7,26 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The forms of numbers and their answers, in commands and snapshots. Both forms begin with a set of bits for the
-// parts that follow, so that a later level can add parts. A build that finds an unknown bit, at or below the level,
-// must not go on.
+// Encoding of numbers and their answers, in commands and snapshots. Both begin with a bit set for the parts that
+// follow, so that a later level can add parts. A build that finds an unknown bit, at or below the level, must stop.
 
 const (
 	// bodyNumbered: client (16 bytes), number and since follow.
 	bodyNumbered = 1 << 0
 
-	// answerNode, answerRouting, answerMessage and answerHost: the R had the part.
+	// answerNode, answerRouting, answerMessage and answerHost: the result had the part.
 	answerNode    = 1 << 0
 	answerRouting = 1 << 1
 	answerMessage = 1 << 2
 	answerHost    = 1 << 3
-	// answerAsked: the hash of the request is known.
+	// answerAsked: the request hash is known.
 	answerAsked = 1 << 4
 )
 
-// errNewerPart is the error for an unknown bit in a set of bits.
+// errNewerPart is the error for an unknown bit in a bit set.
 var errNewerPart = errors.New("it has a part that this build does not know")
 
-// fields codes the common part of commands of all kinds.
+// fields encodes or decodes the part common to all command kinds.
 func (n *Numbered) fields(c *codec.Coder) error {
 	parts := uint64(0)
 	if *n != (Numbered{}) {
@@ -49,7 +48,7 @@ func (n *Numbered) fields(c *codec.Coder) error {
 	return nil
 }
 
-// parts are the bits of the parts that an answer has.
+// parts are the bits for the parts that an answer has.
 func (a *Answer) parts() (parts uint64) {
 	if a.Node.ID != 0 {
 		parts |= answerNode
@@ -69,7 +68,7 @@ func (a *Answer) parts() (parts uint64) {
 	return parts
 }
 
-// fields codes an answer: the bits of its parts, client, number, kind, status, flags, and the parts.
+// fields encodes or decodes an answer: the bits for its parts, client, number, kind, status, flags, and the parts.
 func (a *Answer) fields(c *codec.Coder) error {
 	parts := a.parts()
 	codec.Uint(c, &parts)
@@ -102,7 +101,7 @@ func (a *Answer) fields(c *codec.Coder) error {
 	return c.Err()
 }
 
-// readAnswers reads the answers of one block. Their places are known when all have been read: takePlaces.
+// readAnswers reads the answers in one block. Their positions become known when all have been read: takePlaces.
 func (l *loader) readAnswers(r *codec.Coder) error {
 	for r.Left() > 0 {
 		var a Answer
@@ -118,7 +117,7 @@ func (l *loader) readAnswers(r *codec.Coder) error {
 	return nil
 }
 
-// takePlaces gives the answers of a snapshot their places. The last answer gets the place before next.
+// takePlaces assigns positions to a snapshot's answers. The last answer gets the position before next.
 func (a *answers) takePlaces() error {
 	for i, one := range a.kept {
 		n := numberOf{one.Client, one.Number}

@@ -10,8 +10,8 @@ import (
 // ErrPath is wrapped by every error of ParsePath.
 var ErrPath = errors.New("bad path")
 
-// ParsePath returns the path in the form in which nodes are stored and shown: a slash before each part, no slash at
-// the end. "a/b", "/a/b" and "/a//b/" are the same path. An error is an ErrPath with the part and the broken rule.
+// ParsePath returns the path as nodes store and display it: a slash before each part, no slash at the end. "a/b",
+// "/a/b" and "/a//b/" are the same path. Errors wrap ErrPath and name the part and the broken rule.
 func ParsePath(s string) (string, error) {
 	var b strings.Builder
 	parts := 0
@@ -37,8 +37,8 @@ func ParsePath(s string) (string, error) {
 	return b.String(), nil
 }
 
-// CheckPlace returns an error if rights cannot be given on a path, because no node can be at or below the path. All
-// nodes are below "/". CheckPlace only refuses requests for rights: rights in a log stay given.
+// CheckPlace returns an error if rights cannot be granted on a path, because no node can be at or below the path. All
+// nodes are below "/". CheckPlace only refuses requests for rights: rights already in a log stay granted.
 func CheckPlace(s string) error {
 	if s == "/" {
 		return nil
@@ -72,10 +72,10 @@ func checkPart(part string) error {
 	return nil
 }
 
-// notGraphic reports whether the letter is none of printable ASCII, or a space.
+// notGraphic reports whether the letter is a space or outside printable ASCII.
 func notGraphic(r rune) bool { return r < '!' || r > '~' }
 
-// quoted shows text of a request: escaped, and no more of it than a message needs.
+// quoted formats text from a request for a message: escaped and shortened.
 func quoted(s string) string {
 	const most = 40
 	if len(s) > most {
@@ -84,7 +84,7 @@ func quoted(s string) string {
 	return fmt.Sprintf("%+q", s)
 }
 
-// shown cuts a path, which needs no escapes, to the room in a message.
+// shown shortens a path, which needs no escapes, for a message.
 func shown(path string) string {
 	const most = 200
 	if len(path) > most {
@@ -93,9 +93,9 @@ func shown(path string) string {
 	return path
 }
 
-// ParsePrefix returns the prefix in the form for comparing in Nodes: a slash in front, empty parts dropped, and one
-// slash at the end if s ends with a slash. A prefix is compared byte by byte: "/prod" finds "/production" too,
-// "/prod/" only finds paths below "/prod". An impossible prefix is no error; it finds nothing.
+// ParsePrefix returns the prefix in the form that Nodes compares: a slash in front, empty parts dropped, and one slash
+// at the end if s ends with a slash. A prefix is compared byte by byte: "/prod" finds "/production" too, "/prod/" only
+// finds paths below "/prod". An impossible prefix is not an error; it finds nothing.
 func ParsePrefix(s string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(s, "/") {

@@ -7,16 +7,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Version returns the number of commands that changed something so far. Two replicas of one version have equal
-// states.
+// Version returns how many commands have changed something so far. Two replicas at the same version have equal states.
 func (m *Machine) Version() uint64 { return look(m, func(c *content) uint64 { return c.version }) }
 
-// Node returns the node of the path. The path must have the form of ParsePath.
+// Node returns the node with the path. The path must have the form returned by ParsePath.
 func (m *Machine) Node(path string) (Node, bool) {
 	return value(look(m, func(c *content) *Node { return c.byPath.get(path) }))
 }
 
-// NodeByID returns the node of the id.
+// NodeByID returns the node with the id.
 func (m *Machine) NodeByID(id shard.NodeID) (Node, bool) {
 	return value(look(m, func(c *content) *Node { return c.byID.get(id) }))
 }
@@ -27,17 +26,17 @@ func (m *Machine) NodeCount() int {
 }
 
 // Nodes returns the nodes whose paths begin with prefix and come after the path after, by path, at most limit and at
-// most shard.MaxPage nodes, and whether there are more. The prefix must have the form of ParsePrefix. For the first
-// page of a list after is empty, for every further page after is the last path of the page before.
+// most shard.MaxPage nodes, and whether there are more. The prefix must have the form returned by ParsePrefix. For the
+// first list page after is empty, for every further page after is the previous page's last path.
 //
-// Pages are not of one moment. A node that exists throughout is on exactly one page.
+// Pages do not show a single point in time. A node that exists throughout is on exactly one page.
 func (m *Machine) Nodes(prefix, after string, limit int) (page []Node, more bool) {
 	m.mu.RLock()
 	from, found := m.byPath.search(max(prefix, after))
 	if found && after >= prefix {
 		from++
 	}
-	// The paths with the prefix stand together, and from is in their midst or right behind them.
+	// The paths with the prefix are contiguous, and from is among them or right behind them.
 	rest := m.byPath.entries[from:]
 	count := sort.Search(len(rest), func(i int) bool { return !strings.HasPrefix(rest[i].Path, prefix) })
 	entries, more := m.byPath.page(from, from+count, pageLimit(limit))
@@ -52,7 +51,7 @@ func (m *Machine) Host(id shard.HostID) (Host, bool) {
 	return m.host(id)
 }
 
-// Hosts returns all hosts by id, with the expelled hosts.
+// Hosts returns all hosts by id, including expelled hosts.
 func (m *Machine) Hosts() []Host { return look(m, (*content).hostList) }
 
 // Routing returns the slot table.

@@ -5,8 +5,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The records of snapshots; some parts of records are parts of commands too. A record ends with its last field, so
-// records stand one behind the other.
+// Snapshot records; some record parts are command parts too. A record ends with its last field, so records follow each
+// other directly.
 
 func (c *Config) fields(f *codec.Coder) {
 	codec.Uint(f, &c.SelfCheckPeriodMillis)
@@ -20,7 +20,7 @@ func (c *Config) fields(f *codec.Coder) {
 	codec.Uint(f, &c.LongestWaitMillis)
 }
 
-// askedFields are the numbers, in the order of their form.
+// askedFields are the numbers, in encoding order.
 func askedFields(a *protocol.AskedConfig) [5]*uint64 {
 	return [...]*uint64{
 		&a.SelfCheckPeriodMillis, &a.SessionGracePeriodMillis, &a.ReadConsistency, &a.AttachConsistency,
@@ -28,7 +28,7 @@ func askedFields(a *protocol.AskedConfig) [5]*uint64 {
 	}
 }
 
-// codeAsked codes the count of the numbers, 0 for an empty AskedConfig, and the numbers.
+// codeAsked encodes or decodes the number count, 0 for an empty AskedConfig, and the numbers.
 func codeAsked(c *codec.Coder, a *protocol.AskedConfig) {
 	all := askedFields(a)
 	var list []uint64
@@ -67,7 +67,7 @@ func (d *Dropped) fields(c *codec.Coder) {
 	codec.Uints(c, &d.Pending, anyLength)
 }
 
-// registered codes the fields that a host registers.
+// registered encodes or decodes the fields that a host registers.
 func (h *Host) registered(c *codec.Coder) {
 	codec.Uint(c, &h.ID)
 	c.Text(&h.Name, anyLength)

@@ -11,32 +11,32 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// nodeJump is by how much the counter of nodes jumps when a cluster is made from the state of an old cluster.
+// nodeJump is how far the node counter jumps when a cluster is created from an old cluster's state.
 const nodeJump = 1 << 20
 
-// Regeneration says how a new cluster is made from the state of an old cluster: from a backup, or from the hosts that
-// are left after the loss of a majority.
+// Regeneration describes how to create a new cluster from an old cluster's state: from a backup, or from the hosts that
+// survive the loss of a majority.
 type Regeneration struct {
-	// Draw distinguishes the new cluster from all other clusters made from the same state.
+	// Draw distinguishes the new cluster from all other clusters created from the same state.
 	Draw [16]byte
 	// Cluster is the new id; an empty id keeps the old id.
 	Cluster string
 	// Shards is the new number of data shards; 0 keeps the old data shards with their slots.
 	Shards int
-	// First is the first host of the new cluster. Regenerate gives the host its id.
+	// First is the new cluster's first host. Regenerate assigns its id.
 	First hosts.InitialMember
-	// Jump is by how much counters grow.
+	// Jump is how far counters grow.
 	Jump machine.Jump
-	// DropRights leaves all tokens and grants out: the rights of the new cluster allow nothing.
+	// DropRights leaves out all tokens and grants: in the new cluster the rights allow nothing.
 	DropRights bool
-	// Wall, By and Why are for the audit history.
+	// Wall, By and Why are for the audit log.
 	Wall    uint64
 	By, Why string
 }
 
-// Regenerate makes the machine of a new cluster from the machine of an old cluster, which stays as it is. Nodes and
-// their configs stay; the new cluster has one host. No version, id or revision is given a second time. Dropped nodes
-// count as cleared, because machine.Regenerate keeps nothing of them.
+// Regenerate creates a new cluster's machine from an old cluster's machine, which is unchanged. Nodes and their configs
+// stay; the new cluster has one host. No version, id or revision is issued twice. Dropped nodes count as cleared,
+// because machine.Regenerate keeps nothing for them.
 func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	next, err := m.copied()
 	if err != nil {
@@ -64,7 +64,7 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	return next.copied() // a restored machine is checked
 }
 
-// copied returns a copy of the machine, by way of a snapshot.
+// copied returns a copy of the machine, made through a snapshot.
 func (m *Machine) copied() (*Machine, error) {
 	var file bytes.Buffer
 	s, err := m.PrepareSnapshot()
@@ -78,15 +78,15 @@ func (m *Machine) copied() (*Machine, error) {
 	return next, err
 }
 
-// raise lets all numbers jump that may be given only once. Kept versions jump too, so that no version is older than a
-// version that a client has seen. Answers to numbered commands are forgotten: repetitions are refused.
+// raise lets all unique numbers jump. Kept versions jump too, so that they never fall behind a version that a client
+// has seen. Answers to numbered commands are discarded: retries are refused.
 func (m *Machine) raise(jump uint64) {
 	m.version += jump
 	m.lastNode += nodeJump
 	m.answers = answers{next: m.answers.next + jump, places: make(map[numberOf]uint64)}
 	m.routing.Version = m.version
 	for _, n := range m.byPath.entries {
-		n.Version += jump // so that a lost version of a config cannot be taken for a new version of the same number
+		n.Version += jump // so that a lost config version cannot be mistaken for a new version with the same number
 		n.Timing.Since += jump
 		n.Timed += jump
 	}
@@ -110,7 +110,7 @@ func (m *Machine) renewTopology(r *Regeneration) error {
 	return nil
 }
 
-// knownTopology returns the topology. If the hosts are not bootstrapped yet, it makes a topology of the registered
+// knownTopology returns the topology. If the hosts are not bootstrapped yet, it builds a topology from the registered
 // hosts.
 func (m *Machine) knownTopology(at hosts.At) (*topology, error) {
 	if m.topology != nil || len(m.hosts.entries) == 0 {

@@ -14,26 +14,26 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Request is the request of a command on hosts, replicas and steps: one type for each kind of command. Package hosts
-// or package plan carries the request out; the rules are in the DESIGN.md of the package.
+// Request is the request in a command on hosts, replicas and steps: one type for each command kind. Package hosts or
+// package plan executes the request; the rules are in that package's DESIGN.md.
 type Request interface {
-	// code writes the fields, or reads the fields.
+	// code writes or reads the fields.
 	code(c *codec.Coder)
-	// apply carries the request out. The machine has a topology, except before HostsBootstrap.
+	// apply executes the request. The machine has a topology, except before HostsBootstrap.
 	apply(m *Machine, at hosts.At) hosts.Answer
 }
 
-// Origin says who asks for a change of hosts, replicas or steps, and why.
+// Origin records who asks for a change to hosts, replicas or steps, and why.
 type Origin struct {
-	Wall uint64 // the wall clock of the proposing host, in milliseconds; for people
+	Wall uint64 // the proposing host's wall clock, in milliseconds; informational
 	By   string // a principal, a host, or the governor
 	Why  string
 }
 
-// NewCommand returns the command of a request.
+// NewCommand returns the command for a request.
 func NewCommand(r Request, o Origin) Command { return Command{Kind: kindOf(r), Request: r, Origin: o} }
 
-// requests makes an empty request of each kind.
+// requests creates an empty request for each kind.
 var requests = map[CommandKind]func() Request{
 	CmdHostsBootstrap:    requestOf[HostsBootstrap],
 	CmdHostJoin:          requestOf[HostJoin],
@@ -83,7 +83,7 @@ func requestOf[T any, P interface {
 	return P(new(T))
 }
 
-// requestKinds has the kind of command for each type of request.
+// requestKinds has the command kind for each request type.
 var requestKinds = func() map[reflect.Type]CommandKind {
 	kinds := make(map[reflect.Type]CommandKind)
 	for kind, empty := range requests {
@@ -94,11 +94,11 @@ var requestKinds = func() map[reflect.Type]CommandKind {
 
 func kindOf(r Request) CommandKind { return requestKinds[reflect.TypeOf(r)] }
 
-// anyLength is the limit of texts and lists on reading. The rules have tighter limits, and refuse longer texts with
-// an answer; on reading, everything in the log must be readable.
+// anyLength is the length limit for texts and lists on reading. The rules have tighter limits, and answer a longer text
+// with a refusal; on reading, everything in the log must be readable.
 const anyLength = shard.MaxBatchBytes
 
-// appendRequest writes the origin and the request of a command.
+// appendRequest writes a command's origin and request.
 func appendRequest(dst []byte, c *Command) ([]byte, error) {
 	if c.Request == nil || kindOf(c.Request) != c.Kind {
 		return dst, fmt.Errorf("unknown kind %d", c.Kind)
@@ -111,7 +111,7 @@ func appendRequest(dst []byte, c *Command) ([]byte, error) {
 	return append(dst, w.Data()...), nil
 }
 
-// readRequest reads the form of appendRequest.
+// readRequest reads the result of appendRequest.
 func readRequest(kind CommandKind, src []byte) (c Command, err error) {
 	c = Command{Kind: kind, Request: requests[kind]()}
 	r := codec.Reader(src)
@@ -124,7 +124,7 @@ func (c *Command) code(f *codec.Coder) {
 	c.Request.code(f)
 }
 
-// codeAll writes fields, or reads the fields, in their order.
+// codeAll writes or reads fields, in order.
 func codeAll(c *codec.Coder, fields ...any) {
 	for _, f := range fields {
 		switch f := f.(type) {
@@ -169,7 +169,7 @@ var errNotBootstrapped = errors.New(
 	"the hosts of this cluster are not bootstrapped: it goes by the list of those that have " +
 		"registered")
 
-// request carries out a command on hosts, replicas and steps.
+// request executes a command on hosts, replicas and steps.
 func (m *Machine) request(c *Command) {
 	if err := c.Origin.check(); err != nil {
 		m.refuse(protocol.StatusBadRequest, "%v", err)

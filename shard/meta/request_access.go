@@ -11,18 +11,18 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The requests about rights. The proposing host checks whether the asking principal may make the change. It names the
-// revision of the rights that it has checked; if the rights have changed since, the machine refuses the request.
+// Requests about rights. The proposing host checks whether the asking principal may make the change, and names the
+// rights revision that it has checked; if the rights have changed since, the machine refuses the request.
 
 // Rights returns the book of all rights, which never changes.
 func (m *Machine) Rights() *access.Book {
 	return look(m, func(c *content) *access.Book { return c.rights })
 }
 
-// Checked is the revision of the rights at which a change of rights was found to be allowed; 0 means any revision.
+// Checked is the rights revision at which a change was found to be allowed; 0 means any revision.
 type Checked uint64
 
-// AccessGrant gives a principal a role.
+// AccessGrant grants a principal a role.
 type AccessGrant struct {
 	Checked   Checked
 	Principal access.Principal
@@ -38,7 +38,7 @@ func (ag *AccessGrant) apply(m *Machine, at hosts.At) hosts.Answer {
 		})
 }
 
-// AccessRevoke takes a role from a principal, or all roles.
+// AccessRevoke revokes a role, or all roles, from a principal.
 type AccessRevoke struct {
 	Checked   Checked
 	Principal access.Principal
@@ -60,7 +60,7 @@ func (ar *AccessRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 	})
 }
 
-// AccessRoleSet makes a role, or replaces its rules.
+// AccessRoleSet creates a role, or replaces its rules.
 type AccessRoleSet struct {
 	Checked Checked
 	Name    string
@@ -90,7 +90,7 @@ func (ard *AccessRoleDelete) apply(m *Machine, at hosts.At) hosts.Answer {
 		func(b *access.Book) (*access.Book, error) { return b.DeleteRole(ard.Name) })
 }
 
-// AccessTokenCreate makes a token. The asking client has drawn the secret; Hash is the SHA-256 of the secret.
+// AccessTokenCreate creates a token. The asking client has drawn the secret; Hash is its SHA-256.
 type AccessTokenCreate struct {
 	Checked Checked
 	Name    string
@@ -127,7 +127,7 @@ func (atr *AccessTokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 // AccessImport sets roles and principals, and keeps all others.
 type AccessImport struct {
 	Checked Checked
-	// First: the rules are those of a host's file. They change nothing once there are rules.
+	// First is set if the rules come from a host's file. They change nothing once there are rules.
 	First   bool
 	Roles   []kind.Role
 	Entries []access.Entry
@@ -152,7 +152,7 @@ func (ai *AccessImport) apply(m *Machine, at hosts.At) hosts.Answer {
 	})
 }
 
-// changeRights makes a change of the rights, and notes the change in the history.
+// changeRights changes the rights, and adds an audit entry.
 func (m *Machine) changeRights(at hosts.At, checked Checked, what string,
 	change func(*access.Book) (*access.Book, error)) hosts.Answer {
 	if checked != 0 && uint64(checked) != m.rights.Revision() {

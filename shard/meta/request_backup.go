@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// SavePhase is how far the saving of a state for a backup has come.
+// SavePhase is how far saving a state for a backup has progressed.
 type SavePhase uint8
 
 // The phases.
@@ -19,14 +19,14 @@ const (
 	SaveGivenUp SavePhase = 3
 )
 
-// BackupNote notes in the history that a client saves the state of a shard for a backup, and the outcome. The client
-// is the origin.
+// BackupNote adds an audit entry: a client saves a shard's state for a backup, with the outcome. The client is the
+// origin.
 type BackupNote struct {
 	Host        shard.HostID // from which the client saves
 	Incarnation hosts.Incarnation
 	Shard       ShardID
 	Phase       SavePhase
-	Bytes       uint64 // handed over so far
+	Bytes       uint64 // sent so far
 }
 
 func (bn *BackupNote) code(c *codec.Coder) {
@@ -50,8 +50,8 @@ func (bn *BackupNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.NoteOf(at, hosts.EventBackup, bn.Host, bn.Incarnation, what)
 }
 
-// ActNote notes a change in the history that a client made through a host, with a reason. ActNote is for changes
-// without any other trace in the history. The origin says who made the change, and why.
+// ActNote adds an audit entry for a change that a client made through a host, with a reason. It is for changes that
+// leave no other trace in the audit log. The origin has the author and the reason.
 type ActNote struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation

@@ -11,14 +11,13 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// The requests of the governor, which is the leader of the meta shard. Each request of a decision names the
-// governor's term.
+// Requests from the governor, which is the meta shard's leader. Each request with a decision names the governor's term.
 
-// HostFailed gives a silent or stuck host the target Offline.
+// HostFailed sets a silent or stuck host's target to Offline.
 type HostFailed struct {
 	Term   uint64
 	Host   shard.HostID
-	Epoch  uint64 // of the host's target at the time of the decision
+	Epoch  uint64 // epoch of the host's target at decision time
 	Reason hosts.Reason
 	Text   string
 }
@@ -33,7 +32,7 @@ func (hf *HostFailed) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Failed(at, hf.Term, hf.Host, hf.Epoch, hf.Reason, hf.Text)
 }
 
-// HostReach says that a host has been brought to a target.
+// HostReach reports that a host has been brought to a target.
 type HostReach struct {
 	Term    uint64
 	Host    shard.HostID
@@ -50,7 +49,7 @@ func (r *HostReach) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Reach(at, r.Term, r.Host, r.Variant, r.Epoch)
 }
 
-// ReplicasKnown is the membership of a shard, as the shard's leader has read it with a barrier.
+// ReplicasKnown is a shard's membership, as its leader has read it with a barrier.
 type ReplicasKnown struct {
 	Term    uint64
 	Shard   ShardID
@@ -77,10 +76,10 @@ func (r *ReplicasKnown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 }
 
-// filledMember is added to the role of a learner that is filled.
+// filledMember is added to the role for a learner that is completely built.
 const filledMember = 1 << 8
 
-// ShardsCounted is how far the counters of shards are, as their leaders have reported.
+// ShardsCounted reports the shards' counters, as known to their leaders.
 type ShardsCounted struct {
 	Term uint64
 	List []hosts.Count
@@ -97,7 +96,7 @@ func (sc *ShardsCounted) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Count(at, sc.Term, sc.List)
 }
 
-// ShardGrants is the report of a leader that a group of its shard has begun to grant.
+// ShardGrants is a leader's report that its shard's group has begun to grant.
 type ShardGrants struct {
 	Shard ShardID
 	Group uint64
@@ -109,7 +108,7 @@ func (sg *ShardGrants) apply(m *Machine, _ hosts.At) hosts.Answer {
 	return m.topology.records.Grants(sg.Shard, sg.Group)
 }
 
-// ShardBound is the bound of session timeouts that the leader of a shard sets, at a host.
+// ShardBound is the session timeout bound that a shard's leader sets, at a host.
 type ShardBound struct {
 	Shard ShardID
 	Host  shard.HostID
@@ -126,7 +125,7 @@ func (sb *ShardBound) apply(m *Machine, _ hosts.At) hosts.Answer {
 	return m.topology.records.SetBound(sb.Shard, sb.Host, sb.Bound)
 }
 
-// ReplicaCleared is the report of a host that has deleted a replica without membership.
+// ReplicaCleared is a host's report that it has deleted a replica that is no longer a member.
 type ReplicaCleared struct {
 	Shard       ShardID
 	Replica     uint64
@@ -139,8 +138,7 @@ func (r *ReplicaCleared) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
 }
 
-// StepBegin opens a step. A step that adds a replica gives the replica its id. Revision is the revision of the plan
-// at the time of the decision.
+// StepBegin opens a step. A step that adds a replica assigns its id. Revision is the plan's revision at decision time.
 type StepBegin struct {
 	Term, Revision uint64
 	Proposal       plan.Proposal[governor.Action]
@@ -166,19 +164,19 @@ func (sb *StepBegin) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.stepAnswer(out)
 }
 
-// Report is the report of an executor on a step.
+// Report is an executor's report on a step.
 type Report uint8
 
-// The reports. Each report is a method of a plan with the same name.
+// The reports. Each corresponds to a Plan method with the same name.
 const (
 	ReportProgress Report = 1 + iota // the step has reached Phase
 	ReportRetry                      // an attempt failed, for Text; the step stays open
 	ReportFail                       // an attempt failed, for Text; the step is over
 	ReportDone                       // the step has reached its goal
-	ReportDrop                       // the step is not wanted any more
+	ReportDrop                       // the step is no longer wanted
 )
 
-// StepReport says how a step goes on.
+// StepReport reports a step's progress.
 type StepReport struct {
 	Act    plan.Act
 	Report Report
@@ -214,7 +212,7 @@ func (r *StepReport) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.stepAnswer(out)
 }
 
-// stepAnswer is the answer to an executor for the outcome of its act.
+// stepAnswer is the answer to an executor for its act's outcome.
 func (m *Machine) stepAnswer(out plan.Outcome) hosts.Answer {
 	status := protocol.StatusPreconditionFailed
 	switch out {
@@ -232,7 +230,7 @@ func (m *Machine) stepAnswer(out plan.Outcome) hosts.Answer {
 	return refusal(status, "nothing was changed: %v", out)
 }
 
-// refusal is an answer of the machine itself.
+// refusal is an answer from the machine itself.
 func refusal(status protocol.Status, format string, args ...any) hosts.Answer {
 	return hosts.Answer{Status: status, Text: fmt.Sprintf(format, args...)}
 }

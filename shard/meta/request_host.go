@@ -9,16 +9,17 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The requests of hosts about themselves.
+// Requests from hosts about themselves.
 
-// HostsBootstrap makes the records of the registered hosts. The initial members must be exactly the registered hosts.
+// HostsBootstrap creates the records for the registered hosts. The initial members must be exactly the registered
+// hosts.
 type HostsBootstrap struct {
 	InitialMembers []InitialMember
 	Generation     hosts.Generation
 }
 
-// InitialMember is a host of the bootstrap. The incarnation is zero if it is not known: the record then takes the
-// incarnation of the host's first boot.
+// InitialMember is a bootstrap host. The incarnation is zero if unknown: the record then takes the incarnation from the
+// host's first boot.
 type InitialMember struct {
 	ID          shard.HostID
 	Incarnation hosts.Incarnation
@@ -56,8 +57,8 @@ func (hb *HostsBootstrap) apply(m *Machine, at hosts.At) hosts.Answer {
 	return hosts.Answer{}
 }
 
-// initialMembers returns the registered hosts with the incarnations of the request. The request must name all of them,
-// and no other host.
+// initialMembers returns the registered hosts with the request's incarnations. The request must name exactly these
+// hosts.
 func (hb *HostsBootstrap) initialMembers(registered []*Host) ([]hosts.InitialMember, hosts.Answer) {
 	var list []hosts.InitialMember
 	for _, h := range registered {
@@ -75,7 +76,7 @@ func (hb *HostsBootstrap) initialMembers(registered []*Host) ([]hosts.InitialMem
 	return list, hosts.Answer{}
 }
 
-// HostJoin is a host's question to belong to the cluster. The answer has its id. The machine fills in Grace.
+// HostJoin is a host's request to join the cluster. The answer has its id. The machine fills in Grace.
 type HostJoin struct{ hosts.Join }
 
 func (hj *HostJoin) code(c *codec.Coder) {
@@ -88,14 +89,14 @@ func (hj *HostJoin) apply(m *Machine, at hosts.At) hosts.Answer {
 	j.Grace = MaxSessionGracePeriodMillis
 	a := m.topology.records.Join(at, j)
 	if a.Status == protocol.StatusSuccess && !a.Existed {
-		// The host goes by no older version: it waits for a barrier after its join before it serves, leads or ends
+		// The host acts on no older version: it waits for a barrier after its join before it serves, leads or ends
 		// anything.
 		m.topology.seen.put(&HostObservation{ID: a.Host, Version: m.version})
 	}
 	return a
 }
 
-// HostBoot is the report of a host whose process has started.
+// HostBoot is a host's report that its process has started.
 type HostBoot struct{ hosts.Boot }
 
 func (hb *HostBoot) code(c *codec.Coder) {
@@ -106,11 +107,11 @@ func (hb *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Boot(at, hb.Boot)
 }
 
-// HostReturn is the report of a host that finds itself taken for failed, although it is not.
+// HostReturn is a report from a host that is wrongly considered failed.
 type HostReturn struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation
-	Epoch       uint64 // of the target in the host's view
+	Epoch       uint64 // epoch of the target, as the host knows it
 }
 
 func (r *HostReturn) code(c *codec.Coder) { codeAll(c, &r.Host, &r.Incarnation, &r.Epoch) }
@@ -119,7 +120,7 @@ func (r *HostReturn) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Return(at, r.Host, r.Incarnation, r.Epoch)
 }
 
-// HostShutdown is the report of a host whose process is about to stop.
+// HostShutdown is a host's report that its process is about to stop.
 type HostShutdown struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation
@@ -132,7 +133,7 @@ func (hs *HostShutdown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Shutdown(at, hs.Host, hs.Incarnation, hs.Start)
 }
 
-// HostRename is the report of a host with new addresses.
+// HostRename is a host's report about new addresses.
 type HostRename struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation

@@ -11,9 +11,9 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// The requests of operators. They name a living host by its name, or any host by its id.
+// Requests from operators. They name a living host by its name, or any host by its id.
 
-// HostDrain gives a host the target Offline: its leaderships and votes are handed over.
+// HostDrain sets a host's target to Offline: its leaderships and votes are transferred.
 type HostDrain struct{ Host string }
 
 func (hd *HostDrain) code(c *codec.Coder) { c.Text(&hd.Host, anyLength) }
@@ -21,7 +21,7 @@ func (hd *HostDrain) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Drain(at, hd.Host)
 }
 
-// HostUndrain takes a drain back.
+// HostUndrain reverts a drain.
 type HostUndrain struct{ Host string }
 
 func (hu *HostUndrain) code(c *codec.Coder) { c.Text(&hu.Host, anyLength) }
@@ -29,7 +29,7 @@ func (hu *HostUndrain) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Undrain(at, hu.Host)
 }
 
-// HostCordon says whether a host gets no more replicas, votes and leaderships than it has.
+// HostCordon sets whether a host is excluded from new replicas, votes and leaderships.
 type HostCordon struct {
 	Host string
 	On   bool
@@ -41,7 +41,7 @@ func (hc *HostCordon) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cordon(at, hc.Host, hc.On)
 }
 
-// HostAlter changes the failure domain of a host.
+// HostAlter changes a host's failure domain.
 type HostAlter struct {
 	Host   string
 	Domain hosts.Domain
@@ -53,7 +53,7 @@ func (ha *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Alter(at, ha.Host, ha.Domain)
 }
 
-// HostWeigh gives a host a weight.
+// HostWeigh sets a host's weight.
 type HostWeigh struct {
 	Host   string
 	Weight uint64
@@ -65,7 +65,7 @@ func (hw *HostWeigh) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Weigh(at, hw.Host, hw.Weight)
 }
 
-// HostExpel makes a host leave for ever. A host that is not offline needs force.
+// HostExpel removes a host permanently. A host that is not offline needs force.
 type HostExpel struct {
 	Host  string
 	Force bool
@@ -73,14 +73,14 @@ type HostExpel struct {
 
 func (he *HostExpel) code(c *codec.Coder) { codeAll(c, &he.Host, &he.Force) }
 
-// apply makes the expulsion wait for the longest grace period that any node may have, because the host may still
-// learn of a longer period than the present.
+// apply makes the expulsion wait for the longest grace period that any node may have, because the host may still learn
+// about a longer period than the present one.
 func (he *HostExpel) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Expel(at, he.Host, he.Force, MaxSessionGracePeriodMillis)
 }
 
-// HostReplace gives a host the place of a host that is gone, and expels the old host. Heard says that the proposing
-// leader still hears the old host.
+// HostReplace lets a host replace a host that is gone, and expels the old host. Heard is set if the proposing leader is
+// still in contact with the old host.
 type HostReplace struct {
 	Old, New string
 	Heard    bool
@@ -92,7 +92,7 @@ func (r *HostReplace) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Replace(at, r.Old, r.New, r.Heard, MaxSessionGracePeriodMillis)
 }
 
-// ShardTransfer asks the governor to hand the leadership of a shard to a host.
+// ShardTransfer asks the governor to transfer a shard's leadership to a host.
 type ShardTransfer struct {
 	Shard ShardID
 	Host  string
@@ -104,8 +104,8 @@ func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Transfer(at, st.Shard, st.Host)
 }
 
-// ShardRecover makes a shard anew whose majority is lost for good, by an order of an operator. The leader has chosen
-// the host, and judged which hosts are lost.
+// ShardRecover rebuilds a shard that has permanently lost its majority, by an operator's order. The leader has chosen
+// the host, and determined which hosts are lost.
 type ShardRecover struct{ hosts.Recovery }
 
 func (sr *ShardRecover) code(c *codec.Coder) {
@@ -118,7 +118,7 @@ func (sr *ShardRecover) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Recover(at, sr.Recovery, MaxSessionGracePeriodMillis)
 }
 
-// ShardOverlap ends the wait of a shard that was made anew, by an order of an operator.
+// ShardOverlap ends a rebuilt shard's wait, by an operator's order.
 type ShardOverlap struct{ Shard ShardID }
 
 func (so *ShardOverlap) code(c *codec.Coder) { codeAll(c, &so.Shard) }
@@ -139,11 +139,11 @@ func (ps *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.SetPolicy(at, ps.From, ps.To)
 }
 
-// TokenCreate makes a join token. The asking client has drawn the id and the secret; Hash is the hash of the secret.
+// TokenCreate creates a join token. The asking client has drawn the id and the secret; Hash is the secret's hash.
 type TokenCreate struct {
 	ID     string
 	Hash   [32]byte
-	Millis uint64 // how long the token is good
+	Millis uint64 // how long the token is valid
 }
 
 func (tc *TokenCreate) code(c *codec.Coder) { codeAll(c, &tc.ID, &tc.Hash, &tc.Millis) }
@@ -152,7 +152,7 @@ func (tc *TokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.CreateToken(at, tc.ID, tc.Hash, tc.Millis)
 }
 
-// TokenRevoke makes a join token useless.
+// TokenRevoke revokes a join token.
 type TokenRevoke struct{ ID string }
 
 func (r *TokenRevoke) code(c *codec.Coder) { c.Text(&r.ID, anyLength) }
@@ -160,7 +160,7 @@ func (r *TokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.RevokeToken(at, r.ID)
 }
 
-// StepCancel ends an open step. The step's subject waits for Hold milliseconds at the least.
+// StepCancel ends an open step. The step's subject waits for at least Hold milliseconds.
 type StepCancel struct {
 	Step plan.ID
 	Hold uint64
@@ -179,7 +179,7 @@ func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
 	}
 }
 
-// StepForget ends the delay of a subject after a failure.
+// StepForget ends a subject's delay after a failure.
 type StepForget struct{ Subject plan.Subject }
 
 func (sf *StepForget) code(c *codec.Coder) { c.Text((*string)(&sf.Subject), anyLength) }

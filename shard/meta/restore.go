@@ -13,14 +13,14 @@ import (
 )
 
 var (
-	// ErrSnapshot is wrapped by every error of restoring a snapshot.
+	// ErrSnapshot is wrapped by every error from restoring a snapshot.
 	ErrSnapshot = errors.New("meta: bad snapshot")
-	// ErrSnapshotNewer is an ErrSnapshot: a newer host wrote it. Nothing is broken; run a newer program.
+	// ErrSnapshotNewer is an ErrSnapshot: a newer host wrote the snapshot. Nothing is broken; run a newer program.
 	ErrSnapshotNewer = fmt.Errorf("%w: %w", ErrSnapshot, shard.ErrNewerFormat)
 )
 
-// Restore replaces the content by a saved snapshot, and reads no further than the end of the snapshot. An error is an
-// ErrSnapshot, and leaves the machine as it was.
+// Restore replaces the content by a saved snapshot, and does not read past the snapshot's end. Errors wrap ErrSnapshot,
+// and leave the machine unchanged.
 func (m *Machine) Restore(r io.Reader) error {
 	l := loader{r: r, content: newContent(), seen: newSeen()}
 	if err := l.load(); err != nil {
@@ -35,8 +35,8 @@ func (m *Machine) Restore(r io.Reader) error {
 	return nil
 }
 
-// loader builds the content of a snapshot. It accepts only a content that a machine could have reached by itself,
-// because a machine's own assertions would stop the host much later and with less to say.
+// loader builds a snapshot's content. It accepts only content that a machine could have reached through commands,
+// because a machine's own assertions would stop the host much later and with less information.
 type loader struct {
 	content
 	r       io.Reader
@@ -175,7 +175,7 @@ func (l *loader) readBlock(kind blockKind, r *codec.Coder) error {
 	}
 }
 
-// readRecords reads the records of one block and puts them, in order, into the index.
+// readRecords reads one block's records and adds them, in order, to the index.
 func readRecords[K string | shard.NodeID | shard.HostID, V any](
 	r *codec.Coder, x *index[K, V], name string, fields func(*V, *codec.Coder), check func(*V) error,
 ) error {
@@ -197,7 +197,7 @@ func readRecords[K string | shard.NodeID | shard.HostID, V any](
 	return nil
 }
 
-// finish compares the counts of the end block with the content, and the parts of the content with each other.
+// finish compares the counts in the end block with the content, and the content's parts with each other.
 func (l *loader) finish(r *codec.Coder) error {
 	type count struct {
 		name string

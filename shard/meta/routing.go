@@ -7,23 +7,23 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Routing is the slot table: the data shard of each slot. The zero value, with version 0, is the table of a cluster
-// before its bootstrap. The lists of a table never change; do not write to them.
+// Routing is the slot table: each slot's data shard. The zero value, with version 0, is the table before the cluster's
+// bootstrap. The lists in a table never change; do not write to them.
 type Routing struct {
-	Version uint64 // grows by one with each change of the table
-	Cluster string // the id of the cluster, given at its bootstrap
+	Version uint64 // grows by one with each table change
+	Cluster string // cluster id, set at the bootstrap
 	Shards  []ShardID
-	// Ranges cover all slots in order; two neighbours are of different shards.
+	// Ranges cover all slots in order; adjacent ranges belong to different shards.
 	Ranges []SlotRange
 }
 
-// SlotRange is the slots First to Last, both included, of one data shard.
+// SlotRange is the slots First to Last, inclusive, in one data shard.
 type SlotRange struct {
 	First, Last shard.Slot
 	Shard       ShardID
 }
 
-// slotTable is the table with one place for each slot, a form that is easy to change.
+// slotTable is the table with one element per slot, a form that is easy to change.
 type slotTable [shard.Slots]ShardID
 
 func (r Routing) table() *slotTable {
@@ -53,8 +53,8 @@ func (t *slotTable) ranges() []SlotRange {
 	return list
 }
 
-// InitialRanges returns the table at the bootstrap of a cluster: each data shard gets one range, in the order of the
-// list. No two ranges differ in length by more than one slot.
+// InitialRanges returns the table at a cluster's bootstrap: each data shard gets one range, in list order. Range
+// lengths differ by at most one slot.
 func InitialRanges(shards []ShardID) []SlotRange {
 	var t slotTable
 	for i, id := range shards {
@@ -117,7 +117,7 @@ func (m *Machine) slotsAssign(c *Command) {
 	t := m.routing.table()
 	slots := t[c.First : c.Last+1]
 	if allOf(slots, c.To) {
-		// The command is a repetition, and the version of the table has grown since.
+		// The command is a repetition, and the table's version has grown since.
 		m.accept(FlagExisted).Routing = m.routing.Version
 		return
 	}
@@ -142,7 +142,7 @@ func allOf(slots []ShardID, id ShardID) bool {
 	return !slices.ContainsFunc(slots, func(s ShardID) bool { return s != id })
 }
 
-// setRouting puts a new table in force and answers the command.
+// setRouting puts a new table into force and answers the command.
 func (m *Machine) setRouting(r Routing) {
 	m.routing = r
 	m.change(0).Routing = r.Version

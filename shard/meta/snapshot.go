@@ -16,24 +16,24 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// A snapshot is a head and blocks, all numbers of fixed size little endian:
+// A snapshot is a head and blocks, all fixed-size numbers little endian:
 //
 //	head   magic (8 bytes), format (4 bytes), CRC32C of both
 //	block  kind (1 byte), length of the payload (4 bytes), payload, CRC32C of all three
 //
-// A payload is fields or records (record.go), or a piece of the form of another package. The kinds come in the order
-// of their numbers, and the end comes last. Counters, slot table and end have one block, all other kinds may have
-// many. The end block has the counts of the records. The head keeps its form in every format, so that an old host can
-// report a snapshot as too new.
+// A payload is fields or records (record.go), or a piece encoded by another package. The kinds come in number order,
+// and the end comes last. Counters, slot table and end have one block, all other kinds may have many. The end block has
+// the record counts. The head has the same layout in every format, so that an old host can report a snapshot as too
+// new.
 const (
 	snapshotMagic = "SBX-META"
-	// snapshotFormat is the version of this form. A field of a later level stands only in the records of clusters of
-	// the level, and needs no new format.
+	// snapshotFormat is the format version. A field that belongs to a later level appears only in records of clusters
+	// at that level, and needs no new format.
 	snapshotFormat = 1
 	headBytes      = len(snapshotMagic) + 8
 
 	blockHeadBytes = 5
-	// blockTarget is the size at which a block of records is closed; maxBlock is the largest block for a reader.
+	// blockTarget is the size at which a record block is closed; maxBlock is the largest block that a reader accepts.
 	blockTarget = 64 << 10
 	maxBlock    = 1 << 20
 )
@@ -49,17 +49,16 @@ const (
 	blockEnd      blockKind = 6
 	blockAnswers  blockKind = 7
 
-	// Once the hosts are bootstrapped: the records of hosts and the plan in pieces, and the
-	// versions that hosts have seen.
+	// Once the hosts are bootstrapped: the host records and the plan in pieces, and the versions that hosts have seen.
 	blockTopology blockKind = 8
 	blockPlan     blockKind = 9
 	blockSeen     blockKind = 10
 
-	// After the first change of rights: the book of rights, in pieces.
+	// After the first change to rights: the rights book, in pieces.
 	blockRights blockKind = 11
 )
 
-// place returns the place of blocks of the kind in a snapshot: the end stands behind kinds of higher numbers.
+// place returns where blocks of the kind come in a snapshot: the end comes after kinds with higher numbers.
 func (k blockKind) place() int {
 	if k == blockEnd {
 		return math.MaxInt
@@ -69,7 +68,7 @@ func (k blockKind) place() int {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frozen is the content at one moment, and never changes.
+// frozen is the content at one point in time, and never changes.
 type frozen struct {
 	version  uint64
 	lastNode shard.NodeID
@@ -85,7 +84,7 @@ type frozen struct {
 	rights   *access.Book
 }
 
-// freeze takes no longer for many nodes than for few; the next write to a list copies it.
+// freeze takes the same time for many nodes as for few; the next write to a list copies it.
 func (m *Machine) freeze() *frozen {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,7 +103,7 @@ func (m *Machine) PrepareSnapshot() (shard.Snapshot, error) {
 
 // snapshot is a shard.Snapshot. Save and Discard are not called at the same time.
 type snapshot struct {
-	state *frozen // nil when discarded
+	state *frozen // nil once discarded
 }
 
 var _ shard.Snapshot = (*snapshot)(nil)
@@ -179,12 +178,12 @@ func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*
 	}
 }
 
-// blockWriter writes one block at a time: the content of buf between open and close.
+// blockWriter writes one block at a time: the buf content between open and close.
 type blockWriter struct {
 	w    io.Writer
 	stop <-chan struct{}
 	buf  []byte
-	err  error // the first one; nothing is written after it
+	err  error // the first error; nothing is written after it
 }
 
 func (b *blockWriter) open(kind blockKind) {

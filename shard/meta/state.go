@@ -12,20 +12,20 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and for tools
-// that inspect files on disk. Lists are sorted, so that equal machines give equal states.
+// State is everything that a machine holds, in plain form: for comparing replicas, for tests, and for tools that
+// inspect files on disk. Lists are sorted, so that equal machines give equal states.
 type State struct {
 	Version  uint64
 	LastNode shard.NodeID
 	Level    level.Level
 	Term     uint64
-	Now      uint64 // the time of the shard in milliseconds, and the time when the term began
+	Now      uint64 // shard time in milliseconds, and when the term began
 	TimeBase uint64
 	Routing  Routing
 	Hosts    []Host    // the registered hosts, by id
 	Nodes    []Node    // by path
 	Dropping []Dropped // by id
-	// NextAnswer is the place of the answer to the next numbered command. Answers are the kept answers before
+	// NextAnswer is the position that the next numbered command's answer will get. Answers are the kept answers before
 	// NextAnswer.
 	NextAnswer uint64
 	Answers    []Answer
@@ -33,11 +33,11 @@ type State struct {
 	Records *hosts.Records
 	Plan    *plan.Plan[governor.Action]
 	Seen    []HostObservation // by id
-	// Rights is the book of rights, nil before the first change of rights.
+	// Rights is the rights book, nil before the first change to rights.
 	Rights *access.Book
 }
 
-// State writes out the whole state of the machine, and does not keep Apply waiting.
+// State returns the machine's whole state in plain form, without delaying Apply.
 func (m *Machine) State() State {
 	f := m.freeze()
 	s := State{
@@ -53,8 +53,8 @@ func (m *Machine) State() State {
 	return s
 }
 
-// Digest returns a number that is equal for machines with equal states, and almost never equal for different states.
-// Digest does not keep Apply waiting.
+// Digest returns a number that is equal for machines with equal states, and almost never equal for different states. It
+// does not delay Apply.
 func (m *Machine) Digest() uint64 { return m.BeginDigest()() }
 
 // BeginDigest fixes the present state, and returns a function that computes the digest beside Apply.

@@ -9,19 +9,19 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// planConfig is one config for all machines, so that equal plans are equal to the last pointer.
+// planConfig is one config for all machines, so that equal plans are equal even when compared by pointer.
 var planConfig = governor.Config()
 
-// topology is the hosts of the cluster and the changes under way. A machine has no topology until hosts-bootstrap has
-// made a topology from the list of registered hosts; the list is empty from then on.
+// topology is the cluster's hosts and the changes in progress. A machine has no topology until hosts-bootstrap has
+// built one from the list of registered hosts; the list is empty from then on.
 type topology struct {
 	records *hosts.Records
 	plan    *plan.Plan[governor.Action]
-	// seen has the counting hosts that have reported the version of the machine they go by.
+	// seen has the counting hosts that have reported which machine version they have applied.
 	seen index[shard.HostID, HostObservation]
 }
 
-// HostObservation is the newest version of the machine that a host has reported to go by.
+// HostObservation is the newest machine version that a host has reported as applied.
 type HostObservation struct {
 	ID      shard.HostID
 	Version uint64
@@ -45,13 +45,13 @@ func (t *topology) clone() *topology {
 	return c
 }
 
-// counts reports whether a host must follow the level and every change of periods. A host counts until its expulsion
-// is final, because until then the host may still act on an old state.
+// counts reports whether the level and every period change must wait for a host. A host counts until its expulsion is
+// final, because until then it may still act on an old state.
 func (t *topology) counts(h *hosts.Host) bool {
 	return h != nil && h.Current.Variant != protocol.HostExpelled
 }
 
-// forgetSeen drops the reports of hosts that do not count any more.
+// forgetSeen drops reports from hosts that do not count any more.
 func (t *topology) forgetSeen() {
 	for i := 0; i < len(t.seen.entries); {
 		if id := t.seen.entries[i].ID; t.counts(t.records.Host(id)) {
@@ -62,7 +62,7 @@ func (t *topology) forgetSeen() {
 	}
 }
 
-// host is the record of a host for readers.
+// host is a host's record for readers.
 func (t *topology) host(h *hosts.Host) Host {
 	shown := Host{ID: h.ID, Name: h.Name, RaftAddress: h.Addresses.Raft, ClientAddress: h.Addresses.Client,
 		AdminAddress: h.Addresses.Admin, Version: h.Version, Level: h.Level, Current: h.Current.Variant,
@@ -73,16 +73,16 @@ func (t *topology) host(h *hosts.Host) Host {
 	return shown
 }
 
-// Topology is the hosts, their replicas and the steps at one moment, and never changes.
+// Topology is the hosts, their replicas and the steps at one point in time, and never changes.
 type Topology struct {
 	Records *hosts.Records
 	Plan    *plan.Plan[governor.Action]
 	Clock   clock.Clock
-	Version uint64 // of the machine
+	Version uint64 // the machine's version
 }
 
-// Topology returns the present hosts, their replicas and the steps; ok is false before the hosts are bootstrapped. The
-// cost is the lists of hosts, shards and steps, not their content.
+// Topology returns the present hosts, their replicas and the steps; ok is false before the hosts are bootstrapped. It
+// copies the lists of hosts, shards and steps, but not the records in them.
 func (m *Machine) Topology() (t Topology, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -99,7 +99,7 @@ func (m *Machine) Bootstrapped() bool {
 	return look(m, func(c *content) bool { return c.topology != nil })
 }
 
-// recorded returns what at finds in the records of hosts, nothing before the hosts are bootstrapped.
+// recorded returns what at finds in the host records, or nothing before the hosts are bootstrapped.
 func recorded[T any](m *Machine, at func(*hosts.Records) T) (none T) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -109,32 +109,31 @@ func recorded[T any](m *Machine, at func(*hosts.Records) T) (none T) {
 	return at(m.topology.records)
 }
 
-// HostRecord returns the record of a host, which never changes; nil before the hosts are bootstrapped, or for an
-// unknown id.
+// HostRecord returns a host's record, which never changes; nil before the hosts are bootstrapped, or for an unknown id.
 func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
 	return recorded(m, func(r *hosts.Records) *hosts.Host { return r.Host(id) })
 }
 
-// ShardRecord returns the record of a shard, which never changes; nil before the hosts are bootstrapped, or for an
-// unknown id.
+// ShardRecord returns a shard's record, which never changes; nil before the hosts are bootstrapped, or for an unknown
+// id.
 func (m *Machine) ShardRecord(id ShardID) *hosts.Shard {
 	return recorded(m, func(r *hosts.Records) *hosts.Shard { return r.Shard(id) })
 }
 
-// LongestTimeout returns the session with the longest timeout of all shards, by the bounds that their leaders have set.
+// LongestTimeout returns the session with the longest timeout in any shard, by the bounds that the leaders have set.
 func (m *Machine) LongestTimeout() shard.Longest { return recorded(m, (*hosts.Records).Longest) }
 
-// RecordsRevision returns the revision of the records of hosts, 0 before the hosts are bootstrapped.
+// RecordsRevision returns the host records' revision, 0 before the hosts are bootstrapped.
 func (m *Machine) RecordsRevision() uint64 { return recorded(m, (*hosts.Records).Revision) }
 
-// Generation returns the generation of the cluster, all zero before the hosts are bootstrapped.
+// Generation returns the cluster's generation, all zero before the hosts are bootstrapped.
 func (m *Machine) Generation() hosts.Generation { return recorded(m, (*hosts.Records).Generation) }
 
-// HostsOf returns the hosts with a replica of a shard by its membership, in the order of the replicas. The list is
-// nil before the hosts are bootstrapped.
+// HostsOf returns the hosts with a replica in a shard's membership, ordered by replica. The list is nil before the
+// hosts are bootstrapped.
 func (m *Machine) HostsOf(id ShardID) []shard.HostID { return m.hostsOf(id, (*hosts.Replica).Member) }
 
-// ReadersOf is HostsOf without the hosts whose replica is being filled.
+// ReadersOf is HostsOf without the hosts whose replica is still being built.
 func (m *Machine) ReadersOf(id ShardID) []shard.HostID { return m.hostsOf(id, (*hosts.Replica).Reads) }
 
 func (m *Machine) hostsOf(id ShardID, wanted func(*hosts.Replica) bool) []shard.HostID {
@@ -150,7 +149,7 @@ func (m *Machine) hostsOf(id ShardID, wanted func(*hosts.Replica) bool) []shard.
 	})
 }
 
-// mark is how far the parts of a topology have come.
+// mark is how far a topology's parts have advanced.
 type mark struct{ records, plan, audit uint64 }
 
 func (t *topology) mark() mark {

@@ -12,9 +12,9 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// The part of a snapshot for the topology. Records and plan have forms of their own, which are cut into blocks.
+// The topology's part in a snapshot. Records and plan have their own encodings, which are split into blocks.
 
-// maxPieces is how many bytes the form of the records or of the plan may take: a reader holds it in memory.
+// maxPieces is the maximum size of the encoded records or plan, in bytes: a reader holds it in memory.
 const maxPieces = 64 << 20
 
 func (t *topology) save(b *blockWriter) {
@@ -63,10 +63,10 @@ func (h *HostObservation) fields(c *codec.Coder) {
 	codec.Uint(c, &h.Version)
 }
 
-// pieces are the forms that come in several blocks, as far as they were read.
+// pieces are the encodings that span several blocks, as far as they were read.
 type pieces struct{ records, plan, rights []byte }
 
-// readPiece takes a piece of a form.
+// readPiece reads one piece of an encoding.
 func readPiece(dst *[]byte, r *codec.Coder) error {
 	piece := r.Input().Data
 	r.Input().Data = nil
@@ -78,7 +78,7 @@ func readPiece(dst *[]byte, r *codec.Coder) error {
 	return nil
 }
 
-// readTopologyCounts reads the form of appendCounts, and makes the topology from the pieces.
+// readTopologyCounts reads the result of appendCounts, and builds the topology from the pieces.
 func (l *loader) readTopologyCounts(r *codec.Coder) error {
 	var bootstrapped bool
 	if r.Flag(&bootstrapped); !r.Sound() {
@@ -97,7 +97,7 @@ func (l *loader) readTopologyCounts(r *codec.Coder) error {
 	return l.completeTopology()
 }
 
-// completeTopology makes the topology from the pieces, and makes the checks that need the whole topology.
+// completeTopology builds the topology from the pieces, and performs the checks that need the whole topology.
 func (l *loader) completeTopology() error {
 	records, err := hosts.Load(l.pieces.records)
 	if err != nil {
@@ -128,8 +128,8 @@ func (l *loader) completeTopology() error {
 	return nil
 }
 
-// canonical returns the records and the plan as they are after saving and loading: equal records and plans are then
-// equal to the last list.
+// canonical returns the records and the plan as they are after saving and loading, so that equal records and plans are
+// equal in every detail.
 func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
 	if t == nil {
 		return nil, nil
@@ -149,7 +149,7 @@ func (l *loader) completeRights() (err error) {
 	return err
 }
 
-// canonicalRights returns the rights as they are after saving and loading; nil before the first change of rights.
+// canonicalRights returns the rights as they are after saving and loading; nil before the first change to rights.
 func canonicalRights(b *access.Book) *access.Book {
 	if b.Revision() == 0 {
 		return nil
