@@ -12,20 +12,20 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/access"
 )
 
-// Book has the roles and principals of a cluster at one moment, and never changes. A change returns a new book, which
-// shares the unchanged parts with the old. Any goroutine may read a book.
+// Book has a cluster's roles and principals at one point in time, and never changes. A change returns a new book, which
+// shares the unchanged parts with the old book. A book is safe for concurrent use.
 type Book struct {
 	revision uint64
-	roles    []*Role   // made by operators, by name
+	roles    []*Role   // created by operators, by name
 	records  []*Record // by kind and name
-	tokens   []*Record // the records of tokens, by hash
+	tokens   []*Record // the token records, by hash
 	bytes    int
 }
 
-// Empty is the book of a cluster in which nothing about rights was ever said.
+// Empty is the book for a cluster without any rights changes so far.
 func Empty() *Book { return &Book{} }
 
-// Refusal is why a change is not made.
+// Refusal is why a change is refused.
 type Refusal struct {
 	Status protocol.Status
 	Text   string
@@ -43,13 +43,13 @@ func badRequest(err error) error { return &Refusal{protocol.StatusBadRequest, er
 // Revision grows by one with each change.
 func (b *Book) Revision() uint64 { return b.revision }
 
-// Roles returns the roles made by operators, by name. Callers must not write to the list.
+// Roles returns the roles created by operators, by name. Callers must not modify the list.
 func (b *Book) Roles() []*Role { return b.roles }
 
-// Records returns the principals by kind and name. Callers must not write to the list.
+// Records returns the principals by kind and name. Callers must not modify the list.
 func (b *Book) Records() []*Record { return b.records }
 
-// Role returns the role of a name, predefined or made, or nil.
+// Role returns the role with a name, predefined or created, or nil.
 func (b *Book) Role(name string) *Role {
 	if r := kind.Predefined(name); r != nil {
 		return r
@@ -64,7 +64,7 @@ func (b *Book) roleIndex(name string) (int, bool) {
 	return slices.BinarySearchFunc(b.roles, name, func(r *Role, name string) int { return cmp.Compare(r.Name, name) })
 }
 
-// Record returns the record of a principal, or nil.
+// Record returns a principal's record, or nil.
 func (b *Book) Record(p Principal) *Record {
 	if i, found := b.index(p); found {
 		return b.records[i]
@@ -76,8 +76,7 @@ func (b *Book) index(p Principal) (int, bool) {
 	return slices.BinarySearchFunc(b.records, p, func(r *Record, p Principal) int { return r.Compare(p) })
 }
 
-// TokenOf returns the token of a secret, or nil if the secret is unknown or the token is over at the time of the wall
-// clock.
+// TokenOf returns a secret's token, or nil if the secret is unknown or the token has expired at the wall clock time.
 func (b *Book) TokenOf(secret []byte, wall uint64) *Record {
 	i, found := b.hashIndex(sha256.Sum256(secret))
 	if !found || len(secret) == 0 {
@@ -89,7 +88,7 @@ func (b *Book) TokenOf(secret []byte, wall uint64) *Record {
 	return nil
 }
 
-// Over reports whether a token is over at the time of the wall clock.
+// Over reports whether a token has expired at the wall clock time.
 func (r *Record) Over(wall uint64) bool { return r.Expires != 0 && wall >= r.Expires }
 
 func (b *Book) hashIndex(hash [32]byte) (int, bool) {
@@ -98,11 +97,11 @@ func (b *Book) hashIndex(hash [32]byte) (int, bool) {
 	})
 }
 
-// Open reports whether no rule was ever set. Then anonymous clients may do everything. A book never becomes open again,
-// so a cluster does not open when its last rule is revoked.
+// Open reports whether no rule was ever set. Anonymous clients may then do everything. A book never becomes open again,
+// so revoking the last rule does not open a cluster.
 func (b *Book) Open() bool { return b.revision == 0 }
 
-// Set returns the rights of a client with all the principals. A principal without a record gives nothing.
+// Set returns the rights for a client that has all the principals. A principal without a record contributes nothing.
 func (b *Book) Set(who ...Principal) *Set {
 	var list []Origin
 	for _, p := range who {
@@ -113,7 +112,7 @@ func (b *Book) Set(who ...Principal) *Set {
 	return compile(list)
 }
 
-// origins appends the rules of a principal.
+// origins appends a principal's rules.
 func (b *Book) origins(list []Origin, r *Record) []Origin {
 	for _, g := range r.Grants {
 		for _, rule := range b.RulesOf(g) {
@@ -123,7 +122,7 @@ func (b *Book) origins(list []Origin, r *Record) []Origin {
 	return list
 }
 
-// RulesOf returns the rules of a grant.
+// RulesOf returns a grant's rules.
 func (b *Book) RulesOf(g Grant) (rules []Rule) {
 	role := b.Role(g.Role)
 	if role == nil {
@@ -137,8 +136,8 @@ func (b *Book) RulesOf(g Grant) (rules []Rule) {
 	return rules
 }
 
-// below returns the rule as granted below a path, for objects of a name; ok is false if the rule allows nothing
-// there.
+// below returns the rule as granted below a path, for objects with a name prefix; ok is false if the rule allows
+// nothing there.
 func below(r Rule, path, object string) (_ Rule, ok bool) {
 	switch {
 	case path == "/":
@@ -158,7 +157,7 @@ func below(r Rule, path, object string) (_ Rule, ok bool) {
 	return r, r.Rights != 0
 }
 
-// Holders returns the principals that have a right, by kind and name, with the deciding rule for each.
+// Holders returns the principals that have a right, by kind and name, each with the deciding rule.
 func (b *Book) Holders(path, object string, need protocol.Right) (list []Origin) {
 	for _, r := range b.records {
 		if o, ok := b.Set(r.Principal).Decide(path, object, need); ok {
@@ -168,13 +167,13 @@ func (b *Book) Holders(path, object string, need protocol.Right) (list []Origin)
 	return list
 }
 
-// The limits of a book. Every replica must agree on them, so they are constants.
+// Limits on a book. They are constants because every replica must agree on them.
 const (
-	// MaxTokens is how many tokens there are at the most, MaxCertificates how many rules for certificates.
+	// MaxTokens is the maximum number of tokens, MaxCertificates the maximum number of certificate rules.
 	MaxTokens       = 10_000
 	MaxCertificates = 10_000
-	// MaxRoles is how many roles may be made.
+	// MaxRoles is the maximum number of created roles.
 	MaxRoles = 1_000
-	// MaxBytes is the most bytes of all roles and principals together, in their saved form.
+	// MaxBytes is the maximum encoded size of all roles and principals together.
 	MaxBytes = 16 << 20
 )

@@ -9,10 +9,9 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/access"
 )
 
-// The changes of a book. Each change returns the next book, or the same book if nothing changes. An error is a
-// Refusal.
+// Changes to a book. Each returns the next book, or the same book if nothing changes. An error is a Refusal.
 
-// SetRole makes a role, or replaces its rules.
+// SetRole creates a role, or replaces its rules.
 func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 	next := &Role{Name: name, Rules: rules}
 	if err := next.Check(); err != nil {
@@ -59,7 +58,7 @@ func (b *Book) DeleteRole(name string) (*Book, error) {
 	return c, nil
 }
 
-// CreateToken makes a token. The asking client has drawn the secret; hash is the SHA-256 of the secret.
+// CreateToken creates a token. The asking client has drawn the secret; hash is its SHA-256.
 func (b *Book) CreateToken(name string, hash [32]byte, expires uint64, grants []Grant, wall uint64, by string) (*Book,
 	error) {
 	r := Record{Principal: Principal{Kind: Token, Name: name}, Hash: hash, Expires: expires, Grants: grants}
@@ -69,7 +68,7 @@ func (b *Book) CreateToken(name string, hash [32]byte, expires uint64, grants []
 	return b.set(r, wall, by)
 }
 
-// Import makes roles and principals what the lists say, in one change, and keeps all others.
+// Import sets roles and principals as listed, in one change, and keeps all others.
 func (b *Book) Import(roles []Role, entries []Entry, wall uint64, by string) (*Book, error) {
 	next := b
 	var err error
@@ -90,7 +89,7 @@ func (b *Book) Import(roles []Role, entries []Entry, wall uint64, by string) (*B
 	return next, nil
 }
 
-// within says which part of an import is refused.
+// within names the part of an import that is refused.
 func within(part string, err error) error {
 	if refused, is := errors.AsType[*Refusal](err); is {
 		return &Refusal{refused.Status, part + ": " + refused.Text}
@@ -98,12 +97,12 @@ func within(part string, err error) error {
 	return err
 }
 
-// gives reports whether two records of a principal have one effect.
+// gives reports whether two records for a principal have the same effect.
 func (r *Record) gives(other *Record) bool {
 	return r.Hash == other.Hash && r.Expires == other.Expires && slices.Equal(r.Grants, other.Grants)
 }
 
-// set makes the record of a principal, or replaces its hash, expiry and grants.
+// set creates a principal's record, or replaces its hash, expiry and grants.
 func (b *Book) set(r Record, wall uint64, by string) (*Book, error) {
 	before := b.Record(r.Principal)
 	switch {
@@ -140,7 +139,7 @@ func (b *Book) set(r Record, wall uint64, by string) (*Book, error) {
 	return b.put(&r)
 }
 
-// checkRoom returns an error if a book has no room for one more principal.
+// checkRoom returns an error if a book has no capacity for one more principal.
 func (b *Book) checkRoom(r *Record) error {
 	switch {
 	case b.Record(r.Principal) != nil || r.Kind == Anonymous:
@@ -154,7 +153,7 @@ func (b *Book) checkRoom(r *Record) error {
 	return nil
 }
 
-// check returns an error if the form of a record is wrong.
+// check returns an error if a record is malformed.
 func (r *Record) check() error {
 	if err := r.Principal.Check(); err != nil {
 		return err
@@ -174,7 +173,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-// checkGrant returns why a role cannot be granted so.
+// checkGrant returns why a role cannot be granted this way.
 func (b *Book) checkGrant(g Grant) error {
 	if err := g.Check(); err != nil {
 		return badRequest(err)
@@ -196,7 +195,7 @@ func (b *Book) checkGrant(g Grant) error {
 	return nil
 }
 
-// Grant gives a principal a role. A token must be there; other principals are kept from their first role on.
+// Grant grants a role to a principal. A token must exist; other principals are recorded from their first role on.
 func (b *Book) Grant(p Principal, g Grant, wall uint64, by string) (*Book, error) {
 	if err := p.Check(); err != nil {
 		return b, badRequest(err)
@@ -230,8 +229,8 @@ func (b *Book) certificates() (n int) {
 	return last - first
 }
 
-// Revoke takes a role from a principal, or, for a nil grant, all roles. A token without roles stays; other principals
-// without roles are forgotten.
+// Revoke revokes a role from a principal, or, for a nil grant, all roles. A token without roles stays; other principals
+// without roles are deleted.
 func (b *Book) Revoke(p Principal, g *Grant) (*Book, error) {
 	if err := p.Check(); err != nil {
 		return b, badRequest(err)
@@ -253,7 +252,7 @@ func (b *Book) Revoke(p Principal, g *Grant) (*Book, error) {
 	return b.put(&next)
 }
 
-// Closed returns the book without any token and any grant: anonymous clients may do nothing either. Roles stay.
+// Closed returns the book without any tokens and grants: anonymous clients may do nothing either. Roles stay.
 func (b *Book) Closed() *Book {
 	c := &Book{revision: b.revision + 1, roles: b.roles}
 	for _, r := range c.roles {
@@ -271,7 +270,7 @@ func (b *Book) RevokeToken(name string) (*Book, error) {
 	return b.remove(r), nil
 }
 
-// put returns the book with a record, new or in the place of the old record.
+// put returns the book with a record added or replaced.
 func (b *Book) put(r *Record) (*Book, error) {
 	i, found := b.index(r.Principal)
 	before := 0
@@ -290,7 +289,7 @@ func (b *Book) put(r *Record) (*Book, error) {
 	return c, nil
 }
 
-// place returns a copy of a list with an entry at a place, new or in the place of the old entry.
+// place returns a copy of a list with an entry inserted or replaced at an index.
 func place[T any](list []T, at int, found bool, r T) []T {
 	list = slices.Clone(list)
 	if found {
@@ -312,7 +311,7 @@ func (b *Book) remove(r *Record) *Book {
 	return c
 }
 
-// change is changed where the book may have no room for the bytes.
+// change is like changed, but returns an error if the book has no capacity for the bytes.
 func (b *Book) change(bytes int) (*Book, error) {
 	if bytes > 0 && b.bytes+bytes > MaxBytes {
 		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take %d MiB, which is as much as "+
@@ -322,7 +321,8 @@ func (b *Book) change(bytes int) (*Book, error) {
 	return b.changed(bytes), nil
 }
 
-// changed returns a copy of the book, with the next revision and so many bytes more, for the caller to change.
+// changed returns a copy of the book, with the next revision and the given number of bytes more, for the caller to
+// modify.
 func (b *Book) changed(bytes int) *Book {
 	c := *b
 	c.revision++

@@ -7,10 +7,10 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/access"
 )
 
-// The rights to change rights. A principal with the right admin below a path gives there no more rights than its own.
-// Each check returns a Refusal, or nil if the change is allowed.
+// Checks for the right to change rights. A principal with the right admin below a path can give there no more rights
+// than its own. Each check returns a Refusal, or nil if the change is allowed.
 
-// MayGrant returns why a client with a set may not make a grant, or nil.
+// MayGrant returns why a client with the set may not make a grant, or nil.
 func (b *Book) MayGrant(by *Set, g Grant) error {
 	if err := mayChange(by, g.Path); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (b *Book) MayGrant(by *Set, g Grant) error {
 	return nil
 }
 
-// mayChange returns why a client with a set may not give or take rights below a path, or nil.
+// mayChange returns why a client with the set may not grant or revoke rights below a path, or nil.
 func mayChange(by *Set, path string) error {
 	if err := kind.CheckPath(path); err != nil {
 		return badRequest(err)
@@ -35,7 +35,7 @@ func mayChange(by *Set, path string) error {
 	return nil
 }
 
-// MayCreate returns why a client with a set may not make a token with the grants, or nil.
+// MayCreate returns why a client with the set may not create a token with the grants, or nil.
 func (b *Book) MayCreate(by *Set, grants []Grant) error {
 	if len(grants) == 0 {
 		return mayChange(by, "/")
@@ -48,8 +48,8 @@ func (b *Book) MayCreate(by *Set, grants []Grant) error {
 	return nil
 }
 
-// MayRevoke returns why a client with a set may not take a grant from a principal, or nil. A nil grant stands for all
-// grants, or for ending a token.
+// MayRevoke returns why a client with the set may not revoke a grant from a principal, or nil. A nil grant means all
+// grants, or revoking a token.
 func (b *Book) MayRevoke(by *Set, p Principal, g *Grant) error {
 	if g != nil {
 		return mayChange(by, g.Path)
@@ -66,8 +66,9 @@ func (b *Book) MayRevoke(by *Set, p Principal, g *Grant) error {
 	return nil
 }
 
-// MaySetRole returns why a client with a set may not give a role its rules, or nil. Without rules the question is to
-// delete the role. All principals with the role get or lose rights, so the set must cover the new rules and the old.
+// MaySetRole returns why a client with the set may not set a role's rules, or nil. Without rules, it checks whether the
+// client may delete the role. All principals with the role get or lose rights, so the set must cover the new rules and
+// the old.
 func (b *Book) MaySetRole(by *Set, name string, rules []Rule) error {
 	if err := mayChange(by, "/"); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (b *Book) MaySetRole(by *Set, name string, rules []Rule) error {
 	return nil
 }
 
-// MayImport returns why a client with a set may not import or export roles and principals, or nil.
+// MayImport returns why a client with the set may not import or export roles and principals, or nil.
 func MayImport(by *Set) error {
 	if by.Covers(Rule{Path: "/", Rights: protocol.RightAll}) {
 		return nil
@@ -92,13 +93,13 @@ func MayImport(by *Set) error {
 	return refuse(protocol.StatusUnauthorized, "that takes the role root on /")
 }
 
-// HasAdmin reports whether some principal may change rights on /. Without one only a root token of a host can.
+// HasAdmin reports whether some principal may change rights on /. Otherwise only a host's root token can.
 func (b *Book) HasAdmin() bool {
 	return slices.ContainsFunc(b.records, func(r *Record) bool { return b.Set(r.Principal).Administers("/") })
 }
 
-// Shown reports whether a client with a set may see the record of a principal: the client may give rights on a path
-// of the principal's grants.
+// Shown reports whether a client with the set may see a principal's record: the client may grant rights on a path in
+// the principal's grants.
 func (b *Book) Shown(to *Set, r *Record) bool {
 	return to.Administers("/") || slices.ContainsFunc(r.Grants, func(g Grant) bool { return to.Administers(g.Path) })
 }

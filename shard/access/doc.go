@@ -1,10 +1,10 @@
-// Package access is access control: rules, roles and grants, and their record in the meta shard.
+// Package access implements access control (RBAC): rules, roles and grants, and their record in the meta shard.
 //
-// A rule allows some rights below a path, and perhaps only on objects whose names begin with a text. Rules only
-// allow: a client may do everything that some rule of its principals allows, and nothing takes rights away. A role is
-// a list of rules under a name. A principal is an identity of clients: the owner of a token, the owner of a
-// certificate, or every client, known or not. A principal is granted roles, each below a path.
+// A rule allows some rights below a path, optionally only on objects with a name prefix. Rules only allow: a client may
+// do everything that any rule for its principals allows, and no rule takes rights away. A role is a named list of
+// rules. A principal is a client identity: a token's owner, a certificate's owner, or every client, known or not. A
+// principal is granted roles, each below a path.
 //
-// Start with Book, the whole record at one moment, which never changes, and with Set, the rights of one client, made
-// for a question at every request.
+// Start with Book, the whole record at one point in time, which never changes, and with Set, one client's rights, built
+// for checking every request.
 package access

@@ -11,14 +11,14 @@ import (
 
 // The types below are aliases: package protocol/access declares them once, for hosts and clients.
 type (
-	// Principal names an identity of clients.
+	// Principal names a client identity.
 	Principal = kind.Identity
 	Rule      = kind.Rule
 	Grant     = kind.Grant
 	Role      = kind.Role
 )
 
-// The kinds of principals.
+// The principal kinds.
 const (
 	Token      = kind.Token
 	CommonName = kind.CommonName
@@ -26,15 +26,15 @@ const (
 	Anonymous  = kind.Anonymous
 )
 
-// Record is the record of a principal, and never changes.
+// Record is a principal's record, and never changes.
 type Record struct {
 	Principal
-	// Hash is the SHA-256 of the secret of a token; zero for the other kinds.
+	// Hash is the SHA-256 of a token's secret; zero for the other kinds.
 	Hash [32]byte
-	// Expires is the wall clock in milliseconds from which on the token lets in no more; 0 for never. Hosts go by their
+	// Expires is the wall clock time, in milliseconds, from which the token is invalid; 0 for never. Hosts use their
 	// own clocks.
 	Expires uint64
-	// Created is the wall clock at the making of the record, By the author.
+	// Created is the wall clock time when the record was created, By the author.
 	Created uint64
 	By      string
 	Grants  []Grant
@@ -46,8 +46,8 @@ func (r *Record) View() kind.Principal {
 		Expires: field.WallTime(r.Expires)}
 }
 
-// Export returns the View of a record, and the token's hash, in the form that Import reads. If a role has changed so
-// that a grant has no effect, Export leaves the grant out, because Import would refuse it.
+// Export returns a record's View, and the token's hash, in the form that Import reads. If a role has changed so that a
+// grant has no effect, Export leaves out the grant, because Import would refuse it.
 func (b *Book) Export(r *Record) kind.Principal {
 	p := r.View()
 	p.Grants = slices.DeleteFunc(slices.Clone(p.Grants), func(g Grant) bool { return b.checkGrant(g) != nil })
@@ -65,7 +65,7 @@ type Entry struct {
 	Grants    []Grant
 }
 
-// Entries returns the entries of exported principals, or a Refusal.
+// Entries returns the import entries for exported principals, or a Refusal.
 func Entries(list []kind.Principal) ([]Entry, error) {
 	entries := make([]Entry, len(list))
 	for i, p := range list {
@@ -88,7 +88,7 @@ func Entries(list []kind.Principal) ([]Entry, error) {
 	return entries, nil
 }
 
-// size is about the length of the record in its saved form.
+// size is the approximate encoded size of the record.
 func (r *Record) size() int {
 	n := len(r.Name) + len(r.By) + 64
 	for _, g := range r.Grants {
@@ -97,7 +97,7 @@ func (r *Record) size() int {
 	return n
 }
 
-// sizeOf is about the length of a role in its saved form.
+// sizeOf is the approximate encoded size of a role.
 func sizeOf(r *Role) int {
 	n := len(r.Name) + 8
 	for _, rule := range r.Rules {

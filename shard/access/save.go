@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// formNumber is the first number of saved bytes.
+// formNumber is the first number for saved bytes.
 const formNumber = 1
 
-// maxRecords is the most principals of a book.
+// maxRecords is the maximum number of principals in a book.
 const maxRecords = MaxTokens + MaxCertificates + 1
 
 // Save appends the book. Equal books have equal bytes.
@@ -21,7 +21,7 @@ func (b *Book) Save(dst []byte) []byte {
 	return codec.Save(dst, b.code)
 }
 
-// Load makes a book from saved bytes.
+// Load decodes a book.
 func Load(src []byte) (*Book, error) {
 	b := &Book{}
 	if err := codec.Load(src, formNumber, "rights: load", b.code, nil); err != nil {
@@ -51,7 +51,7 @@ func (r *Record) code(c *codec.Coder) {
 	codec.List(c, &r.Grants, kind.MaxGrants, func(g *Grant) { c.Fields(g.Fields) })
 }
 
-// complete makes the derived parts of a book, and checks the rules that changes keep.
+// complete builds a book's derived parts, and checks the rules that changes maintain.
 func (b *Book) complete() error {
 	for i, r := range b.roles {
 		if err := r.Check(); err != nil {

@@ -9,30 +9,30 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Set has the rights of one client. A set never changes, and any goroutine may ask it. The zero value allows nothing.
+// Set has one client's rights. A set never changes, and is safe for concurrent use. The zero value allows nothing.
 type Set struct {
 	rules []compiled
-	all   protocol.Right // of all rules together
+	all   protocol.Right // all rules combined
 }
 
-// compiled is a rule in its form for searching.
+// compiled is a rule prepared for searching.
 type compiled struct {
-	path   string // without the slash at its end: empty for the path of all nodes
+	path   string // without the trailing slash: empty for the root path
 	object string
 	rights protocol.Right
 	from   Origin
 }
 
-// Origin is the source of a rule of a set.
+// Origin is where a rule in a set comes from.
 type Origin struct {
-	// Principal is the holder of the rule. Grant has the role, with the path and the beginning of names of the grant.
+	// Principal is the rule's holder. Grant has the role, with the grant's path and name prefix.
 	Principal Principal
 	Grant     Grant
-	// Rule is the rule in its effective form.
+	// Rule is the effective rule.
 	Rule Rule
 }
 
-// NewSet returns a set of rules.
+// NewSet returns a set with the rules.
 func NewSet(rules ...Rule) *Set {
 	origins := make([]Origin, len(rules))
 	for i, r := range rules {
@@ -61,9 +61,9 @@ func (s *Set) Equal(other *Set) bool {
 	})
 }
 
-// Allows reports whether one of the needed rights holds for an object in the node of a path. The path has the form of
-// stored paths. Without an object the question is about the node as a whole, without a path about any place. Allows
-// allocates nothing.
+// Allows reports whether any needed right holds for an object in the node with a path. The path has the form of stored
+// paths. Without an object the question concerns the node as a whole, without a path any place. Allows allocates
+// nothing.
 func (s *Set) Allows(path, object string, need protocol.Right) bool {
 	if path == "" {
 		return s.all&need != 0
@@ -80,8 +80,8 @@ func (s *Set) Decide(path, object string, need protocol.Right) (o Origin, allowe
 	return s.rules[at].from, true
 }
 
-// find returns the place of an allowing rule, or a number below zero. It looks at the rules of each path from the
-// root to the node, so that the work grows with the parts of the path, and hardly with the number of rules.
+// find returns the index of an allowing rule, or a negative number. It looks at the rules for each path from the root
+// to the node, so that the work grows with the path length, and hardly with the number of rules.
 func (s *Set) find(path, object string, need protocol.Right) int {
 	path = strings.TrimSuffix(path, "/")
 	for end := 0; end <= len(path); end++ {
@@ -98,13 +98,13 @@ func (s *Set) find(path, object string, need protocol.Right) int {
 	return -1
 }
 
-// first returns the place of the first rule of a path, or of the first rule behind the path.
+// first returns the index of a path's first rule, or of the first rule behind the path.
 func (s *Set) first(path string) int {
 	return sort.Search(len(s.rules), func(i int) bool { return s.rules[i].path >= path })
 }
 
-// inPart are the rights that reach the node itself even if a rule is bound to names of objects: to describe the node,
-// to list the allowed objects, to have a session.
+// inPart are the rights that reach the node itself even if a rule is limited to object names: to describe the node, to
+// list the allowed objects, to have a session.
 const inPart = protocol.RightRead | protocol.RightAcquire | protocol.RightWrite
 
 // gives returns the rights that the rule gives for an object, or for the node as a whole.
@@ -123,7 +123,7 @@ func (c *compiled) gives(object string) protocol.Right {
 // Covers reports whether the set allows everything that a rule allows.
 func (s *Set) Covers(r Rule) bool { return s.upon(r.Path, r.Object)&r.Rights == r.Rights }
 
-// upon returns the rights that hold for all objects below a path with names that begin with a text.
+// upon returns the rights that hold for all objects below a path with a name prefix.
 func (s *Set) upon(path, object string) (rights protocol.Right) {
 	path = strings.TrimSuffix(path, "/")
 	for i := range s.rules {
@@ -136,5 +136,5 @@ func (s *Set) upon(path, object string) (rights protocol.Right) {
 	return rights
 }
 
-// Administers reports whether the set allows to give rights below a path.
+// Administers reports whether the set allows granting rights below a path.
 func (s *Set) Administers(path string) bool { return s.upon(path, "")&protocol.RightAdmin != 0 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Backoff is the memory of a plan of a subject that failed, or whose step was cancelled, while the subject has no
+// Backoff is what a plan remembers about a subject that failed, or whose step was cancelled, while the subject has no
 // open step.
 type Backoff struct {
 	Subject   Subject
 	Failures  uint32 // since the last success
 	LastError string
-	// Since is the shard time at the end of the subject's last step. No step of the subject begins before Until.
+	// Since is the shard time at which the subject's last step ended. No step on the subject begins before Until.
 	Since, Until uint64
 }
 
@@ -26,8 +26,8 @@ func (c *Config[P]) delay(failures uint32) uint64 {
 	return c.Delay << doublings
 }
 
-// after returns the shard time at the end of a delay that begins now. Shard time is cut to milliseconds, so one
-// millisecond more makes sure that no delay is shorter than asked.
+// after returns the shard time at which a delay that begins now ends. Shard time is truncated to milliseconds, so one
+// more millisecond ensures that delays are never shorter than requested.
 func after(now, delay uint64) uint64 {
 	if delay >= math.MaxUint64-now {
 		return math.MaxUint64
@@ -35,7 +35,7 @@ func after(now, delay uint64) uint64 {
 	return now + delay + 1
 }
 
-// Backoff returns the back-off of a subject without an open step, or nil.
+// Backoff returns the back-off for a subject without an open step, or nil.
 func (p *Plan[P]) Backoff(subject Subject) *Backoff {
 	if i, found := p.backoffOf(subject); found {
 		return &p.backoffs[i]
@@ -43,12 +43,12 @@ func (p *Plan[P]) Backoff(subject Subject) *Backoff {
 	return nil
 }
 
-// Backoffs are the subjects with failures and without an open step, by name. The list is the plan's own: callers may
+// Backoffs are the subjects with failures and without an open step, by name. The list belongs to the plan: callers may
 // read it until the next act.
 func (p *Plan[P]) Backoffs() []Backoff { return p.backoffs }
 
-// Forget ends the delay of a subject by order of an operator. A back-off is removed with its failures; an open step
-// that waits goes on at once.
+// Forget ends a subject's delay by an operator's order. A back-off is removed with its failures; a waiting open step
+// continues at once.
 func (p *Plan[P]) Forget(subject Subject) Outcome {
 	for i := range p.steps {
 		if s := &p.steps[i]; s.Subject == subject && s.NotBefore > 0 {
@@ -71,7 +71,7 @@ func (p *Plan[P]) backoffOf(subject Subject) (int, bool) {
 	})
 }
 
-// takeBackoff removes and returns the back-off of a subject, all zero if there is none.
+// takeBackoff removes and returns a subject's back-off, all zero if there is none.
 func (p *Plan[P]) takeBackoff(subject Subject) Backoff {
 	i, found := p.backoffOf(subject)
 	if !found {
@@ -82,8 +82,8 @@ func (p *Plan[P]) takeBackoff(subject Subject) Backoff {
 	return b
 }
 
-// putBackoff adds the back-off of a subject without a back-off. If there is no room, the subject whose delay ends
-// first is forgotten.
+// putBackoff adds a back-off for a subject without one. If there is no capacity, the subject whose delay ends first is
+// forgotten.
 func (p *Plan[P]) putBackoff(b Backoff) {
 	i, found := p.backoffOf(b.Subject)
 	if found {

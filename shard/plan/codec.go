@@ -6,15 +6,14 @@ import (
 	"fmt"
 )
 
-// ErrForm is wrapped where bytes are not the form of a plan, a proposal or an act.
+// ErrForm is wrapped if bytes are not an encoded plan, proposal or act.
 var ErrForm = errors.New("plan: bad form")
 
-// ErrNewer is wrapped if a record has a field that the build does not know: a replica must not go on without the
-// field.
+// ErrNewer is wrapped if a record has a field unknown to this build: a replica must not go on without the field.
 var ErrNewer = errors.New("plan: a newer build wrote a field of a record")
 
-// Append appends the form of the plan: a record for the counters, the number of its steps and the records of the
-// steps, the number of its back-offs and the records of the back-offs. Equal plans have equal bytes.
+// Append appends the encoded plan: a counter record, the number of steps and the step records, the number of back-offs
+// and the back-off records. Equal plans have equal bytes.
 func (p *Plan[P]) Append(dst []byte) []byte {
 	dst = (&record{id: uint64(p.last), revision: p.revision}).append(dst)
 	dst = binary.AppendUvarint(dst, uint64(len(p.steps)))
@@ -30,10 +29,10 @@ func (p *Plan[P]) Append(dst []byte) []byte {
 	return dst
 }
 
-// Size is how many bytes the form of the plan takes.
+// Size is the size of the encoded plan, in bytes.
 func (p *Plan[P]) Size() int { return len(p.Append(nil)) }
 
-// Read makes a plan from its form, and checks everything that the package relies on.
+// Read decodes a plan, and validates everything that the package relies on.
 func Read[P any](cfg *Config[P], src []byte) (*Plan[P], error) {
 	p := New(cfg)
 	in := newInput(src)
@@ -65,19 +64,19 @@ func Read[P any](cfg *Config[P], src []byte) (*Plan[P], error) {
 	return p, nil
 }
 
-// AppendProposal appends the form of a proposal, for the command that begins the step.
+// AppendProposal appends an encoded proposal, for the command that begins the step.
 func (c *Config[P]) AppendProposal(dst []byte, pr *Proposal[P]) []byte {
 	return c.stepRecord(&Step[P]{Proposal: *pr}).append(dst)
 }
 
-// ReadProposal reads the form of AppendProposal, and returns the bytes behind.
+// ReadProposal decodes a proposal, and returns the remaining bytes.
 func (c *Config[P]) ReadProposal(src []byte) (Proposal[P], []byte, error) {
 	in := newInput(src)
 	s := readStep(c, in, proposalFields)
 	return s.Proposal, in.Data, in.err()
 }
 
-// Append appends the form of an act, for the command that reports the act.
+// Append appends an encoded act, for the command that reports the act.
 func (a Act) Append(dst []byte) []byte {
 	r := record{id: uint64(a.Step), phase: uint64(a.Phase), failures: uint64(a.Failures), term: a.Term}
 	return r.append(dst)

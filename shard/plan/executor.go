@@ -1,22 +1,22 @@
 package plan
 
-// Advice says what an executor does next about a step.
+// Advice tells the executor what to do next for a step.
 type Advice uint8
 
-// The kinds of advice.
+// The advice values.
 const (
 	Leave   Advice = iota + 1 // the step is over: drop all work begun for the step
-	Wait                      // the time of the step has not come: look again later
-	Perform                   // do the work of the step in its phase
+	Wait                      // the step's time has not come: look again later
+	Perform                   // do the step's work in its phase
 	Report                    // report the reached phase, with Plan.Progress
 	Finish                    // report that the step has reached its goal, with Plan.Done
-	Drop                      // report that the step is not wanted any more, with Plan.Drop
+	Drop                      // report that the step is no longer wanted, with Plan.Drop
 )
 
-// Assess returns the advice to an executor about the step of an id, and for Report the phase. An executor needs no
-// memory beside Assess: a new executor, at a newly elected leader, assesses like an executor that has run all along.
-// Reports name only visible facts. So if an executor died between an act and its report, the next executor sees the
-// effect of the act, and reports the step.
+// Assess returns the advice to an executor about the step with an id, and for Report the phase. An executor needs no
+// memory beside Assess: a new executor, at a newly elected leader, assesses like an executor that was never
+// interrupted. Reports name only visible facts. So if an executor died between an act and its report, the next executor
+// sees the act's effect, and reports the step.
 func (pl *Planner[S, O, P]) Assess(v View[S, O, P], id ID) (Advice, Phase) {
 	s := v.Plan.Step(id)
 	if s == nil {
@@ -41,24 +41,24 @@ func (pl *Planner[S, O, P]) Assess(v View[S, O, P], id ID) (Advice, Phase) {
 	return advice, s.Phase
 }
 
-// Planned is one step of a dry run.
+// Planned is one step in a dry run.
 type Planned[P any] struct {
 	Proposal[P]
-	Rule string // empty for a step that was open before
-	ID   ID     // of a step that was open before
-	At   uint64 // the shard time at which the step would begin: steps take no time, back-offs and delays do
+	Rule string // empty for a step that was already open
+	ID   ID     // id of a step that was already open
+	At   uint64 // shard time at which the step would begin: steps take no time, back-offs and delays do
 }
 
-// Forecast is the result of a dry run.
+// Forecast is a dry run's result.
 type Forecast[P any] struct {
 	Steps   []Planned[P]
-	Reasons []Reason // why nothing moves at the end; empty if all is as it should be
-	Cut     bool     // the dry run reached its bound before the end
+	Reasons []Reason // why nothing happens at the end; empty if everything is healthy
+	Cut     bool     // the dry run reached its limit before the end
 }
 
-// DryRun plays on a copy the decisions of the planner as if every step did what its model says: first the open steps,
-// then one decision after another, until nothing moves. If only time can move something, time passes. DryRun ends
-// after a number of steps and passages of time. The plan itself is left as it is.
+// DryRun simulates the planner's decisions on a copy, as if every step did what its model predicts: first the open
+// steps, then one decision after another, until nothing happens. If only time can change a decision, time passes.
+// DryRun ends after a number of steps and time jumps. The plan itself is unchanged.
 func (pl *Planner[S, O, P]) DryRun(v View[S, O, P], most int) Forecast[P] {
 	v.Plan = v.Plan.Clone()
 	var f Forecast[P]
@@ -94,9 +94,8 @@ func (pl *Planner[S, O, P]) DryRun(v View[S, O, P], most int) Forecast[P] {
 	return f
 }
 
-// Due returns the step that the planner comes to by itself, at once or after some time, if nothing happens but the
-// passage of time. Due lets time pass a number of times at most, and returns nil if no step comes. Nothing is
-// changed.
+// Due returns the step that the planner reaches on its own, at once or after some time, if only time passes. Due lets
+// time jump at most the given number of times, and returns nil if no step comes. Nothing is changed.
 func (pl *Planner[S, O, P]) Due(v View[S, O, P], most int) *Planned[P] {
 	for range most {
 		d := pl.Next(v)

@@ -9,16 +9,16 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Config is the common part of plans of one sort. The config is the same on every replica, and is not part of the
-// state.
+// Config is the common part of plans with the same purpose. The config is equal on every replica, and is not part of
+// the state.
 type Config[P any] struct {
-	// Open is how many steps may be open at once. Two that are open never share a subject.
+	// Open is how many steps may be open at once. Two open steps never share a subject.
 	Open int
 	// Delay is the back-off after a first failure, in milliseconds; it doubles with each further failure up to
 	// MaxDelay.
 	Delay, MaxDelay uint64
-	// Attempts is how many failures a step may have and stay open. With one failure more the step is over, so that
-	// other steps can go on.
+	// Attempts is how many failures a step may have and stay open. One more failure ends the step, so that other steps
+	// can go on.
 	Attempts uint32
 	// Append encodes a payload, Read decodes a payload. Equal payloads have equal bytes.
 	Append func(dst []byte, payload P) []byte
@@ -48,7 +48,7 @@ type Plan[P any] struct {
 	backoffs []Backoff // by subject; none for a subject with an open step
 }
 
-// New returns an empty plan. New panics if the config is not valid.
+// New returns an empty plan. New panics if the config is invalid.
 func New[P any](cfg *Config[P]) *Plan[P] {
 	if err := cfg.Validate(); err != nil {
 		panic(err)
@@ -56,28 +56,28 @@ func New[P any](cfg *Config[P]) *Plan[P] {
 	return &Plan[P]{cfg: cfg}
 }
 
-// Renewed returns a plan without steps. Its numbers begin above all numbers that p gives in the time of a jump.
+// Renewed returns a plan without steps. Its numbers begin above all numbers that p can issue within a jump.
 func (p *Plan[P]) Renewed(jump uint64) *Plan[P] {
 	return &Plan[P]{cfg: p.cfg, last: p.last + ID(jump), revision: p.revision + jump}
 }
 
-// Clone returns a copy that can be changed by itself. Payloads are copied as Go copies them.
+// Clone returns an independent copy. Payloads are copied by assignment.
 func (p *Plan[P]) Clone() *Plan[P] {
 	c := *p
 	c.steps, c.backoffs = slices.Clone(p.steps), slices.Clone(p.backoffs)
 	return &c
 }
 
-// Revision grows with every change of the plan.
+// Revision grows with every plan change.
 func (p *Plan[P]) Revision() uint64 { return p.revision }
 
-// Last is the last given id.
+// Last is the last issued id.
 func (p *Plan[P]) Last() ID { return p.last }
 
-// Steps are the open steps by id. They are the plan's own: to be read, until the next act.
+// Steps are the open steps by id. The list belongs to the plan: callers may read it until the next act.
 func (p *Plan[P]) Steps() []Step[P] { return p.steps }
 
-// Step returns the open step of the id, or nil if the step is over or was never begun.
+// Step returns the open step with the id, or nil if the step is over or was never begun.
 func (p *Plan[P]) Step(id ID) *Step[P] {
 	if i := slices.IndexFunc(p.steps, func(s Step[P]) bool { return s.ID == id }); i >= 0 {
 		return &p.steps[i]
@@ -85,8 +85,8 @@ func (p *Plan[P]) Step(id ID) *Step[P] {
 	return nil
 }
 
-// Begin opens a step. The term is the term of the proposing leader; the revision is the revision of the plan at the
-// decision, so that a proposal takes effect once, and never in a plan that has moved on.
+// Begin opens a step. term is the proposing leader's term; revision is the plan's revision at decision time, so that a
+// proposal takes effect once, and never in a plan that has changed since.
 func (p *Plan[P]) Begin(at Moment, term, revision uint64, pr Proposal[P]) (ID, Outcome) {
 	switch {
 	case term != at.Term:
@@ -112,14 +112,15 @@ func (p *Plan[P]) Begin(at Moment, term, revision uint64, pr Proposal[P]) (ID, O
 	return p.last, Applied
 }
 
-// fits checks a proposal against the rules that depend on no state.
+// fits validates a proposal against the rules that do not depend on state.
 func (p *Plan[P]) fits(pr *Proposal[P]) bool {
 	unfit := func(s Subject) bool { return s == "" || len(s) > MaxSubject }
 	return !slices.ContainsFunc(subjects(pr), unfit) && pr.Kind != 0 && len(pr.With) <= MaxWith &&
 		len(p.cfg.Append(nil, pr.Payload)) <= MaxPayload
 }
 
-// admits says whether the plan takes a proposal now. If an open step is in the way, admits returns the step.
+// admits decides whether the plan accepts a proposal now. If an open step blocks the proposal, admits returns that
+// step.
 func (p *Plan[P]) admits(pr *Proposal[P], now uint64) (Outcome, *Step[P]) {
 	var superseded *Step[P]
 	if pr.Supersedes != 0 {
@@ -146,7 +147,7 @@ func (p *Plan[P]) admits(pr *Proposal[P], now uint64) (Outcome, *Step[P]) {
 	return Applied, nil
 }
 
-// find returns the step of an act, if the step is still as the executor read it.
+// find returns an act's step, if the step is still as the executor read it.
 func (p *Plan[P]) find(at Moment, a Act) (*Step[P], Outcome) {
 	if a.Term != at.Term {
 		return nil, OtherTerm
@@ -177,13 +178,13 @@ func (p *Plan[P]) Progress(at Moment, a Act, to Phase) Outcome {
 	return Applied
 }
 
-// Retry records a failed attempt of a step that will be tried again. The step stays open, keeps its subjects, and
+// Retry records a failed attempt for a step that will be tried again. The step stays open, keeps its subjects, and
 // waits. A step that has failed more often than Config.Attempts is over, as by Fail.
 func (p *Plan[P]) Retry(at Moment, a Act, why string) Outcome {
 	return p.fail(at, a, why, p.cfg.Attempts)
 }
 
-// Fail records that an attempt failed, and ends the step. The subject waits; then the rules decide anew.
+// Fail records that an attempt failed, and ends the step. The subject waits; then the rules decide again.
 func (p *Plan[P]) Fail(at Moment, a Act, why string) Outcome {
 	return p.fail(at, a, why, 0)
 }
@@ -206,7 +207,7 @@ func (p *Plan[P]) fail(at Moment, a Act, why string, allowed uint32) Outcome {
 	return Applied
 }
 
-// Done ends a step that has reached its goal. The failures of its subject are forgotten.
+// Done ends a step that has reached its goal, and clears its subject's failures.
 func (p *Plan[P]) Done(at Moment, a Act) Outcome {
 	s, out := p.find(at, a)
 	if out != Applied {
@@ -227,8 +228,8 @@ func (p *Plan[P]) Drop(at Moment, a Act) Outcome {
 }
 
 // Cancel ends a step in any phase, by order of an operator, who names the step by its id alone. The step's subject
-// waits for hold milliseconds at the least, because the rules would propose an equal step at once. An executor may be
-// in the middle of an act, and the rules must handle its effects.
+// waits for at least hold milliseconds, because the rules would otherwise propose an equal step at once. An executor
+// may be in the middle of an act, and the rules must handle its effects.
 func (p *Plan[P]) Cancel(now uint64, id ID, why string, hold uint64) Outcome {
 	s := p.Step(id)
 	switch {
@@ -245,7 +246,7 @@ func (p *Plan[P]) Cancel(now uint64, id ID, why string, hold uint64) Outcome {
 	return Applied
 }
 
-// remove removes an open step. Its failures, and a delay that is not over, stay with its subject.
+// remove removes an open step. Its failures, and an unexpired delay, stay with its subject.
 func (p *Plan[P]) remove(id ID, now uint64) {
 	i := slices.IndexFunc(p.steps, func(s Step[P]) bool { return s.ID == id })
 	s := &p.steps[i]

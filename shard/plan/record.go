@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// record is the form of everything that the package writes: a length, a set of bits for the present fields, and the
-// fields in the order of their bits. A zero field is absent. Later builds add fields at the end.
+// record is the encoding for everything that the package writes: a length, a bit set for the present fields, and the
+// fields in bit order. A zero field is absent. Later builds add fields at the end.
 type record struct {
 	id, kind            uint64
 	subject             string
@@ -23,8 +23,7 @@ type record struct {
 	notBefore, revision uint64
 }
 
-// field is one field of a record: a number, a text or a list of texts, with a limit for its value, its length or its
-// entries.
+// field is one record field: a number, a text or a text list, with a limit for its value, its length or its entries.
 type field struct {
 	number *uint64
 	text   *string
@@ -32,7 +31,7 @@ type field struct {
 	most   uint64
 }
 
-// The fields of each thing, as bits.
+// The fields for each type, as bits.
 const (
 	planFields     = 1<<0 | 1<<13
 	proposalFields = 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<5
@@ -41,7 +40,7 @@ const (
 	stepFields     = proposalFields | actFields | backoffFields | 1<<8
 )
 
-// fields are the fields of a record in the order of their bits.
+// fields are a record's fields in bit order.
 func (r *record) fields() [14]field {
 	return [...]field{
 		{number: &r.id, most: math.MaxUint64},
@@ -87,11 +86,11 @@ func (r *record) append(dst []byte) []byte {
 	return append(append(dst, head...), body...)
 }
 
-// input reads from unchecked bytes. The first mistake is kept, and all later reads return zero. The allocated memory is
-// bounded by the length of the bytes. Only the form of Append is accepted.
+// input reads from unchecked bytes. The first error is kept, and all later reads return zero. The allocated memory is
+// bounded by the byte length. Only the encoding from Append is accepted.
 type input struct {
 	codec.Input
-	other error // an error that is no mistake of the form
+	other error // an error other than a malformed encoding
 }
 
 func newInput(src []byte) *input { return &input{Input: codec.Input{Data: src}} }
@@ -130,7 +129,7 @@ func (in *input) text(most uint64) string {
 	return string(b)
 }
 
-// record reads a record of the given fields. A wrong record is all zero.
+// record reads a record with the given fields. A malformed record is all zero.
 func (in *input) record(may uint64) (r record) {
 	body := newInput(in.Bytes())
 	bits := body.number(math.MaxUint64)

@@ -5,93 +5,93 @@ import (
 	"slices"
 )
 
-// View is the input of rules.
+// View is the input for rules.
 type View[S, O, P any] struct {
 	State S // replicated: equal for every leader
-	Seen  O // the observations of the present leader: facts that are in no log
+	Seen  O // the present leader's observations: facts that are not in any log
 	Plan  *Plan[P]
 	Now   uint64 // shard time in milliseconds
 }
 
-// Rule is one reason to change something. The order of the rules is their priority.
+// Rule is one reason to change something. Rules are listed in priority order.
 type Rule[S, O, P any] struct {
 	Name string
 	// Find is a pure function: equal views have equal findings. Find may read the plan, to see the open steps.
 	Find func(v View[S, O, P]) Finding[P]
 }
 
-// Finding is the result of a rule. The zero value says that the rule has nothing to do with the view.
+// Finding is a rule's result. The zero value means that the rule does not concern the view.
 type Finding[P any] struct {
 	// Steps are the steps that the rule wants, the best first. The planner takes the first step that the plan admits,
-	// so that a waiting subject does not hold up the others.
+	// so that a waiting subject does not block the others.
 	Steps []Proposal[P]
-	// Reasons say what the rule would do, and why it cannot.
+	// Reasons explain what the rule would do, and why it cannot.
 	Reasons []Reason
-	// Hold keeps the planner from asking all later rules, if the plan admits no step of the rule.
+	// Hold makes the planner skip all later rules, if the plan admits no step from this rule.
 	Hold bool
 }
 
-// Code names a reason for programs. The package has those below; rules have their own.
+// Code identifies a reason for programs. The package defines those below; rules define their own.
 type Code string
 
-// The reasons of the package.
+// The package's reasons.
 const (
 	CodeOpen     Code = "step-open"     // a step is under way
 	CodeWaiting  Code = "step-waiting"  // a step is open, has failed, and waits
-	CodeOccupied Code = "occupied"      // a step is wanted, and an open step has its subject or the last place
+	CodeOccupied Code = "occupied"      // a step is wanted, and an open step has its subject or the last free slot
 	CodeBackoff  Code = "backoff"       // a step is wanted, and its subject has failed and waits
-	CodeRefused  Code = "beyond-limits" // a step is wanted that no plan takes, or that supersedes a step that is over
+	CodeRefused  Code = "beyond-limits" // a step is wanted that no plan accepts, or that supersedes a step that is over
 )
 
-// Reason says why something does not move.
+// Reason explains why something is not progressing.
 type Reason struct {
-	Rule     string // the rule of the reason; empty for open steps
+	Rule     string // the rule that gave the reason; empty for open steps
 	Code     Code
 	Subjects []Subject
 	Text     string
-	// Since is the shard time since which the reason holds, Until the time at which it ends by itself; 0 is unknown.
+	// Since is when the reason began to hold, Until when it ends automatically, in shard time; 0 is unknown.
 	Since, Until uint64
 }
 
 // Decision is the next step, or the reasons against any step.
 type Decision[P any] struct {
-	// Step is the step to begin, or nil; Rule is the rule that wants the step, Revision the argument of Begin.
+	// Step is the step to begin, or nil; Rule is the rule that wants the step, Revision the argument for Begin.
 	Step     *Proposal[P]
 	Rule     string
 	Revision uint64
-	// Reasons come from the open steps, and from every asked rule, in the order of the rules. Without a step and
-	// without reasons all is as it should be.
+	// Reasons come from the open steps, and from every rule asked, in rule order. Without a step and without reasons
+	// everything is healthy.
 	Reasons []Reason
 	// Wake is the shard time at which time alone may change the decision, or 0.
 	Wake uint64
 }
 
-// Type says how one kind of step is judged. All its functions are pure.
+// Type describes how to judge one kind of step. All its functions are pure.
 type Type[S, O, P any] struct {
 	Kind Kind
 	Name string
-	// Describe says in words what a step does, for reasons. Nil says the name of the kind, and the subject.
+	// Describe describes a step in words, for reasons. Nil uses the kind's name and the subject.
 	Describe func(v View[S, O, P], pr *Proposal[P]) string
-	// Reached says from visible facts how far a step has come, and whether it has reached its goal. Executors report
-	// nothing else.
+	// Reached derives from visible facts how far a step has progressed, and whether it has reached its goal. Executors
+	// report nothing else.
 	Reached func(v View[S, O, P], s *Step[P]) (to Phase, done bool)
-	// Judge says whether an executor may act for a step on the way to its goal: Perform, Wait, or Drop for a step
-	// that is no longer wanted or allowed. Nil says Perform. A rule must not propose a step that Judge drops.
+	// Judge decides whether an executor may act on a step on the way to its goal: Perform, Wait, or Drop if the step is
+	// no longer wanted or allowed. Nil means Perform. A rule must not propose a step that Judge drops.
 	Judge func(v View[S, O, P], s *Step[P]) Advice
 	// Model returns the state and the observations after the step, for dry runs. It changes nothing in place.
 	Model func(v View[S, O, P], s *Step[P]) (S, O)
 }
 
-// Planner is an ordered list of rules, and the kinds of steps that the rules propose.
+// Planner is an ordered list of rules, and the step kinds that the rules propose.
 type Planner[S, O, P any] struct {
 	Rules []Rule[S, O, P]
 	Types []Type[S, O, P]
-	// Pass returns the state and the observations after some milliseconds without any act, for dry runs. Pass changes
-	// nothing in place; nil leaves both as they are.
+	// Pass returns the state and the observations after some milliseconds without any act, for dry runs. It changes
+	// nothing in place; nil leaves both unchanged.
 	Pass func(v View[S, O, P], millis uint64) (S, O)
 }
 
-// Next returns the first admitted step of the first rule that has one, and otherwise all reasons.
+// Next returns the first admitted step from the first rule that has one, and otherwise all reasons.
 func (pl *Planner[S, O, P]) Next(v View[S, O, P]) Decision[P] {
 	d := Decision[P]{Revision: v.Plan.Revision()}
 	for i := range v.Plan.steps {
@@ -162,7 +162,7 @@ func (pl *Planner[S, O, P]) open(v View[S, O, P], s *Step[P]) Reason {
 	return r
 }
 
-// cause says why a subject waits, or has been tried before.
+// cause explains why a subject waits, or has been tried before.
 func cause(failures uint32, last string) string {
 	switch {
 	case failures > 0:
@@ -177,8 +177,7 @@ func subjects[P any](pr *Proposal[P]) []Subject {
 	return append([]Subject{pr.Subject}, pr.With...)
 }
 
-// kind returns how a kind of step is judged. A step of a kind without a type is a mistake of the program: kind
-// panics.
+// kind returns the Type for a step kind. A kind without a Type is a programming error: kind panics.
 func (pl *Planner[S, O, P]) kind(k Kind) *Type[S, O, P] {
 	i := slices.IndexFunc(pl.Types, func(t Type[S, O, P]) bool { return t.Kind == k })
 	if i < 0 {

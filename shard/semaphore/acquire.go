@@ -15,7 +15,7 @@ func acquireForm(c *shard.Command) bool {
 		(c.Timeout == shard.Forever || c.Timeout <= uint64(shard.MaxAcquireTimeout/time.Millisecond))
 }
 
-// runAcquire makes the session an owner or a waiter of a semaphore, or changes the count and the data of its holding.
+// runAcquire makes the session a semaphore's owner or waiter, or changes the count and the data of its holding.
 func runAcquire(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	ephemeral := c.Flags&shard.FlagEphemeral != 0
@@ -41,8 +41,8 @@ func runAcquire(co *machine.Core, c *shard.Command, t *machine.Target) machine.O
 	return sem.acquireAsWaiter(co, c, t, o, s, h)
 }
 
-// acquireNew is the first acquire of a name. Only an ephemeral semaphore is created by an acquire; the session becomes
-// its first owner.
+// acquireNew handles the first acquire under a name. An acquire creates only ephemeral semaphores; the session becomes
+// the first owner.
 func (sem *semaphores) acquireNew(co *machine.Core, c *shard.Command, t *machine.Target,
 	ephemeral bool) machine.Outcome {
 	if !ephemeral {
@@ -62,7 +62,7 @@ func (sem *semaphores) acquireNew(co *machine.Core, c *shard.Command, t *machine
 	return sem.grantNew(co, c, t, s, shard.FlagCreated|shard.FlagOwners)
 }
 
-// acquireJoin is for a session without a holding of the semaphore: the session becomes an owner if the count is free
+// acquireJoin is for a session without a holding on the semaphore: the session becomes an owner if the count is free
 // and no session waits. Otherwise it joins the queue, unless the timeout is 0.
 func (sem *semaphores) acquireJoin(co *machine.Core, c *shard.Command, t *machine.Target, o *machine.Object,
 	s *semaphore) machine.Outcome {
@@ -93,7 +93,7 @@ func (sem *semaphores) grantNew(co *machine.Core, c *shard.Command, t *machine.T
 	return co.Holdings.Acquired(h, s.reportedLimit())
 }
 
-// acquireAsOwner lowers the count of an owner, or replaces its data. A lower count may be enough for waiters.
+// acquireAsOwner lowers an owner's count, or replaces its data. A lower count may be enough for waiters.
 func (sem *semaphores) acquireAsOwner(co *machine.Core, c *shard.Command, t *machine.Target, s *semaphore,
 	h arena.Handle) machine.Outcome {
 	l := co.Holdings.At(h)
@@ -149,8 +149,8 @@ func (sem *semaphores) acquireAsWaiter(co *machine.Core, c *shard.Command, t *ma
 	return co.Holdings.Queued(h, s.reportedLimit())
 }
 
-// resumeAcquire answers a repeated acquire that is the session's latest acquire of the semaphore. The holding says what
-// became of the acquire, also if the answer of then was only that it is queued.
+// resumeAcquire answers a repeated acquire that is the session's latest acquire on the semaphore. The holding shows the
+// acquire's result, even if the earlier answer was only that the acquire is queued.
 func resumeAcquire(co *machine.Core, c *shard.Command, t *machine.Target) (o machine.Outcome, ok bool) {
 	object := co.Objects.At(t.Object)
 	h := co.Holdings.Find(object, t.Object, t.Session)
@@ -174,7 +174,7 @@ func resumeAcquire(co *machine.Core, c *shard.Command, t *machine.Target) (o mac
 	return co.Holdings.Queued(h, s.reportedLimit()), true
 }
 
-// isAnotherAcquire reports whether an acquire came under the number of a different acquire, as far as the holding
+// isAnotherAcquire reports whether the acquire's number was used for a different acquire before, as far as the holding
 // with the number shows.
 func isAnotherAcquire(co *machine.Core, c *shard.Command, s *semaphore, l *machine.Holding) bool {
 	return l.Count != c.Count || !co.Holdings.HasData(l, c.Data) ||
@@ -182,7 +182,7 @@ func isAnotherAcquire(co *machine.Core, c *shard.Command, s *semaphore, l *machi
 }
 
 // WillQueue reports whether an acquire would be queued if it were applied now, and so would wait for an owner to
-// release. The result is a forecast: WillQueue does not make all checks of an acquire.
+// release. The result is a forecast: WillQueue does not perform all checks.
 func WillQueue(m *machine.Machine, c *shard.Command) bool {
 	if c.Timeout == 0 {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Kind describes semaphores to machines. The commands of clients are numbered mutations; of the commands that only a
-// leader proposes, waiter-withdraw is about semaphores.
+// Kind describes semaphores to machines. The client commands are numbered mutations; waiter-withdraw is the only
+// command about semaphores that a leader proposes.
 func Kind() machine.KindRow {
 	return machine.KindRow{Number: shard.KindSemaphore,
 		New: func() machine.Kind { return &semaphores{texts: arena.NewTexts()} }, Commands: []machine.CommandRow{

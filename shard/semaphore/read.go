@@ -6,12 +6,12 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// View returns the only view of a semaphore, which is watched as a whole.
+// View returns a semaphore's only view, which is watched as a whole.
 func (sem *semaphores) View(co *machine.Core, object arena.Handle, name string) (machine.View, bool) {
 	return co.Objects.View(object), name == ""
 }
 
-// Role says whether the session of a holding owns the semaphore or waits for it.
+// Role reports whether a holding's session owns the semaphore or waits for it.
 func (sem *semaphores) Role(l *machine.Holding) string {
 	if l.Owner {
 		return "owner"
@@ -19,7 +19,7 @@ func (sem *semaphores) Role(l *machine.Holding) string {
 	return "waiter"
 }
 
-// Describe fills in the view of a semaphore, and its holdings in the place of rows.
+// Describe fills in the semaphore's view, with its holdings instead of rows.
 func (sem *semaphores) Describe(co *machine.Core, object arena.Handle, _ machine.View, o machine.Described,
 	d *shard.Description) {
 	ob := co.Objects.At(object)
@@ -36,7 +36,7 @@ func (sem *semaphores) Describe(co *machine.Core, object arena.Handle, _ machine
 			d.More = true
 			break
 		}
-		had := "" // by the description that d was before, mostly of the same page
+		had := "" // from the description that d was before, usually on the same page
 		if n := len(d.Links); n < cap(d.Links) {
 			had = d.Links[:n+1][n].Data
 		}
@@ -67,7 +67,7 @@ func (sem *semaphores) Changes(co *machine.Core, object arena.Handle, _ machine.
 	return true
 }
 
-// firstListed returns the first holding of the page, or zero. A reader may ask for owners, for waiters, or for both.
+// firstListed returns the page's first holding, or zero. A reader may ask for owners, for waiters, or for both.
 func firstListed(co *machine.Core, o *machine.Object, opts machine.Described) arena.Handle {
 	switch {
 	case !opts.Owners && !opts.Waiters:
@@ -81,9 +81,9 @@ func firstListed(co *machine.Core, o *machine.Object, opts machine.Described) ar
 	return co.Holdings.After(o, opts.After)
 }
 
-// List appends the semaphores of the node whose names begin with prefix and come behind after, in order of
-// name. List appends at most limit semaphores and looks at no more than MaxPage objects. last is the last
-// name looked at: the after of the next call, if there is more.
+// List appends the node's semaphores that have names beginning with prefix and sorted behind after, in name order. It
+// appends at most limit semaphores and looks at no more than MaxPage objects. last is the last name looked at: the
+// after argument for the next call, if there is more.
 func List(m *machine.Machine, n shard.NodeID, prefix, after string, limit int,
 	dst []shard.SemaphoreView) (_ []shard.SemaphoreView, last string, more bool) {
 	last, more = m.WalkNames(shard.KindSemaphore, n, prefix, after, limit, func(co *machine.Core, o *machine.Object) {
@@ -99,8 +99,8 @@ type Queue struct {
 	Node    shard.NodeID
 	Name    string
 	Waiters int
-	// First is the session with the longest wait, since a time of the wall clock in milliseconds; 0 if unknown. Owner
-	// is the session with the longest ownership, 0 without an owner.
+	// First is the session with the longest wait, since a wall clock time in milliseconds; 0 if unknown. Owner is the
+	// session with the longest ownership, 0 without an owner.
 	First, Owner shard.SessionID
 	Since        uint64
 }

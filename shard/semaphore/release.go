@@ -31,7 +31,7 @@ func runRelease(co *machine.Core, c *shard.Command, t *machine.Target) machine.O
 }
 
 // ReleaseHolding removes a holding, grants what becomes free to waiters, and notifies the watchers. The machine calls
-// it for each holding of a session that ends.
+// it for each holding when a session ends.
 func (sem *semaphores) ReleaseHolding(co *machine.Core, h arena.Handle) {
 	l := co.Holdings.At(h)
 	object := l.Object
@@ -66,7 +66,7 @@ func (sem *semaphores) afterRemoval(co *machine.Core, object arena.Handle, wasOw
 	}
 }
 
-// Resume continues the queue run of a command that had no work left.
+// Resume continues a queue run that used up its command's work.
 func (sem *semaphores) Resume(co *machine.Core, object arena.Handle) {
 	if sem.runQueue(co, object, 0) {
 		co.Objects.Changed(object, shard.FlagOwners)
@@ -74,9 +74,9 @@ func (sem *semaphores) Resume(co *machine.Core, object arena.Handle) {
 }
 
 // runQueue grants to the head of the queue while the head fits, and reports whether it granted at all. Grants beyond
-// the work of the command are pending. The grant of the holding own is the current command's outcome; all other waiters
-// get Granted. If the limit was lowered below the count of the head, the head is aborted, so that it does not stand
-// in the way of the waiters behind it.
+// the command's work are pending. The grant to the holding own is the current command's outcome; all other waiters get
+// Granted. If the limit was lowered below the head's count, the head is aborted, so that it does not block the waiters
+// behind it.
 func (sem *semaphores) runQueue(co *machine.Core, object, own arena.Handle) bool {
 	o := co.Objects.At(object)
 	s := sem.At(o.State)

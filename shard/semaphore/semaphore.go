@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// semaphore is the state of a semaphore beside the common part of all objects.
+// semaphore is a semaphore's state beside the part common to all objects.
 type semaphore struct {
 	limit     uint64
 	taken     uint64 // the sum of the owners' counts
@@ -19,12 +19,12 @@ type semaphore struct {
 	owners    uint32
 	ephemeral bool
 
-	// The revisions of the last change of data and limit that the replica saw.
+	// The last changes to data and limit that the replica saw.
 	dataRevision, limitRevision shard.Revision
 }
 
-// semaphores is the store of the kind, with the rules as methods. Semaphores are small and their holdings have no
-// state, so the machine copies both at once if a snapshot needs them.
+// semaphores is the kind's store, with the rules as methods. Semaphores are small and their holdings have no state, so
+// the machine copies both at once if a snapshot needs them.
 type semaphores struct {
 	arena.Slab[semaphore]
 	texts arena.Texts // their data
@@ -45,7 +45,7 @@ func (sem *semaphores) FreeState(body arena.Handle) {
 	sem.Slab.Release(body)
 }
 
-// shown is the whole view without the name. had is data that the reader has already, and saves a copy if it is equal.
+// shown is the whole view without the name. had is data that the reader already has; if it is equal, no copy is made.
 func (sem *semaphores) shown(o *machine.Object, had string) shard.SemaphoreView {
 	s := sem.At(o.State)
 	return shard.SemaphoreView{
@@ -54,7 +54,7 @@ func (sem *semaphores) shown(o *machine.Object, had string) shard.SemaphoreView 
 	}
 }
 
-// Save appends the flag, the limit and the data. Owners and waiters are records of their own.
+// Save appends the flag, the limit and the data. Owners and waiters have separate records.
 func (sem *semaphores) Save(dst []byte, body arena.Handle) []byte {
 	s := sem.At(body)
 	ephemeral := byte(0)
@@ -66,7 +66,7 @@ func (sem *semaphores) Save(dst []byte, body arena.Handle) []byte {
 	return codec.AppendBytes(dst, sem.texts.Bytes(s.data))
 }
 
-// Load reads what Save has appended. The counts of owners follow with the holdings, in Linked.
+// Load decodes what Save has appended. The owners' counts follow with the holdings, in Linked.
 func (sem *semaphores) Load(src []byte) (arena.Handle, bool) {
 	r := codec.Input{Data: src}
 	ephemeral := r.Byte() == 1
@@ -98,7 +98,7 @@ func (s *semaphore) addOwner(count uint64) {
 	s.owners++
 }
 
-// removeOwner counts an owner out, before its holding is removed.
+// removeOwner subtracts an owner, before its holding is removed.
 func (s *semaphore) removeOwner(count uint64) {
 	assert.That(s.owners > 0 && s.taken >= count, "a semaphore gets back what it gave out")
 	s.taken -= count
@@ -129,7 +129,7 @@ func runCreate(co *machine.Core, c *shard.Command, t *machine.Target) machine.Ou
 	return machine.Outcome{Revision: co.Objects.At(h).Revision}
 }
 
-// runUpdate replaces the data. The command may name the order id that the session owns the semaphore with, and the
+// runUpdate replaces the data. The command may name the order id under which the session owns the semaphore, and the
 // revision that the semaphore must have.
 func runUpdate(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
@@ -206,8 +206,8 @@ func runDelete(co *machine.Core, c *shard.Command, t *machine.Target) machine.Ou
 	return machine.Outcome{}
 }
 
-// Remove deletes a semaphore with its holdings: waiters get Aborted, then owners get Lost. If the holdings are too
-// many for the command, the semaphore counts as deleted all the same, and the rest is pending.
+// Remove deletes a semaphore with its holdings: waiters get Aborted, then owners get Lost. If there are too many
+// holdings for the command, the semaphore still counts as deleted, and the rest is pending.
 func (sem *semaphores) Remove(co *machine.Core, object arena.Handle) {
 	o := co.Objects.At(object)
 	for o.Held > 0 && co.Run.Left > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// AppendState implements machine.Kind: it writes the semaphore out with all of its holdings.
+// AppendState implements machine.Kind: it appends the semaphore with all its holdings in plain form.
 func (sem *semaphores) AppendState(co *machine.Core, object arena.Handle, s *shard.State) {
 	o := co.Objects.At(object)
 	out := shard.SemaphoreState{Node: co.Objects.Node(o).ID, SemaphoreView: sem.shown(o, "")}
@@ -17,13 +17,13 @@ func (sem *semaphores) AppendState(co *machine.Core, object arena.Handle, s *sha
 	s.Semaphores = append(s.Semaphores, out)
 }
 
-// Renew keeps all of a persistent semaphore. An ephemeral semaphore ends with its owners.
+// Renew keeps a persistent semaphore completely. An ephemeral semaphore ends with its owners.
 func (sem *semaphores) Renew(body arena.Handle, _ *machine.StateRenewal) ([]byte, bool) {
 	return sem.Save(nil, body), !sem.At(body).ephemeral
 }
 
-// Linked counts the owners in and checks their counts. The limit may have been lowered since, so that owners, and
-// waiters behind the first, may have more than the limit.
+// Linked adds up the owners and checks their counts. The limit may have been lowered since, so that owners, and waiters
+// behind the first, may have more than the limit.
 func (sem *semaphores) Linked(co *machine.Core, object arena.Handle) error {
 	o := co.Objects.At(object)
 	s := sem.At(o.State)

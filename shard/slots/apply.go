@@ -6,36 +6,35 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Content is the side of the shard embedding the rules. All methods are called while a command is applied.
+// Content is the rules' interface to the shard that embeds them. All methods are called while a command is applied.
 type Content interface {
-	// Pack returns the content of a slot and changes nothing. later says why a seal has to wait:
-	// something pending or a node being dropped has a part in the slot. The content must not depend on
-	// anything but the log.
+	// Pack returns a slot's content and changes nothing. later is the reason why a seal has to wait: pending work or a
+	// node being dropped has a part in the slot. The content must depend only on the log.
 	Pack(slot uint16) (p *Parcel, later string)
-	// TakeOut removes the packed content from the tables. Nothing of the slot is left: changes meanwhile in other
+	// TakeOut removes the packed content from the tables. Nothing of the slot may be left: meanwhile, changes in other
 	// slots must not change the parcel.
 	TakeOut(slot uint16)
-	// Check returns the reason why a parcel of another shard cannot be taken in, and changes nothing. Check looks for
-	// everything that restoring a snapshot looks for: a parcel accepted in error would stop every replica, again and
-	// again. Bounds count the parcels sealed here, because a sealed parcel may come back.
+	// Check returns the reason why another shard's parcel cannot be accepted, and changes nothing. Check must look for
+	// everything that restoring a snapshot looks for: a wrongly accepted parcel would stop every replica, repeatedly.
+	// Bounds must count the parcels sealed here, because a sealed parcel may come back.
 	Check(slot uint16, p *Parcel) error
-	// TakeIn merges a parcel into the tables: a parcel accepted by Check, or a parcel of this shard that comes back.
-	// The latter must always succeed, so TakeIn has no bounds.
+	// TakeIn merges a parcel into the tables: either a parcel accepted by Check, or this shard's own parcel coming
+	// back. The latter must always succeed, so TakeIn has no bounds.
 	TakeIn(slot uint16, p *Parcel)
 }
 
-// Outcome is the outcome of a command.
+// Outcome is a command's outcome.
 type Outcome uint8
 
 // The outcomes.
 const (
 	// Done: the command changed the slot, or had done so before.
 	Done Outcome = 1 + iota
-	// Void: the command has no effect. The attempt has ended in another way, or is older than the state.
+	// Void: the command has no effect. The attempt has ended differently, or is older than the state.
 	Void
 	// Later: nothing has changed, and the same command may succeed later.
 	Later
-	// Opened: the shard has, or had, the content of this generation. The sealing shard proposes GiveAway.
+	// Opened: the shard has, or had, the content under this generation. The sealing shard proposes GiveAway.
 	Opened
 	// Refused: the shard never opened this generation, and never will. The sealing shard proposes Keep.
 	Refused
@@ -47,10 +46,10 @@ var outcomeNames = [outcomes]string{
 	Done: "done", Void: "void", Later: "later", Opened: "opened", Refused: "refused",
 }
 
-// String returns the outcome for people.
+// String formats the outcome for people.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// Answer is the outcome of a command, and the reason of an outcome without effect.
+// Answer is a command's outcome, with the reason if the command has no effect.
 type Answer struct {
 	Outcome Outcome
 	Reason  string
@@ -58,8 +57,8 @@ type Answer struct {
 
 func void(format string, args ...any) Answer { return Answer{Void, fmt.Sprintf(format, args...)} }
 
-// Apply carries a command out. now is the time of the shard. Commands come late, twice, or in another
-// order: every rule looks at the state of the slot first.
+// Apply applies a command. now is the shard time. Commands may be late, duplicated, or reordered: every rule first
+// looks at the slot's state.
 func (s *Slots) Apply(c *Command, content Content, now uint64) Answer {
 	if _, known := s.find(c.Slot); !known && c.Kind != Open && c.Kind != Refuse && c.Kind != Yield {
 		return void("the shard never had the slot")
@@ -136,12 +135,12 @@ func (s *Slots) open(c *Command, content Content) Answer {
 	return Answer{Outcome: Opened}
 }
 
-// ended answers an open, or a refuse, of a generation the shard has heard of.
+// ended answers an open, or a refuse, for a generation that the shard has heard of.
 func (s *Slots) ended(c *Command) (Answer, bool) {
 	switch x := s.Of(c.Slot); {
 	case x.State == Owned && x.Generation == c.Generation, x.Seen > c.Generation:
-		// A higher generation begins only after the end of the attempt: by an open here, or by a keep, and then the
-		// answer has no effect at the sealing shard.
+		// A higher generation begins only after the attempt's end: by an open here, or by a keep, and then the answer
+		// has no effect at the sealing shard.
 		return Answer{Outcome: Opened}, true
 	case x.Seen == c.Generation:
 		return Answer{Refused, x.Why}, true
@@ -156,8 +155,8 @@ func (s *Slots) refuse(c *Command) Answer {
 	return s.refused(s.slot(c.Slot), c, "the move was cancelled")
 }
 
-// refused notes a generation as never to be opened here. Requests go to the keeping shard, under the second
-// generation of the attempt.
+// refused records that a generation is never to be opened here. Requests go to the keeping shard, under the attempt's
+// second generation.
 func (s *Slots) refused(x *Slot, c *Command, why string) Answer {
 	x.Seen, x.Why = c.Generation, codec.Cut(why, MaxWhy)
 	x.Hint = Place{c.Shard, c.Generation + 1}
@@ -227,7 +226,7 @@ func (s *Slots) yield(c *Command, content Content) Answer {
 	return Answer{Outcome: Done}
 }
 
-// own makes the shard the owner of a slot, with the content in the tables.
+// own makes the shard a slot's owner, with the content in the tables.
 func (slot *Slot) own(generation uint64) {
 	*slot = Slot{Number: slot.Number, State: Owned, Generation: generation, Seen: max(slot.Seen, generation)}
 }

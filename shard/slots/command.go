@@ -5,29 +5,29 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// formNumber is what saved bytes begin with: those of commands, of the slots of a shard and of the table.
+// formNumber begins saved bytes: encoded commands, a shard's slots and the table.
 const formNumber = 1
 
-// Kind is a command on a slot in the log of a data shard. The numbers stand in logs and never change their meaning.
+// Kind is a slot command in a data shard's log. The numbers are stored in logs and never change their meaning.
 type Kind uint8
 
 // The commands.
 const (
-	// Seal takes the content of a slot out of the shard, to be offered to another shard.
+	// Seal takes a slot's content out of the shard, to be offered to another shard.
 	Seal Kind = 1 + iota
-	// Open takes in a parcel of the sealing shard.
+	// Open accepts the sealing shard's parcel.
 	Open
-	// Refuse makes sure that a parcel of a generation is never opened here.
+	// Refuse ensures that a generation's parcel is never opened here.
 	Refuse
-	// Keep ends an attempt after the refusal of the other shard: the slot stays here.
+	// Keep ends an attempt after the other shard's refusal: the slot stays here.
 	Keep
-	// GiveAway ends an attempt whose parcel the other shard has opened. With Forget the parcel goes too.
+	// GiveAway ends an attempt once the other shard has opened the parcel. With Forget the parcel is dropped too.
 	GiveAway
-	// Return takes back the parcel of a given slot: the other shard lost its majority, and the surviving replica
-	// never opened the parcel.
+	// Return takes back a given slot's parcel: the other shard lost its majority, and the surviving replica never
+	// opened the parcel.
 	Return
-	// Yield drops the content of a slot at the survivor of a shard without majority, because another shard has
-	// opened a higher generation.
+	// Yield drops a slot's content at the survivor in a shard without majority, because another shard has opened a
+	// higher generation.
 	Yield
 
 	kinds
@@ -38,37 +38,37 @@ var kindNames = [kinds]string{
 	Return: "slot-return", Yield: "slot-yield",
 }
 
-// String returns the name of the command in logs.
+// String returns the command's name in logs.
 func (k Kind) String() string { return kindNames[k] }
 
-// Frees reports whether a command is taken although the disk is full. Seal and Open are not: a disk that fills while
-// a slot is sealed must not hold the slot captive, and no slot begins to move to a full disk.
+// Frees reports whether a command is accepted although the disk is full. Seal and Open are not: a disk that fills while
+// a slot is sealed must not hold the slot captive, and a slot never begins to move to a full disk.
 func (k Kind) Frees() bool { return k != Seal && k != Open }
 
 // Command is one command on one slot.
 type Command struct {
 	Kind       Kind
 	Slot       uint16
-	Generation uint64 // of the attempt
-	// Shard is the peer: the target of a seal and of a yield, the origin of an open and of a refuse.
+	Generation uint64 // the attempt's generation
+	// Shard is the peer: the target for a seal and a yield, the origin for an open and a refuse.
 	Shard uint64
-	// Level is the level of the sealing shard, as the proposer of a seal believes. The target has confirmed to
-	// follow.
+	// Level is the sealing shard's level, as known to the seal's proposer. The target has confirmed that it supports
+	// the level.
 	Level level.Level
-	// As is the generation of the slot after a Return, handed out anew by the meta shard.
+	// As is the slot's generation after a Return, newly issued by the meta shard.
 	As uint64
-	// Forget lets a GiveAway drop the parcel of a slot that was given.
+	// Forget lets a GiveAway drop the parcel for a given slot.
 	Forget bool
-	// Parcel is the content in an open.
+	// Parcel is the content, for an open.
 	Parcel *Parcel
 }
 
-// Append appends the form of the command.
+// Append appends the encoded command.
 func (co *Command) Append(dst []byte) []byte {
 	return codec.Save(dst, co.code)
 }
 
-// Parse reads the form of a command. Each command has exactly one form.
+// Parse decodes a command. Each command has exactly one encoding.
 func Parse(src []byte) (co Command, err error) {
 	c := codec.Reader(src)
 	co.code(c)

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The bounds of a parcel: the content of a slot moves within one command. A larger slot stays. The numbers of
-// sessions have bounds of their own, because they grow with the sessions of the whole shard.
+// Parcel bounds: a slot's content moves within one command. A larger slot stays. Session numbers have separate bounds,
+// because they grow with the sessions in the whole shard.
 const (
 	MaxBytes       = 256 << 10
 	MaxRecords     = 2000
@@ -19,35 +19,36 @@ const (
 	MaxNumberBytes = 64 << 10
 )
 
-// MaxWhy is how many bytes of the reason of a refusal are kept.
+// MaxWhy is how much of a refusal's reason is kept, in bytes.
 const MaxWhy = 200
 
-// Parcel is the content of one slot, as packed by the sealing shard. The rules read the
-// bounds, the level and the digest; the meaning of the bytes is up to Content.
+// Parcel is one slot's content, as packed by the sealing shard. The rules read the bounds, the level and the digest;
+// only Content interprets the bytes.
 type Parcel struct {
-	// Level is the level of the packing shard, and of the form of the bytes.
+	// Level is the packing shard's level, which determines the byte encoding.
 	Level level.Level
-	// Now is the time of the packing shard at the seal. Moments in the parcel are relative to Now.
+	// Now is the packing shard's time at the seal. Timestamps in the parcel are relative to Now.
 	Now uint64
-	// LastOrder, LastRevision and LastSession are the counters of the packing shard. The opening shard gives no lower
+	// LastOrder, LastRevision and LastSession are the packing shard's counters. The opening shard issues no lower
 	// number.
 	LastOrder, LastRevision, LastSession uint64
-	// Records is how many objects, links, sessions and answers the bytes hold, Sessions how many entries the numbers.
+	// Records is the number of objects, holdings, sessions and answers in the bytes, Sessions the number of entries in
+	// the numbers.
 	Records, Sessions uint64
 	Bytes             []byte
 	Numbers           []byte
-	// Digest is of everything before. The rules set the digest at the seal.
+	// Digest covers all fields above. The rules set the digest at the seal.
 	Digest uint64
 }
 
-// digest sums up all other fields of a parcel.
+// digest computes a digest over all other fields.
 func (p *Parcel) digest() uint64 {
 	copied := *p
 	copied.Digest = 0
 	return xxhash.Sum64(codec.Save(nil, copied.code))
 }
 
-// The reasons why a parcel is not accepted, whatever the bytes mean.
+// The reasons for rejecting a parcel, whatever the bytes mean.
 var (
 	errDigest = errors.New("the parcel does not have its digest")
 	errLarge  = errors.New("the slot holds more than one command may move")
@@ -61,7 +62,7 @@ func (p *Parcel) small() error {
 	return nil
 }
 
-// check returns an error for a parcel above the bounds, or one whose bytes were damaged on the way.
+// check returns an error if a parcel exceeds the bounds, or if its bytes were damaged on the way.
 func (p *Parcel) check() error {
 	if err := p.small(); err != nil {
 		return err
@@ -72,9 +73,9 @@ func (p *Parcel) check() error {
 	return nil
 }
 
-// Moment returns a moment in the parcel in the time of the shard taking the parcel in: as far from now
-// as the moment was from the seal, and one millisecond more, because a millisecond may have begun at the seal and
-// not be over. Zero means none and stays zero; no moment becomes zero.
+// Moment converts a timestamp in the parcel to the accepting shard's time: as far from now as the timestamp was from
+// the seal, and one millisecond more, because a millisecond may have begun at the seal and not be over. Zero means none
+// and stays zero; no timestamp becomes zero.
 func (p *Parcel) Moment(at, now uint64) uint64 {
 	switch later := at + 1; {
 	case at == 0:

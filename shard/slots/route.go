@@ -7,16 +7,16 @@ type Way uint8
 const (
 	// Serve: this shard owns the slot, as far as the replica knows. For a mutation, the log decides.
 	Serve Way = 1 + iota
-	// Barrier: the same, for a read by a client that has heard of a later owner. The replica may be behind, so the
+	// Barrier: like Serve, for a read by a client that has heard of a later owner. The replica may be behind, so the
 	// read waits for a barrier, and is then routed again.
 	Barrier
 	// Redirect: a shard has the slot under a higher generation than the request names. The client gets MOVED.
 	Redirect
-	// Park: the client has heard of more than this replica, which is about to hear the same. The request waits for a
-	// moment, then the client gets UNAVAILABLE.
+	// Park: the client has heard of more than this replica, which is about to catch up. The request waits briefly, then
+	// the client gets UNAVAILABLE.
 	Park
-	// Unavailable: the slot is between two shards, or the client is as far as this replica. The client waits and asks
-	// again.
+	// Unavailable: the slot is between two shards, or the client knows as much as this replica. The client waits and
+	// asks again.
 	Unavailable
 
 	ways
@@ -26,22 +26,22 @@ var wayNames = [ways]string{
 	Serve: "serve", Barrier: "barrier", Redirect: "redirect", Park: "park", Unavailable: "unavailable",
 }
 
-// String returns the way for people.
+// String formats the way for people.
 func (w Way) String() string { return wayNames[w] }
 
 // Request is one request for a slot, as far as routing needs to know.
 type Request struct {
 	Slot uint16
-	// Generation is the generation the client has heard of for this shard; zero from clients without generations.
+	// Generation is the generation that the client has heard of for this shard; zero from clients without generations.
 	Generation uint64
-	// Reads says: the request changes nothing, and is answered without the log.
+	// Reads is set if the request changes nothing, and is answered without the log.
 	Reads bool
-	// Table is the place of the slot in the host's copy of the table of the meta shard, which may be long behind.
+	// Table is the slot's place in the host's copy of the meta shard's table, which may be far behind.
 	Table Place
 }
 
-// Route decides where a request is served, by what this replica has applied. The place belongs to a Redirect. Every
-// redirect raises the generation named by the client, and generations of a slot are finitely many, so redirects
+// Route decides where a request is served, based on what this replica has applied. The place belongs to a Redirect.
+// Every redirect raises the generation that the client names, and a slot has finitely many generations, so redirects
 // end.
 func (s *Slots) Route(r Request) (Way, Place) {
 	x := s.Of(r.Slot)

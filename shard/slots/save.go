@@ -2,8 +2,7 @@ package slots
 
 import "github.com/signalbox/signalbox/shard/internal/codec"
 
-// Save appends the slots. Equal slots have equal bytes. The level is not saved: a snapshot has the level of its
-// shard.
+// Save appends the slots. Equal slots have equal bytes. The level is not saved: a snapshot has its shard's level.
 func (s *Slots) Save(dst []byte) []byte {
 	return codec.Save(dst, s.code)
 }
@@ -36,7 +35,7 @@ func (slot *Slot) code(c *codec.Coder) {
 	}
 }
 
-// check refuses slots out of reach of the commands.
+// check refuses slots that commands could not have produced.
 func (s *Slots) check(c *codec.Coder) {
 	for i := range s.slots {
 		x := &s.slots[i]

@@ -6,43 +6,42 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Entry is the record of one slot in the meta shard.
+// Entry is one slot's record in the meta shard.
 type Entry struct {
 	Place
-	// Last is the highest generation of any attempt. Generations up to Last are never handed out again.
+	// Last is the highest generation in any attempt. Generations up to Last are never issued again.
 	Last uint64
 }
 
-// Table is the slot table of the meta shard with generations. The zero value gives every slot to no shard.
+// Table is the meta shard's slot table with generations. The zero value assigns no slot.
 type Table struct {
 	entries [Count]Entry
 }
 
-// Init gives a slot to a shard at the bootstrap of a cluster, under the generation zero.
+// Init assigns a slot to a shard at a cluster's bootstrap, under generation zero.
 func (t *Table) Init(slot uint16, shard uint64) {
 	t.entries[slot] = Entry{Place: Place{Shard: shard}}
 }
 
-// Of returns what the table says of a slot.
+// Of returns a slot's table entry.
 func (t *Table) Of(slot uint16) Entry { return t.entries[slot] }
 
-// Attempt hands out two generations for an attempt to move a slot, and never again: the returned one for the opening
-// shard, the next for the keeping shard. So no two owners of a slot
-// ever have the same generation.
+// Attempt issues two generations for an attempt to move a slot, and never again: the returned one for the opening
+// shard, the next for the keeping shard. So two owners of a slot never have the same generation.
 func (t *Table) Attempt(slot uint16) (generation uint64) {
 	e := &t.entries[slot]
 	e.Last += 2
 	return e.Last - 1
 }
 
-// Assignment is one slot of the command slots-assign: the owner of the slot, and the generation.
+// Assignment is one slot in the command slots-assign: the slot's owner, and the generation.
 type Assignment struct {
 	Slot uint16
 	Place
 }
 
-// Assign writes down who owns slots. A generation only rises, so a late or doubled assignment has no effect. Assign
-// returns how many slots changed. A generation never handed out refuses the whole list.
+// Assign records who owns slots. A generation only rises, so a late or repeated assignment has no effect. Assign
+// returns how many slots changed. If any generation was never issued, the whole list is refused.
 func (t *Table) Assign(list []Assignment) (changed int, err error) {
 	for _, a := range list {
 		if a.Slot >= Count || a.Shard == 0 || a.Generation > t.entries[a.Slot].Last {
@@ -58,7 +57,7 @@ func (t *Table) Assign(list []Assignment) (changed int, err error) {
 	return changed, nil
 }
 
-// Save appends the table. Equal slots in a row take one entry, as most slots never move.
+// Save appends the table. Equal consecutive slots take one entry, because most slots never move.
 func (t *Table) Save(dst []byte) []byte {
 	c := codec.Writer(dst)
 	c.Form(formNumber)
@@ -74,7 +73,7 @@ func (t *Table) Save(dst []byte) []byte {
 	return c.Data()
 }
 
-// LoadTable makes a table from saved bytes.
+// LoadTable decodes a table.
 func LoadTable(src []byte) (*Table, error) {
 	t := &Table{}
 	if err := codec.Load(src, formNumber, "slots: load a table", t.load, nil); err != nil {

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// discard gives the whole pages of zeros within a piece of memory back to the system: they are zeros that nothing has
-// to hold until they are written to.
+// discard returns the whole zero pages within a memory piece to the system, which provides zero pages again on the next
+// write.
 func discard(p unsafe.Pointer, size uintptr) {
 	page := uintptr(os.Getpagesize())
 	skip := -uintptr(p) % page

@@ -1,9 +1,8 @@
 package arena
 
-// Forest keeps ordered trees over the handles of one slab; every handle is in at most one tree of a
-// Forest, and a tree is known by the handle at its root. The trees are treaps whose priorities come
-// from the handles, so an operation costs O(log n) whatever the order of insertion. Their shape is
-// never visible outside of the machine.
+// Forest keeps ordered trees over one slab's handles; every handle is in at most one tree, and a tree is identified by
+// its root handle. The trees are treaps with priorities derived from the handles, so an operation costs O(log n) for
+// any insertion order. Tree shapes are never visible outside the machine.
 type Forest struct {
 	memory[treeNode]
 }
@@ -12,12 +11,12 @@ type treeNode struct {
 	left, right, parent Handle
 }
 
-// Ordering compares two handles of a tree. The order must be strict and total.
+// Ordering compares two handles in a tree. The order must be strict and total.
 type Ordering interface {
 	Before(a, b Handle) bool
 }
 
-// Mix spreads a number over 64 bits (the finalizer of splitmix64). The priority of a handle is the handle mixed.
+// Mix spreads a number over 64 bits (the finalizer of splitmix64). A handle's priority is the mixed handle.
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -25,8 +24,8 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Search returns the first handle of a tree that is behind a place, or zero. behind is true for all handles from the
-// first one on.
+// Search returns a tree's first handle behind a position, or zero. behind is true for all handles from the first match
+// on.
 func (f *Forest) Search(root Handle, behind func(h Handle) bool) (found Handle) {
 	for h := root; h != 0; {
 		if behind(h) {
@@ -38,7 +37,7 @@ func (f *Forest) Search(root Handle, behind func(h Handle) bool) (found Handle) 
 	return found
 }
 
-// Insert puts h into the tree, at the place by the order.
+// Insert inserts h into the tree, at its position in the order.
 func (f *Forest) Insert(root *Handle, h Handle, o Ordering) {
 	parent, left := Handle(0), false
 	for at := *root; at != 0; {
@@ -52,9 +51,9 @@ func (f *Forest) Insert(root *Handle, h Handle, o Ordering) {
 	f.Add(root, parent, left, h)
 }
 
-// Add puts h into the tree as the left or the right child of a handle without such a child, or as the root of an empty
-// tree (parent zero), and rotates h up until the parent of h has the higher priority. To Add h behind the last handle
-// of the tree is to Add a right child of the last.
+// Add inserts h as the left or right child of parent, which must not have such a child, or as the root of an empty tree
+// (parent zero), and rotates h up until its parent has a higher priority. To add h behind a tree's last handle, add it
+// as the last handle's right child.
 func (f *Forest) Add(root *Handle, parent Handle, left bool, h Handle) {
 	if chunk := h >> chunkBits; !f.has(chunk) {
 		f.take(chunk)
@@ -97,7 +96,7 @@ func (f *Forest) rotateUp(root *Handle, h Handle) {
 	f.replace(root, g, p, h)
 }
 
-// replace gives parent (zero: the root) the child now in the place of old.
+// replace makes now a child of parent (zero: the root) instead of old.
 func (f *Forest) replace(root *Handle, parent, old, now Handle) {
 	if parent == 0 {
 		*root = now
@@ -131,7 +130,7 @@ func (f *Forest) Remove(root *Handle, h Handle) {
 	*n = treeNode{}
 }
 
-// First returns the First handle of a tree, zero for an empty tree.
+// First returns a tree's first handle, zero if empty.
 func (f *Forest) First(root Handle) Handle {
 	if root == 0 {
 		return 0
@@ -145,7 +144,7 @@ func (f *Forest) First(root Handle) Handle {
 	}
 }
 
-// Next returns the handle behind h, zero behind the last.
+// Next returns the handle after h, zero after the last.
 func (f *Forest) Next(h Handle) Handle {
 	n := f.At(h)
 	if n.right != 0 {

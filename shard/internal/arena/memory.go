@@ -5,17 +5,17 @@ import "unsafe"
 const (
 	chunkBits = 8
 	chunkSize = 1 << chunkBits
-	// pieceChunks is how many chunks stand in one piece of memory, from the second piece on: a collection of garbage
-	// takes time for each piece, and a machine with few things has memory for few.
+	// pieceChunks is how many chunks share one piece of memory, from the second piece on: each piece costs garbage
+	// collection time, and a machine with few entries needs little memory.
 	pieceChunks = 16
 )
 
-// memory is memory for places of one type, in chunks that never move, so that a pointer to a place is good until the
-// place's chunk is given back. Where the memory of a chunk is not there, the chunk is one of zeros, which all of these
-// share, and only reads may reach it.
+// memory is memory for entries with one type, in chunks that never move, so that a pointer to an entry stays valid
+// until its chunk is freed. A chunk without memory is represented by a shared chunk filled with zeros, which may only
+// be read.
 //
-// A collection of garbage sees the pieces, and not each chunk: of chunks there are the addresses, which stay because
-// nothing in the heap is ever moved.
+// The garbage collector sees the pieces, and not each chunk: chunks are known by their addresses, which stay valid
+// because Go never moves heap memory.
 type memory[T any] struct {
 	chunks []uintptr
 	taken  []bool
@@ -23,20 +23,20 @@ type memory[T any] struct {
 	zeros  *[chunkSize]T
 }
 
-// At returns the place of a handle other than zero.
+// At returns the entry for a handle other than zero.
 func (me *memory[T]) At(h Handle) *T { return &me.chunk(h >> chunkBits)[h&(chunkSize-1)] }
 
 func (me *memory[T]) chunk(chunk uint32) *[chunkSize]T {
 	return (*[chunkSize]T)(chunkAt(&me.chunks[chunk]))
 }
 
-// chunkAt returns the memory of a chunk by its address.
+// chunkAt returns a chunk's memory by its address.
 func chunkAt(address *uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(address)) }
 
-// has reports whether a chunk is taken.
+// has reports whether a chunk has memory.
 func (me *memory[T]) has(chunk uint32) bool { return int(chunk) < len(me.taken) && me.taken[chunk] }
 
-// pieceOf returns the number of the piece that a chunk stands in, and the chunks that stand in it.
+// pieceOf returns the number of the piece that contains a chunk, and the chunks in that piece.
 func pieceOf(chunk uint32) (piece int, first, end uint32) {
 	if chunk < pieceChunks {
 		return int(chunk), chunk, chunk + 1
@@ -45,8 +45,8 @@ func pieceOf(chunk uint32) (piece int, first, end uint32) {
 	return pieceChunks + int(first/pieceChunks) - 1, first, first + pieceChunks
 }
 
-// take gets the memory of a chunk: places of zeros. It is no part of its callers, so that the memory is always the
-// heap's, whose addresses stay.
+// take allocates memory for a chunk, filled with zeros. It is not inlined, so that the memory is always allocated on
+// the heap and its address stays valid.
 //
 //go:noinline
 func (me *memory[T]) take(chunk uint32) {
@@ -72,8 +72,8 @@ func (me *memory[T]) take(chunk uint32) {
 
 func address[T any](chunk *[chunkSize]T) uintptr { return uintptr(unsafe.Pointer(chunk)) }
 
-// give gives the memory of a chunk back, whose places are all zero: to the system, and to the process with the last
-// chunk of the piece.
+// give frees a chunk's memory, in which all entries must be zero: to the system, and to the process with the piece's
+// last chunk.
 func (me *memory[T]) give(chunk uint32) {
 	me.taken[chunk] = false
 	piece, first, end := pieceOf(chunk)

@@ -2,30 +2,30 @@ package arena
 
 import "github.com/signalbox/signalbox/shard/internal/assert"
 
-// Handle names a place in a slab. A handle is small, stays valid for the life of the thing, and zero means no thing.
-// A place is used again after its thing is gone, so a handle never gets out of the machine.
+// Handle identifies an entry in a slab. A handle is small and stays valid while the entry is in use; zero means no
+// entry. Handles are reused after their entries are freed, so a handle never leaves the machine.
 type Handle = uint32
 
-// spareChunks is how many empty chunks a slab keeps, besides as many as are in use. Further empty chunks are given
-// back. So memory of a burst does not stay, and a slab of changing size allocates nothing.
+// spareChunks is how many empty chunks a slab keeps, besides as many as are in use. Further empty chunks are freed. So
+// a burst's memory does not stay, and a slab that changes in size allocates nothing.
 const spareChunks = 16
 
-// Slab holds things of one type. A pointer to a thing is good until the place is freed, and the place of no thing is
-// zero. A slab allocates only when it grows by a chunk.
+// Slab holds values of one type. A pointer to a value is valid until the value is freed; a free entry is zero. A slab
+// allocates only when it grows by a chunk.
 type Slab[T any] struct {
 	memory[T]
-	used Handle // places handed out so far, with place 0, which is no thing's
+	used Handle // entries handed out so far, including entry 0, which is never used
 	free []Handle
 
-	live   []uint16  // the number of used places in each chunk
-	inUse  int       // how many chunks have places in use
-	spare  int       // the number of chunks in memory without used places
+	live   []uint16  // used entries per chunk
+	inUse  int       // chunks with used entries
+	spare  int       // chunks with memory and without used entries
 	empty  []uint32  // the spare chunks, and some chunks that are in use again
-	listed []bool    // for each chunk, whether it is in empty
-	Trees  []*Forest // of the slab's handles; the trees give back their chunks with the chunks of the slab
+	listed []bool    // per chunk: whether it is in empty
+	Trees  []*Forest // over the slab's handles; the trees free their chunks together with the slab's chunks
 }
 
-// Alloc hands out a place with the zero value.
+// Alloc returns an unused entry with the zero value.
 func (s *Slab[T]) Alloc() Handle {
 	var h Handle
 	if n := len(s.free); n > 0 {
@@ -52,7 +52,7 @@ func (s *Slab[T]) Alloc() Handle {
 	return h
 }
 
-// Release frees a place.
+// Release frees an entry.
 func (s *Slab[T]) Release(h Handle) {
 	var zero T
 	*s.At(h) = zero
@@ -72,7 +72,7 @@ func (s *Slab[T]) Release(h Handle) {
 	s.shrink()
 }
 
-// shrink gives back the empty chunks beyond the chunks that the slab keeps.
+// shrink frees the empty chunks beyond those that the slab keeps.
 func (s *Slab[T]) shrink() {
 	for s.spare > s.inUse+spareChunks {
 		n := len(s.empty) - 1
@@ -92,17 +92,17 @@ func (s *Slab[T]) shrink() {
 	}
 }
 
-// End is the place behind the last place that was ever handed out.
+// End is the handle after the last handle ever handed out.
 func (s *Slab[T]) End() Handle { return s.used }
 
-// Size returns how many places are in use.
+// Size returns how many entries are in use.
 func (s *Slab[T]) Size() int { return max(int(s.used)-1, 0) - len(s.free) }
 
-// Places maps the places of things in a snapshot to their places now. Places are near each other as a rule; a file
-// with places far apart makes one chunk for each, and no more.
+// Places maps handles in a snapshot to present handles. Snapshot handles are usually close together; a file with
+// distant handles makes one chunk for each, and no more.
 type Places struct {
 	chunks map[Handle]*[chunkSize]Handle
-	last   *[chunkSize]Handle // the chunk of the last question
+	last   *[chunkSize]Handle // chunk used by the last call
 	number Handle             // its number plus one
 }
 
@@ -113,7 +113,7 @@ func (p *Places) chunk(number Handle) *[chunkSize]Handle {
 	return p.last
 }
 
-// Of returns the present place of a thing, or zero for a place without a thing.
+// Of returns the present handle for a snapshot handle, or zero if there is none.
 func (p *Places) Of(place Handle) Handle {
 	if c := p.chunk(place >> chunkBits); c != nil {
 		return c[place&(chunkSize-1)]
@@ -121,7 +121,7 @@ func (p *Places) Of(place Handle) Handle {
 	return 0
 }
 
-// Put notes the present place of a thing.
+// Put stores the present handle for a snapshot handle.
 func (p *Places) Put(place, now Handle) {
 	c := p.chunk(place >> chunkBits)
 	if c == nil {

@@ -1,8 +1,8 @@
 package arena
 
 // Table finds handles by hash: open addressing with linear probing, no tombstones. Every slot has its own Table, so a
-// growing Table moves only the entries of one slot. An entry holds the upper half of a hash and a handle; the caller
-// checks whether the handle is the right one.
+// growing Table moves only one slot's entries. An entry holds the upper half of a hash and a handle; the caller checks
+// whether the handle matches.
 type Table struct {
 	entries []uint64 // hash<<32 | handle; 0 is empty
 	count   int
@@ -10,10 +10,10 @@ type Table struct {
 
 const tableMin = 4
 
-// follow returns the place behind a place. A search for a hash starts at the place that the lower bits of the hash say.
+// follow returns the next position. A search for a hash starts at the position given by its lower bits.
 func (t *Table) follow(i int) int { return (i + 1) & (len(t.entries) - 1) }
 
-// First returns the First handle with a hash and its place, or zero.
+// First returns the first handle with a hash and its position, or zero.
 func (t *Table) First(hash uint32) (h Handle, place int) {
 	if t.count == 0 {
 		return 0, 0
@@ -21,7 +21,7 @@ func (t *Table) First(hash uint32) (h Handle, place int) {
 	return t.from(hash, int(hash)&(len(t.entries)-1))
 }
 
-// Next returns the handle with the hash behind a place, and its place, or zero.
+// Next returns the next handle with the hash after a position, and its position, or zero.
 func (t *Table) Next(hash uint32, place int) (h Handle, at int) { return t.from(hash, t.follow(place)) }
 
 func (t *Table) from(hash uint32, place int) (Handle, int) {
@@ -33,7 +33,7 @@ func (t *Table) from(hash uint32, place int) (Handle, int) {
 	return 0, 0
 }
 
-// Insert puts a handle in under its hash.
+// Insert adds a handle under its hash.
 func (t *Table) Insert(hash uint32, h Handle) {
 	if 4*(t.count+1) > 3*len(t.entries) {
 		t.resize(max(tableMin, 2*len(t.entries)))
@@ -46,7 +46,7 @@ func (t *Table) Insert(hash uint32, h Handle) {
 	t.count++
 }
 
-// Remove takes a handle out, which must be there.
+// Remove removes a handle, which must exist.
 func (t *Table) Remove(hash uint32, h Handle) {
 	e := uint64(hash)<<32 | uint64(h)
 	i := int(hash) & (len(t.entries) - 1)
@@ -56,7 +56,7 @@ func (t *Table) Remove(hash uint32, h Handle) {
 		}
 		i = t.follow(i)
 	}
-	// Close the gap: every entry that probed over the gap moves up, so that no search ends early.
+	// Close the gap: every entry that probed past the gap moves up, so that no search ends early.
 	gap := i
 	for j := t.follow(i); t.entries[j] != 0; j = t.follow(j) {
 		home := int(t.entries[j]>>32) & (len(t.entries) - 1)

@@ -8,23 +8,23 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Text is a string of the machine without a pointer, so that a collection of garbage passes over memory with texts.
-// The lower bits are the size class of the place, the bits above them the place. Zero is the empty Text. As a handle,
-// a Text is good until it is freed, and never gets out of the machine: readers get a copy.
+// Text is a string in the machine without a pointer, so that garbage collection need not scan memory with texts. The
+// lower bits are the entry's size class, the bits above them the entry. Zero is the empty Text. Like a handle, a Text
+// is valid until it is freed, and never leaves the machine: readers get a copy.
 type Text uint32
 
 const (
 	classBits = 4
 	classMask = 1<<classBits - 1
-	// longText is the class of texts that are strings of their own. Long texts are few, because each takes much
-	// memory, and readers share them.
+	// longText is the class for texts that are separate strings. Long texts are few, because each takes much memory,
+	// and readers share them.
 	longText = Text(len(roomSizes))
 )
 
-// roomSizes are the bytes of a place in each class. The first byte is the length of the text.
+// roomSizes are the entry sizes per class, in bytes. An entry's first byte is the text length.
 var roomSizes = [...]int{16, 24, 32, 48, 64, 96, 128, 192, 256}
 
-// room is a slab of places of one size, which are arrays of bytes.
+// room is a slab with entries of one size, which are byte arrays.
 type room interface {
 	Alloc() Handle
 	Release(h Handle)
@@ -32,13 +32,13 @@ type room interface {
 	Size() int
 }
 
-// addresses returns the addresses of the chunks, for any size of places.
+// addresses returns the chunk addresses, for any entry size.
 func (me *memory[T]) addresses() []uintptr { return me.chunks }
 
-// Texts are the Texts of one store.
+// Texts are the Texts in one store.
 type Texts struct {
 	rooms  [longText]room
-	chunks [longText][]uintptr // of the rooms: texts are read without a call
+	chunks [longText][]uintptr // the rooms' chunks: texts are read without a call
 	long   Slab[string]
 }
 
@@ -50,7 +50,7 @@ func NewTexts() Texts {
 	}}
 }
 
-// place returns the memory of a text that is neither empty nor long.
+// place returns the memory for a text that is neither empty nor long.
 func (te *Texts) place(t Text) []byte {
 	class, h := t&classMask, Handle(t>>classBits)
 	size := roomSizes[class]
@@ -58,7 +58,7 @@ func (te *Texts) place(t Text) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(chunk, int(h&(chunkSize-1))*size)), size)
 }
 
-// Keep makes a text of a copy of the bytes.
+// Keep creates a text with a copy of the bytes.
 func (te *Texts) Keep(b []byte) Text {
 	if len(b) == 0 {
 		return 0
@@ -84,7 +84,7 @@ func (te *Texts) Keep(b []byte) Text {
 	return t
 }
 
-// Free gives a text's place back.
+// Free frees a text's entry.
 func (te *Texts) Free(t Text) {
 	switch class := t & classMask; {
 	case t == 0:
@@ -95,13 +95,13 @@ func (te *Texts) Free(t Text) {
 	}
 }
 
-// Replace frees a text and puts a new text into its variable.
+// Replace frees a text and stores a new text in its variable.
 func (te *Texts) Replace(t *Text, b []byte) {
 	te.Free(*t)
 	*t = te.Keep(b)
 }
 
-// Bytes returns a text's own Bytes, for use while the machine's lock is held.
+// Bytes returns a text's own bytes, for use while the machine's lock is held.
 func (te *Texts) Bytes(t Text) []byte {
 	switch class := t & classMask; {
 	case t == 0:
@@ -122,7 +122,7 @@ func (te *Texts) String(t Text) string {
 	return string(te.Bytes(t))
 }
 
-// Again is string for a reader that may have the text already.
+// Again is String for a reader that may have the text already.
 func (te *Texts) Again(t Text, had string) string {
 	if protocol.Text(te.Bytes(t)) == had {
 		return had
@@ -142,8 +142,8 @@ func (te *Texts) Size() int {
 	return n
 }
 
-// Speller makes strings for the texts in effects. The strings stand together in memory that is never written again,
-// so that one allocation is enough for hundreds.
+// Speller makes strings for the texts in effects. The strings share memory that is never written again, so that one
+// allocation is enough for hundreds.
 type Speller struct{ memory []byte }
 
 const spelledTogether = 4096

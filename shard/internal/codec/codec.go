@@ -1,5 +1,5 @@
 // Package codec encodes and decodes everything that shards store: commands in logs and records in snapshots. Fields
-// follow each other, and each value has exactly one encoding. A Coder writes or reads the fields of one listing; an
+// follow each other, and each value has exactly one encoding. A Coder writes or reads the fields in one listing; an
 // Input only reads, without allocating.
 package codec
 
@@ -13,15 +13,16 @@ import (
 	"unicode/utf8"
 )
 
-// Err is in errors about bytes that are no saved form, ErrNewer in errors about bytes of a later form.
+// Err is wrapped by errors about bytes that are not a valid encoding, ErrNewer by errors about bytes in a later
+// encoding.
 var (
 	Err      = errors.New("these bytes were never saved")
 	ErrNewer = errors.New("saved in a form that this build does not know")
 )
 
-// Coder writes fields, or reads fields into the same places. So one function for each type has both directions, and
-// the two cannot differ. Readable bytes have exactly one form: a value that was read and is written again has the
-// same bytes.
+// Coder writes fields, or reads fields into the same variables. So one function per type handles both directions, and
+// the two cannot differ. Each value has exactly one encoding: decoding valid bytes and encoding the value again gives
+// the same bytes.
 type Coder struct {
 	dst     []byte // written so far
 	in      Input
@@ -34,40 +35,41 @@ func Writer(dst []byte) *Coder { return &Coder{dst: dst} }
 // Reader returns a coder that reads bytes.
 func Reader(src []byte) *Coder { return &Coder{in: Input{Data: src}, reading: true} }
 
-// Reading says whether the coder reads. A writer must not change the values that it writes, because other goroutines
+// Reading reports whether the coder reads. A writer must not change the values that it writes, because other goroutines
 // may be reading them.
 func (c *Coder) Reading() bool { return c.reading }
 
 // Data returns the bytes written so far.
 func (c *Coder) Data() []byte { return c.dst }
 
-// Input returns the bytes that a reader has not read yet, for values that no writer writes from one place.
+// Input returns the bytes that a reader has not read yet, for values that no single writer function produces.
 func (c *Coder) Input() *Input { return &c.in }
 
 // Left is how many bytes a reader has not read yet.
 func (c *Coder) Left() int { return len(c.in.Data) }
 
-// Err returns the first mistake, or nil.
+// Err returns the first error, or nil.
 func (c *Coder) Err() error { return c.in.Err() }
 
-// Sound reports whether nothing was wrong yet.
+// Sound reports whether there was no error yet.
 func (c *Coder) Sound() bool { return c.in.Sound() }
 
-// Fail makes the bytes unsound. The first reason is kept.
+// Fail marks the bytes as invalid. The first reason is kept.
 func (c *Coder) Fail(format string, args ...any) {
 	if c.Sound() {
 		c.in.Fail(fmt.Sprintf(format, args...))
 	}
 }
 
-// Must is for reading: a condition that does not hold makes the bytes unsound.
+// Must is for reading: a false condition marks the bytes as invalid.
 func (c *Coder) Must(holds bool, format string, args ...any) {
 	if c.reading && !holds {
 		c.Fail(format, args...)
 	}
 }
 
-// Form codes the number of the form, at the beginning of saved bytes. A form with more fields gets the next number.
+// Form encodes or decodes the form number, at the beginning of saved bytes. A form with more fields gets the next
+// number.
 func (c *Coder) Form(number uint64) {
 	v := number
 	c.Number(&v)
@@ -81,8 +83,8 @@ func Save(dst []byte, fields func(*Coder)) []byte {
 	return c.Data()
 }
 
-// Load reads fields that Save appended, which must be all of src and begin with a form up to the newest. A check, which
-// may be nil, compares the fields with one another. The operation begins the text of an error.
+// Load decodes fields that Save appended. They must be all of src and begin with a form number up to newest. check,
+// which may be nil, compares the fields with one another. Error texts begin with the operation.
 func Load(src []byte, newest byte, operation string, fields, check func(*Coder)) error {
 	if len(src) > 0 && src[0] > newest {
 		return fmt.Errorf("%s: %w", operation, ErrNewer)
@@ -94,7 +96,7 @@ func Load(src []byte, newest byte, operation string, fields, check func(*Coder))
 	return c.Finish(operation)
 }
 
-// Number codes a number.
+// Number encodes or decodes a number.
 func (c *Coder) Number(p *uint64) {
 	if !c.reading {
 		c.dst = binary.AppendUvarint(c.dst, *p)
@@ -103,7 +105,7 @@ func (c *Coder) Number(p *uint64) {
 	*p = c.in.Number()
 }
 
-// Uint64 codes a number in eight bytes.
+// Uint64 encodes or decodes a number in eight bytes.
 func (c *Coder) Uint64(p *uint64) {
 	if !c.reading {
 		c.dst = binary.LittleEndian.AppendUint64(c.dst, *p)
@@ -112,14 +114,14 @@ func (c *Coder) Uint64(p *uint64) {
 	*p = c.in.Uint64()
 }
 
-// Numbers codes numbers one after the other.
+// Numbers encodes or decodes several numbers.
 func (c *Coder) Numbers(list ...*uint64) {
 	for _, p := range list {
 		c.Number(p)
 	}
 }
 
-// Flag codes a truth.
+// Flag encodes or decodes a bool.
 func (c *Coder) Flag(p *bool) {
 	v := uint64(0)
 	if *p {
@@ -132,7 +134,7 @@ func (c *Coder) Flag(p *bool) {
 	}
 }
 
-// Flags codes truths in one number, the first in its lowest bit.
+// Flags encodes or decodes several bools in one number, the first in its lowest bit.
 func (c *Coder) Flags(list ...*bool) {
 	v := uint64(0)
 	for i, p := range list {
@@ -149,7 +151,7 @@ func (c *Coder) Flags(list ...*bool) {
 	}
 }
 
-// Text codes a text.
+// Text encodes or decodes a text.
 func (c *Coder) Text(p *string, limit int) {
 	if !c.reading {
 		c.dst = AppendBytes(c.dst, *p)
@@ -158,7 +160,7 @@ func (c *Coder) Text(p *string, limit int) {
 	*p = string(c.cut(limit))
 }
 
-// Bytes codes bytes. A reader copies the bytes.
+// Bytes encodes or decodes bytes. A reader copies the bytes.
 func (c *Coder) Bytes(p *[]byte, limit int) {
 	if !c.reading {
 		c.dst = AppendBytes(c.dst, *p)
@@ -169,7 +171,7 @@ func (c *Coder) Bytes(p *[]byte, limit int) {
 	}
 }
 
-// cut reads a length and takes so many bytes.
+// cut reads a length and returns that many bytes.
 func (c *Coder) cut(limit int) []byte {
 	n := c.in.Number()
 	if n > uint64(min(limit, len(c.in.Data))) {
@@ -179,7 +181,7 @@ func (c *Coder) cut(limit int) []byte {
 	return c.in.take(n)
 }
 
-// Raw codes bytes of a fixed length, without the length.
+// Raw encodes or decodes bytes with a fixed length, without the length.
 func (c *Coder) Raw(p []byte) {
 	switch {
 	case !c.reading:
@@ -189,7 +191,7 @@ func (c *Coder) Raw(p []byte) {
 	}
 }
 
-// Fixed codes bytes of a fixed length, behind the length.
+// Fixed encodes or decodes bytes with a fixed length, after the length.
 func (c *Coder) Fixed(p []byte) {
 	s := string(p)
 	c.Text(&s, len(p))
@@ -199,7 +201,7 @@ func (c *Coder) Fixed(p []byte) {
 	}
 }
 
-// Uint codes a number of any type.
+// Uint encodes or decodes a number with any uint64 type.
 func Uint[T ~uint64](c *Coder, p *T) {
 	v := uint64(*p)
 	if c.Number(&v); c.reading {
@@ -207,10 +209,10 @@ func Uint[T ~uint64](c *Coder, p *T) {
 	}
 }
 
-// Uints codes the length of a list of numbers and the numbers.
+// Uints encodes or decodes a number list: its length and the numbers.
 func Uints[T ~uint64](c *Coder, p *[]T, limit int) { List(c, p, limit, func(n *T) { Uint(c, n) }) }
 
-// Byte codes a number in one byte.
+// Byte encodes or decodes a number in one byte.
 func Byte[T ~uint8](c *Coder, p *T) {
 	if !c.reading {
 		c.dst = append(c.dst, byte(*p))
@@ -219,7 +221,7 @@ func Byte[T ~uint8](c *Coder, p *T) {
 	*p = T(c.in.Byte())
 }
 
-// Small codes an enum value. Every value can be read, because the rules judge the value.
+// Small encodes or decodes an enum value. Every value can be read, because the rules judge the value.
 func Small[T ~uint8 | ~uint16](c *Coder, p *T) {
 	v := uint64(*p)
 	c.Number(&v)
@@ -229,7 +231,7 @@ func Small[T ~uint8 | ~uint16](c *Coder, p *T) {
 	}
 }
 
-// Enum codes an enum value below an end.
+// Enum encodes or decodes an enum value below an end.
 func Enum[T ~uint8](c *Coder, p *T, end T) {
 	v := uint64(*p)
 	c.Number(&v)
@@ -242,7 +244,7 @@ func Enum[T ~uint8](c *Coder, p *T, end T) {
 	}
 }
 
-// List codes the length of a list and its entries. An entry takes a byte at least.
+// List encodes or decodes a list: its length and its entries. An entry takes at least one byte.
 func List[T any](c *Coder, p *[]T, limit int, entry func(*T)) {
 	n := uint64(len(*p))
 	c.Number(&n)
@@ -264,7 +266,7 @@ func List[T any](c *Coder, p *[]T, limit int, entry func(*T)) {
 	}
 }
 
-// Pointers is List for entries that are kept by pointers.
+// Pointers is List for entries stored as pointers.
 func Pointers[T any](c *Coder, p *[]*T, limit int, entry func(*T, *Coder)) {
 	List(c, p, limit, func(e **T) {
 		if *e == nil {
@@ -274,7 +276,7 @@ func Pointers[T any](c *Coder, p *[]*T, limit int, entry func(*T, *Coder)) {
 	})
 }
 
-// Finish returns what went wrong with reading. The operation begins the text of the error.
+// Finish returns the reading error. Error texts begin with the operation.
 func (c *Coder) Finish(operation string) error {
 	c.in.End()
 	if err := c.in.Err(); err != nil {
@@ -283,7 +285,7 @@ func (c *Coder) Finish(operation string) error {
 	return nil
 }
 
-// FitText reports whether texts for people are of at most so many bytes, and are text.
+// FitText reports whether texts for people are valid text within the length limit, in bytes.
 func FitText(limit int, list ...string) bool {
 	for _, s := range list {
 		if len(s) > limit || !utf8.ValidString(s) {
@@ -293,7 +295,7 @@ func FitText(limit int, list ...string) bool {
 	return true
 }
 
-// Named names some of several for people, and says how many more there are.
+// Named lists some names for people, and how many more there are.
 func Named[T fmt.Stringer](some []T, of int) string {
 	var names []string
 	for _, n := range some {
@@ -305,7 +307,7 @@ func Named[T fmt.Stringer](some []T, of int) string {
 	return strings.Join(names, ", ")
 }
 
-// Cut shortens a text to so many bytes, at the end of a character.
+// Cut shortens a text to a number of bytes, at a character boundary.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -317,7 +319,7 @@ func Cut(s string, limit int) string {
 	return s[:end]
 }
 
-// Time returns a number of milliseconds as people read a time at a glance: 1.2s, 8m20s, 3h5m.
+// Time formats milliseconds for people: 1.2s, 8m20s, 3h5m.
 func Time(millis uint64) string {
 	d := time.Duration(min(millis, math.MaxInt64/uint64(time.Millisecond))) * time.Millisecond
 	switch {

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Input takes values off the front of unchecked bytes. The first mistake is kept, and from then on the Input returns
+// Input takes values off the front of unchecked bytes. The first error is kept, and from then on the Input returns
 // zeros. An Input allocates nothing: texts are views into the bytes.
 type Input struct {
 	Data []byte // not read yet
 	bad  string
 }
 
-// Sound reports whether nothing was wrong yet.
+// Sound reports whether there was no error yet.
 func (in *Input) Sound() bool { return in.bad == "" }
 
-// Bad returns the first mistake, or "".
+// Bad returns the first error, or "".
 func (in *Input) Bad() string { return in.bad }
 
-// Err returns the first mistake as an error.
+// Err returns the first error as an error value.
 func (in *Input) Err() error {
 	if in.bad == "" {
 		return nil
@@ -26,7 +26,7 @@ func (in *Input) Err() error {
 	return fmt.Errorf("%s: %w", in.bad, Err)
 }
 
-// Fail notes a mistake, and drops the bytes.
+// Fail notes an error, and drops the bytes.
 func (in *Input) Fail(why string) {
 	if in.bad == "" {
 		in.bad = why
@@ -34,7 +34,7 @@ func (in *Input) Fail(why string) {
 	in.Data = nil
 }
 
-// Must fails unless the condition holds, and reports whether nothing was wrong yet.
+// Must fails unless the condition holds, and reports whether there was no error yet.
 func (in *Input) Must(holds bool, otherwise string) bool {
 	if !holds {
 		in.Fail(otherwise)
@@ -75,7 +75,7 @@ func (in *Input) Uint64() uint64 {
 	return v
 }
 
-// Number takes a varint, which must be as short as it can be.
+// Number takes a varint, which must have its shortest form.
 func (in *Input) Number() uint64 {
 	if len(in.Data) > 0 && in.Data[0] < 0x80 {
 		v := uint64(in.Data[0])
@@ -90,7 +90,7 @@ func (in *Input) Number() uint64 {
 	return v
 }
 
-// Bytes takes a length and so many bytes, without a copy.
+// Bytes takes a length and that many bytes, without a copy.
 func (in *Input) Bytes() []byte {
 	n := in.Number()
 	if !in.Must(n <= uint64(len(in.Data)), "a length beyond its bytes") {
@@ -99,14 +99,14 @@ func (in *Input) Bytes() []byte {
 	return in.take(n)
 }
 
-// take takes so many bytes, which must be there.
+// take takes a number of bytes, which must exist.
 func (in *Input) take(n uint64) []byte {
 	v := in.Data[:n:n]
 	in.Data = in.Data[n:]
 	return v
 }
 
-// Count takes the length of a list whose entries have at least so many bytes each.
+// Count takes a list length; each entry takes at least the given number of bytes.
 func (in *Input) Count(least int, otherwise string) int {
 	n := in.Number()
 	if !in.Must(n <= uint64(len(in.Data)/least), otherwise) {
@@ -122,8 +122,8 @@ func AppendBytes[T ~string | ~[]byte](dst []byte, b T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// SetLength writes the length of the bytes from body on into the free byte before body, and makes room if the length
-// has more than one byte.
+// SetLength writes the length of the bytes from body on into the free byte before body, and inserts bytes if the length
+// needs more than one.
 func SetLength(dst []byte, body int) []byte {
 	n := len(dst) - body
 	if n < 0x80 {
@@ -132,7 +132,7 @@ func SetLength(dst []byte, body int) []byte {
 	}
 	var length [binary.MaxVarintLen64]byte
 	more := binary.PutUvarint(length[:], uint64(n)) - 1
-	dst = append(dst, length[:more]...) // makes room; the content is overwritten
+	dst = append(dst, length[:more]...) // make space; the content is overwritten
 	copy(dst[body+more:], dst[body:body+n])
 	copy(dst[body-1:], length[:more+1])
 	return dst

@@ -6,10 +6,10 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Fields codes the listing of a value of a room below protocol.
+// Fields encodes or decodes the fields that a package below protocol lists.
 func (c *Coder) Fields(fields func(field.Coder)) { fields((*said)(c)) }
 
-// Append appends a value of clients or operators, behind the number of the form. Parse reads the value again.
+// Append appends a value from a client or operator, after the form number. Parse reads the value again.
 func Append(dst []byte, number uint64, v field.Value) []byte {
 	c := Writer(dst)
 	c.Form(number)
@@ -17,7 +17,7 @@ func Append(dst []byte, number uint64, v field.Value) []byte {
 	return c.Data()
 }
 
-// Parse reads the form of Append, which must be all of src. The operation begins the text of an error.
+// Parse decodes what Append appended, which must be all of src. Error texts begin with the operation.
 func Parse(src []byte, number uint64, operation string, v field.Value) error {
 	c := Reader(src)
 	c.Form(number)
@@ -25,8 +25,8 @@ func Parse(src []byte, number uint64, operation string, v field.Value) error {
 	return c.Finish(operation)
 }
 
-// said is the Coder as the field.Coder of values from clients and operators. A log has no names and no records: the
-// fields of a record follow one another.
+// said adapts the Coder to field.Coder for values from clients and operators. A log has no names and no records: a
+// record's fields follow one another.
 type said Coder
 
 // Text implements field.Coder, as do the methods below.
@@ -36,7 +36,7 @@ func (s *said) Bytes(_ string, v *[]byte, most int) { (*Coder)(s).Bytes(v, most)
 
 func (s *said) Number(_ string, v *uint64) { (*Coder)(s).Number(v) }
 
-// number writes a number of a field of any type, or reads the number.
+// number writes or reads a number for a field with any type.
 func (s *said) number(n uint64) uint64 {
 	(*Coder)(s).Number(&n)
 	return n
