@@ -1,20 +1,20 @@
 package shard
 
-// Ref names the subject of a watch or a description: an object of a kind, or a view of the object.
+// Ref names what is watched or described: an object, or one of its views.
 type Ref struct {
 	Kind ObjectKind
 	Node NodeID
 	Name string
-	View string // a part of the object, in the kind's own words; empty for the whole object
+	View string // an object part, named by the kind; empty for the whole object
 }
 
-// Row is one row of a view of an object. The id of a row is never used again within the view.
+// Row is one row in an object's view. Row ids are never reused within the view.
 type Row struct {
 	ID   uint64
-	Body []byte // in the encoding of its kind
+	Body []byte // in the kind's encoding
 }
 
-// DeltaKind says how the changes of an object since a revision can be reported.
+// DeltaKind is how an object's changes since a revision can be reported.
 type DeltaKind uint8
 
 const (
@@ -22,27 +22,27 @@ const (
 	DeltaNone DeltaKind = 0
 	// DeltaChanges: the Delta holds the changes.
 	DeltaChanges DeltaKind = 1
-	// DeltaSnapshot: the history does not reach back so far, or too much changed: describe it anew.
+	// DeltaSnapshot: the history does not reach back that far, or too much changed: read the whole object.
 	DeltaSnapshot DeltaKind = 2
-	// DeltaAbsent: the shard has no object of the kind and name now, or the object has no such view.
+	// DeltaAbsent: the shard now has no object with the kind and name, or the object has no such view.
 	DeltaAbsent DeltaKind = 3
 	// DeltaBehind: the replica has not seen the revision yet.
 	DeltaBehind DeltaKind = 4
 )
 
-// Delta has the changes of an object, or of a view, between two revisions, all changes merged into one. A semaphore
-// has Data, Limit and Joined; a view of any other kind has Rows, and its head as Data.
+// Delta has the changes to an object, or to a view, between two revisions, merged into one. A semaphore has Data, Limit
+// and Joined; a view for any other kind has Rows, and its head as Data.
 type Delta struct {
-	To          Revision // the revision after the changes; for DeltaAbsent the revision of the shard
+	To          Revision // the revision after the changes; for DeltaAbsent the shard's revision
 	DataChanged bool
 	Data        string
 	Limit       uint64     // the new limit, or zero
-	Joined      []LinkView // new and changed owners, in their present form, by order id
-	Rows        []Row      // new and changed rows, in their present form, by id; good until d is used again
+	Joined      []LinkView // new and changed owners as they are now, by order id
+	Rows        []Row      // new and changed rows as they are now, by id; valid until d is reused
 	Gone        []OrderID  // ids of owners or rows that are gone; some may have come and gone in between
 
-	Bodies []byte // the memory of Rows
+	Bodies []byte // memory for Rows
 }
 
-// MaxRowBytes is from how many bytes of rows on a page ends, and a delta is no delta any more.
+// MaxRowBytes is the total row size from which a page ends, and from which a snapshot replaces a delta.
 const MaxRowBytes = 256 << 10

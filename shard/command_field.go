@@ -6,13 +6,13 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The fields of a command stand in a batch in the order of their bits, which is the order of Command. A new field gets
-// its bit and its name here. A test writes command_gen.go, which reads and writes the fields; a tag in Command says the
-// form of a field where the type does not: a number is a varint, and bytes stand behind their length.
+// A batch encodes a command's fields in bit order, which is the order in Command. A new field gets its bit and its name
+// here. A test writes command_gen.go, which reads and writes the fields; a tag in Command selects an encoding if the
+// type does not: a number is a varint, and bytes follow their length.
 //
-// The bits stand in bytes, the first eight in the first byte. The last bit of the second byte, and of each further
-// byte, is no field: it says that a further byte follows. A bit of the second byte and two of the third are free for
-// fields of frequent commands; fields of rare commands go into the bytes behind the third.
+// The bits are stored in bytes, the first eight in the first byte. The last bit in the second byte, and in each further
+// byte, is not a field: it means that a further byte follows. One bit in the second byte and two in the third are free
+// for fields of frequent commands; fields of rare commands go into the bytes after the third.
 
 const (
 	hasFlags = 1 << iota

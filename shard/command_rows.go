@@ -7,16 +7,16 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// CommandRow describes the commands of a kind.
+// CommandRow describes a command kind.
 type CommandRow struct {
 	Name string // in logs and golden scripts
-	// Timed: the command makes links, may let waiters own, or does something that an object remembers, and so has the
-	// Time of its proposal as a field.
+	// Timed is set if the command creates holdings, may grant ownership, or does something that an object remembers,
+	// and so has the proposal's Time as a field.
 	Timed bool
-	Of    ObjectKind // the kind of objects that the command is for; zero for none
+	Of    ObjectKind // the object kind that the command is for; zero for none
 }
 
-// Commands are all commands, by number. A row without a name is no command.
+// Commands are all commands, by number. A row without a name is not a command.
 var Commands = [256]CommandRow{
 	CmdLead:           {Name: "lead"},
 	CmdSessionCreate:  {Name: "session-create", Timed: true},
@@ -69,22 +69,22 @@ var Commands = [256]CommandRow{
 	CmdInboxAck:         {Name: "inbox-ack", Of: KindProcess},
 }
 
-// String returns the name of the kind in logs and golden scripts.
+// String returns the kind's name in logs and golden scripts.
 func (k CommandKind) String() string {
 	return cmp.Or(Commands[k].Name, "command-"+strconv.Itoa(int(k)))
 }
 
-// TakesTime reports whether commands of the kind have the Time of their proposal.
+// TakesTime reports whether commands with this kind carry their proposal's Time.
 func (k CommandKind) TakesTime() bool { return Commands[k].Timed }
 
-// ObjectOf returns the kind of objects that a command is for, zero for a command without an object.
+// ObjectOf returns the object kind that a command is for, zero for a command without an object.
 func ObjectOf(k CommandKind) ObjectKind { return Commands[k].Of }
 
 // unknown is above every level.
 const unknown level.Level = 255
 
-// LevelOf returns the lowest level at which a host may propose the command. A field, flag or command of a later level
-// raises it.
+// LevelOf returns the lowest level at which a host may propose the command. A field, flag or command introduced by a
+// later level raises the result.
 func LevelOf(c *Command) level.Level {
 	if Commands[c.Kind].Name == "" {
 		return unknown

@@ -9,20 +9,19 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// ErrNewerFormat is wrapped by errors about logs and snapshots of a newer version.
+// ErrNewerFormat is wrapped by errors about logs and snapshots from a newer version.
 var ErrNewerFormat = errors.New("written by a newer version of Signalbox")
 
-// ErrBadBatch is wrapped by errors about bytes that are no batch.
+// ErrBadBatch is wrapped by errors about bytes that are not a batch.
 var ErrBadBatch = errors.New("not a batch of commands")
 
-// DecodeBatch reads a batch into b, for a shard at a level, and reuses the memory of b. Texts and bytes of the
-// commands are views into data. Commands above the level are passed over: only their Level is set. After an error b
-// holds no commands. The error is an ErrNewerFormat if a command at or below the level has a kind, a field or a flag
-// that the build does not know, or raises the level above the newest level of the build: the replica must not go on
-// then.
+// DecodeBatch decodes a batch into b, for a shard at a level, and reuses b's memory. Texts and bytes in the commands
+// are views into data. Commands above the level are skipped: only their Level is set. After an error b holds no
+// commands. The error is an ErrNewerFormat if a command at or below the level has a kind, a field or a flag unknown to
+// this build, or raises the level above the build's newest level: the replica must then stop.
 func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	b.Commands = b.Commands[:0]
-	if b.sessions = b.sessions[:0]; cap(b.sessions) > 2*MaxList { // the memory of a burst
+	if b.sessions = b.sessions[:0]; cap(b.sessions) > 2*MaxList { // a burst's memory
 		b.sessions = nil
 	}
 	r := reader{Input: codec.Input{Data: data}}
@@ -81,7 +80,7 @@ func (r *reader) command(b *Batch, i int, at level.Level) {
 	fields |= uint64(r.Byte()) << 8
 	for next := 16; next < 64 && fields>>(next-1)&1 != 0; next += 8 {
 		bits := r.Byte()
-		r.Must(bits != 0, "a byte of fields that says nothing") // because a command has exactly one form
+		r.Must(bits != 0, "a byte of fields that says nothing") // because a command has exactly one encoding
 		fields |= uint64(bits) << next
 	}
 	r.known(fields&^knownFields == 0, "fields %#x", fields&^knownFields)
@@ -101,7 +100,7 @@ func (r *reader) command(b *Batch, i int, at level.Level) {
 	r.Data = rest
 }
 
-// known notes that the build does not know a part of a command at or below the shard's level.
+// known notes that this build does not know part of a command at or below the shard's level.
 func (r *reader) known(ok bool, format string, what uint64) {
 	if !ok && r.Sound() && r.newer == "" {
 		r.newer = fmt.Sprintf(format, what) +
@@ -110,8 +109,8 @@ func (r *reader) known(ok bool, format string, what uint64) {
 	}
 }
 
-// reader takes a batch off the front of some bytes. After the first value of a newer build the field newer has it, and
-// the reader returns zeros, as after the first mistake.
+// reader decodes a batch from the front of a byte slice. After a value from a newer build the field newer has the
+// error, and the reader returns zeros, as after the first error.
 type reader struct {
 	codec.Input
 	newer string

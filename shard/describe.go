@@ -1,39 +1,39 @@
 package shard
 
-// LinkView is an owner or a waiter for readers.
+// LinkView is an owner or a waiter, for readers.
 type LinkView struct {
 	Order   OrderID
 	Session SessionID
 	Count   uint64
-	Timeout uint64 // of waiters: milliseconds or Forever
+	Timeout uint64 // for waiters: milliseconds or Forever
 	Data    string
 	Owner   bool
-	Since   uint64 // start of the ownership, or of the wait: wall clock, milliseconds since 1970; 0 if unknown
+	Since   uint64 // start of ownership, or of the wait: wall clock, milliseconds since 1970; 0 if unknown
 }
 
-// DescribeOptions choose the lists of a Describe besides the object itself.
+// DescribeOptions select the lists that Describe returns besides the object itself.
 type DescribeOptions struct {
-	Owners  bool    // of a semaphore
-	Waiters bool    // of a semaphore
-	Rows    bool    // of a view of a kind other than semaphores
-	After   OrderID // only entries behind the order id, or behind the id of a row: the end of the page before
-	Limit   int     // at most so many, and never more than MaxPage; zero means MaxPage
+	Owners  bool    // for a semaphore
+	Waiters bool    // for a semaphore
+	Rows    bool    // for a view of a kind other than semaphores
+	After   OrderID // only entries after this order id, or row id: the previous page's end
+	Limit   int     // page size, never more than MaxPage; zero means MaxPage
 }
 
-// Description is one page of the description of an object; the name is the name of the Ref. Pages of the same
-// Revision show the same owners, or rows. If the revision differs from page to page, begin again to see one moment.
+// Description is one page that describes an object; the name is the Ref's name. Pages with the same Revision show the
+// same owners, or rows. If the revision differs between pages, start over to see a consistent state.
 //
-// A view of a kind other than semaphores has Name, Revision, Rows, and its head as Data.
+// A view for a kind other than semaphores has Name, Revision, Rows, and its head as Data.
 type Description struct {
 	SemaphoreView
-	Links []LinkView // owners, then waiters, both in order of order id
-	Rows  []Row      // by id; good until the Description is used again
-	More  bool       // a further page is behind the last of Links, or of Rows
+	Links []LinkView // owners, then waiters, both by order id
+	Rows  []Row      // by id; valid until the Description is reused
+	More  bool       // more entries follow the last of Links, or of Rows
 
-	Bodies []byte // the memory of Rows
+	Bodies []byte // memory for Rows
 }
 
-// SemaphoreView is a semaphore for readers.
+// SemaphoreView is a semaphore, for readers.
 type SemaphoreView struct {
 	Name      string
 	Data      string
@@ -45,31 +45,30 @@ type SemaphoreView struct {
 	Waiters   int
 }
 
-// PartOptions choose a part of an object and a page.
+// PartOptions select an object part and a page.
 type PartOptions struct {
-	Part  string // a view, or a further part of the kind
-	After uint64 // only rows behind the number: the end of the page before
-	Limit int    // at most so many rows, and never more than MaxPage; zero means MaxPage
-	Why   bool   // why the object does not move
-	// Now is the leader's estimate of the shard's time, if known. On an idle shard the time by the log can be seconds
-	// old.
+	Part  string // a view, or another part that the kind defines
+	After uint64 // only rows after this number: the previous page's end
+	Limit int    // page size, never more than MaxPage; zero means MaxPage
+	Why   bool   // include why the object is stalled
+	// Now is the leader's estimate of shard time, if known. On an idle shard the log's time can be seconds old.
 	Now uint64
 }
 
-// PartPage is one page of the description of a part of an object.
+// PartPage is one page that describes an object part.
 type PartPage struct {
-	// Revision is the revision of a view; for a further part, the revision of the object.
+	// Revision is the view's revision; for other parts, the object's revision.
 	Revision Revision
-	Now      uint64 // the time of the shard
-	Head     []byte // in the record of the part; empty for parts without a head
+	Now      uint64 // shard time
+	Head     []byte // in the part's encoding; empty for parts without a head
 	Rows     []Row
-	More     bool // a further page is behind the last row
+	More     bool // more rows follow the last row
 }
 
-// Found is the outcome of the search for a part.
+// Found is the result of looking up a part.
 type Found uint8
 
-// The object of the kind and name is missing, or only the part is missing, or both are there.
+// Neither the object nor the part exists, or only the object exists, or both exist.
 const (
 	FoundNothing Found = iota
 	FoundObject

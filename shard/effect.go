@@ -6,11 +6,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// EffectKind says what an effect is about.
+// EffectKind identifies an effect type.
 type EffectKind uint8
 
 const (
-	// EffectResult answers the command at index Op of the batch: Status, and the results of the command's kind. Every
+	// EffectResult answers the command at index Op in the batch: Status, and the results for the command's kind. Every
 	// command has exactly one result. Acquire: FlagAcquired or FlagQueued or neither, Order, Limit. Release:
 	// FlagReleased. Create, update and resize: Revision. SessionCreate: Session. SessionNumbers: Number. NodeDrop,
 	// Continue, and commands with a list: FlagMore.
@@ -21,23 +21,24 @@ const (
 	EffectAborted EffectKind = 3
 	// EffectTimedOut: the waiting acquire (Session, Number) was not granted in time.
 	EffectTimedOut EffectKind = 4
-	// EffectLost: Session owned the semaphore, with Order, or took part in the object of the kind Object. The object
-	// was deleted by force, or a command of another client ended the part. Body is a text for people with the reason,
+	// EffectLost: Session owned the semaphore, with Order, or took part in the object with kind Object. The object was
+	// deleted by force, or another client's command ended the participation. Body is a text for people with the reason,
 	// if the kind gives a reason.
 	EffectLost EffectKind = 5
-	// EffectChanged: watchers of the object may want to know: FlagData, FlagOwners, FlagCreated,
+	// EffectChanged: an object changed, which its watchers may want to know: FlagData, FlagOwners, FlagCreated,
 	// FlagDeleted, FlagLimit, and the new Revision. Object is its kind.
 	EffectChanged EffectKind = 6
-	// EffectSessionEnded: Session is over; End says why. The effect comes before the releases of the ended session.
+	// EffectSessionEnded: Session is over; End is the reason. The effect precedes the releases of the session's
+	// holdings.
 	EffectSessionEnded EffectKind = 7
-	// EffectSessionSeen: a guest, a Session with another home shard, appeared here for the first time. The leader
-	// asks the session directory whether the session is alive.
+	// EffectSessionSeen: a remote session, with its home in a different shard, appeared here for the first time. The
+	// leader asks the session directory whether the session is alive.
 	EffectSessionSeen EffectKind = 8
 	// EffectNodeSeen: Node got its first session or object here. The leader asks the meta shard whether the node
 	// still exists.
 	EffectNodeSeen EffectKind = 9
-	// EffectInbox: the link of Session with Order, to an object of the kind Object, has unacknowledged messages in
-	// its inbox. The leader of the shard pushes them.
+	// EffectInbox: Session's holding with Order, on an object with kind Object, has unacknowledged messages in its
+	// inbox. The shard's leader pushes them.
 	EffectInbox EffectKind = 10
 )
 
@@ -65,38 +66,38 @@ const (
 	FlagLimit EffectFlags = 1 << 8
 )
 
-// Effect is one effect of applying a batch. Which fields count depends on Kind; the rest are zero.
+// Effect is one effect from applying a batch. Which fields count depends on Kind; the rest are zero.
 type Effect struct {
 	Kind     EffectKind
 	Flags    EffectFlags
 	Status   protocol.Status
 	Abort    protocol.AbortReason
 	End      protocol.EndReason
-	Object   ObjectKind // of the changed object
+	Object   ObjectKind // the changed object's kind
 	Quota    Quota      // the quota that caused a refusal with StatusQuotaExceeded
-	Op       int32      // index of the command in its batch
+	Op       int32      // the command's index in its batch
 	Node     NodeID
 	Name     string
 	Session  SessionID
 	Number   uint64
 	Order    OrderID
 	Revision Revision
-	// Limit is the limit of a persistent semaphore at the time of an acquire. In a Lost of a guest, Limit is the number
-	// of the guest's losses.
+	// Limit is a persistent semaphore's limit at the time of an acquire. In an EffectLost for a remote session, Limit
+	// is the session's loss count.
 	Limit uint64
-	// Timeout is for how long the shard grants nothing, in milliseconds, in a refusal with StatusOverloaded.
+	// Timeout is how long the shard grants nothing, in milliseconds, in a refusal with StatusOverloaded.
 	Timeout uint64
-	// Body is the answer of a Result in the form of the command's kind, and is kept with the answer; in a Lost, Body
-	// is the reason for the loss.
+	// Body is the answer in an EffectResult, encoded by the command's kind, and is kept with the answer; in an
+	// EffectLost, Body is the reason for the loss.
 	Body string
 }
 
-// Effects collects the effects of a batch, in order. Reset keeps the memory, except after a burst.
+// Effects collects a batch's effects, in order. Reset keeps the memory, except after a burst.
 type Effects struct {
 	List []Effect
 }
 
-// keptEffects is for how many effects the memory is kept: more than what a batch of a busy shard brings about.
+// keptEffects is the number of effects for which memory is kept: more than a batch on a busy shard produces.
 const keptEffects = 16_384
 
 // Reset empties the list for the next batch.
@@ -105,7 +106,7 @@ func (e *Effects) Reset() {
 		e.List = nil
 		return
 	}
-	clear(e.List) // so that the list keeps no names alive
+	clear(e.List) // so that the list does not retain names
 	e.List = e.List[:0]
 }
 
@@ -122,7 +123,7 @@ var effectNames = [...]string{
 	EffectInbox:        "inbox",
 }
 
-// String returns the name of the kind in logs and golden scripts.
+// String returns the kind's name in logs and golden scripts.
 func (k EffectKind) String() string {
 	if int(k) < len(effectNames) && effectNames[k] != "" {
 		return effectNames[k]

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The form of a batch in the log. All integers are little-endian or LEB128 varints.
+// Batch encoding in the log. All integers are little-endian or LEB128 varints.
 //
 //	version 1 byte, proposer 8 bytes, sequence varint, number of commands varint,
 //	flags 1 byte, and with bit 0 of the flags the stamp: term varint, elapsed varint, then per command:
@@ -15,16 +15,16 @@ import (
 //	zero), further bytes of bits as long as the last bit of the byte before is set, the fields in the order of
 //	their bits
 //
-// The level stands first, so that an older build can pass over a command above the shard's level without knowing its
-// fields. Count and Timeout are stored plus one, so that Forever takes one byte.
+// The level comes first, so that an older build can skip a command above the shard's level without knowing its fields.
+// Count and Timeout are stored plus one, so that Forever takes one byte.
 const (
 	batchVersion = 1
 
-	// batchStamped is the flag of a batch with a stamp.
+	// batchStamped marks a batch with a stamp.
 	batchStamped = 1
 )
 
-// AppendBatch appends the batch in the form of the log.
+// AppendBatch appends the batch in its log encoding.
 func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = AppendGathered(dst, b.Proposer, b.Sequence, b.Stamp, len(b.Commands), nil)
 	for i := range b.Commands {
@@ -33,8 +33,8 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	return dst
 }
 
-// AppendCommand appends one command as AppendBatch does. A host that gathers a batch while commands arrive appends
-// the commands to a buffer, and makes the batch with AppendGathered.
+// AppendCommand appends one command as AppendBatch does. A host that gathers a batch while commands arrive appends the
+// commands to a buffer, and builds the batch with AppendGathered.
 func AppendCommand(dst []byte, c *Command) []byte {
 	fields := fieldsOf(c)
 	dst = append(dst, byte(max(c.Level, LevelOf(c))), 0)
@@ -47,8 +47,8 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	return codec.SetLength(dst, body)
 }
 
-// AppendGathered appends a batch of count commands. The argument commands has their AppendCommand forms, one behind
-// the other. The stamp is left out if its term is zero.
+// AppendGathered appends a batch with count commands. The argument commands has the commands as encoded by
+// AppendCommand, concatenated. The stamp is left out if its term is zero.
 func AppendGathered(dst []byte, proposer, sequence uint64, stamp clock.Stamp, count int, commands []byte) []byte {
 	dst = append(dst, batchVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, proposer)

@@ -16,36 +16,34 @@ const (
 	counterBits = 64 - slotBits
 )
 
-// MaxSessionCounter is the highest counter of a session id.
+// MaxSessionCounter is the highest counter in a session id.
 const MaxSessionCounter = 1<<counterBits - 1
 
 // Slot is one of the Slots hash buckets. A versioned table maps every slot to a data shard.
 type Slot uint16
 
-// NodeID is the unique id of a coordination node. The id is never used again, not even for a new node of the same
-// path.
+// NodeID is a coordination node's unique id. The id is never reused, not even for a new node with the same path.
 type NodeID uint64
 
-// OrderID is the number that a waiter or an owner got on joining: the fencing token. One counter per shard gives out
-// all order ids; the counter never goes back. The lower bits are the id of the shard, the class of the order
-// id: no two shards give the same order id, and a shard that takes over a name goes on above the counter of the
-// shard before.
+// OrderID is the number that a waiter or an owner got on joining: the fencing token. One counter per shard issues all
+// order ids; the counter never goes back. The lower bits are the shard id, the order id's class: no two shards issue
+// the same order id, and a shard that takes over a name continues above the previous shard's counter.
 type OrderID uint64
 
 const orderClassBits = 10
 
-// MaxShard is the highest id of a data shard: ids of shards have as many bits as classes of order ids.
+// MaxShard is the highest data shard id: shard ids have as many bits as order-id classes.
 const MaxShard = 1<<orderClassBits - 1
 
-// Revision numbers the visible changes of a shard. A semaphore's revision is the number of its last visible change.
-// The revision grows with each change, also through deletion and re-creation.
+// Revision numbers a shard's visible changes. A semaphore's revision is the number of its last visible change. The
+// revision grows with each change, also through deletion and re-creation.
 type Revision uint64
 
-// SessionID names a session. The upper bits are the slot of the session, so that any host can route a request; the
-// lower bits are a counter of its home shard that only grows.
+// SessionID identifies a session. The upper bits are the session's slot, so that any host can route a request; the
+// lower bits are a counter at its home shard that only grows.
 type SessionID uint64
 
-// NewSessionID puts a session id together. The counter must be above zero and fit into 52 bits.
+// NewSessionID builds a session id. The counter must be above zero and fit into 52 bits.
 func NewSessionID(slot Slot, counter uint64) SessionID {
 	if slot >= Slots || counter == 0 || counter > MaxSessionCounter {
 		panic("shard: session id out of range: slot " + strconv.Itoa(int(slot)) +
@@ -54,13 +52,13 @@ func NewSessionID(slot Slot, counter uint64) SessionID {
 	return SessionID(uint64(slot)<<counterBits | counter)
 }
 
-// Slot returns the slot of the session; the slot's shard is the home of the session.
+// Slot returns the session's slot; the slot's shard is the session's home.
 func (s SessionID) Slot() Slot { return Slot(s >> counterBits) }
 
-// Counter returns the session's number in the order of creation at its home shard.
+// Counter returns the session's number in creation order at its home shard.
 func (s SessionID) Counter() uint64 { return uint64(s) & MaxSessionCounter }
 
-// String writes the id as tools show ids: slot and counter.
+// String formats the id as tools show it: slot and counter.
 func (s SessionID) String() string {
 	return strconv.Itoa(int(s.Slot())) + "-" + strconv.FormatUint(s.Counter(), 10)
 }
@@ -80,13 +78,13 @@ func ObjectHash(node NodeID, name []byte) uint64 {
 	return d.Sum64()
 }
 
-// SlotOf returns the slot of an object with the name in the node.
+// SlotOf returns the slot for an object with the name in the node.
 func SlotOf(node NodeID, name []byte) Slot { return Slot(ObjectHash(node, name) % Slots) }
 
-// SlotSet is a set of slots, such as the slots of a shard.
+// SlotSet is a set of slots, such as a shard's slots.
 type SlotSet [Slots / 64]uint64
 
-// Add puts the slots first to last, both included, into the set.
+// Add adds the slots first to last, inclusive.
 func (s *SlotSet) Add(first, last Slot) {
 	for i := int(first); i <= int(last); i++ {
 		s[i/64] |= 1 << (i % 64)
@@ -106,7 +104,7 @@ func (s *SlotSet) Len() (n int) {
 	return n
 }
 
-// At returns the slot at a place among the slots of the set in their order. Places count from 0 and end before Len.
+// At returns the slot at an index among the set's slots in order. Indexes start at 0 and end before Len.
 func (s *SlotSet) At(place int) Slot {
 	for i, word := range s {
 		n := bits.OnesCount64(word)
@@ -122,7 +120,7 @@ func (s *SlotSet) At(place int) Slot {
 	panic("shard: the set has no slot at that place")
 }
 
-// EverySlot is the set of all slots: what the only shard of a cluster serves.
+// EverySlot is the set of all slots, which a cluster's only shard serves.
 func EverySlot() SlotSet {
 	var s SlotSet
 	s.Add(0, Slots-1)

@@ -2,28 +2,28 @@ package shard
 
 import "strconv"
 
-// A shard holds named objects of several kinds. This file has the numbers of the kinds and of their commands, which
-// stand in logs, in snapshots and on the wire. A package of its own has each kind's rules: shard/semaphore,
-// shard/rollout, shard/process.
+// A shard holds named objects of several kinds. This file has the kind numbers and command numbers, which appear in
+// logs, in snapshots and on the wire. Each kind's rules are in a separate package: shard/semaphore, shard/rollout,
+// shard/process.
 
-// ObjectKind is a kind of named objects. The numbers never change their meaning.
+// ObjectKind is an object kind. The numbers never change their meaning.
 type ObjectKind uint8
 
 const (
-	// KindSemaphore is the kind of semaphores.
+	// KindSemaphore is for semaphores.
 	KindSemaphore ObjectKind = 1
-	// KindRollout is the kind of staged rollouts.
+	// KindRollout is for staged rollouts.
 	KindRollout ObjectKind = 2
-	// KindProcess is the kind of coordination processes.
+	// KindProcess is for coordination processes.
 	KindProcess ObjectKind = 4
 
-	// MaxKinds is above the number of every kind.
+	// MaxKinds is above every kind's number.
 	MaxKinds = 8
 )
 
 var kindNames = [MaxKinds]string{KindSemaphore: "semaphore", KindRollout: "rollout", KindProcess: "process"}
 
-// String returns the name of the kind in metrics, logs and texts for people.
+// String returns the kind's name in metrics, logs and texts for people.
 func (k ObjectKind) String() string {
 	if k < MaxKinds && kindNames[k] != "" {
 		return kindNames[k]
@@ -31,7 +31,7 @@ func (k ObjectKind) String() string {
 	return "kind-" + strconv.Itoa(int(k))
 }
 
-// Kinds returns the kinds of objects that a shard may hold, in the order of their numbers.
+// Kinds returns the object kinds that a shard may hold, in number order.
 func Kinds() (list []ObjectKind) {
 	for k, name := range kindNames {
 		if name != "" {
@@ -41,48 +41,47 @@ func Kinds() (list []ObjectKind) {
 	return list
 }
 
-// KnowsKind reports whether this build knows a kind of objects.
+// KnowsKind reports whether this build knows an object kind.
 func KnowsKind(k ObjectKind) bool { return k < MaxKinds && kindNames[k] != "" }
 
-// The commands of semaphores.
+// Semaphore commands.
 const (
-	// CmdWaiterWithdraw takes a waiter whose client has lost the right to wait out of its queue, as if its time were
-	// up. Uses Node, Name, Session, Order, and Number: of its acquire.
+	// CmdWaiterWithdraw removes a waiter from its queue because its client has lost the right to wait, as if its
+	// timeout had passed. Uses Node, Name, Session, Order, and Number: its acquire's number.
 	CmdWaiterWithdraw CommandKind = 7
-	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
-	// (the limit), Data.
+	// CmdSemaphoreCreate creates a persistent semaphore. Uses the mutation fields, Node, Name, Count (the limit), Data.
 	CmdSemaphoreCreate CommandKind = 16
-	// CmdSemaphoreUpdate replaces a semaphore's data. Uses the mutation fields, Node, Name, Data, and
-	// Order and Revision as guards where they are not zero.
+	// CmdSemaphoreUpdate replaces a semaphore's data. Uses the mutation fields, Node, Name, Data, and Order and
+	// Revision as guards unless they are zero.
 	CmdSemaphoreUpdate CommandKind = 17
 	// CmdSemaphoreDelete deletes a persistent semaphore. Uses the mutation fields, Node, Name, and
 	// FlagForce.
 	CmdSemaphoreDelete CommandKind = 18
-	// CmdAcquire takes Count of a semaphore or waits for it. Uses the mutation fields, Node, Name,
-	// Count, Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
+	// CmdAcquire acquires Count units of a semaphore or waits for them. Uses the mutation fields, Node, Name, Count,
+	// Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
 	CmdAcquire CommandKind = 19
-	// CmdRelease gives back all that the session owns of a semaphore, or leaves the queue. Uses the mutation fields,
-	// Node, Name, and Order as a guard unless it is zero.
+	// CmdRelease releases everything that the session owns of a semaphore, or leaves the queue. Uses the mutation
+	// fields, Node, Name, and Order as a guard unless it is zero.
 	CmdRelease CommandKind = 20
-	// CmdSemaphoreResize changes the limit of a persistent semaphore. Uses the mutation fields, Node, Name, Count
-	// (the limit), and Revision as a guard unless it is zero.
+	// CmdSemaphoreResize changes a persistent semaphore's limit. Uses the mutation fields, Node, Name, Count (the
+	// limit), and Revision as a guard unless it is zero.
 	CmdSemaphoreResize CommandKind = 21
 )
 
-// The commands of rollouts. If a command has a Body, the Body is a form of package rollout. Numbers up to 63 are
-// reserved for commands of rollouts.
+// Rollout commands. If a command has a Body, the Body is a form from package rollout. Numbers up to 63 are reserved for
+// rollout commands.
 const (
-	// CmdRolloutPut makes a rollout or alters it. Uses the mutation fields, Node, Name, and Body: a rollout.Put.
+	// CmdRolloutPut creates or alters a rollout. Uses the mutation fields, Node, Name, and Body: a rollout.Put.
 	CmdRolloutPut CommandKind = 48
 	// CmdRolloutDelete deletes a rollout. Uses the mutation fields, Node, Name, and FlagForce.
 	CmdRolloutDelete CommandKind = 49
 	// CmdRolloutPublish adds a version. Uses the mutation fields, Node, Name, Body: a rollout.Publication, and Data:
 	// its payload.
 	CmdRolloutPublish CommandKind = 50
-	// CmdRolloutSource makes the session a source, or takes that back. Uses the mutation fields, Node, Name, and Body:
-	// a rollout.SourceRole.
+	// CmdRolloutSource adds or removes the session as a source. Uses the mutation fields, Node, Name, and Body: a
+	// rollout.SourceRole.
 	CmdRolloutSource CommandKind = 51
-	// CmdRolloutOffer answers the question to the source. Uses the mutation fields, Node, Name, Body: a
+	// CmdRolloutOffer answers the request to the source. Uses the mutation fields, Node, Name, Body: a
 	// rollout.Offering, and Data: its payload.
 	CmdRolloutOffer CommandKind = 52
 	// CmdRolloutJoin makes the session an instance. Uses the mutation fields, Node, Name, and Body: a rollout.Joining.
@@ -92,26 +91,26 @@ const (
 	// CmdRolloutRole makes the session's instance a follower or a leader. Uses the mutation fields, Node, Name, and
 	// Count: 1 for a leader, else 0.
 	CmdRolloutRole CommandKind = 55
-	// CmdRolloutReport says how the session's instance is getting on. Uses the mutation fields, Node, Name, and Body: a
-	// rollout.Report.
+	// CmdRolloutReport reports the progress of the session's instance. Uses the mutation fields, Node, Name, and Body:
+	// a rollout.Report.
 	CmdRolloutReport CommandKind = 56
 	// CmdRolloutAsk reports, and asks for the target. Uses the fields of CmdRolloutReport.
 	CmdRolloutAsk CommandKind = 57
-	// CmdRolloutAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a rollout.Action.
+	// CmdRolloutAct is an operator's action. Uses the mutation fields, Node, Name, and Body: a rollout.Action.
 	CmdRolloutAct CommandKind = 58
-	// CmdRolloutGate is what a checker says of a target. Uses the mutation fields, Node, Name, and Body: a
+	// CmdRolloutGate is a checker's verdict on a target. Uses the mutation fields, Node, Name, and Body: a
 	// rollout.GateVerdict.
 	CmdRolloutGate CommandKind = 59
 )
 
-// The commands of processes. If a command has a Body, the Body is a form of package process: a type of package
-// protocol/process, or the receivers of a request. Numbers up to 79 are reserved for commands of processes.
+// Process commands. If a command has a Body, the Body is a form from package process: a type from package
+// protocol/process, or a request's receivers. Numbers up to 79 are reserved for process commands.
 //
-// The commands of a member, from leave on, use Order: the id of the member. Commands about an epoch use Term: the
-// epoch; and Count: the seq up to which the member has handled its inbox. The machine acknowledges the inbox after
-// the command, whether the command succeeded or not; a Count of 0 acknowledges nothing.
+// Member commands, from leave on, use Order: the member's id. Commands about an epoch use Term: the epoch; and Count:
+// the seq up to which the member has handled its inbox. The machine acknowledges the inbox after the command, whether
+// the command succeeded or not; a Count of 0 acknowledges nothing.
 const (
-	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a Put.
+	// CmdProcessPut creates or alters a process. Uses the mutation fields, Node, Name, and Body: a Put.
 	CmdProcessPut CommandKind = 64
 	// CmdProcessDelete deletes a process. Uses the mutation fields, Node, Name, and FlagForce.
 	CmdProcessDelete CommandKind = 65
@@ -119,9 +118,10 @@ const (
 	CmdProcessJoin CommandKind = 66
 	// CmdProcessLeave ends the membership. Uses the mutation fields, Node, Name, and Order.
 	CmdProcessLeave CommandKind = 67
-	// CmdProcessPrepared says that the member is prepared. Uses the mutation fields, Node, Name, Order, Term and Count.
+	// CmdProcessPrepared reports that the member is prepared. Uses the mutation fields, Node, Name, Order, Term and
+	// Count.
 	CmdProcessPrepared CommandKind = 68
-	// CmdProcessSend sends a request. Uses what CmdProcessPrepared does, Timeout: for how long the sender waits, 0 for
+	// CmdProcessSend sends a request. Uses the fields of CmdProcessPrepared, Timeout: how long the sender waits, 0 for
 	// the whole round, Body: the receivers of a process.Request, and Data: its payload.
 	CmdProcessSend CommandKind = 69
 	// CmdProcessReply answers a request. Uses the fields of CmdProcessPrepared, Timeout: the exchange, Data,
@@ -129,12 +129,12 @@ const (
 	CmdProcessReply CommandKind = 70
 	// CmdProcessComplete completes the round. Uses the fields of CmdProcessPrepared, and Data: the result.
 	CmdProcessComplete CommandKind = 71
-	// CmdProcessCompleted says that the member has handled the completion. Uses the fields of CmdProcessPrepared.
+	// CmdProcessCompleted reports that the member has handled the completion. Uses the fields of CmdProcessPrepared.
 	CmdProcessCompleted CommandKind = 72
-	// CmdProcessFail gives the round up. Uses the fields of CmdProcessPrepared, and Data: a text with the reason.
+	// CmdProcessFail fails the round. Uses the fields of CmdProcessPrepared, and Data: a text with the reason.
 	CmdProcessFail CommandKind = 73
-	// CmdInboxAck frees what the member has handled. Uses the mutation fields, Node, Name, Order and Count.
+	// CmdInboxAck frees the items that the member has handled. Uses the mutation fields, Node, Name, Order and Count.
 	CmdInboxAck CommandKind = 74
-	// CmdProcessAct is an operator's act. Uses the mutation fields, Node, Name, and Body: an Act.
+	// CmdProcessAct is an operator's action. Uses the mutation fields, Node, Name, and Body: an Act.
 	CmdProcessAct CommandKind = 75
 )

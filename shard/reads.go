@@ -1,24 +1,24 @@
 package shard
 
-// ObjectView is an object of any kind in listings of all kinds.
+// ObjectView is an object in listings that cover all kinds.
 type ObjectView struct {
 	Name     string
 	Kind     ObjectKind
 	Revision Revision
-	Links    int // of sessions that own the object, belong to it or wait for it
+	Links    int // holdings: sessions that own the object, belong to it or wait for it
 }
 
-// SessionView is a session for readers.
+// SessionView is a session, for readers.
 type SessionView struct {
 	ID      SessionID
 	Node    NodeID
-	Home    bool // this shard is the home; for a guest the next three are zero
+	Home    bool // this shard is the home; for a remote session the next three are zero
 	Timeout uint64
-	Details string // what the client reports: a record of a session.Details
+	Details string // what the client reports: an encoded session.Details
 	Keyed   bool   // has a protection key
-	Owns    int    // number of links in this shard
+	Owns    int    // number of holdings in this shard
 	Waits   int
-	Created uint64 // wall clock, milliseconds since 1970; 0 if unknown, and for guests
+	Created uint64 // wall clock, milliseconds since 1970; 0 if unknown, and for remote sessions
 	Client  ClientState
 }
 
@@ -26,17 +26,17 @@ type SessionView struct {
 type Holding struct {
 	Name string
 	Kind ObjectKind
-	Role string // the session's part in the object, in a word for people
+	Role string // the session's relation to the object, in a word for people
 	LinkView
 }
 
-// ObjectName names an object of the shard.
+// ObjectName names an object in the shard.
 type ObjectName struct {
 	Node NodeID
 	Name string
 }
 
-// Counters are the last numbers that a shard has given.
+// Counters are the last numbers that a shard has issued.
 type Counters struct {
 	LastOrder    OrderID
 	LastRevision Revision
@@ -46,35 +46,35 @@ type Counters struct {
 // Cursor is a position in a walk over one machine; zero is the start. A snapshot restore invalidates all cursors.
 type Cursor uint32
 
-// Counts says how much a machine holds.
+// Counts is how much a machine holds.
 type Counts struct {
 	Nodes, Sessions, Guests, Objects, Links, Waiters int
 
-	OfKind [MaxKinds]int // objects, by the number of their kind
+	OfKind [MaxKinds]int // objects, by kind number
 
 	Counters
 	Term uint64
 }
 
-// Liveness is the knowledge of a session directory about a session.
+// Liveness is what a session directory knows about a session.
 type Liveness uint8
 
 const (
-	// Unknown: the replica is too far behind to know. Ask again later, or elsewhere.
+	// Unknown: the replica is too far behind to know. Ask again later, or on another host.
 	Unknown Liveness = 0
-	// Alive: the session was alive at the present moment of the replica.
+	// Alive: the session was alive at the replica's last applied command.
 	Alive Liveness = 1
-	// Dead: the session is over, for good.
+	// Dead: the session has ended permanently.
 	Dead Liveness = 2
 )
 
-// Directory answers whether sessions live, for the sessions of many shards. The answer must come from a replica of
+// Directory answers whether sessions are alive, for sessions from many shards. The answer must come from a replica of
 // the session's home shard.
 type Directory interface {
 	Liveness(id SessionID) Liveness
 }
 
-// Loss is how many semaphores were deleted under a guest that owned them.
+// Loss is how many semaphores were deleted while a remote session owned them.
 type Loss struct {
 	Session SessionID `json:"id"`
 	Count   uint64    `json:"count"`

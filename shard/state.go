@@ -5,28 +5,28 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and for tools
-// that inspect files on disk. Lists are sorted, so that equal machines give equal states.
+// State is everything that a machine holds, in plain form: for comparing replicas, for tests, and for tools that
+// inspect files on disk. Lists are sorted, so that equal machines give equal states.
 type State struct {
 	LastOrder    OrderID
 	LastRevision Revision
 	LastSession  uint64
 	Term         uint64
-	Now          uint64 // the time of the shard in milliseconds, and the time when the term began
+	Now          uint64 // shard time in milliseconds, and when the term began
 	TimeBase     uint64
 	Level        level.Level
 	Nodes        []NodeState      // by id
 	Sessions     []SessionState   // by id
 	Semaphores   []SemaphoreState // by node, then name
-	Objects      []ObjectState    // of kinds other than semaphores: by node, then name
+	Objects      []ObjectState    // for kinds other than semaphores: by node, then name
 	Pending      []PendingState   // in the order of continuation
-	ObjectLimit  uint64           // quotas of the shard as set: 0 means the default
+	ObjectLimit  uint64           // the shard's quotas as set: 0 means the default
 	ByteLimit    uint64
-	Group        Group // zeros before the first renewal of the shard
+	Group        Group // zeros before the first rebuild
 }
 
-// PendingState is unfinished work of commands: an ended session that still has links, or a semaphore. The semaphore
-// is deleted and still has links, or has waiters that fit.
+// PendingState is unfinished work: an ended session with holdings left, or a semaphore. The semaphore is deleted with
+// holdings left, or has waiters that fit.
 type PendingState struct {
 	Session  SessionID // zero for a semaphore
 	Node     NodeID
@@ -38,25 +38,25 @@ type PendingState struct {
 type NodeState struct {
 	ID          NodeID
 	Dropping    bool
-	ObjectLimit uint64 // quotas of the node as set: 0 means the default
+	ObjectLimit uint64 // the node's quotas as set: 0 means the default
 	ByteLimit   uint64
 }
 
-// SessionState is one session, at home or a guest.
+// SessionState is one session, at home or remote.
 type SessionState struct {
-	ID            SessionID
-	Node          NodeID
-	Home          bool
-	Timeout       uint64 // milliseconds; 0 for guests, as are the next two
-	Details       string
-	Key           string
-	Applied       uint64 // highest number applied
-	Acked         uint64
-	SequenceSpace uint64        // the latest space of numbers; 0 without a space, and for guests
-	Losses        uint64        // how many semaphores were deleted under a guest that owned them
-	Answers       []AnswerState // by number
-	Created       uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for guests
-	Client        ClientState   // empty for guests
+	ID          SessionID
+	Node        NodeID
+	Home        bool
+	Timeout     uint64 // milliseconds; 0 for remote sessions, as are the next two
+	Details     string
+	Key         string
+	Applied     uint64 // highest number applied
+	Acked       uint64
+	NumberSpace uint64        // the latest number space; 0 without a space, and for remote sessions
+	Losses      uint64        // how many semaphores were deleted while a remote session owned them
+	Answers     []AnswerState // by number
+	Created     uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for remote sessions
+	Client      ClientState   // empty for remote sessions
 }
 
 // ClientState describes a session's client.
@@ -66,7 +66,7 @@ type ClientState struct {
 	Version string
 }
 
-// AnswerState is an answer that is kept until the session acknowledges the answer.
+// AnswerState is an answer kept until the session acknowledges it.
 type AnswerState struct {
 	Number   uint64
 	Status   protocol.Status
@@ -74,35 +74,35 @@ type AnswerState struct {
 	Abort    protocol.AbortReason
 	Order    OrderID
 	Revision Revision
-	Quota    Quota // the reason of a refusal
+	Quota    Quota // why the command was refused
 	Body     string
-	Asked    uint64 // hash of the request; 0 if unknown
-	Slot     uint16 // the slot of the object plus one; 0 if unknown
+	Asked    uint64 // request hash; 0 if unknown
+	Slot     uint16 // the object's slot plus one; 0 if unknown
 }
 
-// ObjectState is one object of a kind other than semaphores, with the links of its sessions.
+// ObjectState is one object of a kind other than semaphores, with its holdings.
 type ObjectState struct {
 	Node     NodeID
 	Name     string
 	Kind     ObjectKind
 	Revision Revision
-	Body     string      // the kind's state of the object, in the kind's own words
+	Body     string      // the object's kind state, formatted by the kind
 	Links    []LinkState // by order id
 }
 
-// LinkState is the part of one session in one object.
+// LinkState is one session's holding on one object.
 type LinkState struct {
 	Session SessionID
 	Order   OrderID
 	Count   uint64
 	Data    string
-	Timeout uint64 // of the waiting or the last waiting acquire: milliseconds or Forever
-	Number  uint64 // of the latest acquire
+	Timeout uint64 // for the present or the last waiting acquire: milliseconds or Forever
+	Number  uint64 // the latest acquire's number
 	Owner   bool
-	Body    string // the kind's state of the link, in the kind's own words
-	// Since is when the link became an owner or a waiter: wall clock, milliseconds since 1970; 0 if unknown
+	Body    string // the holding's kind state, formatted by the kind
+	// Since is when the session became an owner or a waiter: wall clock, milliseconds since 1970; 0 if unknown
 	Since uint64
-	// Deadline is the time of the shard at which the wait ends; 0 for an owner and for a wait without an end
+	// Deadline is the shard time at which the wait ends; 0 for an owner and for an unlimited wait
 	Deadline uint64
 }
 

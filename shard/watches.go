@@ -1,8 +1,7 @@
 package shard
 
-// WatchSet holds the one-shot watches of one host on one shard: a session is notified once of a change of the data or
-// the owners of a semaphore. Watches are no part of the replicated state; a client that loses its connection counts
-// its watches as fired.
+// WatchSet holds one host's one-shot watches on one shard: a session is notified once when a semaphore's data or owners
+// change. Watches are not part of the replicated state; a client that loses its connection treats its watches as fired.
 //
 // A session has at most one watch on a semaphore. T is the caller's token for a watch. A WatchSet is not safe for
 // concurrent use.
@@ -16,7 +15,7 @@ type WatchSet[T any] struct {
 type watch[T any] struct {
 	session      SessionID
 	object       ObjectName
-	place        int // in the list of its object
+	place        int // index in its object's list
 	data, owners bool
 	token        T
 }
@@ -32,9 +31,8 @@ func NewWatchSet[T any]() *WatchSet[T] {
 // Len returns the number of watches.
 func (w *WatchSet[T]) Len() int { return w.count }
 
-// Add puts a watch of a session in, under the token of the caller. An older watch of the session on the same
-// semaphore is replaced; the caller must notify the owner of the replaced token with (false, false) before anything
-// else.
+// Add adds a session's watch under the caller's token. It replaces an older watch by the same session on the same
+// semaphore; the caller must first notify the owner of the replaced token with (false, false).
 func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners bool, token T) (replaced T, was bool) {
 	at := ObjectName{Node: n, Name: name}
 	if old := w.sessions[session][at]; old != nil {
@@ -57,7 +55,7 @@ func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners
 	return replaced, was
 }
 
-// Apply looks through the effects of a batch and calls fire for every watch that an effect ends.
+// Apply looks through a batch's effects and calls fire for every watch that an effect ends.
 func (w *WatchSet[T]) Apply(effects []Effect, fire func(token T, data, owners bool)) {
 	if w.count == 0 {
 		return
@@ -99,12 +97,12 @@ func (w *WatchSet[T]) changed(e *Effect, fire func(token T, data, owners bool)) 
 	clear(w.ended)
 }
 
-// DropSession forgets the watches of a session without a word.
+// DropSession discards a session's watches without firing them.
 func (w *WatchSet[T]) DropSession(session SessionID) {
 	w.DropWhere(session, func(T) bool { return true })
 }
 
-// DropWhere forgets, without a word, the watches of a session for whose tokens gone returns true.
+// DropWhere discards, without firing them, a session's watches for whose tokens gone returns true.
 func (w *WatchSet[T]) DropWhere(session SessionID, gone func(token T) bool) {
 	for _, x := range w.sessions[session] {
 		if gone(x.token) {
@@ -114,8 +112,7 @@ func (w *WatchSet[T]) DropWhere(session SessionID, gone func(token T) bool) {
 	}
 }
 
-// DropAll forgets all watches and calls fire for each watch, in no particular order, because changes may have been
-// missed.
+// DropAll discards all watches and calls fire for each, in no particular order, because changes may have been missed.
 func (w *WatchSet[T]) DropAll(fire func(token T)) {
 	for _, list := range w.objects {
 		for _, x := range list {
@@ -125,7 +122,7 @@ func (w *WatchSet[T]) DropAll(fire func(token T)) {
 	*w = *NewWatchSet[T]()
 }
 
-// unlist takes a watch out of its object's list.
+// unlist removes a watch from its object's list.
 func (w *WatchSet[T]) unlist(x *watch[T]) {
 	list := w.objects[x.object]
 	last := list[len(list)-1]
@@ -142,7 +139,7 @@ func (w *WatchSet[T]) list(at ObjectName, list []*watch[T]) {
 	w.objects[at] = list
 }
 
-// forget takes a watch out of its session's map.
+// forget removes a watch from its session's map.
 func (w *WatchSet[T]) forget(x *watch[T]) {
 	w.count--
 	of := w.sessions[x.session]

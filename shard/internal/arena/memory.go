@@ -5,8 +5,8 @@ import "unsafe"
 const (
 	chunkBits = 8
 	chunkSize = 1 << chunkBits
-	// pieceChunks is how many chunks share one piece of memory, from the second piece on: each piece costs garbage
-	// collection time, and a machine with few entries needs little memory.
+	// pieceChunks is how many chunks share one piece of memory, because each piece costs garbage collection time. The
+	// first pieceChunks chunks have a piece each, so that a machine with few entries needs little memory.
 	pieceChunks = 16
 )
 
