@@ -2,68 +2,66 @@ package protocol
 
 import "github.com/signalbox/signalbox/protocol/access"
 
-// AccessChange changes the rights of principals, the roles, or the tokens. The request goes to the leader of the meta
-// shard.
+// AccessChange changes principals' rights, roles, or tokens. The request goes to the meta shard's leader.
 type AccessChange struct {
 	Operation
 	Action AccessAction
 	// Principal gains or loses grants: token:NAME, cn:NAME, san:NAME, or anonymous.
 	Principal []byte `wire:"text MaxPrincipalBytes"`
-	// Role is the name of the role to make, change or delete, with its Rules.
+	// Role is the name of the role to create, change or delete, with its Rules.
 	Role  []byte        `wire:"text MaxAccessNameBytes"`
 	Rules []access.Rule `wire:"most access.MaxRules"`
-	// Grants are the grants of a new token, or the grant to give or to revoke. A revocation without a grant revokes all
-	// grants.
+	// Grants are a new token's grants, or the grant to give or revoke. A revocation without a grant revokes all grants.
 	Grants []access.Grant `wire:"most access.MaxGrants"`
-	// Hash is the SHA-256 of the secret of a new token. From the wall clock ExpiresMillis on the token lets in no
-	// client; 0 for never.
+	// Hash is the SHA-256 of a new token's secret. The token is invalid from the wall clock time ExpiresMillis on; 0
+	// for never.
 	Hash          []byte `wire:"bytes MaxHashBytes"`
 	ExpiresMillis uint64
-	// Roles and Principals are imported: they become what the lists say, and all others stay.
+	// Roles and Principals are imported: they are set as listed, and all others stay.
 	Roles      []access.Role      `wire:"most MaxPageItems"`
 	Principals []access.Principal `wire:"most MaxPageItems"`
 }
 
 // AccessChangeAnswer answers an AccessChange.
 type AccessChangeAnswer struct {
-	// Existed: the change was in force before, and nothing was changed.
+	// Existed is set if the change was in force before, and nothing was changed.
 	Existed bool
-	// Since goes into idempotent requests that the client sends for the first time after this answer.
+	// Since is for idempotent requests that the client sends for the first time after this answer.
 	Since uint64
 }
 
-// AccessAction says what an AccessChange does.
+// AccessAction selects what an AccessChange does.
 type AccessAction uint8
 
 const (
-	// AccessGrantRole gives a principal a role.
+	// AccessGrantRole grants a role to a principal.
 	AccessGrantRole AccessAction = 1
-	// AccessRevokeRole takes a role, or all roles, from a principal.
+	// AccessRevokeRole revokes a role, or all roles, from a principal.
 	AccessRevokeRole AccessAction = 2
-	// AccessSetRole makes a role, or replaces the rules of a role.
+	// AccessSetRole creates a role, or replaces its rules.
 	AccessSetRole AccessAction = 3
-	// AccessDeleteRole deletes a role. No principal may have the role.
+	// AccessDeleteRole deletes a role, which must not be granted to any principal.
 	AccessDeleteRole AccessAction = 4
-	// AccessCreateToken makes a token.
+	// AccessCreateToken creates a token.
 	AccessCreateToken AccessAction = 5
-	// AccessRevokeToken ends a token.
+	// AccessRevokeToken revokes a token.
 	AccessRevokeToken AccessAction = 6
 	// AccessImport sets roles and principals.
 	AccessImport AccessAction = 7
 )
 
-// String returns the action as the docs write it, or the number of an unknown action.
+// String returns the action as the docs write it, or the number if unknown.
 func (a AccessAction) String() string {
 	return nameOf(a, "ACCESS_ACTION", "UNKNOWN", "GRANT", "REVOKE", "SET_ROLE", "DELETE_ROLE", "CREATE_TOKEN",
 		"REVOKE_TOKEN", "IMPORT")
 }
 
-// AccessList asks for the roles made by operators, or for the principals. A list is read in pages.
+// AccessList asks for the roles created by operators, or for the principals. A list is read in pages.
 type AccessList struct {
 	Roles bool
-	After []byte `wire:"text MaxPrincipalBytes"` // name of a role, or a principal
+	After []byte `wire:"text MaxPrincipalBytes"` // a role name, or a principal
 	Limit uint64
-	// Export asks for hashes of tokens, and takes the role root on /.
+	// Export asks for token hashes too, and requires the role root on /.
 	Export bool
 }
 
@@ -72,16 +70,16 @@ type AccessListAnswer struct {
 	Roles      []access.Role      `wire:"most MaxPageItems"`
 	Principals []access.Principal `wire:"most MaxPageItems"`
 	Next       []byte             `wire:"text MaxPrincipalBytes"`
-	// Open: the cluster has no access rules, and anonymous clients may do everything on the asked host.
+	// Open is set if the cluster has no access rules, so that anonymous clients may do everything on the asked host.
 	Open bool
 }
 
-// AccessCheck asks whether a principal may do something, or which principals may.
+// AccessCheck asks whether a principal may do something, or lists the principals that may.
 type AccessCheck struct {
 	Principal []byte // empty for all
 	Path      []byte
 	Object    []byte
-	// Right is the right in question; of several rights one is enough.
+	// Right is the right in question; if several are set, one is enough.
 	Right Right
 }
 
@@ -94,13 +92,13 @@ func (m *AccessCheck) requestFields(c *codec) {
 
 // AccessCheckAnswer answers an AccessCheck.
 type AccessCheckAnswer struct {
-	// Decisions has, for each principal with the right, a rule that gives the right; at most MaxPageItems.
+	// Decisions has, for each principal with the right, a rule that grants the right; at most MaxPageItems.
 	Decisions []access.Decision `wire:"most MaxPageItems"`
-	// More: the list of decisions is not complete.
+	// More is set if the decision list is incomplete.
 	More bool
 }
 
-// AccessDenials asks a host for the latest requests that the host refused for want of a right.
+// AccessDenials asks a host for the latest requests that it refused because a right was missing.
 type AccessDenials struct {
 	Limit uint64
 }
@@ -108,15 +106,14 @@ type AccessDenials struct {
 // AccessDenialsAnswer answers an AccessDenials.
 type AccessDenialsAnswer struct {
 	HostName []byte `wire:"text MaxHostNameBytes"`
-	// Denials are the latest denials, the newest first.
+	// Denials are the latest denials, newest first.
 	Denials []access.Denial `wire:"most MaxPageItems"`
 	// Total is the number of denials since the host started.
 	Total uint64
 }
 
-// TokenExpiring is pushed before the token of the client expires, because the host closes the connection at that
-// moment.
+// TokenExpiring is pushed before the client's token expires, because the host closes the connection at that time.
 type TokenExpiring struct {
-	Token      []byte `wire:"text MaxAccessNameBytes"` // name of the token
+	Token      []byte `wire:"text MaxAccessNameBytes"` // token name
 	LeftMillis uint64
 }

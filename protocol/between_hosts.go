@@ -1,21 +1,21 @@
 package protocol
 
-// The messages of this file go between hosts, over a port of the hosts. A host announces none of the messages to
-// clients, and answers a client that sends such a request like a client that sends an unknown request.
+// The messages in this file are exchanged between hosts, over a host port. A host announces none of them to clients,
+// and treats a client that sends such a request as if the request were unknown.
 
-// BetweenHosts says whether requests of this kind go from host to host only.
+// BetweenHosts reports whether requests with this kind are sent only between hosts.
 func (k Kind) BetweenHosts() bool {
 	return k >= minBetweenHosts && k <= maxBetweenHosts || k >= minOfHost && k <= maxOfHost
 }
 
-// ShardReport asks a host for its observations of itself and of the shards that the host leads.
+// ShardReport asks a host for its observations about itself and the shards that it leads.
 type ShardReport struct {
-	// Term is the term of the meta shard in which the asking host leads the meta shard.
+	// Term is the meta shard term in which the asking host leads the meta shard.
 	Term uint64
 	// GovernorHostID is the asking host.
 	GovernorHostID uint64
-	// Target and Current are the states of the asked host by the records of the meta shard, with the epochs of both.
-	// The asked host may have no replica of the meta shard, and so no other way to know the states.
+	// Target and Current are the asked host's states in the meta shard's records, with both epochs. The asked host may
+	// have no meta shard replica, and so no other way to know the states.
 	Target       HostState
 	TargetEpoch  uint64
 	Current      HostState
@@ -24,43 +24,43 @@ type ShardReport struct {
 
 // ShardReportAnswer answers a ShardReport.
 type ShardReportAnswer struct {
-	// Incarnation is the incarnation of the answering host's data directory.
+	// Incarnation identifies the answering host's data directory.
 	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
-	// Fresh: the host's barriers on the meta shard succeed. They have succeeded without a gap for FreshMillis; the last
-	// success began BarrierMillis ago.
+	// Fresh is set if the host's barriers on the meta shard succeed. They have succeeded without a gap for FreshMillis;
+	// the last success began BarrierMillis ago.
 	Fresh         bool
 	FreshMillis   uint64
 	BarrierMillis uint64
-	// Full: the disk of the host is nearly full, and the host takes no further entries of any log.
+	// DiskFull is set if the host's disk is nearly full, so that it accepts no further log entries.
 	DiskFull bool
-	// Led are the shards that the host leads, as far as the host could read the membership with a barrier.
+	// Led are the shards that the host leads, as far as it could read the membership with a barrier.
 	Led LedShards
 	// Held are the replicas that the host runs.
 	Held HeldReplicas
-	// Counted are the data shards of Led with their counters.
+	// Counted are the data shards in Led with their counters.
 	Counted CountedShards
-	// Unled are the replicas of Held that know no leader.
+	// Leaderless are the replicas in Held that know no leader.
 	Leaderless LeaderlessReplicas
 }
 
-// LedShards is a list of shards with the observations of their leader.
+// LedShards is a list of shards with their leader's observations.
 type LedShards = List[LedShard, *LedShard]
 
 // LedShard is a shard as its leader sees it.
 type LedShard struct {
 	ID   uint64
-	Term uint64 // of the shard's own log
+	Term uint64 // in the shard's own log
 	// LedMillis is how long this host has led the shard.
 	LedMillis uint64
-	// Change numbers the membership, as the leader read it with a barrier.
+	// Change numbers the membership, as read by the leader with a barrier.
 	Change  uint64
 	Members ShardMembers
 }
 
-// ShardMembers is a list of members of a shard.
+// ShardMembers is a list of shard members.
 type ShardMembers = List[ShardMember, *ShardMember]
 
-// ShardMember is a replica in the membership of a shard, with its progress in the log by its acknowledgements.
+// ShardMember is a replica in a shard's membership, with its log progress according to its acknowledgements.
 type ShardMember struct {
 	ReplicaID   uint64
 	HostID      uint64
@@ -69,12 +69,12 @@ type ShardMember struct {
 	Index       uint64 // the last acknowledged index
 	// BehindMillis is the time since the leader had committed no more than Index.
 	BehindMillis uint64
-	// Tried: the leader has sent a message to the replica in the leader's term. SilentMillis is how long the replica
-	// has not answered since.
+	// Tried is set if the leader has sent a message to the replica in the leader's term. SilentMillis is how long the
+	// replica has not answered since.
 	Tried        bool
 	SilentMillis uint64
-	// SnapshotPercent is the received part of a snapshot, SnapshotRate the rate in bytes a second; 0 while the leader
-	// sends no snapshot.
+	// SnapshotPercent is the received part of a snapshot, SnapshotRate the rate in bytes per second; 0 unless a
+	// snapshot is being sent.
 	SnapshotPercent uint64
 	SnapshotRate    uint64
 }
@@ -91,7 +91,7 @@ type HeldReplica struct {
 // CountedShards is a list of shards with their counters.
 type CountedShards = List[CountedShard, *CountedShard]
 
-// CountedShard is a data shard with the highest numbers that the shard has given.
+// CountedShard is a data shard with the highest numbers that it has issued.
 type CountedShard struct {
 	ShardID                              uint64
 	LastOrder, LastRevision, LastSession uint64
@@ -100,39 +100,38 @@ type CountedShard struct {
 // LeaderlessReplicas is a list of replicas that know no leader.
 type LeaderlessReplicas = List[LeaderlessReplica, *LeaderlessReplica]
 
-// LeaderlessReplica is a replica that knows no leader, with the last entry of the replica's log.
+// LeaderlessReplica is a replica that knows no leader, with the last entry in the replica's log.
 type LeaderlessReplica struct{ ShardID, ReplicaID, Term, Index uint64 }
 
-// StepExecute asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED
-// that the host does not lead the shard, FENCED that the membership has changed, UNAVAILABLE that the outcome is
-// unknown.
+// StepExecute asks a host to carry out a governor step. STALE means that the term is over, MOVED that the host does not
+// lead the shard, FENCED that the membership has changed, UNAVAILABLE that the outcome is unknown.
 type StepExecute struct {
-	// Term is the term of the meta shard in which the asking host leads the meta shard.
+	// Term is the meta shard term in which the asking host leads the meta shard.
 	Term   uint64
 	StepID uint64
 	Effect EffectKind
-	// ShardID and ReplicaID name the replica that the step is about.
+	// ShardID and ReplicaID name the replica that the step concerns.
 	ShardID   uint64
 	ReplicaID uint64
-	// HostID is the host that gets the leadership, or the host of the replica, whose data directory has the
-	// Incarnation.
+	// HostID is the host that gets the leadership, or the replica's host; Incarnation identifies that host's data
+	// directory.
 	HostID      uint64
 	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
-	// Change numbers the membership that the effect is for.
+	// Change numbers the membership that the effect applies to.
 	Change uint64
-	// Rebuild is of EffectRebuild.
+	// Rebuild is for EffectRebuild.
 	Rebuild Rebuild
 }
 
-// Rebuild says how a shard is rebuilt.
+// Rebuild describes how to rebuild a shard.
 type Rebuild struct {
-	// Group numbers the new group. Empty: the group begins without a survivor of the group before.
+	// Group numbers the new group. Empty is set if the group begins without a survivor from the previous group.
 	Group uint64
 	Empty bool
-	// LongestMillis is the longest session timeout on record, and LongestSession the session that has it.
+	// LongestMillis is the longest session timeout on record, and LongestSession the session with that timeout.
 	LongestMillis  uint64
 	LongestSession uint64
-	// LastOrder, LastRevision and LastSession are the counters of the shard by its last report, CountedMillis ago.
+	// LastOrder, LastRevision and LastSession are the shard's counters as last reported, CountedMillis ago.
 	LastOrder     uint64
 	LastRevision  uint64
 	LastSession   uint64
@@ -142,11 +141,11 @@ type Rebuild struct {
 // StepExecuteAnswer answers a StepExecute.
 type StepExecuteAnswer struct{}
 
-// EffectKind says what a StepExecute asks of a host. The first five have the numbers of the governor's steps.
+// EffectKind selects what a StepExecute asks a host to do. The first five have the numbers of the governor's steps.
 type EffectKind uint8
 
 const (
-	// EffectTransfer: the leader hands the shard over to HostID.
+	// EffectTransfer: the leader transfers the shard's leadership to HostID.
 	EffectTransfer EffectKind = 1
 	// EffectAdd: the leader adds ReplicaID on HostID as a learner.
 	EffectAdd EffectKind = 2
@@ -162,7 +161,7 @@ const (
 	EffectRebuild EffectKind = 17
 )
 
-// String returns the effect as the docs write it, or the number of an unknown effect.
+// String returns the effect as the docs write it, or the number if unknown.
 func (k EffectKind) String() string {
 	switch k {
 	case EffectHold:

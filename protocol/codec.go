@@ -5,17 +5,17 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// codec writes or reads the fields of one message.
+// codec writes or reads a message's fields.
 //
-// A message names its fields once, in a struct, in the order of the wire. fields_gen.go follows from the struct, with
-// one call for each field. The calls both write and read the fields, so the two directions cannot differ. A tag of a
-// field says what the type does not: whether bytes are text, bytes or data, and the largest length or number.
+// A message lists its fields once, in a struct, in wire order. fields_gen.go is generated from the struct, with one
+// call per field. The calls both write and read the fields, so the two directions cannot differ. Field tags add what
+// the type does not show: whether bytes are text, bytes or data, and the maximum length or number.
 //
-// Writing leaves out trailing fields that are zero. Reading sets missing trailing fields to zero, skips unknown
-// trailing fields, and keeps the first error: everything behind an error reads as zero.
+// Writing omits trailing zero fields. Reading sets missing trailing fields to zero, skips unknown trailing fields, and
+// keeps the first error: everything after an error reads as zero.
 //
-// Of the msgpack library only the calls for single values are used. The library's readers of containers trust the
-// lengths in a frame, so that a frame of five bytes could make a reader allocate gigabytes.
+// Only the msgpack library's calls for single values are used. Its readers for containers trust the lengths in a frame,
+// so that a frame with five bytes could make a reader allocate gigabytes.
 type codec struct {
 	writing bool
 
@@ -28,28 +28,28 @@ type codec struct {
 	dataMax uint64
 }
 
-// source is what a codec reads, and how far. The msgpack library reads the rare forms of values from the source, and
-// because the library never reads ahead, the codec can take byte strings out of the source without a copy.
+// source is a codec's input, and the read position. The msgpack library reads rare value encodings from the source; the
+// library never reads ahead, so the codec can take byte strings out of the source without a copy.
 type source struct {
-	in     []byte // the payload of one frame, a record, or the items of a list
+	in     []byte // one frame's payload, a record, or list items
 	off    int
 	left   int    // fields left in the array being read; none after an error
-	opened bool   // the kind and the request id of the message have been read
-	now    uint64 // the time of the shard in milliseconds at which a view is seen; 0 while writing
+	opened bool   // the message kind and the request id have been read
+	now    uint64 // the shard time, in milliseconds, at which a view is seen; 0 while writing
 	err    *DecodeError
 }
 
-// openArray is the array that is being written. The length is known only when the array is closed. Until then a
-// placeholder of one byte stands for the length, and so an array of fields holds at most maxFields.
+// openArray is the array being written. Its length is known only when the array is closed. Until then a one-byte
+// placeholder stands for the length, so an array has at most maxFields fields.
 type openArray struct {
-	start  int // offset of the placeholder
+	start  int // placeholder offset
 	fields int // written so far
 	kept   int // fields up to the last nonzero field
-	end    int // offset behind the last nonzero field
+	end    int // offset after the last nonzero field
 }
 
-// maxFields is the most fields that msgpack's shortest array form can count. The limit binds what this package writes,
-// not what the package reads.
+// maxFields is the maximum number of fields in msgpack's shortest array encoding. The limit applies to writing, but not
+// to reading.
 const maxFields = 15
 
 func newCodec() *codec {
@@ -66,14 +66,14 @@ func (c *codec) startWriting(b []byte) {
 	c.array = openArray{}
 }
 
-// written returns the buffer of startWriting with everything appended since. The codec does not keep the buffer.
+// written returns startWriting's buffer with everything appended since. The codec does not keep the buffer.
 func (c *codec) written() []byte {
 	b := c.out.B
 	c.out.B = nil
 	return b
 }
 
-// startReading makes the codec read b, which must not change until the message has been dealt with.
+// startReading makes the codec read b, which must not change until the message has been processed.
 func (c *codec) startReading(b []byte) {
 	c.writing, c.source = false, source{in: b}
 }

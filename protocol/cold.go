@@ -8,20 +8,20 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// cold is the codec as the field.Coder of the rooms below. Messages of the hot path call the codec itself: a call
+// cold is the codec as the field.Coder for packages below protocol. Hot-path messages call the codec directly: a call
 // through the interface is not inlined, and moves the field to the heap.
 type cold codec
 
-// mostItems bounds how many items of a list are made whatever the list may have: an item of a byte can stand for a
-// struct of a hundred bytes. Further items are skipped; the Check of the value refuses the list.
+// mostItems bounds how many list items are allocated, whatever the list's limit: an item with one byte can stand for a
+// struct with a hundred bytes. Further items are skipped; the value's Check refuses the list.
 const mostItems = 1024
 
-// value is a field that holds the record of a value of a room below.
+// value is a field that holds a record, for a value from a package below.
 func (c *codec) value(name string, v field.Value) {
 	c.record(name, func(c *codec) { v.Fields((*cold)(c)) })
 }
 
-// values is a field that holds a list of values of a room below.
+// values is a field that holds a list of values from a package below.
 func values[T any, P interface {
 	*T
 	field.Value
@@ -29,7 +29,7 @@ func values[T any, P interface {
 	field.List((*cold)(c), name, list, most, func(v *T, c field.Coder) { P(v).Fields(c) })
 }
 
-// Size returns how many bytes a value takes as an item of a list, for lists that are cut into pages.
+// Size returns how many bytes a value takes as a list item, for lists that are split into pages.
 func Size(v field.Value) int { return len(AppendRecord(nil, v)) }
 
 // Text implements field.Coder, as do the methods that follow.
@@ -51,7 +51,7 @@ func (c *cold) Bytes(name string, v *[]byte, most int) {
 
 func (c *cold) Number(name string, v *uint64) { (*codec)(c).uint(name, v) }
 
-// number writes a number that another type holds, or reads the number.
+// number writes or reads a number that another type holds.
 func (c *cold) number(name string, n uint64) uint64 {
 	(*codec)(c).uint(name, &n)
 	return n
@@ -101,7 +101,7 @@ func (c *cold) Items(name string, n, most int, size func(int), item func(field.C
 	})
 }
 
-// items is a list whose items are made, each at once.
+// items is a list whose items are created one by one.
 func (c *cold) items(name string, n, most int, size func(int), item func(*codec, int)) {
 	w := (*codec)(c)
 	if w.writing {

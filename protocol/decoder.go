@@ -10,24 +10,24 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// FrameHeaderBytes is the size of the length in front of every frame's payload.
+// FrameHeaderBytes is the size of the length before every frame's payload.
 const FrameHeaderBytes = 4
 
 var (
-	// ErrFrameTooLarge: a frame announces more bytes than the limit in force. Only a reader of the whole frame would
-	// find the start of the next frame, so the connection is closed.
+	// ErrFrameTooLarge: a frame announces more bytes than the limit in force. Without reading the whole frame there is
+	// no way to find the next frame, so the connection is closed.
 	ErrFrameTooLarge = errors.New("frame too large")
-	// ErrFrameEmpty: a frame announces no bytes. No message is that short, so the peer does not speak this protocol,
-	// and the connection is closed.
+	// ErrFrameEmpty: a frame announces no bytes. Messages are never that short, so the peer does not speak this
+	// protocol, and the connection is closed.
 	ErrFrameEmpty = errors.New("frame of no bytes")
 )
 
-// ScanFrame looks for one frame at the start of b, the bytes that a connection has received.
+// ScanFrame looks for one frame at the start of b, the bytes received on a connection.
 //
-// Where the frame is complete, payload is its msgpack array, a view into b, and size is the number of bytes of b that
-// the frame takes. Where the frame is incomplete, payload is nil and size is the number of bytes that b must have
-// before the next scan is of use. ScanFrame compares the announced length with limit, the most bytes of a payload, as
-// soon as the length has arrived: no caller needs room for more than FrameHeaderBytes+limit.
+// If the frame is complete, payload is its msgpack array, a view into b, and size is the frame size in b. If the frame
+// is incomplete, payload is nil and size is the number of bytes that b must have before the next scan is useful.
+// ScanFrame compares the announced length with limit, the maximum payload size, as soon as the length has arrived:
+// callers never need capacity for more than FrameHeaderBytes+limit.
 func ScanFrame(b []byte, limit int) (payload []byte, size int, err error) {
 	if len(b) < FrameHeaderBytes {
 		return nil, FrameHeaderBytes, nil
@@ -54,23 +54,23 @@ func (r *Request) Message() RequestMessage {
 	return nil
 }
 
-// RequestDecoder reads the messages of clients. A goroutine that decodes keeps a decoder of its own, because decoding
+// RequestDecoder reads messages from clients. Each decoding goroutine should keep its own decoder, because decoding
 // then allocates nothing.
 type RequestDecoder struct {
 	codec   *codec
 	request Request
 }
 
-// NewRequestDecoder returns a decoder that refuses longer data than dataBytes, which is at most MaxDataBytes.
+// NewRequestDecoder returns a decoder that refuses data longer than dataBytes, which is at most MaxDataBytes.
 func NewRequestDecoder(dataBytes uint64) *RequestDecoder {
 	d := &RequestDecoder{codec: newCodec()}
 	d.codec.dataMax = min(dataBytes, MaxDataBytes)
 	return d
 }
 
-// Decode reads the payload of one frame. The request belongs to the decoder and is valid until the next call. Texts and
-// bytes of the request are views into the payload, so a keeper of a text copies the text. An error is always a
-// *DecodeError, with the kind and the id as far as Decode could read both.
+// Decode reads one frame's payload. The request belongs to the decoder and is valid until the next call. Texts and
+// bytes in the request are views into the payload, so callers must copy what they keep. An error is always a
+// *DecodeError, with the kind and the id as far as Decode could read them.
 func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 	c := d.codec
 	r := &d.request
@@ -94,7 +94,7 @@ func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 	return r, nil
 }
 
-// Message returns a pointer to the field that Kind names if Kind is the kind of an answer to a request, or nil.
+// Message returns a pointer to the field that Kind names if Kind is an answer kind, or nil.
 func (a *Answer) Message() AnswerMessage {
 	if request := a.Kind - AnswerOffset; requestOf(request) != nil {
 		return requestPlaces[request].answer(a)
@@ -102,7 +102,7 @@ func (a *Answer) Message() AnswerMessage {
 	return nil
 }
 
-// Push returns a pointer to the field that Kind names if Kind is the kind of a push, or nil.
+// Push returns a pointer to the field that Kind names if Kind is a push kind, or nil.
 func (a *Answer) Push() PushMessage {
 	if isPush(a.Kind) {
 		return pushPlaces[a.Kind-minPush1](a)
@@ -110,8 +110,8 @@ func (a *Answer) Push() PushMessage {
 	return nil
 }
 
-// AnswerDecoder reads the messages of hosts. A goroutine that decodes keeps a decoder of its own, because decoding then
-// allocates nothing but the strings of failures.
+// AnswerDecoder reads messages from hosts. Each decoding goroutine should keep its own decoder, because decoding then
+// allocates only the strings in failures.
 type AnswerDecoder struct {
 	codec  *codec
 	answer Answer
@@ -122,11 +122,11 @@ func NewAnswerDecoder() *AnswerDecoder {
 	return &AnswerDecoder{codec: newCodec()}
 }
 
-// Decode reads the payload of one frame. The answer belongs to the decoder and is valid until the next call. Texts,
-// bytes and lists of the answer are views into the payload, so a keeper copies; only the strings of a Result are copies
-// already. An error is always a *DecodeError. An error with UnknownKind stands for a message of an unknown kind: a
-// client ignores the message, unless the message is an answer with the id of an open request. Decode can read the
-// refusal of any request, even of an unknown kind.
+// Decode reads one frame's payload. The answer belongs to the decoder and is valid until the next call. Texts, bytes
+// and lists in the answer are views into the payload, so callers must copy what they keep; only the strings in a Result
+// are copies already. An error is always a *DecodeError. An error with UnknownKind means that the message kind is
+// unknown: a client ignores the message, unless it is an answer with an open request's id. Decode can read the refusal
+// of any request, even with an unknown kind.
 func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 	c := d.codec
 	a := &d.answer
@@ -156,8 +156,8 @@ func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 	return a, nil
 }
 
-// unknownAnswer reads the answer to a request of an unknown kind. Every answer begins with its outcome, and a refusal
-// has nothing behind the outcome, so unknownAnswer can read a refusal.
+// unknownAnswer reads the answer to a request with an unknown kind. Every answer begins with its outcome, and a refusal
+// has nothing after the outcome, so unknownAnswer can read a refusal.
 func (d *AnswerDecoder) unknownAnswer() {
 	d.codec.result(&d.answer.Result)
 	if d.codec.err == nil && d.answer.Result.Status == StatusSuccess {
@@ -165,9 +165,9 @@ func (d *AnswerDecoder) unknownAnswer() {
 	}
 }
 
-// Every message is an array that begins with the kind and the id of the message's request.
+// Every message is an array that begins with the kind and the request id.
 
-// open reads the head of a message. The fields of the message come next.
+// open reads a message's head. The message's fields come next.
 func (c *codec) open(payload []byte) (kind Kind, id uint64) {
 	c.writing, c.source = false, source{in: payload}
 	if len(payload) > 0 && msgpcode.IsFixedArray(payload[0]) && int(payload[0]-msgpcode.FixedArrayLow) < len(payload) {
@@ -192,14 +192,14 @@ func (c *codec) open(payload []byte) (kind Kind, id uint64) {
 	return Kind(number), id
 }
 
-// failKind reports that the fields of the message are unknown.
+// failKind reports that the message's fields are unknown.
 func (c *codec) failKind() {
 	c.fail("kind", "not known here")
 	c.err.UnknownKind = true
 }
 
-// close skips the unknown fields at the end, checks that nothing follows the message, and returns the error of the
-// whole message. A message of this version without a fault needs no close: it ends with its last field.
+// close skips unknown fields at the end, checks that nothing follows the message, and returns the error for the whole
+// message. A valid message in this version needs no close: it ends with its last field.
 func (c *codec) close(kind Kind, id uint64) error {
 	c.skip(c.left)
 	if c.err == nil && c.rest() > 0 {
@@ -212,33 +212,33 @@ func (c *codec) close(kind Kind, id uint64) error {
 	return c.err
 }
 
-// truncated is the problem of a value that goes on behind the end of the frame.
+// truncated is the problem if a value continues after the frame's end.
 const truncated = "the frame ends in the middle of it"
 
-// DecodeError says what is wrong with a frame's payload. A frame has its own length, so the connection can go on behind
-// an unreadable frame; the reader decides whether the connection goes on.
+// DecodeError describes what is wrong with a frame's payload. A frame has its own length, so the connection can
+// continue after an unreadable frame; the reader decides whether to continue.
 type DecodeError struct {
-	// Kind and ID are the kind and the id of the message, as far as the decoder could read both; HasID says whether the
-	// id could be read.
+	// Kind and ID are the message's kind and id, as far as the decoder could read them; HasID reports whether the id
+	// could be read.
 	Kind  Kind
 	ID    uint64
 	HasID bool
-	// Field is the path of the offending field, such as "owners[2].data"; empty where the message as a whole offends.
+	// Field is the path of the invalid field, such as "owners[2].data"; empty if the message as a whole is invalid.
 	Field string
-	// Problem says how the field offends.
+	// Problem describes what is wrong with the field.
 	Problem string
-	// UnknownKind: the frame is sound, but the kind of the message is unknown here. A client ignores a push of an
-	// unknown kind; a host answers a request of an unknown kind with StatusUnsupported.
+	// UnknownKind is set if the frame is valid, but the message kind is unknown here. A client ignores a push with an
+	// unknown kind; a host answers a request with an unknown kind with StatusUnsupported.
 	UnknownKind bool
 }
 
-// Answerable says whether the unreadable message was a request that can be answered: the id is known, and the kind has
-// an answer.
+// Answerable reports whether the unreadable message was a request that can be answered: the id is known, and the kind
+// has an answer.
 func (e *DecodeError) Answerable() bool {
 	return e.HasID && e.Kind.IsRequest()
 }
 
-// Error names the message, the field, and the problem of the field.
+// Error names the message, the field, and the problem.
 func (e *DecodeError) Error() string {
 	text := "protocol: decode"
 	if e.Kind != 0 {
@@ -253,7 +253,7 @@ func (e *DecodeError) Error() string {
 	return text + ": " + e.Problem
 }
 
-// Status is the status of a host's answer to the unreadable request.
+// Status is the status in a host's answer to the unreadable request.
 func (e *DecodeError) Status() Status {
 	if e.UnknownKind {
 		return StatusUnsupported
@@ -270,12 +270,12 @@ func (e *DecodeError) Result() Result {
 	return Result{Status: e.Status(), Message: text}
 }
 
-// Is makes errors.Is see the sentinel of the status.
+// Is makes errors.Is match the status's sentinel.
 func (e *DecodeError) Is(target error) bool {
 	return e.Status().is(target)
 }
 
-// within puts the name of the holding field in front of the offending field.
+// within prefixes the invalid field with the containing field's name.
 func (e *DecodeError) within(field string) {
 	if e.Field != "" && field != "" {
 		field += "."

@@ -1,18 +1,17 @@
-// Package protocol is the language of clients and hosts of Signalbox: frames, messages, statuses, and the codec that
-// turns messages into bytes and back.
+// Package protocol defines the protocol between Signalbox clients and hosts: frames, messages, statuses, and the codec
+// that converts messages to bytes and back.
 //
-// The written form is docs/protocol.md; the examples in testdata/vectors bind both.
+// The specification is docs/protocol.md; the examples in testdata/vectors bind both.
 //
-// Start with operations.go, the table of all messages with number, name, level and right. Messages are in files by
-// their subject, such as semaphore.go. codec.go says how a message names its fields; a test writes the files that end
+// Start with operations.go, the table with all messages and their number, name, level and right. Messages are in files
+// by subject, such as semaphore.go. codec.go describes how a message lists its fields; a test writes the files that end
 // in _gen.go.
 //
 // # Sending and receiving
 //
-// An Encoder appends whole frames to a buffer. ScanFrame finds the frames in the received bytes of a connection; a
+// An Encoder appends whole frames to a buffer. ScanFrame finds the frames in the bytes received on a connection; a
 // RequestDecoder (in a host) or an AnswerDecoder (in a client) reads their payloads. Encoders and decoders are meant to
-// be kept as long as the connection or its event loop. Two goroutines must not use the same encoder or decoder at a
-// time.
+// be kept as long as the connection or its event loop. An encoder or decoder is not safe for concurrent use.
 //
 //	encoder.Request(buf, id, &protocol.Ping{})
 //
@@ -27,13 +26,13 @@
 //
 // # Caveats
 //
-// A decoded message belongs to its decoder and lasts until the next call. Texts, bytes and lists of the message are
-// views into the received frame, so a keeper copies. Only the strings of a Result are copies.
+// A decoded message belongs to its decoder and lasts until the next call. Texts, bytes and lists in the message are
+// views into the received frame, so callers must copy what they keep. Only the strings in a Result are copies.
 //
-// Decoding checks types, and the most that a field may hold, and names the offending field. Decoding does not check
-// what only the state, or the meaning of a request, can show: that a name is not empty, or that a count is not 0.
+// Decoding checks types and maximum sizes, and names the invalid field. Decoding does not check rules that depend on
+// the state, or on the request's meaning: that a name is not empty, or that a count is not 0.
 //
-// No frame, however made, can make decoding allocate more than twice the size of the frame.
+// Decoding never allocates more than twice the frame size, however the frame was made.
 package protocol
 
 import (
@@ -41,28 +40,28 @@ import (
 	"io/fs"
 )
 
-// The files below are shared by the clients of all languages, and name no language: docs/conformance.md says how
-// clients are held to the files. No client and no host needs the files to run, so a program that does not name the
-// variables does not contain the files either.
+// The files below are shared by clients in all languages, and are independent of any language: docs/conformance.md
+// describes how clients are tested against them. Clients and hosts do not need the files to run, so a program that does
+// not name the variables does not contain the files either.
 
 // Schema is testdata/schema.json: every message with its kind, the positions, names and types of its fields, their
-// limits and levels, the statuses, and the names of enum values. A test of this package writes the file from the
-// table of operations and from what the decoders want, and fails where the file says something else.
+// limits and levels, the statuses, and the names of enum values. A test in this package generates the file from the
+// operation table and from the decoders' rules, and fails if the file differs.
 //
 //go:embed testdata/schema.json
 var Schema []byte
 
-// scripts are the files of Scripts.
+// scripts are the files that Scripts returns.
 //
 //go:embed testdata/scripts
 var scripts embed.FS
 
-// Scripts are the files of testdata/scripts: what a host says, does not say, delays and cuts, and how a client may and
+// Scripts are the files in testdata/scripts: what a host sends, omits, delays and disconnects, and how a client may and
 // must react. Package conform plays the scripts.
 func Scripts() fs.FS {
 	files, err := fs.Sub(scripts, "testdata/scripts")
 	if err != nil {
-		panic("protocol: the scripts: " + err.Error()) // the path is the path of the line above
+		panic("protocol: the scripts: " + err.Error()) // the path is that of the line above
 	}
 	return files
 }

@@ -15,32 +15,32 @@ type RequestMessage interface {
 	requestFields(c *codec)
 }
 
-// AnswerMessage is the answer of a host to a request that was carried out.
+// AnswerMessage is a host's answer to a successful request.
 type AnswerMessage interface {
 	// Kind returns the kind of the message.
 	Kind() Kind
 	answerFields(c *codec)
 }
 
-// PushMessage is a message that a host sends unasked, or as the later outcome of a request.
+// PushMessage is a message that a host sends unasked, or as a request's later outcome.
 type PushMessage interface {
 	// Kind returns the kind of the message.
 	Kind() Kind
 	pushFields(c *codec)
 }
 
-// Encoder appends messages, as whole frames, to buffers. An Encoder is meant to be kept: encoding allocates nothing but
-// the growth of the buffer. Messages are only read, but the compiler cannot see that, and moves a message to the heap;
-// a caller that uses one variable many times allocates nothing for messages either.
+// Encoder appends messages, as whole frames, to buffers. An Encoder is meant to be kept: encoding allocates only if the
+// buffer grows. Messages are only read, but the compiler cannot see that, and moves a message to the heap; a caller
+// that reuses one variable allocates nothing for messages either.
 //
-// An Encoder compares nothing with the limits in force, because the peer refuses what is over a limit. A client
-// compares data with the limits of the Welcome before sending, because a host closes the connection over a frame that
-// is too large.
+// An Encoder does not enforce the limits in force, because the peer refuses larger messages. A client checks data
+// against the limits in the Welcome before sending, because a host closes the connection over a frame that is too
+// large.
 //
-// An Encoder serves one goroutine at a time.
+// An Encoder is not safe for concurrent use.
 type Encoder struct {
 	codec  *codec
-	pushes KindSet // of the second block, understood by the client
+	pushes KindSet // second-block pushes that the client understands
 }
 
 // NewEncoder returns an Encoder.
@@ -48,15 +48,15 @@ func NewEncoder() *Encoder {
 	return &Encoder{codec: newCodec()}
 }
 
-// Request appends a request. The client chooses the id: not 0, and not the id of an unanswered request of the
-// connection, of a waiting acquire, or of an open watch.
+// Request appends a request. The client chooses the id: not 0, and not the id of an unanswered request on the
+// connection, a waiting acquire, or an open watch.
 func (e *Encoder) Request(buf *bytebufferpool.ByteBuffer, id uint64, m RequestMessage) {
 	start := e.open(buf, m.Kind(), id)
 	m.requestFields(e.codec)
 	e.close(buf, start)
 }
 
-// Answer appends the answer to a request that was carried out.
+// Answer appends the answer to a successful request.
 func (e *Encoder) Answer(buf *bytebufferpool.ByteBuffer, id uint64, m AnswerMessage) {
 	start := e.open(buf, m.Kind(), id)
 	c := e.codec
@@ -66,21 +66,21 @@ func (e *Encoder) Answer(buf *bytebufferpool.ByteBuffer, id uint64, m AnswerMess
 	e.close(buf, start)
 }
 
-// Failure appends the answer to a refused or failed request, of a known kind or not. The kind must be the kind of a
-// request, because nothing else has an answer.
+// Failure appends the answer to a refused or failed request, whether its kind is known or not. The kind must be a
+// request kind, because only requests have answers.
 func (e *Encoder) Failure(buf *bytebufferpool.ByteBuffer, id uint64, request Kind, result *Result) {
 	start := e.open(buf, request.Answer(), id)
 	e.codec.result(result)
 	e.close(buf, start)
 }
 
-// Understands sets the pushes of the second block of kinds that the client of this encoder understands. No other push
-// of the block is appended; before the first call, no push of the block is.
+// Understands sets the second-block pushes that this encoder's client understands. Other pushes from that block are not
+// appended; before the first call, none are.
 func (e *Encoder) Understands(pushes KindSet) {
 	e.pushes = pushes
 }
 
-// Push appends a push, if the client understands its kind. The id is the id of the push's request, or 0.
+// Push appends a push, if the client understands its kind. The id is the push's request id, or 0.
 func (e *Encoder) Push(buf *bytebufferpool.ByteBuffer, id uint64, m PushMessage) {
 	if !e.pushes.Allows(m.Kind()) {
 		return
@@ -90,7 +90,7 @@ func (e *Encoder) Push(buf *bytebufferpool.ByteBuffer, id uint64, m PushMessage)
 	e.close(buf, start)
 }
 
-// open begins a frame at the end of the buffer, and the array of its message.
+// open begins a frame at the end of the buffer, and its message's array.
 func (e *Encoder) open(buf *bytebufferpool.ByteBuffer, kind Kind, id uint64) (start int) {
 	c := e.codec
 	start = len(buf.B)
@@ -103,7 +103,7 @@ func (e *Encoder) open(buf *bytebufferpool.ByteBuffer, kind Kind, id uint64) (st
 	return start
 }
 
-// close ends the array, and fills in the length of the frame. The codec does not keep the buffer.
+// close ends the array, and fills in the frame length. The codec does not keep the buffer.
 func (e *Encoder) close(buf *bytebufferpool.ByteBuffer, start int) {
 	c := e.codec
 	c.closeArray()
@@ -111,17 +111,16 @@ func (e *Encoder) close(buf *bytebufferpool.ByteBuffer, start int) {
 	binary.BigEndian.PutUint32(buf.B[start:], uint32(len(buf.B)-start-FrameHeaderBytes))
 }
 
-// View returns the bytes of a string without a copy, for a field of a message to send. The caller must not write to the
-// bytes.
+// View returns a string's bytes without a copy, for a message field to be sent. The caller must not modify the bytes.
 func View(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
-// Text returns bytes of a message as a string without a copy. The string is good for as long as the bytes are.
+// Text returns bytes in a message as a string without a copy. The string is valid as long as the bytes.
 func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // SharedPush is a push as the answer to many requests. The fields are encoded once, and only the head is written for
-// each request. A SharedPush does not change, so many goroutines may use it.
+// each request. A SharedPush is immutable and safe for concurrent use.
 type SharedPush struct {
 	kind   Kind
 	count  int
@@ -141,15 +140,15 @@ func (e *Encoder) SharedPush(m PushMessage) SharedPush {
 	}
 }
 
-// Size returns the most bytes that the push takes in a frame, the length of the frame included.
+// Size returns the maximum bytes that the push takes in a frame, including the frame length.
 func (p *SharedPush) Size() int {
 	return FrameHeaderBytes + len(p.fields) + maxHeadBytes
 }
 
-// maxHeadBytes is the longest head of a message: its array, its kind, and its request id.
+// maxHeadBytes is the longest message head: its array, its kind, and its request id.
 const maxHeadBytes = 1 + 3 + 9
 
-// Push appends the push with the id of a request, if the client of the encoder understands its kind.
+// Push appends the push with a request's id, if the encoder's client understands its kind.
 func (p *SharedPush) Push(e *Encoder, buf *bytebufferpool.ByteBuffer, id uint64) {
 	if !e.pushes.Allows(p.kind) {
 		return

@@ -10,18 +10,18 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// The calls below are the types of docs/protocol.md: uint, bool, text, bytes, and record. Each call takes the field's
-// name in the docs, for errors. Errors of the library's encoder are ignored: the encoder has no errors of its own, and
-// writing to a ByteBuffer never fails.
+// The calls below are the types in docs/protocol.md: uint, bool, text, bytes, and record. Each call takes the field's
+// name in the docs, for errors. Errors from the library's encoder are ignored: the encoder has no errors of its own,
+// and writing to a ByteBuffer never fails.
 //
-// Small numbers, ids, bools, and short texts are nearly all of a message. Each call writes and reads the common forms
-// of its type at once, without the library's way through several interfaces. value.go reads the rare forms by the
-// library.
+// Messages consist almost entirely of small numbers, ids, bools, and short texts. Each call handles its type's common
+// encodings directly, without the library's detour through several interfaces. value.go reads the rare encodings with
+// the library.
 
-// maxOneByte is the largest number that msgpack writes as one byte: the number itself.
+// maxOneByte is the largest number that msgpack encodes as one byte: the number itself.
 const maxOneByte = 0x7f
 
-// maxFixedText is the longest text whose length msgpack writes into the code of the text.
+// maxFixedText is the longest text whose length msgpack puts into the type byte.
 const maxFixedText = 31
 
 // uint is a field of type uint.
@@ -30,7 +30,7 @@ func (c *codec) uint(field string, v *uint64) {
 		switch n := *v; {
 		case n <= maxOneByte:
 			c.out.B = append(c.out.B, byte(n))
-		case n > math.MaxUint32: // ids of sessions, and numbers of mutations
+		case n > math.MaxUint32: // session ids, and mutation numbers
 			c.out.B = binary.BigEndian.AppendUint64(append(c.out.B, msgpcode.Uint64), n)
 		default:
 			_ = c.enc.EncodeUint(n)
@@ -50,7 +50,7 @@ func (c *codec) uint(field string, v *uint64) {
 	case len(rest) > 0 && rest[0] <= maxOneByte:
 		c.off++
 		*v = uint64(rest[0])
-	case len(rest) > 0 && rest[0]&^3 == msgpcode.Uint8 && len(rest) > 1<<(rest[0]&3): // of 1, 2, 4 or 8 bytes
+	case len(rest) > 0 && rest[0]&^3 == msgpcode.Uint8 && len(rest) > 1<<(rest[0]&3): // 1, 2, 4 or 8 bytes
 		n := uint64(0)
 		size := 1 << (rest[0] & 3)
 		for _, b := range rest[1 : 1+size] {
@@ -81,13 +81,13 @@ func (c *codec) timeout(field string, v *uint64, most uint64) {
 	}
 }
 
-// enum is a uint that a small type of this package holds. An unknown value is kept, because a peer of a later version
+// enum is a uint held by a small type in this package. An unknown value is kept, because a peer with a later version
 // may have further values.
 func enum[E ~uint8](c *codec, field string, v *E) {
 	wide := uint64(*v)
 	c.uint(field, &wide)
 	if c.writing {
-		return // many may share a message to send, so the variable is never written to, not even its own value
+		return // a message being sent may be shared, so the variable is never written to, not even with its own value
 	}
 	if wide > 255 {
 		c.fail(field, strconv.FormatUint(wide, 10)+", at most 255")
@@ -96,8 +96,7 @@ func enum[E ~uint8](c *codec, field string, v *E) {
 	*v = E(wide)
 }
 
-// nameOf returns the name of an enum value as the docs write it, or the number itself for a number without a name
-// here.
+// nameOf returns an enum value's name as the docs write it, or the number if it has no name here.
 func nameOf[E ~uint8](e E, what string, names ...string) string {
 	if int(e) < len(names) {
 		return names[e]
@@ -133,13 +132,13 @@ func (c *codec) bool(field string, v *bool) {
 	}
 }
 
-// text is a field of type text: UTF-8 of at most so many bytes. The text that is read is a view into the frame.
+// text is a text field: UTF-8 with a maximum length. The text read is a view into the frame.
 func (c *codec) text(field string, v *[]byte, most uint64) {
 	if c.writing {
 		if n := len(*v); n <= maxFixedText {
 			c.out.B = append(append(c.out.B, msgpcode.FixedStrLow|byte(n)), *v...)
 		} else {
-			_ = c.enc.EncodeString(Text(*v)) // which the library reads only until the call returns
+			_ = c.enc.EncodeString(Text(*v)) // the library reads it only until the call returns
 		}
 		c.array.fields++
 		if len(*v) != 0 {
@@ -158,8 +157,8 @@ func (c *codec) text(field string, v *[]byte, most uint64) {
 	}
 }
 
-// textCopy is a field of type text that is copied out of the frame, for errors, which outlive frames. Errors quote the
-// texts of users, so writing corrects a text that is too long or not UTF-8.
+// textCopy is a text field that is copied out of the frame, for errors, which outlive frames. Errors quote user texts,
+// so writing corrects a text that is too long or not UTF-8.
 func (c *codec) textCopy(field string, v *string, most uint64) {
 	if c.writing {
 		_ = c.enc.EncodeString(clip(*v, int(most)))
@@ -171,7 +170,7 @@ func (c *codec) textCopy(field string, v *string, most uint64) {
 	*v = string(b)
 }
 
-// bytes is a field of type bytes, of at most so many. The bytes that are read are a view into the frame.
+// bytes is a bytes field with a maximum length. The bytes read are a view into the frame.
 func (c *codec) bytes(field string, v *[]byte, most uint64) {
 	if c.writing {
 		if n := len(*v); n <= math.MaxUint8 {
@@ -193,8 +192,8 @@ func (c *codec) bytes(field string, v *[]byte, most uint64) {
 	}
 }
 
-// readString reads a byte string of either msgpack family, str or bin: not every language distinguishes the two. The
-// capacity of the slice ends with its length, so that an append never writes into the frame.
+// readString reads a byte string in either msgpack family, str or bin: not every language distinguishes the two. The
+// slice's capacity ends with its length, so that an append never writes into the frame.
 func (c *codec) readString(field, want string, most uint64) []byte {
 	var n int
 	switch rest := c.in[c.off:]; {
@@ -241,7 +240,7 @@ func (c *codec) record(field string, fields func(*codec)) {
 	outer := c.left - 1
 	c.left = c.arrayLen("")
 	fields(c)
-	c.skip(c.left) // fields of a later version
+	c.skip(c.left) // fields from a later version
 	c.left = outer
 	if c.err != nil {
 		c.left = 0
@@ -249,7 +248,7 @@ func (c *codec) record(field string, fields func(*codec)) {
 	}
 }
 
-// closeArray ends the array that is being written, cuts its trailing zero fields, and says whether any field remains.
+// closeArray ends the array being written, removes its trailing zero fields, and reports whether any field remains.
 func (c *codec) closeArray() (nonzero bool) {
 	if c.array.fields > maxFields {
 		panic("protocol: a message or record has more fields than its array can count")
@@ -259,7 +258,7 @@ func (c *codec) closeArray() (nonzero bool) {
 	return c.array.kept > 0
 }
 
-// clip returns text as UTF-8 of at most so many bytes.
+// clip returns text as UTF-8 with at most the given number of bytes.
 func clip(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {

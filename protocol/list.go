@@ -6,24 +6,23 @@ import (
 	"sync"
 )
 
-// List is a field that holds many items of one type.
+// List is a field that holds many items with one type.
 //
-// A list is kept in the form of the wire. A writer appends items: each item is encoded at once, so that a writer can
-// cut a page by its size while building the page. A reader ranges over All: an item is decoded when the iteration
-// reaches the item. So a list costs no more memory than its bytes. That matters because a peer chooses the bytes: an
-// item of one byte can stand for a struct of a hundred.
+// A list is kept in wire encoding. A writer appends items: each item is encoded at once, so that a writer can limit a
+// page by size while building it. A reader ranges over All: an item is decoded when the iteration reaches it. So a list
+// costs no more memory than its bytes. That matters because a peer chooses the bytes: a one-byte item can stand for a
+// struct with a hundred bytes.
 //
-// The zero value is an empty list. A list that was read is a view into its frame, as are the texts and bytes of its
-// items.
+// The zero value is an empty list. A decoded list is a view into its frame, as are the texts and bytes in its items.
 type List[T any, P item[T]] struct {
 	encodedList
-	// one is the place of an item while the item is written or checked: a local variable would be allocated for each
-	// list, and a frame can hold a million lists.
+	// one holds an item while it is written or checked: a local variable would be allocated for each list, and a frame
+	// can hold a million lists.
 	one T
 }
 
-// encodedList is a list in the form of the wire. Whatever does not depend on the type of the items is a method of it:
-// the compiler repeats the methods of a List in every package that uses messages.
+// encodedList is a list in wire encoding. Code that does not depend on the item type is a method of encodedList: the
+// compiler repeats a List's methods in every package that uses messages.
 type encodedList struct {
 	count int
 	raw   []byte
@@ -33,13 +32,13 @@ type encodedList struct {
 // encoded is an item that can write and read itself.
 type encoded interface{ item(c *codec) }
 
-// item is a pointer to an item of a list.
+// item is a pointer to a list item.
 type item[T any] interface {
 	*T
 	encoded
 }
 
-// listCodecs are codecs for lists. While a list is built or read, the list has a codec alone.
+// listCodecs are codecs for lists. While a list is built or read, it has exclusive use of a codec.
 var listCodecs = sync.Pool{New: func() any { return newCodec() }}
 
 // Len returns the number of items.
@@ -57,7 +56,7 @@ func (l *encodedList) Reset() {
 	l.count, l.raw = 0, l.raw[:0]
 }
 
-// Append adds an item. The texts and bytes of the item are copied.
+// Append adds an item. The item's texts and bytes are copied.
 func (l *List[T, P]) Append(item T) {
 	l.one = item
 	l.append(P(&l.one))
@@ -82,10 +81,10 @@ func (l *List[T, P]) forget() {
 	l.one = zero
 }
 
-// All returns the items in order. The list must not change meanwhile. Many goroutines may range over the list at once.
+// All returns the items in order. The list must not change meanwhile. Concurrent iteration is safe.
 func (l *List[T, P]) All() iter.Seq[T] { return l.at(0) }
 
-// at is All for items with moments: the items are read as they look at a time of the shard.
+// at is All for items with timestamps, which are read relative to a shard time.
 func (l *List[T, P]) at(now uint64) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if l.count == 0 {
@@ -96,7 +95,7 @@ func (l *List[T, P]) at(now uint64) iter.Seq[T] {
 	}
 }
 
-// read decodes one item after the other into the same place until yield returns false.
+// read decodes the items one by one into the same variable until yield returns false.
 func (l *encodedList) read(now uint64, item encoded, yield func() bool) {
 	c := listCodecs.Get().(*codec)
 	defer func() {
@@ -118,7 +117,7 @@ func (l *encodedList) read(now uint64, item encoded, yield func() bool) {
 	}
 }
 
-// list is the field that holds the list. Reading goes through all items, so that All finds no fault later.
+// list is the field that holds the list. Reading checks all items, so that All finds no error later.
 func (l *List[T, P]) list(c *codec, field string) {
 	if c.writing {
 		l.write(c)
@@ -134,7 +133,7 @@ func (l *encodedList) write(c *codec) {
 	c.wrote(l.count > 0)
 }
 
-// check makes the list a view into the frame, once one item after the other was decoded without an error.
+// check makes the list a view into the frame, once all items were decoded without an error.
 func (l *encodedList) check(c *codec, field string, item encoded) {
 	*l = encodedList{}
 	if c.left == 0 {

@@ -2,41 +2,41 @@ package protocol
 
 // Node is a coordination node: a named namespace of semaphores and sessions.
 type Node struct {
-	// ID names the node for ever: a new node on the path of a dropped node gets a new ID.
+	// ID identifies the node permanently: a new node on a dropped node's path gets a new ID.
 	ID     uint64
 	Path   []byte `wire:"text MaxPathBytes"`
 	Config NodeConfig
-	// ConfigVersion grows with every change of the config.
+	// ConfigVersion grows with every config change.
 	ConfigVersion uint64
 }
 
 // Nodes is a list of nodes.
 type Nodes = List[Node, *Node]
 
-// NodeConfig is the behaviour of a node. A zero field is not set: a host uses its default, and a NodeAlter leaves the
-// field as before.
+// NodeConfig configures a node. A zero field is not set: a host uses its default, and a NodeAlter leaves the field
+// unchanged.
 type NodeConfig struct {
-	// SelfCheckPeriodMillis is how often a leader makes sure of its leadership.
+	// SelfCheckPeriodMillis is how often a leader confirms its leadership.
 	SelfCheckPeriodMillis uint64
-	// SessionGracePeriodMillis is the time that sessions get on top of their timeout when a leader changes. The time is
-	// longer than SelfCheckPeriodMillis.
+	// SessionGracePeriodMillis is added to session timeouts when a leader changes. It is longer than
+	// SelfCheckPeriodMillis.
 	SessionGracePeriodMillis uint64
 	ReadConsistency          Consistency
 	AttachConsistency        Consistency
 	RateLimiterCountersMode  CountersMode
-	// QuotaObjects and QuotaBytes are how much the node may have in each data shard.
+	// QuotaObjects and QuotaBytes are the node's quotas in each data shard.
 	QuotaObjects uint64
 	QuotaBytes   uint64
 	Asked        AskedConfig
-	// LongestWaitMillis is how long a session may wait for a semaphore of the node before a host reports the wait as a
-	// concern. Forever is never, as is 0.
+	// LongestWaitMillis is how long a session may wait for a semaphore in the node before a host reports a health
+	// issue. Forever is never, as is 0.
 	LongestWaitMillis uint64
 }
 
-// AskedConfig is the config of a node in the words of a client that may ask for values that a host refuses. A gateway
-// keeps the words here, beside the config that the gateway makes of the words. Hosts do not act on AskedConfig. A zero
-// field says that the client asked for exactly the value in the NodeConfig. A change of a field of NodeConfig without a
-// new asked field sets the asked field to zero.
+// AskedConfig is the node config as requested by a client that may ask for values that a host refuses. A gateway stores
+// the requested values here, beside the config that it derives from them. Hosts do not act on AskedConfig. A zero field
+// means that the client asked for exactly the value in the NodeConfig. Changing a NodeConfig field without a new asked
+// field sets the asked field to zero.
 type AskedConfig struct {
 	SelfCheckPeriodMillis    uint64
 	SessionGracePeriodMillis uint64
@@ -45,19 +45,20 @@ type AskedConfig struct {
 	RateLimiterCountersMode  uint64
 }
 
-// Idempotency makes a change of nodes happen at most once, however often the request is sent. The zero value means a
-// request without a sequence. All three fields stay the same in every repetition. A client may send the fields only to
-// a host whose Welcome had a Since other than 0.
+// Idempotency ensures that a node change happens at most once, however often the request is sent. The zero value means
+// a request without a sequence. All three fields stay the same in every retry. A client may send the fields only to a
+// host whose Welcome had a nonzero Since.
 type Idempotency struct {
 	// Client is MaxClientIDBytes random bytes, generated when the client starts.
 	Client []byte `wire:"bytes MaxClientIDBytes"`
-	// Sequence is unique among the requests of the client.
+	// Sequence is unique among the client's requests.
 	Sequence uint64
-	// Since is the largest Since that the client had from hosts of the cluster before the first sending of the request.
+	// Since is the largest Since that the client had received from hosts in the cluster before it first sent the
+	// request.
 	Since uint64
 }
 
-// NodeCreate creates a node. A node that exists at the path stays as it is.
+// NodeCreate creates a node. An existing node at the path is unchanged.
 type NodeCreate struct {
 	Path        []byte `wire:"text MaxPathBytes"`
 	Config      NodeConfig
@@ -67,13 +68,13 @@ type NodeCreate struct {
 // NodeCreateAnswer answers a NodeCreate.
 type NodeCreateAnswer struct {
 	Node Node
-	// Existed: the node was there before, and nothing was changed.
+	// Existed is set if the node existed before, and nothing was changed.
 	Existed bool
-	// Since goes into idempotent requests that the client sends for the first time from now on.
+	// Since is for idempotent requests that the client sends for the first time from now on.
 	Since uint64
 }
 
-// NodeDescribe asks for a node by its path, by its id, or by both, which must then belong together.
+// NodeDescribe asks for a node by its path, by its id, or by both, which must then match.
 type NodeDescribe struct {
 	Path   []byte `wire:"text MaxPathBytes"`
 	NodeID uint64
@@ -84,13 +85,13 @@ type NodeDescribeAnswer struct {
 	Node Node
 }
 
-// NodeAlter changes the config of a node to the nonzero fields of Config. The request names the node by its path, by
-// its id, or by both, which must then belong together.
+// NodeAlter sets the nonzero Config fields in a node's config. The request names the node by its path, by its id, or by
+// both, which must then match.
 type NodeAlter struct {
 	Path   []byte `wire:"text MaxPathBytes"`
 	Config NodeConfig
 	NodeID uint64
-	// ConfigVersion, if not 0, is the version that the config must have for the change to be made.
+	// ConfigVersion, if not 0, is the version that the config must have; otherwise the change is refused.
 	ConfigVersion uint64
 	Idempotency   Idempotency
 }
@@ -99,12 +100,12 @@ type NodeAlter struct {
 type NodeAlterAnswer struct {
 	// Node is the node after the change.
 	Node Node
-	// Since goes into idempotent requests that the client sends for the first time from now on.
+	// Since is for idempotent requests that the client sends for the first time from now on.
 	Since uint64
 }
 
 // NodeDrop removes a node with its semaphores, and ends its sessions. The request names the node by its path, by its
-// id, or by both, which must then belong together.
+// id, or by both, which must then match.
 type NodeDrop struct {
 	Path        []byte `wire:"text MaxPathBytes"`
 	NodeID      uint64
@@ -113,16 +114,16 @@ type NodeDrop struct {
 
 // NodeDropAnswer answers a NodeDrop.
 type NodeDropAnswer struct {
-	// Since goes into idempotent requests that the client sends for the first time from now on.
+	// Since is for idempotent requests that the client sends for the first time from now on.
 	Since uint64
 }
 
-// NodeList asks for the nodes whose path begins with Prefix, ordered by path.
+// NodeList asks for the nodes with paths that begin with Prefix, sorted by path.
 type NodeList struct {
 	Prefix []byte `wire:"text MaxPathBytes"`
-	// After is the Next of the page before; empty for the first page.
+	// After is the previous page's Next; empty for the first page.
 	After []byte `wire:"text MaxPathBytes"`
-	// Limit is the most nodes that the page may have; 0 leaves the choice to the host.
+	// Limit is the maximum number of nodes on the page; 0 lets the host choose.
 	Limit uint64
 }
 
@@ -133,29 +134,29 @@ type NodeListAnswer struct {
 	Next []byte `wire:"text MaxPathBytes"`
 }
 
-// Consistency says how fresh the state must be for a read or an attach.
+// Consistency is how fresh the state must be for a read or an attach.
 type Consistency uint8
 
 const (
-	// ConsistencyUnset leaves the choice to the node, and in a node's config to the default.
+	// ConsistencyUnset leaves the choice to the node's config; in a node's config, it selects the default.
 	ConsistencyUnset Consistency = 0
-	// ConsistencyStrict: nothing acknowledged before the sending of the request may be missing. A strict read costs a
-	// round among the hosts of the shard, which many requests share.
+	// ConsistencyStrict: everything acknowledged before the request was sent must be included. A strict read costs one
+	// round between the shard's hosts, shared by many requests.
 	ConsistencyStrict Consistency = 1
-	// ConsistencyRelaxed: from the memory of a host that lately knew itself to be up to date.
+	// ConsistencyRelaxed: from the memory of a host that was recently confirmed to be up to date.
 	ConsistencyRelaxed Consistency = 2
 )
 
-// String returns the mode as the docs write it, or the number of an unknown mode.
+// String returns the mode as the docs write it, or the number if unknown.
 func (m Consistency) String() string {
 	return nameOf(m, "CONSISTENCY", "UNSET", "STRICT", "RELAXED")
 }
 
-// CountersMode says how finely the metrics of a node count.
+// CountersMode is the granularity of a node's metrics.
 type CountersMode uint8
 
 const (
-	// CountersUnset leaves the choice to the default: AGGREGATED, without ephemeral semaphores.
+	// CountersUnset selects the default: AGGREGATED, without ephemeral semaphores.
 	CountersUnset CountersMode = 0
 	// CountersAggregated counts by semaphore.
 	CountersAggregated CountersMode = 1
@@ -163,7 +164,7 @@ const (
 	CountersDetailed CountersMode = 2
 )
 
-// String returns the mode as the docs write it, or the number of an unknown mode.
+// String returns the mode as the docs write it, or the number if unknown.
 func (m CountersMode) String() string {
 	return nameOf(m, "COUNTERS_MODE", "UNSET", "AGGREGATED", "DETAILED")
 }

@@ -1,11 +1,11 @@
 package protocol
 
-// This file is the table of the protocol. A new operation gets its number and its row here. With the row the decoders
-// read the kind, errors print its name, and peers announce a number of the second block. messages_gen.go follows from
-// the table: the places of messages in Request and Answer, and the kinds of their types, which have the names of the
-// kinds. Tests name the other files to change.
+// This file has the protocol's operation table. A new operation gets its number and its row here. From the row the
+// decoders know the kind, errors print its name, and peers announce a second-block number. messages_gen.go is generated
+// from the table: the message fields in Request and Answer, and the Kind methods for message types, which have the same
+// names as the kinds. Tests name the other files to change.
 
-// Requests go from the client to the host. Each request is answered once, with the kind that is larger by AnswerOffset.
+// Requests go from the client to the host. Each request is answered once, with the kind larger by AnswerOffset.
 const (
 	KindHello             Kind = 1
 	KindPing              Kind = 2
@@ -83,7 +83,7 @@ const (
 	KindProcessList        Kind = 173
 	KindInboxOpen          Kind = 174
 
-	// A host sends the next two requests to the leader of the meta shard.
+	// A host sends the next two requests to the meta shard's leader.
 	KindHostBoot   Kind = 177
 	KindHostNotify Kind = 178
 
@@ -97,14 +97,14 @@ const (
 	KindAuditRead           Kind = 186
 	KindJoinToken           Kind = 187
 
-	// The next two requests go between hosts only.
+	// The next two requests are sent only between hosts.
 	KindShardReport Kind = 188
 	KindStepExecute Kind = 189
 
 	KindSessionDetach Kind = 190
 )
 
-// Pushes go from the host to the client, unasked or as the later outcome of a request.
+// Pushes go from the host to the client, unasked or as a request's later outcome.
 const (
 	KindGranted         Kind = 112
 	KindTimedOut        Kind = 113
@@ -124,19 +124,19 @@ const (
 	KindTokenExpiring Kind = 260
 )
 
-// requestRow describes one kind of request: its name and the right that it needs.
+// requestRow describes one request kind: its name and required right.
 type requestRow struct {
 	name  string
 	right Right
 }
 
-// requestPlace has the places of a request and of its answer in the results of the decoders.
+// requestPlace has the pointers to a request and its answer in the decoders' results.
 type requestPlace struct {
 	request func(*Request) RequestMessage
 	answer  func(*Answer) AnswerMessage
 }
 
-// requests has a row for every kind of request, in both blocks.
+// requests has a row for every request kind, in both blocks.
 var requests = [maxRequest2 + 1]requestRow{
 	KindHello:               {"HELLO", RightOpen},
 	KindPing:                {"PING", RightOpen},
@@ -223,7 +223,7 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindSessionDetach:       {"SESSION_DETACH", RightSession},
 }
 
-// pushes has the name of every kind of push, by its distance from the first kind of a push.
+// pushes has every push kind's name, indexed by distance from the first push kind.
 var pushes = [maxPush2 - minPush1 + 1]string{
 	KindGranted - minPush1:         "GRANTED",
 	KindTimedOut - minPush1:        "TIMED_OUT",

@@ -2,10 +2,10 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/process"
 
-// In the messages of coordination processes a member is known by the order id of its joining, and an epoch by a number
-// that stands above every one before it: the fencing token of its round. Moments are as in the messages of rollouts.
+// In messages about coordination processes a member is identified by its joining order id, and an epoch by a number
+// above all earlier epochs: the round's fencing token. Timestamps are as in rollout messages.
 
-// ProcessPut makes a process, or gives a process another spec.
+// ProcessPut creates a process, or changes its spec.
 type ProcessPut struct {
 	Mutation
 	NodeID uint64
@@ -15,7 +15,7 @@ type ProcessPut struct {
 
 // ProcessPutAnswer answers a ProcessPut.
 type ProcessPutAnswer struct {
-	// Revision is the revision of the spec, which a later ProcessPut may expect.
+	// Revision is the spec's revision, which a later ProcessPut may expect.
 	Revision uint64
 	Created  bool
 }
@@ -25,14 +25,14 @@ type ProcessDelete struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
-	// Force deletes the process though sessions have joined. The sessions are notified.
+	// Force deletes the process even if sessions have joined. The sessions are notified.
 	Force bool
 }
 
 // ProcessDeleteAnswer answers a ProcessDelete.
 type ProcessDeleteAnswer struct{}
 
-// ProcessAction is an action of an operator on a process.
+// ProcessAction is an operator's action on a process.
 type ProcessAction struct {
 	Mutation
 	NodeID uint64
@@ -43,7 +43,7 @@ type ProcessAction struct {
 // ProcessActionAnswer answers a ProcessAction.
 type ProcessActionAnswer struct{}
 
-// ProcessDescribe asks for a section of a process: its overview, and a page of its rows, both in the forms of watches.
+// ProcessDescribe asks for a process section: its overview, and a page of its rows, both encoded as in watches.
 //
 //	section    overview  rows, by id
 //	""         Overview  MemberState, id x 2; ResultRow without the payload, epoch x 2 + 1
@@ -55,9 +55,9 @@ type ProcessDescribe struct{ SectionRequest }
 
 // ProcessDescribeAnswer answers a ProcessDescribe.
 type ProcessDescribeAnswer struct {
-	// Revision is the revision of the section for a view, else the revision of the process.
+	// Revision is the section's revision for a view, else the process's revision.
 	Revision uint64
-	// NowMillis is the time of the shard, to compare moments with.
+	// NowMillis is the shard time, to compare timestamps with.
 	NowMillis uint64
 	Head      []byte `wire:"bytes MaxDataBytes"`
 	Rows      Rows
@@ -66,8 +66,8 @@ type ProcessDescribeAnswer struct {
 	Reasons Views[kind.BlockReason, *kind.BlockReason]
 }
 
-// ProcessList asks one shard for the processes of a node whose name begins with Prefix, ordered by name. All processes
-// of a node are the lists of all data shards.
+// ProcessList asks one shard for the node's processes with names that begin with Prefix, sorted by name. To list all
+// processes in a node, ask all data shards.
 type ProcessList struct{ ListRequest }
 
 // ProcessListAnswer answers a ProcessList.
@@ -75,6 +75,6 @@ type ProcessListAnswer struct {
 	Processes Views[kind.SummaryRow, *kind.SummaryRow]
 	// Next is the start of the next page; empty on the last page.
 	Next []byte `wire:"text MaxNameBytes"`
-	// NowMillis is the time of the shard, to compare moments with.
+	// NowMillis is the shard time, to compare timestamps with.
 	NowMillis uint64
 }

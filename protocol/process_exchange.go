@@ -2,23 +2,23 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/process"
 
-// ProcessSend sends a request to members of the epoch: into the inboxes of the whole audience, or into no inbox.
+// ProcessSend sends a request to epoch members: into the inboxes of the whole audience, or into no inbox.
 type ProcessSend struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
 	Part
 	Audience kind.Audience
-	// To are the ids of the members of the audience, where the audience names members.
+	// To are the member ids, if the audience names members.
 	To      OrderIDs
 	Payload []byte `wire:"bytes MaxProcessPayloadBytes"`
-	// TimeoutMillis is how long the sender waits for replies; 0 is until the round ends.
+	// TimeoutMillis is how long the sender waits for replies; 0 waits until the round ends.
 	TimeoutMillis uint64
 }
 
 // ProcessSendAnswer answers a ProcessSend.
 type ProcessSendAnswer struct {
-	// Exchange names the exchange of the request and its replies. The replies come as an item of the sender's inbox.
+	// Exchange identifies the request and its replies. The replies arrive as an item in the sender's inbox.
 	Exchange uint64
 }
 
@@ -29,7 +29,7 @@ type ProcessReply struct {
 	Name   []byte `wire:"text MaxNameBytes"`
 	Part
 	Exchange uint64
-	// Failed: the member could not serve the request, and Data is a text with the cause.
+	// Failed is set if the member could not serve the request; Data is then a text with the cause.
 	Failed bool
 	Data   []byte `wire:"bytes MaxProcessPayloadBytes"`
 }
@@ -37,7 +37,7 @@ type ProcessReply struct {
 // ProcessReplyAnswer answers a ProcessReply.
 type ProcessReplyAnswer struct{}
 
-// InboxAck frees the items of the inbox that the member has handled.
+// InboxAck frees the inbox items that the member has handled.
 type InboxAck struct {
 	Mutation
 	NodeID   uint64
@@ -49,53 +49,52 @@ type InboxAck struct {
 // InboxAckAnswer answers an InboxAck.
 type InboxAckAnswer struct{}
 
-// InboxOpen opens the inbox of a member: the host pushes the items after After over this connection, both the items
-// already in the inbox and all later items. The request goes to the leader of the object's shard, and again to each
-// later leader. Only the last connection that asked has a member's inbox.
+// InboxOpen opens a member's inbox: the host pushes the items after After over this connection, including items already
+// in the inbox and all later items. The request goes to the leader of the object's shard, and again to each later
+// leader. Only the last connection that asked has a member's inbox.
 type InboxOpen struct {
 	SessionID uint64
 	NodeID    uint64
 	Name      []byte `wire:"text MaxNameBytes"`
 	MemberID  uint64
-	// After is the last seq that the client has.
+	// After is the last seq that the client has received.
 	After uint64
 }
 
-// InboxOpenAnswer answers an InboxOpen, and comes before the pushes.
+// InboxOpenAnswer answers an InboxOpen, before the pushes.
 type InboxOpenAnswer struct {
-	// Acked is the seq up to which the inbox was acknowledged, LastSeq the last seq that the inbox has had.
+	// Acked is the seq up to which the inbox was acknowledged, LastSeq the inbox's last seq so far.
 	Acked   uint64
 	LastSeq uint64
 }
 
-// Inbox is pushed with items for a member to handle, in the order of seq. A client passes over a seq that the client
-// already has.
+// Inbox is pushed with items for a member to handle, in seq order. A client skips a seq that it already has.
 type Inbox struct {
 	SessionID uint64
 	NodeID    uint64
 	Name      []byte `wire:"text MaxNameBytes"`
 	MemberID  uint64
 	Items     Items
-	// End is a success while more items may come over this connection. NOT_FOUND says that the member has left, and
-	// why; BAD_SESSION that another connection has the inbox; every other status that the client has to open the inbox
-	// again.
+	// End is a success while more items may come over this connection. NOT_FOUND means that the member has left, with
+	// the reason; BAD_SESSION that another connection has the inbox; any other status that the client must open the
+	// inbox again.
 	End Result
 }
 
-// Item is an item of an inbox, for a member to handle.
+// Item is an inbox item for a member to handle.
 type Item struct {
 	Seq   uint64
 	Kind  kind.ItemKind
 	Epoch uint64
-	// Of ItemPrepare: the number of the epoch's members, and the id of the coordinator.
+	// For ItemPrepare: the number of epoch members, and the coordinator's id.
 	Members     uint64
 	Coordinator uint64
-	// Of ItemRequest and ItemEnd: the exchange, and the sender of the request.
+	// For ItemRequest and ItemEnd: the exchange, and the request's sender.
 	Exchange uint64
 	From     uint64
-	Payload  []byte `wire:"bytes MaxProcessPayloadBytes"` // of ItemRequest, and the result of ItemComplete
-	// Of ItemEnd: why the exchange ended, and replies in the order of arrival. The last part, with the flag Last, has
-	// the number of missing replies, and the ids of the first missing members.
+	Payload  []byte `wire:"bytes MaxProcessPayloadBytes"` // ItemRequest, and the result for ItemComplete
+	// For ItemEnd: why the exchange ended, and replies in arrival order. The last part, with the flag Last, has the
+	// number of missing replies, and the ids of the first missing members.
 	Outcome kind.Outcome
 	Replies Replies
 	Last    bool
@@ -106,7 +105,7 @@ type Item struct {
 // Items is a list of items.
 type Items = List[Item, *Item]
 
-// Reply is the reply of a member to a request.
+// Reply is a member's reply to a request.
 type Reply struct {
 	From   uint64
 	Failed bool   // Data is a text with the cause

@@ -2,8 +2,8 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/process"
 
-// ProcessJoin lets the session take part in a process, from its next epoch on. A member that joins again under its name
-// changes its attributes and whether it is a candidate.
+// ProcessJoin adds the session to a process, from its next epoch on. A member that joins again under its name changes
+// its attributes and whether it is a candidate.
 type ProcessJoin struct {
 	Mutation
 	NodeID uint64
@@ -13,10 +13,10 @@ type ProcessJoin struct {
 
 // ProcessJoinAnswer answers a ProcessJoin.
 type ProcessJoinAnswer struct {
-	MemberID uint64 // never given twice
+	MemberID uint64 // never reused
 }
 
-// ProcessLeave ends the membership of a member.
+// ProcessLeave ends a membership.
 type ProcessLeave struct {
 	Mutation
 	NodeID   uint64
@@ -27,12 +27,12 @@ type ProcessLeave struct {
 // ProcessLeaveAnswer answers a ProcessLeave.
 type ProcessLeaveAnswer struct{}
 
-// Part names the member and the epoch of a message in a round, and how far the member has read its inbox.
+// Part names the member and the epoch for a message in a round, and how far the member has read its inbox.
 type Part struct {
 	MemberID uint64
 	Epoch    uint64
-	// Ack is the seq up to which the member has handled its inbox, whatever comes of the rest of the message; 0 says
-	// nothing.
+	// Ack is the seq up to which the member has handled its inbox, and is applied even if the rest of the message
+	// fails; 0 acknowledges nothing.
 	Ack uint64
 }
 
@@ -47,7 +47,7 @@ type ProcessPrepareAck struct {
 // ProcessPrepareAckAnswer answers a ProcessPrepareAck.
 type ProcessPrepareAckAnswer struct{}
 
-// ProcessComplete completes the round of the epoch: its coordinator says so.
+// ProcessComplete completes the epoch's round, sent by its coordinator.
 type ProcessComplete struct {
 	Mutation
 	NodeID uint64
@@ -59,7 +59,7 @@ type ProcessComplete struct {
 // ProcessCompleteAnswer answers a ProcessComplete.
 type ProcessCompleteAnswer struct{}
 
-// ProcessCompleteAck confirms that the member has handled the completion of the epoch.
+// ProcessCompleteAck confirms that the member has handled the epoch's completion.
 type ProcessCompleteAck struct {
 	Mutation
 	NodeID uint64
@@ -70,7 +70,7 @@ type ProcessCompleteAck struct {
 // ProcessCompleteAckAnswer answers a ProcessCompleteAck.
 type ProcessCompleteAckAnswer struct{}
 
-// ProcessFail gives the round of the epoch up: its coordinator cannot go on, or a member cannot prepare.
+// ProcessFail fails the epoch's round: its coordinator cannot go on, or a member cannot prepare.
 type ProcessFail struct {
 	Mutation
 	NodeID uint64

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// AppendRecord appends an overview or a row of a view.
+// AppendRecord appends a view's overview or row.
 func AppendRecord(dst []byte, v field.Value) []byte {
 	c := listCodecs.Get().(*codec)
 	defer listCodecs.Put(c)
@@ -15,9 +15,9 @@ func AppendRecord(dst []byte, v field.Value) []byte {
 	return c.written()
 }
 
-// ReadRecord reads an overview or a row that is all of src, as the record looks at a time of the shard in milliseconds:
-// the time counts for how long ago a moment is, and for how much time is left. A reader that does not look at times may
-// give 0. The bytes of a record of a room below are a copy; those of a record of this package are a view into src.
+// ReadRecord reads an overview or a row, which must be all of src, relative to a shard time in milliseconds: the shard
+// time determines ages and remaining times. A reader that ignores times may pass 0. For a record from a package below,
+// the bytes are copied; for a record in this package they are a view into src.
 func ReadRecord(src []byte, v field.Value, now uint64) error {
 	c := listCodecs.Get().(*codec)
 	defer func() {
@@ -36,37 +36,36 @@ func ReadRecord(src []byte, v field.Value, now uint64) error {
 	return nil
 }
 
-// Views is a List of values of a room below. The values are made while a reader ranges over All: a page of a list may
-// have more of them than an eager list of the field package makes.
+// Views is a List of values from a package below. The values are created while a reader ranges over All: a list page
+// may have more values than an eager list in the field package creates.
 type Views[T any, P viewed[T]] struct {
 	items List[viewItem[T, P], *viewItem[T, P]]
 }
 
-// viewed is what a pointer to a value of a list can do.
+// viewed is the constraint for a pointer to a list value.
 type viewed[T any] interface {
 	*T
 	field.Value
 }
 
-// viewItem is a value as an item of a List.
+// viewItem is a value as a List item.
 type viewItem[T any, P viewed[T]] struct{ value T }
 
 func (i *viewItem[T, P]) item(c *codec) { c.value("", P(&i.value)) }
 
-// list is the field of a message that holds the list.
+// list is the message field that holds the list.
 func (v *Views[T, P]) list(c *codec, name string) { v.items.list(c, name) }
 
 // Len returns the number of values.
 func (v *Views[T, P]) Len() int { return v.items.Len() }
 
-// Size returns the number of bytes that the values take in a frame.
+// Size returns how many bytes the values take in a frame.
 func (v *Views[T, P]) Size() int { return v.items.Size() }
 
-// Append adds a value, and keeps nothing of it.
+// Append adds a value, without keeping a reference to it.
 func (v *Views[T, P]) Append(value T) { v.items.Append(viewItem[T, P]{value}) }
 
-// All returns the values in order, as they look at a time of the shard in milliseconds. The list must not change
-// meanwhile.
+// All returns the values in order, relative to a shard time in milliseconds. The list must not change meanwhile.
 func (v *Views[T, P]) All(now uint64) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for i := range v.items.at(now) {

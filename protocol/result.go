@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Result is the outcome that every answer begins with, and some pushes. The zero value is success.
+// Result is the outcome at the beginning of every answer, and of some pushes. The zero value is success.
 //
-// The strings of a Result are copies, unlike everything else that is read from a frame, because errors outlive frames.
+// The strings in a Result are copies, unlike everything else read from a frame, because errors outlive frames.
 type Result struct {
 	Status Status
-	// Message describes the outcome for people; mostly empty. Programs act on the status.
+	// Message describes the outcome for people; usually empty. Programs act on the status.
 	Message string
-	// WaitMillis is how long to wait before the next try, with StatusOverloaded above all.
+	// WaitMillis is how long to wait before the next attempt, mainly with StatusOverloaded.
 	WaitMillis uint64
-	// Reason says what overtook a waiting acquire, with StatusAborted.
+	// Reason is why a waiting acquire was aborted, with StatusAborted.
 	Reason AbortReason
-	// Moved names the host to go to instead, with StatusMoved.
+	// Moved names the host to use instead, with StatusMoved.
 	Moved Moved
-	// Quota is the quota in the way, with StatusQuotaExceeded.
+	// Quota is the exceeded quota, with StatusQuotaExceeded.
 	Quota Quota
-	// Since goes into idempotent requests that the client sends for the first time from now on; in refusals of
-	// idempotent requests.
+	// Since is for idempotent requests that the client sends for the first time from now on; set when an idempotent
+	// request is refused.
 	Since uint64
 }
 
@@ -29,19 +29,19 @@ type Result struct {
 type Moved struct {
 	// ShardID is the shard that the request was for.
 	ShardID uint64
-	// LeaderHostID is 0 for an unknown leader: the client asks for the routing, or tries again.
+	// LeaderHostID is 0 if unknown: the client asks for the routing, or tries again.
 	LeaderHostID uint64
-	// LeaderAddress is the address of the leader for clients.
+	// LeaderAddress is the leader's address for clients.
 	LeaderAddress string
-	// RoutingVersion is the version of the routing that has the leader.
+	// RoutingVersion is the version of the routing that includes the leader.
 	RoutingVersion uint64
-	// Slot is the slot of the request. Generation is the generation of the slot in the shard, and grows with each move
-	// of the slot. A generation of 0 stands for a slot without moves: only the leader is news.
+	// Slot is the request's slot. Generation is the slot's generation in the shard, and grows each time the slot moves.
+	// A generation of 0 means that the slot was never moved: only the leader is new.
 	Slot       uint64
 	Generation uint64
 }
 
-// Err returns nil for a success and an *Error for everything else.
+// Err returns nil for a success and an *Error otherwise.
 func (r *Result) Err() error {
 	if r.Status == StatusSuccess {
 		return nil
@@ -57,21 +57,21 @@ func (r *Result) Err() error {
 	}
 }
 
-// Error implements error for a Result that is no success, so that a host can return the answer to a refused request as
-// an error.
+// Error implements error for an unsuccessful Result, so that a host can return the answer to a refused request as an
+// error.
 func (r *Result) Error() string { return r.Err().Error() }
 
-// maxWaitMillis keeps an absurd wait of a peer from overflowing a time.Duration.
+// maxWaitMillis prevents a peer's excessive wait from overflowing a time.Duration.
 const maxWaitMillis = 24 * 60 * 60 * 1000
 
-// result is the two fields that hold a Result: its status, which is all of a success, and a record with the details of
-// a failure.
+// result is the two fields that hold a Result: its status, and a record with the details of a failure, empty for a
+// success.
 func (c *codec) result(r *Result) {
 	enum(c, "status", &r.Status)
 	c.record("detail", r.detail)
 }
 
-// success is the two fields of a success, a byte each: a zero and an empty array. Nearly every answer is a success, so
+// success is the two fields for a success, a byte each: a zero and an empty array. Nearly every answer is a success, so
 // answers write and read the fields at once.
 const success = "\x00\x90"
 
@@ -89,24 +89,23 @@ func (r *Result) detail(c *codec) {
 	c.uint("generation", &r.Moved.Generation)
 }
 
-// Error is an outcome that is not a success. For errors.Is an Error is the sentinel of its status.
+// Error is an unsuccessful outcome. errors.Is matches an Error with its status's sentinel.
 type Error struct {
 	Status  Status
 	Message string
-	// Wait is how long the host asks to wait before the next try; 0 where the host does not say.
+	// Wait is how long the host asks to wait before the next attempt; 0 if unset.
 	Wait time.Duration
-	// Reason says what overtook a waiting acquire, with StatusAborted.
+	// Reason is why a waiting acquire was aborted, with StatusAborted.
 	Reason AbortReason
-	// Moved names the host to go to instead, with StatusMoved.
+	// Moved names the host to use instead, with StatusMoved.
 	Moved Moved
-	// Quota is the quota in the way, with StatusQuotaExceeded.
+	// Quota is the exceeded quota, with StatusQuotaExceeded.
 	Quota Quota
-	// Since goes into idempotent requests that the client sends for the first time from now on; 0 where the host does
-	// not say.
+	// Since is for idempotent requests that the client sends for the first time from now on; 0 if unset.
 	Since uint64
 }
 
-// Sentinels to compare an error with by errors.Is: one for each status but success.
+// Sentinels for errors.Is: one per status except success.
 var (
 	ErrBadRequest         error = &Error{Status: StatusBadRequest}
 	ErrUnauthorized       error = &Error{Status: StatusUnauthorized}
@@ -129,7 +128,7 @@ var (
 	ErrSequenceReused     error = &Error{Status: StatusSequenceReused}
 )
 
-// Error describes the outcome, and what to do where the host said so.
+// Error describes the outcome, and what to do if the host has suggested it.
 func (e *Error) Error() string {
 	text := e.Status.String()
 	if e.Reason != AbortUnknown {
@@ -153,44 +152,44 @@ func (e *Error) Retry() Retry {
 	return e.Status.Retry()
 }
 
-// Is makes errors.Is see the sentinel of the status.
+// Is makes errors.Is match the status's sentinel.
 func (e *Error) Is(target error) bool {
 	return e.Status.is(target)
 }
 
-// is says whether target is the sentinel of s: an *Error with the status s and nothing else.
+// is reports whether target is the sentinel for s: an *Error with the status s and nothing else.
 func (s Status) is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && *t == Error{Status: s}
 }
 
-// Quota is the quota that a request would have passed. The zero value says nothing.
+// Quota is the quota that a request would have exceeded. The zero value is unset.
 type Quota struct {
 	Kind QuotaKind
-	// Limit is the most that the node or the shard may have, Used how much there was at the time of the refusal:
-	// objects or bytes, as Kind says.
+	// Limit is the maximum for the node or the shard, Used the amount in use when the request was refused: objects or
+	// bytes, according to Kind.
 	Limit uint64
 	Used  uint64
 }
 
-// QuotaKind says what a quota bounds: objects or bytes, of a node in one shard or of a shard. The numbers are part of
-// the protocol: a number never changes its meaning and is never used again.
+// QuotaKind is what a quota bounds: objects or bytes, in a node's part of one shard or in a shard. The numbers are part
+// of the protocol: a number never changes its meaning and is never reused.
 type QuotaKind uint8
 
 const (
-	// QuotaUnknown: the host does not say.
+	// QuotaUnknown: unset by the host.
 	QuotaUnknown QuotaKind = 0
-	// QuotaNodeObjects: objects of the node, in the shard that the request was for.
+	// QuotaNodeObjects: the node's objects, in the shard that the request was for.
 	QuotaNodeObjects QuotaKind = 1
-	// QuotaNodeBytes: bytes of the node, in the shard that the request was for.
+	// QuotaNodeBytes: the node's bytes, in the shard that the request was for.
 	QuotaNodeBytes QuotaKind = 2
-	// QuotaShardObjects: objects of the shard, over all nodes.
+	// QuotaShardObjects: the shard's objects, over all nodes.
 	QuotaShardObjects QuotaKind = 3
-	// QuotaShardBytes: bytes of the shard, over all nodes.
+	// QuotaShardBytes: the shard's bytes, over all nodes.
 	QuotaShardBytes QuotaKind = 4
 )
 
-// String returns the kind as the docs write it, or the number of an unknown kind.
+// String returns the kind as the docs write it, or the number if unknown.
 func (k QuotaKind) String() string {
 	return nameOf(k, "QUOTA", "UNKNOWN", "NODE_OBJECTS", "NODE_BYTES", "SHARD_OBJECTS", "SHARD_BYTES")
 }

@@ -4,11 +4,11 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// In the messages of staged rollouts a seq is the number of a version, a generation the number of a target. A moment is
-// a time of the shard in milliseconds, which only the shard's log moves; 0 is never. Fields that end in "wall_ms" are
-// milliseconds since 1970 by the wall clock of a host, for people; 0 is not known.
+// In messages about staged rollouts a seq is a version's number, a generation a target's number. A timestamp is a shard
+// time in milliseconds, which advances only with the shard's log; 0 is never. Fields that end in "wall_ms" are
+// milliseconds since 1970 by a host's wall clock, informational; 0 is unknown.
 
-// RolloutPut makes a rollout, or gives an existing rollout a new spec.
+// RolloutPut creates a rollout, or changes its spec.
 type RolloutPut struct {
 	Mutation
 	NodeID uint64
@@ -18,7 +18,7 @@ type RolloutPut struct {
 
 // RolloutPutAnswer answers a RolloutPut.
 type RolloutPutAnswer struct {
-	// Revision is the revision of the spec, which a later RolloutPut may expect.
+	// Revision is the spec's revision, which a later RolloutPut may expect.
 	Revision uint64
 	Created  bool
 }
@@ -28,7 +28,7 @@ type RolloutDelete struct {
 	Mutation
 	NodeID uint64
 	Name   []byte `wire:"text MaxNameBytes"`
-	// Force deletes the rollout though instances have joined. The instances are notified.
+	// Force deletes the rollout even if instances have joined. The instances are notified.
 	Force bool
 }
 
@@ -45,11 +45,11 @@ type RolloutPublish struct {
 
 // RolloutPublishAnswer answers a RolloutPublish.
 type RolloutPublishAnswer struct {
-	Seq uint64 // of the version
+	Seq uint64 // the version's seq
 }
 
-// RolloutSource gives the session the role of a source, or takes the role back. A source makes a version when the shard
-// asks; the view "source" shows the question.
+// RolloutSource makes the session a source, or ends that role. A source creates a version when the shard asks; the view
+// "source" shows the request.
 type RolloutSource struct {
 	Mutation
 	NodeID uint64
@@ -59,11 +59,11 @@ type RolloutSource struct {
 
 // RolloutSourceAnswer answers a RolloutSource.
 type RolloutSourceAnswer struct {
-	// SourceID is the id of the session as a source, in questions.
+	// SourceID is the session's id as a source, in requests.
 	SourceID uint64
 }
 
-// RolloutOffer answers the question to a source, with a version or without.
+// RolloutOffer answers a request to a source, with or without a version.
 type RolloutOffer struct {
 	Mutation
 	NodeID uint64
@@ -73,10 +73,10 @@ type RolloutOffer struct {
 
 // RolloutOfferAnswer answers a RolloutOffer.
 type RolloutOfferAnswer struct {
-	Seq uint64 // of the version; 0 for no version
+	Seq uint64 // the version's seq; 0 without a version
 }
 
-// RolloutAction is an action of an operator on a rollout. The rollout keeps the action, with author and reason.
+// RolloutAction is an operator's action on a rollout. The rollout records the action, with author and reason.
 type RolloutAction struct {
 	Mutation
 	NodeID uint64
@@ -86,11 +86,11 @@ type RolloutAction struct {
 
 // RolloutActionAnswer answers a RolloutAction.
 type RolloutActionAnswer struct {
-	// Generation is the last generation given to a target.
+	// Generation is the last generation assigned to a target.
 	Generation uint64
 }
 
-// RolloutGateReport is the judgement of a checker on a target at a gate.
+// RolloutGateReport is a checker's verdict on a target at a gate.
 type RolloutGateReport struct {
 	Mutation
 	NodeID uint64

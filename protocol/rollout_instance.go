@@ -5,7 +5,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// RolloutJoin lets the session take part as an instance of a location, as a follower.
+// RolloutJoin adds the session as an instance in a location, as a follower.
 type RolloutJoin struct {
 	Mutation
 	NodeID uint64
@@ -15,7 +15,7 @@ type RolloutJoin struct {
 
 // RolloutJoinAnswer answers a RolloutJoin.
 type RolloutJoinAnswer struct {
-	InstanceID uint64 // never given twice
+	InstanceID uint64 // never reused
 }
 
 // RolloutLeave ends the membership of the session's instance.
@@ -39,22 +39,22 @@ type RolloutReady struct {
 // RolloutReadyAnswer answers a RolloutReady.
 type RolloutReadyAnswer struct{}
 
-// InstanceReport is the report of an instance about itself.
+// InstanceReport is an instance's report about itself.
 type InstanceReport struct {
 	// Current is the seq of the version in use, 0 for none.
 	Current uint64
-	// Generation is the generation of the newest target that the instance has received. The fields below are about that
+	// Generation is the generation of the newest target that the instance has received. The fields below concern that
 	// target.
 	Generation uint64
 	Status     kind.Status
-	// Code is the code of the error after a failure; Text describes the error.
+	// Code is the error code after a failure; Text describes the error.
 	Code []byte `wire:"text MaxWordBytes"`
 	Text []byte `wire:"text MaxRolloutTextBytes"`
 	// Attempts is how often the instance has tried to reach the target.
 	Attempts uint64
 }
 
-// RolloutReport says how the session's instance is getting on.
+// RolloutReport reports the progress of the session's instance.
 type RolloutReport struct {
 	Mutation
 	NodeID uint64
@@ -65,7 +65,7 @@ type RolloutReport struct {
 // RolloutReportAnswer answers a RolloutReport.
 type RolloutReportAnswer struct{}
 
-// RolloutPoll reports as RolloutReport does, and the answer has the target.
+// RolloutPoll reports like RolloutReport, and the answer has the target.
 type RolloutPoll struct {
 	Mutation
 	NodeID uint64
@@ -76,15 +76,15 @@ type RolloutPoll struct {
 // RolloutPollAnswer answers a RolloutPoll.
 type RolloutPollAnswer struct {
 	Target RolloutTarget
-	// NextInMillis is the time until the next possible target, as far as time decides; 0 for an unknown time.
+	// NextInMillis is the time until the next possible target, as far as time decides; 0 if unknown.
 	NextInMillis uint64
-	// Gone: the version is no longer kept, so that label and payload are left out. The location has a newer target by
-	// now: ask again, under a new sequence.
+	// Gone is set if the version is no longer kept, so that label and payload are omitted. The location has a newer
+	// target by now: ask again, under a new sequence.
 	Gone bool
 }
 
-// RolloutTarget is the target of a location, which the instances of the location bring into use: in an answer, and as
-// the overview of a view. Label and payload of a target that was read are views into the frame.
+// RolloutTarget is a location's target, which its instances deploy: in an answer, and as a view's overview. A decoded
+// target's label and payload are views into the frame.
 type RolloutTarget struct {
 	Generation uint64 // 0: the location has no target yet
 	Seq        uint64
@@ -92,5 +92,5 @@ type RolloutTarget struct {
 	Payload    []byte `wire:"bytes MaxRolloutPayloadBytes"`
 }
 
-// Fields implements field.Value, for the codec of the wire only.
+// Fields implements field.Value, only for the wire codec.
 func (t *RolloutTarget) Fields(c field.Coder) { t.fields((*codec)(c.(*cold))) }

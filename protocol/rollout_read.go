@@ -2,9 +2,9 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
-// RolloutDescribe asks for a section of a rollout: its overview, and a page of its rows. Overviews and rows are as in
-// the pushes of watches of the kind ObjectRollout. Each overview and each row is an array of fields by itself, for
-// AppendRecord and ReadRecord; the types, but for RolloutTarget, are in package protocol/rollout.
+// RolloutDescribe asks for a rollout section: its overview, and a page of its rows. Overviews and rows are encoded as
+// in watch pushes for ObjectRollout. Each overview and each row is an array of fields, for AppendRecord and ReadRecord;
+// the types, except RolloutTarget, are in package protocol/rollout.
 //
 //	section            overview       rows, by id
 //	""                 State          LocationRow, id x 4; Version, seq x 4 + 1
@@ -20,9 +20,9 @@ type RolloutDescribe struct{ SectionRequest }
 
 // RolloutDescribeAnswer answers a RolloutDescribe.
 type RolloutDescribeAnswer struct {
-	// Revision is the revision of the section for a view, else the revision of the rollout.
+	// Revision is the section's revision for a view, else the rollout's revision.
 	Revision uint64
-	// NowMillis is the time of the shard, to compare moments with.
+	// NowMillis is the shard time, to compare timestamps with.
 	NowMillis uint64
 	Phase     kind.Phase
 	Head      []byte `wire:"bytes MaxDataBytes"`
@@ -32,11 +32,11 @@ type RolloutDescribeAnswer struct {
 	Reasons Reasons
 }
 
-// Reasons is a list of reasons why a rollout does not move.
+// Reasons is a list of reasons why a rollout is stalled.
 type Reasons = Views[kind.BlockReason, *kind.BlockReason]
 
-// RolloutList asks one shard for the rollouts of a node whose name begins with Prefix, ordered by name. All rollouts of
-// a node are the lists of all data shards.
+// RolloutList asks one shard for the node's rollouts with names that begin with Prefix, sorted by name. To list all
+// rollouts in a node, ask all data shards.
 type RolloutList struct{ ListRequest }
 
 // RolloutListAnswer answers a RolloutList.
@@ -49,15 +49,15 @@ type RolloutListAnswer struct {
 // RolloutSummaries is a list of rollouts.
 type RolloutSummaries = Views[kind.Summary, *kind.Summary]
 
-// RolloutPlan is a dry run: the answer says when each location would get which version, if every leader reached each
+// RolloutPlan is a dry run: the answer lists when each location would get which version, if every leader reached each
 // target after TakesMillis, every gate passed then, and nothing else happened. Nothing is changed.
 type RolloutPlan struct {
 	NodeID      uint64
 	Name        []byte `wire:"text MaxNameBytes"`
 	TakesMillis uint64
-	// Publish: as if a version was published now.
+	// Publish simulates publishing a version now.
 	Publish bool
-	// Action, if its kind is not unknown, is carried out first.
+	// Action, if its kind is not unknown, is simulated first.
 	Action      kind.Action
 	Consistency Consistency
 }
@@ -68,5 +68,5 @@ type RolloutPlanAnswer struct {
 	Steps     PlannedSteps
 }
 
-// PlannedSteps is a list of steps of a dry run.
+// PlannedSteps is a list of dry run steps.
 type PlannedSteps = Views[kind.Step, *kind.Step]

@@ -6,16 +6,16 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Routing asks for the leader of each shard, and for the slots of each shard.
+// Routing asks for each shard's leader and slots.
 type Routing struct {
-	// KnownVersion is the version of the routing that the client has; 0 for none.
+	// KnownVersion is the routing version that the client has; 0 for none.
 	KnownVersion uint64
 }
 
-// RoutingAnswer answers a Routing. Where Version equals the KnownVersion of the client, the lists are empty.
+// RoutingAnswer answers a Routing. If Version equals the client's KnownVersion, the lists are empty.
 type RoutingAnswer struct {
 	Version uint64
-	// MetaShardID is the shard of the nodes, one of Shards.
+	// MetaShardID is the shard that stores the nodes, one of Shards.
 	MetaShardID uint64
 	Hosts       Hosts
 	Shards      Shards
@@ -30,7 +30,7 @@ type Hosts = List[Host, *Host]
 type Host struct {
 	ID   uint64
 	Name []byte `wire:"text MaxHostNameBytes"`
-	// Address is the address of the host for clients.
+	// Address is the host's address for clients.
 	Address []byte `wire:"text MaxAddressBytes"`
 	State   HostState
 }
@@ -38,19 +38,19 @@ type Host struct {
 // Shards is a list of shards.
 type Shards = List[Shard, *Shard]
 
-// Shard is one Raft group, as the routing knows it.
+// Shard is one Raft group in the routing.
 type Shard struct {
 	ID uint64
-	// LeaderHostID is 0 for an unknown leader.
+	// LeaderHostID is 0 if unknown.
 	LeaderHostID uint64
-	// ReplicaHostIDs are the hosts that hold the shard, the leader among them.
+	// ReplicaHostIDs are the hosts with a replica of the shard, including the leader.
 	ReplicaHostIDs HostIDs
 }
 
 // HostIDs is a list of host ids.
 type HostIDs = List[HostID, *HostID]
 
-// HostID is the id of a host, as an item of a list.
+// HostID is a host id as a list item.
 type HostID uint64
 
 func (h *HostID) item(c *codec) { c.uint("", (*uint64)(h)) }
@@ -58,7 +58,7 @@ func (h *HostID) item(c *codec) { c.uint("", (*uint64)(h)) }
 // SlotRanges is a list of slot ranges.
 type SlotRanges = List[SlotRange, *SlotRange]
 
-// SlotRange names the shard and the generation of the slots from First to Last, both included.
+// SlotRange names the shard and the generation for the slots First to Last, inclusive.
 type SlotRange struct {
 	First      uint64
 	Last       uint64
@@ -66,26 +66,26 @@ type SlotRange struct {
 	Generation uint64 // see Moved
 }
 
-// RoutingChanged is pushed, with id 0, when the host has a newer routing than the host has sent to the client, and when
-// the host has heard of a shard's leader in a new term.
+// RoutingChanged is pushed, with id 0, when the host has a newer routing than it has sent to the client, and when it
+// has heard of a shard's leader in a new term.
 type RoutingChanged struct {
 	Version      uint64
 	ShardID      uint64
-	LeaderHostID uint64 // 0: the push is not about a leader
+	LeaderHostID uint64 // 0: the push does not concern a leader
 	Term         uint64
 }
 
 const (
 	// Slots is the number of slots. The routing maps each slot to a shard.
 	Slots = 4096
-	// sessionSlotShift is where the slot sits in a session id.
+	// sessionSlotShift is the slot's bit position in a session id.
 	sessionSlotShift = 52
 	// MaxSessionCounter is the largest counter below the slot in a session id.
 	MaxSessionCounter = 1<<sessionSlotShift - 1
 )
 
-// SemaphoreSlot returns the slot of a semaphore: xxHash64, with seed 0, of the node id as 8 bytes in
-// little-endian order followed by the name, modulo Slots.
+// SemaphoreSlot returns a semaphore's slot: xxHash64, with seed 0, over the node id as 8 little-endian bytes followed
+// by the name, modulo Slots.
 func SemaphoreSlot(nodeID uint64, name []byte) uint16 {
 	var id [8]byte
 	binary.LittleEndian.PutUint64(id[:], nodeID)
@@ -97,8 +97,8 @@ func SemaphoreSlot(nodeID uint64, name []byte) uint16 {
 	return uint16(digest.Sum64() % Slots)
 }
 
-// SessionSlot returns the slot of a session, which is in the upper 12 bits of the session's id. The lower bits are a
-// counter of at most MaxSessionCounter that never goes back, so that ids of a slot only grow.
+// SessionSlot returns a session's slot, which is in the upper 12 bits of the id. The lower bits are a counter up to
+// MaxSessionCounter that never goes back, so that a slot's ids only grow.
 func SessionSlot(sessionID uint64) uint16 {
 	return uint16(sessionID >> sessionSlotShift)
 }

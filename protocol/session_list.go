@@ -8,14 +8,13 @@ type Session struct {
 	NodeID        uint64
 	TimeoutMillis uint64
 	Details       kind.Details
-	// Attached: some connection has the session.
+	// Attached is set if a connection has the session.
 	Attached bool
-	// Owned and Waiting count the semaphores that the session owns a part of or waits for, over all shards whose hosts
-	// could be asked.
+	// Owned and Waiting count the semaphores that the session owns or waits for, over all shards with reachable hosts.
 	Owned   uint64
 	Waiting uint64
-	// SinceMillis is the moment when the session was made, in milliseconds since 1970 by the wall clock of a host; 0
-	// for an unknown moment. Both SinceMillis and Client are for people.
+	// SinceMillis is when the session was created, in milliseconds since 1970 by a host's wall clock; 0 if unknown.
+	// SinceMillis and Client are informational.
 	SinceMillis uint64
 	Client      ClientInfo
 }
@@ -42,14 +41,14 @@ type SessionDescribeAnswer struct {
 	Session Session
 }
 
-// SessionList asks for the sessions with a shard as their home in a node, ordered by id. All sessions of a node are
-// the lists of all data shards.
+// SessionList asks for the sessions in a node that have a shard as their home, sorted by id. To list all sessions in a
+// node, ask all data shards.
 type SessionList struct {
 	NodeID  uint64
 	ShardID uint64
-	// After is the Next of the page before; 0 for the first page.
+	// After is the previous page's Next; 0 for the first page.
 	After uint64
-	// Limit is the most sessions that the page may have; 0 leaves the choice to the host.
+	// Limit is the maximum number of sessions on the page; 0 lets the host choose.
 	Limit uint64
 }
 
@@ -60,14 +59,14 @@ type SessionListAnswer struct {
 	Next uint64
 }
 
-// SessionHoldings asks what a session owns and waits for in one shard, ordered by order id. All holdings of a session
-// are the lists of all data shards.
+// SessionHoldings asks what a session owns and waits for in one shard, sorted by order id. To list all holdings, ask
+// all data shards.
 type SessionHoldings struct {
 	SessionID uint64
 	ShardID   uint64
-	// After is the Next of the page before; 0 for the first page.
+	// After is the previous page's Next; 0 for the first page.
 	After uint64
-	// Limit is the most holdings that the page may have; 0 leaves the choice to the host.
+	// Limit is the maximum number of holdings on the page; 0 lets the host choose.
 	Limit       uint64
 	Consistency Consistency
 }
@@ -82,34 +81,33 @@ type SessionHoldingsAnswer struct {
 // Holdings is a list of holdings.
 type Holdings = List[Holding, *Holding]
 
-// Holding is a session's part of a semaphore, owned or waited for, or a session's part in an object of another kind.
+// Holding is a session's ownership of, or wait for, a semaphore, or its participation in another object.
 type Holding struct {
 	Name    []byte `wire:"text MaxNameBytes"`
 	OrderID uint64
 	Count   uint64
-	// Waiting: the session is a waiter, not an owner.
+	// Waiting is set if the session is a waiter, not an owner.
 	Waiting bool
-	// SinceMillis is the moment when the session began to own or to wait, in milliseconds since 1970 by the wall clock
-	// of a host, for people; 0 for an unknown moment.
+	// SinceMillis is when the session began to own or to wait, in milliseconds since 1970 by a host's wall clock,
+	// informational; 0 if unknown.
 	SinceMillis uint64
-	// ObjectKind is the kind of the object, and Role the session's role in the object: a word of the kind, empty for
+	// ObjectKind is the object's kind, and Role the session's role in the object: a word defined by the kind, empty for
 	// semaphores.
 	ObjectKind ObjectKind
 	Role       []byte `wire:"text MaxRoleBytes"`
 }
 
-// HoldingLost is pushed, with id 0, when the object of a holding is deleted by force: the session ceases to own a
-// semaphore, or to take part in a rollout, without a release, a leave or an end of its own. Without a name, and
-// with an order id, a shard was rebuilt: the session ceases to own all that it owned there under lower order ids,
-// which are of the class of the order id. Without both, losses may have been missed: the client is to look at what the
-// session holds.
+// HoldingLost is pushed, with id 0, when a holding's object is deleted by force: the session ceases to own a semaphore,
+// or to take part in a rollout, without having released or left it. If the name is empty and an order id is set, a
+// shard was rebuilt: the session loses everything that it owned there under lower order ids, which have the same class
+// as the order id. If both are empty, losses may have been missed: the client should query the session's holdings.
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64
 	Name      []byte `wire:"text MaxNameBytes"`
-	// OrderID is the order id of the lost holding.
+	// OrderID is the lost holding's order id.
 	OrderID uint64
 	Reason  AbortReason
-	// ObjectKind is the kind of the object; 0 stands for a semaphore.
+	// ObjectKind is the object's kind; 0 means a semaphore.
 	ObjectKind ObjectKind
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// skip moves behind n values, whatever they are.
+// skip moves past n values, whatever they are.
 //
 // skip counts the pending values instead of descending into nested values, so that nesting, however deep, costs neither
-// stack nor memory. Every value takes a byte at least, so a count above the number of unread bytes ends the skip at
+// stack nor memory. Every value takes at least one byte, so a count above the number of unread bytes ends the skip at
 // once.
 func (c *codec) skip(n int) {
 	for pending := n; pending > 0; {
@@ -26,7 +26,7 @@ func (c *codec) skip(n int) {
 	}
 }
 
-// skipOne moves behind one value, but only behind the head of an array or a map, and returns how many values the head
+// skipOne moves past one value, but for an array or a map only past the head, and returns how many values the head
 // announces.
 func (c *codec) skipOne() (inside int, ok bool) {
 	code := c.in[c.off]
@@ -72,7 +72,7 @@ func (c *codec) skipOne() (inside int, ok bool) {
 	return 0, false
 }
 
-// bytesBehind are how many bytes follow the code of a value of a fixed size.
+// bytesBehind are how many bytes follow the type byte for fixed-size values.
 var bytesBehind = map[byte]int{
 	msgpcode.Uint8: 1, msgpcode.Uint16: 2, msgpcode.Uint32: 4, msgpcode.Uint64: 8,
 	msgpcode.Int8: 1, msgpcode.Int16: 2, msgpcode.Int32: 4, msgpcode.Int64: 8,
@@ -90,7 +90,7 @@ func (c *codec) skipBytes(n int) bool {
 	return true
 }
 
-// skipCounted moves behind a length of size bytes, as many bytes as the length says, and extra bytes.
+// skipCounted moves past a length with size bytes, as many bytes as the length says, and extra bytes.
 func (c *codec) skipCounted(size, extra int) bool {
 	n, ok := c.skipLength(size)
 	return ok && c.skipBytes(n+extra)
@@ -114,7 +114,7 @@ func (c *codec) skipLength(size int) (n int, ok bool) {
 	}
 }
 
-// codeName says in words what a msgpack code announces.
+// codeName describes what a msgpack type byte announces.
 func codeName(code byte) string {
 	switch {
 	case msgpcode.IsFixedNum(code), code >= msgpcode.Uint8 && code <= msgpcode.Int64:

@@ -1,60 +1,60 @@
 package protocol
 
-// Status is the outcome of a request. The numbers are part of the protocol: a number never changes its meaning and is
-// never used again.
+// Status is a request's outcome. The numbers are part of the protocol: a number never changes its meaning and is never
+// reused.
 type Status uint8
 
 const (
-	// StatusSuccess: the request was carried out. An acquire that timed out and a release of nothing are successes too;
-	// flags of their answers show the difference.
+	// StatusSuccess: the request was carried out. A timed-out acquire and a release without a holding are successes
+	// too; flags in their answers show the difference.
 	StatusSuccess Status = 0
-	// StatusBadRequest: the request breaks a rule that no state can change. Nothing happened.
+	// StatusBadRequest: the request is invalid whatever the state. Nothing happened.
 	StatusBadRequest Status = 1
-	// StatusUnauthorized: the token does not give the right for the request. The connection stays open.
+	// StatusUnauthorized: the token does not grant the required right. The connection stays open.
 	StatusUnauthorized Status = 2
 	// StatusNotFound: the node, semaphore or watch does not exist.
 	StatusNotFound Status = 3
-	// StatusAlreadyExists: a persistent semaphore of the name exists; nothing was changed.
+	// StatusAlreadyExists: a persistent semaphore with the name exists; nothing was changed.
 	StatusAlreadyExists Status = 4
 	// StatusPreconditionFailed: the state forbids the request: ephemeral and persistent mixed up, a semaphore in use
-	// deleted without force, or the limit of a node reached.
+	// deleted without force, or a node limit reached.
 	StatusPreconditionFailed Status = 5
-	// StatusAborted: a waiting acquire was overtaken by a newer acquire or by a release of its session, or the
+	// StatusAborted: a waiting acquire was superseded by a newer acquire or by a release in its session, or the
 	// semaphore was deleted by force.
 	StatusAborted Status = 6
-	// StatusFenced: the order id in the request is not the caller's current order id for the object, or a later order
-	// id has overtaken it; likewise the ticket or the generation of a rollout. Nothing was changed.
+	// StatusFenced: the request's order id is not the caller's current order id for the object, or a later order id has
+	// superseded it; likewise a rollout's ticket or generation. Nothing was changed.
 	StatusFenced Status = 7
-	// StatusBadSession: the session lives, but not for this caller: wrong secret, an older attach, attached over
+	// StatusBadSession: the session is alive, but not for this caller: wrong secret, an older attach, attached over
 	// another connection, or not bound to this connection.
 	StatusBadSession Status = 8
-	// StatusSessionExpired: the session is over, whatever ended the session.
+	// StatusSessionExpired: the session is over, for whatever reason.
 	StatusSessionExpired Status = 9
 	// StatusStale: the mutation was never applied, and never will be, because a mutation with a larger sequence was
 	// applied. Send the mutation again under a new sequence.
 	StatusStale Status = 10
-	// StatusMoved: another host leads the shard, and the answer names the host. Nothing happened.
+	// StatusMoved: another host leads the shard; the answer names that host. Nothing happened.
 	StatusMoved Status = 11
 	// StatusUnavailable: the outcome is unknown or the host cannot answer now. Send the request again, a mutation under
 	// its old sequence.
 	StatusUnavailable Status = 12
-	// StatusOverloaded: a limit of the host was reached; nothing happened. Wait as long as the answer says, then send
-	// the request again.
+	// StatusOverloaded: a host limit was reached; nothing happened. Wait as long as the answer says, then send the
+	// request again.
 	StatusOverloaded Status = 13
-	// StatusStorageFull: the host refuses writes until its disk has room, or what grows until there is memory. Nothing
+	// StatusStorageFull: the host refuses writes until its disk has space, or growth until there is memory. Nothing
 	// happened.
 	StatusStorageFull Status = 14
 	// StatusUnsupported: this host does not know the message or the protocol version.
 	StatusUnsupported Status = 15
-	// StatusHeartbeatTimeout: the peer was silent for too long; given as the reason for closing a connection.
+	// StatusHeartbeatTimeout: the peer was silent for too long; used as the reason for closing a connection.
 	StatusHeartbeatTimeout Status = 16
 	// StatusInternal: the host found itself in a state that should be impossible. Please report the case.
 	StatusInternal Status = 17
-	// StatusQuotaExceeded: the request would make a node or a shard hold more than its quota. Nothing happened. Free
-	// something, or have the quota raised.
+	// StatusQuotaExceeded: the request would exceed a node's or shard's quota. Nothing happened. Free something, or
+	// have the quota raised.
 	StatusQuotaExceeded Status = 18
-	// StatusSequenceReused: the sequence of the mutation was used for another request before. The mutation was not
-	// carried out, and needs a sequence of its own.
+	// StatusSequenceReused: the mutation's sequence was used for another request before. The mutation was not carried
+	// out, and needs its own sequence.
 	StatusSequenceReused Status = 19
 )
 
@@ -81,65 +81,65 @@ var statusNames = [...]string{
 	StatusSequenceReused:     "SEQUENCE_REUSED",
 }
 
-// String returns the status as the docs write it, or the number of an unknown status.
+// String returns the status as the docs write it, or the number if unknown.
 func (s Status) String() string {
 	return nameOf(s, "STATUS", statusNames[:]...)
 }
 
-// EndReason says why a session ended.
+// EndReason is why a session ended.
 type EndReason uint8
 
 const (
 	// EndUnknown: the answering host knows only that the session is over.
 	EndUnknown EndReason = 0
-	// EndStopped: the client of the session stopped the session.
+	// EndStopped: the session's client stopped it.
 	EndStopped EndReason = 1
 	// EndExpired: the client was silent for longer than the session's timeout.
 	EndExpired EndReason = 2
 	// EndDestroyed: an operator ended the session.
 	EndDestroyed EndReason = 3
-	// EndNodeDropped: the node of the session was dropped.
+	// EndNodeDropped: the session's node was dropped.
 	EndNodeDropped EndReason = 4
 )
 
-// String returns the reason as the docs write it, or the number of an unknown reason.
+// String returns the reason as the docs write it, or the number if unknown.
 func (r EndReason) String() string {
 	return nameOf(r, "END_REASON", "UNKNOWN", "STOPPED", "EXPIRED", "DESTROYED", "NODE_DROPPED")
 }
 
-// AbortReason says what overtook a waiting acquire.
+// AbortReason is why a waiting acquire was aborted.
 type AbortReason uint8
 
 const (
 	// AbortUnknown: the answering host knows only that the acquire no longer waits.
 	AbortUnknown AbortReason = 0
-	// AbortReplaced: the session sent a newer acquire of the same semaphore.
+	// AbortReplaced: the session sent a newer acquire for the same semaphore.
 	AbortReplaced AbortReason = 1
-	// AbortReleased: the session released the semaphore of its waiting acquire.
+	// AbortReleased: the session released the semaphore that it was waiting for.
 	AbortReleased AbortReason = 2
 	// AbortDeleted: the semaphore was deleted by force.
 	AbortDeleted AbortReason = 3
-	// AbortNodeDropped: the node was dropped, with everything in the node. The sessions of the node are over too.
+	// AbortNodeDropped: the node was dropped, with everything in it. The node's sessions are over too.
 	AbortNodeDropped AbortReason = 4
-	// AbortResized: the semaphore's limit was lowered below the count of the acquire.
+	// AbortResized: the semaphore's limit was lowered below the acquire's count.
 	AbortResized AbortReason = 5
 )
 
-// String returns the reason as the docs write it, or the number of an unknown reason.
+// String returns the reason as the docs write it, or the number if unknown.
 func (r AbortReason) String() string {
 	return nameOf(r, "ABORT_REASON", "UNKNOWN", "REPLACED", "RELEASED", "DELETED", "NODE_DROPPED", "RESIZED")
 }
 
-// Retry says what to do with a request that was not carried out.
+// Retry is what to do with an unsuccessful request.
 type Retry uint8
 
 const (
-	// RetryNever: the outcome is final; a repetition would have the same outcome.
+	// RetryNever: the outcome is final; a retry would have the same outcome.
 	RetryNever Retry = 0
 	// RetrySame: send the request again, a mutation under its old sequence; after a broken connection, over a new
 	// connection.
 	RetrySame Retry = 1
-	// RetryElsewhere: send the request, a mutation under its old sequence, to the host that the answer names.
+	// RetryElsewhere: send the request, a mutation under its old sequence, to the host named in the answer.
 	RetryElsewhere Retry = 2
 	// RetryLater: send the request again, a mutation under its old sequence, after the wait in the answer.
 	RetryLater Retry = 3
@@ -152,8 +152,8 @@ func (r Retry) String() string {
 	return nameOf(r, "RETRY", "NEVER", "SAME", "ELSEWHERE", "LATER", "NEW_SEQUENCE")
 }
 
-// Retry returns what to do with a request that got this status. An unknown status is final, because a repetition may
-// not be safe.
+// Retry returns what to do with a request that got this status. An unknown status is final, because a retry may not be
+// safe.
 func (s Status) Retry() Retry {
 	switch s {
 	case StatusUnavailable, StatusHeartbeatTimeout:

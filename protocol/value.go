@@ -7,10 +7,11 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// The calls below read the rare forms of values. A call checks the code of the value first, so that the library reads
-// only values of the expected type, and checks every length before use.
+// The calls below read rare value encodings. A call checks the value's type byte first, so that the library reads only
+// values with the expected type, and checks every length before use.
 
-// rareUint reads a number. Encoders of languages without unsigned numbers write positive numbers in signed forms too.
+// rareUint reads a number. Encoders in languages without unsigned numbers write positive numbers in signed encodings
+// too.
 func (c *codec) rareUint(field string) uint64 {
 	if c.rest() == 0 {
 		c.fail(field, truncated)
@@ -32,7 +33,7 @@ func (c *codec) rareUint(field string) uint64 {
 	return uint64(n)
 }
 
-// rareLen reads the length of a byte string of another form than the short forms; -1 for nil.
+// rareLen reads a byte string's length in an encoding other than the short ones; -1 for nil.
 func (c *codec) rareLen(field, want string) int {
 	if c.rest() == 0 {
 		c.fail(field, truncated)
@@ -50,8 +51,8 @@ func (c *codec) rareLen(field, want string) int {
 	return n
 }
 
-// arrayLen reads the head of an array. Every item takes a byte at least, so that a count above the number of unread
-// bytes is wrong, and is refused before use.
+// arrayLen reads an array head. Every item takes at least one byte, so that a count above the number of unread bytes is
+// wrong, and is refused before use.
 func (c *codec) arrayLen(field string) int {
 	if c.rest() == 0 {
 		c.fail(field, truncated)
@@ -82,7 +83,7 @@ func (c *codec) arrayLen(field string) int {
 	return n
 }
 
-// failType reports a value of another type than its field has.
+// failType reports a value with a type that does not match its field.
 func (c *codec) failType(field, want string, code byte) {
 	c.fail(field, codeName(code)+" where "+want+" is wanted")
 }
