@@ -10,30 +10,30 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Kind says how clients prove their identity.
+// Kind is how clients prove their identity.
 type Kind uint8
 
-// The kinds of principals.
+// The principal kinds.
 const (
-	Token      Kind = 1 + iota // a client with the secret of the token
-	CommonName                 // a client with the name as common name of the certificate
-	AltName                    // a client with the name among the alternative names of the certificate
-	Anonymous                  // every client, also without a token and a certificate
+	Token      Kind = 1 + iota // a client with the token's secret
+	CommonName                 // a client with the name as its certificate's common name
+	AltName                    // a client with the name among its certificate's alternative names
+	Anonymous                  // every client, even without a token or certificate
 	kinds
 )
 
 var kindWords = []string{"unknown", "token", "cn", "san", "anonymous"}
 
-// String returns the word in front of a name.
+// String returns the word before a name.
 func (k Kind) String() string { return field.Word(k, "principal", kindWords) }
 
-// Identity names who clients are.
+// Identity names a client identity.
 type Identity struct {
 	Kind Kind
 	Name string // empty for Anonymous
 }
 
-// String returns the principal in the form of commands: token:NAME, cn:NAME, san:NAME, or anonymous.
+// String returns the principal as commands write it: token:NAME, cn:NAME, san:NAME, or anonymous.
 func (i Identity) String() string {
 	switch {
 	case i.Kind == 0 || i.Kind >= kinds:
@@ -44,7 +44,7 @@ func (i Identity) String() string {
 	return i.Kind.String() + ":" + i.Name
 }
 
-// ParseIdentity reads what String returns.
+// ParseIdentity parses the result of String.
 func ParseIdentity(text string) (Identity, error) {
 	if text == Anonymous.String() {
 		return Identity{Kind: Anonymous}, nil
@@ -58,18 +58,18 @@ func ParseIdentity(text string) (Identity, error) {
 	return Identity{}, fmt.Errorf("%q is no principal: write token:NAME, cn:NAME, san:NAME, or anonymous", text)
 }
 
-// Fields lists an identity in the log. Check refuses kinds that this build does not know.
+// Fields lists an identity's fields in the log. Check refuses kinds unknown to this build.
 func (i *Identity) Fields(c field.Coder) {
 	field.Enum(c, "kind", &i.Kind, math.MaxUint8)
 	c.Text("name", &i.Name, longest(c, MaxName))
 }
 
-// Compare orders principals by kind and name.
+// Compare sorts principals by kind and name.
 func (i Identity) Compare(other Identity) int {
 	return cmp.Or(cmp.Compare(i.Kind, other.Kind), cmp.Compare(i.Name, other.Name))
 }
 
-// Check returns what is wrong with the form of a principal.
+// Check returns what is wrong with a principal's form.
 func (i Identity) Check() error {
 	switch {
 	case i.Kind == 0 || i.Kind >= kinds:
@@ -93,18 +93,18 @@ func checkName(what, s string) error {
 	return nil
 }
 
-// Principal is who clients are, and the roles of these clients. Name is token:NAME, cn:NAME, san:NAME, or anonymous.
+// Principal is a client identity with its roles. Name is token:NAME, cn:NAME, san:NAME, or anonymous.
 type Principal struct {
 	Name    string
-	Expires time.Time // of a token; the zero time for never
+	Expires time.Time // for a token; the zero time for never
 	Created time.Time
-	By      string `name:"author"` // who made the principal
+	By      string `name:"author"` // who created the principal
 	Grants  []Grant
-	// SHA256 is the SHA-256 of a token's secret in hex. Only exports have it.
+	// SHA256 is the SHA-256 of a token's secret in hex. Only exports include it.
 	SHA256 string `name:"sha256"`
 }
 
-// Rules are the roles and principals of a cluster, or some of them, as an export has them.
+// Rules are a cluster's roles and principals, or some of them, as exported.
 type Rules struct {
 	Roles      []Role
 	Principals []Principal
@@ -120,8 +120,8 @@ func (p *Principal) Fields(c field.Coder) {
 	c.Text("sha256", &p.SHA256, maxHash)
 }
 
-// Decision is why a principal may do something: the granted role, and the rule of the role that decides, as the rule
-// counts on the path of the grant.
+// Decision is why a principal may do something: the granted role, and the deciding rule in that role, as it applies on
+// the grant's path.
 type Decision struct {
 	Principal string
 	Grant     Grant
@@ -135,19 +135,19 @@ func (d *Decision) Fields(c field.Coder) {
 	c.Record("rule", d.Rule.Fields)
 }
 
-// Denial is a request that a host has refused for want of a right.
+// Denial is a request that a host has refused because a right was missing.
 type Denial struct {
-	Host    string    // whose answer the denial is in
-	At      time.Time `name:"time"` // by the clock of the host
+	Host    string    // the answering host
+	At      time.Time `name:"time"` // by the host's clock
 	Who     string    // who asked, as far as the host knows
 	Address string
-	Request string // the name of the kind of request in the protocol
+	Request string // the request kind's name in the protocol
 	Rights  Right  `name:"permissions"`
-	Path    string // empty if the request was about no node
+	Path    string // empty if the request concerned no node
 	Object  string
 }
 
-// Fields implements field.Value. The host is a field of the whole answer.
+// Fields implements field.Value. The host is a field in the whole answer.
 func (d *Denial) Fields(c field.Coder) {
 	field.Time(c, "at_ms", &d.At)
 	c.Text("principal", &d.Who, maxPrincipal)
@@ -158,5 +158,5 @@ func (d *Denial) Fields(c field.Coder) {
 	c.Text("object", &d.Object, MaxObject)
 }
 
-// The longest address of a client, and the longest name of a kind of request, in bytes.
+// Maximum lengths of a client address, and of a request kind's name, in bytes.
 const maxAddress, maxRequest = 512, 64

@@ -7,42 +7,40 @@ import (
 	"strings"
 )
 
-// Right is what a client can be allowed. Several rights are the sum of their bits; of the rights that a request needs,
-// any is enough.
+// Right is a permission. Several rights are combined as bits; if a request accepts several rights, any one is enough.
 type Right uint64
 
 const (
-	// None is the right of a request without a rule: the request is refused.
+	// None is the right for a request without a rule: the request is refused.
 	None Right = 0
-	// Read allows to describe, list and watch.
+	// Read allows describing, listing and watching.
 	Read Right = 1 << 0
-	// Acquire allows to acquire and release, and to take part in rollouts and processes.
+	// Acquire allows acquiring and releasing, and taking part in rollouts and processes.
 	Acquire Right = 1 << 1
-	// Write allows to create objects, to change their data, to publish versions and to send requests.
+	// Write allows creating objects, changing their data, publishing versions and sending requests.
 	Write Right = 1 << 2
-	// Delete allows to delete objects.
+	// Delete allows deleting objects.
 	Delete Right = 1 << 3
-	// Operate allows to end the sessions of others, and to make, steer and change rollouts and processes.
+	// Operate allows ending other clients' sessions, and creating, controlling and changing rollouts and processes.
 	Operate Right = 1 << 4
-	// Admin allows to create, alter and drop nodes, and to give rights.
+	// Admin allows creating, altering and dropping nodes, and granting rights.
 	Admin Right = 1 << 5
-	// Cluster allows to change which hosts there are, and what hosts do.
+	// Cluster allows adding, removing and operating hosts.
 	Cluster Right = 1 << 6
-	// Backup allows to read everything in the cluster.
+	// Backup allows reading everything in the cluster.
 	Backup Right = 1 << 7
 
-	// All is the sum of all rights.
+	// All combines all rights.
 	All Right = 1<<8 - 1
-	// Session is what sessions take.
+	// Session is what sessions require.
 	Session = Acquire | Write
-	// Open is the right of requests that show and change nothing of any node: every client that was let in may send
-	// them.
+	// Open is the right for requests that neither show nor change node content: every admitted client may send them.
 	Open Right = 1 << 8
 )
 
 var rightNames = []string{"read", "acquire", "write", "delete", "operate", "admin", "cluster", "backup"}
 
-// ParseRight returns the right of a name.
+// ParseRight returns the right with a name.
 func ParseRight(name string) (Right, bool) {
 	at := slices.Index(rightNames, name)
 	if at < 0 {
@@ -51,7 +49,7 @@ func ParseRight(name string) (Right, bool) {
 	return 1 << at, true
 }
 
-// SumOf returns the sum of the rights with these names, in large or small letters.
+// SumOf combines the rights with these names, ignoring case.
 func SumOf(names ...string) (sum Right, err error) {
 	for _, name := range names {
 		right, known := ParseRight(strings.ToLower(name))
@@ -63,7 +61,7 @@ func SumOf(names ...string) (sum Right, err error) {
 	return sum, nil
 }
 
-// Names returns the names of the rights, in the order of the constants.
+// Names returns the rights' names, in constant order.
 func (r Right) Names() (names []string) {
 	for i, name := range rightNames {
 		if r&(1<<i) != 0 {
@@ -79,7 +77,7 @@ func (r *Right) SetNames(names []string) (err error) {
 	return err
 }
 
-// String returns the rights as people read them.
+// String formats the rights for people.
 func (r Right) String() string {
 	if names := r.Names(); len(names) > 0 {
 		return strings.Join(names, " or ")

@@ -9,30 +9,30 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// The limits of rules and roles, in bytes where they are of texts. Every replica must agree on the limits, so the
-// limits are constants.
+// Limits on rules and roles; text limits are in bytes. The limits are constants because every replica must agree on
+// them.
 const (
-	MaxRules     = 64  // rules of a role
-	MaxGrants    = 64  // roles of a principal
-	MaxName      = 256 // of a role or a principal
+	MaxRules     = 64  // rules per role
+	MaxGrants    = 64  // roles per principal
+	MaxName      = 256 // role or principal name
 	MaxPath      = 1024
-	MaxObject    = 1024 // of a beginning of names of objects
-	maxPrincipal = 300  // of a principal as a text
-	maxHash      = 64   // of a SHA-256 in hex
+	MaxObject    = 1024 // object name prefix
+	maxPrincipal = 300  // a principal as text
+	maxHash      = 64   // SHA-256 in hex
 )
 
-// OnRoot are the rights that are about the cluster as a whole: rules give them on the path / only.
+// OnRoot are the rights that concern the whole cluster: rules grant them only on the path /.
 const OnRoot = Cluster | Backup
 
-// OnNodes are the rights that are about nodes as a whole: rules do not bind them to the names of objects.
+// OnNodes are the rights that concern whole nodes: rules cannot limit them to object names.
 const OnNodes = OnRoot | Admin
 
 // Rule allows rights below a path.
 type Rule struct {
-	// Path is in the form in which paths are kept. The rule covers the node of that path and all nodes below; the rule
-	// of "/" covers all nodes.
+	// Path is in the form in which paths are stored. The rule covers the node at that path and all nodes below; a rule
+	// on "/" covers all nodes.
 	Path string
-	// Object, unless empty, binds the rule to objects with names that begin with the text.
+	// Object, unless empty, limits the rule to objects with names that begin with the text.
 	Object string `name:"name_prefix"`
 	Rights Right  `name:"permissions"`
 }
@@ -41,17 +41,17 @@ type Rule struct {
 type Grant struct {
 	Role string
 	Path string
-	// Object, unless empty, binds the role to objects with names that begin with the text.
+	// Object, unless empty, limits the role to objects with names that begin with the text.
 	Object string `name:"name_prefix"`
 }
 
-// Role is a list of rules under a name. Rules count below the path on which the role is granted.
+// Role is a named list of rules. Rules apply below the path on which the role is granted.
 type Role struct {
 	Name  string
 	Rules []Rule
 }
 
-// longest is the limit of a text. A log accepts any length and leaves the refusal to Check.
+// longest is the length limit for a text. A log accepts any length and leaves the refusal to Check.
 func longest(c field.Coder, limit int) int {
 	if c.Form() == field.Log {
 		return math.MaxInt32
@@ -79,7 +79,7 @@ func (r *Role) Fields(c field.Coder) {
 	field.List(c, "rules", &r.Rules, MaxRules, (*Rule).Fields)
 }
 
-// String returns the rule as people read it.
+// String formats the rule for people.
 func (r Rule) String() string {
 	names := strings.Join(r.Rights.Names(), ", ")
 	if r.Object == "" {
@@ -88,7 +88,7 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s below %s, for objects whose names begin with %q", names, r.Path, r.Object)
 }
 
-// String returns the grant as people read it.
+// String formats the grant for people.
 func (g Grant) String() string {
 	if g.Object == "" {
 		return g.Role + " on " + g.Path
@@ -96,7 +96,7 @@ func (g Grant) String() string {
 	return fmt.Sprintf("%s on %s, for objects whose names begin with %q", g.Role, g.Path, g.Object)
 }
 
-// Effective returns the rights of the rule that can have an effect at the rule's path.
+// Effective returns the rights in the rule that can have an effect at the rule's path.
 func (r *Rule) Effective() Right {
 	rights := r.Rights
 	if r.Path != "/" {
@@ -108,8 +108,8 @@ func (r *Rule) Effective() Right {
 	return rights
 }
 
-// Check returns what is wrong with the form of a rule. The text, as of all checks of this package, is part of the state
-// of the meta shard, because answers are kept: every build must return the same text.
+// Check returns what is wrong with a rule's form. As with all checks in this package, the text is part of the meta
+// shard's state, because answers are kept: every build must return the same text.
 func (r *Rule) Check() error {
 	if err := checkPlace(r.Path, r.Object); err != nil {
 		return err
@@ -127,10 +127,10 @@ func (r *Rule) Check() error {
 	return nil
 }
 
-// Check returns what is wrong with the place of a grant. Whether the role exists is in the book.
+// Check returns what is wrong with a grant's path or object. Whether the role exists is checked by the book.
 func (g *Grant) Check() error { return checkPlace(g.Path, g.Object) }
 
-// Check returns what is wrong with a role that is to be made.
+// Check returns what is wrong with a role to be created.
 func (r *Role) Check() error {
 	if err := checkWord("the name of a role", r.Name, MaxName); err != nil {
 		return err
@@ -159,7 +159,7 @@ func checkPlace(path, object string) error {
 	return nil
 }
 
-// CheckPath returns what is wrong with a path. A path has the form in which the paths of nodes are kept, or is "/".
+// CheckPath returns what is wrong with a path. A path has the form in which node paths are stored, or is "/".
 func CheckPath(path string) error {
 	switch {
 	case path == "/":
@@ -172,7 +172,7 @@ func CheckPath(path string) error {
 	return checkWord("the path", path, MaxPath)
 }
 
-// checkWord returns what is wrong with a text of printable ASCII without spaces.
+// checkWord returns what is wrong with a text that must be printable ASCII without spaces.
 func checkWord(what, s string, most int) error {
 	if s == "" || len(s) > most {
 		return fmt.Errorf("%s has %d bytes; 1 to %d are allowed", what, len(s), most)
@@ -183,7 +183,7 @@ func checkWord(what, s string, most int) error {
 	return nil
 }
 
-// The predefined roles of every cluster. Each role has the rights of the roles before.
+// The predefined roles in every cluster. Each role includes the rights of the previous roles.
 const (
 	RoleRead     = "read"
 	RoleWrite    = "write"
@@ -207,10 +207,10 @@ var predefined = func() (list []*Role) {
 	return list
 }()
 
-// AllPredefined returns the predefined roles, the role with the fewest rights first.
+// AllPredefined returns the predefined roles, fewest rights first.
 func AllPredefined() []*Role { return predefined }
 
-// Predefined returns the predefined role of a name, nil if there is none.
+// Predefined returns the predefined role with a name, nil if there is none.
 func Predefined(name string) *Role {
 	if i := slices.IndexFunc(predefined, func(r *Role) bool { return r.Name == name }); i >= 0 {
 		return predefined[i]

@@ -13,23 +13,23 @@ import (
 	"io"
 )
 
-// Reader reads a backup. One goroutine uses it.
+// Reader reads a backup. It is not safe for concurrent use.
 type Reader struct {
 	// Header describes the backup.
 	Header Header
 
 	in       *bufio.Reader
-	sum      hash.Hash // of the bytes before the last record
-	last     []byte    // the last record, which is in the sum when the next record is read
+	sum      hash.Hash // over the bytes before the last record
+	last     []byte    // the last record, which is added to the sum when the next record is read
 	sections int
-	at       Section // the section that is read
+	at       Section // the section being read
 	inside   bool
 	length   uint64
 	content  hash.Hash
-	piece    []byte // of the section, not read yet
+	piece    []byte // unread section bytes
 }
 
-// NewReader reads the beginning of a file.
+// NewReader reads a file's beginning.
 func NewReader(r io.Reader) (*Reader, error) {
 	b := &Reader{in: bufio.NewReaderSize(r, pieceBytes), sum: sha256.New()}
 	start := make([]byte, len(magic)+4)
@@ -80,7 +80,7 @@ func cut(err error) error {
 	return err
 }
 
-// header reads a record of a kind that is JSON.
+// header reads a JSON record with the given kind.
 func (r *Reader) header(want byte, into any) error {
 	kind, payload, err := r.record()
 	if err != nil {
@@ -99,9 +99,9 @@ func decode(kind, want byte, payload []byte, into any) error {
 	return nil
 }
 
-// Next goes on to the next section. The caller then reads the section's bytes from the reader until io.EOF, or
-// ErrGivenUp. Behind the last section Next checks the seal and returns io.EOF. Next first reads and checks the unread
-// rest of a section.
+// Next advances to the next section. The caller then reads the section's bytes from the reader until io.EOF, or
+// ErrGivenUp. After the last section Next checks the seal and returns io.EOF. Next first reads and checks a section's
+// unread rest.
 func (r *Reader) Next() (Section, error) {
 	if r.inside {
 		if _, err := io.Copy(io.Discard, r); err != nil && !errors.Is(err, ErrGivenUp) {
@@ -150,7 +150,7 @@ func (r *Reader) checkSeal(payload []byte) error {
 	return nil
 }
 
-// Read implements io.Reader, for the bytes of the section.
+// Read implements io.Reader, for the section's bytes.
 func (r *Reader) Read(p []byte) (int, error) {
 	for len(r.piece) == 0 {
 		if !r.inside {

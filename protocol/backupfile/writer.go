@@ -13,7 +13,7 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer writes a backup. One goroutine uses it.
+// Writer writes a backup. It is not safe for concurrent use.
 type Writer struct {
 	w        io.Writer
 	sum      hash.Hash // of everything written
@@ -55,7 +55,7 @@ func (w *Writer) header(kind byte, v any) {
 	w.record(kind, text)
 }
 
-// Section begins a section, whose state the caller writes to the result. The section must be closed before the next
+// Section begins a section; the caller writes its state to the result. The section must be closed before the next
 // section begins.
 func (w *Writer) Section(s Section) (*SectionWriter, error) {
 	if w.open != nil {
@@ -66,7 +66,7 @@ func (w *Writer) Section(s Section) (*SectionWriter, error) {
 	return w.open, w.err
 }
 
-// Close seals the file. A file without a seal is no backup.
+// Close seals the file. A file without a seal is not a backup.
 func (w *Writer) Close() error {
 	if w.open != nil {
 		return errors.New("a section is open")
@@ -75,7 +75,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// SectionWriter writes the bytes of a section, in pieces. Close or GiveUp ends the section.
+// SectionWriter writes a section's bytes, in pieces. Close or GiveUp ends the section.
 type SectionWriter struct {
 	w      *Writer
 	sum    hash.Hash
@@ -116,8 +116,8 @@ func (s *SectionWriter) Close() error {
 	return s.w.err
 }
 
-// GiveUp ends a section after the loss of its source. The bytes of the section count for nothing, and a new section of
-// the shard may follow.
+// GiveUp ends a section after its source was lost. The section's bytes are ignored, and a new section for the shard may
+// follow.
 func (s *SectionWriter) GiveUp() error {
 	if s.w.open != s {
 		return io.ErrClosedPipe

@@ -1,6 +1,6 @@
-// Package health declares the kinds of trouble that a cluster can be in, and the record by which a host reports a
-// trouble. The table Kinds has the texts of each kind. Hosts, the client, the command line, HTTP, metrics and
-// docs/guides/monitoring.md all read this table, so their words agree.
+// Package health declares the kinds of health issues, and the record by which a host reports an issue. The table Kinds
+// has each kind's texts. Hosts, the client, the command line, HTTP, metrics and docs/operating.md all read this table,
+// so their words agree.
 //
 // Start with Kinds.
 package health

@@ -8,26 +8,26 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Issue is a health issue of the cluster, such as a blocked rollout, as the host that sees the trouble reports it.
+// Issue is a health issue in the cluster, such as a blocked rollout, as reported by the host that sees it.
 type Issue struct {
 	Kind     Kind `about:"a word for programs; docs/guides/monitoring.md has all"`
 	Severity Severity
 	// Subject names the affected thing for people, such as "rollout web in /prod".
 	Subject string `about:"what is not well, in words"`
-	// About identifies the affected thing for programs. A page makes a link of the parts.
+	// About identifies the affected object for programs. Web pages use the parts to build a link.
 	About
-	// Since is when the trouble began, by the clock of the host. If the beginning is unknown, Since is when the host
-	// first saw the trouble.
+	// Since is when the issue began, by the host's clock. If the beginning is unknown, Since is when the host first saw
+	// the issue.
 	Since    time.Time `about:"when it began, or was first seen"`
 	WaitsFor string    `name:"waiting_for" about:"who or what is waited for"`
 	Do       string    `name:"hint" about:"what to do, with the command where there is one"`
 	Text     string    `name:"message" about:"what is so, in words"`
-	// More is how many further issues of this kind the host has left out to keep its list short. Only the last
-	// issue of a kind has the number.
+	// More is how many further issues of this kind the host has left out to keep its list short. Only a kind's last
+	// issue has the number.
 	More int `name:"omitted" about:"how many more of the kind the host has, which are left out"`
 }
 
-// About identifies the subject of an issue by its parts. A part without meaning for the kind is empty.
+// About identifies an issue's subject by its parts. A part that is meaningless for the kind is empty.
 type About struct {
 	Node   string   `about:"the path of a node"`
 	Name   string   `about:"an object in the node"`
@@ -35,20 +35,20 @@ type About struct {
 	Shards []string `about:"the ids of shards; 0 is the meta shard"`
 }
 
-// The limits of a host's list of issues, and of the fields of an issue on the wire.
+// Limits on a host's issue list, and on an issue's fields on the wire.
 const (
 	MaxIssues  = 200 // per host; the worst are kept
 	MaxOfKind  = 20  // per kind and host
-	MaxText    = 512 // bytes of Text and WaitsFor, of a kind, and of the name of a host
+	MaxText    = 512 // Text and WaitsFor, a kind, and a host name, in bytes
 	maxShards  = 1024
-	maxDigits  = 20   // of a shard id
-	maxName    = 1024 // bytes of a node's path, and of an object's name
-	maxSubject = 4096 // bytes of Subject, with the names in it
-	maxDo      = 8192 // bytes of Do: a remedy repeats the names
+	maxDigits  = 20   // shard id
+	maxName    = 1024 // node path, and object name, in bytes
+	maxSubject = 4096 // Subject, including names, in bytes
+	maxDo      = 8192 // Do, in bytes: a remedy repeats the names
 )
 
-// New returns an issue of a kind. The table of kinds gives the severity, the subject and the remedy; text says what
-// the host sees in this case.
+// New returns an issue of a kind. The kind table gives the severity, the subject and the remedy; text describes this
+// case.
 func New(k Kind, about About, text string) Issue {
 	row := k.Row()
 	c := Issue{Kind: k, Severity: row.Severity, About: about, Text: text}
@@ -56,7 +56,7 @@ func New(k Kind, about About, text string) Issue {
 	return c
 }
 
-// fill replaces the placeholders in a text of the table, such as {node}, by the parts of About.
+// fill replaces the placeholders in a table text, such as {node}, by the parts in About.
 func (i *Issue) fill(text string) string {
 	if len(i.Shards) == 1 {
 		text = strings.Replace(text, ofShards, "shard {shards}", 1)
@@ -65,7 +65,7 @@ func (i *Issue) fill(text string) string {
 		Replace(text)
 }
 
-// shardNames lists the shards for people. The meta shard, with id 0, is called meta.
+// shardNames lists the shards for people. Shard 0 is called meta.
 func (i *Issue) shardNames() string {
 	names := slices.Clone(i.Shards)
 	if i := slices.Index(names, "0"); i >= 0 {
@@ -74,14 +74,14 @@ func (i *Issue) shardNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Key identifies the trouble. Issues of two hosts have equal keys if both hosts report one trouble, so a merged list
-// shows the trouble once.
+// Key identifies the issue. Issues from two hosts have equal keys if both hosts report the same problem, so a merged
+// list shows the problem once.
 func (i *Issue) Key() string {
 	return strings.Join([]string{string(i.Kind), i.Node, i.Name, i.Host, strings.Join(i.Shards, " "), i.Subject},
 		"\x00")
 }
 
-// Compare orders issues for readers: the worst severity first, then by the order of Kinds, then by key.
+// Compare sorts issues for readers: worst severity first, then by the order of Kinds, then by key.
 func Compare(a, b Issue) int {
 	if a.Severity != b.Severity {
 		return int(b.Severity) - int(a.Severity)
@@ -113,13 +113,13 @@ type Severity uint8
 
 // The severities.
 const (
-	Info     Severity = 1 + iota // no fault, often an operator's choice, and worth knowing
+	Info     Severity = 1 + iota // not a fault, often an operator's choice, but worth knowing
 	Warning                      // a further failure may stop the service, or a client waits
-	Critical                     // a part of the service is down
+	Critical                     // part of the service is down
 	severities
 )
 
 var severityWords = []string{"severity 0", "info", "warning", "critical"}
 
-// String returns the severity in a word.
+// String returns the severity as a word.
 func (s Severity) String() string { return field.Word(s, "severity", severityWords) }

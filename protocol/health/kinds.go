@@ -2,11 +2,11 @@ package health
 
 import "slices"
 
-// Kind identifies a kind of health issue for programs. A host of a later version may report kinds that this version
-// does not know.
+// Kind identifies a kind of health issue for programs. A host with a later version may report kinds unknown to this
+// version.
 type Kind string
 
-// The kinds, as constants for code. The table Kinds has a row with the texts of every kind.
+// The kinds, as constants for code. The table Kinds has the texts for every kind.
 const (
 	NoQuorum            Kind = "no-quorum"
 	NoLeader            Kind = "no-leader"
@@ -62,10 +62,10 @@ const (
 	LongWait                  Kind = "long-wait"
 )
 
-// Group is the kind of thing that is unhealthy.
+// Group is the kind of object that is unhealthy.
 type Group string
 
-// The groups, in the order of display.
+// The groups, in display order.
 const (
 	Shards    Group = "shards"
 	Hosts     Group = "hosts"
@@ -76,14 +76,14 @@ const (
 )
 
 // Row describes a kind. Subject and Do may contain {node}, {name}, {host} and {shards}; New replaces these placeholders
-// by the parts of About.
+// by the parts in About.
 type Row struct {
 	Kind     Kind
 	Severity Severity
 	Group    Group
 	Means    string // when a host reports the kind
 	Subject  string
-	Do       string // the remedy, with a command if the tool has a fitting command
+	Do       string // the remedy, with a fitting command if there is one
 }
 
 const (
@@ -95,8 +95,8 @@ const (
 	processDo = "signalbox process why {node} {name} names them; "
 )
 
-// Kinds is the table of all kinds. Rows are sorted by severity, the worst first; within a severity the order of rows is
-// the order of display.
+// Kinds is the table with all kinds. Rows are sorted by severity, worst first; within a severity the row order is the
+// display order.
 var Kinds = []Row{
 	{NoQuorum, Critical, Shards, "a shard has lost its quorum: it refuses changes", ofShards,
 		"start the missing hosts with their own data directories; if a majority is permanently lost: " +
@@ -213,7 +213,7 @@ const (
 	newCertificate = "replace the certificate file: the host reloads it when it changes"
 )
 
-// place returns the position of the kind in Kinds. Unknown kinds come after all known kinds.
+// place returns the kind's position in Kinds. Unknown kinds come after all known kinds.
 func (k Kind) place() int {
 	if i := slices.IndexFunc(Kinds, func(r Row) bool { return r.Kind == k }); i >= 0 {
 		return i
@@ -221,8 +221,8 @@ func (k Kind) place() int {
 	return len(Kinds)
 }
 
-// Row returns the row of the kind. A host of a later version may report an unknown kind: for such a kind
-// Row returns a warning without texts and without a group.
+// Row returns the kind's row. A host with a later version may report an unknown kind: for such a kind Row returns a
+// warning without texts and without a group.
 func (k Kind) Row() Row {
 	if i := k.place(); i < len(Kinds) {
 		return Kinds[i]
@@ -230,5 +230,5 @@ func (k Kind) Row() Row {
 	return Row{Kind: k, Severity: Warning}
 }
 
-// Groups returns the groups in the order of display.
+// Groups returns the groups in display order.
 func Groups() []Group { return []Group{Shards, Hosts, Machines, Rollouts, Processes, Locks} }

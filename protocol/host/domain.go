@@ -10,21 +10,21 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Domain is where a host stands: labels by key, such as dc=a and rack=1. Hosts that fail together share a value.
+// Domain is a host's failure domain: labels by key, such as dc=a and rack=1. Hosts that fail together share a value.
 type Domain []Label
 
-// Label is a key and a value of a failure domain.
+// Label is a key and a value in a failure domain.
 type Label struct{ Key, Value string }
 
 // String returns the label as KEY=VALUE.
 func (l Label) String() string {
 	if l.Value == "" {
-		return l.Key // of a text that is no label: parse keeps the text
+		return l.Key // for text that is not a label: parse keeps the text
 	}
 	return l.Key + "=" + l.Value
 }
 
-// ParseDomain reads "dc=a,rack=1". Keys and values are the same in large and small letters.
+// ParseDomain parses "dc=a,rack=1". Keys and values are case-insensitive.
 func ParseDomain(text string) (Domain, error) {
 	d := parse(text)
 	for _, l := range d {
@@ -47,7 +47,7 @@ func parse(text string) (d Domain) {
 	return d
 }
 
-// String returns the domain as ParseDomain reads the text.
+// String returns the domain in ParseDomain's format.
 func (d Domain) String() string {
 	var parts []string
 	for _, l := range d {
@@ -56,11 +56,11 @@ func (d Domain) String() string {
 	return strings.Join(parts, ",")
 }
 
-// MarshalText returns the text of String, for JSON.
+// MarshalText returns the result of String, for JSON.
 func (d Domain) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Fields implements field.Value: a text on the wire, labels in the log. A log accepts labels of any number and length,
-// and Check refuses labels above the limits: the refusal is part of the state of the meta shard.
+// Fields implements field.Value: a text on the wire, labels in the log. A log accepts any number of labels with any
+// length, and Check refuses labels above the limits: the refusal is part of the meta shard's state.
 func (d *Domain) Fields(c field.Coder) {
 	if c.Form() == field.Log {
 		field.List(c, "labels", (*[]Label)(d), math.MaxInt32, func(l *Label, c field.Coder) {
@@ -75,7 +75,7 @@ func (d *Domain) Fields(c field.Coder) {
 	}
 }
 
-// Check returns what is wrong with the domain. The text is part of the state of the meta shard, which keeps answers, so
+// Check returns what is wrong with the domain. The text is part of the meta shard's state, which keeps answers, so
 // every build must return the same text.
 func (d Domain) Check() error {
 	if len(d) > MaxLabels {
@@ -97,7 +97,7 @@ func (d Domain) Check() error {
 	return nil
 }
 
-// CheckWord checks that a text is of printable ASCII without spaces, and of an allowed length.
+// CheckWord checks that a text has only printable ASCII without spaces, and an allowed length.
 func CheckWord(what, s string, least, most int) error {
 	if len(s) < least || len(s) > most {
 		return fmt.Errorf("%s is %d bytes long; %d to %d are allowed", what, len(s), least, most)
@@ -108,7 +108,7 @@ func CheckWord(what, s string, least, most int) error {
 	return nil
 }
 
-// Value returns the value of a key, "" for none.
+// Value returns a key's value, "" if absent.
 func (d Domain) Value(key string) string {
 	if i := slices.IndexFunc(d, func(l Label) bool { return l.Key == key }); i >= 0 {
 		return d[i].Value
@@ -116,7 +116,7 @@ func (d Domain) Value(key string) string {
 	return ""
 }
 
-// Distance is how many keys differ. A key of only one of the domains differs.
+// Distance is how many keys differ. A key in only one domain differs.
 func (d Domain) Distance(other Domain) int {
 	n := 0
 	for _, l := range d {

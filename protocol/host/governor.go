@@ -6,18 +6,18 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Step is a step of the governor, open or next to be begun.
+// Step is a governor step, open or next to begin.
 type Step struct {
-	ID      uint64 // 0 for a step that is not open
+	ID      uint64 // 0 if the step is not open
 	Kind    string // a word, such as "promote"
 	Text    string `name:"message"` // the whole step in words
 	Rule    string // the rule that wants the step; unknown for an open step
-	Subject string // of which the governor begins no other step meanwhile
+	Subject string // the governor begins no other step on the subject meanwhile
 	Shard   uint64
 	Host    uint64        // 0 for none
-	In      time.Duration `name:"starts_in"` // the time of waiting until the step would be begun
-	// The fields that follow are of an open step. Age is for how long the step has been open, Failures how often the
-	// step has failed, LastError the latest error, and Wait the time until the next try.
+	In      time.Duration `name:"starts_in"` // time until the step would begin
+	// The following fields are for open steps. Age is how long the step has been open, Failures how often it has
+	// failed, LastError the latest error, and Wait the time until the next attempt.
 	Age       time.Duration
 	Failures  int
 	LastError string
@@ -40,13 +40,13 @@ func (s *Step) Fields(c field.Coder) {
 	c.Millis("wait_ms", &s.Wait)
 }
 
-// Reason is why the governor does not do something.
+// Reason is why the governor does not act.
 type Reason struct {
 	Code     string // for programs
-	Text     string `name:"message"` // for people; the text says everything that the other fields say
+	Text     string `name:"message"` // for people; the text includes everything in the other fields
 	Rule     string
 	Subjects []string // such as "shard/3", "host/2"
-	// Since is for how long the reason has held, Left the time after which the reason ends by itself; 0 if unknown.
+	// Since is how long the reason has held, Left the time until it ends automatically; 0 if unknown.
 	Since time.Duration `name:"age"`
 	Left  time.Duration `name:"remaining"`
 }
@@ -61,4 +61,4 @@ func (r *Reason) Fields(c field.Coder) {
 	c.Millis("left_ms", &r.Left)
 }
 
-const maxSubjects = 64 // of a reason
+const maxSubjects = 64 // per reason

@@ -7,68 +7,68 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// The limits of texts about hosts, in bytes, and of labels. Every replica must agree on the limits, so the limits are
-// constants.
+// Limits on texts about hosts, in bytes, and on labels. The limits are constants because every replica must agree on
+// them.
 const (
 	MaxName        = 256
 	MaxAddress     = 512
 	MaxVersion     = 64
-	MaxText        = 256 // of a text for people, an author, a reason
-	MaxWord        = 64  // of a word for programs, the id of a join token
-	MaxSubject     = 128 // of the subject of a step
+	MaxText        = 256 // text for people, author, reason
+	MaxWord        = 64  // word for programs, join token id
+	MaxSubject     = 128 // step subject
 	MaxLong        = 4096
-	MaxLabels      = 8  // labels of a failure domain
-	MaxLabel       = 64 // of a key or a value of a label
+	MaxLabels      = 8  // labels in a failure domain
+	MaxLabel       = 64 // label key or value
 	MaxDomain      = 1040
 	maxIncarnation = 16
 )
 
-// State says whether a host takes part in its cluster.
+// State is whether a host takes part in its cluster.
 type State uint8
 
-// The states of hosts.
+// The host states.
 const (
-	Unknown  State = iota // the host that answers does not know
+	Unknown  State = iota // unknown to the answering host
 	Online                // the host serves
-	Offline               // the host does not serve, and is expected back
-	Expelled              // the host has left for ever
+	Offline               // the host does not serve, but should come back
+	Expelled              // the host has left permanently
 	States                // the number of states
 )
 
-// stateWords are in capitals, as in the history of a cluster, which every replica writes.
+// stateWords are in capitals, as in a cluster's audit log, which every replica writes.
 var stateWords = []string{"UNKNOWN", "ONLINE", "OFFLINE", "EXPELLED"}
 
-// String returns the state in a word.
+// String returns the state as a word.
 func (s State) String() string { return field.Word(s, "HOST_STATE", stateWords) }
 
-// Host is a host as the cluster has it on record, and as the governor sees the host.
+// Host is a host as recorded by the cluster, and as observed by the governor.
 type Host struct {
 	ID          uint64
 	Name        string
-	Incarnation string // of the data directory, 32 hexadecimal digits
+	Incarnation string // data directory incarnation, 32 hexadecimal digits
 	Starts      uint64 `name:"start_count"` // how often the process was started on the directory
 	// RaftAddress is for other hosts. AdminAddress may be empty.
 	RaftAddress, ClientAddress, AdminAddress string
 	Domain                                   Domain // the failure domain
 	Version                                  string
-	// the highest feature level that the host can follow
+	// the highest feature level that the host supports
 	Level int `name:"supported_feature_level"`
-	// Target is the state that the host should reach. Current is the state that the governor has brought the host to.
+	// Target is the state that the host should reach. Current is the state to which the governor has brought the host.
 	Current, Target Standing
 	Cordoned        bool
-	// Weight is the host's share of the replicas of data shards, beside the weights of other hosts, where a data shard
-	// has replicas on a part of the hosts. A host of the weight 0 has none of the replicas.
+	// Weight is the host's share of data shard replicas, relative to other hosts' weights, if data shards have replicas
+	// on only some hosts. A host with weight 0 has no such replicas.
 	Weight   int
-	Replaces uint64 // the host that this host took the place of, 0 for none
-	// The governor observes the fields that follow. SilentFor is the time since the host was heard. StuckFor is for how
-	// long the host has taken nothing of the meta shard though there was something to take. Fresh is for how long the
-	// host has confirmed without a gap that the host is up to date, 0 for a host without such a confirmation.
+	Replaces uint64 // the host that this host replaced, 0 for none
+	// The following fields are governor observations. SilentFor is the time since the last contact. StuckFor is how
+	// long the host has not accepted any meta shard entry although there were some. Fresh is how long the host has
+	// confirmed, without a gap, that it is up to date, 0 without such a confirmation.
 	Alive     bool
 	SilentFor time.Duration `name:"last_contact"`
 	StuckFor  time.Duration `name:"stalled"`
 	Fresh     time.Duration `name:"up_to_date_for"`
-	// Returns is the time after which a host that was taken for failed may be online again. The time doubles with each
-	// failure in a row, up to ten minutes. A host that is started again does not wait.
+	// Returns is the time after which a host considered failed may be online again. It doubles with each consecutive
+	// failure, up to ten minutes. A restarted host does not wait.
 	Returns time.Duration `name:"rejoin_in"`
 }
 
@@ -105,7 +105,7 @@ func (h *Host) AtTarget() bool {
 	return h.Current.State == h.Target.State && h.Current.Epoch == h.Target.Epoch
 }
 
-// digits are bytes that people see as hexadecimal digits.
+// digits are bytes shown to people as hexadecimal digits.
 func digits(c field.Coder, name string, v *string) {
 	b, _ := hex.DecodeString(*v)
 	if c.Bytes(name, &b, maxIncarnation); c.Reading() {
@@ -113,15 +113,15 @@ func digits(c field.Coder, name string, v *string) {
 	}
 }
 
-// Standing is a state of a host, and how the host came to the state.
+// Standing is a host's state, with its cause.
 type Standing struct {
 	State  State
 	Reason string        // a word, such as "drained"
 	Text   string        `name:"message"`
-	Author string        `name:"author"` // who asked for the state, as long as the history has the request
-	Since  time.Duration `name:"age"`    // for how long the host has had the state
-	// Epoch counts how often the host was to be online. Two standings of one state and different epochs differ: the
-	// governor has not brought the host to its target.
+	Author string        `name:"author"` // who requested the state, while the audit log has the request
+	Since  time.Duration `name:"age"`    // how long the host has had the state
+	// Epoch counts how often the host had the target Online. Two standings with equal states and different epochs
+	// differ: the governor has not brought the host to its target yet.
 	Epoch uint64
 }
 
@@ -135,13 +135,13 @@ func (s *Standing) Fields(c field.Coder) {
 	c.Millis("age_ms", &s.Since)
 }
 
-// JoinToken lets one host join the cluster. The secret is not included: the client that makes a token generates the
-// secret, and hosts get only the hash.
+// JoinToken lets one host join the cluster. The secret is not included: the client that creates a token generates the
+// secret, and hosts get only its hash.
 type JoinToken struct {
 	ID     string
-	Left   time.Duration `name:"expires_in"` // for how long the token is good
-	Author string        `name:"author"`     // who made the token
-	Used   string        // the incarnation of the host that has joined by the token, empty for none
+	Left   time.Duration `name:"expires_in"` // how long the token is still valid
+	Author string        `name:"author"`     // who created the token
+	Used   string        // the incarnation of the host that joined with the token, empty for none
 }
 
 // Fields implements field.Value.
@@ -152,16 +152,16 @@ func (t *JoinToken) Fields(c field.Coder) {
 	digits(c, "used", &t.Used)
 }
 
-// Entry is a change in the history of the cluster.
+// Entry is an audit log entry.
 type Entry struct {
 	ID       uint64    `name:"id"`
 	Event    string    // a word, such as "host-target"
 	Host     uint64    // 0 for none
-	HostName string    // the name at the time of the change
+	HostName string    // the host's name at that time
 	Text     string    `name:"message"`
 	Author   string    `name:"author"` // an operator, a host, or the governor
 	Reason   string    `name:"reason"`
-	At       time.Time `name:"time"` // by the clock of the host that proposed the change
+	At       time.Time `name:"time"` // by the proposing host's clock
 }
 
 // Fields implements field.Value.

@@ -7,26 +7,27 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Policy is what operators ask of the governor.
+// Policy is the governor's configuration, set by operators.
 type Policy struct {
-	// Voters is how many replicas of a shard vote in a cluster with as many hosts: 1, 3 or 5. With 0 the governor
-	// chooses by the number of hosts. Of a data shard as many vote as Replicas says, unless Replicas is 0.
+	// Voters is how many replicas vote in a shard, if the cluster has that many hosts: 1, 3 or 5. 0 lets the governor
+	// choose by the number of hosts. For data shards Replicas overrides the number, unless Replicas is 0.
 	Voters int
-	// OfflineAfter is how long a host is silent before the host counts as failed.
+	// OfflineAfter is the time without contact after which a host is considered failed.
 	OfflineAfter time.Duration
-	// ReplaceAfter is how long a failed voter keeps its vote while another host could have the vote; 0 is for ever.
+	// ReplaceAfter is the time after which a failed voter is replaced, if another host is available; 0 means never.
 	ReplaceAfter time.Duration
-	// StableFor is how long a learner must have been up to date before the learner votes.
+	// StableFor is how long a learner must have been up to date before it votes.
 	StableFor time.Duration `name:"stabilization"`
-	// BalanceEvery is how long a leadership rests after a handover that spreads the load; 0 leaves leaders alone.
+	// BalanceEvery is the minimum time between two leadership transfers that spread the load; 0 disables such
+	// transfers.
 	BalanceEvery time.Duration `name:"leader_rebalance"`
-	// Copies is how many new replicas may be filled at once.
+	// Copies is the maximum number of concurrent replica builds.
 	Copies int `name:"max_replica_builds"`
-	// Replicas is on how many hosts a data shard has a replica: 1, 3 or 5, and each of the replicas votes. With 0 every
-	// host has a replica of every shard. Only above 0 may a cluster have more than nine hosts.
+	// Replicas is on how many hosts a data shard has a replica: 1, 3 or 5, and each replica votes. With 0 every host
+	// has a replica of every shard. A cluster may have more than nine hosts only if Replicas is above 0.
 	Replicas int
-	// Tier is a label of failure domains, such as "role=control": only hosts with the label vote in the meta shard. All
-	// hosts may vote with an empty text, and while no host of the cluster has the label.
+	// Tier is a failure domain label, such as "role=control": only hosts with the label vote in the meta shard. If the
+	// text is empty, or no host in the cluster has the label, all hosts may vote.
 	Tier string `name:"meta_voter_label"`
 }
 
@@ -42,7 +43,7 @@ func (p *Policy) Fields(c field.Coder) {
 	c.Text("meta_voter_label", &p.Tier, 2*MaxLabel+1)
 }
 
-// Check returns what is wrong with the policy. The text is part of the state of the meta shard, which keeps answers, so
+// Check returns what is wrong with the policy. The text is part of the meta shard's state, which keeps answers, so
 // every build must return the same text.
 func (p *Policy) Check() error {
 	voters := uint64(p.Voters)
@@ -79,8 +80,8 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// Text returns the policy in words, for the audit history. The name is not String, because logs show a policy field by
-// field, and fmt prefers String.
+// Text describes the policy in words, for the audit log. The method is not named String, because logs show a policy
+// field by field, and fmt prefers String.
 func (p Policy) Text() string {
 	text := fmt.Sprintf("voters %d, offline after %d ms, replace after %d ms, stable for %d ms, balance every %d ms, "+
 		"%d copies", p.Voters, field.MillisOf(p.OfflineAfter), field.MillisOf(p.ReplaceAfter),

@@ -6,16 +6,17 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Shard is a shard with its replicas. The meta shard has the id 0.
+// Shard is a shard with its replicas. The meta shard has id 0.
 type Shard struct {
 	ID       uint64
 	Change   uint64 `name:"config_change_index"` // numbers the membership
-	Leader   uint64 // the id of its host, 0 if unknown
+	Leader   uint64 // the leader's host id, 0 if unknown
 	Replicas []Replica
-	// Led is for how long the leader has led, Reported the time since the leader reported so.
+	// Led is how long the leader has led, Reported the time since the leader's last report.
 	Led      time.Duration `name:"leader_age"`
 	Reported time.Duration `name:"report_age"`
-	// Wish is the host that an operator wants to lead, 0 for none. The governor tries for the time WishFor from now on.
+	// PreferredLeader is the host that an operator wants to lead, 0 for none. The governor keeps trying for the time in
+	// the next field.
 	PreferredLeader    uint64        `name:"preferred_leader"`
 	PreferredLeaderFor time.Duration `name:"preferred_leader_expires_in"`
 	Redundancy
@@ -34,39 +35,39 @@ func (s *Shard) Fields(c field.Coder) {
 	c.Millis("preferred_leader_ms", &s.PreferredLeaderFor)
 }
 
-// The most replicas of a shard, and the most labels of failure domains of a shard.
+// Maximum replicas per shard, and maximum failure domain labels per shard.
 const maxReplicas, maxLosses = 256, 64 * MaxLabels
 
-// Role is what a replica is in its shard, by the membership that was last read.
+// Role is a replica's role in its shard, by the last membership read.
 type Role uint8
 
-// The roles of replicas.
+// The replica roles.
 const (
-	None    Role = iota // the replica has an id, and was never seen in a membership
+	None    Role = iota // the replica has an id, but was never seen in a membership
 	Learner             // the replica gets the log and does not vote
 	Voter
-	Removed // the replica was a member, and its host has not cleared the data
+	Removed // the replica was a member, and its host has not deleted the data
 	Roles   // the number of roles
 )
 
 var roleWords = []string{"none", "learner", "voter", "removed"}
 
-// String returns the role in a word.
+// String returns the role as a word.
 func (r Role) String() string { return field.Word(r, "replica role", roleWords) }
 
-// Replica is a replica of a shard.
+// Replica is a shard replica.
 type Replica struct {
 	ID    uint64
-	Host  uint64 // 0 for a replica without a record
+	Host  uint64 // 0 if the replica has no record
 	Role  Role
-	Since time.Duration `name:"age"` // for how long the replica has had the role
-	// Observed: the leader of the shard has reported the fields that follow. Index is the last entry that the replica
-	// has acknowledged. Behind is the time since the leader had no more entries.
+	Since time.Duration `name:"age"` // how long the replica has had the role
+	// Observed is set if the shard's leader has reported the following fields. Index is the last entry that the replica
+	// has acknowledged. Behind is the time since the leader had no more entries than that.
 	Observed bool
 	Index    uint64
 	Behind   time.Duration
-	// SnapshotPercent is how much of a snapshot the replica has received, SnapshotRate the speed in bytes a second; 0
-	// if no snapshot is on its way.
+	// SnapshotPercent is how much of a snapshot the replica has received, SnapshotRate the speed in bytes per second; 0
+	// unless a snapshot is being sent.
 	SnapshotPercent int
 	SnapshotRate    uint64 `name:"snapshot_bytes_per_second"`
 }
@@ -84,18 +85,18 @@ func (r *Replica) Fields(c field.Coder) {
 	c.Number("snapshot_rate", &r.SnapshotRate)
 }
 
-// Redundancy is what a shard can lose and go on. The governor observes the redundancy.
+// Redundancy is how many failures a shard tolerates, as observed by the governor.
 type Redundancy struct {
 	// Wanted is how many replicas should vote, Voters how many do.
 	Wanted int `name:"voters_desired"`
 	Voters int
-	Live   int `name:"voters_live"` // voters with hosts that are heard
+	Live   int `name:"voters_live"` // voters on hosts in contact
 	// Tolerated is how many more voters may fail, -1 if too few are left already.
 	Tolerated int `name:"failure_tolerance"`
 	Domains   []DomainLoss
 }
 
-// Fields implements field.Value. On the wire the sign is a flag, because numbers there are not negative.
+// Fields implements field.Value. On the wire the sign is a separate flag, because numbers there are not negative.
 func (r *Redundancy) Fields(c field.Coder) {
 	tolerated, lost := r.Tolerated, r.Tolerated < 0
 	if lost {
@@ -113,10 +114,10 @@ func (r *Redundancy) Fields(c field.Coder) {
 	field.List(c, "domains", &r.Domains, maxLosses, (*DomainLoss).Fields)
 }
 
-// DomainLoss says whether a shard goes on without all hosts that share a label of their failure domains.
+// DomainLoss reports whether a shard survives the loss of all hosts that share a failure domain label.
 type DomainLoss struct {
 	Label     string // such as "dc=a"
-	Live      int    `name:"voters_live"` // voters with the label and with hosts that are heard
+	Live      int    `name:"voters_live"` // voters with the label on hosts in contact
 	Tolerated bool
 }
 

@@ -1,10 +1,10 @@
-// Package level defines the feature levels of a cluster. A level is a number that all hosts agree on before any host
-// uses the features of the level. The meta shard keeps the cluster's level, which rises after every host has reported
-// that it can follow, and the log of every shard repeats it.
+// Package level defines a cluster's feature levels. A level is a number that all hosts agree on before any host uses
+// the level's features. The meta shard keeps the cluster's level, which rises after every host has reported support for
+// the next level, and every shard's log repeats it.
 //
-// Every command in a log carries its level. A replica refuses a command above the level of its shard without decoding
-// it, and stops if it does not know a command at or below that level. A later release that adds a command, a field or a
-// rule gives it the next level where it is declared.
+// Every command in a log carries its level. A replica skips a command above its shard's level without decoding it, and
+// stops if a command at or below that level is unknown. A later release that adds a command, a field or a rule assigns
+// it the next level in its declaration.
 package level
 
 import (
@@ -15,17 +15,17 @@ import (
 // Level is a feature level. Levels only rise.
 type Level uint8
 
-// First is the level of a new cluster.
+// First is a new cluster's level.
 const First Level = 1
 
-// latest is the newest level of this source.
+// latest is the newest level in this source.
 const latest = "1"
 
-// newest is Newest as text. The linker can replace it: with -ldflags "-X MODULE/protocol/level.newest=2" other hosts
-// see a program that can follow level 2. Tests of rolling upgrades start hosts of such programs.
+// newest is Newest as text. The linker can replace it: with -ldflags "-X MODULE/protocol/level.newest=2" the program
+// claims to support level 2. Rolling upgrade tests start hosts with such programs.
 var newest = latest
 
-// Newest is the highest level that this build can follow. It never changes.
+// Newest is the highest level that this build supports. It never changes.
 var Newest = parse(newest)
 
 func parse(text string) Level {
@@ -36,7 +36,7 @@ func parse(text string) Level {
 	return Level(n)
 }
 
-// Mark is the version suffix of a program that is linked for another newest level. It is empty for all other programs.
+// Mark is the version suffix for a program linked with a different newest level. It is empty for all other programs.
 func Mark() string {
 	if newest == latest {
 		return ""

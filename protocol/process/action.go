@@ -2,16 +2,17 @@ package process
 
 import "github.com/signalbox/signalbox/protocol/field"
 
-// ChangeInfo is who does something with a process, and why.
+// ChangeInfo is who changes a process, and why.
 type ChangeInfo = field.ChangeInfo
 
-// Put makes a process, or gives a process another spec.
+// Put creates a process, or changes its spec.
 type Put = field.Put[Spec, *Spec]
 
-// Action is what an operator does with a process, besides a Put. The process keeps the action, with who and why.
+// Action is an operator's action on a process, other than a Put. The process records the action, with author and
+// reason.
 type Action struct {
 	Kind     ActionKind // ActionEvict or ActionRestart
-	MemberID uint64     // of ActionEvict
+	MemberID uint64     // for ActionEvict
 	By       ChangeInfo
 }
 
@@ -22,10 +23,10 @@ func (a *Action) Fields(c field.Coder) {
 	a.By.Fields(c)
 }
 
-// Joining is what a session says of itself when the session joins. A member that joins again under the same name
-// changes the attributes, and whether the member is a candidate.
+// Joining is what a session reports about itself when it joins. A member that joins again under the same name changes
+// its attributes, and whether it is a candidate.
 type Joining struct {
-	// Name is what people know the member by; other members may have the same name.
+	// Name identifies the member for people; other members may have the same name.
 	Name       string
 	Attributes []byte
 	Candidate  bool // the member may coordinate
@@ -38,15 +39,15 @@ func (j *Joining) Fields(c field.Coder) {
 	c.Flag("candidate", &j.Candidate)
 }
 
-// Arrival is a Joining that may make the process.
+// Arrival is a Joining that may create the process.
 type Arrival struct {
 	Joining
-	// Create makes the process by the spec if no object of the name exists.
+	// Create creates the process from the spec if no object with the name exists.
 	Create bool
 	Spec   Spec
 }
 
-// Fields implements field.Value. The log has a spec only behind a Create.
+// Fields implements field.Value. The log has a spec only if Create is set.
 func (a *Arrival) Fields(c field.Coder) {
 	a.Joining.Fields(c)
 	c.Flag("create", &a.Create)

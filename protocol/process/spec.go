@@ -8,45 +8,46 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Spec is what an operator says of a process. Times are counted in whole milliseconds, rounded up.
+// Spec is an operator's configuration for a process. Times are counted in whole milliseconds, rounded up.
 type Spec struct {
-	// OpenDelay is for how long no member has come or gone before the next epoch opens, so that many members that start
-	// at a time cause one epoch; MaxOpenDelay is how long an epoch waits for such a pause at the most. 0 stands for
-	// 100 ms and 2 s. With a millisecond the last of the MinMembers opens the epoch, where more than one is wanted.
+	// OpenDelay is how long membership must be stable before the next epoch opens, so that many members starting
+	// together cause one epoch; MaxOpenDelay is the maximum time for which an epoch waits for stability. 0 means 100 ms
+	// and 2 s. If OpenDelay is one millisecond and MinMembers is above one, the last required member opens the epoch at
+	// once.
 	OpenDelay    time.Duration
 	MaxOpenDelay time.Duration
-	// MinMembers is how many members an epoch has at the least; 0 stands for one.
+	// MinMembers is the minimum number of members in an epoch; 0 means one.
 	MinMembers int
-	// ReplyTimeout is how long a member has to prepare, and to reply to a request; 0 is for ever. OnTimeout says what
-	// becomes of a member that has not.
+	// ReplyTimeout is how long a member may take to prepare, and to reply to a request; 0 is forever. OnTimeout
+	// determines what happens to a late member.
 	ReplyTimeout time.Duration
 	OnTimeout    OnTimeout
-	// MaxPayload is how many bytes a request, a reply and a result may have, KeepResults how many results are kept. 0
-	// stands for 64 KiB and 16.
+	// MaxPayload is the maximum size of a request, a reply and a result, in bytes; KeepResults is how many results are
+	// kept. 0 means 64 KiB and 16.
 	MaxPayload  int `name:"max_payload_bytes"`
 	KeepResults int
 }
 
-// The limits of what is said of a process, and in a process. Every replica must agree on the limits, so the limits are
-// constants. A command beyond a limit is refused before the command has any effect.
+// Limits on process specs and messages. The limits are constants because every replica must agree on them. A command
+// beyond a limit is refused before it has any effect.
 const (
-	// MaxMembers is how many members a process has at once. A broadcast, and the opening of an epoch, touch all members
-	// in one command, which may touch shard.MaxTouched links.
+	// MaxMembers is the maximum number of members at once. A broadcast, and the opening of an epoch, touch all members
+	// in one command, which may touch shard.MaxTouched holdings.
 	MaxMembers    = 2000
-	MaxPayload    = 64 << 10 // bytes of a request, a reply and a result that a spec may allow
-	MinKeep       = 1        // results that are kept
+	MaxPayload    = 64 << 10 // highest MaxPayload in a spec, in bytes
+	MinKeep       = 1        // kept results
 	MaxKeep       = 64
-	MaxText       = field.MaxText // bytes of the name of a member, an author, a reason
-	MaxFailure    = 1024          // bytes of why a member could not do what it was asked
-	MaxAttributes = 1024          // bytes of what a member says of itself
-	MaxWord       = 64            // bytes of the code of a reason
-	MaxNamed      = 8             // members that a reason names
-	MaxReason     = 4096          // bytes of why a round does not move
+	MaxText       = field.MaxText // member name, author, reason, in bytes
+	MaxFailure    = 1024          // why a member could not serve a request, in bytes
+	MaxAttributes = 1024          // a member's attributes, in bytes
+	MaxWord       = 64            // reason code, in bytes
+	MaxNamed      = 8             // members named in a reason
+	MaxReason     = 4096          // why a round is stalled, in bytes
 	MaxOpenDelay  = 10 * time.Minute
 	MaxTimeout    = 30 * 24 * time.Hour // to reply
 )
 
-// Fields implements field.Value. In the log OnTimeout stands behind the numbers.
+// Fields implements field.Value. In the log OnTimeout follows the numbers.
 func (s *Spec) Fields(c field.Coder) {
 	onTimeout := func() { field.Enum(c, "on_timeout", &s.OnTimeout, onTimeouts) }
 	c.Millis("open_delay_ms", &s.OpenDelay)
@@ -63,8 +64,8 @@ func (s *Spec) Fields(c field.Coder) {
 	}
 }
 
-// WithDefaults returns the spec with the defaults for what is left out. A host fills the defaults in before the spec
-// goes into the log, so that other defaults of a later build change no spec in a log.
+// WithDefaults returns the spec with omitted values set to defaults. A host fills in the defaults before the spec is
+// logged, so that a later build's defaults do not change a logged spec.
 func (s Spec) WithDefaults() Spec {
 	s.OpenDelay = cmp.Or(s.OpenDelay, 100*time.Millisecond)
 	s.MaxOpenDelay = cmp.Or(s.MaxOpenDelay, max(2*time.Second, s.OpenDelay))
@@ -74,14 +75,14 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-// Negative reports whether a time or a number of the spec is negative, and so cannot be written.
+// Negative reports whether a time or number in the spec is negative, and so cannot be encoded.
 func (s *Spec) Negative() bool {
 	return min(s.OpenDelay, s.MaxOpenDelay, s.ReplyTimeout) < 0 || min(s.MinMembers, s.MaxPayload, s.KeepResults) < 0
 }
 
-// Check returns what is wrong with the spec, "" if nothing is. The text is part of the state of a shard, which keeps
-// answers, so every build must return the same text for the same spec: a count that was read above the range of int is
-// negative here, and is compared and shown as the number that was read.
+// Check returns what is wrong with the spec, "" if nothing is. The text is part of a shard's state, which keeps
+// answers, so every build must return the same text for the same spec: a count above the range of int was read as a
+// negative number, and is compared and shown as the number in the encoding.
 func (s *Spec) Check() string {
 	switch {
 	case s.OpenDelay > s.MaxOpenDelay || s.MaxOpenDelay > MaxOpenDelay:

@@ -6,15 +6,15 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Overview is what a view of a whole process shows beside the rows.
+// Overview is what the view of a whole process shows beside the rows.
 type Overview struct {
 	Spec         Spec
-	SpecRevision uint64 // of the latest change of the spec
-	Epoch        uint64 // the last epoch that opened, 0 before the first
+	SpecRevision uint64 // the spec's latest change
+	Epoch        uint64 // the last opened epoch, 0 before the first
 	Phase        Phase
-	Since        field.Timestamp // from which the phase is this
+	Since        field.Timestamp // start of the present phase
 	Opened       field.Timestamp // when the epoch opened
-	// Opening reports whether the next epoch is due, and Opens is how long that epoch still waits.
+	// Opening reports whether the next epoch is due, and Opens is how long it still waits.
 	Opening bool
 	Opens   time.Duration `name:"opens_in"`
 	// Coordinator is the id of the member that coordinates the epoch; the member may have left.
@@ -22,7 +22,7 @@ type Overview struct {
 	// Members is how many members the process has, Of how many members the epoch has, or had.
 	Members    int
 	Of         int          `name:"epoch_members"`
-	LastResult uint64       // the last epoch that was completed
+	LastResult uint64       // the last completed epoch
 	LastAct    ActionRecord `name:"last_action"`
 }
 
@@ -46,12 +46,12 @@ func (o *Overview) Fields(c field.Coder) {
 
 // ActionRecord is an action that was carried out.
 type ActionRecord struct {
-	ID    uint64          `name:"id"` // of the row, if the action was read from the list of actions
+	ID    uint64          `name:"id"` // the row's id, if the action was read from the action list
 	Kind  ActionKind      `name:"action"`
 	At    field.Timestamp `name:"time"`
-	Epoch uint64          // the last epoch that had opened
-	// MemberID is of ActionEvict and ActionFailed. Member is of ActionEvict: the name; a member that gave up is the
-	// author.
+	Epoch uint64          // the last opened epoch
+	// MemberID is for ActionEvict and ActionFailed. Member is the name, for ActionEvict; a member that failed the round
+	// is the author.
 	MemberID uint64
 	Member   string
 	By       ChangeInfo `inline:"true"`
@@ -68,23 +68,23 @@ func (a *ActionRecord) Fields(c field.Coder) {
 	a.By.Fields(c)
 }
 
-// Peer is a member of an epoch.
+// Peer is an epoch member.
 type Peer struct {
-	ID         uint64 // of the row
+	ID         uint64 // row id
 	Name       string
-	Attributes []byte // shared, and must not be changed
+	Attributes []byte // shared, must not be modified
 	Candidate  bool
 	SessionID  uint64
 }
 
-// MemberState is a member as others see the member.
+// MemberState is a member as others see it.
 type MemberState struct {
 	Peer
 	Joined    field.Timestamp
-	Of        bool   `name:"in_epoch"` // the member is of the epoch; if not, the member waits for the next epoch
-	Prepared  uint64 // the last epoch for which the member is prepared
-	Completed uint64 // the last epoch whose completion the member has handled
-	Unread    int    // items that the member has not acknowledged; 0 in a watch
+	Of        bool   `name:"in_epoch"` // the member is in the epoch; otherwise it waits for the next epoch
+	Prepared  uint64 // the last epoch that the member has prepared for
+	Completed uint64 // the last epoch with a completion handled by the member
+	Unread    int    // unacknowledged items; 0 in a watch
 }
 
 // Fields implements field.Value.
@@ -100,15 +100,15 @@ func (m *MemberState) Fields(c field.Coder) {
 	c.Bytes("attributes", &m.Attributes, MaxAttributes)
 }
 
-// Result is what a coordinator left when the coordinator completed a round, without the payload.
+// Result is what a coordinator left when it completed a round, without the payload.
 type Result struct {
 	Epoch uint64
-	Size  int `name:"size_bytes"` // of the payload
-	// At is when, if the result was read from a description.
+	Size  int `name:"size_bytes"` // payload size
+	// At is the completion time, if the result was read from a description.
 	At field.Timestamp `name:"time"`
 }
 
-// ResultRow is a Result with the payload, which some views leave out: clients decode the payload.
+// ResultRow is a Result with the payload, which some views omit: clients decode the payload.
 type ResultRow struct {
 	Result
 	Payload []byte
@@ -123,25 +123,25 @@ func (r *ResultRow) Fields(c field.Coder) {
 	c.Bytes("payload", &r.Payload, MaxPayload)
 }
 
-// BlockReason is why a round does not move.
+// BlockReason is why a round is stalled.
 type BlockReason struct {
-	// Code is for programs, Text for people; Text says all of the rest, with the names of members.
+	// Code is for programs, Text for people; Text includes all other fields, with member names.
 	Code string
 	Text string `name:"message"`
-	// Blocked: neither time nor the present members can end the reason.
+	// Blocked is set if neither time nor the present members can end the reason.
 	Blocked bool
 	Epoch   uint64
 	// Exchange is the exchange that waits for replies, From the sender, or the coordinator.
 	Exchange uint64
 	From     uint64
-	// Waiting of Of members are waited for; Named are the first of the Waiting.
+	// Waiting is how many of Of members the reason waits for; Named are the first of them.
 	Waiting int
 	Of      int      `name:"total"`
 	Named   []uint64 `name:"waiting_for"`
 	Since   field.Timestamp
-	// Left is after which time the reason ends by itself; 0 is not known.
+	// Left is the time after which the reason ends automatically; 0 if unknown.
 	Left time.Duration `name:"remaining"`
-	// Late: the reply timeout of the spec has passed.
+	// Late is set if the spec's reply timeout has passed.
 	Late bool `name:"overdue"`
 }
 
@@ -168,13 +168,13 @@ type Summary struct {
 	Epoch      uint64
 	Phase      Phase
 	Members    int
-	Prepared   int // how many members of the epoch are prepared
+	Prepared   int // how many epoch members are prepared
 	LastResult uint64
-	// Coordinator is the name of the member that coordinates, empty if no member does.
+	// Coordinator is the coordinating member's name, empty if there is none.
 	Coordinator string
 }
 
-// SummaryRow is a Summary as hosts say the summary, with the moment from which the phase is this.
+// SummaryRow is a Summary as hosts send it, with the start of the present phase.
 type SummaryRow struct {
 	Summary
 	Since field.Timestamp

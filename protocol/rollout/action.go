@@ -2,21 +2,21 @@ package rollout
 
 import "github.com/signalbox/signalbox/protocol/field"
 
-// ChangeInfo is who does something with a rollout, and why.
+// ChangeInfo is who changes a rollout, and why.
 type ChangeInfo = field.ChangeInfo
 
-// Put makes a rollout, or gives a rollout another spec.
+// Put creates a rollout, or changes its spec.
 type Put = field.Put[Spec, *Spec]
 
-// Action is what an operator does with a rollout, in whatever state the rollout is. The rollout keeps the action, with
-// who and why.
+// Action is an operator's action on a rollout, in any rollout state. The rollout records the action, with author and
+// reason.
 type Action struct {
 	Kind ActionKind `name:"action"`
-	// Locations are the locations that the action is about; an empty list stands for all locations.
+	// Locations are the affected locations; an empty list means all locations.
 	Locations []string
-	// Seq is the version that the action is about, if the action is about a version.
+	// Seq is the affected version, for actions on a version.
 	Seq uint64 `name:"version"`
-	// Fast makes a roll-back reach all its locations at once, without order and delays.
+	// Fast makes a rollback reach all its locations at once, without order and delays.
 	Fast bool       `name:"all_at_once"`
 	By   ChangeInfo `inline:"true"`
 }
@@ -30,18 +30,18 @@ func (a *Action) Fields(c field.Coder) {
 	a.By.Fields(c)
 }
 
-// Verdict is what a checker says of a target at a gate.
+// Verdict is a checker's verdict on a target at a gate.
 type Verdict struct {
 	Result Result `name:"verdict"`
-	// Text is what was found, for people.
+	// Text describes the findings, for people.
 	Text string `name:"message"`
 }
 
-// GateReport is a verdict, and what the verdict is about.
+// GateReport is a verdict, with the gate, version and target that it concerns.
 type GateReport struct {
 	Location string
 	Gate     string
-	// Seq is the version that was checked, Generation the target; 0 is the present target of that version.
+	// Seq is the checked version, Generation the target; 0 means the version's present target.
 	Seq        uint64
 	Generation uint64
 	Verdict    Verdict
@@ -59,20 +59,20 @@ func (g *GateReport) Fields(c field.Coder) {
 	c.Text("text", &g.Verdict.Text, MaxText)
 }
 
-// Publication is a version to be, as a publisher says it.
+// Publication is a version to be published.
 type Publication struct {
 	Payload []byte
 	Label   string
 	By      ChangeInfo
-	// Compare makes the rollout refuse the version unless Expected is the seq of the newest version there ever was.
+	// Compare makes the rollout refuse the version unless Expected is the newest seq ever published.
 	Compare  bool
 	Expected uint64
-	// Fence, if it is not 0, is a fencing token, the order id of an acquire: a version is refused if an earlier version
-	// was published under a higher token.
+	// Fence, if not 0, is a fencing token, an acquire's order id: a version is refused if an earlier version was
+	// published under a higher token.
 	Fence uint64
 }
 
-// Fields implements field.Value. In a log the payload is the data of the command, and Compare stands last.
+// Fields implements field.Value. In a log the payload is the command's data, and Compare comes last.
 func (p *Publication) Fields(c field.Coder) {
 	wire := c.Form() == field.Wire
 	if wire {
@@ -90,10 +90,10 @@ func (p *Publication) Fields(c field.Coder) {
 	}
 }
 
-// SourceRole gives a session the role of a source, or takes the role back.
+// SourceRole makes a session a source, or ends that role.
 type SourceRole struct {
 	Off bool
-	// Name is what people know the source by.
+	// Name identifies the source for people.
 	Name string
 }
 
@@ -103,10 +103,10 @@ func (s *SourceRole) Fields(c field.Coder) {
 	c.Text("source", &s.Name, MaxText)
 }
 
-// Offering answers the question to a source, with a version or without.
+// Offering answers a request to a source, with or without a version.
 type Offering struct {
 	Ticket uint64
-	// Declined: the source has no version now. Text says why.
+	// Declined is set if the source has no version now. Text explains why.
 	Declined bool
 	Text     string
 	// A version has payload, label and author.
@@ -114,7 +114,7 @@ type Offering struct {
 	Label, Author string
 }
 
-// Fields implements field.Value. In a log the payload is the data of the command.
+// Fields implements field.Value. In a log the payload is the command's data.
 func (o *Offering) Fields(c field.Coder) {
 	c.Number("ticket", &o.Ticket)
 	c.Flag("declined", &o.Declined)
@@ -126,9 +126,9 @@ func (o *Offering) Fields(c field.Coder) {
 	c.Text("author", &o.Author, MaxText)
 }
 
-// Instance is what an instance says of itself when the instance joins.
+// Instance is what an instance reports about itself when it joins.
 type Instance struct {
-	// Name is unique among the instances of the rollout that have a session.
+	// Name is unique among the rollout's instances that have a session.
 	Name     string
 	Location string
 	// Attributes are up to 1 KiB that others can read.

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Version is a version of a rollout. The payload is shared and must not be changed.
+// Version is a rollout version. The payload is shared and must not be modified.
 type Version struct {
 	Seq     uint64 `name:"version"`
 	Payload []byte // if the reader asked for the payload
@@ -14,10 +14,10 @@ type Version struct {
 	By      ChangeInfo `inline:"true"`
 
 	Published Timestamp
-	// Withdrawn: no location chooses the version any more.
+	// Withdrawn is set if the version is no longer assigned.
 	Withdrawn    bool
 	PayloadBytes int `name:"payload_size_bytes"`
-	// AbandonedIn are the locations in which the version was given up.
+	// AbandonedIn are the locations that abandoned the version.
 	AbandonedIn []string
 }
 
@@ -34,7 +34,7 @@ func (v *Version) Fields(c field.Coder) {
 	c.Bytes("payload", &v.Payload, MaxPayload)
 }
 
-// Row is one target in the history of a location.
+// Row is one target in a location's history.
 type Row struct {
 	Seq        uint64 `name:"version"`
 	Generation uint64
@@ -42,9 +42,9 @@ type Row struct {
 	Reached    Timestamp
 	Abandoned  Timestamp
 	Cause      Cause
-	// Waived: an operator said that the target counts as reached.
+	// Waived is set if an operator declared the target as reached.
 	Waived bool `name:"overridden"`
-	// Note is who or what assigned the target, or gave the target up.
+	// Note is who or what assigned the target, or abandoned it.
 	Note string
 }
 
@@ -78,7 +78,7 @@ func (a *ActionRecord) Fields(c field.Coder) {
 	c.Record("action", a.Action.Fields)
 }
 
-// Step is one step of a dry run: a location gets a version.
+// Step is one dry run step: a location gets a version.
 type Step struct {
 	After    time.Duration // from now on
 	Location string
@@ -103,8 +103,8 @@ type Summary struct {
 	// Reached is how many locations have reached their target, and have the newest version.
 	Reached   int
 	Instances int
-	LastSeq   uint64 `name:"latest_version"` // of the newest version
-	Label     string // of the newest version
+	LastSeq   uint64 `name:"latest_version"` // the newest version
+	Label     string // the newest version's label
 }
 
 // Fields implements field.Value.

@@ -2,20 +2,20 @@ package rollout
 
 import "github.com/signalbox/signalbox/protocol/field"
 
-// InstanceState is an instance as others see the instance.
+// InstanceState is an instance as others see it.
 type InstanceState struct {
 	Instance
 	SessionID uint64
 	Leader    bool
 	Report    Report
-	// Since is from when status and generation are as the report says.
+	// Since is when the reported status and generation began.
 	Since Timestamp
-	// Sent is the newest generation that the instance is known to have received, Received the moment.
+	// Sent is the newest generation that the instance is known to have received, Received the time of receipt.
 	Sent     uint64
 	Received Timestamp
 }
 
-// Fields implements field.Value. The view of a location's instances has the location in the name of the view.
+// Fields implements field.Value. In the view with a location's instances, the view name has the location.
 func (i *InstanceState) Fields(c field.Coder) {
 	c.Text("name", &i.Name, MaxText)
 	c.Number("session_id", &i.SessionID)
@@ -27,17 +27,17 @@ func (i *InstanceState) Fields(c field.Coder) {
 	c.Bytes("attributes", &i.Attributes, MaxAttributes)
 }
 
-// Report is what an instance says of itself.
+// Report is what an instance reports about itself.
 type Report struct {
 	Current    uint64 // the seq of the version in use, 0 for none
-	Generation uint64 // of the target that the rest is about
+	Generation uint64 // generation of the target that the other fields concern
 	Status     Status
-	Code       string // of the error if the instance failed
+	Code       string // error code, if the instance failed
 	Text       string `name:"message"`
 	Attempts   int
 }
 
-// Fields implements field.Value, for views. Requests with a report have a listing of their own in package protocol.
+// Fields implements field.Value, for views. Requests with a report have a separate field list in package protocol.
 func (r *Report) Fields(c field.Coder) {
 	c.Number("current", &r.Current)
 	c.Number("generation", &r.Generation)
@@ -47,10 +47,10 @@ func (r *Report) Fields(c field.Coder) {
 	c.Count("attempts", &r.Attempts)
 }
 
-// Ticket is the question that is open to a source.
+// Ticket is the open request to a source.
 type Ticket struct {
-	Number uint64 // 0 if no question is open
-	Source uint64 // the id under which the session has the role of a source
+	Number uint64 // 0 if no request is open
+	Source uint64 // the session's id as a source
 	Opened Timestamp
 }
 

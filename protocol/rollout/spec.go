@@ -11,33 +11,34 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Spec is what an operator says of a rollout. Times are counted in whole milliseconds, rounded up.
+// Spec is an operator's configuration for a rollout. Times are counted in whole milliseconds, rounded up.
 type Spec struct {
-	// Locations are in the order in which versions reach the locations.
+	// Locations are in deployment order.
 	Locations []Location
-	// DelayFrom says from when the delay of a location counts in the location before.
+	// DelayFrom is when a location's delay begins to count in the previous location.
 	DelayFrom DelayFrom
-	// Versions says where versions come from.
+	// Versions is where versions come from.
 	Versions VersionSource `name:"version_source"`
-	// Reelect without a time or a number stands for the defaults: after a minute and 3 attempts, every 10 s, 5 times in
-	// a row.
+	// Reelect without a time or a number uses the defaults: after a minute and 3 attempts, every 10 s, 5 times in a
+	// row.
 	Reelect Reelect
-	// ProgressDeadline is after which time an unreached target is reported as stuck, HaltDeadline after which time an
-	// unreached target halts the rollout; 0 is never.
+	// ProgressDeadline is the time after which an unreached target is reported as stuck, HaltDeadline the time after
+	// which it halts the rollout; 0 is never.
 	ProgressDeadline time.Duration
 	HaltDeadline     time.Duration
-	// KeepVersions is how many versions are kept, and rows of the history of each location; 0 stands for 64.
+	// KeepVersions is how many versions are kept, and how many history rows per location; 0 means 64.
 	KeepVersions int
-	// AskInterval is how long a source is left alone after a question, if no leader asks; 0 stands for a second.
+	// AskInterval is the minimum time between two requests to a source, if no leader asks; 0 means a second.
 	AskInterval time.Duration `name:"source_interval"`
 }
 
-// Location is one location of a rollout.
+// Location is one rollout location.
 type Location struct {
 	Name string
-	// Delay is how old a version must be in the location before. The first location has no delay.
+	// Delay is how long the previous location must have had a version before this location may get it. The first
+	// location has no delay.
 	Delay time.Duration
-	// Require is how many leaders must have reached the target; 0 is all leaders.
+	// Require is how many leaders must have reached the target; 0 means all leaders.
 	Require int
 	// MaxFailing is how many instances may fail before another version is chosen.
 	MaxFailing int
@@ -45,43 +46,43 @@ type Location struct {
 	Gates []string
 }
 
-// Reelect says when a target that instances cannot use is given up, and another version is chosen.
+// Reelect configures when a target that instances cannot use is abandoned, and another version is chosen.
 type Reelect struct {
-	// Codes are the errors that make a location give a target up at once.
+	// Codes are the errors that make a location abandon a target at once.
 	Codes []string
-	// After and Attempts count for every other error: the target is given up after more than this time since the
-	// instance received the target, and after more than so many attempts.
+	// After and Attempts apply to every other error: the target is abandoned once more than this time has passed since
+	// the instance received it, and after more than this many attempts.
 	After    time.Duration
 	Attempts int
-	// Interval is the shortest time between two such choices in a location.
+	// Interval is the minimum time between two such choices in a location.
 	Interval time.Duration
-	// Most is how many choices follow one another without a version that is reached; the next choice halts the rollout.
+	// Most is the maximum number of consecutive choices without a reached version; the next choice halts the rollout.
 	Most int `name:"max"`
 }
 
-// The limits of what is said of a rollout. Every replica must agree on the limits, so the limits are constants. A
-// command beyond a limit is refused before the command has any effect.
+// Limits on rollout specs and messages. The limits are constants because every replica must agree on them. A command
+// beyond a limit is refused before it has any effect.
 const (
-	MaxLocations  = 32     // locations of a rollout
-	MaxInstances  = 65_536 // instances that have joined at once
-	MaxGates      = 8      // gates of a location
-	MaxCodes      = 16     // codes of errors that make a location choose another version at once
-	MaxFailing    = 100    // failing instances that a location may be allowed
-	MinKeep       = 4      // versions that are kept, and rows of the history of a location
+	MaxLocations  = 32     // locations per rollout
+	MaxInstances  = 65_536 // joined instances at once
+	MaxGates      = 8      // gates per location
+	MaxCodes      = 16     // error codes that make a location choose another version at once
+	MaxFailing    = 100    // highest MaxFailing in a spec
+	MinKeep       = 4      // kept versions, and history rows per location
 	MaxKeep       = 1024
-	MaxWord       = 64            // bytes of the name of a location, the name of a gate, the code of an error
-	MaxText       = field.MaxText // bytes of an instance's name, a label, an author, a reason, the text of an error
-	MaxAttributes = 1024          // bytes of what an instance says of itself
-	MaxPayload    = 64 << 10      // bytes of a version
-	MaxReason     = 4096          // bytes of why a rollout does not move
-	MaxSources    = 16            // sessions with the role of a source at once
-	MaxNamed      = 8             // instances that a reason names
-	MaxPlanned    = 4096          // steps of a dry run
+	MaxWord       = 64            // location name, gate name, error code, in bytes
+	MaxText       = field.MaxText // instance name, label, author, reason, error text, in bytes
+	MaxAttributes = 1024          // an instance's attributes, in bytes
+	MaxPayload    = 64 << 10      // a version's payload, in bytes
+	MaxReason     = 4096          // why a rollout is stalled, in bytes
+	MaxSources    = 16            // source sessions at once
+	MaxNamed      = 8             // instances named in a reason
+	MaxPlanned    = 4096          // dry run steps
 	MaxDelay      = 30 * 24 * time.Hour
-	MinAsk        = 100 * time.Millisecond // between two questions to a source
+	MinAsk        = 100 * time.Millisecond // between two requests to a source
 )
 
-// Fields implements field.Value. In the log the locations stand behind the rules: state has each location elsewhere.
+// Fields implements field.Value. The log encodes locations last; saved state stores them separately.
 func (s *Spec) Fields(c field.Coder) {
 	locations := func() { field.List(c, "locations", &s.Locations, MaxLocations, (*Location).Fields) }
 	if c.Form() == field.Wire {
@@ -93,7 +94,7 @@ func (s *Spec) Fields(c field.Coder) {
 	}
 }
 
-// Rules lists the fields that hold for all locations.
+// Rules lists the fields that apply to all locations.
 func (s *Spec) Rules(c field.Coder) {
 	field.Enum(c, "delay_from", &s.DelayFrom, delayFroms)
 	field.Enum(c, "versions", &s.Versions, versionSources)
@@ -120,8 +121,8 @@ func (l *Location) Fields(c field.Coder) {
 	c.Words("gates", &l.Gates, MaxGates, MaxWord)
 }
 
-// WithDefaults returns the spec with the defaults for what is left out. A host fills the defaults in before the spec
-// goes into the log, so that other defaults of a later build change no spec in a log.
+// WithDefaults returns the spec with omitted values set to defaults. A host fills in the defaults before the spec is
+// logged, so that a later build's defaults do not change a logged spec.
 func (s Spec) WithDefaults() Spec {
 	s.KeepVersions = cmp.Or(s.KeepVersions, 64)
 	s.AskInterval = cmp.Or(s.AskInterval, time.Second)
@@ -131,7 +132,7 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-// Negative reports whether a time or a number of the spec is negative, and so cannot be written.
+// Negative reports whether a time or number in the spec is negative, and so cannot be encoded.
 func (s *Spec) Negative() bool {
 	re := &s.Reelect
 	least := min(s.ProgressDeadline, s.HaltDeadline, s.AskInterval, re.After, re.Interval)
@@ -142,11 +143,11 @@ func (s *Spec) Negative() bool {
 	return least < 0 || count < 0
 }
 
-// Check returns what is wrong with the spec, "" if nothing is. The text is part of the state of a shard, which keeps
-// answers, so every build must return the same text for the same spec: a count that was read above the range of int is
-// negative here, and is compared and shown as the number that was read.
+// Check returns what is wrong with the spec, "" if nothing is. The text is part of a shard's state, which keeps
+// answers, so every build must return the same text for the same spec: a count above the range of int was read as a
+// negative number, and is compared and shown as the number in the encoding.
 func (s *Spec) Check() string {
-	const most = uint64(MaxDelay / time.Millisecond) // of any number
+	const most = uint64(MaxDelay / time.Millisecond) // maximum for any number
 	re := &s.Reelect
 	switch {
 	case len(s.Locations) == 0 || len(s.Locations) > MaxLocations:
@@ -204,14 +205,14 @@ func (l *Location) check(index int) string {
 	return ""
 }
 
-// fitWord reports whether a name of the spec is fit for lists and for views: the name of a view has the name of a
-// location behind a slash.
+// fitWord reports whether a name in the spec is fit for lists and for views: view names contain a location name after a
+// slash.
 func fitWord(s string) bool {
 	unfit := func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ',' }
 	return s != "" && len(s) <= MaxWord && !strings.ContainsFunc(s, unfit)
 }
 
-// Equal reports whether two specs say the same. An empty list says the same as no list.
+// Equal reports whether two specs are equivalent. An empty list equals no list.
 func (s *Spec) Equal(other *Spec) bool {
 	a, b := s.Clone(), other.Clone()
 	return reflect.DeepEqual(a, b)

@@ -7,31 +7,32 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// State is a whole rollout at one moment. A State never changes and may be shared.
+// State is a whole rollout at one point in time. A State never changes and may be shared.
 type State struct {
-	// Exists: there is a rollout. If not, the further fields are zero. Only a Watch shows a State without a rollout.
+	// Exists is set if there is a rollout. If not, the other fields are zero. Only a Watch shows a State without a
+	// rollout.
 	Exists   bool
 	Revision uint64
 	Phase    Phase
-	// Reasons are why the rollout does not move: of a Watch, or if a reader asked for the reasons.
+	// Reasons are why the rollout is stalled: in a Watch, or if a reader asked for the reasons.
 	Reasons []BlockReason
 	Spec    Spec
-	// SpecRevision is the revision of the latest change of the spec.
+	// SpecRevision is the revision at which the spec last changed.
 	SpecRevision uint64
-	LastSeq      uint64 `name:"latest_version"` // of the newest version there ever was
-	Generation   uint64 // the last generation of a target
+	LastSeq      uint64 `name:"latest_version"` // the newest version ever published
+	Generation   uint64 // the last target's generation
 	Paused       Halt
 	Halted       Halt
-	// Sources can be asked for a version. Declined is the latest answer of a source that had no version.
+	// Sources can be asked for a version. Declined is the latest answer from a source that had no version.
 	Sources   []string
 	Declined  string          `name:"source_error"`
 	LastAct   ActionRecord    `name:"last_action"`
-	Locations []LocationState // in their order
-	Versions  []Version       // the versions that are kept, without payloads, by seq
+	Locations []LocationState // in deployment order
+	Versions  []Version       // the kept versions, without payloads, by seq
 }
 
-// Fields implements field.Value, for the overview of the view of a whole rollout. Locations and versions are rows of
-// the view, also the locations of the spec; the answer to a describe has the revision, the phase and the reasons.
+// Fields implements field.Value, for the overview in the view of a whole rollout. Locations and versions are rows in
+// the view, including the spec's locations; the answer to a describe has the revision, the phase and the reasons.
 func (s *State) Fields(c field.Coder) {
 	c.Record("spec", s.Spec.Fields)
 	c.Number("spec_revision", &s.SpecRevision)
@@ -44,7 +45,7 @@ func (s *State) Fields(c field.Coder) {
 	c.Record("last_action", s.LastAct.Fields)
 }
 
-// Location returns the location of a name, nil if the rollout has no such location.
+// Location returns the location with a name, nil if the rollout has none.
 func (s *State) Location(name string) *LocationState {
 	if i := slices.IndexFunc(s.Locations, func(l LocationState) bool { return l.Name == name }); i >= 0 {
 		return &s.Locations[i]
@@ -52,16 +53,16 @@ func (s *State) Location(name string) *LocationState {
 	return nil
 }
 
-// Halt is why a rollout stands still: an operator paused the rollout, or the rollout halted.
+// Halt is why a rollout is stopped: an operator paused it, or it halted.
 type Halt struct {
-	Since Timestamp // the moment has not happened if the rollout is not paused, or has not halted
-	// Reason and Location are of a halt: why, and in which location the rollout halted by itself.
+	Since Timestamp // not set if the rollout is not paused, or has not halted
+	// Reason and Location are for a halt: the cause, and the location that made the rollout halt.
 	Reason   HaltReason `name:"cause"`
 	Location string
 	By       ChangeInfo `inline:"true"`
 }
 
-// Timestamp is when something happened, by the time of the rollout's shard.
+// Timestamp is when something happened, in the time of the rollout's shard.
 type Timestamp = field.Timestamp
 
 // Fields implements field.Value.
@@ -73,25 +74,25 @@ func (h *Halt) Fields(c field.Coder) {
 	c.Text("text", &h.By.Reason, MaxText)
 }
 
-// LocationState is a location of a rollout.
+// LocationState is a rollout location.
 type LocationState struct {
 	Location
-	// Inherited is the delay of earlier locations that have been removed. Inherited adds to the location's own delay.
+	// Inherited is the delay taken over from deleted earlier locations, which adds to the location's own delay.
 	Inherited time.Duration `name:"inherited_delay"`
-	// Target is what the instances are to use; the generation is 0 if the location has no target yet.
+	// Target is what the instances should deploy; the generation is 0 if the location has no target yet.
 	Target Row
 	Gates  []GateState
 	Counts
 	Bypassed bool
-	// Back is the version to which the location goes back as soon as the earlier locations have; 0 is none.
+	// Back is the version to which the location rolls back as soon as the earlier locations have; 0 is none.
 	Back uint64 `name:"rolling_back_to"`
-	// Stalled: the target is not reached for longer than the progress deadline.
+	// Stalled is set if the target is unreached for longer than the progress deadline.
 	Stalled bool
-	// Reelections counts targets that were given up in a row.
+	// Reelections counts consecutively abandoned targets.
 	Reelections int
 }
 
-// Counts says how many instances a location has, and how far the instances are.
+// Counts is how many instances a location has, and their progress.
 type Counts struct {
 	Instances int
 	Leaders   int
@@ -107,9 +108,9 @@ func (co *Counts) Fields(c field.Coder) {
 	c.Count("failing", &co.Failing)
 }
 
-// LocationRow is a location as a row of the view of a whole rollout. Rows come in the order of their ids.
+// LocationRow is a location as a row in the view of a whole rollout. Rows come in id order.
 type LocationRow struct {
-	Place int // in the order of the locations, from 0 on
+	Place int // index in the location order, from 0
 	LocationState
 }
 
@@ -127,12 +128,12 @@ func (l *LocationRow) Fields(c field.Coder) {
 	c.Count("reelections", &l.Reelections)
 }
 
-// GateState is a gate of a location's target.
+// GateState is a gate for a location's target.
 type GateState struct {
 	Name    string
 	Verdict Verdict   `name:"report"`
 	By      string    `name:"author"`
-	Since   Timestamp // of the verdict
+	Since   Timestamp // time of the verdict
 }
 
 // Fields implements field.Value.
@@ -144,22 +145,22 @@ func (g *GateState) Fields(c field.Coder) {
 	c.Moment("since", &g.Since)
 }
 
-// BlockReason is why something of a rollout does not move.
+// BlockReason is why part of a rollout is stalled.
 type BlockReason struct {
-	// Code is for programs, Text for people; Text includes all of the rest.
+	// Code is for programs, Text for people; Text includes all other fields.
 	Code string
 	Text string `name:"message"`
 	// Location is empty for the whole rollout.
 	Location string
-	// Blocked: neither time nor the present instances can end the reason.
+	// Blocked is set if neither time nor the present instances can end the reason.
 	Blocked bool
-	Seq     uint64 `name:"version"` // the version that the reason is about
-	// Waiting of Of leaders have not reached the target; Named are the first of the leaders that have not.
+	Seq     uint64 `name:"version"` // the version that the reason concerns
+	// Waiting is how many of Of leaders have not reached the target; Named are the first of them.
 	Waiting int
 	Of      int      `name:"total"`
 	Named   []string `name:"waiting_for"`
 	Since   Timestamp
-	// Left is after which time the reason ends by itself; 0 is not known.
+	// Left is the time after which the reason ends automatically; 0 if unknown.
 	Left time.Duration `name:"remaining"`
 }
 

@@ -2,13 +2,13 @@ package rollout
 
 import "github.com/signalbox/signalbox/protocol/field"
 
-// Every enum of rollouts stands here, with one table of words. docs/protocol.md has the words in capitals. Views of
-// later versions may have numbers without a word here.
+// All rollout enums are here, each with one word table. docs/protocol.md has the words in capitals. Views from later
+// versions may have numbers without a word here.
 
-// ActionKind is what an action does. Every action works in every state of a rollout.
+// ActionKind is what an action does. Every action works in every rollout state.
 type ActionKind uint8
 
-// The kinds. Created and Altered stand for a Put in the list of actions; an Action with either is refused.
+// The kinds. Created and Altered stand for a Put in the action list; an Action with either is refused.
 const (
 	ActionUnknown ActionKind = iota
 	Created
@@ -30,13 +30,13 @@ var actionWords = []string{
 	"retry",
 }
 
-// String returns the action in a word.
+// String returns the action as a word.
 func (a ActionKind) String() string { return field.Word(a, "rollout action", actionWords) }
 
-// Result is the result of a check at a gate.
+// Result is the result of a gate check.
 type Result uint8
 
-// The results. Every gate is pending until a checker passes a verdict.
+// The results. Every gate is pending until a checker reports a verdict.
 const (
 	GatePending Result = iota
 	GatePassed
@@ -47,13 +47,13 @@ const (
 
 var resultWords = []string{"pending", "passed", "failed", "inconclusive"}
 
-// String returns the result in a word.
+// String returns the result as a word.
 func (r Result) String() string { return field.Word(r, "verdict", resultWords) }
 
-// Status is how an instance is getting on with its target.
+// Status is an instance's progress with its target.
 type Status uint8
 
-// The statuses of instances.
+// The instance statuses.
 const (
 	OK Status = iota
 	Updating
@@ -63,17 +63,17 @@ const (
 
 var statusWords = []string{"ok", "updating", "failed"}
 
-// String returns the status in a word.
+// String returns the status as a word.
 func (s Status) String() string { return field.Word(s, "instance status", statusWords) }
 
-// Phase is how a rollout is as a whole.
+// Phase is the state of a whole rollout.
 type Phase uint8
 
-// The phases. If several fit, the latest in this list counts.
+// The phases. If several fit, the latest in this list applies.
 const (
-	Idle        Phase = iota // every location has reached the newest version that the location may have
-	Rolling                  // versions are on their way
-	Blocked                  // something has to come from outside; the reasons say what
+	Idle        Phase = iota // every location has reached the newest version that it may have
+	Rolling                  // versions are being deployed
+	Blocked                  // an external event is required; see the reasons
 	RollingBack              // locations go back to a version
 	Paused                   // an operator paused the rollout
 	Halted                   // the rollout halted and waits for an operator
@@ -85,13 +85,13 @@ var phaseWords = []string{"idle", "rolling", "blocked", "rolling back", "paused"
 // String returns the phase in words.
 func (p Phase) String() string { return field.Word(p, "phase", phaseWords) }
 
-// HaltReason says why a rollout halted.
+// HaltReason is why a rollout halted.
 type HaltReason uint8
 
-// The reasons of halts.
+// The halt reasons.
 const (
 	NotHalted         HaltReason = iota
-	HaltedReelections            // versions were given up too often in a row
+	HaltedReelections            // versions were abandoned too often in a row
 	HaltedDeadline               // a target was not reached in time
 	HaltedAborted                // an operator aborted
 	HaltReasons                  // the number of reasons
@@ -99,20 +99,20 @@ const (
 
 var haltWords = []string{"none", "reelections", "deadline", "aborted"}
 
-// String returns the reason in a word.
+// String returns the reason as a word.
 func (h HaltReason) String() string { return field.Word(h, "halt reason", haltWords) }
 
-// Cause says why a location got a target.
+// Cause is why a location got a target.
 type Cause uint8
 
-// The causes of targets.
+// The target causes.
 const (
 	CauseUnknown    Cause = iota
 	CauseInitial          // the first target of the location
-	CauseNext             // the target before was reached
-	CauseReelection       // instances could not use the target before
-	CauseReplaced         // the target before was aborted or withdrawn
-	CausePromote          // from here on: an action of an operator
+	CauseNext             // the previous target was reached
+	CauseReelection       // instances could not use the previous target
+	CauseReplaced         // the previous target was aborted or withdrawn
+	CausePromote          // from here on: an operator's action
 	CauseRollback
 	CauseRetry
 	Causes // the number of causes
@@ -122,13 +122,13 @@ var causeWords = []string{
 	"unknown", "initial", "next", "reelection", "replaced", "promote", "rollback", "retry",
 }
 
-// String returns the cause in a word.
+// String returns the cause as a word.
 func (c Cause) String() string { return field.Word(c, "cause", causeWords) }
 
-// DelayFrom says from when the delay of a location counts in the location before.
+// DelayFrom is when a location's delay begins to count in the previous location.
 type DelayFrom uint8
 
-// The delay counts from when the location before reached a version, or from when the version was assigned there.
+// The delay counts from when the previous location reached a version, or from when the version was assigned there.
 const (
 	FromReached DelayFrom = iota
 	FromAssigned
@@ -137,10 +137,10 @@ const (
 
 var delayFromWords = []string{"reached", "assigned"}
 
-// String returns the setting in a word.
+// String returns the setting as a word.
 func (d DelayFrom) String() string { return field.Word(d, "delay from", delayFromWords) }
 
-// VersionSource says where versions come from.
+// VersionSource is where versions come from.
 type VersionSource uint8
 
 // Versions are published, or a source is asked for each version.
@@ -152,11 +152,11 @@ const (
 
 var versionSourceWords = []string{"published", "requested"}
 
-// String returns the setting in a word.
+// String returns the setting as a word.
 func (v VersionSource) String() string { return field.Word(v, "version source", versionSourceWords) }
 
-// The codes of reasons why a rollout does not move. Neither time nor the present instances can end a reason that is
-// marked as blocked.
+// Codes for the reasons why a rollout is stalled. Neither time nor the present instances can end a reason marked as
+// blocked.
 const (
 	ReasonHalted        = "halted"
 	ReasonPaused        = "paused"
@@ -165,12 +165,12 @@ const (
 	ReasonNoLeaders     = "no-leaders"        // blocked: no leader has a session
 	ReasonFewLeaders    = "too-few-leaders"   // blocked: the location has fewer leaders than required
 	ReasonGate          = "gate"              // blocked: a gate is not passed
-	ReasonNoAlternative = "no-alternative"    // blocked: the target is of no use, and no other version exists
+	ReasonNoAlternative = "no-alternative"    // blocked: the target is unusable, and no other version exists
 	ReasonNoSource      = "no-source"         // blocked: a version is wanted, and the rollout has no source
 	ReasonSource        = "source"            // a source was asked and has not answered
-	ReasonDelay         = "delay"             // a version is not old enough in the location before
-	ReasonInterval      = "reelection-wait"   // the last choice of another version was too recently
-	ReasonBack          = "rollback-order"    // the location goes back after the location before
+	ReasonDelay         = "delay"             // a version has not been in the previous location for long enough
+	ReasonInterval      = "reelection-wait"   // the last reelection was too recent
+	ReasonBack          = "rollback-order"    // the location rolls back after the previous location
 	ReasonBypassed      = "bypassed"          // an operator took the location out of the order
 	ReasonStuck         = "deadline-exceeded" // the progress deadline has passed
 )

@@ -1,17 +1,17 @@
-// Package session declares what a client reports about its session. The listing of the fields (Fields) is shared by the
-// wire, the log, the client, the command line and HTTP: hosts and shards store the details without a look at them.
+// Package session declares what a client reports about its session. The field list (Fields) is shared by the wire, the
+// log, the client, the command line and HTTP: hosts and shards store the details without interpreting them.
 package session
 
 import "github.com/signalbox/signalbox/protocol/field"
 
-// MaxDescription is the longest description, in bytes, and MaxSize the longest record of details: a test compares
-// MaxSize with the fields.
+// MaxDescription is the maximum description length, in bytes, and MaxSize the maximum size of the encoded details: a
+// test compares MaxSize with the fields.
 const (
 	MaxDescription = 1024
 	MaxSize        = 2048
 )
 
-// Details is what listings show about a session, as its client reports it.
+// Details is what listings show about a session, as reported by its client.
 type Details struct {
 	// Description helps people to recognize the client.
 	Description string `about:"shown in listings of sessions"`
