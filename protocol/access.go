@@ -26,7 +26,7 @@ type AccessChange struct {
 type AccessChangeAnswer struct {
 	// Existed is set if the change was in force before, and nothing was changed.
 	Existed bool
-	// Since is for idempotent requests that the client sends for the first time after this answer.
+	// Since is for idempotent requests the client sends for the first time after this answer.
 	Since uint64
 }
 
@@ -70,7 +70,7 @@ type AccessListAnswer struct {
 	Roles      []access.Role      `wire:"most MaxPageItems"`
 	Principals []access.Principal `wire:"most MaxPageItems"`
 	Next       []byte             `wire:"text MaxPrincipalBytes"`
-	// Open is set if the cluster has no access rules, so that anonymous clients may do everything on the asked host.
+	// Open is set if the cluster has no access rules, so anonymous clients may do everything on the asked host.
 	Open bool
 }
 
@@ -98,7 +98,7 @@ type AccessCheckAnswer struct {
 	More bool
 }
 
-// AccessDenials asks a host for the latest requests that it refused because a right was missing.
+// AccessDenials asks a host for the latest requests it refused because a right was missing.
 type AccessDenials struct {
 	Limit uint64
 }

@@ -60,7 +60,7 @@ func (o AcquireOutcome) String() string {
 	return nameOf(o, "ACQUIRE_OUTCOME", "NOT_ACQUIRED", "ACQUIRED", "QUEUED")
 }
 
-// Release releases everything that the session owns of a semaphore, or ends the session's wait.
+// Release releases everything the session owns of a semaphore, or ends the session's wait.
 type Release struct {
 	Mutation
 	NodeID uint64

@@ -43,8 +43,8 @@ type BackupReadAnswer struct {
 	Done bool
 }
 
-// BackupEnd releases a state that the client does not read to the end. If the state is already released, the answer is
-// a success.
+// BackupEnd releases a state the client does not read to the end. If the state is already released, the answer is a
+// success.
 type BackupEnd struct {
 	StateID uint64
 }

@@ -8,7 +8,7 @@ func (k Kind) BetweenHosts() bool {
 	return k >= minBetweenHosts && k <= maxBetweenHosts || k >= minOfHost && k <= maxOfHost
 }
 
-// ShardReport asks a host for its observations about itself and the shards that it leads.
+// ShardReport asks a host for its observations about itself and the shards it leads.
 type ShardReport struct {
 	// Term is the meta shard term in which the asking host leads the meta shard.
 	Term uint64
@@ -31,11 +31,11 @@ type ShardReportAnswer struct {
 	Fresh         bool
 	FreshMillis   uint64
 	BarrierMillis uint64
-	// DiskFull is set if the host's disk is nearly full, so that it accepts no further log entries.
+	// DiskFull is set if the host's disk is nearly full, so it accepts no further log entries.
 	DiskFull bool
-	// Led are the shards that the host leads, as far as it could read the membership with a barrier.
+	// Led are the shards the host leads, as far as it could read the membership with a barrier.
 	Led LedShards
-	// Held are the replicas that the host runs.
+	// Held are the replicas the host runs.
 	Held HeldReplicas
 	// Counted are the data shards in Led with their counters.
 	Counted CountedShards
@@ -79,10 +79,10 @@ type ShardMember struct {
 	SnapshotRate    uint64
 }
 
-// HeldReplicas is a list of replicas that a host runs.
+// HeldReplicas is a list of replicas a host runs.
 type HeldReplicas = List[HeldReplica, *HeldReplica]
 
-// HeldReplica is a replica that a host runs.
+// HeldReplica is a replica a host runs.
 type HeldReplica struct {
 	ShardID   uint64
 	ReplicaID uint64
@@ -91,7 +91,7 @@ type HeldReplica struct {
 // CountedShards is a list of shards with their counters.
 type CountedShards = List[CountedShard, *CountedShard]
 
-// CountedShard is a data shard with the highest numbers that it has issued.
+// CountedShard is a data shard with the highest numbers it has issued.
 type CountedShard struct {
 	ShardID                              uint64
 	LastOrder, LastRevision, LastSession uint64
@@ -110,14 +110,14 @@ type StepExecute struct {
 	Term   uint64
 	StepID uint64
 	Effect EffectKind
-	// ShardID and ReplicaID name the replica that the step concerns.
+	// ShardID and ReplicaID name the replica the step concerns.
 	ShardID   uint64
 	ReplicaID uint64
 	// HostID is the host that gets the leadership, or the replica's host; Incarnation identifies that host's data
 	// directory.
 	HostID      uint64
 	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
-	// Change numbers the membership that the effect applies to.
+	// Change numbers the membership the effect applies to.
 	Change uint64
 	// Rebuild is for EffectRebuild.
 	Rebuild Rebuild

@@ -34,7 +34,7 @@ type HostUpdateAnswer struct {
 	HostID uint64
 	// Existed is set if the request was on record before, and nothing was changed.
 	Existed bool
-	// Since is for idempotent requests that the client sends for the first time after this answer.
+	// Since is for idempotent requests the client sends for the first time after this answer.
 	Since uint64
 }
 
@@ -80,7 +80,7 @@ type ShardTransferLeaderAnswer struct {
 type ShardRecover struct {
 	Operation
 	ShardID uint64
-	// Empty is set if no remaining host has anything of the shard, so that the shard begins without content.
+	// Empty is set if no remaining host has anything of the shard, so the shard begins without content.
 	Empty bool
 	// AcceptOverlap rebuilds nothing. It ends a rebuilt shard's wait, although clients may still believe in their
 	// holdings.
@@ -146,7 +146,7 @@ type JoinTokenAnswer struct {
 	Tokens  []host.JoinToken `wire:"most MaxPageItems"`
 	Existed bool
 	Since   uint64
-	// Addresses are host addresses in the cluster, for a newcomer. Authority is the SHA-256 of the certificate that the
+	// Addresses are host addresses in the cluster, for a newcomer. Authority is the SHA-256 of the certificate the
 	// hosts present at the addresses, or of its authority's certificate; empty for hosts without TLS.
 	Addresses Addresses
 	Authority []byte `wire:"bytes MaxHashBytes"`

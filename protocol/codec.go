@@ -15,7 +15,7 @@ import (
 // keeps the first error: everything after an error reads as zero.
 //
 // Only the msgpack library's calls for single values are used. Its readers for containers trust the lengths in a frame,
-// so that a frame with five bytes could make a reader allocate gigabytes.
+// so a frame with five bytes could make a reader allocate gigabytes.
 type codec struct {
 	writing bool
 

@@ -2,7 +2,7 @@ package protocol
 
 // Hello is the first request on a connection. No later request may be a Hello.
 type Hello struct {
-	// VersionMin and VersionMax are the range of protocol versions that the client supports.
+	// VersionMin and VersionMax are the range of protocol versions the client supports.
 	VersionMin uint64
 	VersionMax uint64
 	// ClientName and ClientVersion are for logs and listings.
@@ -10,14 +10,14 @@ type Hello struct {
 	ClientVersion []byte `wire:"text MaxVersionBytes"`
 	// Token is the secret that may admit the client.
 	Token []byte `wire:"bytes MaxTokenBytes"`
-	// PushKinds are the pushes in the second kind block that the client understands. The host sends the client no other
+	// PushKinds are the pushes in the second kind block the client understands. The host sends the client no other
 	// pushes from that block.
 	PushKinds Kinds
 }
 
 // Welcome answers a Hello.
 type Welcome struct {
-	// Version is the highest version that both sides support.
+	// Version is the highest version both sides support.
 	Version uint64
 	// HostID and HostName are the answering host's id and name.
 	HostID   uint64
@@ -31,10 +31,10 @@ type Welcome struct {
 	// PingIntervalMillis is the maximum time between two frames from a client: an idle client sends a ping. The host
 	// closes a connection that was silent for three times as long.
 	PingIntervalMillis uint64
-	// RequestKinds are the requests in the second kind block that the host answers. An older host closes the connection
-	// over any other request from that block.
+	// RequestKinds are the requests in the second kind block the host answers. An older host closes the connection over
+	// any other request from that block.
 	RequestKinds Kinds
-	// Since is for idempotent node changes that the client sends for the first time from now on.
+	// Since is for idempotent node changes the client sends for the first time from now on.
 	Since uint64
 	// Generation counts how often the cluster was restored from a backup, or recovered after a lost majority.
 	Generation uint64
@@ -64,8 +64,8 @@ type ForwardedForAnswer struct{}
 type Ping struct{}
 
 // Pong answers a Ping. A host sends a Pong only while it is fresh for the home shards of all sessions attached over the
-// connection, except sessions that the host has reported as detached before the Pong. The lease for the vouched
-// sessions starts when the Ping was sent.
+// connection, except sessions the host has reported as detached before the Pong. The lease for the vouched sessions
+// starts when the Ping was sent.
 type Pong struct{}
 
 // GoingAway is pushed, with id 0, before the host closes the connection. The result has the reason, and how long the

@@ -36,8 +36,8 @@ type SemaphoreDescribeAnswer struct {
 }
 
 // WatchChanged is pushed with the id of a SemaphoreDescribe that set a watch, and ends the watch. Both flags are true
-// after the semaphore was deleted. Both are false if the watch ended and a change may be unknown, so that the client
-// must describe the semaphore again.
+// after the semaphore was deleted. Both are false if the watch ended and a change may be unknown, so the client must
+// describe the semaphore again.
 type WatchChanged struct {
 	Data   bool
 	Owners bool
@@ -45,7 +45,7 @@ type WatchChanged struct {
 
 // Owner is a session that owns units of a semaphore.
 type Owner struct {
-	// OrderID is the number that the session got on joining: its fencing token.
+	// OrderID is the number the session got on joining: its fencing token.
 	OrderID   uint64
 	SessionID uint64
 	Count     uint64
@@ -62,7 +62,7 @@ type Owners = List[Owner, *Owner]
 
 // Waiter is a session that waits for units of a semaphore.
 type Waiter struct {
-	// OrderID is the number that the session got on joining: its queue position.
+	// OrderID is the number the session got on joining: its queue position.
 	OrderID   uint64
 	SessionID uint64
 	Count     uint64

@@ -22,7 +22,7 @@ type AnswerMessage interface {
 	answerFields(c *codec)
 }
 
-// PushMessage is a message that a host sends unasked, or as a request's later outcome.
+// PushMessage is a message a host sends unasked, or as a request's later outcome.
 type PushMessage interface {
 	// Kind returns the kind of the message.
 	Kind() Kind
@@ -40,7 +40,7 @@ type PushMessage interface {
 // An Encoder is not safe for concurrent use.
 type Encoder struct {
 	codec  *codec
-	pushes KindSet // second-block pushes that the client understands
+	pushes KindSet // second-block pushes the client understands
 }
 
 // NewEncoder returns an Encoder.
@@ -74,7 +74,7 @@ func (e *Encoder) Failure(buf *bytebufferpool.ByteBuffer, id uint64, request Kin
 	e.close(buf, start)
 }
 
-// Understands sets the second-block pushes that this encoder's client understands. Other pushes from that block are not
+// Understands sets the second-block pushes this encoder's client understands. Other pushes from that block are not
 // appended; before the first call, none are.
 func (e *Encoder) Understands(pushes KindSet) {
 	e.pushes = pushes
@@ -140,7 +140,7 @@ func (e *Encoder) SharedPush(m PushMessage) SharedPush {
 	}
 }
 
-// Size returns the maximum bytes that the push takes in a frame, including the frame length.
+// Size returns the maximum bytes the push takes in a frame, including the frame length.
 func (p *SharedPush) Size() int {
 	return FrameHeaderBytes + len(p.fields) + maxHeadBytes
 }

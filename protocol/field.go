@@ -193,7 +193,7 @@ func (c *codec) bytes(field string, v *[]byte, most uint64) {
 }
 
 // readString reads a byte string in either msgpack family, str or bin: not every language distinguishes the two. The
-// slice's capacity ends with its length, so that an append never writes into the frame.
+// slice's capacity ends with its length, so an append never writes into the frame.
 func (c *codec) readString(field, want string, most uint64) []byte {
 	var n int
 	switch rest := c.in[c.off:]; {

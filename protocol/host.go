@@ -14,25 +14,25 @@ type HostStatusAnswer struct {
 	HostName     []byte `wire:"text MaxHostNameBytes"`
 	Version      []byte `wire:"text MaxVersionBytes"` // server program version
 	UptimeMillis uint64
-	// Fresh is set if the host has recently confirmed its leadership in every shard with sessions that it believes to
-	// lead.
+	// Fresh is set if the host has recently confirmed its leadership in every shard with sessions and a claimed
+	// leadership.
 	Fresh       bool
 	Connections uint64
 	Sessions    uint64 // attached over these connections
 	Shards      ShardStatuses
-	// Meta is the meta shard. Its term is 0 if the host does not report it.
+	// Meta is the meta shard. A term of 0 means that the host does not report the shard.
 	Meta ShardStatus
-	// Level is the cluster's feature level. Its numbers are 0 if the host does not report it.
+	// Level is the cluster's feature level. Zeros mean that the host does not report the level.
 	Level FeatureLevel
-	// Refusal explains why the host refuses changes that do not free disk space; empty if it refuses none.
+	// Refusal explains why the host refuses changes that do not free disk space; empty if no changes are refused.
 	Refusal []byte `wire:"text MaxMessageBytes"`
 }
 
 // HostLoad asks the host for its load.
 type HostLoad struct{}
 
-// HostLoadAnswer answers a HostLoad with the latest measurement. It has request counts, not rates, so that a reader can
-// add up the counts from many hosts; a count divided by the span is a rate.
+// HostLoadAnswer answers a HostLoad with the latest measurement. The answer has request counts, not rates, so a reader
+// can add up the counts from many hosts; a count divided by the span is a rate.
 type HostLoadAnswer struct {
 	// SpanMillis is how long the host was measured, 0 before the first measurement: then everything except the disk is
 	// 0.
@@ -44,17 +44,16 @@ type HostLoadAnswer struct {
 	P99Micros uint64
 	// CommitP99Micros is the 99th percentile of the time from a batch to its effect.
 	CommitP99Micros uint64
-	// DiskFreeBytes and DiskTotalBytes describe the file system with the host's data. Both are 0 if the system does not
-	// report them.
+	// DiskFreeBytes and DiskTotalBytes describe the file system with the host's data. Both are 0 if unknown.
 	DiskFreeBytes  uint64
 	DiskTotalBytes uint64
 }
 
-// Health asks the host for all health issues that it sees: issues on the host itself, with objects in the shards that
-// it leads, and, from the meta shard's leader, on all hosts. For a complete picture, ask every host.
+// Health asks the host for all visible health issues: issues on the host itself, with objects in the shards led by the
+// host, and, from the meta shard's leader, on all hosts. For a complete picture, ask every host.
 type Health struct{}
 
-// HealthAnswer answers a Health. It includes only objects that the caller may see.
+// HealthAnswer answers a Health, limited to objects visible to the caller.
 type HealthAnswer struct {
 	HostName []byte `wire:"text MaxHostNameBytes"`
 	// NowMillis is the host's wall clock.
@@ -74,7 +73,7 @@ type HealthIssue struct{ health.Issue }
 // FeatureLevel is what a host knows about its cluster's feature level.
 type FeatureLevel struct {
 	Cluster uint64
-	Newest  uint64 // the highest that the host supports
+	Newest  uint64 // the highest the host supports
 	// HeldBy describes which hosts prevent the level from rising; empty if there are none.
 	HeldBy []byte `wire:"text MaxMessageBytes"`
 }

@@ -15,7 +15,7 @@ type HostBoot struct {
 	ClientAddress []byte `wire:"text MaxAddressBytes"`
 	AdminAddress  []byte `wire:"text MaxAddressBytes"`
 	Version       []byte `wire:"text MaxVersionBytes"` // program version
-	Level         uint64 // the highest feature level that the host supports
+	Level         uint64 // the highest feature level the host supports
 	// Domain is the host's failure domain, as KEY=VALUE,KEY=VALUE. It counts only if the host has no domain on record.
 	Domain []byte `wire:"text MaxDomainBytes"`
 }
@@ -39,7 +39,7 @@ type HostNotify struct {
 	// ShardID and Bytes describe a backup: the shard, and how many state bytes the client has received.
 	ShardID uint64
 	Bytes   uint64
-	// Asked is the client request that the host serves or has served.
+	// Asked is the client request the host serves or has served.
 	Asked ClientRequest
 	// Commands are meta shard commands, in log encoding, for the leader to propose.
 	Commands []byte `wire:"bytes MaxReportBytes"`
@@ -56,7 +56,7 @@ type ClientRequest struct {
 // HostNotifyAnswer answers a HostNotify that is on record.
 type HostNotifyAnswer struct{}
 
-// HostEvent is the event that a HostNotify reports.
+// HostEvent is the event a HostNotify reports.
 type HostEvent uint8
 
 const (
@@ -74,7 +74,7 @@ const (
 	HostBackupFailed HostEvent = 6
 	// HostAuditNote: the host carried out a client's change with a reason for the audit log.
 	HostAuditNote HostEvent = 7
-	// HostUpkeep: the host registers, confirms a meta shard change, or sends a report for a data shard that it leads.
+	// HostUpkeep: the host registers, confirms a meta shard change, or sends a report for a data shard it leads.
 	HostUpkeep HostEvent = 8
 )
 

@@ -10,7 +10,8 @@ import (
 // reused. operations.go has the numbers in use.
 //
 // Kinds are in two blocks. First-block kinds fit into msgpack's one-byte integers, and every peer with this protocol
-// version accepts them. A second-block message goes only to a peer that has announced its kind, see KindSet.
+// version accepts first-block messages. A second-block message goes only to a peer that has announced the kind, see
+// KindSet.
 type Kind uint16
 
 // AnswerOffset is the distance from a request's kind to its answer's kind.
@@ -29,7 +30,7 @@ const (
 
 	// MaxRequestKind is the highest request number.
 	MaxRequestKind = maxRequest2
-	// maxKind is the highest number that a frame can have as its kind.
+	// maxKind is the highest number a frame can have as its kind.
 	maxKind Kind = 1<<16 - 1
 )
 
@@ -54,7 +55,7 @@ func (k Kind) Answer() Kind {
 	return k + AnswerOffset
 }
 
-// String returns the kind as the docs write it, or the number if unknown. An answer has its request's name followed by
+// String returns the kind as the docs write it, or the number if unknown. An answer has the request's name followed by
 // _ANSWER, except WELCOME and PONG.
 func (k Kind) String() string {
 	request := requestOf(k)
@@ -79,8 +80,8 @@ func (k Kind) IsKnown() bool {
 	return requestOf(k) != nil || requestOf(k-AnswerOffset) != nil || isPush(k)
 }
 
-// Right returns the right that a client needs for a request with this kind; if several are set, one is enough. The
-// right for an unknown kind is RightNone.
+// Right returns the right required for a request with this kind; if several are set, one is enough. The right for an
+// unknown kind is RightNone.
 func (k Kind) Right() Right {
 	if row := requestOf(k); row != nil {
 		return row.right
@@ -121,15 +122,15 @@ const (
 	RightOpen    = access.Open
 )
 
-// KindSet holds the second-block kinds that a peer has announced. A host announces in its Welcome the requests that it
-// answers; a client announces in its Hello the pushes that it understands. The zero value holds no kind, like the
-// announcement from a peer that does not know the second block.
+// KindSet holds the second-block kinds announced by a peer. A host's Welcome announces the supported requests; a
+// client's Hello announces the supported pushes. The zero value holds no kind, like the announcement from a peer
+// without support for the second block.
 type KindSet struct {
 	words [(maxPush2 - minRequest2 + 1) / 64]uint64
 }
 
-// Allows reports whether a message with the kind may be sent to the peer that announced the set. First-block kinds may
-// be sent to every peer.
+// Allows reports whether a message with the kind may be sent to the announcing peer. First-block kinds may be sent to
+// every peer.
 func (s *KindSet) Allows(k Kind) bool {
 	return k < minRequest2 || s.has(k)
 }
@@ -139,7 +140,7 @@ func (s *KindSet) has(k Kind) bool {
 	return k <= maxPush2 && s.words[at/64]&(1<<(at%64)) != 0
 }
 
-// ReadKinds returns the set that a peer announced, without numbers outside the known blocks.
+// ReadKinds returns the set announced by a peer, without numbers outside the known blocks.
 func ReadKinds(announced *Kinds) KindSet {
 	var s KindSet
 	for n := range announced.All() {
@@ -169,7 +170,7 @@ func secondBlock(first, last Kind) (known Kinds) {
 // Kinds is a list of kinds.
 type Kinds = List[KindNumber, *KindNumber]
 
-// KindNumber is a kind as a list item. It holds every number that a peer can send.
+// KindNumber is a kind as a list item, with room for every number a peer can send.
 type KindNumber uint64
 
 func (n *KindNumber) item(c *codec) { c.uint("", (*uint64)(n)) }

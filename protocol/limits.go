@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/process"
 )
 
-// MinVersion and MaxVersion are the range of protocol versions that this package supports.
+// MinVersion and MaxVersion are the range of protocol versions this package supports.
 const (
 	MinVersion = 1
 	MaxVersion = 1
@@ -44,7 +44,7 @@ const (
 	MaxProcessPayloadBytes   = process.MaxPayload // request, reply, result
 	MaxOperatorTextBytes     = 256                // operator name, and reason
 	MaxDomainBytes           = 1040               // failure domain: 8 labels with 64-byte keys and values
-	MaxReportBytes           = 64 << 10           // commands that a host reports to the meta shard
+	MaxReportBytes           = 64 << 10           // commands a host reports to the meta shard
 	MaxSubjectBytes          = 128                // subject of a governor step
 	MaxHashBytes             = 32                 // hash of a secret or certificate
 )
@@ -54,8 +54,8 @@ const (
 	DefaultDataBytes = 64 << 10
 	// FrameRoom is how many bytes a frame may have on top of its data.
 	FrameRoom = 64 << 10
-	// HelloFrameBytes is the longest payload that a host reads from an unknown sender: a HELLO with the longest fields,
-	// and a reserve for fields in later versions.
+	// HelloFrameBytes is the longest payload a host reads from an unknown sender: a HELLO with the longest fields, and
+	// a reserve for fields in later versions.
 	HelloFrameBytes = 8 << 10
 	// PageBytes is the size at which a host ends a page in a long list. The item that reaches the size is still part of
 	// the page.
@@ -75,7 +75,7 @@ const (
 	MaxSessionTimeoutMillis = 30 * 60 * 1000
 )
 
-// NumberSpace is how many sequences a session has above the base that an attach allocates.
+// NumberSpace is how many sequences a session has above the base an attach allocates.
 const NumberSpace = 1 << 36
 
 const (
@@ -88,10 +88,9 @@ const (
 
 // Limits are the limits in force on a host, for its Welcome.
 type Limits struct {
-	// RequestFrameBytes is the longest payload that the host reads. The host closes the connection over a longer
-	// payload.
+	// RequestFrameBytes is the longest payload the host reads. The host closes the connection over a longer payload.
 	RequestFrameBytes uint64
-	// AnswerFrameBytes is the longest payload that the host sends.
+	// AnswerFrameBytes is the longest payload the host sends.
 	AnswerFrameBytes uint64
 	// DataBytes is the maximum data length for a semaphore, an owner or a waiter.
 	DataBytes uint64

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// List is a field that holds many items with one type.
+// List is a field with many items of one type.
 //
-// A list is kept in wire encoding. A writer appends items: each item is encoded at once, so that a writer can limit a
-// page by size while building it. A reader ranges over All: an item is decoded when the iteration reaches it. So a list
-// costs no more memory than its bytes. That matters because a peer chooses the bytes: a one-byte item can stand for a
-// struct with a hundred bytes.
+// A list is kept in wire encoding. A writer appends items: each item is encoded at once, so a writer can limit a page
+// by size while building the page. A reader ranges over All: an item is decoded when the iteration reaches the item. So
+// a list costs no more memory than its bytes. The limit matters because a peer chooses the bytes: a one-byte item can
+// stand for a struct with a hundred bytes.
 //
-// The zero value is an empty list. A decoded list is a view into its frame, as are the texts and bytes in its items.
+// The zero value is an empty list. A decoded list is a view into its frame, as are the texts and bytes in the items.
 type List[T any, P item[T]] struct {
 	encodedList
-	// one holds an item while it is written or checked: a local variable would be allocated for each list, and a frame
-	// can hold a million lists.
+	// one holds an item during writing or checking: a local variable would be allocated for each list, and a frame can
+	// hold a million lists.
 	one T
 }
 
@@ -38,7 +38,7 @@ type item[T any] interface {
 	encoded
 }
 
-// listCodecs are codecs for lists. While a list is built or read, it has exclusive use of a codec.
+// listCodecs are codecs for lists. A list has exclusive use of a codec during building or reading.
 var listCodecs = sync.Pool{New: func() any { return newCodec() }}
 
 // Len returns the number of items.
@@ -46,7 +46,7 @@ func (l *encodedList) Len() int {
 	return l.count
 }
 
-// Size returns the number of bytes that the items take in a frame.
+// Size returns the number of bytes the items take in a frame.
 func (l *encodedList) Size() int {
 	return len(l.raw)
 }
@@ -75,7 +75,7 @@ func (l *encodedList) append(item encoded) {
 	listCodecs.Put(c)
 }
 
-// forget clears the last item, so that the garbage collector can free what the item pointed to.
+// forget clears the last item, so the garbage collector can free what the item pointed to.
 func (l *List[T, P]) forget() {
 	var zero T
 	l.one = zero
@@ -84,7 +84,7 @@ func (l *List[T, P]) forget() {
 // All returns the items in order. The list must not change meanwhile. Concurrent iteration is safe.
 func (l *List[T, P]) All() iter.Seq[T] { return l.at(0) }
 
-// at is All for items with timestamps, which are read relative to a shard time.
+// at is All for items with timestamps, decoded relative to a shard time.
 func (l *List[T, P]) at(now uint64) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if l.count == 0 {
@@ -117,7 +117,7 @@ func (l *encodedList) read(now uint64, item encoded, yield func() bool) {
 	}
 }
 
-// list is the field that holds the list. Reading checks all items, so that All finds no error later.
+// list is the field that holds the list. Reading checks all items, so All finds no error later.
 func (l *List[T, P]) list(c *codec, field string) {
 	if c.writing {
 		l.write(c)

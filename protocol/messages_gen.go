@@ -3,7 +3,7 @@
 package protocol
 
 // Request is a message from a client, as a host reads it. The decoder fills the field that Kind names, and leaves all
-// other fields as the messages before have left them.
+// other fields unchanged.
 type Request struct {
 	Kind Kind
 	ID   uint64
@@ -94,13 +94,13 @@ type Request struct {
 }
 
 // Answer is a message from a host, as a client reads it: the answer to a request, or a push. The decoder fills the
-// field that Kind names, and leaves all other fields as the messages before have left them.
+// field that Kind names, and leaves all other fields unchanged.
 type Answer struct {
 	Kind Kind
-	// ID is the id of the request that the message belongs to; 0 for a push without a request.
+	// ID is the message's request id; 0 for a push without a request.
 	ID uint64
-	// Result is the outcome at the head of an answer. After a failure the field that Kind names is zero. Of a push
-	// Result is a success: a push with an outcome has the outcome in a field of its own.
+	// Result is the outcome at an answer's head. After a failure the field that Kind names is zero. For a push
+	// Result is always a success: a push with an outcome has a separate field for the outcome.
 	Result Result
 
 	Welcome             Welcome
@@ -396,499 +396,499 @@ var pushPlaces = [maxPush2 - minPush1 + 1]func(*Answer) PushMessage{
 // Kind returns KindHello.
 func (*Hello) Kind() Kind { return KindHello }
 
-// Kind returns the kind of the answer to a Hello.
+// Kind returns the answer kind for a Hello.
 func (*Welcome) Kind() Kind { return KindHello.Answer() }
 
 // Kind returns KindPing.
 func (*Ping) Kind() Kind { return KindPing }
 
-// Kind returns the kind of the answer to a Ping.
+// Kind returns the answer kind for a Ping.
 func (*Pong) Kind() Kind { return KindPing.Answer() }
 
 // Kind returns KindRouting.
 func (*Routing) Kind() Kind { return KindRouting }
 
-// Kind returns the kind of the answer to a Routing.
+// Kind returns the answer kind for a Routing.
 func (*RoutingAnswer) Kind() Kind { return KindRouting.Answer() }
 
 // Kind returns KindHostStatus.
 func (*HostStatus) Kind() Kind { return KindHostStatus }
 
-// Kind returns the kind of the answer to a HostStatus.
+// Kind returns the answer kind for a HostStatus.
 func (*HostStatusAnswer) Kind() Kind { return KindHostStatus.Answer() }
 
 // Kind returns KindNodeCreate.
 func (*NodeCreate) Kind() Kind { return KindNodeCreate }
 
-// Kind returns the kind of the answer to a NodeCreate.
+// Kind returns the answer kind for a NodeCreate.
 func (*NodeCreateAnswer) Kind() Kind { return KindNodeCreate.Answer() }
 
 // Kind returns KindNodeDescribe.
 func (*NodeDescribe) Kind() Kind { return KindNodeDescribe }
 
-// Kind returns the kind of the answer to a NodeDescribe.
+// Kind returns the answer kind for a NodeDescribe.
 func (*NodeDescribeAnswer) Kind() Kind { return KindNodeDescribe.Answer() }
 
 // Kind returns KindNodeAlter.
 func (*NodeAlter) Kind() Kind { return KindNodeAlter }
 
-// Kind returns the kind of the answer to a NodeAlter.
+// Kind returns the answer kind for a NodeAlter.
 func (*NodeAlterAnswer) Kind() Kind { return KindNodeAlter.Answer() }
 
 // Kind returns KindNodeDrop.
 func (*NodeDrop) Kind() Kind { return KindNodeDrop }
 
-// Kind returns the kind of the answer to a NodeDrop.
+// Kind returns the answer kind for a NodeDrop.
 func (*NodeDropAnswer) Kind() Kind { return KindNodeDrop.Answer() }
 
 // Kind returns KindNodeList.
 func (*NodeList) Kind() Kind { return KindNodeList }
 
-// Kind returns the kind of the answer to a NodeList.
+// Kind returns the answer kind for a NodeList.
 func (*NodeListAnswer) Kind() Kind { return KindNodeList.Answer() }
 
 // Kind returns KindSessionStart.
 func (*SessionStart) Kind() Kind { return KindSessionStart }
 
-// Kind returns the kind of the answer to a SessionStart.
+// Kind returns the answer kind for a SessionStart.
 func (*SessionStartAnswer) Kind() Kind { return KindSessionStart.Answer() }
 
 // Kind returns KindSessionAttach.
 func (*SessionAttach) Kind() Kind { return KindSessionAttach }
 
-// Kind returns the kind of the answer to a SessionAttach.
+// Kind returns the answer kind for a SessionAttach.
 func (*SessionAttachAnswer) Kind() Kind { return KindSessionAttach.Answer() }
 
 // Kind returns KindSessionBind.
 func (*SessionBind) Kind() Kind { return KindSessionBind }
 
-// Kind returns the kind of the answer to a SessionBind.
+// Kind returns the answer kind for a SessionBind.
 func (*SessionBindAnswer) Kind() Kind { return KindSessionBind.Answer() }
 
 // Kind returns KindSessionStop.
 func (*SessionStop) Kind() Kind { return KindSessionStop }
 
-// Kind returns the kind of the answer to a SessionStop.
+// Kind returns the answer kind for a SessionStop.
 func (*SessionStopAnswer) Kind() Kind { return KindSessionStop.Answer() }
 
 // Kind returns KindSessionDestroy.
 func (*SessionDestroy) Kind() Kind { return KindSessionDestroy }
 
-// Kind returns the kind of the answer to a SessionDestroy.
+// Kind returns the answer kind for a SessionDestroy.
 func (*SessionDestroyAnswer) Kind() Kind { return KindSessionDestroy.Answer() }
 
 // Kind returns KindSessionDescribe.
 func (*SessionDescribe) Kind() Kind { return KindSessionDescribe }
 
-// Kind returns the kind of the answer to a SessionDescribe.
+// Kind returns the answer kind for a SessionDescribe.
 func (*SessionDescribeAnswer) Kind() Kind { return KindSessionDescribe.Answer() }
 
 // Kind returns KindSessionList.
 func (*SessionList) Kind() Kind { return KindSessionList }
 
-// Kind returns the kind of the answer to a SessionList.
+// Kind returns the answer kind for a SessionList.
 func (*SessionListAnswer) Kind() Kind { return KindSessionList.Answer() }
 
 // Kind returns KindSessionHoldings.
 func (*SessionHoldings) Kind() Kind { return KindSessionHoldings }
 
-// Kind returns the kind of the answer to a SessionHoldings.
+// Kind returns the answer kind for a SessionHoldings.
 func (*SessionHoldingsAnswer) Kind() Kind { return KindSessionHoldings.Answer() }
 
 // Kind returns KindSemaphoreCreate.
 func (*SemaphoreCreate) Kind() Kind { return KindSemaphoreCreate }
 
-// Kind returns the kind of the answer to a SemaphoreCreate.
+// Kind returns the answer kind for a SemaphoreCreate.
 func (*SemaphoreCreateAnswer) Kind() Kind { return KindSemaphoreCreate.Answer() }
 
 // Kind returns KindSemaphoreUpdate.
 func (*SemaphoreUpdate) Kind() Kind { return KindSemaphoreUpdate }
 
-// Kind returns the kind of the answer to a SemaphoreUpdate.
+// Kind returns the answer kind for a SemaphoreUpdate.
 func (*SemaphoreUpdateAnswer) Kind() Kind { return KindSemaphoreUpdate.Answer() }
 
 // Kind returns KindSemaphoreDelete.
 func (*SemaphoreDelete) Kind() Kind { return KindSemaphoreDelete }
 
-// Kind returns the kind of the answer to a SemaphoreDelete.
+// Kind returns the answer kind for a SemaphoreDelete.
 func (*SemaphoreDeleteAnswer) Kind() Kind { return KindSemaphoreDelete.Answer() }
 
 // Kind returns KindAcquire.
 func (*Acquire) Kind() Kind { return KindAcquire }
 
-// Kind returns the kind of the answer to a Acquire.
+// Kind returns the answer kind for a Acquire.
 func (*AcquireAnswer) Kind() Kind { return KindAcquire.Answer() }
 
 // Kind returns KindRelease.
 func (*Release) Kind() Kind { return KindRelease }
 
-// Kind returns the kind of the answer to a Release.
+// Kind returns the answer kind for a Release.
 func (*ReleaseAnswer) Kind() Kind { return KindRelease.Answer() }
 
 // Kind returns KindSemaphoreDescribe.
 func (*SemaphoreDescribe) Kind() Kind { return KindSemaphoreDescribe }
 
-// Kind returns the kind of the answer to a SemaphoreDescribe.
+// Kind returns the answer kind for a SemaphoreDescribe.
 func (*SemaphoreDescribeAnswer) Kind() Kind { return KindSemaphoreDescribe.Answer() }
 
 // Kind returns KindSemaphoreList.
 func (*SemaphoreList) Kind() Kind { return KindSemaphoreList }
 
-// Kind returns the kind of the answer to a SemaphoreList.
+// Kind returns the answer kind for a SemaphoreList.
 func (*SemaphoreListAnswer) Kind() Kind { return KindSemaphoreList.Answer() }
 
 // Kind returns KindSemaphoreResize.
 func (*SemaphoreResize) Kind() Kind { return KindSemaphoreResize }
 
-// Kind returns the kind of the answer to a SemaphoreResize.
+// Kind returns the answer kind for a SemaphoreResize.
 func (*SemaphoreResizeAnswer) Kind() Kind { return KindSemaphoreResize.Answer() }
 
 // Kind returns KindWatch.
 func (*Watch) Kind() Kind { return KindWatch }
 
-// Kind returns the kind of the answer to a Watch.
+// Kind returns the answer kind for a Watch.
 func (*WatchAnswer) Kind() Kind { return KindWatch.Answer() }
 
 // Kind returns KindWatchStop.
 func (*WatchStop) Kind() Kind { return KindWatchStop }
 
-// Kind returns the kind of the answer to a WatchStop.
+// Kind returns the answer kind for a WatchStop.
 func (*WatchStopAnswer) Kind() Kind { return KindWatchStop.Answer() }
 
 // Kind returns KindRolloutPut.
 func (*RolloutPut) Kind() Kind { return KindRolloutPut }
 
-// Kind returns the kind of the answer to a RolloutPut.
+// Kind returns the answer kind for a RolloutPut.
 func (*RolloutPutAnswer) Kind() Kind { return KindRolloutPut.Answer() }
 
 // Kind returns KindRolloutDelete.
 func (*RolloutDelete) Kind() Kind { return KindRolloutDelete }
 
-// Kind returns the kind of the answer to a RolloutDelete.
+// Kind returns the answer kind for a RolloutDelete.
 func (*RolloutDeleteAnswer) Kind() Kind { return KindRolloutDelete.Answer() }
 
 // Kind returns KindRolloutPublish.
 func (*RolloutPublish) Kind() Kind { return KindRolloutPublish }
 
-// Kind returns the kind of the answer to a RolloutPublish.
+// Kind returns the answer kind for a RolloutPublish.
 func (*RolloutPublishAnswer) Kind() Kind { return KindRolloutPublish.Answer() }
 
 // Kind returns KindRolloutSource.
 func (*RolloutSource) Kind() Kind { return KindRolloutSource }
 
-// Kind returns the kind of the answer to a RolloutSource.
+// Kind returns the answer kind for a RolloutSource.
 func (*RolloutSourceAnswer) Kind() Kind { return KindRolloutSource.Answer() }
 
 // Kind returns KindRolloutOffer.
 func (*RolloutOffer) Kind() Kind { return KindRolloutOffer }
 
-// Kind returns the kind of the answer to a RolloutOffer.
+// Kind returns the answer kind for a RolloutOffer.
 func (*RolloutOfferAnswer) Kind() Kind { return KindRolloutOffer.Answer() }
 
 // Kind returns KindRolloutJoin.
 func (*RolloutJoin) Kind() Kind { return KindRolloutJoin }
 
-// Kind returns the kind of the answer to a RolloutJoin.
+// Kind returns the answer kind for a RolloutJoin.
 func (*RolloutJoinAnswer) Kind() Kind { return KindRolloutJoin.Answer() }
 
 // Kind returns KindRolloutLeave.
 func (*RolloutLeave) Kind() Kind { return KindRolloutLeave }
 
-// Kind returns the kind of the answer to a RolloutLeave.
+// Kind returns the answer kind for a RolloutLeave.
 func (*RolloutLeaveAnswer) Kind() Kind { return KindRolloutLeave.Answer() }
 
 // Kind returns KindRolloutReady.
 func (*RolloutReady) Kind() Kind { return KindRolloutReady }
 
-// Kind returns the kind of the answer to a RolloutReady.
+// Kind returns the answer kind for a RolloutReady.
 func (*RolloutReadyAnswer) Kind() Kind { return KindRolloutReady.Answer() }
 
 // Kind returns KindRolloutReport.
 func (*RolloutReport) Kind() Kind { return KindRolloutReport }
 
-// Kind returns the kind of the answer to a RolloutReport.
+// Kind returns the answer kind for a RolloutReport.
 func (*RolloutReportAnswer) Kind() Kind { return KindRolloutReport.Answer() }
 
 // Kind returns KindRolloutPoll.
 func (*RolloutPoll) Kind() Kind { return KindRolloutPoll }
 
-// Kind returns the kind of the answer to a RolloutPoll.
+// Kind returns the answer kind for a RolloutPoll.
 func (*RolloutPollAnswer) Kind() Kind { return KindRolloutPoll.Answer() }
 
 // Kind returns KindRolloutAction.
 func (*RolloutAction) Kind() Kind { return KindRolloutAction }
 
-// Kind returns the kind of the answer to a RolloutAction.
+// Kind returns the answer kind for a RolloutAction.
 func (*RolloutActionAnswer) Kind() Kind { return KindRolloutAction.Answer() }
 
 // Kind returns KindRolloutGateReport.
 func (*RolloutGateReport) Kind() Kind { return KindRolloutGateReport }
 
-// Kind returns the kind of the answer to a RolloutGateReport.
+// Kind returns the answer kind for a RolloutGateReport.
 func (*RolloutGateReportAnswer) Kind() Kind { return KindRolloutGateReport.Answer() }
 
 // Kind returns KindRolloutDescribe.
 func (*RolloutDescribe) Kind() Kind { return KindRolloutDescribe }
 
-// Kind returns the kind of the answer to a RolloutDescribe.
+// Kind returns the answer kind for a RolloutDescribe.
 func (*RolloutDescribeAnswer) Kind() Kind { return KindRolloutDescribe.Answer() }
 
 // Kind returns KindRolloutList.
 func (*RolloutList) Kind() Kind { return KindRolloutList }
 
-// Kind returns the kind of the answer to a RolloutList.
+// Kind returns the answer kind for a RolloutList.
 func (*RolloutListAnswer) Kind() Kind { return KindRolloutList.Answer() }
 
 // Kind returns KindRolloutPlan.
 func (*RolloutPlan) Kind() Kind { return KindRolloutPlan }
 
-// Kind returns the kind of the answer to a RolloutPlan.
+// Kind returns the answer kind for a RolloutPlan.
 func (*RolloutPlanAnswer) Kind() Kind { return KindRolloutPlan.Answer() }
 
 // Kind returns KindAccessChange.
 func (*AccessChange) Kind() Kind { return KindAccessChange }
 
-// Kind returns the kind of the answer to a AccessChange.
+// Kind returns the answer kind for a AccessChange.
 func (*AccessChangeAnswer) Kind() Kind { return KindAccessChange.Answer() }
 
 // Kind returns KindAccessList.
 func (*AccessList) Kind() Kind { return KindAccessList }
 
-// Kind returns the kind of the answer to a AccessList.
+// Kind returns the answer kind for a AccessList.
 func (*AccessListAnswer) Kind() Kind { return KindAccessList.Answer() }
 
 // Kind returns KindAccessCheck.
 func (*AccessCheck) Kind() Kind { return KindAccessCheck }
 
-// Kind returns the kind of the answer to a AccessCheck.
+// Kind returns the answer kind for a AccessCheck.
 func (*AccessCheckAnswer) Kind() Kind { return KindAccessCheck.Answer() }
 
 // Kind returns KindAccessDenials.
 func (*AccessDenials) Kind() Kind { return KindAccessDenials }
 
-// Kind returns the kind of the answer to a AccessDenials.
+// Kind returns the answer kind for a AccessDenials.
 func (*AccessDenialsAnswer) Kind() Kind { return KindAccessDenials.Answer() }
 
 // Kind returns KindHostLoad.
 func (*HostLoad) Kind() Kind { return KindHostLoad }
 
-// Kind returns the kind of the answer to a HostLoad.
+// Kind returns the answer kind for a HostLoad.
 func (*HostLoadAnswer) Kind() Kind { return KindHostLoad.Answer() }
 
 // Kind returns KindForwardedFor.
 func (*ForwardedFor) Kind() Kind { return KindForwardedFor }
 
-// Kind returns the kind of the answer to a ForwardedFor.
+// Kind returns the answer kind for a ForwardedFor.
 func (*ForwardedForAnswer) Kind() Kind { return KindForwardedFor.Answer() }
 
 // Kind returns KindHealth.
 func (*Health) Kind() Kind { return KindHealth }
 
-// Kind returns the kind of the answer to a Health.
+// Kind returns the answer kind for a Health.
 func (*HealthAnswer) Kind() Kind { return KindHealth.Answer() }
 
 // Kind returns KindBackupDescribe.
 func (*BackupDescribe) Kind() Kind { return KindBackupDescribe }
 
-// Kind returns the kind of the answer to a BackupDescribe.
+// Kind returns the answer kind for a BackupDescribe.
 func (*BackupDescribeAnswer) Kind() Kind { return KindBackupDescribe.Answer() }
 
 // Kind returns KindBackupBegin.
 func (*BackupBegin) Kind() Kind { return KindBackupBegin }
 
-// Kind returns the kind of the answer to a BackupBegin.
+// Kind returns the answer kind for a BackupBegin.
 func (*BackupBeginAnswer) Kind() Kind { return KindBackupBegin.Answer() }
 
 // Kind returns KindBackupRead.
 func (*BackupRead) Kind() Kind { return KindBackupRead }
 
-// Kind returns the kind of the answer to a BackupRead.
+// Kind returns the answer kind for a BackupRead.
 func (*BackupReadAnswer) Kind() Kind { return KindBackupRead.Answer() }
 
 // Kind returns KindBackupEnd.
 func (*BackupEnd) Kind() Kind { return KindBackupEnd }
 
-// Kind returns the kind of the answer to a BackupEnd.
+// Kind returns the answer kind for a BackupEnd.
 func (*BackupEndAnswer) Kind() Kind { return KindBackupEnd.Answer() }
 
 // Kind returns KindProcessPut.
 func (*ProcessPut) Kind() Kind { return KindProcessPut }
 
-// Kind returns the kind of the answer to a ProcessPut.
+// Kind returns the answer kind for a ProcessPut.
 func (*ProcessPutAnswer) Kind() Kind { return KindProcessPut.Answer() }
 
 // Kind returns KindProcessDelete.
 func (*ProcessDelete) Kind() Kind { return KindProcessDelete }
 
-// Kind returns the kind of the answer to a ProcessDelete.
+// Kind returns the answer kind for a ProcessDelete.
 func (*ProcessDeleteAnswer) Kind() Kind { return KindProcessDelete.Answer() }
 
 // Kind returns KindProcessJoin.
 func (*ProcessJoin) Kind() Kind { return KindProcessJoin }
 
-// Kind returns the kind of the answer to a ProcessJoin.
+// Kind returns the answer kind for a ProcessJoin.
 func (*ProcessJoinAnswer) Kind() Kind { return KindProcessJoin.Answer() }
 
 // Kind returns KindProcessLeave.
 func (*ProcessLeave) Kind() Kind { return KindProcessLeave }
 
-// Kind returns the kind of the answer to a ProcessLeave.
+// Kind returns the answer kind for a ProcessLeave.
 func (*ProcessLeaveAnswer) Kind() Kind { return KindProcessLeave.Answer() }
 
 // Kind returns KindProcessPrepareAck.
 func (*ProcessPrepareAck) Kind() Kind { return KindProcessPrepareAck }
 
-// Kind returns the kind of the answer to a ProcessPrepareAck.
+// Kind returns the answer kind for a ProcessPrepareAck.
 func (*ProcessPrepareAckAnswer) Kind() Kind { return KindProcessPrepareAck.Answer() }
 
 // Kind returns KindProcessSend.
 func (*ProcessSend) Kind() Kind { return KindProcessSend }
 
-// Kind returns the kind of the answer to a ProcessSend.
+// Kind returns the answer kind for a ProcessSend.
 func (*ProcessSendAnswer) Kind() Kind { return KindProcessSend.Answer() }
 
 // Kind returns KindProcessReply.
 func (*ProcessReply) Kind() Kind { return KindProcessReply }
 
-// Kind returns the kind of the answer to a ProcessReply.
+// Kind returns the answer kind for a ProcessReply.
 func (*ProcessReplyAnswer) Kind() Kind { return KindProcessReply.Answer() }
 
 // Kind returns KindProcessComplete.
 func (*ProcessComplete) Kind() Kind { return KindProcessComplete }
 
-// Kind returns the kind of the answer to a ProcessComplete.
+// Kind returns the answer kind for a ProcessComplete.
 func (*ProcessCompleteAnswer) Kind() Kind { return KindProcessComplete.Answer() }
 
 // Kind returns KindProcessCompleteAck.
 func (*ProcessCompleteAck) Kind() Kind { return KindProcessCompleteAck }
 
-// Kind returns the kind of the answer to a ProcessCompleteAck.
+// Kind returns the answer kind for a ProcessCompleteAck.
 func (*ProcessCompleteAckAnswer) Kind() Kind { return KindProcessCompleteAck.Answer() }
 
 // Kind returns KindProcessFail.
 func (*ProcessFail) Kind() Kind { return KindProcessFail }
 
-// Kind returns the kind of the answer to a ProcessFail.
+// Kind returns the answer kind for a ProcessFail.
 func (*ProcessFailAnswer) Kind() Kind { return KindProcessFail.Answer() }
 
 // Kind returns KindInboxAck.
 func (*InboxAck) Kind() Kind { return KindInboxAck }
 
-// Kind returns the kind of the answer to a InboxAck.
+// Kind returns the answer kind for a InboxAck.
 func (*InboxAckAnswer) Kind() Kind { return KindInboxAck.Answer() }
 
 // Kind returns KindProcessAction.
 func (*ProcessAction) Kind() Kind { return KindProcessAction }
 
-// Kind returns the kind of the answer to a ProcessAction.
+// Kind returns the answer kind for a ProcessAction.
 func (*ProcessActionAnswer) Kind() Kind { return KindProcessAction.Answer() }
 
 // Kind returns KindProcessDescribe.
 func (*ProcessDescribe) Kind() Kind { return KindProcessDescribe }
 
-// Kind returns the kind of the answer to a ProcessDescribe.
+// Kind returns the answer kind for a ProcessDescribe.
 func (*ProcessDescribeAnswer) Kind() Kind { return KindProcessDescribe.Answer() }
 
 // Kind returns KindProcessList.
 func (*ProcessList) Kind() Kind { return KindProcessList }
 
-// Kind returns the kind of the answer to a ProcessList.
+// Kind returns the answer kind for a ProcessList.
 func (*ProcessListAnswer) Kind() Kind { return KindProcessList.Answer() }
 
 // Kind returns KindInboxOpen.
 func (*InboxOpen) Kind() Kind { return KindInboxOpen }
 
-// Kind returns the kind of the answer to a InboxOpen.
+// Kind returns the answer kind for a InboxOpen.
 func (*InboxOpenAnswer) Kind() Kind { return KindInboxOpen.Answer() }
 
 // Kind returns KindHostBoot.
 func (*HostBoot) Kind() Kind { return KindHostBoot }
 
-// Kind returns the kind of the answer to a HostBoot.
+// Kind returns the answer kind for a HostBoot.
 func (*HostBootAnswer) Kind() Kind { return KindHostBoot.Answer() }
 
 // Kind returns KindHostNotify.
 func (*HostNotify) Kind() Kind { return KindHostNotify }
 
-// Kind returns the kind of the answer to a HostNotify.
+// Kind returns the answer kind for a HostNotify.
 func (*HostNotifyAnswer) Kind() Kind { return KindHostNotify.Answer() }
 
 // Kind returns KindHostUpdate.
 func (*HostUpdate) Kind() Kind { return KindHostUpdate }
 
-// Kind returns the kind of the answer to a HostUpdate.
+// Kind returns the answer kind for a HostUpdate.
 func (*HostUpdateAnswer) Kind() Kind { return KindHostUpdate.Answer() }
 
 // Kind returns KindShardTransferLeader.
 func (*ShardTransferLeader) Kind() Kind { return KindShardTransferLeader }
 
-// Kind returns the kind of the answer to a ShardTransferLeader.
+// Kind returns the answer kind for a ShardTransferLeader.
 func (*ShardTransferLeaderAnswer) Kind() Kind { return KindShardTransferLeader.Answer() }
 
 // Kind returns KindShardRecover.
 func (*ShardRecover) Kind() Kind { return KindShardRecover }
 
-// Kind returns the kind of the answer to a ShardRecover.
+// Kind returns the answer kind for a ShardRecover.
 func (*ShardRecoverAnswer) Kind() Kind { return KindShardRecover.Answer() }
 
 // Kind returns KindClusterDescribe.
 func (*ClusterDescribe) Kind() Kind { return KindClusterDescribe }
 
-// Kind returns the kind of the answer to a ClusterDescribe.
+// Kind returns the answer kind for a ClusterDescribe.
 func (*ClusterDescribeAnswer) Kind() Kind { return KindClusterDescribe.Answer() }
 
 // Kind returns KindClusterPlan.
 func (*ClusterPlan) Kind() Kind { return KindClusterPlan }
 
-// Kind returns the kind of the answer to a ClusterPlan.
+// Kind returns the answer kind for a ClusterPlan.
 func (*ClusterPlanAnswer) Kind() Kind { return KindClusterPlan.Answer() }
 
 // Kind returns KindClusterWhy.
 func (*ClusterWhy) Kind() Kind { return KindClusterWhy }
 
-// Kind returns the kind of the answer to a ClusterWhy.
+// Kind returns the answer kind for a ClusterWhy.
 func (*ClusterWhyAnswer) Kind() Kind { return KindClusterWhy.Answer() }
 
 // Kind returns KindStepCancel.
 func (*StepCancel) Kind() Kind { return KindStepCancel }
 
-// Kind returns the kind of the answer to a StepCancel.
+// Kind returns the answer kind for a StepCancel.
 func (*StepCancelAnswer) Kind() Kind { return KindStepCancel.Answer() }
 
 // Kind returns KindPolicySet.
 func (*PolicySet) Kind() Kind { return KindPolicySet }
 
-// Kind returns the kind of the answer to a PolicySet.
+// Kind returns the answer kind for a PolicySet.
 func (*PolicySetAnswer) Kind() Kind { return KindPolicySet.Answer() }
 
 // Kind returns KindAuditRead.
 func (*AuditRead) Kind() Kind { return KindAuditRead }
 
-// Kind returns the kind of the answer to a AuditRead.
+// Kind returns the answer kind for a AuditRead.
 func (*AuditReadAnswer) Kind() Kind { return KindAuditRead.Answer() }
 
 // Kind returns KindJoinToken.
 func (*JoinToken) Kind() Kind { return KindJoinToken }
 
-// Kind returns the kind of the answer to a JoinToken.
+// Kind returns the answer kind for a JoinToken.
 func (*JoinTokenAnswer) Kind() Kind { return KindJoinToken.Answer() }
 
 // Kind returns KindShardReport.
 func (*ShardReport) Kind() Kind { return KindShardReport }
 
-// Kind returns the kind of the answer to a ShardReport.
+// Kind returns the answer kind for a ShardReport.
 func (*ShardReportAnswer) Kind() Kind { return KindShardReport.Answer() }
 
 // Kind returns KindStepExecute.
 func (*StepExecute) Kind() Kind { return KindStepExecute }
 
-// Kind returns the kind of the answer to a StepExecute.
+// Kind returns the answer kind for a StepExecute.
 func (*StepExecuteAnswer) Kind() Kind { return KindStepExecute.Answer() }
 
 // Kind returns KindSessionDetach.
 func (*SessionDetach) Kind() Kind { return KindSessionDetach }
 
-// Kind returns the kind of the answer to a SessionDetach.
+// Kind returns the answer kind for a SessionDetach.
 func (*SessionDetachAnswer) Kind() Kind { return KindSessionDetach.Answer() }
 
 // Kind returns KindGranted.

@@ -33,10 +33,10 @@ type NodeConfig struct {
 	LongestWaitMillis uint64
 }
 
-// AskedConfig is the node config as requested by a client that may ask for values that a host refuses. A gateway stores
-// the requested values here, beside the config that it derives from them. Hosts do not act on AskedConfig. A zero field
-// means that the client asked for exactly the value in the NodeConfig. Changing a NodeConfig field without a new asked
-// field sets the asked field to zero.
+// AskedConfig is the node config as requested by a client that may ask for values a host refuses. A gateway stores the
+// requested values here, beside the config it derives from them. Hosts do not act on AskedConfig. A zero field means
+// that the client asked for exactly the value in the NodeConfig. Changing a NodeConfig field without a new asked field
+// sets the asked field to zero.
 type AskedConfig struct {
 	SelfCheckPeriodMillis    uint64
 	SessionGracePeriodMillis uint64
@@ -53,8 +53,7 @@ type Idempotency struct {
 	Client []byte `wire:"bytes MaxClientIDBytes"`
 	// Sequence is unique among the client's requests.
 	Sequence uint64
-	// Since is the largest Since that the client had received from hosts in the cluster before it first sent the
-	// request.
+	// Since is the largest Since the client had received from hosts in the cluster before it first sent the request.
 	Since uint64
 }
 
@@ -70,7 +69,7 @@ type NodeCreateAnswer struct {
 	Node Node
 	// Existed is set if the node existed before, and nothing was changed.
 	Existed bool
-	// Since is for idempotent requests that the client sends for the first time from now on.
+	// Since is for idempotent requests the client sends for the first time from now on.
 	Since uint64
 }
 
@@ -91,7 +90,7 @@ type NodeAlter struct {
 	Path   []byte `wire:"text MaxPathBytes"`
 	Config NodeConfig
 	NodeID uint64
-	// ConfigVersion, if not 0, is the version that the config must have; otherwise the change is refused.
+	// ConfigVersion, if not 0, is the version the config must have; otherwise the change is refused.
 	ConfigVersion uint64
 	Idempotency   Idempotency
 }
@@ -100,7 +99,7 @@ type NodeAlter struct {
 type NodeAlterAnswer struct {
 	// Node is the node after the change.
 	Node Node
-	// Since is for idempotent requests that the client sends for the first time from now on.
+	// Since is for idempotent requests the client sends for the first time from now on.
 	Since uint64
 }
 
@@ -114,7 +113,7 @@ type NodeDrop struct {
 
 // NodeDropAnswer answers a NodeDrop.
 type NodeDropAnswer struct {
-	// Since is for idempotent requests that the client sends for the first time from now on.
+	// Since is for idempotent requests the client sends for the first time from now on.
 	Since uint64
 }
 

@@ -37,7 +37,7 @@ type ProcessReply struct {
 // ProcessReplyAnswer answers a ProcessReply.
 type ProcessReplyAnswer struct{}
 
-// InboxAck frees the inbox items that the member has handled.
+// InboxAck frees the inbox items the member has handled.
 type InboxAck struct {
 	Mutation
 	NodeID   uint64
@@ -57,7 +57,7 @@ type InboxOpen struct {
 	NodeID    uint64
 	Name      []byte `wire:"text MaxNameBytes"`
 	MemberID  uint64
-	// After is the last seq that the client has received.
+	// After is the last seq the client has received.
 	After uint64
 }
 
@@ -68,7 +68,7 @@ type InboxOpenAnswer struct {
 	LastSeq uint64
 }
 
-// Inbox is pushed with items for a member to handle, in seq order. A client skips a seq that it already has.
+// Inbox is pushed with items for a member to handle, in seq order. A client skips a seq it already has.
 type Inbox struct {
 	SessionID uint64
 	NodeID    uint64

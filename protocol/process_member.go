@@ -2,8 +2,8 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/process"
 
-// ProcessJoin adds the session to a process, from its next epoch on. A member that joins again under its name changes
-// its attributes and whether it is a candidate.
+// ProcessJoin adds the session to a process, from the next epoch on. A member that joins again under an unchanged name
+// changes its attributes and candidacy.
 type ProcessJoin struct {
 	Mutation
 	NodeID uint64
@@ -47,7 +47,7 @@ type ProcessPrepareAck struct {
 // ProcessPrepareAckAnswer answers a ProcessPrepareAck.
 type ProcessPrepareAckAnswer struct{}
 
-// ProcessComplete completes the epoch's round, sent by its coordinator.
+// ProcessComplete completes the epoch's round. Only the coordinator may send ProcessComplete.
 type ProcessComplete struct {
 	Mutation
 	NodeID uint64
@@ -70,7 +70,7 @@ type ProcessCompleteAck struct {
 // ProcessCompleteAckAnswer answers a ProcessCompleteAck.
 type ProcessCompleteAckAnswer struct{}
 
-// ProcessFail fails the epoch's round: its coordinator cannot go on, or a member cannot prepare.
+// ProcessFail fails the epoch's round: the coordinator cannot go on, or a member cannot prepare.
 type ProcessFail struct {
 	Mutation
 	NodeID uint64

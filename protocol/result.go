@@ -20,14 +20,14 @@ type Result struct {
 	Moved Moved
 	// Quota is the exceeded quota, with StatusQuotaExceeded.
 	Quota Quota
-	// Since is for idempotent requests that the client sends for the first time from now on; set when an idempotent
-	// request is refused.
+	// Since is for idempotent requests the client sends for the first time from now on; set when an idempotent request
+	// is refused.
 	Since uint64
 }
 
 // Moved names the host that leads a shard, as far as the answering host knows.
 type Moved struct {
-	// ShardID is the shard that the request was for.
+	// ShardID is the shard the request was for.
 	ShardID uint64
 	// LeaderHostID is 0 if unknown: the client asks for the routing, or tries again.
 	LeaderHostID uint64
@@ -57,8 +57,7 @@ func (r *Result) Err() error {
 	}
 }
 
-// Error implements error for an unsuccessful Result, so that a host can return the answer to a refused request as an
-// error.
+// Error implements error for an unsuccessful Result, so a host can return the answer to a refused request as an error.
 func (r *Result) Error() string { return r.Err().Error() }
 
 // maxWaitMillis prevents a peer's excessive wait from overflowing a time.Duration.
@@ -101,7 +100,7 @@ type Error struct {
 	Moved Moved
 	// Quota is the exceeded quota, with StatusQuotaExceeded.
 	Quota Quota
-	// Since is for idempotent requests that the client sends for the first time from now on; 0 if unset.
+	// Since is for idempotent requests the client sends for the first time from now on; 0 if unset.
 	Since uint64
 }
 
@@ -163,7 +162,7 @@ func (s Status) is(target error) bool {
 	return ok && *t == Error{Status: s}
 }
 
-// Quota is the quota that a request would have exceeded. The zero value is unset.
+// Quota is the quota a request would have exceeded. The zero value is unset.
 type Quota struct {
 	Kind QuotaKind
 	// Limit is the maximum for the node or the shard, Used the amount in use when the request was refused: objects or
@@ -179,9 +178,9 @@ type QuotaKind uint8
 const (
 	// QuotaUnknown: unset by the host.
 	QuotaUnknown QuotaKind = 0
-	// QuotaNodeObjects: the node's objects, in the shard that the request was for.
+	// QuotaNodeObjects: the node's objects, in the shard the request was for.
 	QuotaNodeObjects QuotaKind = 1
-	// QuotaNodeBytes: the node's bytes, in the shard that the request was for.
+	// QuotaNodeBytes: the node's bytes, in the shard the request was for.
 	QuotaNodeBytes QuotaKind = 2
 	// QuotaShardObjects: the shard's objects, over all nodes.
 	QuotaShardObjects QuotaKind = 3

@@ -43,7 +43,7 @@ type RolloutReadyAnswer struct{}
 type InstanceReport struct {
 	// Current is the seq of the version in use, 0 for none.
 	Current uint64
-	// Generation is the generation of the newest target that the instance has received. The fields below concern that
+	// Generation is the generation of the newest target the instance has received. The fields below concern that
 	// target.
 	Generation uint64
 	Status     kind.Status
@@ -78,8 +78,8 @@ type RolloutPollAnswer struct {
 	Target RolloutTarget
 	// NextInMillis is the time until the next possible target, as far as time decides; 0 if unknown.
 	NextInMillis uint64
-	// Gone is set if the version is no longer kept, so that label and payload are omitted. The location has a newer
-	// target by now: ask again, under a new sequence.
+	// Gone is set if the version is no longer kept, so label and payload are omitted. The location has a newer target
+	// by now: ask again, under a new sequence.
 	Gone bool
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Routing asks for each shard's leader and slots.
 type Routing struct {
-	// KnownVersion is the routing version that the client has; 0 for none.
+	// KnownVersion is the routing version the client has; 0 for none.
 	KnownVersion uint64
 }
 
@@ -98,7 +98,7 @@ func SemaphoreSlot(nodeID uint64, name []byte) uint16 {
 }
 
 // SessionSlot returns a session's slot, which is in the upper 12 bits of the id. The lower bits are a counter up to
-// MaxSessionCounter that never goes back, so that a slot's ids only grow.
+// MaxSessionCounter that never goes back, so a slot's ids only grow.
 func SessionSlot(sessionID uint64) uint16 {
 	return uint16(sessionID >> sessionSlotShift)
 }

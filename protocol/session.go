@@ -2,15 +2,15 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/session"
 
-// SessionStart starts a session in a node and attaches it over this connection. Any host that leads a data shard serves
-// the request; the session's home is a shard led by that host.
+// SessionStart starts a session in a node and attaches the session over this connection. Any leader of a data shard
+// serves the request; the session's home is a shard led by the serving host.
 type SessionStart struct {
 	Path []byte `wire:"text MaxPathBytes"`
 	// TimeoutMillis is how long the session lives without a connection; with 0 the session ends with its connection.
 	TimeoutMillis uint64 `wire:"millis MaxSessionTimeoutMillis"`
 	Details       kind.Details
-	// SessionSecret protects the session: later attaches and binds must have the same secret. A session that was
-	// started without a secret accepts any secret.
+	// SessionSecret protects the session: later attaches and binds must have the same secret. A session started without
+	// a secret accepts any secret.
 	SessionSecret []byte `wire:"bytes MaxSecretBytes"`
 	// AttachSequence is the client's attach counter; an attach with a smaller counter is refused.
 	AttachSequence uint64
@@ -22,8 +22,8 @@ type SessionStartAnswer struct {
 	Lease     Lease
 }
 
-// SessionAttach attaches a session over this connection, and detaches it from any older connection. The request goes to
-// the leader of the session's home shard.
+// SessionAttach attaches a session over this connection, and detaches the session from any older connection. The
+// request goes to the leader of the session's home shard.
 type SessionAttach struct {
 	SessionID      uint64
 	SessionSecret  []byte `wire:"bytes MaxSecretBytes"`
@@ -44,20 +44,21 @@ type SessionAttachAnswer struct {
 	SequenceBase uint64
 }
 
-// Lease is what a client may rely on after its session was attached. The lease begins when the client sends the request
-// that attaches the session.
+// Lease is what a client may rely on after attaching its session. The lease begins when the client sends the attach
+// request.
 type Lease struct {
 	NodeID        uint64
 	TimeoutMillis uint64
-	// GraceMillis is added to the session's timeout when the leader changes. A client must not rely on it.
+	// GraceMillis is added to the session's timeout when the leader changes. Clients must not rely on the grace period.
 	GraceMillis uint64
 	Config      NodeConfig
-	// Lost are order ids, each in a rebuilt shard's class: the session holds nothing in that shard under a lower order
-	// id. The client gives up these holdings before it relies on the lease, and accepts no such grant later.
+	// Lost are order ids, each in a rebuilt shard's class: in the rebuilt shard, the session holds nothing under a
+	// lower order id. The client gives up the lost holdings before relying on the lease, and ignores later grants for
+	// lost holdings.
 	Lost OrderIDs
 }
 
-// SessionBind lets a session that is attached over another connection also use this connection.
+// SessionBind lets a session attached over another connection also use this connection.
 type SessionBind struct {
 	SessionID     uint64
 	SessionSecret []byte `wire:"bytes MaxSecretBytes"`
@@ -68,8 +69,7 @@ type SessionBindAnswer struct {
 	NodeID uint64
 }
 
-// SessionStop ends a session that is attached over this connection. The request goes to the leader of the session's
-// home shard.
+// SessionStop ends a session attached over this connection. The request goes to the leader of the session's home shard.
 type SessionStop struct {
 	SessionID uint64
 }
@@ -77,9 +77,9 @@ type SessionStop struct {
 // SessionStopAnswer answers a SessionStop.
 type SessionStopAnswer struct{}
 
-// SessionDetach detaches a session from this connection, as if the connection had closed for that session alone. The
-// session keeps what it owns and waits for, until its timeout has passed. If the session is only bound to the
-// connection, only the binding ends.
+// SessionDetach detaches a session from this connection, as if the connection had closed for the session alone. The
+// session keeps its holdings and queue positions until the session timeout has passed. If the session is only bound to
+// the connection, only the binding ends.
 type SessionDetach struct {
 	SessionID uint64
 	// LeftMillis is how long the session lives without another attach: at most its timeout. 0 means the whole timeout.
@@ -99,15 +99,15 @@ type SessionDestroyAnswer struct{}
 
 // SessionDetached is pushed, with id 0, when a session is no longer attached over, or bound to, this connection, though
 // the session may live: another connection has attached the session (StatusBadSession), the host no longer leads or
-// vouches for the home shard (StatusMoved, StatusUnavailable), or the client was silent for longer than the session's
+// vouches for the home shard (StatusMoved, StatusUnavailable), or the client was silent for longer than the session
 // timeout (StatusHeartbeatTimeout), and the session will end.
 type SessionDetached struct {
 	SessionID uint64
 	Result    Result
 }
 
-// SessionEnded is pushed, with id 0, when a session that is attached over or bound to this connection has ended.
-// Nothing more follows for the session's acquires and one-shot watches.
+// SessionEnded is pushed, with id 0, when a session attached over or bound to this connection has ended. Nothing more
+// follows for the session's acquires and one-shot watches.
 type SessionEnded struct {
 	SessionID uint64
 	Reason    EndReason

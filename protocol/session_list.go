@@ -10,7 +10,7 @@ type Session struct {
 	Details       kind.Details
 	// Attached is set if a connection has the session.
 	Attached bool
-	// Owned and Waiting count the semaphores that the session owns or waits for, over all shards with reachable hosts.
+	// Owned and Waiting count the semaphores the session owns or waits for, over all shards with reachable hosts.
 	Owned   uint64
 	Waiting uint64
 	// SinceMillis is when the session was created, in milliseconds since 1970 by a host's wall clock; 0 if unknown.
@@ -99,8 +99,8 @@ type Holding struct {
 
 // HoldingLost is pushed, with id 0, when a holding's object is deleted by force: the session ceases to own a semaphore,
 // or to take part in a rollout, without having released or left it. If the name is empty and an order id is set, a
-// shard was rebuilt: the session loses everything that it owned there under lower order ids, which have the same class
-// as the order id. If both are empty, losses may have been missed: the client should query the session's holdings.
+// shard was rebuilt: the session loses everything it owned there under lower order ids, which have the same class as
+// the order id. If both are empty, losses may have been missed: the client should query the session's holdings.
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64

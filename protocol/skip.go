@@ -9,7 +9,7 @@ import (
 
 // skip moves past n values, whatever they are.
 //
-// skip counts the pending values instead of descending into nested values, so that nesting, however deep, costs neither
+// skip counts the pending values instead of descending into nested values, so nesting, however deep, costs neither
 // stack nor memory. Every value takes at least one byte, so a count above the number of unread bytes ends the skip at
 // once.
 func (c *codec) skip(n int) {

@@ -115,7 +115,7 @@ const (
 	AbortUnknown AbortReason = 0
 	// AbortReplaced: the session sent a newer acquire for the same semaphore.
 	AbortReplaced AbortReason = 1
-	// AbortReleased: the session released the semaphore that it was waiting for.
+	// AbortReleased: the session released the semaphore it was waiting for.
 	AbortReleased AbortReason = 2
 	// AbortDeleted: the semaphore was deleted by force.
 	AbortDeleted AbortReason = 3

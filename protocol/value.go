@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// The calls below read rare value encodings. A call checks the value's type byte first, so that the library reads only
+// The calls below read rare value encodings. A call checks the value's type byte first, so the library reads only
 // values with the expected type, and checks every length before use.
 
 // rareUint reads a number. Encoders in languages without unsigned numbers write positive numbers in signed encodings
@@ -51,7 +51,7 @@ func (c *codec) rareLen(field, want string) int {
 	return n
 }
 
-// arrayLen reads an array head. Every item takes at least one byte, so that a count above the number of unread bytes is
+// arrayLen reads an array head. Every item takes at least one byte, so a count above the number of unread bytes is
 // wrong, and is refused before use.
 func (c *codec) arrayLen(field string) int {
 	if c.rest() == 0 {

@@ -54,13 +54,13 @@ const (
 
 	// CmdDue does the work that is due by shard time: it handles expired object alarms, and ends waits. A leader
 	// proposes the command when it estimates that an alarm has expired, and periodically while there are alarms, so
-	// that shard time is not far behind if the leader dies. FlagMore in the answer means that more is due; the leader
+	// shard time is not far behind if the leader dies. FlagMore in the answer means that more is due; the leader
 	// proposes the command again. Uses Term, Time.
 	CmdDue CommandKind = 14
 
 	// CmdSessionNumbers issues a number space for a session's mutations, on attaching. The space is above all spaces
-	// issued before, above all numbers that the session has used here, and no lower than Count. Number in the answer is
-	// the number before the first number in the space. Uses Session, Key, Count.
+	// issued before, above all numbers the session has used here, and no lower than Count. Number in the answer is the
+	// number before the first number in the space. Uses Session, Key, Count.
 	CmdSessionNumbers CommandKind = 15
 
 	// CmdGroupWait begins a rebuilt shard's wait: the leader knows that no host acts for an earlier group any more. The
@@ -90,8 +90,8 @@ const (
 // views into the decoded bytes; the machine copies the parts that stay in its state.
 type Command struct {
 	// Level is the level of the command's encoding and rules. A host stamps the shard's level, which must not be below
-	// LevelOf. The machine follows the rules for the command's level, so that a replayed log has the same effects as
-	// before. If DecodeBatch finds a level above the shard's, no other field is set.
+	// LevelOf. The machine follows the rules for the command's level, so a replayed log has the same effects as before.
+	// If DecodeBatch finds a level above the shard's, no other field is set.
 	Level level.Level
 	Kind  CommandKind
 	Flags CommandFlags `log:"byte"`
@@ -112,7 +112,7 @@ type Command struct {
 	Order    OrderID
 	Term     uint64
 	Sessions []SessionID `log:"own"`
-	// Revision, if not zero, is the revision that an update or a resize requires.
+	// Revision, if not zero, is the revision an update or a resize requires.
 	Revision Revision
 	// Sum is a digest.
 	Sum uint64 `log:"word"`
@@ -137,7 +137,7 @@ func (c *Command) Clone() Command {
 	return out
 }
 
-// ClientRef has the address of a session's client, and the name and version that the client reports.
+// ClientRef has the address of a session's client, and the name and version the client reports.
 type ClientRef struct {
 	Address []byte
 	Name    []byte

@@ -10,10 +10,10 @@ import (
 // CommandRow describes a command kind.
 type CommandRow struct {
 	Name string // in logs and golden scripts
-	// Timed is set if the command creates holdings, may grant ownership, or does something that an object remembers,
-	// and so has the proposal's Time as a field.
+	// Timed is set if the command creates holdings, may grant ownership, or does something an object remembers, and so
+	// has the proposal's Time as a field.
 	Timed bool
-	Of    ObjectKind // the object kind that the command is for; zero for none
+	Of    ObjectKind // the object kind the command is for; zero for none
 }
 
 // Commands are all commands, by number. A row without a name is not a command.
@@ -77,7 +77,7 @@ func (k CommandKind) String() string {
 // TakesTime reports whether commands with this kind carry their proposal's Time.
 func (k CommandKind) TakesTime() bool { return Commands[k].Timed }
 
-// ObjectOf returns the object kind that a command is for, zero for a command without an object.
+// ObjectOf returns the object kind a command is for, zero for a command without an object.
 func ObjectOf(k CommandKind) ObjectKind { return Commands[k].Of }
 
 // unknown is above every level.

@@ -47,7 +47,7 @@ type SemaphoreView struct {
 
 // PartOptions select an object part and a page.
 type PartOptions struct {
-	Part  string // a view, or another part that the kind defines
+	Part  string // a view, or another part the kind defines
 	After uint64 // only rows after this number: the previous page's end
 	Limit int    // page size, never more than MaxPage; zero means MaxPage
 	Why   bool   // include why the object is stalled

@@ -15,8 +15,8 @@ import (
 //	zero), further bytes of bits as long as the last bit of the byte before is set, the fields in the order of
 //	their bits
 //
-// The level comes first, so that an older build can skip a command above the shard's level without knowing its fields.
-// Count and Timeout are stored plus one, so that Forever takes one byte.
+// The level comes first, so an older build can skip a command above the shard's level without knowing its fields. Count
+// and Timeout are stored plus one, so Forever takes one byte.
 const (
 	batchVersion = 1
 

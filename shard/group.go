@@ -1,7 +1,7 @@
 package shard
 
-// Longest is the session with the longest timeout in a shard. The session is 0 for a timeout that a client has
-// requested and that no session has yet.
+// Longest is the session with the longest timeout in a shard. The session is 0 for a timeout a client has requested and
+// that no session has yet.
 type Longest struct {
 	Timeout uint64 // milliseconds
 	Session SessionID
@@ -29,7 +29,7 @@ type Group struct {
 	Until  uint64
 	// Before is the last session counter issued by an earlier group.
 	Before uint64
-	// Longest is the longest session timeout that an earlier group may have granted.
+	// Longest is the longest session timeout an earlier group may have granted.
 	Longest Longest
 }
 

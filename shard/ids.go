@@ -25,9 +25,9 @@ type Slot uint16
 // NodeID is a coordination node's unique id. The id is never reused, not even for a new node with the same path.
 type NodeID uint64
 
-// OrderID is the number that a waiter or an owner got on joining: the fencing token. One counter per shard issues all
-// order ids; the counter never goes back. The lower bits are the shard id, the order id's class: no two shards issue
-// the same order id, and a shard that takes over a name continues above the previous shard's counter.
+// OrderID is the number a waiter or an owner got on joining: the fencing token. One counter per shard issues all order
+// ids; the counter never goes back. The lower bits are the shard id, the order id's class: no two shards issue the same
+// order id, and a shard that takes over a name continues above the previous shard's counter.
 type OrderID uint64
 
 const orderClassBits = 10
@@ -39,8 +39,8 @@ const MaxShard = 1<<orderClassBits - 1
 // revision grows with each change, also through deletion and re-creation.
 type Revision uint64
 
-// SessionID identifies a session. The upper bits are the session's slot, so that any host can route a request; the
-// lower bits are a counter at its home shard that only grows.
+// SessionID identifies a session. The upper bits are the session's slot, so any host can route a request; the lower
+// bits are a counter at its home shard that only grows.
 type SessionID uint64
 
 // NewSessionID builds a session id. The counter must be above zero and fit into 52 bits.

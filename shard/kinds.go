@@ -31,7 +31,7 @@ func (k ObjectKind) String() string {
 	return "kind-" + strconv.Itoa(int(k))
 }
 
-// Kinds returns the object kinds that a shard may hold, in number order.
+// Kinds returns the object kinds a shard may hold, in number order.
 func Kinds() (list []ObjectKind) {
 	for k, name := range kindNames {
 		if name != "" {
@@ -60,8 +60,8 @@ const (
 	// CmdAcquire acquires Count units of a semaphore or waits for them. Uses the mutation fields, Node, Name, Count,
 	// Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
 	CmdAcquire CommandKind = 19
-	// CmdRelease releases everything that the session owns of a semaphore, or leaves the queue. Uses the mutation
-	// fields, Node, Name, and Order as a guard unless it is zero.
+	// CmdRelease releases everything the session owns of a semaphore, or leaves the queue. Uses the mutation fields,
+	// Node, Name, and Order as a guard unless it is zero.
 	CmdRelease CommandKind = 20
 	// CmdSemaphoreResize changes a persistent semaphore's limit. Uses the mutation fields, Node, Name, Count (the
 	// limit), and Revision as a guard unless it is zero.
@@ -133,7 +133,7 @@ const (
 	CmdProcessCompleted CommandKind = 72
 	// CmdProcessFail fails the round. Uses the fields of CmdProcessPrepared, and Data: a text with the reason.
 	CmdProcessFail CommandKind = 73
-	// CmdInboxAck frees the items that the member has handled. Uses the mutation fields, Node, Name, Order and Count.
+	// CmdInboxAck frees the items the member has handled. Uses the mutation fields, Node, Name, Order and Count.
 	CmdInboxAck CommandKind = 74
 	// CmdProcessAct is an operator's action. Uses the mutation fields, Node, Name, and Body: an Act.
 	CmdProcessAct CommandKind = 75

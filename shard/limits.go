@@ -15,8 +15,8 @@ const (
 	MaxData = 1 << 20
 	// MaxSessionDetails is the maximum size of the record that a client reports about its session, in bytes.
 	MaxSessionDetails = session.MaxSize
-	// MaxClientAddress, MaxClientName and MaxClientVersion are the maximum lengths of the texts that a session keeps
-	// about its client, in bytes.
+	// MaxClientAddress, MaxClientName and MaxClientVersion are the maximum lengths of the texts a session keeps about
+	// its client, in bytes.
 	MaxClientAddress = 512
 	MaxClientName    = 256
 	MaxClientVersion = 64
@@ -41,7 +41,7 @@ const (
 	DefaultShardBytes   = 4 << 30
 	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are the sizes of an object, a holding, a session and an
 	// answer in a byte quota, beside the bytes in name, data and other strings. The sizes account for entries in slabs,
-	// trees and tables, so that the sum is near the heap in use: TestQuotasCountWhatTheHeapHolds allows a heap from six
+	// trees and tables, so the sum is near the heap in use: TestQuotasCountWhatTheHeapHolds allows a heap from six
 	// tenths of the sum to a quarter above. A session takes less heap than when SessionBytes was fixed.
 	ObjectBytes  = 192
 	LinkBytes    = 144
@@ -49,9 +49,9 @@ const (
 	AnswerBytes  = 40
 	// AnswerBodyBytes is an answer body's size beside its bytes, in a quota and in MaxAnswerBytes.
 	AnswerBodyBytes = 32
-	// MaxAnswerBytes is the maximum total size of the answers that a shard keeps for one session. A mutation with an
-	// answer that may exceed the rest is refused, until the session acknowledges earlier answers. Answers without
-	// bodies never reach the limit.
+	// MaxAnswerBytes is the maximum total size of the answers a shard keeps for one session. A mutation with an answer
+	// that may exceed the rest is refused, until the session acknowledges earlier answers. Answers without bodies never
+	// reach the limit.
 	MaxAnswerBytes = 256 << 10
 	// MaxAnswerBody is the maximum length of an answer body: it fits if the session has seen all other answers.
 	MaxAnswerBody = MaxAnswerBytes - AnswerBytes - AnswerBodyBytes

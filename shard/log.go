@@ -34,7 +34,7 @@ var (
 	ErrLogClosed = errors.New("shard: the log is closed")
 	// ErrLogBusy is returned if the log accepts no more for now. Nothing was proposed.
 	ErrLogBusy = errors.New("shard: the log is busy")
-	// ErrNoQuorum is the result of a barrier that no majority confirmed in time.
+	// ErrNoQuorum is the result of a barrier no majority confirmed in time.
 	ErrNoQuorum = errors.New("shard: no majority confirmed the read barrier")
 	// ErrNotMember is returned for a host without a replica of the shard.
 	ErrNotMember = errors.New("shard: that host has no replica of the shard")

@@ -36,7 +36,7 @@ type ObjectName struct {
 	Name string
 }
 
-// Counters are the last numbers that a shard has issued.
+// Counters are the last numbers a shard has issued.
 type Counters struct {
 	LastOrder    OrderID
 	LastRevision Revision

@@ -5,8 +5,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// State is everything that a machine holds, in plain form: for comparing replicas, for tests, and for tools that
-// inspect files on disk. Lists are sorted, so that equal machines give equal states.
+// State is everything a machine holds, in plain form: for comparing replicas, for tests, and for tools that inspect
+// files on disk. Lists are sorted, so equal machines give equal states.
 type State struct {
 	LastOrder    OrderID
 	LastRevision Revision
@@ -34,7 +34,7 @@ type PendingState struct {
 	Deleting bool
 }
 
-// NodeState is a node that the shard knows.
+// NodeState is a node the shard knows.
 type NodeState struct {
 	ID          NodeID
 	Dropping    bool

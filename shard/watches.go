@@ -1,6 +1,6 @@
 package shard
 
-// WatchSet holds one host's one-shot watches on one shard: a session is notified once when a semaphore's data or owners
+// WatchSet holds a host's one-shot watches on a shard: a session is notified once when a semaphore's data or owners
 // change. Watches are not part of the replicated state; a client that loses its connection treats its watches as fired.
 //
 // A session has at most one watch on a semaphore. T is the caller's token for a watch. A WatchSet is not safe for
@@ -15,7 +15,7 @@ type WatchSet[T any] struct {
 type watch[T any] struct {
 	session      SessionID
 	object       ObjectName
-	place        int // index in its object's list
+	place        int // index in the object's list
 	data, owners bool
 	token        T
 }
@@ -31,8 +31,8 @@ func NewWatchSet[T any]() *WatchSet[T] {
 // Len returns the number of watches.
 func (w *WatchSet[T]) Len() int { return w.count }
 
-// Add adds a session's watch under the caller's token. It replaces an older watch by the same session on the same
-// semaphore; the caller must first notify the owner of the replaced token with (false, false).
+// Add adds a session's watch under the caller's token, and replaces the session's older watch on the semaphore, if any.
+// The caller must first notify the owner of the replaced token with (false, false).
 func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners bool, token T) (replaced T, was bool) {
 	at := ObjectName{Node: n, Name: name}
 	if old := w.sessions[session][at]; old != nil {
@@ -55,7 +55,7 @@ func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners
 	return replaced, was
 }
 
-// Apply looks through a batch's effects and calls fire for every watch that an effect ends.
+// Apply looks through a batch's effects and calls fire for every watch an effect ends.
 func (w *WatchSet[T]) Apply(effects []Effect, fire func(token T, data, owners bool)) {
 	if w.count == 0 {
 		return
@@ -102,7 +102,7 @@ func (w *WatchSet[T]) DropSession(session SessionID) {
 	w.DropWhere(session, func(T) bool { return true })
 }
 
-// DropWhere discards, without firing them, a session's watches for whose tokens gone returns true.
+// DropWhere discards, without firing, a session's watches for whose tokens gone returns true.
 func (w *WatchSet[T]) DropWhere(session SessionID, gone func(token T) bool) {
 	for _, x := range w.sessions[session] {
 		if gone(x.token) {
@@ -122,7 +122,7 @@ func (w *WatchSet[T]) DropAll(fire func(token T)) {
 	*w = *NewWatchSet[T]()
 }
 
-// unlist removes a watch from its object's list.
+// unlist removes a watch from the object's list.
 func (w *WatchSet[T]) unlist(x *watch[T]) {
 	list := w.objects[x.object]
 	last := list[len(list)-1]
@@ -139,7 +139,7 @@ func (w *WatchSet[T]) list(at ObjectName, list []*watch[T]) {
 	w.objects[at] = list
 }
 
-// forget removes a watch from its session's map.
+// forget removes a watch from the session's map.
 func (w *WatchSet[T]) forget(x *watch[T]) {
 	w.count--
 	of := w.sessions[x.session]

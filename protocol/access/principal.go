@@ -135,7 +135,7 @@ func (d *Decision) Fields(c field.Coder) {
 	c.Record("rule", d.Rule.Fields)
 }
 
-// Denial is a request that a host has refused because a right was missing.
+// Denial is a request a host has refused because a right was missing.
 type Denial struct {
 	Host    string    // the answering host
 	At      time.Time `name:"time"` // by the host's clock

@@ -10,8 +10,8 @@
 //	err = w.Close() // seals it
 //
 // A file without a seal is not a backup, however much of it is readable. Each section has its length and its SHA-256,
-// so that errors can name the damaged section. The states are encoded as machine snapshots: any later version that
-// reads snapshots reads the states too.
+// so errors can name the damaged section. The states are encoded as machine snapshots: any later version that reads
+// snapshots reads the states too.
 //
-// Files hold everything that a cluster keeps, including token hashes: only the owner should be able to read a file.
+// Files hold everything a cluster keeps, including token hashes: only the owner should be able to read a file.
 package backupfile

@@ -61,8 +61,8 @@ type Coder interface {
 	Items(name string, n, most int, size func(n int), item func(c Coder, i int))
 
 	// Moment is an event's shard time, Wall its wall clock time, and Left the shard time at which a remaining time will
-	// be over. Views have them, logs do not. A shard creates a view as seen at the start of shard time, so that readers
-	// at all times get the same bytes: a timestamp has no Ago, and a remaining time is the shard time of its end. A
+	// be over. Views have them, logs do not. A shard creates a view as seen at the start of shard time, so readers at
+	// all times get the same bytes: a timestamp has no Ago, and a remaining time is the shard time of its end. A
 	// reading wire Coder knows the reader's shard time.
 	Moment(name string, v *Timestamp)
 	Wall(name string, v *Timestamp)

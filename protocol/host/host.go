@@ -51,15 +51,15 @@ type Host struct {
 	RaftAddress, ClientAddress, AdminAddress string
 	Domain                                   Domain // the failure domain
 	Version                                  string
-	// the highest feature level that the host supports
+	// the highest feature level the host supports
 	Level int `name:"supported_feature_level"`
-	// Target is the state that the host should reach. Current is the state to which the governor has brought the host.
+	// Target is the state the host should reach. Current is the state to which the governor has brought the host.
 	Current, Target Standing
 	Cordoned        bool
 	// Weight is the host's share of data shard replicas, relative to other hosts' weights, if data shards have replicas
 	// on only some hosts. A host with weight 0 has no such replicas.
 	Weight   int
-	Replaces uint64 // the host that this host replaced, 0 for none
+	Replaces uint64 // the host this host replaced, 0 for none
 	// The following fields are governor observations. SilentFor is the time since the last contact. StuckFor is how
 	// long the host has not accepted any meta shard entry although there were some. Fresh is how long the host has
 	// confirmed, without a gap, that it is up to date, 0 without such a confirmation.

@@ -15,8 +15,8 @@ type Shard struct {
 	// Led is how long the leader has led, Reported the time since the leader's last report.
 	Led      time.Duration `name:"leader_age"`
 	Reported time.Duration `name:"report_age"`
-	// PreferredLeader is the host that an operator wants to lead, 0 for none. The governor keeps trying for the time in
-	// the next field.
+	// PreferredLeader is the host an operator wants to lead, 0 for none. The governor keeps trying for the time in the
+	// next field.
 	PreferredLeader    uint64        `name:"preferred_leader"`
 	PreferredLeaderFor time.Duration `name:"preferred_leader_expires_in"`
 	Redundancy
@@ -61,8 +61,8 @@ type Replica struct {
 	Host  uint64 // 0 if the replica has no record
 	Role  Role
 	Since time.Duration `name:"age"` // how long the replica has had the role
-	// Observed is set if the shard's leader has reported the following fields. Index is the last entry that the replica
-	// has acknowledged. Behind is the time since the leader had no more entries than that.
+	// Observed is set if the shard's leader has reported the following fields. Index is the last entry the replica has
+	// acknowledged. Behind is the time since the leader had no more entries than that.
 	Observed bool
 	Index    uint64
 	Behind   time.Duration

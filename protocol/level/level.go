@@ -1,10 +1,10 @@
-// Package level defines a cluster's feature levels. A level is a number that all hosts agree on before any host uses
-// the level's features. The meta shard keeps the cluster's level, which rises after every host has reported support for
-// the next level, and every shard's log repeats it.
+// Package level defines a cluster's feature levels. All hosts agree on a level before any host uses the level's
+// features. The meta shard stores the cluster's level, which rises once every host has reported support for the next
+// level, and every shard's log repeats the level.
 //
-// Every command in a log carries its level. A replica skips a command above its shard's level without decoding it, and
-// stops if a command at or below that level is unknown. A later release that adds a command, a field or a rule assigns
-// it the next level in its declaration.
+// Every command in a log has a level. A replica skips a command above its shard's level without decoding, and stops if
+// a command at or below the shard's level is unknown. A later release that adds a command, a field or a rule declares
+// the addition with the next level.
 package level
 
 import (
@@ -25,7 +25,7 @@ const latest = "1"
 // claims to support level 2. Rolling upgrade tests start hosts with such programs.
 var newest = latest
 
-// Newest is the highest level that this build supports. It never changes.
+// Newest is the highest level supported by the build. It never changes.
 var Newest = parse(newest)
 
 func parse(text string) Level {
@@ -36,7 +36,7 @@ func parse(text string) Level {
 	return Level(n)
 }
 
-// Mark is the version suffix for a program linked with a different newest level. It is empty for all other programs.
+// Mark is the version suffix for a program linked with a different newest level, and otherwise empty.
 func Mark() string {
 	if newest == latest {
 		return ""

@@ -23,10 +23,10 @@ func (a *Action) Fields(c field.Coder) {
 	a.By.Fields(c)
 }
 
-// Joining is what a session reports about itself when it joins. A member that joins again under the same name changes
-// its attributes, and whether it is a candidate.
+// Joining is what a session reports about itself on joining. A member that joins again under an unchanged name changes
+// its attributes and candidacy.
 type Joining struct {
-	// Name identifies the member for people; other members may have the same name.
+	// Name identifies the member for people and need not be unique.
 	Name       string
 	Attributes []byte
 	Candidate  bool // the member may coordinate

@@ -10,10 +10,9 @@ import (
 
 // Spec is an operator's configuration for a process. Times are counted in whole milliseconds, rounded up.
 type Spec struct {
-	// OpenDelay is how long membership must be stable before the next epoch opens, so that many members starting
-	// together cause one epoch; MaxOpenDelay is the maximum time for which an epoch waits for stability. 0 means 100 ms
-	// and 2 s. If OpenDelay is one millisecond and MinMembers is above one, the last required member opens the epoch at
-	// once.
+	// OpenDelay is how long membership must be stable before the next epoch opens, so many members starting together
+	// cause one epoch; MaxOpenDelay is the maximum time for which an epoch waits for stability. 0 means 100 ms and 2 s.
+	// If OpenDelay is one millisecond and MinMembers is above one, the last required member opens the epoch at once.
 	OpenDelay    time.Duration
 	MaxOpenDelay time.Duration
 	// MinMembers is the minimum number of members in an epoch; 0 means one.
@@ -65,7 +64,7 @@ func (s *Spec) Fields(c field.Coder) {
 }
 
 // WithDefaults returns the spec with omitted values set to defaults. A host fills in the defaults before the spec is
-// logged, so that a later build's defaults do not change a logged spec.
+// logged, so a later build's defaults do not change a logged spec.
 func (s Spec) WithDefaults() Spec {
 	s.OpenDelay = cmp.Or(s.OpenDelay, 100*time.Millisecond)
 	s.MaxOpenDelay = cmp.Or(s.MaxOpenDelay, max(2*time.Second, s.OpenDelay))

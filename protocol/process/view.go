@@ -82,7 +82,7 @@ type MemberState struct {
 	Peer
 	Joined    field.Timestamp
 	Of        bool   `name:"in_epoch"` // the member is in the epoch; otherwise it waits for the next epoch
-	Prepared  uint64 // the last epoch that the member has prepared for
+	Prepared  uint64 // the last epoch the member has prepared for
 	Completed uint64 // the last epoch with a completion handled by the member
 	Unread    int    // unacknowledged items; 0 in a watch
 }

@@ -37,7 +37,7 @@ type Verdict struct {
 	Text string `name:"message"`
 }
 
-// GateReport is a verdict, with the gate, version and target that it concerns.
+// GateReport is a verdict, with the gate, version and target it concerns.
 type GateReport struct {
 	Location string
 	Gate     string

@@ -10,7 +10,7 @@ type InstanceState struct {
 	Report    Report
 	// Since is when the reported status and generation began.
 	Since Timestamp
-	// Sent is the newest generation that the instance is known to have received, Received the time of receipt.
+	// Sent is the newest generation the instance is known to have received, Received the time of receipt.
 	Sent     uint64
 	Received Timestamp
 }
@@ -30,7 +30,7 @@ func (i *InstanceState) Fields(c field.Coder) {
 // Report is what an instance reports about itself.
 type Report struct {
 	Current    uint64 // the seq of the version in use, 0 for none
-	Generation uint64 // generation of the target that the other fields concern
+	Generation uint64 // generation of the target the other fields concern
 	Status     Status
 	Code       string // error code, if the instance failed
 	Text       string `name:"message"`

@@ -122,7 +122,7 @@ func (l *Location) Fields(c field.Coder) {
 }
 
 // WithDefaults returns the spec with omitted values set to defaults. A host fills in the defaults before the spec is
-// logged, so that a later build's defaults do not change a logged spec.
+// logged, so a later build's defaults do not change a logged spec.
 func (s Spec) WithDefaults() Spec {
 	s.KeepVersions = cmp.Or(s.KeepVersions, 64)
 	s.AskInterval = cmp.Or(s.AskInterval, time.Second)

@@ -154,7 +154,7 @@ type BlockReason struct {
 	Location string
 	// Blocked is set if neither time nor the present instances can end the reason.
 	Blocked bool
-	Seq     uint64 `name:"version"` // the version that the reason concerns
+	Seq     uint64 `name:"version"` // the version the reason concerns
 	// Waiting is how many of Of leaders have not reached the target; Named are the first of them.
 	Waiting int
 	Of      int      `name:"total"`

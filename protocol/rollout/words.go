@@ -71,7 +71,7 @@ type Phase uint8
 
 // The phases. If several fit, the latest in this list applies.
 const (
-	Idle        Phase = iota // every location has reached the newest version that it may have
+	Idle        Phase = iota // every location has reached the newest version it may have
 	Rolling                  // versions are being deployed
 	Blocked                  // an external event is required; see the reasons
 	RollingBack              // locations go back to a version

@@ -81,7 +81,7 @@ func (s *Set) Decide(path, object string, need protocol.Right) (o Origin, allowe
 }
 
 // find returns the index of an allowing rule, or a negative number. It looks at the rules for each path from the root
-// to the node, so that the work grows with the path length, and hardly with the number of rules.
+// to the node, so the work grows with the path length, and hardly with the number of rules.
 func (s *Set) find(path, object string, need protocol.Right) int {
 	path = strings.TrimSuffix(path, "/")
 	for end := 0; end <= len(path); end++ {
@@ -107,7 +107,7 @@ func (s *Set) first(path string) int {
 // list the allowed objects, to have a session.
 const inPart = protocol.RightRead | protocol.RightAcquire | protocol.RightWrite
 
-// gives returns the rights that the rule gives for an object, or for the node as a whole.
+// gives returns the rights the rule gives for an object, or for the node as a whole.
 func (c *compiled) gives(object string) protocol.Right {
 	switch {
 	case c.object == "":
@@ -120,7 +120,7 @@ func (c *compiled) gives(object string) protocol.Right {
 	return 0
 }
 
-// Covers reports whether the set allows everything that a rule allows.
+// Covers reports whether the set allows everything a rule allows.
 func (s *Set) Covers(r Rule) bool { return s.upon(r.Path, r.Object)&r.Rights == r.Rights }
 
 // upon returns the rights that hold for all objects below a path with a name prefix.

@@ -33,11 +33,10 @@ const (
 type Action struct {
 	Shard   hosts.ShardID
 	Replica uint64
-	// Host is the host that the action concerns.
+	// Host is the host the action concerns.
 	Host shard.HostID
 	From shard.HostID
-	// Change numbers the membership that the action was planned for: the engine refuses the action in any other
-	// membership.
+	// Change numbers the membership the action was planned for: the engine refuses the action in any other membership.
 	Change uint64
 	// Variant and Epoch belong to Host's target at decision time.
 	Variant protocol.HostState

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ruleAway reports cluster hosts that do not take part fully, for a reason that no rule repairs. Waiting until the
-// whole cluster is healthy includes such hosts. A cordon is not reported, because it takes nothing away.
+// ruleAway reports cluster hosts that do not take part fully, for a reason no rule repairs. Waiting until the whole
+// cluster is healthy includes such hosts. A cordon is not reported, because it takes nothing away.
 func ruleAway(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)

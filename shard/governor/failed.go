@@ -111,7 +111,7 @@ func notFresh(v View, h *hosts.Host) *plan.Reason {
 }
 
 // ruleExpelled makes expulsions final, once the hosts have no replicas, and once the grace period has passed by a
-// single leader's clock, so that no session state known to the expelled host is in force any more.
+// single leader's clock, so no session state known to the expelled host is in force any more.
 func ruleExpelled(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		if h.Living() || h.Reached() {

@@ -121,9 +121,9 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 }
 
 // needsOwnVote reports whether removing a live voter would require that voter's own vote. A voter that has applied its
-// own removal is gone; if the leader then dies before the others have received the removal, they wait for a vote that
-// no host can give. With two voters this cannot be avoided. Only shards with replicas on some hosts move often enough
-// for the case to have been observed.
+// own removal is gone; if the leader then dies before the others have received the removal, they wait for a vote no
+// host can give. With two voters this cannot be avoided. Only shards with replicas on some hosts move often enough for
+// the case to have been observed.
 func (g *group) needsOwnVote(m *member) bool {
 	return g.spread && m.Role == hosts.RoleVoter && m.live && len(g.voters) > 2 &&
 		g.liveVoters(m.ID) < hosts.Majority(len(g.voters))

@@ -27,7 +27,7 @@ func ruleGovernor(v View) (f finding) {
 	return f
 }
 
-// ruleWish transfers leaderships that an operator has asked to move.
+// ruleWish transfers leaderships an operator has asked to move.
 func ruleWish(v View) (f finding) {
 	for _, g := range groups(v) {
 		to := g.shard.Wish

@@ -75,7 +75,7 @@ func coming(v View, g *group) (list []*member) {
 	return list
 }
 
-// at returns the member that a group would have on a host.
+// at returns the member a group would have on a host.
 func (g *group) at(h *hosts.Host, replica uint64) *member {
 	return &member{Replica: &hosts.Replica{ID: replica, Host: h.ID}, host: h, live: g.v.Seen.live(h.ID)}
 }
@@ -162,8 +162,8 @@ func (f *finding) place(g *group, h *hosts.Host, filling map[string]string) {
 	f.propose(g.v, KindAdd, Action{Shard: g.shard.ID, Replica: id, Host: h.ID, Change: g.shard.Change})
 }
 
-// rulePlaces gives a data shard the replicas that the policy wants, replacing those on hosts that are drained, gone or
-// away for too long. Superfluous learners are removed.
+// rulePlaces gives a data shard the replicas the policy wants, replacing those on hosts that are drained, gone or away
+// for too long. Superfluous learners are removed.
 func rulePlaces(v View) (f finding) {
 	if !v.State.Spread() {
 		return f
@@ -207,7 +207,7 @@ func (g *group) bestPlace(able []*hosts.Host, near peers) (best *hosts.Host) {
 	return best
 }
 
-// noPlace says why no host accepts a replica that the group lacks.
+// noPlace says why no host accepts a replica the group lacks.
 func (g *group) noPlace() *plan.Reason {
 	const most = 8
 	var why []string
@@ -233,7 +233,7 @@ func (g *group) noPlace() *plan.Reason {
 
 // ruleSpread moves replicas: to a host farther from the other members, and from hosts with a high score to hosts with a
 // low score. A move begins with a learner; ruleDomains then gives the learner its vote, and ruleExcess removes the
-// voter that the learner replaces.
+// voter the learner replaces.
 func ruleSpread(v View) (f finding) {
 	if !v.State.Spread() {
 		return f

@@ -11,13 +11,13 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Recover returns how to rebuild a shard that has permanently lost its majority, judged by records and observations. If
-// the recovery is wrong, or cannot be judged yet, the result has the objection.
+// Recover returns how to rebuild a shard after a permanent majority loss, judged by records and observations. If the
+// recovery is wrong, or cannot be judged yet, the result has the objection.
 //
-// By giving the order, an operator declares that the silent hosts will not return. Recover verifies everything that a
+// By giving the order, an operator declares that the silent hosts will not return. Recover verifies everything a
 // governor can know: a majority of the voters has been out of contact for the failure timeout. Among the remaining
-// hosts it chooses the most advanced log. As in an election, that log contains every committed entry that any of these
-// hosts has.
+// hosts Recover chooses the most advanced log. As in an election, the chosen log contains every committed entry on any
+// remaining host.
 func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	n := hosts.Recovery{Shard: id, Empty: empty}
 	s := v.State.Shard(id)
@@ -52,9 +52,9 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	return n
 }
 
-// lostLearners are the learners on silent hosts, in a group that would have too few remaining voters if the learners
-// had votes: a promotion that only the log knows may have given the learners votes, and then the group waits for hosts
-// that never return.
+// lostLearners are the learners on silent hosts, in a group with too few remaining voters if the learners had votes: a
+// promotion known only to the log may have given the learners votes, and then the group waits for hosts that never
+// return.
 func (g *group) lostLearners() (list []*member) {
 	for _, m := range g.learners {
 		if m.host != nil && m.host.Living() && g.silent(m) {
@@ -93,8 +93,9 @@ func (g *group) silent(m *member) bool {
 		seen.SilentFor >= field.MillisOf(g.v.State.Policy().OfflineAfter)
 }
 
-// survivor returns the member with the most advanced log, among the members on hosts in contact; nil if there is none.
-// The text says why the choice cannot be made yet. A learner may hold entries that every surviving voter lacks.
+// survivor returns the member with the most advanced log, among the members on hosts in contact; nil if none is in
+// contact. The text says why the choice cannot be made yet. A learner may hold entries that every surviving voter
+// lacks.
 func (g *group) survivor() (best *member, why string) {
 	var farthest Unled
 	for _, m := range g.members() {

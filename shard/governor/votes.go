@@ -177,7 +177,7 @@ func (f *finding) replaceDead(g *group, m *member) {
 }
 
 // ruleFew promotes learners if there are too few voters. From an odd number of voters ruleFew begins only with enough
-// learners for the wanted number, so that no group stays at two voters that are both needed.
+// learners for the wanted number, so no group stays at two voters that are both needed.
 func ruleFew(v View) (f finding) {
 	for _, g := range groups(v) {
 		n := len(g.voters)
@@ -231,7 +231,7 @@ func ruleExcess(v View) (f finding) {
 }
 
 // excess returns the voter to remove if there are too many. In a shard with replicas on only some hosts, this is a
-// voter that a different member replaces.
+// voter a different member replaces.
 func (g *group) excess() *member {
 	list := g.voters
 	if g.spread {

@@ -190,7 +190,7 @@ func returnDelay(failures uint64) uint64 {
 }
 
 // Reach makes a host's target its current state, because the governor has brought the host there. term is the
-// governor's term; variant and epoch belong to the target that the governor has worked towards.
+// governor's term; variant and epoch belong to the target the governor has worked towards.
 func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.HostState, epoch uint64) Answer {
 	h := r.Host(id)
 	switch {
@@ -219,7 +219,7 @@ func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.Ho
 }
 
 // forgetExpelled discards the expelled hosts with the lowest ids, if there are too many. The latest expelled host
-// stays, so that a list change never removes the host that was changed last.
+// stays, so a list change never removes the host that was changed last.
 func (r *Records) forgetExpelled(latest shard.HostID) {
 	over := len(r.hosts) - r.Living() - MaxExpelled
 	for i := 0; i < len(r.hosts) && over > 0; {

@@ -38,7 +38,7 @@ func (r *Records) Count(at At, term uint64, list []Count) Answer {
 }
 
 // Recovery describes how a data shard continues after it has permanently lost its majority: a host gets the new group's
-// only replica, with the content that the host has from the previous group.
+// only replica, with the content the host has from the previous group.
 type Recovery struct {
 	Shard ShardID
 	Host  shard.HostID
@@ -87,7 +87,7 @@ func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
 	return Answer{Host: n.Host}
 }
 
-// recoverable refuses recoveries that the records forbid. Only the governor knows which hosts are really lost.
+// recoverable refuses recoveries the records forbid. Only the governor knows which hosts are really lost.
 func (r *Records) recoverable(n *Recovery) Answer {
 	s, h := r.Shard(n.Shard), r.Host(n.Host)
 	lost := func(id shard.HostID) bool { return slices.Contains(n.Lost, id) }
@@ -126,7 +126,7 @@ func (r *Records) recoverable(n *Recovery) Answer {
 	return Answer{}
 }
 
-// InitialReplica returns the replica that a shard's group begins with. It returns nil for the first group, and once the
+// InitialReplica returns the replica a shard's group begins with. It returns nil for the first group, and once the
 // group's leader has reported its membership.
 func (s *Shard) InitialReplica() *Replica {
 	if s.Group == 0 || s.Change != 0 {
@@ -138,8 +138,8 @@ func (s *Shard) InitialReplica() *Replica {
 	return nil
 }
 
-// Jump is how far the shard's counters grow when it is rebuilt: past all numbers that the shard may have issued since
-// the counters were last reported.
+// Jump is how far the shard's counters grow when it is rebuilt: past all numbers the shard may have issued since the
+// counters were last reported.
 func (s *Shard) Jump(now uint64) machine.Jump {
 	return machine.JumpOver(time.Duration(now-min(now, s.CountedAt)) * time.Millisecond)
 }

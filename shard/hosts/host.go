@@ -44,7 +44,7 @@ func (r Reason) Failed() bool { return r == ReasonSilent || r == ReasonStuck }
 type State struct {
 	Variant protocol.HostState
 	// Epoch counts how often the host got the target Online. A restart that did not count as a failure begins a new
-	// epoch, so that the current state differs from the target even then.
+	// epoch, so the current state differs from the target even then.
 	Epoch  uint64
 	Reason Reason
 	Text   string
@@ -71,7 +71,7 @@ type Host struct {
 	Domain      Domain
 	Addresses   Addresses
 	Version     string
-	Level       level.Level // the highest level that the host supports
+	Level       level.Level // the highest level the host supports
 	Current     State
 	Target      State
 	Cordoned    bool
@@ -82,7 +82,7 @@ type Host struct {
 	// in shard time.
 	Failures    uint64
 	ReturnAfter uint64
-	// Replaces is the host that this host replaced, 0 for none.
+	// Replaces is the host this host replaced, 0 for none.
 	Replaces shard.HostID
 	// Grace is the largest grace period in force at the host's expulsion, in milliseconds. Bare is when the expelled
 	// host ceased to have replicas, 0 while the host has a replica.

@@ -32,7 +32,7 @@ func (i *Incarnation) UnmarshalText(text []byte) error {
 }
 
 // Start is one start of a host's process. The data directory counts the starts, durably. The draw is 64 random bits for
-// the process, so that two processes from copies of one directory differ.
+// the process, so two processes from copies of one directory differ.
 type Start struct {
 	Number uint64 `json:"number"`
 	Draw   uint64 `json:"draw"`

@@ -90,8 +90,8 @@ type Join struct {
 	Level       level.Level
 	// Replace names the living host to be replaced, empty for none. No other living host may have the newcomer's name.
 	Replace string
-	// Token is the id of the join token that the host has proved to know. Trusted is set if a certificate has proved
-	// the host's right to join, or if the cluster requires no proof.
+	// Token is the id of the join token the host has proved to know. Trusted is set if a certificate has proved the
+	// host's right to join, or if the cluster requires no proof.
 	Token   string
 	Trusted bool
 	// Heard is set if the proposing leader is in contact with the host to be replaced. Grace is the largest grace
@@ -162,7 +162,7 @@ func rejoin(h *Host, j *Join) Answer {
 	return a
 }
 
-// replaced returns the host that a newcomer replaces, or nil.
+// replaced returns the host a newcomer replaces, or nil.
 func (r *Records) replaced(j *Join) (*Host, Answer) {
 	if j.Replace == "" {
 		return nil, Answer{}

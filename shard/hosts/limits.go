@@ -45,7 +45,7 @@ const (
 	HealthyMillis   = 10 * 60 * 1000
 )
 
-// WishMillis is how long the governor tries to carry out a transfer that an operator asked for.
+// WishMillis is how long the governor tries to carry out a transfer an operator asked for.
 const WishMillis = 60_000
 
 // Spread reports whether data shards have replicas on only some hosts: as many as the policy requires, each a voter.

@@ -214,8 +214,8 @@ func DefaultPolicy() host.Policy {
 		BalanceEvery: 5 * time.Minute, Copies: 2}
 }
 
-// SetPolicy puts a new policy into force. The command names the policy that the new one was derived from, so that
-// concurrent changes are not lost.
+// SetPolicy puts a new policy into force. The command names the policy the new one was derived from, so concurrent
+// changes are not lost.
 func (r *Records) SetPolicy(at At, from, to host.Policy) Answer {
 	if err := to.Check(); err != nil {
 		return badRequest(err)

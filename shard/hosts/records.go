@@ -48,7 +48,7 @@ type At struct {
 type Answer struct {
 	Status protocol.Status
 	Text   string // for people: the error, and what to do instead
-	// Host is the host that the command concerns.
+	// Host is the host the command concerns.
 	Host shard.HostID
 	// Existed is set if the command changed nothing because the requested state already existed.
 	Existed bool
@@ -60,7 +60,7 @@ func refuse(status protocol.Status, format string, args ...any) Answer {
 
 func badRequest(err error) Answer { return refuse(protocol.StatusBadRequest, "%v", err) }
 
-// forbid is for commands that the state does not allow.
+// forbid is for commands the state does not allow.
 func forbid(format string, args ...any) Answer {
 	return refuse(protocol.StatusPreconditionFailed, format, args...)
 }

@@ -56,7 +56,7 @@ type Shard struct {
 	// Change numbers the last membership read from the engine.
 	Change   uint64
 	Replicas []Replica // by id
-	// Wish is the host that an operator wants as the leader, 0 for none, until WishUntil in shard time.
+	// Wish is the host an operator wants as the leader, 0 for none, until WishUntil in shard time.
 	Wish      shard.HostID
 	WishUntil uint64
 	// Transferred is when the governor began the last transfer, 0 for none.
@@ -66,8 +66,8 @@ type Shard struct {
 	Group uint64
 	Empty bool
 	// First is the group's first replica: replicas with lower ids belong to earlier groups. Ordered is the meta
-	// machine's version that contains the order for the group. Fence is an order id that no earlier group has reached;
-	// the group begins above it. All are 0 for the first group.
+	// machine's version that contains the order for the group. Fence is an order id no earlier group has reached; the
+	// group begins above it. All are 0 for the first group.
 	First, Ordered uint64
 	Fence          shard.OrderID
 	// Waits is set until the group grants. Overlap is set if an operator has ended the wait.
@@ -358,7 +358,7 @@ func (p *Position) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Behind reports whether a replica at p lacks log entries that it has confirmed.
+// Behind reports whether a replica at p lacks log entries it has confirmed.
 func (p Position) Behind(confirmed Position) bool {
 	return p.Term < confirmed.Term || p.Last < confirmed.Last
 }

@@ -102,8 +102,8 @@ func (e *Entry) code(c *codec.Coder) {
 	c.Text(&e.Why, MaxText)
 }
 
-// check validates everything that the rest of the package relies on, so that corrupt bytes never produce records that
-// break later.
+// check validates everything the rest of the package relies on, so corrupt bytes never produce records that break
+// later.
 func (r *Records) check(c *codec.Coder) {
 	const end = 1 << 60 // a counter that restarts would issue a number twice
 	c.Must(r.lastHost < end && r.lastReplica < end && r.lastAudit < end && r.revision < end, "a counter is too high")

@@ -11,12 +11,12 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Token lets one host join. The record has only the secret's hash. The hash is also the key with which the leader
-// checks the joiner's proof.
+// Token lets one host join. The record has only the secret's hash. The leader also uses the hash as the key for
+// checking the joiner's proof.
 type Token struct {
 	ID   string
 	Hash [32]byte
-	// Until is the shard time at which the token expires, Created when it was created, By its author.
+	// Until is the shard time of expiry, Created the time of creation, By the author.
 	Until, Created uint64
 	By             string
 	// Used is the incarnation that has joined with the token, zero for none.
@@ -26,7 +26,7 @@ type Token struct {
 // Tokens are the join tokens by id. Callers must not modify the list.
 func (r *Records) Tokens() []*Token { return r.tokens }
 
-// ListTokens returns the join tokens without their hashes, for people.
+// ListTokens returns the join tokens without hashes, for people.
 func (r *Records) ListTokens() []Token {
 	var list []Token
 	for _, t := range r.tokens {
@@ -37,8 +37,8 @@ func (r *Records) ListTokens() []Token {
 	return list
 }
 
-// Token returns the token with an id if it can be used now, or nil. The host with the incarnation that has used the
-// token may use it again, because the first answer may have been lost.
+// Token returns the token with an id if usable now, or nil. The host with the incarnation in Used may use the token
+// again, because the first answer may have been lost.
 func (r *Records) Token(now uint64, id string, i Incarnation) *Token {
 	k, found := r.tokenIndex(id)
 	if !found {
@@ -54,8 +54,8 @@ func (r *Records) tokenIndex(id string) (int, bool) {
 	return slices.BinarySearchFunc(r.tokens, id, func(t *Token, id string) int { return cmp.Compare(t.ID, id) })
 }
 
-// CreateToken creates a join token that is valid for a number of milliseconds. The asking client has drawn the id and
-// the secret.
+// CreateToken creates a join token, valid for a number of milliseconds. The asking client has drawn the id and the
+// secret.
 func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) Answer {
 	if err := host.CheckWord("the id of a token", id, 1, MaxTokenID); err != nil {
 		return badRequest(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// release is the part of a version that is compared: its first two numbers.
+// release is the part of a version used for comparisons: the first two numbers.
 type release struct{ major, minor int }
 
 // parseRelease parses "v1.4.2" and "1.4". A version without two numbers, for example from a build between releases, is
@@ -22,7 +22,7 @@ func parseRelease(version string) (release, bool) {
 }
 
 // checkVersion checks that the cluster, including a host with the version, has at most two minor versions, and that the
-// two are consecutive. It ignores the record except: the host itself, or the host that it replaces.
+// two are consecutive. The record except is ignored: the host itself, or the replaced host.
 func (r *Records) checkVersion(version string, except *Host) error {
 	own, ok := parseRelease(version)
 	if !ok {

@@ -2,7 +2,7 @@
 //
 //	m := machine.New(kinds.All(), machine.Options{})
 //
-// A kind is one package with its rules, its commands and its reads. Only this package names all kinds.
+// A kind is a package with rules, commands and reads. Only package kinds names all kinds.
 package kinds
 
 import (
@@ -14,5 +14,5 @@ import (
 
 var all = machine.NewKinds(semaphore.Kind(), rollout.Kind(), process.Kind())
 
-// All returns the kinds in this build. They never change.
+// All returns the kinds in this build, always the same value.
 func All() *machine.Kinds { return all }

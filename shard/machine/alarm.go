@@ -11,15 +11,15 @@ import (
 // calls the kinds for both. Snapshots save waiter alarms with the waiters, but omit object alarms, because they follow
 // from the kind's state. A shard without alarms pays nothing for them, in memory or in work.
 
-// alarm is a time that an object or one waiter waits for.
+// alarm is a time an object or one waiter waits for.
 type alarm struct {
 	at     uint64
 	object arena.Handle
 	waiter arena.Handle // a holding of the object, or zero for the object itself
 }
 
-// alarmOrder sorts alarms by time, then by order id, then by node and name, so that all replicas agree. Objects and
-// holdings store the heap positions of their alarms.
+// alarmOrder sorts alarms by time, then by order id, then by node and name, so all replicas agree. Objects and holdings
+// store the heap positions of their alarms.
 type alarmOrder struct{ core *Core }
 
 // Before implements heap.Order.
@@ -112,7 +112,7 @@ func (m *Machine) Clock() clock.Clock {
 func (m *Machine) Time() uint64 { return m.Clock().Now }
 
 // NextAlarm returns the shard time at which the next alarm expires; ok is false if there is no alarm. The end of the
-// wait after a shard rebuild counts as an alarm, so that time advances until then.
+// wait after a shard rebuild counts as an alarm, so time advances until then.
 func (m *Machine) NextAlarm() (at uint64, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -24,7 +24,7 @@ type answer struct {
 	flags    shard.EffectFlags
 	abort    protocol.AbortReason
 	quota    shard.Quota
-	slot     slotNumber // slot that the requested object belongs to
+	slot     slotNumber // slot the requested object belongs to
 }
 
 // slotNumber is a slot plus one.
@@ -82,7 +82,7 @@ func (se *Sessions) answer(s *session, number uint64) *answer {
 	return &list[i]
 }
 
-// idleAnswers is the largest answer capacity that a session without answers retains.
+// idleAnswers is the largest answer capacity a session without answers retains.
 const idleAnswers = 16
 
 // acknowledge discards the answers up to the number and returns how many it discarded.
@@ -171,8 +171,8 @@ func (ho *Holdings) Abort(h arena.Handle, reason protocol.AbortReason) {
 	ho.core.Answers.record(ho.At(h), answer{status: protocol.StatusAborted, abort: reason})
 }
 
-// A number identifies one request. The answer under a number includes a hash of the request, so that the shard refuses
-// a different request under the same number instead of returning the first answer.
+// A number identifies one request. The answer under a number includes a hash of the request, so the shard refuses a
+// different request under the same number instead of returning the first answer.
 
 // Hash multipliers: fractional digits of pi.
 const (

@@ -8,8 +8,8 @@ import (
 )
 
 // An answer may have a body: command results beyond the common fields, encoded by the command's kind. Few answers have
-// a body. The machine stores bodies separately, so that answers stay small and contain no pointers for the garbage
-// collector to follow.
+// a body. The machine stores bodies separately, so answers stay small and contain no pointers for the garbage collector
+// to follow.
 
 // answerBody is the body for the answer with the number.
 type answerBody struct {
@@ -31,7 +31,7 @@ func (b *answerBodies) after(number uint64) int {
 	return sort.Search(len(b.list), func(i int) bool { return b.list[i].number > number })
 }
 
-// remove removes the bodies between two indexes and returns the bytes that they had charged to a quota.
+// remove removes the bodies between two indexes and returns the bytes they had charged to a quota.
 func (b *answerBodies) remove(from, to int) (size int) {
 	for i := range b.list[from:to] {
 		size += b.list[from+i].size()
@@ -43,7 +43,7 @@ func (b *answerBodies) remove(from, to int) (size int) {
 	return size
 }
 
-// Answers are the cached responses that the shard keeps until their sessions acknowledge them.
+// Answers are the cached responses the shard keeps until their sessions acknowledge them.
 type Answers struct {
 	core   *Core
 	bodies arena.Slab[answerBodies]
@@ -57,8 +57,7 @@ func (an *Answers) bodiesSize(s *session) int {
 	return an.bodies.At(s.bodies).size
 }
 
-// hasRoomForBody reports whether the session may have one more answer, with the longest body that the command can
-// return.
+// hasRoomForBody reports whether the session may have one more answer, with the longest body the command can return.
 func (an *Answers) hasRoomForBody(s *session, mu *Mutation) bool {
 	size := an.bodiesSize(s)
 	if mu.MostBody > 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// The cached responses in a session record: their count, then the responses. A response is encoded as its length, one
-// bit for each field that is not zero, its number, and those fields. A later level appends its fields at the end, with
-// new bits.
+// The cached responses in a session record: their count, then the responses. A response is encoded as the length, a bit
+// for each nonzero field, the number, and the nonzero fields. A later level appends new fields at the end, with new
+// bits.
 
 const (
 	answerStatus = 1 << iota
@@ -87,7 +87,7 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	return dst
 }
 
-// readAnswers reads a session's answers and their bodies. Their numbers are above acked and at most applied.
+// readAnswers reads a session's answers and answer bodies. The numbers are above acked and at most applied.
 func readAnswers(r *codec.Input, applied, acked uint64) (list []answer, bodies []answerBody) {
 	const shortest = 3 // bytes in the shortest answer
 	n := r.Number()
@@ -109,7 +109,7 @@ func readAnswers(r *codec.Input, applied, acked uint64) (list []answer, bodies [
 	return list, bodies
 }
 
-// readAnswer reads an answer and returns its body.
+// readAnswer reads an answer and returns the body.
 func readAnswer(r *codec.Input, a *answer) (body string) {
 	of := codec.Input{Data: r.Bytes()}
 	has := of.Number()

@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// Changes fills d with the changes since a revision that the caller read before, and reuses d's memory.
+// Changes fills d with the changes since a revision the caller read before, and reuses d's memory.
 func (m *Machine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind {
 	*d = shard.Delta{Joined: d.Joined[:0], Rows: d.Rows[:0], Gone: d.Gone[:0], Bodies: d.Bodies[:0]}
 	m.mu.RLock()

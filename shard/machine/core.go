@@ -26,7 +26,7 @@ type Core struct {
 
 	alarms       heap.Heap[alarm, alarmOrder]
 	slots        shard.SlotSet
-	class        shard.OrderID // the shard id, which is the class of all order ids that the shard issues
+	class        shard.OrderID // the shard id, which is the class of all order ids the shard issues
 	bounds       Bounds
 	lastOrder    shard.OrderID
 	lastRevision shard.Revision
@@ -65,7 +65,7 @@ func newCore(known *Kinds, o Options) *Core {
 // Kind returns the store for a kind.
 func (co *Core) Kind(k shard.ObjectKind) Kind { return co.kinds[k] }
 
-// NextRevision is the revision that the next change gets.
+// NextRevision is the revision the next change gets.
 func (co *Core) NextRevision() shard.Revision { return co.lastRevision + 1 }
 
 // Worked returns how many pieces of work the command has done.

@@ -20,7 +20,7 @@ func (m *Machine) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Descri
 	return true
 }
 
-// Described are the options for a Describe call, and the data that the Description had before.
+// Described are the options for a Describe call, and the data the Description had before.
 type Described struct {
 	shard.DescribeOptions
 	Had string
@@ -31,7 +31,7 @@ func (ho *Holdings) After(o *Object, after shard.OrderID) arena.Handle {
 	return ho.byObject.Search(o.holdings, func(h arena.Handle) bool { return ho.At(h).Order > after })
 }
 
-// View returns a holding for readers; had is the data that the reader may already have.
+// View returns a holding for readers; had is the data the reader may already have.
 func (ho *Holdings) View(l *Holding, had string) shard.LinkView {
 	v := shard.LinkView{
 		Order: l.Order, Session: ho.core.Sessions.At(l.Session).id, Count: l.Count,
@@ -43,7 +43,7 @@ func (ho *Holdings) View(l *Holding, had string) shard.LinkView {
 	return v
 }
 
-// PageLimit returns the page size for the number of entries that a reader asks for; 0 asks for the maximum.
+// PageLimit returns the page size for the number of entries a reader asks for; 0 asks for the maximum.
 func PageLimit(asked int) int {
 	if asked <= 0 || asked > shard.MaxPage {
 		return shard.MaxPage

@@ -8,7 +8,7 @@ import (
 
 // Digest is one number for the machine state at the time of BeginDigest. Replicas that applied the same log have the
 // same digest, even if their memory layout differs. The digest is computed in steps beside Apply, as a snapshot is
-// saved. Its records are encoded at the shard's level, so that older and newer builds agree.
+// saved. Its records are encoded at the shard's level, so older and newer builds agree.
 type Digest struct {
 	fixed *snapshot
 	sum   uint64
@@ -23,16 +23,16 @@ func (m *Machine) BeginDigest() *Digest {
 	return d
 }
 
-// Step processes the next few records under the read lock. ok is false if the state was replaced meanwhile, so that
-// there is no digest.
+// Step processes the next few records under the read lock. ok is false if the state was replaced meanwhile, so there is
+// no digest.
 func (d *Digest) Step() (done, ok bool) {
 	if d.buf, done, ok = d.fixed.step(d.buf[:0], d.at); !ok {
 		return true, false
 	}
 	for records := d.buf; len(records) > 0; {
 		n := 4 + binary.LittleEndian.Uint32(records)
-		// Records come in any order, so the digest is a sum. The phase number replaces the four length bytes, so that
-		// equal records from two phases count differently.
+		// Records come in any order, so the digest is a sum. The phase number replaces the four length bytes, so equal
+		// records from two phases count differently.
 		binary.LittleEndian.PutUint32(records, uint32(d.at))
 		d.sum += xxhash.Sum64(records[:n])
 		records = records[n:]

@@ -17,9 +17,9 @@
 //
 // Through the machine: machine.go applies a batch; core.go has the parts that make up the machine, each a type with
 // rules of its own; run.go has the command in progress and its outcome; kind.go has the interface for object kinds, and
-// runs their commands; pending.go continues work that a bound interrupted. upkeep.go has the commands that leaders
-// propose on their own, alarm.go shard time and everything that waits for it, reconcile.go remote sessions,
-// regenerate.go the state for a cluster restored from a backup, renew.go the state for a shard that lost its quorum.
+// runs their commands; pending.go continues work a bound interrupted. upkeep.go has the commands that leaders propose
+// on their own, alarm.go shard time and everything that waits for it, reconcile.go remote sessions, regenerate.go the
+// state for a cluster restored from a backup, renew.go the state for a shard that lost its quorum.
 //
 // Sessions and answers: session.go; number_space.go issues number ranges to gateway streams; answer.go keeps each
 // mutation's result, with a request hash, until the session acknowledges it; answer_body.go has the longer results,

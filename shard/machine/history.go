@@ -7,9 +7,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// History remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left; for a
-// view of any other kind its rows. All objects in the shard share one ring buffer, in which the entries for a track are
-// chained. The history is not replicated: it is empty after a restart, and readers that ask for earlier changes read a
+// History remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left; for
+// all other views the rows. All objects in the shard share a ring buffer, with the entries for a track chained. The
+// history is not replicated: after a restart the history is empty, and readers asking for earlier changes read a
 // snapshot instead.
 type History struct {
 	core    *Core
@@ -18,18 +18,19 @@ type History struct {
 	last    uint64 // position of the newest entry, counted from 1 since the start
 }
 
-// rowChange records that the row with an id (for owners: the order id) appeared, changed or went at the revision.
+// rowChange records the revision at which a row (for semaphores: the owner with the order id) appeared, changed or
+// went.
 type rowChange struct {
 	revision shard.Revision
 	row      shard.OrderID
 	before   uint64 // position of the track's previous entry, 0 for none
-	// beforeAt is the previous entry's revision. With it, a reader knows whether it needs the previous entry, even if
-	// the entry was overwritten.
+	// beforeAt is the previous entry's revision. A reader can decide from beforeAt whether the previous entry matters,
+	// even if the entry was overwritten.
 	beforeAt shard.Revision
 }
 
 // track locates the history for an object or a view: changes are known from revision base on; the latest row change is
-// at position newest, with revision newestAt. revision belongs to the last change of any kind.
+// at position newest, with revision newestAt. revision is the last change's revision, including head changes.
 type track struct {
 	Revision shard.Revision
 	base     shard.Revision
@@ -47,8 +48,8 @@ func (hi *History) at(place uint64) *rowChange {
 	return &hi.entries[place&uint64(len(hi.entries)-1)]
 }
 
-// record notes that a row changed; for a semaphore, that an owner changed. The next changed call for the object reports
-// it.
+// record notes a changed row; for a semaphore, a changed owner. The next changed call for the object reports the
+// change.
 func (hi *History) record(t *track, row shard.OrderID) {
 	at := hi.core.lastRevision + 1
 	if hi.last+1 >= uint64(len(hi.entries)) && len(hi.entries) < hi.limit {
@@ -63,13 +64,13 @@ func (hi *History) record(t *track, row shard.OrderID) {
 	t.newest, t.newestAt = hi.last, at
 }
 
-// OwnerChanged notes that an owner joined, changed or left. The next Changed call for the object reports it.
+// OwnerChanged notes that an owner joined, changed or left. The next Changed call for the object reports the change.
 func (hi *History) OwnerChanged(object arena.Handle, order shard.OrderID) {
 	hi.record(&hi.core.Objects.At(object).track, order)
 }
 
-// rowsSince appends the ids of a track's rows that changed after a revision, sorted and without duplicates. It returns
-// false if the history does not reach back that far, or if the rows exceed a page.
+// rowsSince appends the ids of a track's rows changed after a revision, sorted and without duplicates. It returns false
+// if the history does not reach back far enough, or if the rows exceed a page.
 func (hi *History) rowsSince(t *track, since shard.Revision, dst []shard.OrderID) ([]shard.OrderID, bool) {
 	if since < t.base {
 		return dst, false

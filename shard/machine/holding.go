@@ -69,7 +69,7 @@ func newHoldings() Holdings {
 	return Holdings{index: make(map[linkKey]arena.Handle), texts: arena.NewTexts()}
 }
 
-// Find returns the holding that the session has on the object, or zero.
+// Find returns the holding the session has on the object, or zero.
 func (ho *Holdings) Find(o *Object, object, session arena.Handle) arena.Handle {
 	if o.Held == 0 {
 		return 0
@@ -128,16 +128,16 @@ func (ho *Holdings) Grant(h arena.Handle) {
 	ho.core.Objects.At(l.Object).FirstWaiter = ho.byObject.Next(h)
 }
 
-// LastOrder is the highest order id that the shard has issued.
+// LastOrder is the highest order id the shard has issued.
 func (ho *Holdings) LastOrder() shard.OrderID { return ho.core.lastOrder }
 
-// TakeOrder issues the next order id, for a new holding or for anything else that a kind sorts like holdings.
+// TakeOrder issues the next order id, for a new holding or for anything else a kind sorts like holdings.
 func (ho *Holdings) TakeOrder() shard.OrderID {
 	ho.core.lastOrder = ho.NextOrder()
 	return ho.core.lastOrder
 }
 
-// NextOrder is the order id that the shard issues next.
+// NextOrder is the order id the shard issues next.
 func (ho *Holdings) NextOrder() shard.OrderID {
 	next := ho.core.lastOrder&^shard.MaxShard | ho.core.class
 	if next <= ho.core.lastOrder {
@@ -303,7 +303,7 @@ func (ho *Holdings) Next(h arena.Handle) arena.Handle { return ho.byObject.Next(
 // NextOfSession returns the next holding of the same session, or zero.
 func (ho *Holdings) NextOfSession(h arena.Handle) arena.Handle { return ho.bySession.Next(h) }
 
-// Of returns the holding that a session has on an object, or zero; also zero for session zero.
+// Of returns the holding a session has on an object, or zero; also zero for session zero.
 func (ho *Holdings) Of(object, session arena.Handle) arena.Handle {
 	if session == 0 {
 		return 0

@@ -20,14 +20,14 @@ type KindRow struct {
 	Commands []CommandRow
 }
 
-// CommandRow is a command that a kind defines: either a numbered client command, or a command that the leader proposes.
+// CommandRow is a command a kind defines: either a numbered client command, or a command the leader proposes.
 type CommandRow struct {
 	Kind shard.CommandKind
 	Mutation
 	Upkeep Upkeep
 }
 
-// Kinds are the object kinds that a machine can hold, with their commands. Package kinds lists the kinds in this build.
+// Kinds are the object kinds a machine can hold, with their commands. Package kinds lists the kinds in this build.
 type Kinds struct {
 	rows      [shard.MaxKinds]KindRow
 	mutations [256]Mutation
@@ -62,14 +62,14 @@ type Kind interface {
 	// to the next call.
 	Remove(co *Core, object arena.Handle)
 
-	// Resume continues work that an earlier command left unfinished. The object is not deleted.
+	// Resume continues work an earlier command left unfinished. The object is not deleted.
 	Resume(co *Core, object arena.Handle)
 
 	// Due handles an alarm that has fired and is cleared. The alarm belongs to an object or to one of its waiters;
 	// waiter is zero for the object's own alarm. The object is not deleted.
 	Due(co *Core, object, waiter arena.Handle)
 
-	// StateSize returns the bytes that the state adds to the object's size in the node quota.
+	// StateSize returns the bytes the state adds to the object's size in the node quota.
 	StateSize(state arena.Handle) int
 
 	// FreeState releases an object's state.
@@ -84,7 +84,7 @@ type Kind interface {
 
 	// Freeze captures the bytes that Save would append now, and FreezeHolding those that SaveHolding would append, for
 	// states that may be large; the cost does not grow with the size. If a snapshot needs the old state, the machine
-	// calls both before a change. A nil result means that the state is small, so that the machine saves it at once.
+	// calls both before a change. A nil result means that the state is small, so the machine saves it at once.
 	Freeze(state arena.Handle) Frozen
 	FreezeHolding(state arena.Handle) Frozen
 
@@ -98,8 +98,8 @@ type Kind interface {
 	Load(src []byte) (state arena.Handle, ok bool)
 	Linked(co *Core, object arena.Handle) error
 
-	// Renew returns the saved form that the object has in a new cluster, without holdings. It returns false if the
-	// object ends with its holdings. The object itself is unchanged.
+	// Renew returns the saved form the object has in a new cluster, without holdings. It returns false if the object
+	// ends with its holdings. The object itself is unchanged.
 	Renew(state arena.Handle, n *StateRenewal) (saved []byte, stays bool)
 
 	// View finds an object's view by name: "" is the whole object. A reader of a missing view gets the same answer as
@@ -144,7 +144,7 @@ func (PlainHoldings) LoadHolding([]byte) (arena.Handle, bool) { return 0, false 
 
 // Mutation describes a numbered command on a named object.
 type Mutation struct {
-	// of is the object kind that the command works on.
+	// of is the object kind the command works on.
 	of shard.ObjectKind
 	// Form validates the command on its own, without the state.
 	Form func(c *shard.Command) bool
@@ -303,7 +303,7 @@ func (se *Sessions) admitRemote(c *shard.Command, t *Target) {
 	e.Session, e.Node = c.Session, c.Node
 }
 
-// repeat answers a command with a number that the session has already used.
+// repeat answers a command with a number the session has already used.
 func (co *Core) repeat(c *shard.Command, mu *Mutation, t *Target) Outcome {
 	s := co.Sessions.At(t.Session)
 	a := co.Sessions.answer(s, c.Number)

@@ -100,7 +100,7 @@ func (m *Machine) sessionAs(id shard.SessionID, as func(*session) shard.SessionV
 	return as(m.core.Sessions.At(h)), true
 }
 
-// Client returns the client description that the session's last command carried.
+// Client returns the client description the session's last command carried.
 func (m *Machine) Client(id shard.SessionID) (_ shard.ClientState, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

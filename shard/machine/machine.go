@@ -11,7 +11,7 @@ import (
 type Options struct {
 	// Shard is the shard id, at most MaxShard. Zero means 1, the id in a cluster with a single shard.
 	Shard uint64
-	// Slots are the slots that the shard serves. The zero value means all.
+	// Slots are the slots the shard serves. The zero value means all.
 	Slots shard.SlotSet
 	// History is how many owner changes the machine remembers for Changes, over all semaphores. It is rounded up to a
 	// power of two. Zero means DefaultHistory.

@@ -24,7 +24,7 @@ type Node struct {
 	bytes    uint64 // total charged to its byte quota
 }
 
-// Nodes are the nodes that the shard knows, with their quota usage.
+// Nodes are the nodes the shard knows, with their quota usage.
 type Nodes struct {
 	core     *Core
 	byID     map[shard.NodeID]*Node

@@ -9,8 +9,8 @@ import (
 )
 
 // A command does a bounded amount of work. Releasing or granting a holding, and removing a session or object, is one
-// piece of work each. Work that a command has begun and not finished is pending: it is part of the state, and
-// CmdContinue continues it, oldest first. DESIGN.md, section 6, lists the guarantees that hold meanwhile.
+// piece of work each. Work a command has begun and not finished is pending: it is part of the state, and CmdContinue
+// continues it, oldest first. DESIGN.md, section 6, lists the guarantees that hold meanwhile.
 
 // pendingWork is either an ended session with holdings left, or an object. The object is deleted with holdings left, or
 // the waiters at its head fit and can be granted.

@@ -32,7 +32,7 @@ var (
 )
 
 // setLimits sets the quotas for a node, or for the shard. A node with quotas is recorded even without sessions and
-// objects, so that the quotas apply from the first object on.
+// objects, so the quotas apply from the first object on.
 func (no *Nodes) setLimits(c *shard.Command) Outcome {
 	set := shard.Limits{Objects: c.Count, Bytes: c.Bytes}
 	n := no.byID[c.Node]
@@ -77,7 +77,7 @@ func (no *Nodes) Exceeded(n *Node, objects, bytes int) shard.Quota {
 }
 
 // limitsOf returns the limits in force for a node. A node without a byte quota may use at most three quarters of the
-// shard, so that other nodes keep some capacity.
+// shard, so other nodes keep some capacity.
 func (no *Nodes) limitsOf(n *Node) shard.Limits {
 	limits := n.quota.limits
 	if n.quota.set.Bytes == 0 {
@@ -157,7 +157,7 @@ func (ob *Objects) size(o *Object) int {
 	return shard.ObjectBytes + len(ob.names.Bytes(o.name)) + ob.core.kinds[o.Kind].StateSize(o.State)
 }
 
-// sizeOf returns the quota size of the entry that a record describes.
+// sizeOf returns the quota size of the entry a record describes.
 func (snaps *Snapshots) sizeOf(p phase, h arena.Handle) int {
 	switch p {
 	case phaseSessions:

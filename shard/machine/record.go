@@ -18,7 +18,7 @@ const (
 	// withPlaces refers to their handles in the machine's memory, as a file does. Session and object records begin with
 	// their own handle.
 	withPlaces recordForm = 1
-	// withNames refers to ids or names, so that equal entries have equal records in every replica.
+	// withNames refers to ids or names, so equal entries have equal records in every replica.
 	withNames recordForm = 2
 )
 
@@ -118,7 +118,7 @@ func (snaps *Snapshots) appendObject(dst []byte, h arena.Handle) []byte {
 	return binary.AppendUvarint(dst, uint64(o.Revision))
 }
 
-// appendLinkEnds appends the session and the object that a holding connects.
+// appendLinkEnds appends the session and the object a holding connects.
 func (snaps *Snapshots) appendLinkEnds(dst []byte, h arena.Handle, as recordForm) []byte {
 	l := snaps.core.Holdings.At(h)
 	if as == withPlaces {

@@ -65,7 +65,7 @@ type StateRenewal struct {
 
 // Regenerate makes the machines for a new cluster from all machines of an old cluster. The old machines are unchanged,
 // and must not change meanwhile. All new machines begin with the highest counters and the latest time found in any old
-// machine, so that the old object placement does not matter. The new machines have no sessions and no holdings.
+// machine, so the old object placement does not matter. The new machines have no sessions and no holdings.
 func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 	next, err := r.Jump.over(r.Counted, from...)
 	if err != nil {
@@ -121,8 +121,8 @@ func (co *Core) beginWith(b beginning, q quota) {
 	co.Clock, co.level, co.nextLevel, co.Nodes.quota = b.clock, b.level, b.level, q
 }
 
-// highestCounter is the highest session number that the machine knows. A remote session's home may be a shard for which
-// only an older state is left.
+// highestCounter is the highest session number the machine knows. A remote session's home may be a shard for which only
+// an older state is left.
 func (se *Sessions) highestCounter() (last uint64) {
 	for h := arena.Handle(1); h < se.End(); h++ {
 		last = max(last, se.At(h).id.Counter())

@@ -11,20 +11,20 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// A data shard that has permanently lost its quorum is rebuilt as a new replica group from the most advanced survivor's
-// state, while the cluster's other shards go on. So remote sessions live on, with their numbers. Sessions with their
-// home here, and all holdings, end. Clients connected to the lost replicas may believe in their holdings for a while,
-// whether the survivor knows them or not: one wait covers all of them. DESIGN.md, section 14, has the argument.
+// A data shard with a permanent quorum loss is rebuilt as a new replica group from the most advanced survivor's state,
+// while the cluster's other shards go on. So remote sessions live on, with unchanged numbers. Sessions with a home
+// here, and all holdings, end. Clients connected to the lost replicas may believe in holdings for a while, whether
+// known to the survivor or not: a single wait covers all of them. DESIGN.md, section 14, has the argument.
 
 // Renewal describes how to rebuild a shard.
 type Renewal struct {
-	// Group is the new replica group's number. It is above the numbers of all earlier groups of the shard.
+	// Group is the new replica group's number, above the numbers of all earlier groups of the shard.
 	Group uint64
 	// Jump is how far order ids, revisions and object counters grow.
 	Jump Jump
 	// Counted are the highest counters known to other hosts, zeros if unknown.
 	Counted shard.Counters
-	// Longest is the longest session timeout that the meta shard has recorded for the shard.
+	// Longest is the longest session timeout the meta shard has recorded for the shard.
 	Longest shard.Longest
 }
 
@@ -39,10 +39,10 @@ func (m *Machine) Group() shard.Group {
 	return m.core.group
 }
 
-// Renew makes the machine for a new replica group. It starts from a machine with all entries that the most advanced
-// survivor has, or from an empty machine if there is no survivor. The machine may have applied entries that never
-// reached a majority: a leader would commit them too. The machine is unchanged, and must not change meanwhile. The new
-// machine has all objects that do not end with their holdings, and all remote sessions, without holdings.
+// Renew makes the machine for a new replica group. The basis is a machine with all entries of the most advanced
+// survivor, or an empty machine without a survivor. The machine may have applied entries that never reached a majority:
+// a leader would commit such entries too. The machine is unchanged, and must not change meanwhile. The new machine has
+// all objects that do not end with their holdings, and all remote sessions, without holdings.
 func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	if r.Group <= m.core.group.Number {
 		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.core.group.Number)
@@ -147,7 +147,7 @@ func readGroup(r *codec.Input, lastSession uint64) (g shard.Group) {
 	return g
 }
 
-// Follower is a state machine that applies a shard's log to a machine that is not served by any host.
+// Follower is a state machine that applies a shard's log to an unserved machine.
 type Follower struct {
 	*Machine
 	batch   shard.Batch

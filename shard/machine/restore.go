@@ -38,7 +38,7 @@ func (m *Machine) Restore(r io.Reader) error {
 }
 
 // RestoreInPlace is like Restore but needs memory for one content only: it frees the old content first. Reads wait
-// meanwhile, so that no read sees a partial state. After an error the machine is empty.
+// meanwhile, so no read sees a partial state. After an error the machine is empty.
 func (m *Machine) RestoreInPlace(r io.Reader) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

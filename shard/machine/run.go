@@ -38,8 +38,8 @@ func (ru *Run) Emit(k shard.EffectKind) *shard.Effect {
 }
 
 // Outcome is a command's outcome; the zero value is a success. The machine turns the Outcome into the command's Result,
-// and into the answer that the session keeps for a numbered command. An Outcome is small, because it is returned
-// several times.
+// and into the answer the session keeps for a numbered command. An Outcome is small, because it is returned several
+// times.
 type Outcome struct {
 	Status   protocol.Status
 	Flags    shard.EffectFlags

@@ -70,7 +70,7 @@ func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
 }
 
 // step collects the phase's next few records, and the records that were set aside. ok is false if the content was
-// replaced, so that there is nothing to save.
+// replaced, so there is nothing to save.
 func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	buf, late, done, ok := sn.take(buf, p)
 	for i := range late {

@@ -98,7 +98,7 @@ func (se *Sessions) ID(h arena.Handle) shard.SessionID { return se.At(h).id }
 // Ended reports whether a session has ended and is forgotten after its last holding.
 func (se *Sessions) Ended(h arena.Handle) bool { return se.At(h).ending }
 
-// Applied returns the highest session number that the shard has applied.
+// Applied returns the highest session number the shard has applied.
 func (se *Sessions) Applied(h arena.Handle) uint64 { return se.At(h).applied }
 
 // Before sorts a node's sessions by id.

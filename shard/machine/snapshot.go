@@ -136,7 +136,7 @@ func (snaps *Snapshots) TouchHolding(h arena.Handle) {
 	snaps.PreserveHolding(h)
 }
 
-// PreserveHolding is for a holding that the command has touched already: it does not count a second touch.
+// PreserveHolding is for a holding the command has touched already: it does not count a second touch.
 func (snaps *Snapshots) PreserveHolding(h arena.Handle) {
 	if l := snaps.core.Holdings.At(h); l.stamp != snaps.epoch {
 		snaps.preserve(phaseLinks, h, l.stamp)

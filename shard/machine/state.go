@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/arena"
 )
 
-// State returns the machine's whole state in plain form. It holds the read lock however long that takes, so it is meant
-// for tests and tools, not for a machine in production.
+// State returns the machine's whole state in plain form, under the read lock for the whole time. State is meant for
+// tests and tools, not for a machine in production.
 func (m *Machine) State() shard.State {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -39,7 +39,7 @@ func (m *Machine) State() shard.State {
 	return s
 }
 
-// State returns the part that all kinds share. The kind supplies the bodies for the object and its holdings.
+// State returns the part common to all kinds. The kind supplies the bodies for the object and the holdings.
 func (ob *Objects) State(object arena.Handle, body string, ofLink func(l *Holding) string) shard.ObjectState {
 	o := ob.At(object)
 	out := shard.ObjectState{

@@ -7,12 +7,12 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Upkeep is work that clients do not request: a shard's leader proposes it. The causes are time, other shards, the meta
-// shard, and work that commands have left. Upkeep commands are in the same log as client commands, and wait in the same
-// queue, with a share reserved for them (package pipeline). An upkeep command may be lost, late or duplicated, or come
-// from an earlier leader, and does a bounded amount of work. The table in DESIGN.md, section 10, lists for each command
-// when the leader proposes it, what bounds its work, why late or duplicate commands are harmless, and what happens if
-// the command is lost or the queue is full.
+// Upkeep is work without a client request, proposed by a shard's leader. The causes are time, other shards, the meta
+// shard, and work left by commands. Upkeep commands are in the same log as client commands, and wait in the same queue,
+// with a reserved share (package pipeline). An upkeep command may be lost, late or duplicated, or come from an earlier
+// leader, and does a bounded amount of work. The table in DESIGN.md, section 10, lists for each command when the leader
+// proposes it, the bound on the work, why late or duplicate commands are harmless, and the consequences if the command
+// is lost or the queue is full.
 
 // Upkeep is a command that leaders propose on their own.
 type Upkeep struct {
@@ -20,8 +20,8 @@ type Upkeep struct {
 	Form func(c *shard.Command) bool
 	// Run applies the command.
 	Run func(m *Core, c *shard.Command) Outcome
-	// Fenced is set if a clock or a leader decision caused the command, so that the command has the leader's term. In
-	// any other term the answer is STALE.
+	// Fenced is set if a clock or a leader decision caused the command, so the command has the leader's term. In any
+	// other term the answer is STALE.
 	Fenced bool
 }
 
@@ -47,7 +47,7 @@ func listFits(c *shard.Command) bool { return len(c.Sessions) <= shard.MaxList }
 
 func dropFits(c *shard.Command) bool { return c.Count > 0 && c.Count <= shard.MaxList }
 
-// keepUp applies a command that the leader proposed on its own.
+// keepUp applies a command the leader proposed on its own.
 func (co *Core) keepUp(c *shard.Command, u *Upkeep) Outcome {
 	switch {
 	case u.Form != nil && !u.Form(c):
@@ -74,8 +74,8 @@ func (co *Core) forget(c *shard.Command) Outcome {
 	return Partly(!co.Sessions.endAll(c.Sessions, false, protocol.EndUnknown))
 }
 
-// endAll ends the listed sessions that are known here, either at home or as remote sessions. It returns false if the
-// rest of the list is more work than the command may do.
+// endAll ends the listed sessions known here, either at home or as remote sessions. It returns false if the rest of the
+// list is more work than the command may do.
 func (se *Sessions) endAll(ids []shard.SessionID, home bool, reason protocol.EndReason) bool {
 	for _, id := range ids {
 		if se.core.Run.Left <= 0 {
@@ -88,7 +88,7 @@ func (se *Sessions) endAll(ids []shard.SessionID, home bool, reason protocol.End
 	return true
 }
 
-// Pending returns the amount of work left for CmdContinue: the sessions and objects that commands have not finished.
+// Pending returns the amount of work left for CmdContinue: unfinished sessions and objects.
 func (m *Machine) Pending() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -102,7 +102,7 @@ func (m *Machine) Level() level.Level {
 	return m.core.level
 }
 
-// raise raises the level at the end of the batch, so that a batch is decoded at one level. The level never falls.
+// raise raises the level at the end of the batch, so a batch is decoded at one level. The level never falls.
 func (co *Core) raise(c *shard.Command) Outcome {
 	if c.Count == 0 {
 		return Outcome{Status: protocol.StatusBadRequest}

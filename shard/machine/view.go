@@ -17,7 +17,7 @@ type View struct {
 	Number uint32 // the kind's number for the view
 }
 
-// ViewTrack is the change tracking that a kind stores for a view.
+// ViewTrack is the change tracking a kind stores for a view.
 type ViewTrack struct {
 	track
 	Head shard.Revision // the head's last change

@@ -15,7 +15,7 @@ const (
 	// CmdNodeCreate creates a node. Uses Path, Config.
 	CmdNodeCreate CommandKind = 1
 	// CmdNodeAlter merges the fields set in Config into a node's config. Uses Path and Node, Config, and Expected: the
-	// config version that the node must have, or zero for any.
+	// config version the node must have, or zero for any.
 	CmdNodeAlter CommandKind = 2
 	// CmdNodeDrop drops a node. Uses Path and Node.
 	CmdNodeDrop CommandKind = 3
@@ -25,7 +25,7 @@ const (
 	// CmdNodeCleared confirms that data shard Shard has nothing left of the dropped node. Uses Node, Shard.
 	CmdNodeCleared CommandKind = 5
 
-	// CmdHostRegister creates or updates a host's record. Uses Host, without the fields that the machine fills in.
+	// CmdHostRegister creates or updates a host's record. Uses Host, without the fields the machine fills in.
 	CmdHostRegister CommandKind = 16
 	// CmdHostObservation reports that a host has applied the machine's version Expected, or later, and will never again
 	// act on an older version. Uses the id in Host, Expected.
@@ -47,7 +47,7 @@ const (
 	// CmdRoutingInit creates the slot table when the cluster is bootstrapped. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
 	// CmdSlotsAssign moves the slots First to Last, inclusive, from data shard From to To. Also uses Expected: the
-	// version that the slot table must have, or zero for any.
+	// version the slot table must have, or zero for any.
 	CmdSlotsAssign CommandKind = 33
 )
 

@@ -57,7 +57,7 @@ type Effect struct {
 	Routing uint64 // the slot table's version
 	Message string // for people: the error, and what to do instead
 	Node    Node
-	Host    shard.HostID // for a result: the host that a command concerns
+	Host    shard.HostID // for a result: the host a command concerns
 	Entry   hosts.Entry
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // Host is a host as clients and other hosts see it. Until the hosts are bootstrapped, the machine keeps Host values and
-// never removes any, so that an id or a name never refers to a different host later. After the bootstrap, Host values
-// are derived from the records.
+// never removes any, so an id or a name never refers to a different host later. After the bootstrap, Host values are
+// derived from the records.
 type Host struct {
 	ID            shard.HostID
 	Name          string
@@ -19,7 +19,7 @@ type Host struct {
 	ClientAddress string // for clients
 	AdminAddress  string // of its admin HTTP; may be empty
 	Version       string // version of its program
-	// Level is the highest feature level that the host supports.
+	// Level is the highest feature level the host supports.
 	Level level.Level
 
 	// Filled in by the machine:
@@ -28,7 +28,7 @@ type Host struct {
 	// Changed is the machine's version when the record last changed, not counting Seen. After the bootstrap, Changed is
 	// the records' revision, which continues from the machine's version, at the last change relevant to client routing.
 	Changed uint64
-	// Seen is the newest machine version that the host has reported as applied.
+	// Seen is the newest machine version the host has reported as applied.
 	Seen uint64
 }
 
@@ -132,7 +132,7 @@ func (m *Machine) hostSeen(c *Command) {
 	}
 }
 
-// putSeen stores the version that a host has seen.
+// putSeen stores the version a host has seen.
 func (c *content) putSeen(h *Host) {
 	if c.topology != nil {
 		c.topology.seen.put(&HostObservation{ID: h.ID, Version: h.Seen})

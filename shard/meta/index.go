@@ -71,7 +71,7 @@ func (in *index[K, V]) freeze() []*V {
 	return in.entries[:len(in.entries):len(in.entries)]
 }
 
-// thaw makes the entries writable. The copy has spare capacity, so that a put does not copy again.
+// thaw makes the entries writable. The copy has spare capacity, so a put does not copy again.
 func (in *index[K, V]) thaw() {
 	if !in.frozen {
 		return

@@ -8,8 +8,8 @@ import (
 // unknown is above every level.
 const unknown level.Level = 255
 
-// commandLevels has the level that introduced each command. Numbers without a command have the level unknown. A later
-// level sets its commands' levels here.
+// commandLevels has the introducing level for each command. Numbers without a command have the level unknown. A later
+// level adds commands here.
 var commandLevels = func() (list [len(commandNames)]level.Level) {
 	for kind, name := range commandNames {
 		if list[kind] = level.First; name == "" {
@@ -34,8 +34,8 @@ func (m *Machine) Level() level.Level {
 	return look(m, func(c *content) level.Level { return c.level })
 }
 
-// LevelHolders returns the highest level that all hosts on record support, and the hosts that support no higher level.
-// Expelled hosts do not count. Without hosts the level is 0.
+// LevelHolders returns the highest level supported by all hosts on record, and the hosts without support for a higher
+// level. Expelled hosts do not count. Without hosts the level is 0.
 func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -53,7 +53,7 @@ func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 	return lowest, holders
 }
 
-// clusterLevel raises the level once every host supports it.
+// clusterLevel raises the level once every host supports the new level.
 func (m *Machine) clusterLevel(c *Command) {
 	switch {
 	case c.Raise == 0:

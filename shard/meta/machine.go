@@ -121,12 +121,11 @@ func (m *Machine) execute(c *Command) {
 	}
 }
 
-// Upkeep is work that clients do not request: hosts report about themselves, or about the data shards that they lead,
-// and the meta shard's leader proposes the reports. A report may be lost, late or duplicated. So a command either
-// states facts that are true from every host and at every time, or names the term, the epoch, the version or the
-// process start it refers to. Each command is a batch, or some commands share a batch. No host has more than a few
-// batches in progress, so that the log has capacity for clients; and clients are limited in turn, so that the log has
-// capacity for upkeep.
+// Upkeep is work that clients do not request: hosts report about themselves, or about the data shards they lead, and
+// the meta shard's leader proposes the reports. A report may be lost, late or duplicated. So a command either states
+// facts that are true from every host and at every time, or names the term, the epoch, the version or the process start
+// it refers to. Each command is a batch, or some commands share a batch. No host has more than a few batches in
+// progress, so the log has capacity for clients; and clients are limited in turn, so the log has capacity for upkeep.
 //
 // The table in DESIGN.md, section 3, lists for each command which host proposes it and when, why late or duplicate
 // commands are harmless, what happens if the command is lost or the log is full, and what bounds its work.

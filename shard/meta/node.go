@@ -130,7 +130,7 @@ func (m *Machine) putNode(n *Node) {
 	m.byID.put(n)
 }
 
-// named returns the node that the command names, or answers the command and returns nil.
+// named returns the node the command names, or answers the command and returns nil.
 func (m *Machine) named(c *Command) *Node {
 	if c.Path == "" {
 		n := m.byID.get(c.Node)

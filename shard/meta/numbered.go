@@ -17,9 +17,9 @@ type Numbered struct {
 	Client ClientID
 	// Number is chosen by the client: each command has a new number, and keeps the number when it is sent again.
 	Number uint64
-	// Since is a NextAnswer that the client knew before it first sent the command; it does not change on retries. The
-	// answer to an applied command has position Since or later. So if all answers from Since on are kept and the
-	// command's answer is missing, the command was not applied.
+	// Since is a NextAnswer the client knew before it first sent the command; it does not change on retries. The answer
+	// to an applied command has position Since or later. So if all answers from Since on are kept and the command's
+	// answer is missing, the command was not applied.
 	Since uint64
 }
 
@@ -92,8 +92,8 @@ func (a *answers) keep(next *Answer) {
 // freeze returns the present answers.
 func (a *answers) freeze() []*Answer { return a.kept[:len(a.kept):len(a.kept)] }
 
-// NextAnswer returns the position that the next numbered command's answer will get. A client that sends a new command
-// from now on passes it as Since.
+// NextAnswer returns the position the next numbered command's answer will get. A client that sends a new command from
+// now on passes it as Since.
 func (m *Machine) NextAnswer() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // Encoding of numbers and their answers, in commands and snapshots. Both begin with a bit set for the parts that
-// follow, so that a later level can add parts. A build that finds an unknown bit, at or below the level, must stop.
+// follow, so a later level can add parts. A build that finds an unknown bit, at or below the level, must stop.
 
 const (
 	// bodyNumbered: client (16 bytes), number and since follow.
@@ -48,7 +48,7 @@ func (n *Numbered) fields(c *codec.Coder) error {
 	return nil
 }
 
-// parts are the bits for the parts that an answer has.
+// parts are the bits for the parts an answer has.
 func (a *Answer) parts() (parts uint64) {
 	if a.Node.ID != 0 {
 		parts |= answerNode

@@ -67,7 +67,7 @@ func (d *Dropped) fields(c *codec.Coder) {
 	codec.Uints(c, &d.Pending, anyLength)
 }
 
-// registered encodes or decodes the fields that a host registers.
+// registered encodes or decodes the fields a host registers.
 func (h *Host) registered(c *codec.Coder) {
 	codec.Uint(c, &h.ID)
 	c.Text(&h.Name, anyLength)

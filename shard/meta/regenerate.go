@@ -78,8 +78,8 @@ func (m *Machine) copied() (*Machine, error) {
 	return next, err
 }
 
-// raise lets all unique numbers jump. Kept versions jump too, so that they never fall behind a version that a client
-// has seen. Answers to numbered commands are discarded: retries are refused.
+// raise lets all unique numbers jump. Kept versions jump too, so they never fall behind a version a client has seen.
+// Answers to numbered commands are discarded: retries are refused.
 func (m *Machine) raise(jump uint64) {
 	m.version += jump
 	m.lastNode += nodeJump

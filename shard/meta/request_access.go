@@ -12,7 +12,7 @@ import (
 )
 
 // Requests about rights. The proposing host checks whether the asking principal may make the change, and names the
-// rights revision that it has checked; if the rights have changed since, the machine refuses the request.
+// rights revision it has checked; if the rights have changed since, the machine refuses the request.
 
 // Rights returns the book of all rights, which never changes.
 func (m *Machine) Rights() *access.Book {

@@ -50,8 +50,8 @@ func (bn *BackupNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.NoteOf(at, hosts.EventBackup, bn.Host, bn.Incarnation, what)
 }
 
-// ActNote adds an audit entry for a change that a client made through a host, with a reason. It is for changes that
-// leave no other trace in the audit log. The origin has the author and the reason.
+// ActNote adds an audit entry for a change a client made through a host, with a reason. It is for changes that leave no
+// other trace in the audit log. The origin has the author and the reason.
 type ActNote struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation

@@ -49,7 +49,7 @@ func (r *HostReach) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Reach(at, r.Term, r.Host, r.Variant, r.Epoch)
 }
 
-// ReplicasKnown is a shard's membership, as its leader has read it with a barrier.
+// ReplicasKnown is a shard's membership, read by the leader with a barrier.
 type ReplicasKnown struct {
 	Term    uint64
 	Shard   ShardID
@@ -76,10 +76,10 @@ func (r *ReplicasKnown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 }
 
-// filledMember is added to the role for a learner that is completely built.
+// filledMember is added to a learner's role once the replica is completely built.
 const filledMember = 1 << 8
 
-// ShardsCounted reports the shards' counters, as known to their leaders.
+// ShardsCounted reports shard counters, as known to the leaders.
 type ShardsCounted struct {
 	Term uint64
 	List []hosts.Count
@@ -96,7 +96,7 @@ func (sc *ShardsCounted) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Count(at, sc.Term, sc.List)
 }
 
-// ShardGrants is a leader's report that its shard's group has begun to grant.
+// ShardGrants is a leader's report that the shard's group has begun to grant.
 type ShardGrants struct {
 	Shard ShardID
 	Group uint64
@@ -108,7 +108,7 @@ func (sg *ShardGrants) apply(m *Machine, _ hosts.At) hosts.Answer {
 	return m.topology.records.Grants(sg.Shard, sg.Group)
 }
 
-// ShardBound is the session timeout bound that a shard's leader sets, at a host.
+// ShardBound is the session timeout bound a shard's leader sets, at a host.
 type ShardBound struct {
 	Shard ShardID
 	Host  shard.HostID
@@ -125,7 +125,7 @@ func (sb *ShardBound) apply(m *Machine, _ hosts.At) hosts.Answer {
 	return m.topology.records.SetBound(sb.Shard, sb.Host, sb.Bound)
 }
 
-// ReplicaCleared is a host's report that it has deleted a replica that is no longer a member.
+// ReplicaCleared is a host's report about deleting a replica that is no longer a member.
 type ReplicaCleared struct {
 	Shard       ShardID
 	Replica     uint64
@@ -138,7 +138,8 @@ func (r *ReplicaCleared) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
 }
 
-// StepBegin opens a step. A step that adds a replica assigns its id. Revision is the plan's revision at decision time.
+// StepBegin opens a step. A step that adds a replica assigns the replica id. Revision is the plan's revision at
+// decision time.
 type StepBegin struct {
 	Term, Revision uint64
 	Proposal       plan.Proposal[governor.Action]
@@ -167,7 +168,7 @@ func (sb *StepBegin) apply(m *Machine, at hosts.At) hosts.Answer {
 // Report is an executor's report on a step.
 type Report uint8
 
-// The reports. Each corresponds to a Plan method with the same name.
+// The reports. Each corresponds to a Plan method with an equal name.
 const (
 	ReportProgress Report = 1 + iota // the step has reached Phase
 	ReportRetry                      // an attempt failed, for Text; the step stays open
@@ -212,7 +213,7 @@ func (r *StepReport) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.stepAnswer(out)
 }
 
-// stepAnswer is the answer to an executor for its act's outcome.
+// stepAnswer is the answer to an executor for an act's outcome.
 func (m *Machine) stepAnswer(out plan.Outcome) hosts.Answer {
 	status := protocol.StatusPreconditionFailed
 	switch out {

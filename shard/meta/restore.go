@@ -35,8 +35,8 @@ func (m *Machine) Restore(r io.Reader) error {
 	return nil
 }
 
-// loader builds a snapshot's content. It accepts only content that a machine could have reached through commands,
-// because a machine's own assertions would stop the host much later and with less information.
+// loader builds a snapshot's content. It accepts only content a machine could have reached through commands, because a
+// machine's own assertions would stop the host much later and with less information.
 type loader struct {
 	content
 	r       io.Reader

@@ -40,7 +40,7 @@ func (t *slotTable) fill(g SlotRange) {
 	}
 }
 
-// ranges returns the table as ranges. A table has exactly one list of ranges, so that equal tables have equal ranges.
+// ranges returns the table as ranges. A table has exactly one list of ranges, so equal tables have equal ranges.
 func (t *slotTable) ranges() []SlotRange {
 	var list []SlotRange
 	for i, id := range t {

@@ -23,8 +23,7 @@ import (
 //
 // A payload is fields or records (record.go), or a piece encoded by another package. The kinds come in number order,
 // and the end comes last. Counters, slot table and end have one block, all other kinds may have many. The end block has
-// the record counts. The head has the same layout in every format, so that an old host can report a snapshot as too
-// new.
+// the record counts. The head has the same layout in every format, so an old host can report a snapshot as too new.
 const (
 	snapshotMagic = "SBX-META"
 	// snapshotFormat is the format version. A field that belongs to a later level appears only in records of clusters
@@ -33,7 +32,7 @@ const (
 	headBytes      = len(snapshotMagic) + 8
 
 	blockHeadBytes = 5
-	// blockTarget is the size at which a record block is closed; maxBlock is the largest block that a reader accepts.
+	// blockTarget is the size at which a record block is closed; maxBlock is the largest block a reader accepts.
 	blockTarget = 64 << 10
 	maxBlock    = 1 << 20
 )

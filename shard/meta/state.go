@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// State is everything that a machine holds, in plain form: for comparing replicas, for tests, and for tools that
-// inspect files on disk. Lists are sorted, so that equal machines give equal states.
+// State is everything a machine holds, in plain form: for comparing replicas, for tests, and for tools that inspect
+// files on disk. Lists are sorted, so equal machines give equal states.
 type State struct {
 	Version  uint64
 	LastNode shard.NodeID
@@ -25,7 +25,7 @@ type State struct {
 	Hosts    []Host    // the registered hosts, by id
 	Nodes    []Node    // by path
 	Dropping []Dropped // by id
-	// NextAnswer is the position that the next numbered command's answer will get. Answers are the kept answers before
+	// NextAnswer is the position the next numbered command's answer will get. Answers are the kept answers before
 	// NextAnswer.
 	NextAnswer uint64
 	Answers    []Answer

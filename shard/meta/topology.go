@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// planConfig is one config for all machines, so that equal plans are equal even when compared by pointer.
+// planConfig is one config for all machines, so equal plans are equal even when compared by pointer.
 var planConfig = governor.Config()
 
 // topology is the cluster's hosts and the changes in progress. A machine has no topology until hosts-bootstrap has
@@ -21,7 +21,7 @@ type topology struct {
 	seen index[shard.HostID, HostObservation]
 }
 
-// HostObservation is the newest machine version that a host has reported as applied.
+// HostObservation is the newest machine version a host has reported as applied.
 type HostObservation struct {
 	ID      shard.HostID
 	Version uint64
@@ -120,7 +120,7 @@ func (m *Machine) ShardRecord(id ShardID) *hosts.Shard {
 	return recorded(m, func(r *hosts.Records) *hosts.Shard { return r.Shard(id) })
 }
 
-// LongestTimeout returns the session with the longest timeout in any shard, by the bounds that the leaders have set.
+// LongestTimeout returns the session with the longest timeout in any shard, by the bounds the leaders have set.
 func (m *Machine) LongestTimeout() shard.Longest { return recorded(m, (*hosts.Records).Longest) }
 
 // RecordsRevision returns the host records' revision, 0 before the hosts are bootstrapped.

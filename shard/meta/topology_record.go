@@ -128,8 +128,8 @@ func (l *loader) completeTopology() error {
 	return nil
 }
 
-// canonical returns the records and the plan as they are after saving and loading, so that equal records and plans are
-// equal in every detail.
+// canonical returns the records and the plan as they are after saving and loading, so equal records and plans are equal
+// in every detail.
 func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
 	if t == nil {
 		return nil, nil

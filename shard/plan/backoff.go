@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Backoff is what a plan remembers about a subject that failed, or whose step was cancelled, while the subject has no
-// open step.
+// Backoff is a plan's memory of a subject with a failed or cancelled step, while the subject has no open step.
 type Backoff struct {
 	Subject   Subject
 	Failures  uint32 // since the last success
@@ -16,8 +15,7 @@ type Backoff struct {
 	Since, Until uint64
 }
 
-// delay is the back-off after a number of failures. It depends on nothing else, so that every replica has the same
-// delay.
+// delay is the back-off after a number of failures, equal on every replica because only the number matters.
 func (c *Config[P]) delay(failures uint32) uint64 {
 	doublings := failures - 1
 	if c.Delay > c.MaxDelay>>doublings {
@@ -26,8 +24,8 @@ func (c *Config[P]) delay(failures uint32) uint64 {
 	return c.Delay << doublings
 }
 
-// after returns the shard time at which a delay that begins now ends. Shard time is truncated to milliseconds, so one
-// more millisecond ensures that delays are never shorter than requested.
+// after returns the end of a delay that begins now, in shard time. Shard time is truncated to milliseconds; because of
+// one extra millisecond, delays are never shorter than requested.
 func after(now, delay uint64) uint64 {
 	if delay >= math.MaxUint64-now {
 		return math.MaxUint64
@@ -44,7 +42,7 @@ func (p *Plan[P]) Backoff(subject Subject) *Backoff {
 }
 
 // Backoffs are the subjects with failures and without an open step, by name. The list belongs to the plan: callers may
-// read it until the next act.
+// read the list until the next act.
 func (p *Plan[P]) Backoffs() []Backoff { return p.backoffs }
 
 // Forget ends a subject's delay by an operator's order. A back-off is removed with its failures; a waiting open step
@@ -71,7 +69,7 @@ func (p *Plan[P]) backoffOf(subject Subject) (int, bool) {
 	})
 }
 
-// takeBackoff removes and returns a subject's back-off, all zero if there is none.
+// takeBackoff removes and returns a subject's back-off, all zero if absent.
 func (p *Plan[P]) takeBackoff(subject Subject) Backoff {
 	i, found := p.backoffOf(subject)
 	if !found {
@@ -82,8 +80,8 @@ func (p *Plan[P]) takeBackoff(subject Subject) Backoff {
 	return b
 }
 
-// putBackoff adds a back-off for a subject without one. If there is no capacity, the subject whose delay ends first is
-// forgotten.
+// putBackoff adds a back-off for a subject without a back-off. If the list is full, the subject with the earliest end
+// is forgotten.
 func (p *Plan[P]) putBackoff(b Backoff) {
 	i, found := p.backoffOf(b.Subject)
 	if found {

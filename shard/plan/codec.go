@@ -32,7 +32,7 @@ func (p *Plan[P]) Append(dst []byte) []byte {
 // Size is the size of the encoded plan, in bytes.
 func (p *Plan[P]) Size() int { return len(p.Append(nil)) }
 
-// Read decodes a plan, and validates everything that the package relies on.
+// Read decodes a plan, and validates everything the package relies on.
 func Read[P any](cfg *Config[P], src []byte) (*Plan[P], error) {
 	p := New(cfg)
 	in := newInput(src)

@@ -31,9 +31,9 @@
 //     does not shorten a back-off. Only an operator does (Forget).
 //
 // Caveats. A step that ended in the middle may leave effects for the rules to see, so rules decide by the state, not by
-// their own earlier steps. A rule that proposes the same step repeatedly while nothing changes is a bug that a plan
-// cannot detect; a dry run shows the bug. Only reported failures are counted: an executor that dies in its act counts
-// for nothing, even if the act itself ends the executor each time.
+// their own earlier steps. A rule that proposes the same step repeatedly while nothing changes is a bug a plan cannot
+// detect; a dry run shows the bug. Only reported failures are counted: an executor that dies in its act counts for
+// nothing, even if the act itself ends the executor each time.
 //
 // Start reading at rule.go (decisions), plan.go (the record) and executor.go (the part between the two).
 package plan

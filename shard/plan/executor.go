@@ -1,6 +1,6 @@
 package plan
 
-// Advice tells the executor what to do next for a step.
+// Advice is what the executor should do next for a step.
 type Advice uint8
 
 // The advice values.
@@ -94,8 +94,8 @@ func (pl *Planner[S, O, P]) DryRun(v View[S, O, P], most int) Forecast[P] {
 	return f
 }
 
-// Due returns the step that the planner reaches on its own, at once or after some time, if only time passes. Due lets
-// time jump at most the given number of times, and returns nil if no step comes. Nothing is changed.
+// Due returns the step the planner reaches on its own, at once or after some time, if only time passes. Due lets time
+// jump at most the given number of times, and returns nil if no step comes. Nothing is changed.
 func (pl *Planner[S, O, P]) Due(v View[S, O, P], most int) *Planned[P] {
 	for range most {
 		d := pl.Next(v)

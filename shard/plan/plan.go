@@ -17,8 +17,8 @@ type Config[P any] struct {
 	// Delay is the back-off after a first failure, in milliseconds; it doubles with each further failure up to
 	// MaxDelay.
 	Delay, MaxDelay uint64
-	// Attempts is how many failures a step may have and stay open. One more failure ends the step, so that other steps
-	// can go on.
+	// Attempts is how many failures a step may have and stay open. One more failure ends the step, so other steps can
+	// go on.
 	Attempts uint32
 	// Append encodes a payload, Read decodes a payload. Equal payloads have equal bytes.
 	Append func(dst []byte, payload P) []byte
@@ -85,7 +85,7 @@ func (p *Plan[P]) Step(id ID) *Step[P] {
 	return nil
 }
 
-// Begin opens a step. term is the proposing leader's term; revision is the plan's revision at decision time, so that a
+// Begin opens a step. term is the proposing leader's term; revision is the plan's revision at decision time, so a
 // proposal takes effect once, and never in a plan that has changed since.
 func (p *Plan[P]) Begin(at Moment, term, revision uint64, pr Proposal[P]) (ID, Outcome) {
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// record is the encoding for everything that the package writes: a length, a bit set for the present fields, and the
-// fields in bit order. A zero field is absent. Later builds add fields at the end.
+// record is the encoding for everything the package writes: a length, a bit set for the present fields, and the fields
+// in bit order. A zero field is absent. Later builds add fields at the end.
 type record struct {
 	id, kind            uint64
 	subject             string

@@ -22,8 +22,8 @@ type Rule[S, O, P any] struct {
 
 // Finding is a rule's result. The zero value means that the rule does not concern the view.
 type Finding[P any] struct {
-	// Steps are the steps that the rule wants, the best first. The planner takes the first step that the plan admits,
-	// so that a waiting subject does not block the others.
+	// Steps are the steps the rule wants, the best first. The planner takes the first step the plan admits, so a
+	// waiting subject does not block the others.
 	Steps []Proposal[P]
 	// Reasons explain what the rule would do, and why it cannot.
 	Reasons []Reason
@@ -82,7 +82,7 @@ type Type[S, O, P any] struct {
 	Model func(v View[S, O, P], s *Step[P]) (S, O)
 }
 
-// Planner is an ordered list of rules, and the step kinds that the rules propose.
+// Planner is an ordered list of rules, and the step kinds the rules propose.
 type Planner[S, O, P any] struct {
 	Rules []Rule[S, O, P]
 	Types []Type[S, O, P]

@@ -12,7 +12,7 @@ const (
 	// MaxBackoffs is how many subjects with failures a plan remembers. If there are more, the subject whose delay ends
 	// first is forgotten.
 	MaxBackoffs = 256
-	// MaxSubject is the maximum subject length, in bytes; MaxWith is the maximum number of other subjects that a step
+	// MaxSubject is the maximum subject length, in bytes; MaxWith is the maximum number of other subjects a step
 	// occupies.
 	MaxSubject = 128
 	MaxWith    = 8
@@ -31,18 +31,18 @@ type Kind uint8
 // Phase is how far a step has progressed: 0 at first, then the result from Type.Reached. The phase only grows.
 type Phase uint32
 
-// Subject names the object that a step changes, in the user's words: "shard/3", "host/b".
+// Subject names the object a step changes, in the user's words: "shard/3", "host/b".
 type Subject string
 
 // Proposal is a step before it begins, as a rule returns it.
 type Proposal[P any] struct {
 	Kind    Kind
 	Subject Subject
-	// With are further subjects that no other step may occupy meanwhile. Failures are not counted for them.
+	// With are further subjects no other step may occupy meanwhile. Failures are not counted for them.
 	With    []Subject
 	Payload P
-	// Supersedes is an open step that the new step replaces, or 0. The superseded step's effects stay, and the rules
-	// must handle them.
+	// Supersedes is an open step the new step replaces, or 0. The superseded step's effects stay, and the rules must
+	// handle them.
 	Supersedes ID
 }
 
@@ -99,7 +99,7 @@ const (
 	Replanned         // the plan has changed since the step was proposed
 	Occupied          // an open step has one of the subjects, or the maximum number of steps is open
 	Waits             // the subject has failed and waits
-	Unfit             // the act asks for something that no plan accepts
+	Unfit             // the act asks for something no plan accepts
 )
 
 var outcomes = [...]string{Applied: "applied", OtherTerm: "of another term", Unknown: "unknown step",

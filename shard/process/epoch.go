@@ -22,8 +22,8 @@ func (p *Process) openIn(at At, delay uint64) {
 	p.changeHead(at)
 }
 
-// endRound ends an epoch's round: from now on the round's messages are refused. Its open exchanges end, and its members
-// are notified, only when the next epoch opens, so that endRound costs the same for any number of members.
+// endRound ends an epoch's round: from now on the round's messages are refused. The open exchanges end, and the members
+// are notified, only when the next epoch opens, so endRound costs the same for any number of members.
 func (p *Process) endRound(at At) {
 	if p.state != kind.Forming {
 		p.setState(at, kind.Forming)
@@ -48,7 +48,7 @@ func (p *Process) Due(at At) {
 // NextDue is the shard time at which time alone may change something; false for never.
 func (p *Process) NextDue() (uint64, bool) { return p.due, p.due != 0 }
 
-// turn goes from one epoch to the next. If members have come and gone, and the present members equal the round's
+// turn goes from an epoch to the next. If members have come and gone, and the present members equal the round's
 // members, the round goes on. With too few members, or without a candidate, the old epoch still ends.
 func (p *Process) turn(at At) {
 	p.changed, p.opens = 0, 0
@@ -98,8 +98,8 @@ func (p *Process) candidate() *Member {
 	return nil
 }
 
-// close ends the epoch. Senders first get the end items for their open exchanges. Then close removes the inbox items
-// that need no handling any more, and adds the cancellation if the round was not completed.
+// close ends the epoch. Senders first get the end items for open exchanges. Then close removes inbox items without
+// further use, and adds the cancellation if the round was not completed.
 func (p *Process) close(at At) {
 	if len(p.view) == 0 {
 		return
@@ -193,8 +193,8 @@ func (p *Process) checkTimeouts(at At) {
 	}
 }
 
-// checkExchange ends an exchange if its sender no longer waits, or applies the spec's rule to members without a reply.
-// Evicting such members ends the round, and with it the timeouts for all other exchanges.
+// checkExchange ends an exchange if the sender no longer waits, or applies the spec's rule to members without a reply.
+// Evicting such members ends the round, and with the round the timeouts for all other exchanges.
 func (p *Process) checkExchange(at At, e *Exchange) {
 	if d := field.MillisOf(p.spec.ReplyTimeout); d != 0 && !e.late && at.Now >= e.sent+d {
 		e.late = true
@@ -213,13 +213,14 @@ func (p *Process) checkExchange(at At, e *Exchange) {
 	}
 }
 
-// The functions below forecast whether a command would only gather, together with such commands from other members:
-// applied after a number of similar commands, it has no consequence.
+// The functions below forecast whether a command would only gather, together with similar commands from other members:
+// applied after a number of similar commands, the command has no consequence.
 
 // joinGathers reports whether too few members would have joined.
 func (p *Process) joinGathers(others int) bool { return len(p.members)+others+1 < p.spec.MinMembers }
 
-// leaveGathers reports whether the round is complete, others would remain, and they would be too few for another epoch.
+// leaveGathers reports whether the round is complete, some members would remain, and the remaining members would be too
+// few for another epoch.
 func (p *Process) leaveGathers(others int) bool {
 	left := len(p.members) - others - 1
 	return p.state == kind.Complete && left > 0 && left < p.spec.MinMembers

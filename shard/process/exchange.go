@@ -294,7 +294,7 @@ func (p *Process) hold(at At, n int) {
 	p.grow(at, n)
 }
 
-// parts is the number of parts that the replies are split into, at least 1.
+// parts is the number of parts the replies are split into, at least 1.
 func (e *Exchange) parts() int {
 	n := 1
 	e.cut(func(int) bool { n++; return true })

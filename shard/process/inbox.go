@@ -193,7 +193,7 @@ func (p *Process) ackTo(at At, m *Member, seq uint64) {
 	}
 }
 
-// keptItems is the capacity that an empty inbox retains.
+// keptItems is the capacity an empty inbox retains.
 const keptItems = 8
 
 // keepItems makes a sublist the whole list. The sublist is the end of the list, or was moved to the beginning.

@@ -7,8 +7,7 @@ const (
 	maxUnread = 256
 	// maxUnreadBytes is the maximum size of an inbox's unacknowledged requests, in bytes.
 	maxUnreadBytes = 4 << 20
-	// maxRequests is the maximum number of requests in all inboxes together, so that ending a round is one short
-	// command.
+	// maxRequests is the maximum number of requests in all inboxes together, so ending a round is one short command.
 	maxRequests = 100_000
 	// maxOpen is the maximum number of exchanges per member that are open, or have an unacknowledged end.
 	maxOpen = 256

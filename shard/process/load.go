@@ -15,8 +15,8 @@ const maxItems = maxUnread + maxOpen + 8
 // end is above every number that is issued: a counter that restarts would issue a number twice.
 const end = 1 << 60
 
-// check validates loaded values against the assumptions in the rest of the package, so that corrupt bytes never produce
-// a process that breaks later.
+// check validates loaded values against the assumptions in the rest of the package, so corrupt bytes never produce a
+// process that breaks later.
 func (p *Process) check(c *codec.Coder) {
 	wrong := p.spec.Check()
 	c.Must(wrong == "", "%s", wrong)

@@ -18,7 +18,7 @@ type Member struct {
 	Attributes string
 	Candidate  bool   // the member may coordinate
 	Joined     uint64 // timestamp
-	Prepared   uint64 // the last epoch that the member has prepared for
+	Prepared   uint64 // the last epoch the member has prepared for
 	Completed  uint64 // the last epoch with a completion handled by the member
 	// Ref is set by the caller, for finding the session. Ref is not saved.
 	Ref uint64

@@ -60,7 +60,7 @@ type At struct {
 	// Wall is a host's wall clock, in milliseconds since 1970, 0 if unknown. It is informational and affects no
 	// decision.
 	Wall uint64
-	// Revision is the revision that the command's changes get.
+	// Revision is the revision the command's changes get.
 	Revision uint64
 	Caller   Caller
 	// Out collects the command's effects.
@@ -142,7 +142,7 @@ type Answer struct {
 	Status protocol.Status
 	// Text is why the command was refused.
 	Text string
-	// Exchange is the exchange that a request began, Epoch the last epoch, after a fenced command.
+	// Exchange is the exchange a request began, Epoch the last epoch, after a fenced command.
 	Exchange, Epoch uint64
 }
 

@@ -126,7 +126,7 @@ func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 }
 
 // Fail fails the round: the coordinator cannot go on, or a member cannot prepare. The next epoch opens after the
-// maximum delay, so that a round that fails repeatedly costs little.
+// maximum delay, so a round that fails repeatedly costs little.
 func (p *Process) Fail(at At, m *Member, epoch uint64, text string) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a

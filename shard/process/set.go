@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// set is a set of seats: positions in an epoch's view.
+// set is a seat set. A seat is a position in an epoch's view.
 type set []uint64
 
-// newSet returns an empty set for the given number of seats.
+// newSet returns an empty set with capacity for the given seat count.
 func newSet(seats int) set { return make(set, words(seats)) }
 
-// words is the length of such a set.
+// words is the set's length for the given seat count.
 func words(seats int) int { return (seats + 63) / 64 }
 
 func (s set) add(seat int)    { s[seat/64] |= 1 << (seat % 64) }
@@ -19,7 +19,7 @@ func (s set) remove(seat int) { s[seat/64] &^= 1 << (seat % 64) }
 
 func (s set) has(seat int) bool { return seat/64 < len(s) && s[seat/64]&(1<<(seat%64)) != 0 }
 
-// count is the number of seats in the set.
+// count returns how many seats are in the set.
 func (s set) count() (n int) {
 	for _, w := range s {
 		n += bits.OnesCount64(w)

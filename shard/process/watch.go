@@ -8,8 +8,8 @@ import "fmt"
 // The views are "", the whole process, with its members and, without their payloads, its results as rows; and
 // "results", without a head, with the results as rows. A change in the second view also changes the first view.
 
-// The lowest bit in a row number tells members from results. The rest is the member ID or the result's epoch: these
-// numbers are all distinct.
+// The lowest bit in a row number distinguishes members from results. The rest is the member ID or the result's epoch:
+// all numbers are distinct.
 const (
 	rowOfMember uint64 = 0
 	rowOfResult uint64 = 1
@@ -72,7 +72,7 @@ func (p *Process) Describe() string {
 	return text + fmt.Sprintf("; %d acts", len(p.audit))
 }
 
-// Result returns an epoch's result, nil if it is not kept.
+// Result returns an epoch's result, nil if discarded.
 func (p *Process) Result(epoch uint64) *Result {
 	for _, r := range p.results {
 		if r.Epoch == epoch {

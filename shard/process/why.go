@@ -95,8 +95,8 @@ func (p *Process) named(id uint64) Named {
 	return Named{ID: id, Name: m.Name, Unread: len(m.items)}
 }
 
-// Why returns the reasons why the round is stalled: what the next epoch lacks, and the members that the round waits
-// for. Why only reads, and looks at every member.
+// Why returns the reasons why the round is stalled: what the next epoch lacks, and the members the round waits for. Why
+// only reads, and looks at every member.
 func (p *Process) Why() []Reason {
 	var list []Reason
 	switch {
@@ -152,7 +152,7 @@ func (p *Process) whyRunning(list []Reason) []Reason {
 	})
 }
 
-// nameThose counts the epoch's members that a reason waits for, and names the first ones.
+// nameThose counts the epoch's members a reason waits for, and names the first ones.
 func (p *Process) nameThose(re Reason, waited func(*Member, int) bool) Reason {
 	re.Epoch, re.Of = p.epoch, len(p.view)
 	for seat, id := range p.view {

@@ -19,8 +19,7 @@ type work struct {
 	hosted  *hostedProcess
 	at      At
 
-	// For a process or a member being created: the new objects, and the new bytes besides the bytes that the rules ask
-	// for.
+	// For a process or a member being created: the new objects, and the new bytes besides the bytes the rules ask for.
 	objects, fresh int
 	exceeded       shard.Quota // by the command
 

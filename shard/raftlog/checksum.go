@@ -148,7 +148,7 @@ func decodeSnapshotHead(b []byte) (head raftpb.SnapshotHeader, ok bool) {
 	return head, ok
 }
 
-// decode decodes an engine message. Bytes that the engine did not write may make its decoder panic.
+// decode decodes an engine message. Bytes the engine did not write may make its decoder panic.
 func decode(into interface{ Unmarshal([]byte) error }, text []byte) (err error) {
 	defer func() {
 		if recover() != nil {

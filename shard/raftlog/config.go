@@ -58,7 +58,7 @@ const (
 // ErrConfig is returned wrapped by Validate and Open for an invalid config.
 var ErrConfig = errors.New("raftlog: bad config")
 
-// Config has everything that a host needs to run its shards' logs. Host, Incarnation and DataDir have no default.
+// Config has everything a host needs to run its shards' logs. Host, Incarnation and DataDir have no default.
 type Config struct {
 	// Host is this host's id, 1 to MaxHostID. The id never changes and is never reused for another host.
 	Host shard.HostID
@@ -75,9 +75,9 @@ type Config struct {
 	LogEnd wal.End
 	// Confirmed are other hosts' confirmations, as last recorded.
 	Confirmed []Confirmed
-	// InitialMembers are the hosts that the cluster was bootstrapped with, by id, below transport.FirstJoined. The
-	// initial members are part of the replicated log. A host that is not an initial member has joined later. Default:
-	// this host alone.
+	// InitialMembers are the hosts the cluster was bootstrapped with, by id, below transport.FirstJoined. The initial
+	// members are part of the replicated log. A host that is not an initial member has joined later. Default: this host
+	// alone.
 	InitialMembers map[shard.HostID]hosts.Incarnation
 	// Deployment is derived from the cluster id: hosts in different deployments refuse each other's messages. This
 	// guards against mistakes, not against attackers. Must not be zero in a cluster with several hosts.

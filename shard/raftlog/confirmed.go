@@ -41,7 +41,7 @@ func newConfirmations(list []Confirmed) *confirmations {
 	return c
 }
 
-// note records the confirmations in a host's messages. applied returns the last entry that this host has applied in a
+// note records the confirmations in a host's messages. applied returns the last entry this host has applied in a
 // shard's log.
 func (c *confirmations) note(from shard.HostID, messages []raftpb.Message, applied func(shardID uint64) uint64) {
 	c.mu.Lock()
@@ -162,7 +162,7 @@ func (h *Host) appliedOf(shardID uint64) uint64 {
 	return 0
 }
 
-// checkSetBack reports that the host lacks confirmed entries. A heartbeat has the last entry that the leader knows as
+// checkSetBack reports that the host lacks confirmed entries. A heartbeat has the last entry the leader knows as
 // confirmed by the host. If that entry is behind the end of the log, the engine would stop the process, so checkSetBack
 // makes the heartbeat confirm nothing.
 func (h *Host) checkSetBack(from shard.HostID, m *raftpb.Message) {

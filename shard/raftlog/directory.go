@@ -27,8 +27,8 @@ const (
 	oldestFormat = 2
 )
 
-// directoryRecord names the host that a data directory belongs to. The engine checks some of the record too, but only
-// after it has created files, and without naming the differences.
+// directoryRecord names the host a data directory belongs to. The engine checks some of the record too, but only after
+// it has created files, and without naming the differences.
 type directoryRecord struct {
 	Format         int                                `json:"format"`
 	Host           shard.HostID                       `json:"host"`

@@ -16,15 +16,15 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// disk is a host's file system. The log store uses it unchanged. For the files that the engine keeps beside the log,
-// disk adds three things: a power failure leaves no partial file that the engine expects to be complete (wholefile.go),
-// errors about a missing snapshot name the snapshot, and snapshots are written in pieces.
+// disk is a host's file system. The log store uses it unchanged. For the files the engine keeps beside the log, disk
+// adds three things: a power failure leaves no partial file the engine expects to be complete (wholefile.go), errors
+// about a missing snapshot name the snapshot, and snapshots are written in pieces.
 type disk struct {
 	Files
-	// damaged, if set, is called when the engine needs a missing snapshot. The engine never removes a snapshot that a
-	// log record refers to, so another program has removed it.
+	// damaged, if set, is called when the engine needs a missing snapshot. The engine never removes a snapshot a log
+	// record refers to, so another program has removed it.
 	damaged func(error)
-	// full is the first out-of-space error that the engine cannot recover from.
+	// full is the first out-of-space error the engine cannot recover from.
 	full atomic.Pointer[error]
 }
 

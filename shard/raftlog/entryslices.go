@@ -7,7 +7,7 @@ import (
 
 // The engine keeps unapplied entries in a slice, and allocates a new slice whenever the slice has become empty: with
 // capacity for 512 entries, which takes 40 KiB, after every batch if batches come one at a time. These slices are nine
-// tenths of all memory that a host allocates, and cost a fifth of a batch's processor time. The engine's only capacity
+// tenths of all memory a host allocates, and cost a fifth of a batch's processor time. The engine's only capacity
 // setting is a file in the working directory, which is no place for a host to write to. So this file sets two engine
 // variables, if they have the values known from the reviewed source version. "make engine" reports whether a later
 // version still has the variables.

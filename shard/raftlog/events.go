@@ -33,8 +33,8 @@ func newEvents(h *Host) *events {
 	return &events{host: h, transfers: transfers, wake: make(chan struct{}, 1), changed: make(map[uint64]bool)}
 }
 
-// LeaderUpdated is called by the engine for every leadership change that it learns about. The log shows the change at
-// once, and run notifies the state machine.
+// LeaderUpdated is called by the engine for every leadership change it learns about. The log shows the change at once,
+// and run notifies the state machine.
 func (e *events) LeaderUpdated(info raftio.LeaderInfo) {
 	if l := e.host.log(info.ShardID); l != nil && l.replica.Replica == info.ReplicaID {
 		l.setLeader(info)

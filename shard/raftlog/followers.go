@@ -108,9 +108,9 @@ func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	return follower{}
 }
 
-// Follower returns the last index that a follower has acknowledged in this leader's term, and whether the follower
-// could lead instead: it has answered within an election timeout, and its disk has space. Both are zero if this host
-// does not lead.
+// Follower returns the last index a follower has acknowledged in this leader's term, and whether the follower could
+// lead instead: it has answered within an election timeout, and its disk has space. Both are zero if this host does not
+// lead.
 func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {

@@ -12,20 +12,20 @@ import (
 )
 
 // If the disk is full, a log store can only end the process. So a host with a nearly full disk stops accepting log
-// entries (Log.takes), while its heartbeats and votes go on, and reports this in its answers to heartbeats
-// (markAnswer). If too few hosts remain for a majority, the leader refuses commands that do not free space (Log.Guard),
-// and marks its heartbeats; all hosts then accept entries again, down to the space reserved for snapshots. The mark is
-// Message.Reject, which the engine does not use in those messages.
+// entries (Log.takes), while heartbeats and votes go on. Answers to heartbeats report the full disk (markAnswer). If
+// too few hosts remain for a majority, the leader refuses commands that do not free space (Log.Guard), and marks
+// heartbeats; all hosts then accept entries again, down to the space reserved for snapshots. The mark is
+// Message.Reject, unused by the engine in heartbeats and heartbeat answers.
 
 // ErrFull is returned wrapped by Log.Guard.
 var ErrFull = errors.New("the disks of too many hosts are nearly full")
 
 const (
-	// awayElections is how many election timeouts a host may be silent before the leader counts it as away, when the
-	// leader judges whether a majority has disk space. A briefly slow host must not cause changes to be refused.
+	// awayElections is how many election timeouts a host may be silent before counting as away in the leader's decision
+	// whether a majority has disk space. A briefly slow host must not cause changes to be refused.
 	awayElections = 10
-	// diskWatch is the interval at which a host checks whether other hosts' disks have changed, and whether another
-	// host should lead instead.
+	// diskWatch is the interval between checks whether disks on remote hosts have changed, and whether a different host
+	// should lead.
 	diskWatch = 250 * time.Millisecond
 	// reliefPause is the pause between two attempts to transfer a shard's leadership.
 	reliefPause = time.Second
@@ -46,17 +46,17 @@ func (h *Host) room(bytes uint64) error {
 	return h.config.Room(bytes)
 }
 
-// missingRoom is a snapshot from another host that did not fit on the disk, or into memory. Until the deadline, this
-// host accepts nothing unless there is space for that snapshot: otherwise the leader would send it again and again.
+// missingRoom is a snapshot from a remote host that did not fit on the disk, or into memory. Until the deadline, this
+// host accepts nothing unless the snapshot would fit: otherwise the leader would send the snapshot again and again.
 type missingRoom struct {
 	bytes uint64
 	until time.Time
 }
 
-// snapshotRetry is the time after which a snapshot that did not fit may be sent again: a later one may be smaller.
+// snapshotRetry is the time after which a snapshot without space may be sent again: a later snapshot may be smaller.
 const snapshotRetry = time.Minute
 
-// missing is the size of a recent snapshot that did not fit, in bytes, 0 if there was none.
+// missing is the size of a recent snapshot without space, in bytes, 0 if all recent snapshots fit.
 func (l *Log) missing() uint64 {
 	m := l.missingRoom.Load()
 	if m == nil || time.Now().After(m.until) {
@@ -94,7 +94,7 @@ func (h *Host) Takes(shardID, snapshot uint64) bool {
 	return l == nil || l.takes(snapshot)
 }
 
-// Sending implements transport.Replicas: it marks heartbeats to other hosts, and the answers to heartbeats.
+// Sending implements transport.Replicas, and marks heartbeats to remote hosts, and answers to heartbeats.
 func (h *Host) Sending(messages []raftpb.Message) {
 	for i := range messages {
 		m := &messages[i]
@@ -115,8 +115,8 @@ func (h *Host) Sending(messages []raftpb.Message) {
 }
 
 // markAnswer marks a heartbeat answer if this host's disk is nearly full. If this host accepts no entries, the answer
-// is a rejection for entry 0: the leader's engine treats that as a sign of life and otherwise ignores it as outdated. A
-// HeartbeatResp would make the leader send the missing entries, up to 64 MiB, every time.
+// is a rejection for entry 0: the leader's engine treats the rejection as a sign of life and otherwise ignores it as
+// outdated. A HeartbeatResp would make the leader send the missing entries, up to 64 MiB, every time.
 func (l *Log) markAnswer(m *raftpb.Message) {
 	if !l.host.full() && l.missing() == 0 {
 		return
@@ -127,7 +127,7 @@ func (l *Log) markAnswer(m *raftpb.Message) {
 	}
 }
 
-// saysFull reports whether a message carries the sender's disk state, and whether that disk is nearly full.
+// saysFull reports whether a message carries the sender's disk state, and whether the sender's disk is nearly full.
 func saysFull(m *raftpb.Message) (full, says bool) {
 	switch {
 	case m.Type == raftpb.HeartbeatResp:
@@ -138,8 +138,8 @@ func saysFull(m *raftpb.Message) (full, says bool) {
 	return false, false
 }
 
-// Received implements transport.Replicas: it notes other hosts' confirmations, and reads and clears the marks in their
-// messages. While the second-to-last voter is being removed, other hosts' reads are not accepted.
+// Received implements transport.Replicas. Received notes confirmations from remote hosts, and reads and clears the
+// marks in messages. While the second-to-last voter is being removed, reads from remote hosts are not accepted.
 func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 	h.followers.note(from, messages)
 	h.confirmations.note(from, messages, h.appliedOf)
@@ -161,7 +161,7 @@ func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 	}
 }
 
-// judgeRoom decides whether a majority has disk space for changes, and reports whether this leader refuses them. An
+// judgeRoom decides whether a majority has disk space for changes, and reports whether this leader refuses changes. An
 // unchanged refusal is kept.
 func (l *Log) judgeRoom() bool {
 	if !l.host.full() && l.host.followers.full.Load() == 0 {
@@ -191,21 +191,21 @@ func (l *Log) judgeRoom() bool {
 	return true
 }
 
-// voters are the hosts that must have disk space for entries to be committed.
+// voters are the hosts whose disk space decides about commits.
 func (l *Log) voters() []shard.HostID { return l.view.Load().votingHosts() }
 
-// diskState is what is known about a host's disk and memory.
+// diskState is the known state of a host's disk and memory.
 type diskState struct {
 	full   bool
 	memory memoryReport
 	silent time.Duration // since the last answer
-	index  uint64        // last index that the host has
+	index  uint64        // last index the host has
 }
 
 // never is the silence of a host that has not answered yet.
 const never = time.Duration(1<<63 - 1)
 
-// diskOf returns what this host, as the leader, knows about a member's disk.
+// diskOf returns a member's disk state, as known to the leader on this host.
 func (l *Log) diskOf(id shard.HostID) diskState {
 	if id == l.host.config.Host {
 		return diskState{full: l.host.full(), memory: memoryReport{full: l.host.memoryFull()},
@@ -218,12 +218,12 @@ func (l *Log) diskOf(id shard.HostID) diskState {
 	return diskState{full: known.full, memory: known.memory, silent: time.Since(known.heard), index: known.index}
 }
 
-// FullHosts returns the other hosts that recently reported a nearly full disk to a leader on this host.
+// FullHosts returns the remote hosts that recently reported a nearly full disk to a leader on this host.
 func (h *Host) FullHosts() []shard.HostID {
 	return h.reporting((*Log).voters, func(d diskState) bool { return d.full })
 }
 
-// reporting returns the other hosts with a recent report that matches, among the hosts in each shard led here.
+// reporting returns the remote hosts with a matching recent report, among the hosts in each shard led here.
 func (h *Host) reporting(of func(*Log) []shard.HostID, something func(diskState) bool) []shard.HostID {
 	var all []shard.HostID
 	for _, l := range h.logsByShard() {
@@ -241,8 +241,8 @@ func (h *Host) reporting(of func(*Log) []shard.HostID, something func(diskState)
 	return slices.Compact(all)
 }
 
-// RefusingShards is the number of shards led by this host in which it refuses commands that do not free space, because
-// too many hosts' disks are nearly full.
+// RefusingShards is the number of shards led by this host with a refusal for commands that do not free space, because
+// too many disks are nearly full.
 func (h *Host) RefusingShards() (n int) {
 	for _, l := range h.logsByShard() {
 		if l.Guard() != nil {
@@ -252,8 +252,8 @@ func (h *Host) RefusingShards() (n int) {
 	return n
 }
 
-// watchDisks logs when other hosts' disks become nearly full, and when they recover. If this host's own disk is nearly
-// full, watchDisks transfers its leaderships.
+// watchDisks logs when disks on remote hosts become nearly full, and when disks recover. If this host's own disk is
+// nearly full, watchDisks transfers all leaderships.
 func (h *Host) watchDisks() {
 	ticker := time.NewTicker(diskWatch)
 	defer ticker.Stop()
@@ -289,7 +289,7 @@ func (h *Host) logDisks(before, now []shard.HostID) {
 	}
 }
 
-// relieve transfers leadership if another host should lead.
+// relieve transfers leadership if a different host should lead.
 func (l *Log) relieve(now time.Time) {
 	to := l.successor()
 	if to == 0 || now.Sub(l.relieved) < reliefPause {
@@ -301,9 +301,9 @@ func (l *Log) relieve(now time.Time) {
 		"shard", l.shardID, "to", to, "error", err)
 }
 
-// successor returns the host that should lead instead of this host, which has a nearly full disk: the host with the
-// longest log among the answering hosts with disk space. It returns 0 if those hosts are no majority, and so could not
-// commit anything without this host, and if the best of them is far behind.
+// successor returns the host that should lead instead of this host with a nearly full disk: the host with the longest
+// log among the answering hosts with disk space. The result is 0 if these hosts are no majority, and so could not
+// commit anything without this host, and if the longest log is far behind.
 func (l *Log) successor() shard.HostID {
 	if l.leadership.Load().Leader != l.host.config.Host {
 		return 0

@@ -7,8 +7,8 @@ import (
 
 // The cost of applying the log at a restart is measured in snapshot bytes. Restoring a snapshot with ten million
 // semaphores takes 16 ns per byte. Applying takes 2 us per entry (125 bytes), and 0.5 to 1.3 us for each command in it
-// (30 to 80 bytes). The constants are higher, so that applying the log takes half the time of restoring the snapshot,
-// and so that in a shard with little data the log's entry positions, 80 bytes each, do not take much memory.
+// (30 to 80 bytes). The constants are higher, so applying the log takes half the time of restoring the snapshot, and so
+// that in a shard with little data the log's entry positions, 80 bytes each, do not take much memory.
 const (
 	// BatchBytes is the fixed cost per batch in Config.SnapshotBytes and Config.KeepBytes, beside its data.
 	BatchBytes = 512

@@ -127,7 +127,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	return h, nil
 }
 
-// register makes a shard's log known, so that the log gets every leadership event.
+// register makes a shard's log known, so the log gets every leadership event.
 func (h *Host) register(shardID uint64, record replicaRecord, initialMembers map[uint64]transport.Target,
 	target shard.StateMachine) (*Log, error) {
 	if h.closed {

@@ -34,8 +34,8 @@ const exportPause = 10 * time.Millisecond
 // Import fills the data directory for a host that was never opened: each shard has the host as its only member, and
 // begins with a state. After a failure the files that Import has written must not be used.
 //
-// The engine imports states only as snapshots that an engine has exported. So Import runs shards with one member beside
-// the directory, with the machines to save as their state machines, and removes the shards at the end.
+// The engine imports states only as snapshots an engine has exported. So Import runs shards with one member beside the
+// directory, with the machines to save as their state machines, and removes the shards at the end.
 func Import(ctx context.Context, config Config, states map[uint64]State) (err error) {
 	config = config.withDefaults()
 	if err := config.Validate(); err != nil {

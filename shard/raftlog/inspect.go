@@ -57,7 +57,7 @@ func Inspect(dir string) (*Inspection, error) {
 
 func (i *Inspection) add(file string, err error) { i.Problems = append(i.Problems, Problem{file, err}) }
 
-// readFiles verifies the files that the engine keeps beside the log.
+// readFiles verifies the files the engine keeps beside the log.
 func (i *Inspection) readFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -70,7 +70,7 @@ func (i *Inspection) readFiles(dir string) error {
 	})
 }
 
-// readLog reads the log in the engine's directory, and looks for the snapshots that the log names.
+// readLog reads the log in the engine's directory, and looks for the snapshots the log names.
 func (i *Inspection) readLog(dir string) error {
 	found, err := logdb.Inspect(vfs.Default, dir)
 	if err != nil {
@@ -94,8 +94,8 @@ func (i *Inspection) readLog(dir string) error {
 	return nil
 }
 
-// namedSnapshot returns the file of the snapshot that the log names for a replica, in the engine's directory, and
-// whether the file exists. If the log names no snapshot, nothing is missing.
+// namedSnapshot returns the file of the snapshot the log names for a replica, in the engine's directory, and whether
+// the file exists. If the log names no snapshot, nothing is missing.
 func namedSnapshot(disk vfs.FS, dir string, r *logdb.ReplicaReport) (path string, there bool, err error) {
 	if r.Snapshot == 0 {
 		return "", true, nil

@@ -13,10 +13,10 @@ import (
 )
 
 // Start starts or restarts this host's replica of a shard: a replica that has joined, or the replica from the shard's
-// bootstrap. The initial members are the hosts that a new shard begins with; by default, all initial members in the
-// config. The initial members matter only for a shard that is new on the host, and must then be equal on all initial
-// members. Start returns before the replica has read its snapshot and its log. It fails with shard.ErrNotMember if the
-// host has no replica of the shard.
+// bootstrap. The initial members are the hosts a new shard begins with; by default, all initial members in the config.
+// The initial members matter only for a shard that is new on the host, and must then be equal on all initial members.
+// Start returns before the replica has read its snapshot and its log. It fails with shard.ErrNotMember if the host has
+// no replica of the shard.
 //
 // The state machine must be empty. It gets the shard's entries until the log is closed.
 func (h *Host) Start(shardID uint64, target shard.StateMachine, initialMembers ...shard.HostID) (shard.Log, error) {
@@ -38,8 +38,8 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, initialMembers .
 	return h.start(shardID, target, record, initial)
 }
 
-// Join starts or restarts a shard replica that the leader has added on this host. From then on it is the host's replica
-// of the shard, also after a host restart, until the replica is discarded.
+// Join starts or restarts a shard replica the leader has added on this host. From then on it is the host's replica of
+// the shard, also after a host restart, until the replica is discarded.
 func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.Log, error) {
 	defer h.change()()
 	record, err := h.replica(shardID).join(replica)

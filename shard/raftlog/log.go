@@ -14,10 +14,10 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Log is one host's part in a shard's log. It implements shard.Log.
+// Log is a host's part in a shard's log, and implements shard.Log.
 //
 // One goroutine delivers proposal outcomes, one takes snapshots, and barrierRounds goroutines run barriers. Close ends
-// them.
+// all these goroutines.
 type Log struct {
 	host    *Host
 	shardID uint64
@@ -89,7 +89,7 @@ func (l *Log) start() {
 	}
 }
 
-// Leadership returns the engine's latest event. The state machine is notified about it soon after.
+// Leadership returns the engine's latest event. The state machine is notified soon after.
 func (l *Log) Leadership() shard.Leadership { return *l.leadership.Load() }
 
 // setLeader records an engine event.
@@ -100,8 +100,7 @@ func (l *Log) setLeader(info raftio.LeaderInfo) {
 	l.resolveLeader()
 }
 
-// resolveLeader publishes which host leads, if that has changed, and has the state machine notified. The caller holds
-// leaderMu.
+// resolveLeader publishes a changed leader, and has the state machine notified. The caller holds leaderMu.
 func (l *Log) resolveLeader() {
 	host := l.view.Load().hostOf(l.leader.LeaderID, l.host.config.Host)
 	leadership := shard.Leadership{Leader: host, Term: l.leader.Term}
@@ -139,8 +138,8 @@ func (l *Log) notifyLeadership(leadership shard.Leadership) {
 	}
 }
 
-// leads reports whether this host believes that it leads, and in which term. The engine's events lag slightly behind
-// its knowledge, so a newer term known to the engine already counts too.
+// leads reports whether this host believes to be the leader, and the term. The engine's events lag slightly behind the
+// engine's knowledge, so a newer term known to the engine already counts too.
 func (l *Log) leads() (term uint64, yes bool) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {
@@ -150,14 +149,14 @@ func (l *Log) leads() (term uint64, yes bool) {
 	return leadership.Term, err == nil && known <= leadership.Term
 }
 
-// Removed reports whether the engine has stopped the replica, as it does after a replica was removed.
+// Removed reports whether the engine has stopped the replica, as happens after removing a replica.
 func (l *Log) Removed() bool {
 	_, _, _, err := l.host.engine.GetLeaderID(l.shardID)
 	return errors.Is(err, dragonboat.ErrShardNotFound)
 }
 
 // Transfer asks the leader, on whichever host, to transfer leadership to another host. The leader drops proposals until
-// the transfer is done, or one election timeout has passed: a leader refuses a transfer to a host that does not answer.
+// the transfer is done, or one election timeout has passed: a leader refuses a transfer to a host without answers.
 func (l *Log) Transfer(to shard.HostID) error {
 	replica := l.view.Load().voterOn(to)
 	if replica == 0 {
@@ -187,8 +186,8 @@ func (l *Log) isClosed() bool {
 	}
 }
 
-// Close stops this host's replica. It waits for state machine calls in progress and for the callbacks of in-flight
-// requests, so it must not be called from either.
+// Close stops this host's replica. Close waits for state machine calls in progress and for the callbacks of in-flight
+// requests, and must not be called from either.
 func (l *Log) Close() error {
 	if l.ending.Swap(true) {
 		<-l.ended
@@ -201,7 +200,7 @@ func (l *Log) Close() error {
 	l.proposals.close()
 	l.barriers.close()
 	close(l.stop)
-	// A replica that stopped itself is not found. The important fact is that the engine has closed the machine.
+	// A self-stopped replica is not found. The important fact is that the engine has closed the machine.
 	if err := l.host.engine.StopShard(l.shardID); err != nil && !errors.Is(err, dragonboat.ErrShardNotFound) {
 		l.host.config.Logger.Error("stop shard", "shard", l.shardID, "error", err)
 	}
@@ -229,7 +228,7 @@ type announcement struct {
 	next chan struct{} // guarded by mu; nil while no goroutine waits
 }
 
-// wait returns a channel that the next announce call closes.
+// wait returns a channel the next announce call closes.
 func (a *announcement) wait() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 	"github.com/lni/dragonboat/v4/logger"
 )
 
-// The engine has one logger per process, which can be set once. That logger writes to the logger in engineLog.
+// The engine has one logger per process, set at most once. The engine's logger writes to the logger in engineLog.
 var (
 	engineLog      atomic.Pointer[slog.Logger]
 	engineLogOnce  sync.Once
 	enginePanicked atomic.Pointer[string]
 )
 
-// routeEngineLog sends the engine's messages to a logger. A logger that the program has set in the engine before stays.
+// routeEngineLog sends the engine's messages to a logger. A logger the program has set in the engine before stays.
 func routeEngineLog(to *slog.Logger) {
 	engineLog.Store(to)
 	engineLogOnce.Do(func() {
@@ -38,10 +38,10 @@ func lastEnginePanic() string {
 // engine file is damaged.
 const silentPanic = "the engine gave up without saying why"
 
-// engineLogger is the engine's logger for one of its packages.
+// engineLogger is the engine's logger for an engine package.
 //
 // The engine logs every election step as a warning and every compaction as information, and warns about repeated
-// removal proposals, although each removal is repeated (Log.outlast). Operators would have to learn to ignore such
+// removal proposals, although every removal is repeated (Log.outlast). Operators would have to learn to ignore these
 // messages, so all go one level down.
 type engineLogger struct {
 	part string

@@ -104,7 +104,7 @@ func (m *machine) Lookup(any) (any, error) {
 	return nil, errors.New("raftlog: the log answers no queries")
 }
 
-// PrepareSnapshot fixes the state. It first discards a snapshot that the engine prepared and gave up without saving.
+// PrepareSnapshot fixes the state. It first discards a snapshot the engine prepared and gave up without saving.
 func (m *machine) PrepareSnapshot() (any, error) {
 	m.discard()
 	snapshot, err := m.target.PrepareSnapshot()
@@ -249,7 +249,7 @@ func (s *stoppableReader) Read(p []byte) (int, error) {
 const roomStep = 1 << 20
 
 // snapshotWriter counts a snapshot's written bytes, and ends the snapshot before it uses up the log's disk space. The
-// writer pauses, so that users of the log and the machine notice little.
+// writer pauses, so users of the log and the machine notice little.
 type snapshotWriter struct {
 	w          io.Writer
 	room       func() error

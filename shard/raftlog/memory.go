@@ -8,18 +8,19 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Every host with a replica needs memory for what the leader accepts. So each host reports its memory in its heartbeat
-// answers: whether it is nearly full, and how many bytes a shard may hold on the host. While a host reports nearly full
-// memory, the leader refuses growing commands (Log.Guard). All hosts continue to accept the log, because it also brings
-// commands that free memory. The report is Message.LogTerm, which the engine does not use in those messages.
+// Every host with a replica needs memory for entries accepted by the leader. So each host reports its memory in
+// heartbeat answers: whether memory is nearly full, and how many bytes a shard may hold on the host. While a host
+// reports nearly full memory, the leader refuses growing commands (Log.Guard). All hosts continue to accept the log,
+// because the log also brings commands that free memory. The report is in Message.LogTerm, unused by the engine in
+// heartbeat answers.
 
 // mebibyte is the unit for a shard's allowance in a report.
 const mebibyte = 1 << 20
 
-// memoryReport is what a host reports about its memory.
+// memoryReport is a host's report about memory.
 type memoryReport struct {
 	full bool
-	mib  uint64 // what a shard may hold on the host; 0: unknown
+	mib  uint64 // a shard's allowance on the host; 0: unknown
 }
 
 func (r memoryReport) encode() uint64 { return r.mib<<1 | uint64(asOne(r.full)) }
@@ -39,8 +40,8 @@ func (h *Host) memoryFull() bool { return h.config.Memory != nil && h.config.Mem
 const snapshotMemory = 3
 
 // memoryFits returns why a snapshot with the given size does not fit into this host's memory, replacing the present
-// state. A snapshot no larger than the last one always fits, however full the memory is, because it may bring
-// deletions. The log always fits for the same reason.
+// state. A snapshot no larger than the last snapshot always fits, however full the memory is, because the snapshot may
+// bring deletions. The log always fits for the same reason.
 func (l *Log) memoryFits(bytes uint64) error {
 	last := l.machine.growth.snapshotBytes()
 	if l.host.config.Fits == nil || bytes <= last {
@@ -49,8 +50,8 @@ func (l *Log) memoryFits(bytes uint64) error {
 	return l.host.config.Fits((bytes - last) * snapshotMemory)
 }
 
-// judgeMemory decides whether the hosts of all replicas have memory for growth. It skips hosts that have been silent
-// for long. An unchanged refusal is kept.
+// judgeMemory decides whether all hosts with replicas have memory for growth, skipping hosts after a long silence. An
+// unchanged refusal is kept.
 func (l *Log) judgeMemory() {
 	var full []string
 	if l.host.memoryFull() || l.host.followers.memoryFull.Load() > 0 {
@@ -71,13 +72,13 @@ func (l *Log) judgeMemory() {
 	}
 }
 
-// MemoryFullHosts returns the other hosts that recently reported nearly full memory to a leader on this host.
+// MemoryFullHosts returns the remote hosts that recently reported nearly full memory to a leader on this host.
 func (h *Host) MemoryFullHosts() []shard.HostID {
 	return h.reporting(func(l *Log) []shard.HostID { return l.view.Load().hosts() },
 		func(d diskState) bool { return d.memory.full })
 }
 
-// Allowance returns how many bytes the shard may hold on the other hosts with replicas, the minimum over all, 0 if
+// Allowance returns how many bytes the shard may hold on remote hosts with replicas, the minimum over all, 0 if
 // unknown. all is false if a host has not reported yet to this leader.
 func (l *Log) Allowance() (bytes uint64, all bool) {
 	leadership := l.leadership.Load()

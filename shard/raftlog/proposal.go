@@ -34,7 +34,7 @@ type proposal struct {
 }
 
 // Guard returns why this host, as the leader, must not propose commands that do not free space: an ErrFull, a
-// shard.ErrMemoryFull, or nil. It is cheap enough to be called for every proposal.
+// shard.ErrMemoryFull, or nil. Guard is cheap enough for every proposal.
 func (l *Log) Guard() error {
 	refusal := l.refusal.Load()
 	if refusal == nil {
@@ -46,8 +46,8 @@ func (l *Log) Guard() error {
 	return *refusal
 }
 
-// Propose hands a batch to the engine, which copies it. A host that does not lead proposes nothing: the engine would
-// forward the batch to the leader, and the outcome of a batch lost on the way would stay unknown.
+// Propose hands a batch to the engine, which copies the batch. A host that does not lead proposes nothing: the engine
+// would forward the batch to the leader, and the outcome of a batch lost on the way would stay unknown.
 func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
 	if len(batch) > MaxBatchBytes {
 		return l.tooLarge(batch)
@@ -93,8 +93,8 @@ func (p *proposals) close() {
 	close(p.queue)
 }
 
-// deliverOutcomes calls the proposals' callbacks with their outcomes, in proposal order, which is also the order of
-// applying. It returns when the queue is closed and empty.
+// deliverOutcomes calls the proposals' callbacks with the outcomes, in proposal order, which is also the order of
+// applying. deliverOutcomes returns when the queue is closed and empty.
 func (l *Log) deliverOutcomes() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -109,9 +109,9 @@ func (l *Log) deliverOutcomes() {
 	}
 }
 
-// awaitOutcome waits for the engine's result for a limited time: the engine counts time in ticks, which stop while its
-// worker waits for the disk. After leadership is lost, awaitOutcome waits one more election timeout: if the next leader
-// has the batch, it soon commits the batch, and otherwise the engine never has a result.
+// awaitOutcome waits for the engine's result for a limited time: the engine counts time in ticks, and ticks stop while
+// a worker waits for the disk. After losing leadership, awaitOutcome waits one more election timeout: if the next
+// leader has the batch, a commit follows soon, and otherwise the engine never has a result.
 func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 	mine := shard.Leadership{Leader: l.host.config.Host, Term: p.term}
 	deposed := false

@@ -41,10 +41,10 @@ func (h *Host) Remnant(shardID uint64) (Remnant, error) {
 	return remnant(last), nil
 }
 
-// Salvage stops this host's replica of a shard, and applies all entries that the replica has, known as committed or
-// not, to an empty state machine. So every committed entry that has reached the host is applied, even if the host had
-// not learned about the commit. The replica itself is not changed: until Regroup has made another replica, Start
-// restarts the replica with its old content. Nothing changes the machine after the return.
+// Salvage stops this host's replica of a shard, and applies all entries the replica has, known as committed or not, to
+// an empty state machine. So every committed entry that has reached the host is applied, even if the host had not
+// learned about the commit. The replica itself is not changed: until Regroup has made another replica, Start restarts
+// the replica with its old content. Nothing changes the machine after the return.
 func (h *Host) Salvage(ctx context.Context, shardID uint64, machine shard.StateMachine) (r Remnant, err error) {
 	err = h.withScratch(func(dir string) error {
 		c, last, err := h.copyReplica(shardID, filepath.Join(dir, "copy"))

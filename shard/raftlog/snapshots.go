@@ -95,7 +95,7 @@ func (l *Log) wait(d time.Duration) bool {
 	}
 }
 
-// compaction selects the log entries that the engine should drop behind a snapshot: those before an index, or none.
+// compaction selects the log entries the engine should drop behind a snapshot: those before an index, or none.
 func compaction(index uint64, compact bool) dragonboat.SnapshotOption {
 	o := dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
 	if compact {
@@ -106,7 +106,7 @@ func compaction(index uint64, compact bool) dragonboat.SnapshotOption {
 	return o
 }
 
-// dropAll drops all entries that the snapshot covers.
+// dropAll drops all entries the snapshot covers.
 var dropAll = dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
 
 // saveSnapshot makes the engine save a snapshot, and waits until it is done.
@@ -135,7 +135,7 @@ func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
 var errSnapshot = errors.New("raftlog: no snapshot was saved")
 
 // Shrink saves a snapshot for every shard with an entry since its last snapshot, and drops all entries covered by
-// snapshots, so that a nearly full disk gets space. Lagging hosts then need snapshots.
+// snapshots, so a nearly full disk gets space. Lagging hosts then need snapshots.
 func (h *Host) Shrink() error {
 	var failed error
 	for _, l := range h.logsByShard() {

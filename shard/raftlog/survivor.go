@@ -17,7 +17,7 @@ import (
 type Remnant struct {
 	Shard uint64
 	// Term and Index belong to the host's last entry. For two hosts with the same shard, the host with the higher term,
-	// or with an equal term and the higher index, has every committed entry that the other host has.
+	// or with an equal term and the higher index, has every committed entry the other host has.
 	Term, Index uint64
 }
 
@@ -26,8 +26,8 @@ func remnant(last logdb.LastEntry) Remnant {
 }
 
 // ReadRemnants applies all entries on a stopped host, known as committed or not, to state machines. It works on a copy
-// below a directory that it creates and removes again, and changes nothing in the host's directory. So every committed
-// entry that has reached the host is applied, even if the host had not learned about the commit.
+// below a directory it creates and removes again, and changes nothing in the host's directory. So every committed entry
+// that has reached the host is applied, even if the host had not learned about the commit.
 //
 // ReadRemnants asks for each shard's machine once, and nothing changes the machine after the return.
 func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,

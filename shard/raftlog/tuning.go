@@ -7,15 +7,15 @@ import (
 	"github.com/lni/dragonboat/v4/config"
 )
 
-// Engine limits. They are a safety net: the bounds in Config are reached first unless a majority is stuck.
+// Engine limits. The limits are a safety net: the bounds in Config are reached first unless a majority is stuck.
 const (
 	// maxUnappliedBytes is the maximum memory for a replica's entries before the engine refuses further entries.
 	maxUnappliedBytes = 256 << 20
-	// maxQueuedBytes bounds the message queue for each host, and for each shard, unless Config overrides it. Further
-	// messages are dropped, and Raft repeats them.
+	// maxQueuedBytes bounds the message queue for each host, and for each shard, unless overridden by Config. Further
+	// messages are dropped, and Raft repeats dropped messages.
 	maxQueuedBytes = 128 << 20
 
-	// snapshotWorkers is how many snapshots are saved or restored at the same time.
+	// snapshotWorkers is the maximum number of concurrent snapshot saves and restores.
 	snapshotWorkers = 8
 	closeWorkers    = 4
 	maxApplyWorkers = 16
@@ -24,8 +24,8 @@ const (
 // engineConfig is the engine's config, one per host.
 func (c Config) engineConfig(events *events, transport config.TransportFactory,
 	disk *disk, store config.LogDBFactory) config.NodeHostConfig {
-	// The engine uses one setting of its own store with any store, the number of shards, which must be a multiple of
-	// the workers.
+	// The engine always uses the number of shards from its own store's settings. The number must be a multiple of the
+	// workers.
 	own := config.GetTinyMemLogDBConfig()
 	own.Shards = uint64(c.Workers)
 	return config.NodeHostConfig{
@@ -59,9 +59,9 @@ func (c Config) replicaConfig(shardID uint64, r replicaRecord) config.Config {
 	return config.Config{
 		ShardID:   shardID,
 		ReplicaID: r.Replica,
-		// A replica that joined starts as a learner for the engine every time, even after its promotion: the engine
-		// then finds the promotion in the log or in the snapshot. Otherwise the engine would stop the process when it
-		// reads the entry that added the replica.
+		// A replica that joined always starts as a learner for the engine, even after a promotion: the engine then
+		// finds the promotion in the log or in the snapshot. Otherwise the engine would stop the process on reading the
+		// entry that added the replica.
 		IsNonVoting: r.Joined,
 		// A leader without its majority must notice the loss, and a returning host must not depose a working leader.
 		// The two settings work only together.

@@ -7,9 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// verifyFiles verifies the files that the engine keeps beside the log: snapshots and flag files. The engine would stop
-// the process as soon as it needs a damaged file. An error is an ErrDamaged that names the file. The log verifies
-// itself.
+// verifyFiles verifies the files the engine keeps beside the log: snapshots and flag files. The engine would stop the
+// process as soon as it needs a damaged file. An error is an ErrDamaged that names the file. The log verifies itself.
 //
 // verifyFiles also syncs the directories. A killed process may have left new file names without a sync, and this
 // process relies on the names from now on.

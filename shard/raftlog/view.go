@@ -12,8 +12,8 @@ import (
 
 // view is this host's knowledge about a shard's membership. A view is replaced, never modified.
 //
-// The engine exports the voters that its replica has applied, and nothing about learners. Learners and removed replicas
-// are known only from reading the whole membership (Log.Membership), which the leader's host repeats regularly.
+// The engine exports the voters its replica has applied, and nothing about learners. Learners and removed replicas are
+// known only from reading the whole membership (Log.Membership), which the leader's host repeats regularly.
 type view struct {
 	transport.Route
 	change uint64 // number of the voters' membership
@@ -117,7 +117,7 @@ func (h *Host) Route(shardID uint64) *transport.Route {
 	return nil
 }
 
-// refreshVoters updates the views of some shards with the memberships that the engine exports.
+// refreshVoters updates the views of some shards with the memberships the engine exports.
 func (h *Host) refreshVoters(shards map[uint64]bool) {
 	info := h.engine.GetNodeHostInfo(dragonboat.NodeHostInfoOption{SkipLogInfo: true})
 	if info == nil {

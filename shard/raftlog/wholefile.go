@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// wholeNames are files that the engine creates in a new directory. If a power failure left a partial file, the engine
-// would regard it as damaged forever. So the files have a temporary name until they are complete.
+// wholeNames are files the engine creates in a new directory. If a power failure left a partial file, the engine would
+// regard it as damaged forever. So the files have a temporary name until they are complete.
 var wholeNames = map[string]bool{"dragonboat.ds": true, "NODEHOST.ID": true}
 
 const wholeSuffix = ".new"

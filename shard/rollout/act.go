@@ -58,7 +58,7 @@ func (r *Rollout) Act(at At, act kind.Action) Answer {
 	return Answer{Seq: act.Seq, Generation: r.generation}
 }
 
-// choose finds the locations that an action names, in location order.
+// choose finds the locations an action names, in location order.
 func (r *Rollout) choose(list []string) ([]*Location, Answer) {
 	if len(list) == 0 {
 		return r.locations, Answer{}
@@ -142,7 +142,7 @@ func (r *Rollout) promote(at At, act *kind.Action, chosen []*Location) Answer {
 	return Answer{}
 }
 
-// upcoming is the newest version that a location could get if no delays were left, 0 for none.
+// upcoming is the newest version a location could get if no delays were left, 0 for none.
 func (r *Rollout) upcoming(l *Location) uint64 {
 	const end = 1 << 62
 	return r.newest(l, end)

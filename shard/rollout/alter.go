@@ -8,8 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// Alter gives the rollout a new spec. It never changes targets. A location missing in the new spec is deleted with its
-// history, and the next location inherits its delay, unless the new spec changes that location's own delay.
+// Alter gives the rollout a new spec, without changing targets. A location missing in the new spec is deleted with its
+// history. The next location inherits the deleted location's delay, unless the new spec changes the next location's own
+// delay.
 func (r *Rollout) Alter(at At, spec kind.Spec, by kind.ChangeInfo) Answer {
 	if wrong := spec.Check(); wrong != "" {
 		return refuse(protocol.StatusBadRequest, "%s", wrong)
@@ -76,8 +77,8 @@ func (r *Rollout) forget(at At, l *Location) {
 	}
 }
 
-// inherits returns the delay that a location inherits from deleted locations: those that were directly between the
-// location and its predecessor. A location with a new predecessor inherits nothing, because its position is new.
+// inherits returns the delay a location inherits from deleted locations directly between the location and its
+// predecessor. A location with a new predecessor inherits nothing, because the position is new.
 func inherits(old, now []*Location, before, l *Location) uint64 {
 	sum, between := l.Inherited, false
 	for _, o := range old {

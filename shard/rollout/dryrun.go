@@ -124,7 +124,7 @@ func (re *Rehearsal) collect() {
 	re.out.Reset()
 }
 
-// waits returns the target that an instance has not reached yet, nil once it has.
+// waits returns the target an instance has not reached yet, nil once it has.
 func (re *Rehearsal) waits(i *Instance) *Row {
 	t := re.byID(i.location).Target()
 	if i.Role != Leader || t == nil || i.Generation == t.Generation || t.Abandoned != 0 {

@@ -7,10 +7,11 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// This file tracks what a location knows about its instances, without a scan over all instances: counts, and a sorted
-// list of instances that may make the location abandon its target.
+// This file tracks a location's knowledge about instances without a scan over all instances: counts, and a sorted list
+// of instances that may make the location abandon the target.
 
-// take adds an instance's report to the counts (+1) or removes it (-1), if the report is about the present target.
+// take adds an instance's report to the counts (+1) or removes the report (-1), if the report is about the present
+// target.
 func (l *Location) take(i *Instance, n int) {
 	t := l.Target()
 	if t == nil || i.Generation != t.Generation {
@@ -48,9 +49,9 @@ func (l *Location) evidence() evidence {
 	}
 }
 
-// signals returns how many instances report that the target is unusable, up to one more than may fail; and the time at
-// which time alone adds one instance (0 is never). Follower errors count only while no live leader has reached the
-// target: so one broken newcomer cannot disturb a healthy location, and a location with only followers still recovers.
+// signals returns how many instances report an unusable target, up to one more than may fail; and the time at which
+// time alone adds an instance (0 is never). Follower errors count only while no live leader has reached the target: so
+// a broken newcomer cannot disturb a healthy location, and a location with only followers still recovers.
 func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
 	limit := int(l.Spec.MaxFailing) + 1
 	for role := Leader; ; role-- {
@@ -72,7 +73,7 @@ func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
 	return count, ripens
 }
 
-// failing reports whether the target must be abandoned because instances cannot use it.
+// failing reports whether the target must be abandoned as unusable for instances.
 func (r *Rollout) failing(l *Location, now uint64) bool {
 	t := l.Target()
 	if t == nil || t.Abandoned != 0 {
@@ -116,8 +117,8 @@ func (s *suspects) reset() {
 	*s = (*s)[:0]
 }
 
-// overdue counts the instances in the subtree at index k that received the target longer ago than after, up to a limit,
-// and returns the time when the next one counts. It looks at no more than twice the limit.
+// overdue counts the instances in the subtree at index k with a target older than after, up to a limit, and returns the
+// time when the next instance counts. At most twice the limit is looked at.
 func (s suspects) overdue(k int, now, after uint64, limit int) (count int, next uint64) {
 	if k >= len(s) || limit == 0 {
 		return 0, 0

@@ -46,7 +46,7 @@ type Instance struct {
 	Role       Role
 	Report            // the last report
 	Since      uint64 // timestamp of the last change in status or generation
-	// Sent is the generation that the instance is known to have received, Received the timestamp of receipt.
+	// Sent is the generation the instance is known to have received, Received the timestamp of receipt.
 	Sent, Received uint64
 	// Revision is the last change's revision.
 	Revision uint64

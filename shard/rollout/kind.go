@@ -83,8 +83,8 @@ type locationTracks struct {
 type sessionPart struct {
 	instance Instance
 	source   bool
-	// answered is the highest session number that the host has answered without the log. It is not part of the state,
-	// and readers set it too.
+	// answered is the highest session number the host has answered without the log. It is not part of the state, and
+	// readers set it too.
 	answered atomic.Uint64
 }
 

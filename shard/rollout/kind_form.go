@@ -28,7 +28,7 @@ func (ro *rollouts) Renew(body arena.Handle, n *machine.StateRenewal) ([]byte, b
 	}), true
 }
 
-// What a session is in a rollout: the first byte of its holding's body.
+// A session's parts in a rollout: the first byte of the holding's body.
 const (
 	savedInstance byte = 1 << iota
 	savedSource
@@ -64,7 +64,7 @@ func (ro *rollouts) LoadHolding(src []byte) (arena.Handle, bool) {
 	return h, true
 }
 
-// Linked puts the instances back into their rollout, and rebuilds the tracks and the alarm.
+// Linked puts the instances back into the rollout, and rebuilds the tracks and the alarm.
 func (ro *rollouts) Linked(co *machine.Core, object arena.Handle) error {
 	o := co.Objects.At(object)
 	st := ro.At(o.State)
@@ -112,7 +112,7 @@ func (st *stagedRollout) hasSource(id uint64) bool {
 	return slices.ContainsFunc(st.Sources(), func(s Source) bool { return s.ID == id })
 }
 
-// restoreTracks rebuilds the tracks, except for changes that follow from instances.
+// restoreTracks rebuilds the tracks, except for changes caused by instances.
 func (st *stagedRollout) restoreTracks() {
 	st.whole = machine.RestoredView(shard.Revision(st.WholeRevision()))
 	st.whole.Head = shard.Revision(st.HeadRevision())
@@ -125,7 +125,7 @@ func (st *stagedRollout) restoreTracks() {
 	}
 }
 
-// restoreInstance puts an instance back into its rollout and its location.
+// restoreInstance puts an instance back into the rollout and the location.
 func (st *stagedRollout) restoreInstance(ro *rollouts, part arena.Handle) error {
 	i := &ro.parts.At(part).instance
 	if err := st.Attach(i); err != nil {
@@ -140,7 +140,7 @@ func (st *stagedRollout) restoreInstance(ro *rollouts, part arena.Handle) error 
 	return nil
 }
 
-// AppendState appends the rollout with its sessions' parts in plain form.
+// AppendState appends the rollout with all session parts in plain form.
 func (ro *rollouts) AppendState(co *machine.Core, object arena.Handle, s *shard.State) {
 	st := ro.At(co.Objects.At(object).State)
 	s.Objects = append(s.Objects, co.Objects.State(object, st.Describe(), func(l *machine.Holding) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/codec"
 )
 
-// check validates loaded values against the assumptions in the rest of the package, so that corrupt bytes never produce
-// a rollout that breaks later.
+// check validates loaded values against the assumptions in the rest of the package, so corrupt bytes never produce a
+// rollout with a later failure.
 func (r *Rollout) check(c *codec.Coder) {
 	spec := r.Spec()
 	wrong := spec.Check()
@@ -94,7 +94,7 @@ func (i *Instance) check(c *codec.Coder) {
 		"the instance has a code and has not failed")
 }
 
-// Attach puts back an instance that had joined when the rollout was saved. Instances may be attached in any order.
+// Attach puts back an instance joined at the time of saving. Instances may be attached in any order.
 func (r *Rollout) Attach(i *Instance) error {
 	l := r.byID(i.location)
 	switch {

@@ -18,7 +18,7 @@ type Location struct {
 	History  []Row
 	Gates    []Gate // for the present target, in spec order
 	Bypassed bool
-	// Back is the version that the location rolls back to as soon as the previous locations have; 0 is none.
+	// Back is the version the location rolls back to as soon as the previous locations have; 0 is none.
 	Back uint64
 	// Bar prevents, after a rollback, assigning the versions that existed at that time.
 	Bar bar
@@ -158,7 +158,7 @@ func (r *Rollout) fits(l *Location, seq uint64) bool {
 	return v != nil && !v.Withdrawn && !r.abandonedUpTo(v, l)
 }
 
-// newest returns the version that a location should get automatically, 0 for none.
+// newest returns the version a location should get automatically, 0 for none.
 func (r *Rollout) newest(l *Location, now uint64) uint64 {
 	if before := r.source(l); before != nil {
 		if ripe, _ := r.candidates(l, before, now); ripe != nil {
@@ -202,7 +202,7 @@ func (r *Rollout) assign(at At, l *Location, seq uint64, cause kind.Cause, note 
 	})
 }
 
-// makeRoom drops the oldest rows that the next location does not wait for, down to the number of kept rows. The present
+// makeRoom drops the oldest rows the next location does not wait for, down to the number of kept rows. The present
 // target stays, because the rollout keeps more rows than the next location waits for.
 func (r *Rollout) makeRoom(l *Location, keep int, now uint64) {
 	for len(l.History) > keep {

@@ -9,9 +9,9 @@ import (
 // Renewal describes how a rollout continues in a new cluster created from an old cluster's state: from a backup, or
 // from the surviving hosts.
 type Renewal struct {
-	// Jump is added to counters, to pass all numbers that the old cluster may have issued after the state was written.
+	// Jump is added to counters, to pass all numbers the old cluster may have issued after the state was written.
 	Jump uint64
-	// Revision is the revision for all parts in the new cluster, so that watchers reread all parts.
+	// Revision is the revision for all parts in the new cluster, so watchers reread all parts.
 	Revision uint64
 	// Now is the shard time in the new cluster, and Later the difference to the shard time in the old cluster.
 	Now, Later uint64

@@ -43,7 +43,7 @@ type At struct {
 	// Wall is a host's wall clock, in milliseconds since 1970, 0 if unknown. It is informational and affects no
 	// decision.
 	Wall uint64
-	// Revision is the revision that the command's changes get.
+	// Revision is the revision the command's changes get.
 	Revision uint64
 	// Out collects the command's effects.
 	Out *Effects
@@ -56,8 +56,8 @@ type Room interface {
 	MayGrow(bytes int) bool
 }
 
-// mayGrow asks for the bytes that a command itself adds. Consequences that follow by the rules need no question,
-// because the limits bound them.
+// mayGrow asks for the bytes a command itself adds. Consequences that follow by the rules need no question, because the
+// limits bound them.
 func (at At) mayGrow(bytes int) bool { return bytes <= 0 || at.Room == nil || at.Room.MayGrow(bytes) }
 
 func noRoom() Answer {
@@ -106,7 +106,7 @@ type Answer struct {
 	Status protocol.Status
 	// Text is why the command was refused.
 	Text string
-	// Seq, Generation and Ticket are the numbers that the command issued or refers to.
+	// Seq, Generation and Ticket are the numbers the command issued or refers to.
 	Seq, Generation, Ticket uint64
 	// Number is the caller's answer, if the answer is one number.
 	Number uint64
@@ -194,7 +194,7 @@ func (r *Rollout) names() []string {
 	return list
 }
 
-// stopped reports whether the rollout is paused or halted, so that nothing advances automatically.
+// stopped reports whether the rollout is paused or halted, so nothing advances automatically.
 func (r *Rollout) stopped() bool { return r.paused.Since != 0 || r.halted.Since != 0 }
 
 // Deletable reports whether the rollout may be deleted: with force, or if no instance has joined.

@@ -2,8 +2,7 @@ package rollout
 
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
-// Target is the version that an instance should deploy (the answer to GetTargetState in the source document, see
-// DESIGN.md).
+// Target is the version an instance should deploy (the answer to GetTargetState in the source document, see DESIGN.md).
 type Target struct {
 	Generation uint64 // 0: the location has no target yet
 	Seq        uint64

@@ -102,7 +102,7 @@ func (r *Rollout) dropped(now uint64, v *Version) (goes []bool, payloads int) {
 }
 
 // needed returns for every version whether the rollout must keep it at any age: as a location's target, as the version
-// that a location rolls back to, or as a location's next target, now or later.
+// a location rolls back to, or as a location's next target, now or later.
 func (r *Rollout) needed(now uint64) []bool {
 	list := make([]bool, len(r.versions))
 	mark := func(seq uint64) {

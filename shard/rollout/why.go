@@ -15,7 +15,7 @@ type Reason struct {
 	Code     string
 	Location string // "" for the whole rollout
 	Blocked  bool
-	Seq      uint64 // the version that the reason concerns
+	Seq      uint64 // the version the reason concerns
 	// Waiting is how many of Of leaders have not reached the target; Named are the first of them.
 	Waiting, Of int
 	Named       []Laggard
@@ -32,7 +32,7 @@ func (re *Reason) stands() bool {
 	return re.Blocked || re.Code == kind.ReasonHalted || re.Code == kind.ReasonPaused || re.Code == kind.ReasonStuck
 }
 
-// Laggard is an instance that the rollout waits for.
+// Laggard is an instance the rollout waits for.
 type Laggard struct {
 	Name       string
 	Generation uint64 // the target's generation

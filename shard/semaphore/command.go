@@ -7,7 +7,7 @@ import (
 )
 
 // Kind describes semaphores to machines. The client commands are numbered mutations; waiter-withdraw is the only
-// command about semaphores that a leader proposes.
+// command about semaphores a leader proposes.
 func Kind() machine.KindRow {
 	return machine.KindRow{Number: shard.KindSemaphore,
 		New: func() machine.Kind { return &semaphores{texts: arena.NewTexts()} }, Commands: []machine.CommandRow{

@@ -30,8 +30,8 @@ func runRelease(co *machine.Core, c *shard.Command, t *machine.Target) machine.O
 	return machine.Outcome{Flags: shard.FlagReleased}
 }
 
-// ReleaseHolding removes a holding, grants what becomes free to waiters, and notifies the watchers. The machine calls
-// it for each holding when a session ends.
+// ReleaseHolding removes a holding, grants the freed units to waiters, and notifies the watchers. When a session ends,
+// the machine calls ReleaseHolding for each holding.
 func (sem *semaphores) ReleaseHolding(co *machine.Core, h arena.Handle) {
 	l := co.Holdings.At(h)
 	object := l.Object
@@ -46,8 +46,8 @@ func (sem *semaphores) ReleaseHolding(co *machine.Core, h arena.Handle) {
 	sem.afterRemoval(co, object, wasOwner, wasHead)
 }
 
-// afterRemoval does what follows from a removed holding: waiters are granted if an owner or the first waiter has left,
-// and an ephemeral semaphore ends with its last holding.
+// afterRemoval handles the consequences of a removed holding: waiters are granted if an owner or the first waiter has
+// left, and an ephemeral semaphore ends with the last holding.
 func (sem *semaphores) afterRemoval(co *machine.Core, object arena.Handle, wasOwner, wasHead bool) {
 	o := co.Objects.At(object)
 	if o.Deleting {
@@ -66,17 +66,16 @@ func (sem *semaphores) afterRemoval(co *machine.Core, object arena.Handle, wasOw
 	}
 }
 
-// Resume continues a queue run that used up its command's work.
+// Resume continues a queue run after the command's work was used up.
 func (sem *semaphores) Resume(co *machine.Core, object arena.Handle) {
 	if sem.runQueue(co, object, 0) {
 		co.Objects.Changed(object, shard.FlagOwners)
 	}
 }
 
-// runQueue grants to the head of the queue while the head fits, and reports whether it granted at all. Grants beyond
+// runQueue grants to the head of the queue while the head fits, and reports whether a waiter was granted. Grants beyond
 // the command's work are pending. The grant to the holding own is the current command's outcome; all other waiters get
-// Granted. If the limit was lowered below the head's count, the head is aborted, so that it does not block the waiters
-// behind it.
+// Granted. If the limit was lowered below the head's count, the head is aborted, so the waiters behind are not blocked.
 func (sem *semaphores) runQueue(co *machine.Core, object, own arena.Handle) bool {
 	o := co.Objects.At(object)
 	s := sem.At(o.State)

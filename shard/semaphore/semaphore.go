@@ -19,7 +19,7 @@ type semaphore struct {
 	owners    uint32
 	ephemeral bool
 
-	// The last changes to data and limit that the replica saw.
+	// The last changes to data and limit the replica saw.
 	dataRevision, limitRevision shard.Revision
 }
 
@@ -45,7 +45,7 @@ func (sem *semaphores) FreeState(body arena.Handle) {
 	sem.Slab.Release(body)
 }
 
-// shown is the whole view without the name. had is data that the reader already has; if it is equal, no copy is made.
+// shown is the whole view without the name. had is data the reader already has; if it is equal, no copy is made.
 func (sem *semaphores) shown(o *machine.Object, had string) shard.SemaphoreView {
 	s := sem.At(o.State)
 	return shard.SemaphoreView{
@@ -91,7 +91,7 @@ func (s *semaphore) reportedLimit() uint64 {
 	return s.limit
 }
 
-// addOwner counts a new owner. The caller has checked that the count fits.
+// addOwner counts a new owner. The caller has checked the count fits.
 func (s *semaphore) addOwner(count uint64) {
 	assert.That(s.fits(count), "a semaphore gives out no more than its limit")
 	s.taken += count
@@ -130,7 +130,7 @@ func runCreate(co *machine.Core, c *shard.Command, t *machine.Target) machine.Ou
 }
 
 // runUpdate replaces the data. The command may name the order id under which the session owns the semaphore, and the
-// revision that the semaphore must have.
+// revision the semaphore must have.
 func runUpdate(co *machine.Core, c *shard.Command, t *machine.Target) machine.Outcome {
 	sem := semaphoresOf(co)
 	if t.Object == 0 {

@@ -22,7 +22,7 @@ func (sem *semaphores) Renew(body arena.Handle, _ *machine.StateRenewal) ([]byte
 	return sem.Save(nil, body), !sem.At(body).ephemeral
 }
 
-// Linked adds up the owners and checks their counts. The limit may have been lowered since, so that owners, and waiters
+// Linked adds up the owners and checks their counts. The limit may have been lowered since, so owners, and waiters
 // behind the first, may have more than the limit.
 func (sem *semaphores) Linked(co *machine.Core, object arena.Handle) error {
 	o := co.Objects.At(object)

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Due ends a waiter's wait when its timeout has passed.
+// Due ends a waiter's wait after the timeout has passed.
 func (sem *semaphores) Due(co *machine.Core, object, waiter arena.Handle) {
 	co.Holdings.NotifyTimedOut(waiter)
 	wasHead := co.Objects.At(object).FirstWaiter == waiter
@@ -14,7 +14,7 @@ func (sem *semaphores) Due(co *machine.Core, object, waiter arena.Handle) {
 	sem.afterRemoval(co, object, false, wasHead)
 }
 
-// runWithdraw ends a waiter's wait, unless it is granted, gone, or waits with another acquire meanwhile.
+// runWithdraw ends a waiter's wait, unless the waiter is granted, gone, or waits with a newer acquire.
 func runWithdraw(co *machine.Core, c *shard.Command) machine.Outcome {
 	object, session := co.Objects.Alive(shard.KindSemaphore, c.Node, c.Name), co.Sessions.Alive(c.Session)
 	if object == 0 || session == 0 {
@@ -30,8 +30,8 @@ func runWithdraw(co *machine.Core, c *shard.Command) machine.Outcome {
 	return machine.Outcome{}
 }
 
-// WaitersOf appends a session's waiting acquires behind an order id, in order-id order. It looks at MaxPage holdings at
-// most; if there are more, the next page is behind last.
+// WaitersOf appends a session's waiting acquires behind an order id, in order-id order. At most MaxPage holdings are
+// looked at; if there are more, the next page is behind last.
 func WaitersOf(m *machine.Machine, id shard.SessionID, after shard.OrderID, dst []shard.WaiterRef) (_ []shard.WaiterRef,
 	last shard.OrderID, more bool) {
 	co := m.RLock()

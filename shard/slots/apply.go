@@ -135,7 +135,7 @@ func (s *Slots) open(c *Command, content Content) Answer {
 	return Answer{Outcome: Opened}
 }
 
-// ended answers an open, or a refuse, for a generation that the shard has heard of.
+// ended answers an open, or a refuse, for a generation the shard has heard of.
 func (s *Slots) ended(c *Command) (Answer, bool) {
 	switch x := s.Of(c.Slot); {
 	case x.State == Owned && x.Generation == c.Generation, x.Seen > c.Generation:

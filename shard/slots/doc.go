@@ -3,8 +3,8 @@
 //
 // Start with Slots.Apply (apply.go): every command in the log goes through Apply. A slot and its states are in slot.go,
 // the commands and their encoding in command.go, the moved content in parcel.go. Route (route.go) decides where a
-// request for a slot is served; table.go has the generations that the meta shard issues; save.go has the snapshot
-// encoding. DESIGN.md has the rules with their reasons, and model_test.go explores every interleaving of three moves.
+// request for a slot is served; table.go has the generations the meta shard issues; save.go has the snapshot encoding.
+// DESIGN.md has the rules with their reasons, and model_test.go explores every interleaving of three moves.
 //
 // The package is deterministic: it uses no clock, I/O, randomness or goroutine, and nothing depends on map order. The
 // rules know neither sessions nor objects. The embedding shard packs and accepts slot content, through the interface

@@ -32,7 +32,7 @@ func (w Way) String() string { return wayNames[w] }
 // Request is one request for a slot, as far as routing needs to know.
 type Request struct {
 	Slot uint16
-	// Generation is the generation that the client has heard of for this shard; zero from clients without generations.
+	// Generation is the generation the client has heard of for this shard; zero from clients without generations.
 	Generation uint64
 	// Reads is set if the request changes nothing, and is answered without the log.
 	Reads bool
@@ -41,8 +41,7 @@ type Request struct {
 }
 
 // Route decides where a request is served, based on what this replica has applied. The place belongs to a Redirect.
-// Every redirect raises the generation that the client names, and a slot has finitely many generations, so redirects
-// end.
+// Every redirect raises the generation the client names, and a slot has finitely many generations, so redirects end.
 func (s *Slots) Route(r Request) (Way, Place) {
 	x := s.Of(r.Slot)
 	if x.State == Owned {

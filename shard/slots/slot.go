@@ -48,10 +48,10 @@ type Slot struct {
 	// Generation is the number under which the slot is owned, sealed, or was given away. Each new owner has a higher
 	// generation than the previous one.
 	Generation uint64
-	// To is the shard that a sealed slot is offered to, or was given to.
+	// To is the shard a sealed slot is offered to, or was given to.
 	To uint64
-	// Seen is the highest generation that the shard has heard of. A parcel at Seen, or a lower generation, is never
-	// opened here again.
+	// Seen is the highest generation the shard has heard of. A parcel at Seen, or a lower generation, is never opened
+	// here again.
 	Seen uint64
 	// Hint is where to redirect requests while the slot is not owned here. The zero value is no hint.
 	Hint Place

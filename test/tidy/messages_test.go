@@ -29,20 +29,20 @@ const (
 package protocol
 
 // Request is a message from a client, as a host reads it. The decoder fills the field that Kind names, and leaves all
-// other fields as the messages before have left them.
+// other fields unchanged.
 type Request struct {
 	Kind Kind
 	ID   uint64
 
 `
 	answerHead = `// Answer is a message from a host, as a client reads it: the answer to a request, or a push. The decoder fills the
-// field that Kind names, and leaves all other fields as the messages before have left them.
+// field that Kind names, and leaves all other fields unchanged.
 type Answer struct {
 	Kind Kind
-	// ID is the id of the request that the message belongs to; 0 for a push without a request.
+	// ID is the message's request id; 0 for a push without a request.
 	ID uint64
-	// Result is the outcome at the head of an answer. After a failure the field that Kind names is zero. Of a push
-	// Result is a success: a push with an outcome has the outcome in a field of its own.
+	// Result is the outcome at an answer's head. After a failure the field that Kind names is zero. For a push
+	// Result is always a success: a push with an outcome has a separate field for the outcome.
 	Result Result
 
 `
@@ -159,7 +159,7 @@ func messagesOf(t *testing.T, table string) []byte {
 	for _, q := range requests {
 		_, of := answerOf(q)
 		say("\n// Kind returns Kind%s.\nfunc (*%s) Kind() Kind { return Kind%s }\n", q, q, q)
-		say("\n// Kind returns the kind of the answer to a %s.\n", q)
+		say("\n// Kind returns the answer kind for a %s.\n", q)
 		say("func (*%s) Kind() Kind { return Kind%s.Answer() }\n", of, q)
 	}
 	for _, p := range pushes {

@@ -5,17 +5,16 @@ import "unsafe"
 const (
 	chunkBits = 8
 	chunkSize = 1 << chunkBits
-	// pieceChunks is how many chunks share one piece of memory, because each piece costs garbage collection time. The
-	// first pieceChunks chunks have a piece each, so that a machine with few entries needs little memory.
+	// pieceChunks is how many chunks share a piece of memory, because each piece costs garbage collection time. The
+	// first pieceChunks chunks have a piece each, so a machine with few entries needs little memory.
 	pieceChunks = 16
 )
 
-// memory is memory for entries with one type, in chunks that never move, so that a pointer to an entry stays valid
-// until its chunk is freed. A chunk without memory is represented by a shared chunk filled with zeros, which may only
-// be read.
+// memory is memory for entries with a common type, in chunks that never move, so a pointer to an entry stays valid
+// until the chunk is freed. A chunk without memory is represented by a shared read-only chunk filled with zeros.
 //
-// The garbage collector sees the pieces, and not each chunk: chunks are known by their addresses, which stay valid
-// because Go never moves heap memory.
+// The garbage collector sees the pieces, and not each chunk: memory stores chunk addresses, and the addresses stay
+// valid because Go never moves heap memory.
 type memory[T any] struct {
 	chunks []uintptr
 	taken  []bool
@@ -36,7 +35,7 @@ func chunkAt(address *uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe
 // has reports whether a chunk has memory.
 func (me *memory[T]) has(chunk uint32) bool { return int(chunk) < len(me.taken) && me.taken[chunk] }
 
-// pieceOf returns the number of the piece that contains a chunk, and the chunks in that piece.
+// pieceOf returns the number of the piece with a chunk, and the piece's first and last chunk.
 func pieceOf(chunk uint32) (piece int, first, end uint32) {
 	if chunk < pieceChunks {
 		return int(chunk), chunk, chunk + 1
@@ -45,8 +44,8 @@ func pieceOf(chunk uint32) (piece int, first, end uint32) {
 	return pieceChunks + int(first/pieceChunks) - 1, first, first + pieceChunks
 }
 
-// take allocates memory for a chunk, filled with zeros. It is not inlined, so that the memory is always allocated on
-// the heap and its address stays valid.
+// take allocates memory for a chunk, filled with zeros. It is not inlined, so the memory is always allocated on the
+// heap and its address stays valid.
 //
 //go:noinline
 func (me *memory[T]) take(chunk uint32) {

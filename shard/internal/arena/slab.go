@@ -72,7 +72,7 @@ func (s *Slab[T]) Release(h Handle) {
 	s.shrink()
 }
 
-// shrink frees the empty chunks beyond those that the slab keeps.
+// shrink frees the empty chunks beyond those the slab keeps.
 func (s *Slab[T]) shrink() {
 	for s.spare > s.inUse+spareChunks {
 		n := len(s.empty) - 1

@@ -56,7 +56,7 @@ func (t *Table) Remove(hash uint32, h Handle) {
 		}
 		i = t.follow(i)
 	}
-	// Close the gap: every entry that probed past the gap moves up, so that no search ends early.
+	// Close the gap: every entry that probed past the gap moves up, so no search ends early.
 	gap := i
 	for j := t.follow(i); t.entries[j] != 0; j = t.follow(j) {
 		home := int(t.entries[j]>>32) & (len(t.entries) - 1)

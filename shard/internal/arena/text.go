@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/assert"
 )
 
-// Text is a string in the machine without a pointer, so that garbage collection need not scan memory with texts. The
-// lower bits are the entry's size class, the bits above them the entry. Zero is the empty Text. Like a handle, a Text
-// is valid until it is freed, and never leaves the machine: readers get a copy.
+// Text is a string in the machine without a pointer, so garbage collection need not scan memory with texts. The lower
+// bits are the entry's size class, the bits above them the entry. Zero is the empty Text. Like a handle, a Text is
+// valid until it is freed, and never leaves the machine: readers get a copy.
 type Text uint32
 
 const (
@@ -142,7 +142,7 @@ func (te *Texts) Size() int {
 	return n
 }
 
-// Speller makes strings for the texts in effects. The strings share memory that is never written again, so that one
+// Speller makes strings for the texts in effects. The strings share memory that is never written again, so one
 // allocation is enough for hundreds.
 type Speller struct{ memory []byte }
 

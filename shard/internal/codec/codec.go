@@ -35,14 +35,14 @@ func Writer(dst []byte) *Coder { return &Coder{dst: dst} }
 // Reader returns a coder that reads bytes.
 func Reader(src []byte) *Coder { return &Coder{in: Input{Data: src}, reading: true} }
 
-// Reading reports whether the coder reads. A writer must not change the values that it writes, because other goroutines
-// may be reading them.
+// Reading reports whether the coder reads. A writer must not change the values it writes, because other goroutines may
+// be reading them.
 func (c *Coder) Reading() bool { return c.reading }
 
 // Data returns the bytes written so far.
 func (c *Coder) Data() []byte { return c.dst }
 
-// Input returns the bytes that a reader has not read yet, for values that no single writer function produces.
+// Input returns the bytes a reader has not read yet, for values no single writer function produces.
 func (c *Coder) Input() *Input { return &c.in }
 
 // Left is how many bytes a reader has not read yet.

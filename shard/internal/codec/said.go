@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Fields encodes or decodes the fields that a package below protocol lists.
+// Fields encodes or decodes the fields a package below protocol lists.
 func (c *Coder) Fields(fields func(field.Coder)) { fields((*said)(c)) }
 
 // Append appends a value from a client or operator, after the form number. Parse reads the value again.

@@ -19,7 +19,7 @@ type change struct {
 	bootstrap []byte // encoded
 	state     pb.State
 	snapshot  []byte // encoded
-	// installed is set if the snapshot came from another host, so that the log begins after the snapshot.
+	// installed is set if the snapshot came from another host, so the log begins after the snapshot.
 	installed bool
 	// entries are contiguous. They replace all entries from their first index on.
 	entries []pb.Entry

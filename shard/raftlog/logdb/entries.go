@@ -95,7 +95,7 @@ func (r runs) replace(first, last uint64, with ...run) runs {
 }
 
 // recent keeps the latest records with entries in memory, for all replicas on a host, because the engine reads the
-// entries again for slightly lagging replicas. The records are stored contiguously in a byte ring, so that the garbage
+// entries again for slightly lagging replicas. The records are stored contiguously in a byte ring, so the garbage
 // collector need not scan them.
 type recent struct {
 	limit int64 // ring length; a record above a quarter of it is not kept

@@ -29,8 +29,8 @@ type replica struct {
 	db  *DB
 	key wal.Key
 
-	// The lock is held while a change is appended to the log, so that the log and the memory have the changes in the
-	// same order.
+	// The lock is held while a change is appended to the log, so the log and the memory have the changes in the same
+	// order.
 	mu        lock
 	bootstrap []byte // encoded, or nil
 	state     pb.State
@@ -131,7 +131,7 @@ func (r *replica) remove() (wal.Place, error) {
 	return r.append(change{cleared: true})
 }
 
-// savePosition writes a commit position that the log does not have yet.
+// savePosition writes a commit position the log does not have yet.
 func (r *replica) savePosition() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

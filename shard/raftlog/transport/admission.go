@@ -52,9 +52,9 @@ func refuse(reason Refusal, format string, args ...any) error {
 	return &refusedError{reason: reason, err: fmt.Errorf(format, args...)}
 }
 
-// sentByPeers lists the message types that a host accepts from other hosts. The remaining types are internal to an
-// engine: a peer that sent one could advance the engine's clock or stop the engine. Proposals are not in the list. A
-// follower's engine forwards proposals to the leader, but the sending transport drops them.
+// sentByPeers lists the message types a host accepts from other hosts. The remaining types are internal to an engine: a
+// peer that sent one could advance the engine's clock or stop the engine. Proposals are not in the list. A follower's
+// engine forwards proposals to the leader, but the sending transport drops them.
 var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	for _, t := range []raftpb.MessageType{
 		raftpb.NoOP, raftpb.Replicate, raftpb.ReplicateResp, raftpb.RequestVote, raftpb.RequestVoteResp,

@@ -115,7 +115,7 @@ func (t *Transport) CallUnnamed(ctx context.Context, address string,
 // identifyWithin is the handshake timeout for IdentityAt.
 const identifyWithin = 700 * time.Millisecond
 
-// IdentityAt returns the identity that the host at an address claims: only TLS proves it.
+// IdentityAt returns the identity the host at an address claims: only TLS proves it.
 func (t *Transport) IdentityAt(ctx context.Context, address string) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyWithin)
 	defer cancel()

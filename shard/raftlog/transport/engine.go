@@ -35,8 +35,8 @@ type Replicas interface {
 	// Positions returns the position of this host's newest replica in each shard; a discarded replica counts as
 	// furthest.
 	Positions() []Position
-	// Behind returns a function that compares a host's positions with the positions that the host has confirmed to this
-	// host by the time of the call, and returns nil if none is behind.
+	// Behind returns a function that compares a host's positions with the positions the host has confirmed to this host
+	// by the time of the call, and returns nil if none is behind.
 	Behind(host shard.HostID) func([]Position) error
 	// Received is called with a peer's messages before the engine's handler, and Sending with messages for a peer
 	// before they are written. Both may modify the messages.

@@ -93,7 +93,7 @@ func newFrame(mac *frameMAC, kind byte, payload []byte) []byte {
 	return frame
 }
 
-// frameSource has the net.Conn methods that a frameReader needs.
+// frameSource has the net.Conn methods a frameReader needs.
 type frameSource interface {
 	io.Reader
 	SetReadDeadline(time.Time) error

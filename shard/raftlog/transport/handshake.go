@@ -20,9 +20,9 @@ import (
 )
 
 // A connection between hosts begins with five steps. Both sides send a hello. The dialer proves that it has the cluster
-// secret. The dialer goes first, so that a program without the secret gets no proof to test guessed secrets on. Then
-// each side sends its verdict on whether the peer is admitted, the acceptor first, under a MAC that also proves the
-// secret. A hello is
+// secret. The dialer goes first, so a program without the secret gets no proof to test guessed secrets on. Then each
+// side sends its verdict on whether the peer is admitted, the acceptor first, under a MAC that also proves the secret.
+// A hello is
 //
 //	bytes 0..2     "SBX"
 //	byte  3        3, a kind that no frame has
@@ -110,7 +110,7 @@ func (h *hello) purpose() purpose {
 	return purpose(h[6])
 }
 
-// identity is the identity that the hello's sender claims.
+// identity is the identity the hello's sender claims.
 func (h *hello) identity() (i Identity) {
 	i.Deployment = binary.BigEndian.Uint64(h[8:])
 	copy(i.Generation[:], h[16:32])

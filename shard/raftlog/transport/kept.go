@@ -20,8 +20,8 @@ const (
 	// maxKeptCalls bounds the unanswered calls on a persistent connection. Further calls use connections of their own
 	// instead of waiting.
 	maxKeptCalls = 64
-	// maxKeptBytes bounds a request on a persistent connection. A larger request uses a connection of its own, so that
-	// other calls do not wait behind it.
+	// maxKeptBytes bounds a request on a persistent connection. A larger request uses a connection of its own, so other
+	// calls do not wait behind it.
 	maxKeptBytes = 64 << 10
 	// keptHead precedes a request and its answer on a persistent connection: the call number.
 	keptHead = 8
@@ -35,8 +35,8 @@ const answerOver = 2
 // calls.
 var errKeptOver = errors.New("the other host ends the connection")
 
-// kept is this host's end of a connection that it dialled for many calls. A reader and a writer run while the
-// connection is open, and callers never wait beyond their contexts.
+// kept is this host's end of a connection it dialled for many calls. A reader and a writer run while the connection is
+// open, and callers never wait beyond their contexts.
 type kept struct {
 	*dialled
 	to    Host

@@ -53,7 +53,7 @@ func (m *frameMAC) seal(frame []byte, kind byte) []byte {
 	return m.aead.Seal(frame, m.nonce(kind), nil, frame[frameHeaderSize:])
 }
 
-// check reports whether a frame is the next frame that the peer sent.
+// check reports whether a frame is the next frame the peer sent.
 func (m *frameMAC) check(kind byte, payload, mac []byte) bool {
 	_, err := m.aead.Open(nil, m.nonce(kind), mac, payload)
 	return err == nil

@@ -13,7 +13,7 @@ type search struct {
 	found chan finding // has an element once the search is over
 }
 
-// finding is a search result: a connection, or an error that no further attempt can fix.
+// finding is a search result: a connection, or an error no further attempt can fix.
 type finding struct {
 	*dialled
 	err error
@@ -45,7 +45,7 @@ func (e *engineEnd) redial(ctx context.Context, to Target, every time.Duration, 
 	}
 }
 
-// close ends the search, and closes a connection that it found.
+// close ends the search, and closes a connection it found.
 func (s *search) close() {
 	s.end()
 	if f := <-s.found; f.dialled != nil {

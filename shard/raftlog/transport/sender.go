@@ -16,7 +16,7 @@ const (
 	// pieceBytes is how much of a frame the peer must read within writeTimeout: a whole frame may take longer on a slow
 	// line.
 	pieceBytes = 256 << 10
-	// keepBufferBytes is the largest buffer that a connection keeps for the next frame.
+	// keepBufferBytes is the largest buffer a connection keeps for the next frame.
 	keepBufferBytes = 1 << 20
 )
 
@@ -102,7 +102,7 @@ func (s *sender) isLost() (bool, error) {
 	}
 }
 
-// isProposal reports whether a message has batches that this host proposed as the leader, and that the engine forwards
+// isProposal reports whether a message has batches this host proposed as the leader, and that the engine forwards
 // because another host leads by now. A forwarded batch could be applied after later batches from the same proposer, so
 // it is not sent, and its outcome is unknown.
 func isProposal(m raftpb.Message) bool { return m.Type == raftpb.Propose }

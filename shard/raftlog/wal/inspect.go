@@ -6,16 +6,16 @@ import (
 	"io/fs"
 )
 
-// Report is what Inspect found in a directory.
+// Report is the result of inspecting a directory.
 type Report struct {
-	// Damage lists the damages, in segment order. Each is a DamageError.
+	// Damage lists the damages as DamageErrors, in segment order.
 	Damage []error
 }
 
-// Visit is called with each complete record, oldest first. It must not keep data.
+// Visit is called with each complete record, oldest first. Visit must not keep data.
 type Visit func(at Place, key Key, kind Kind, data []byte) error
 
-// Inspect reads all segments in a directory that had a log, and changes nothing. An error means that Inspect could not
+// Inspect reads all segments in a directory with a log, and changes nothing. An error means that Inspect could not
 // read, or comes from visit.
 func Inspect(disk FS, dir string, visit Visit) (*Report, error) {
 	r := new(Report)

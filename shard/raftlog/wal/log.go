@@ -54,7 +54,7 @@ type Owner interface {
 	// Replay is called by Start for each record, oldest first, from one goroutine. It must not keep data. It declares
 	// the needed part of the record with Need.
 	Replay(at Place, key Key, kind Kind, data []byte) error
-	// Rewrite appends again the needed records in a segment and in all earlier segments, so that these segments are no
+	// Rewrite appends again the needed records in a segment and in all earlier segments, so these segments are no
 	// longer needed. It is called from a log goroutine, while other goroutines append. A replay from any later segment
 	// on, including the rewritten records, must give the same result as a replay from the beginning.
 	Rewrite(segment uint64) error

@@ -14,11 +14,11 @@ const (
 	// capacityGrowth times as large as the previous segment, up to Options.SegmentBytes.
 	capacityLeast  = 1 << 20
 	capacityGrowth = 4
-	// makeAfter is how much must have been written to a segment before the next segment is created, so that an idle
-	// host does not pay for a next segment.
+	// makeAfter is how much must have been written to a segment before the next segment is created, so an idle host
+	// does not pay for a next segment.
 	makeAfter = 64 << 10
-	// fillStep is how much is written and synced at a time, with fillPause between two steps, so that the log's own
-	// syncs find the disk free, and other work finds a processor.
+	// fillStep is how much is written and synced at a time, with fillPause between two steps, so the log's own syncs
+	// find the disk free, and other work finds a processor.
 	fillStep  = 256 << 10
 	fillPause = 2 * time.Millisecond
 	// roomFor is how many new segments must fit on the disk before one segment is preallocated.

@@ -40,7 +40,7 @@ func closeAll(channels []chan struct{}) {
 }
 
 // removeOldest removes the oldest segment, unless the segment is worth keeping, and reports whether it did. Segments
-// are removed oldest first, so that a record replaced by a later record can never come back.
+// are removed oldest first, so a record replaced by a later record can never come back.
 func (l *Log) removeOldest() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 )
 
-// Key names the replica that a record belongs to.
+// Key names the replica a record belongs to.
 type Key struct{ Shard, Replica uint64 }
 
 // Kind is a record's content type. The log's owner may use the kinds from 1 to MaxKind.

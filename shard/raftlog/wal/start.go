@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// Start replays the log and makes it ready for appends. If a file is not as it was written, the error is an ErrDamaged.
+// Start replays the log and prepares for appends. If a file is not as originally written, the error is an ErrDamaged.
 func (l *Log) Start(owner Owner) error {
 	l.owner = owner
 	if err := l.start(); err != nil {
@@ -51,8 +51,9 @@ func (l *Log) start() error {
 	return nil
 }
 
-// prepareDirectory removes the file of a process that was killed while creating a segment. Then it makes the directory
-// entries durable: this process relies on them, and an earlier process may have been killed before its sync.
+// prepareDirectory removes the file of a process killed while creating a segment. Then prepareDirectory makes the
+// directory entries durable: this process relies on the entries, and an earlier process may have been killed before
+// syncing.
 func (l *Log) prepareDirectory() error {
 	dir := l.options.Dir
 	for _, name := range []string{partialName, reuseName} {
@@ -85,7 +86,7 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// tail is the place where a log continues: in the last segment that is not sealed.
+// tail is the place where a log continues: in the last unsealed segment.
 type tail struct {
 	content
 	sector []byte // the last sector of complete records
@@ -149,9 +150,9 @@ func (l *Log) checkAll(last *image, t tail, numbers []uint64) error {
 	}
 }
 
-// goOn opens the last segment for writing. Torn bytes at the end are overwritten if a reader could mistake them for
-// records once new records precede them. All read records are made durable, because the process that wrote them may
-// have been killed before its sync.
+// goOn opens the last segment for writing. Torn bytes at the end are overwritten if a reader could mistake the bytes
+// for records after new records. All read records are made durable, because the writing process may have been killed
+// before syncing.
 func (l *Log) goOn(t tail) error {
 	s := l.current()
 	file, err := l.options.Disk.OpenData(s.path)
@@ -181,7 +182,7 @@ func (l *Log) goOn(t tail) error {
 	return errors.Join(l.syncSealed(), file.SyncData())
 }
 
-// syncSealed makes the segment before the current segment durable. All earlier segments were durable before that
+// syncSealed makes the segment before the current segment durable. All earlier segments were durable before the sealed
 // segment's first record.
 func (l *Log) syncSealed() error {
 	if len(l.segments) < 2 {
