@@ -7,7 +7,8 @@ const (
 	maxUnread = 256
 	// maxUnreadBytes is the maximum size of an inbox's unacknowledged requests, in bytes.
 	maxUnreadBytes = 4 << 20
-	// maxRequests is the maximum number of requests in all inboxes together, so ending a round is one short command.
+	// maxRequests is the maximum number of requests in all inboxes together. The limit keeps the command that ends a
+	// round short.
 	maxRequests = 100_000
 	// maxOpen is the maximum number of exchanges per member that are open, or have an unacknowledged end.
 	maxOpen = 256
@@ -25,7 +26,7 @@ const (
 	MaxReasons = 16
 )
 
-// Fixed bytes charged to a quota for a process and a member, beside their own bytes: their places in memory.
+// Fixed bytes charged to a quota, beside the content, for the memory that each value takes.
 const (
 	// Bytes is for a process, memberBytes for a member.
 	Bytes         = 640
