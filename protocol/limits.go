@@ -75,8 +75,8 @@ const (
 	MaxSessionTimeoutMillis = 30 * 60 * 1000
 )
 
-// NumberSpace is how many sequences a session has above the base an attach allocates.
-const NumberSpace = 1 << 36
+// SequencesPerAttach is how many sequences a session has above the base an attach allocates.
+const SequencesPerAttach = 1 << 36
 
 const (
 	// Exclusive is the count for an acquire that does not share the semaphore. It is also the limit of ephemeral

@@ -39,7 +39,7 @@ type SessionAttach struct {
 // SessionAttachAnswer answers a SessionAttach.
 type SessionAttachAnswer struct {
 	Lease Lease
-	// SequenceBase answers an attach with Sequences: the NumberSpace sequences above the base belong to the caller, and
+	// SequenceBase answers an attach with Sequences: the SequencesPerAttach sequences above the base belong to the caller, and
 	// were never issued before.
 	SequenceBase uint64
 }

@@ -44,19 +44,19 @@ type NodeState struct {
 
 // SessionState is one session, at home or remote.
 type SessionState struct {
-	ID          SessionID
-	Node        NodeID
-	Home        bool
-	Timeout     uint64 // milliseconds; 0 for remote sessions, as are the next two
-	Details     string
-	Key         string
-	Applied     uint64 // highest number applied
-	Acked       uint64
-	NumberSpace uint64        // the latest number space; 0 without a space, and for remote sessions
-	Losses      uint64        // how many semaphores were deleted while a remote session owned them
-	Answers     []AnswerState // by number
-	Created     uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for remote sessions
-	Client      ClientState   // empty for remote sessions
+	ID            SessionID
+	Node          NodeID
+	Home          bool
+	Timeout       uint64 // milliseconds; 0 for remote sessions, as are the next two
+	Details       string
+	Key           string
+	Applied       uint64 // highest number applied
+	Acked         uint64
+	SequenceSpace uint64        // the latest number space; 0 without a space, and for remote sessions
+	Losses        uint64        // how many semaphores were deleted while a remote session owned them
+	Answers       []AnswerState // by number
+	Created       uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for remote sessions
+	Client        ClientState   // empty for remote sessions
 }
 
 // ClientState describes a session's client.

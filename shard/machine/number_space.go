@@ -12,10 +12,10 @@ import (
 // applied by the shard itself. So the session's home gives each stream a new number space.
 
 // lastNumberSpace is the last space: all its numbers fit into 64 bits.
-const lastNumberSpace = math.MaxUint64/protocol.NumberSpace - 1
+const lastNumberSpace = math.MaxUint64/protocol.SequencesPerAttach - 1
 
 // numberSpaceOf returns the space that contains a number.
-func numberSpaceOf(number uint64) uint64 { return number / protocol.NumberSpace }
+func numberSpaceOf(number uint64) uint64 { return number / protocol.SequencesPerAttach }
 
 // drawNumbers draws the session's next space of numbers.
 func (se *Sessions) drawNumbers(c *shard.Command) Outcome {
@@ -30,7 +30,7 @@ func (se *Sessions) drawNumbers(c *shard.Command) Outcome {
 	}
 	se.core.Snapshots.touchSession(h)
 	s.numberSpace = space
-	se.core.Run.PlaceResult().Number = space * protocol.NumberSpace
+	se.core.Run.PlaceResult().Number = space * protocol.SequencesPerAttach
 	return Outcome{}
 }
 

@@ -112,8 +112,8 @@ func appendRow(k RowKind, m *Core, object arena.Handle, v View, row uint64, rows
 	return append(rows, shard.Row{ID: row, Body: bodies[from:len(bodies):len(bodies)]}), bodies, true
 }
 
-// ActsPart is the part with the operators' actions.
-const ActsPart = "acts"
+// ActionsPart is the part with the operators' actions.
+const ActionsPart = "actions"
 
 // DescribePart fills a page with a view.
 func (co *Core) DescribePart(p *shard.PartPage, object arena.Handle, v View, o *shard.PartOptions) {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// Description is one page that describes a process part: a view, or "acts".
+// Description is one page that describes a process part: a view, or "actions".
 type Description struct {
 	shard.PartPage
 	Reasons []Reason // why the round is stalled
@@ -37,7 +37,7 @@ func Describe(m *machine.Machine, n shard.NodeID, name string, o shard.PartOptio
 		co.DescribePart(&d.PartPage, object, v, &o)
 		return shard.FoundPart
 	}
-	if o.Part != machine.ActsPart {
+	if o.Part != machine.ActionsPart {
 		return shard.FoundObject
 	}
 	acts := p.Audit()

@@ -83,9 +83,9 @@ func explainOpen(c Config, err error) error {
 var ErrDamaged = errors.New("raftlog: a file of the data directory is damaged")
 
 // moveAdvice is the advice for a directory from another version.
-const moveAdvice = "use the version that filled it; see \"Upgrading\" in docs/operating.md"
+const moveAdvice = "use the version that filled it; see docs/guides/rolling-upgrade.md"
 
-const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
+const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/guides/troubleshooting.md"
 
 // damage is an ErrDamaged that names the file.
 type damage struct {
