@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/access"
 )
 
-// Document returns rules as YAML that ParseRules reads: roles and principals over several lines, each rule and grant in
-// one.
+// Document returns rules as YAML for ParseRules: roles and principals span several lines, each rule and grant takes
+// one line.
 func Document(rules access.Rules) (*yaml.Node, error) {
 	object, err := apijson.Encode(rules)
 	if err != nil {
@@ -24,7 +24,7 @@ func Document(rules access.Rules) (*yaml.Node, error) {
 	return &document, nil
 }
 
-// Line returns a principal of a file in one line.
+// Line formats a principal as one line.
 func Line(p access.Principal) (string, error) {
 	object, err := apijson.Encode(p)
 	if err != nil {
@@ -39,7 +39,7 @@ func Line(p access.Principal) (string, error) {
 	return strings.TrimSpace(string(line)), err
 }
 
-// inLine is the depth of rules and grants in a document.
+// inLine is the nesting depth at which rules and grants start.
 const inLine = 4
 
 func layOut(n *yaml.Node, depth int) {

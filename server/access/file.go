@@ -17,24 +17,24 @@ import (
 	"github.com/signalbox/signalbox/shard/access"
 )
 
-// File is the present content of a file of root tokens. File implements caller.Access. All goroutines may use a File.
+// File holds the current content of a root token file. File implements caller.Access and is safe for concurrent use.
 type File struct {
 	path string
 	log  *slog.Logger
-	// grants has a grant for every token of the file. The map is never changed, only replaced.
+	// grants maps each token hash in the file to its grant. The map is replaced on change, never modified.
 	grants atomic.Pointer[map[hash]*grant]
 
 	closeOnce sync.Once
 	stop      chan struct{}
 	watching  sync.WaitGroup
 
-	// Used by the watching goroutine, and before the goroutine begins.
+	// Used by the polling goroutine, and by Open before the goroutine starts.
 	read, seen fs.FileInfo
 }
 
 var _ caller.Access = (*File)(nil)
 
-// same reports whether the state of the file was equal at two polls; a state is nil for a missing file.
+// same reports whether the file was unchanged between two polls. nil means the file was missing.
 func same(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -42,8 +42,8 @@ func same(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Open reads a file of root tokens and follows its changes until Close. Mistakes in the file at the beginning are an
-// error; later mistakes are only logged.
+// Open reads a root token file and follows its changes until Close. Errors in the initial content are returned; later
+// errors are only logged.
 func Open(path string, log *slog.Logger) (*File, error) {
 	f, err := open(path, log)
 	if err != nil {
@@ -64,7 +64,7 @@ func Open(path string, log *slog.Logger) (*File, error) {
 	return f, nil
 }
 
-// open is Open without the goroutine.
+// open is Open without the polling goroutine.
 func open(path string, log *slog.Logger) (*File, error) {
 	f := &File{path: path, log: log, stop: make(chan struct{})}
 	f.read = f.state()
@@ -77,7 +77,7 @@ func open(path string, log *slog.Logger) (*File, error) {
 	return f, nil
 }
 
-// Close stops following the file. Tokens stay as they are.
+// Close stops following the file. Current tokens remain valid.
 func (f *File) Close() {
 	f.closeOnce.Do(func() { close(f.stop) })
 	f.watching.Wait()
@@ -85,8 +85,8 @@ func (f *File) Close() {
 
 // Authenticate implements caller.Access.
 //
-// The duration of a call reveals nothing about the known tokens. The map is searched for a hash: to come near to a
-// hash in the map, an attacker would have to find a token for a near hash.
+// The call duration reveals nothing about known tokens. The map lookup uses a hash: to get close to a known hash, an
+// attacker would need a token with a similar hash.
 func (f *File) Authenticate(token []byte) (caller.Rights, string, bool) {
 	sum := hashOf(token)
 	g := (*f.grants.Load())[sum]
@@ -96,7 +96,7 @@ func (f *File) Authenticate(token []byte) (caller.Rights, string, bool) {
 	return g, g.name, true
 }
 
-// poll reads the file when it has changed, and has not changed since the poll before.
+// poll reads the file if the file has changed since the last read and was unchanged between the last two polls.
 func (f *File) poll() {
 	now := f.state()
 	unchanged := same(now, f.seen)
@@ -117,7 +117,7 @@ func (f *File) poll() {
 }
 
 func (f *File) state() fs.FileInfo {
-	info, _ := os.Stat(f.path) // nil after an error
+	info, _ := os.Stat(f.path) // nil on error
 	return info
 }
 
@@ -137,7 +137,7 @@ func (f *File) load() (map[hash]string, error) {
 	return parseRootTokens(text)
 }
 
-// replace makes the tokens of the file the valid tokens. Remaining tokens stay valid on open connections.
+// replace installs the file's tokens as the valid tokens. Tokens in both versions stay valid on open connections.
 func (f *File) replace(found map[hash]string) (added, removed int) {
 	old := cmp.Or(f.grants.Load(), new(map[hash]*grant))
 	grants := make(map[hash]*grant, len(found))
@@ -159,16 +159,16 @@ func (f *File) replace(found map[hash]string) (added, removed int) {
 	return added, removed
 }
 
-// grant is shared by the connections of one token. All goroutines may use a grant.
+// grant is shared by all connections with the same token. Safe for concurrent use.
 type grant struct {
 	name    string
-	removed atomic.Bool // from the file
+	removed atomic.Bool // removed from the file
 }
 
 // Allows implements caller.Rights.
 func (g *grant) Allows(string, string, protocol.Right) bool { return g.Valid() }
 
-// Set returns the rights of a root token.
+// Set returns the rights that a root token grants.
 func (g *grant) Set() *access.Set {
 	if g.Valid() {
 		return root

@@ -43,7 +43,7 @@ func ParseRules(text []byte) (rules access.Rules, err error) {
 	return rules, handle.CheckPlaces(rules)
 }
 
-// parse reads rules that are complete: each granted role is in them or predefined. made has these rules only.
+// parse reads complete rules: each granted role is defined in the text or predefined. made contains only these rules.
 func parse(text []byte) (first *meta.AccessImport, made *book.Book, err error) {
 	rules, err := ParseRules(text)
 	if err != nil {
@@ -57,8 +57,8 @@ func parse(text []byte) (first *meta.AccessImport, made *book.Book, err error) {
 	return first, made, err
 }
 
-// ReadFirstRules reads the rules that a new cluster imports, and returns the SHA-256 of the file in hex. Unless the
-// host has root tokens, some principal in the file must have the right to change rules.
+// ReadFirstRules reads the rules that a new cluster imports, and returns the file's SHA-256 in hex. Unless the host
+// has root tokens, at least one principal in the file must have the right to change rules.
 func ReadFirstRules(path string, rootTokens bool) (first *meta.AccessImport, sum string, err error) {
 	text, err := os.ReadFile(path)
 	var made *book.Book
@@ -67,7 +67,7 @@ func ReadFirstRules(path string, rootTokens bool) (first *meta.AccessImport, sum
 	}
 	switch {
 	case err != nil:
-	case made.Open(): // an import would change nothing, and leave the cluster without rules
+	case made.Open(): // an import would change nothing and leave the cluster without rules
 		err = errors.New("it has no rules: name a role, or a principal with a role or a token")
 	case !rootTokens && !made.HasAdmin():
 		err = errors.New("nobody in it may change access rules: give a principal the role root on /, or the host a " +
@@ -79,7 +79,7 @@ func ReadFirstRules(path string, rootTokens bool) (first *meta.AccessImport, sum
 	return first, HashText(string(text)), nil
 }
 
-// parseRootTokens returns the names of root tokens by the hashes of the tokens.
+// parseRootTokens returns root token names, keyed by token hash.
 func parseRootTokens(text []byte) (map[hash]string, error) {
 	_, made, err := parse(text)
 	if err != nil {

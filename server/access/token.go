@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	// maxFileBytes is the largest size of a file of root tokens.
+	// maxFileBytes is the maximum size of a root token file.
 	maxFileBytes = 1 << 20
-	// pollInterval is how often the file is read. A change counts when two reads in a row found equal content, so a
-	// half-written file is not used.
+	// pollInterval is the interval between file reads. A change takes effect after two consecutive reads with equal
+	// content, so a half-written file is ignored.
 	pollInterval = 500 * time.Millisecond
-	// tokenBytes is how many random bytes a new token has.
+	// tokenBytes is the number of random bytes in a new token.
 	tokenBytes = 32
 )
 
-// tokenPrefix makes tokens easy to find in places where no token should be.
+// tokenPrefix makes leaked tokens easy to find.
 const tokenPrefix = "sbx_"
 
-// hash stands in the file in the place of a token. A token is so random that guessing is hopeless, so a plain hash is
-// enough.
+// hash is stored in files in place of the token. Tokens have enough random bits to make guessing hopeless, so a plain
+// hash is sufficient.
 type hash [sha256.Size]byte
 
 func hashOf(token []byte) hash { return sha256.Sum256(token) }
 
-// NewToken makes a random token.
+// NewToken returns a random token.
 func NewToken() string {
 	var random [tokenBytes]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// HashText returns the hash of a token as files have it.
+// HashText returns the token hash in the file format.
 func HashText(token string) string {
 	sum := hashOf([]byte(token))
 	return hex.EncodeToString(sum[:])

@@ -9,26 +9,26 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// Cluster is the page /cluster: the state of the hosts, and how much the shards can lose. Hosts and shards are the
-// hosts and shards of /v1/cluster, with the names used there. Later versions may add fields, and remove or redefine
-// none.
+// Cluster is the page /cluster: host states and the failure tolerance of the shards. Hosts and shards have the same
+// form and names as in /v1/cluster. Later versions may add fields, but never remove or redefine a field.
 type Cluster struct {
 	ID         string
 	Generation uint64
-	// Governor is the host that governs the cluster, 0 if unknown; GovernorPages is the address of its pages.
+	// Governor is the id of the governor host, 0 if unknown. GovernorPages is the address of its admin pages.
 	Governor      uint64
 	GovernorPages string `name:"governor_admin_address"`
-	// Observed: this host governs, and has heard from the other hosts. If not, all observations are missing.
+	// Observed reports whether this host is the governor and has received reports from the other hosts. If false, all
+	// observations are missing.
 	Observed bool
-	// Tolerated is how many more hosts may fail, in any choice, and every shard goes on; -1 if a shard has no majority
-	// now.
+	// Tolerated is the number of further hosts, in any combination, that may fail while every shard keeps its quorum;
+	// -1 if a shard has no quorum now.
 	Tolerated    *int        `name:"failure_tolerance"`
-	Hosts        []host.Host // hosts that belong to the cluster
+	Hosts        []host.Host // hosts in the cluster
 	Shards       []host.Shard
 	HealthIssues []HealthIssue `name:"health_issues"`
 }
 
-// HealthIssue is a health issue of the cluster, in the terms of protocol/health.
+// HealthIssue is a cluster health issue, in the terms of protocol/health.
 type HealthIssue struct {
 	Kind     string   `json:"kind"`
 	Severity string   `json:"severity"`
@@ -61,8 +61,8 @@ func (p *pages) cluster(w http.ResponseWriter, _ *http.Request) {
 	writeShape(w, http.StatusOK, c)
 }
 
-// tolerance answers with 200 if every shard can lose a host, and with 503 if a shard cannot. A host that does not
-// govern does not know, and names the governing host.
+// tolerance responds with 200 if every shard can lose a host, and with 503 otherwise. Only the governor knows the
+// answer; any other host names the governor.
 func (p *pages) tolerance(w http.ResponseWriter, _ *http.Request) {
 	c, err := p.host.Cluster()
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *pages) tolerance(w http.ResponseWriter, _ *http.Request) {
 	writeShape(w, code, shown)
 }
 
-// writeShape writes values that HTTP and the tool show too, by the rule of HTTP and the tool.
+// writeShape writes values in the form shared by the HTTP API and the CLI.
 func writeShape(w http.ResponseWriter, code int, shown any) {
 	text, err := apijson.Encode(shown)
 	writeJSON(w, code, json.RawMessage(text), err)

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// family is the type and the help of all series of one name.
+// family is the type and help text shared by all series with one name.
 type family struct{ kind, help string }
 
-// familyTable has a line for every family of this program: name, type and help, with tabs between them. A test
-// compares the table with docs/metrics.md, and -update makes the table from docs/metrics.md.
+// familyTable has a line for every metric family in this program: name, type and help, separated by tabs. A test
+// compares the table with docs/metrics.md; -update regenerates the table from docs/metrics.md.
 //
 //go:embed families.txt
 var familyTable string
@@ -26,15 +26,15 @@ var families = sync.OnceValue(func() map[string]family {
 	return all
 })
 
-// foreign names the origin of families of other programs, by the first part of their names.
+// foreign maps name prefixes of third-party metric families to the program that defines them.
 var foreign = map[string]string{
 	"go":         "of the Go runtime",
 	"process":    "of the process, as the operating system counts it",
 	"dragonboat": "of the Raft engine",
 }
 
-// exposition brings metrics into the form of Prometheus: the series of a family together, below its help and type.
-// The writers of metrics need not know the form.
+// exposition converts metrics to the Prometheus format: all series in a family together, below their help and type.
+// Metric writers need not know the format.
 type exposition struct {
 	order []string
 	found map[string]*exposed
@@ -63,7 +63,7 @@ func expose(text []byte) []byte {
 
 var helpEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
 
-// add takes a line in. Of comments, only the types of families outside of the table count.
+// add parses a line. Comments are ignored, except the types of families missing from the table.
 func (e *exposition) add(line string) {
 	if typed, is := strings.CutPrefix(line, "# TYPE "); is {
 		name, kind, _ := strings.Cut(strings.TrimSpace(typed), " ")
@@ -79,7 +79,7 @@ func (e *exposition) add(line string) {
 	e.of(e.familyOf(name)).samples.WriteString(line)
 }
 
-// familyOf is the name of the family of a sample.
+// familyOf returns the family name for a sample.
 func (e *exposition) familyOf(sample string) string {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if name, is := strings.CutSuffix(sample, suffix); is {
@@ -98,7 +98,7 @@ func (e *exposition) kindOf(name string) string {
 	return families()[name].kind
 }
 
-// of returns a family, with its type and help as far as known.
+// of returns a family with its type and help, as far as known.
 func (e *exposition) of(name string) *exposed {
 	f := e.found[name]
 	if f == nil {

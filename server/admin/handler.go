@@ -11,18 +11,18 @@ import (
 	"github.com/signalbox/signalbox/internal/allowedhosts"
 )
 
-// Options sets the pages up.
+// Options configures the admin pages.
 type Options struct {
-	// Pprof serves the profiler as well.
+	// Pprof also serves the profiler.
 	Pprof bool
-	// Names are the names by which requests may address the host, besides addresses and localhost.
+	// Names lists additional host names that requests may use, besides IP addresses and localhost.
 	Names Names
 }
 
-// Names are the names by which requests may address a host, besides addresses and localhost.
+// Names lists additional host names that requests may use, besides IP addresses and localhost.
 type Names = allowedhosts.Names
 
-// Handler returns the pages of a host.
+// Handler returns a handler for the admin pages.
 func Handler(host Host, options Options) http.Handler {
 	p := &pages{host: host, pprof: options.Pprof}
 	mux := http.NewServeMux()
@@ -47,8 +47,8 @@ func Handler(host Host, options Options) http.Handler {
 	return guard(options.Names, mux)
 }
 
-// guard refuses requests for foreign names. The life of the process is no secret, so a health check of the process
-// may use any name for the host.
+// guard refuses requests for unknown host names. Liveness is not secret, so liveness checks may use any name for the
+// host.
 func guard(names Names, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(livePaths, r.URL.Path) && !names.Allow(r.Host) {
@@ -67,20 +67,20 @@ type pages struct {
 	pprof bool
 }
 
-// healthPath begins the paths of health, and tolerancePath is the path of the cluster's failure tolerance.
+// healthPath is the common prefix of health paths, and tolerancePath is the failure tolerance page.
 const (
 	healthPath    = "/health/"
 	tolerancePath = healthPath + "failure-tolerance"
 )
 
-// livePaths are the paths of the process alone, readyPaths the paths of the host's readiness. The second of each is the
-// name that Kubernetes has for the page.
+// livePaths are the liveness paths and readyPaths the readiness paths. The second path in each is the Kubernetes name
+// for the page.
 var (
 	livePaths  = []string{healthPath + "live", "/livez"}
 	readyPaths = []string{healthPath + "ready", "/readyz"}
 )
 
-// healthAlias reports whether a path is another name for a page of health.
+// healthAlias reports whether a path is an alias for a health page.
 func healthAlias(path string) bool { return path == livePaths[1] || path == readyPaths[1] }
 
 const textPlain = "text/plain; charset=utf-8"
@@ -108,8 +108,8 @@ func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, text)
 }
 
-// live says that the process answers. live does not check faults that survive a restart: a host cut off from the
-// other hosts is alive.
+// live confirms that the process answers. live ignores faults that a restart cannot repair: a partitioned host is
+// alive.
 func (p *pages) live(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "alive\n")
 }
@@ -139,7 +139,7 @@ func (p *pages) ready(w http.ResponseWriter, r *http.Request) {
 	writeText(w, code, b.String())
 }
 
-// NotReady is why a host with the given checks is not ready, empty for a ready host.
+// NotReady returns why a host with the given check results is not ready, or an empty string if the host is ready.
 func NotReady(checks []Check) string {
 	var reasons []string
 	for _, c := range checks {

@@ -15,32 +15,32 @@ import (
 	"github.com/signalbox/signalbox/internal/httplimit"
 )
 
-// The limits of the admin server. The server is for few, well-known clients, and must not hold the host up if clients
-// are neither.
+// Limits for the admin server. The server is for a few trusted clients, and must not slow the host down if clients
+// are numerous or hostile.
 const (
-	// maxConnections is the largest number of connections. A further connection replaces an idle one of an address
-	// that has more than its share.
+	// maxConnections is the maximum number of connections. A new connection above the limit replaces an idle
+	// connection from an address with more than its share.
 	maxConnections = 256
-	// pageLimit is how many pages besides health are made at once; well below maxConnections.
+	// pageLimit is the maximum number of concurrent requests for non-health pages; well below maxConnections.
 	pageLimit     = 32
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second
-	// writeTimeout leaves room for a profile of a minute.
+	// writeTimeout leaves time for a one-minute profile.
 	writeTimeout   = 75 * time.Second
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
-	// closeTimeout is how long Close waits for requests under way.
+	// closeTimeout is how long Close waits for requests in progress.
 	closeTimeout = 200 * time.Millisecond
 )
 
-// Server listens for HTTP.
+// Server is an HTTP listener.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
 	serving  sync.WaitGroup
 }
 
-// Listen serves the pages at an address until Close.
+// Listen serves the pages on an address until Close.
 func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -70,7 +70,7 @@ func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, erro
 // Addr is the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close stops listening, and gives requests under way a moment to end.
+// Close stops listening, and waits briefly for requests in progress.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -80,13 +80,13 @@ func (s *Server) Close() {
 	s.serving.Wait()
 }
 
-// limited serves few costly or slowly read pages at a time. Health is served beside them at all times. The connection
-// of a page in the making is never closed to make room, because pageLimit is far below the number of connections.
+// limited bounds the number of concurrent expensive or slowly read pages. Health pages are exempt. pageLimit is far
+// below maxConnections, so a connection with a page in progress is never closed to admit another.
 func limited(pages http.Handler) http.Handler {
 	places := make(chan struct{}, pageLimit)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
-			w.Header().Set("Connection", "close") // no page waits for a body
+			w.Header().Set("Connection", "close") // pages read no request body
 		}
 		if strings.HasPrefix(r.URL.Path, healthPath) || healthAlias(r.URL.Path) {
 			pages.ServeHTTP(w, r)

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// actions have the audit entry of a request, by kind; kinds without an element are not administrative. The entry is nil
+// actions maps each administrative request kind to a function that returns its audit entry. The function returns nil
 // if the request is not administrative after all.
 var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 	protocol.KindNodeCreate: func(l *Log, r *protocol.Request) *Entry {
@@ -114,7 +114,7 @@ var actions = [protocol.MaxRequestKind + 1]func(*Log, *protocol.Request) *Entry{
 	},
 }
 
-// operatorEntry is the entry of an action on hosts, or on their governing.
+// operatorEntry returns the entry for an operator action on hosts or on governing.
 func operatorEntry(verb, object string, o *protocol.Operation, details ...any) *Entry {
 	return &Entry{verb: verb, object: object, details: append(details, whoDetails(o.Author, o.Reason)...)}
 }
@@ -126,7 +126,7 @@ func deleteVerb(kind string, force bool) string {
 	return "delete " + kind
 }
 
-// whoDetails are the author and the reason of an operator's action, as far as given.
+// whoDetails returns the author and the reason for an operator action, if given.
 func whoDetails[T string | []byte](author, reason T) (list []any) {
 	if len(author) > 0 {
 		list = append(list, "author", string(author))
@@ -137,12 +137,12 @@ func whoDetails[T string | []byte](author, reason T) (list []any) {
 	return list
 }
 
-// objectText is the node and the name of an object, in the form of the records.
+// objectText returns an object's node and name, in the log record format.
 func (l *Log) objectText(node uint64, name []byte) string {
 	return fmt.Sprintf("%s %q", l.nodeText(nil, node), name)
 }
 
-// nodeText is the path of a node if it is known, in the form for people, and the id otherwise.
+// nodeText returns a node's path in readable form if known, and its id otherwise.
 func (l *Log) nodeText(path []byte, id uint64) string {
 	if len(path) > 0 {
 		if parsed, err := meta.ParsePath(string(path)); err == nil {
@@ -156,8 +156,8 @@ func (l *Log) nodeText(path []byte, id uint64) string {
 	return fmt.Sprintf("node %d", id)
 }
 
-// configDetail is the new config of a node.
+// configDetail returns a node's new config.
 func configDetail(f *protocol.NodeConfig) []any { return []any{"config", fmt.Sprintf("%+v", *f)} }
 
-// clip returns as much of a text as a result may have.
+// clip truncates a text to the maximum result message length.
 func clip(text string) string { return text[:min(len(text), protocol.MaxMessageBytes)] }

@@ -1,6 +1,6 @@
-// Package audit logs administrative actions of clients with their outcomes, on the host that answered: changes of
-// nodes, deletions of objects that others may own, the end of a session, the saving of a whole shard, and the actions
-// of operators. A History notes changes without an entry of their own in the history of the cluster.
+// Package audit logs administrative client actions with their outcomes, on the host that answered: node changes,
+// deletions of objects that others may own, session ends, shard backups, and operator actions. A History also records
+// changes in the cluster's audit log if no other entry covers them.
 package audit
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Log writes the records. Many goroutines may use it.
+// Log writes audit records. Safe for concurrent use.
 type Log struct {
 	Nodes *meta.Machine
 	To    *slog.Logger
 	Clock func() time.Time
-	// NodeChanged adds a change of a node to the history of the cluster. It must not block.
+	// NodeChanged adds a node change to the cluster's audit log. It must not block.
 	NodeChanged func(client, address, what string)
 
 	refusals Budget
 }
 
-// Entry is an administrative action without an outcome yet.
+// Entry is an administrative action whose outcome is still unknown.
 type Entry struct {
 	verb, object string
-	details      []any  // of the record, by name
-	from         string // the address of the client
-	node         bool   // of a node: the history of the cluster has the action too
+	details      []any  // record fields, by name
+	from         string // the client's address
+	node         bool   // a node change: also recorded in the cluster's audit log
 }
 
-// message is the message of the records, for searches in the log.
+// message is the log message of all records, for log searches.
 const message = "audit"
 
-// Begin returns the entry of a request from an address, nil if the request is not administrative.
+// Begin returns the audit entry for a request from an address, nil if the request is not administrative.
 func (l *Log) Begin(r *protocol.Request, from func() string) *Entry {
 	of := actions[r.Kind]
 	if of == nil {
@@ -48,9 +48,9 @@ func (l *Log) Begin(r *protocol.Request, from func() string) *Entry {
 	return e
 }
 
-// Record logs an action of a client with its outcome. An action for another host is logged there, and what changed
-// nothing was no action. Refused attempts are logged too, but not all if there are many: the client behind them could
-// fill a disk with lines.
+// Record logs a client action with its outcome. Redirected actions are logged by the other host, and actions without
+// effect are not logged. Refused attempts are logged up to a rate limit, because a hostile client could otherwise
+// fill the disk with log lines.
 func (l *Log) Record(e *Entry, client string, answer protocol.AnswerMessage, outcome *protocol.Result) {
 	if created, is := answer.(*protocol.NodeCreateAnswer); is && created.Existed ||
 		outcome.Status == protocol.StatusMoved {
@@ -81,18 +81,18 @@ func (l *Log) Record(e *Entry, client string, answer protocol.AnswerMessage, out
 	}
 }
 
-// maxLines is how many lines clients can cause in one second.
+// maxLines is the maximum number of log lines per second that clients can cause.
 const maxLines = 5
 
-// Budget bounds the lines of the log that clients can cause.
+// Budget limits the rate of log lines that clients can cause.
 type Budget struct {
 	mu       sync.Mutex // guards the fields below
-	since    time.Time  // the beginning of the second in which lines are counted
+	since    time.Time  // start of the second in which lines are counted
 	lines    int
-	unlogged int // since the latest line
+	unlogged int // lines suppressed since the latest line
 }
 
-// Line reports whether there may be a line in the log now, and how many lines were left out since the last line.
+// Line reports whether a line may be logged now, and how many lines were suppressed since the last one.
 func (b *Budget) Line(now time.Time) (log bool, unlogged int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

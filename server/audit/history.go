@@ -12,45 +12,45 @@ import (
 	"github.com/signalbox/signalbox/server/handle"
 )
 
-// Note is a client's change through a gateway of this host, such as the HTTP API, with its reason.
+// Note is a client's change through a gateway on this host, such as the HTTP API, with its reason.
 type Note struct {
-	Token   []byte // the token of the client; empty for none
-	Name    string // the name of the token, if the name is known already
-	Address string // the address of the client
+	Token   []byte // the client's token; empty for none
+	Name    string // the token's name, if already known
+	Address string // the client's address
 	What    string // the client's change
 	Why     string // the reason for the change
 }
 
-// noteAgain is how long a host waits before it tries once more to add an entry to the history of the cluster.
+// noteAgain is the wait between attempts to add an audit entry.
 const noteAgain = 200 * time.Millisecond
 
-// History adds notes to the history of the cluster. Many goroutines may use it.
+// History adds entries to the cluster's audit log. Safe for concurrent use.
 type History struct {
 	HistoryConfig
 	queue chan Note
 
-	limit auditlimit.Limit // of changes of nodes
+	limit auditlimit.Limit // limit for node changes
 }
 
-// HistoryConfig is what a history needs of its host.
+// HistoryConfig contains a History's dependencies.
 type HistoryConfig struct {
-	// Bootstrapped reports whether the cluster has a history.
+	// Bootstrapped reports whether the cluster has an audit log.
 	Bootstrapped func() bool
-	// Report has the leader of the meta shard add an entry.
+	// Report asks the meta shard leader to add an entry.
 	Report func(context.Context, protocol.HostNotify) error
 	Gate   *caller.Gate
-	Nodes  bool // the history has the nodes created, altered and dropped through this host
+	Nodes  bool // record nodes created, altered and dropped through this host
 	Clock  func() time.Time
 	Log    *slog.Logger
 }
 
-// NewHistory returns a history. Changes of nodes are added by Run.
+// NewHistory returns a History. Run adds its queued node changes.
 func NewHistory(c HistoryConfig) *History {
 	return &History{HistoryConfig: c, queue: make(chan Note, auditlimit.AtOnce)}
 }
 
-// Add adds a change and its reason. It tries until the history has the entry or the context ends: after a lost answer
-// the history may have the entry twice. Add is for changes without an entry of their own.
+// Add records a change and its reason, for changes without an entry of their own. Add retries until the entry is
+// recorded or the context ends; after a lost answer, the entry may be recorded twice.
 func (h *History) Add(ctx context.Context, a Note) error {
 	if !h.Bootstrapped() {
 		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
@@ -60,7 +60,7 @@ func (h *History) Add(ctx context.Context, a Note) error {
 		name = h.nameOfToken(ctx, a.Token)
 	}
 	by := handle.Asker("", name, a.Address, true)
-	var failure error // the newest cause beside the end of the context
+	var failure error // the latest failure, reported with the context error
 	for {
 		err := h.Report(ctx, protocol.HostNotify{Event: protocol.HostAuditNote, Asked: protocol.ClientRequest{
 			Author: []byte(by), Operation: []byte(handle.EntryText(a.What)), Reason: []byte(handle.EntryText(a.Why)),
@@ -79,8 +79,8 @@ func (h *History) Add(ctx context.Context, a Note) error {
 	}
 }
 
-// nameOfToken returns the name of a token that was admitted a moment ago, empty if the name is unknown. Another host
-// may have admitted the client because it knew the token earlier than this host.
+// nameOfToken returns the name of a recently admitted token, or an empty string if unknown. Another host that learned
+// the token earlier may have admitted the client.
 func (h *History) nameOfToken(ctx context.Context, token []byte) string {
 	by, unknown, _ := h.Gate.Enter(token, nil)
 	if !unknown {
@@ -96,7 +96,7 @@ func (h *History) nameOfToken(ctx context.Context, token []byte) string {
 	return by.Name
 }
 
-// NodeChanged queues a change of a client for the history. It never waits.
+// NodeChanged queues a client's node change for the audit log. It never blocks.
 func (h *History) NodeChanged(client, address, what string) {
 	if !h.Nodes {
 		return
@@ -112,7 +112,7 @@ func (h *History) NodeChanged(client, address, what string) {
 	h.Log.Warn("the history gets no entry of a change of a node: there were too many", "operation", a.What)
 }
 
-// Run adds changes of nodes until the context ends.
+// Run records queued node changes until the context ends.
 func (h *History) Run(ctx context.Context) {
 	for {
 		select {
@@ -128,10 +128,10 @@ func (h *History) Run(ctx context.Context) {
 	}
 }
 
-// noteWithin is how long a host tries to add an entry to the history of the cluster.
+// noteWithin is how long a host retries adding an audit entry.
 const noteWithin = 5 * time.Second
 
-// Backup adds an entry about a saved state, unless the cluster has no history yet.
+// Backup records a backup, unless the cluster has no audit log yet.
 func (h *History) Backup(ctx context.Context, m protocol.HostNotify) error {
 	if !h.Bootstrapped() {
 		return nil

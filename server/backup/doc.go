@@ -1,7 +1,7 @@
-// Package backup makes machines of the file of a backup, and such a file of machines:
+// Package backup converts backup files to state machines and back:
 //
 //	states, err := backup.Load(file)
 //	err = states.Save(file)
 //
-// The file itself is of package protocol/backupfile. Package restore makes another cluster of states.
+// Package protocol/backupfile defines the file format. Package restore creates a new cluster from the states.
 package backup

@@ -8,18 +8,18 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Machines are the machines of a new cluster.
+// Machines are the state machines for a new cluster.
 type Machines struct {
 	Meta *meta.Machine
-	// Data are the machines of the data shards, in the order of the routing.
+	// Data are the data shards' machines, in routing order.
 	Data []*machine.Machine
-	// Objects is the number of objects. Left counts objects that are not taken over: ephemeral objects, objects in
-	// the middle of a deletion, and objects without a node.
+	// Objects is the number of objects. Left counts objects that are not taken over: ephemeral objects, objects with
+	// a deletion in progress, and objects without a node.
 	Objects, Left int
 }
 
-// Regenerate makes the machines of a new cluster from the states. The states do not change. Missing shards begin
-// without content, above all numbers that they can have given.
+// Regenerate returns the machines for a new cluster. The states are not modified. Missing shards start empty; their
+// counters start above every number that the lost shards may have assigned.
 func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	counted, err := s.counted()
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	return m, nil
 }
 
-// slotsOf are the slots served by every data shard, in the order of the routing.
+// slotsOf returns the slots that each data shard serves, in routing order.
 func slotsOf(routing meta.Routing) []shard.SlotSet {
 	slots := make([]shard.SlotSet, len(routing.Shards))
 	for _, g := range routing.Ranges {
@@ -67,7 +67,7 @@ func slotsOf(routing meta.Routing) []shard.SlotSet {
 	return slots
 }
 
-// NextHost is the id for the first host of a new cluster.
+// NextHost returns the id for the first host in a new cluster.
 func (s *States) NextHost() shard.HostID {
 	last := shard.HostID(0)
 	for _, h := range s.Meta.Hosts() {

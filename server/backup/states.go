@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// States are the machines of all shards of a cluster, as they were at some time. Nothing changes States.
+// States are the machines for all shards in a cluster, as captured at some time. States are never modified.
 type States struct {
 	Header   backupfile.Header
 	Sections map[meta.ShardID]backupfile.Section
@@ -30,8 +30,8 @@ func NewStates(h backupfile.Header) *States {
 		Data: make(map[meta.ShardID]*machine.Machine)}
 }
 
-// Load reads all of a file, which must have the states of all shards. If a section cannot be restored, the error names
-// the section.
+// Load reads a complete file, with the states of all shards. If a section cannot be restored, the error names the
+// section.
 func Load(r io.Reader) (*States, error) {
 	s, err := LoadPart(r)
 	if err != nil {
@@ -40,7 +40,7 @@ func Load(r io.Reader) (*States, error) {
 	return s, s.check()
 }
 
-// LoadPart reads all of a file that may lack shards: the file of a host with replicas of some shards only.
+// LoadPart reads a complete file that may lack shards, such as a file from a host with replicas of some shards only.
 func LoadPart(r io.Reader) (*States, error) {
 	b, err := backupfile.NewReader(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func LoadPart(r io.Reader) (*States, error) {
 	}
 }
 
-// restore makes the machine of a section.
+// restore restores a section's machine.
 func (s *States) restore(section backupfile.Section, r io.Reader) error {
 	id := meta.ShardID(section.Shard)
 	if _, twice := s.Sections[id]; twice {
@@ -79,7 +79,7 @@ func (s *States) restore(section backupfile.Section, r io.Reader) error {
 	return nil
 }
 
-// forget drops the machine of a half-read shard.
+// forget drops the machine for a partially read shard.
 func (s *States) forget(id meta.ShardID) {
 	if id == 0 {
 		s.Meta = nil
@@ -88,13 +88,13 @@ func (s *States) forget(id meta.ShardID) {
 	}
 }
 
-// saver is a saver of a shard, of data or the meta shard, that saves its state and restores itself from one.
+// saver is a data or meta shard machine that can save and restore its state.
 type saver interface {
 	shard.Saver
 	Restore(r io.Reader) error
 }
 
-// machine returns the machine of a shard, and makes a missing machine.
+// machine returns a shard's machine, and creates the machine if it is missing.
 func (s *States) machine(id meta.ShardID) saver {
 	if id == 0 {
 		if s.Meta == nil {
@@ -119,7 +119,7 @@ func (s *States) check() error {
 	return nil
 }
 
-// Names names shards for people.
+// Names formats shards for error messages.
 func Names(shards []meta.ShardID) string {
 	var list []string
 	for _, id := range shards {
@@ -128,7 +128,7 @@ func Names(shards []meta.ShardID) string {
 	return strings.Join(list, ", ")
 }
 
-// Missing returns the data shards of the meta shard's routing without states.
+// Missing returns the data shards that are in the meta shard's routing but have no state.
 func (s *States) Missing() (list []meta.ShardID) {
 	for _, id := range s.Meta.Routing().Shards {
 		if s.Data[id] == nil {
@@ -138,7 +138,7 @@ func (s *States) Missing() (list []meta.ShardID) {
 	return list
 }
 
-// Holders are the names of the hosts with a replica of a shard, by the records of the meta shard.
+// Holders returns the names of the hosts with a replica of the shard, according to the meta shard.
 func (s *States) Holders(id meta.ShardID) (names []string) {
 	t, bootstrapped := s.Meta.Topology()
 	if !bootstrapped {
@@ -157,8 +157,8 @@ func (s *States) Holders(id meta.ShardID) (names []string) {
 	return names
 }
 
-// counted returns the highest counters of missing shards that the meta shard knows of. A shard without a replica left
-// may have given higher numbers than all other shards.
+// counted returns the highest counters that the meta shard knows for missing shards. A shard without a surviving
+// replica may have assigned higher numbers than all other shards.
 func (s *States) counted() (highest shard.Counters, err error) {
 	missing := s.Missing()
 	if len(missing) == 0 {
@@ -180,7 +180,7 @@ func (s *States) counted() (highest shard.Counters, err error) {
 	return highest, nil
 }
 
-// Shards are the data shards with states, by id.
+// Shards returns the data shards with states, sorted by id.
 func (s *States) Shards() []meta.ShardID { return slices.Sorted(maps.Keys(s.Data)) }
 
 // Save writes a file, data shards first.
@@ -215,9 +215,9 @@ func (s *States) saveSection(w *backupfile.Writer, id meta.ShardID) error {
 	return errors.Join(snapshot.Save(to, nil), to.Close())
 }
 
-// Choose chooses, among states of one cluster from several hosts, the most advanced state of every shard: the state
-// with the highest last term, and among equal terms the highest last index. The chosen state has everything ever
-// committed in the shard, as far as the states of the given hosts have it. Shards may be missing: see Missing.
+// Choose returns the most advanced state for every shard, given states from several hosts in one cluster. The state
+// with the highest last term wins; among equal terms, the highest last index. The chosen state contains everything
+// ever committed in the shard, as far as the given hosts have it. Shards may be missing: see Missing.
 func Choose(all []*States) (*States, error) {
 	best := NewStates(all[0].Header)
 	for _, s := range all {
@@ -248,7 +248,7 @@ func Choose(all []*States) (*States, error) {
 	return best, nil
 }
 
-// after reports whether a state is more advanced than another state of the shard.
+// after reports whether s is more advanced than another state for the same shard.
 func after(s, other backupfile.Section) bool {
 	return s.Term > other.Term || s.Term == other.Term && s.Index > other.Index
 }

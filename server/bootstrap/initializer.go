@@ -10,19 +10,19 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Record is the durable memory of a bootstrap. A change is durable when the method returns; a failed change may have
+// Record is a bootstrap's durable state. A change is durable when the method returns; a failed change may also have
 // been made. *identity.Directory implements Record.
 type Record interface {
 	Identity() identity.Identity
 	// Promise binds the incarnation to a decider.
 	Promise(decider hosts.Incarnation) error
-	// Redraw draws a new incarnation, bound to no decider.
+	// Redraw draws a new incarnation without a promise.
 	Redraw() error
 	// Bootstrap makes the host an initial member.
 	Bootstrap(identity.Bootstrap) error
 }
 
-// Initializer is a host that waits to bootstrap with other hosts. Many goroutines at once may call the methods.
+// Initializer is a host that waits to bootstrap with other hosts. Its methods are safe for concurrent use.
 type Initializer struct {
 	plan Plan
 	name string
@@ -32,26 +32,26 @@ type Initializer struct {
 	known  map[string]hosts.Incarnation // hosts that have asked, by name; guarded by mu
 }
 
-// NewInitializer returns the host with the given name, which is in the plan and in no cluster.
+// NewInitializer returns an Initializer for the named host, which must be in the plan and in no cluster.
 func NewInitializer(plan Plan, name string, record Record) *Initializer {
 	return &Initializer{plan: plan, name: name, record: record, known: make(map[string]hosts.Incarnation)}
 }
 
-// exclusion is why a host is not in a cluster.
+// exclusion is the reason why a host is not in the cluster.
 type exclusion int
 
 const (
-	excludedName  exclusion = iota // no initial member had the host's name
-	excludedWiped                  // an initial member had the host's name, in another directory
-	excludedCopy                   // the host is an initial member, and has forgotten its promise
+	excludedName  exclusion = iota // no initial member has the host's name
+	excludedWiped                  // an initial member has the host's name, but another directory
+	excludedCopy                   // the host is an initial member, but has lost its promise
 )
 
-// ExcludedError is the error of a host that finds a cluster bootstrapped without the host.
+// ExcludedError reports that a cluster was bootstrapped without this host.
 type ExcludedError struct {
 	// Host is the host that reported the cluster, and Raft its address.
 	Host, Raft string
 	Cluster    string
-	// Name is the name of the excluded host.
+	// Name is the excluded host's name.
 	Name string
 	why  exclusion
 }
@@ -75,8 +75,8 @@ func (e *ExcludedError) Error() string {
 		"other settings of this host, and without --initial-hosts", e.Host, e.Cluster, why, command)
 }
 
-// HandleAsk answers another host. The promise in the answer is durable. news: the asking host was not known by its
-// incarnation before.
+// HandleAsk answers another host. The promise in the answer is durable. news reports whether the asking host's
+// incarnation was unknown before.
 func (in *Initializer) HandleAsk(ask Ask) (answer Answer, news bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -97,7 +97,7 @@ func (in *Initializer) HandleAsk(ask Ask) (answer Answer, news bool) {
 	return Answer{Name: in.name, Incarnation: id.Incarnation, Promise: id.Promise}, news
 }
 
-// refusal returns why the host does not want to bootstrap with the asking host; empty if the host does.
+// refusal returns the reason for refusing to bootstrap with the asking host, or an empty string.
 func (in *Initializer) refusal(ask *Ask) string {
 	switch {
 	case ask.Incarnation == (hosts.Incarnation{}):
@@ -115,16 +115,16 @@ func (in *Initializer) refusal(ask *Ask) string {
 	return ""
 }
 
-// Ask returns the host's question for other hosts.
+// Ask returns the question that the host sends to other hosts.
 func (in *Initializer) Ask() Ask {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return Ask{Name: in.name, Incarnation: in.record.Identity().Incarnation, Plan: in.plan}
 }
 
-// Conclude takes the step allowed by the answers of the other hosts, by their names; silent hosts are missing.
-// bootstrapped reports whether the host is bootstrapped. An error is an *ExcludedError, or the directory's; neither
-// goes away by itself.
+// Conclude takes the step that the other hosts' answers allow. answers is keyed by host name; silent hosts are
+// missing. bootstrapped reports whether the host is bootstrapped. An error is an *ExcludedError or a directory error;
+// both are permanent.
 func (in *Initializer) Conclude(answers map[string]Answer) (bootstrapped bool, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -150,7 +150,7 @@ func (in *Initializer) Conclude(answers map[string]Answer) (bootstrapped bool, e
 	return true, in.record.Bootstrap(bootstrap)
 }
 
-// joined makes the host an initial member, if an answer lists the host among the initial members.
+// joined makes the host an initial member if an answer lists the host's incarnation among the initial members.
 func (in *Initializer) joined(id *identity.Identity, answers map[string]Answer) (*identity.Bootstrap, error) {
 	var without error
 	for _, p := range in.plan.Hosts {
@@ -177,8 +177,8 @@ func (in *Initializer) joined(id *identity.Identity, answers map[string]Answer) 
 	return nil, without
 }
 
-// complete reports whether all other hosts have answered without a refusal. The caller has looked for hosts of a
-// cluster before.
+// complete reports whether all other hosts have answered without a refusal. The caller has already checked for hosts
+// in a cluster.
 func (in *Initializer) complete(answers map[string]Answer) bool {
 	for _, p := range in.plan.Hosts {
 		if a, ok := answers[p.Name]; p.Name != in.name && (!ok || a.Refusal != "") {
@@ -188,7 +188,7 @@ func (in *Initializer) complete(answers map[string]Answer) bool {
 	return true
 }
 
-// promised reports whether all have promised themselves to an incarnation.
+// promised reports whether all hosts have promised themselves to an incarnation.
 func promised(answers map[string]Answer, to hosts.Incarnation) bool {
 	for _, a := range answers {
 		if a.Promise != to {
@@ -198,7 +198,7 @@ func promised(answers map[string]Answer, to hosts.Incarnation) bool {
 	return true
 }
 
-// initialMembers are all hosts of the plan, with the incarnations from the answers.
+// initialMembers returns all hosts in the plan, with the incarnations from their answers.
 func (in *Initializer) initialMembers(id *identity.Identity, answers map[string]Answer) []identity.InitialMember {
 	var all []identity.InitialMember
 	for i, p := range in.plan.Hosts {
@@ -211,8 +211,8 @@ func (in *Initializer) initialMembers(id *identity.Identity, answers map[string]
 	return all
 }
 
-// Awaited says what keeps the host from being bootstrapped, in words for an operator: the silent hosts, with the cause
-// as far as known, and the refusing hosts.
+// Awaited explains to operators why the host is not bootstrapped yet: silent hosts with the cause if known, and
+// refusing hosts.
 func (in *Initializer) Awaited(answers map[string]Answer, failures map[string]error) string {
 	var silent, refusals []string
 	for _, p := range in.plan.Hosts {

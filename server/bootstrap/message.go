@@ -11,32 +11,32 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Ask is a waiting host's statement about itself.
+// Ask describes a host that waits to bootstrap.
 type Ask struct {
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
 	Plan        Plan              `json:"plan"`
 }
 
-// Answer is a host's statement about itself. A bootstrapped host does not speak of its plan.
+// Answer describes the answering host. A bootstrapped host omits its plan.
 type Answer struct {
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// Promise is the decider to whom the host has promised itself.
+	// Promise is the decider's incarnation to which the host has promised itself.
 	Promise hosts.Incarnation `json:"promise"`
-	// Bootstrap is the bootstrap of the host's cluster, nil for a host in no cluster.
+	// Bootstrap is the bootstrap record of the host's cluster, nil if the host is in no cluster.
 	Bootstrap *identity.Bootstrap `json:"bootstrap,omitempty"`
-	// Refusal is why the host does not want to bootstrap with the asking host; empty if the host does.
+	// Refusal is the reason for refusing to bootstrap with the asking host, empty if the host agrees.
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// member is the answer of a host in a cluster.
+// member returns the answer for a host in a cluster.
 func member(id *identity.Identity) Answer {
 	bootstrap := id.Bootstrap
 	return Answer{Name: id.HostName, Incarnation: id.Incarnation, Bootstrap: &bootstrap}
 }
 
-// AnswerAsMember answers the ask of another host on a connection for a host in a cluster. The secret may be empty.
+// AnswerAsMember answers another host's ask on behalf of a host in a cluster. The secret may be empty.
 func AnswerAsMember(t peerrpc.Transcript, secret []byte, id *identity.Identity, request []byte) ([]byte, error) {
 	c := channel{t, secret}
 	if err := c.decode(askLabel, request, new(Ask)); err != nil {
@@ -45,32 +45,32 @@ func AnswerAsMember(t peerrpc.Transcript, secret []byte, id *identity.Identity, 
 	return c.encode(answerLabel, member(id))
 }
 
-// sealed is a message on the wire. If the hosts share a secret, the proof shows the sender's possession of the
-// secret.
+// sealed is a message on the wire. If the hosts share a secret, the proof shows that the sender has the secret.
 type sealed struct {
 	Body  json.RawMessage `json:"bootstrap"`
 	Proof []byte          `json:"proof,omitempty"`
 }
 
-// ErrSecret: the other host has a different secret of the cluster, or none.
+// ErrSecret reports that the other host has a different cluster secret, or none.
 var ErrSecret = errors.New("bootstrap: the other host does not have the secret of this one")
 
-// The labels keep a proof of an ask from counting as a proof of an answer, and the reverse.
+// The labels keep an ask's proof from being accepted for an answer, and the reverse.
 const (
 	askLabel    = "signalbox bootstrap ask"
 	answerLabel = "signalbox bootstrap answer"
 )
 
-// IsAsk reports whether a request of another host is an ask.
+// IsAsk reports whether another host's request is an ask.
 func IsAsk(request []byte) bool { return bytes.HasPrefix(request, []byte(`{"bootstrap":`)) }
 
-// channel is a connection with a single ask and its answer, between hosts with an equal secret; empty for no secret.
+// channel is a connection for a single ask and its answer, between hosts with the same secret. An empty secret means
+// no proofs.
 type channel struct {
 	transcript peerrpc.Transcript
 	secret     []byte
 }
 
-// encode returns a message in the form for the wire.
+// encode returns a message in wire format.
 func (c channel) encode(label string, message any) ([]byte, error) {
 	body, err := json.Marshal(message)
 	if err != nil {

@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// InitialHost is a host in the list of the first hosts of a cluster.
+// InitialHost is a host in the initial host list.
 type InitialHost struct {
 	Name string `json:"name"`
-	// Raft is the address of the host for other hosts.
+	// Raft is the host's address for other hosts.
 	Raft string `json:"raft"`
 }
 
-// Plan is what the settings of all hosts agree on before the cluster is bootstrapped.
+// Plan contains the settings on which all hosts must agree before the bootstrap.
 type Plan struct {
-	// Cluster is the name for the cluster, empty for none.
+	// Cluster is the cluster's name, empty for none.
 	Cluster string `json:"cluster,omitempty"`
 	Shards  int    `json:"shards"`
-	// Access says by what clients are let in before the cluster has access rules; empty if everybody is.
+	// Access describes the source of client admission before the cluster has access rules; empty if everyone is
+	// admitted.
 	Access string `json:"access,omitempty"`
-	// Hosts are in the order of their ids, from 1 on. The first host decides.
+	// Hosts are in id order, starting with id 1. The first host is the decider.
 	Hosts []InitialHost `json:"hosts"`
 }
 
-// decider is the name of the deciding host.
+// decider returns the decider's name.
 func (p *Plan) decider() string { return p.Hosts[0].Name }
 
 // has reports whether a host is in the list.
@@ -33,7 +34,7 @@ func (p *Plan) has(name string) bool {
 	return slices.ContainsFunc(p.Hosts, func(h InitialHost) bool { return h.Name == name })
 }
 
-// compare returns how the settings of another host differ, empty without differences.
+// compare describes how another host's settings differ, or returns an empty string if they are equal.
 func (p *Plan) compare(theirs *Plan) string {
 	var differences []string
 	differ := func(setting, ours, theirs string) {
@@ -48,7 +49,7 @@ func (p *Plan) compare(theirs *Plan) string {
 	return strings.Join(differences, "; ")
 }
 
-// FormatInitialHosts shows hosts in the notation of the settings.
+// FormatInitialHosts formats hosts in the settings notation.
 func FormatInitialHosts(hosts []InitialHost) string {
 	var items []string
 	for _, h := range hosts {

@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// askTimeout bounds the wait for a single host in a round.
+	// askTimeout is the maximum time to wait for each host in a round.
 	askTimeout = time.Second
-	// pause is how long a host waits between rounds.
+	// pause is the wait between rounds.
 	pause = 100 * time.Millisecond
 )
 
-// Runner brings an initializer and the other hosts together.
+// Runner exchanges messages between an initializer and the other hosts.
 type Runner struct {
 	initializer *Initializer
 	secret      []byte
 	call        peerrpc.CallUnnamed
-	heard       chan struct{} // has an element after news
+	heard       chan struct{} // signalled after a new host has asked
 	awaited     atomic.Pointer[string]
 }
 
-// NewRunner returns a Runner that asks by call. The secret of the cluster may be empty. Answer may be called from now
-// on.
+// NewRunner returns a Runner that sends asks through call. The cluster secret may be empty. Answer may be called
+// immediately.
 func NewRunner(c *Initializer, secret []byte, call peerrpc.CallUnnamed) *Runner {
 	r := &Runner{initializer: c, secret: secret, call: call, heard: make(chan struct{}, 1)}
 	r.note(nil, nil)
 	return r
 }
 
-// Answer answers the request of another host on a connection. Many goroutines at once may call Answer.
+// Answer answers another host's request on a connection. Safe for concurrent use.
 func (r *Runner) Answer(t peerrpc.Transcript, request []byte) ([]byte, error) {
 	c := channel{t, r.secret}
 	var ask Ask
@@ -52,8 +52,8 @@ func (r *Runner) Answer(t peerrpc.Transcript, request []byte) ([]byte, error) {
 	return c.encode(answerLabel, answer)
 }
 
-// Run asks the other hosts until the host is bootstrapped, and returns nil then. The error is the context's or
-// Conclude's.
+// Run asks the other hosts until the host is bootstrapped, and then returns nil. Otherwise Run returns the error from
+// the context or from Conclude.
 func (r *Runner) Run(ctx context.Context) error {
 	for {
 		answers, failures := r.ask(ctx)
@@ -74,7 +74,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// Awaited says what keeps the host from being bootstrapped.
+// Awaited explains why the host is not bootstrapped yet.
 func (r *Runner) Awaited() string { return *r.awaited.Load() }
 
 func (r *Runner) note(answers map[string]Answer, failures map[string]error) {
@@ -82,7 +82,7 @@ func (r *Runner) note(answers map[string]Answer, failures map[string]error) {
 	r.awaited.Store(&text)
 }
 
-// ask asks all other hosts at once, and returns their answers by name, or the reason for the lack of an answer.
+// ask asks all other hosts concurrently, and returns their answers or failures by host name.
 func (r *Runner) ask(ctx context.Context) (answers map[string]Answer, failures map[string]error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (r *Runner) ask(ctx context.Context) (answers map[string]Answer, failures m
 	return answers, failures
 }
 
-// cause is the innermost error, because the message has the address anyway.
+// cause returns the innermost error, because the message already contains the address.
 func cause(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
@@ -117,7 +117,7 @@ func cause(err error) error {
 	return err
 }
 
-// askOne asks the host at the address of a place.
+// askOne asks the host at an address in the list.
 func (r *Runner) askOne(ctx context.Context, p InitialHost, ask Ask) (answer Answer, err error) {
 	c := channel{secret: r.secret}
 	text, err := r.call(ctx, p.Raft, func(t peerrpc.Transcript) ([]byte, error) {

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// connAttempts is how many wrong keys of sessions a connection may send in a row, addressGuesses how many all
-	// connections of an address may send. throttlePause is the time until one further key is compared. A client with
-	// lost keys has a few sessions; a guessing machine has connection after connection.
+	// connAttempts is the number of wrong session keys that a connection may send in a row. addressAttempts is the
+	// number for all connections from one address together. Beyond these limits, one key is compared every
+	// throttlePause. A client with lost keys has few sessions; an attacker opens connection after connection.
 	connAttempts    = 8
 	addressAttempts = 64
 	throttlePause   = time.Second
-	// maxThrottled bounds the addresses with counts of wrong keys. Beyond the bound, addresses without a wait are
-	// forgotten, and new addresses share one budget.
+	// maxThrottled is the maximum number of addresses with wrong key counts. Above the limit, addresses without a
+	// pending wait are forgotten, and new addresses share one budget.
 	maxThrottled = 4096
 )
 
-// AuthThrottle counts the wrong keys of a connection, or of an address. Beyond the bound keys are refused without a
+// AuthThrottle counts wrong session keys from a connection or an address. Above the limit, keys are refused without a
 // comparison.
 type AuthThrottle struct {
-	// clear is when all wrong keys are forgiven, one every throttlePause.
+	// clear is the time at which all wrong keys are forgiven; one is forgiven every throttlePause.
 	clear time.Time
 }
 
@@ -35,8 +35,8 @@ func (at *AuthThrottle) failed(now time.Time) {
 	at.clear = at.clear.Add(throttlePause)
 }
 
-// wait returns the time until a key is compared again, if so many wrong keys are free; zero if a key may be compared
-// now.
+// wait returns the time until the next key may be compared, with the first free wrong keys exempt. Zero means a key
+// may be compared now.
 func (at *AuthThrottle) wait(now time.Time, free int) time.Duration {
 	if at.clear.Before(now) {
 		return 0
@@ -44,14 +44,14 @@ func (at *AuthThrottle) wait(now time.Time, free int) time.Duration {
 	return max(0, at.clear.Sub(now)-time.Duration(free-1)*throttlePause)
 }
 
-// addressThrottles are the addresses with wrong keys.
+// addressThrottles tracks addresses that have sent wrong keys.
 type addressThrottles struct {
-	mu        sync.Mutex // guards the fields below, and the counts of all AuthThrottle
+	mu        sync.Mutex // guards the fields below, and the state in every AuthThrottle
 	addresses map[string]*AuthThrottle
-	others    AuthThrottle // of the addresses beyond maxThrottled
+	others    AuthThrottle // shared by addresses beyond maxThrottled
 }
 
-// of returns the throttle of an address. The lock is held.
+// of returns an address's throttle. The lock is held.
 func (at *addressThrottles) of(address string, now time.Time) *AuthThrottle {
 	if known := at.addresses[address]; known != nil {
 		return known
@@ -87,7 +87,7 @@ func (at *addressThrottles) wait(c *AuthThrottle, address string, now time.Time)
 	return wait
 }
 
-// failed counts a wrong key of the connection.
+// failed counts a wrong key from the connection.
 func (at *addressThrottles) failed(c *AuthThrottle, address string, now time.Time) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -95,8 +95,7 @@ func (at *addressThrottles) failed(c *AuthThrottle, address string, now time.Tim
 	at.of(address, now).failed(now)
 }
 
-// CheckKey refuses the key of a session, sent over a connection with these guesses from an address, unless matches
-// says that the key is right.
+// CheckKey refuses a session key from the given connection and address, unless matches confirms the key.
 func (g *Gate) CheckKey(c *AuthThrottle, address string, matches func() bool) error {
 	now := g.Clock()
 	wait := g.addressThrottles.wait(c, address, now)

@@ -10,45 +10,44 @@ import (
 	"github.com/signalbox/signalbox/shard/access"
 )
 
-// Rights are the permissions of one token, by path.
+// Rights are a token's permissions, by path.
 type Rights interface {
-	// Allows reports whether one of the needed rights holds for an object in the node of the path. Without an object
-	// Allows asks for the node as a whole, without a path for at least one node.
+	// Allows reports whether one or more of the needed rights apply to an object in the node with the path. An empty
+	// object means the whole node; an empty path means at least one node.
 	Allows(path, object string, need protocol.Right) bool
-	// Valid reports whether the token is still good: the token may have been withdrawn.
+	// Valid reports whether the token has not been revoked.
 	Valid() bool
-	// Version changes with every change of the rights: then everything open under them is reviewed.
+	// Version changes with every rights change. After a change, everything open under the rights is reviewed.
 	Version() uint64
 }
 
-// Access finds the rights of a client by its token.
+// Access looks up a client's rights by its token.
 type Access interface {
-	// Authenticate returns the rights of a token, and the name of its owner; ok is false for an unknown token.
+	// Authenticate returns a token's rights and its owner's name. ok is false for an unknown token.
 	Authenticate(token []byte) (rights Rights, name string, ok bool)
 }
 
-// Caller is a client that was let in. Any goroutine may use it.
+// Caller is an admitted client. Safe for concurrent use.
 type Caller struct {
 	Rights
-	// Name is the name of the owner of the token or certificate; empty for an anonymous client.
+	// Name is the token's or certificate's owner; empty for an anonymous client.
 	Name string
-	// Client is how the client's sessions show the client.
+	// Client describes the client in its sessions.
 	Client shard.ClientState
 
 	gate *Gate
 }
 
-// Permits reports whether the client may send requests of a kind about an object in the node of a path; without an
-// object about the node as a whole, without a path about at least one node. A kind without a right of nodes is
-// refused.
+// Permits reports whether the client may send a request kind for an object in the node with the path. An empty object
+// means the whole node; an empty path means at least one node. A kind without a node right is refused.
 func (c *Caller) Permits(k protocol.Kind, path, object string) bool {
 	need := k.Right() & protocol.RightAll
 	return need != protocol.RightNone && c.Valid() && c.Allows(path, object, need)
 }
 
-// PermitsIn is Permits for a node by its id. A node that is unknown here counts as at least one node: a new request
-// in the node has been answered UNAVAILABLE already, and open watches and sessions do not end while a copy is being
-// filled.
+// PermitsIn is Permits for a node id. If the node is unknown on this host, PermitsIn requires the right on at least
+// one node: new requests in the node have already been answered with UNAVAILABLE, and open watches and sessions
+// survive while a replica is being filled.
 func (c *Caller) PermitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
 	if c.Unbound() {
 		return true
@@ -57,10 +56,11 @@ func (c *Caller) PermitsIn(k protocol.Kind, id shard.NodeID, object string) bool
 	return c.Permits(k, n.Path, object)
 }
 
-// Sees reports whether the client may know of the node. A hidden node is answered like a missing node.
+// Sees reports whether the client may learn about the node. For a hidden node, the answer is the same as for a
+// missing node.
 func (c *Caller) Sees(id shard.NodeID) bool { return c.PermitsIn(protocol.KindNodeDescribe, id, "") }
 
-// SeesObject reports whether the client may know of the object.
+// SeesObject reports whether the client may learn about the object.
 func (c *Caller) SeesObject(id shard.NodeID, name string) bool {
 	return c.PermitsIn(protocol.KindSemaphoreDescribe, id, name)
 }
@@ -71,7 +71,7 @@ func (c *Caller) Unbound() bool {
 	return is && k.current().all && k.token == nil
 }
 
-// Who names the client: by token or certificate, anonymous without either.
+// Who names the client by token or certificate, or as anonymous.
 func (c *Caller) Who() string {
 	if k, is := c.Rights.(*kept); is {
 		return k.who[0].String()
@@ -79,8 +79,8 @@ func (c *Caller) Who() string {
 	return c.Name
 }
 
-// Unauthorized is the refusal of a request of the client from an address. It says for people which right the client
-// lacks. It names the client by the name of the token, never by the token itself. The gate remembers the refusal.
+// Unauthorized returns the refusal for a client's request from an address, and records the refusal in the gate. The
+// message says which right is missing, and names the client by its token name, never by the token.
 func (c *Caller) Unauthorized(from string, k protocol.Kind, path, object string) error {
 	c.Denied(from, k, path, object)
 	need, who := k.Right()&protocol.RightAll, "a client without a token"
@@ -103,7 +103,7 @@ func (c *Caller) Unauthorized(from string, k protocol.Kind, path, object string)
 	return &protocol.Result{Status: protocol.StatusUnauthorized, Message: why}
 }
 
-// Set is the rights of the client as rules, if its rights consist of rules.
+// Set returns the client's rights as rules, if the rights consist of rules.
 func (c *Caller) Set() (_ *access.Set, known bool) {
 	if k, is := c.Rights.(*kept); is {
 		if k.current().all {
@@ -119,7 +119,7 @@ func (c *Caller) Set() (_ *access.Set, known bool) {
 
 var allRights = access.NewSet(kind.Rule{Path: "/", Rights: protocol.RightAll})
 
-// Giver is the set of rights that the client may give.
+// Giver returns the rights that the client may grant to others.
 func (c *Caller) Giver() *access.Set {
 	if set, known := c.Set(); known {
 		return set
@@ -127,9 +127,9 @@ func (c *Caller) Giver() *access.Set {
 	return &access.Set{}
 }
 
-// KeepsAdmin refuses a change after which the client could not change rights on / any more, and an open cluster's first
-// change if no principal could change rights after it. Such a change is a slip, and perhaps no client would be left to
-// undo it. A root token of the host is not checked: it stays good.
+// KeepsAdmin refuses a change after which the client could no longer change rights on /, and an open cluster's first
+// change if no principal could change rights after it. Such a change is usually a mistake that perhaps no client
+// could undo. Root tokens are exempt, because they stay valid.
 func (c *Caller) KeepsAdmin(next *access.Book) error {
 	k, is := c.Rights.(*kept)
 	switch {
@@ -148,8 +148,7 @@ func (c *Caller) KeepsAdmin(next *access.Book) error {
 		"any more: do it with a token that has the role admin or root on / by itself"}
 }
 
-// Lagging refuses a request of the client if this host's knowledge of the cluster's rights is too old
-// for the request.
+// Lagging refuses a client's request if this host's copy of the cluster's rights is too old for the request.
 func (c *Caller) Lagging(k protocol.Kind, from func() string) error {
 	of, is := c.Rights.(*kept)
 	need := k.Right()
@@ -157,24 +156,24 @@ func (c *Caller) Lagging(k protocol.Kind, from func() string) error {
 		k == protocol.KindHealth {
 		return nil
 	}
-	// Every request comes here, so the clock is read only for grave rights.
+	// Every request takes this path, so the clock is read only for dangerous rights.
 	all := of.current().all
 	if all && c.gate.Meta.CaughtUp() || !all && (need&grave == 0 || c.gate.Age() <= rightsLag) {
 		return nil
 	}
-	if !all { // while all may do everything the host has only just started
+	if !all { // while access is open, the host may simply have just started
 		c.Denied(from(), k, "", "")
 	}
 	return &lagging
 }
 
-// Lost reports that the host can vouch for the client's rights no longer.
+// Lost reports whether the host can no longer vouch for the client's rights.
 func (c *Caller) Lost() bool {
 	k, is := c.Rights.(*kept)
 	return is && !k.current().all && c.gate.Age() > rightsEnd
 }
 
-// Expiring returns the notice of the end of the client's token, once, when little time is left.
+// Expiring returns a notice, once, shortly before the client's token expires.
 func (c *Caller) Expiring() *protocol.TokenExpiring {
 	k, is := c.Rights.(*kept)
 	if !is || k.token == nil || k.token.Expires == 0 {

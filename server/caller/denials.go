@@ -10,11 +10,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// maxDenials is how many refusals a host remembers.
+// maxDenials is the number of refusals that a host remembers.
 const maxDenials = 1000
 
-// denials are the latest requests that were refused for lack of a right. They are never written to the log: a client
-// with many refusals could fill a disk.
+// denials are the latest requests that were refused for a missing right. They are never logged, because a client with
+// many refusals could fill a disk.
 type denials struct {
 	mu    sync.Mutex // guards the fields below
 	ring  [maxDenials]access.Denial
@@ -28,7 +28,7 @@ func (d *denials) note(n access.Denial) {
 	d.total++
 }
 
-// Denials returns the remembered refusals, the newest first, and the number of all refusals.
+// Denials returns the remembered refusals, newest first, and the total number of refusals.
 func (g *Gate) Denials() (list []access.Denial, total uint64) {
 	d := &g.denials
 	d.mu.Lock()
@@ -39,15 +39,15 @@ func (g *Gate) Denials() (list []access.Denial, total uint64) {
 	return list, d.total
 }
 
-// Denied is the number of refusals so far.
+// Denied returns the total number of refusals.
 func (g *Gate) Denied() uint64 {
 	g.denials.mu.Lock()
 	defer g.denials.mu.Unlock()
 	return g.denials.total
 }
 
-// Denied notes the refusal of a request from an address. The path is empty if the node is not known, or must stay
-// hidden. The object may be part of the request.
+// Denied records the refusal for a request from an address. The path is empty if the node is unknown or must stay
+// hidden. The object may alias the request buffer.
 func (c *Caller) Denied(from string, k protocol.Kind, path, object string) {
 	c.gate.denials.note(access.Denial{
 		At: c.gate.now(), Who: c.Who(), Address: ClipAddress(from), Request: k.String(),
@@ -55,14 +55,14 @@ func (c *Caller) Denied(from string, k protocol.Kind, path, object string) {
 	})
 }
 
-// DeniedEntry notes that a client at an address was not let in.
+// DeniedEntry records that a client at an address was not admitted.
 func (g *Gate) DeniedEntry(address string) {
 	g.denials.note(access.Denial{At: g.now(), Who: "unknown", Address: ClipAddress(address),
 		Request: protocol.KindHello.String(), Rights: protocol.KindHello.Right() & protocol.RightAll})
 }
 
-// now is the wall clock, in milliseconds.
+// now returns the wall clock in milliseconds.
 func (g *Gate) now() time.Time { return time.UnixMilli(int64(g.wall())) }
 
-// ClipAddress returns an address cut to the length that a session may keep.
+// ClipAddress truncates an address to the length limit for session records.
 func ClipAddress(address string) string { return address[:min(len(address), shard.MaxClientAddress)] }

@@ -1,6 +1,6 @@
-// Package caller knows who the client of a connection is, and what the client may do.
+// Package caller identifies the client behind a connection and decides what the client may do.
 //
-// Gate.Enter makes a Caller from the token and the certificate of a client: from the host's own Access, or from the
-// rights that the cluster keeps. A Caller answers whether the client may send a request about an object, and says what
-// the client lacks. The gate also remembers refusals for operators, and slows down clients that guess session keys.
+// Gate.Enter creates a Caller from a client's token and certificate. The rights come from the host's own Access, or
+// from the cluster's access rules. A Caller answers whether the client may send a request for an object, and names
+// the missing right. The gate also remembers refusals for operators, and throttles clients that guess session keys.
 package caller

@@ -10,24 +10,23 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// How long a host without proof of an up-to-date copy of the meta shard goes by the rights in the copy.
+// Time limits for relying on this host's replica of the meta shard while the replica is not proven up to date.
 const (
-	// rightsLag is after how long the host lets no client in by the copy, and refuses requests with a risk of much
-	// harm.
+	// rightsLag is the replica age at which the host stops admitting clients and refuses dangerous requests.
 	rightsLag = 10 * time.Second
-	// rightsEnd is after how long the host ends the connections of clients that came in by the copy.
+	// rightsEnd is the replica age at which the host disconnects clients that were admitted by the replica.
 	rightsEnd = 60 * time.Second
-	// expiryWarning is how long before a token expires its clients are warned.
+	// expiryWarning is how long before token expiry clients are warned.
 	expiryWarning = 5 * time.Minute
-	// checkEvery is how often a host makes sure of the cluster's rights, and how long it waits between attempts.
+	// checkEvery is the interval at which a host confirms the cluster's rights, and between retries.
 	checkEvery = 2 * time.Second
 )
 
-// grave are the rights that a host does not grant while the copy may lag behind the cluster.
+// grave are the dangerous rights, which a host does not grant while its replica may lag behind the cluster.
 const grave = protocol.RightOperate | protocol.RightAdmin | protocol.RightCluster | protocol.RightDelete |
 	protocol.RightBackup
 
-// Meta is the host's copy of the meta shard, as the gate uses it; replica.Meta documents the methods.
+// Meta is the gate's view of the host's meta shard replica; replica.Meta documents the methods.
 type Meta interface {
 	Rights() *access.Book
 	SureFor(now time.Time) time.Duration
@@ -35,7 +34,7 @@ type Meta interface {
 	Confirm(done func(ok bool))
 }
 
-// Gate lets clients in. Any goroutine may use it.
+// Gate admits clients. Safe for concurrent use.
 type Gate struct {
 	Config
 	denials          denials
@@ -43,14 +42,14 @@ type Gate struct {
 	askedAt          time.Time // when MakeSure last asked; used on the host's loop
 }
 
-// Config is what a gate goes by.
+// Config configures a gate.
 type Config struct {
-	Access  Access // of the host itself; may be nil
-	Closed  bool   // a cluster without rules is not open to anonymous clients on this host
+	Access  Access // the host's own access source; may be nil
+	Closed  bool   // if the cluster has no rules, refuse anonymous clients on this host
 	Meta    Meta
 	Nodes   *meta.Machine
 	Clock   func() time.Time
-	Started time.Time // the start of the host
+	Started time.Time // host start time
 }
 
 // NewGate returns a gate without clients. A gate with Access is closed.
@@ -59,12 +58,12 @@ func NewGate(c Config) *Gate {
 	return &Gate{Config: c}
 }
 
-// Open reports whether anonymous clients may do everything on this host, by the book of the cluster.
+// Open reports whether anonymous clients may do everything on this host, given the cluster's book.
 func (g *Gate) Open(book *access.Book) bool { return book.Open() && !g.Closed }
 
-// Enter finds out the rights of a client from its HELLO and the connection. The host's own Access comes first, and
-// holds whatever becomes of the cluster; then come the rights in the cluster's book. refused says why a client is not
-// let in. A client is unknown if it has shown a token that this host has not applied: the cluster may know the token.
+// Enter determines a client's rights from its HELLO and the connection. The host's own Access has priority and does
+// not depend on the cluster; the cluster's book is next. refused explains why a client is not admitted. unknown
+// reports that the client's token has not been applied on this host: the cluster may know the token.
 func (g *Gate) Enter(token []byte, certificate *x509.Certificate) (c *Caller, unknown bool, refused *protocol.Result) {
 	if g.Access != nil {
 		if own, name, ok := g.Access.Authenticate(token); ok {
@@ -96,8 +95,8 @@ func (g *Gate) Enter(token []byte, certificate *x509.Certificate) (c *Caller, un
 	return c, unknown, refused
 }
 
-// EnterSure is Enter behind a barrier, with all tokens known: the client's token may have been made a moment ago,
-// through another host.
+// EnterSure is Enter after a read barrier, so that all committed tokens are known. The client's token may just have
+// been created through another host.
 func (g *Gate) EnterSure(token []byte, certificate *x509.Certificate, done func(*Caller, *protocol.Result)) {
 	g.Meta.Confirm(func(sure bool) {
 		c, unknown, refused := g.Enter(token, certificate)
@@ -108,16 +107,16 @@ func (g *Gate) EnterSure(token []byte, certificate *x509.Certificate, done func(
 	})
 }
 
-// lagging is the answer of a host that has heard too little of the cluster.
+// lagging is the answer from a host whose replica is too far behind.
 var lagging = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "this host cannot make sure at the moment who may do what",
 	WaitMillis: 100,
 }
 
-// Lagging is why the host ends the connection of a client whose rights are Lost.
+// Lagging is the disconnect reason for a client whose rights are Lost.
 var Lagging = lagging.Message
 
-// appendCertificate appends the principals with roles from a client's certificate.
+// appendCertificate appends the principals in a client's certificate that have roles.
 func appendCertificate(who []access.Principal, book *access.Book, c *x509.Certificate) []access.Principal {
 	if c == nil {
 		return who
@@ -137,13 +136,13 @@ func appendCertificate(who []access.Principal, book *access.Book, c *x509.Certif
 	return who
 }
 
-// wall is the wall clock in milliseconds.
+// wall returns the wall clock in milliseconds.
 func (g *Gate) wall() uint64 { return field.WallMillis(g.Clock()) }
 
-// Age is how long ago this host last made sure that its copy of the rights is up to date.
+// Age returns the time since this host last confirmed that its copy of the rights is up to date.
 func (g *Gate) Age() time.Duration { return g.Meta.SureFor(g.Clock()) }
 
-// KnownAge is Age if the cluster keeps rights, else 0.
+// KnownAge returns Age if the cluster has access rules, else 0.
 func (g *Gate) KnownAge() time.Duration {
 	if g.Meta.Rights().Revision() == 0 {
 		return 0
@@ -151,7 +150,8 @@ func (g *Gate) KnownAge() time.Duration {
 	return min(g.Age(), g.Clock().Sub(g.Started))
 }
 
-// MakeSure keeps this host sure of the rights of the cluster, if there are rights. The host's loop calls it.
+// MakeSure keeps this host's copy of the cluster's rights confirmed, if there are any rights. The host's loop calls
+// MakeSure.
 func (g *Gate) MakeSure(now time.Time) {
 	if g.Meta.Rights().Revision() == 0 || g.Meta.SureFor(now) < checkEvery || now.Sub(g.askedAt) < checkEvery {
 		return

@@ -7,27 +7,28 @@ import (
 	"github.com/signalbox/signalbox/shard/access"
 )
 
-// kept are the rights of a client by the cluster's book. Any goroutine may use them.
+// kept are a client's rights according to the cluster's book. Safe for concurrent use.
 type kept struct {
 	gate  *Gate
-	token *access.Record // as it was when the client came; nil without a token
+	token *access.Record // as it was when the client was admitted; nil without a token
 	who   []access.Principal
 
 	state  atomic.Pointer[keptState]
-	warned atomic.Bool // of the end of the token
+	warned atomic.Bool // the client has been warned about the token expiry
 }
 
-// keptState is the rights of a client by one version of the book.
+// keptState is a client's rights according to one book version.
 type keptState struct {
 	book *access.Book
 	set  *access.Set
-	// all: the client may do everything, because the cluster has no rules yet and the host is not closed.
+	// all reports whether the client may do everything, because the cluster has no rules yet and the host is not
+	// closed.
 	all     bool
 	gone    bool // the token was revoked
 	version uint64
 }
 
-// current returns the rights by the book as this host has applied it.
+// current returns the rights according to the book version that this host has applied.
 func (k *kept) current() *keptState {
 	book := k.gate.Meta.Rights()
 	s := k.state.Load()

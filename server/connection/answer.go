@@ -10,9 +10,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// answer appends the one answer to a request: a message, or a refusal. All answers come here, but for those that the
-// hub appends. The lock is held; answer returns the administrative action of the request, which the caller has recorded
-// without the lock.
+// answer appends the only answer to a request: a message or a refusal. All answers take this path, except those
+// appended by the hub. The lock is held. answer returns the request's administrative action, which the caller records
+// after it releases the lock.
 func (c *Conn) answer(t pipeline.Ticket, m protocol.AnswerMessage, refusal *protocol.Result) *audit.Entry {
 	c.inFlight.Add(-1)
 	if t.Kind == protocol.KindAccessChange {
@@ -40,7 +40,7 @@ func (c *Conn) answer(t pipeline.Ticket, m protocol.AnswerMessage, refusal *prot
 	return e
 }
 
-// keep keeps an administrative action until the request is answered.
+// keep stores an administrative action until its request is answered.
 func (c *Conn) keep(request uint64, e *audit.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *Conn) AnswerBound(session shard.SessionID, t pipeline.Ticket, m protoco
 	if !c.closed && c.sessions.acting(session) == nil {
 		return false
 	}
-	c.answer(t, m, nil) // no request of a session that is answered so is an administrative action
+	c.answer(t, m, nil) // no request answered by AnswerBound is administrative
 	return true
 }
 
@@ -114,5 +114,5 @@ func (c *Conn) CompleteAttached(t pipeline.Ticket, m protocol.AnswerMessage, id 
 	return lease.Attached
 }
 
-// clip returns as much of a message as a result may have.
+// clip truncates a message to the maximum result message length.
 func clip(message string) string { return message[:min(len(message), protocol.MaxMessageBytes)] }

@@ -13,29 +13,29 @@ import (
 // binding is a session that may act over a connection.
 type binding struct {
 	handle.Binding
-	// silent: the host reported to the client that the client was silent for too long. The session acts here no more,
-	// and only its end is reported.
+	// silent reports that the host has notified the client about missed heartbeats. The session may no longer act
+	// here, and only its end is reported.
 	silent bool
 }
 
-// sessions are the sessions of a connection. The connection's lock guards them.
+// sessions are a connection's sessions. The connection's lock guards them.
 type sessions struct {
-	all      map[shard.SessionID]*binding // nil once the connection is closed
+	all      map[shard.SessionID]*binding // nil after the connection is closed
 	attached []attachedHome
 }
 
-// attachedHome counts the attached sessions of one home shard over a connection.
+// attachedHome counts a connection's attached sessions that share one home shard.
 type attachedHome struct {
 	home     *replica.Replica
 	sessions int
-	// slot is the slot of new sessions, and begun how many have been begun there over the connection.
+	// slot is the slot for new sessions, and begun the number of sessions created in the slot over the connection.
 	slot  shard.Slot
 	begun int
 }
 
 func newSessions() sessions { return sessions{all: make(map[shard.SessionID]*binding)} }
 
-// acting returns the binding of a session that may act over the connection.
+// acting returns the binding for a session, if the session may act over the connection.
 func (s *sessions) acting(id shard.SessionID) *binding {
 	if b := s.all[id]; b != nil && !b.silent {
 		return b
@@ -43,7 +43,7 @@ func (s *sessions) acting(id shard.SessionID) *binding {
 	return nil
 }
 
-// attach binds a session to the connection that the session is attached over.
+// attach binds a session to the connection over which the session is attached.
 func (s *sessions) attach(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
 	if b := s.all[id]; b != nil && b.Attached {
 		return
@@ -52,7 +52,7 @@ func (s *sessions) attach(id shard.SessionID, node shard.NodeID, home *replica.R
 	s.of(home).sessions++
 }
 
-// remove removes a session, and returns its binding.
+// remove removes a session and returns its binding.
 func (s *sessions) remove(id shard.SessionID) *binding {
 	b := s.all[id]
 	delete(s.all, id)
@@ -69,7 +69,7 @@ func (s *sessions) takeAll() map[shard.SessionID]*binding {
 	return all
 }
 
-// of returns the counts of a home shard.
+// of returns the counts for a home shard.
 func (s *sessions) of(home *replica.Replica) *attachedHome {
 	i := slices.IndexFunc(s.attached, func(a attachedHome) bool { return a.home == home })
 	if i < 0 {
@@ -79,11 +79,11 @@ func (s *sessions) of(home *replica.Replica) *attachedHome {
 	return &s.attached[i]
 }
 
-// sessionsOfSlot is how many sessions are begun in one slot over a connection before another slot is taken. The
-// sessions of a client move together.
+// sessionsOfSlot is the number of sessions that a connection creates in one slot before it takes another slot. A
+// client's sessions move together.
 const sessionsOfSlot = 500
 
-// slotForSession returns the slot of a shard for a new session, and false if the shard has no slot.
+// slotForSession returns the shard's slot for a new session. ok is false if the shard has no slot.
 func (s *sessions) slotForSession(home *replica.Replica) (slot shard.Slot, ok bool) {
 	a := s.of(home)
 	if a.begun == 0 || a.begun == sessionsOfSlot || !home.HasSlot(a.slot) {
@@ -96,7 +96,7 @@ func (s *sessions) slotForSession(home *replica.Replica) (slot shard.Slot, ok bo
 	return a.slot, true
 }
 
-// homes returns the home shards of the attached sessions.
+// homes returns the attached sessions' home shards.
 func (s *sessions) homes() (homes []*replica.Replica) {
 	for _, h := range s.attached {
 		if h.sessions > 0 {
@@ -170,8 +170,8 @@ func (c *Conn) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
 	return b.Node, true
 }
 
-// Detach implements replica.Conn. A session that came back over this connection meanwhile stays: the client has got
-// an answer about the attach, and a SessionDetached would contradict the answer.
+// Detach implements replica.Conn. A session that has reattached over this connection meanwhile stays attached: the
+// client has already received the attach answer, and a SessionDetached would contradict the answer.
 func (c *Conn) Detach(id shard.SessionID, home *replica.Replica, why protocol.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

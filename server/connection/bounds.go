@@ -9,38 +9,38 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// pendingBytes bounds the bytes that wait to be sent over all connections together. Each connection has a bound of
-// its own, but there may be thousands with clients that read nothing.
+// pendingBytes limits the unsent bytes across all connections. Each connection has its own limit, but thousands of
+// clients may read nothing.
 //
-// All bytes on their way to be sent are added up. When counted and added are together above the limit, the bytes that
-// really wait are counted. Connections are closed even when the count is only near the limit, so that the next count
-// is some way off.
+// add sums up all bytes handed over for sending. When counted plus added exceed the limit, the bytes that are really
+// unsent are counted again. Connections are closed even if the count is only near the limit, so that the next count
+// is not due immediately.
 type pendingBytes struct {
 	limit   int64
-	counted atomic.Int64 // how many bytes waited at the latest count
-	added   atomic.Int64 // how many bytes were handed over since
-	over    atomic.Bool  // too much waited at the latest count
+	counted atomic.Int64 // unsent bytes at the latest count
+	added   atomic.Int64 // bytes handed over since
+	over    atomic.Bool  // the latest count exceeded the limit
 
 	counting sync.Mutex
 }
 
-// add notes bytes that are handed over, and reports whether the bytes are to be counted.
+// add records bytes that are handed over, and reports whether a recount is due.
 func (p *pendingBytes) add(bytes int) bool {
 	return p.counted.Load()+p.added.Add(int64(bytes)) > p.limit
 }
 
-// full reports whether the bytes are to be counted.
+// full reports whether a recount is due.
 func (p *pendingBytes) full() bool { return p.counted.Load()+p.added.Load() > p.limit }
 
-// relievePending counts the waiting bytes, and closes the connections with most of them until the rest is well within
-// the limit. No lock of a connection may be held.
+// relievePending counts the unsent bytes. If the total is near the limit, relievePending closes the connections with
+// the most unsent bytes until the rest is well within the limit. No connection lock may be held.
 func (s *Set) relievePending() {
 	p := &s.pending
 	if !p.counting.TryLock() {
 		return
 	}
 	defer p.counting.Unlock()
-	p.added.Store(0) // first: later bytes are counted twice rather than not at all
+	p.added.Store(0) // reset first: better to count later bytes twice than to miss them
 	all, sum := s.fullest(func(c *Conn) int64 { return int64(c.peer.Pending()) })
 	over := sum > p.limit/8*7
 	if over {
@@ -57,8 +57,8 @@ func (s *Set) relievePending() {
 	p.counted.Store(sum)
 }
 
-// partialBytes bounds the bytes of frames that have arrived in part, over all connections together. One connection
-// holds less than a frame, but there may be thousands.
+// partialBytes limits the bytes held for partially received frames across all connections. One connection holds less
+// than a frame, but there may be thousands.
 type partialBytes struct {
 	limit int64
 	held  atomic.Int64
@@ -66,8 +66,9 @@ type partialBytes struct {
 	relieving sync.Mutex
 }
 
-// holdPartial notes how many bytes the connection holds of a frame that has arrived in part, on the connection's
-// event loop. If all connections together hold too much, the fullest connections are closed, perhaps this one too.
+// holdPartial records how many bytes the connection holds for a partially received frame. Called on the connection's
+// event loop. If the total exceeds the limit, the connections with the most bytes are closed, possibly including this
+// one.
 func (c *Conn) holdPartial(bytes int64) {
 	p, before := &c.set.partial, c.partial.Swap(bytes)
 	if p.held.Add(bytes-before) > p.limit && bytes > before {
@@ -75,11 +76,11 @@ func (c *Conn) holdPartial(bytes int64) {
 	}
 }
 
-// dropPartial gives back the bytes of the connection.
+// dropPartial releases the connection's partial bytes.
 func (c *Conn) dropPartial() { c.set.partial.held.Add(-c.partial.Swap(0)) }
 
-// relievePartial closes the connections that hold most, until a quarter of the limit is free. No lock of a connection
-// may be held.
+// relievePartial closes the connections that hold the most bytes until a quarter of the limit is free. No connection
+// lock may be held.
 func (s *Set) relievePartial() {
 	p := &s.partial
 	if !p.relieving.TryLock() {
@@ -97,13 +98,13 @@ func (s *Set) relievePartial() {
 	}
 }
 
-// holding is how many bytes a connection makes the host hold.
+// holding is the number of bytes that the host holds for a connection.
 type holding struct {
 	conn  *Conn
 	bytes int64
 }
 
-// fullest returns the connections that make the host hold bytes, those with most of them first, and the sum.
+// fullest returns the connections for which the host holds bytes, largest first, and the sum.
 func (s *Set) fullest(bytes func(*Conn) int64) (all []holding, sum int64) {
 	s.each(func(c *Conn) {
 		if n := bytes(c); n > 0 {
@@ -115,10 +116,10 @@ func (s *Set) fullest(bytes func(*Conn) int64) (all []holding, sum int64) {
 	return all, sum
 }
 
-// Held is what connections make the host hold, with the limits, in bytes.
+// Held is the memory that the host holds for connections, with the limits, in bytes.
 type Held struct{ Pending, PendingLimit, Partial, PartialLimit int64 }
 
-// Held returns what connections make the host hold now.
+// Held returns the memory that the host currently holds for connections.
 func (s *Set) Held() Held {
 	_, pending := s.fullest(func(c *Conn) int64 { return int64(c.peer.Pending()) })
 	return Held{pending, s.pending.limit, s.partial.held.Load(), s.partial.limit}

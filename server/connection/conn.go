@@ -16,48 +16,49 @@ import (
 	"github.com/signalbox/signalbox/server/transport"
 )
 
-// Conn is one client connection. Requests are decoded and dispatched on the connection's event loop; answers and
+// Conn is one client connection. Requests are decoded and dispatched on the connection's event loop. Answers and
 // pushes come from the event loop and from the goroutines that apply batches, in one stream.
 type Conn struct {
 	set  *Set
 	peer transport.Conn
-	// holder is the connection as the leases see it: attached sessions live as long as the connection speaks.
+	// holder represents the connection to the lease code: attached sessions stay alive as long as the connection
+	// receives frames.
 	holder *lease.Holder
-	opened int64 // in the host's nanoseconds
+	opened int64 // in nanoseconds on the host's clock
 
 	// Used on the event loop only.
 	decoder  *protocol.RequestDecoder
-	entering bool                  // its HELLO waits until the host has made sure of the client's rights
-	arrival  uint64                // the host's count when frames last arrived
-	request  handle.Request        // the present request
-	behalf   protocol.ForwardedFor // the client behind the next request of a gateway
-	// touched are the replicas with commands from these frames. Their pipelines are flushed after the last frame.
+	entering bool                  // HELLO waits until the host has confirmed the client's rights
+	arrival  uint64                // the host's arrival count when frames last arrived
+	request  handle.Request        // the current request
+	behalf   protocol.ForwardedFor // the client for which a gateway sends the next request
+	// touched are the replicas that received commands from the current frames. Their pipelines are flushed after the
+	// last frame.
 	touched []*replica.Replica
 
-	// Set by HELLO before caller is, and never changed.
-	pushes protocol.KindSet // of the second block that the client understands
-	source *pipeline.Source // of its commands
+	// Set by HELLO before caller is set, and constant afterwards.
+	pushes protocol.KindSet // message kinds from the second block that the client understands
+	source *pipeline.Source // command source for fair queueing
 	caller atomic.Pointer[caller.Caller]
-	// reviewed is the version of the rights at the last review. HELLO sets the version, and from then on the host's
-	// loop.
+	// reviewed is the rights version at the last review. HELLO sets it first; afterwards only the host's loop uses
+	// it.
 	reviewed uint64
 
 	authThrottle caller.AuthThrottle
-	inFlight     atomic.Int64 // requests without an answer
-	changing     atomic.Int64 // those of them that change access rules
-	// bytes of a frame that has arrived in part; changed on the event loop, or by the goroutine that cuts the
-	// connection off
+	inFlight     atomic.Int64 // unanswered requests
+	changing     atomic.Int64 // unanswered requests that change access rules
+	// bytes in a partially received frame; changed on the event loop, or by the goroutine that disconnects
 	partial atomic.Int64
 	marked  atomic.Bool  // a shard will flush the connection at the end of its batch
-	heard   atomic.Int64 // when frames last came
+	heard   atomic.Int64 // when frames last arrived
 
 	mu       sync.Mutex // guards the fields below
 	out      output
 	closed   bool
-	cut      bool // the host has announced the end; the connection is being closed
+	cut      bool // the disconnect reason was sent; the connection is being closed
 	sessions sessions
-	actions  map[uint64]*audit.Entry // administrative actions, by request
-	watches  int                     // streaming and one-shot
+	actions  map[uint64]*audit.Entry // administrative actions, by request id
+	watches  int                     // streaming and one-shot watches
 	pings    pings
 }
 
@@ -105,7 +106,7 @@ func (c *Conn) Data(b []byte) (consumed int) {
 		r.Caller = c.Caller()
 	}
 	arrival := s.arrivals.Add(1)
-	early := arrival == c.arrival+1 // no other connection has asked since, so a further write keeps none waiting
+	early := arrival == c.arrival+1 // no other connection has received frames since, so an extra write delays none of them
 	c.arrival = arrival
 	open := true
 	for open && consumed < len(b) {
@@ -135,7 +136,8 @@ func (c *Conn) Data(b []byte) (consumed int) {
 			early = !c.flushEarly()
 		}
 	}
-	// The commands are proposed even if the connection must end: queued commands must not wait for other connections.
+	// The commands are proposed even if the connection must close: queued commands must not wait for other
+	// connections.
 	for i, r := range c.touched {
 		r.Pipeline.Flush()
 		c.touched[i] = nil
@@ -150,7 +152,7 @@ func (c *Conn) Data(b []byte) (consumed int) {
 	return consumed
 }
 
-// begin counts a request until its answer.
+// begin counts a request as unanswered.
 func (c *Conn) begin(k protocol.Kind) {
 	c.inFlight.Add(1)
 	if k == protocol.KindAccessChange {
@@ -158,8 +160,7 @@ func (c *Conn) begin(k protocol.Kind) {
 	}
 }
 
-// refuseUndecodable answers a request that could not be decoded, or closes the connection; it returns false if the
-// connection must end.
+// refuseUndecodable answers a request that cannot be decoded. It returns false if the connection must be closed.
 func (c *Conn) refuseUndecodable(err error) bool {
 	var bad *protocol.DecodeError
 	if !errors.As(err, &bad) || !bad.Answerable() || c.request.Caller == nil {
@@ -172,7 +173,7 @@ func (c *Conn) refuseUndecodable(err error) bool {
 	return true
 }
 
-// Drained implements transport.Events: the client keeps up again.
+// Drained implements transport.Events: the client has caught up.
 func (c *Conn) Drained() {
 	for _, r := range c.set.Replicas {
 		r.Hub.Drained(c)
@@ -180,7 +181,7 @@ func (c *Conn) Drained() {
 	}
 }
 
-// Closed implements transport.Events. The sessions of the connection are detached from now on.
+// Closed implements transport.Events. It detaches the connection's sessions.
 func (c *Conn) Closed(error) {
 	c.mu.Lock()
 	c.closed = true
@@ -212,8 +213,8 @@ func (c *Conn) Gone() bool {
 	return c.closed
 }
 
-// review closes a connection after too long a silence, or after the withdrawal of the token, and reviews a connection
-// after a change of rights. The host's loop calls it.
+// review closes a connection that has been silent for too long or whose token was revoked, and rechecks everything
+// open after a rights change. The host's loop calls review.
 func (c *Conn) review(now time.Time) {
 	s, by := c.set, c.Caller()
 	at := s.since(now)
@@ -225,8 +226,8 @@ func (c *Conn) review(now time.Time) {
 			c.cutOff(cutNoHello, protocol.StatusHeartbeatTimeout, "no HELLO came")
 		}
 	case !by.Valid() && c.changing.Load() > 0:
-		// The client's own change may have ended its rights, as the first access rule does with those of anonymous: the
-		// client gets the answer first.
+		// The client's own change may have ended its rights, as the first access rule does for anonymous clients. The
+		// client receives the answer before the disconnect.
 	case !by.Valid():
 		c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
 	case by.Lost():
@@ -244,8 +245,8 @@ func (c *Conn) review(now time.Time) {
 }
 
 // withdraw ends everything open over the connection that is no longer allowed: watches, and sessions with all their
-// pushes. The sessions are detached; their time runs. A session that stays may lose some of its watches, waits and
-// inboxes.
+// pushes. Such sessions are detached, and their timeouts start. A session that remains may still lose some watches,
+// waits and inboxes.
 func (c *Conn) withdraw() {
 	for _, rp := range c.set.Replicas {
 		rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn)

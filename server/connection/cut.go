@@ -11,26 +11,26 @@ import (
 	"github.com/signalbox/signalbox/server/audit"
 )
 
-// cutReason is why the host ends the connection of a client.
+// cutReason is the reason why the host disconnects a client.
 type cutReason uint8
 
 const (
-	cutSlow         cutReason = iota // too much waits for the client to read
-	cutSilent                        // the client was silent for too long
+	cutSlow         cutReason = iota // too many bytes are unsent
+	cutSilent                        // the client missed its heartbeats
 	cutNoHello                       // the client sent no HELLO
-	cutUnauthorized                  // the client's token is unknown, or no longer valid
-	cutUnsupported                   // no version of the protocol in common
-	cutPartial                       // too much is held of frames that have arrived in part
-	cutLagging                       // the host cannot make sure of the client's rights
-	cutBadRequest                    // the client does not speak the protocol
+	cutUnauthorized                  // the client's token is unknown or no longer valid
+	cutUnsupported                   // no common protocol version
+	cutPartial                       // too many bytes are held for partially received frames
+	cutLagging                       // the host cannot confirm the client's rights
+	cutBadRequest                    // the client violates the protocol
 	cutReasons
 )
 
 var cutNames = [cutReasons]string{"slow_reader", "heartbeat_timeout", "handshake_timeout", "unauthorized",
 	"unsupported", "input_buffer_full", "access_rules_outdated", "bad_request"}
 
-// cuts counts the connections that the host ends, and logs them. Beyond a bound no lines are logged, so that hostile
-// clients cannot fill a disk with lines.
+// cuts counts and logs disconnects by the host. The log rate is limited, so that hostile clients cannot fill a disk
+// with log lines.
 type cuts struct {
 	total [cutReasons]*vm.Counter
 	lines audit.Budget
@@ -42,7 +42,7 @@ func (cu *cuts) init(set *vm.Set) {
 	}
 }
 
-// noteCut records that the host ends the connection.
+// noteCut records that the host disconnects the client.
 func (c *Conn) noteCut(reason cutReason, why string) {
 	cu := &c.set.cuts
 	cu.total[reason].Inc()
@@ -52,7 +52,7 @@ func (c *Conn) noteCut(reason cutReason, why string) {
 	}
 	level := slog.LevelWarn
 	if reason == cutSilent {
-		level = slog.LevelInfo // clients and their machines come and go
+		level = slog.LevelInfo // clients come and go
 	}
 	details := []any{"reason", cutNames[reason], "why", why, "remote_address", c.peer.RemoteAddr()}
 	if by := c.Caller(); by != nil && by.Name != "" {
@@ -64,8 +64,8 @@ func (c *Conn) noteCut(reason cutReason, why string) {
 	c.set.Log.Log(context.Background(), level, "ended the connection of a client", details...)
 }
 
-// closeWithReason sends the client why the host ends its connection; the caller then closes the connection. It
-// returns false if the reason was sent already.
+// closeWithReason sends the client the disconnect reason; the caller then closes the connection. It returns false if
+// a reason was already sent.
 func (c *Conn) closeWithReason(reason cutReason, s protocol.Status, why string) bool {
 	c.mu.Lock()
 	first := !c.closed && !c.cut
@@ -82,7 +82,7 @@ func (c *Conn) closeWithReason(reason cutReason, s protocol.Status, why string) 
 	return first
 }
 
-// cutOff sends the client the reason, and closes its connection.
+// cutOff sends the client the disconnect reason and closes the connection.
 func (c *Conn) cutOff(reason cutReason, s protocol.Status, why string) {
 	if c.closeWithReason(reason, s, why) {
 		c.peer.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// dispatch starts one request, on the connection's event loop. The bytes of the request are valid only until dispatch
+// dispatch starts one request on the connection's event loop. The request's bytes are valid only until dispatch
 // returns. It returns false if the connection must be closed.
 func (c *Conn) dispatch(m *protocol.Request) bool {
 	r := &c.request
@@ -46,8 +46,8 @@ func (c *Conn) dispatch(m *protocol.Request) bool {
 	return true
 }
 
-// handle has a request handled, if the limits of the host admit it. A WATCH_STOP is never refused, however much else
-// the client asks for: it frees memory that the host holds for the client.
+// handle runs the request's handler if the host's limits admit the request. A WATCH_STOP is always admitted, because
+// it frees memory that the host holds for the client.
 func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
 	if r.Kind != protocol.KindWatchStop {
 		if err := c.admit(r); err != nil {
@@ -67,7 +67,7 @@ func (c *Conn) handle(r *handle.Request) (handle.Reply, error) {
 	return nil, handle.Refuse(protocol.StatusUnsupported, "this host does not know the request")
 }
 
-// admit refuses a request without a right, or because of the limits of the host.
+// admit refuses a request without the required right, or above the host's limits.
 func (c *Conn) admit(r *handle.Request) error {
 	if r.Kind.Right() == protocol.RightNone {
 		return r.Caller.Unauthorized(r.From(), r.Kind, "", "")
@@ -94,7 +94,7 @@ func (c *Conn) admit(r *handle.Request) error {
 	return nil
 }
 
-// hello is the first request of a connection. It returns false if the connection must be closed.
+// hello handles HELLO, the first request on a connection. It returns false if the connection must be closed.
 func (c *Conn) hello() bool {
 	r := &c.request
 	t := pipeline.Ticket{Request: r.ID, Kind: r.Kind, Started: r.Started}
@@ -145,7 +145,7 @@ func (c *Conn) hello() bool {
 	return true
 }
 
-// certificate returns the certificate of the client, if the host has checked it.
+// certificate returns the client's certificate, if the host has verified the certificate.
 func (c *Conn) certificate() *x509.Certificate {
 	state := c.peer.TLS()
 	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
@@ -154,8 +154,7 @@ func (c *Conn) certificate() *x509.Certificate {
 	return state.PeerCertificates[0]
 }
 
-// welcome lets a client in, with the pushes that the client understands. After a barrier the connection may be
-// closed.
+// welcome admits a client that understands the given pushes. After a barrier, the connection may already be closed.
 func (c *Conn) welcome(t pipeline.Ticket, version uint64, by *caller.Caller, pushes protocol.KindSet) {
 	s := c.set
 	c.mu.Lock()
@@ -174,7 +173,7 @@ func (c *Conn) welcome(t pipeline.Ticket, version uint64, by *caller.Caller, pus
 	welcome.PingIntervalMillis = uint64(s.PingInterval.Milliseconds())
 	welcome.Principal = []byte(by.Name[:min(len(by.Name), protocol.MaxPrincipalBytes)])
 	c.Answer(t, &welcome)
-	// A new routing is pushed only to welcomed connections, lest it come before the Welcome.
+	// A routing change is pushed only to welcomed connections, so that it never precedes the Welcome.
 	c.caller.Store(by)
 	if now := s.Host.RoutingVersion(); now != welcome.RoutingVersion {
 		c.Push(0, &protocol.RoutingChanged{Version: now})

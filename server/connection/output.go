@@ -9,24 +9,25 @@ import (
 )
 
 const (
-	// maxPending is how many bytes may wait to be sent over one connection. A client that reads more slowly is cut
-	// off.
+	// maxPending is the maximum number of unsent bytes per connection. A client that reads more slowly is
+	// disconnected.
 	maxPending = 32 << 20
-	// slowPending is how many bytes may wait before further requests of the connection are refused with OVERLOADED:
-	// answers are much longer than requests, and a client must not run into maxPending by asking much at once.
+	// slowPending is the number of unsent bytes above which further requests on the connection are refused with
+	// OVERLOADED. Answers are much longer than requests, and a client must not reach maxPending merely by sending
+	// many requests.
 	slowPending = 16 << 20
-	// earlyBytes is the length of answers from which an early write pays, while further frames of the burst are
+	// earlyBytes is the answer length from which an early write pays off while further frames in the burst are
 	// dispatched.
 	earlyBytes = 1 << 10
-	// spillBytes is the length of output that is handed over early, so that Pending shows how much waits for a client,
-	// however many answers one round of frames or one batch brings.
+	// spillBytes is the output length that is handed over early. So Pending stays accurate, however many answers one
+	// round of frames or one batch produces.
 	spillBytes = 256 << 10
 )
 
-// output is the bytes for the next flush of a connection.
+// output holds the bytes for a connection's next flush.
 type output struct {
 	encoder *protocol.Encoder
-	bytes   *bytebufferpool.ByteBuffer // nil: none
+	bytes   *bytebufferpool.ByteBuffer // nil if empty
 }
 
 // buffer returns the buffer for the next flush.
@@ -37,7 +38,7 @@ func (o *output) buffer() *bytebufferpool.ByteBuffer {
 	return o.bytes
 }
 
-// drop drops the bytes.
+// drop discards the bytes.
 func (o *output) drop() {
 	if o.bytes != nil {
 		transport.Buffers.Put(o.bytes)
@@ -55,14 +56,14 @@ func (c *Conn) Push(id uint64, m protocol.PushMessage) {
 	c.mu.Unlock()
 }
 
-// sendIfLong hands a long output over early. The lock is held.
+// sendIfLong hands long output over early. The lock is held.
 func (c *Conn) sendIfLong() {
 	if len(c.out.bytes.B) >= spillBytes {
 		c.peer.Send(c.takeOutput())
 	}
 }
 
-// takeOutput takes the output, to hand it over. The lock is held.
+// takeOutput removes and returns the output for sending. The lock is held.
 func (c *Conn) takeOutput() *bytebufferpool.ByteBuffer {
 	bytes := c.out.bytes
 	c.out.bytes = nil
@@ -72,8 +73,9 @@ func (c *Conn) takeOutput() *bytebufferpool.ByteBuffer {
 	return bytes
 }
 
-// flush hands the output over to be sent. It cuts off a client with too much waiting: answers and pushes come from
-// many places, and a client that sends nothing must be bounded too. False: the client was cut off.
+// flush hands the output over for sending. It disconnects a client with too many unsent bytes: answers and pushes
+// come from many places, and a client that sends nothing must be limited too. It returns false if the client was
+// disconnected.
 func (c *Conn) flush() bool {
 	c.mu.Lock()
 	if c.out.bytes != nil {
@@ -82,9 +84,9 @@ func (c *Conn) flush() bool {
 	return c.unlockBounded()
 }
 
-// flushEarly sends the first answers to a burst of frames while the rest is dispatched, once the answers are worth a
-// write, and reports whether it sent them. So the client reads while the host works, and neither side waits. A second
-// early flush for one burst costs more than it brings when processors are busy.
+// flushEarly sends the first answers to a burst while the remaining frames are dispatched, if the answers are worth a
+// write. It reports whether it sent them. The client then reads while the host works, and neither side waits. A
+// second early flush per burst costs more than it gains when processors are busy.
 func (c *Conn) flushEarly() (sent bool) {
 	c.mu.Lock()
 	if c.out.bytes == nil || len(c.out.bytes.B) < earlyBytes {
@@ -101,7 +103,7 @@ func (c *Conn) flushEarly() (sent bool) {
 	return true
 }
 
-// unlockBounded releases the lock, and cuts off a client with too much waiting.
+// unlockBounded releases the lock, and disconnects a client with too many unsent bytes.
 func (c *Conn) unlockBounded() (open bool) {
 	slow := !c.closed && !c.cut && c.peer.Pending() > maxPending
 	cut := c.cut
@@ -123,8 +125,8 @@ func (c *Conn) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer))
 	return true
 }
 
-// Flush implements watch.Sink: it is flush, if possible on this goroutine where there are few connections to flush.
-// That takes a system call, and no event loop has to be woken.
+// Flush implements watch.Sink. If few connections are being flushed, Flush writes on this goroutine if possible: the
+// write takes a system call, but no event loop has to be woken.
 func (c *Conn) Flush(few bool) {
 	if !few {
 		c.flush()
@@ -162,7 +164,7 @@ func (c *Conn) WatchOf(id shard.SessionID) (counted, acts bool) {
 	return acts && c.countWatch(), acts
 }
 
-// countWatch counts a watch unless there are too many. The lock is held.
+// countWatch counts a watch unless the limit is reached. The lock is held.
 func (c *Conn) countWatch() bool {
 	if c.watches >= int(c.set.Limits.Watches) {
 		return false

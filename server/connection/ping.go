@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// pings are the pings of a connection that wait for their answers.
+// pings are a connection's unanswered pings.
 type pings struct {
 	waiting   []pipeline.Ticket
 	answering bool // a goroutine answers the pings
@@ -17,8 +17,8 @@ type pings struct {
 
 var pong protocol.Pong
 
-// ping answers that this host may still speak for every attached session of the connection. Without a recent proof
-// the host first makes sure, and the answer waits.
+// ping confirms that this host may still vouch for every attached session on the connection. Without a recent proof,
+// the host first obtains one, and the answer waits.
 func (c *Conn) ping(r *handle.Request) (handle.Reply, error) {
 	if c.holder.MayPong(r.HeardAt) {
 		return &pong, nil
@@ -36,15 +36,15 @@ func (c *Conn) ping(r *handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// answerPings makes sure that this host may speak for the sessions, again and again until it may, and then answers
-// the waiting pings. While pings wait, exactly one answerPings is under way for the connection.
+// answerPings retries until this host may vouch for the sessions, and then answers the waiting pings. While pings
+// wait, exactly one answerPings runs per connection.
 func (c *Conn) answerPings() {
 	c.mu.Lock()
 	homes := c.sessions.homes()
 	c.mu.Unlock()
 	confirmAll(homes, func(led bool) {
 		c.mu.Lock()
-		waiting := c.pings.waiting // the pings from before the time of the question
+		waiting := c.pings.waiting // the pings that arrived before the barrier began
 		c.pings.waiting = nil
 		c.mu.Unlock()
 		may := led && c.holder.MayPong(c.set.Clock())
@@ -68,7 +68,7 @@ func (c *Conn) answerPings() {
 	})
 }
 
-// confirmAll makes a barrier on each of the shards, one by one.
+// confirmAll makes a barrier on each shard in turn.
 func confirmAll(homes []*replica.Replica, done func(led bool)) {
 	if len(homes) == 0 {
 		done(true)

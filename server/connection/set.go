@@ -19,56 +19,56 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Kinds is the length of an array with an element for every kind of request.
+// Kinds is the array length for one element per request kind.
 const Kinds = protocol.MaxRequestKind + 1
 
-// Config is what connections need of their host.
+// Config contains the connections' dependencies.
 type Config struct {
 	Host         Host
 	Gate         *caller.Gate
 	Metrics      *metrics.Metrics
-	Clock        func() time.Time // the host's time
-	Started      time.Time        // the start of the host, by Clock
+	Clock        func() time.Time // the host's clock
+	Started      time.Time        // host start time, by Clock
 	Replicas     []*replica.Replica
 	Handlers     [Kinds]handle.Handler
 	Limits       protocol.Limits
 	PingInterval time.Duration
-	PendingBytes int64 // how much may wait to be sent over all connections
-	PartialBytes int64 // how much may be held of frames that have arrived in part
+	PendingBytes int64 // maximum unsent bytes over all connections
+	PartialBytes int64 // maximum bytes held for partially received frames
 	Audit        *audit.Log
 	Log          *slog.Logger
-	// Left is called when a connection has closed.
+	// Left is called after a connection has closed.
 	Left func(handle.Connection)
 }
 
-// Host is what connections ask of their host, and report to it.
+// Host is the connections' interface to their host.
 type Host interface {
-	// Welcome is what the host says of itself and of the cluster to a client that it lets in.
+	// Welcome returns the host and cluster information for an admitted client.
 	Welcome() protocol.Welcome
-	// RoutingVersion is the version of the routing that the host has applied.
+	// RoutingVersion returns the routing version that the host has applied.
 	RoutingVersion() uint64
-	// Wake has the loop of the host look for due work at once, Stir before its next long rest.
+	// Wake makes the host's loop check for due work immediately; Stir does so before its next long pause.
 	Wake()
 	Stir()
-	// ForgetSession drops the waits and watches of a session through one connection, in all shards.
+	// ForgetSession drops a session's waits and watches through one connection, in all shards.
 	ForgetSession(id shard.SessionID, c replica.Conn)
 }
 
-// Set is all connections of a host.
+// Set is all connections on a host.
 type Set struct {
 	Config
-	timed    [Kinds]bool // the kinds whose times are counted
+	timed    [Kinds]bool // request kinds whose durations are measured
 	pending  pendingBytes
 	partial  partialBytes
-	arrivals atomic.Uint64 // how often frames have arrived, over all connections
+	arrivals atomic.Uint64 // number of frame arrivals over all connections
 	cuts     cuts
 
 	mu     sync.Mutex // guards the fields below
 	conns  map[*Conn]struct{}
-	silent []*Conn // the connections that the loop checks for silence, in rounds
+	silent []*Conn // connections that the loop still has to check for silence
 }
 
-// New returns no connections.
+// New returns an empty Set.
 func New(c Config) *Set {
 	s := &Set{Config: c, conns: make(map[*Conn]struct{})}
 	s.pending.limit, s.partial.limit = c.PendingBytes, c.PartialBytes
@@ -87,7 +87,7 @@ func New(c Config) *Set {
 	return s
 }
 
-// Open makes the connection of a peer.
+// Open creates the connection for a peer.
 func (s *Set) Open(peer transport.Conn) *Conn {
 	c := newConn(s, peer)
 	s.mu.Lock()
@@ -97,17 +97,17 @@ func (s *Set) Open(peer transport.Conn) *Conn {
 	return c
 }
 
-// since returns a time in nanoseconds since the start of the host.
+// since returns a time as nanoseconds since host start.
 func (s *Set) since(t time.Time) int64 { return int64(t.Sub(s.Started)) }
 
-// Len is the number of connections.
+// Len returns the number of connections.
 func (s *Set) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
 }
 
-// each calls fn for every present connection, without a lock.
+// each calls fn for every current connection, without a lock.
 func (s *Set) each(fn func(*Conn)) {
 	s.mu.Lock()
 	all := slices.AppendSeq(make([]*Conn, 0, len(s.conns)), maps.Keys(s.conns))
@@ -117,7 +117,7 @@ func (s *Set) each(fn func(*Conn)) {
 	}
 }
 
-// Push sends messages over every connection whose client was let in, or over all.
+// Push sends messages over every admitted connection, or over all.
 func (s *Set) Push(all bool, messages ...protocol.PushMessage) {
 	s.each(func(c *Conn) {
 		if !all && c.Caller() == nil {
@@ -130,8 +130,8 @@ func (s *Set) Push(all bool, messages ...protocol.PushMessage) {
 	})
 }
 
-// Maintain is the work for connections in a round of the host's loop. With connections open, the next round has work
-// too.
+// Maintain does the connections' work in a round of the host's loop. busy reports whether connections are open, so
+// that the next round has work too.
 func (s *Set) Maintain(now time.Time) (busy bool) {
 	if s.pending.full() || s.pending.over.Load() {
 		s.relievePending()
@@ -141,11 +141,11 @@ func (s *Set) Maintain(now time.Time) (busy bool) {
 }
 
 const (
-	// reviewStep is how many connections one round checks.
+	// reviewStep is the number of connections checked per round.
 	reviewStep = 1000
-	// helloTime is how long a connection may stay without a Hello.
+	// helloTime is the time limit for a connection's HELLO.
 	helloTime = 5 * time.Second
-	// silences is how many ping intervals a connection may be silent before it is closed.
+	// silences is the number of ping intervals after which a silent connection is closed.
 	silences = 3
 )
 
@@ -167,7 +167,7 @@ func (s *Set) review(now time.Time) {
 	s.mu.Unlock()
 }
 
-// remove forgets a connection that has closed.
+// remove forgets a closed connection.
 func (s *Set) remove(c *Conn) {
 	s.mu.Lock()
 	delete(s.conns, c)

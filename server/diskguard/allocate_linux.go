@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// allocate gives a file blocks up to a size.
+// allocate reserves disk blocks for a file up to a size.
 func allocate(file *os.File, size int64) error {
 	for {
 		err := syscall.Fallocate(int(file.Fd()), 0, 0, size)

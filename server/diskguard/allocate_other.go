@@ -4,5 +4,5 @@ package diskguard
 
 import "os"
 
-// allocate gives a file blocks up to a size.
+// allocate reserves disk blocks for a file up to a size.
 func allocate(file *os.File, size int64) error { return write(file, size) }

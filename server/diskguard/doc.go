@@ -1,9 +1,10 @@
-// Package diskguard watches the room left for a data directory, and makes the host free room when little is left.
+// Package diskguard monitors the free disk space for a data directory, and makes the host free space when little is
+// left.
 //
-// The log's store answers a full disk by ending the process. So a host stops taking changes while there is still
-// enough room for the changes under way: below a low mark Guard returns an error, and above a somewhat higher mark
-// Guard returns nil again. Reads, and requests that free room, go on all the time; the host takes no log entries from
-// other hosts meanwhile. The guard has the log shrunk: snapshots are saved, and the entries replaced by a snapshot
-// are dropped. For the snapshots the guard holds room in reserve, a file. The guard gives the reserve back when other
-// programs have filled the disk, and holds the reserve again before changes are taken again.
+// The log store ends the process if the disk is full. So a host rejects changes while enough space remains for the
+// changes in progress: below a low mark Guard returns an error, and above a slightly higher mark Guard returns nil
+// again. Reads, and requests that free space, continue at all times; meanwhile the host accepts no log entries from
+// other hosts. The guard triggers log compaction: snapshots are saved, and the log entries that a snapshot replaces
+// are dropped. The guard reserves space for the snapshots in a file. It releases the reserve if other programs have
+// filled the disk, and refills the reserve before it accepts changes again.
 package diskguard

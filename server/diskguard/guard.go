@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// DefaultInterval is the longest time between two measurements. The guard measures more often, down to leastInterval,
-// if a disk that fills at fastest bytes a second would be full before DefaultInterval.
+// DefaultInterval is the maximum time between two measurements. The guard measures more often, at most every
+// leastInterval, if a disk that fills at fastest bytes per second would be full before DefaultInterval.
 const (
 	DefaultInterval = time.Second
 	leastInterval   = 20 * time.Millisecond
@@ -22,40 +22,40 @@ const (
 // ErrFull is the error wrapped by Guard.
 var ErrFull = errors.New("the disk of the host is nearly full")
 
-// Config is the configuration of a guard. Volume has no default.
+// Config configures a guard. Volume has no default.
 type Config struct {
 	Volume Volume
-	// Low is how many bytes must be free at least. Zero means DefaultLow of the volume's size.
+	// Low is the minimum number of free bytes. 0 means DefaultLow for the volume size.
 	Low uint64
-	// Reserve, if set, is the path of a file that holds room while changes are taken.
+	// Reserve, if set, is the path of a file that reserves space while changes are accepted.
 	Reserve string
-	// Interval is how often to measure at least.
+	// Interval is the maximum time between measurements.
 	Interval time.Duration
-	// Log gets a line when changes are refused, and when changes are accepted again.
+	// Log gets a line when the guard starts to reject changes, and when it accepts changes again.
 	Log *slog.Logger
 }
 
-// Guard watches a volume. All goroutines may call the methods.
+// Guard monitors a volume. Safe for concurrent use.
 type Guard struct {
 	config Config
-	// refusal is why changes are refused, nil while changes are accepted.
+	// refusal is the reason for rejecting changes, nil while changes are accepted.
 	refusal atomic.Pointer[error]
 	space   atomic.Pointer[Space]
-	blind   bool // the last measurement failed; used by measure alone
-	unheld  bool // the reserve could not be taken; used by measure alone
+	blind   bool // the last measurement failed; used by measure only
+	unheld  bool // the reserve could not be taken; used by measure only
 
 	log       atomic.Pointer[Log]
 	reserve   reserve
 	shrinking atomic.Bool
-	rested    time.Time    // from when on the log may be shrunk again; used by measure alone
-	rest      atomic.Int64 // how long shrinking rests after the last time
+	rested    time.Time    // earliest time for the next log compaction; used by measure only
+	rest      atomic.Int64 // pause after the last log compaction
 
 	closeOnce sync.Once
 	stop      chan struct{}
 	watching  sync.WaitGroup
 }
 
-// Start measures the volume now, and again until Close.
+// Start measures the volume immediately, and then periodically until Close.
 func Start(config Config) *Guard {
 	config.Interval = cmp.Or(config.Interval, DefaultInterval)
 	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
@@ -77,7 +77,7 @@ func Start(config Config) *Guard {
 	return g
 }
 
-// interval is the time until the next measurement.
+// interval returns the time until the next measurement.
 func (g *Guard) interval() time.Duration {
 	space := g.space.Load()
 	if space == nil {
@@ -87,14 +87,14 @@ func (g *Guard) interval() time.Duration {
 	return min(max(least, time.Duration(float64(space.Free)/fastest*float64(time.Second))), g.config.Interval)
 }
 
-// Close stops measuring. The last result of Guard stays.
+// Close stops measuring. Guard keeps returning its last result.
 func (g *Guard) Close() {
 	g.closeOnce.Do(func() { close(g.stop) })
 	g.watching.Wait()
 }
 
-// Guard returns why changes are to be refused at the moment: an ErrFull, or nil. It is cheap enough to be called for
-// every request.
+// Guard returns the reason for rejecting changes, an ErrFull, or nil. Guard is cheap enough to call for every
+// request.
 func (g *Guard) Guard() error {
 	if refusal := g.refusal.Load(); refusal != nil {
 		return *refusal
@@ -102,8 +102,8 @@ func (g *Guard) Guard() error {
 	return nil
 }
 
-// measure decides by the free room. A failed measurement changes nothing: the fault may pass, and refusing changes
-// because of the fault would stop a host that has room.
+// measure decides by the free space. A failed measurement changes nothing: the fault may be temporary, and rejecting
+// changes because of it would stop a host that has space.
 func (g *Guard) measure() {
 	space, err := g.config.Volume.Space()
 	if err != nil {
@@ -139,16 +139,16 @@ func (g *Guard) refuse(space Space, low uint64) {
 		"free_bytes", space.Free, "low_watermark_bytes", low, "resume_bytes", resume(low))
 }
 
-// mark is how much must be free in all cases.
+// mark returns the minimum free space, without the space for snapshots.
 func (g *Guard) mark(total uint64) uint64 {
 	return cmp.Or(g.config.Low, DefaultLow(total))
 }
 
-// resume is how much must be free for changes to be taken again: more than the low mark, so that a disk
-// at the mark does not change its mind every second.
+// resume returns the free space above which changes are accepted again. It is higher than the low mark, so that a
+// disk close to the mark does not switch every second.
 func resume(low uint64) uint64 { return low + low/4 }
 
-// Space returns the last measurement, and the low mark; ok is false before the first measurement.
+// Space returns the last measurement and the low mark. ok is false before the first measurement.
 func (g *Guard) Space() (space Space, low uint64, ok bool) {
 	found := g.space.Load()
 	if found == nil {
@@ -157,7 +157,7 @@ func (g *Guard) Space() (space Space, low uint64, ok bool) {
 	return *found, g.low(found.Total), true
 }
 
-// WriteMetrics writes the metrics of the guard, in the text form of Prometheus.
+// WriteMetrics writes the guard's metrics in the Prometheus text format.
 func (g *Guard) WriteMetrics(w io.Writer) {
 	space, low, ok := g.Space()
 	if !ok {
@@ -174,30 +174,30 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_disk_reserve_bytes %d\n", g.reserve.held())
 }
 
-// Space is how much room a file system has, in bytes.
+// Space is the space in a file system, in bytes.
 type Space struct {
 	Total uint64
-	// Free is the room this process may still fill.
+	// Free is the space that this process may still fill.
 	Free uint64
 }
 
-// Volume measures the room. Tests have their own Volume.
+// Volume measures disk space. Tests provide their own Volume.
 type Volume interface {
 	Space() (Space, error)
 }
 
-// Directory is the file system of a directory.
+// Directory measures the file system that contains the directory.
 type Directory string
 
-// DefaultLow is the low mark for a file system of the given size: a twentieth, but at least 256 MiB and at most 2
-// GiB, because the changes under way at a host do not grow with its disk. The mark is never more than a quarter, so a
-// small disk can be used at all.
+// DefaultLow returns the low mark for a file system size: one twentieth, but at least 256 MiB and at most 2 GiB,
+// because the changes in progress on a host do not grow with its disk. The mark is never more than a quarter, so that
+// small disks remain usable.
 func DefaultLow(total uint64) uint64 {
 	const least, most = 256 << 20, 2 << 30
 	return min(max(total/20, least), most, total/4)
 }
 
-// size shows bytes to people.
+// size formats bytes for messages.
 func size(bytes uint64) string {
 	switch {
 	case bytes >= 10<<30:

@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// reserve is a file that holds room on the disk. The room is given back when a step that frees the disk needs room: a
-// snapshot, which lets the log before the snapshot go.
+// reserve is a file that reserves disk space. The space is released when a step that frees disk space needs it:
+// saving a snapshot, after which the preceding log can be dropped.
 type reserve struct{ path string }
 
-// held is the size of the file, 0 for a missing file and for an empty path.
+// held returns the file size, 0 for a missing file or an empty path.
 func (r reserve) held() uint64 {
 	info, err := os.Stat(r.path)
 	if err != nil {
@@ -21,7 +21,7 @@ func (r reserve) held() uint64 {
 	return uint64(info.Size())
 }
 
-// take brings the file to the wanted size. A file up to twice as large stays.
+// take grows or shrinks the file to the wanted size. A file up to twice the wanted size is left unchanged.
 func (r reserve) take(want uint64) error {
 	switch held := r.held(); {
 	case want <= held && held/2 <= want:
@@ -41,7 +41,7 @@ func (r reserve) take(want uint64) error {
 	return nil
 }
 
-// release gives the room back.
+// release frees the space.
 func (r reserve) release() error {
 	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("diskguard: give the reserve back: %w", err)

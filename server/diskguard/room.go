@@ -7,33 +7,33 @@ import (
 )
 
 const (
-	// shrinkRest is the least time between two attempts to free room. shrinkShare bounds the share of the time spent
-	// on the attempts: one part in shrinkShare.
+	// shrinkRest is the minimum time between two log compactions. shrinkShare limits the time spent on compactions to
+	// one part in shrinkShare.
 	shrinkRest  = 5 * time.Second
 	shrinkShare = 10
-	// mostFloor bounds the floor.
+	// mostFloor is the maximum floor.
 	mostFloor = 64 << 20
-	// reserveShare is the share of a file system the reserve may hold: one part in reserveShare.
+	// reserveShare limits the reserve to one part in reserveShare of the file system.
 	reserveShare = 8
 )
 
 // ErrNoRoom is the error wrapped by Room.
 var ErrNoRoom = errors.New("the disk has no room for a snapshot")
 
-// Log is the log of a host. The guard has the log shrunk to free room.
+// Log is a host's log, which the guard compacts to free space.
 type Log interface {
-	// Shrink saves the needed part of the log in a shorter form, and drops the rest.
+	// Shrink saves the required part of the log in a shorter form, and drops the rest.
 	Shrink() error
-	// ShrinkBytes is about how much room Shrink takes.
+	// ShrinkBytes returns the approximate disk space that Shrink needs.
 	ShrinkBytes() uint64
 }
 
-// Watch has a log shrunk in the background, again and again, while changes are refused. While changes are taken, the
-// guard holds room in reserve for shrinking.
+// Watch compacts a log repeatedly in the background while changes are rejected. While changes are accepted, the guard
+// reserves disk space for compaction.
 func (g *Guard) Watch(log Log) { g.log.Store(&log) }
 
-// Room returns why the given bytes of a dispensable file must not be written: an ErrNoRoom, or nil. The room left
-// then is for the log. Room measures the volume.
+// Room measures the volume, and returns an ErrNoRoom if an optional file with the given size must not be written. The
+// remaining space is then for the log.
 func (g *Guard) Room(bytes uint64) error {
 	space, err := g.config.Volume.Space()
 	if err != nil {
@@ -46,11 +46,11 @@ func (g *Guard) Room(bytes uint64) error {
 	return nil
 }
 
-// floor is the room left for the log while a snapshot is saved.
+// floor returns the space that stays free for the log while a snapshot is saved.
 func (g *Guard) floor(total uint64) uint64 { return min(g.mark(total)/4, mostFloor) }
 
-// low is how much must be free for changes: the mark, and enough for the snapshot that will free some room. A
-// snapshot of more than half of the disk does not count in full: the state has outgrown the disk.
+// low returns the free space required for changes: the mark, and enough for the next snapshot. A snapshot larger than
+// half the disk does not count in full: the state has outgrown the disk.
 func (g *Guard) low(total uint64) uint64 {
 	need := uint64(0)
 	if log := g.log.Load(); log != nil {
@@ -59,7 +59,7 @@ func (g *Guard) low(total uint64) uint64 {
 	return max(g.mark(total), min(need, total/2))
 }
 
-// makeRoom has room freed, and gives the reserve back if freeing needs the reserve.
+// makeRoom starts log compaction. If the disk is too full for compaction, makeRoom releases the reserve first.
 func (g *Guard) makeRoom(space Space) {
 	if held := g.reserve.held(); held > 0 && space.Free < held {
 		g.config.Log.Warn("the room that was held in reserve is free now, for what frees more of it",
@@ -80,8 +80,8 @@ func (g *Guard) makeRoom(space Space) {
 	})
 }
 
-// Relieve gives the reserve back at once, for a write that must succeed and found no room. The reserve is held again
-// by and by.
+// Relieve releases the reserve immediately, for a write that must succeed but found no space. The reserve is refilled
+// gradually.
 func (g *Guard) Relieve() {
 	if held := g.reserve.held(); held > 0 {
 		g.config.Log.Warn("the room that was held in reserve is free now: the disk is full", "bytes", held,
@@ -89,7 +89,7 @@ func (g *Guard) Relieve() {
 	}
 }
 
-// wanted is the wanted size of the reserve: the present size while the need is unknown.
+// wanted returns the wanted reserve size: the current size while the need is unknown.
 func (g *Guard) wanted(space Space) uint64 {
 	log := g.log.Load()
 	if log == nil || g.config.Reserve == "" {
@@ -98,13 +98,13 @@ func (g *Guard) wanted(space Space) uint64 {
 	return min((*log).ShrinkBytes(), space.Total/reserveShare)
 }
 
-// missing is how much the reserve lacks.
+// missing returns the number of bytes that the reserve lacks.
 func (g *Guard) missing(space Space) uint64 {
 	want := g.wanted(space)
 	return want - min(want, g.reserve.held())
 }
 
-// hold fills the reserve, and reports whether the reserve is held.
+// hold fills the reserve, and reports whether the reserve is full.
 func (g *Guard) hold(space Space) bool {
 	want := g.wanted(space)
 	if want == 0 {

@@ -13,54 +13,55 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Agent is the work of a host for the governing host. Any goroutine may call its methods.
+// Agent executes the governor's requests on a host. Safe for concurrent use.
 type Agent struct {
 	host        shard.HostID
 	incarnation hosts.Incarnation
 	replicas    Replicas
-	full        func() bool // the disk of the host is nearly full
+	full        func() bool // reports whether the host's disk is nearly full
 
 	mu sync.Mutex // guards the fields below
-	// term is the highest term of the meta shard that this host has heard of.
+	// term is the highest meta shard term known to this host.
 	term uint64
-	// fresh is since when barriers on the meta shard succeed, begun is when the last successful barrier was begun.
+	// fresh is the time since which meta shard barriers succeed. begun is the start time of the last successful
+	// barrier.
 	fresh, begun time.Time
 	tracks       map[hosts.ShardID]*track
 	standing     Standing
-	asked        time.Time // when a governor asked last, or when the agent was made
+	asked        time.Time // when a governor last asked, or when the agent was created
 }
 
-// Standing is the governor's view of a host: the states of the host on record. A host whose replica of the meta shard
-// was removed has no other way to see its states.
+// Standing is the host's state on record, as the governor reported it. A host whose meta shard replica was removed
+// has no other way to learn its state.
 type Standing struct {
-	Term            uint64 // of the governor, 0 until a governor has asked
+	Term            uint64 // the governor's term, 0 until a governor has asked
 	Target, Current protocol.HostState
-	// TargetEpoch and CurrentEpoch are the epochs of the two states.
+	// TargetEpoch and CurrentEpoch are the epochs of the host's target and current state.
 	TargetEpoch, CurrentEpoch uint64
 }
 
-// Standing returns the standing from the last governor that asked for a report.
+// Standing returns the standing from the last report request.
 func (a *Agent) Standing() Standing {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.standing
 }
 
-// Unasked is how long ago a governor last asked for a report. Governors of old terms do not count.
+// Unasked returns the time since a governor last asked for a report. Governors from old terms do not count.
 func (a *Agent) Unasked() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return time.Since(a.asked)
 }
 
-// NewAgent returns the agent of a host. Full reports whether the disk of the host is nearly full.
+// NewAgent returns a host's agent. full reports whether the host's disk is nearly full.
 func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas, full func() bool) *Agent {
 	return &Agent{host: host, incarnation: incarnation, replicas: replicas, full: full,
 		tracks: make(map[hosts.ShardID]*track), asked: time.Now()}
 }
 
-// Run notes the progress of the shards that the host leads, until the context ends. Notes show how far followers lag,
-// so a host without followers takes few.
+// Run samples the progress of the shards that the host leads, until the context ends. Samples show how far followers
+// lag, so a host without followers takes few.
 func (a *Agent) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -79,20 +80,21 @@ func (a *Agent) Run(ctx context.Context) {
 	}
 }
 
-// alone reports whether the host leads all shards of its replicas, and no other host has a replica of them.
+// alone reports whether the host leads every shard of which it has a replica, and no other host has a replica of
+// these shards.
 func (a *Agent) alone() bool {
 	return !slices.ContainsFunc(a.replicas.Held(), func(h Held) bool {
 		return h.Log.Leadership().Leader != a.host || len(h.Log.Progress()) > 0
 	})
 }
 
-// Handles says whether a request between hosts is for Answer.
+// Handles reports whether Answer handles a request kind between hosts.
 func (*Agent) Handles(kind protocol.Kind) bool {
 	return kind == protocol.KindShardReport || kind == protocol.KindStepExecute
 }
 
-// Answer executes a request of the governor: the payload of a frame. It returns the payload of the answer. Several
-// requests may be executed at once.
+// Answer executes a governor's request, given as a frame payload. It returns the answer's payload. Safe for
+// concurrent use.
 func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	r, err := peerrpc.Read(request)
 	if err != nil {
@@ -117,7 +119,7 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	return encodeFailure(r.Kind, err)
 }
 
-// learn notes the standing of this host from a governor's request.
+// learn records this host's standing from a governor's request.
 func (a *Agent) learn(m *protocol.ShardReport) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +130,7 @@ func (a *Agent) learn(m *protocol.ShardReport) {
 	}
 }
 
-// admit refuses a governor whose term is over, by everything that this host has heard.
+// admit refuses a governor if this host knows a later term.
 func (a *Agent) admit(term uint64) error {
 	heard := term
 	if on := a.held(hosts.Meta); on != nil {
@@ -142,7 +144,7 @@ func (a *Agent) admit(term uint64) error {
 	return nil
 }
 
-// held returns the running replica of a shard with its log, or nil if no replica runs here.
+// held returns a shard's running replica with its log, or nil if no replica runs here.
 func (a *Agent) held(id hosts.ShardID) *Held {
 	for _, h := range a.replicas.Held() {
 		if h.Shard == id {

@@ -11,16 +11,16 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Forecast is the steps that the governor would take, and why they end.
+// Forecast lists the steps that the governor would take, and the reason for the end of the list.
 type Forecast = plan.Forecast[governor.Action]
 
-// Step is an open step, in words.
+// Step describes an open step as text.
 type Step struct {
 	plan.Step[governor.Action]
 	Text string
 }
 
-// View is the governor's view of the cluster now.
+// View returns the governor's current view of the cluster.
 func (e *Executor) View() (governor.View, error) {
 	if v, ok := e.governing().look(); ok {
 		return v, nil
@@ -35,7 +35,8 @@ func (e *Executor) governing() *term {
 	return e.term
 }
 
-// Plan plays the governor's steps as if all went well, and changes nothing. The texts describe the steps.
+// Plan simulates the governor's steps on the assumption that each succeeds, and changes nothing. The texts describe
+// the steps.
 func (e *Executor) Plan() (f Forecast, texts []string, err error) {
 	v, err := e.View()
 	if err != nil {
@@ -48,7 +49,7 @@ func (e *Executor) Plan() (f Forecast, texts []string, err error) {
 	return f, texts, nil
 }
 
-// Steps are the open steps.
+// Steps returns the open steps.
 func (e *Executor) Steps() ([]Step, error) {
 	v, err := e.View()
 	if err != nil {
@@ -61,8 +62,8 @@ func (e *Executor) Steps() ([]Step, error) {
 	return list, nil
 }
 
-// Recovery returns how a shard without a majority is made anew. All hosts are asked for a report first, because the
-// view is some seconds old: a lost host may have returned since, and the surviving host may have died.
+// Recovery returns how to rebuild a shard that has lost its quorum. It first asks all hosts for a report, because the
+// view is a few seconds old: a lost host may have returned since, and the surviving host may have failed.
 func (e *Executor) Recovery(ctx context.Context, id hosts.ShardID, empty bool) (hosts.Recovery, error) {
 	t := e.governing()
 	answered := t.askAll(ctx)
@@ -77,8 +78,8 @@ func (e *Executor) Recovery(ctx context.Context, id hosts.ShardID, empty bool) (
 	return n, nil
 }
 
-// contradiction returns why the answers of hosts speak against a recovery: a lost host has answered, or the host for
-// the shard has not.
+// contradiction returns the reason if the hosts' answers rule out a recovery: a lost host has answered, or the
+// surviving host has not.
 func contradiction(v governor.View, n *hosts.Recovery, answered map[shard.HostID]bool) string {
 	for _, id := range n.Lost {
 		if answered[id] {
@@ -92,7 +93,7 @@ func contradiction(v governor.View, n *hosts.Recovery, answered map[shard.HostID
 	return ""
 }
 
-// Why says why the governor waits, and which steps are due. An empty list says that everything is in order.
+// Why returns the reasons why the governor waits, and the due steps. An empty list means that nothing is pending.
 func (e *Executor) Why() ([]plan.Reason, error) {
 	v, err := e.View()
 	if err != nil {

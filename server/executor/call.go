@@ -10,15 +10,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Errors of effects, beside the errors of package shard.
+// Errors from effects, in addition to the errors in package shard.
 var (
-	// errOldTerm comes from a host that has heard of a later term of the meta shard.
+	// errOldTerm: the asked host knows a later meta shard term.
 	errOldTerm = errors.New("executor: the term is over")
-	// errRefused comes from a host that refuses a request.
+	// errRefused: the asked host refuses the request.
 	errRefused = errors.New("executor: refused")
 )
 
-// refusals are the statuses that stand for errors between hosts. Every other error is UNAVAILABLE.
+// refusals maps errors to statuses between hosts. Any other error is UNAVAILABLE.
 var refusals = []struct {
 	err    error
 	status protocol.Status
@@ -44,7 +44,7 @@ func encodeFailure(kind protocol.Kind, err error) []byte {
 	return peerrpc.Failure(kind, result)
 }
 
-// decodeAnswer reads the answer to a request of a kind. A refusal is an error.
+// decodeAnswer decodes the answer to a request kind. A refusal becomes an error.
 func decodeAnswer(kind protocol.Kind, payload []byte) (*protocol.Answer, error) {
 	a, err := peerrpc.Result(kind, payload)
 	if err != nil {
@@ -53,7 +53,7 @@ func decodeAnswer(kind protocol.Kind, payload []byte) (*protocol.Answer, error) 
 	return a, refusal(&a.Result)
 }
 
-// refusal returns the error for a result, nil for a success.
+// refusal returns the error for a result, nil if successful.
 func refusal(r *protocol.Result) error {
 	if r.Status == protocol.StatusSuccess {
 		return nil
@@ -66,7 +66,7 @@ func refusal(r *protocol.Result) error {
 	return fmt.Errorf("%w: %v (%s)", errRefused, r.Status, r.Message)
 }
 
-// ask has a host answer a request: this host by its agent, every other host by a call.
+// ask sends a request to a host, or to the local agent if the host is this one.
 func (e *Executor) ask(ctx context.Context, to shard.HostID, m protocol.RequestMessage) (*protocol.Answer, error) {
 	request := peerrpc.Request(m)
 	if to == e.config.Self {

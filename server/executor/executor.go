@@ -12,16 +12,16 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Config is the dependencies of an Executor. All fields are needed.
+// Config contains an Executor's dependencies. All fields are required.
 type Config struct {
 	Self  shard.HostID
 	Meta  Meta
 	Calls Calls
-	Agent *Agent // of this host
+	Agent *Agent // this host's agent
 	Log   *slog.Logger
 }
 
-// Executor executes the plan while its host leads the meta shard. Any goroutine may call its methods.
+// Executor executes the plan while its host leads the meta shard. Safe for concurrent use.
 type Executor struct {
 	config  Config
 	planner *plan.Planner[*hosts.Records, *governor.Seen, governor.Action]
@@ -36,8 +36,8 @@ func New(config Config) *Executor {
 	return &Executor{config: config, planner: governor.Planner(), wake: make(chan struct{}, 1)}
 }
 
-// Run governs whenever this host leads the meta shard, until the context ends. When Run returns, everything that it
-// started has ended.
+// Run governs whenever this host leads the meta shard, until the context ends. Everything that Run started has ended
+// when it returns.
 func (e *Executor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if l := e.config.Meta.Leadership(); l.Leader == e.config.Self {
@@ -47,7 +47,7 @@ func (e *Executor) Run(ctx context.Context) {
 	}
 }
 
-// Wake has the plan looked at now. The host calls Wake when the records of hosts or the leadership have changed.
+// Wake makes the executor check the plan now. The host calls Wake after changes in host records or leadership.
 func (e *Executor) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -55,7 +55,7 @@ func (e *Executor) Wake() {
 	}
 }
 
-// rest waits for so long, or until Wake.
+// rest waits for at most the given time, or until Wake.
 func (e *Executor) rest(ctx context.Context, most time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -85,7 +85,7 @@ func (e *Executor) govern(ctx context.Context, number uint64) {
 	}
 }
 
-// publish makes a term the source of answers to questions.
+// publish makes a term answer the governor questions.
 func (e *Executor) publish(t *term) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

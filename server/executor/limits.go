@@ -2,44 +2,44 @@ package executor
 
 import "time"
 
-// The periods and bounds of an executor.
+// Intervals and limits for an executor.
 const (
-	// lookEvery is how often the plan is looked at when nothing wakes the executor.
+	// lookEvery is the interval between plan checks if nothing wakes the executor.
 	lookEvery = 500 * time.Millisecond
-	// reportEvery is how often each host is asked for a report.
+	// reportEvery is the interval between report requests to a host.
 	reportEvery = time.Second
-	// busyEvery is how often each host is asked while a step is open.
+	// busyEvery is the interval between report requests while a step is open.
 	busyEvery = 200 * time.Millisecond
-	// reportWithin is how long a host may take for a report.
+	// reportWithin is the time limit for a report.
 	reportWithin = time.Second
-	// reportGood is for how long a report counts.
+	// reportGood is how long a report stays valid.
 	reportGood = 5 * time.Second
-	// effectWithin is how long an effect may take. The next effect of the step does not begin earlier.
+	// effectWithin is the time limit for an effect. The step's next effect does not begin earlier.
 	effectWithin = 10 * time.Second
-	// proposeWithin is how long a command may take.
+	// proposeWithin is the time limit for a command.
 	proposeWithin = 2 * time.Second
-	// countEvery is how often the counters of a shard are put on record.
+	// countEvery is the interval at which a shard's counters are recorded.
 	countEvery = time.Minute
-	// maxInRound is how many commands are proposed before the executor checks whether it still leads.
+	// maxInRound is the number of commands that are proposed before the executor checks whether it still leads.
 	maxInRound = 64
-	// maxHolds is how many calls that start replicas are under way at once.
+	// maxHolds is the maximum number of concurrent calls that start replicas.
 	maxHolds = 16
-	// dryRunSteps is how many steps a dry run shows at the most.
+	// dryRunSteps is the maximum number of steps in a dry run.
 	dryRunSteps = 200
 )
 
-// The periods and bounds of an agent.
+// Intervals and limits for an agent.
 const (
 	// readWithin is how long an agent waits for its own barriers in a report.
 	readWithin = 700 * time.Millisecond
-	// sampleEvery is how often an agent notes the progress of the shards that its host leads.
+	// sampleEvery is the interval at which an agent samples the progress of the shards that its host leads.
 	sampleEvery = 100 * time.Millisecond
-	// samples is how many notes an agent keeps of each shard.
+	// samples is the maximum number of samples that an agent keeps per shard.
 	samples = 128
-	// unknownBehind is the lag of a replica whose index is below all notes.
+	// unknownBehind is the lag of a replica whose index is below all samples.
 	unknownBehind = time.Minute
-	// electedFor is how long a leader leads before it reports how far the followers are.
+	// electedFor is how long a new leader waits before it reports the followers' progress.
 	electedFor = 200 * time.Millisecond
-	// freshGap is after how long without a barrier a host's freshness begins anew.
+	// freshGap is the time without a barrier after which a host's freshness restarts.
 	freshGap = 3 * time.Second
 )

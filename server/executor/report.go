@@ -12,13 +12,14 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// track is an agent's notes on a shard that its host leads.
+// track is an agent's samples for a shard that its host leads.
 type track struct {
 	term  uint64
-	since time.Time // from when on the host led in the term
-	// notes are indexes of the log, each with the last time when the log was applied no farther, the oldest first.
+	since time.Time // since when the host leads in the term
+	// notes are log indexes, each with the latest time at which the log was applied up to this index only; oldest
+	// first.
 	notes []note
-	// below has the replicas with an index below all notes, and since when the index has been below.
+	// below maps replicas with an index below all notes to the time since when.
 	below map[uint64]time.Time
 }
 
@@ -27,7 +28,7 @@ type note struct {
 	at    time.Time
 }
 
-// sample notes the progress of the shards that the host leads.
+// sample records the progress of the shards that the host leads.
 func (a *Agent) sample(now time.Time) {
 	held := a.replicas.Held()
 	a.mu.Lock()
@@ -46,7 +47,7 @@ func (a *Agent) sample(now time.Time) {
 	}
 }
 
-// trackOf returns the track of a shard in a term, and makes a new track for a new term. The caller holds the lock.
+// trackOf returns a shard's track for a term, and creates a new track for a new term. The lock is held.
 func (a *Agent) trackOf(id hosts.ShardID, term uint64, now time.Time) *track {
 	t := a.tracks[id]
 	if t == nil || t.term != term {
@@ -67,7 +68,7 @@ func (t *track) note(index uint64, now time.Time) {
 	t.notes = append(t.notes, note{index, now})
 }
 
-// behind returns how long ago the log was last applied no farther than an index.
+// behind returns the time since the log was last applied only up to an index.
 func (t *track) behind(index uint64, now time.Time) time.Duration {
 	for i := len(t.notes) - 1; i >= 0; i-- {
 		if t.notes[i].index <= index {
@@ -80,8 +81,8 @@ func (t *track) behind(index uint64, now time.Time) time.Duration {
 	return unknownBehind
 }
 
-// lag is behind for a replica. Notes reach back for seconds on a busy log, so lag adds the time that a replica has been
-// below all notes.
+// lag is behind for a replica. On a busy log, notes cover only a few seconds, so lag adds the time that a replica has
+// been below all notes.
 func (t *track) lag(replica, index uint64, now time.Time) time.Duration {
 	d := t.behind(index, now)
 	if d != unknownBehind {
@@ -99,7 +100,7 @@ func (t *track) lag(replica, index uint64, now time.Time) time.Duration {
 	return d + now.Sub(since)
 }
 
-// report is the host's observations now.
+// report returns the host's current observations.
 func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -118,7 +119,7 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	for _, h := range a.replicas.Held() {
 		answer.Held.Append(protocol.HeldReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
 		switch leader := h.Log.Leadership().Leader; {
-		case h.Log.Removed(): // it knows the leader of before for ever, and a group cannot be made from it
+		case h.Log.Removed(): // a removed replica reports its old leader forever, and cannot start a new group
 			answer.Leaderless.Append(protocol.LeaderlessReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
 		case leader == 0 && h.Last != nil:
 			term, index := h.Last()
@@ -134,7 +135,7 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 }
 
 // readLed makes a barrier on the meta shard, and reads the memberships of the shards that the host leads. All reads
-// go on at once, so that a shard that stands still costs the others no more than readWithin.
+// run concurrently, so that a stalled shard delays the others by at most readWithin.
 func (a *Agent) readLed(ctx context.Context) []*protocol.LedShard {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -164,7 +165,7 @@ func (a *Agent) readLed(ctx context.Context) []*protocol.LedShard {
 	return list
 }
 
-// awaitOthers waits until a new leader has heard how far the followers are: earlier all of them would seem behind.
+// awaitOthers waits until a new leader knows the followers' progress: before that, all followers would seem to lag.
 func (a *Agent) awaitOthers(ctx context.Context, id hosts.ShardID, term uint64) {
 	a.mu.Lock()
 	wait := time.Until(a.trackOf(id, term, time.Now()).since.Add(electedFor))
@@ -178,8 +179,8 @@ func (a *Agent) awaitOthers(ctx context.Context, id hosts.ShardID, term uint64) 
 	}
 }
 
-// confirm makes a barrier on the meta shard, and notes for how long barriers have succeeded. A single failure, as in
-// an election, is no gap yet.
+// confirm makes a barrier on the meta shard, and records since when barriers succeed. A single failure, as in an
+// election, does not count as a gap.
 func (a *Agent) confirm(ctx context.Context, log Log) {
 	begun := time.Now()
 	done := make(chan error, 1)
@@ -194,7 +195,7 @@ func (a *Agent) confirm(ctx context.Context, log Log) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case err != nil: // further barriers may succeed before freshGap is over
+	case err != nil: // another barrier may succeed within freshGap
 	case a.fresh.IsZero() || begun.Sub(a.begun) > freshGap:
 		a.fresh, a.begun = begun, begun
 	case begun.After(a.begun):
@@ -202,7 +203,7 @@ func (a *Agent) confirm(ctx context.Context, log Log) {
 	}
 }
 
-// ledShard is the state of a shard that the host leads, by its membership.
+// ledShard returns the state of a shard that the host leads, given its membership.
 func (a *Agent) ledShard(h Held, term uint64, m *shard.Membership) *protocol.LedShard {
 	progress := make(map[uint64]shard.Progress)
 	for _, p := range h.Log.Progress() {

@@ -13,12 +13,12 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// round goes on with the plan as far as possible without waiting for a host. It reports whether the reports for
-// decisions are complete.
+// round advances the plan as far as possible without waiting for a host. It reports whether the reports are complete
+// enough for decisions.
 func (t *term) round(ctx context.Context) bool {
 	s := t.e.config.Meta.State()
 	if s.Records == nil {
-		return false // the replica of the meta shard has just been emptied: the term is about to end
+		return false // the meta shard replica has just been emptied: the term is about to end
 	}
 	t.follow(ctx, s.Records, len(s.Plan.Steps()) > 0)
 	if !t.heard() {
@@ -33,8 +33,7 @@ func (t *term) round(ctx context.Context) bool {
 	return true
 }
 
-// advance proposes the first command that is due, and reports whether the command succeeded: then there may be
-// another.
+// advance proposes the first due command. It returns true if the command succeeded, because another may then be due.
 func (t *term) advance(ctx context.Context, v governor.View) bool {
 	for _, s := range v.Seen.Shards {
 		on := v.State.Shard(s.Shard)
@@ -61,7 +60,7 @@ func (t *term) advance(ctx context.Context, v governor.View) bool {
 	return t.propose(ctx, Command{Verb: VerbBegin, Term: t.number, Revision: d.Revision, Proposal: *d.Step}) == nil
 }
 
-// fills reports whether a member of a shard has caught up that is not on record as filled.
+// fills reports whether a shard member has caught up but is not on record as filled.
 func fills(on *hosts.Shard, seen *governor.ShardSeen) bool {
 	return seen.Change == on.Change && slices.ContainsFunc(seen.Replicas, func(r governor.ReplicaSeen) bool {
 		p := on.Replica(r.ID)
@@ -69,7 +68,7 @@ func fills(on *hosts.Shard, seen *governor.ShardSeen) bool {
 	})
 }
 
-// setWake notes when time alone may change the decision, or end the wait of a step.
+// setWake records the time at which the decision may change, or a step's wait ends, without another event.
 func (t *term) setWake(v governor.View, d *plan.Decision[governor.Action]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +78,7 @@ func (t *term) setWake(v governor.View, d *plan.Decision[governor.Action]) {
 	}
 }
 
-// known puts the membership of a shard on record, as the shard's leader has read it.
+// known records a shard's membership as read by the shard's leader.
 func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bool {
 	t.mu.Lock()
 	best := t.best(id, r)
@@ -99,8 +98,8 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 	return t.propose(ctx, c) == nil
 }
 
-// count puts the counters of shards on record that have changed, each shard's once in countEvery. It reports whether
-// anything was put on record.
+// count records changed shard counters, at most once per shard in countEvery. It reports whether anything was
+// recorded.
 func (t *term) count(ctx context.Context, v governor.View) bool {
 	c := Command{Verb: VerbCounted, Term: t.number}
 	now := time.Now()
@@ -123,8 +122,8 @@ func (t *term) count(ctx context.Context, v governor.View) bool {
 	return len(c.Counts) > 0 && t.propose(ctx, c) == nil
 }
 
-// startReplicas has hosts start the replicas that were added on them and do not run, and begin the groups of shards
-// that are made anew. Starting is no step: the executor asks again until the host reports the replicas as running.
+// startReplicas asks hosts to start added replicas that do not run, and to start the groups of rebuilt shards.
+// Starting is not a step: the executor repeats the request until the host reports the replicas as running.
 func (t *term) startReplicas(ctx context.Context, v governor.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,7 +159,7 @@ func (t *term) startReplicas(ctx context.Context, v governor.View) {
 	maps.DeleteFunc(t.holds, func(key hold, a *act) bool { return !a.running && !wanted[key] })
 }
 
-// mayStart reports whether a host answers, and was not asked for the replica since its last report.
+// mayStart reports whether a host answers, and has not been asked to start the replica since its last report.
 func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time) bool {
 	w, last := t.watches[h.ID], t.holds[key]
 	switch {
@@ -172,7 +171,7 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 	return len(t.holds) < maxHolds
 }
 
-// renewal makes the request for a replica one for the beginning of a shard's group.
+// renewal turns a replica start request into a request that starts the new group of a rebuilt shard.
 func (t *term) renewal(m *protocol.StepExecute, v governor.View, s *hosts.Shard) {
 	longest := v.State.Longest()
 	m.Effect = protocol.EffectRebuild
@@ -183,7 +182,7 @@ func (t *term) renewal(m *protocol.StepExecute, v governor.View, s *hosts.Shard)
 		CountedMillis: v.Now - min(v.Now, s.CountedAt)}
 }
 
-// warnEvery is the time between two warnings about a replica that does not start.
+// warnEvery is the minimum time between warnings about a replica that does not start.
 const warnEvery = 10 * time.Second
 
 func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold, m *protocol.StepExecute) {

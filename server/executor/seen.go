@@ -11,22 +11,22 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// taken is how far a host has taken the entries of the meta shard, and since when no farther.
+// taken is the meta shard index that a host has received, and the time since which the index has not advanced.
 type taken struct {
 	index uint64
 	since time.Time
-	// whole is set once the host had all entries: until then the host is being filled, and not stuck.
+	// whole is set after the host has received all entries once: until then the host is being filled, and not stuck.
 	whole bool
 }
 
-// leaderReport is the best report on a shard.
+// leaderReport is the best report for a shard.
 type leaderReport struct {
 	led
 	leader shard.HostID
 	asked  time.Time
 }
 
-// see makes the governor's view from the reports.
+// see builds the governor's view from the reports.
 func (t *term) see(s *State, now time.Time) *governor.Seen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,14 +54,14 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 	return seen
 }
 
-// answered reports whether the host has given a report. A report from another data directory than the directory on
-// record does not count.
+// answered reports whether the host has sent a report. A report from a data directory other than the one on record
+// does not count.
 func (w *watch) answered(r *hosts.Records) bool {
 	h := r.Host(w.host)
 	return w.report != nil && h != nil && h.Incarnation == w.report.incarnation
 }
 
-// current returns the host's last report, or nil if the report is too old. The caller holds the lock, here and below.
+// current returns the host's last report, or nil if the report is too old. The lock is held, here and below.
 func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
 	if !w.answered(r) || now.Sub(w.asked) >= reportGood {
 		return nil
@@ -69,9 +69,9 @@ func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
 	return w.report
 }
 
-// best returns the report of the shard's leader. If several hosts report as leaders the highest term counts; without
-// a leader the result is nil. The terms of each group of a shard are above those of the group before, and the leader of
-// an earlier group than the group on record does not count.
+// best returns the report from the shard's leader. If several hosts report leadership, the highest term wins; without
+// a leader the result is nil. Terms in a new group are above those in the previous group, and a leader from a group
+// before the one on record does not count.
 func (t *term) best(id hosts.ShardID, r *hosts.Records) *leaderReport {
 	var best *leaderReport
 	least := r.Shard(id).Group << shard.GroupTermBits
@@ -93,7 +93,7 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 	shown := governor.ShardSeen{Shard: id}
 	best := t.best(id, r)
 	if best == nil {
-		for _, w := range t.watches { // a host that does not answer may lead the shard
+		for _, w := range t.watches { // a silent host may lead the shard
 			if t.current(w, r, now) == nil {
 				shown.Age = millis(reportGood)
 			}
@@ -109,7 +109,7 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 	return shown
 }
 
-// noteUnled notes the replicas that know no leader.
+// noteUnled records the replicas that know no leader.
 func (t *term) noteUnled(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	for _, w := range t.watches {
 		report := t.current(w, r, now)
@@ -126,8 +126,8 @@ func (t *term) noteUnled(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	}
 }
 
-// judgeTraffic reads in this host's own report of the meta shard which hosts are heard, and which are stuck. A host
-// without a replica of the meta shard is heard if it answers calls.
+// judgeTraffic determines, from this host's own meta shard report, which hosts are reachable and which are stuck. A
+// host without a meta shard replica is reachable if it answers calls.
 func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	best := t.best(hosts.Meta, r)
 	if best == nil || best.leader != t.e.config.Self {

@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// step is an open step of the plan.
+// step is an open step in the plan.
 type step = plan.Step[governor.Action]
 
-// work goes on with one open step. It reports whether a command for the step succeeded.
+// work advances one open step. It reports whether a command for the step succeeded.
 func (t *term) work(ctx context.Context, v governor.View, s *step) bool {
 	t.mu.Lock()
 	last := t.acts[s.ID]
@@ -44,7 +44,7 @@ func (t *term) work(ctx context.Context, v governor.View, s *step) bool {
 	return t.propose(ctx, c) == nil
 }
 
-// seenSince reports whether the object of a step was looked at after a moment: an act is not repeated earlier.
+// seenSince reports whether a step's subject was observed after a timestamp: actions are not repeated before.
 func (t *term) seenSince(v governor.View, s *step, moment time.Time) bool {
 	switch s.Kind {
 	case governor.KindClear, governor.KindFail, governor.KindReach:
@@ -56,7 +56,7 @@ func (t *term) seenSince(v governor.View, s *step, moment time.Time) bool {
 	return best != nil && best.asked.After(moment)
 }
 
-// perform begins the act of a step. Commands are proposed at once, effects are left to a goroutine.
+// perform begins a step's action. Commands are proposed immediately; effects run on another goroutine.
 func (t *term) perform(ctx context.Context, v governor.View, s *step) bool {
 	switch s.Kind {
 	case governor.KindFail:
@@ -85,7 +85,7 @@ func (t *term) perform(ctx context.Context, v governor.View, s *step) bool {
 	return false
 }
 
-// state proposes a change of a host's state.
+// state proposes a change to a host's state.
 func (t *term) state(ctx context.Context, s *step, verb Verb) bool {
 	doing := &act{}
 	t.mu.Lock()
@@ -96,8 +96,8 @@ func (t *term) state(ctx context.Context, s *step, verb Verb) bool {
 	return err == nil
 }
 
-// effectOf returns the effect of a step, and the host to ask: the leader of the shard, or the host that is to delete
-// a replica. The host is 0 if it is not known.
+// effectOf returns a step's effect and the host to ask: the shard's leader, or the host that deletes a replica. The
+// host is 0 if unknown.
 func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.StepExecute) {
 	a := &s.Payload
 	m = &protocol.StepExecute{StepID: uint64(s.ID), Effect: protocol.EffectKind(s.Kind), ShardID: uint64(a.Shard),
@@ -122,13 +122,13 @@ func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.
 	return to, m
 }
 
-// ended notes the end of an act. Unless the act was only late, an error is put on record: the step waits, and by the
-// end of the wait the state was read anew.
+// ended records that an action has ended. Unless the action was merely late, an error is recorded: the step waits,
+// and by the end of the wait the state has been read again.
 func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 	late := errors.Is(err, shard.ErrOtherMembership) || errors.Is(err, errOldTerm)
 	if err != nil && !late && ctx.Err() == nil {
 		t.e.config.Log.Warn("a step has failed", "step", uint64(s.ID), "error", err)
-		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // else the act is retried
+		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // if this fails, the action is retried
 	}
 	t.mu.Lock()
 	doing.running, doing.ended = false, time.Now()
@@ -139,7 +139,7 @@ func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 	t.e.Wake()
 }
 
-// forgetActs removes the acts of steps that are over.
+// forgetActs removes actions whose steps are over.
 func (t *term) forgetActs(p *plan.Plan[governor.Action]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// term is a leadership of this host over the meta shard, with everything that the executor has under way. A round
-// runs on one goroutine; reports and effects come from others.
+// term is this host's leadership of the meta shard in one term, with all work in progress. A round runs on one
+// goroutine; reports and effects arrive from others.
 type term struct {
 	e      *Executor
 	number uint64
-	// calls are the goroutines of watches and effects. They end with the term's context.
+	// calls counts the goroutines for watches and effects. They end with the term's context.
 	calls sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
@@ -25,17 +25,17 @@ type term struct {
 	acts    map[plan.ID]*act
 	holds   map[hold]*act
 	taken   map[shard.HostID]taken
-	wakeAt  time.Time // when time alone may change the work to do; zero for never
+	wakeAt  time.Time // when the due work may change without an event; zero for never
 }
 
-// act is an effect or a command for a step, running or ended.
+// act is a step's effect or command, running or ended.
 type act struct {
 	running bool
 	ended   time.Time
-	warned  time.Time // when a failure was logged last
+	warned  time.Time // when a failure was last logged
 }
 
-// hold is a replica that its host is asked to start.
+// hold identifies a replica that its host is asked to start.
 type hold struct {
 	shard   hosts.ShardID
 	replica uint64
@@ -46,12 +46,12 @@ func newTerm(e *Executor, number uint64) *term {
 		holds: make(map[hold]*act), taken: make(map[shard.HostID]taken)}
 }
 
-// lasts reports whether this host still leads the meta shard in the term, as far as it knows.
+// lasts reports whether this host still leads the meta shard in the term, as far as the host knows.
 func (t *term) lasts(ctx context.Context) bool {
 	return ctx.Err() == nil && t.e.config.Meta.Leadership() == shard.Leadership{Leader: t.e.config.Self, Term: t.number}
 }
 
-// begin waits until this host has applied everything that was committed in earlier terms, and its own term has begun.
+// begin waits until this host has applied everything committed in earlier terms, and its own term has begun.
 func (t *term) begin(ctx context.Context) bool {
 	for t.lasts(ctx) {
 		within, cancel := context.WithTimeout(ctx, proposeWithin)
@@ -65,8 +65,8 @@ func (t *term) begin(ctx context.Context) bool {
 	return false
 }
 
-// look returns a view of the records and the reports now. ok is false without a term, and if the term is over by the
-// records.
+// look returns a view of the current records and reports. ok is false without a term, or if the records show a later
+// term.
 func (t *term) look() (v governor.View, ok bool) {
 	if t == nil {
 		return v, false
@@ -78,7 +78,7 @@ func (t *term) look() (v governor.View, ok bool) {
 	return governor.View{State: s.Records, Plan: s.Plan, Now: s.Now, Seen: t.see(&s, time.Now())}, true
 }
 
-// propose proposes a command of the term.
+// propose proposes a command in the term.
 func (t *term) propose(ctx context.Context, c Command) error {
 	ctx, cancel := context.WithTimeout(ctx, proposeWithin)
 	defer cancel()
@@ -89,7 +89,7 @@ func (t *term) propose(ctx context.Context, c Command) error {
 	return err
 }
 
-// pause is how long the executor may rest.
+// pause returns how long the executor may rest.
 func (t *term) pause() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +99,7 @@ func (t *term) pause() time.Duration {
 	return min(lookEvery, max(time.Until(t.wakeAt), 0)+time.Millisecond)
 }
 
-// effect has a host execute an effect.
+// effect asks a host to execute an effect.
 func (t *term) effect(ctx context.Context, to shard.HostID, m *protocol.StepExecute) error {
 	ctx, cancel := context.WithTimeout(ctx, effectWithin)
 	defer cancel()

@@ -12,21 +12,21 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// watch asks one host for reports, on a goroutine of its own: an unreachable host delays only its own reports. The
-// term's lock guards all fields but the first four.
+// watch asks one host for reports on a separate goroutine: an unreachable host delays only its own reports. The
+// term's lock guards all fields except the first four.
 type watch struct {
 	host  shard.HostID
 	stop  context.CancelFunc
 	poke  chan struct{}
-	begun time.Time // when the host was asked first
+	begun time.Time // when the host was first asked
 
-	tried  bool      // the first question has ended, with a report or without
-	asked  time.Time // when the answered question was asked
+	tried  bool      // the first request has ended, with a report or without
+	asked  time.Time // when the answered request was sent
 	report *report   // nil before the first report
-	busy   bool      // a step is open: reports are asked for more often
+	busy   bool      // a step is open: reports are requested more often
 }
 
-// report is the answer of a host.
+// report is a host's answer.
 type report struct {
 	incarnation hosts.Incarnation
 	fresh, full bool
@@ -38,13 +38,13 @@ type report struct {
 	counted     []protocol.CountedShard
 }
 
-// led is a shard as its leader sees it.
+// led is a shard as reported by its leader.
 type led struct {
 	protocol.LedShard
 	members []protocol.ShardMember
 }
 
-// follow keeps a watch on every host that may still answer for anything, and on no other host.
+// follow watches exactly the hosts that may still be responsible for something.
 func (t *term) follow(ctx context.Context, r *hosts.Records, busy bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *term) follow(ctx context.Context, r *hosts.Records, busy bool) {
 	}
 }
 
-// ask has the watch ask soon, unless it is asking.
+// ask makes the watch send a request soon, unless one is in progress.
 func (w *watch) ask() {
 	select {
 	case w.poke <- struct{}{}:
@@ -75,7 +75,7 @@ func (w *watch) ask() {
 	}
 }
 
-// watch asks a host until the context ends.
+// watch asks a host repeatedly until the context ends.
 func (t *term) watch(ctx context.Context, w *watch) {
 	for ctx.Err() == nil {
 		if err := t.read(ctx, w); err != nil && ctx.Err() == nil {
@@ -86,7 +86,7 @@ func (t *term) watch(ctx context.Context, w *watch) {
 	}
 }
 
-// askAll asks all watched hosts for a report now, and returns the hosts with an answer. A nil term watches no host.
+// askAll asks all watched hosts for a report now, and returns the hosts that answered. A nil term watches no host.
 func (t *term) askAll(ctx context.Context) map[shard.HostID]bool {
 	if t == nil {
 		return nil
@@ -109,7 +109,7 @@ func (t *term) askAll(ctx context.Context) map[shard.HostID]bool {
 	return answered
 }
 
-// read asks a host for a report, and keeps the report.
+// read asks a host for a report, and stores the report.
 func (t *term) read(ctx context.Context, w *watch) error {
 	asked := time.Now()
 	r, err := t.readReport(ctx, w.host)
@@ -122,7 +122,7 @@ func (t *term) read(ctx context.Context, w *watch) error {
 	return err
 }
 
-// rest waits until the next question is due: reportEvery after the last question, or busyEvery if a report is wanted
+// rest waits until the next request is due: reportEvery after the last request, or busyEvery if a report is needed
 // sooner.
 func (w *watch) rest(ctx context.Context, t *term) {
 	select {
@@ -172,7 +172,7 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	return r, nil
 }
 
-// heard reports whether every watched host was asked at least once, so that the reports are complete.
+// heard reports whether every watched host has been asked at least once, so that the reports are complete.
 func (t *term) heard() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// takesRoom reports whether a change of the meta shard is refused when disks are full. Dropping a node frees room,
-// and an operator's act on hosts may be the remedy.
+// takesRoom reports whether a meta shard change is refused while disks are full. Dropping a node frees space, and an
+// operator action on hosts may be the remedy.
 func takesRoom(k protocol.Kind) bool {
 	return k == protocol.KindNodeCreate || k == protocol.KindNodeAlter
 }
 
-// Changed makes the answer to a change of the meta shard from its effect. since goes into numbered requests that the
-// client sends for the first time from now on.
+// Changed builds the answer for a meta shard change from its effect. The client must put since into numbered requests
+// that it sends for the first time from now on.
 type Changed func(e *meta.Effect, since uint64) protocol.AnswerMessage
 
-// MetaChange proposes a command of the meta shard for a request of a kind, under the number in the request. Changes go
-// to the leader of the meta shard.
+// MetaChange proposes a meta shard command for a request kind, under the request's number. Changes go to the meta
+// shard leader.
 func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protocol.Idempotency, done Changed) (
 	Reply, error,
 ) {
@@ -58,10 +58,10 @@ func (h *Host) MetaChange(k protocol.Kind, command meta.Command, number *protoco
 	}), nil
 }
 
-// Existed reports whether a command found everything as requested already.
+// Existed reports whether a command changed nothing, because everything was already as requested.
 func Existed(e *meta.Effect) bool { return e.Flags&meta.FlagExisted != 0 }
 
-// Operate proposes an operator's request on the hosts of the cluster. The governor then brings about the new state.
+// Operate proposes an operator's request for the cluster's hosts. The governor then brings about the new state.
 func (h *Host) Operate(r *Request, o *protocol.Operation, request meta.Request, done Changed) (Reply, error) {
 	if err := Authorize(r, Everywhere, ""); err != nil {
 		return nil, err
@@ -69,13 +69,13 @@ func (h *Host) Operate(r *Request, o *protocol.Operation, request meta.Request, 
 	return h.MetaChange(r.Kind, meta.NewCommand(request, h.Origin(r, o)), &o.Idempotency, done)
 }
 
-// Origin is the author of a request, and the reason.
+// Origin returns a request's author and reason.
 func (h *Host) Origin(r *Request, o *protocol.Operation) meta.Origin {
 	return h.Set.Origin(Asker(string(o.Author), r.Caller.Name, r.From(), r.Asker != ""), string(o.Reason))
 }
 
-// Asker is the author of a request in the form of the history: the given name, the name of the token, or else the
-// address. If the client asks through a gateway, the address is always included.
+// Asker returns a request's author in audit log form: the given name, the token's name, or else the address. If the
+// client uses a gateway, the address is always included.
 func Asker(author, token, address string, gateway bool) string {
 	switch {
 	case author == "" && token == "":
@@ -91,5 +91,5 @@ func Asker(author, token, address string, gateway bool) string {
 	return EntryText(author)
 }
 
-// EntryText cuts a text to the capacity of an entry in the history.
+// EntryText truncates a text to the size limit for an audit entry.
 func EntryText(s string) string { return strings.ToValidUTF8(s[:min(len(s), hosts.MaxText)], "") }

@@ -8,13 +8,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// The paths of rights: everywhere is without a limit to a path, somewhere stands for a right in at least one node.
+// Special paths for rights: everywhere has no path limit, somewhere means a right in at least one node.
 const (
 	Everywhere = "/"
 	Somewhere  = ""
 )
 
-// Authorized lets a handler have the requests of clients with the right to them in the node of the path as a whole.
+// Authorized wraps a handler so that it receives only requests whose client has the required right on the whole node
+// with the path.
 func Authorized(path string, handle Handler) Handler {
 	return func(r *Request) (Reply, error) {
 		if err := Authorize(r, path, ""); err != nil {
@@ -24,7 +25,7 @@ func Authorized(path string, handle Handler) Handler {
 	}
 }
 
-// Authorize refuses a request about the object in the node of the path unless the client has the right to it.
+// Authorize refuses a request for the object in the node with the path, unless the client has the required right.
 func Authorize(r *Request, path, object string) error {
 	if r.Caller.Permits(r.Kind, path, object) {
 		return nil
@@ -32,7 +33,7 @@ func Authorize(r *Request, path, object string) error {
 	return r.Caller.Unauthorized(r.From(), r.Kind, path, object)
 }
 
-// AuthorizeIn is Authorize for a node by its id. The object is empty for requests about the node as a whole.
+// AuthorizeIn is Authorize for a node id. The object is empty for requests about the whole node.
 func (h *Host) AuthorizeIn(r *Request, id shard.NodeID, object []byte) error {
 	if r.Caller.Unbound() {
 		return nil
@@ -43,7 +44,7 @@ func (h *Host) AuthorizeIn(r *Request, id shard.NodeID, object []byte) error {
 	case ok && r.Caller.Permits(r.Kind, node.Path, name):
 		return nil
 	case !r.Caller.Permits(r.Kind, "", ""):
-		return Authorize(r, "", "") // the client may not do so in a single node
+		return Authorize(r, "", "") // the client lacks the right in every node
 	case !ok || !r.Caller.Permits(protocol.KindNodeDescribe, node.Path, ""):
 		if ok || !h.Unfilled(id) {
 			r.Caller.Denied(r.From(), r.Kind, node.Path, name)
@@ -53,9 +54,9 @@ func (h *Host) AuthorizeIn(r *Request, id shard.NodeID, object []byte) error {
 	return Authorize(r, node.Path, name)
 }
 
-// refuseNode is the refusal of a request in a node that does not exist, or that must stay hidden from the client: both
-// cases take a barrier, and get the same answer. If the node has come meanwhile, and is not hidden, the client is to
-// ask again.
+// refuseNode returns the refusal for a request in a node that does not exist or is hidden from the client: both cases
+// take a barrier and get the same answer. If the node was created meanwhile and is not hidden, the client is asked to
+// retry.
 func (h *Host) refuseNode(r *Request, id shard.NodeID) error {
 	by := r.Caller
 	return &Undecided{func(done func(error)) {
@@ -73,7 +74,7 @@ func (h *Host) refuseNode(r *Request, id shard.NodeID) error {
 	}}
 }
 
-// HasName refuses a name that no object may have.
+// HasName refuses invalid object names.
 func HasName(name []byte) error {
 	if len(name) == 0 {
 		return BadRequest("a name has at least one byte")
@@ -81,8 +82,8 @@ func HasName(name []byte) error {
 	return nil
 }
 
-// IsAhead refuses a read if the client knows a higher generation of the slot than this host. Slots do not move yet, so
-// a host knows the generation 0 only.
+// IsAhead refuses a read if the client knows a higher slot generation than this host. Slots do not move yet, so hosts
+// know only generation 0.
 func IsAhead(generation uint64) error {
 	if generation == 0 {
 		return nil
@@ -93,7 +94,7 @@ func IsAhead(generation uint64) error {
 	}
 }
 
-// Object checks a request about an object: the client's right, the name, and the generation of the slot.
+// Object checks an object request: the client's right, the name, and the slot generation.
 func (h *Host) Object(r *Request, id shard.NodeID, name []byte, generation uint64) error {
 	if err := h.AuthorizeIn(r, id, name); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (h *Host) Object(r *Request, id shard.NodeID, name []byte, generation uint6
 	return IsAhead(generation)
 }
 
-// Path reads the path of a request, and refuses a path that is malformed, or that the client may not use.
+// Path reads a request's path. It refuses a path that is malformed or that the client may not use.
 func Path(r *Request, raw []byte) (string, error) {
 	path, err := meta.ParsePath(string(raw))
 	if err != nil {
@@ -113,7 +114,7 @@ func Path(r *Request, raw []byte) (string, error) {
 	return path, Authorize(r, path, "")
 }
 
-// Named reads how a request names a node: by path, by id, or by both.
+// Named reads a request's node name: a path, an id, or both.
 func (h *Host) Named(r *Request, raw []byte, node uint64) (path string, id shard.NodeID, err error) {
 	id = shard.NodeID(node)
 	if len(raw) == 0 && id != 0 {
@@ -123,8 +124,8 @@ func (h *Host) Named(r *Request, raw []byte, node uint64) (path string, id shard
 	return path, id, err
 }
 
-// Binding returns the binding of a session for a request, and refuses a request of a session that does not act over
-// this connection. A request waits while its session is being stopped over this connection.
+// Binding returns a session's binding for a request, and refuses the request if the session may not act over this
+// connection. A request waits while its session is being stopped over this connection.
 func (h *Host) Binding(r *Request, id shard.SessionID) (Binding, error) {
 	b, acts := r.Conn.Binding(id)
 	switch {
@@ -145,9 +146,9 @@ func (h *Host) BindingIn(r *Request, id shard.SessionID, node shard.NodeID) erro
 	return err
 }
 
-// RefuseSession is the refusal of a request of a session that does not act over this connection. An ended session is
-// never called alive: a client would attach the session again. A session hidden from the client is answered like an
-// ended session.
+// RefuseSession returns the refusal for a request whose session may not act over this connection. An ended session is
+// never reported as alive, because a client would attach it again. For a hidden session, the answer is the same as
+// for an ended session.
 func (h *Host) RefuseSession(r *Request, id shard.SessionID, message string) error {
 	home, by := h.Set.Of(id.Slot()), r.Caller
 	return &Undecided{func(done func(error)) {
@@ -164,13 +165,13 @@ func (h *Host) RefuseSession(r *Request, id shard.SessionID, message string) err
 	}}
 }
 
-// Session returns a session as the machine of a shard knows it, if the client may know of the session.
+// Session returns a session from a shard's machine, if the client may know about the session.
 func Session(by *caller.Caller, rp *replica.Replica, id shard.SessionID) (view shard.SessionView, known bool) {
 	view, known = rp.Machine.Session(id)
 	return view, known && by.Sees(view.Node)
 }
 
-// ShardToList returns the data shard of a list request, and refuses an unknown shard.
+// ShardToList returns the data shard for a list request, and refuses an unknown shard.
 func (h *Host) ShardToList(id uint64) (*replica.Replica, error) {
 	if id != 0 && id <= uint64(len(h.Replicas)) {
 		return h.Replicas[id-1], nil
@@ -178,7 +179,7 @@ func (h *Host) ShardToList(id uint64) (*replica.Replica, error) {
 	return nil, Refuse(protocol.StatusNotFound, "no data shard of this id")
 }
 
-// ItemLimit returns the maximum page size for the limit in a request. Zero means shard.MaxPage.
+// ItemLimit returns the page size for a request's limit. 0 means shard.MaxPage.
 func ItemLimit(asked uint64) int {
 	if asked == 0 || asked > shard.MaxPage {
 		return shard.MaxPage
@@ -186,8 +187,8 @@ func ItemLimit(asked uint64) int {
 	return int(asked)
 }
 
-// EndsPage says whether a page of a list, with so many bytes of items by now, ends with item i of the n that were
-// read: if the page is full, or if further items follow the last item read.
+// EndsPage reports whether a page of a list ends with item i of the n that were read, given the bytes used so far. It
+// ends if the page is full, or if further items follow the last item read.
 func EndsPage(bytes, i, n int, more bool) bool {
 	if i == n-1 {
 		return more

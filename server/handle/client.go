@@ -8,10 +8,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Lists and descriptions show a session's client. The session keeps the client from its creation or its last change.
-// While the session is attached, the leader of its home shard knows better: the client of the connection.
+// Lists and descriptions show a session's client. The session stores its client at creation and at its last change.
+// While the session is attached, its home shard leader knows the current client from the connection.
 
-// ClientRef is the client of a request in the form for commands.
+// ClientRef returns a request's client in the form for commands.
 func ClientRef(c *caller.Caller) shard.ClientRef {
 	return shard.ClientRef{
 		Address: protocol.View(c.Client.Address), Name: protocol.View(c.Client.Name),
@@ -19,7 +19,7 @@ func ClientRef(c *caller.Caller) shard.ClientRef {
 	}
 }
 
-// CallerOf returns the client of the connection that is the holder of a session, nil for none.
+// CallerOf returns the client of the connection that holds a session, nil for none.
 func CallerOf(holder *lease.Holder) *caller.Caller {
 	if holder == nil {
 		return nil
@@ -30,7 +30,7 @@ func CallerOf(holder *lease.Holder) *caller.Caller {
 	return nil
 }
 
-// ClientAt returns the client of a session at its home shard, and whether the session is attached there.
+// ClientAt returns a session's client at its home shard, and whether the session is attached there.
 func ClientAt(home *replica.Replica, v *shard.SessionView) (_ protocol.ClientInfo, attached bool) {
 	holder := home.Leases.Holder(v.ID)
 	if c := CallerOf(holder); c != nil {
@@ -45,7 +45,7 @@ func infoOf(c *shard.ClientState) protocol.ClientInfo {
 	}
 }
 
-// ClientOf returns the client of a session with any home, as this host's replica of the home shard knows the client.
+// ClientOf returns a session's client for any home shard, as known to this host's replica of the home shard.
 func (h *Host) ClientOf(id shard.SessionID) protocol.ClientInfo {
 	home := h.Set.Of(id.Slot())
 	if !home.Here() {

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Host is what all handlers know of their host.
+// Host is the handlers' interface to their host.
 type Host struct {
 	ID      shard.HostID
 	Name    string
@@ -22,41 +22,42 @@ type Host struct {
 	Version string
 
 	Set      *replica.Set
-	Meta     *replica.Meta      // of the set
-	Replicas []*replica.Replica // of the set
+	Meta     *replica.Meta      // from the replica set
+	Replicas []*replica.Replica // from the replica set
 	Metrics  *metrics.Metrics
 	Gate     *caller.Gate
 	Watches  *watch.Budget
 	Clock    func() time.Time
 
-	// Refusal returns why this host refuses changes in all shards, nil if it takes changes.
+	// Refusal returns the reason why this host rejects changes in all shards, nil if it accepts changes.
 	Refusal func() error
-	// AboveLevel is the answer to a request that needs a higher level than the cluster, or a shard, has reached.
+	// AboveLevel returns the answer to a request that needs a higher feature level than the cluster, or a shard, has
+	// reached.
 	AboveLevel func(needs level.Level) *protocol.Result
 }
 
-// NotUpToDate is the answer if a barrier has failed.
+// NotUpToDate is the answer after a failed barrier.
 var NotUpToDate = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
 }
 
-// MetaAway is the answer if the meta shard cannot be asked.
+// MetaAway is the answer if the meta shard is unavailable.
 var MetaAway = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment",
 }
 
-// HomeAway is the answer if the home of a session cannot be asked.
+// HomeAway is the answer if a session's home shard is unavailable.
 var HomeAway = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "the session's home shard cannot be asked at the moment",
 }
 
-// MetaUnfilled is the answer if a node is unknown here, and may exist.
+// MetaUnfilled is the answer if a node is unknown here but may exist.
 var MetaUnfilled = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard is being filled",
 	WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
 }
 
-// Refuse is the error with a status and a message for people.
+// Refuse returns an error with a status and a message.
 func Refuse(s protocol.Status, message string) error {
 	return &protocol.Result{Status: s, Message: message}
 }
@@ -64,7 +65,7 @@ func Refuse(s protocol.Status, message string) error {
 // BadRequest is Refuse with the status BAD_REQUEST.
 func BadRequest(message string) error { return Refuse(protocol.StatusBadRequest, message) }
 
-// Overloaded refuses a request because of a limit of this host.
+// Overloaded refuses a request because of a host limit.
 func Overloaded(message string) error {
 	return &protocol.Result{
 		Status: protocol.StatusOverloaded, Message: message,
@@ -72,24 +73,24 @@ func Overloaded(message string) error {
 	}
 }
 
-// TooManyWatches refuses a watch over a connection with too many.
+// TooManyWatches refuses a watch if the connection has too many.
 func TooManyWatches() error { return Overloaded("too many watches are open on this connection") }
 
-// TooMuchWatched refuses a watch because of the budget of all clients.
+// TooMuchWatched refuses a watch because of the budget shared by all clients.
 func TooMuchWatched() error {
 	return Overloaded("the open watches of all clients hold as much memory as this host allows (max-watch-memory)")
 }
 
-// QueueFull refuses a command that a pipeline does not take.
+// QueueFull refuses a command because a pipeline is full.
 func QueueFull() error { return Overloaded("the shard's queue is full") }
 
-// Moved is the refusal with the address of the leader of a shard.
+// Moved returns the refusal that contains the address of the shard's leader.
 func (h *Host) Moved(rp *replica.Replica) error {
 	result := h.Set.Moved(rp)
 	return &result
 }
 
-// AdmitsWrites refuses a change in a shard that this host leads if it takes no changes at the moment.
+// AdmitsWrites refuses a change in a shard that this host leads, if this host currently rejects changes.
 func (h *Host) AdmitsWrites(of interface{ Guard() error }) error {
 	err := of.Guard()
 	if err == nil {
@@ -101,26 +102,26 @@ func (h *Host) AdmitsWrites(of interface{ Guard() error }) error {
 	return &protocol.Result{Status: protocol.StatusStorageFull, Message: err.Error(), WaitMillis: 1000}
 }
 
-// Unfilled reports whether this host's copy of the meta shard may not have the node yet: the host has just got a
-// replica of the meta shard, and leads a data shard already.
+// Unfilled reports whether this host's meta shard replica may lack the node. A host that has just received a meta
+// shard replica may already lead a data shard.
 func (h *Host) Unfilled(id shard.NodeID) bool { return h.Meta.Machine.NodeAlive(id) == meta.NodeLater }
 
-// Consistency is the requested consistency, or else the node's.
+// Consistency returns the requested consistency, or else the node's default.
 func (h *Host) Consistency(asked protocol.Consistency, id shard.NodeID) protocol.Consistency {
 	if asked != protocol.ConsistencyUnset {
 		return asked
 	}
 	n, ok := h.Meta.Machine.NodeByID(id)
 	if !ok {
-		return protocol.ConsistencyStrict // the node may ask for strict reads
+		return protocol.ConsistencyStrict // the node may require strict reads
 	}
 	return n.Config.Effective().ReadConsistency
 }
 
-// Read returns the reply of a function that reads a replica as fresh as requested: at once, or behind a barrier. Every
-// host answers reads. A relaxed read comes from a replica with a recent proof of being up to date. A strict read waits
-// for a barrier from after the request; all waiting reads share the barrier. The function may run on another goroutine,
-// after the request's bytes are gone.
+// Read returns the reply from a function that reads a replica at the requested consistency: immediately, or after a
+// barrier. Every host answers reads. A relaxed read uses a replica that was recently proven up to date. A strict read
+// waits for a barrier that began after the request; all waiting reads share the barrier. The function may run on
+// another goroutine, after the request's bytes are invalid.
 func (h *Host) Read(rp *replica.Replica, consistency protocol.Consistency, read Reader) (Reply, error) {
 	if rp.MayAnswer(consistency) {
 		return read()
@@ -142,7 +143,7 @@ func (h *Host) Read(rp *replica.Replica, consistency protocol.Consistency, read 
 // Reader answers a request after the read barrier.
 type Reader func() (Reply, error)
 
-// ConfirmMeta goes on when this host's copy of the meta shard has everything that was committed before.
+// ConfirmMeta calls read after this host's meta shard replica has everything that was committed before the call.
 func (h *Host) ConfirmMeta(read Reader) Reply {
 	return Later(func(t Ticket) {
 		h.Meta.Confirm(func(ok bool) {
@@ -155,7 +156,7 @@ func (h *Host) ConfirmMeta(read Reader) Reply {
 	})
 }
 
-// ConfirmLed goes on when this host has made sure that it leads a shard.
+// ConfirmLed calls read after this host has confirmed that it leads a shard.
 func (h *Host) ConfirmLed(rp *replica.Replica, read Reader) Reply {
 	return Later(func(t Ticket) {
 		rp.Confirm(func(ok, led bool) {
@@ -171,7 +172,7 @@ func (h *Host) ConfirmLed(rp *replica.Replica, read Reader) Reply {
 	})
 }
 
-// LeadsMeta refuses a request, with the leader, unless this host leads the meta shard.
+// LeadsMeta refuses a request, naming the leader, unless this host leads the meta shard.
 func (h *Host) LeadsMeta() error {
 	l := h.Meta.Leader()
 	if l.Leader == h.ID {
@@ -181,23 +182,22 @@ func (h *Host) LeadsMeta() error {
 	return &result
 }
 
-// ErrNotBootstrapped is the error, and the answer, while the hosts have no records. The records come by themselves as
-// soon as all hosts can have some, so the client is to ask again.
+// ErrNotBootstrapped is the error, and the answer, while the meta shard has no host records. The records are created
+// without intervention as soon as all hosts support them, so the client should retry.
 var ErrNotBootstrapped error = &protocol.Result{
 	Status: protocol.StatusUnavailable, WaitMillis: 50,
 	Message: "the hosts have no records yet: not all of them have registered, or can follow the feature level; " +
 		"signalbox status says more",
 }
 
-// ErrNotGoverning is the error, and the answer, of a host that does not govern the cluster, or that has not heard from
-// all other hosts.
+// ErrNotGoverning is the error, and the answer, from a host that is not the governor or has not yet received reports
+// from all other hosts.
 var ErrNotGoverning error = &protocol.Result{
 	Status: protocol.StatusUnavailable, WaitMillis: 200,
 	Message: "the host that governs the cluster has not heard from the others yet",
 }
 
-// ResultOf is the result that answers a request with an error. An error without a status is a failure of the host to
-// answer at the moment.
+// ResultOf converts an error to a result. An error without a status means that the host cannot answer at the moment.
 func ResultOf(err error) *protocol.Result {
 	var result *protocol.Result
 	if errors.As(err, &result) {

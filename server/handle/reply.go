@@ -8,34 +8,34 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// Reply is what a handler returns without an error: an answer, which is a protocol.AnswerMessage, or Later, or Queued.
+// Reply is a handler's result without an error: an answer (protocol.AnswerMessage), Later, or Queued.
 type Reply any
 
-// Later starts a pending operation, which completes the ticket, perhaps at once.
+// Later starts a pending operation that completes the ticket, possibly at once.
 type Later func(t Ticket)
 
-// Queued is a replica whose pipeline has a command that completes the request. The pipeline is to be flushed.
+// Queued is a replica whose pipeline contains the command that completes the request. The pipeline must be flushed.
 type Queued struct{ *replica.Replica }
 
-// Ticket completes a request, once. A ticket may be kept for as long as the operation is pending.
+// Ticket completes a request, once. A ticket may be kept as long as the operation is pending.
 type Ticket struct {
 	Conn Connection
 	pipeline.Ticket
 }
 
-// Done answers the request, and has the answer sent.
+// Done answers the request and flushes the answer.
 func (t Ticket) Done(m protocol.AnswerMessage, err error) {
 	t.Append(m, err)
 	t.Conn.Flush(false)
 }
 
-// Append is Done for a caller that holds a lock, or that has many answers sent together: the caller flushes.
+// Append is Done for a caller that holds a lock, or that sends many answers together: the caller flushes.
 func (t Ticket) Append(m protocol.AnswerMessage, err error) { t.Conn.Complete(t.Ticket, m, err) }
 
 // Fail is Done with an error.
 func (t Ticket) Fail(err error) { t.Done(nil, err) }
 
-// Complete completes the request as a handler would that returns so.
+// Complete completes the request as if a handler had returned r and err.
 func (t Ticket) Complete(r Reply, err error) {
 	switch err := err.(type) {
 	case *Undecided:
@@ -57,22 +57,22 @@ func (t Ticket) Complete(r Reply, err error) {
 
 // Undecided is a refusal whose reason must be looked up first, perhaps at another host.
 type Undecided struct {
-	// decide calls done with the reason, perhaps at once, perhaps on another goroutine.
+	// decide calls done with the reason, possibly at once or on another goroutine.
 	decide func(done func(error))
 }
 
 // Error implements error.
 func (*Undecided) Error() string { return "the request is refused, and the reason is being looked up" }
 
-// Stop is a SESSION_STOP under way. Later requests of the session over the connection wait for the outcome of the
-// stop: in another shard a request could take effect before the end does.
+// Stop is a SESSION_STOP in progress. The session's later requests over the connection wait for its outcome, because
+// a request in another shard could take effect before the session ends.
 type Stop struct {
 	mu      sync.Mutex // guards the fields below
-	outcome error      // for the later requests; nil: not known yet
+	outcome error      // for the later requests; nil until known
 	held    []func(error)
 }
 
-// Wait is the refusal of a later request.
+// Wait returns the refusal for a later request.
 func (s *Stop) Wait() error {
 	return &Undecided{func(done func(error)) {
 		s.mu.Lock()

@@ -1,4 +1,4 @@
-// Package access has the handlers of access control requests.
+// Package access implements the handlers for access control requests.
 package access
 
 import (
@@ -23,8 +23,8 @@ func Handlers(h *handle.Host) handle.Table {
 
 type handlers struct{ *handle.Host }
 
-// list answers with a page of the created roles, or of the principals. Principals are shown only as far as the client
-// administers their rights.
+// list answers with a page of created roles or principals. A principal is shown only as far as the client administers
+// its rights.
 func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 	m, by := &r.AccessList, r.Caller
 	roles, export, after, limit := m.Roles, m.Export, string(m.After), handle.ItemLimit(m.Limit)
@@ -104,8 +104,8 @@ func (h handlers) ask(r *handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// decisions are the decision for one principal, with the rights of anonymous clients added, or the decisions for all
-// principals with the right.
+// decisions returns the decision for one principal, including rights granted to anonymous clients, or the decisions
+// for all principals with the right.
 func decisions(book *access.Book, only []kind.Identity, path, object string,
 	need protocol.Right) *protocol.AccessCheckAnswer {
 	var list []access.Origin
@@ -128,7 +128,7 @@ func decisions(book *access.Book, only []kind.Identity, path, object string,
 	return a
 }
 
-// denials answers with the latest refusals of this host, in nodes with rights that the client may give.
+// denials answers with the host's latest refusals, in nodes for which the client may grant rights.
 func (h handlers) denials(r *handle.Request) (handle.Reply, error) {
 	limit := handle.ItemLimit(r.AccessDenials.Limit)
 	list, total := h.Gate.Denials()

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// change changes the rights that the cluster keeps. The leader of the meta shard decides here whether the client may
-// make the change; the command names the rights behind the decision.
+// change changes the cluster's access rules. The meta shard leader decides here whether the client may make the
+// change; the command names the rights that the decision relied on.
 func (h handlers) change(r *handle.Request) (handle.Reply, error) {
 	m := &r.AccessChange
 	if err := h.LeadsMeta(); err != nil {
@@ -36,7 +36,7 @@ func (h handlers) change(r *handle.Request) (handle.Reply, error) {
 		})
 }
 
-// request returns the command for a change, or why the client may not make the change.
+// request returns the command for a change, or an error if the client may not make the change.
 func request(client *caller.Caller, m *protocol.AccessChange, book *access.Book) (meta.Request, error) {
 	by, checked := client.Giver(), meta.Checked(book.Revision())
 	role, rules, grants := string(m.Role), m.Rules, m.Grants
@@ -117,7 +117,7 @@ func importRequest(client *caller.Caller, m *protocol.AccessChange, book *access
 		client.KeepsAdmin(next)
 }
 
-// CheckPlaces refuses rules with rights on a path where no node can be.
+// CheckPlaces refuses rules whose path can never be a node.
 func CheckPlaces(rules kind.Rules) error {
 	for _, r := range rules.Roles {
 		if err := checkPlaces(r.Rules, nil); err != nil {
@@ -132,7 +132,7 @@ func CheckPlaces(rules kind.Rules) error {
 	return nil
 }
 
-// checkPlaces refuses rights on a path where no node can be.
+// checkPlaces refuses rights whose path can never be a node.
 func checkPlaces(rules []kind.Rule, grants []kind.Grant) error {
 	for _, r := range rules {
 		if err := meta.CheckPlace(r.Path); err != nil {

@@ -1,6 +1,6 @@
-// Package backup has the handlers of requests that read backups. A client reads a backup shard by shard from the
-// leaders. A state is fixed in next to no time and saved beside applying, like a snapshot. The old form of everything
-// that changes meanwhile is set aside, so a state is given up when its client stops reading.
+// Package backup implements the handlers for backup reads. A client reads a backup shard by shard from the leaders. A
+// state is fixed almost instantly, and saved concurrently with applying, like a snapshot. Until the state is saved,
+// the machine keeps the old value of every later change, so the host gives up a state if its client stops reading.
 package backup
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// Config is what backups need of their host.
+// Config contains the dependencies on the host.
 type Config struct {
 	*handle.Host
-	// Note adds an entry to the history of the cluster, unless there is no history yet.
+	// Note adds an entry to the cluster's audit log, if there is one.
 	Note func(m protocol.HostNotify) error
 	Log  *slog.Logger
 }
@@ -24,15 +24,15 @@ type Config struct {
 // Backups are the states that clients read, over all connections.
 type Backups struct {
 	Config
-	places chan struct{} // has a place for each state under way
+	places chan struct{} // has a slot for each state in progress
 	saved  savedStates
 
 	mu     sync.Mutex // guards the fields below
 	states map[handle.Connection]map[uint64]*export
-	last   uint64 // the number of the latest state
+	last   uint64 // the latest state's number
 }
 
-// New returns no states.
+// New returns empty Backups.
 func New(c Config) *Backups {
 	return &Backups{Config: c, places: make(chan struct{}, MaxStates),
 		states: make(map[handle.Connection]map[uint64]*export)}
@@ -60,7 +60,7 @@ func (b *Backups) describe(*handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// begin fixes the state of a shard behind a barrier, so that the state has everything that was acknowledged before.
+// begin fixes a shard's state after a barrier, so that the state includes everything acknowledged before.
 func (b *Backups) begin(r *handle.Request) (handle.Reply, error) {
 	s := &export{
 		of: b, conn: r.Conn, shard: r.BackupBegin.ShardID, by: b.Origin(r, &protocol.Operation{}).By,
@@ -85,7 +85,7 @@ func (b *Backups) begin(r *handle.Request) (handle.Reply, error) {
 	return b.ConfirmLed(rp, s.start), nil
 }
 
-// read has the next piece of a state answered once it is there.
+// read answers with the next piece of a state when the piece is available.
 func (b *Backups) read(r *handle.Request) (handle.Reply, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +95,7 @@ func (b *Backups) read(r *handle.Request) (handle.Reply, error) {
 	}
 	select {
 	case s.asked <- r.Ticket():
-		return handle.Later(func(handle.Ticket) {}), nil // the state has the ticket
+		return handle.Later(func(handle.Ticket) {}), nil // the state holds the ticket
 	default:
 		return nil, handle.BadRequest("another piece of this state is being waited for")
 	}
@@ -111,7 +111,7 @@ func (b *Backups) stop(r *handle.Request) (handle.Reply, error) {
 	return &protocol.BackupEndAnswer{}, nil
 }
 
-// add gives a state its number, unless the connection is closed.
+// add assigns a state its number, unless the connection is closed.
 func (b *Backups) add(s *export) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,7 +127,7 @@ func (b *Backups) add(s *export) bool {
 	return true
 }
 
-// end gives up a state, if it is there.
+// end removes a state, if present.
 func (b *Backups) end(s *export) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func (b *Backups) end(s *export) {
 	}
 }
 
-// Gone gives up the states of a closed connection.
+// Gone removes the states of a closed connection.
 func (b *Backups) Gone(c handle.Connection) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// savedStates counts the states that clients have read to their end.
+// savedStates counts the states that clients have read completely.
 type savedStates struct {
 	states atomic.Int64
-	last   atomic.Int64 // when the meta shard's state was read, the last of a backup; 0 for never
+	last   atomic.Int64 // when the meta shard's state, the last in a backup, was read; 0 for never
 }
 
-// Saved returns how many states clients have read to their end, and when the last backup was complete, in seconds; 0
-// for never.
+// Saved returns the number of states that clients have read completely, and the completion time of the last backup in
+// seconds; 0 for never.
 func (b *Backups) Saved() (states, last int64) { return b.saved.states.Load(), b.saved.last.Load() }
 
 func (s *savedStates) add(shard uint64, at time.Time) {
@@ -25,15 +25,15 @@ func (s *savedStates) add(shard uint64, at time.Time) {
 	}
 }
 
-// noted is an entry for the history about the state that is saved.
+// noted is an audit entry about a saved state.
 type noted struct {
 	what  protocol.HostEvent
 	bytes uint64
 }
 
-// keepNotes adds to the history of the cluster who saves the state and the outcome, in the order of words, until
-// words is closed. Saving does not wait for the history: the meta shard may have no leader. Then only the host's own
-// log has the entry.
+// keepNotes records in the cluster's audit log who saves the state, and the outcome, in the order received from
+// words, until words is closed. Saving does not wait for the audit log, because the meta shard may have no leader. In
+// that case only the host's own log has the entry.
 func (e *export) keepNotes(words <-chan noted) {
 	for w := range words {
 		err := e.of.Note(protocol.HostNotify{

@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	// MaxStates is how many states a host has fixed for backups at once.
+	// MaxStates is the maximum number of concurrent backup states per host.
 	MaxStates = 4
 	// patience is how long a state waits for the next request.
 	patience = time.Minute
 )
 
-// noState answers a request about a state that does not exist, or no longer.
+// noState answers a request for a state that does not exist, or no longer exists.
 var noState error = &protocol.Result{
 	Status: protocol.StatusNotFound, Message: "there is no state of this number over this connection, or not any more",
 }
 
-// export is one state of a shard for a client to read. A goroutine of its own saves the state, piece by piece.
+// export is one shard state that a client reads. A separate goroutine saves the state, piece by piece.
 type export struct {
 	of      *Backups
 	conn    handle.Connection
 	shard   uint64
 	id      uint64
-	by      string // the client, as the history names it
+	by      string // the client, as named in the audit log
 	machine interface {
 		PrepareSnapshot() (shard.Snapshot, error)
 	}
 	progress func() (term, index uint64)
 
-	asked chan handle.Ticket // the request that waits for the next piece; sent to under the lock of the backups
-	stop  chan struct{}      // closed under that lock, when the state has left its table
+	asked chan handle.Ticket // the request that waits for the next piece; sent to while the Backups lock is held
+	stop  chan struct{}      // closed while the Backups lock is held, after the state was removed from its table
 	piece []byte
-	bytes uint64 // of the pieces that were handed over
+	bytes uint64 // bytes handed over
 	pace  *throttle.Pace
 }
 
-// start has the state fixed and saved by a goroutine of its own.
+// start fixes the state, and starts a goroutine that saves it.
 func (e *export) start() (handle.Reply, error) {
 	select {
 	case e.of.places <- struct{}{}:
@@ -60,7 +60,7 @@ func (e *export) start() (handle.Reply, error) {
 }
 
 func (e *export) run(t handle.Ticket) {
-	term, index := e.progress() // before: the state may have more
+	term, index := e.progress() // read first: the state may include later entries
 	if state, err := e.machine.PrepareSnapshot(); err != nil {
 		t.Fail(handle.Refuse(protocol.StatusUnavailable, err.Error()))
 	} else {
@@ -74,14 +74,14 @@ func (e *export) run(t handle.Ticket) {
 	}
 	e.of.end(e)
 	select {
-	case t := <-e.asked: // after the last piece, or of a state that was given up
+	case t := <-e.asked: // after the last piece, or after the state was given up
 		t.Fail(noState)
 	default:
 	}
 }
 
-// save hands a state over, and returns the outcome. If the state is given up, its client does not get the last piece,
-// and the client's next request for a piece is refused.
+// save hands a state over and returns the outcome. If the state is given up, the client does not receive the last
+// piece, and its next request for a piece is refused.
 func (e *export) save(state shard.Snapshot) protocol.HostEvent {
 	defer state.Discard()
 	e.pace.Work()
@@ -92,8 +92,8 @@ func (e *export) save(state shard.Snapshot) protocol.HostEvent {
 	return protocol.HostBackupSaved
 }
 
-// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a small part of a
-// processor, and waiters for the machine's lock go ahead.
+// Write implements io.Writer for the snapshot that is being saved. It pauses, so that saving uses only a small share
+// of a processor, and goroutines that wait for the machine's lock go first.
 func (e *export) Write(p []byte) (n int, err error) {
 	if !e.pace.Pause(e.stop) {
 		return 0, shard.ErrSnapshotStopped
@@ -112,7 +112,7 @@ func (e *export) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// hand sends the piece, once the client asks for it.
+// hand sends the piece after the client asks for it.
 func (e *export) hand(done bool) error {
 	select {
 	case t := <-e.asked:

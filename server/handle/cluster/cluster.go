@@ -14,20 +14,20 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Own is what the handlers ask their host for.
+// Own is the interface to the local host.
 type Own interface {
-	// Overview returns this host's knowledge of the hosts of the cluster, with observations if the host governs.
+	// Overview returns this host's view of the cluster's hosts, with observations if this host is the governor.
 	Overview() (overview.Cluster, error)
-	// Governing answers questions about changes among the hosts; nil if this host has no governor.
+	// Governing answers questions about changes among hosts; nil if this host has no governor.
 	Governing() overview.Governor
-	// Recovery returns the order to rebuild a shard, with the reason against it, if this host governs.
+	// Recovery returns the order to rebuild a shard, with any objection, if this host is the governor.
 	Recovery(id hosts.ShardID, empty bool) (hosts.Recovery, error)
-	// HealthIssues returns the health issues that this host sees, the worst first.
+	// HealthIssues returns the health issues that this host detects, worst first.
 	HealthIssues() []kind.Issue
-	// HostStatus is what the host reports of itself, and HostLoad its latest work.
+	// HostStatus returns the host's status report, and HostLoad its recent load.
 	HostStatus() *protocol.HostStatusAnswer
 	HostLoad() *protocol.HostLoadAnswer
-	// Authority is the hash of the certificate by which hosts recognise each other; nil without TLS.
+	// Authority returns the hash of the CA certificate by which hosts recognise each other; nil without TLS.
 	Authority() []byte
 	// ReadersOf returns the hosts with a filled replica of a shard.
 	ReadersOf(id uint64) []shard.HostID
@@ -36,7 +36,7 @@ type Own interface {
 type handlers struct {
 	*handle.Host
 	Own
-	places chan struct{} // has a place for each open question about the cluster
+	places chan struct{} // has a slot for each open question about the cluster
 }
 
 // Handlers returns the handlers.
@@ -63,7 +63,7 @@ func Handlers(h *handle.Host, own Own) handle.Table {
 func (h *handlers) hostStatus(*handle.Request) (handle.Reply, error) { return h.HostStatus(), nil }
 func (h *handlers) hostLoad(*handle.Request) (handle.Reply, error)   { return h.HostLoad(), nil }
 
-// routing answers where everything is.
+// routing answers with the current routing.
 func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
 	answer := &protocol.RoutingAnswer{Version: h.Meta.RoutingVersion(), MetaShardID: replica.MetaShard}
 	if r.Routing.KnownVersion == answer.Version {
@@ -91,11 +91,11 @@ func (h *handlers) routing(r *handle.Request) (handle.Reply, error) {
 	return answer, nil
 }
 
-// maxQuestions is how many questions about the cluster are answered at once: each question looks at everything.
+// maxQuestions is the maximum number of concurrent cluster questions: each question reads all records.
 const maxQuestions = 4
 
-// question has an answer made beside the connection's event loop. Every error but ErrNotBootstrapped says that this
-// host does not govern the cluster.
+// question answers a question outside the connection's event loop. Every error except ErrNotBootstrapped means that
+// this host is not the governor.
 func (h *handlers) question(answer func() (protocol.AnswerMessage, error)) (handle.Reply, error) {
 	return h.aside(func() (handle.Reply, error) {
 		a, err := answer()
@@ -106,7 +106,7 @@ func (h *handlers) question(answer func() (protocol.AnswerMessage, error)) (hand
 	})
 }
 
-// aside has a request answered beside the connection's event loop.
+// aside answers a request outside the connection's event loop.
 func (h *handlers) aside(run handle.Reader) (handle.Reply, error) {
 	select {
 	case h.places <- struct{}{}:
@@ -148,7 +148,7 @@ func (h *handlers) why(*handle.Request) (handle.Reply, error) {
 	return h.askGovernor(func(g overview.Governor) (protocol.AnswerMessage, error) { return overview.Why(g) })
 }
 
-// askGovernor answers a question that only the governing host can answer.
+// askGovernor answers a question that only the governor can answer.
 func (h *handlers) askGovernor(answer func(g overview.Governor) (protocol.AnswerMessage, error)) (handle.Reply, error) {
 	if err := h.LeadsMeta(); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (h *handlers) audit(r *handle.Request) (handle.Reply, error) {
 	return h.topology(func(t *meta.Topology) protocol.AnswerMessage { return overview.Audit(t.Records, from, limit) })
 }
 
-// topology answers with what the records of the hosts say, behind a barrier.
+// topology answers from the host records, after a barrier.
 func (h *handlers) topology(answer func(*meta.Topology) protocol.AnswerMessage) (handle.Reply, error) {
 	return h.ConfirmMeta(func() (handle.Reply, error) {
 		t, ok := h.Meta.Machine.Topology()
@@ -181,7 +181,7 @@ func (h *handlers) topology(answer func(*meta.Topology) protocol.AnswerMessage) 
 	}), nil
 }
 
-// healthIssues answers with the health issues of this host. An issue of an object is left out if the client may not see
+// healthIssues answers with this host's health issues. An issue about an object is omitted if the client may not see
 // the object.
 func (h *handlers) healthIssues(r *handle.Request) (handle.Reply, error) {
 	by := r.Caller

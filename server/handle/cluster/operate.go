@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Operators' acts on the hosts of the cluster. Each act is a command of the meta shard, proposed by its leader.
+// Operator actions on the cluster's hosts. Each action is a meta shard command, proposed by the meta shard leader.
 
 func (h *handlers) hostOperate(r *handle.Request) (handle.Reply, error) {
 	m := &r.HostUpdate
@@ -50,8 +50,8 @@ func (h *handlers) hostRequest(m *protocol.HostUpdate) (meta.Request, error) {
 	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Action)
 }
 
-// hears reports whether a host, by an operator's name for the host, has answered lately. The caller leads the meta
-// shard.
+// hears reports whether a host, identified by an operator's name for it, has answered recently. The caller leads the
+// meta shard.
 func (h *handlers) hears(name string) bool {
 	t, ok := h.Meta.Machine.Topology()
 	if !ok {
@@ -61,7 +61,7 @@ func (h *handlers) hears(name string) bool {
 	return x != nil && h.Meta.Hears(x.ID)
 }
 
-// hostOf returns the host by an operator's name for it, or nil for an unknown name.
+// hostOf returns the host for an operator's name, or nil if unknown.
 func hostOf(r *hosts.Records, name string) *hosts.Host {
 	if h := r.Named(name); h != nil {
 		return h
@@ -81,8 +81,8 @@ func (h *handlers) shardTransfer(r *handle.Request) (handle.Reply, error) {
 	})
 }
 
-// shardRecover makes a shard anew. The governor asks all hosts, and judges whether the majority is lost. The reason
-// against the recovery goes into the command, because a repeated order must get the answer of the first.
+// shardRecover rebuilds a shard. The governor asks all hosts, and judges whether the quorum is lost. Any objection is
+// stored in the command, because a repeated order must get the same answer as the first.
 func (h *handlers) shardRecover(r *handle.Request) (handle.Reply, error) {
 	m := &r.ShardRecover
 	if err := h.LeadsMeta(); err != nil {

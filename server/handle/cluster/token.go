@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// joinToken makes, lists or revokes tokens for hosts that join. The client itself has drawn the secret of a new
-// token: no host has the secret.
+// joinToken creates, lists or revokes join tokens. The client has drawn the secret for a new token: no host knows the
+// secret.
 func (h *handlers) joinToken(r *handle.Request) (handle.Reply, error) {
 	m := &r.JoinToken
 	switch m.Action {
@@ -27,7 +27,7 @@ func (h *handlers) joinToken(r *handle.Request) (handle.Reply, error) {
 	return nil, handle.BadRequest("nothing that is done with join tokens is " + m.Action.String())
 }
 
-// listTokens answers with all tokens. A client with the right to make tokens may also see the authors of the rest.
+// listTokens answers with all tokens. Authors of tokens are shown only to clients that may create tokens.
 func (h *handlers) listTokens(r *handle.Request) (handle.Reply, error) {
 	if err := handle.Authorize(r, handle.Everywhere, ""); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (h *handlers) listTokens(r *handle.Request) (handle.Reply, error) {
 	})
 }
 
-// createToken makes a token, unless no host could use the token.
+// createToken creates a token, unless no host could use the token.
 func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
 	m := &r.JoinToken
 	var hash [protocol.MaxHashBytes]byte
@@ -67,7 +67,8 @@ func (h *handlers) createToken(r *handle.Request) (handle.Reply, error) {
 		})
 }
 
-// joining is the information for a new host besides a token: the addresses of the hosts, and how to recognise them.
+// joining returns the information that a new host needs in addition to a token: the hosts' addresses, and how to
+// recognise the hosts.
 func (h *handlers) joining(t *meta.Topology) *protocol.JoinTokenAnswer {
 	a := &protocol.JoinTokenAnswer{Authority: h.Authority()}
 	for _, x := range t.Records.Hosts() {

@@ -1,6 +1,6 @@
-// Package node has the handlers of requests about coordination nodes. Changes go to the leader of the meta shard. Every
-// host answers reads, and looks a missing node up once more behind a barrier: another host may have answered its
-// creation a moment ago.
+// Package node implements the handlers for requests about coordination nodes. Changes go to the meta shard leader.
+// Every host answers reads, and looks a missing node up again after a barrier: another host may just have
+// acknowledged its creation.
 package node
 
 import (
@@ -42,8 +42,8 @@ func (h handlers) create(r *handle.Request) (handle.Reply, error) {
 		})
 }
 
-// exists answers a client that may read a node, but not create nodes, if the node exists: then nothing is created. If
-// the node does not exist exists refuses.
+// exists answers a client that may read but not create nodes. If the node exists, nothing is created and exists
+// returns the node; otherwise exists refuses.
 func (h handlers) exists(r *handle.Request, path string) (handle.Reply, error) {
 	kind, from, by := r.Kind, r.From(), r.Caller
 	return h.find(path, 0, func(n *meta.Node) (handle.Reply, error) {
@@ -92,8 +92,8 @@ func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 	})
 }
 
-// find answers with a node that is named by its path, or else by its id: at once if the node is known here, else behind
-// a barrier. answer gets nil if there is no such node. A dropped node is known not to come back.
+// find answers with a node identified by its path, or else by its id: immediately if the node is known here, else
+// after a barrier. answer gets nil if the node does not exist. A dropped node never returns.
 func (h handlers) find(path string, id shard.NodeID, answer func(*meta.Node) (handle.Reply, error)) (
 	handle.Reply, error,
 ) {

@@ -1,14 +1,15 @@
-// Package object has the handlers of requests about semaphores, rollouts and processes.
+// Package object implements the handlers for semaphores, rollouts and processes.
 //
-// A change is a row of mutation.All: mutate.go checks the rights, the session and the disk, and queues the command
-// at the pipeline of the shard. The replica completes the request when the command is applied, so a change allocates
-// nothing here. A report or a question of a rollout instance that changes nothing is answered without the log.
+// A change is a row in mutation.All: mutate.go checks the rights, the session and the disk, and queues the command in
+// the shard's pipeline. The replica completes the request when the command is applied, so a change allocates nothing
+// here. If a report or question from a rollout instance changes nothing, it is answered without the log.
 //
-// A description or a list reads the replica of the host as fresh as requested: at once from a replica with a recent
-// proof of being up to date, else behind a read barrier. The answer to a describe with a one-shot watch is appended
-// while the replica's lock is held, so that the answer comes before the first change, and no change is missed. Sessions
-// with a home at a remote host are looked up there before the answer, because only the home knows the client.
+// A description or list reads the host's replica at the requested consistency: immediately if the replica was
+// recently proven up to date, else after a read barrier. The answer to a describe with a one-shot watch is appended
+// while the replica's lock is held. So the answer precedes the first change, and no change is missed. If a session's
+// home shard is on a remote host, the session is looked up there before the answer, because only its home shard knows
+// the client.
 //
-// A page of a list, or of a part of a rollout or process, is bounded in items and in bytes: the limit in the request,
-// and protocol.PageBytes. Objects that the client may not see are left out.
+// A page of a list, rollout or process is limited in items and in bytes: by the limit in the request, and by
+// protocol.PageBytes. Objects that the client may not see are omitted.
 package object

@@ -33,7 +33,7 @@ func Handlers(h *handle.Host) handle.Table {
 
 type handlers struct{ *handle.Host }
 
-// mutate queues a change of an object at its shard.
+// mutate queues an object change at its shard.
 func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 	command := mutation.CommandOf(r.Request, &r.Body)
 	id, frees := command.Node, mutation.All[r.Kind].Frees
@@ -56,8 +56,8 @@ func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 		return nil, noSuchNode
 	}
 	if mutation.All[r.Kind].MayChangeNothing && rp.Leads() && rp.MayAnswer(protocol.ConsistencyRelaxed) {
-		// A report or an ask of a rollout's instance that changes nothing is answered without the log. An answer about
-		// targets is as fresh as a RELAXED read.
+		// If a report or an ask from a rollout instance changes nothing, it is answered without the log. An answer
+		// about targets is as fresh as a RELAXED read.
 		if answer := rp.Unchanged(&command); answer != nil {
 			h.Metrics.Unlogged(r.Kind)
 			return answer, nil
@@ -71,8 +71,8 @@ func (h handlers) mutate(r *handle.Request) (handle.Reply, error) {
 
 var noSuchNode error = &protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode}
 
-// admits refuses a change that takes capacity on a full disk. Owners may release, and objects may be deleted, on a full
-// disk too: there is capacity left for such changes. If another host leads, its disk counts.
+// admits refuses a change that needs disk space while the disk is full. Owners may still release, and objects may be
+// deleted: space is reserved for such changes. If another host leads, its disk counts.
 func (h handlers) admits(k protocol.Kind, rp *replica.Replica) error {
 	if mutation.All[k].Frees || !rp.Leads() {
 		return nil
@@ -80,8 +80,8 @@ func (h handlers) admits(k protocol.Kind, rp *replica.Replica) error {
 	return h.AdmitsWrites(rp)
 }
 
-// givesBack reports whether a session releases or leaves an object of its own over this connection. Giving back takes
-// no right: a refusal would only keep the object from other sessions.
+// givesBack reports whether a session releases or leaves its own object over this connection. Release requires no
+// right: a refusal would only keep the object from other sessions.
 func (h handlers) givesBack(r *handle.Request, command *shard.Command) bool {
 	of := shard.Ref{Node: command.Node, Name: protocol.Text(command.Name)}
 	switch r.Kind {
@@ -98,8 +98,8 @@ func (h handlers) givesBack(r *handle.Request, command *shard.Command) bool {
 		h.Set.Of(shard.SlotOf(of.Node, command.Name)).Machine.Linked(command.Session, of)
 }
 
-// mutateLater is mutate in a node that is unknown at this host: the node may have been made a moment ago, through
-// another host. So mutateLater asks the meta shard first.
+// mutateLater is mutate in a node that is unknown on this host. The node may just have been created through another
+// host, so mutateLater asks the meta shard first.
 func (h handlers) mutateLater(r *handle.Request, rp *replica.Replica, command shard.Command) (handle.Reply, error) {
 	if err := h.admits(r.Kind, rp); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/machine"
 )
 
-// describePart has a part described when the replica is as fresh as requested. If the part was found, the message
-// from describe is the answer.
+// describePart calls describe when the replica is as fresh as requested, and answers with the message from describe
+// if the part was found.
 func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protocol.SectionRequest,
 	describe func(m *machine.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage),
 ) (handle.Reply, error) {
@@ -33,8 +33,8 @@ func (h handlers) describePart(r *handle.Request, k shard.ObjectKind, q *protoco
 	})
 }
 
-// appendRows appends the rows of a page, and returns where the next page begins. taken is the number of bytes of the
-// page that are already used.
+// appendRows appends a page's rows, and returns the start of the next page. taken is the number of page bytes that
+// are already used.
 func appendRows(to *protocol.Rows, page *shard.PartPage, taken int) (next uint64) {
 	for i, row := range page.Rows {
 		to.Append(protocol.Row{ID: row.ID, Body: row.Body})
@@ -45,7 +45,7 @@ func appendRows(to *protocol.Rows, page *shard.PartPage, taken int) (next uint64
 	return 0
 }
 
-// headOf is the head of a page: only the first page has it.
+// headOf returns a page's head: only the first page has one.
 func headOf(page *shard.PartPage, o shard.PartOptions) []byte {
 	if o.After != 0 {
 		return nil
@@ -53,10 +53,10 @@ func headOf(page *shard.PartPage, o shard.PartOptions) []byte {
 	return page.Head
 }
 
-// listPage is the answer to a list of objects, page by page.
+// listPage is the answer to an object list request, page by page.
 type listPage[V any] struct {
 	answer protocol.AnswerMessage
-	next   *[]byte // of the answer
+	next   *[]byte // in the answer
 	add    func(V)
 	size   func() int // of the objects in the answer
 }

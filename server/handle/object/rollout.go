@@ -23,8 +23,8 @@ func (h handlers) rolloutDescribe(r *handle.Request) (handle.Reply, error) {
 	})
 }
 
-// noteDetached marks the named instances and sources with detached sessions, as far as this host leads the homes of
-// the sessions: no other host knows.
+// noteDetached marks named instances and sources whose sessions are detached, if this host leads the sessions' home
+// shards: no other host knows.
 func (h handlers) noteDetached(reasons []rollout.Reason) {
 	now := time.Now()
 	for k := range reasons {
@@ -38,7 +38,7 @@ func (h handlers) noteDetached(reasons []rollout.Reason) {
 	}
 }
 
-// rolloutPage returns a page in the form for clients. Reasons and rows share the bytes of the page, so that the page
+// rolloutPage returns a page in the form for clients. Reasons and rows share the page's byte limit, so that the page
 // fits in a frame however long the reasons are.
 func rolloutPage(page *rollout.Description, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
 	a := &protocol.RolloutDescribeAnswer{
@@ -85,7 +85,7 @@ func (h handlers) rolloutPlan(r *handle.Request) (handle.Reply, error) {
 	})
 }
 
-// rehearse does the first acts of a plan.
+// rehearse performs a plan's first actions.
 func rehearse(on *rollout.Rehearsal, publish bool, act kind.Action) (a rollout.Answer) {
 	if act.Kind != 0 {
 		a = on.Act(act)

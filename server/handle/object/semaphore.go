@@ -22,7 +22,7 @@ func (h handlers) semaphoreList(r *handle.Request) (handle.Reply, error) {
 		})
 }
 
-// semaphoreInfo returns a semaphore as clients see it. The texts are shared with the view.
+// semaphoreInfo returns the client's view of a semaphore. Texts are shared with the view.
 func semaphoreInfo(s *shard.SemaphoreView, withData bool) protocol.Semaphore {
 	info := protocol.Semaphore{
 		Name: protocol.View(s.Name), Limit: s.Limit, Count: s.Count, Revision: uint64(s.Revision),
@@ -34,18 +34,18 @@ func semaphoreInfo(s *shard.SemaphoreView, withData bool) protocol.Semaphore {
 	return info
 }
 
-// describe is a describe under way. Each connection keeps a describe for the requests that are answered at once.
+// describe is a describe in progress. Each connection keeps a describe for requests that are answered immediately.
 type describe struct {
 	h      handlers
 	rp     *replica.Replica
 	m      protocol.SemaphoreDescribe
 	page   shard.Description
 	answer protocol.SemaphoreDescribeAnswer
-	// clients are the sessions of an earlier look with their homes elsewhere, nil if this is the first look.
+	// clients are the sessions with remote homes from an earlier read, nil on the first read.
 	clients map[shard.SessionID]protocol.Session
 }
 
-// keptDescribe is the greatest length of an answer whose memory is kept for the next describe.
+// keptDescribe is the maximum answer length for which memory is reused by the next describe.
 const keptDescribe = 16 << 10
 
 func (h handlers) semaphoreDescribe(r *handle.Request) (handle.Reply, error) {
@@ -76,7 +76,7 @@ func (h handlers) semaphoreDescribe(r *handle.Request) (handle.Reply, error) {
 	d.rp, d.m = rp, *m
 	reply, err := d.run()
 	if a := &d.answer; a.Owners.Size()+a.Waiters.Size() > keptDescribe {
-		r.Kept = nil // a connection that asked for much once must not keep so much memory for ever
+		r.Kept = nil // one large request must not pin the memory as long as the connection lives
 	}
 	return reply, err
 }
@@ -104,7 +104,7 @@ func (d *describe) run() (handle.Reply, error) {
 
 var noSemaphore error = &protocol.Result{Status: protocol.StatusNotFound, Message: "no semaphore of this name"}
 
-// elsewhere returns the sessions of the page with their homes at other hosts.
+// elsewhere returns the page's sessions whose home shards are on other hosts.
 func (d *describe) elsewhere() (ids []shard.SessionID) {
 	for i := range d.page.Links {
 		if id := d.page.Links[i].Session; !d.h.Set.Of(id.Slot()).Here() {
@@ -114,20 +114,20 @@ func (d *describe) elsewhere() (ids []shard.SessionID) {
 	return ids
 }
 
-// askElsewhere asks other hosts for the sessions of the page with their homes there, and then reads again.
+// askElsewhere asks other hosts for the page's sessions with home shards there, and then reads again.
 func (d *describe) askElsewhere(ids []shard.SessionID) handle.Reply {
 	later := &describe{h: d.h, rp: d.rp, m: d.m}
 	later.m.Name = slices.Clone(d.m.Name)
 	return handle.Later(func(t handle.Ticket) {
 		d.h.Set.HomeShards.AskShown(ids, func(shown map[shard.SessionID]protocol.Session) {
-			later.clients = make(map[shard.SessionID]protocol.Session) // also if nothing was learned
+			later.clients = make(map[shard.SessionID]protocol.Session) // set even if nothing was learned
 			maps.Copy(later.clients, shown)
 			t.Complete(later.run())
 		})
 	})
 }
 
-// clientOf returns the client of a session, by the word of another host if the session's home is there.
+// clientOf returns a session's client, as reported by another host if the session's home shard is there.
 func (d *describe) clientOf(id shard.SessionID) protocol.ClientInfo {
 	if s, is := d.clients[id]; is {
 		return s.Client
@@ -135,9 +135,9 @@ func (d *describe) clientOf(id shard.SessionID) protocol.ClientInfo {
 	return d.h.ClientOf(id)
 }
 
-// runWatched is run with a watch. Reading and answering happen under the lock for reporting changes, and the watch is
-// counted before the read, so a change waits for the lock. No change is lost between the two, and the answer is in the
-// connection's stream before the change.
+// runWatched is run with a watch. Reading and answering happen under the lock that also covers change reports, and
+// the watch is counted before the read, so a change waits for the lock. No change is missed, and the answer precedes
+// the change in the connection's stream.
 func (d *describe) runWatched(t handle.Ticket) {
 	d.rp.OneShots.With(func() {
 		if err := d.watch(t); err != nil {
@@ -153,9 +153,9 @@ func (d *describe) runWatched(t handle.Ticket) {
 	t.Conn.Flush(false)
 }
 
-// watch reads, and adds the watch if the session may act over the connection. The check comes here because a read
-// barrier may have taken its time, and the watch of a departed session would never be dropped. The lock of the replica
-// is held.
+// watch reads, and adds the watch if the session may act over the connection. The check is here because a read
+// barrier may have taken time, and the watch of a departed session would never be dropped. The replica's lock is
+// held.
 func (d *describe) watch(t handle.Ticket) error {
 	if !d.read() {
 		return noSemaphore
@@ -185,7 +185,7 @@ func (d *describe) read() bool {
 	}, &d.page)
 }
 
-// fill makes the answer of the page.
+// fill builds the answer for the page.
 func (d *describe) fill(watched bool) protocol.AnswerMessage {
 	a, p := &d.answer, &d.page
 	a.Owners.Reset()

@@ -12,10 +12,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// notServing is the reason of a newly elected leader for not attaching sessions.
+// notServing is a newly elected leader's reason for not attaching sessions.
 const notServing = "the shard's new leader is not ready yet"
 
-// attach attaches a session over the connection of the request.
+// attach attaches a session over the request's connection.
 func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 	m := &r.SessionAttach
 	id := shard.SessionID(m.SessionID)
@@ -31,7 +31,7 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 		return nil, unavailable(notServing)
 	default:
 		return confirm(rp, func() (handle.Reply, error) {
-			// A different host may have proposed and applied the session's creation earlier.
+			// Another host may already have proposed and applied the session's creation.
 			if _, known := handle.Session(by, rp, id); known {
 				return nil, unavailable("this host has just come to know of the session")
 			}
@@ -46,7 +46,7 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 	}
 	node, ok := h.Meta.Machine.NodeByID(view.Node)
 	switch {
-	case !ok && h.Unfilled(view.Node): // since the look above
+	case !ok && h.Unfilled(view.Node): // created since the lookup above
 		return nil, &handle.MetaUnfilled
 	case !ok:
 		return nil, handle.Refuse(protocol.StatusSessionExpired, "its node was dropped")
@@ -67,12 +67,12 @@ func (h handlers) attach(r *handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// checkKey refuses a request unless its key is the key of the session.
+// checkKey refuses a request unless its key is the session's key.
 func (h handlers) checkKey(c handle.Connection, matches func() bool) error {
 	return h.Gate.CheckKey(c.AuthThrottle(), c.Source().Address(), matches)
 }
 
-// attaching is an attach under way.
+// attaching is an attach in progress.
 type attaching struct {
 	handlers
 	conn       handle.Connection
@@ -86,20 +86,20 @@ type attaching struct {
 	details    []byte
 	client     shard.ClientRef
 	numbers    bool
-	numberBase uint64 // the first of the numbers that were drawn
+	numberBase uint64 // the first drawn number
 }
 
-// overtaken is the refusal of an attach that arrives after a later attach of the session.
+// overtaken is the refusal for an attach that arrives after a later attach for the same session.
 var overtaken error = &protocol.Result{Status: protocol.StatusBadSession, Message: "a later attach was here before"}
 
-// goOn does the permitted attach, once the leader of the shard serves, on an arbitrary goroutine.
+// goOn performs a permitted attach after the shard's leader can serve, on any goroutine.
 func (a *attaching) goOn(serving bool) (handle.Reply, error) {
 	switch {
 	case !serving:
 		return nil, a.Moved(a.rp)
 	case (a.change || a.numbers) && a.rp.Leases.Late(a.id, a.sequence):
-		// The request was overtaken. The request must not undo the changes of a later attach, nor draw numbers above
-		// the numbers of the later attach.
+		// The request was overtaken. It must not undo a later attach's changes, nor draw higher numbers than the
+		// later attach.
 		return nil, overtaken
 	case a.change && a.differs():
 		if err := a.AdmitsWrites(a.rp); err != nil {
@@ -107,25 +107,25 @@ func (a *attaching) goOn(serving bool) (handle.Reply, error) {
 		}
 		return a.onceGranted(a.rp, a.timeout, a.commit), nil
 	case a.numbers:
-		return a.drawNumbers(), nil // however full the disk is: the client may come to release
+		return a.drawNumbers(), nil // even if the disk is full: the client may want to release
 	case a.node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && a.rp.Leases.Fresh(a.Clock()):
 		return a.attach(), nil
 	}
 	return a.confirmed(), nil
 }
 
-// confirmed attaches when the host has made sure of leading the shard.
+// confirmed attaches after the host has confirmed its leadership.
 func (a *attaching) confirmed() handle.Reply {
 	return confirm(a.rp, func() (handle.Reply, error) { return a.attach(), nil })
 }
 
-// differs reports whether the attach asks for a new timeout or details of the session.
+// differs reports whether the attach asks for a new session timeout or new session details.
 func (a *attaching) differs() bool {
 	now, _ := a.rp.Machine.DescribeSession(a.id)
 	return a.timeout != now.Timeout || string(a.details) != now.Details
 }
 
-// confirm goes on when the host has made sure of leading the shard.
+// confirm calls then after the host has confirmed that it leads the shard.
 func confirm(rp *replica.Replica, then handle.Reader) handle.Reply {
 	return handle.Later(func(t handle.Ticket) {
 		rp.Confirm(func(_, led bool) {
@@ -138,7 +138,7 @@ func confirm(rp *replica.Replica, then handle.Reader) handle.Reply {
 	})
 }
 
-// commit changes the session's timeout and details first.
+// commit first changes the session's timeout and details.
 func (a *attaching) commit() handle.Reply {
 	return a.propose(&shard.Command{
 		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.details,
@@ -155,7 +155,7 @@ func (a *attaching) commit() handle.Reply {
 // above the numbers of gateways without draws.
 const firstNumberSpace = 1 << 55 / protocol.SequencesPerAttach
 
-// drawNumbers draws numbers for the session first.
+// drawNumbers first draws numbers for the session.
 func (a *attaching) drawNumbers() handle.Reply {
 	return a.propose(&shard.Command{Kind: shard.CmdSessionNumbers, Session: a.id, Key: a.key, Count: firstNumberSpace},
 		func(e *shard.Effect) handle.Reply {
@@ -164,8 +164,8 @@ func (a *attaching) drawNumbers() handle.Reply {
 		})
 }
 
-// attachFresh attaches after a command was applied, which is as good as a barrier. A leader that has just been elected
-// may still lack the barrier by which it can vouch for clients.
+// attachFresh attaches after a command was applied, which is equivalent to a barrier. A newly elected leader may
+// still lack the barrier that lets it vouch for clients.
 func (a *attaching) attachFresh() handle.Reply {
 	if a.rp.Leases.Fresh(a.Clock()) {
 		return a.attach()
@@ -173,7 +173,7 @@ func (a *attaching) attachFresh() handle.Reply {
 	return a.confirmed()
 }
 
-// propose proposes a command of the session, and goes on if the command succeeds.
+// propose proposes a session command, and calls then if the command succeeds.
 func (a *attaching) propose(command *shard.Command, then func(e *shard.Effect) handle.Reply) handle.Reply {
 	return handle.Later(func(t handle.Ticket) {
 		done := func(e *shard.Effect, failed protocol.Status) {
@@ -201,7 +201,7 @@ func (a *attaching) propose(command *shard.Command, then func(e *shard.Effect) h
 	})
 }
 
-// attach attaches the session over the connection, and so detaches the session from the earlier connection.
+// attach attaches the session over the connection, and thereby detaches it from its previous connection.
 func (a *attaching) attach() handle.Reply {
 	return handle.Later(func(t handle.Ticket) {
 		view, known := a.rp.Machine.Session(a.id)
@@ -210,7 +210,7 @@ func (a *attaching) attach() handle.Reply {
 			t.Fail(over)
 		case !a.rp.Machine.KeyMatches(a.id, a.key):
 			t.Fail(handle.Refuse(protocol.StatusBadSession, "the session has another key"))
-		case !a.rp.Grants(view.Timeout): // a new leader first puts the sessions on record
+		case !a.rp.Grants(view.Timeout): // a new leader first records the sessions
 			t.Complete(a.onceGranted(a.rp, view.Timeout, a.attach), nil)
 		default:
 			if err := a.attachNow(t, &view); err != nil {

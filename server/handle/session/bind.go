@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// bind lets a session act over the connection of the request too.
+// bind also lets a session act over the request's connection.
 func (h handlers) bind(r *handle.Request) (handle.Reply, error) {
 	id, key := shard.SessionID(r.SessionBind.SessionID), slices.Clone(r.SessionBind.SessionSecret)
 	home, by, from := h.Set.Of(id.Slot()), r.Caller, r.From()
@@ -28,8 +28,8 @@ func (h handlers) bind(r *handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// mayBind refuses the bind of a session unless the session lives and the client may bind it. A session hidden from the
-// client is answered like an ended session.
+// mayBind refuses to bind a session unless the session is alive and the client may bind it. For a hidden session, the
+// answer is the same as for an ended session.
 func (h handlers) mayBind(t handle.Ticket, by *caller.Caller, from string, s *replica.HomeSession) error {
 	switch {
 	case s.Liveness == shard.Unknown:

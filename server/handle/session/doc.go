@@ -1,14 +1,14 @@
-// Package session has the handlers of requests about sessions: start, attach, bind, end, and descriptions.
+// Package session implements the handlers for session requests: start, attach, bind, end, and describe.
 //
-// A session has a home: the shard of its slot. The leader of the home starts, attaches and ends the session; the other
-// hosts answer MOVED. Starting and attaching end under the lock of the connection (Connection.CompleteAttached): the
-// lease begins, the session is bound to the connection, and the answer is appended, in one step. So the notice of a
-// later loss never comes before the answer.
+// A session has a home shard: the shard that contains its slot. The home shard leader starts, attaches and ends the
+// session; other hosts answer MOVED. Start and attach complete under the connection's lock
+// (Connection.CompleteAttached): in one step, the lease begins, the session is bound to the connection, and the
+// answer is appended. So a later loss notice never precedes the answer.
 //
-// An attach is a chain of operations: the leader serves, the timeout or the description is changed if the client asks
-// for a change, numbers are drawn, the leader makes sure of leading, and the session is attached. Each step returns the
-// pending operation of the next step, and a failure at any step completes the request.
+// An attach is a chain of operations: the leader can serve, the timeout or details are changed if the client requests
+// a change, numbers are drawn, the leader confirms its leadership, and the session is attached. Each step returns the
+// next step's pending operation, and a failure at any step completes the request.
 //
-// A bind lets a session act over a further connection, and needs the session's key. A stop holds later requests of the
-// session over the connection until the outcome of the stop is known (handle.Stop).
+// A bind lets a session act over a further connection, and requires the session's key. A stop delays the session's
+// later requests over the connection until the stop's outcome is known (handle.Stop).
 package session

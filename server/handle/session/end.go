@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// stop ends a session of the client. Later requests of the session over the connection wait for the outcome.
+// stop ends a client's session. The session's later requests over the connection wait for the outcome.
 func (h handlers) stop(r *handle.Request) (handle.Reply, error) {
 	id, conn := shard.SessionID(r.SessionStop.SessionID), r.Conn
 	if b, acts := conn.Binding(id); !acts || !b.Attached {
@@ -34,7 +34,7 @@ func (h handlers) destroy(r *handle.Request) (handle.Reply, error) {
 	id, by := shard.SessionID(r.SessionDestroy.SessionID), r.Caller
 	rp := h.Set.Of(id.Slot())
 	if !rp.Leads() {
-		return nil, h.Moved(rp) // only the home's leader knows the node, and so the right
+		return nil, h.Moved(rp) // only the home shard leader knows the node, and so the required right
 	}
 	if view, known := handle.Session(by, rp, id); known {
 		if err := h.AuthorizeIn(r, view.Node, nil); err != nil {
@@ -45,7 +45,7 @@ func (h handlers) destroy(r *handle.Request) (handle.Reply, error) {
 	if err := handle.Authorize(r, handle.Somewhere, ""); err != nil {
 		return nil, err
 	}
-	// Nothing is proposed for a session with an unknown node: the right may not reach that far.
+	// Nothing is proposed for a session with an unknown node, because the client's right may not cover the node.
 	return handle.Later(func(t handle.Ticket) {
 		rp.Confirm(func(_, led bool) {
 			status := protocol.StatusSessionExpired
@@ -57,8 +57,8 @@ func (h handlers) destroy(r *handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// end proposes a session's end and answers when the session is over, or when the outcome is unknown. over is called
-// after the answer.
+// end proposes a session's end, and answers when the session is over or the outcome is unknown. over is called after
+// the answer.
 func (h handlers) end(rp *replica.Replica, id shard.SessionID, flags shard.CommandFlags, answer protocol.AnswerMessage,
 	over func(ended bool)) handle.Reply {
 	return handle.Later(func(t handle.Ticket) {

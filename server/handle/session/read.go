@@ -17,7 +17,7 @@ func (h handlers) describe(r *handle.Request) (handle.Reply, error) {
 	rp := h.Set.Of(id.Slot())
 	consistency := protocol.ConsistencyUnset
 	if rp.Machine.Liveness(id) == shard.Unknown {
-		consistency = protocol.ConsistencyStrict // a session that this copy is yet to see is not over
+		consistency = protocol.ConsistencyStrict // a session that this replica has not applied yet is not over
 	}
 	return h.Read(rp, consistency, func() (handle.Reply, error) {
 		view, known := rp.Machine.DescribeSession(id)
@@ -76,9 +76,9 @@ func (h handlers) list(r *handle.Request) (handle.Reply, error) {
 	})
 }
 
-// sees reports whether the client may know the purpose of a session. A client that may see only objects of
-// some names sees two kinds of sessions in full: sessions with a part in such an object, as far as this host knows,
-// and sessions attached by the client's own token.
+// sees reports whether the client may see a session's purpose. A client whose rights are limited to some object names
+// sees two kinds of sessions in full: sessions that hold or wait for such an object, as far as this host knows, and
+// sessions attached by the client's own token.
 func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.SessionView) bool {
 	node, _ := h.Meta.Machine.NodeByID(v.Node)
 	if set, known := by.Set(); !known || set.Covers(access.Rule{Path: node.Path, Rights: protocol.RightRead}) {
@@ -103,7 +103,7 @@ func (h handlers) sees(by *caller.Caller, home *replica.Replica, v *shard.Sessio
 	return false
 }
 
-// info returns the joint knowledge of the host's shards about a session.
+// info returns everything that the host's shards know about a session.
 func (h handlers) info(home *replica.Replica, v *shard.SessionView) protocol.Session {
 	s := protocol.Session{
 		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Details: Details(v),
@@ -116,7 +116,7 @@ func (h handlers) info(home *replica.Replica, v *shard.SessionView) protocol.Ses
 	return s
 }
 
-// addHoldings adds the holdings of a session in a shard, by the local replica.
+// addHoldings adds a session's holdings in a shard, from the local replica.
 func addHoldings(s *protocol.Session, r *replica.Replica) {
 	if here, known := r.Machine.Session(shard.SessionID(s.ID)); known {
 		s.Owned += uint64(here.Owns)
@@ -124,8 +124,8 @@ func addHoldings(s *protocol.Session, r *replica.Replica) {
 	}
 }
 
-// Show shows a session to a remote host: as the home knows the session, if the local host has a replica of the home,
-// with the holdings of the session in the listed shards only.
+// Show describes a session for a remote host: its home shard record, if the local host has a replica of the home
+// shard, and its holdings in the listed shards only.
 func Show(h *handle.Host, id shard.SessionID, parts []uint64) protocol.Session {
 	s := protocol.Session{ID: uint64(id)}
 	if home := h.Set.Of(id.Slot()); len(parts) == 0 && home.Here() {
@@ -142,15 +142,15 @@ func Show(h *handle.Host, id shard.SessionID, parts []uint64) protocol.Session {
 	return s
 }
 
-// addParts adds the holdings of a session at remote hosts.
+// addParts adds the sessions' holdings on remote hosts.
 func addParts(s *protocol.Session, parts map[shard.SessionID]protocol.Session) {
 	there := parts[shard.SessionID(s.ID)]
 	s.Owned += there.Owned
 	s.Waiting += there.Waiting
 }
 
-// holdings answers with the holdings of a session. The session's own client sees every holding, regardless of rights:
-// the client takes an unlisted lease for lost.
+// holdings answers with a session's holdings. The session's own client sees every holding, regardless of rights: the
+// client considers an unlisted lease lost.
 func (h handlers) holdings(r *handle.Request) (handle.Reply, error) {
 	m, by := r.SessionHoldings, r.Caller
 	rp, err := h.ShardToList(m.ShardID)

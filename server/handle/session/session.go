@@ -27,15 +27,15 @@ func Handlers(h *handle.Host) handle.Table {
 
 type handlers struct{ *handle.Host }
 
-// addLost adds to the lease of a newly attached session the losses of the session. Later losses of a shard are pushed
-// to the attached sessions.
+// addLost adds the session's losses to the lease of a newly attached session. A shard's later losses are pushed to
+// attached sessions.
 func (h handlers) addLost(l *protocol.Lease) {
 	for _, fence := range h.Set.Lost() {
 		l.Lost.Append(protocol.OrderID(fence))
 	}
 }
 
-// leaseOf is the terms of a session for the client.
+// leaseOf returns a session's lease terms for the client.
 func leaseOf(n *meta.Node, timeout uint64) protocol.Lease {
 	return protocol.Lease{
 		NodeID: uint64(n.ID), TimeoutMillis: timeout,
@@ -43,7 +43,7 @@ func leaseOf(n *meta.Node, timeout uint64) protocol.Lease {
 	}
 }
 
-// record is the form of details in the log and in the machine, where no field is read.
+// record encodes details for the log and the machine, which do not interpret the fields.
 func record(d *kind.Details) []byte {
 	if *d == (kind.Details{}) {
 		return nil
@@ -51,18 +51,18 @@ func record(d *kind.Details) []byte {
 	return protocol.AppendRecord(nil, d)
 }
 
-// Details returns what the client of a session reports.
+// Details returns the details that a session's client reports.
 func Details(v *shard.SessionView) (d kind.Details) {
 	if v.Details != "" {
-		_ = protocol.ReadRecord(protocol.View(v.Details), &d, 0) // a host has written it
+		_ = protocol.ReadRecord(protocol.View(v.Details), &d, 0) // written by a host
 	}
 	return d
 }
 
-// over is the refusal of a request of a session that has ended.
+// over is the refusal for a request whose session has ended.
 var over error = &protocol.Result{Status: protocol.StatusSessionExpired}
 
-// unavailable refuses a request that may succeed in a moment.
+// unavailable refuses a request that may succeed if retried soon.
 func unavailable(message string) error {
 	return &protocol.Result{
 		Status: protocol.StatusUnavailable, Message: message,
@@ -70,7 +70,7 @@ func unavailable(message string) error {
 	}
 }
 
-// detach removes a session from the connection, as if the connection had closed for the session alone.
+// detach removes a session from the connection, as if the connection had closed for this session only.
 func (h handlers) detach(r *handle.Request) (handle.Reply, error) {
 	m := &r.SessionDetach
 	id := shard.SessionID(m.SessionID)
@@ -82,7 +82,7 @@ func (h handlers) detach(r *handle.Request) (handle.Reply, error) {
 	b.Home.Sessions.RemoveBound(id, r.Conn) // an attached session may have been bound before
 	h.Set.ForgetSession(id, r.Conn)
 	if b.Attached {
-		// If the session has left the connection meanwhile, the new connection goes by a time of its own.
+		// If the session has moved to a new connection meanwhile, the new connection's own time applies.
 		b.Home.Leases.Detach(id, r.Conn.Holder(), millis(m.LeftMillis), r.HeardAt)
 		h.Set.Wake()
 	}

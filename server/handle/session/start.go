@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// start makes a session at a shard under the lead of the host.
+// start creates a session in a shard that the host leads.
 func (h handlers) start(r *handle.Request) (handle.Reply, error) {
 	m := &r.SessionStart
 	path, err := handle.Path(r, m.Path)
@@ -100,7 +100,7 @@ func (s *starting) in() (handle.Reply, error) {
 	return s.onceGranted(rp, s.command.Timeout, func() handle.Reply { return s.propose(rp) }), nil
 }
 
-// onceGranted goes on once the leader of a home may grant a session timeout, on an arbitrary goroutine.
+// onceGranted calls then after a home shard leader may grant a session timeout, on any goroutine.
 func (h handlers) onceGranted(home *replica.Replica, timeout uint64, then func() handle.Reply) handle.Reply {
 	if home.Grants(timeout) {
 		return then()
@@ -125,7 +125,7 @@ func (h handlers) onceGranted(home *replica.Replica, timeout uint64, then func()
 	})
 }
 
-// notOnRecord is why a session timeout is not granted.
+// notOnRecord explains why a session timeout is not granted.
 func notOnRecord(timeout uint64) string {
 	return fmt.Sprintf("a session timeout of %v is granted once the meta shard has it on record, as any above %v; "+
 		"the meta shard did not answer in time", millis(timeout), millis(shard.UnnotedTimeout))
@@ -204,7 +204,7 @@ func (h handlers) lost(rp *replica.Replica, failed protocol.Status) error {
 	return pipeline.Why(failed)
 }
 
-// attach attaches the session that was made, and answers.
+// attach attaches the new session, and answers.
 func (s *starting) attach(t handle.Ticket, rp *replica.Replica, id shard.SessionID) {
 	answer := &protocol.SessionStartAnswer{SessionID: uint64(id), Lease: leaseOf(&s.node, s.command.Timeout)}
 	rp.RelyOnGrace()
@@ -216,7 +216,7 @@ func (s *starting) attach(t handle.Ticket, rp *replica.Replica, id shard.Session
 	case lease.Attached:
 		t.Conn.Review(id, s.node.ID, rp) // the right may have been revoked meanwhile
 	case lease.Closed:
-		// The client is gone. The session would only be in the way until its timeout.
+		// The client has disconnected. The session would only linger until its timeout.
 		rp.EndSession(nil, id, 0, nil)
 	default:
 		t.Append(answer, nil)

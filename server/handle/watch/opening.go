@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// Watches opens watches beside the event loops, connection by connection, by a quarter of a processor. A loop reads
-// from connections in the order of arrival, so a crowd's watches opened on the loop would keep everyone else waiting.
+// Watches opens watches outside the event loops, connection by connection, with a quarter of a processor. A loop
+// reads connections in order of arrival, so opening a crowd's watches on the loop would delay all other clients.
 type Watches struct {
 	*handle.Host
 
@@ -19,20 +19,20 @@ type Watches struct {
 	running bool
 }
 
-// openings are the watches of a connection that are not open yet.
+// openings are a connection's watches that are not open yet.
 type openings struct {
-	unopened []func() // these wait for their turn
-	// stops are the watches, by id, with the tickets of their WATCH_STOPs; a ticket without a connection: no stop
-	// came.
+	unopened []func() // waiting for their turn
+	// stops maps watch ids to the tickets of their WATCH_STOPs. A ticket without a connection means that no stop has
+	// arrived.
 	stops map[uint64]handle.Ticket
 }
 
-// New returns no watches.
+// New returns empty Watches.
 func New(h *handle.Host) *Watches {
 	return &Watches{Host: h, of: make(map[handle.Connection]*openings)}
 }
 
-// openings returns the watches of a connection. The lock is held.
+// openings returns a connection's watches. The lock is held.
 func (w *Watches) openings(c handle.Connection) *openings {
 	o := w.of[c]
 	if o == nil {
@@ -42,18 +42,18 @@ func (w *Watches) openings(c handle.Connection) *openings {
 	return o
 }
 
-// forget drops the watches of a connection if there are none. The lock is held.
+// forget drops a connection's entry if it has no watches. The lock is held.
 func (w *Watches) forget(c handle.Connection) {
 	if o := w.of[c]; o != nil && len(o.unopened)+len(o.stops) == 0 {
 		delete(w.of, c)
 	}
 }
 
-// mostUnopened is how many watches of one connection may wait. The caller of Add opens further watches, because too
-// many unanswered requests would be refused.
+// mostUnopened is the maximum number of waiting watches per connection. Above it, Add's caller opens watches itself,
+// because too many unanswered requests would be refused.
 const mostUnopened = 1024
 
-// Add has a watch of a connection opened. open appends the answer.
+// Add queues a connection's watch for opening. open appends the answer.
 func (w *Watches) Add(c handle.Connection, open func()) {
 	w.mu.Lock()
 	o := w.openings(c)
@@ -73,7 +73,7 @@ func (w *Watches) Add(c handle.Connection, open func()) {
 	}
 }
 
-// next takes the watches of the connection that has waited longest. Without any, run is about to end.
+// next takes the watches of the connection that has waited longest. If there are none, run is about to end.
 func (w *Watches) next() (c handle.Connection, opens []func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *Watches) next() (c handle.Connection, opens []func()) {
 	return c, opens
 }
 
-// run opens the waiting watches. All answers to a connection leave together.
+// run opens the waiting watches. All answers to a connection are sent together.
 func (w *Watches) run() {
 	p := throttle.Quarter()
 	p.Work()
@@ -102,7 +102,7 @@ func (w *Watches) run() {
 	}
 }
 
-// begin notes that a watch waits to be opened. False: a watch of this id is waiting already.
+// begin records that a watch waits to be opened. It returns false if a watch with this id is already waiting.
 func (w *Watches) begin(c handle.Connection, id uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +114,7 @@ func (w *Watches) begin(c handle.Connection, id uint64) bool {
 	return true
 }
 
-// stopOpening notes the WATCH_STOP of a watch that is being opened; taken is false if another came before.
+// stopOpening records the WATCH_STOP for a watch that is being opened. taken is false if another stop arrived before.
 func (w *Watches) stopOpening(c handle.Connection, id uint64, t handle.Ticket) (opening, taken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,7 +129,7 @@ func (w *Watches) stopOpening(c handle.Connection, id uint64, t handle.Ticket) (
 	return opening, taken
 }
 
-// finish executes the WATCH_STOP that came while the watch was being opened.
+// finish executes the WATCH_STOP that arrived while the watch was being opened.
 func (w *Watches) finish(rp *replica.Replica, c handle.Connection, id uint64) {
 	w.mu.Lock()
 	o := w.of[c]

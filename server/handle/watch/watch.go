@@ -1,4 +1,4 @@
-// Package watch has the handlers of requests about streaming watches.
+// Package watch implements the handlers for streaming watch requests.
 package watch
 
 import (
@@ -55,7 +55,7 @@ func (w *Watches) watch(r *handle.Request) (handle.Reply, error) {
 	}), nil
 }
 
-// knowsView refuses a watch if the host does not know the kind or the view.
+// knowsView refuses a watch if the host does not know its kind or view.
 func knowsView(m *protocol.Watch) error {
 	switch {
 	case m.ObjectKind.IsSemaphore() && len(m.View) > 0:
@@ -93,20 +93,20 @@ func (w *Watches) open(t handle.Ticket, rp *replica.Replica, m *protocol.Watch, 
 	}
 	t.Conn.CompleteElsewhere(t.Ticket)
 	if w.Meta.Machine.NodeAlive(id) == meta.NodeIsDead {
-		// The node was dropped while the watch was opened, perhaps too early to end it.
+		// The node was dropped while the watch was being opened, possibly too early to end the watch.
 		rp.Hub.EndNode(id, replica.NodeGone)
 	}
 	if !t.Conn.Caller().PermitsIn(protocol.KindWatch, id, protocol.Text(m.Name)) {
-		// The right was revoked while the watch was opened.
+		// The right was revoked while the watch was being opened.
 		rp.Hub.EndUnless(t.Conn, func(of shard.ObjectName) bool { return t.Conn.May(protocol.KindWatch, of) },
 			replica.Withdrawn)
 	}
 	return nil
 }
 
-// stop stops a watch. A watch that waits to be opened is stopped once it is open: the first WATCH_STOP does so, and
-// further stops are refused. A WATCH_STOP is never refused for a limit, however much else the client asks for: it frees
-// memory that the host holds for the client.
+// stop stops a watch. If the watch is waiting to be opened, the first WATCH_STOP stops it once it is open, and
+// further stops are refused. A WATCH_STOP is never refused because of a limit: it frees memory that the host holds
+// for the client.
 func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
 	id := r.WatchStop.WatchID
 	switch opening, taken := w.stopOpening(r.Conn, id, r.Ticket()); {
@@ -115,12 +115,12 @@ func (w *Watches) stop(r *handle.Request) (handle.Reply, error) {
 	case !taken:
 		return nil, noSuchWatch
 	}
-	return handle.Later(func(handle.Ticket) {}), nil // the opening has the ticket
+	return handle.Later(func(handle.Ticket) {}), nil // the opening holds the ticket
 }
 
 var noSuchWatch error = &protocol.Result{Status: protocol.StatusNotFound, Message: "no watch of this id"}
 
-// stopAt stops a watch at one of the replicas.
+// stopAt stops a watch at one of the given replicas.
 func stopAt(c handle.Connection, id uint64, at ...*replica.Replica) (protocol.AnswerMessage, error) {
 	for _, rp := range at {
 		if rp.Hub.Stop(c, id) {
